@@ -1,0 +1,53 @@
+#include "tenon/base/status.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tenon {
+
+struct Status::Rep {
+  Code code;
+  std::string message;
+  std::source_location where;
+};
+
+std::string_view CodeName(Code code) {
+  static constexpr std::string_view kNames[] = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",   "NOT_FOUND",
+      "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+      "UNIMPLEMENTED", "INTERNAL",   "UNAVAILABLE",       "DATA_LOSS",          "UNAUTHENTICATED"};
+  const auto i = static_cast<size_t>(code);
+  return i < std::size(kNames) ? kNames[i] : "UNKNOWN_CODE";
+}
+
+Status::Status(Code code, std::string message, std::source_location where) {
+  if (code != Code::kOk) rep_ = std::make_shared<const Rep>(Rep{code, std::move(message), where});
+}
+
+Code Status::code() const { return rep_ ? rep_->code : Code::kOk; }
+std::string_view Status::message() const { return rep_ ? std::string_view(rep_->message) : std::string_view(); }
+std::source_location Status::where() const { return rep_ ? rep_->where : std::source_location(); }
+
+Status Status::WithContext(std::string_view context) const {
+  if (ok()) return *this;
+  std::string message(context);
+  message += ": ";
+  message += rep_->message;
+  return Status(rep_->code, std::move(message), rep_->where);
+}
+
+std::string Status::ToString() const {
+  std::string text(CodeName(code()));
+  if (!ok()) {
+    text += ": ";
+    text += rep_->message;
+  }
+  return text;
+}
+
+void internal::CheckFailed(const char* condition, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace tenon
