@@ -2,8 +2,8 @@
 #
 # TENON_SHARED_LLVM links libLLVM.so and libMLIR.so (fast links while developing). Off, the static archives are linked, so that
 # the plugin carries its own LLVM and shows none of it.
-find_package(LLVM 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
-find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+find_package(LLVM 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 
@@ -12,7 +12,8 @@ set(TENON_LLVM_COMPONENTS Core Support Analysis CodeGen SelectionDAG AsmPrinter 
 
 add_library(tenon_llvm_settings INTERFACE)
 target_include_directories(tenon_llvm_settings SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-target_compile_definitions(tenon_llvm_settings INTERFACE ${LLVM_DEFINITIONS_LIST})
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_options(tenon_llvm_settings INTERFACE ${llvm_definitions})
 target_compile_options(tenon_llvm_settings INTERFACE -Wno-undef -Wno-shadow)
 
 add_library(tenon_mlir_settings INTERFACE)
