@@ -1,0 +1,55 @@
+#pragma once
+
+/// StableHLO bytes to a plan. Names no type of LLVM or MLIR.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/plan/plan.h"
+
+namespace tenon::compiler {
+
+struct CompileOptions {
+  int64_t num_replicas = 1;
+  int64_t num_partitions = 1;
+  /// Layouts of arguments by minor-to-major order, from the client's options; empty: as the program says, else row-major.
+  std::vector<std::vector<int64_t>> argument_layouts;
+  std::vector<std::vector<int64_t>> result_layouts;
+  /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
+  std::string dump_dir;
+};
+
+/// Nanoseconds per phase and sizes, for the one statistics line per compile.
+struct CompileStatistics {
+  int64_t ops = 0;                 ///< StableHLO ops after import, nested ones included.
+  int64_t ops_simplified = 0;      ///< After simplify.
+  int64_t import_ns = 0;
+  int64_t simplify_ns = 0;
+  int64_t fuse_ns = 0;
+  int64_t schedule_ns = 0;
+};
+
+/// What PJRT asks about a compiled program.
+struct CompiledProgram {
+  plan::Plan plan;
+  std::string name;
+  /// Serialised xla.OpSharding per parameter and result; empty when the program names none.
+  std::vector<std::string> parameter_shardings;
+  std::vector<std::string> output_shardings;
+  /// Arguments that the program marks as donated or aliased (jax.buffer_donor, tf.aliasing_output).
+  std::vector<bool> donated;
+  double flops = 0;
+  double bytes_accessed = 0;
+  /// The program after simplify, as a portable artifact.
+  std::string optimized_program;
+  CompileStatistics statistics;
+};
+
+/// Compiles `program` (portable artifact, StableHLO text or bytecode). Thread-safe. INVALID_ARGUMENT for malformed programs, naming op and location;
+/// UNIMPLEMENTED names what is not supported. Ops without compiled form become `evaluate` steps.
+Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options);
+
+}  // namespace tenon::compiler

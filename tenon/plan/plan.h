@@ -1,0 +1,205 @@
+#pragma once
+
+/// A compiled program as data: which kernels and drivers run, in which order, on which memory. It holds no code and no pointer, so it can be
+/// printed, parsed, verified, serialised and run by any runtime. The compiler writes it; runtime/ executes it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/base/hash.h"
+#include "tenon/base/shape.h"
+#include "tenon/base/status.h"
+#include "tenon/kir/kir.h"
+
+namespace tenon::plan {
+
+using SlotId = uint32_t;  ///< Index into Plan::slots.
+inline constexpr SlotId kNoSlot = ~0u;
+
+enum class SlotKind : uint8_t {
+  kArg,    ///< Argument `index`; read only.
+  kOut,    ///< Output `index`.
+  kTemp,   ///< The arena.
+  kConst,  ///< Constant `index`; read only.
+};
+
+/// A strided view of memory: element (i...) lies at base(kind, index) + offset_bytes + sum i*stride_elems * ByteWidth(dtype). Several slots may
+/// view the same memory; in one step, no two slots overlap unless the kernel says so (in_place_of).
+struct Slot {
+  SlotKind kind = SlotKind::kTemp;
+  uint32_t index = 0;
+  int64_t offset_bytes = 0;
+  DType dtype = DType::kInvalid;
+  Dims dims;
+  Dims stride_elems;
+  friend bool operator==(const Slot&, const Slot&) = default;
+};
+
+/// Bytes of a constant; shared, since big literals are held once however many plans name them.
+struct Constant {
+  std::shared_ptr<const std::string> bytes;
+  Hash128 hash;
+};
+
+struct Input {
+  Shape shape;
+  Dims stride_elems;         ///< The layout that the plan expects: a permutation of dense.
+  std::string memory_kind;   ///< Empty: the device's default.
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+struct Output {
+  Shape shape;
+  Dims stride_elems;
+  std::string memory_kind;
+  /// >= 0: may take over the memory of that argument when the caller donates it (same size in bytes).
+  int32_t alias_input = -1;
+  /// The plan updates the argument's contents in place: without a donation the runtime copies the argument into the output before the first step.
+  bool alias_contents = false;
+  friend bool operator==(const Output&, const Output&) = default;
+};
+
+struct Step;
+using Seq = std::vector<Step>;
+
+/// Runs kernels[kernel] on `buffers` (one per kernel buffer; kNoSlot for kLocal ones).
+struct KernelStep {
+  uint32_t kernel = 0;
+  SmallVector<SlotId, 4> buffers;
+  SmallVector<int64_t, 4> params;
+  int64_t cost_ns = 0;  ///< Estimate on one thread; decides whether to go parallel.
+  friend bool operator==(const KernelStep&, const KernelStep&) = default;
+};
+
+/// A KIR kernel that a driver calls on its tiles: buffers bound to kNoSlot are the tile (and locals); the driver appends row0, col0, m, n and the tile's row
+/// stride to `params`.
+struct Hook {
+  uint32_t kernel = 0;
+  SmallVector<SlotId, 4> buffers;
+  SmallVector<int64_t, 4> params;
+  friend bool operator==(const Hook&, const Hook&) = default;
+};
+
+/// Calls a precompiled driver of kernels/. `config` is the driver's own descriptor as numbers (its signature.h converts).
+struct DriverStep {
+  std::string driver;  ///< "gemm", ...
+  std::vector<int64_t> config;
+  SmallVector<SlotId, 4> inputs;
+  SmallVector<SlotId, 2> outputs;
+  std::vector<std::pair<std::string, Hook>> hooks;  ///< "finish", "pack_a", ...
+  friend bool operator==(const DriverStep&, const DriverStep&) = default;
+};
+
+/// Copies one view to another of the same type and extents; the memory may not overlap.
+struct CopyStep {
+  SlotId from = 0;
+  SlotId to = 0;
+  friend bool operator==(const CopyStep&, const CopyStep&) = default;
+};
+
+/// Repeats: run `condition`, which leaves a pred in `predicate`; stop if false; run `body`; then for each pair copy `first` (the next value) to `second`
+/// (the carried slot), as if at once. Pairs whose body writes the carried slot itself are absent.
+struct WhileStep {
+  Seq condition;
+  SlotId predicate = 0;
+  int64_t trip_count = -1;  ///< >= 0: known; `condition` is empty then.
+  Seq body;
+  std::vector<std::pair<SlotId, SlotId>> carry;
+  friend bool operator==(const WhileStep&, const WhileStep&);
+};
+
+/// Runs branches[i] with i = the s32 scalar in `index`; an i out of range means the last branch. A pred index selects 0 when false, 1 when true.
+struct CaseStep {
+  SlotId index = 0;
+  std::vector<Seq> branches;
+  friend bool operator==(const CaseStep&, const CaseStep&);
+};
+
+/// An attribute of a custom call, as XLA's FFI types them. Arrays are dense bytes of `dtype`.
+struct Attribute {
+  std::string name;
+  enum class Kind : uint8_t { kString, kScalar, kArray, kDictionary } kind = Kind::kString;
+  DType dtype = DType::kInvalid;
+  std::string bytes;                 ///< The text, or the scalar's or array's bytes.
+  std::vector<Attribute> members;    ///< kDictionary.
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+struct CustomCallStep {
+  std::string target;
+  int32_t api_version = 0;        ///< StableHLO's api_version; 4 is the typed FFI.
+  SmallVector<SlotId, 4> operands;   ///< kNoSlot: a token.
+  SmallVector<SlotId, 4> results;    ///< kNoSlot: a token.
+  std::vector<Attribute> attributes;
+  std::string opaque;             ///< backend_config of the untyped versions.
+  /// (result, operand): the result may or does share the operand's memory; the plan has placed the operand's contents in the result.
+  std::vector<std::pair<uint32_t, uint32_t>> aliases;
+  friend bool operator==(const CustomCallStep&, const CustomCallStep&) = default;
+};
+
+/// Hands a small StableHLO program (portable artifact, one function) to the evaluator that the embedder installed: the way of ops that have no compiled
+/// form yet. Counted in the statistics.
+struct EvaluateStep {
+  std::string op;                  ///< For statistics and errors: the op it stands for.
+  std::shared_ptr<const std::string> program;
+  SmallVector<SlotId, 4> operands;   ///< kNoSlot: a token.
+  SmallVector<SlotId, 4> results;
+  friend bool operator==(const EvaluateStep& a, const EvaluateStep& b);
+};
+
+struct Step {
+  std::variant<KernelStep, DriverStep, CopyStep, WhileStep, CaseStep, CustomCallStep, EvaluateStep> is;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+struct Plan {
+  std::string name;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::vector<Slot> slots;
+  std::vector<Constant> constants;
+  std::vector<kir::Kernel> kernels;  ///< Distinct ones.
+  Seq steps;
+  int64_t arena_bytes = 0;           ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
+  bool has_host_callbacks = false;   ///< Must not run inline on the caller's thread.
+  int64_t cost_ns = 0;               ///< Estimate of the whole; cheap programs run inline on the caller. Unknown trip counts count as many.
+};
+/// Constants compare by hash.
+bool operator==(const Plan& a, const Plan& b);
+
+/// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types or extents, steps whose outputs overlap
+/// their inputs without leave, arguments or constants that are written. Everything that runs plans requires a verified one.
+Status Verify(const Plan& plan);
+
+/// The text form: Parse(Print(p)) == p. Constants appear as hex up to 64 bytes, otherwise by hash only, and Parse then needs `constants` to find them.
+std::string Print(const Plan& plan);
+Result<Plan> Parse(std::string_view text, const std::vector<Constant>& constants = {});
+
+/// One self-contained byte string (text form, constants and programs), and back. DATA_LOSS for bytes that Serialize did not write.
+std::string Serialize(const Plan& plan);
+Result<Plan> Deserialize(std::string_view bytes);
+
+/// Counts over all steps, nested ones included.
+struct Statistics {
+  int64_t kernel_steps = 0;
+  int64_t driver_steps = 0;
+  int64_t copy_steps = 0;
+  int64_t loops = 0;
+  int64_t cases = 0;
+  int64_t custom_calls = 0;
+  int64_t evaluate_steps = 0;
+};
+Statistics Count(const Plan& plan);
+
+/// A picture of the steps and of the arena over time.
+std::string ToSvg(const Plan& plan);
+
+/// Dense strides of a dims list in elements, minor-to-major order given ("{1,0}" of XLA's layouts is minor first).
+Dims StridesOfLayout(const Dims& dims, const SmallVector<int64_t, 6>& minor_to_major);
+
+}  // namespace tenon::plan
