@@ -1,0 +1,68 @@
+#include "tenon/plan/plan.h"
+
+#include <algorithm>
+
+namespace tenon::plan {
+
+bool operator==(const WhileStep& a, const WhileStep& b) {
+  return a.condition == b.condition && a.predicate == b.predicate && a.trip_count == b.trip_count && a.body == b.body &&
+         a.carry == b.carry;
+}
+
+bool operator==(const CaseStep& a, const CaseStep& b) { return a.index == b.index && a.branches == b.branches; }
+
+bool operator==(const EvaluateStep& a, const EvaluateStep& b) {
+  const bool same_program = a.program == b.program || (a.program && b.program && *a.program == *b.program);
+  return a.op == b.op && same_program && a.operands == b.operands && a.results == b.results;
+}
+
+bool operator==(const Plan& a, const Plan& b) {
+  const bool same_constants = std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
+                                         [](const Constant& x, const Constant& y) { return x.hash == y.hash; });
+  return same_constants && a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.slots == b.slots &&
+         a.kernels == b.kernels && a.steps == b.steps && a.arena_bytes == b.arena_bytes &&
+         a.has_host_callbacks == b.has_host_callbacks && a.cost_ns == b.cost_ns;
+}
+
+namespace {
+
+struct Counter {
+  Statistics& n;
+  void operator()(const KernelStep&) { ++n.kernel_steps; }
+  void operator()(const DriverStep&) { ++n.driver_steps; }
+  void operator()(const CopyStep&) { ++n.copy_steps; }
+  void operator()(const CustomCallStep&) { ++n.custom_calls; }
+  void operator()(const EvaluateStep&) { ++n.evaluate_steps; }
+  void operator()(const WhileStep& s) {
+    ++n.loops;
+    All(s.condition);
+    All(s.body);
+  }
+  void operator()(const CaseStep& s) {
+    ++n.cases;
+    for (const Seq& branch : s.branches) All(branch);
+  }
+  void All(const Seq& seq) {
+    for (const Step& step : seq) std::visit(*this, step.is);
+  }
+};
+
+}  // namespace
+
+Statistics Count(const Plan& plan) {
+  Statistics n;
+  Counter{n}.All(plan.steps);
+  return n;
+}
+
+Dims StridesOfLayout(const Dims& dims, const SmallVector<int64_t, 6>& minor_to_major) {
+  Dims strides(dims.size(), 1);
+  int64_t stride = 1;
+  for (int64_t d : minor_to_major) {
+    strides[static_cast<size_t>(d)] = stride;
+    stride *= std::max<int64_t>(dims[static_cast<size_t>(d)], 1);
+  }
+  return strides;
+}
+
+}  // namespace tenon::plan

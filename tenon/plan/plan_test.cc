@@ -1,0 +1,125 @@
+#include "tenon/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::plan {
+namespace {
+
+Constant MakeConstant(std::string bytes, uint64_t hash) {
+  return {std::make_shared<const std::string>(std::move(bytes)), Hash128{hash, hash + 1}};
+}
+
+// Every kind of step but those that need kernels.
+Plan Example() {
+  Plan p;
+  p.name = "jit \"f\"\n";
+  const Shape vec{DType::kF32, {4}};
+  p.inputs = {{vec, {1}, ""}, {{DType::kPred, {}}, {}, "pinned_host"}};
+  p.outputs = {{vec, {1}, "", 0, true}, {vec, {1}, "", -1, false}};
+  p.constants = {MakeConstant(std::string(16, '\1'), 7), MakeConstant(std::string(400, 'x'), 9)};
+  p.slots = {
+      {SlotKind::kArg, 0, 0, DType::kF32, {4}, {1}},      {SlotKind::kOut, 0, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kTemp, 0, 64, DType::kF32, {4}, {-1}},   {SlotKind::kConst, 0, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kTemp, 0, 128, DType::kPred, {}, {}},    {SlotKind::kOut, 1, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kConst, 1, 0, DType::kF32, {4}, {1}},
+  };
+  p.slots[2].offset_bytes = 64 + 12;
+  p.arena_bytes = 192;
+  p.cost_ns = 1234;
+  p.has_host_callbacks = true;
+  WhileStep loop;
+  loop.condition = {{CopyStep{0, 2}}};
+  loop.predicate = 4;
+  loop.body = {{CopyStep{3, 5}}};
+  loop.carry = {{2, 1}};
+  CaseStep choose;
+  choose.index = 4;
+  choose.branches = {{}, {{CopyStep{0, 1}}}};
+  CustomCallStep call;
+  call.target = "lapack_spotrf_ffi";
+  call.api_version = 4;
+  call.operands = {0, kNoSlot};
+  call.results = {1};
+  call.opaque = "{}";
+  call.aliases = {{0, 0}};
+  call.attributes = {{"uplo", Attribute::Kind::kScalar, DType::kU8, "L", {}},
+                     {"d", Attribute::Kind::kDictionary, DType::kInvalid, "", {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
+  EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
+  DriverStep driver{"gemm", {1, -2, 3}, {0, 3}, {5}, {}};
+  p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
+  return p;
+}
+
+TEST(Plan, TextRoundTrips) {
+  const Plan p = Example();
+  ASSERT_TRUE(Verify(p).ok()) << Verify(p).ToString();
+  const std::string text = Print(p);
+  Result<Plan> back = Parse(text, p.constants);
+  ASSERT_TRUE(back.ok()) << back.status().ToString() << "\n" << text;
+  EXPECT_EQ(Print(*back), text);
+  EXPECT_TRUE(*back == p);
+}
+
+TEST(Plan, BytesRoundTripAndDamageIsNoticed) {
+  const Plan p = Example();
+  const std::string bytes = Serialize(p);
+  Result<Plan> back = Deserialize(bytes);
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_TRUE(*back == p);
+  for (size_t n = 0; n < bytes.size(); n += 7) {
+    EXPECT_EQ(Deserialize(std::string_view(bytes).substr(0, n)).status().code(), Code::kDataLoss) << n;
+  }
+}
+
+TEST(Plan, ParseNamesTheLine) {
+  const Status s = Parse("plan \"x\" {\n  arena zero\n}").status();
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_NE(s.message().find("line 2"), std::string_view::npos) << s.message();
+  EXPECT_FALSE(Parse("").ok());
+  EXPECT_FALSE(Parse("plan \"x\" { steps {" + std::string(100000, '{')).ok());
+  std::string deep = "plan \"x\" { steps {";
+  for (int i = 0; i < 10000; ++i) deep += " while predicate %0 trip 1 { condition { } body {";
+  EXPECT_FALSE(Parse(deep).ok());
+}
+
+TEST(Verify, FindsWhatIsWrong) {
+  const auto fails = [](void (*damage)(Plan&), std::string_view wanted) {
+    Plan p = Example();
+    damage(p);
+    const Status s = Verify(p);
+    EXPECT_NE(s.message().find(wanted), std::string_view::npos) << s.ToString();
+  };
+  fails([](Plan& p) { p.slots[0].index = 9; }, "no argument 9");
+  fails([](Plan& p) { p.slots[0].offset_bytes = 1; }, "touches bytes [1, 17) of 16");
+  fails([](Plan& p) { p.slots[2].offset_bytes = 0; }, "touches bytes [-12");
+  fails([](Plan& p) { p.slots[0].dims = {int64_t{1} << 62}; p.slots[0].stride_elems = {int64_t{1} << 62}; }, "exceeds 2^63");
+  fails([](Plan& p) { p.steps[0] = {CopyStep{1, 0}}; }, "views an argument");
+  fails([](Plan& p) { p.steps[0] = {CopyStep{1, 3}}; }, "views a constant");
+  fails([](Plan& p) { p.steps[0] = {CopyStep{0, 4}}; }, "copies f32[4] to pred[]");
+  fails([](Plan& p) { p.steps[0] = {CopyStep{0, 99}}; }, "no slot %99");
+  fails([](Plan& p) { p.outputs[0].alias_input = 1; }, "of another size");
+  fails([](Plan& p) { std::get<WhileStep>(p.steps[1].is).predicate = 0; }, "the predicate is f32[4]");
+  fails([](Plan& p) { std::get<DriverStep>(p.steps[5].is).outputs = {1}; std::get<DriverStep>(p.steps[5].is).inputs = {1}; }, "overlaps");
+}
+
+TEST(Plan, CountsNestedSteps) {
+  const Statistics n = Count(Example());
+  EXPECT_EQ(n.copy_steps, 4);
+  EXPECT_EQ(n.loops, 1);
+  EXPECT_EQ(n.evaluate_steps, 1);
+  EXPECT_EQ(n.driver_steps, 1);
+}
+
+TEST(Plan, DrawsItself) {
+  const std::string svg = ToSvg(Example());
+  EXPECT_NE(svg.find("evaluate sort"), std::string::npos);
+  EXPECT_NE(svg.find("</svg>"), std::string::npos);
+}
+
+TEST(Layout, MinorToMajor) {
+  EXPECT_EQ(StridesOfLayout({2, 3}, {1, 0}), (Dims{3, 1}));
+  EXPECT_EQ(StridesOfLayout({2, 3}, {0, 1}), (Dims{1, 2}));
+}
+
+}  // namespace
+}  // namespace tenon::plan
