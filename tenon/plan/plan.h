@@ -76,8 +76,12 @@ struct KernelStep {
   friend bool operator==(const KernelStep&, const KernelStep&) = default;
 };
 
-/// A KIR kernel that a driver calls on its tiles: buffers bound to kNoSlot are the tile (and locals); the driver appends row0, col0, m, n and the tile's row
-/// stride to `params`.
+/// Numbers that a driver appends to a hook's params on each call: batch, row0, col0, rows, cols, row stride, column stride of the tile (strides in
+/// elements).
+inline constexpr int kTileParams = 7;
+
+/// A KIR kernel that a driver calls on its tiles, as one piece. Buffers bound to kNoSlot are the tile (kTile) and locals; the params are `params`
+/// followed by the kTileParams numbers.
 struct Hook {
   uint32_t kernel = 0;
   SmallVector<SlotId, 4> buffers;

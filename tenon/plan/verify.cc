@@ -209,7 +209,6 @@ class Verifier {
         if (Overlap(out, in)) return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, out, in));
       }
     }
-    constexpr size_t kTileParams = 5;
     for (const auto& [name, hook] : s.hooks) {
       TENON_RETURN_IF_ERROR(CheckBinding(hook.kernel, hook.buffers, hook.params.size(), kTileParams, true).WithContext("hook " + name));
     }

@@ -1,0 +1,57 @@
+#include "tenon/base/strided_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+TEST(StridedCopy, Transposes) {
+  const std::vector<int32_t> from = {1, 2, 3, 4, 5, 6};
+  std::vector<int32_t> to(6);
+  const int64_t dims[] = {2, 3}, from_strides[] = {12, 4}, to_strides[] = {4, 8};
+  StridedCopy(to.data(), to_strides, from.data(), from_strides, dims, 4);
+  EXPECT_EQ(to, (std::vector<int32_t>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(StridedCopy, ReversesAndBroadcasts) {
+  const std::vector<int16_t> from = {1, 2, 3};
+  std::vector<int16_t> to(6);
+  const int64_t dims[] = {2, 3}, from_strides[] = {0, -2}, to_strides[] = {6, 2};
+  StridedCopy(to.data(), to_strides, from.data() + 2, from_strides, dims, 2);
+  EXPECT_EQ(to, (std::vector<int16_t>{3, 2, 1, 3, 2, 1}));
+}
+
+TEST(StridedCopy, EveryElementSizeAndRank) {
+  for (const int64_t bytes : {1, 2, 3, 4, 8, 16}) {
+    const int64_t dims[] = {2, 1, 3, 4};
+    // From dense row-major to dense with the dims reversed.
+    const int64_t from_strides[] = {12 * bytes, 12 * bytes, 4 * bytes, bytes};
+    const int64_t to_strides[] = {bytes, 2 * bytes, 2 * bytes, 6 * bytes};
+    std::vector<uint8_t> from(static_cast<size_t>(24 * bytes)), to(from.size());
+    std::iota(from.begin(), from.end(), uint8_t{0});
+    StridedCopy(to.data(), to_strides, from.data(), from_strides, dims, bytes);
+    for (int64_t a = 0; a < 2; ++a) {
+      for (int64_t b = 0; b < 3; ++b) {
+        for (int64_t c = 0; c < 4; ++c) {
+          for (int64_t byte = 0; byte < bytes; ++byte) {
+            EXPECT_EQ(to[static_cast<size_t>((a + 2 * b + 6 * c) * bytes + byte)], from[static_cast<size_t>((a * 12 + b * 4 + c) * bytes + byte)]);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(StridedCopy, EmptyAndScalar) {
+  int32_t from = 7, to = 0;
+  StridedCopy(&to, {}, &from, {}, {}, 4);
+  EXPECT_EQ(to, 7);
+  const int64_t dims[] = {0}, strides[] = {4};
+  StridedCopy(nullptr, strides, nullptr, strides, dims, 4);
+}
+
+}  // namespace
+}  // namespace tenon
