@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/status.h"
+
+namespace tenon::kernels {
+
+/// One batch dimension: how many, and how far apart, in elements, the matrices of each operand lie along it. A stride of 0 shares
+/// one matrix of A or B.
+struct GemmBatchDim {
+  int64_t extent = 1;
+  int64_t a_stride = 0;
+  int64_t b_stride = 0;
+  int64_t c_stride = 0;
+  friend bool operator==(const GemmBatchDim&, const GemmBatchDim&) = default;
+};
+inline constexpr int kMaxGemmBatchDims = 4;
+
+/// What a matrix product is, as plain data: C = A @ B, or C += A @ B, for every index of the batch dimensions.
+///   A: [m, k], B: [k, n], C: [m, n]; all strides in elements, any order (a transpose is a swap of strides), negative allowed.
+/// Accumulation is in f32 for floating types and in s32 for integers.
+struct GemmSignature {
+  DType a_type = DType::kF32;
+  DType b_type = DType::kF32;
+  DType c_type = DType::kF32;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row_stride = 0, a_col_stride = 0;
+  int64_t b_row_stride = 0, b_col_stride = 0;
+  int64_t c_row_stride = 0, c_col_stride = 0;
+  std::array<GemmBatchDim, kMaxGemmBatchDims> batch;
+  bool accumulate = false;
+
+  int64_t batch_count() const;
+  friend bool operator==(const GemmSignature&, const GemmSignature&) = default;
+};
+
+/// Dense row-major operands without batch dimensions.
+GemmSignature DenseGemm(DType a, DType b, DType c, int64_t m, int64_t n, int64_t k);
+
+/// Equal signatures hash equal, on every machine.
+uint64_t HashOf(const GemmSignature& s);
+/// "gemm f32 f32 -> f32 m=64 n=32 k=16 a=[16,1] b=[32,1] c=[32,1] batch=[8:1024,512,2048] accumulate"
+std::string ToString(const GemmSignature& s);
+
+/// INVALID_ARGUMENT for negative extents or an element count beyond 2^62; UNIMPLEMENTED for element types without a kernel.
+/// Implemented: f32 f32 -> f32.
+Status Verify(const GemmSignature& s);
+
+/// The order in which the k products of one element of C are summed. It depends on m, n and k alone, so it is the same for every
+/// layout, instruction set and thread count.
+enum class GemmOrder : uint8_t {
+  /// acc = 0, or C's element when accumulating; then acc = fma(a[i,p], b[p,j], acc) for p = 0, 1 ... k-1.
+  kChain,
+  /// When m or n is 1: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
+  /// l < 32, likewise 16, 8, 4, 2 and 1; lane 0 is the product, added to C's element when accumulating.
+  kLanes64,
+};
+GemmOrder OrderOf(const GemmSignature& s);
+
+/// What a product costs, for those who decide about fusion, threads and inline execution.
+struct GemmCost {
+  double flops = 0;       ///< 2 * m * n * k * batch.
+  double bytes = 0;       ///< Operands read once, C written once.
+  double time_ns = 0;     ///< On one thread of a current core at 512-bit vectors, packing included. Within a factor of two.
+};
+GemmCost EstimateCost(const GemmSignature& s);
+
+struct GemmSignatureHasher {
+  size_t operator()(const GemmSignature& s) const { return static_cast<size_t>(HashOf(s)); }
+};
+
+}  // namespace tenon::kernels

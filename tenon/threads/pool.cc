@@ -1,0 +1,202 @@
+#include "tenon/threads/pool.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "tenon/threads/futex.h"
+#include "tenon/threads/thread_start.h"
+#include "tenon/threads/topology.h"
+
+namespace tenon::threads {
+
+using internal::CpuRelax;
+using internal::FutexWait;
+using internal::FutexWake;
+
+namespace {
+
+// A loop is posted in pieces of at most this many chunks, so that 32-bit counters do.
+constexpr int64_t kMaxChunksPerPost = int64_t{1} << 30;
+// One more thread is asked to help per this much work.
+constexpr int64_t kWorkPerHelperNs = 20'000;
+
+class Deadline {
+ public:
+  explicit Deadline(int64_t ns) : end_(std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns)) {}
+  bool Passed() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+}  // namespace
+
+// One loop in progress. Slots live as long as the pool, so a worker may look at one at any time; having claimed a chunk it may use
+// the rest, which stays as it is until that chunk is counted in `done`.
+struct alignas(64) ThreadPool::Slot {
+  std::atomic<bool> taken{false};
+  std::atomic<uint32_t> unclaimed{0};  // Chunks that nobody has begun. > 0 only while the loop is posted.
+  FunctionRef<void(int64_t)>* fn = nullptr;
+  uint32_t num_chunks = 0;
+  alignas(64) std::atomic<uint32_t> done{0};
+  std::atomic<uint32_t> waiting{0};
+
+  // Runs one chunk if there is one left.
+  bool RunOne() {
+    uint32_t left = unclaimed.load(std::memory_order_acquire);
+    do {
+      if (left == 0) return false;
+    } while (!unclaimed.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel, std::memory_order_acquire));
+    const uint32_t total = num_chunks;
+    (*fn)(total - left);
+    // After this addition the loop may be over and the slot another loop's. A wake for nobody does no harm.
+    if (done.fetch_add(1, std::memory_order_seq_cst) + 1 == total && waiting.load(std::memory_order_seq_cst) != 0) {
+      FutexWake(done);
+    }
+    return true;
+  }
+};
+
+ThreadPool::ThreadPool() : slots_(new Slot[kSlots]), owner_pid_(getpid()) {}
+
+Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads) {
+  if (num_threads < 1 || num_threads > kMaxThreads) {
+    return InvalidArgument(fmt::format("got {} threads for a pool, wanted 1 to {}", num_threads, kMaxThreads));
+  }
+  std::unique_ptr<ThreadPool> pool(new ThreadPool());
+  pool->workers_.reserve(static_cast<size_t>(num_threads - 1));
+  for (int i = 1; i < num_threads; ++i) {
+    Result<std::thread> worker = internal::StartThread(
+        fmt::format("tenon-pool-{}", i), [](void* self, int index) { static_cast<ThreadPool*>(self)->WorkerMain(index); },
+        pool.get(), i);
+    if (!worker.ok()) {
+      if (pool->workers_.empty()) return worker.status();
+      break;
+    }
+    pool->workers_.push_back(std::move(*worker));
+  }
+  return pool;
+}
+
+ThreadPool::~ThreadPool() {
+  if (getpid() != owner_pid_) {
+    // The workers exist in the parent only.
+    for (std::thread& worker : workers_) worker.detach();
+    return;
+  }
+  stop_.store(true, std::memory_order_seq_cst);
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(epoch_);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+bool ThreadPool::RunSome(int first_slot) {
+  bool ran = false;
+  for (int i = 0; i < kSlots; ++i) {
+    Slot& slot = slots_[(first_slot + i) % kSlots];
+    while (slot.RunOne()) ran = true;
+  }
+  return ran;
+}
+
+void ThreadPool::WorkerMain(int index) {
+  while (true) {
+    const uint32_t seen = epoch_.load(std::memory_order_seq_cst);
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    if (RunSome(index)) continue;
+    // Nothing was left of the loops posted up to `seen`.
+    const Deadline spin_end(kSpinNs);
+    bool changed = false;
+    for (int i = 1; !changed; ++i) {
+      changed = epoch_.load(std::memory_order_seq_cst) != seen;
+      CpuRelax();
+      if (i % 16 == 0 && spin_end.Passed()) break;
+    }
+    if (changed) continue;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    FutexWait(epoch_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns) {
+  Slot* slot = nullptr;
+  for (int i = 0; i < kSlots && slot == nullptr; ++i) {
+    if (!slots_[i].taken.load(std::memory_order_relaxed) && !slots_[i].taken.exchange(true, std::memory_order_acquire)) {
+      slot = &slots_[i];
+    }
+  }
+  if (slot == nullptr) return nullptr;
+  slot->fn = fn;
+  slot->num_chunks = num_chunks;
+  slot->done.store(0, std::memory_order_relaxed);
+  slot->unclaimed.store(num_chunks, std::memory_order_release);
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  const int asleep = sleepers_.load(std::memory_order_seq_cst);
+  if (asleep > 0) {
+    const int64_t helpers = std::min<int64_t>(num_chunks - 1, cost_ns / kWorkPerHelperNs);
+    FutexWake(epoch_, static_cast<int>(std::clamp<int64_t>(helpers, 1, asleep)));
+  }
+  return slot;
+}
+
+// Every chunk has been begun; those that others began are still to be finished.
+void ThreadPool::WaitFor(Slot& slot, uint32_t num_chunks) {
+  const Deadline spin_end(kSpinNs);
+  for (int i = 1;; ++i) {
+    if (slot.done.load(std::memory_order_acquire) == num_chunks) return;
+    CpuRelax();
+    if (i % 16 == 0 && spin_end.Passed()) break;
+  }
+  slot.waiting.store(1, std::memory_order_seq_cst);
+  for (uint32_t done; (done = slot.done.load(std::memory_order_seq_cst)) != num_chunks;) FutexWait(slot.done, done);
+  slot.waiting.store(0, std::memory_order_relaxed);
+}
+
+void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<void(int64_t)> fn) {
+  if (num_chunks <= 1 || cost_ns < kMinParallelNs || workers_.empty()) {
+    for (int64_t i = 0; i < num_chunks; ++i) fn(i);
+    return;
+  }
+  for (int64_t first = 0; first < num_chunks; first += kMaxChunksPerPost) {
+    const uint32_t count = static_cast<uint32_t>(std::min(num_chunks - first, kMaxChunksPerPost));
+    auto shifted = [&](int64_t i) { fn(first + i); };
+    FunctionRef<void(int64_t)> piece = first == 0 ? fn : FunctionRef<void(int64_t)>(shifted);
+    Slot* slot = Post(count, &piece, cost_ns);
+    if (slot == nullptr) {  // As many loops as slots are running: all threads are busy anyway.
+      for (int64_t i = 0; i < count; ++i) piece(i);
+      continue;
+    }
+    while (slot->RunOne()) {
+    }
+    WaitFor(*slot, count);
+    slot->taken.store(false, std::memory_order_release);
+  }
+}
+
+Result<std::shared_ptr<ThreadPool>> AcquireProcessPool() {
+  struct Holder {
+    std::mutex mutex;
+    std::weak_ptr<ThreadPool> pool;
+    pid_t pid = 0;
+  };
+  // Never destroyed: threads that outlive main's return may still come here.
+  static Holder* const holder = new Holder();
+  const std::lock_guard<std::mutex> lock(holder->mutex);
+  std::shared_ptr<ThreadPool> pool = holder->pid == getpid() ? holder->pool.lock() : nullptr;
+  if (pool == nullptr) {
+    TENON_ASSIGN_OR_RETURN(const int num_threads, DefaultNumThreads());
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> made, ThreadPool::Create(num_threads));
+    pool = std::move(made);
+    holder->pool = pool;
+    holder->pid = getpid();
+  }
+  return pool;
+}
+
+}  // namespace tenon::threads

@@ -1,0 +1,159 @@
+#include "tenon/threads/pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::threads {
+namespace {
+
+constexpr int64_t kDear = 1'000'000'000;
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
+std::unique_ptr<ThreadPool> MakePool(int threads) { return *ThreadPool::Create(threads); }
+
+class PoolTest : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, PoolTest, testing::Values(1, 2, 3, 8));
+
+TEST_P(PoolTest, EveryChunkRunsOnceAndIsVisible) {
+  const auto pool = MakePool(GetParam());
+  EXPECT_EQ(pool->num_threads(), GetParam());
+  for (int64_t chunks : {0, 1, 2, 3, 7, 64, 1000}) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<int> ran(static_cast<size_t>(chunks), 0);  // Plain ints: a chunk run twice at once is a race.
+      pool->ParallelFor(chunks, kDear, [&](int64_t i) { ran[static_cast<size_t>(i)] += 1; });
+      for (int count : ran) ASSERT_EQ(count, 1);
+    }
+  }
+}
+
+TEST_P(PoolTest, NestedLoopsFinish) {
+  const auto pool = MakePool(GetParam());
+  std::atomic<int64_t> sum{0};
+  pool->ParallelFor(9, kDear, [&](int64_t i) {
+    pool->ParallelFor(11, kDear, [&](int64_t j) {
+      pool->ParallelFor(3, kDear, [&](int64_t k) { sum += 10000 * i + 100 * j + k; });
+    });
+  });
+  int64_t expected = 0;
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 11; ++j)
+      for (int k = 0; k < 3; ++k) expected += 10000 * i + 100 * j + k;
+  EXPECT_EQ(sum, expected);
+}
+
+TEST_P(PoolTest, ManyCallersAtOnce) {
+  const auto pool = MakePool(GetParam());
+  constexpr int kCallers = 40;  // More than the pool has slots for.
+  std::vector<int64_t> sums(kCallers, 0);
+  std::vector<std::thread> callers;
+  for (int c = 0; c < kCallers; ++c) {
+    callers.emplace_back([&, c] {
+      for (int round = 0; round < 20; ++round) {
+        std::vector<int64_t> parts(17, 0);
+        pool->ParallelFor(17, kDear, [&](int64_t i) { parts[static_cast<size_t>(i)] = c * i; });
+        sums[static_cast<size_t>(c)] += std::accumulate(parts.begin(), parts.end(), int64_t{0});
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (int c = 0; c < kCallers; ++c) EXPECT_EQ(sums[static_cast<size_t>(c)], 20 * 136 * c);
+}
+
+TEST(Pool, CheapLoopsStayOnTheCallerInOrder) {
+  const auto pool = MakePool(4);
+  std::vector<int64_t> order;
+  const std::thread::id caller = std::this_thread::get_id();
+  pool->ParallelFor(100, kMinParallelNs - 1, [&](int64_t i) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    order.push_back(i);
+  });
+  std::vector<int64_t> expected(100);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(order, expected);
+}
+
+TEST(Pool, WorkersHelpAndTheCallerDoesNotWaitForThem) {
+  const auto pool = MakePool(2);
+  for (int round = 0; round < 2; ++round) {
+    // Both chunks must be running at once for either to end.
+    std::atomic<int> inside{0};
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    pool->ParallelFor(2, kDear, [&](int64_t) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        ids.insert(std::this_thread::get_id());
+      }
+      ++inside;
+      while (inside.load() < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(ids.size(), 2u);
+    EXPECT_TRUE(ids.count(std::this_thread::get_id()));
+    // Long enough for the worker to fall asleep before the second round.
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(Pool, WorkersFlushDenormals) {
+  const auto pool = MakePool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> inside{0};
+  pool->ParallelFor(2, kDear, [&](int64_t) {
+    if (std::this_thread::get_id() != caller) EXPECT_EQ(FloatControl() & ~0x3fu, kComputeFloatControl & ~0x3fu);
+    ++inside;
+    while (inside.load() < 2) std::this_thread::yield();
+  });
+}
+
+TEST(Pool, BadCountsAreRefused) {
+  for (int bad : {0, -1, 1 << 20}) EXPECT_EQ(ThreadPool::Create(bad).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Pool, WorksInAForkedChildOnItsCallerAlone) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan ends forked children of processes with threads";
+  auto pool = MakePool(3);
+  pool->ParallelFor(8, kDear, [](int64_t) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int ran = 0;
+    pool->ParallelFor(100, kDear, [&](int64_t) { ++ran; });
+    pool.reset();
+    _exit(ran == 100 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(ProcessPool, IsSharedAndMadeAnewWhenLetGo) {
+  auto first = *AcquireProcessPool();
+  auto second = *AcquireProcessPool();
+  EXPECT_EQ(first, second);
+  first.reset();
+  second.reset();
+  const auto third = *AcquireProcessPool();
+  int ran = 0;
+  third->ParallelFor(1, kDear, [&](int64_t) { ++ran; });
+  EXPECT_EQ(ran, 1);
+}
+
+}  // namespace
+}  // namespace tenon::threads
