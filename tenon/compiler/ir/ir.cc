@@ -1,0 +1,99 @@
+#include "tenon/compiler/ir/ir.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <iterator>
+
+namespace tenon::compiler {
+
+std::string_view OpName(Op op) {
+  static constexpr std::string_view kNames[] = {
+#define TENON_IR_OP(enumerator, name, kind) name,
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+  };
+  return kNames[static_cast<size_t>(op)];
+}
+
+OpKind KindOfOp(Op op) {
+  static constexpr OpKind kKinds[] = {
+#define TENON_IR_OP(enumerator, name, kind) OpKind::kind,
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+  };
+  return kKinds[static_cast<size_t>(op)];
+}
+
+Literal MakeLiteral(std::string bytes, bool splat) {
+  const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
+  return {std::make_shared<const std::string>(std::move(bytes)), splat, Hash128{h.low64, h.high64}};
+}
+
+std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
+  const Node* node = &program[r.node];
+  while (node->op == Op::kBroadcast || node->op == Op::kReshape || node->op == Op::kTranspose) node = &program[node->in[0].node];
+  if (node->op != Op::kConstant) return std::nullopt;
+  const size_t width = static_cast<size_t>(ByteWidth(node->shape().dtype));
+  const std::string& bytes = *node->literal.bytes;
+  if (width == 0 || width > 8 || (bytes.size() != width)) return std::nullopt;
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), width);
+  return bits;
+}
+
+int64_t CountOps(const Program& program, const Block& block) {
+  int64_t count = 0;
+  for (NodeId id : block.nodes) {
+    ++count;
+    for (const Block& inner : program[id].blocks) count += CountOps(program, inner);
+  }
+  return count;
+}
+
+namespace {
+
+std::string Name(const Program& program, Ref r) {
+  return program[r.node].out.size() > 1 ? fmt::format("%{}#{}", r.node, r.result) : fmt::format("%{}", r.node);
+}
+
+void PrintBlock(const Program& program, const Block& block, int depth, std::string& text) {
+  const std::string indent(static_cast<size_t>(2 * depth), ' ');
+  for (NodeId id : block.args) text += fmt::format("{}%{} = parameter : {}\n", indent, id, ToString(program[id].shape()));
+  for (NodeId id : block.nodes) {
+    const Node& node = program[id];
+    text += fmt::format("{}%{} = {}", indent, id, OpName(node.op));
+    if (!node.name.empty()) text += fmt::format(" @{}", node.name);
+    for (size_t i = 0; i < node.in.size(); ++i) text += (i ? ", " : " ") + Name(program, node.in[i]);
+    for (const Dims& list : node.lists) text += " " + DimsToString(list);
+    if (node.imm != 0) text += fmt::format(" imm={}", node.imm);
+    if (node.op == Op::kConstant) {
+      text += node.literal.splat ? " splat 0x" : " 0x";
+      const std::string& bytes = *node.literal.bytes;
+      for (size_t i = 0; i < bytes.size() && i < 32; ++i) text += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
+      if (bytes.size() > 32) text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
+    }
+    text += " :";
+    for (const Shape& shape : node.out) text += " " + ToString(shape);
+    text += '\n';
+    for (const Block& inner : node.blocks) {
+      text += indent + "{\n";
+      PrintBlock(program, inner, depth + 1, text);
+      text += indent + "}\n";
+    }
+  }
+  text += indent + "return";
+  for (size_t i = 0; i < block.results.size(); ++i) text += (i ? ", " : " ") + Name(program, block.results[i]);
+  text += '\n';
+}
+
+}  // namespace
+
+std::string Print(const Program& program) {
+  std::string text = fmt::format("program @{}\n", program.name);
+  PrintBlock(program, program.main, 1, text);
+  return text;
+}
+
+}  // namespace tenon::compiler

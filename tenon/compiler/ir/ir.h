@@ -1,0 +1,121 @@
+#pragma once
+
+/// The compiler's own graph of a program: what import writes, simplify rewrites and fuse reads. One table of nodes with plain-data attributes;
+/// values are (node, result) pairs, so rewriting is writing a new table. It names no MLIR type but an opaque pointer to the op that a node
+/// came from, for nodes that travel whole (custom calls, ops without a form here).
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/base/hash.h"
+#include "tenon/base/shape.h"
+#include "tenon/base/small_vector.h"
+
+namespace mlir {
+class Operation;
+}
+
+namespace tenon::compiler {
+
+enum class OpKind : uint8_t { kLeaf, kElementwise, kView, kStructured };
+
+enum class Op : uint8_t {
+#define TENON_IR_OP(enumerator, name, kind) enumerator,
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+};
+std::string_view OpName(Op op);
+OpKind KindOfOp(Op op);
+
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = ~0u;
+
+/// Result `result` of a node.
+struct Ref {
+  NodeId node = kNoNode;
+  uint32_t result = 0;
+  bool valid() const { return node != kNoNode; }
+  friend bool operator==(const Ref&, const Ref&) = default;
+  friend auto operator<=>(const Ref&, const Ref&) = default;
+};
+struct RefHasher {
+  size_t operator()(const Ref& r) const { return r.node * 0x9e3779b97f4a7c15u + r.result; }
+};
+
+/// Elements of a constant: all of them, row-major, ByteWidth each; or one, when all are equal.
+struct Literal {
+  std::shared_ptr<const std::string> bytes;
+  bool splat = false;
+  Hash128 hash;  ///< Of bytes.
+};
+
+/// A list of nodes in an order that respects their operands, and what it yields. Nodes of enclosing blocks may be used freely.
+struct Block {
+  std::vector<NodeId> args;  ///< kParameter nodes.
+  std::vector<NodeId> nodes;
+  std::vector<Ref> results;
+};
+
+struct Node {
+  Op op = Op::kOpaque;
+  SmallVector<Ref, 3> in;
+  SmallVector<Shape, 1> out;  ///< kToken dtype for tokens.
+  std::vector<Dims> lists;
+  int64_t imm = 0;
+  bool side_effect = false;  ///< Must stay, in order.
+  std::string name;
+  Literal literal;
+  std::vector<Block> blocks;
+  mlir::Operation* origin = nullptr;
+  std::vector<const void*> captures;  ///< kOpaque: the mlir values behind the operands that follow the op's own.
+
+  const Shape& shape(uint32_t i = 0) const { return out[i]; }
+};
+
+struct ParameterInfo {
+  std::string memory_kind;
+  std::string layout_mode;   ///< "default", "auto", "{0,1}" or empty.
+  std::string sharding;      ///< Serialised xla.OpSharding; empty when none is named.
+  int32_t aliasing_output = -1;
+  bool donor = false;
+};
+struct ResultInfo {
+  std::string memory_kind;
+  std::string layout_mode;
+  std::string sharding;
+};
+
+/// A whole program. References to nodes stay valid while nodes are added.
+struct Program {
+  std::string name;
+  std::deque<Node> nodes;
+  Block main;
+  std::vector<ParameterInfo> parameters;
+  std::vector<ResultInfo> results;
+  bool any_sharding = false;
+
+  NodeId Add(Node node) {
+    nodes.push_back(std::move(node));
+    return static_cast<NodeId>(nodes.size() - 1);
+  }
+  Node& operator[](NodeId id) { return nodes[id]; }
+  const Node& operator[](NodeId id) const { return nodes[id]; }
+  const Shape& shape(Ref r) const { return nodes[r.node].out[r.result]; }
+};
+
+Literal MakeLiteral(std::string bytes, bool splat);
+/// The bits of the one value that all elements of `r` have: a splat constant, or a broadcast or reshape of one. Zero-extended.
+std::optional<uint64_t> SplatBits(const Program& program, Ref r);
+
+/// Nodes of the block and of the blocks inside it.
+int64_t CountOps(const Program& program, const Block& block);
+
+/// A StableHLO-like listing for people; there is no parser.
+std::string Print(const Program& program);
+
+}  // namespace tenon::compiler
