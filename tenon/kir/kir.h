@@ -266,5 +266,7 @@ std::string_view OpName(Op op);
 /// Number of inputs; -1 when it varies.
 int OpOperands(Op op);
 int OpCost(Op op);
+/// The operation of that text name; INVALID_ARGUMENT when there is none.
+Result<Op> ParseOp(std::string_view name);
 
 }  // namespace tenon::kir
