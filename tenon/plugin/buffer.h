@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "tenon/base/shape.h"
+#include "tenon/plugin/event.h"
+#include "tenon/plugin/memory.h"
+
+namespace tenon::plugin {
+
+class Client;
+class Device;
+
+/// Element type, extents, and the order in which the elements lie: dense, dimensions from fastest to slowest. An empty
+/// order is row-major, and a row-major order is always held as empty.
+struct ArraySpec {
+  Shape shape;
+  Dims minor_to_major;
+
+  bool row_major() const { return minor_to_major.empty(); }
+  friend bool operator==(const ArraySpec&, const ArraySpec&) = default;
+};
+/// Empties a minor_to_major that spells row-major. INVALID_ARGUMENT when it is not a permutation of the dimensions.
+Status NormalizeLayout(ArraySpec& spec);
+/// Strides in bytes per dimension of the dense array.
+Dims DenseByteStrides(const ArraySpec& spec);
+
+/// What a buffer is used with: its bytes, when they are defined, and whether the user may overwrite them.
+struct BufferUse {
+  Ref<Storage> storage;
+  EventRef ready;
+  /// The buffer gave its bytes up to this use; its handle is deleted.
+  bool donated = false;
+  /// Donated, and nobody else can see the bytes: they may be overwritten, or become an output.
+  bool exclusive = false;
+};
+
+/// A PJRT_Buffer: an array on a device. Final: what differs between devices is its Storage. All functions are
+/// thread-safe.
+///
+/// A buffer whose `ready` event fails is poisoned: its contents are undefined and every use reports the event's error.
+class Buffer final : public RefCounted {
+ public:
+  /// `storage` has the bytes of `spec` (ByteWidth per element) and lies in `memory` of `device`; `ready` says when they
+  /// are defined.
+  static Ref<Buffer> Make(Device* device, Memory* memory, ArraySpec spec, Ref<Storage> storage,
+                          EventRef ready = nullptr);
+  /// A buffer that is born failed.
+  static Ref<Buffer> MakeError(Device* device, Memory* memory, ArraySpec spec, Status error);
+  /// A buffer whose storage comes later, by Fulfill. Usable at once: users wait for ready().
+  static Ref<Buffer> MakePromise(Device* device, Memory* memory, ArraySpec spec);
+  /// Gives a promise its contents, or an error. Once.
+  void Fulfill(Result<BufferUse> contents);
+
+  Client& client() const { return *client_; }
+  Device* device() const { return device_; }
+  Memory* memory() const { return memory_; }
+  const ArraySpec& spec() const { return spec_; }
+  const Shape& shape() const { return spec_.shape; }
+  size_t size_bytes() const { return size_bytes_; }
+
+  /// When the contents are defined. INVALID_ARGUMENT, as an event, once the buffer is deleted.
+  EventRef ready() const;
+  bool is_deleted() const { return deleted_.load(std::memory_order_acquire); }
+
+  /// Keeps the bytes for a reader. INVALID_ARGUMENT when the buffer is deleted or donated. The storage is null only for
+  /// a promise that is not ready yet and for a poisoned buffer: ask again when it is ready.
+  Result<BufferUse> Use() const;
+  /// Takes the bytes out of the buffer, whose handle is deleted from then on. INVALID_ARGUMENT as for Use.
+  Result<BufferUse> Donate();
+  /// Undoes a Donate whose execution was refused.
+  void UndoDonate(BufferUse use);
+
+  /// Gives up the bytes; users that hold them go on. Idempotent.
+  void Delete();
+  /// While the count is positive, the bytes outlive Delete and are never given away in place.
+  Status AddExternalReference();
+  Status DropExternalReference();
+  /// Address of the bytes: of a live buffer, or of a deleted one that is externally referenced. INVALID_ARGUMENT
+  /// otherwise.
+  Result<void*> DataPointer() const;
+
+ private:
+  struct Token {};
+
+ public:
+  Buffer(Token, Device* device, Memory* memory, ArraySpec spec);
+
+ private:
+  ~Buffer() override;
+  class Lock;
+  Status DeletedError() const;
+
+  Ref<Client> client_;
+  Device* device_;
+  Memory* memory_;
+  ArraySpec spec_;
+  size_t size_bytes_;
+
+  mutable std::atomic<bool> lock_{false};
+  std::atomic<bool> deleted_{false};
+  bool promise_ = false;
+  int64_t external_references_ = 0;
+  Ref<Storage> storage_;
+  Ref<Storage> external_hold_;
+  EventRef ready_;
+  [[no_unique_address]] internal::Counted<ObjectKind::kBuffer> counted_;
+};
+
+}  // namespace tenon::plugin

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/plugin/buffer.h"
+#include "tenon/plugin/compile_options.h"
+#include "tenon/plugin/device.h"
+#include "tenon/plugin/executable.h"
+#include "tenon/plugin/memory.h"
+#include "tenon/plugin/topology.h"
+
+namespace tenon::plugin {
+
+/// A program as a caller hands it over. Both texts live for the call only.
+struct Program {
+  std::string_view code;
+  /// "mlir", "hlo" or "hlo_with_config", or another that Client::AcceptsFormat admits.
+  std::string_view format;
+};
+
+/// The host's side of the devices: what a vendor subclasses first.
+///
+/// Ownership: the client owns its devices and memories; buffers, executables and events keep the client alive, so that
+/// they may be destroyed after PJRT_Client_Destroy. The destructor therefore runs on whatever thread drops the last
+/// reference, also on one that the backend made: it must not wait for that thread. Threads: after the constructor has
+/// returned, every function is called from any thread, several at once.
+class Client : public RefCounted {
+ public:
+  struct Info {
+    std::string platform_name;     // "cpu": frameworks choose lowerings by it
+    std::string platform_version;  // free text naming the build
+    int process_index = 0;
+  };
+  explicit Client(Info info);
+  ~Client() override;
+
+  const std::string& platform_name() const { return info_.platform_name; }
+  const std::string& platform_version() const { return info_.platform_version; }
+  int process_index() const { return info_.process_index; }
+
+  std::span<Device* const> devices() const { return devices_; }
+  std::span<Device* const> addressable_devices() const { return addressable_devices_; }
+  std::span<Memory* const> memories() const { return memories_; }
+  /// Null when there is none.
+  Device* FindDevice(int id) const;
+  Device* FindAddressableDevice(int local_hardware_id) const;
+  /// The memory of `kind` of a device, or null.
+  Memory* FindMemory(const Device& device, std::string_view kind) const;
+  bool Owns(const Device* device) const;
+  bool Owns(const Memory* memory) const;
+
+  /// Never null once Ready was called. Owned by the client.
+  Topology* topology() const { return topology_.get(); }
+
+  // --- What the device does.
+
+  /// Compiles `program` and loads it. `assignment` is that of the options or the default one, checked; empty when
+  /// options.portable. Errors: INVALID_ARGUMENT for a program that is wrong, UNIMPLEMENTED (naming the op) for one that
+  /// is not supported.
+  virtual Result<Ref<LoadedExecutable>> Compile(const Program& program, const CompileOptions& options,
+                                                const DeviceAssignment& assignment) = 0;
+  virtual bool AcceptsFormat(std::string_view format) const;
+  /// Loads what Plugin::CompileForTopology made. UNIMPLEMENTED unless overridden.
+  virtual Result<Ref<LoadedExecutable>> Load(Ref<Executable> executable, const CompileOptions* options);
+  /// The opposite of Executable::Serialize; `options` override the stored ones when not null. UNIMPLEMENTED unless
+  /// overridden.
+  virtual Result<Ref<LoadedExecutable>> Deserialize(std::string_view bytes, const CompileOptions* options);
+
+  /// Runs `work` some time soon, on another thread if the client has some to spare. The SDK uses it for copies that are
+  /// large or must wait for data. The default runs it at once.
+  virtual void Schedule(std::function<void()> work) { work(); }
+  /// Copies of at most this many bytes are done on the calling thread. The default never schedules.
+  virtual size_t inline_copy_limit() const { return SIZE_MAX; }
+
+  /// Replica-major device ids. The default takes devices() in order. FAILED_PRECONDITION when there are too few.
+  virtual Result<DeviceAssignment> DefaultDeviceAssignment(int num_replicas, int num_partitions) const;
+  /// Pins host memory. The default does nothing, successfully.
+  virtual Status DmaMap(void* data, size_t size_bytes);
+  virtual Status DmaUnmap(void* data);
+
+  /// `options.device_assignment` or the default one, with every device looked up. Empty when options.portable.
+  Result<DeviceAssignment> ResolveAssignment(const CompileOptions& options) const;
+
+ protected:
+  // --- For the constructor of a subclass, in this order.
+
+  Device* AddDevice(std::unique_ptr<Device> device);
+  /// Adds a memory that `devices` can reach; for each of them it becomes the default memory when `is_default`.
+  Memory* AddMemory(std::unique_ptr<Memory> memory, std::span<Device* const> devices, bool is_default);
+  /// Ends the set-up: makes the topology of the devices when null is passed.
+  void Ready(Ref<Topology> topology = nullptr);
+
+ private:
+  Info info_;
+  std::vector<std::unique_ptr<Device>> owned_devices_;
+  std::vector<std::unique_ptr<Memory>> owned_memories_;
+  std::vector<Device*> devices_, addressable_devices_;
+  std::vector<Memory*> memories_;
+  std::vector<PJRT_Memory*> c_memories_;
+  Ref<Topology> topology_;
+  [[no_unique_address]] internal::Counted<ObjectKind::kClient> counted_;
+
+ public:
+  // --- For the SDK.
+  std::span<PJRT_Memory* const> c_memories() const { return c_memories_; }
+};
+
+}  // namespace tenon::plugin

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "tenon/base/status.h"
+#include "tenon/plugin/ref.h"
+
+namespace tenon::plugin {
+
+class Event;
+
+/// A one-shot future that carries OK or an error. The null EventRef is an event that is ready with OK: work that is
+/// done at once returns it and allocates nothing. Copies refer to the same event. Everything here is thread-safe.
+class EventRef {
+ public:
+  EventRef() = default;
+  EventRef(std::nullptr_t) {}                               // NOLINT(google-explicit-constructor)
+  EventRef(Ref<Event> event) : event_(std::move(event)) {}  // NOLINT(google-explicit-constructor)
+
+  /// An event that is ready with `status`; null when that is OK.
+  static EventRef Of(Status status);
+
+  bool is_ready() const;
+  /// The outcome. Requires is_ready().
+  Status status() const;
+  /// is_ready() with an error.
+  bool failed() const;
+  /// Blocks until ready and returns the outcome. Not for threads that others wait for.
+  Status Wait() const;
+  /// Calls callback(const Status&) exactly once: now, on this thread, when the event is ready; else on the thread that
+  /// completes it. The callback must not block for long and must not throw. It may drop any reference, this one too.
+  template <class F>
+  void OnReady(F callback) const;
+
+  Event* get() const { return event_.get(); }
+  Ref<Event> TakeRef() && { return std::move(event_); }
+
+ private:
+  Ref<Event> event_;
+};
+
+/// The event behind an EventRef that can still be pending. Whoever makes one keeps a reference and calls Set exactly
+/// once; when the last reference goes before that, waiters get CANCELLED.
+class Event final : public RefCounted {
+ public:
+  static Ref<Event> Make() { return MakeRef<Event>(); }
+  Event() = default;
+
+  /// Completes the event and runs the callbacks on this thread, in the order in which they were registered. Further
+  /// calls do nothing and return false. The caller must hold a reference, and no lock that a callback may want.
+  bool Set(Status status = OkStatus());
+
+  bool is_ready() const { return waiters_.load(std::memory_order_acquire) == kDone; }
+  const Status& status() const { return status_; }
+  void Wait() const;
+
+  /// A registered callback. `run` is called once and frees the node.
+  struct Waiter {
+    Waiter* next = nullptr;
+    void (*run)(Waiter* self, const Status& status) = nullptr;
+  };
+  /// Runs `waiter` now when the event is ready.
+  void AddWaiter(Waiter* waiter);
+
+ private:
+  ~Event() override;
+  static inline Waiter* const kDone = reinterpret_cast<Waiter*>(1);
+
+  std::atomic<Waiter*> waiters_{nullptr};
+  std::atomic<bool> setting_{false};
+  Status status_;
+  [[no_unique_address]] internal::Counted<ObjectKind::kEvent> counted_;
+};
+
+/// Ready when all are; with the error of the first in `events` that failed. Null when all are ready with OK already.
+EventRef WhenAll(std::span<const EventRef> events);
+EventRef WhenAll(const EventRef& a, const EventRef& b);
+
+template <class F>
+void EventRef::OnReady(F callback) const {
+  if (event_ == nullptr) {
+    callback(OkStatus());
+    return;
+  }
+  if (event_->is_ready()) {
+    Status status = event_->status();  // A copy: the callback may destroy the event.
+    callback(status);
+    return;
+  }
+  struct Node : Event::Waiter {
+    explicit Node(F f) : function(std::move(f)) {}
+    F function;
+  };
+  Node* node = new Node(std::move(callback));
+  node->run = [](Event::Waiter* self, const Status& status) {
+    std::unique_ptr<Node> owned(static_cast<Node*>(self));
+    owned->function(status);
+  };
+  event_->AddWaiter(node);
+}
+
+}  // namespace tenon::plugin
