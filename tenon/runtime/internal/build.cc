@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include "tenon/kernels/gemm/config.h"
+#include "tenon/runtime/internal/ops.h"
+
+namespace tenon::runtime::internal {
+namespace {
+
+class Builder {
+ public:
+  Builder(const plan::Plan& plan, const std::vector<KernelCode>& code) : plan_(plan), code_(code) {}
+
+  Result<OpList> All(const plan::Seq& seq) const {
+    OpList ops;
+    ops.reserve(seq.size());
+    for (const plan::Step& step : seq) {
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, std::visit([this](const auto& s) { return One(s); }, step.is));
+      ops.push_back(std::move(op));
+    }
+    return ops;
+  }
+
+ private:
+  using OpResult = Result<std::unique_ptr<Op>>;
+
+  Place PlaceOf(plan::SlotId id) const {
+    if (id == plan::kNoSlot) return {kNoBase, 0};
+    const plan::Slot& slot = plan_.slots[id];
+    const auto inputs = static_cast<uint32_t>(plan_.inputs.size());
+    const auto outputs = static_cast<uint32_t>(plan_.outputs.size());
+    switch (slot.kind) {
+      case plan::SlotKind::kArg: return {slot.index, slot.offset_bytes};
+      case plan::SlotKind::kOut: return {inputs + slot.index, slot.offset_bytes};
+      case plan::SlotKind::kTemp: return {inputs + outputs, slot.offset_bytes};
+      case plan::SlotKind::kConst: return {inputs + outputs + 1 + slot.index, slot.offset_bytes};
+    }
+    return {kNoBase, 0};
+  }
+
+  template <class Slots, class Params>
+  Result<BoundKernel> Bind(uint32_t index, const Slots& slots, const Params& params) const {
+    BoundKernel bound;
+    bound.fn = code_[index].fn;
+    if (bound.fn == nullptr) return InvalidArgument(fmt::format("kernel {} has no code", index));
+    for (plan::SlotId id : slots) bound.buffers.push_back(PlaceOf(id));
+    bound.params.assign(params.begin(), params.end());
+    return bound;
+  }
+
+  OpResult One(const plan::KernelStep& s) const {
+    TENON_ASSIGN_OR_RETURN(BoundKernel bound, Bind(s.kernel, s.buffers, s.params));
+    const kir::Kernel& kernel = plan_.kernels[s.kernel];
+    const int64_t* params = bound.params.data();
+    bound.scratch_bytes = kir::LocalBytes(kernel, params);
+    const int64_t total = kir::SplitTotal(kernel, params);
+    const int64_t grain = kernel.split.dims == 0 ? 1 : kernel.split.grain.Value(params);
+    if (grain < 1) return InvalidArgument(fmt::format("kernel {}: pieces of {} elements", s.kernel, grain));
+    return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, s.cost_ns));
+  }
+
+  OpResult One(const plan::DriverStep& s) const {
+    if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
+    if (s.inputs.size() != 2 || s.outputs.size() != 1) {
+      return InvalidArgument(fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));
+    }
+    TENON_ASSIGN_OR_RETURN(kernels::GemmSignature signature, kernels::FromConfig(s.config));
+    GemmOp::HookKernel pack_a, pack_b, finish;
+    for (const auto& [name, hook] : s.hooks) {
+      GemmOp::HookKernel* target = name == "pack_a" ? &pack_a : name == "pack_b" ? &pack_b : name == "finish" ? &finish : nullptr;
+      if (target == nullptr) return InvalidArgument(fmt::format("gemm has no hook '{}'", name));
+      TENON_ASSIGN_OR_RETURN(target->kernel, Bind(hook.kernel, hook.buffers, hook.params));
+      target->present = true;
+    }
+    if ((s.inputs[0] == plan::kNoSlot && !pack_a.present) || (s.inputs[1] == plan::kNoSlot && !pack_b.present) ||
+        s.outputs[0] == plan::kNoSlot) {
+      return InvalidArgument("gemm lacks an operand");
+    }
+    TENON_RETURN_IF_ERROR(CheckReach(signature, s));
+    return std::unique_ptr<Op>(std::make_unique<GemmOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0]),
+                                                        std::move(pack_a), std::move(pack_b), std::move(finish)));
+  }
+
+  // The operands' slots were verified; the signature must not reach beyond what they span.
+  Status CheckReach(const kernels::GemmSignature& g, const plan::DriverStep& s) const {
+    if (g.m == 0 || g.n == 0 || g.batch_count() == 0) return OkStatus();
+    const auto check = [&](plan::SlotId id, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                           int64_t kernels::GemmBatchDim::*batch_stride, std::string_view name) -> Status {
+      if (id == plan::kNoSlot || rows == 0 || cols == 0) return OkStatus();
+      const plan::Slot& slot = plan_.slots[id];
+      __int128 low = 0, high = 0;
+      const auto reach = [&](__int128 by) { (by < 0 ? low : high) += by; };
+      reach(static_cast<__int128>(rows - 1) * row_stride);
+      reach(static_cast<__int128>(cols - 1) * col_stride);
+      for (const kernels::GemmBatchDim& d : g.batch) reach(static_cast<__int128>(d.extent - 1) * (d.*batch_stride));
+      __int128 slot_low = 0, slot_high = 0;
+      for (size_t i = 0; i < slot.dims.size(); ++i) {
+        const __int128 by = static_cast<__int128>(slot.dims[i] - 1) * slot.stride_elems[i];
+        (by < 0 ? slot_low : slot_high) += by;
+      }
+      if (low < slot_low || high > slot_high) return InvalidArgument(fmt::format("gemm reaches beyond operand {}, slot %{}", name, id));
+      return OkStatus();
+    };
+    TENON_RETURN_IF_ERROR(check(s.inputs[0], g.m, g.k, g.a_row_stride, g.a_col_stride, &kernels::GemmBatchDim::a_stride, "a"));
+    TENON_RETURN_IF_ERROR(check(s.inputs[1], g.k, g.n, g.b_row_stride, g.b_col_stride, &kernels::GemmBatchDim::b_stride, "b"));
+    return check(s.outputs[0], g.m, g.n, g.c_row_stride, g.c_col_stride, &kernels::GemmBatchDim::c_stride, "c");
+  }
+
+  std::unique_ptr<Op> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like, const Dims& to_strides) const {
+    return std::make_unique<CopyOp>(from, from_strides, to, to_strides, like.dims, ByteWidth(like.dtype));
+  }
+
+  OpResult One(const plan::CopyStep& s) const {
+    const plan::Slot& from = plan_.slots[s.from];
+    const plan::Slot& to = plan_.slots[s.to];
+    return Copy(PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to, to.stride_elems);
+  }
+
+  OpResult One(const plan::WhileStep& s) const {
+    TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition));
+    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body));
+    TENON_RETURN_IF_ERROR(CheckCarries(s));
+    for (const auto& [from, to] : s.carry) {
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> copy, One(plan::CopyStep{from, to}));
+      body.push_back(std::move(copy));
+    }
+    const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
+    return std::unique_ptr<Op>(std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
+  }
+
+  // Copies run one after the other; that equals "at once" when no copy overwrites what a later one reads.
+  Status CheckCarries(const plan::WhileStep& s) const {
+    for (size_t i = 0; i < s.carry.size(); ++i) {
+      for (size_t j = i + 1; j < s.carry.size(); ++j) {
+        if (Overlap(s.carry[i].second, s.carry[j].first)) {
+          return InvalidArgument(fmt::format("while: carry %{} is overwritten before %{} is copied", s.carry[i].second, s.carry[j].first));
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  bool Overlap(plan::SlotId a, plan::SlotId b) const {
+    const Place x = PlaceOf(a), y = PlaceOf(b);
+    if (x.base != y.base) return false;
+    const auto span = [](const plan::Slot& slot, const Place& place) {
+      int64_t low = place.offset_bytes, high = place.offset_bytes + ByteWidth(slot.dtype);
+      for (size_t i = 0; i < slot.dims.size(); ++i) {
+        if (slot.dims[i] == 0) return std::pair<int64_t, int64_t>(0, 0);
+        const int64_t by = (slot.dims[i] - 1) * slot.stride_elems[i] * ByteWidth(slot.dtype);
+        (by < 0 ? low : high) += by;
+      }
+      return std::pair(low, high);
+    };
+    const auto [xl, xh] = span(plan_.slots[a], x);
+    const auto [yl, yh] = span(plan_.slots[b], y);
+    return xl < yh && yl < xh;
+  }
+
+  OpResult One(const plan::CaseStep& s) const {
+    std::vector<OpList> branches;
+    for (const plan::Seq& branch : s.branches) {
+      TENON_ASSIGN_OR_RETURN(OpList ops, All(branch));
+      branches.push_back(std::move(ops));
+    }
+    const bool is_pred = plan_.slots[s.index].dtype == DType::kPred;
+    return std::unique_ptr<Op>(std::make_unique<CaseOp>(PlaceOf(s.index), is_pred, std::move(branches)));
+  }
+
+  template <class StepT>
+  OpResult Service(const StepT& s) const {
+    using Operand = typename ServiceOp<StepT>::Operand;
+    const auto resolve = [&](const auto& ids) {
+      std::vector<Operand> out;
+      for (plan::SlotId id : ids) out.push_back(id == plan::kNoSlot ? Operand{} : Operand{PlaceOf(id), &plan_.slots[id]});
+      return out;
+    };
+    return std::unique_ptr<Op>(std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results)));
+  }
+  OpResult One(const plan::CustomCallStep& s) const { return Service(s); }
+  OpResult One(const plan::EvaluateStep& s) const { return Service(s); }
+
+  const plan::Plan& plan_;
+  const std::vector<KernelCode>& code_;
+};
+
+}  // namespace
+
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code) { return Builder(plan, code).All(plan.steps); }
+
+}  // namespace tenon::runtime::internal

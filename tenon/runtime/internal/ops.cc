@@ -1,0 +1,131 @@
+#include "tenon/runtime/internal/ops.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "tenon/base/small_vector.h"
+#include "tenon/base/strided_copy.h"
+
+namespace tenon::runtime::internal {
+namespace {
+
+constexpr int64_t kScratchAlignment = 64;
+
+struct Scratch {
+  void* data = nullptr;
+  int64_t size_bytes = 0;
+  ~Scratch() { ::operator delete(data, std::align_val_t(kScratchAlignment)); }
+};
+
+Dims Bytes(const Dims& strides, int64_t element_bytes) {
+  Dims out = strides;
+  for (int64_t& s : out) s *= element_bytes;
+  return out;
+}
+
+}  // namespace
+
+void* ThreadScratch(int64_t size_bytes) {
+  thread_local Scratch scratch;
+  if (scratch.size_bytes < size_bytes) {
+    void* grown = ::operator new(static_cast<size_t>(size_bytes), std::align_val_t(kScratchAlignment), std::nothrow);
+    if (grown == nullptr) return nullptr;
+    ::operator delete(scratch.data, std::align_val_t(kScratchAlignment));
+    scratch.data = grown;
+    scratch.size_bytes = size_bytes;
+  }
+  return scratch.data;
+}
+
+Status RunAll(const OpList& ops, const Frame& frame) {
+  for (const std::unique_ptr<Op>& op : ops) TENON_RETURN_IF_ERROR(op->Run(frame));
+  return OkStatus();
+}
+
+Status KernelOp::Run(const Frame& frame) const {
+  if (total_ == 0) return OkStatus();
+  SmallVector<void*, 16> buffers;
+  for (const Place& p : kernel_.buffers) buffers.push_back(p.base == kNoBase ? nullptr : p.In(frame));
+  std::atomic<bool> out_of_memory{false};
+  const auto run = [&](int64_t begin, int64_t end) {
+    void* scratch = nullptr;
+    if (kernel_.scratch_bytes > 0) {
+      scratch = ThreadScratch(kernel_.scratch_bytes);
+      if (scratch == nullptr) {
+        out_of_memory.store(true, std::memory_order_relaxed);
+        return;
+      }
+    }
+    kernel_.fn(buffers.data(), kernel_.params.data(), begin, end, scratch);
+  };
+  if (total_ <= grain_ || cost_ns_ < threads::kMinParallelNs || frame.pool.num_threads() == 1) {
+    run(0, total_);
+  } else {
+    frame.pool.ParallelFor((total_ + grain_ - 1) / grain_, cost_ns_,
+                           [&](int64_t piece) { run(piece * grain_, std::min(total_, (piece + 1) * grain_)); });
+  }
+  if (out_of_memory.load()) return ResourceExhausted("no memory for a kernel's scratch of " + std::to_string(kernel_.scratch_bytes) + " bytes");
+  return OkStatus();
+}
+
+CopyOp::CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes)
+    : from_(from),
+      to_(to),
+      from_stride_bytes_(Bytes(from_strides, element_bytes)),
+      to_stride_bytes_(Bytes(to_strides, element_bytes)),
+      dims_(std::move(dims)),
+      element_bytes_(element_bytes) {}
+
+Status CopyOp::Run(const Frame& frame) const {
+  std::byte* from = from_.In(frame);
+  std::byte* to = to_.In(frame);
+  if (from == to && from_stride_bytes_ == to_stride_bytes_) return OkStatus();  // A donated argument that is returned.
+  StridedCopy(to, to_stride_bytes_, from, from_stride_bytes_, dims_, element_bytes_);
+  return OkStatus();
+}
+
+Status WhileOp::Run(const Frame& frame) const {
+  for (int64_t i = 0; trip_count_ < 0 || i < trip_count_; ++i) {
+    if (frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");
+    if (trip_count_ < 0) {
+      TENON_RETURN_IF_ERROR(RunAll(condition_, frame));
+      if (*predicate_.In(frame) == std::byte{0}) break;
+    }
+    TENON_RETURN_IF_ERROR(RunAll(body_, frame));
+  }
+  return OkStatus();
+}
+
+Status CaseOp::Run(const Frame& frame) const {
+  size_t chosen;
+  if (is_pred_) {
+    chosen = *index_.In(frame) == std::byte{0} ? 0 : 1;
+  } else {
+    int32_t value;
+    std::memcpy(&value, index_.In(frame), sizeof(value));
+    chosen = value < 0 ? branches_.size() : static_cast<size_t>(value);
+  }
+  return RunAll(branches_[std::min(chosen, branches_.size() - 1)], frame);
+}
+
+template <class StepT>
+Status ServiceOp<StepT>::Run(const Frame& frame) const {
+  SmallVector<View, 8> operands, results;
+  for (const Operand& o : operands_) operands.push_back(o.slot == nullptr ? View{} : View{o.place.In(frame), o.slot});
+  for (const Operand& o : results_) results.push_back(o.slot == nullptr ? View{} : View{o.place.In(frame), o.slot});
+  const auto call = [&](const auto& service, std::string_view what) -> Status {
+    if (!service) return Unimplemented("this runtime serves no " + std::string(what));
+    return service(step_, {operands.data(), operands.size()}, {results.data(), results.size()}, frame.arguments.user);
+  };
+  if constexpr (std::is_same_v<StepT, plan::EvaluateStep>) {
+    return call(frame.services.evaluate, "evaluate steps");
+  } else {
+    return call(frame.services.custom_call, "custom calls");
+  }
+}
+
+template class ServiceOp<plan::EvaluateStep>;
+template class ServiceOp<plan::CustomCallStep>;
+
+}  // namespace tenon::runtime::internal

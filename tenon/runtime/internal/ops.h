@@ -1,0 +1,142 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/kernels/gemm/gemm.h"
+#include "tenon/plan/plan.h"
+#include "tenon/runtime/program.h"
+#include "tenon/threads/pool.h"
+
+namespace tenon::runtime::internal {
+
+/// What one run works on. `bases`: inputs, outputs, the arena, constants, in this order.
+struct Frame {
+  std::byte* const* bases;
+  threads::ThreadPool& pool;
+  MemoryPool& memory;
+  const RunArguments& arguments;
+  const Services& services;
+
+  bool cancelled() const { return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed); }
+};
+
+/// A slot resolved at load time.
+struct Place {
+  uint32_t base = 0;
+  int64_t offset_bytes = 0;
+  std::byte* In(const Frame& f) const { return f.bases[base] + offset_bytes; }
+};
+inline constexpr uint32_t kNoBase = ~0u;
+
+/// One step in executable form.
+class Op {
+ public:
+  virtual ~Op() = default;
+  virtual Status Run(const Frame& frame) const = 0;
+};
+using OpList = std::vector<std::unique_ptr<Op>>;
+
+Status RunAll(const OpList& ops, const Frame& frame);
+
+/// 64-byte aligned scratch of the calling thread, at least `size_bytes`; valid until the thread asks again. Null when there is no memory.
+void* ThreadScratch(int64_t size_bytes);
+
+/// A kernel with its buffers bound.
+struct BoundKernel {
+  kir::KernelFn fn = nullptr;
+  std::vector<Place> buffers;  ///< base == kNoBase: a local or the tile.
+  std::vector<int64_t> params;
+  int64_t scratch_bytes = 0;
+};
+
+class KernelOp final : public Op {
+ public:
+  KernelOp(BoundKernel kernel, int64_t total, int64_t grain, int64_t cost_ns)
+      : kernel_(std::move(kernel)), total_(total), grain_(grain), cost_ns_(cost_ns) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  BoundKernel kernel_;
+  int64_t total_;
+  int64_t grain_;
+  int64_t cost_ns_;
+};
+
+class CopyOp final : public Op {
+ public:
+  CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes);
+  Status Run(const Frame& frame) const override;
+
+ private:
+  Place from_, to_;
+  Dims from_stride_bytes_, to_stride_bytes_, dims_;
+  int64_t element_bytes_;
+};
+
+class WhileOp final : public Op {
+ public:
+  WhileOp(OpList condition, Place predicate, int64_t trip_count, OpList body)
+      : condition_(std::move(condition)), predicate_(predicate), trip_count_(trip_count), body_(std::move(body)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  OpList condition_;
+  Place predicate_;
+  int64_t trip_count_;
+  OpList body_;  ///< The carries' copies included.
+};
+
+class CaseOp final : public Op {
+ public:
+  CaseOp(Place index, bool is_pred, std::vector<OpList> branches) : index_(index), is_pred_(is_pred), branches_(std::move(branches)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  Place index_;
+  bool is_pred_;
+  std::vector<OpList> branches_;
+};
+
+/// An evaluate or custom-call step, served by the embedder.
+template <class StepT>
+class ServiceOp final : public Op {
+ public:
+  struct Operand {
+    Place place;
+    const plan::Slot* slot = nullptr;  ///< Null: a token.
+  };
+  ServiceOp(const StepT& step, std::vector<Operand> operands, std::vector<Operand> results)
+      : step_(step), operands_(std::move(operands)), results_(std::move(results)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  const StepT& step_;  ///< Lives in the program's plan.
+  std::vector<Operand> operands_, results_;
+};
+
+/// A matrix product, its hooks being kernels.
+class GemmOp final : public Op {
+ public:
+  struct HookKernel {
+    bool present = false;
+    BoundKernel kernel;
+  };
+  GemmOp(const kernels::GemmSignature& signature, Place a, Place b, Place c, HookKernel pack_a, HookKernel pack_b, HookKernel finish)
+      : signature_(signature), a_(a), b_(b), c_(c), pack_a_(std::move(pack_a)), pack_b_(std::move(pack_b)), finish_(std::move(finish)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  kernels::GemmSignature signature_;
+  Place a_, b_, c_;
+  HookKernel pack_a_, pack_b_, finish_;
+};
+
+/// Turns a verified plan's steps into ops. The plan must outlive them.
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code);
+
+}  // namespace tenon::runtime::internal

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "tenon/base/status.h"
+
+namespace tenon::runtime {
+
+class MemoryPool;
+
+/// Memory of a pool, given back when the block ends. 64-byte aligned, contents unspecified. Movable.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& o) noexcept;
+  Block& operator=(Block&& o) noexcept;
+  ~Block();
+
+  void* data() const { return data_; }
+  int64_t size_bytes() const { return size_bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  friend class MemoryPool;
+  MemoryPool* pool_ = nullptr;
+  void* data_ = nullptr;
+  int64_t size_bytes_ = 0;
+};
+
+/// Recycled memory for buffers and arenas: a fresh page costs more than the work on it. Blocks that come back wait for the next request of their
+/// size class, up to `cache_limit_bytes` in all, and for no longer than kMaxIdle; larger ones are made of huge pages where the system has them.
+/// Thread-safe. Must outlive its blocks.
+class MemoryPool {
+ public:
+  static constexpr std::chrono::seconds kMaxIdle{2};
+
+  /// `limit_bytes`: most that may be handed out at once. See PhysicalMemoryBytes for a sensible one.
+  explicit MemoryPool(int64_t limit_bytes, int64_t cache_limit_bytes = int64_t{1} << 30);
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  /// At least `size_bytes` (0 gives one unit). RESOURCE_EXHAUSTED beyond the limit or when the system has none.
+  Result<Block> Allocate(int64_t size_bytes);
+
+  /// Gives what is cached back to the system.
+  void Trim();
+
+  struct Statistics {
+    int64_t bytes_in_use = 0;
+    int64_t peak_bytes_in_use = 0;
+    int64_t num_allocs = 0;
+    int64_t largest_alloc_bytes = 0;
+    int64_t bytes_cached = 0;
+    int64_t limit_bytes = 0;
+  };
+  Statistics statistics() const;
+  void ResetPeak();
+
+ private:
+  friend class Block;
+  using Clock = std::chrono::steady_clock;
+  struct Cached {
+    void* data;
+    Clock::time_point since;
+  };
+  static constexpr int kClasses = 4 * 58;
+
+  void Return(void* data, int64_t size_bytes);
+  void DropIdle(Clock::time_point now);
+  static int ClassOf(int64_t size_bytes);
+  static int64_t ClassBytes(int index);
+
+  mutable std::mutex mutex_;
+  std::array<std::vector<Cached>, kClasses> free_;
+  Clock::time_point last_sweep_;
+  Statistics statistics_;
+  const int64_t cache_limit_bytes_;
+};
+
+/// Memory that this process may have: the machine's, lowered to the cgroup's limit.
+int64_t PhysicalMemoryBytes();
+
+}  // namespace tenon::runtime

@@ -1,0 +1,72 @@
+#include "tenon/runtime/memory_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace tenon::runtime {
+namespace {
+
+TEST(MemoryPool, EveryBlockIsLargeEnoughAlignedAndWritable) {
+  MemoryPool pool(int64_t{1} << 30);
+  for (int64_t size : {0, 1, 63, 64, 65, 256, 257, 320, 321, 4096, 5000, 1 << 20, (1 << 20) + 1, 2 << 20, (2 << 20) + 1, 9 << 20}) {
+    Result<Block> block = pool.Allocate(size);
+    ASSERT_TRUE(block.ok()) << size;
+    EXPECT_GE(block->size_bytes(), size);
+    EXPECT_LE(block->size_bytes(), std::max<int64_t>(64, size + size / 4 + 64) + (size >= (1 << 20) ? 2 << 20 : 0)) << size;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block->data()) % 64, 0u);
+    std::memset(block->data(), 1, static_cast<size_t>(block->size_bytes()));
+  }
+  EXPECT_EQ(pool.statistics().bytes_in_use, 0);
+}
+
+TEST(MemoryPool, RecyclesAndTrims) {
+  MemoryPool pool(int64_t{1} << 30);
+  void* first;
+  {
+    Block block = *pool.Allocate(1000);
+    first = block.data();
+  }
+  EXPECT_GT(pool.statistics().bytes_cached, 0);
+  Block again = *pool.Allocate(990);
+  EXPECT_EQ(again.data(), first);
+  EXPECT_EQ(pool.statistics().bytes_cached, 0);
+  again = Block();
+  pool.Trim();
+  EXPECT_EQ(pool.statistics().bytes_cached, 0);
+}
+
+TEST(MemoryPool, LimitsAreErrorsThatNameTheNumbers) {
+  MemoryPool pool(10000, 0);
+  EXPECT_EQ(pool.Allocate(10001).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(pool.Allocate(-1).status().code(), Code::kResourceExhausted);
+  Block held = *pool.Allocate(8192);
+  const Status s = pool.Allocate(4096).status();
+  EXPECT_EQ(s.code(), Code::kResourceExhausted);
+  EXPECT_NE(s.message().find("4096"), std::string_view::npos);
+  held = Block();
+  EXPECT_TRUE(pool.Allocate(4096).ok());
+  EXPECT_EQ(pool.statistics().bytes_cached, 0);  // The cache limit is 0.
+}
+
+TEST(MemoryPool, ManyThreads) {
+  MemoryPool pool(int64_t{1} << 30);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&pool, t] {
+      for (int i = 0; i < 500; ++i) {
+        Block b = *pool.Allocate(64 * (i % 37) + t);
+        std::memset(b.data(), t, static_cast<size_t>(b.size_bytes()));
+        EXPECT_EQ(static_cast<unsigned char*>(b.data())[b.size_bytes() - 1], t);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(pool.statistics().bytes_in_use, 0);
+  EXPECT_EQ(pool.statistics().num_allocs, 2000);
+}
+
+}  // namespace
+}  // namespace tenon::runtime

@@ -1,0 +1,54 @@
+#include "tenon/runtime/program.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tenon/base/small_vector.h"
+#include "tenon/runtime/internal/ops.h"
+
+namespace tenon::runtime {
+
+struct Program::Body {
+  internal::OpList ops;
+};
+
+Program::Program() = default;
+Program::~Program() = default;
+
+Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vector<KernelCode> code, Services services) {
+  TENON_RETURN_IF_ERROR(plan::Verify(plan));
+  if (code.size() != plan.kernels.size()) {
+    return InvalidArgument(fmt::format("the plan has {} kernels, got code for {}", plan.kernels.size(), code.size()));
+  }
+  std::unique_ptr<Program> program(new Program);
+  program->plan_ = std::move(plan);
+  program->code_ = std::move(code);
+  program->services_ = std::move(services);
+  TENON_ASSIGN_OR_RETURN(internal::OpList ops, internal::Build(program->plan_, program->code_));
+  program->body_ = std::make_unique<Body>(Body{std::move(ops)});
+  return std::unique_ptr<const Program>(std::move(program));
+}
+
+Status Program::Run(const RunArguments& arguments, threads::ThreadPool& pool, MemoryPool& memory) const {
+  if (arguments.inputs.size() != plan_.inputs.size() || arguments.outputs.size() != plan_.outputs.size()) {
+    return InvalidArgument(fmt::format("{} has {} inputs and {} outputs, got {} and {}", plan_.name, plan_.inputs.size(),
+                                       plan_.outputs.size(), arguments.inputs.size(), arguments.outputs.size()));
+  }
+  Block arena;
+  if (plan_.arena_bytes > 0) {
+    TENON_ASSIGN_OR_RETURN(arena, memory.Allocate(plan_.arena_bytes));
+  }
+  SmallVector<std::byte*, 32> bases;
+  bases.reserve(plan_.inputs.size() + plan_.outputs.size() + 1 + plan_.constants.size());
+  // Inputs and constants are never written: plan::Verify saw to it.
+  for (const void* p : arguments.inputs) bases.push_back(static_cast<std::byte*>(const_cast<void*>(p)));
+  for (void* p : arguments.outputs) bases.push_back(static_cast<std::byte*>(p));
+  bases.push_back(static_cast<std::byte*>(arena.data()));
+  for (const plan::Constant& c : plan_.constants) {
+    bases.push_back(reinterpret_cast<std::byte*>(const_cast<char*>(c.bytes->data())));
+  }
+  return internal::RunAll(body_->ops, {bases.data(), pool, memory, arguments, services_});
+}
+
+}  // namespace tenon::runtime

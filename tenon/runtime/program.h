@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/kir/kir.h"
+#include "tenon/plan/plan.h"
+#include "tenon/runtime/memory_pool.h"
+#include "tenon/runtime/services.h"
+#include "tenon/threads/pool.h"
+
+namespace tenon::runtime {
+
+/// The code of one kernel of a plan; `owner` keeps it alive.
+struct KernelCode {
+  kir::KernelFn fn = nullptr;
+  std::shared_ptr<const void> owner;
+};
+
+struct RunArguments {
+  /// One per Plan::inputs and Plan::outputs, each the whole array in its layout, element-aligned. An output whose plan entry has alias_contents holds
+  /// the aliased argument's contents already (the caller copied them or passes the donated memory); one that takes over a donated argument's
+  /// memory equals that input's pointer. Otherwise outputs overlap nothing.
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  /// Handed to the services.
+  void* user = nullptr;
+  /// Set by anyone to make the run end early with CANCELLED; may be null.
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+/// A plan bound to its code, ready to run. Immutable; any number of threads may Run it at once.
+class Program {
+ public:
+  /// `code`: one entry per plan.kernels. INVALID_ARGUMENT for a plan that plan::Verify rejects or that names a driver nobody has.
+  static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code, Services services);
+  ~Program();
+
+  const plan::Plan& plan() const { return plan_; }
+
+  /// Runs all steps, on the calling thread and `pool`; the arena comes from `memory`. The calling thread must be in the compute float state
+  /// (threads/flush_denormals.h). Outputs are unspecified after an error.
+  Status Run(const RunArguments& arguments, threads::ThreadPool& pool, MemoryPool& memory) const;
+
+ private:
+  struct Body;
+  Program();
+
+  plan::Plan plan_;
+  std::vector<KernelCode> code_;
+  Services services_;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,178 @@
+#include "tenon/runtime/program.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tenon/kernels/gemm/config.h"
+
+namespace tenon::runtime {
+namespace {
+
+using plan::Slot;
+using plan::SlotKind;
+
+// out[i] = in[i] + 1 over f32[n], n being params[0], as KIR; the code is the function below it.
+kir::Kernel AddOneKernel(int64_t grain) {
+  kir::Kernel k;
+  k.num_params = 1;
+  k.dims = {{kir::Size::Param(0), kir::DimKind::kParallel}};
+  const SmallVector<kir::Size, 4> extent{kir::Size::Param(0)}, stride{kir::Size::Of(1)};
+  k.buffers = {{kir::BufKind::kArg, DType::kF32, extent, stride}, {kir::BufKind::kOut, DType::kF32, extent, stride}};
+  const kir::Axis axis{{kir::Term{0, kir::Size::Of(1)}}};
+  k.reads = {{0, {axis}}};
+  k.literals = {0x3f800000};
+  k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}}, {kir::Op::kConst, DType::kF32, 0, 0, {}}, {kir::Op::kAdd, DType::kF32, 0, 0, {0, 1}}};
+  kir::Stage stage;
+  stage.dims = {0};
+  kir::Store store;
+  store.buf = 1;
+  store.at = {axis};
+  store.value = 2;
+  stage.stores = {store};
+  k.seq = {{stage}};
+  k.split = {1, kir::Size::Of(grain)};
+  return k;
+}
+
+void AddOne(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+  for (int64_t i = begin; i < end; ++i) static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
+}
+
+Slot F32(SlotKind kind, uint32_t index, int64_t offset, Dims dims) {
+  Dims strides = RowMajorStridesElems(dims);
+  return {kind, index, offset, DType::kF32, std::move(dims), std::move(strides)};
+}
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  Status Run(plan::Plan plan, std::vector<KernelCode> code, std::vector<const void*> inputs, std::vector<void*> outputs,
+             Services services = {}, const std::atomic<bool>* cancelled = nullptr) {
+    TENON_ASSIGN_OR_RETURN(auto program, Program::Create(std::move(plan), std::move(code), std::move(services)));
+    return program->Run({inputs, outputs, nullptr, cancelled}, *pool_, memory_);
+  }
+
+  std::unique_ptr<threads::ThreadPool> pool_ = *threads::ThreadPool::Create(2);
+  MemoryPool memory_{int64_t{1} << 30};
+};
+
+TEST_F(ProgramTest, ChainsKernelsThroughTheArenaInPieces) {
+  constexpr int64_t kN = 100001;
+  plan::Plan p;
+  p.name = "f";
+  p.inputs = {{{DType::kF32, {kN}}, {1}, ""}};
+  p.outputs = {{{DType::kF32, {kN}}, {1}, ""}};
+  p.kernels = {AddOneKernel(1000)};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {kN}), F32(SlotKind::kTemp, 0, 64, {kN}), F32(SlotKind::kOut, 0, 0, {kN})};
+  p.arena_bytes = 64 + 4 * kN;
+  p.steps = {{plan::KernelStep{0, {0, 1}, {kN}, 1'000'000}}, {plan::KernelStep{0, {1, 2}, {kN}, 0}}};
+  std::vector<float> in(kN), out(kN);
+  std::iota(in.begin(), in.end(), 0.f);
+  const Status s = Run(p, {{AddOne, nullptr}}, {in.data()}, {out.data()});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  for (int64_t i = 0; i < kN; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], static_cast<float>(i) + 2);
+}
+
+TEST_F(ProgramTest, LoopsCarryAndStopWhenCancelled) {
+  plan::Plan p;
+  p.inputs = {{{DType::kF32, {2}}, {1}, ""}};
+  p.outputs = {{{DType::kF32, {2}}, {1}, ""}};
+  p.kernels = {AddOneKernel(16)};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2}), F32(SlotKind::kOut, 0, 0, {2}), F32(SlotKind::kTemp, 0, 0, {2})};
+  p.arena_bytes = 64;
+  plan::WhileStep loop;
+  loop.trip_count = 10;
+  loop.body = {{plan::KernelStep{0, {1, 2}, {2}, 0}}};
+  loop.carry = {{2, 1}};
+  p.steps = {{plan::CopyStep{0, 1}}, {loop}};
+  const float in[] = {1, 2};
+  float out[2] = {};
+  ASSERT_TRUE(Run(p, {{AddOne, nullptr}}, {in}, {out}).ok());
+  EXPECT_EQ(out[0], 11);
+  EXPECT_EQ(out[1], 12);
+  const std::atomic<bool> cancelled{true};
+  EXPECT_EQ(Run(p, {{AddOne, nullptr}}, {in}, {out}, {}, &cancelled).code(), Code::kCancelled);
+}
+
+TEST_F(ProgramTest, ConditionEndsALoopAndServicesAreCalled) {
+  // The evaluate service leaves "calls < 3" in the predicate: the body runs three times.
+  plan::Plan p;
+  p.outputs = {{{DType::kF32, {1}}, {1}, ""}};
+  p.kernels = {AddOneKernel(16)};
+  p.constants = {{std::make_shared<const std::string>(4, '\0'), {1, 1}}};
+  p.slots = {F32(SlotKind::kOut, 0, 0, {1}), F32(SlotKind::kTemp, 0, 64, {1}), {SlotKind::kTemp, 0, 0, DType::kPred, {}, {}}, F32(SlotKind::kConst, 0, 0, {1})};
+  p.arena_bytes = 128;
+  plan::WhileStep loop;
+  loop.predicate = 2;
+  loop.condition = {{plan::EvaluateStep{"test", std::make_shared<const std::string>("p"), {0, plan::kNoSlot}, {2}}}};
+  loop.body = {{plan::KernelStep{0, {0, 1}, {1}, 0}}};
+  loop.carry = {{1, 0}};
+  p.steps = {{plan::CopyStep{3, 0}}, {loop}};
+  float out[1] = {9};
+  EXPECT_EQ(Run(p, {{AddOne, nullptr}}, {}, {out}).code(), Code::kUnimplemented);
+  Services services;
+  services.evaluate = [](const plan::EvaluateStep& step, std::span<const View> operands, std::span<const View> results, void*) {
+    EXPECT_EQ(step.op, "test");
+    EXPECT_EQ(operands[1].data, nullptr);
+    *static_cast<bool*>(results[0].data) = *static_cast<const float*>(operands[0].data) < 3;
+    return OkStatus();
+  };
+  ASSERT_TRUE(Run(p, {{AddOne, nullptr}}, {}, {out}, services).ok());
+  EXPECT_EQ(out[0], 3);
+}
+
+TEST_F(ProgramTest, CasesOutOfRangeTakeTheLastBranch) {
+  plan::Plan p;
+  p.inputs = {{{DType::kS32, {}}, {}, ""}, {{DType::kF32, {2}}, {1}, ""}};
+  p.outputs = {{{DType::kF32, {}}, {}, ""}};
+  p.slots = {{SlotKind::kArg, 0, 0, DType::kS32, {}, {}}, F32(SlotKind::kArg, 1, 0, {}), F32(SlotKind::kArg, 1, 4, {}), F32(SlotKind::kOut, 0, 0, {})};
+  plan::CaseStep choose;
+  choose.index = 0;
+  choose.branches = {{{plan::CopyStep{1, 3}}}, {{plan::CopyStep{2, 3}}}};
+  p.steps = {{choose}};
+  const float values[] = {10, 20};
+  for (const auto& [index, wanted] : std::vector<std::pair<int32_t, float>>{{0, 10}, {1, 20}, {2, 20}, {-1, 20}}) {
+    float out = 0;
+    ASSERT_TRUE(Run(p, {}, {&index, values}, {&out}).ok());
+    EXPECT_EQ(out, wanted) << index;
+  }
+}
+
+TEST_F(ProgramTest, GemmChecksItsReach) {
+  plan::Plan p;
+  const Shape two{DType::kF32, {2, 2}};
+  p.inputs = {{two, {2, 1}, ""}, {two, {2, 1}, ""}};
+  p.outputs = {{two, {2, 1}, ""}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), F32(SlotKind::kOut, 0, 0, {2, 2})};
+  const auto f32 = DType::kF32;
+  p.steps = {{plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 2)), {0, 1}, {2}, {}}}};
+  const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
+  float c[4] = {};
+  ASSERT_TRUE(Run(p, {}, {a, b}, {c}).ok());
+  EXPECT_EQ(std::vector<float>(c, c + 4), (std::vector<float>{19, 22, 43, 50}));
+  std::get<plan::DriverStep>(p.steps[0].is).config = kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 3));
+  EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
+  std::get<plan::DriverStep>(p.steps[0].is).driver = "sort";
+  EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
+}
+
+TEST_F(ProgramTest, CarriesThatOverwriteEachOtherAreRefused) {
+  plan::Plan p;
+  p.slots = {F32(SlotKind::kTemp, 0, 0, {2}), F32(SlotKind::kTemp, 0, 8, {2})};
+  p.arena_bytes = 16;
+  plan::WhileStep loop;
+  loop.trip_count = 1;
+  loop.carry = {{0, 1}, {1, 0}};
+  p.steps = {{loop}};
+  EXPECT_EQ(Run(p, {}, {}, {}).code(), Code::kInvalidArgument);
+}
+
+TEST_F(ProgramTest, WrongNumbersOfArgumentsAreErrors) {
+  plan::Plan p;
+  p.outputs = {{{DType::kF32, {1}}, {1}, ""}};
+  EXPECT_EQ(Run(p, {}, {}, {}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Run(p, {{AddOne, nullptr}}, {}, {}).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tenon::runtime
