@@ -37,7 +37,7 @@ function(tenon_mlir_tablegen target output source)
   get_filename_component(dir ${out} DIRECTORY)
   file(MAKE_DIRECTORY ${dir})
   add_custom_command(OUTPUT ${out}
-    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_MAIN_INCLUDE_DIR} ${in} -o ${out}
+    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS} ${in} -o ${out}
             -d ${out}.d --write-if-changed
     DEPENDS ${in} DEPFILE ${out}.d
     COMMENT "mlir-tblgen ${output}")
