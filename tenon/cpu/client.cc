@@ -1,0 +1,107 @@
+#include "tenon/cpu/client.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tenon/cpu/build_id.h"
+#include "tenon/cpu/code.h"
+#include "tenon/cpu/device.h"
+#include "tenon/cpu/executable.h"
+#include "tenon/isa/isa.h"
+
+namespace tenon::cpu {
+
+const std::string& PlatformVersion() {
+  static const std::string& version = *new std::string(fmt::format("tenon {} (LLVM {}, build {})", kVersion, kLlvmVersion, kBuildId));
+  return version;
+}
+
+CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool)
+    : Client({std::string(kPlatformName), PlatformVersion(), 0}),
+      pool_(std::move(pool)),
+      memory_(std::make_shared<runtime::MemoryPool>(setup.memory_limit_bytes > 0 ? setup.memory_limit_bytes
+                                                                                   : runtime::PhysicalMemoryBytes())),
+      owner_pid_(getpid()) {
+  const std::vector<plugin::MemoryKind> kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
+                                                 plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind),
+                                                 plugin::MakeMemoryKind(plugin::kUnpinnedHostMemoryKind)};
+  for (int i = 0; i < setup.num_devices; ++i) {
+    plugin::DeviceDescription::Info info;
+    info.id = i;
+    info.kind = "cpu";
+    info.to_string = fmt::format("CpuDevice(id={})", i);
+    info.debug_string = fmt::format("TENON_CPU_{}", i);
+    info.memory_kinds = kinds;
+    info.default_memory_kind = 0;
+    plugin::Device* device = AddDevice(std::make_unique<CpuDevice>(std::make_shared<const plugin::DeviceDescription>(std::move(info)), i, memory_));
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      const int id = i * static_cast<int>(kinds.size()) + static_cast<int>(k);
+      AddMemory(std::make_unique<CpuMemory>(id, kinds[k], memory_), {&device, 1}, k == 0);
+    }
+  }
+  Ready();
+}
+
+CpuClient::~CpuClient() = default;
+
+Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
+  TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
+  return plugin::Ref<plugin::Client>(plugin::Ref<CpuClient>::Adopt(new CpuClient(setup, std::move(pool))));
+}
+
+Status CpuClient::CheckNotForked() const {
+  if (getpid() == owner_pid_) return OkStatus();
+  return FailedPrecondition(fmt::format("process {} was forked from {}, which made this client; a forked child cannot use it (its threads stayed "
+                                        "behind): make the client after the fork, or start the child with spawn",
+                                        getpid(), owner_pid_));
+}
+
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::Program& program, const plugin::CompileOptions& options,
+                                                                 const plugin::DeviceAssignment& assignment) {
+  TENON_RETURN_IF_ERROR(CheckNotForked());
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
+  TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
+  return plugin::Ref<plugin::LoadedExecutable>(
+      plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), assignment));
+}
+
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Load(plugin::Ref<plugin::Executable> executable, const plugin::CompileOptions* options) {
+  TENON_RETURN_IF_ERROR(CheckNotForked());
+  // Every executable of this plugin is a CpuExecutable.
+  plugin::Ref<CpuExecutable> ours(static_cast<CpuExecutable*>(executable.get()));
+  plugin::CompileOptions stored;
+  if (options == nullptr) {
+    TENON_ASSIGN_OR_RETURN(stored, plugin::DecodeCompileOptions(ours->info().compile_options));
+    options = &stored;
+  }
+  TENON_ASSIGN_OR_RETURN(plugin::DeviceAssignment assignment, ResolveAssignment(*options));
+  return plugin::Ref<plugin::LoadedExecutable>(
+      plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(ours), std::move(assignment)));
+}
+
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string_view bytes, const plugin::CompileOptions* options) {
+  TENON_RETURN_IF_ERROR(CheckNotForked());
+  TENON_ASSIGN_OR_RETURN(LoadedCode loaded, LoadCode(bytes));
+  plugin::CompileOptions stored;
+  if (options == nullptr) {
+    TENON_ASSIGN_OR_RETURN(stored, plugin::DecodeCompileOptions(loaded.compile_options));
+    options = &stored;
+  }
+  TENON_ASSIGN_OR_RETURN(plugin::DeviceAssignment assignment, ResolveAssignment(*options));
+  TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(loaded.code), *options));
+  return plugin::Ref<plugin::LoadedExecutable>(
+      plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), std::move(assignment)));
+}
+
+void CpuClient::Schedule(std::function<void()> work) {
+  auto* device = static_cast<CpuDevice*>(devices()[0]);
+  auto shared = std::make_shared<std::function<void()>>(std::move(work));
+  if (!device->queue().Submit([shared] { (*shared)(); }, true).ok()) (*shared)();
+}
+
+}  // namespace tenon::cpu

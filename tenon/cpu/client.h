@@ -1,0 +1,53 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+
+#include "tenon/plugin/client.h"
+#include "tenon/plugin/plugin.h"
+#include "tenon/runtime/memory_pool.h"
+#include "tenon/threads/pool.h"
+
+namespace tenon::cpu {
+
+inline constexpr std::string_view kPlatformName = "cpu";
+/// "tenon 0.1.0 (LLVM 22.1.8, <build id>)": names the build, since caches of compiled programs are keyed by it.
+const std::string& PlatformVersion();
+
+/// The CPU as a PJRT client of N devices.
+class CpuClient final : public plugin::Client {
+ public:
+  struct Setup {
+    int num_devices = 1;
+    int64_t memory_limit_bytes = 0;  ///< 0: what the machine has.
+  };
+  static Result<plugin::Ref<plugin::Client>> Create(const Setup& setup);
+  ~CpuClient() override;
+
+  Result<plugin::Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program, const plugin::CompileOptions& options,
+                                                        const plugin::DeviceAssignment& assignment) override;
+  Result<plugin::Ref<plugin::LoadedExecutable>> Load(plugin::Ref<plugin::Executable> executable,
+                                                     const plugin::CompileOptions* options) override;
+  Result<plugin::Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes, const plugin::CompileOptions* options) override;
+  void Schedule(std::function<void()> work) override;
+  size_t inline_copy_limit() const override { return size_t{1} << 20; }
+
+  threads::ThreadPool& pool() const { return *pool_; }
+  const std::shared_ptr<runtime::MemoryPool>& memory_pool() const { return memory_; }
+  int64_t NextRunId() { return run_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// FAILED_PRECONDITION in a child that was forked after the client was made: its threads are not there.
+  Status CheckNotForked() const;
+
+ private:
+  CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool);
+
+  std::shared_ptr<threads::ThreadPool> pool_;
+  std::shared_ptr<runtime::MemoryPool> memory_;
+  std::atomic<int64_t> run_id_{1};
+  const pid_t owner_pid_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,169 @@
+#include "tenon/cpu/code.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "tenon/base/bytes.h"
+#include "tenon/base/log.h"
+#include "tenon/cpu/client.h"
+#include "tenon/emit_llvm/emit.h"
+#include "tenon/isa/isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int64_t NanosSince(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+/// A fresh folder for this compile under TENON_DUMP_DIR, or nothing.
+std::string NewDumpDir() {
+  const char* root = std::getenv("TENON_DUMP_DIR");
+  if (root == nullptr || *root == '\0') return {};
+  static std::atomic<int> number{0};
+  std::filesystem::path dir = std::filesystem::path(root) / fmt::format("{:04d}", number.fetch_add(1));
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) {
+    Log(LogLevel::kWarning, fmt::format("TENON_DUMP_DIR: cannot make {}: {}", dir.string(), error.message()));
+    return {};
+  }
+  return dir.string();
+}
+
+void WriteFile(const std::string& dir, const std::string& name, std::string_view text) {
+  std::ofstream out(dir + "/" + name, std::ios::binary);
+  out << text;
+}
+
+void DumpPlan(const std::string& dir, const plan::Plan& plan, const emit_llvm::EmitOptions& options) {
+  WriteFile(dir, "plan.txt", plan::Print(plan));
+  WriteFile(dir, "plan.svg", plan::ToSvg(plan));
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    WriteFile(dir, fmt::format("kernel{}.kir", i), kir::Print(plan.kernels[i]));
+    const auto write = [&](const Result<std::string>& text, std::string_view extension) {
+      WriteFile(dir, fmt::format("kernel{}.{}", i, extension), text.ok() ? *text : text.status().ToString());
+    };
+    write(emit_llvm::EmitLlvmText(plan.kernels[i], options), "ll");
+    write(emit_llvm::EmitAssembly(plan.kernels[i], options), "s");
+  }
+}
+
+/// Makes the kernels and binds the plan of `about` to them.
+Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const std::string& dump_dir) {
+  plan::Plan plan = std::move(about.plan);
+  const emit_llvm::EmitOptions options{isa::ActiveIsa()};
+  if (!dump_dir.empty()) DumpPlan(dump_dir, plan, options);
+  const auto emit_start = Clock::now();
+  const emit_llvm::CacheCounters before = emit_llvm::Counters();
+  std::vector<const kir::Kernel*> kernels;
+  for (const kir::Kernel& k : plan.kernels) kernels.push_back(&k);
+  TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, options));
+  const int64_t emit_ns = NanosSince(emit_start);
+  auto code = std::make_shared<Code>();
+  std::vector<runtime::KernelCode> bound;
+  for (const auto& k : compiled) {
+    bound.push_back({k->fn, k});
+    code->code_bytes += k->code_bytes;
+  }
+  const auto bind_start = Clock::now();
+  TENON_ASSIGN_OR_RETURN(runtime::Services services, MakeServices(plan));
+  const plan::Statistics n = plan::Count(plan);
+  TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services)));
+  const compiler::CompileStatistics& s = about.statistics;
+  const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
+  Log(LogLevel::kInfo,
+      fmt::format("compile {}: ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, loops {}, custom calls {}, evaluate {}, "
+                  "arena {} B, us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule {:.0f} codegen {:.0f} bind {:.0f}",
+                  about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(), emit_llvm::Counters().compiled - before.compiled,
+                  n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps, code->program->plan().arena_bytes,
+                  us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
+  code->about = std::move(about);
+  return std::shared_ptr<const Code>(std::move(code));
+}
+
+constexpr std::string_view kMagic = "TENONEX1";
+
+void PutTexts(ByteWriter& out, const std::vector<std::string>& texts) {
+  out.Put<uint64_t>(texts.size());
+  for (const std::string& t : texts) out.PutText(t);
+}
+
+std::vector<std::string> GetTexts(ByteReader& in) {
+  std::vector<std::string> texts(in.GetCount(8));
+  for (std::string& t : texts) t = in.GetText();
+  return texts;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options) {
+  compiler::CompileOptions front;
+  front.num_replicas = options.num_replicas;
+  front.num_partitions = options.num_partitions;
+  front.dump_dir = NewDumpDir();
+  const auto minor_to_major = [](const plugin::ArraySpec& spec) {
+    std::vector<int64_t> order(spec.minor_to_major.begin(), spec.minor_to_major.end());
+    for (size_t i = spec.shape.rank(); order.size() < spec.shape.rank();) order.push_back(static_cast<int64_t>(--i));
+    return order;
+  };
+  for (const auto& layout : options.argument_layouts) {
+    front.argument_layouts.push_back(layout ? minor_to_major(*layout) : std::vector<int64_t>());
+  }
+  if (options.result_layout) front.result_layouts.push_back(minor_to_major(*options.result_layout));
+  TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about, compiler::Compile(program, front));
+  return Bind(std::move(about), front.dump_dir);
+}
+
+std::string SaveCode(const Code& code, std::string_view compile_options) {
+  const compiler::CompiledProgram& about = code.about;
+  ByteWriter out;
+  out.PutText(kMagic);
+  out.PutText(PlatformVersion());
+  out.PutText(compile_options);
+  out.PutText(about.name);
+  PutTexts(out, about.parameter_shardings);
+  PutTexts(out, about.output_shardings);
+  out.Put<uint64_t>(about.donated.size());
+  for (const bool donated : about.donated) out.Put<uint8_t>(donated ? 1 : 0);
+  out.Put(about.flops);
+  out.Put(about.bytes_accessed);
+  out.PutText(about.optimized_program);
+  out.PutText(plan::Serialize(code.program->plan()));
+  return std::move(out).Take();
+}
+
+Result<LoadedCode> LoadCode(std::string_view bytes) {
+  ByteReader in(bytes);
+  if (in.GetText() != kMagic) return DataLoss("these bytes are not an executable that Tenon serialised (wrong magic)");
+  const std::string_view build = in.GetText();
+  if (in.status().ok() && build != PlatformVersion()) {
+    return FailedPrecondition(fmt::format("this executable was serialised by '{}', this is '{}'", build, PlatformVersion()));
+  }
+  LoadedCode loaded;
+  loaded.compile_options = in.GetText();
+  compiler::CompiledProgram about;
+  about.name = in.GetText();
+  about.parameter_shardings = GetTexts(in);
+  about.output_shardings = GetTexts(in);
+  about.donated.resize(in.GetCount(1));
+  for (size_t i = 0; i < about.donated.size(); ++i) about.donated[i] = in.Get<uint8_t>() != 0;
+  about.flops = in.Get<double>();
+  about.bytes_accessed = in.Get<double>();
+  about.optimized_program = in.GetText();
+  const std::string_view plan = in.GetText();
+  TENON_RETURN_IF_ERROR(in.status());
+  TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));
+  TENON_ASSIGN_OR_RETURN(loaded.code, Bind(std::move(about), {}));
+  return loaded;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,46 @@
+#include "tenon/cpu/device.h"
+
+namespace tenon::cpu {
+namespace {
+
+class PoolStorage final : public plugin::Storage {
+ public:
+  PoolStorage(runtime::Block block, size_t size_bytes, std::shared_ptr<runtime::MemoryPool> pool)
+      : Storage(block.data(), size_bytes), pool_(std::move(pool)), block_(std::move(block)) {}
+
+ private:
+  std::shared_ptr<runtime::MemoryPool> pool_;  // Before the block, which goes back to it.
+  runtime::Block block_;
+};
+
+}  // namespace
+
+Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime::MemoryPool>& pool, size_t size_bytes) {
+  TENON_ASSIGN_OR_RETURN(runtime::Block block, pool->Allocate(static_cast<int64_t>(size_bytes)));
+  return plugin::Ref<plugin::Storage>(plugin::MakeRef<PoolStorage>(std::move(block), size_bytes, pool));
+}
+
+Result<plugin::Ref<plugin::Storage>> CpuMemory::Allocate(plugin::Device*, size_t size_bytes) {
+  Result<plugin::Ref<plugin::Storage>> storage = AllocateFrom(pool_, size_bytes);
+  if (!storage.ok()) return std::move(storage).status().WithContext(to_string());
+  return storage;
+}
+
+Result<plugin::MemoryStats> CpuDevice::GetMemoryStats() const {
+  const runtime::MemoryPool::Statistics s = memory_->statistics();
+  plugin::MemoryStats stats;
+  stats.bytes_in_use = s.bytes_in_use;
+  stats.peak_bytes_in_use = s.peak_bytes_in_use;
+  stats.num_allocs = s.num_allocs;
+  stats.largest_alloc_size = s.largest_alloc_bytes;
+  stats.bytes_limit = s.limit_bytes;
+  stats.pool_bytes = s.bytes_cached + s.bytes_in_use;
+  return stats;
+}
+
+Status CpuDevice::ClearMemoryStats() {
+  memory_->ResetPeak();
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,114 @@
+#include "tenon/cpu/device_queue.h"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+}  // namespace
+
+struct DeviceQueue::State {
+  // One sequence of tasks with the thread that runs it. Lane 0 serves tasks that do not block; the others are lent to one blocking task at a time.
+  struct Lane {
+    std::deque<std::function<void()>> tasks;
+    std::condition_variable wake;
+    std::atomic<bool> has_work{false};
+    bool idle = true;
+    std::thread thread;
+  };
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  int64_t pending = 0;
+  bool stop = false;
+
+  static void Main(std::shared_ptr<State> self, Lane* lane) {
+    threads::SetFloatControl(threads::kComputeFloatControl);
+    std::unique_lock lock(self->mutex);
+    while (true) {
+      if (lane->tasks.empty()) {
+        lane->idle = true;
+        lane->has_work.store(false, std::memory_order_relaxed);
+        if (self->stop) return;
+        // The next task often comes at once, and waking a sleeper takes longer than that.
+        lock.unlock();
+        const auto until = std::chrono::steady_clock::now() + kSpin;
+        while (!lane->has_work.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) __builtin_ia32_pause();
+        lock.lock();
+        lane->wake.wait(lock, [&] { return !lane->tasks.empty() || self->stop; });
+        continue;
+      }
+      lane->idle = false;
+      std::function<void()> task = std::move(lane->tasks.front());
+      lane->tasks.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;  // What it held is freed before anyone hears that it ended.
+      lock.lock();
+      --self->pending;
+      self->ended.notify_all();
+    }
+  }
+};
+
+DeviceQueue::DeviceQueue(std::string) : state_(std::make_shared<State>()) { state_->lanes.push_back(std::make_unique<State::Lane>()); }
+
+DeviceQueue::~DeviceQueue() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+    for (auto& lane : state_->lanes) {
+      lane->wake.notify_all();
+      if (lane->thread.joinable()) threads.push_back(std::move(lane->thread));
+    }
+  }
+  for (std::thread& t : threads) {
+    // The last reference to a client may go inside one of its own tasks.
+    if (t.get_id() == std::this_thread::get_id()) t.detach();
+    else t.join();
+  }
+}
+
+Status DeviceQueue::Submit(std::function<void()> task, bool may_block) {
+  std::lock_guard lock(state_->mutex);
+  State::Lane* lane = state_->lanes[0].get();
+  if (may_block) {
+    lane = nullptr;
+    for (size_t i = 1; i < state_->lanes.size() && lane == nullptr; ++i) {
+      if (state_->lanes[i]->idle && state_->lanes[i]->tasks.empty()) lane = state_->lanes[i].get();
+    }
+    if (lane == nullptr) lane = state_->lanes.emplace_back(std::make_unique<State::Lane>()).get();
+  }
+  if (!lane->thread.joinable()) {
+    try {
+      lane->thread = std::thread(&State::Main, state_, lane);
+    } catch (const std::system_error& e) {
+      return ResourceExhausted(std::string("no thread for an execution: ") + e.what());
+    }
+  }
+  lane->tasks.push_back(std::move(task));
+  ++state_->pending;
+  lane->has_work.store(true, std::memory_order_release);
+  lane->wake.notify_one();
+  return OkStatus();
+}
+
+int64_t DeviceQueue::pending() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->pending;
+}
+
+void DeviceQueue::WaitBelow(int64_t limit) {
+  std::unique_lock lock(state_->mutex);
+  state_->ended.wait(lock, [&] { return state_->pending < limit; });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,222 @@
+#include "tenon/cpu/executable.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "tenon/cpu/client.h"
+#include "tenon/cpu/device.h"
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Work that is expected to take less runs on the caller: handing it over costs a good part of that.
+constexpr int64_t kInlineNs = 60'000;
+// Executions that may wait on one device; a caller that is further ahead waits, so that outputs do not pile up.
+constexpr int64_t kMaxPending = 16;
+
+// The order, fastest dimension first, in which a dense array with these strides lies.
+Dims MinorToMajor(const Dims& dims, const Dims& strides) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  // Ties (extents of 1) stand as in row-major order, so that a row-major array is recognised as such.
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    const int64_t stride_a = strides[static_cast<size_t>(a)];
+    const int64_t stride_b = strides[static_cast<size_t>(b)];
+    return stride_a != stride_b ? stride_a < stride_b : a > b;
+  });
+  return order;
+}
+
+template <class Port>
+Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
+  plugin::ValueSpec spec;
+  spec.array.shape = port.shape;
+  spec.array.minor_to_major = MinorToMajor(port.shape.dims, port.stride_elems);
+  TENON_RETURN_IF_ERROR(plugin::NormalizeLayout(spec.array));
+  if (!port.memory_kind.empty()) spec.memory_kind = port.memory_kind;
+  return spec;
+}
+
+std::string Fingerprint(const plan::Plan& plan) {
+  const std::string text = PlatformVersion() + plan::Print(plan);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace
+
+Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code, const plugin::CompileOptions& options) {
+  const plan::Plan& plan = code->program->plan();
+  plugin::ExecutableInfo info;
+  info.name = code->about.name;
+  info.num_replicas = options.num_replicas;
+  info.num_partitions = options.num_partitions;
+  plugin::CompiledMemoryStats memory;
+  memory.generated_code = code->code_bytes;
+  memory.arguments = memory.outputs = memory.aliased = 0;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
+    spec.donated = i < code->about.donated.size() && code->about.donated[i];
+    memory.arguments += SizeBytes(plan.inputs[i].shape);
+    info.parameters.push_back(std::move(spec));
+  }
+  for (const plan::Output& out : plan.outputs) {
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
+    memory.outputs += SizeBytes(out.shape);
+    if (out.alias_input >= 0) memory.aliased += SizeBytes(out.shape);
+    info.outputs.push_back(std::move(spec));
+  }
+  memory.temporaries = plan.arena_bytes;
+  memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
+  memory.peak = memory.total;
+  info.memory_stats = memory;
+  info.fingerprint = Fingerprint(plan);
+  info.parameter_shardings = code->about.parameter_shardings;
+  info.output_shardings = code->about.output_shardings;
+  info.cost = {{"flops", static_cast<float>(code->about.flops)}, {"bytes accessed", static_cast<float>(code->about.bytes_accessed)}};
+  info.code_size_bytes = code->code_bytes;
+  info.compile_options = options.serialized;
+  return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
+}
+
+Result<std::string> CpuExecutable::Serialize() const { return SaveCode(*code_, info().compile_options); }
+
+Result<plugin::Executable::ProgramText> CpuExecutable::OptimizedProgram() const {
+  return ProgramText{code_->about.optimized_program, "mlir"};
+}
+
+/// One execution on one device.
+struct CpuLoadedExecutable::Run {
+  SmallVector<plugin::Argument, 8> arguments;
+  SmallVector<plugin::Ref<plugin::Storage>, 8> outputs;
+  /// Outputs that hold the aliased argument's contents already, being its storage.
+  SmallVector<bool, 8> taken_over;
+  plugin::Ref<plugin::ExecuteContext> context;
+  CpuDevice* device = nullptr;
+};
+
+CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
+                                         plugin::DeviceAssignment assignment)
+    : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)), code_(executable->code()) {
+  for (const plan::Output& out : code_.program->plan().outputs) takes_over_.push_back(out.alias_input);
+}
+
+CpuClient& CpuLoadedExecutable::cpu_client() const { return static_cast<CpuClient&>(client()); }
+
+// Takes the arguments and finds memory for the outputs.
+Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) const {
+  const plan::Plan& plan = code_.program->plan();
+  run.device = static_cast<CpuDevice*>(device.device);
+  SmallVector<bool, 8> used(device.arguments.size(), false);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int source = takes_over_[i];
+    plugin::Ref<plugin::Storage> storage;
+    bool taken_over = false;
+    if (source >= 0 && !used[static_cast<size_t>(source)]) {
+      const plugin::Argument& argument = device.arguments[static_cast<size_t>(source)];
+      if (argument.exclusive && argument.storage->writable()) {
+        storage = argument.storage;
+        used[static_cast<size_t>(source)] = true;
+        taken_over = true;
+      }
+    }
+    if (!storage) {
+      TENON_ASSIGN_OR_RETURN(storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape))));
+    }
+    run.outputs.push_back(std::move(storage));
+    run.taken_over.push_back(taken_over);
+  }
+  for (plugin::Argument& a : device.arguments) run.arguments.push_back(std::move(a));
+  return OkStatus();
+}
+
+Status CpuLoadedExecutable::RunNow(Run& run) const {
+  const plan::Plan& plan = code_.program->plan();
+  SmallVector<const void*, 16> inputs;
+  SmallVector<void*, 16> outputs;
+  for (const plugin::Argument& a : run.arguments) inputs.push_back(a.storage->data());
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const plan::Output& out = plan.outputs[i];
+    if (out.alias_contents && !run.taken_over[i]) {
+      std::memcpy(run.outputs[i]->data(), inputs[static_cast<size_t>(out.alias_input)], static_cast<size_t>(SizeBytes(out.shape)));
+    }
+    outputs.push_back(run.outputs[i]->data());
+  }
+  CpuClient& client = cpu_client();
+  ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), run.device->id()};
+  return code_.program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(), *client.memory_pool());
+}
+
+Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {
+  const plan::Plan& plan = code_.program->plan();
+  CpuClient& client = cpu_client();
+  bool ready = true;
+  for (const plugin::Argument& a : device.arguments) ready &= a.ready.is_ready();
+
+  const auto make_outputs = [&](const Run& run, const plugin::EventRef& event) {
+    for (size_t i = 0; i < plan.outputs.size(); ++i) {
+      const plugin::ValueSpec& spec = info().outputs[i];
+      plugin::Memory* memory = client.FindMemory(*device.device, spec.memory_kind);
+      if (memory == nullptr) memory = device.device->default_memory();
+      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec.array, run.outputs[i], event);
+    }
+  };
+
+  if (ready && !plan.has_host_callbacks && plan.cost_ns < kInlineNs && request.devices.size() == 1) {
+    for (const plugin::Argument& a : device.arguments) {
+      if (a.ready.failed()) return a.ready.status();
+    }
+    Run run;
+    run.context = request.context;
+    TENON_RETURN_IF_ERROR(Prepare(device, run));
+    const threads::ScopedFlushDenormals compute_state;
+    TENON_RETURN_IF_ERROR(RunNow(run));
+    make_outputs(run, nullptr);
+    return OkStatus();
+  }
+
+  auto& queue = static_cast<CpuDevice*>(device.device)->queue();
+  if (!plan.has_host_callbacks) queue.WaitBelow(kMaxPending);
+  auto run = std::make_shared<Run>();
+  run->context = request.context;
+  TENON_RETURN_IF_ERROR(Prepare(device, *run));
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+  make_outputs(*run, plugin::EventRef(done));
+  device.done = plugin::EventRef(done);
+  SmallVector<plugin::EventRef, 8> waits;
+  for (const plugin::Argument& a : run->arguments) waits.push_back(a.ready);
+  plugin::Ref<CpuLoadedExecutable> self(this);
+  const bool may_block = plan.has_host_callbacks;
+  auto start = [self, run, done, may_block](const Status& arguments_status) mutable {
+    if (!arguments_status.ok()) {
+      run->arguments.clear();
+      done->Set(arguments_status);
+      return;
+    }
+    CpuDevice* device_of_run = run->device;
+    Status submitted = device_of_run->queue().Submit(
+        [self, run, done]() mutable {
+          Status status = self->RunNow(*run);
+          run.reset();  // Arguments are free before anyone hears of the outputs.
+          done->Set(std::move(status));
+        },
+        may_block);
+    if (!submitted.ok()) done->Set(submitted);
+  };
+  plugin::WhenAll({waits.data(), waits.size()}).OnReady(std::move(start));
+  return OkStatus();
+}
+
+Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
+  TENON_RETURN_IF_ERROR(cpu_client().CheckNotForked());
+  for (plugin::DeviceExecution& device : request.devices) TENON_RETURN_IF_ERROR(Launch(device, request));
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu

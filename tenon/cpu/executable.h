@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tenon/cpu/code.h"
+#include "tenon/plugin/executable.h"
+
+namespace tenon::cpu {
+
+class CpuClient;
+
+/// A compiled program as PJRT sees it.
+class CpuExecutable final : public plugin::Executable {
+ public:
+  static Result<plugin::Ref<CpuExecutable>> Create(std::shared_ptr<const Code> code, const plugin::CompileOptions& options);
+
+  Result<std::string> Serialize() const override;
+  Result<ProgramText> OptimizedProgram() const override;
+
+  const Code& code() const { return *code_; }
+
+ private:
+  CpuExecutable(plugin::ExecutableInfo info, std::shared_ptr<const Code> code) : Executable(std::move(info)), code_(std::move(code)) {}
+  template <class T, class... A>
+  friend plugin::Ref<T> plugin::MakeRef(A&&... args);
+
+  std::shared_ptr<const Code> code_;
+};
+
+/// The program on devices. Cheap programs whose arguments are there run on the caller's thread; others on the device's queue.
+class CpuLoadedExecutable final : public plugin::LoadedExecutable {
+ public:
+  CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable, plugin::DeviceAssignment assignment);
+
+  Status Execute(plugin::ExecuteRequest& request) override;
+
+ private:
+  struct Run;
+  CpuClient& cpu_client() const;
+  Status Prepare(plugin::DeviceExecution& device, Run& run) const;
+  Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
+  Status RunNow(Run& run) const;
+
+  const Code& code_;
+  /// Output i may take the storage of parameter takes_over_[i]; -1: none.
+  std::vector<int> takes_over_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,96 @@
+// The plugin object, its options, and the one symbol that the shared library exports.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "tenon/cpu/client.h"
+#include "tenon/cpu/code.h"
+#include "tenon/cpu/executable.h"
+#include "tenon/ffi_host/registry.h"
+#include "tenon/plugin/plugin.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int64_t kMaxDevices = 4096;
+
+Result<std::optional<int64_t>> NumberFromEnvironment(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::optional<int64_t>();
+  const std::string_view view(text);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc() || end != view.data() + view.size()) return InvalidArgument(fmt::format("{} is '{}', wanted a number", name, view));
+  return std::optional<int64_t>(value);
+}
+
+/// The count in XLA_FLAGS that JAX users set for the built-in backend.
+std::optional<int64_t> HostDeviceCountFlag() {
+  const char* flags = std::getenv("XLA_FLAGS");
+  if (flags == nullptr) return std::nullopt;
+  constexpr std::string_view kFlag = "--xla_force_host_platform_device_count=";
+  const std::string_view text(flags);
+  const size_t at = text.rfind(kFlag);
+  if (at == std::string_view::npos) return std::nullopt;
+  int64_t value = 0;
+  const char* first = text.data() + at + kFlag.size();
+  const auto parsed = std::from_chars(first, text.data() + text.size(), value);
+  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+/// The option, else TENON_NUM_DEVICES, else XLA's flag, else 1.
+Result<int> NumDevices(const plugin::ClientOptions& options) {
+  TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment("TENON_NUM_DEVICES"));
+  int64_t n = environment ? *environment : HostDeviceCountFlag().value_or(1);
+  n = options.GetInt("num_devices", n);
+  if (n < 1 || n > kMaxDevices) return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
+  return static_cast<int>(n);
+}
+
+class CpuPlugin final : public plugin::Plugin {
+ public:
+  std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 9, 0}; }
+
+  std::span<const plugin::OptionSpec> client_option_specs() const override {
+    static const std::vector<plugin::OptionSpec>& specs =
+        *new std::vector<plugin::OptionSpec>{{"num_devices", plugin::ValueType::kInt64}, {"memory_limit_bytes", plugin::ValueType::kInt64}};
+    return specs;
+  }
+
+  Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
+    CpuClient::Setup setup;
+    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(options));
+    setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
+    if (setup.memory_limit_bytes < 0) return InvalidArgument(fmt::format("memory_limit_bytes is {}", setup.memory_limit_bytes));
+    return CpuClient::Create(setup);
+  }
+
+  Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program, const plugin::CompileOptions& options,
+                                                             plugin::Topology&, plugin::Client*) override {
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
+    TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
+    return plugin::Ref<plugin::Executable>(std::move(executable));
+  }
+
+  Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) override {
+    if (registration.platform_name != "Host" && registration.platform_name != kPlatformName) {
+      return InvalidArgument(fmt::format("FFI handler '{}' is for platform '{}', wanted Host", registration.target_name, registration.platform_name));
+    }
+    XLA_FFI_Handler_Bundle bundle = {};
+    bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
+    return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits);
+  }
+};
+
+}  // namespace
+}  // namespace tenon::cpu
+
+extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
+  // Leaked: objects of the plugin may outlive every destructor of the library.
+  static tenon::cpu::CpuPlugin& plugin = *new tenon::cpu::CpuPlugin;
+  return tenon::plugin::MakeApi(plugin);
+}

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "tenon/base/strided_copy.h"
+#include "tenon/cpu/code.h"
+#include "tenon/ffi_host/call_site.h"
+#include "tenon/reference/reference.h"
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::cpu {
+namespace {
+
+Dims StrideBytes(const Dims& strides_elems, DType type) {
+  Dims bytes = strides_elems;
+  for (int64_t& s : bytes) s *= ByteWidth(type);
+  return bytes;
+}
+
+bool IsRowMajor(const plan::Slot& slot) { return slot.stride_elems == RowMajorStridesElems(slot.dims); }
+
+Shape ShapeOf(const plan::Slot& slot) { return {slot.dtype, slot.dims}; }
+
+Result<reference::Value> ToValue(const runtime::View& view) {
+  if (view.slot == nullptr) return reference::Value::Token();
+  const Shape shape = ShapeOf(*view.slot);
+  if (IsRowMajor(*view.slot)) return reference::Value::View(shape, view.data, nullptr);
+  TENON_ASSIGN_OR_RETURN(reference::Value value, reference::Value::Allocate(shape));
+  StridedCopy(value.mutable_bytes(), StrideBytes(RowMajorStridesElems(shape.dims), shape.dtype), view.data,
+              StrideBytes(view.slot->stride_elems, shape.dtype), shape.dims, ByteWidth(shape.dtype));
+  return value;
+}
+
+Status FromValue(const reference::Value& value, const runtime::View& view) {
+  if (view.slot == nullptr) return OkStatus();
+  const Shape shape = ShapeOf(*view.slot);
+  if (!value.is_array() || value.shape() != shape) {
+    return Internal(fmt::format("the evaluator gave {}, wanted {}", ToString(value.shape()), ToString(shape)));
+  }
+  StridedCopy(view.data, StrideBytes(view.slot->stride_elems, shape.dtype), value.bytes(),
+              StrideBytes(RowMajorStridesElems(shape.dims), shape.dtype), shape.dims, ByteWidth(shape.dtype));
+  return OkStatus();
+}
+
+/// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of their content.
+struct ServiceTable {
+  std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
+  std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
+
+  ffi_host::CallSite* FindSite(const plan::CustomCallStep& step) const {
+    for (const auto& [known, site] : sites) {
+      if (known == step) return site.get();
+    }
+    return nullptr;
+  }
+
+  Status Add(const plan::Seq& seq) {
+    for (const plan::Step& step : seq) TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
+    return OkStatus();
+  }
+
+  template <class Other>
+  Status One(const Other&) {
+    return OkStatus();
+  }
+  Status One(const plan::WhileStep& s) {
+    TENON_RETURN_IF_ERROR(Add(s.condition));
+    return Add(s.body);
+  }
+  Status One(const plan::CaseStep& s) {
+    for (const plan::Seq& branch : s.branches) TENON_RETURN_IF_ERROR(Add(branch));
+    return OkStatus();
+  }
+  Status One(const plan::EvaluateStep& s) {
+    auto& program = programs[s.program.get()];
+    if (program == nullptr) {
+      TENON_ASSIGN_OR_RETURN(program, reference::Program::Load(*s.program));
+    }
+    return OkStatus();
+  }
+  Status One(const plan::CustomCallStep& s) {
+    if (FindSite(s) != nullptr) return OkStatus();
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(s));
+    sites.emplace_back(s, std::move(site));
+    return OkStatus();
+  }
+};
+
+}  // namespace
+
+Result<runtime::Services> MakeServices(const plan::Plan& plan) {
+  auto table = std::make_shared<ServiceTable>();
+  TENON_RETURN_IF_ERROR(table->Add(plan.steps));
+  runtime::Services services;
+  services.evaluate = [table](const plan::EvaluateStep& step, std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                              void*) -> Status {
+    std::vector<reference::Value> values;
+    for (const runtime::View& v : operands) {
+      TENON_ASSIGN_OR_RETURN(reference::Value value, ToValue(v));
+      values.push_back(std::move(value));
+    }
+    const auto program = table->programs.find(step.program.get());
+    if (program == table->programs.end()) return Internal("an evaluate step was not loaded");
+    Result<std::vector<reference::Value>> outputs = Internal("not run");
+    {
+      // The evaluator flushes subnormals itself, where the semantics say so.
+      const threads::ScopedDefaultFloat ieee;
+      outputs = program->second->Run(values);
+    }
+    if (!outputs.ok()) return std::move(outputs).status().WithContext("evaluate " + step.op);
+    if (outputs->size() != results.size()) return Internal(fmt::format("evaluate {} gave {} results, wanted {}", step.op, outputs->size(), results.size()));
+    for (size_t i = 0; i < results.size(); ++i) TENON_RETURN_IF_ERROR(FromValue((*outputs)[i], results[i]));
+    return OkStatus();
+  };
+  services.custom_call = [table](const plan::CustomCallStep& step, std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                                 void* user) -> Status {
+    ffi_host::CallSite* site = table->FindSite(step);
+    if (site == nullptr) return Internal("a custom call was not instantiated");
+    const auto* execution = static_cast<const ExecutionUser*>(user);
+    ffi_host::Invocation invocation;
+    invocation.num_threads = execution->pool->num_threads();
+    invocation.run_id = execution->run_id;
+    invocation.device_ordinal = execution->device_ordinal;
+    invocation.find_user_data = [execution](int64_t type_id) -> void* {
+      return execution->context == nullptr ? nullptr : execution->context->Find(type_id);
+    };
+    return site->Call(operands, results, invocation);
+  };
+  return services;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/ffi_host/registry.h"
+#include "tenon/plan/plan.h"
+#include "tenon/runtime/services.h"
+
+namespace tenon::ffi_host {
+
+/// What one execution offers the handlers that it calls.
+struct Invocation {
+  /// User data that the client attached under a type id, or null.
+  std::function<void*(int64_t type_id)> find_user_data;
+  /// Runs the task on some thread; empty: handlers run their tasks themselves.
+  std::function<void(std::function<void()>)> schedule;
+  int64_t num_threads = 1;
+  int64_t run_id = 0;
+  int32_t device_ordinal = 0;
+};
+
+class AttributeFrame;
+
+/// A custom-call step bound to its handler: attributes converted once, the state of the instantiate stage kept.
+class CallSite {
+ public:
+  /// Finds the handler of `step` and instantiates it. NOT_FOUND for an unknown target; what the handler's instantiate stage says.
+  static Result<std::unique_ptr<CallSite>> Create(const plan::CustomCallStep& step);
+  ~CallSite();
+
+  /// Calls the handler's prepare, initialize and execute stages and waits for a future that it leaves. Thread-safe if the handler is. The
+  /// views' memory is dense in the layout that the call states; tokens are absent. Handlers run with IEEE-default floating point.
+  Status Call(std::span<const runtime::View> operands, std::span<const runtime::View> results, const Invocation& invocation);
+
+  // --- For the API table: objects that a stage left, freed by their type's deleter.
+  Status SetState(XLA_FFI_ExecutionStage stage, int64_t type_id, void* state);
+  Result<void*> GetState(XLA_FFI_ExecutionStage stage, int64_t type_id);
+
+ private:
+  struct State {
+    XLA_FFI_ExecutionStage stage;
+    int64_t type_id;
+    void* object;
+  };
+  explicit CallSite(std::shared_ptr<const Handler> handler);
+  Status RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stage, XLA_FFI_Args args, XLA_FFI_Rets rets,
+                  const Invocation& invocation);
+
+  std::shared_ptr<const Handler> handler_;
+  std::unique_ptr<AttributeFrame> attributes_;
+  std::mutex mutex_;
+  std::vector<State> states_;
+};
+
+/// Makes a type of state or user data known by name: with *type_id == 0 one is given, any other number must be the name's. What
+/// `deleter` (may be null) frees. INVALID_ARGUMENT when they disagree.
+Status RegisterType(std::string_view name, int64_t* type_id, void (*deleter)(void*));
+void DeleteObject(int64_t type_id, void* object);
+
+}  // namespace tenon::ffi_host

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "tenon/ffi_host/call_site.h"
+#include "tenon/ffi_host/registry.h"
+
+namespace tenon::ffi_host {
+namespace {
+
+// Handlers as a library built against the C header would write them.
+bool AnswerMetadata(XLA_FFI_CallFrame* frame, int minor) {
+  if (frame->extension_start == nullptr || frame->extension_start->type != XLA_FFI_Extension_Metadata) return false;
+  auto* m = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start)->metadata;
+  m->api_version.major_version = 0;
+  m->api_version.minor_version = minor;
+  m->traits = 0;
+  return true;
+}
+
+XLA_FFI_Error* MakeError(XLA_FFI_CallFrame* frame, const char* message, XLA_FFI_Error_Code code) {
+  XLA_FFI_Error_Create_Args args = {XLA_FFI_Error_Create_Args_STRUCT_SIZE, nullptr, message, code};
+  return frame->api->XLA_FFI_Error_Create(&args);
+}
+
+// out[i] = in[i] * scale; attributes must arrive sorted: a, scale.
+XLA_FFI_Error* Scale(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  if (frame->struct_size != XLA_FFI_CallFrame_STRUCT_SIZE) return MakeError(frame, "frame size", XLA_FFI_Error_Code_INTERNAL);
+  if (frame->args.size != 1 || frame->rets.size != 1 || frame->attrs.size != 2) return MakeError(frame, "arity", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  const auto name = [&](int i) { return std::string(frame->attrs.names[i]->ptr, frame->attrs.names[i]->len); };
+  if (name(0) != "a" || name(1) != "scale") return MakeError(frame, "order", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  const auto* scalar = static_cast<XLA_FFI_Scalar*>(frame->attrs.attrs[1]);
+  if (frame->attrs.types[1] != XLA_FFI_AttrType_SCALAR || scalar->dtype != XLA_FFI_DataType_F32) return MakeError(frame, "type", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  const float scale = *static_cast<float*>(scalar->value);
+  const auto* in = static_cast<XLA_FFI_Buffer*>(frame->args.args[0]);
+  const auto* out = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  if (in->rank != 1 || in->dtype != XLA_FFI_DataType_F32) return MakeError(frame, "buffer", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  for (int64_t i = 0; i < in->dims[0]; ++i) static_cast<float*>(out->data)[i] = static_cast<float*>(in->data)[i] * scale;
+  return nullptr;
+}
+
+// Ends on another thread, with the user data of type 77 as the result.
+XLA_FFI_Error* Later(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 0)) return nullptr;
+  XLA_FFI_TypeId id{77};
+  XLA_FFI_InvokeContext_Get_Args get = {XLA_FFI_InvokeContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id, nullptr};
+  if (XLA_FFI_Error* error = frame->api->XLA_FFI_InvokeContext_Get(&get)) return error;
+  XLA_FFI_Future_Create_Args create = {XLA_FFI_Future_Create_Args_STRUCT_SIZE, nullptr, nullptr};
+  frame->api->XLA_FFI_Future_Create(&create);
+  frame->future = create.future;
+  auto* out = static_cast<float*>(static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0])->data);
+  std::thread([api = frame->api, future = create.future, out, value = *static_cast<float*>(get.data)] {
+    *out = value;
+    XLA_FFI_Future_SetAvailable_Args set = {XLA_FFI_Future_SetAvailable_Args_STRUCT_SIZE, nullptr, future};
+    api->XLA_FFI_Future_SetAvailable(&set);
+  }).detach();
+  return nullptr;
+}
+
+XLA_FFI_Error* FromTheFuture(XLA_FFI_CallFrame* frame) {
+  AnswerMetadata(frame, 9);
+  return nullptr;
+}
+
+plan::CustomCallStep Call(std::string target) {
+  plan::CustomCallStep step;
+  step.target = std::move(target);
+  step.api_version = 4;
+  return step;
+}
+
+plan::Attribute FloatAttribute(std::string name, float value) {
+  std::string bytes(sizeof(float), '\0');
+  std::memcpy(bytes.data(), &value, sizeof(float));
+  return {std::move(name), plan::Attribute::Kind::kScalar, DType::kF32, bytes, {}};
+}
+
+const plan::Slot kVector{plan::SlotKind::kTemp, 0, 0, DType::kF32, {3}, {1}};
+
+TEST(FfiHost, CallsAHandlerWithBuffersAndSortedAttributes) {
+  ASSERT_TRUE(RegisterHandler("scale", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).ok());
+  plan::CustomCallStep step = Call("scale");
+  step.attributes = {FloatAttribute("scale", 2.5f), {"a", plan::Attribute::Kind::kString, DType::kInvalid, "x", {}}};
+  auto site = CallSite::Create(step);
+  ASSERT_TRUE(site.ok()) << site.status().ToString();
+  float in[] = {1, 2, 3}, out[3] = {};
+  const runtime::View operands[] = {{in, &kVector}, {}};  // A token after it.
+  const runtime::View results[] = {{out, &kVector}};
+  const Status s = (*site)->Call(operands, results, {});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(out[2], 7.5f);
+}
+
+TEST(FfiHost, ErrorsOfHandlersKeepCodeAndText) {
+  ASSERT_TRUE(RegisterHandler("scale", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).ok());
+  auto site = CallSite::Create(Call("scale"));
+  ASSERT_TRUE(site.ok());
+  const Status s = (*site)->Call({}, {}, {});
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_EQ(s.message(), "custom call to scale: arity");
+}
+
+TEST(FfiHost, WaitsForFuturesAndFindsUserData) {
+  ASSERT_TRUE(RegisterHandler("later", {nullptr, nullptr, nullptr, Later, nullptr}, 0).ok());
+  auto site = CallSite::Create(Call("later"));
+  ASSERT_TRUE(site.ok());
+  float out[3] = {}, user = 42;
+  const runtime::View results[] = {{out, &kVector}};
+  Invocation invocation;
+  EXPECT_EQ((*site)->Call({}, results, invocation).code(), Code::kNotFound);
+  invocation.find_user_data = [&](int64_t id) -> void* { return id == 77 ? &user : nullptr; };
+  ASSERT_TRUE((*site)->Call({}, results, invocation).ok());
+  EXPECT_EQ(out[0], 42);
+}
+
+TEST(FfiHost, RefusesWhatItCannotServe) {
+  EXPECT_EQ(CallSite::Create(Call("nobody")).status().code(), Code::kNotFound);
+  const Status s = RegisterHandler("future", {nullptr, nullptr, nullptr, FromTheFuture, nullptr}, 0);
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_NE(s.message().find("0.9"), std::string_view::npos) << s.message();
+  EXPECT_EQ(RegisterHandler("", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).code(), Code::kInvalidArgument);
+  EXPECT_EQ(RegisterHandler("none", {}, 0).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(RegisterHandler("twice", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).ok());
+  EXPECT_TRUE(RegisterHandler("twice", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).ok());
+  EXPECT_EQ(RegisterHandler("twice", {nullptr, nullptr, nullptr, Later, nullptr}, 0).code(), Code::kAlreadyExists);
+}
+
+TEST(FfiHost, TypesAreOneNumberPerName) {
+  int64_t a = 0, b = 0, c = 5;
+  ASSERT_TRUE(RegisterType("t", &a, nullptr).ok());
+  ASSERT_TRUE(RegisterType("t", &b, nullptr).ok());
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(RegisterType("t", &c, nullptr).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tenon::ffi_host
