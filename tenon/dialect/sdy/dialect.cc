@@ -1,0 +1,87 @@
+#include "tenon/dialect/sdy/dialect.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "tenon/dialect/sdy/dialect.cc.inc"
+#include "tenon/dialect/sdy/enums.cc.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tenon/dialect/sdy/attributes.cc.inc"
+
+namespace tenon::sdy {
+
+void SdyDialect::RegisterAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tenon/dialect/sdy/attributes.cc.inc"
+      >();
+}
+
+void SdyDialect::initialize() {
+  RegisterAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "tenon/dialect/sdy/ops.cc.inc"
+      >();
+}
+
+namespace {
+
+// A sharding of a ranked tensor names each of its dimensions.
+llvm::LogicalResult CheckRank(mlir::Operation* op, TensorShardingAttr sharding, mlir::Type type) {
+  auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
+  if (!shaped || !shaped.hasRank()) return mlir::success();
+  const size_t dims = sharding.getDimShardings().size();
+  // Maximal shardings of a single device say nothing of dimensions.
+  if (dims == static_cast<size_t>(shaped.getRank()) || dims == 0) return mlir::success();
+  return op->emitOpError("has a sharding of ") << dims << " dimensions for a tensor of rank " << shaped.getRank();
+}
+
+llvm::LogicalResult CheckValueAttr(mlir::Operation* op, mlir::NamedAttribute attribute, mlir::Type type) {
+  if (attribute.getName() != kShardingAttr) return mlir::success();
+  auto sharding = mlir::dyn_cast<TensorShardingAttr>(attribute.getValue());
+  if (!sharding) return op->emitOpError("wants #sdy.sharding as ") << kShardingAttr;
+  return type ? CheckRank(op, sharding, type) : mlir::success();
+}
+
+}  // namespace
+
+llvm::LogicalResult SdyDialect::verifyRegionArgAttribute(mlir::Operation* op, unsigned region, unsigned argument,
+                                                         mlir::NamedAttribute attribute) {
+  mlir::Type type;
+  if (auto function = mlir::dyn_cast<mlir::FunctionOpInterface>(op); function && argument < function.getNumArguments()) {
+    type = function.getArgumentTypes()[argument];
+  }
+  return CheckValueAttr(op, attribute, type);
+}
+
+llvm::LogicalResult SdyDialect::verifyRegionResultAttribute(mlir::Operation* op, unsigned region, unsigned result,
+                                                            mlir::NamedAttribute attribute) {
+  mlir::Type type;
+  if (auto function = mlir::dyn_cast<mlir::FunctionOpInterface>(op); function && result < function.getNumResults()) {
+    type = function.getResultTypes()[result];
+  }
+  return CheckValueAttr(op, attribute, type);
+}
+
+llvm::LogicalResult SdyDialect::verifyOperationAttribute(mlir::Operation* op, mlir::NamedAttribute attribute) {
+  if (attribute.getName() == kShardingRuleAttr && !mlir::isa<OpShardingRuleAttr>(attribute.getValue())) {
+    return op->emitOpError("wants #sdy.op_sharding_rule as ") << kShardingRuleAttr;
+  }
+  if (attribute.getName() != kShardingAttr) return mlir::success();
+  auto per_value = mlir::dyn_cast<TensorShardingPerValueAttr>(attribute.getValue());
+  if (!per_value) return op->emitOpError("wants #sdy.sharding_per_value as ") << kShardingAttr;
+  const size_t shardings = per_value.getShardings().size();
+  if (shardings != op->getNumResults()) {
+    return op->emitOpError("has ") << shardings << " shardings for " << op->getNumResults() << " results";
+  }
+  for (auto [sharding, type] : llvm::zip(per_value.getShardings(), op->getResultTypes())) {
+    if (mlir::failed(CheckRank(op, sharding, type))) return mlir::failure();
+  }
+  return mlir::success();
+}
+
+}  // namespace tenon::sdy
