@@ -1,0 +1,161 @@
+// Products with a vector: limited by memory, so nothing is packed and every element of the matrix is read once.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "tenon/kernels/gemm/internal/kernel.h"
+#include "tenon/kernels/gemm/internal/problem.h"
+#include "tenon/kernels/gemm/internal/scratch.h"
+
+namespace tenon::kernels::internal {
+namespace {
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// y = M x with M: [rows, k].
+class Gemv {
+ public:
+  // A product with m == 1 is its transpose's y = B^T a.
+  explicit Gemv(const Problem& p) : p_(p), s_(p.s), row_vector_(p.s.n != 1) {
+    matrix_ = static_cast<const float*>(row_vector_ ? p.operands.b : p.operands.a);
+    vector_ = static_cast<const float*>(row_vector_ ? p.operands.a : p.operands.b);
+    rows_ = row_vector_ ? s_.n : s_.m;
+    row_stride_ = row_vector_ ? s_.b_col_stride : s_.a_row_stride;
+    k_stride_ = row_vector_ ? s_.b_row_stride : s_.a_col_stride;
+    x_stride_ = row_vector_ ? s_.a_col_stride : s_.b_row_stride;
+    y_stride_ = row_vector_ ? s_.c_col_stride : s_.c_row_stride;
+  }
+
+  Status Run() {
+    constexpr double kBytesPerNs = 20;
+    const int64_t task_rows = RowsPerTask();
+    const int64_t tasks = CeilDiv(rows_, task_rows);
+    const double bytes = 4.0 * static_cast<double>(rows_) * static_cast<double>(s_.k) * static_cast<double>(s_.batch_count());
+    p_.pool->ParallelFor(tasks * s_.batch_count(), static_cast<int64_t>(bytes / kBytesPerNs), [&](int64_t i) {
+      const int64_t row0 = i % tasks * task_rows;
+      RunTask(i / tasks, row0, std::min(task_rows, rows_ - row0));
+    });
+    if (out_of_memory_.load(std::memory_order_relaxed)) {
+      return ResourceExhausted("gemm: no memory for buffers: " + ToString(s_));
+    }
+    return OkStatus();
+  }
+
+ private:
+  // k is never divided: the order of a sum must not depend on it.
+  int64_t RowsPerTask() const {
+    constexpr int64_t kTaskFloats = 64 << 10;
+    const int64_t wanted = CeilDiv(kTaskFloats, s_.k);
+    // Adjacent rows share cache lines and pages.
+    const int64_t unit = k_stride_ == 1 ? 4 : kGemvRows;
+    return std::min(rows_, CeilDiv(wanted, unit) * unit);
+  }
+
+  const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
+  const GemmHook& vector_hook() const { return row_vector_ ? p_.hooks.pack_a : p_.hooks.pack_b; }
+
+  void RunTask(int64_t batch, int64_t row0, int64_t rows) {
+    const BatchOffsets offsets = OffsetsOf(s_, batch);
+    Scratch gathered;
+    const float* x = VectorOf(batch, offsets, gathered);
+    const Scratch lanes(sizeof(float) * kGemvLanes * kGemvRows);
+    if (x == nullptr || lanes.data() == nullptr) return out_of_memory_.store(true, std::memory_order_relaxed);
+
+    float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
+    for (int64_t r = row0; r < row0 + rows; r += kGemvRows) {
+      const int count = static_cast<int>(std::min<int64_t>(kGemvRows, row0 + rows - r));
+      float* const out = y + r * y_stride_;
+      std::memset(lanes.data(), 0, sizeof(float) * kGemvLanes * kGemvRows);
+      const float* const m = matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
+      if (matrix_hook() || (k_stride_ != 1 && row_stride_ != 1)) {
+        if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
+        p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
+      } else if (k_stride_ == 1) {
+        p_.kernel->dot_rows(m, row_stride_, x, s_.k, count, lanes.floats());
+        p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
+      } else {
+        p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, lanes.floats());
+        p_.kernel->reduce_cols(lanes.floats(), count, s_.accumulate, out, y_stride_);
+      }
+    }
+    if (!p_.hooks.finish) return;
+    float* const first = y + row0 * y_stride_;
+    if (row_vector_) {
+      ShowTile(p_, p_.hooks.finish, {batch, 0, row0, 1, rows, first, s_.c_row_stride, s_.c_col_stride});
+    } else {
+      ShowTile(p_, p_.hooks.finish, {batch, row0, 0, rows, 1, first, s_.c_row_stride, s_.c_col_stride});
+    }
+  }
+
+  // x with stride 1; null when there is no memory for a copy.
+  const float* VectorOf(int64_t batch, const BatchOffsets& offsets, Scratch& gathered) {
+    const float* const x = vector_ + (row_vector_ ? offsets.a : offsets.b);
+    if (!vector_hook() && (x_stride_ == 1 || s_.k == 1)) return x;
+    gathered = Scratch(static_cast<size_t>(s_.k) * sizeof(float));
+    float* const to = gathered.floats();
+    if (to == nullptr) return nullptr;
+    if (vector_hook()) {
+      if (row_vector_) {
+        ShowTile(p_, vector_hook(), {batch, 0, 0, 1, s_.k, to, s_.k, 1});
+      } else {
+        ShowTile(p_, vector_hook(), {batch, 0, 0, s_.k, 1, to, 1, 1});
+      }
+    } else {
+      for (int64_t q = 0; q < s_.k; ++q) to[q] = x[q * x_stride_];
+    }
+    return to;
+  }
+
+  // Rows [r, r + count) of a matrix that a hook makes, or whose rows and columns are both apart, piece by piece.
+  bool RunStaged(int64_t batch, int64_t r, const float* m, int count, const float* x, float* lanes) {
+    constexpr int64_t kDepth = 16 * kGemvLanes;
+    const Scratch tile(sizeof(float) * kDepth * kGemvRows);
+    if (tile.data() == nullptr) {
+      out_of_memory_.store(true, std::memory_order_relaxed);
+      return false;
+    }
+    Scratch turned;
+    if (matrix_hook() && row_vector_) {
+      turned = Scratch(sizeof(float) * kDepth * kGemvRows);
+      if (turned.data() == nullptr) {
+        out_of_memory_.store(true, std::memory_order_relaxed);
+        return false;
+      }
+    }
+    for (int64_t k = 0; k < s_.k; k += kDepth) {
+      const int64_t depth = std::min(kDepth, s_.k - k);
+      if (!matrix_hook()) {
+        Gather(m + k * k_stride_, row_stride_, k_stride_, count, depth, tile.floats());
+      } else if (row_vector_) {
+        ShowTile(p_, matrix_hook(), {batch, k, r, depth, count, turned.data(), count, 1});
+        Gather(turned.floats(), 1, count, count, depth, tile.floats());
+      } else {
+        ShowTile(p_, matrix_hook(), {batch, r, k, count, depth, tile.data(), depth, 1});
+      }
+      p_.kernel->dot_rows(tile.floats(), depth, x + k, depth, count, lanes);
+    }
+    return true;
+  }
+
+  static void Gather(const float* from, int64_t row_stride, int64_t k_stride, int rows, int64_t depth, float* to) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t q = 0; q < depth; ++q) to[i * depth + q] = from[i * row_stride + q * k_stride];
+    }
+  }
+
+  const Problem& p_;
+  const GemmSignature& s_;
+  const bool row_vector_;
+  const float* matrix_;
+  const float* vector_;
+  int64_t rows_, row_stride_, k_stride_, x_stride_, y_stride_;
+  std::atomic<bool> out_of_memory_{false};
+};
+
+}  // namespace
+
+Status RunGemv(const Problem& p) { return Gemv(p).Run(); }
+
+}  // namespace tenon::kernels::internal

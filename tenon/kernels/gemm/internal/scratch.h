@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::kernels::internal {
+
+/// A recycled block of memory for the life of the object: 64-byte aligned, contents undefined, on huge pages when large.
+/// Thread-safe; blocks go back to a list of the process, which keeps up to kMaxIdleBytes.
+class Scratch {
+ public:
+  static constexpr size_t kMaxIdleBytes = size_t{128} << 20;
+
+  Scratch() = default;
+  /// data() is null when the system has no memory left, or bytes is 0.
+  explicit Scratch(size_t bytes);
+  ~Scratch();
+  Scratch(Scratch&& other) noexcept;
+  Scratch& operator=(Scratch&& other) noexcept;
+
+  float* floats() const { return static_cast<float*>(data_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+  int size_class_ = 0;
+};
+
+/// Frees all blocks that are not in use; returns how many bytes that were.
+size_t TrimScratch();
+
+}  // namespace tenon::kernels::internal

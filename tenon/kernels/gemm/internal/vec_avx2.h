@@ -1,0 +1,53 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+// Included by x86_avx2.cc only.
+namespace {
+
+alignas(32) constexpr int32_t kMaskBits[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+struct Vec {
+  using Reg = __m256;
+  using Mask = __m256i;
+  static constexpr int kLanes = 8;
+  static Reg Zero() { return _mm256_setzero_ps(); }
+  static Reg Load(const float* p) { return _mm256_loadu_ps(p); }
+  static void Store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
+  static Reg Broadcast(const float* p) { return _mm256_broadcast_ss(p); }
+  static Reg Add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  static Mask First(int n) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMaskBits + 8 - n)); }
+  static Reg LoadFirst(const float* p, Mask m) { return _mm256_maskload_ps(p, m); }
+  static void StoreFirst(float* p, Reg x, Mask m) { _mm256_maskstore_ps(p, m, x); }
+  static Reg Select(Mask m, Reg yes, Reg no) { return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(m)); }
+
+  static float Fold(Reg h) {
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+  }
+
+  static void Transpose(Reg (&r)[8]) {
+    Reg t[8];
+    for (int i = 0; i < 8; i += 2) {
+      t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+      t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+      r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+      r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+      r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+    for (int j = 0; j < 4; ++j) {
+      t[j] = _mm256_permute2f128_ps(r[j], r[j + 4], 0x20);
+      t[j + 4] = _mm256_permute2f128_ps(r[j], r[j + 4], 0x31);
+    }
+    for (int j = 0; j < 8; ++j) r[j] = t[j];
+  }
+};
+
+}  // namespace

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+// Included by x86_avx512.cc only.
+namespace {
+
+struct Vec {
+  using Reg = __m512;
+  using Mask = __mmask16;
+  static constexpr int kLanes = 16;
+  static Reg Zero() { return _mm512_setzero_ps(); }
+  static Reg Load(const float* p) { return _mm512_loadu_ps(p); }
+  static void Store(float* p, Reg x) { _mm512_storeu_ps(p, x); }
+  static Reg Broadcast(const float* p) { return _mm512_set1_ps(*p); }
+  static Reg Add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+  /// The first n lanes, 0 < n <= kLanes.
+  static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
+  static Reg LoadFirst(const float* p, Mask m) { return _mm512_maskz_loadu_ps(m, p); }
+  static void StoreFirst(float* p, Reg x, Mask m) { _mm512_mask_storeu_ps(p, m, x); }
+  /// `yes` in the first lanes, `no` in the others.
+  static Reg Select(Mask m, Reg yes, Reg no) { return _mm512_mask_blend_ps(m, no, yes); }
+
+  /// The tree over the lanes: l += l + half, half = kLanes/2 ... 1.
+  static float Fold(Reg x) {
+    const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+  }
+
+  static void Transpose(Reg (&r)[16]) {
+    Reg t[16];
+    for (int i = 0; i < 16; i += 2) {
+      t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+      t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+      const auto d = [](Reg x) { return _mm512_castps_pd(x); };
+      const auto s = [](__m512d x) { return _mm512_castpd_ps(x); };
+      r[i] = s(_mm512_unpacklo_pd(d(t[i]), d(t[i + 2])));
+      r[i + 1] = s(_mm512_unpackhi_pd(d(t[i]), d(t[i + 2])));
+      r[i + 2] = s(_mm512_unpacklo_pd(d(t[i + 1]), d(t[i + 3])));
+      r[i + 3] = s(_mm512_unpackhi_pd(d(t[i + 1]), d(t[i + 3])));
+    }
+    for (int i = 0; i < 16; i += 8) {
+      for (int j = 0; j < 4; ++j) {
+        t[i + j] = _mm512_shuffle_f32x4(r[i + j], r[i + j + 4], 0x88);
+        t[i + j + 4] = _mm512_shuffle_f32x4(r[i + j], r[i + j + 4], 0xdd);
+      }
+    }
+    for (int j = 0; j < 8; ++j) {
+      r[j] = _mm512_shuffle_f32x4(t[j], t[j + 8], 0x88);
+      r[j + 8] = _mm512_shuffle_f32x4(t[j], t[j + 8], 0xdd);
+    }
+  }
+};
+
+}  // namespace

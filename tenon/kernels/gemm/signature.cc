@@ -1,0 +1,112 @@
+#include "tenon/kernels/gemm/signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::kernels {
+namespace {
+
+constexpr double kMaxElements = 4.6e18;
+
+uint64_t Mix(uint64_t h, uint64_t x) {
+  h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+  h *= 0xff51afd7ed558ccdu;
+  return h ^ (h >> 32);
+}
+
+Status VerifyExtents(const GemmSignature& s) {
+  double count = 1;
+  const auto check = [&](const char* name, int64_t extent) -> Status {
+    if (extent < 0) return InvalidArgument(fmt::format("gemm: {} is {}, wanted at least 0", name, extent));
+    count *= static_cast<double>(std::max<int64_t>(extent, 1));
+    return OkStatus();
+  };
+  TENON_RETURN_IF_ERROR(check("m", s.m));
+  TENON_RETURN_IF_ERROR(check("n", s.n));
+  TENON_RETURN_IF_ERROR(check("k", s.k));
+  for (const GemmBatchDim& dim : s.batch) TENON_RETURN_IF_ERROR(check("a batch extent", dim.extent));
+  if (count > kMaxElements) return InvalidArgument(fmt::format("gemm: extents are too large: {}", ToString(s)));
+  return OkStatus();
+}
+
+}  // namespace
+
+int64_t GemmSignature::batch_count() const {
+  int64_t count = 1;
+  for (const GemmBatchDim& dim : batch) count *= dim.extent;
+  return count;
+}
+
+GemmSignature DenseGemm(DType a, DType b, DType c, int64_t m, int64_t n, int64_t k) {
+  GemmSignature s;
+  s.a_type = a;
+  s.b_type = b;
+  s.c_type = c;
+  s.m = m;
+  s.n = n;
+  s.k = k;
+  s.a_row_stride = k;
+  s.b_row_stride = s.c_row_stride = n;
+  s.a_col_stride = s.b_col_stride = s.c_col_stride = 1;
+  return s;
+}
+
+uint64_t HashOf(const GemmSignature& s) {
+  uint64_t h = static_cast<uint64_t>(s.a_type) << 24 | static_cast<uint64_t>(s.b_type) << 16 |
+               static_cast<uint64_t>(s.c_type) << 8 | static_cast<uint64_t>(s.accumulate);
+  for (int64_t x : {s.m, s.n, s.k, s.a_row_stride, s.a_col_stride, s.b_row_stride, s.b_col_stride, s.c_row_stride, s.c_col_stride}) {
+    h = Mix(h, static_cast<uint64_t>(x));
+  }
+  for (const GemmBatchDim& dim : s.batch) {
+    for (int64_t x : {dim.extent, dim.a_stride, dim.b_stride, dim.c_stride}) h = Mix(h, static_cast<uint64_t>(x));
+  }
+  return h;
+}
+
+std::string ToString(const GemmSignature& s) {
+  std::string text = fmt::format("gemm {} {} -> {} m={} n={} k={} a=[{},{}] b=[{},{}] c=[{},{}]", DTypeName(s.a_type),
+                                 DTypeName(s.b_type), DTypeName(s.c_type), s.m, s.n, s.k, s.a_row_stride, s.a_col_stride,
+                                 s.b_row_stride, s.b_col_stride, s.c_row_stride, s.c_col_stride);
+  std::string batch;
+  for (const GemmBatchDim& dim : s.batch) {
+    if (dim == GemmBatchDim()) continue;
+    batch += fmt::format("{}{}:{},{},{}", batch.empty() ? "" : " ", dim.extent, dim.a_stride, dim.b_stride, dim.c_stride);
+  }
+  if (!batch.empty()) text += fmt::format(" batch=[{}]", batch);
+  if (s.accumulate) text += " accumulate";
+  return text;
+}
+
+Status Verify(const GemmSignature& s) {
+  TENON_RETURN_IF_ERROR(VerifyExtents(s));
+  if (s.a_type != DType::kF32 || s.b_type != DType::kF32 || s.c_type != DType::kF32) {
+    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}, wanted f32 f32 -> f32", DTypeName(s.a_type),
+                                     DTypeName(s.b_type), DTypeName(s.c_type)));
+  }
+  return OkStatus();
+}
+
+GemmOrder OrderOf(const GemmSignature& s) {
+  return s.m == 1 || s.n == 1 ? GemmOrder::kLanes64 : GemmOrder::kChain;
+}
+
+GemmCost EstimateCost(const GemmSignature& s) {
+  // A current core at 512 bits: about 100 Gflop/s in f32; 12 GB/s from memory, 50 GB/s while everything fits into L2 and L3.
+  constexpr double kFlopsPerNs = 100, kMemoryBytesPerNs = 12, kCacheBytesPerNs = 50, kCacheBytes = 8 << 20, kCallNs = 100;
+  const double batch = static_cast<double>(s.batch_count());
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  GemmCost cost;
+  cost.flops = 2 * m * n * k * batch;
+  cost.bytes = batch * (m * k * ByteWidth(s.a_type) + k * n * ByteWidth(s.b_type) +
+                        m * n * ByteWidth(s.c_type) * (s.accumulate ? 2 : 1));
+  const double memory_ns = cost.bytes / (cost.bytes > kCacheBytes ? kMemoryBytesPerNs : kCacheBytesPerNs);
+  // Tiles that the extents do not fill cost as if they did.
+  const double fill = std::ceil(n / 16) * 16 / std::max(n, 1.0);
+  const double compute_ns = cost.flops * (OrderOf(s) == GemmOrder::kLanes64 ? 1 : fill) / kFlopsPerNs;
+  cost.time_ns = kCallNs + std::max(memory_ns, compute_ns);
+  return cost;
+}
+
+}  // namespace tenon::kernels
