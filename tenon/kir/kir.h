@@ -133,8 +133,8 @@ struct Read {
 enum class ReduceOrder : uint8_t {
   /// acc = init; for each point ascending: acc = combine(acc, element).
   kSequential,
-  /// Needs `identity`. With L = 64 / width of the first value's type and W = 4L: W accumulators start as `identity`; a point whose innermost reduced
-  /// index is r goes to accumulator r mod W (outer reduced dims ascending, all into the same accumulators), acc = combine(acc, element).
+  /// Needs `identity`. Only for reductions of one or more reduced dims, whose innermost (last in Stage::dims) index, counted from the low end of its
+  /// range, is r below. With L = 64 / width of the first value's type and W = 4L: W accumulators start as `identity`; a point goes to accumulator r mod W (outer reduced dims ascending, all into the same accumulators), acc = combine(acc, element).
   /// Then accumulators meet as v[l] = combine(combine(a[l], a[l+L]), combine(a[l+2L], a[l+3L])) for l < L, then halves: v[l] = combine(v[l],
   /// v[l+L/2]), down to one, and the result is combine(init, v[0]).
   kLanes,
@@ -180,7 +180,8 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// One loop nest inside the kernel's outer dims: for each point of `dims` (outermost first): evaluate, reduce, store. Nodes are evaluated where they
+/// One loop nest inside the kernel's outer dims: for each point of `dims` (outermost first): evaluate, reduce, store. All nodes that the stores of a
+/// point need are evaluated before the first of these stores acts; the stores act in their order. Nodes are evaluated where they
 /// are needed; what a node depends on (its dims) says how far it hoists, so nothing relies on an optimiser for that.
 struct Stage {
   SmallVector<DimId, 4> dims;     ///< Inner dims. Reduced dims come last. May be empty: one point.
@@ -243,6 +244,8 @@ using KernelFn = void (*)(void* const* buffers, const int64_t* params, int64_t b
 /// What is wrong with the kernel, naming the part; OK when every index is in range, types fit, dims are used where they exist, guards have their
 /// `otherwise`, splits cut only what may be cut. Everything else here requires a verified kernel.
 Status Verify(const Kernel& kernel);
+/// The same for a graph that stands alone.
+Status Verify(const Graph& graph);
 
 Hash128 Hash(const Kernel& kernel);
 Hash128 Hash(const Graph& graph);
@@ -253,13 +256,15 @@ std::string Print(const Graph& graph);
 Result<Kernel> Parse(std::string_view text);
 Result<Graph> ParseGraph(std::string_view text);
 
-/// The dims that a node depends on, through reads and starts, without those that a kReduced hides.
+/// The dims that a node depends on, through reads and starts, without those that a kReduced hides. A read of a buffer that the kernel may write (any but
+/// kArg and kConst) depends on all outer and all serial dims besides; carries depend on all outer dims. A node that uses a carry, or a
+/// buffer that a loop's body writes, must not leave that loop either.
 std::vector<DimMask> DependentDims(const Kernel& kernel);
 
 /// Product of the split dims' extents (1 without), and the number of pieces.
 int64_t SplitTotal(const Kernel& kernel, const int64_t* params);
 int64_t NumPieces(const Kernel& kernel, const int64_t* params);
-/// Bytes of all kLocal buffers, each rounded up to 64.
+/// Bytes of all kLocal buffers, each rounded up to 64; they lie in `scratch` in the order of Kernel::buffers.
 int64_t LocalBytes(const Kernel& kernel, const int64_t* params);
 
 std::string_view OpName(Op op);

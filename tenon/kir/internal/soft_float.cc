@@ -110,6 +110,8 @@ uint64_t EncodePowerOfTwo(const Real& v) {
 
 }  // namespace
 
+int MantissaBits(DType type) { return FormatOf(type).mantissa_bits; }
+
 Real Decode(DType type, uint64_t bits, bool flush) {
   const Format f = FormatOf(type);
   if (f.style == Style::kPowersOfTwo) {

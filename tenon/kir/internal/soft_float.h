@@ -21,6 +21,9 @@ struct Real {
   bool is_nan() const { return kind == kNan; }
 };
 
+/// Stored mantissa bits of a float type.
+int MantissaBits(DType type);
+
 /// The value of `bits`. `flush`: subnormals of f32 and f64 are zero.
 Real Decode(DType type, uint64_t bits, bool flush = false);
 /// Rounds to nearest even. `flush`: results of f32 and f64 that are below the normal range after rounding with unbounded exponent are zero.
