@@ -1,0 +1,34 @@
+"""Makes Tenon's CPU plugin JAX's CPU backend.
+
+Installing the package is enough: JAX calls ``initialize`` when it first needs a backend. The environment variable ``TENON_JAX`` says how:
+
+  replace  (default) ``cpu`` is Tenon, ``tenon`` is another name for the same client, ``xla_cpu`` is the built-in client.
+  beside   ``cpu`` stays the built-in client; ``tenon`` is a client of its own and the default backend.
+  off      nothing is registered.
+
+``TENON_PLUGIN`` names another plugin library than the one in the package.
+"""
+
+import os
+import pathlib
+
+__all__ = ['initialize', 'library_path']
+
+
+def library_path() -> str:
+    """Path of the plugin's shared library. FileNotFoundError, naming the path, when it is not there."""
+    path = pathlib.Path(os.environ.get('TENON_PLUGIN') or pathlib.Path(__file__).parent / 'lib' / 'pjrt_plugin_tenon.so')
+    if not path.is_file():
+        raise FileNotFoundError(f'Tenon\'s plugin is not at {path}; set TENON_PLUGIN or reinstall the package')
+    return str(path)
+
+
+def initialize() -> None:
+    """Registers the plugin with JAX. Called by JAX; an error here only makes JAX log and go on without Tenon."""
+    mode = os.environ.get('TENON_JAX', 'replace')
+    if mode == 'off':
+        return
+    if mode not in ('replace', 'beside'):
+        raise ValueError(f'TENON_JAX is {mode!r}, wanted replace, beside or off')
+    from tenon_jax import _registration
+    _registration.register(library_path(), replace=mode == 'replace')

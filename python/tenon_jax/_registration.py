@@ -1,0 +1,74 @@
+"""What to tell JAX: backends by name and where its custom-call handlers go."""
+
+import logging
+
+from jax._src import xla_bridge
+from jax._src.lib import xla_client
+
+from tenon_jax import _handlers
+
+_log = logging.getLogger(__name__)
+
+# Above the built-in CPU client (0), below accelerators (200 and up), so that a GPU stays the default where there is one.
+_PRIORITY = 50
+_ALIAS_PRIORITY = 40
+_BUILTIN_PRIORITY = -10
+
+
+def _options() -> dict:
+    count = xla_bridge.num_cpu_devices.value
+    return {'num_devices': count} if count >= 0 else {}
+
+
+def _register_backend(name: str, library: str, priority: int):
+    """The plugin as backend `name`. Returns its C API."""
+    c_api = xla_client.load_pjrt_plugin_dynamically(name, library)
+    try:
+        xla_bridge._profiler.register_plugin_profiler(c_api)
+    except Exception as error:  # A profiler that does not come up must not cost the backend.
+        _log.debug('no device profiler: %s', error)
+
+    def make_client():
+        return xla_bridge.make_pjrt_c_api_client(name, _options())
+
+    def make_topology(topology_name='', **kwargs):
+        return xla_client.make_c_api_device_topology(c_api, topology_name, **kwargs)
+
+    xla_bridge.register_backend_factory(
+        name, make_client, priority=priority, fail_quietly=False, experimental=False, make_topology=make_topology, c_api=c_api)
+    return c_api
+
+
+def _cpu_client():
+    """The client that JAX made, or is making, for `cpu`: an alias must be the same object."""
+    client = xla_bridge._backends.get('cpu')
+    if client is None:
+        client = xla_bridge._init_backend('cpu')
+        xla_bridge._backends['cpu'] = client
+    return client
+
+
+def _select_platforms() -> None:
+    """JAX_PLATFORMS=tenon means the client that is called cpu; JAX looks other things up under that name."""
+    import jax
+    wanted = xla_bridge.config.jax_platforms.value
+    if not wanted:
+        return
+    names = wanted.split(',')
+    if 'tenon' in names and 'cpu' not in names:
+        names.insert(names.index('tenon'), 'cpu')
+        jax.config.update('jax_platforms', ','.join(names))
+
+
+def register(library: str, replace: bool) -> None:
+    builtin = xla_bridge._backend_factories.get('cpu')
+    if not replace:
+        c_api = _register_backend('tenon', library, _PRIORITY)
+        _handlers.install(c_api, forward_to_builtin=True)
+        return
+    c_api = _register_backend('cpu', library, _PRIORITY)
+    xla_bridge.register_backend_factory('tenon', _cpu_client, priority=_ALIAS_PRIORITY, fail_quietly=False, c_api=c_api)
+    if builtin is not None:
+        xla_bridge.register_backend_factory('xla_cpu', builtin.factory, priority=_BUILTIN_PRIORITY, fail_quietly=True)
+    _handlers.install(c_api, forward_to_builtin=True)
+    _select_platforms()

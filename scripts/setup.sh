@@ -1,0 +1,50 @@
+# Sourced by demo.sh and test.sh. Brings a Debian machine to the point where Tenon is built and a Python environment with JAX has it installed. Every
+# step is skipped when its result is there.
+#
+# Leaves: $root (the checkout), $venv (the Python environment).
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=${TENON_VENV:-$root/.venv}
+
+# What to install from Debian, and why: docs/dependencies.md.
+packages=(clang-22 lld-22 llvm-22-dev libmlir-22-dev mlir-22-tools libclang-rt-22-dev cmake ninja-build ccache git ca-certificates
+          libfmt-dev libprotozero-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev
+          libzstd-dev zlib1g-dev python3 python3-venv python3-pip)
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+missing=()
+for p in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "== Debian packages: ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# JAX 0.12 needs Python 3.12; Debian 12 has 3.11, which gets the last JAX that supports it.
+python=${PYTHON:-python3}
+jax=$("$python" -c 'import sys; print("jax==0.12.0.1" if sys.version_info >= (3, 12) else "jax==0.10.2")')
+wanted="$jax numpy scipy ml_dtypes pytest setuptools>=68 wheel"
+if [ ! -x "$venv/bin/python" ] || [ "$(cat "$venv/tenon-packages" 2>/dev/null)" != "$wanted" ]; then
+  echo "== Python environment $venv with $jax"
+  "$python" -m venv "$venv"
+  # shellcheck disable=SC2086
+  "$venv/bin/pip" install --quiet --disable-pip-version-check $wanted
+  echo "$wanted" >"$venv/tenon-packages"
+fi
+
+echo "== build"
+cd "$root"
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+cmake --preset release >/dev/null
+cmake --build --preset release
+
+echo "== Python package"
+plugin=$root/build/release/lib/pjrt_plugin_tenon.so
+if [ ! -f "$venv/tenon-installed" ] || [ "$plugin" -nt "$venv/tenon-installed" ] || [ -n "$(find python -newer "$venv/tenon-installed" -name '*.py' -print -quit)" ]; then
+  PYTHON=$venv/bin/python "$root/scripts/build_wheel.sh" "$plugin" "$root/build/wheel" >/dev/null
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$root"/build/wheel/tenon_jax-*.whl
+  touch "$venv/tenon-installed"
+fi
