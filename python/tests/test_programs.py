@@ -1,0 +1,177 @@
+"""JAX programs against NumPy, each on Tenon in this process."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+RNG = np.random.default_rng(0)
+EPS = float(np.finfo(np.float32).eps)
+
+
+def f32(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def test_this_is_tenon():
+    assert 'tenon' in jax.devices()[0].client.platform_version
+
+
+@pytest.mark.parametrize('shape', [(), (1,), (7,), (16,), (1000,), (3, 5), (2, 3, 4), (0,), (4, 0, 2)])
+@pytest.mark.parametrize('dtype', [np.float32, np.int32, np.uint8, np.bool_])
+def test_select_and_compare(shape, dtype):
+    a, b = ((RNG.integers(0, 2, shape) * 3).astype(dtype) for _ in range(2))
+    np.testing.assert_array_equal(jax.jit(lambda x, y: jnp.where(x == y, x, y))(a, b), np.where(a == b, a, b))
+
+
+def test_broadcast_transpose_slice_reverse():
+    x, row = f32(6, 8), f32(8)
+    got = jax.jit(lambda x, r: (x + r).T[1:7:2, ::-1] * 2)(x, row)
+    np.testing.assert_array_equal(got, (x + row).T[1:7:2, ::-1] * 2)
+
+
+def test_pad_and_concatenate():
+    x = f32(3, 4)
+    got = jax.jit(lambda x: jnp.concatenate([jnp.pad(x, ((1, 2), (0, 3)), constant_values=7.0), jnp.ones((6, 2))], axis=1))(x)
+    want = np.concatenate([np.pad(x, ((1, 2), (0, 3)), constant_values=7.0), np.ones((6, 2), np.float32)], axis=1)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize('axis', [None, 0, 1, (0, 2), 2])
+def test_sums(axis):
+    x = f32(17, 33, 65)
+    want = x.astype(np.float64).sum(axis=axis)
+    # A sum of n terms errs by at most (n - 1) * eps relative to the sum of magnitudes.
+    n = x.size // np.size(want)
+    bound = n * EPS * np.abs(x).astype(np.float64).sum(axis=axis)
+    assert np.all(np.abs(np.asarray(jax.jit(lambda x: x.sum(axis=axis))(x)) - want) <= bound)
+
+
+def test_argmax_takes_the_first_and_nan_wins():
+    x = np.array([[1, 3, 3, 2], [np.nan, 1, np.nan, 5], [0, 0, 0, 0]], np.float32)
+    np.testing.assert_array_equal(jax.jit(lambda x: jnp.argmax(x, axis=1))(x), [1, 0, 0])
+
+
+def test_softmax_rows_sum_to_one():
+    x = f32(50, 300) * 10
+    got = np.asarray(jax.jit(jax.nn.softmax)(x))
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    # Each element: exp (2 ulp, and the rounding of its argument of at most 100), a sum of 300 and a division.
+    np.testing.assert_allclose(got, e / e.sum(axis=1, keepdims=True), rtol=(2 + 100 + 300 + 2) * EPS)
+
+
+@pytest.mark.parametrize('m,k,n', [(1, 1, 1), (3, 5, 7), (64, 64, 64), (1, 100, 50), (50, 100, 1), (130, 70, 90), (4, 0, 3)])
+def test_matrix_products(m, k, n):
+    a, b = f32(m, k), f32(k, n)
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    bound = (k + 2) * EPS * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64))
+    assert np.all(np.abs(np.asarray(jax.jit(jnp.matmul)(a, b)) - want) <= bound)
+
+
+def test_while_and_scan():
+    got = jax.jit(lambda x: lax.fori_loop(0, 10, lambda i, s: s * 2 + i, x))(np.int32(1))
+    want = 1
+    for i in range(10):
+        want = want * 2 + i
+    assert int(got) == want
+    _, ys = jax.jit(lambda x: lax.scan(lambda c, v: (c + v, c * v), np.float32(0), x))(np.arange(6, dtype=np.float32))
+    np.testing.assert_array_equal(ys, [0, 0, 2, 9, 24, 50])
+
+
+@pytest.mark.parametrize('index,want', [(0, 1), (1, 10), (2, 100), (7, 100), (-3, 1)])
+def test_switch(index, want):
+    # lax.switch clamps on both sides.
+    got = jax.jit(lambda i, x: lax.switch(i, [lambda x: x, lambda x: x * 10, lambda x: x * 100], x))(index, 1.0)
+    assert float(got) == want
+
+
+def test_sort_gather_scatter():
+    x = RNG.integers(0, 50, 100).astype(np.int32)
+    i = RNG.integers(0, 100, 30).astype(np.int32)
+    np.testing.assert_array_equal(jax.jit(jnp.sort)(x), np.sort(x))
+    np.testing.assert_array_equal(jax.jit(jnp.argsort)(x), np.argsort(x, kind='stable'))
+    np.testing.assert_array_equal(jax.jit(lambda x, i: x[i])(x, i), x[i])
+    want = x.copy()
+    np.add.at(want, i, 1)
+    np.testing.assert_array_equal(jax.jit(lambda x, i: x.at[i].add(1))(x, i), want)
+
+
+def test_random_bits_equal_the_builtin_backend():
+    key = jax.random.key_data(jax.random.key(42))
+    draw = jax.jit(lambda k: jax.random.bits(jax.random.wrap_key_data(k), (1000,)))
+    np.testing.assert_array_equal(np.asarray(draw(key)), np.asarray(draw(jax.device_put(np.asarray(key), jax.devices('xla_cpu')[0]))))
+
+
+def test_donated_arguments_are_gone():
+    x = jnp.ones((1000,), jnp.float32)
+    y = jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert x.is_deleted()
+    np.testing.assert_array_equal(y, np.full(1000, 2, np.float32))
+    with pytest.raises((RuntimeError, ValueError), match='deleted|donated'):
+        np.asarray(x)
+
+
+def test_numpy_memory_is_not_written():
+    a = np.zeros(1 << 16, np.float32)
+    x = jax.device_put(a)
+    jax.block_until_ready(jax.jit(lambda x: x + 1, donate_argnums=0)(x))
+    assert not a.any()
+
+
+def test_unaligned_and_strided_host_arrays():
+    base = f32(64, 65)
+    np.testing.assert_array_equal(jax.device_put(base[1:, 1:]), base[1:, 1:])
+    np.testing.assert_array_equal(jax.device_put(base.T), base.T)
+    np.testing.assert_array_equal(jnp.from_dlpack(base.ravel()[1:]), base.ravel()[1:])
+
+
+def test_cholesky_through_lapack():
+    pytest.importorskip('scipy', reason='jaxlib takes LAPACK from scipy')
+    a = f32(20, 20)
+    a = a @ a.T + 20 * np.eye(20, dtype=np.float32)
+    factor = np.asarray(jnp.linalg.cholesky(a)).astype(np.float64)
+    # Backward error of a Cholesky factorisation: (n + 1) * eps * |L| |L|^T, element by element.
+    assert np.all(np.abs(factor @ factor.T - a) <= 21 * EPS * (np.abs(factor) @ np.abs(factor).T))
+
+
+def test_python_callbacks():
+    got = jax.jit(lambda x: jax.pure_callback(lambda v: np.asarray(v) * 3, jax.ShapeDtypeStruct((4,), np.float32), x) + 1)(np.arange(4, dtype=np.float32))
+    np.testing.assert_array_equal(got, np.arange(4) * 3 + 1)
+
+
+def test_a_callback_may_use_jax():
+    def inner(v):
+        return np.asarray(jax.jit(lambda x: x * 2)(np.asarray(v)))
+    got = jax.jit(lambda x: jax.pure_callback(inner, jax.ShapeDtypeStruct((4,), np.float32), x))(np.ones(4, np.float32))
+    np.testing.assert_array_equal(got, np.full(4, 2))
+
+
+def test_an_error_in_a_callback_reaches_the_caller():
+    def fails(v):
+        raise ValueError('no luck today')
+    with pytest.raises(Exception, match='no luck today'):
+        jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(np.float32(1)))
+
+
+def test_executables_survive_serialisation():
+    from jax.experimental import serialize_executable
+    compiled = jax.jit(lambda x: x * 3 + 1).lower(np.ones(4, np.float32)).compile()
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled), execution_devices=jax.devices()[:1])
+    np.testing.assert_array_equal(again(np.arange(4, dtype=np.float32)), np.arange(4) * 3 + 1)
+
+
+def test_chains_of_executions_keep_their_order():
+    f = jax.jit(lambda x: x * 1.0001 + 1)
+    x = jnp.zeros((1 << 16,), jnp.float32)
+    y = np.zeros(1, np.float32)
+    for _ in range(200):
+        x = f(x)
+        y = np.float32(np.float64(y) * np.float64(np.float32(1.0001)) + 1)
+    # One rounding a step against none: at most 200 roundings of values below 250.
+    assert np.all(np.abs(np.asarray(x) - y) <= 200 * EPS * 250)
+
+
+def test_out_of_memory_is_an_error():
+    with pytest.raises(Exception, match='RESOURCE_EXHAUSTED'):
+        jax.block_until_ready(jax.jit(lambda: jnp.zeros((1 << 42,), jnp.float32))())

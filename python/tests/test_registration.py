@@ -1,0 +1,61 @@
+"""Under which names JAX finds Tenon, for every way of asking."""
+
+import pytest
+from helpers import run
+
+LOOKUPS = '''
+import jax, numpy as np, jax.numpy as jnp
+tenon = lambda device: "tenon" in device.client.platform_version
+give({
+    "default": tenon(jax.devices()[0]),
+    "cpu": tenon(jax.devices("cpu")[0]),
+    "same": jax.devices("cpu")[0] is jax.devices()[0],
+    "platform": jax.default_backend(),
+    "from_dlpack": all(map(tenon, (jnp.from_dlpack(np.arange(4.0)) + 1).devices())),
+    "local_devices": tenon(jax.local_devices(backend="cpu")[0]),
+    "jit_backend": all(map(tenon, jax.jit(lambda x: x + 1, backend="cpu")(1.0).devices())),
+    "default_device": (jax.config.update("jax_default_device", "cpu"), all(map(tenon, jax.jit(lambda x: x + 2)(1.0).devices())))[1],
+})
+'''
+
+
+@pytest.mark.parametrize('platforms', [None, 'tenon', 'cpu'])
+def test_every_lookup_lands_on_tenon(platforms):
+    result = run(LOOKUPS, JAX_PLATFORMS=platforms).result
+    assert result.pop('platform') == 'cpu'
+    assert all(result.values()), result
+
+
+def test_builtin_client_keeps_a_name():
+    result = run('import jax\n'
+                 'a, b = jax.devices("xla_cpu")[0], jax.devices()[0]\n'
+                 'give([a.client is b.client, "tenon" in a.client.platform_version, float(jax.jit(lambda x: x + 1)(jax.device_put(1.0, a)))])').result
+    assert result == [False, False, 2.0]
+
+
+def test_tenon_is_another_name_for_cpu():
+    assert run('import jax; give(jax.devices("tenon")[0] is jax.devices("cpu")[0])').result is True
+
+
+def test_beside_leaves_cpu_alone():
+    result = run('import jax; give(["tenon" in jax.devices(n)[0].client.platform_version for n in ("cpu", "tenon")])', TENON_JAX='beside').result
+    assert result == [False, True]
+
+
+def test_off_registers_nothing():
+    assert run('import jax; give("tenon" in jax.devices()[0].client.platform_version)', TENON_JAX='off').result is False
+
+
+@pytest.mark.parametrize('environment', [{'TENON_NUM_DEVICES': 3}, {'XLA_FLAGS': '--xla_force_host_platform_device_count=3'}])
+def test_number_of_devices(environment):
+    assert run('import jax; give([len(jax.devices()), [d.id for d in jax.devices()]])', **environment).result == [3, [0, 1, 2]]
+
+
+def test_number_of_devices_from_the_config():
+    assert run('import jax; jax.config.update("jax_num_cpu_devices", 2); give(len(jax.devices()))').result == 2
+
+
+def test_a_bad_number_of_devices_is_an_error():
+    ran = run('import jax; give(str(jax.devices()))', check=False, TENON_NUM_DEVICES='many', JAX_PLATFORMS='cpu')
+    assert ran.returncode != 0
+    assert "TENON_NUM_DEVICES is 'many', wanted a number" in ran.stderr
