@@ -1,4 +1,4 @@
-#include "tenon/dialect/limits.h"
+#include "tenon/dialect/vhlo/limits.h"
 
 #include <algorithm>
 

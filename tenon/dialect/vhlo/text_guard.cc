@@ -1,4 +1,4 @@
-#include "tenon/dialect/text_guard.h"
+#include "tenon/dialect/vhlo/text_guard.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tenon/dialect/limits.h"
+#include "tenon/dialect/vhlo/limits.h"
 
 namespace tenon::dialect {
 namespace {
