@@ -1,0 +1,160 @@
+#include "tenon/dialect/chlo/dialect.h"
+
+namespace tenon::chlo {
+
+using llvm::ArrayRef;
+using llvm::LogicalResult;
+using llvm::success;
+using mlir::RankedTensorType;
+using mlir::ShapedType;
+
+namespace {
+
+RankedTensorType Ranked(mlir::Value value) { return llvm::dyn_cast<RankedTensorType>(value.getType()); }
+
+bool SameShape(mlir::Type a, mlir::Type b) {
+  auto ra = llvm::dyn_cast<RankedTensorType>(a);
+  auto rb = llvm::dyn_cast<RankedTensorType>(b);
+  return !ra || !rb || stablehlo::AreCompatibleShapes(ra.getShape(), rb.getShape());
+}
+
+mlir::Type Element(mlir::Type type) { return llvm::cast<mlir::TensorType>(type).getElementType(); }
+
+bool InRange(int64_t dim, int64_t rank) { return dim >= 0 && dim < rank; }
+
+}  // namespace
+
+bool IsTensorOf(mlir::Type type, uint32_t kinds) {
+  auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
+  return tensor && stablehlo::IsElementOf(tensor.getElementType(), kinds);
+}
+
+LogicalResult VerifySameShapes(mlir::Operation* op) {
+  const mlir::Type result = op->getResult(0).getType();
+  const bool predicate = Element(result).isInteger(1);
+  for (mlir::Type type : op->getOperandTypes()) {
+    if (!SameShape(type, result)) {
+      return op->emitOpError() << "operand and result must have one shape, got " << type << " and " << result;
+    }
+    if (!predicate && !stablehlo::AreCompatibleElements(Element(type), Element(result))) {
+      return op->emitOpError() << "operand and result must have one element type, got " << type << " and " << result;
+    }
+  }
+  return success();
+}
+
+LogicalResult VerifyBroadcast(mlir::Operation* op, std::optional<ArrayRef<int64_t>> dims) {
+  const RankedTensorType lhs = Ranked(op->getOperand(0)), rhs = Ranked(op->getOperand(1));
+  const RankedTensorType result = Ranked(op->getResult(0));
+  if (!lhs || !rhs) return success();
+  const RankedTensorType small = lhs.getRank() <= rhs.getRank() ? lhs : rhs;
+  const RankedTensorType large = lhs.getRank() <= rhs.getRank() ? rhs : lhs;
+  const int64_t offset = large.getRank() - small.getRank();
+  if (result && result.getRank() != large.getRank()) {
+    return op->emitOpError() << "expected a result of rank " << large.getRank() << ", got " << result;
+  }
+  if (dims && static_cast<int64_t>(dims->size()) != small.getRank()) {
+    return op->emitOpError() << "expected " << small.getRank() << " broadcast_dimensions, got " << dims->size();
+  }
+  for (int64_t i = 0; i < small.getRank(); ++i) {
+    const int64_t to = dims ? (*dims)[i] : i + offset;
+    if (!InRange(to, large.getRank())) {
+      return op->emitOpError() << "broadcast_dimensions[" << i << "] = " << to << " is not a dimension of " << large;
+    }
+    if (dims && i > 0 && to <= (*dims)[i - 1]) return op->emitOpError() << "broadcast_dimensions must ascend";
+    const int64_t a = small.getDimSize(i), b = large.getDimSize(to);
+    if (a != b && a != 1 && b != 1 && !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b)) {
+      return op->emitOpError() << "cannot broadcast dimension " << i << " of " << small << " to dimension " << to
+                               << " of " << large;
+    }
+  }
+  return success();
+}
+
+LogicalResult BroadcastSelectOp::verify() {
+  if (Element(getOnTrue().getType()) != Element(getOnFalse().getType())) {
+    return emitOpError() << "branches must have one element type, got " << getOnTrue().getType() << " and "
+                         << getOnFalse().getType();
+  }
+  return success();
+}
+
+LogicalResult ConstantLikeOp::verify() {
+  if (getValue().getType() != Element(getType())) {
+    return emitOpError() << "value has type " << getValue().getType() << ", result elements are "
+                         << Element(getType());
+  }
+  if (!SameShape(getOperand().getType(), getType())) {
+    return emitOpError() << "expected a result of the shape of " << getOperand().getType() << ", got " << getType();
+  }
+  return success();
+}
+
+LogicalResult TopKOp::verify() {
+  if (getK() < 0) return emitOpError() << "k must not be negative, got " << static_cast<int64_t>(getK());
+  const RankedTensorType operand = Ranked(getOperand());
+  if (!operand) return success();
+  if (operand.getRank() == 0) return emitOpError() << "expected an operand of rank >= 1, got " << operand;
+  const int64_t last = operand.getShape().back(), k = getK();
+  if (!ShapedType::isDynamic(last) && last < k) {
+    return emitOpError() << "k = " << k << " is larger than the last dimension of " << operand;
+  }
+  llvm::SmallVector<int64_t> shape(operand.getShape());
+  shape.back() = k;
+  for (mlir::Value result : getResults()) {
+    const RankedTensorType type = Ranked(result);
+    if (type && !stablehlo::AreCompatibleShapes(type.getShape(), shape)) {
+      return emitOpError() << "expected results of the shape of " << operand << " with last dimension " << k << ", got "
+                           << type;
+    }
+  }
+  return success();
+}
+
+LogicalResult RaggedDotOp::verify() {
+  const RankedTensorType lhs = Ranked(getLhs()), rhs = Ranked(getRhs());
+  const RaggedDotDimensionNumbersAttr numbers = getRaggedDotDimensionNumbers();
+  if (!lhs || !rhs) return success();
+  const auto in_range = [](ArrayRef<int64_t> dims, RankedTensorType type) {
+    return llvm::all_of(dims, [&](int64_t dim) { return InRange(dim, type.getRank()); });
+  };
+  if (!in_range(numbers.getLhsBatchingDimensions(), lhs) || !in_range(numbers.getLhsContractingDimensions(), lhs) ||
+      !in_range(numbers.getLhsRaggedDimensions(), lhs) || !in_range(numbers.getRhsBatchingDimensions(), rhs) ||
+      !in_range(numbers.getRhsContractingDimensions(), rhs) || !in_range(numbers.getRhsGroupDimensions(), rhs)) {
+    return emitOpError() << "dimension numbers " << numbers << " do not fit " << lhs << " and " << rhs;
+  }
+  if (numbers.getLhsRaggedDimensions().size() != 1) {
+    return emitOpError() << "expected one lhs_ragged_dimension, got " << numbers.getLhsRaggedDimensions().size();
+  }
+  if (numbers.getLhsBatchingDimensions().size() != numbers.getRhsBatchingDimensions().size() ||
+      numbers.getLhsContractingDimensions().size() != numbers.getRhsContractingDimensions().size()) {
+    return emitOpError() << "both sides must list as many dimensions, got " << numbers;
+  }
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  const size_t inputs = getInputs().size(), inits = getInits().size();
+  if (getOperation()->getNumOperands() == 0) return emitOpError() << "expected at least one operand";
+  if (getCarries().size() != inits) {
+    return emitOpError() << "expected as many carries as inits (" << inits << "), got " << getCarries().size();
+  }
+  for (mlir::Value input : getInputs()) {
+    const RankedTensorType type = Ranked(input);
+    if (type && !InRange(getDimension(), type.getRank())) {
+      return emitOpError() << "dimension " << static_cast<int64_t>(getDimension()) << " is not one of " << type;
+    }
+  }
+  mlir::Block& block = getBody().front();
+  if (block.getNumArguments() != inputs + inits) {
+    return emitOpError() << "expected a body with " << inputs + inits << " arguments, got " << block.getNumArguments();
+  }
+  if (!block.mightHaveTerminator()) return emitOpError() << "expected a body with a terminator";
+  if (block.getTerminator()->getNumOperands() != getNumResults()) {
+    return emitOpError() << "expected a body that returns " << getNumResults() << " values, got "
+                         << block.getTerminator()->getNumOperands();
+  }
+  return success();
+}
+
+}  // namespace tenon::chlo

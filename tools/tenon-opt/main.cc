@@ -1,0 +1,81 @@
+// Reads MLIR text, verifies it and prints it.
+#include <CLI/CLI.hpp>
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/ToolUtilities.h"
+#include "tools/tenon-opt/text.h"
+
+namespace {
+
+using tenon::opt::Options;
+
+// Handles one module. True if all is well.
+bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& options, mlir::MLIRContext& context,
+               llvm::raw_ostream& out) {
+  const std::string name = buffer->getBufferIdentifier().str();
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  const mlir::ParserConfig config(&context);
+  if (options.verify_diagnostics) {
+    mlir::SourceMgrDiagnosticVerifierHandler handler(*sources, &context);
+    (void)mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
+    return succeeded(handler.verify());
+  }
+  mlir::SourceMgrDiagnosticHandler handler(*sources, &context);
+  const mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
+  if (!module) return false;
+  if (!options.round_trip) {
+    out << tenon::opt::Print(*module, options.generic, options.locations);
+    return true;
+  }
+  const std::string problem = tenon::opt::CheckRoundTrip(*module);
+  if (!problem.empty()) llvm::errs() << name << ": " << problem << '\n';
+  return problem.empty();
+}
+
+bool RunFile(const std::string& file, const Options& options, mlir::DialectRegistry& registry) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file);
+  if (!buffer) {
+    llvm::errs() << file << ": " << buffer.getError().message() << '\n';
+    return false;
+  }
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  const auto run = [&](std::unique_ptr<llvm::MemoryBuffer> chunk, llvm::raw_ostream& out) {
+    return mlir::success(RunModule(std::move(chunk), options, context, out));
+  };
+  return succeeded(mlir::splitAndProcessBuffer(std::move(*buffer), run, llvm::outs(),
+                                               options.split_input ? mlir::kDefaultSplitMarker : "",
+                                               options.round_trip ? "" : mlir::kDefaultSplitMarker));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Reads MLIR text (StableHLO and what surrounds it), verifies it and prints it.");
+  app.add_option("files", options.files, "files to read; - is standard input");
+  app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules");
+  app.add_flag("--verify-diagnostics", options.verify_diagnostics, "check expected-error comments; print nothing");
+  app.add_flag("--generic", options.generic, "print the generic form");
+  app.add_flag("--locations", options.locations, "print locations");
+  app.add_flag("--round-trip", options.round_trip, "check that print -> parse -> print changes nothing, in both forms");
+  CLI11_PARSE(app, argc, argv);
+  if (options.files.empty()) options.files.push_back("-");
+
+  mlir::DialectRegistry registry;
+  tenon::opt::RegisterDialects(registry);
+  int failed = 0;
+  for (const std::string& file : options.files) {
+    if (RunFile(file, options, registry)) continue;
+    ++failed;
+    if (options.round_trip) llvm::errs() << "FAIL " << file << '\n';
+  }
+  if (options.round_trip) {
+    llvm::outs() << options.files.size() - failed << " passed, " << failed << " failed\n";
+  }
+  return failed == 0 ? 0 : 1;
+}
