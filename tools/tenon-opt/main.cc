@@ -47,7 +47,7 @@ bool RunFile(const std::string& file, const Options& options, mlir::DialectRegis
   const auto run = [&](std::unique_ptr<llvm::MemoryBuffer> chunk, llvm::raw_ostream& out) {
     return mlir::success(RunModule(std::move(chunk), options, context, out));
   };
-  return succeeded(mlir::splitAndProcessBuffer(std::move(*buffer), run, llvm::outs(),
+  return succeeded(mlir::splitAndProcessBuffer(std::move(*buffer), run, options.round_trip ? llvm::nulls() : llvm::outs(),
                                                options.split_input ? mlir::kDefaultSplitMarker : "",
                                                options.round_trip ? "" : mlir::kDefaultSplitMarker));
 }

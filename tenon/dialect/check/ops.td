@@ -55,10 +55,12 @@ def Check_ExpectCloseOp : CheckOp<"expect_close"> {
   }];
 }
 
-// The value that the probe of this name wrote equals `expected`.
+// The value that the probe of this name wrote (at its `iter`-th run) equals `expected`.
 def Check_ExpectSerializedEqOp : CheckOp<"expect_serialized_eq"> {
-  let arguments = (ins Check_Tensor:$expected, StrAttr:$probe_id);
-  let assemblyFormat = "$expected `,` `probe_id` `=` $probe_id attr-dict `:` type($expected)";
+  let arguments = (ins Check_Tensor:$expected, StrAttr:$probe_id, OptionalAttr<I64Attr>:$iter);
+  let assemblyFormat = [{
+    $expected `,` `probe_id` `=` $probe_id (`,` `iter` `=` $iter^)? attr-dict `:` type($expected)
+  }];
 }
 
 //===--- interpreter ---===//
