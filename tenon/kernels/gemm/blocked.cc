@@ -18,6 +18,7 @@ constexpr int64_t kMaxTaskCols = 1024;
 constexpr int64_t kMaxSharedBytes = int64_t{32} << 20;
 // Rows of a copied strip lie this much further apart than they are long, so that they fall into different sets of L1.
 constexpr int64_t kStripPad = 16;
+constexpr int64_t kLineFloats = 16;
 constexpr double kFlopsPerNs = 100;
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -72,7 +73,7 @@ Plan MakePlan(const Problem& p) {
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
   plan.stage_c = s.c_col_stride != 1;
-  plan.task_cols = EvenPiece(s.n, std::clamp(caches.l2_bytes / 2 / (4 * plan.kc), 2 * nr, kMaxTaskCols), nr);
+  plan.task_cols = EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (4 * plan.kc), 2 * nr, kMaxTaskCols), nr);
 
   const double batch = static_cast<double>(s.batch_count());
   const double matrix_ns = 2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * static_cast<double>(s.k) / kFlopsPerNs;
@@ -197,16 +198,8 @@ class BlockedGemm {
   void PackPanels(const Part& part, int64_t j0, int64_t j1, int64_t k0, int64_t k1, float* dst, int64_t panel_stride) {
     if (p_.hooks.pack_b) return PackPanelsByHook(part, j0, j1, k0, k1, dst, panel_stride);
     const float* const b = static_cast<const float*>(p_.operands.b) + OffsetsOf(s_, part.batch).b;
-    // A few rows at a time over all panels: sources with long rows are then read in order.
-    constexpr int64_t kRowsAtOnce = 64;
-    for (int64_t k = k0; k < k1; k += kRowsAtOnce) {
-      const int64_t rows = std::min(kRowsAtOnce, k1 - k);
-      float* panel = dst + (k - k0) * nr_;
-      for (int64_t j = j0; j < j1; j += nr_, panel += panel_stride) {
-        p_.kernel->pack_b(b + k * s_.b_row_stride + j * s_.b_col_stride, s_.b_row_stride, s_.b_col_stride, rows,
-                          static_cast<int>(std::min(nr_, j1 - j)), panel);
-      }
-    }
+    p_.kernel->pack_b(b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, s_.b_row_stride, s_.b_col_stride, k1 - k0, j1 - j0, dst,
+                      panel_stride);
   }
 
   void PackPanelsByHook(const Part& part, int64_t j0, int64_t j1, int64_t k0, int64_t k1, float* dst, int64_t panel_stride) {
@@ -220,7 +213,7 @@ class BlockedGemm {
         const int64_t depth = std::min(kDepth, k1 - k);
         const int64_t k_stride = p_.swapped ? 1 : cols, col_stride = p_.swapped ? depth : 1;
         ShowTile(p_, p_.hooks.pack_b, {part.batch, k, j, depth, cols, tile.data(), k_stride, col_stride});
-        p_.kernel->pack_b(tile.floats(), k_stride, col_stride, depth, static_cast<int>(cols), dst + (k - k0) * nr_);
+        p_.kernel->pack_b(tile.floats(), k_stride, col_stride, depth, cols, dst + (k - k0) * nr_, panel_stride);
       }
     }
   }
@@ -290,7 +283,10 @@ class BlockedGemm {
       }
     }
     const float* panel = b.base;
+    const NextStrip next = NextStripOf(part, offsets, i, k, depth, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_, panel += b.panel_stride) {
+      next.Prefetch(j / nr_);
+      if (j + nr_ < cols) PrefetchTile(target + j + nr_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j;
       p_.kernel->micro(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
@@ -302,6 +298,33 @@ class BlockedGemm {
     }
     if (p_.hooks.finish && k + depth == s_.k) {
       ShowTile(p_, p_.hooks.finish, {part.batch, i, part.j0, rows, cols, c, s_.c_row_stride, s_.c_col_stride});
+    }
+  }
+
+  // The strip of A that will be copied after this one, fetched piece by piece while this one is multiplied.
+  struct NextStrip {
+    const float* a = nullptr;
+    int64_t row_stride = 0, lines_per_row = 0, lines = 0, lines_per_call = 0;
+    void Prefetch(int64_t call) const {
+      const int64_t end = std::min(lines, (call + 1) * lines_per_call);
+      for (int64_t line = call * lines_per_call; line < end; ++line) {
+        __builtin_prefetch(a + line / lines_per_row * row_stride + line % lines_per_row * kLineFloats, 0, 2);
+      }
+    }
+  };
+  NextStrip NextStripOf(const Part& part, const BatchOffsets& offsets, int64_t i, int64_t k, int64_t depth, int64_t calls) const {
+    if (!plan_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= part.i1) return {};
+    NextStrip next;
+    next.a = static_cast<const float*>(p_.operands.a) + offsets.a + (i + mr_) * s_.a_row_stride + k;
+    next.row_stride = s_.a_row_stride;
+    next.lines_per_row = CeilDiv(depth, kLineFloats);
+    next.lines = next.lines_per_row * std::min(mr_, part.i1 - i - mr_);
+    next.lines_per_call = CeilDiv(next.lines, calls);
+    return next;
+  }
+  void PrefetchTile(const float* c, int64_t row_stride, int64_t rows) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < nr_; j += kLineFloats) __builtin_prefetch(c + r * row_stride + j, 1, 3);
     }
   }
 

@@ -49,10 +49,11 @@ class Gemv {
     constexpr int64_t kTaskFloats = 64 << 10;
     const int64_t wanted = CeilDiv(kTaskFloats, s_.k);
     // Adjacent rows share cache lines and pages.
-    const int64_t unit = k_stride_ == 1 ? 4 : kGemvRows;
+    const int64_t unit = adjacent_rows() ? kGemvAdjacentRows : 4;
     return std::min(rows_, CeilDiv(wanted, unit) * unit);
   }
 
+  bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }
   const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
   const GemmHook& vector_hook() const { return row_vector_ ? p_.hooks.pack_a : p_.hooks.pack_b; }
 
@@ -60,25 +61,30 @@ class Gemv {
     const BatchOffsets offsets = OffsetsOf(s_, batch);
     Scratch gathered;
     const float* x = VectorOf(batch, offsets, gathered);
-    const Scratch lanes(sizeof(float) * kGemvLanes * kGemvRows);
+    const int64_t step = adjacent_rows() ? kGemvAdjacentRows : kGemvRows;
+    const Scratch lanes(sizeof(float) * kGemvLanes * static_cast<size_t>(step));
     if (x == nullptr || lanes.data() == nullptr) return out_of_memory_.store(true, std::memory_order_relaxed);
 
     float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
-    for (int64_t r = row0; r < row0 + rows; r += kGemvRows) {
-      const int count = static_cast<int>(std::min<int64_t>(kGemvRows, row0 + rows - r));
+    for (int64_t r = row0; r < row0 + rows; r += step) {
+      const int count = static_cast<int>(std::min(step, row0 + rows - r));
       float* const out = y + r * y_stride_;
-      std::memset(lanes.data(), 0, sizeof(float) * kGemvLanes * kGemvRows);
       const float* const m = matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
-      if (matrix_hook() || (k_stride_ != 1 && row_stride_ != 1)) {
-        if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
-        p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
-      } else if (k_stride_ == 1) {
-        p_.kernel->dot_rows(m, row_stride_, x, s_.k, count, lanes.floats());
-        p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
-      } else {
+      if (adjacent_rows()) {
+        for (int64_t l = 0; l < kGemvLanes; ++l) {
+          std::memset(lanes.floats() + l * kGemvAdjacentRows, 0, static_cast<size_t>(count) * sizeof(float));
+        }
         p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, lanes.floats());
         p_.kernel->reduce_cols(lanes.floats(), count, s_.accumulate, out, y_stride_);
+        continue;
       }
+      std::memset(lanes.data(), 0, static_cast<size_t>(count) * kGemvLanes * sizeof(float));
+      if (matrix_hook() || k_stride_ != 1) {
+        if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
+      } else {
+        p_.kernel->dot_rows(m, row_stride_, x, s_.k, count, lanes.floats());
+      }
+      p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
     }
     if (!p_.hooks.finish) return;
     float* const first = y + row0 * y_stride_;

@@ -8,6 +8,7 @@
 
 namespace {
 
+using tenon::kernels::internal::kGemvAdjacentRows;
 using tenon::kernels::internal::kGemvLanes;
 using tenon::kernels::internal::kGemvRows;
 
@@ -80,47 +81,44 @@ void DotRowsF32(const float* a, int64_t row_stride, const float* x, int64_t k, i
   for (r = 0; r < rows; ++r) DotTail(a + r * row_stride + done, x + done, tail, lanes + r * kGemvLanes);
 }
 
-// One lane of kRegs vectors of rows: columns l, l + 64 ...
-template <int kRegs, bool kMasked>
-void DotLane(const float* a, int64_t step, const float* x, int64_t count, int tail, float* lane) {
-  const Vec::Mask mask = Vec::First(tail);
-  const auto load = [&](const float* p, int v) {
-    return kMasked && v == kRegs - 1 ? Vec::LoadFirst(p + v * Vec::kLanes, mask) : Vec::Load(p + v * Vec::kLanes);
-  };
-  Vec::Reg acc[kRegs];
+// Adds the columns at a, a + step ... to one lane of `rows` adjacent rows. The columns of the next lane, one k_stride on, are
+// fetched meanwhile: each is too short for the hardware to notice in time.
+template <int kColumns>
+void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int rows, float* lane) {
+  constexpr int kLanes = Vec::kLanes;
+  Vec::Reg xv[kColumns];
 #pragma clang loop unroll(full)
-  for (int v = 0; v < kRegs; ++v) acc[v] = Vec::Load(lane + v * Vec::kLanes);
-  for (int64_t q = 0; q < count; ++q) {
-    const Vec::Reg xv = Vec::Broadcast(x + q * kGemvLanes);
+  for (int q = 0; q < kColumns; ++q) xv[q] = Vec::Broadcast(x + q * kGemvLanes);
+  int r = 0;
+  for (; r + kLanes <= rows; r += kLanes) {
+    Vec::Reg sum = Vec::Load(lane + r);
 #pragma clang loop unroll(full)
-    for (int v = 0; v < kRegs; ++v) acc[v] = Vec::Fma(load(a, v), xv, acc[v]);
-    a += step;
-  }
-#pragma clang loop unroll(full)
-  for (int v = 0; v < kRegs; ++v) Vec::Store(lane + v * Vec::kLanes, acc[v]);
-}
-
-template <int kRegs>
-void DotLanes(const float* a, int64_t k_stride, const float* x, int64_t k, int cols, float* lanes) {
-  for (int64_t l = 0; l < kGemvLanes && l < k; ++l) {
-    const int64_t count = (k - l + kGemvLanes - 1) / kGemvLanes;
-    const int tail = cols - (kRegs - 1) * Vec::kLanes;
-    if (tail == Vec::kLanes) {
-      DotLane<kRegs, false>(a + l * k_stride, kGemvLanes * k_stride, x + l, count, tail, lanes + l * kGemvRows);
-    } else {
-      DotLane<kRegs, true>(a + l * k_stride, kGemvLanes * k_stride, x + l, count, tail, lanes + l * kGemvRows);
+    for (int q = 0; q < kColumns; ++q) {
+      if (r % 16 == 0) __builtin_prefetch(a + q * step + k_stride + r);
+      sum = Vec::Fma(Vec::Load(a + q * step + r), xv[q], sum);
     }
+    Vec::Store(lane + r, sum);
   }
+  if (r == rows) return;
+  const Vec::Mask mask = Vec::First(rows - r);
+  Vec::Reg sum = Vec::LoadFirst(lane + r, mask);
+#pragma clang loop unroll(full)
+  for (int q = 0; q < kColumns; ++q) sum = Vec::Fma(Vec::LoadFirst(a + q * step + r, mask), xv[q], sum);
+  Vec::StoreFirst(lane + r, sum, mask);
 }
 
 void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) {
-  constexpr int kRegs = 4;
-  constexpr int kStep = kRegs * Vec::kLanes;
-  int r = 0;
-  for (; r + kStep <= rows; r += kStep) DotLanes<kRegs>(a + r, k_stride, x, k, kStep, lanes + r);
-  for (; r < rows; r += Vec::kLanes) {
-    const int left = rows - r;
-    DotLanes<1>(a + r, k_stride, x, k, left < Vec::kLanes ? left : Vec::kLanes, lanes + r);
+  constexpr int kColumns = 4;
+  constexpr int64_t kGroup = kColumns * kGemvLanes;
+  const int64_t step = kGemvLanes * k_stride;
+  int64_t p = 0;
+  for (; p + kGroup <= k; p += kGroup) {
+    for (int l = 0; l < kGemvLanes; ++l) {
+      DotLane<kColumns>(a + (p + l) * k_stride, step, k_stride, x + p + l, rows, lanes + l * kGemvAdjacentRows);
+    }
+  }
+  for (; p < k; ++p) {
+    DotLane<1>(a + p * k_stride, step, k_stride, x + p, rows, lanes + p % kGemvLanes * kGemvAdjacentRows);
   }
 }
 
@@ -143,7 +141,8 @@ void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int6
   for (int r = 0; r < rows; r += Vec::kLanes) {
     Vec::Reg v[kGemvLanes / 2];
     for (int i = 0; i < kGemvLanes / 2; ++i) {
-      v[i] = Vec::Add(Vec::Load(lanes + i * kGemvRows + r), Vec::Load(lanes + (i + kGemvLanes / 2) * kGemvRows + r));
+      v[i] = Vec::Add(Vec::Load(lanes + i * kGemvAdjacentRows + r),
+                      Vec::Load(lanes + (i + kGemvLanes / 2) * kGemvAdjacentRows + r));
     }
     for (int half = kGemvLanes / 4; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) v[i] = Vec::Add(v[i], v[i + half]);

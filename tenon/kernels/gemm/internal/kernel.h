@@ -25,8 +25,10 @@ struct MicroTile {
 
 /// Lanes of GemmOrder::kLanes64.
 inline constexpr int kGemvLanes = 64;
-/// Rows that one call of a gemv function takes at most.
+/// Rows that one call of dot_rows takes at most.
 inline constexpr int kGemvRows = 64;
+/// The same for dot_cols; more, because only rows are adjacent in memory there.
+inline constexpr int kGemvAdjacentRows = 256;
 
 struct GemmKernel {
   const char* name;
@@ -38,13 +40,15 @@ struct GemmKernel {
   /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads and writes nothing outside the named elements.
   void (*micro)(const MicroTile& tile, int rows, int cols);
 
-  /// dst[p * nr + j] = src[p * k_stride + j * col_stride] for p < k, j < cols; zero for cols <= j < nr.
-  void (*pack_b)(const float* src, int64_t k_stride, int64_t col_stride, int64_t k, int cols, float* dst);
+  /// For the panels i of nr columns each, the last one filled up with zeros, p < k and j < nr:
+  /// dst[i * panel_stride + p * nr + j] = src[p * k_stride + (i * nr + j) * col_stride].
+  void (*pack_b)(const float* src, int64_t k_stride, int64_t col_stride, int64_t k, int64_t cols, float* dst, int64_t panel_stride);
 
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a multiple of 64:
   /// lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes);
-  /// The same for a matrix whose rows are adjacent: lanes[l * 64 + r] = chain over p of a[r + p * k_stride] * x[p].
+  /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
+  /// lanes[l * kGemvAdjacentRows + r] = chain over p of a[r + p * k_stride] * x[p].
   void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes);
   /// y[r * y_stride] (+)= the tree over the lanes, laid out as by dot_rows and dot_cols.
   void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride);

@@ -88,34 +88,52 @@ void MicroF32Any(const MicroTile& tile, int rows, int cols) {
   MicroF32Rows<kMr, 1>(tile, rows, cols);
 }
 
+// Rows of the source are contiguous: they are read one after another, over all panels, and nothing is turned.
 template <int kNr>
-void PackBF32(const float* src, int64_t k_stride, int64_t col_stride, int64_t k, int cols, float* dst) {
+void PackRowsF32(const float* src, int64_t k_stride, int64_t k, int64_t cols, float* dst, int64_t panel_stride) {
   constexpr int kLanes = Vec::kLanes;
-  if (col_stride == 1 && cols == kNr) {
-    for (int64_t p = 0; p < k; ++p) {
-      for (int j = 0; j < kNr; j += kLanes) Vec::Store(dst + p * kNr + j, Vec::Load(src + p * k_stride + j));
+  const int64_t full = cols / kNr;
+  const int rest = static_cast<int>(cols % kNr);
+  for (int64_t p = 0; p < k; ++p) {
+    const float* from = src + p * k_stride;
+    float* to = dst + p * kNr;
+    for (int64_t i = 0; i < full; ++i, from += kNr, to += panel_stride) {
+#pragma clang loop unroll(full)
+      for (int j = 0; j < kNr; j += kLanes) Vec::Store(to + j, Vec::Load(from + j));
     }
-    return;
+    if (rest == 0) continue;
+    for (int j = 0; j < kNr; j += kLanes) {
+      const int left = rest - j;
+      Vec::Store(to + j, left >= kLanes ? Vec::Load(from + j) : left <= 0 ? Vec::Zero() : Vec::LoadFirst(from + j, Vec::First(left)));
+    }
   }
-  if (k_stride == 1) {
+}
+
+template <int kNr>
+void PackBF32(const float* src, int64_t k_stride, int64_t col_stride, int64_t k, int64_t all_cols, float* dst,
+              int64_t panel_stride) {
+  constexpr int kLanes = Vec::kLanes;
+  if (col_stride == 1) return PackRowsF32<kNr>(src, k_stride, k, all_cols, dst, panel_stride);
+  for (int64_t first = 0; first < all_cols; first += kNr, dst += panel_stride) {
+    const int cols = static_cast<int>(all_cols - first < kNr ? all_cols - first : kNr);
+    const float* const panel = src + first * col_stride;
     int64_t p = 0;
-    for (; p + kLanes <= k; p += kLanes) {
-      for (int j = 0; j < kNr; j += kLanes) {
-        Vec::Reg r[kLanes];
+    if (k_stride == 1) {
+      for (; p + kLanes <= k; p += kLanes) {
+        for (int j = 0; j < kNr; j += kLanes) {
+          Vec::Reg r[kLanes];
 #pragma clang loop unroll(full)
-        for (int i = 0; i < kLanes; ++i) r[i] = j + i < cols ? Vec::Load(src + (j + i) * col_stride + p) : Vec::Zero();
-        Vec::Transpose(r);
+          for (int i = 0; i < kLanes; ++i) r[i] = j + i < cols ? Vec::Load(panel + (j + i) * col_stride + p) : Vec::Zero();
+          Vec::Transpose(r);
 #pragma clang loop unroll(full)
-        for (int i = 0; i < kLanes; ++i) Vec::Store(dst + (p + i) * kNr + j, r[i]);
+          for (int i = 0; i < kLanes; ++i) Vec::Store(dst + (p + i) * kNr + j, r[i]);
+        }
       }
     }
-    src += p;
-    dst += p * kNr;
-    k -= p;
-  }
-  for (int64_t p = 0; p < k; ++p) {
-    for (int j = 0; j < cols; ++j) dst[p * kNr + j] = src[p * k_stride + j * col_stride];
-    for (int j = cols; j < kNr; ++j) dst[p * kNr + j] = 0;
+    for (; p < k; ++p) {
+      for (int j = 0; j < cols; ++j) dst[p * kNr + j] = panel[p * k_stride + j * col_stride];
+      for (int j = cols; j < kNr; ++j) dst[p * kNr + j] = 0;
+    }
   }
 }
 
