@@ -10,14 +10,15 @@
 
 namespace tenon::plugin {
 
+class Buffer;
 class Client;
 class Device;
 
 /// Element type, extents, and the order in which the elements lie: dense, dimensions from fastest to slowest. An empty
 /// order is row-major, and a row-major order is always held as empty.
 struct ArraySpec {
-  Shape shape;
-  Dims minor_to_major;
+  Shape shape{};
+  Dims minor_to_major{};
 
   bool row_major() const { return minor_to_major.empty(); }
   friend bool operator==(const ArraySpec&, const ArraySpec&) = default;
@@ -29,8 +30,11 @@ Dims DenseByteStrides(const ArraySpec& spec);
 
 /// What a buffer is used with: its bytes, when they are defined, and whether the user may overwrite them.
 struct BufferUse {
-  Ref<Storage> storage;
-  EventRef ready;
+  /// Null for a promise that is not fulfilled yet, and for a poisoned buffer.
+  Ref<Storage> storage{};
+  EventRef ready{};
+  /// Set only for an unfulfilled promise: once `ready`, promise->Collect gives the rest. Must then be called, once.
+  Ref<Buffer> promise{};
   /// The buffer gave its bytes up to this use; its handle is deleted.
   bool donated = false;
   /// Donated, and nobody else can see the bytes: they may be overwritten, or become an output.
@@ -65,13 +69,15 @@ class Buffer final : public RefCounted {
   EventRef ready() const;
   bool is_deleted() const { return deleted_.load(std::memory_order_acquire); }
 
-  /// Keeps the bytes for a reader. INVALID_ARGUMENT when the buffer is deleted or donated. The storage is null only for
-  /// a promise that is not ready yet and for a poisoned buffer: ask again when it is ready.
-  Result<BufferUse> Use() const;
+  /// Keeps the bytes for a reader. INVALID_ARGUMENT when the buffer is deleted or donated.
+  Result<BufferUse> Use();
   /// Takes the bytes out of the buffer, whose handle is deleted from then on. INVALID_ARGUMENT as for Use.
   Result<BufferUse> Donate();
   /// Undoes a Donate whose execution was refused.
   void UndoDonate(BufferUse use);
+  /// The bytes of a use that began before the promise was fulfilled; the promise's error when it failed. Once per such
+  /// use, when ready.
+  Result<BufferUse> Collect(bool donated);
 
   /// Gives up the bytes; users that hold them go on. Idempotent.
   void Delete();
@@ -101,8 +107,9 @@ class Buffer final : public RefCounted {
 
   mutable std::atomic<bool> lock_{false};
   std::atomic<bool> deleted_{false};
-  bool promise_ = false;
   int64_t external_references_ = 0;
+  int pending_uses_ = 0;  // uses of a promise that have not called Collect
+  Ref<Event> promised_;   // of an unfulfilled promise
   Ref<Storage> storage_;
   Ref<Storage> external_hold_;
   EventRef ready_;

@@ -18,7 +18,7 @@ namespace tenon::plugin {
 struct DeviceAssignment {
   int num_replicas = 0;
   int num_partitions = 0;
-  std::vector<int> ids;  // replica-major
+  std::vector<int> ids{};  // replica-major
 
   int at(int replica, int partition) const { return ids[static_cast<size_t>(replica) * num_partitions + partition]; }
   bool empty() const { return ids.empty(); }

@@ -16,8 +16,8 @@ class Topology : public RefCounted {
   struct Info {
     std::string platform_name;
     std::string platform_version;
-    std::vector<std::shared_ptr<const DeviceDescription>> devices;
-    std::vector<NamedValue> attributes;
+    std::vector<std::shared_ptr<const DeviceDescription>> devices{};
+    std::vector<NamedValue> attributes{};
   };
   explicit Topology(Info info);
 

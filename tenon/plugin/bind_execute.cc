@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "tenon/plugin/bind.h"
+#include "tenon/plugin/execute.h"
+
+namespace tenon::plugin::bind {
+
+TENON_BIND(PJRT_ExecuteContext_Create) {
+  args.context = reinterpret_cast<PJRT_ExecuteContext*>(MakeRef<ExecuteContext>().release());
+  return OkStatus();
+}
+
+TENON_BIND(PJRT_ExecuteContext_Destroy) {
+  if (args.context != nullptr) FromC(args.context)->Release();
+  return OkStatus();
+}
+
+namespace {
+
+// Reads the fields of the options that the caller's version has.
+Status DecodeOptions(std::string_view fn, const PJRT_ExecuteOptions& o, ExecuteOptions& options) {
+  constexpr size_t kOldest = OldestSize("PJRT_ExecuteOptions");
+  if (o.struct_size < kOldest) {
+    return InvalidArgument(
+        fmt::format("Unexpected PJRT_ExecuteOptions size: expected at least {}, got {}", kOldest, o.struct_size));
+  }
+  if (o.num_send_ops != 0 || o.num_recv_ops != 0) {
+    return Unimplemented(fmt::format("{}: send and recv callbacks are not supported", fn));
+  }
+  options.launch_id = o.launch_id;
+  if (o.num_non_donatable_input_indices != 0) {
+    if (o.non_donatable_input_indices == nullptr) return NullArgument(fn, "options->non_donatable_input_indices");
+    options.non_donatable = {o.non_donatable_input_indices, o.num_non_donatable_input_indices};
+  }
+  if (TENON_HAS(o, context) && o.context != nullptr) options.context = FromC(o.context);
+  if (TENON_HAS(o, call_location) && o.call_location != nullptr) options.call_location = o.call_location;
+  if (TENON_HAS(o, num_hlo_output_callbacks) && o.num_hlo_output_callbacks != 0) {
+    return Unimplemented(fmt::format("{}: HLO output callbacks are not supported", fn));
+  }
+  if (TENON_HAS(o, num_custom_options) && o.num_custom_options != 0) {
+    TENON_ASSIGN_OR_RETURN(Options custom, DecodeNamedValues(o.custom_options, o.num_custom_options));
+    TENON_RETURN_IF_ERROR(CheckOptions(std::move(custom), {}, "execute option").status());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+TENON_BIND(PJRT_LoadedExecutable_Execute) {
+  TENON_REQUIRE(executable);
+  LoadedExecutable& executable = *FromC(args.executable);
+  ExecuteOptions options;
+  if (args.options != nullptr) TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, options));
+  TENON_REQUIRE_ARRAY(argument_lists, num_devices);
+  size_t num_outputs = executable.info().outputs.size();
+  if (num_outputs != 0) TENON_REQUIRE_ARRAY(output_lists, num_devices);
+  for (size_t d = 0; d < args.num_devices; ++d) {
+    if (args.num_args != 0 && args.argument_lists[d] == nullptr) return NullArgument(fn, "argument_lists[i]");
+    if (num_outputs != 0 && args.output_lists[d] == nullptr) return NullArgument(fn, "output_lists[i]");
+  }
+
+  ExecuteCall call(executable, options);
+  TENON_RETURN_IF_ERROR(
+      call.ChooseDevices(args.execute_device == nullptr ? nullptr : FromC(args.execute_device), args.num_devices));
+  TENON_RETURN_IF_ERROR(call.AddArguments(reinterpret_cast<Buffer* const* const*>(args.argument_lists), args.num_args));
+  TENON_RETURN_IF_ERROR(call.Run());
+  for (size_t d = 0; d < args.num_devices; ++d) {
+    DeviceExecution& device = call.devices()[d];
+    for (size_t i = 0; i < num_outputs; ++i) args.output_lists[d][i] = ToC(std::move(device.outputs[i]));
+    if (args.device_complete_events != nullptr) args.device_complete_events[d] = ToC(std::move(device.done));
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::plugin::bind

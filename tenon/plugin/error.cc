@@ -1,0 +1,88 @@
+#include "tenon/plugin/error.h"
+
+#include <new>
+#include <string>
+
+#include "tenon/plugin/ref.h"
+
+namespace tenon::plugin {
+
+namespace {
+
+// A PJRT_Error with its state behind the table pointer.
+struct Error {
+  PJRT_Error base;
+  Status status;
+  bool is_static = false;
+  [[no_unique_address]] internal::Counted<ObjectKind::kError> counted;
+};
+
+const Error* FromC(const PJRT_Error* error) { return reinterpret_cast<const Error*>(error); }
+
+void Destroy(PJRT_Error* error) {
+  if (error != nullptr && !FromC(error)->is_static) delete FromC(error);
+}
+
+void Message(const PJRT_Error* error, const char** message, size_t* message_size) {
+  std::string_view text = FromC(error)->status.message();
+  *message = text.data();
+  *message_size = text.size();
+}
+
+PJRT_Error_Code GetCode(const PJRT_Error* error) { return static_cast<PJRT_Error_Code>(FromC(error)->status.code()); }
+
+// A tenon::Status has no payloads.
+void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg) {}
+
+constexpr PJRT_Error_FunctionTable kErrorTable = {
+    .struct_size = PJRT_Error_FunctionTable_STRUCT_SIZE,
+    .instance_size = PJRT_Error_STRUCT_SIZE,
+    .extension_start = nullptr,
+    .destroy = Destroy,
+    .message = Message,
+    .get_code = GetCode,
+    .for_each_payload = ForEachPayload,
+};
+
+}  // namespace
+
+PJRT_Error* ToCError(const Status& status) noexcept {
+  if (status.ok()) return nullptr;
+  auto* error = new (std::nothrow) Error{{&kErrorTable}, status, false, {}};
+  if (error == nullptr) {
+    static Error* const out_of_memory = new Error{{&kErrorTable}, ResourceExhausted("out of host memory"), true, {}};
+    return &out_of_memory->base;
+  }
+  return &error->base;
+}
+
+Status TakeCError(PJRT_Error* error) noexcept {
+  if (error == nullptr) return OkStatus();
+  if (error->vtable != &kErrorTable) {
+    // Made by the other side: read it through its own table.
+    const char* text = nullptr;
+    size_t size = 0;
+    error->vtable->message(error, &text, &size);
+    Status status = StatusFromC(error->vtable->get_code(error), text, size);
+    error->vtable->destroy(error);
+    return status.ok() ? Unknown("a callback returned an error with code OK") : status;
+  }
+  Status status = FromC(error)->status;
+  Destroy(error);
+  return status;
+}
+
+PJRT_Error* MakeCallbackError(PJRT_Error_Code code, const char* message, size_t message_size) noexcept {
+  Status status = StatusFromC(code, message, message_size);
+  return ToCError(status.ok() ? Unknown("a callback made an error with code OK") : status);
+}
+
+Status StatusFromC(PJRT_Error_Code code, const char* message, size_t message_size) {
+  if (code == PJRT_Error_Code_OK) return OkStatus();
+  int number = static_cast<int>(code);
+  Code known =
+      number > 0 && number <= static_cast<int>(Code::kUnauthenticated) ? static_cast<Code>(number) : Code::kUnknown;
+  return Status(known, message == nullptr ? std::string() : std::string(message, message_size));
+}
+
+}  // namespace tenon::plugin
