@@ -1,0 +1,385 @@
+#include "tenon/compiler/fuse/canonical.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/fuse/policy.h"
+#include "tenon/kir/math.h"
+
+namespace tenon::compiler {
+
+using kir::DimId;
+using kir::Size;
+using kir::Val;
+
+namespace {
+
+bool IsFma(DType type) { return type == DType::kF32 || type == DType::kF64; }
+
+/// Replaces the nodes by `nodes`, old ones by map[old] everywhere.
+void Renumber(kir::Kernel& k, std::vector<kir::Node> nodes, const std::vector<Val>& map) {
+  k.nodes = std::move(nodes);
+  for (kir::Read& r : k.reads) ForEachUse(r, [&](Val& v) { v = map[v]; });
+  ForEachRootUse(k, [&](Val& v) { v = map[v]; });
+}
+
+/// Node v's inputs through reads included.
+template <class F>
+void ForEachInput(kir::Kernel& k, kir::Node& node, const F& f) {
+  for (Val& v : node.in) f(v);
+  if (node.op == kir::Op::kRead) ForEachUse(k.reads[node.attr], f);
+}
+
+}  // namespace
+
+void ContractFma(kir::Kernel& k) {
+  std::vector<uint32_t> uses(k.nodes.size(), 0);
+  for (kir::Node& n : k.nodes) ForEachInput(k, n, [&](Val& v) { ++uses[v]; });
+  ForEachRootUse(k, [&](Val& v) { ++uses[v]; });
+  bool any = false;
+  for (const kir::Node& n : k.nodes) any |= n.op == kir::Op::kMul && IsFma(n.type);
+  if (!any) return;
+  std::vector<kir::Node> nodes;
+  nodes.reserve(k.nodes.size() + 8);
+  std::vector<Val> map(k.nodes.size());
+  auto add = [&](kir::Node n) {
+    nodes.push_back(std::move(n));
+    return static_cast<Val>(nodes.size() - 1);
+  };
+  auto single_mul = [&](Val v) { return k.nodes[v].op == kir::Op::kMul && uses[v] == 1; };
+  for (size_t i = 0; i < k.nodes.size(); ++i) {
+    kir::Node n = k.nodes[i];
+    const bool sum = (n.op == kir::Op::kAdd || n.op == kir::Op::kSub) && IsFma(n.type);
+    const int which = !sum ? -1 : single_mul(n.in[0]) ? 0 : single_mul(n.in[1]) ? 1 : -1;
+    if (which < 0) {
+      for (Val& v : n.in) v = map[v];
+      map[i] = add(std::move(n));
+      continue;
+    }
+    const kir::Node& product = k.nodes[n.in[static_cast<size_t>(which)]];
+    Val a = map[product.in[0]];
+    const Val b = map[product.in[1]];
+    Val c = map[n.in[static_cast<size_t>(1 - which)]];
+    auto negate = [&](Val v) {
+      kir::Node neg;
+      neg.op = kir::Op::kNeg;
+      neg.type = n.type;
+      neg.in.push_back(v);
+      return add(std::move(neg));
+    };
+    if (n.op == kir::Op::kSub) (which == 0 ? c : a) = negate(which == 0 ? c : a);
+    kir::Node fma;
+    fma.op = kir::Op::kFma;
+    fma.type = n.type;
+    fma.in = {a, b, c};
+    map[i] = add(std::move(fma));
+  }
+  Renumber(k, std::move(nodes), map);
+}
+
+void DropDead(kir::Kernel& k) {
+  std::vector<bool> live(k.nodes.size(), false);
+  ForEachRootUse(k, [&](Val& v) { live[v] = true; });
+  for (size_t i = k.nodes.size(); i-- > 0;) {
+    if (live[i]) ForEachInput(k, k.nodes[i], [&](Val& v) { live[v] = true; });
+  }
+  // kReduced nodes stand behind their reduce's operands, which are root uses: nothing more to follow.
+  std::vector<kir::Node> nodes;
+  std::vector<Val> map(k.nodes.size(), kir::kNone);
+  std::vector<kir::Read> reads;
+  std::vector<uint64_t> literals;
+  std::unordered_map<uint64_t, uint32_t> literal_of;
+  std::map<uint32_t, uint32_t> read_of;
+  for (size_t i = 0; i < k.nodes.size(); ++i) {
+    if (!live[i]) continue;
+    kir::Node n = k.nodes[i];
+    for (Val& v : n.in) v = map[v];
+    if (n.op == kir::Op::kRead) {
+      auto [it, fresh] = read_of.try_emplace(n.attr, static_cast<uint32_t>(reads.size()));
+      if (fresh) {
+        kir::Read r = k.reads[n.attr];
+        ForEachUse(r, [&](Val& v) { v = map[v]; });
+        reads.push_back(std::move(r));
+      }
+      n.attr = it->second;
+    } else if (n.op == kir::Op::kConst) {
+      auto [it, fresh] = literal_of.try_emplace(k.literals[n.attr], static_cast<uint32_t>(literals.size()));
+      if (fresh) literals.push_back(k.literals[n.attr]);
+      n.attr = it->second;
+    }
+    map[i] = static_cast<Val>(nodes.size());
+    nodes.push_back(std::move(n));
+  }
+  k.nodes = std::move(nodes);
+  k.reads = std::move(reads);
+  k.literals = std::move(literals);
+  ForEachRootUse(k, [&](Val& v) { v = map[v]; });
+}
+
+namespace {
+
+/// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent places stay as they are.
+void Flatten(kir::Kernel& k) {
+  std::vector<bool> keep(k.buffers.size(), false);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    for (const kir::Axis& a : at) keep[buf] = keep[buf] || a.start != kir::kNone;
+  });
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (keep[buf]) return;
+    const kir::Buffer& b = k.buffers[buf];
+    std::map<DimId, int64_t> coefs;
+    int64_t offset = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      offset += at[i].offset.baked * b.stride[i].baked;
+      for (const kir::Term& t : at[i].terms) coefs[t.dim] += t.coef.baked * b.stride[i].baked;
+    }
+    kir::Axis flat;
+    flat.offset = Size::Of(offset);
+    for (const auto& [dim, coef] : coefs) {
+      if (coef != 0) flat.terms.push_back({dim, Size::Of(coef)});
+    }
+    at.clear();
+    at.push_back(std::move(flat));
+  });
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (keep[i]) continue;
+    kir::Buffer& b = k.buffers[i];
+    int64_t reach = 1;
+    for (size_t d = 0; d < b.extent.size(); ++d) reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
+    b.extent = {Size::Of(reach)};
+    b.stride = {Size::Of(1)};
+  }
+}
+
+int64_t CoefOf(const kir::Axis& a, DimId d) {
+  for (const kir::Term& t : a.terms) {
+    if (t.dim == d) return t.coef.baked;
+  }
+  return 0;
+}
+
+/// Whether dims p and p + 1 always run through memory as one.
+bool Mergeable(kir::Kernel& k, DimId p) {
+  const DimId q = static_cast<DimId>(p + 1);
+  if (k.dims[p].kind != k.dims[q].kind || (p < k.outer) != (q < k.outer)) return false;
+  for (const kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex && (n.attr == p || n.attr == q)) return false;
+  }
+  bool ok = true;
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    const auto at_p = std::find(stage.dims.begin(), stage.dims.end(), p);
+    const auto at_q = std::find(stage.dims.begin(), stage.dims.end(), q);
+    if (at_p == stage.dims.end() && at_q == stage.dims.end()) return;
+    if (at_p == stage.dims.end() || at_q != at_p + 1) ok = false;
+    for (const kir::Range& r : stage.domain) ok &= r.dim != p && r.dim != q;
+  });
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (const kir::Axis& a : at) ok &= CoefOf(a, p) == CoefOf(a, q) * k.dims[q].extent.baked;
+    for (const kir::Guard& g : guard) ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked;
+  });
+  return ok;
+}
+
+void Merge(kir::Kernel& k, DimId p) {
+  const DimId q = static_cast<DimId>(p + 1);
+  k.dims[p].extent = Size::Of(k.dims[p].extent.baked * k.dims[q].extent.baked);
+  auto rename = [&](kir::Axis& a) {
+    SmallVector<kir::Term, 2> terms;
+    for (kir::Term t : a.terms) {
+      if (t.dim == p) continue;
+      if (t.dim >= q) --t.dim;
+      terms.push_back(t);
+    }
+    a.terms = std::move(terms);
+  };
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (kir::Axis& a : at) rename(a);
+    for (kir::Guard& g : guard) rename(g.e);
+  });
+  for (kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex && n.attr >= q) --n.attr;
+  }
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    SmallVector<DimId, 4> dims;
+    for (DimId d : stage.dims) {
+      if (d == q) continue;
+      dims.push_back(d > q ? static_cast<DimId>(d - 1) : d);
+    }
+    stage.dims = std::move(dims);
+    for (kir::Range& r : stage.domain) {
+      if (r.dim > q) --r.dim;
+    }
+    for (kir::Reduce& r : stage.reduces) {
+      kir::DimMask mask = 0;
+      for (DimId d = 0; d < 32; ++d) {
+        if (r.dims >> d & 1) mask |= kir::DimMask{1} << (d >= q ? d - 1 : d);
+      }
+      r.dims = mask;
+    }
+  });
+  k.dims.erase(k.dims.begin() + q);
+  if (q < k.outer) --k.outer;
+}
+
+}  // namespace
+
+void MergeDims(kir::Kernel& k) {
+  Flatten(k);
+  for (size_t p = k.dims.size(); p-- > 1;) {
+    if (Mergeable(k, static_cast<DimId>(p - 1))) Merge(k, static_cast<DimId>(p - 1));
+  }
+}
+
+namespace {
+
+int64_t BytesPerPoint(kir::Kernel& k) {
+  int64_t bytes = 0;
+  for (const kir::Buffer& b : k.buffers) bytes += b.kind == kir::BufKind::kLocal ? 0 : ByteWidth(b.type);
+  return std::max<int64_t>(bytes, 1);
+}
+
+int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
+  int64_t n = 1;
+  for (DimId d : stage.dims) {
+    if (reduce || k.dims[d].kind != kir::DimKind::kReduce) n *= k.dims[d].extent.baked;
+  }
+  return n;
+}
+
+}  // namespace
+
+void DecideSplit(kir::Kernel& k) {
+  k.split = {};
+  bool loop = false;
+  for (const kir::Step& s : k.seq) loop |= std::holds_alternative<kir::Loop>(s.is);
+  const int64_t point_bytes = BytesPerPoint(k);
+  if (k.outer > 0) {
+    int64_t inner = 1;
+    ForEachStage(k.seq, [&](kir::Stage& stage) { inner = std::max(inner, ExtentsOf(k, stage, true)); });
+    k.split.dims = (kir::DimMask{1} << k.outer) - 1;
+    k.split.grain = Size::Of(std::max<int64_t>(1, policy::kPieceBytes / std::max<int64_t>(1, inner * point_bytes)));
+    return;
+  }
+  if (loop || k.seq.size() != 1) return;
+  for (const kir::Buffer& b : k.buffers) {
+    if (b.kind == kir::BufKind::kLocal) return;
+  }
+  const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
+  int parallel = 0;
+  while (parallel < static_cast<int>(stage.dims.size()) && stage.dims[static_cast<size_t>(parallel)] == parallel &&
+         k.dims[static_cast<size_t>(parallel)].kind == kir::DimKind::kParallel) {
+    ++parallel;
+  }
+  if (parallel == 0) return;
+  for (const kir::Store& s : stage.stores) {
+    if (s.order != kir::StoreOrder::kDisjoint || s.combine >= 0) return;
+  }
+  const int64_t points = ExtentsOf(k, stage, false);
+  const int64_t last = k.dims[static_cast<size_t>(parallel - 1)].extent.baked;
+  const int64_t reduced = ExtentsOf(k, stage, true) / std::max<int64_t>(points, 1);
+  const int64_t rows = points / std::max<int64_t>(last, 1);
+  if (parallel > 1 && rows >= 16) {
+    k.split.dims = (kir::DimMask{1} << (parallel - 1)) - 1;
+    k.split.grain = Size::Of(std::max<int64_t>(1, policy::kPieceBytes / std::max<int64_t>(1, last * reduced * point_bytes)));
+  } else {
+    k.split.dims = (kir::DimMask{1} << parallel) - 1;
+    const int64_t grain = policy::kPieceBytes / std::max<int64_t>(1, reduced * point_bytes);
+    k.split.grain = Size::Of(std::max<int64_t>(64, grain / 64 * 64));
+  }
+}
+
+void FindInPlace(MadeKernel& made) {
+  kir::Kernel& k = made.kernel;
+  if (k.seq.empty() || !std::holds_alternative<kir::Stage>(k.seq.back().is)) return;
+  const kir::Stage& last = std::get<kir::Stage>(k.seq.back().is);
+  if (last.stores.size() != 1 || !last.domain.empty()) return;
+  const kir::Store& store = last.stores[0];
+  if (!store.guard.empty() || store.combine >= 0 || made.buffers[store.buf].kind != BoundBuffer::Kind::kWrite) return;
+  const kir::Buffer& out = k.buffers[store.buf];
+  // Other stages may name the same memory through twin dims; only reads of the last stage's own dims are compared, so the rest must not exist.
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (made.buffers[i].kind != BoundBuffer::Kind::kRead) continue;
+    const kir::Buffer& in = k.buffers[i];
+    if (ByteWidth(in.type) != ByteWidth(out.type) || in.type != out.type || !(in.extent == out.extent) || !(in.stride == out.stride)) continue;
+    bool same = true;
+    for (const kir::Read& r : k.reads) {
+      if (r.buf == i) same &= r.guard.empty() && r.at == store.at;
+    }
+    if (same && k.seq.size() == 1) made.in_place.push_back({store.buf, static_cast<kir::Buf>(i)});
+  }
+}
+
+void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
+  std::map<int64_t, int32_t> slots;
+  auto turn = [&](Size& s, int64_t keep) {
+    if (s.is_param() || (s.baked <= keep && s.baked >= -keep)) return;
+    auto [it, fresh] = slots.try_emplace(s.baked, static_cast<int32_t>(params.size()));
+    if (fresh) params.push_back(s.baked);
+    s = Size::Param(it->second);
+  };
+  for (kir::Dim& d : k.dims) turn(d.extent, 8);
+  for (kir::Buffer& b : k.buffers) {
+    for (Size& s : b.extent) turn(s, 8);
+    for (Size& s : b.stride) turn(s, 8);
+  }
+  auto axis = [&](kir::Axis& a) {
+    for (kir::Term& t : a.terms) turn(t.coef, 8);
+    turn(a.offset, 8);
+  };
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (kir::Axis& a : at) axis(a);
+    for (kir::Guard& g : guard) {
+      axis(g.e);
+      turn(g.lo, 0);
+      turn(g.hi, 8);
+    }
+  });
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (kir::Range& r : stage.domain) {
+      turn(r.lo, 0);
+      turn(r.hi, 8);
+    }
+  });
+  ForEachLoop(k.seq, [&](kir::Loop& loop) { turn(loop.trip_count, 0); });
+  turn(k.split.grain, 1);
+  k.num_params = static_cast<uint16_t>(params.size());
+}
+
+int64_t EstimateNs(const kir::Kernel& kernel) {
+  kir::Kernel& k = const_cast<kir::Kernel&>(kernel);  // The walkers serve rewriting too.
+  double per_point = 0;
+  double points = 0;
+  double bytes = 0;
+  for (const kir::Node& n : k.nodes) per_point += n.op == kir::Op::kMath ? kir::MathCost(n.attr) : kir::OpCost(n.op);
+  int64_t outer = 1;
+  for (size_t d = 0; d < k.outer; ++d) outer *= k.dims[d].extent.baked;
+  size_t stages = 0;
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    points += static_cast<double>(outer) * static_cast<double>(ExtentsOf(k, stage, true));
+    ++stages;
+  });
+  if (stages > 1) per_point /= static_cast<double>(stages);
+  for (const kir::Buffer& b : k.buffers) {
+    if (b.kind == kir::BufKind::kLocal) continue;
+    double size = ByteWidth(b.type);
+    for (const Size& s : b.extent) size *= static_cast<double>(s.baked);
+    bytes += std::min(size, points * ByteWidth(b.type));
+  }
+  const double compute = points * per_point / 16 / policy::kCyclesPerNs;
+  return static_cast<int64_t>(30 + std::max(compute, bytes / policy::kBytesPerNs));
+}
+
+void FinishKernel(MadeKernel& made) {
+  kir::Kernel& k = made.kernel;
+  ContractFma(k);
+  DropDead(k);
+  MergeDims(k);
+  DecideSplit(k);
+  FindInPlace(made);
+  made.cost_ns = EstimateNs(k);
+  Parameterise(k, made.params);
+}
+
+}  // namespace tenon::compiler

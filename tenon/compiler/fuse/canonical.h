@@ -1,0 +1,23 @@
+#pragma once
+
+/// Brings a kernel into the one form that kernels of the same meaning share, so that few distinct ones are compiled.
+
+#include "tenon/compiler/fuse/kernel_maker.h"
+
+namespace tenon::compiler {
+
+/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, merges loops that all accesses run through
+/// together, decides the split, finds buffers that may share memory, turns extents into parameters, estimates the cost.
+void FinishKernel(MadeKernel& made);
+
+// The parts, for tests.
+void ContractFma(kir::Kernel& kernel);
+void DropDead(kir::Kernel& kernel);
+void MergeDims(kir::Kernel& kernel);
+void DecideSplit(kir::Kernel& kernel);
+void FindInPlace(MadeKernel& made);
+/// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers share a slot.
+void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
+int64_t EstimateNs(const kir::Kernel& kernel);
+
+}  // namespace tenon::compiler

@@ -1,0 +1,13 @@
+#pragma once
+
+/// Complex arithmetic as real KIR nodes.
+
+#include "tenon/compiler/fuse/scalar_ops.h"
+
+namespace tenon::compiler {
+
+bool CanComputeComplex(const Program& program, const Node& node);
+/// An elementwise node with a complex operand or result for which CanComputeComplex.
+Scalar EmitComplex(kir::NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in);
+
+}  // namespace tenon::compiler

@@ -1,0 +1,298 @@
+#include "tenon/compiler/fuse/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/fuser.h"
+
+namespace tenon::compiler {
+
+using plan::Seq;
+using plan::SlotId;
+using plan::SlotKind;
+
+uint32_t Fuser::AddBuffer(SlotKind kind, uint32_t index, int64_t bytes) {
+  f_.buffers.push_back({kind, index, bytes});
+  return static_cast<uint32_t>(f_.buffers.size() - 1);
+}
+
+View Fuser::NewTemp(const Shape& shape) { return DenseView(AddBuffer(SlotKind::kTemp, 0, SizeBytes(shape)), shape); }
+
+View Fuser::NewTempWithLayout(const Shape& shape, const Dims& minor_to_major) {
+  View view = NewTemp(shape);
+  if (!minor_to_major.empty()) view.strides = plan::StridesOfLayout(shape.dims, minor_to_major);
+  return view;
+}
+
+SlotId Fuser::Slot(const View& view) {
+  f_.views.push_back(view);
+  return static_cast<SlotId>(f_.views.size() - 1);
+}
+
+void Fuser::Bind(Ref r, const View& view) {
+  storage_[r] = view;
+  bound_.push_back(r);
+}
+
+void Fuser::Copy(const View& from, const View& to, Seq& out) {
+  if (NumElements(std::span<const int64_t>(to.dims.data(), to.dims.size())) == 0) return;
+  out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
+}
+
+std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
+  View view = from;
+  const Dims& dims = node.shape().dims;
+  switch (node.op) {
+    case Op::kTranspose:
+      for (size_t i = 0; i < dims.size(); ++i) view.strides[i] = from.strides[static_cast<size_t>(node.lists[0][i])];
+      break;
+    case Op::kReverse:
+      for (int64_t d : node.lists[0]) {
+        const size_t i = static_cast<size_t>(d);
+        view.offset_elems += (dims[i] - 1) * from.strides[i];
+        view.strides[i] = -from.strides[i];
+      }
+      break;
+    case Op::kSlice:
+      for (size_t i = 0; i < dims.size(); ++i) {
+        view.offset_elems += node.lists[0][i] * from.strides[i];
+        view.strides[i] = from.strides[i] * node.lists[2][i];
+      }
+      break;
+    case Op::kBroadcast:
+      view.strides.assign(dims.size(), 0);
+      for (size_t i = 0; i < from.dims.size(); ++i) {
+        const size_t to = static_cast<size_t>(node.lists[0][i]);
+        if (from.dims[i] == dims[to]) view.strides[to] = from.strides[i];
+      }
+      break;
+    case Op::kReshape: {
+      // Groups of equal size; inside one, the operand's dims must form one run.
+      view.strides.assign(dims.size(), 0);
+      size_t i = 0;
+      size_t j = 0;
+      while (i < from.dims.size() || j < dims.size()) {
+        size_t i_end = i;
+        size_t j_end = j;
+        int64_t a = i_end < from.dims.size() ? from.dims[i_end++] : 1;
+        int64_t b = j_end < dims.size() ? dims[j_end++] : 1;
+        while (a != b) {
+          if (a < b) {
+            if (i_end == from.dims.size()) return std::nullopt;
+            a *= from.dims[i_end++];
+          } else {
+            if (j_end == dims.size()) return std::nullopt;
+            b *= dims[j_end++];
+          }
+        }
+        int64_t run = 0;    // Stride of the innermost dim of the run.
+        int64_t expect = 0;
+        for (size_t k = i_end; k-- > i;) {
+          if (from.dims[k] == 1) continue;
+          if (run == 0 && expect == 0) {
+            run = from.strides[k];
+          } else if (from.strides[k] != expect) {
+            return std::nullopt;
+          }
+          expect = from.strides[k] * from.dims[k];
+        }
+        int64_t stride = run;
+        for (size_t k = j_end; k-- > j;) {
+          view.strides[k] = stride;
+          stride *= dims[k];
+        }
+        i = i_end;
+        j = j_end;
+      }
+      break;
+    }
+    default: return std::nullopt;
+  }
+  view.dims = dims;
+  return view;
+}
+
+Result<View> Fuser::ViewOf(Ref r, Seq& out) {
+  if (auto it = storage_.find(r); it != storage_.end()) return it->second;
+  const Node& node = p_[r.node];
+  if (node.op == Op::kConstant) {
+    const Shape& shape = node.shape();
+    auto [it, fresh] = constant_of_.try_emplace(node.literal.hash, 0);
+    if (fresh) {
+      it->second = AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()), static_cast<int64_t>(node.literal.bytes->size()));
+      f_.constants.push_back({node.literal.bytes, node.literal.hash});
+    }
+    View view = DenseView(it->second, shape);
+    if (node.literal.splat) view.strides.assign(shape.rank(), 0);
+    Bind(r, view);
+    return view;
+  }
+  if (node.op == Op::kBarrier) return ViewOf(node.in[r.result], out);
+  if (IsPureView(node)) {
+    TENON_ASSIGN_OR_RETURN(View from, ViewOf(node.in[0], out));
+    std::optional<View> view = DeriveView(node, from);
+    if (!view) {
+      const View dense = NewTemp({from.dtype, from.dims});
+      Copy(from, dense, out);
+      view = DeriveView(node, dense);
+    }
+    if (!view) return Internal(fmt::format("no view of %{} ({})", r.node, OpName(node.op)));
+    Bind(r, *view);
+    return *view;
+  }
+  return Internal(fmt::format("%{} ({}) has no memory", r.node, OpName(node.op)));
+}
+
+Result<View> Fuser::DenseViewOf(Ref r, Seq& out) {
+  TENON_ASSIGN_OR_RETURN(View view, ViewOf(r, out));
+  if (IsDense(view)) return view;
+  const View dense = NewTemp({view.dtype, view.dims});
+  Copy(view, dense, out);
+  Bind(r, dense);
+  return dense;
+}
+
+void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& out) {
+  const Hash128 hash = kir::Hash(made.kernel);
+  std::vector<uint32_t>& same = kernel_of_[hash];
+  if (same.empty()) {
+    same.push_back(static_cast<uint32_t>(f_.kernels.size()));
+    f_.kernels.push_back(std::move(made.kernel));
+  }
+  plan::KernelStep step;
+  step.kernel = same[0];
+  for (size_t i = 0; i < made.buffers.size(); ++i) {
+    step.buffers.push_back(made.buffers[i].kind == BoundBuffer::Kind::kLocal ? plan::kNoSlot : Slot(views[i]));
+  }
+  for (int64_t v : made.params) step.params.push_back(v);
+  step.cost_ns = made.cost_ns;
+  for (const auto& [write, read] : made.in_place) f_.in_place[step.buffers[write]].push_back(step.buffers[read]);
+  out.push_back({std::move(step)});
+}
+
+Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& out) {
+  std::vector<View> views;
+  for (const BoundBuffer& b : made.buffers) {
+    switch (b.kind) {
+      case BoundBuffer::Kind::kLocal: views.push_back({}); break;
+      case BoundBuffer::Kind::kRead: views.push_back(storage_.at(b.value)); break;
+      case BoundBuffer::Kind::kWrite: {
+        const View view = NewTemp(p_.shape(b.value));
+        if (cluster.kind == ClusterKind::kUpdate) {  // The rest of the array is the operand's.
+          TENON_ASSIGN_OR_RETURN(View operand, ViewOf(p_[b.value.node].in[0], out));
+          Copy(operand, view, out);
+        }
+        views.push_back(view);
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < made.buffers.size(); ++i) {
+    if (made.buffers[i].kind == BoundBuffer::Kind::kWrite) Bind(made.buffers[i].value, views[i]);
+  }
+  AddKernelStep(made, views, out);
+  return OkStatus();
+}
+
+Status Fuser::EmitBlock(const Block& block, Seq& out) {
+  std::unordered_set<NodeId> stored;
+  for (int attempt = 0;; ++attempt) {
+    Clustering clustering = FormClusters(p_, block, stored, {});
+    // The kernels first: what one cannot compute inside has to be stored, which changes the clusters.
+    std::vector<MadeKernel> made(clustering.clusters.size());
+    Seq scratch;
+    Status failed;
+    MakerEnvironment env;
+    std::unordered_map<Ref, View, RefHasher> promised;
+    env.view_of = [&](Ref r) -> const View& {
+      if (auto it = storage_.find(r); it != storage_.end()) return it->second;
+      if (auto it = promised.find(r); it != promised.end()) return it->second;
+      return promised[r] = DenseView(0, p_.shape(r));
+    };
+    const size_t bound_before = bound_.size();
+    NodeId blocking = kNoNode;
+    Seq steps;
+    for (const Unit& unit : clustering.units) {
+      if (unit.cluster < 0) {
+        TENON_RETURN_IF_ERROR(EmitNode(unit.node, steps));
+        continue;
+      }
+      const Cluster& cluster = clustering.clusters[static_cast<size_t>(unit.cluster)];
+      env.view_of = [&](Ref r) -> const View& {
+        if (auto it = storage_.find(r); it != storage_.end()) return it->second;
+        Result<View> view = ViewOf(r, steps);
+        if (!view.ok()) {
+          failed = view.status();
+          return promised[r] = DenseView(0, p_.shape(r));
+        }
+        return promised[r] = *view;
+      };
+      std::optional<MadeKernel> kernel = MakeKernel(p_, cluster, env, blocking);
+      TENON_RETURN_IF_ERROR(failed);
+      if (!kernel) break;
+      TENON_RETURN_IF_ERROR(EmitCluster(cluster, *kernel, steps));
+    }
+    bool complete = blocking == kNoNode;
+    if (complete) {
+      for (plan::Step& s : steps) out.push_back(std::move(s));
+      return OkStatus();
+    }
+    while (bound_.size() > bound_before) {
+      storage_.erase(bound_.back());
+      bound_.pop_back();
+    }
+    if (!stored.insert(blocking).second || attempt > 200) {
+      return Internal(fmt::format("no kernel can be made around %{} ({})", blocking, OpName(p_[blocking].op)));
+    }
+  }
+}
+
+Status Fuser::EmitNode(NodeId id, Seq& out) {
+  const Node& node = p_[id];
+  switch (node.op) {
+    case Op::kParameter:
+    case Op::kConstant:
+    case Op::kBarrier:
+    case Op::kToken: return OkStatus();
+    case Op::kDot: return EmitDot(id, out);
+    case Op::kWhile: return EmitWhile(id, out);
+    case Op::kCase: return EmitCase(id, out);
+    case Op::kCustomCall: return EmitCustomCall(id, out);
+    default: return EmitEvaluate(id, out);
+  }
+}
+
+Result<FusedProgram> Fuser::Run() {
+  for (size_t i = 0; i < p_.main.args.size(); ++i) {
+    const Shape& shape = p_[p_.main.args[i]].shape();
+    plan::Input input{shape, options_.argument_strides[i], p_.parameters[i].memory_kind};
+    if (shape.dtype != DType::kToken) {
+      View view = DenseView(AddBuffer(SlotKind::kArg, static_cast<uint32_t>(i), SizeBytes(shape)), shape);
+      view.strides = options_.argument_strides[i];
+      Bind({p_.main.args[i], 0}, view);
+    }
+    f_.inputs.push_back(std::move(input));
+  }
+  TENON_RETURN_IF_ERROR(EmitBlock(p_.main, f_.steps));
+  for (size_t i = 0; i < p_.main.results.size(); ++i) {
+    const Shape& shape = p_.shape(p_.main.results[i]);
+    plan::Output output;
+    output.shape = shape;
+    output.stride_elems = options_.result_strides[i];
+    output.memory_kind = p_.results[i].memory_kind;
+    f_.outputs.push_back(std::move(output));
+    if (shape.dtype == DType::kToken) continue;
+    View to = DenseView(AddBuffer(SlotKind::kOut, static_cast<uint32_t>(i), SizeBytes(shape)), shape);
+    to.strides = options_.result_strides[i];
+    TENON_ASSIGN_OR_RETURN(View from, ViewOf(p_.main.results[i], f_.steps));
+    Copy(from, to, f_.steps);
+  }
+  return std::move(f_);
+}
+
+Result<FusedProgram> Fuse(const Program& program, const FuseOptions& options, const OpExporter& exporter) {
+  return Fuser(program, options, exporter).Run();
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,61 @@
+#pragma once
+
+/// A simplified program to steps over logical buffers: kernels, drivers, loops, calls. Memory is not placed yet.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tenon/compiler/fuse/kernel_maker.h"
+#include "tenon/compiler/ir/ir.h"
+#include "tenon/plan/plan.h"
+
+namespace tenon::compiler {
+
+/// Memory of its own: an argument, an output, a constant, or a temporary that `schedule` places.
+struct LogicalBuffer {
+  plan::SlotKind kind = plan::SlotKind::kTemp;
+  uint32_t index = 0;
+  int64_t bytes = 0;
+};
+
+struct FusedProgram {
+  std::vector<LogicalBuffer> buffers;
+  std::vector<View> views;               ///< What SlotIds in steps name.
+  plan::Seq steps;
+  std::vector<kir::Kernel> kernels;      ///< Distinct ones.
+  std::vector<plan::Constant> constants;
+  std::vector<plan::Output> outputs;
+  std::vector<plan::Input> inputs;
+  /// For the written slot of a kernel step: read slots whose memory it may take over.
+  std::unordered_map<plan::SlotId, std::vector<plan::SlotId>> in_place;
+  bool has_host_callbacks = false;
+  double flops = 0;
+};
+
+/// What only the front end knows about ops that travel whole.
+struct OpExporter {
+  /// The op with its regions as a program of one function over its operands and captures: a portable artifact.
+  std::function<Result<std::shared_ptr<const std::string>>(const Node&)> program;
+  /// Target, attributes, aliases of a custom call (operands and results left empty), and the physical layouts that it wants.
+  struct Call {
+    plan::CustomCallStep step;
+    std::vector<Dims> operand_layouts;  ///< Minor to major; empty: row-major.
+    std::vector<Dims> result_layouts;
+    bool host_callback = false;
+  };
+  std::function<Result<Call>(const Node&)> custom_call;
+};
+
+/// `argument_strides`, `result_strides`: the layouts in elements, one per parameter and result.
+struct FuseOptions {
+  std::vector<Dims> argument_strides;
+  std::vector<Dims> result_strides;
+};
+
+/// UNIMPLEMENTED names an op that neither compiles nor travels.
+Result<FusedProgram> Fuse(const Program& program, const FuseOptions& options, const OpExporter& exporter);
+
+}  // namespace tenon::compiler

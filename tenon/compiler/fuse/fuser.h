@@ -1,0 +1,55 @@
+#pragma once
+
+// What the sources behind Fuse share.
+
+#include <optional>
+#include <unordered_set>
+
+#include "tenon/compiler/fuse/cluster.h"
+#include "tenon/compiler/fuse/fuse.h"
+
+namespace tenon::compiler {
+
+class Fuser {
+ public:
+  Fuser(const Program& program, const FuseOptions& options, const OpExporter& exporter)
+      : p_(program), options_(options), exporter_(exporter) {}
+  Result<FusedProgram> Run();
+
+ private:
+  // Memory.
+  uint32_t AddBuffer(plan::SlotKind kind, uint32_t index, int64_t bytes);
+  View NewTemp(const Shape& shape);
+  View NewTempWithLayout(const Shape& shape, const Dims& minor_to_major);
+  plan::SlotId Slot(const View& view);
+  void Bind(Ref r, const View& view);
+  /// The memory of a value: stored, a constant, or a view of one. Reshapes of strided views copy first, into `out`.
+  Result<View> ViewOf(Ref r, plan::Seq& out);
+  /// The same, made dense when it is not.
+  Result<View> DenseViewOf(Ref r, plan::Seq& out);
+  void Copy(const View& from, const View& to, plan::Seq& out);
+  std::optional<View> DeriveView(const Node& node, const View& from);
+
+  // Steps.
+  Status EmitBlock(const Block& block, plan::Seq& out);
+  Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
+  Status EmitNode(NodeId id, plan::Seq& out);
+  Status EmitDot(NodeId id, plan::Seq& out);
+  Status EmitWhile(NodeId id, plan::Seq& out);
+  Status EmitCase(NodeId id, plan::Seq& out);
+  Status EmitCustomCall(NodeId id, plan::Seq& out);
+  Status EmitEvaluate(NodeId id, plan::Seq& out);
+  Result<bool> EmitNativeLoop(NodeId id, plan::Seq& out);
+  void AddKernelStep(MadeKernel made, const std::vector<View>& views, plan::Seq& out);
+
+  const Program& p_;
+  const FuseOptions& options_;
+  const OpExporter& exporter_;
+  FusedProgram f_;
+  std::unordered_map<Ref, View, RefHasher> storage_;
+  std::vector<Ref> bound_;  // In order, so that leaving a block forgets what it bound.
+  std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
+  std::unordered_map<Hash128, uint32_t, Hash128Hasher> constant_of_;
+};
+
+}  // namespace tenon::compiler

@@ -1,0 +1,573 @@
+#include "tenon/compiler/fuse/kernel_maker.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/tracer.h"
+
+namespace tenon::compiler {
+
+using kir::DimId;
+using kir::DimKind;
+using kir::Val;
+
+View DenseView(uint32_t buffer, const Shape& shape) {
+  View view{buffer, 0, shape.dtype, shape.dims, RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()))};
+  return view;
+}
+
+bool IsDense(const View& view) {
+  int64_t stride = 1;
+  for (size_t i = view.dims.size(); i-- > 0;) {
+    if (view.dims[i] == 0) return true;
+    if (view.dims[i] != 1 && view.strides[i] != stride) return false;
+    stride *= view.dims[i];
+  }
+  return true;
+}
+
+namespace {
+
+/// A dim of the graph as a loop, maybe cut into several.
+struct LogicalDim {
+  int64_t extent = 1;
+  bool reduce = false;
+  std::vector<DimId> ids;  ///< Of the pieces, outermost first; none for an extent of one.
+  Index index;
+};
+
+class Maker {
+ public:
+  Maker(const Program& program, const Cluster& cluster, const MakerEnvironment& env) : program_(program), cluster_(cluster), env_(env) {}
+
+  std::optional<MadeKernel> Make(NodeId& blocking) {
+    for (int attempt = 0; attempt < 12; ++attempt) {
+      b_.emplace();
+      tracer_.emplace(program_, cluster_.members, env_, *b_);
+      logical_.clear();
+      stages_.clear();
+      spaces_.clear();
+      locals_.clear();
+      const bool built = Build();
+      if (built) return Finish();
+      if (tracer_->blocking == kNoNode && tracer_->cut) {
+        if (ApplyCut(*tracer_->cut)) continue;
+      }
+      blocking = tracer_->blocking;
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct StagePlan {
+    kir::Stage stage;
+    std::vector<size_t> dims;  ///< Logical dims.
+  };
+
+  // Dims ---------------------------------------------------------------------------------------------------------------------------------
+
+  size_t AddLogical(int64_t extent, bool reduce, std::optional<size_t> twin = std::nullopt) {
+    const size_t number = logical_.size();
+    LogicalDim dim{extent, reduce, {}, {}};
+    Dims pieces;
+    if (auto it = cuts_.find(twin ? *twin : number); it != cuts_.end()) {
+      pieces = it->second;
+    } else if (extent != 1) {
+      pieces.push_back(extent);
+    }
+    int64_t stride = 1;
+    for (size_t i = pieces.size(); i-- > 0;) stride *= pieces[i];
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const DimId id = b_->AddDim(kir::Size::Of(pieces[i]), reduce ? DimKind::kReduce : DimKind::kParallel);
+      dim.ids.push_back(id);
+      stride /= pieces[i];
+      dim.index = Plus(dim.index, Index::Dim(id, stride));
+      tracer_->extents.push_back(pieces[i]);
+      tracer_->same_as.push_back(twin ? logical_[*twin].ids[i] : id);
+      origin_[id] = {twin ? *twin : number, i};
+    }
+    logical_.push_back(std::move(dim));
+    return number;
+  }
+
+  bool ApplyCut(const CutDemand& demand) {
+    const auto [logical, piece] = origin_[demand.dim];
+    Dims pieces;
+    if (auto it = cuts_.find(logical); it != cuts_.end()) {
+      pieces = it->second;
+    } else {
+      pieces.push_back(logical_[logical].extent);
+    }
+    Dims finer;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (i == piece) {
+        finer.append(demand.extents.begin(), demand.extents.end());
+      } else {
+        finer.push_back(pieces[i]);
+      }
+    }
+    if (finer.size() > 8) return false;
+    cuts_[logical] = finer;
+    return true;
+  }
+
+  /// The inner dims of a stage that runs or reduces over `extents`; made once per kind.
+  const std::vector<size_t>& InnerSpace(const Dims& extents, bool reduce) {
+    for (const auto& [key, dims] : spaces_) {
+      if (key.first == extents && key.second == reduce) return dims;
+    }
+    const std::vector<size_t>* twin = nullptr;
+    for (const auto& [key, dims] : spaces_) {
+      if (key.first == extents) twin = &dims;
+    }
+    std::vector<size_t> dims;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      dims.push_back(AddLogical(extents[i], reduce, twin ? std::optional<size_t>((*twin)[i]) : std::nullopt));
+    }
+    spaces_.push_back({{extents, reduce}, std::move(dims)});
+    return spaces_.back().second;
+  }
+
+  // Seeds --------------------------------------------------------------------------------------------------------------------------------
+
+  /// How many reductions of this cluster lie below `r`, one after another.
+  int DepthOf(Ref r) {
+    if (!cluster_.members.contains(r.node)) return 0;
+    if (auto it = depth_.find(r.node); it != depth_.end()) return it->second;
+    int depth = 0;
+    for (Ref in : program_[r.node].in) depth = std::max(depth, DepthOf(in));
+    if (program_[r.node].op == Op::kReduce && !IsUnrolled(r.node)) ++depth;
+    depth_[r.node] = depth;
+    return depth;
+  }
+
+  bool IsUnrolled(NodeId id) const {
+    const Node& node = program_[id];
+    int64_t count = 1;
+    for (int64_t d : node.lists[0]) count *= program_.shape(node.in[0]).dims[static_cast<size_t>(d)];
+    return count <= policy::kUnrolledReduce;
+  }
+
+  static Dims ReducedExtents(const Program& program, const Node& node) {
+    Dims extents;
+    for (int64_t d : node.lists[0]) extents.push_back(program.shape(node.in[0]).dims[static_cast<size_t>(d)]);
+    return extents;
+  }
+
+  StagePlan& StageFor(int depth, const std::vector<size_t>& inner, bool fresh) {
+    if (!fresh) {
+      if (auto it = stages_.find({depth, inner}); it != stages_.end()) return it->second;
+    }
+    StagePlan plan;
+    plan.dims = inner;
+    for (size_t l : inner) {
+      for (DimId id : logical_[l].ids) plan.stage.dims.push_back(id);
+    }
+    return stages_[{depth, inner}] = std::move(plan);
+  }
+
+  bool AddReduce(NodeId id, StagePlan& plan, const IndexMap& result_map, const std::vector<size_t>& reduced, bool lanes) {
+    const Node& node = program_[id];
+    const size_t n = node.in.size() / 2;
+    const Shape& operand = program_.shape(node.in[0]);
+    IndexMap at(operand.rank());
+    size_t kept = 0;
+    size_t inner = 0;
+    for (size_t d = 0; d < operand.rank(); ++d) {
+      const bool is_reduced = std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) != node.lists[0].end();
+      at[d] = is_reduced ? logical_[reduced[inner++]].index : result_map[kept++];
+    }
+    Result<Combiner> combiner = CombinerOf(program_, node);
+    if (!combiner.ok()) {
+      tracer_->blocking = id;
+      return false;
+    }
+    kir::Reduce reduce;
+    reduce.id = b_->NewId();
+    for (size_t i = 0; i < n; ++i) {
+      std::optional<Scalar> in = tracer_->Trace(node.in[i], at);
+      if (!in) return false;
+      reduce.in.push_back(b_->Convert(node.shape(static_cast<uint32_t>(i)).dtype, in->re));
+      std::optional<Scalar> init = tracer_->Trace(node.in[n + i], IndexMap());
+      if (!init) return false;
+      reduce.init.push_back(b_->Convert(node.shape(static_cast<uint32_t>(i)).dtype, init->re));
+    }
+    for (size_t l : reduced) {
+      for (DimId d : logical_[l].ids) reduce.dims |= kir::DimMask{1} << d;
+    }
+    reduce.combiner = b_->AddGraph(combiner->graph);
+    if (lanes && !combiner->identity.empty() && combiner->any_order) {
+      reduce.order = kir::ReduceOrder::kLanes;
+      for (size_t i = 0; i < n; ++i) reduce.identity.push_back(b_->ConstBits(node.shape(static_cast<uint32_t>(i)).dtype, combiner->identity[i]));
+    }
+    tracer_->reduced[id] = {result_map, reduce.id};
+    plan.stage.reduces.push_back(std::move(reduce));
+    return true;
+  }
+
+  kir::Buf OutputBuffer(Ref r) {
+    const View view = DenseView(0, program_.shape(r));
+    SmallVector<kir::Size, 4> extent;
+    SmallVector<kir::Size, 4> stride;
+    for (size_t i = 0; i < view.dims.size(); ++i) {
+      extent.push_back(kir::Size::Of(view.dims[i]));
+      stride.push_back(kir::Size::Of(view.strides[i]));
+    }
+    const kir::Buf buf = b_->AddBuffer(kir::BufKind::kOut, view.dtype, extent, stride);
+    tracer_->bound.push_back({BoundBuffer::Kind::kWrite, r});
+    return buf;
+  }
+
+  bool AddStore(Ref r, kir::Buf buf, StagePlan& plan, const IndexMap& at, const IndexMap& value_map) {
+    std::optional<Scalar> value = tracer_->Trace(r, value_map);
+    if (!value) return false;
+    kir::Store store;
+    store.buf = buf;
+    store.at = tracer_->AxesOf(at);
+    store.value = value->re;
+    plan.stage.stores.push_back(store);
+    if (value->im != kir::kNone) {
+      store.value = value->im;
+      store.component = 1;
+      plan.stage.stores.push_back(store);
+    }
+    return true;
+  }
+
+  IndexMap SpaceMap(size_t dims) const {
+    IndexMap map;
+    for (size_t i = 0; i < dims; ++i) map.push_back(logical_[i].index);
+    return map;
+  }
+
+  // A value's map when it has the whole space, or the rows with extents of one in between.
+  std::optional<IndexMap> RootMap(const Shape& shape, const IndexMap& full) const {
+    if (shape.dims == cluster_.space) return full;
+    IndexMap map;
+    size_t d = 0;
+    for (int64_t extent : shape.dims) {
+      if (extent == 1) {
+        map.push_back(Index());
+        continue;
+      }
+      while (d < cluster_.outer && cluster_.space[d] == 1) ++d;
+      if (d >= cluster_.outer || cluster_.space[d] != extent) return std::nullopt;
+      map.push_back(logical_[d++].index);
+    }
+    while (d < cluster_.outer && cluster_.space[d] == 1) ++d;
+    if (d != cluster_.outer) return std::nullopt;
+    return map;
+  }
+
+  // Kinds --------------------------------------------------------------------------------------------------------------------------------
+
+  bool Build() {
+    switch (cluster_.kind) {
+      case ClusterKind::kMap: return BuildMap();
+      case ClusterKind::kRow: return BuildRow();
+      case ClusterKind::kColumn: return BuildColumn();
+      case ClusterKind::kConcat: return BuildConcat();
+      case ClusterKind::kUpdate: return BuildUpdate();
+      case ClusterKind::kScatter: return false;
+    }
+    return false;
+  }
+
+  bool BuildMap() {
+    std::vector<size_t> dims;
+    for (int64_t extent : cluster_.space) dims.push_back(AddLogical(extent, false));
+    StagePlan& plan = StageFor(0, dims, true);
+    const IndexMap map = SpaceMap(dims.size());
+    for (NodeId root : cluster_.roots) {
+      for (uint32_t i = 0; i < program_[root].out.size(); ++i) {
+        if (!AddStore({root, i}, OutputBuffer({root, i}), plan, map, map)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool BuildColumn() {
+    std::vector<size_t> dims;
+    for (int64_t extent : cluster_.space) dims.push_back(AddLogical(extent, false));
+    const IndexMap map = SpaceMap(dims.size());
+    for (NodeId id : OrderedReduces()) {
+      std::vector<size_t> stage_dims = dims;
+      const std::vector<size_t> reduced = InnerSpace(ReducedExtents(program_, program_[id]), true);
+      stage_dims.insert(stage_dims.end(), reduced.begin(), reduced.end());
+      if (!stages_.empty() && !stages_.contains({0, stage_dims})) {
+        tracer_->blocking = id;
+        return false;
+      }
+      if (DepthOf({id, 0}) != 1) {
+        tracer_->blocking = id;
+        return false;
+      }
+      if (!AddReduce(id, StageFor(0, stage_dims, false), map, reduced, false)) return false;
+    }
+    for (NodeId root : cluster_.roots) {
+      for (uint32_t i = 0; i < program_[root].out.size(); ++i) {
+        const bool after = DepthOf({root, 0}) > 0;
+        StagePlan& plan = after ? stages_.begin()->second : StageFor(1, dims, false);
+        if (!AddStore({root, i}, OutputBuffer({root, i}), plan, map, map)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<NodeId> OrderedReduces() {
+    std::vector<NodeId> reduces;
+    for (NodeId id : cluster_.members) {
+      if (program_[id].op == Op::kReduce && !IsUnrolled(id)) reduces.push_back(id);
+    }
+    std::sort(reduces.begin(), reduces.end());
+    return reduces;
+  }
+
+  bool BuildRow() {
+    std::vector<size_t> outer;
+    std::vector<size_t> inner;
+    for (size_t d = 0; d < cluster_.outer; ++d) outer.push_back(AddLogical(cluster_.space[d], false));
+    b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());
+    const IndexMap rows = SpaceMap(outer.size());
+    Dims inner_extents(cluster_.space.begin() + cluster_.outer, cluster_.space.end());
+    IndexMap full = rows;
+    if (!inner_extents.empty()) {
+      inner = InnerSpace(inner_extents, false);
+      for (size_t l : inner) full.push_back(logical_[l].index);
+    }
+    tracer_->on_reuse = [this](Ref r, Scalar value, int first) { return Keep(r, value, first); };
+
+    // Seeds by depth: all reductions of a depth, then the values that need no deeper one.
+    struct Seed {
+      int depth;
+      bool store;
+      NodeId node;
+    };
+    std::vector<Seed> seeds;
+    for (NodeId id : OrderedReduces()) seeds.push_back({DepthOf({id, 0}) - 1, false, id});
+    for (NodeId root : cluster_.roots) seeds.push_back({DepthOf({root, 0}), true, root});
+    std::sort(seeds.begin(), seeds.end(), [](const Seed& a, const Seed& b) {
+      return std::tuple(a.depth, a.store, a.node) < std::tuple(b.depth, b.store, b.node);
+    });
+    for (const Seed& seed : seeds) {
+      const Node& node = program_[seed.node];
+      if (!seed.store) {
+        // The reduction's rows are the cluster's: kept extents in order, those of one apart.
+        const Dims reduced_extents = ReducedExtents(program_, node);
+        std::optional<IndexMap> map = RootMapOfRow(node.shape(), rows);
+        if (!map) {
+          tracer_->blocking = seed.node;
+          return false;
+        }
+        const std::vector<size_t> reduced = InnerSpace(reduced_extents, true);
+        StagePlan& plan = StageFor(2 * seed.depth, reduced, false);
+        tracer_->stage = StageNumber(2 * seed.depth, reduced);
+        if (plan.stage.dims.empty()) {  // All reduced extents are one.
+          tracer_->blocking = seed.node;
+          return false;
+        }
+        if (!AddReduce(seed.node, plan, *map, reduced, true)) return false;
+        continue;
+      }
+      for (uint32_t i = 0; i < node.out.size(); ++i) {
+        const bool whole = node.shape(i).dims == cluster_.space && !inner.empty();
+        std::optional<IndexMap> map = whole ? full : RootMapOfRow(node.shape(i), rows);
+        if (!map) {
+          tracer_->blocking = seed.node;
+          return false;
+        }
+        const std::vector<size_t> dims = whole ? inner : std::vector<size_t>();
+        StagePlan& plan = StageFor(2 * seed.depth + 1, dims, false);
+        tracer_->stage = StageNumber(2 * seed.depth + 1, dims);
+        if (!AddStore({seed.node, i}, OutputBuffer({seed.node, i}), plan, *map, *map)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::optional<IndexMap> RootMapOfRow(const Shape& shape, const IndexMap& rows) const {
+    if (shape.dims.size() == rows.size()) {
+      bool same = true;
+      for (size_t i = 0; i < rows.size(); ++i) same &= shape.dims[i] == cluster_.space[i];
+      if (same) return rows;
+    }
+    return RootMap(shape, rows);
+  }
+
+  int StageNumber(int depth, const std::vector<size_t>& dims) {
+    auto [it, fresh] = numbers_.try_emplace({depth, dims}, static_cast<int>(numbers_.size()));
+    return it->second;
+  }
+
+  int64_t ValueCost(Val v, std::map<Val, bool>& seen) {
+    if (!seen.emplace(v, true).second) return 0;
+    const kir::Node& node = b_->node(v);
+    int64_t cost = node.op == kir::Op::kMath ? kir::MathCost(node.attr) : node.op == kir::Op::kRead ? 0 : kir::OpCost(node.op);
+    for (Val in : node.in) cost += ValueCost(in, seen);
+    return cost;
+  }
+
+  /// Keeps a value of an earlier stage as a row, if that is cheaper than computing it again.
+  std::optional<Scalar> Keep(Ref r, Scalar value, int first) {
+    std::map<Val, bool> seen;
+    if (ValueCost(value.re, seen) < policy::kKeepRowCost || value.im != kir::kNone) return std::nullopt;
+    // The stages' dims must be the same loops.
+    const StageKey* from_key = nullptr;
+    const StageKey* to_key = nullptr;
+    for (const auto& [key, number] : numbers_) {
+      if (number == first) from_key = &key;
+      if (number == tracer_->stage) to_key = &key;
+    }
+    StagePlan& from = stages_.at(*from_key);
+    StagePlan& to = stages_.at(*to_key);
+    if (from.stage.dims.size() != to.stage.dims.size() || from.stage.dims.empty()) return std::nullopt;
+    int64_t bytes = ByteWidth(program_.shape(r).dtype);
+    for (size_t i = 0; i < from.stage.dims.size(); ++i) {
+      if (tracer_->same_as[from.stage.dims[i]] != tracer_->same_as[to.stage.dims[i]]) return std::nullopt;
+      bytes *= tracer_->extents[from.stage.dims[i]];
+    }
+    if (bytes > policy::kMaxRowBytes) return std::nullopt;
+    auto [it, fresh] = locals_.try_emplace(value.re, kir::Buf{0});
+    if (fresh) {
+      SmallVector<kir::Size, 4> extent;
+      SmallVector<kir::Size, 4> stride;
+      int64_t s = bytes / ByteWidth(program_.shape(r).dtype);
+      kir::Store store;
+      for (DimId d : from.stage.dims) {
+        extent.push_back(kir::Size::Of(tracer_->extents[d]));
+        s /= tracer_->extents[d];
+        stride.push_back(kir::Size::Of(s));
+        store.at.push_back(kir::At(d));
+      }
+      it->second = b_->AddBuffer(kir::BufKind::kLocal, program_.shape(r).dtype, extent, stride);
+      tracer_->bound.push_back({BoundBuffer::Kind::kLocal, {}});
+      store.buf = it->second;
+      store.value = value.re;
+      from.stage.stores.push_back(std::move(store));
+    }
+    SmallVector<kir::Axis, 4> at;
+    for (DimId d : to.stage.dims) at.push_back(kir::At(d));
+    return Scalar{b_->Read(it->second, at)};
+  }
+
+  bool BuildConcat() {
+    const NodeId root = cluster_.roots[0];
+    const Node& node = program_[root];
+    const kir::Buf out = OutputBuffer({root, 0});
+    if (node.op == Op::kPad) {
+      // The padding everywhere, then the operand over it.
+      std::vector<size_t> all;
+      for (int64_t extent : node.shape().dims) all.push_back(AddLogical(extent, false));
+      IndexMap map = SpaceMap(all.size());
+      StagePlan& fill = StageFor(0, all, false);
+      if (!AddStore(node.in[1], out, fill, map, IndexMap())) return false;
+      tracer_->stage = 1;
+      std::vector<size_t> part;
+      const Dims& from = program_.shape(node.in[0]).dims;
+      IndexMap at;
+      IndexMap here;
+      for (size_t d = 0; d < from.size(); ++d) {
+        const int64_t step = node.lists[2][d] + 1;
+        if (node.lists[0][d] < 0 || (from[d] - 1) * step + node.lists[0][d] >= node.shape().dims[d]) {
+          tracer_->blocking = root;  // Cropped: nobody does this with holes.
+          return false;
+        }
+        part.push_back(AddLogical(from[d], false));
+        here.push_back(logical_[part.back()].index);
+        Index ix = Times(here.back(), step);
+        ix.offset += node.lists[0][d];
+        at.push_back(ix);
+      }
+      return AddStore(node.in[0], out, StageFor(1, part, false), at, here);
+    }
+    const size_t along = static_cast<size_t>(node.imm);
+    std::vector<size_t> shared;
+    for (size_t d = 0; d < along; ++d) shared.push_back(AddLogical(node.shape().dims[d], false));
+    b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());
+    int64_t begin = 0;
+    int number = 0;
+    for (Ref part : node.in) {
+      const Dims& dims = program_.shape(part).dims;
+      std::vector<size_t> inner;
+      IndexMap here;
+      IndexMap at;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (d >= along) inner.push_back(AddLogical(dims[d], false));
+        here.push_back(logical_[d < along ? shared[d] : inner.back()].index);
+        at.push_back(here.back());
+      }
+      if (b_->kernel().dims.size() > 28) {
+        tracer_->blocking = root;
+        return false;
+      }
+      at[along].offset += begin;
+      tracer_->stage = number;
+      if (!AddStore(part, out, StageFor(number, inner, true), at, here)) return false;
+      begin += dims[along];
+      ++number;
+    }
+    return true;
+  }
+
+  bool BuildUpdate() {
+    const NodeId root = cluster_.roots[0];
+    const Node& node = program_[root];
+    const Dims& whole = node.shape().dims;
+    const Dims& update = program_.shape(node.in[1]).dims;
+    std::vector<size_t> dims;
+    IndexMap here;
+    IndexMap at;
+    for (int64_t extent : update) dims.push_back(AddLogical(extent, false));
+    const kir::Buf out = OutputBuffer({root, 0});
+    for (size_t d = 0; d < update.size(); ++d) {
+      here.push_back(logical_[dims[d]].index);
+      at.push_back(here.back());
+      if (update[d] == whole[d]) continue;
+      std::optional<Val> start = tracer_->TraceStart(node.in[2 + d], whole[d], update[d]);
+      if (!start) return false;
+      at.back().start = *start;
+    }
+    return AddStore(node.in[1], out, StageFor(0, dims, false), at, here);
+  }
+
+  // Finish -------------------------------------------------------------------------------------------------------------------------------
+
+  std::optional<MadeKernel> Finish() {
+    MadeKernel made;
+    for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
+    made.kernel = b_->Finish();
+    made.buffers = std::move(tracer_->bound);
+    FinishKernel(made);
+    return made;
+  }
+
+  using StageKey = std::pair<int, std::vector<size_t>>;
+
+  const Program& program_;
+  const Cluster& cluster_;
+  const MakerEnvironment& env_;
+  std::optional<kir::KernelBuilder> b_;
+  std::optional<Tracer> tracer_;
+  std::vector<LogicalDim> logical_;
+  std::map<DimId, std::pair<size_t, size_t>> origin_;
+  std::map<size_t, Dims> cuts_;  // By logical dim; outlives attempts.
+  std::vector<std::pair<std::pair<Dims, bool>, std::vector<size_t>>> spaces_;
+  std::map<StageKey, StagePlan> stages_;
+  std::map<StageKey, int> numbers_;
+  std::map<Val, kir::Buf> locals_;
+  std::unordered_map<NodeId, int> depth_;
+};
+
+}  // namespace
+
+std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env, NodeId& blocking) {
+  blocking = kNoNode;
+  return Maker(program, cluster, env).Make(blocking);
+}
+
+}  // namespace tenon::compiler

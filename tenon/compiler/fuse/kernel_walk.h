@@ -1,0 +1,76 @@
+#pragma once
+
+/// Visiting every part of a kernel that names nodes or sizes.
+
+#include "tenon/kir/kir.h"
+
+namespace tenon::compiler {
+
+template <class F>
+void ForEachStage(kir::Seq& seq, const F& f) {
+  for (kir::Step& step : seq) {
+    if (auto* stage = std::get_if<kir::Stage>(&step.is)) {
+      f(*stage);
+    } else {
+      ForEachStage(std::get<kir::Loop>(step.is).body, f);
+    }
+  }
+}
+
+template <class F>
+void ForEachLoop(kir::Seq& seq, const F& f) {
+  for (kir::Step& step : seq) {
+    if (auto* loop = std::get_if<kir::Loop>(&step.is)) {
+      f(*loop);
+      ForEachLoop(loop->body, f);
+    }
+  }
+}
+
+/// f(Val&) for every use of a node outside Kernel::nodes and Kernel::reads.
+template <class F>
+void ForEachRootUse(kir::Kernel& k, const F& f) {
+  auto axis = [&](kir::Axis& a) {
+    if (a.start != kir::kNone) f(a.start);
+  };
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (kir::Reduce& r : stage.reduces) {
+      for (kir::Val& v : r.in) f(v);
+      for (kir::Val& v : r.init) f(v);
+      for (kir::Val& v : r.identity) f(v);
+    }
+    for (kir::Store& s : stage.stores) {
+      f(s.value);
+      for (kir::Axis& a : s.at) axis(a);
+      for (kir::Guard& g : s.guard) axis(g.e);
+    }
+  });
+  ForEachLoop(k.seq, [&](kir::Loop& loop) {
+    for (kir::Val& v : loop.init) f(v);
+    for (kir::Val& v : loop.next) f(v);
+    if (loop.condition != kir::kNone) f(loop.condition);
+  });
+}
+
+/// f(Val&) for every node that a read needs.
+template <class F>
+void ForEachUse(kir::Read& read, const F& f) {
+  for (kir::Axis& a : read.at) {
+    if (a.start != kir::kNone) f(a.start);
+  }
+  for (kir::Guard& g : read.guard) {
+    if (g.e.start != kir::kNone) f(g.e.start);
+  }
+  if (read.otherwise != kir::kNone) f(read.otherwise);
+}
+
+/// f(Buf, at, guard) for every access.
+template <class F>
+void ForEachAccess(kir::Kernel& k, const F& f) {
+  for (kir::Read& r : k.reads) f(r.buf, r.at, r.guard);
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (kir::Store& s : stage.stores) f(s.buf, s.at, s.guard);
+  });
+}
+
+}  // namespace tenon::compiler

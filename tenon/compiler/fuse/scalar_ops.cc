@@ -1,0 +1,178 @@
+#include "tenon/compiler/fuse/scalar_ops.h"
+
+#include <cstring>
+
+#include "tenon/compiler/fuse/complex_ops.h"
+#include "tenon/kir/math.h"
+
+namespace tenon::compiler {
+
+using kir::NodeBuilder;
+using kir::Val;
+
+DType PartType(DType type) { return IsComplex(type) ? RealPartOf(type) : type; }
+
+bool KernelCanHold(DType type) {
+  if (IsComplex(type)) return true;
+  switch (KindOf(type)) {
+    case DTypeKind::kBool: return true;
+    case DTypeKind::kSigned:
+    case DTypeKind::kUnsigned: return DTypeBits(type) >= 8;
+    case DTypeKind::kFloat: return DTypeBits(type) >= 16;
+    default: return false;
+  }
+}
+
+namespace {
+
+/// The KIR op of ops that are one node of the same meaning; kConst for none.
+kir::Op DirectOp(Op op) {
+  switch (op) {
+    case Op::kAbs: return kir::Op::kAbs;
+    case Op::kAdd: return kir::Op::kAdd;
+    case Op::kAnd: return kir::Op::kAnd;
+    case Op::kCeil: return kir::Op::kCeil;
+    case Op::kClz: return kir::Op::kClz;
+    case Op::kDivide: return kir::Op::kDiv;
+    case Op::kFloor: return kir::Op::kFloor;
+    case Op::kMaximum: return kir::Op::kMax;
+    case Op::kMinimum: return kir::Op::kMin;
+    case Op::kMultiply: return kir::Op::kMul;
+    case Op::kNegate: return kir::Op::kNeg;
+    case Op::kNot: return kir::Op::kNot;
+    case Op::kOr: return kir::Op::kOr;
+    case Op::kPopcnt: return kir::Op::kPopcnt;
+    case Op::kRemainder: return kir::Op::kRem;
+    case Op::kRoundAway: return kir::Op::kRoundAway;
+    case Op::kRoundEven: return kir::Op::kRoundEven;
+    case Op::kShl: return kir::Op::kShl;
+    case Op::kSar: return kir::Op::kShrArith;
+    case Op::kShr: return kir::Op::kShrLogical;
+    case Op::kSign: return kir::Op::kSign;
+    case Op::kSqrt: return kir::Op::kSqrt;
+    case Op::kSubtract: return kir::Op::kSub;
+    case Op::kXor: return kir::Op::kXor;
+    default: return kir::Op::kConst;
+  }
+}
+
+/// The math function behind an op; empty for none.
+std::string_view MathFunction(const Node& node) {
+  switch (node.op) {
+    case Op::kAtan2:
+    case Op::kCbrt:
+    case Op::kCosine:
+    case Op::kExp:
+    case Op::kExpm1:
+    case Op::kLog:
+    case Op::kLog1p:
+    case Op::kLogistic:
+    case Op::kPower:
+    case Op::kRsqrt:
+    case Op::kSine:
+    case Op::kTan:
+    case Op::kTanh: return OpName(node.op);
+    case Op::kNamedMath: return node.name;
+    default: return {};
+  }
+}
+
+DType MathType(DType type) { return IsFloat(type) && DTypeBits(type) < 32 ? DType::kF32 : type; }
+
+/// base ^ exponent by squaring; the exponent of a signed type may be negative.
+Val EmitIntegerPower(NodeBuilder& b, Val base, Val exponent) {
+  const DType type = b.type(base);
+  const Val one = b.Const(type, 1);
+  const Val zero = b.Const(type, 0);
+  Val result = one;
+  Val square = base;
+  const int bits = DTypeBits(type);
+  for (int i = 0; i < bits; ++i) {
+    const Val bit = b.And(b.ShrLogical(exponent, b.Const(type, i)), one);
+    result = b.Select(b.Compare(kir::kNe, bit, zero), b.Mul(result, square), result);
+    if (i + 1 < bits) square = b.Mul(square, square);
+  }
+  if (!IsSigned(type)) return result;
+  const Val minus_one = b.Const(type, -1);
+  const Val odd = b.Compare(kir::kNe, b.And(exponent, one), zero);
+  const Val of_minus_one = b.Select(odd, minus_one, one);
+  const Val negative = b.Select(b.Compare(kir::kEq, base, one), one,
+                                b.Select(b.Compare(kir::kEq, base, minus_one), of_minus_one, zero));
+  return b.Select(b.Compare(kir::kLt, exponent, zero), negative, result);
+}
+
+}  // namespace
+
+bool KernelCanCompute(const Program& program, const Node& node) {
+  for (const Shape& shape : node.out) {
+    if (!KernelCanHold(shape.dtype)) return false;
+  }
+  bool complex = IsComplex(node.shape().dtype);
+  for (Ref r : node.in) {
+    const DType type = program.shape(r).dtype;
+    if (!KernelCanHold(type)) return false;
+    complex |= IsComplex(type);
+  }
+  if (KindOfOp(node.op) != OpKind::kElementwise) return true;
+  if (complex) return CanComputeComplex(program, node);
+  const DType type = node.shape().dtype;
+  if (node.op == Op::kPower && IsInteger(type)) return true;
+  if (const std::string_view function = MathFunction(node); !function.empty()) {
+    return IsFloat(type) && kir::FindMath(function, MathType(type)).ok();
+  }
+  return true;
+}
+
+int CostOf(const Program& program, const Node& node) {
+  if (KindOfOp(node.op) != OpKind::kElementwise) return node.op == Op::kIota ? 1 : 0;
+  const DType type = node.shape().dtype;
+  if (const std::string_view function = MathFunction(node); !function.empty()) {
+    if (IsInteger(type)) return 100;
+    Result<kir::MathId> id = kir::FindMath(function, MathType(type));
+    return (id.ok() ? kir::MathCost(*id) : 40) * (IsComplex(type) ? 3 : 1);
+  }
+  if (const kir::Op direct = DirectOp(node.op); direct != kir::Op::kConst) return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
+  return 2;
+}
+
+Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in) {
+  const DType type = node.shape().dtype;
+  bool complex = IsComplex(type);
+  for (const Scalar& s : in) complex |= s.im != kir::kNone;
+  if (complex) return EmitComplex(b, program, node, in);
+  auto arg = [&](size_t i) { return in[i].re; };
+  switch (node.op) {
+    case Op::kClamp: return {b.Min(b.Max(arg(1), arg(0)), arg(2))};
+    case Op::kCompare: return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, static_cast<uint8_t>(node.imm))};
+    case Op::kConvert: return {b.Convert(type, arg(0))};
+    case Op::kBitcast: return {b.Bitcast(type, arg(0))};
+    case Op::kReal: return in[0];
+    case Op::kImag: return {b.Const(type, 0)};
+    case Op::kIsFinite: return {b.IsFinite(arg(0))};
+    case Op::kSelect: return {b.Select(arg(0), arg(1), arg(2))};
+    case Op::kReducePrecision: return {b.ReducePrecision(arg(0), static_cast<int>(node.imm >> 8), static_cast<int>(node.imm & 0xff))};
+    default: break;
+  }
+  if (node.op == Op::kPower && IsInteger(type)) return {EmitIntegerPower(b, arg(0), arg(1))};
+  if (const std::string_view function = MathFunction(node); !function.empty()) {
+    return {in.size() == 1 ? b.MathOrDie(function, {arg(0)}) : b.MathOrDie(function, {arg(0), arg(1)})};
+  }
+  const kir::Op direct = DirectOp(node.op);
+  TENON_CHECK(direct != kir::Op::kConst);
+  return {in.size() == 1 ? b.Emit(direct, type, {arg(0)}) : b.Emit(direct, type, {arg(0), arg(1)})};
+}
+
+Scalar EmitLiteral(NodeBuilder& b, DType type, const Literal& literal, int64_t index) {
+  const size_t width = static_cast<size_t>(ByteWidth(type));
+  const char* at = literal.bytes->data() + (literal.splat ? 0 : static_cast<size_t>(index) * width);
+  auto bits = [&](const char* p, size_t n) {
+    uint64_t v = 0;
+    std::memcpy(&v, p, n);
+    return v;
+  };
+  const DType part = PartType(type);
+  if (!IsComplex(type)) return {b.ConstBits(part, bits(at, width))};
+  return {b.ConstBits(part, bits(at, width / 2)), b.ConstBits(part, bits(at + width / 2, width / 2))};
+}
+
+}  // namespace tenon::compiler

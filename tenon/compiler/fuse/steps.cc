@@ -1,0 +1,164 @@
+// Steps that are no kernels: loops, branches, calls, ops for the evaluator.
+
+#include <fmt/format.h>
+
+#include "tenon/compiler/fuse/fuser.h"
+
+namespace tenon::compiler {
+
+using plan::Seq;
+using plan::SlotId;
+
+namespace {
+bool IsToken(const Shape& shape) { return shape.dtype == DType::kToken; }
+}  // namespace
+
+Status Fuser::EmitWhile(NodeId id, Seq& out) {
+  TENON_ASSIGN_OR_RETURN(bool native, EmitNativeLoop(id, out));
+  if (native) return OkStatus();
+  const Node& node = p_[id];
+  const Block& condition = node.blocks[0];
+  const Block& body = node.blocks[1];
+  std::vector<View> carried(node.in.size());
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    if (IsToken(node.shape(static_cast<uint32_t>(i)))) continue;
+    TENON_ASSIGN_OR_RETURN(View init, ViewOf(node.in[i], out));
+    carried[i] = NewTemp(node.shape(static_cast<uint32_t>(i)));
+    Copy(init, carried[i], out);
+  }
+  plan::WhileStep step;
+  const size_t outside = bound_.size();
+  auto bind = [&](const Block& block) {
+    for (size_t i = 0; i < block.args.size(); ++i) {
+      if (!IsToken(p_[block.args[i]].shape())) Bind({block.args[i], 0}, carried[i]);
+    }
+  };
+  auto leave = [&] {
+    while (bound_.size() > outside) {
+      storage_.erase(bound_.back());
+      bound_.pop_back();
+    }
+  };
+  bind(condition);
+  TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));
+  TENON_ASSIGN_OR_RETURN(View predicate, DenseViewOf(condition.results[0], step.condition));
+  // The predicate must be written by the condition: a constant or a carry is copied.
+  const View own = NewTemp({DType::kPred, {}});
+  Copy(predicate, own, step.condition);
+  step.predicate = Slot(own);
+  leave();
+  bind(body);
+  TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
+  for (size_t i = 0; i < body.results.size(); ++i) {
+    if (IsToken(node.shape(static_cast<uint32_t>(i)))) continue;
+    if (body.results[i] == Ref{body.args[i], 0}) continue;
+    TENON_ASSIGN_OR_RETURN(View next, ViewOf(body.results[i], step.body));
+    step.carry.push_back({Slot(next), Slot(carried[i])});
+  }
+  leave();
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (!IsToken(node.shape(static_cast<uint32_t>(i)))) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
+  }
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+Status Fuser::EmitCase(NodeId id, Seq& out) {
+  const Node& node = p_[id];
+  plan::CaseStep step;
+  TENON_ASSIGN_OR_RETURN(View index, DenseViewOf(node.in[0], out));
+  step.index = Slot(index);
+  std::vector<View> results(node.out.size());
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (!IsToken(node.out[i])) results[i] = NewTemp(node.out[i]);
+  }
+  const size_t outside = bound_.size();
+  for (const Block& branch : node.blocks) {
+    Seq seq;
+    TENON_RETURN_IF_ERROR(EmitBlock(branch, seq));
+    for (size_t i = 0; i < branch.results.size(); ++i) {
+      if (IsToken(node.out[i])) continue;
+      TENON_ASSIGN_OR_RETURN(View from, ViewOf(branch.results[i], seq));
+      Copy(from, results[i], seq);
+    }
+    while (bound_.size() > outside) {
+      storage_.erase(bound_.back());
+      bound_.pop_back();
+    }
+    step.branches.push_back(std::move(seq));
+  }
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (!IsToken(node.out[i])) Bind({id, static_cast<uint32_t>(i)}, results[i]);
+  }
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
+  const Node& node = p_[id];
+  TENON_ASSIGN_OR_RETURN(OpExporter::Call call, exporter_.custom_call(node));
+  f_.has_host_callbacks |= call.host_callback;
+  plan::CustomCallStep step = std::move(call.step);
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    const Shape& shape = p_.shape(node.in[i]);
+    if (IsToken(shape)) {
+      step.operands.push_back(plan::kNoSlot);
+      continue;
+    }
+    const Dims layout = i < call.operand_layouts.size() ? call.operand_layouts[i] : Dims();
+    TENON_ASSIGN_OR_RETURN(View view, ViewOf(node.in[i], out));
+    const Dims wanted = layout.empty() ? DenseView(0, shape).strides : plan::StridesOfLayout(shape.dims, layout);
+    if (!(view.strides == wanted)) {
+      const View moved = NewTempWithLayout(shape, layout);
+      Copy(view, moved, out);
+      view = moved;
+    }
+    step.operands.push_back(Slot(view));
+  }
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (IsToken(node.out[i])) {
+      step.results.push_back(plan::kNoSlot);
+      continue;
+    }
+    const Dims layout = i < call.result_layouts.size() ? call.result_layouts[i] : Dims();
+    const View view = NewTempWithLayout(node.out[i], layout);
+    for (const auto& [result, operand] : step.aliases) {
+      if (result != i || operand >= step.operands.size() || step.operands[operand] == plan::kNoSlot) continue;
+      Copy(f_.views[step.operands[operand]], view, out);
+    }
+    step.results.push_back(Slot(view));
+    Bind({id, static_cast<uint32_t>(i)}, view);
+  }
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+Status Fuser::EmitEvaluate(NodeId id, Seq& out) {
+  const Node& node = p_[id];
+  plan::EvaluateStep step;
+  TENON_ASSIGN_OR_RETURN(step.program, exporter_.program(node));
+  step.op = node.op == Op::kOpaque ? node.name : std::string(OpName(node.op));
+  for (Ref r : node.in) {
+    if (IsToken(p_.shape(r))) {
+      step.operands.push_back(plan::kNoSlot);
+      continue;
+    }
+    TENON_ASSIGN_OR_RETURN(View view, DenseViewOf(r, out));
+    step.operands.push_back(Slot(view));
+  }
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (IsToken(node.out[i])) {
+      step.results.push_back(plan::kNoSlot);
+      continue;
+    }
+    const View view = NewTemp(node.out[i]);
+    step.results.push_back(Slot(view));
+    Bind({id, static_cast<uint32_t>(i)}, view);
+  }
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+Result<bool> Fuser::EmitNativeLoop(NodeId id, Seq& out) { return false; }
+
+}  // namespace tenon::compiler

@@ -1,0 +1,467 @@
+#include "tenon/compiler/fuse/tracer.h"
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/policy.h"
+
+namespace tenon::compiler {
+
+using kir::Val;
+
+SmallVector<kir::Axis, 4> Tracer::AxesOf(const IndexMap& map) const {
+  SmallVector<kir::Axis, 4> axes;
+  for (const Index& ix : map) {
+    kir::Axis axis;
+    for (const IndexTerm& t : ix.terms) axis.terms.push_back({t.dim, kir::Size::Of(t.coef)});
+    axis.offset = kir::Size::Of(ix.offset);
+    axis.start = ix.start;
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+kir::Val Tracer::ValueOf(const Index& ix, bool narrow) {
+  const DType type = narrow ? DType::kS32 : DType::kS64;
+  Val sum = kir::kNone;
+  auto add = [&](Val v) { sum = sum == kir::kNone ? v : b_.Add(sum, v); };
+  for (const IndexTerm& t : ix.terms) {
+    const Val dim = b_.Convert(type, b_.Index(t.dim));
+    add(t.coef == 1 ? dim : b_.Mul(dim, b_.Const(type, t.coef)));
+  }
+  if (ix.start != kir::kNone) add(b_.Convert(type, ix.start));
+  if (ix.offset != 0 || sum == kir::kNone) add(b_.Const(type, ix.offset));
+  return sum;
+}
+
+kir::Val Tracer::Inside(const Index& ix, int64_t low, int64_t high) {
+  const IndexRange range = RangeOf(ix, extents);
+  const bool open = ix.start != kir::kNone;
+  const bool from_below = low != INT64_MIN;
+  const bool narrow = !open && range.low > INT32_MIN && range.high < INT32_MAX && (!from_below || low > INT32_MIN) && high < INT32_MAX;
+  const Val v = ValueOf(ix, narrow);
+  Val inside = kir::kNone;
+  if (from_below && (open || range.low < low)) inside = b_.Compare(kir::kGe, v, b_.Const(b_.type(v), low));
+  if (open || range.high >= high) {
+    const Val below = b_.Compare(kir::kLt, v, b_.Const(b_.type(v), high));
+    inside = inside == kir::kNone ? below : b_.And(inside, below);
+  }
+  return inside == kir::kNone ? b_.ConstPred(true) : inside;
+}
+
+Index Tracer::Scaled(const Index& ix, int64_t factor) {
+  Index scaled = Times(ix, factor);
+  if (ix.start != kir::kNone) scaled.start = factor == 1 ? ix.start : b_.Mul(ix.start, b_.Const(DType::kS64, factor));
+  return scaled;
+}
+
+Index Tracer::Sum(const Index& a, const Index& b) {
+  Index sum = Plus(a, b);
+  if (a.start != kir::kNone && b.start != kir::kNone) sum.start = b_.Add(a.start, b.start);
+  return sum;
+}
+
+void Tracer::PushGuard(const Index& ix, int64_t low, int64_t high) {
+  const IndexRange range = RangeOf(ix, extents);
+  if (ix.start == kir::kNone && range.low >= low && range.high < high) return;
+  IndexMap one;
+  one.push_back(ix);
+  kir::Guard guard;
+  guard.e = AxesOf(one)[0];
+  guard.lo = kir::Size::Of(low);
+  guard.hi = kir::Size::Of(high);
+  guards_.push_back(std::move(guard));
+}
+
+size_t Tracer::GuardHash() const {
+  size_t h = guards_.size();
+  for (const kir::Guard& g : guards_) {
+    for (const kir::Term& t : g.e.terms) h = (h * 131 + t.dim) * 31 + static_cast<size_t>(t.coef.baked);
+    h = ((h * 31 + static_cast<size_t>(g.e.offset.baked)) * 31 + static_cast<size_t>(g.lo.baked)) * 31 + static_cast<size_t>(g.hi.baked);
+    h = h * 31 + g.e.start;
+  }
+  return h;
+}
+
+kir::Buf Tracer::BufferOf(Ref r) {
+  auto [it, fresh] = buffer_of_.try_emplace(r, kir::Buf{0});
+  if (!fresh) return it->second;
+  const View& view = env_.view_of(r);
+  SmallVector<kir::Size, 4> extent;
+  SmallVector<kir::Size, 4> stride;
+  for (size_t i = 0; i < view.dims.size(); ++i) {
+    extent.push_back(kir::Size::Of(view.dims[i]));
+    stride.push_back(kir::Size::Of(view.strides[i]));
+  }
+  it->second = b_.AddBuffer(kir::BufKind::kArg, view.dtype, extent, stride);
+  bound.push_back({BoundBuffer::Kind::kRead, r});
+  return it->second;
+}
+
+std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
+  if (blocking != kNoNode || cut) return std::nullopt;
+  Key key{r, map, guards_.empty() ? 0 : GuardHash()};
+  if (auto it = known_.find(key); it != known_.end() && it->second.stage == stage) return it->second.value;
+  bool inner = false;
+  Key place = key;
+  for (Index& ix : place.map) {
+    for (IndexTerm& t : ix.terms) {
+      inner |= t.dim >= b_.kernel().outer;
+      t.dim = same_as[t.dim];
+    }
+    std::sort(ix.terms.begin(), ix.terms.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.dim < b.dim; });
+  }
+  if (auto it = known_.find(key); it != known_.end() && !inner) return it->second.value;
+  if (inner && on_reuse) {
+    if (auto it = elsewhere_.find(place); it != elsewhere_.end() && it->second.stage != stage) {
+      if (std::optional<Scalar> kept = on_reuse(r, it->second.value, it->second.stage)) {
+        known_[std::move(key)] = {*kept, stage};
+        return kept;
+      }
+    }
+  }
+  std::optional<Scalar> value = TraceNew(r, map);
+  if (!value) return value;
+  if (inner) elsewhere_.try_emplace(std::move(place), Known{*value, stage});
+  known_[std::move(key)] = {*value, stage};
+  return value;
+}
+
+std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
+  kir::Read read;
+  read.buf = BufferOf(r);
+  read.at = AxesOf(map);
+  const DType type = program_.shape(r).dtype;
+  if (!guards_.empty()) {
+    read.guard = guards_;
+    read.otherwise = b_.Const(PartType(type), 0);
+  }
+  Scalar value{b_.Read(read, 0)};
+  if (IsComplex(type)) value.im = b_.Read(read, 1);
+  return value;
+}
+
+std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
+  const Index& ix = map[static_cast<size_t>(node.imm)];
+  const DType type = node.shape().dtype;
+  const DType part = PartType(type);
+  const int64_t extent = node.shape().dims[static_cast<size_t>(node.imm)];
+  // An index in range fits s32 whenever the extent does; lanes of s32 convert at full width.
+  const bool narrow = extent <= INT32_MAX && RangeOf(ix, extents).high <= INT32_MAX && DTypeBits(part) <= 32;
+  Scalar value{b_.Convert(part, ValueOf(ix, narrow))};
+  if (IsComplex(type)) value.im = b_.Const(part, 0);
+  return value;
+}
+
+std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
+  const Node& node = program_[r.node];
+  if (node.op == Op::kConstant) {
+    bool fixed = node.literal.splat;
+    int64_t index = 0;
+    if (!fixed) {
+      fixed = true;
+      for (size_t i = 0; i < map.size(); ++i) {
+        fixed &= map[i].is_constant();
+        index = index * node.shape().dims[i] + map[i].offset;
+      }
+    }
+    if (fixed) return EmitLiteral(b_, node.shape().dtype, node.literal, index);
+    return Leaf(r, map);
+  }
+  if (!members_.contains(r.node)) return node.op == Op::kIota ? TraceIota(node, map) : Leaf(r, map);
+  if (KindOfOp(node.op) == OpKind::kElementwise) {
+    SmallVector<Scalar, 3> in;
+    for (Ref operand : node.in) {
+      const bool scalar = program_.shape(operand).rank() == 0;
+      std::optional<Scalar> value = Trace(operand, scalar ? IndexMap() : map);
+      if (!value) return std::nullopt;
+      in.push_back(*value);
+    }
+    return EmitElementwise(b_, program_, node, in);
+  }
+  IndexMap below;
+  switch (node.op) {
+    case Op::kIota: return TraceIota(node, map);
+    case Op::kBroadcast: {
+      const Dims& from = program_.shape(node.in[0]).dims;
+      for (size_t i = 0; i < from.size(); ++i) {
+        const size_t to = static_cast<size_t>(node.lists[0][i]);
+        below.push_back(from[i] == 1 && node.shape().dims[to] != 1 ? Index() : map[to]);
+      }
+      return Trace(node.in[0], below);
+    }
+    case Op::kTranspose:
+      below.resize(map.size());
+      for (size_t i = 0; i < map.size(); ++i) below[static_cast<size_t>(node.lists[0][i])] = map[i];
+      return Trace(node.in[0], below);
+    case Op::kReverse: {
+      below = map;
+      for (int64_t d : node.lists[0]) {
+        const size_t i = static_cast<size_t>(d);
+        below[i] = Scaled(map[i], -1);
+        below[i].offset += node.shape().dims[i] - 1;
+      }
+      return Trace(node.in[0], below);
+    }
+    case Op::kSlice:
+      for (size_t i = 0; i < map.size(); ++i) {
+        Index ix = Scaled(map[i], node.lists[2][i]);
+        ix.offset += node.lists[0][i];
+        below.push_back(ix);
+      }
+      return Trace(node.in[0], below);
+    case Op::kReshape: {
+      std::optional<IndexMap> m = ThroughReshape(map, program_.shape(node.in[0]).dims, node.shape().dims, extents, cut);
+      if (m) return Trace(node.in[0], *m);
+      return cut ? std::nullopt : Block(r.node);
+    }
+    case Op::kDynamicSlice: {
+      const Dims& from = program_.shape(node.in[0]).dims;
+      for (size_t i = 0; i < map.size(); ++i) {
+        if (from[i] == node.shape().dims[i]) {
+          below.push_back(map[i]);
+          continue;
+        }
+        std::optional<Val> start = TraceStart(node.in[1 + i], from[i], node.shape().dims[i]);
+        if (!start) return std::nullopt;
+        Index at;
+        at.start = *start;
+        below.push_back(Sum(map[i], at));
+      }
+      return Trace(node.in[0], below);
+    }
+    case Op::kPad: return TracePad(r, map);
+    case Op::kConcatenate: return TraceConcatenate(node, map);
+    case Op::kGather: return TraceGather(node, map);
+    case Op::kReduce: return TraceReduce(r, map);
+    default: return Block(r.node);
+  }
+}
+
+kir::Val Tracer::ClampStart(Val start, int64_t limit) {
+  const DType type = b_.type(start);
+  // Unsigned starts clamp before they become signed; narrow types that cannot reach the limit need no upper clamp.
+  if (IsUnsigned(type) && DTypeBits(type) == 64) start = b_.Min(start, b_.Const(type, limit));
+  Val wide = b_.Convert(DType::kS64, start);
+  if (IsSigned(type)) wide = b_.Max(wide, b_.Const(DType::kS64, 0));
+  return b_.Min(wide, b_.Const(DType::kS64, limit));
+}
+
+std::optional<Val> Tracer::TraceStart(Ref r, int64_t extent, int64_t size) {
+  std::optional<Scalar> start = Trace(r, IndexMap());
+  if (!start) return std::nullopt;
+  return ClampStart(start->re, extent - size);
+}
+
+std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
+  const Node& node = program_[r.node];
+  const Dims& from = program_.shape(node.in[0]).dims;
+  IndexMap below;
+  Val inside = kir::kNone;
+  const size_t before = guards_.size();
+  for (size_t i = 0; i < map.size(); ++i) {
+    if (node.lists[2][i] != 0 && from[i] > 1) return Block(r.node);
+    Index ix = map[i];
+    ix.offset -= node.lists[0][i];
+    const IndexRange range = RangeOf(ix, extents);
+    if (ix.start != kir::kNone || range.low < 0 || range.high >= from[i]) {
+      const Val in = Inside(ix, 0, from[i]);
+      inside = inside == kir::kNone ? in : b_.And(inside, in);
+      PushGuard(ix, 0, from[i]);
+    }
+    below.push_back(ix);
+  }
+  std::optional<Scalar> value = Trace(node.in[0], below);
+  guards_.resize(before);
+  if (!value) return std::nullopt;
+  std::optional<Scalar> padding = Trace(node.in[1], IndexMap());
+  if (!padding) return std::nullopt;
+  if (inside == kir::kNone) return value;
+  // A plain guarded read takes the padding itself.
+  auto place = [&](Val v, Val pad) {
+    const kir::Node& n = b_.node(v);
+    if (before == 0 && n.op == kir::Op::kRead && b_.kernel().reads[n.attr].guard.size() > 0) {
+      kir::Read read = b_.kernel().reads[n.attr];
+      const uint8_t component = n.imm;
+      read.otherwise = pad;
+      return b_.Read(read, component);
+    }
+    return b_.Select(inside, v, pad);
+  };
+  Scalar result{place(value->re, padding->re)};
+  if (value->im != kir::kNone) result.im = place(value->im, padding->im);
+  return result;
+}
+
+std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap& map) {
+  const size_t dim = static_cast<size_t>(node.imm);
+  const Index ix = map[dim];
+  const IndexRange range = RangeOf(ix, extents);
+  int64_t begin = 0;
+  SmallVector<Val, 8> below_end;
+  SmallVector<Scalar, 8> parts;
+  for (Ref part : node.in) {
+    const int64_t end = begin + program_.shape(part).dims[dim];
+    const bool reached = ix.start != kir::kNone || (range.low < end && range.high >= begin);
+    if (reached && end > begin) {
+      if (parts.size() == 8) return Block(static_cast<NodeId>(part.node));
+      Index local = ix;
+      local.offset -= begin;
+      IndexMap below = map;
+      below[dim] = local;
+      const size_t before = guards_.size();
+      PushGuard(local, 0, end - begin);
+      std::optional<Scalar> value = Trace(part, below);
+      guards_.resize(before);
+      if (!value) return std::nullopt;
+      parts.push_back(*value);
+      Index bound = ix;
+      below_end.push_back(Inside(bound, INT64_MIN, end));
+    }
+    begin = end;
+  }
+  Scalar value = parts.back();
+  for (size_t i = parts.size() - 1; i-- > 0;) {
+    value.re = b_.Select(below_end[i], parts[i].re, value.re);
+    if (value.im != kir::kNone) value.im = b_.Select(below_end[i], parts[i].im, value.im);
+  }
+  return value;
+}
+
+std::optional<Scalar> Tracer::TraceGather(const Node& node, const IndexMap& map) {
+  const Dims& offset_dims = node.lists[0];
+  const Dims& collapsed = node.lists[1];
+  const Dims& operand_batching = node.lists[2];
+  const Dims& indices_batching = node.lists[3];
+  const Dims& start_index_map = node.lists[4];
+  const Dims& slice_sizes = node.lists[5];
+  const Shape& operand = program_.shape(node.in[0]);
+  const Shape& indices = program_.shape(node.in[1]);
+  const size_t vector_dim = static_cast<size_t>(node.imm);
+  auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
+  IndexMap batch;
+  for (size_t i = 0; i < map.size(); ++i) {
+    if (!has(offset_dims, static_cast<int64_t>(i))) batch.push_back(map[i]);
+  }
+  IndexMap at(operand.rank());
+  size_t offset = 0;
+  for (size_t d = 0; d < operand.rank(); ++d) {
+    if (has(collapsed, static_cast<int64_t>(d)) || has(operand_batching, static_cast<int64_t>(d))) continue;
+    at[d] = map[static_cast<size_t>(offset_dims[offset++])];
+  }
+  for (size_t k = 0; k < operand_batching.size(); ++k) {
+    size_t position = static_cast<size_t>(indices_batching[k]);
+    if (position > vector_dim) --position;
+    at[static_cast<size_t>(operand_batching[k])] = batch[position];
+  }
+  for (size_t k = 0; k < start_index_map.size(); ++k) {
+    IndexMap place;
+    size_t next = 0;
+    for (size_t d = 0; d < indices.rank(); ++d) {
+      if (d == vector_dim) {
+        Index fixed;
+        fixed.offset = static_cast<int64_t>(k);
+        place.push_back(fixed);
+      } else {
+        place.push_back(batch[next++]);
+      }
+    }
+    std::optional<Scalar> start = Trace(node.in[1], place);
+    if (!start) return std::nullopt;
+    const size_t d = static_cast<size_t>(start_index_map[k]);
+    Index from;
+    from.start = ClampStart(start->re, operand.dims[d] - slice_sizes[d]);
+    at[d] = Sum(at[d], from);
+  }
+  return Trace(node.in[0], at);
+}
+
+std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
+  const Node& node = program_[r.node];
+  if (auto it = reduced.find(r.node); it != reduced.end()) {
+    if (!(it->second.map == map)) return Block(r.node);
+    return Scalar{b_.Reduced(it->second.reduce, r.result, node.shape(r.result).dtype)};
+  }
+  // Small ones are written out.
+  const size_t n = node.in.size() / 2;
+  const Shape& operand = program_.shape(node.in[0]);
+  int64_t count = 1;
+  for (int64_t d : node.lists[0]) count *= operand.dims[static_cast<size_t>(d)];
+  if (count > policy::kUnrolledReduce) return Block(r.node);
+  for (const Shape& s : node.out) {
+    if (IsComplex(s.dtype)) return Block(r.node);
+  }
+  Result<kir::Graph> combiner = GraphOfBlock(program_, node.blocks[0]);
+  if (!combiner.ok()) return Block(r.node);
+  SmallVector<Val, 4> values;
+  for (size_t i = 0; i < n; ++i) {
+    std::optional<Scalar> init = Trace(node.in[n + i], IndexMap());
+    if (!init) return std::nullopt;
+    values.push_back(b_.Convert(combiner->arguments[i], init->re));
+  }
+  for (int64_t point = 0; point < count; ++point) {
+    IndexMap at(operand.rank());
+    int64_t rest = point;
+    for (size_t k = node.lists[0].size(); k-- > 0;) {
+      const size_t d = static_cast<size_t>(node.lists[0][k]);
+      at[d].offset = rest % operand.dims[d];
+      rest /= operand.dims[d];
+    }
+    size_t next = 0;
+    for (size_t d = 0; d < operand.rank(); ++d) {
+      if (std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) == node.lists[0].end()) at[d] = map[next++];
+    }
+    SmallVector<Val, 4> arguments = values;
+    for (size_t i = 0; i < n; ++i) {
+      std::optional<Scalar> element = Trace(node.in[i], at);
+      if (!element) return std::nullopt;
+      arguments.push_back(b_.Convert(combiner->arguments[n + i], element->re));
+    }
+    const SmallVector<Val, 2> results = b_.Inline(*combiner, arguments);
+    for (size_t i = 0; i < n; ++i) values[i] = results[i];
+  }
+  return Scalar{values[r.result]};
+}
+
+Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
+  kir::GraphBuilder b;
+  std::unordered_map<Ref, Val, RefHasher> known;
+  for (NodeId id : block.args) known[{id, 0}] = b.AddArgument(program[id].shape().dtype);
+  auto resolve = [&](Ref r) -> Result<Val> {
+    if (auto it = known.find(r); it != known.end()) return it->second;
+    const Node& node = program[r.node];
+    if (node.op == Op::kConstant && node.literal.splat && !IsComplex(node.shape().dtype)) {
+      return EmitLiteral(b, node.shape().dtype, node.literal, 0).re;
+    }
+    return Unimplemented("a region uses a value from outside");
+  };
+  for (NodeId id : block.args) {
+    if (!KernelCanHold(program[id].shape().dtype) || IsComplex(program[id].shape().dtype)) return Unimplemented("element type of a region");
+  }
+  for (NodeId id : block.nodes) {
+    const Node& node = program[id];
+    if (node.op == Op::kConstant) continue;
+    if (node.op == Op::kReshape || node.op == Op::kBroadcast) {
+      if (node.shape().rank() != 0) return Unimplemented("a region that is not scalar");
+      TENON_ASSIGN_OR_RETURN(known[(Ref{id, 0})], resolve(node.in[0]));
+      continue;
+    }
+    if (KindOfOp(node.op) != OpKind::kElementwise || !KernelCanCompute(program, node) || node.shape().rank() != 0 ||
+        IsComplex(node.shape().dtype)) {
+      return Unimplemented("a region with " + std::string(OpName(node.op)));
+    }
+    SmallVector<Scalar, 3> in;
+    for (Ref r : node.in) {
+      TENON_ASSIGN_OR_RETURN(Val v, resolve(r));
+      in.push_back({v});
+    }
+    known[{id, 0}] = EmitElementwise(b, program, node, in).re;
+  }
+  SmallVector<Val, 2> results;
+  for (Ref r : block.results) {
+    TENON_ASSIGN_OR_RETURN(Val v, resolve(r));
+    results.push_back(v);
+  }
+  return b.Finish(results);
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,99 @@
+#pragma once
+
+/// Writes the value of a graph node at a point of a loop nest as KIR nodes, following its producers through their index maps.
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "tenon/compiler/fuse/cluster.h"
+#include "tenon/compiler/fuse/index_map.h"
+#include "tenon/compiler/fuse/kernel_maker.h"
+#include "tenon/compiler/fuse/scalar_ops.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::compiler {
+
+class Tracer {
+ public:
+  Tracer(const Program& program, const std::unordered_set<NodeId>& members, const MakerEnvironment& env, kir::KernelBuilder& builder)
+      : program_(program), members_(members), env_(env), b_(builder) {}
+
+  /// Extents by DimId; the maker keeps them in step with the builder's dims.
+  std::vector<int64_t> extents;
+  /// Where a member that some stage has already made available lies: a reduction's results, at the map under which they are valid.
+  struct Available {
+    IndexMap map;
+    uint32_t reduce = 0;
+  };
+  std::unordered_map<NodeId, Available> reduced;
+  /// Dims that stand for the same loop in different stages (one runs, one reduces) share a number here; kernel_maker keeps it.
+  std::vector<kir::DimId> same_as;
+  /// Called when a value that stage `first` computed is wanted again at the same place of the current stage; may turn it into a row kept in
+  /// memory, and gives what to use now; nothing: compute it again.
+  std::function<std::optional<Scalar>(Ref, Scalar, int first)> on_reuse;
+  int stage = 0;
+
+  /// Nothing when some member cannot be computed here; `blocking` or `cut` then says which, or what would help.
+  std::optional<Scalar> Trace(Ref r, const IndexMap& map);
+  NodeId blocking = kNoNode;
+  std::optional<CutDemand> cut;
+
+  /// Kernel buffers of values that live in memory.
+  kir::Buf BufferOf(Ref r);
+  std::vector<BoundBuffer> bound;
+
+  SmallVector<kir::Axis, 4> AxesOf(const IndexMap& map) const;
+  /// The clamped start of a dynamic slice of `size` out of `extent`, as s64.
+  std::optional<kir::Val> TraceStart(Ref r, int64_t extent, int64_t size);
+
+ private:
+  struct Key {
+    Ref ref;
+    IndexMap map;
+    size_t guards;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHasher {
+    size_t operator()(const Key& k) const { return RefHasher()(k.ref) ^ (HashOf(k.map) * 31) ^ k.guards; }
+  };
+  struct Known {
+    Scalar value;
+    int stage;
+  };
+
+  std::optional<Scalar> TraceNew(Ref r, const IndexMap& map);
+  std::optional<Scalar> Leaf(Ref r, const IndexMap& map);
+  std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);
+  std::optional<Scalar> TracePad(Ref r, const IndexMap& map);
+  std::optional<Scalar> TraceConcatenate(const Node& node, const IndexMap& map);
+  std::optional<Scalar> TraceGather(const Node& node, const IndexMap& map);
+  std::optional<Scalar> TraceIota(const Node& node, const IndexMap& map);
+  std::optional<Scalar> Block(NodeId id) {
+    if (blocking == kNoNode) blocking = id;
+    return std::nullopt;
+  }
+  kir::Val ValueOf(const Index& ix, bool narrow);
+  kir::Val Inside(const Index& ix, int64_t low, int64_t high);
+  kir::Val ClampStart(kir::Val start, int64_t limit);
+  Index Scaled(const Index& ix, int64_t factor);
+  Index Sum(const Index& a, const Index& b);
+  void PushGuard(const Index& ix, int64_t low, int64_t high);
+  size_t GuardHash() const;
+
+  const Program& program_;
+  const std::unordered_set<NodeId>& members_;
+  const MakerEnvironment& env_;
+  kir::KernelBuilder& b_;
+  SmallVector<kir::Guard, 1> guards_;
+  std::unordered_map<Key, Known, KeyHasher> known_;      // by the dims themselves
+  std::unordered_map<Key, Known, KeyHasher> elsewhere_;  // by same_as
+  std::unordered_map<Ref, kir::Buf, RefHasher> buffer_of_;
+};
+
+/// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's.
+Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block);
+
+}  // namespace tenon::compiler
