@@ -15,7 +15,7 @@ class Operation;
 
 namespace tenon::dialect {
 
-/// A lease of an MLIR context with every dialect of a program loaded (builtin, func, quant, stablehlo, chlo, sdy).
+/// A lease of an MLIR context with every dialect of a program loaded (builtin, func, quant, stablehlo, chlo, sdy, check).
 /// Making one costs milliseconds, so a process-wide pool keeps them: constructing takes one from the pool or makes one,
 /// destroying gives it back, or ends it when it has served enough (attributes live as long as their context).
 /// One thread at a time may use a Context; any thread may make one. Every module read in a Context must be gone before it.
@@ -74,7 +74,7 @@ struct ParseOptions {
   /// Run every op's verifier after reading. Off only for input that Tenon itself wrote.
   bool verify = true;
   /// Literals of at least this many bytes become dense_resource attributes that point into the input, which must then outlive the
-  /// module; smaller ones are copied into the context. tenon/dialect/literal.h reads both kinds.
+  /// module; smaller ones are copied into the context. Off by default: not every reader of constants knows both kinds.
   size_t borrow_literals_from = static_cast<size_t>(-1);
 };
 
