@@ -150,13 +150,24 @@ class StablehloOp<string mnemonic, list<Trait> traits = []> : Op<StablehloDialec
 
 // An op whose result types follow from its operands and attributes: inferReturnTypes is hand-written.
 class InferredOp<string mnemonic, list<Trait> traits = []>
-    : StablehloOp<mnemonic, !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
+    : Op<StablehloDialect, mnemonic, !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
   code compatible = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
       return ::tenon::stablehlo::AreCompatible(inferred, actual);
     }
   }];
   let extraClassDefinition = compatible;
+}
+
+// Calls the op's Check() before the traits that follow. Type inference has a trait that would otherwise see, and
+// complain about, operands and attributes that no check has looked at.
+def ChecksFirst : NativeOpTrait<"ChecksFirst"> {
+  let cppNamespace = "::tenon::stablehlo";
+}
+
+class CheckedInferredOp<string mnemonic, list<Trait> traits = []>
+    : InferredOp<mnemonic, !listconcat([ChecksFirst], traits)> {
+  let extraClassDeclaration = "::llvm::LogicalResult Check();";
 }
 
 #endif

@@ -15,7 +15,7 @@ void CustomCallOp::getEffects(
 }
 
 llvm::LogicalResult CompositeOp::verifySymbolUses(mlir::SymbolTableCollection& symbols) {
-  // composite_c4: decomposition names a function of the same type.
+  // composite_c2, composite_c3, composite_c4: decomposition names a function of the same type.
   auto function = symbols.lookupNearestSymbolFrom<mlir::FunctionOpInterface>(*this, getDecompositionAttr());
   if (!function) return emitOpError() << "decomposition " << getDecompositionAttr() << " is not a function";
   if (!AreCompatible(getOperandTypes(), function.getArgumentTypes())) {

@@ -6,7 +6,7 @@ include "tenon/dialect/stablehlo/attributes.td"
 
 // Result type = type of the first operand, unless the op says otherwise.
 class ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : InferredOp<mnemonic, !listconcat([Pure], traits)> {
+    : CheckedInferredOp<mnemonic, !listconcat([Pure], traits)> {
   code inference = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
@@ -14,7 +14,7 @@ class ElementwiseOp<string mnemonic, list<Trait> traits = []>
     }
   }];
   code verification = [{
-    ::llvm::LogicalResult $cppClass::verify() { return ::tenon::stablehlo::VerifyElementwise(getOperation()); }
+    ::llvm::LogicalResult $cppClass::Check() { return ::tenon::stablehlo::VerifyElementwise(getOperation()); }
   }];
   let extraClassDefinition = compatible # inference # verification;
 }
@@ -32,7 +32,7 @@ class AccurateOp<string mnemonic> : ElementwiseOp<mnemonic> {
   let results = (outs T_FloatComplexQ:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<SameOrFunctionType>(type($operand), type($result))";
   let extraClassDefinition = compatible # inference # [{
-    ::llvm::LogicalResult $cppClass::verify() {
+    ::llvm::LogicalResult $cppClass::Check() {
       return ::llvm::success(::llvm::succeeded(::tenon::stablehlo::VerifyElementwise(getOperation())) &&
                              ::llvm::succeeded(::tenon::stablehlo::VerifyAccuracy(getOperation(), getResultAccuracy())));
     }
@@ -53,7 +53,7 @@ def Stablehlo_AbsOp : UnaryOp<"abs", T_SignedFloatComplexQ, T_SignedFloatQ> {
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return ::tenon::stablehlo::InferRealPart(adaptor.getOperands(), types);
     }
-    ::llvm::LogicalResult $cppClass::verify() { return ::llvm::success(); }
+    ::llvm::LogicalResult $cppClass::Check() { return ::llvm::success(); }
   }];
 }
 def Stablehlo_CbrtOp : AccurateOp<"cbrt">;
@@ -84,7 +84,7 @@ class RealPartOp<string mnemonic> : UnaryOp<mnemonic, T_FloatComplex, T_Float> {
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return ::tenon::stablehlo::InferRealPart(adaptor.getOperands(), types);
     }
-    ::llvm::LogicalResult $cppClass::verify() { return ::llvm::success(); }
+    ::llvm::LogicalResult $cppClass::Check() { return ::llvm::success(); }
   }];
 }
 def Stablehlo_ImagOp : RealPartOp<"imag">;
@@ -106,13 +106,13 @@ def Stablehlo_ShiftRightLogicalOp : BinaryOp<"shift_right_logical", T_Int>;
 def Stablehlo_SubtractOp : BinaryOp<"subtract", T_IntFloatComplexQ>;
 def Stablehlo_XorOp : BinaryOp<"xor", T_IntBool, T_IntBool, [Commutative]>;
 
-def Stablehlo_ComplexOp : InferredOp<"complex", [Pure]> {
+def Stablehlo_ComplexOp : CheckedInferredOp<"complex", [Pure]> {
   let arguments = (ins T_Part:$lhs, T_Part:$rhs);
   let results = (outs T_Complex:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<ComplexType>(type($lhs), type($rhs), type($result))";
 }
 
-def Stablehlo_CompareOp : InferredOp<"compare", [Pure]> {
+def Stablehlo_CompareOp : CheckedInferredOp<"compare", [Pure]> {
   let arguments = (ins T_Plain:$lhs, T_Plain:$rhs, Stablehlo_ComparisonDirectionAttr:$comparison_direction,
                        OptionalAttr<Stablehlo_ComparisonTypeAttr>:$compare_type);
   let results = (outs T_Bool:$result);
@@ -126,7 +126,7 @@ def Stablehlo_CompareOp : InferredOp<"compare", [Pure]> {
   }];
 }
 
-def Stablehlo_SelectOp : InferredOp<"select", [Pure]> {
+def Stablehlo_SelectOp : CheckedInferredOp<"select", [Pure]> {
   let arguments = (ins T_Bool:$pred, T_Plain:$on_true, T_Plain:$on_false);
   let results = (outs T_Plain:$result);
   let assemblyFormat = [{
@@ -135,7 +135,7 @@ def Stablehlo_SelectOp : InferredOp<"select", [Pure]> {
   }];
 }
 
-def Stablehlo_ClampOp : InferredOp<"clamp", [Pure]> {
+def Stablehlo_ClampOp : CheckedInferredOp<"clamp", [Pure]> {
   let arguments = (ins T_Plain:$min, T_Plain:$operand, T_Plain:$max);
   let results = (outs T_Plain:$result);
   let assemblyFormat = [{
@@ -147,7 +147,6 @@ def Stablehlo_ClampOp : InferredOp<"clamp", [Pure]> {
 def Stablehlo_IsFiniteOp : InferredOp<"is_finite", [Pure]> {
   let arguments = (ins T_FloatQ:$x);
   let results = (outs T_Bool:$y);
-  let hasVerifier = 0;
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 
@@ -176,7 +175,6 @@ def Stablehlo_UniformQuantizeOp : StablehloOp<"uniform_quantize", [Pure]> {
 def Stablehlo_UniformDequantizeOp : InferredOp<"uniform_dequantize", [Pure]> {
   let arguments = (ins T_QuantAny:$operand);
   let results = (outs T_Float:$result);
-  let hasVerifier = 0;
   let assemblyFormat = "$operand attr-dict `:` custom<SameOrFunctionType>(type($operand), type($result))";
 }
 

@@ -68,7 +68,7 @@ def Stablehlo_UnaryEinsumOp : StablehloOp<"unary_einsum", [Pure]> {
   let assemblyFormat = "$operand `,` `config` `=` $einsum_config attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_CholeskyOp : InferredOp<"cholesky", [Pure]> {
+def Stablehlo_CholeskyOp : CheckedInferredOp<"cholesky", [Pure]> {
   let arguments = (ins T_FloatComplexQ:$a, DefaultValuedOptionalAttr<BoolAttr, "false">:$lower);
   let results = (outs T_FloatComplexQ:$result);
   let assemblyFormat = [{
@@ -76,13 +76,13 @@ def Stablehlo_CholeskyOp : InferredOp<"cholesky", [Pure]> {
   }];
 }
 
-def Stablehlo_TriangularSolveOp : InferredOp<"triangular_solve", [Pure]> {
+def Stablehlo_TriangularSolveOp : CheckedInferredOp<"triangular_solve", [Pure]> {
   let arguments = (ins T_FloatComplex:$a, T_FloatComplex:$b, BoolAttr:$left_side, BoolAttr:$lower,
                        BoolAttr:$unit_diagonal, Stablehlo_TransposeAttr:$transpose_a);
   let results = (outs T_FloatComplex:$result);
 }
 
-def Stablehlo_FftOp : InferredOp<"fft", [Pure]> {
+def Stablehlo_FftOp : CheckedInferredOp<"fft", [Pure]> {
   let arguments = (ins T_FloatComplex:$operand, Stablehlo_FftTypeAttr:$fft_type, DenseI64ArrayAttr:$fft_length);
   let results = (outs T_FloatComplex:$result);
   let assemblyFormat = [{
@@ -90,19 +90,19 @@ def Stablehlo_FftOp : InferredOp<"fft", [Pure]> {
   }];
 }
 
-def Stablehlo_BatchNormGradOp : InferredOp<"batch_norm_grad", [Pure]> {
+def Stablehlo_BatchNormGradOp : CheckedInferredOp<"batch_norm_grad", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$mean, T_FloatQVector:$variance,
                        T_FloatQ:$grad_output, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs T_FloatQ:$grad_operand, T_FloatQVector:$grad_scale, T_FloatQVector:$grad_offset);
 }
 
-def Stablehlo_BatchNormInferenceOp : InferredOp<"batch_norm_inference", [Pure]> {
+def Stablehlo_BatchNormInferenceOp : CheckedInferredOp<"batch_norm_inference", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$offset, T_FloatQVector:$mean,
                        T_FloatQVector:$variance, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs T_FloatQ:$result);
 }
 
-def Stablehlo_BatchNormTrainingOp : InferredOp<"batch_norm_training", [Pure]> {
+def Stablehlo_BatchNormTrainingOp : CheckedInferredOp<"batch_norm_training", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$offset, F32Attr:$epsilon,
                        I64Attr:$feature_index);
   let results = (outs T_FloatQ:$output, T_FloatQVector:$batch_mean, T_FloatQVector:$batch_var);

@@ -35,7 +35,7 @@ def Stablehlo_BroadcastInDimOp : StablehloOp<"broadcast_in_dim", [Pure]> {
   let assemblyFormat = "$operand `,` `dims` `=` $broadcast_dimensions attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_BroadcastOp : InferredOp<"broadcast", [Pure]> {
+def Stablehlo_BroadcastOp : CheckedInferredOp<"broadcast", [Pure]> {
   let arguments = (ins T_Plain:$operand, DenseI64ArrayAttr:$broadcast_sizes);
   let results = (outs T_Any:$result);
   let assemblyFormat = "$operand `,` `sizes` `=` $broadcast_sizes attr-dict `:` functional-type(operands, results)";
@@ -47,13 +47,13 @@ def Stablehlo_ReshapeOp : StablehloOp<"reshape", [Pure]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_TransposeOp : InferredOp<"transpose", [Pure]> {
+def Stablehlo_TransposeOp : CheckedInferredOp<"transpose", [Pure]> {
   let arguments = (ins T_Any:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs T_Any:$result);
   let assemblyFormat = "$operand `,` `dims` `=` $permutation attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_ReverseOp : InferredOp<"reverse", [Pure]> {
+def Stablehlo_ReverseOp : CheckedInferredOp<"reverse", [Pure]> {
   let arguments = (ins T_Plain:$operand, DenseI64ArrayAttr:$dimensions);
   let results = (outs T_Plain:$result);
   let assemblyFormat = [{
@@ -61,7 +61,7 @@ def Stablehlo_ReverseOp : InferredOp<"reverse", [Pure]> {
   }];
 }
 
-def Stablehlo_ConcatenateOp : InferredOp<"concatenate", [Pure]> {
+def Stablehlo_ConcatenateOp : CheckedInferredOp<"concatenate", [Pure]> {
   let arguments = (ins Variadic<T_Plain>:$inputs, I64Attr:$dimension);
   let results = (outs T_Plain:$result);
   let assemblyFormat = [{
@@ -69,7 +69,7 @@ def Stablehlo_ConcatenateOp : InferredOp<"concatenate", [Pure]> {
   }];
 }
 
-def Stablehlo_SliceOp : InferredOp<"slice", [Pure]> {
+def Stablehlo_SliceOp : CheckedInferredOp<"slice", [Pure]> {
   let arguments = (ins T_Plain:$operand, DenseI64ArrayAttr:$start_indices, DenseI64ArrayAttr:$limit_indices,
                        DenseI64ArrayAttr:$strides);
   let results = (outs T_Plain:$result);
@@ -79,7 +79,7 @@ def Stablehlo_SliceOp : InferredOp<"slice", [Pure]> {
   }];
 }
 
-def Stablehlo_PadOp : InferredOp<"pad", [Pure]> {
+def Stablehlo_PadOp : CheckedInferredOp<"pad", [Pure]> {
   let arguments = (ins T_Plain:$operand, T_PlainScalar:$padding_value, DenseI64ArrayAttr:$edge_padding_low,
                        DenseI64ArrayAttr:$edge_padding_high, DenseI64ArrayAttr:$interior_padding);
   let results = (outs T_Plain:$result);
@@ -89,7 +89,7 @@ def Stablehlo_PadOp : InferredOp<"pad", [Pure]> {
   }];
 }
 
-def Stablehlo_DynamicSliceOp : InferredOp<"dynamic_slice", [Pure]> {
+def Stablehlo_DynamicSliceOp : CheckedInferredOp<"dynamic_slice", [Pure]> {
   let arguments = (ins T_Plain:$operand, Variadic<T_IntScalar>:$start_indices, DenseI64ArrayAttr:$slice_sizes);
   let results = (outs T_Plain:$result);
   let assemblyFormat = [{
@@ -98,13 +98,13 @@ def Stablehlo_DynamicSliceOp : InferredOp<"dynamic_slice", [Pure]> {
   }];
 }
 
-def Stablehlo_DynamicUpdateSliceOp : InferredOp<"dynamic_update_slice", [Pure]> {
+def Stablehlo_DynamicUpdateSliceOp : CheckedInferredOp<"dynamic_update_slice", [Pure]> {
   let arguments = (ins T_Plain:$operand, T_Plain:$update, Variadic<T_IntScalar>:$start_indices);
   let results = (outs T_Plain:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_GatherOp : InferredOp<"gather", [Pure]> {
+def Stablehlo_GatherOp : CheckedInferredOp<"gather", [Pure]> {
   let arguments = (ins T_Plain:$operand, T_Int:$start_indices, Stablehlo_GatherDimensionNumbers:$dimension_numbers,
                        DenseI64ArrayAttr:$slice_sizes, DefaultValuedOptionalAttr<BoolAttr, "false">:$indices_are_sorted);
   let results = (outs T_Plain:$result);
@@ -115,7 +115,7 @@ def Stablehlo_TorchIndexSelectOp : StablehloOp<"torch_index_select", [Pure]> {
   let results = (outs T_Plain:$result);
 }
 
-def Stablehlo_GetDimensionSizeOp : InferredOp<"get_dimension_size", [Pure]> {
+def Stablehlo_GetDimensionSizeOp : CheckedInferredOp<"get_dimension_size", [Pure]> {
   let arguments = (ins T_Any:$operand, I64Attr:$dimension);
   let results = (outs T_I32Scalar:$result);
   let assemblyFormat = "$operand `,` `dim` `=` $dimension attr-dict `:` functional-type(operands, results)";

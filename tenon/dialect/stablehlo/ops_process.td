@@ -34,7 +34,7 @@ def Stablehlo_CollectiveBroadcastOp : StablehloOp<"collective_broadcast"> {
   let results = (outs Variadic<T_Plain>:$results);
 }
 
-def Stablehlo_CollectivePermuteOp : InferredOp<"collective_permute"> {
+def Stablehlo_CollectivePermuteOp : CheckedInferredOp<"collective_permute"> {
   let arguments = (ins T_Plain:$operand, I64ElementsAttr:$source_target_pairs,
                        OptionalAttr<Stablehlo_ChannelHandle>:$channel_handle);
   let results = (outs T_Plain:$result);
@@ -58,18 +58,15 @@ def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter", ComputationTraits>
 def Stablehlo_CrossReplicaSumOp : InferredOp<"cross-replica-sum"> {
   let arguments = (ins T_Plain:$operand, I64ElementsAttr:$replica_groups);
   let results = (outs T_Plain:$result);
-  let hasVerifier = 0;
 }
 
 def Stablehlo_PartitionIdOp : InferredOp<"partition_id", [Pure]> {
   let results = (outs T_Ui32Scalar:$result);
-  let hasVerifier = 0;
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Stablehlo_ReplicaIdOp : InferredOp<"replica_id", [Pure]> {
   let results = (outs T_Ui32Scalar:$result);
-  let hasVerifier = 0;
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
@@ -159,7 +156,6 @@ def Stablehlo_CompositeOp : StablehloOp<"composite", [DeclareOpInterfaceMethods<
 def Stablehlo_OptimizationBarrierOp : InferredOp<"optimization_barrier", [Pure]> {
   let arguments = (ins Variadic<T_PlainOrToken>:$operand);
   let results = (outs Variadic<T_PlainOrToken>:$results);
-  let hasVerifier = 0;
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseTypes>(type($operand), type($results))):(`(` `)`)?
   }];
@@ -168,11 +164,10 @@ def Stablehlo_OptimizationBarrierOp : InferredOp<"optimization_barrier", [Pure]>
 def Stablehlo_TupleOp : InferredOp<"tuple", [Pure]> {
   let arguments = (ins Variadic<T_TupleValue>:$val);
   let results = (outs T_Tuple:$result);
-  let hasVerifier = 0;
   let assemblyFormat = "$val attr-dict `:` custom<TupleOperandTypes>(type($val), type($result))";
 }
 
-def Stablehlo_GetTupleElementOp : InferredOp<"get_tuple_element", [Pure]> {
+def Stablehlo_GetTupleElementOp : CheckedInferredOp<"get_tuple_element", [Pure]> {
   let arguments = (ins T_Tuple:$operand, I32Attr:$index);
   let results = (outs T_TupleValue:$result);
   let assemblyFormat = "$operand `[` $index `]` attr-dict `:` functional-type(operands, results)";

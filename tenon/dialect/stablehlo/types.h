@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/TypeRange.h"
 #include "mlir/IR/ValueRange.h"
@@ -70,7 +71,14 @@ llvm::LogicalResult InferLikeFirst(mlir::ValueRange operands, llvm::SmallVectorI
 /// As InferLikeFirst, with complex elements replaced by their part type.
 llvm::LogicalResult InferRealPart(mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type>& types);
 
-/// All operands and the result are compatible.
+/// Op trait: Check() of the op is called before the traits that follow it in the op's list.
+template <typename ConcreteOp>
+class ChecksFirst : public mlir::OpTrait::TraitBase<ConcreteOp, ChecksFirst> {
+ public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation* op) { return llvm::cast<ConcreteOp>(op).Check(); }
+};
+
+/// All operands are compatible.
 llvm::LogicalResult VerifyElementwise(mlir::Operation* op);
 
 class ResultAccuracyAttr;
