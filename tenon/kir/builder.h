@@ -85,6 +85,10 @@ class NodeBuilder {
   Val Select(Val pred, Val when_true, Val when_false) {
     return Emit(Op::kSelect, type(when_true), {pred, when_true, when_false});
   }
+  /// A select whose predicate is rarely true: see kSelect.
+  Val SelectRare(Val pred, Val when_true, Val when_false) {
+    return Emit(Op::kSelect, type(when_true), {pred, when_true, when_false}, 1);
+  }
   /// `a` itself when it has that type already.
   Val Convert(DType to, Val a) { return type(a) == to ? a : Emit(Op::kConvert, to, {a}); }
   Val Bitcast(DType to, Val a) { return type(a) == to ? a : Emit(Op::kBitcast, to, {a}); }

@@ -99,6 +99,8 @@ enum class Op : uint8_t {
 /// Node::imm of kCompare.
 enum Cmp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
 inline constexpr uint8_t kTotalOrder = 0x10;
+/// Node::imm of kSelect: the predicate is rarely true (a hint).
+inline constexpr uint8_t kRare = 1;
 
 /// One node of a pure scalar graph. There is no fast-math: whatever is contracted, rounded or clamped is a node. Inputs have lower
 /// indices than the node. Complex values do not occur: they are pairs of real nodes.

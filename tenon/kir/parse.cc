@@ -416,6 +416,9 @@ class Parser {
         }
         return Error(fmt::format("'{}' is not a comparison", word));
       }
+      case Op::kSelect:
+        if (Eat("rare")) n->imm = 1;
+        return OkStatus();
       case Op::kReducePrecision: {
         uint8_t e = 0, m = 0;
         TENON_RETURN_IF_ERROR(Prefixed('e', &e));

@@ -178,6 +178,7 @@ class Printer {
       case Op::kCompare:
         detail = fmt::format(" {}{}", (n.imm & 0xf) <= kGe ? kCmpNames[n.imm & 0xf] : "?", n.imm & kTotalOrder ? " total" : "");
         break;
+      case Op::kSelect: detail = n.imm == 1 ? " rare" : ""; break;
       case Op::kReducePrecision: detail = fmt::format(" e{} m{}", n.attr >> 8, n.attr & 0xff); break;
       case Op::kMath: detail = n.attr < NumMath() ? fmt::format(" {}", MathName(n.attr)) : " ?"; break;
       default: break;

@@ -113,7 +113,7 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
     if (in >= v) return Bad(v, node, "operand %{} does not come before it", in);
   }
   const bool has_imm = node.op == Op::kRead || node.op == Op::kReduced || node.op == Op::kCarried || node.op == Op::kArgument ||
-                       node.op == Op::kCompare;
+                       node.op == Op::kCompare || node.op == Op::kSelect;
   if (!has_imm && node.imm != 0) return Bad(v, node, "immediate {} has no meaning here", node.imm);
   const auto type_of = [&](size_t i) { return nodes[node.in[i]].type; };
   const auto no_attr = [&]() -> Status {
@@ -145,6 +145,7 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
       if (node.type != DType::kPred) return Bad(v, node, "has type pred, got {}", DTypeName(node.type));
       return no_attr();
     case Op::kSelect:
+      if (node.imm > 1) return Bad(v, node, "hint {} does not exist", node.imm);
       if (type_of(0) != DType::kPred) return Bad(v, node, "the first operand is pred, got {}", DTypeName(type_of(0)));
       if (type_of(1) != node.type || type_of(2) != node.type) {
         return Bad(v, node, "chooses between {} and {}, wanted {}", DTypeName(type_of(1)), DTypeName(type_of(2)), DTypeName(node.type));
