@@ -1,4 +1,7 @@
 // Reads MLIR text, verifies it and prints it.
+#include <algorithm>
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -7,16 +10,28 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/ToolUtilities.h"
+#include "tenon/dialect/parse_mlir.h"
+#include "tenon/dialect/vhlo/text_guard.h"
 #include "tools/tenon-opt/text.h"
 
 namespace {
 
 using tenon::opt::Options;
 
+// The text as this MLIR reads it (see PrepareText). Null, and an error, if it is refused.
+std::unique_ptr<llvm::MemoryBuffer> Prepare(const llvm::MemoryBuffer& buffer) {
+  const tenon::Result<std::string> text = tenon::dialect::PrepareText(buffer.getBuffer());
+  if (text.ok()) return llvm::MemoryBuffer::getMemBufferCopy(*text, buffer.getBufferIdentifier());
+  llvm::errs() << buffer.getBufferIdentifier() << ": " << text.status().message() << '\n';
+  return nullptr;
+}
+
 // Handles one module. True if all is well.
 bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& options, mlir::MLIRContext& context,
                llvm::raw_ostream& out) {
   const std::string name = buffer->getBufferIdentifier().str();
+  if (!options.verify_diagnostics) buffer = Prepare(*buffer);
+  if (!buffer) return false;
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   const mlir::ParserConfig config(&context);
@@ -52,12 +67,30 @@ bool RunFile(const std::string& file, const Options& options, mlir::DialectRegis
                                                options.round_trip ? "" : mlir::kDefaultSplitMarker));
 }
 
+// Folders stand for all .mlir files below them.
+std::vector<std::string> ExpandFolders(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const size_t begin = files.size();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
+      if (entry.path().extension() == ".mlir") files.push_back(entry.path().string());
+    }
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(begin), files.end());
+  }
+  return files;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Reads MLIR text (StableHLO and what surrounds it), verifies it and prints it.");
-  app.add_option("files", options.files, "files to read; - is standard input");
+  app.add_option("files", options.files, "files to read, or folders of .mlir files; - is standard input");
   app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules");
   app.add_flag("--verify-diagnostics", options.verify_diagnostics, "check expected-error comments; print nothing");
   app.add_flag("--generic", options.generic, "print the generic form");
@@ -65,9 +98,10 @@ int main(int argc, char** argv) {
   app.add_flag("--round-trip", options.round_trip, "check that print -> parse -> print changes nothing, in both forms");
   CLI11_PARSE(app, argc, argv);
   if (options.files.empty()) options.files.push_back("-");
+  options.files = ExpandFolders(options.files);
 
   mlir::DialectRegistry registry;
-  tenon::opt::RegisterDialects(registry);
+  tenon::dialect::RegisterDialects(registry);
   int failed = 0;
   for (const std::string& file : options.files) {
     if (RunFile(file, options, registry)) continue;

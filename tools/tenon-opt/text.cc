@@ -1,20 +1,9 @@
 #include "tools/tenon-opt/text.h"
 
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "tenon/dialect/check/dialect.h"
-#include "tenon/dialect/chlo/dialect.h"
-#include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::opt {
-
-void RegisterDialects(mlir::DialectRegistry& registry) {
-  registry.insert<mlir::func::FuncDialect>();
-  stablehlo::RegisterStablehlo(registry);
-  chlo::RegisterChlo(registry);
-  check::RegisterCheck(registry);
-}
 
 std::string Print(mlir::ModuleOp module, bool generic, bool locations) {
   std::string text;
