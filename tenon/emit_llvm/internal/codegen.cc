@@ -1,0 +1,232 @@
+#include "tenon/emit_llvm/internal/codegen.h"
+
+#include <csetjmp>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace tenon::emit_llvm {
+namespace {
+
+struct FatalGuard {
+  jmp_buf jump;
+  char reason[512];
+};
+thread_local FatalGuard* fatal_guard = nullptr;
+
+void OnFatalError(void*, const char* reason, bool) {
+  if (fatal_guard == nullptr) return;  // not ours: LLVM goes on to end the process
+  snprintf(fatal_guard->reason, sizeof fatal_guard->reason, "%s", reason);
+  longjmp(fatal_guard->jump, 1);
+}
+
+void InitializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    llvm::install_fatal_error_handler(OnFatalError);
+  });
+}
+
+class DiagnosticCollector : public llvm::DiagnosticHandler {
+ public:
+  explicit DiagnosticCollector(std::string* errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error && errors_->size() < 4096) {
+      llvm::raw_string_ostream os(*errors_);
+      llvm::DiagnosticPrinterRawOStream printer(os);
+      info.print(printer);
+      os << "; ";
+    }
+    return true;
+  }
+
+ private:
+  std::string* errors_;
+};
+
+/// The machine pipeline is LLVM's own less the passes that cost more than they bring to code that the emitter has already laid out: it hoists,
+/// unrolls and orders by itself, so what remains to do is selection, register allocation and encoding.
+void DisablePasses(llvm::TargetPassConfig& config) {
+  for (llvm::AnalysisID id : {static_cast<llvm::AnalysisID>(&llvm::MachineSchedulerID), static_cast<llvm::AnalysisID>(&llvm::PostRASchedulerID),
+                              static_cast<llvm::AnalysisID>(&llvm::PostMachineSchedulerID),
+                              static_cast<llvm::AnalysisID>(&llvm::EarlyTailDuplicateLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::TailDuplicateLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineBlockPlacementID),
+                              static_cast<llvm::AnalysisID>(&llvm::BranchFolderPassID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineCombinerID),
+                              static_cast<llvm::AnalysisID>(&llvm::EarlyIfConverterLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineSinkingLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::PostRAMachineSinkingID),
+                              static_cast<llvm::AnalysisID>(&llvm::ShrinkWrapID),
+                              static_cast<llvm::AnalysisID>(&llvm::StackColoringLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::StackSlotColoringID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineCopyPropagationID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineLateInstrsCleanupID),
+                              static_cast<llvm::AnalysisID>(&llvm::OptimizePHIsLegacyID),
+                              static_cast<llvm::AnalysisID>(&llvm::LiveRangeShrinkID),
+                              static_cast<llvm::AnalysisID>(&llvm::XRayInstrumentationID),
+                              static_cast<llvm::AnalysisID>(&llvm::PatchableFunctionID),
+                              static_cast<llvm::AnalysisID>(&llvm::FuncletLayoutID),
+                              static_cast<llvm::AnalysisID>(&llvm::FEntryInserterID),
+                              static_cast<llvm::AnalysisID>(&llvm::StackMapLivenessID),
+                              static_cast<llvm::AnalysisID>(&llvm::LiveDebugValuesID),
+                              static_cast<llvm::AnalysisID>(&llvm::StackFrameLayoutAnalysisPassID),
+                              static_cast<llvm::AnalysisID>(&llvm::RemoveLoadsIntoFakeUsesID),
+                              static_cast<llvm::AnalysisID>(&llvm::FixupStatepointCallerSavedID),
+                              static_cast<llvm::AnalysisID>(&llvm::MachineSanitizerBinaryMetadataID)}) {
+    config.disablePass(id);
+  }
+}
+
+}  // namespace
+
+Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed) {
+  FatalGuard guard;
+  FatalGuard* const outer = fatal_guard;
+  *crashed = false;
+  Status status;
+  if (setjmp(guard.jump) == 0) {
+    fatal_guard = &guard;
+    status = work();
+    fatal_guard = outer;
+    return status;
+  }
+  fatal_guard = outer;
+  *crashed = true;
+  return Internal(fmt::format("LLVM gave up: {}", guard.reason));
+}
+
+Result<std::unique_ptr<CodegenSession>> CodegenSession::Create(isa::IsaLevel isa) {
+  InitializeLlvm();
+  const llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (target == nullptr) return Internal(fmt::format("LLVM has no x86-64 target: {}", error));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // what is contracted is a node
+  options.EnableFastISel = false;
+  options.ExceptionModel = llvm::ExceptionHandling::None;
+  std::unique_ptr<CodegenSession> session(new CodegenSession);
+  session->isa_ = isa;
+  const std::string_view cpu = isa::LlvmCpu(isa);
+  const std::string_view features = isa::LlvmFeatures(isa);
+  session->machine_.reset(target->createTargetMachine(triple, llvm::StringRef(cpu.data(), cpu.size()),
+                                                      llvm::StringRef(features.data(), features.size()), options,
+                                                      llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  if (session->machine_ == nullptr) return Internal("LLVM made no x86-64 target machine");
+  return session;
+}
+
+CodegenSession::~CodegenSession() = default;
+
+std::unique_ptr<llvm::Module> CodegenSession::NewModule(llvm::LLVMContext& context) const {
+  auto module = std::make_unique<llvm::Module>("tenon", context);
+  module->setTargetTriple(machine_->getTargetTriple());
+  module->setDataLayout(machine_->createDataLayout());
+  return module;
+}
+
+void CodegenSession::SetFunctionAttributes(llvm::Function& function) const {
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  function.addFnAttr("no-trapping-math", "true");
+  function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
+  const char* width = isa_ == isa::IsaLevel::kAvx512 ? "512" : "256";
+  function.addFnAttr("prefer-vector-width", width);
+  function.addFnAttr("min-legal-vector-width", width);
+}
+
+Status CodegenSession::Generate(llvm::Module& module, Output output, llvm::SmallVectorImpl<char>* out) {
+  std::string errors;
+  module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(&errors));
+  {
+    llvm::raw_svector_ostream os(*out);
+    llvm::legacy::PassManager passes;
+    passes.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
+    passes.add(new llvm::TargetLibraryInfoWrapperPass(machine_->getTargetTriple()));
+    llvm::TargetPassConfig* config = machine_->createPassConfig(passes);
+    config->setDisableVerify(true);
+    config->setEnableTailMerge(false);
+    DisablePasses(*config);
+    passes.add(config);
+    auto* mmi = new llvm::MachineModuleInfoWrapperPass(machine_.get());
+    passes.add(mmi);
+    passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
+    if (config->addInstSelector()) return Internal("LLVM has no instruction selector for this target");
+    passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
+    config->addMachinePasses();
+    config->setInitialized();
+    const auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    if (machine_->addAsmPrinter(passes, os, nullptr, type, mmi->getMMI().getContext())) {
+      return Internal("LLVM cannot print code for this target");
+    }
+    passes.add(llvm::createFreeMachineFunctionPass());
+    passes.run(module);
+  }
+  if (!errors.empty()) return Internal(fmt::format("LLVM reported: {}", errors));
+  return OkStatus();
+}
+
+namespace {
+struct SessionShelf {
+  std::mutex mutex;
+  std::vector<CodegenSession*> kept[isa::kAllIsaLevels.size()];
+};
+SessionShelf& Shelf() {
+  static SessionShelf* shelf = new SessionShelf;  // outlives static destruction, as threads may
+  return *shelf;
+}
+void GiveBack(CodegenSession* session) {
+  SessionShelf& shelf = Shelf();
+  std::lock_guard lock(shelf.mutex);
+  shelf.kept[static_cast<size_t>(session->isa())].push_back(session);
+}
+}  // namespace
+
+Result<LentSession> BorrowSession(isa::IsaLevel isa) {
+  {
+    SessionShelf& shelf = Shelf();
+    std::lock_guard lock(shelf.mutex);
+    auto& kept = shelf.kept[static_cast<size_t>(isa)];
+    if (!kept.empty()) {
+      LentSession session(kept.back(), GiveBack);
+      kept.pop_back();
+      return session;
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<CodegenSession> made, CodegenSession::Create(isa));
+  return LentSession(made.release(), GiveBack);
+}
+
+void AbandonSession(LentSession session) { (void)session.release(); }
+
+void DropSessions() {
+  SessionShelf& shelf = Shelf();
+  std::lock_guard lock(shelf.mutex);
+  for (auto& kept : shelf.kept) {
+    for (CodegenSession* session : kept) delete session;
+    kept.clear();
+  }
+}
+
+}  // namespace tenon::emit_llvm

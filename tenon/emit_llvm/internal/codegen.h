@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "tenon/base/status.h"
+#include "tenon/isa/isa.h"
+
+namespace tenon::emit_llvm {
+
+/// LLVM IR -> object code or assembly for one ISA level. Expensive to make (a TargetMachine), so sessions are kept and lent out; one thread uses one at a
+/// time.
+class CodegenSession {
+ public:
+  static Result<std::unique_ptr<CodegenSession>> Create(isa::IsaLevel isa);
+  ~CodegenSession();
+
+  /// An empty module with this target's triple and data layout.
+  std::unique_ptr<llvm::Module> NewModule(llvm::LLVMContext& context) const;
+  /// What every emitted function carries.
+  void SetFunctionAttributes(llvm::Function& function) const;
+
+  enum class Output { kObject, kAssembly };
+  /// Consumes the module's bodies. INTERNAL with LLVM's own words when it reports an error.
+  Status Generate(llvm::Module& module, Output output, llvm::SmallVectorImpl<char>* out);
+
+  isa::IsaLevel isa() const { return isa_; }
+
+ private:
+  CodegenSession() = default;
+  isa::IsaLevel isa_ = isa::IsaLevel::kSse4;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
+/// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile ended in a fatal error
+/// must be abandoned instead (AbandonSession), because LLVM's state in it is unknown.
+using LentSession = std::unique_ptr<CodegenSession, void (*)(CodegenSession*)>;
+Result<LentSession> BorrowSession(isa::IsaLevel isa);
+void AbandonSession(LentSession session);
+/// Frees the sessions that are not out.
+void DropSessions();
+
+/// Runs `work`, turning LLVM's fatal errors on this thread into INTERNAL. What `work` had allocated is leaked then, and `*crashed` is true.
+Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed);
+
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,130 @@
+#include "tenon/emit_llvm/internal/compile.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "tenon/emit_llvm/internal/codegen.h"
+#include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/internal/loader.h"
+
+namespace tenon::emit_llvm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double MicrosSince(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
+
+std::string SymbolName(const Hash128& hash) { return fmt::format("tenon_{:016x}", hash.low ^ (hash.high * 0x9e3779b97f4a7c15u)); }
+
+Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::Kernel& kernel, const std::string& name) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  llvm::FunctionType* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, i64, i64, pointer}, false);
+  llvm::Function* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  session.SetFunctionAttributes(*function);
+  const Analysis analysis(kernel);
+  FunctionEmitter emitter(analysis, session.isa(), function);
+  TENON_RETURN_IF_ERROR(emitter.Emit());
+  std::string problems;
+  llvm::raw_string_ostream os(problems);
+  if (llvm::verifyFunction(*function, &os)) {
+    return Internal(fmt::format("the emitter wrote LLVM IR that does not verify: {}", problems.substr(0, 1000)));
+  }
+  return OkStatus();
+}
+
+struct ModuleResult {
+  std::vector<std::shared_ptr<CompiledKernel>> kernels;
+};
+
+Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, CodegenSession& session, ModuleResult* out) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = session.NewModule(context);
+  double instructions = 0;
+  std::vector<double> size_of;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    auto compiled = std::make_shared<CompiledKernel>();
+    compiled->hash = hashes[i];
+    compiled->name = SymbolName(hashes[i]);
+    const auto start = Clock::now();
+    TENON_RETURN_IF_ERROR(EmitInto(*module, session, *kernels[i], compiled->name));
+    compiled->times.emit_us = MicrosSince(start);
+    size_of.push_back(module->getFunction(compiled->name)->getInstructionCount());
+    instructions += size_of.back();
+    out->kernels.push_back(std::move(compiled));
+  }
+  auto start = Clock::now();
+  llvm::SmallVector<char, 0> object;
+  TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kObject, &object));
+  const double codegen_us = MicrosSince(start);
+  start = Clock::now();
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedCode> code, LoadedCode::Load({object.data(), object.size()}));
+  const double load_us = MicrosSince(start);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    CompiledKernel& compiled = *out->kernels[i];
+    const LoadedCode::Symbol symbol = code->Find(compiled.name);
+    if (symbol.address == nullptr) return Internal(fmt::format("the object code lacks '{}'", compiled.name));
+    compiled.fn = reinterpret_cast<kir::KernelFn>(symbol.address);
+    compiled.code_bytes = symbol.size_bytes;
+    compiled.times.codegen_us = codegen_us * size_of[i] / instructions;
+    compiled.times.load_us = load_us / static_cast<double>(kernels.size());
+    compiled.memory = code;
+  }
+  return OkStatus();
+}
+
+/// `work` with a session, guarded; a session that saw a fatal error is not used again.
+Status WithSession(isa::IsaLevel isa, const std::function<Status(CodegenSession&)>& work) {
+  TENON_ASSIGN_OR_RETURN(LentSession session, BorrowSession(isa));
+  bool crashed = false;
+  Status status = GuardFatalErrors([&] { return work(*session); }, &crashed);
+  if (crashed) AbandonSession(std::move(session));
+  return status;
+}
+
+}  // namespace
+
+std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::span<const kir::Kernel* const> kernels,
+                                                                         std::span<const Hash128> hashes, isa::IsaLevel isa) {
+  // On the heap, so that a fatal error, which unwinds nothing, leaves no half-made result behind.
+  auto module = std::make_unique<ModuleResult>();
+  const Status status = WithSession(isa, [&](CodegenSession& session) { return CompileAll(kernels, hashes, session, module.get()); });
+  std::vector<Result<std::shared_ptr<const CompiledKernel>>> results;
+  if (status.ok()) {
+    for (auto& kernel : module->kernels) results.emplace_back(std::shared_ptr<const CompiledKernel>(std::move(kernel)));
+    return results;
+  }
+  if (kernels.size() == 1) {
+    results.emplace_back(status);
+    return results;
+  }
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    results.push_back(std::move(CompileModule(kernels.subspan(i, 1), hashes.subspan(i, 1), isa)[0]));
+  }
+  return results;
+}
+
+Result<std::string> CompileToText(const kir::Kernel& kernel, isa::IsaLevel isa, TextKind kind) {
+  std::string text;
+  TENON_RETURN_IF_ERROR(WithSession(isa, [&](CodegenSession& session) -> Status {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = session.NewModule(context);
+    TENON_RETURN_IF_ERROR(EmitInto(*module, session, kernel, SymbolName(kir::Hash(kernel))));
+    if (kind == TextKind::kLlvm) {
+      llvm::raw_string_ostream os(text);
+      module->print(os, nullptr);
+      return OkStatus();
+    }
+    llvm::SmallVector<char, 0> assembly;
+    TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kAssembly, &assembly));
+    text.assign(assembly.data(), assembly.size());
+    return OkStatus();
+  }));
+  return text;
+}
+
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,369 @@
+#include "tenon/emit_llvm/internal/function_emitter.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+namespace tenon::emit_llvm {
+
+using kir::DimId;
+using kir::DimMask;
+using llvm::Value;
+
+FunctionEmitter::FunctionEmitter(const Analysis& analysis, isa::IsaLevel isa, llvm::Function* function)
+    : an_(analysis), k_(analysis.kernel), isa_(isa), fn_(function), b_(function->getContext()), entry_(function->getContext()),
+      low_(&b_, isa) {
+  values_.resize(kMaxCopies * k_.nodes.size());
+  splats_.resize(kMaxCopies * k_.nodes.size());
+  pairs_.resize(kMaxCopies * k_.reads.size());
+  params_.resize(k_.num_params);
+  buffers_.resize(k_.buffers.size());
+  accesses_ = an_.reads;
+  pointers_.resize(accesses_.size());
+}
+
+Status FunctionEmitter::Emit() {
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(fn_->getContext(), "entry", fn_);
+  llvm::BasicBlock* body = NewBlock("body");
+  entry_.SetInsertPoint(entry);
+  b_.SetInsertPoint(body);
+  EmitPieces();
+  b_.CreateRetVoid();
+  entry_.CreateBr(body);
+  return low_.status();
+}
+
+llvm::BasicBlock* FunctionEmitter::NewBlock(const char* name) {
+  return llvm::BasicBlock::Create(fn_->getContext(), name, fn_);
+}
+
+Value* FunctionEmitter::Alloca(llvm::Type* type, uint64_t count) {
+  llvm::BasicBlock& block = fn_->getEntryBlock();
+  llvm::IRBuilder<> at(&block, block.begin());
+  llvm::AllocaInst* memory = at.CreateAlloca(type, at.getInt64(count));
+  memory->setAlignment(llvm::Align(64));
+  return memory;
+}
+
+Value* FunctionEmitter::SizeValue(kir::Size size) {
+  if (!size.is_param()) return I64(size.baked);
+  Value*& value = params_[static_cast<size_t>(size.param)];
+  if (value == nullptr) {
+    Value* at = entry_.CreateConstGEP1_64(entry_.getInt64Ty(), fn_->getArg(1), static_cast<uint64_t>(size.param));
+    value = entry_.CreateAlignedLoad(entry_.getInt64Ty(), at, llvm::Align(8));
+  }
+  return value;
+}
+
+Value* FunctionEmitter::Product(kir::Size a, kir::Size b) {
+  if (!a.is_param() && !b.is_param()) return I64(a.baked * b.baked);
+  if (!a.is_param()) std::swap(a, b);
+  if (!b.is_param() && b.baked == 1) return SizeValue(a);
+  auto key = [](kir::Size s) { return s.is_param() ? ~int64_t{s.param} : s.baked; };
+  // A baked negative number could look like a parameter; the first of the pair is always one, so only `b` matters.
+  const bool clash = !b.is_param() && b.baked < 0;
+  Value* made = nullptr;
+  Value*& value = clash ? made : products_[{key(a), key(b)}];
+  if (value == nullptr) {
+    Value* x = SizeValue(a);
+    Value* y = SizeValue(b);
+    value = entry_.CreateMul(x, y);
+  }
+  return value;
+}
+
+Value* FunctionEmitter::BufferBase(kir::Buf buf) {
+  Value*& base = buffers_[buf];
+  if (base != nullptr) return base;
+  if (k_.buffers[buf].kind == kir::BufKind::kLocal) return base = LocalBase(buf);
+  Value* at = entry_.CreateConstGEP1_64(entry_.getPtrTy(), fn_->getArg(0), buf);
+  return base = entry_.CreateAlignedLoad(entry_.getPtrTy(), at, llvm::Align(8));
+}
+
+Value* FunctionEmitter::LocalBase(kir::Buf buf) {
+  Value* offset = I64(0);
+  for (kir::Buf i = 0; i < buf; ++i) {
+    if (k_.buffers[i].kind != kir::BufKind::kLocal) continue;
+    const kir::Buffer& buffer = k_.buffers[i];
+    Value* elements = I64(1);
+    Value* empty = entry_.getFalse();
+    for (size_t axis = 0; axis < buffer.extent.size(); ++axis) {
+      Value* last = entry_.CreateSub(SizeValue(buffer.extent[axis]), I64(1));
+      elements = entry_.CreateAdd(elements, entry_.CreateMul(last, SizeValue(buffer.stride[axis])));
+      empty = entry_.CreateOr(empty, entry_.CreateICmpSLT(last, I64(0)));
+    }
+    Value* bytes = entry_.CreateSelect(empty, I64(0), entry_.CreateMul(elements, I64(ByteWidth(buffer.type))));
+    offset = entry_.CreateAdd(offset, entry_.CreateAnd(entry_.CreateAdd(bytes, I64(63)), I64(-64)));
+  }
+  return entry_.CreateGEP(entry_.getInt8Ty(), fn_->getArg(4), offset);
+}
+
+Value* FunctionEmitter::DimLow(DimId dim) { return range_[dim].first != nullptr ? range_[dim].first : I64(0); }
+Value* FunctionEmitter::DimHigh(DimId dim) {
+  return range_[dim].second != nullptr ? range_[dim].second : SizeValue(k_.dims[dim].extent);
+}
+
+void FunctionEmitter::For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before,
+                          llvm::function_ref<void(Value*)> body) {
+  auto* const_lo = llvm::dyn_cast<llvm::ConstantInt>(lo);
+  auto* const_hi = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  auto* const_step = llvm::dyn_cast<llvm::ConstantInt>(step);
+  const bool known = const_lo != nullptr && const_hi != nullptr;
+  if (known && const_lo->getSExtValue() >= const_hi->getSExtValue()) return;
+  const size_t mark = Mark();
+  if (known && const_step != nullptr && const_lo->getSExtValue() + const_step->getSExtValue() >= const_hi->getSExtValue()) {
+    before();
+    body(lo);  // exactly once
+    Rewind(mark);
+    return;
+  }
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(fn_->getContext(), "exit");
+  if (!known) {
+    llvm::BasicBlock* pre = NewBlock("pre");
+    b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), pre, exit);
+    b_.SetInsertPoint(pre);
+  }
+  before();
+  llvm::BasicBlock* pre_end = b_.GetInsertBlock();
+  llvm::BasicBlock* loop = NewBlock("loop");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+  i->addIncoming(lo, pre_end);
+  Values initial;
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  if (carried != nullptr) {
+    initial = *carried;
+    for (Value*& v : *carried) {
+      phis.push_back(b_.CreatePHI(v->getType(), 2));
+      phis.back()->addIncoming(v, pre_end);
+      v = phis.back();
+    }
+  }
+  body(i);
+  llvm::BasicBlock* end = b_.GetInsertBlock();
+  Value* next = b_.CreateAdd(i, step, "", /*HasNUW=*/true, /*HasNSW=*/true);
+  i->addIncoming(next, end);
+  for (size_t c = 0; c < phis.size(); ++c) phis[c]->addIncoming((*carried)[c], end);
+  exit->insertInto(fn_);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, hi), loop, exit);
+  b_.SetInsertPoint(exit);
+  for (size_t c = 0; c < phis.size() && !known; ++c) {
+    llvm::PHINode* merged = b_.CreatePHI(phis[c]->getType(), 2);
+    merged->addIncoming(initial[c], from);
+    merged->addIncoming((*carried)[c], end);
+    (*carried)[c] = merged;
+  }
+  Rewind(mark);
+}
+
+void FunctionEmitter::If(Value* condition, Values* carried, llvm::function_ref<void()> then) {
+  if (auto* c = llvm::dyn_cast<llvm::ConstantInt>(condition)) {
+    if (c->isZero()) return;
+    const size_t mark = Mark();
+    then();
+    Rewind(mark);
+    return;
+  }
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  llvm::BasicBlock* yes = NewBlock("then");
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(fn_->getContext(), "endif");
+  b_.CreateCondBr(condition, yes, exit);
+  b_.SetInsertPoint(yes);
+  const size_t mark = Mark();
+  Values initial;
+  if (carried != nullptr) initial = *carried;
+  then();
+  Rewind(mark);
+  llvm::BasicBlock* end = b_.GetInsertBlock();
+  b_.CreateBr(exit);
+  exit->insertInto(fn_);
+  b_.SetInsertPoint(exit);
+  for (size_t c = 0; c < initial.size(); ++c) {
+    llvm::PHINode* merged = b_.CreatePHI(initial[c]->getType(), 2);
+    merged->addIncoming(initial[c], from);
+    merged->addIncoming((*carried)[c], end);
+    (*carried)[c] = merged;
+  }
+}
+
+void FunctionEmitter::EmitPieces() {
+  std::vector<kir::Val> roots;
+  an_.SeqRoots(k_.seq, &roots);
+  const NodeList needed = an_.Needed(roots);
+  Value* begin = fn_->getArg(2);
+  Value* end = fn_->getArg(3);
+  llvm::SmallVector<DimId, 4> split;
+  for (DimId d = 0; d < k_.dims.size(); ++d) {
+    if (k_.split.dims >> d & 1) split.push_back(d);
+  }
+  for (DimId d : split) {
+    if (d >= k_.outer) promoted_ |= DimMask{1} << d;
+  }
+  const int last = split.empty() ? -1 : split.back();
+  if (last >= k_.outer) promoted_ &= ~(DimMask{1} << last);  // an ordinary stage dim with a range of its own
+
+  // The dims that can be run in lanes around all steps: outer ones whose values are consecutive within a piece.
+  DimMask candidates = 0;
+  for (DimId d = 0; d < k_.outer; ++d) {
+    if (!(k_.split.dims >> d & 1) || d == last) candidates |= DimMask{1} << d;
+  }
+  outer_vector_dim_ = PlanOuterVector(an_, candidates, isa_, &outer_lanes_);
+
+  If(b_.CreateICmpSLT(begin, end), nullptr, [&] {
+    Precompute(needed);
+    if (split.size() <= 1) {
+      if (last >= 0) range_[last] = {begin, end};
+      EmitOuterDims(0);
+      return;
+    }
+    split.pop_back();
+    EmitFlatRows(split, static_cast<DimId>(last));
+  });
+}
+
+void FunctionEmitter::EmitFlatRows(const llvm::SmallVector<DimId, 4>& rows, DimId last) {
+  // [begin, end) in flat indices is a run of whole or partial rows of the last split dim.
+  Value* begin = fn_->getArg(2);
+  Value* end = fn_->getArg(3);
+  Value* n = SizeValue(k_.dims[last].extent);
+  Value* first_row = b_.CreateUDiv(begin, n);
+  Value* last_row = b_.CreateUDiv(b_.CreateSub(end, I64(1)), n);
+  For(first_row, b_.CreateAdd(last_row, I64(1)), I64(1), nullptr, [] {}, [&](Value* row) {
+    Value* start = b_.CreateMul(row, n);
+    Value* lo = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(begin, start), I64(0));
+    Value* hi = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, start), n);
+    range_[last] = {lo, hi};
+    Value* rest = row;
+    for (size_t i = rows.size(); i-- > 1;) {
+      Value* extent = SizeValue(k_.dims[rows[i]].extent);
+      dim_value_[rows[i]] = b_.CreateURem(rest, extent);
+      rest = b_.CreateUDiv(rest, extent);
+    }
+    dim_value_[rows[0]] = rest;
+    std::vector<kir::Val> roots;
+    an_.SeqRoots(k_.seq, &roots);
+    Precompute(an_.Needed(roots));
+    EmitOuterDims(0);
+    for (DimId d : rows) dim_value_[d] = nullptr;
+  });
+}
+
+void FunctionEmitter::EmitOuterDims(size_t next) {
+  DimId dim = static_cast<DimId>(next);
+  while (dim < k_.outer && (dim_value_[dim] != nullptr || dim == outer_vector_dim_)) ++dim;
+  std::vector<kir::Val> roots;
+  an_.SeqRoots(k_.seq, &roots);
+  const NodeList needed = an_.Needed(roots);
+  if (dim < k_.outer) {
+    For(DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); }, [&](Value* i) {
+      dim_value_[dim] = i;
+      Precompute(needed);
+      EmitOuterDims(dim + 1u);
+      dim_value_[dim] = nullptr;
+    });
+    return;
+  }
+  if (outer_vector_dim_ < 0) {
+    EmitSeq(k_.seq);
+    return;
+  }
+  const bool wide = isa_ == isa::IsaLevel::kAvx512;
+  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, [&] {
+    Precompute(needed);
+    EmitSeq(k_.seq);
+  });
+}
+
+void FunctionEmitter::EmitSeq(const kir::Seq& seq) {
+  for (const kir::Step& step : seq) {
+    if (const auto* stage = std::get_if<kir::Stage>(&step.is)) {
+      EmitStage(*stage);
+    } else {
+      EmitLoop(std::get<kir::Loop>(step.is));
+    }
+  }
+}
+
+void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
+  std::vector<kir::Val> roots;
+  roots.insert(roots.end(), loop.next.begin(), loop.next.end());
+  if (loop.condition != kir::kNone) roots.push_back(loop.condition);
+  an_.SeqRoots(loop.body, &roots);
+  const NodeList needed = an_.Needed(roots);
+  const bool outer_mutable_ok = mutable_ok_;
+  mutable_ok_ = false;
+  Precompute(needed);
+  const size_t mark = Mark();
+  mutable_ok_ = true;
+  Precompute(an_.Needed(loop.init));
+  Values state;
+  for (size_t i = 0; i < loop.init.size(); ++i) {
+    // A carry runs in lanes when its start or its step does.
+    const bool vector = IsVector(loop.init[i]) || IsVector(loop.next[i]);
+    state.push_back(vector ? GetLanes(loop.init[i], 0) : Get(loop.init[i], 0));
+  }
+  mutable_ok_ = false;
+  Rewind(mark);
+
+  if (loop.condition == kir::kNone) {
+    For(I64(0), SizeValue(loop.trip_count), I64(1), &state, [] {}, [&](Value*) {
+      SetResult(carried_, loop.id, {state.begin(), state.end()});
+      state = EmitIteration(loop, needed, state);
+    });
+    SetResult(carried_, loop.id, {state.begin(), state.end()});
+    mutable_ok_ = outer_mutable_ok;
+    return;
+  }
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  llvm::BasicBlock* header = NewBlock("while");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  for (Value* v : state) {
+    phis.push_back(b_.CreatePHI(v->getType(), 2));
+    phis.back()->addIncoming(v, from);
+  }
+  const size_t header_mark = Mark();
+  SetResult(carried_, loop.id, {phis.begin(), phis.end()});
+  // Only the condition may be evaluated once more than the body: what the body reads may not exist after the last iteration.
+  const NodeList condition = an_.Needed({loop.condition});
+  Precompute(condition);
+  const size_t condition_mark = Mark();
+  mutable_ok_ = true;
+  Precompute(condition);
+  Value* again = Get(loop.condition, 0);
+  mutable_ok_ = false;
+  Rewind(condition_mark);
+  llvm::BasicBlock* body = NewBlock("do");
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(fn_->getContext(), "done");
+  b_.CreateCondBr(again, body, exit);
+  b_.SetInsertPoint(body);
+  const Values next = EmitIteration(loop, needed, {phis.begin(), phis.end()});
+  llvm::BasicBlock* end = b_.GetInsertBlock();
+  for (size_t i = 0; i < next.size(); ++i) phis[i]->addIncoming(next[i], end);
+  b_.CreateBr(header);
+  exit->insertInto(fn_);
+  b_.SetInsertPoint(exit);
+  Rewind(header_mark);
+  SetResult(carried_, loop.id, {phis.begin(), phis.end()});
+  mutable_ok_ = outer_mutable_ok;
+}
+
+FunctionEmitter::Values FunctionEmitter::EmitIteration(const kir::Loop& loop, const NodeList& needed, const Values& state) {
+  Precompute(needed);
+  EmitSeq(loop.body);
+  mutable_ok_ = true;
+  Precompute(an_.Needed(loop.next));
+  Values next;
+  for (size_t i = 0; i < loop.next.size(); ++i) {
+    next.push_back(state[i]->getType()->isVectorTy() ? GetLanes(loop.next[i], 0) : Get(loop.next[i], 0));
+  }
+  mutable_ok_ = false;
+  return next;
+}
+
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include "tenon/emit_llvm/internal/analysis.h"
+#include "tenon/emit_llvm/internal/plan_stage.h"
+#include "tenon/emit_llvm/internal/scalar_lowering.h"
+
+namespace tenon::emit_llvm {
+
+/// Writes one kernel's body into an LLVM function of kir::KernelFn's signature.
+///
+/// Values are cached per node while the insertion point is inside the loop nest that computed them (scopes). Whenever a loop is about to be opened,
+/// everything that its body needs and that can be known already is emitted before it: hoisting is structural and no
+/// optimiser has to find it. Inside a vector loop there may be several copies of the body (unrolling, or the rows of a transposing
+/// tile); values that differ between copies are cached per copy.
+class FunctionEmitter {
+ public:
+  FunctionEmitter(const Analysis& analysis, isa::IsaLevel isa, llvm::Function* function);
+  /// UNIMPLEMENTED names what cannot be emitted; the function's body is unfinished then.
+  Status Emit();
+
+ private:
+  using Value = llvm::Value;
+  using Values = llvm::SmallVector<Value*, 8>;
+  using NodeList = std::vector<kir::Val>;
+  static constexpr unsigned kMaxCopies = 16;
+
+  /// The vector loop that the insertion point is in.
+  struct Lanes {
+    int dim = -1;        ///< The dim whose consecutive values are lanes; -1: scalar code.
+    unsigned lanes = 1;
+    int copy_dim = -1;   ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
+    unsigned copies = 1;
+    Value* mask = nullptr;        ///< <lanes x i1>: lanes that exist; null: all.
+    Value* lanes_left = nullptr;  ///< i64: the lanes of `mask`, as a number.
+    Value* copies_left = nullptr; ///< i64: copies that exist; null: all.
+  };
+
+  // --- function and control flow (function_emitter.cc)
+  void EmitPieces();
+  void EmitFlatRows(const llvm::SmallVector<kir::DimId, 4>& rows, kir::DimId last);
+  void EmitOuterDims(size_t next);
+  void EmitSeq(const kir::Seq& seq);
+  void EmitLoop(const kir::Loop& loop);
+  /// One run of the body; the carries' next values.
+  Values EmitIteration(const kir::Loop& loop, const NodeList& needed, const Values& state);
+  Value* SizeValue(kir::Size size);
+  Value* Product(kir::Size a, kir::Size b);
+  Value* BufferBase(kir::Buf buf);
+  Value* LocalBase(kir::Buf buf);
+  Value* DimLow(kir::DimId dim);
+  Value* DimHigh(kir::DimId dim);
+  Value* I64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
+  Value* Alloca(llvm::Type* type, uint64_t count);
+  llvm::BasicBlock* NewBlock(const char* name);
+  /// for (i = lo; i < hi; i += step) body(i). `before` runs where the loop is known to run at least once. `carried` holds the current
+  /// values of what the loop carries; the body replaces them.
+  void For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before, llvm::function_ref<void(Value*)> body);
+  void If(Value* condition, Values* carried, llvm::function_ref<void()> then);
+
+  // --- scopes and values (values.cc)
+  size_t Mark() const { return undo_.size(); }
+  void Rewind(size_t mark);
+  kir::DimMask CopyDims() const;
+  unsigned CopyOf(kir::DimMask deps, unsigned copy) const { return deps & CopyDims() ? copy : 0; }
+  bool IsVector(kir::Val v) const { return lanes_.dim >= 0 && (an_.deps[v] >> lanes_.dim & 1); }
+  bool Has(kir::Val v, unsigned copy) const { return values_[Slot(v, copy)] != nullptr; }
+  size_t Slot(kir::Val v, unsigned copy) const { return CopyOf(an_.deps[v], copy) * k_.nodes.size() + v; }
+  void Set(kir::Val v, unsigned copy, Value* value);
+  /// The node's value: scalar when it is the same for all lanes.
+  Value* Get(kir::Val v, unsigned copy);
+  /// Splat over the lanes when it is scalar.
+  Value* GetLanes(kir::Val v, unsigned copy);
+  bool Available(kir::Val v, unsigned copy) const;
+  bool AxisAvailable(const kir::Axis& axis, unsigned copy) const;
+  /// Emits whatever of `needed` can be known here, and the parts of their addresses.
+  void Precompute(const NodeList& needed);
+  void PrecomputeCopy(const NodeList& needed, unsigned copy);
+  /// Splats of scalars that the vector nodes among `needed` will ask for.
+  void PrecomputeSplats(const NodeList& needed);
+  void EmitNode(kir::Val v, unsigned copy);
+  Value* DimValue(kir::DimId dim, unsigned copy);
+  /// The dim over all lanes as integers of `bits`.
+  Value* DimLanes(kir::DimId dim, unsigned copy, unsigned bits);
+  Value* ToI64(kir::Val v, Value* value);
+
+  // --- memory (memory.cc)
+  struct Place {
+    Value* pointer = nullptr;           ///< Of lane 0, or of everything when scalar.
+    std::optional<int64_t> stride = 0;  ///< Bytes between lanes; nothing: see `stride_value`.
+    Value* stride_value = nullptr;
+    Value* offsets = nullptr;           ///< <lanes x i64> bytes from `pointer`; then strides do not count.
+    bool vector = false;
+  };
+  size_t AccessId(const kir::Store& store);
+  void ExtendPointer(size_t access);
+  Place PlaceOf(size_t access, unsigned copy, int component);
+  Value* GuardMask(const Access& access, unsigned copy, bool vector);
+  Value* AndMasks(Value* a, Value* b);
+  Value* EmitRead(kir::Val v, unsigned copy);
+  void EmitStore(const kir::Store& store, unsigned copy, bool in_vector_loop);
+  /// Both components of a complex element that are stored together.
+  bool EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy);
+  Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
+  void StoreLanes(Value* value, const Place& place, Value* mask);
+  Value* LaneOffsets(const Place& place);
+  /// Whether the copy exists, where some may not: null when all do.
+  Value* CopyExists(unsigned copy);
+  Value* LanesMask(unsigned copy);
+  /// Reads a square tile along the other dim, transposes it in registers and sets the value for all copies.
+  bool EmitTileRead(kir::Val v);
+  void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);
+  bool MaskedMoveIsLegal(unsigned bytes) const;
+  Value* ActiveMask(Value* count, unsigned lanes);
+
+  // --- stages (stage.cc)
+  void EmitStage(const kir::Stage& stage);
+  void EmitStageBody(const kir::Stage& stage);
+  void EmitElementwise(const kir::Stage& stage, const StagePlan& plan);
+  void EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
+  void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
+  void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried, llvm::function_ref<void()> body);
+  /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies only.
+  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, llvm::function_ref<void()> body);
+
+  // --- reductions (reduce.cc)
+  struct Accumulators {
+    const kir::Reduce* reduce = nullptr;
+    const kir::Graph* combiner = nullptr;
+    bool lanes_order = false;
+    unsigned width = 1;              ///< W of kLanes.
+    unsigned registers = 1;          ///< Vectors per value in a row reduction: W / lanes.
+    unsigned first = 0;              ///< Of its values in the list of carried values.
+    std::vector<Value*> memory;      ///< Per value (times copies): the accumulators' array.
+    std::vector<uint64_t> identity;  ///< Bits; empty when kSequential without a known one.
+    size_t values() const { return reduce->in.size(); }
+  };
+  void EmitReduction(const kir::Stage& stage, const StagePlan& plan);
+  void ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
+  void ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
+  void ReduceColumns(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const std::vector<const kir::Store*>& after, const NodeList& needed);
+  Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
+  void FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers);
+  void FinishMemory(Accumulators& acc);
+  void SetReduced(const Accumulators& acc, unsigned copy, llvm::ArrayRef<Value*> result);
+  Accumulators MakeAccumulators(const kir::Reduce& reduce);
+  DType TypeOf(kir::Val v) const { return k_.nodes[v].type; }
+  unsigned ReduceLanes(const kir::Reduce& reduce) const;
+
+  const Analysis& an_;
+  const kir::Kernel& k_;
+  isa::IsaLevel isa_;
+  llvm::Function* fn_;
+  llvm::IRBuilder<> b_;
+  llvm::IRBuilder<> entry_;  ///< Inserts into the entry block: parameters, bases, products of sizes.
+  ScalarLowering low_;
+
+  Lanes lanes_;
+  kir::DimMask promoted_ = 0;    ///< Stage dims that the split turned into outer loops.
+  Value* dim_value_[32] = {};    ///< The current value (of lane 0, copy 0); null: not open.
+  std::pair<Value*, Value*> range_[32] = {};  ///< Where it is not [0, extent).
+  int outer_vector_dim_ = -1;
+  unsigned outer_lanes_ = 1;
+  bool mutable_ok_ = false;      ///< Reads of memory that the kernel writes may be emitted here.
+
+  struct Undo {
+    Value** where;
+    Value* old;
+  };
+  std::vector<Undo> undo_;
+  void Assign(Value** where, Value* value) {
+    undo_.push_back({where, *where});
+    *where = value;
+  }
+  std::vector<Value*> values_;
+  std::vector<Value*> splats_;
+  struct PointerState {
+    Value* pointer = nullptr;
+    uint64_t done = 0;  ///< Parts that `pointer` includes.
+  };
+  std::vector<Access> accesses_;  ///< Reads, then stores as they are met.
+  std::map<const kir::Store*, size_t> store_access_;
+  std::vector<PointerState> pointers_;
+  struct PointerUndo {
+    size_t access;
+    PointerState old;
+    size_t mark;  ///< Size of undo_ when it was changed.
+  };
+  std::vector<PointerUndo> pointer_undo_;
+  std::vector<Value*> params_;
+  std::vector<Value*> buffers_;
+  std::map<std::pair<int64_t, int64_t>, Value*> products_;
+  using ResultMap = std::map<uint32_t, std::vector<Value*>>;
+  ResultMap reduced_;  ///< Per id: copy * values + i.
+  ResultMap carried_;
+  struct ResultUndo {
+    ResultMap* map;
+    uint32_t id;
+    size_t mark;
+  };
+  std::vector<ResultUndo> result_undo_;
+  /// Makes the values of an id known until the enclosing scope ends.
+  void SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values);
+  std::vector<Value*> pairs_;  ///< Per read and copy: both components, as loaded.
+};
+
+}  // namespace tenon::emit_llvm

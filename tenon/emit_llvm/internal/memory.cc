@@ -1,0 +1,421 @@
+// Reads and stores: addresses, guards, lanes.
+#include <fmt/format.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "tenon/emit_llvm/internal/function_emitter.h"
+
+namespace tenon::emit_llvm {
+
+using kir::DimId;
+using kir::kNone;
+using kir::Val;
+using llvm::Value;
+
+size_t FunctionEmitter::AccessId(const kir::Store& store) {
+  auto [it, fresh] = store_access_.try_emplace(&store, accesses_.size());
+  if (fresh) {
+    accesses_.push_back(Analysis::AccessOf(k_, store.buf, store.at, store.guard));
+    pointers_.emplace_back();
+  }
+  return it->second;
+}
+
+void FunctionEmitter::ExtendPointer(size_t id) {
+  const Access& access = accesses_[id];
+  PointerState state = pointers_[id];
+  const int bytes = ByteWidth(k_.buffers[access.buf].type);
+  if (access.parts.size() > 64) {
+    low_.Fail(Unimplemented("an access has more than 64 terms"));
+    return;
+  }
+  bool changed = false;
+  for (size_t i = 0; i < access.parts.size(); ++i) {
+    const Contribution& part = access.parts[i];
+    if (state.done >> i & 1) continue;
+    Value* index = nullptr;
+    switch (part.kind) {
+      case Contribution::Kind::kOffset:
+        index = I64(1);
+        break;
+      case Contribution::Kind::kDim:
+        index = dim_value_[part.dim];
+        break;
+      case Contribution::Kind::kStart:
+        if (IsVector(part.start) || (an_.deps[part.start] & CopyDims()) || !Available(part.start, 0)) continue;
+        index = ToI64(part.start, Get(part.start, 0));
+        break;
+    }
+    if (index == nullptr) continue;
+    if (state.pointer == nullptr) state.pointer = BufferBase(access.buf);
+    const std::optional<int64_t> factor = part.ConstFactor();
+    if (factor == 1 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)) {
+      state.pointer = b_.CreateGEP(b_.getIntNTy(8 * static_cast<unsigned>(bytes)), state.pointer, index);
+    } else {
+      Value* elements = b_.CreateMul(index, factor ? I64(*factor * bytes) : b_.CreateMul(Product(part.a, part.b), I64(bytes)));
+      state.pointer = b_.CreateGEP(b_.getInt8Ty(), state.pointer, elements);
+    }
+    state.done |= uint64_t{1} << i;
+    changed = true;
+  }
+  if (state.pointer == nullptr) {
+    state.pointer = BufferBase(access.buf);
+    changed = true;
+  }
+  if (!changed) return;
+  pointer_undo_.push_back({id, pointers_[id], undo_.size()});
+  undo_.push_back({nullptr, nullptr});
+  pointers_[id] = state;
+}
+
+FunctionEmitter::Place FunctionEmitter::PlaceOf(size_t id, unsigned copy, int component) {
+  ExtendPointer(id);
+  const Access& access = accesses_[id];
+  const DType type = k_.buffers[access.buf].type;
+  const int64_t bytes = ByteWidth(type);
+  Place place;
+  place.pointer = pointers_[id].pointer;
+  const uint64_t done = pointers_[id].done;
+  int64_t displacement = component == 1 ? bytes / 2 : 0;
+  int64_t stride = 0;
+  Value* stride_value = nullptr;
+  auto add = [&](Value* sum, Value* v) { return sum == nullptr ? v : b_.CreateAdd(sum, v); };
+  for (size_t i = 0; i < access.parts.size(); ++i) {
+    const Contribution& part = access.parts[i];
+    const std::optional<int64_t> factor = part.ConstFactor();
+    auto factor_bytes = [&] { return b_.CreateMul(Product(part.a, part.b), I64(bytes)); };
+    if (part.kind == Contribution::Kind::kDim) {
+      if (!(done >> i & 1)) low_.Fail(Internal(fmt::format("dim {} of an access is not open", part.dim)));
+      if (static_cast<int>(part.dim) == lanes_.dim) {
+        if (factor) {
+          stride += *factor * bytes;
+        } else {
+          stride_value = add(stride_value, factor_bytes());
+        }
+      }
+      if (copy != 0 && lanes_.copies > 1 && static_cast<int>(part.dim) == lanes_.copy_dim) {
+        const int64_t steps = int64_t{copy} * (lanes_.copy_dim == lanes_.dim ? lanes_.lanes : 1);
+        if (factor) {
+          displacement += steps * *factor * bytes;
+        } else {
+          place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, b_.CreateMul(factor_bytes(), I64(steps)));
+        }
+      }
+    } else if (part.kind == Contribution::Kind::kStart && !(done >> i & 1)) {
+      Value* start = ToI64(part.start, Get(part.start, copy));
+      Value* scale = factor ? I64(*factor * bytes) : factor_bytes();
+      if (start->getType()->isVectorTy()) {
+        place.offsets = add(place.offsets, b_.CreateMul(start, low_.Splat(scale, lanes_.lanes)));
+      } else {
+        place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, b_.CreateMul(start, scale));
+      }
+    }
+  }
+  if (displacement != 0) place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(displacement));
+  if (stride_value != nullptr) {
+    place.stride = std::nullopt;
+    place.stride_value = stride != 0 ? b_.CreateAdd(stride_value, I64(stride)) : stride_value;
+  } else {
+    place.stride = stride;
+  }
+  if (place.offsets != nullptr && (stride_value != nullptr || stride != 0)) {
+    Place strided = place;
+    strided.offsets = nullptr;
+    place.offsets = b_.CreateAdd(place.offsets, LaneOffsets(strided));
+  }
+  place.vector = place.offsets != nullptr || stride_value != nullptr || stride != 0;
+  return place;
+}
+
+Value* FunctionEmitter::LaneOffsets(const Place& place) {
+  if (place.offsets != nullptr) return place.offsets;
+  llvm::SmallVector<llvm::Constant*, 64> iota;
+  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt64(static_cast<uint64_t>(int64_t{i} * place.stride.value_or(1))));
+  Value* lanes = llvm::ConstantVector::get(iota);
+  return place.stride ? lanes : b_.CreateMul(lanes, low_.Splat(place.stride_value, lanes_.lanes));
+}
+
+Value* FunctionEmitter::AndMasks(Value* a, Value* b) {
+  if (a == nullptr) return b;
+  return b == nullptr ? a : b_.CreateAnd(a, b);
+}
+
+Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vector) {
+  Value* mask = nullptr;
+  for (const kir::Guard& guard : *access.guards) {
+    Value* e = SizeValue(guard.e.offset);
+    bool lanes_differ = false;
+    for (const kir::Term& term : guard.e.terms) {
+      const bool in_lanes = vector && static_cast<int>(term.dim) == lanes_.dim;
+      Value* dim = in_lanes ? DimLanes(term.dim, copy, 64) : DimValue(term.dim, copy);
+      if (in_lanes && !lanes_differ) {
+        e = low_.Splat(e, lanes_.lanes);
+        lanes_differ = true;
+      }
+      if (lanes_differ) dim = low_.Splat(dim, lanes_.lanes);
+      Value* coef = SizeValue(term.coef);
+      if (!(!term.coef.is_param() && term.coef.baked == 1)) dim = b_.CreateMul(dim, lanes_differ ? low_.Splat(coef, lanes_.lanes) : coef);
+      e = b_.CreateAdd(e, dim);
+    }
+    if (guard.e.start != kNone) {
+      Value* start = ToI64(guard.e.start, Get(guard.e.start, copy));
+      if (start->getType()->isVectorTy() && !lanes_differ) {
+        e = low_.Splat(e, lanes_.lanes);
+        lanes_differ = true;
+      }
+      if (lanes_differ) start = low_.Splat(start, lanes_.lanes);
+      e = b_.CreateAdd(e, start);
+    }
+    auto shaped = [&](Value* v) { return lanes_differ ? low_.Splat(v, lanes_.lanes) : v; };
+    Value* lo = SizeValue(guard.lo);
+    // lo <= e < hi as one unsigned comparison; an empty range holds for nothing.
+    Value* width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(SizeValue(guard.hi), lo), I64(0));
+    Value* relative = b_.CreateSub(e, shaped(lo));
+    Value* holds = b_.CreateICmpULT(relative, shaped(width));
+    if (guard.mod > 1) {
+      Value* modulus = shaped(I64(guard.mod));
+      // The remainder of what is out of range does not matter; a power of two keeps it cheap.
+      Value* rest = (guard.mod & (guard.mod - 1)) == 0 ? b_.CreateAnd(relative, shaped(I64(guard.mod - 1))) : b_.CreateURem(relative, modulus);
+      holds = b_.CreateAnd(holds, b_.CreateICmpEQ(rest, shaped(I64(0))));
+    }
+    mask = mask == nullptr ? holds : b_.CreateAnd(vector ? low_.Splat(mask, lanes_.lanes) : mask, vector ? low_.Splat(holds, lanes_.lanes) : holds);
+  }
+  return mask != nullptr && vector ? low_.Splat(mask, lanes_.lanes) : mask;
+}
+
+Value* FunctionEmitter::CopyExists(unsigned copy) {
+  return lanes_.copies_left == nullptr ? nullptr : b_.CreateICmpSLT(I64(copy), lanes_.copies_left);
+}
+
+Value* FunctionEmitter::LanesMask(unsigned copy) {
+  Value* exists = CopyExists(copy);
+  return AndMasks(lanes_.mask, exists == nullptr ? nullptr : low_.Splat(exists, lanes_.lanes));
+}
+
+bool FunctionEmitter::MaskedMoveIsLegal(unsigned bytes) const {
+  if (isa_ == isa::IsaLevel::kAvx512) return true;
+  return isa_ == isa::IsaLevel::kAvx2 && bytes >= 4;
+}
+
+Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
+  if (isa_ == isa::IsaLevel::kAvx512 && lanes >= 8) {
+    // count is in [1, lanes]: shift the ones of a full mask down.
+    Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), count));
+    return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes)), llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
+  }
+  llvm::SmallVector<llvm::Constant*, 64> iota;
+  for (unsigned i = 0; i < lanes; ++i) iota.push_back(b_.getInt32(i));
+  return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(b_.CreateTrunc(count, b_.getInt32Ty()), lanes));
+}
+
+void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value*, Value*)> body) {
+  Value* offsets = nullptr;
+  if (place.offsets != nullptr) {
+    offsets = Alloca(place.offsets->getType(), 1);
+    b_.CreateStore(place.offsets, offsets);
+  }
+  Value* mask_bytes = nullptr;
+  if (mask != nullptr) {
+    llvm::Type* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), lanes_.lanes);
+    mask_bytes = Alloca(bytes, 1);
+    b_.CreateStore(b_.CreateZExt(mask, bytes), mask_bytes);
+  }
+  For(I64(0), I64(lanes_.lanes), I64(1), nullptr, [] {}, [&](Value* lane) {
+    auto one = [&] {
+      Value* offset = nullptr;
+      if (offsets != nullptr) {
+        offset = b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), offsets, lane));
+      } else {
+        offset = b_.CreateMul(lane, place.stride ? I64(*place.stride) : place.stride_value);
+      }
+      body(lane, b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset));
+    };
+    if (mask_bytes == nullptr) {
+      one();
+    } else {
+      Value* on = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), mask_bytes, lane));
+      If(b_.CreateICmpNE(on, b_.getInt8(0)), nullptr, one);
+    }
+  });
+}
+
+Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {
+  const unsigned lanes = lanes_.lanes;
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  const llvm::Align align(bytes);
+  llvm::Type* type = llvm::FixedVectorType::get(element, lanes);
+  if (place.offsets == nullptr && place.stride && (*place.stride == bytes || *place.stride == -int64_t{bytes})) {
+    const bool reversed = *place.stride < 0;
+    Value* pointer = place.pointer;
+    if (reversed) pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, I64(-int64_t{bytes} * (lanes - 1)));
+    if (mask == nullptr) {
+      Value* v = b_.CreateAlignedLoad(type, pointer, align);
+      return reversed ? b_.CreateVectorReverse(v) : v;
+    }
+    if (MaskedMoveIsLegal(bytes)) {
+      Value* m = reversed ? b_.CreateVectorReverse(mask) : mask;
+      Value* pass = reversed ? b_.CreateVectorReverse(otherwise) : otherwise;
+      Value* v = b_.CreateMaskedLoad(type, pointer, align, m, pass);
+      return reversed ? b_.CreateVectorReverse(v) : v;
+    }
+  }
+  if (isa_ >= isa::IsaLevel::kAvx2 && (bytes == 4 || bytes == 8)) {
+    Value* pointers = b_.CreateGEP(b_.getInt8Ty(), place.pointer, LaneOffsets(place));
+    Value* m = mask != nullptr ? mask : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), b_.getTrue());
+    return b_.CreateMaskedGather(type, pointers, align, m, otherwise);
+  }
+  Value* result = Alloca(type, 1);
+  b_.CreateStore(otherwise, result);
+  LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(element, pointer, align), b_.CreateGEP(element, result, lane), align);
+  });
+  return b_.CreateLoad(type, result);
+}
+
+void FunctionEmitter::StoreLanes(Value* value, const Place& place, Value* mask) {
+  llvm::Type* element = value->getType()->getScalarType();
+  const unsigned lanes = lanes_.lanes;
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  const llvm::Align align(bytes);
+  if (place.offsets == nullptr && place.stride && (*place.stride == bytes || *place.stride == -int64_t{bytes}) &&
+      (mask == nullptr || MaskedMoveIsLegal(bytes))) {
+    Value* pointer = place.pointer;
+    if (*place.stride < 0) {
+      pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, I64(-int64_t{bytes} * (lanes - 1)));
+      value = b_.CreateVectorReverse(value);
+      if (mask != nullptr) mask = b_.CreateVectorReverse(mask);
+    }
+    if (mask == nullptr) {
+      b_.CreateAlignedStore(value, pointer, align);
+    } else {
+      b_.CreateMaskedStore(value, pointer, align, mask);
+    }
+    return;
+  }
+  if (isa_ == isa::IsaLevel::kAvx512 && (bytes == 4 || bytes == 8)) {
+    Value* pointers = b_.CreateGEP(b_.getInt8Ty(), place.pointer, LaneOffsets(place));
+    b_.CreateMaskedScatter(value, pointers, align, mask);
+    return;
+  }
+  Value* memory = Alloca(value->getType(), 1);
+  b_.CreateStore(value, memory);
+  LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(element, b_.CreateGEP(element, memory, lane), align), pointer, align);
+  });
+}
+
+Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
+  const kir::Node& node = k_.nodes[v];
+  const kir::Read& read = k_.reads[node.attr];
+  const Access& access = an_.reads[node.attr];
+  const DType buffer_type = k_.buffers[read.buf].type;
+  const bool complex = IsComplex(buffer_type);
+  const DType type = complex ? RealPartOf(buffer_type) : buffer_type;
+  llvm::Type* element = low_.MemoryType(type, 1);
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  if (!IsVector(v)) {
+    Value* guard = GuardMask(access, copy, false);
+    Value* condition = AndMasks(guard, an_.deps[v] & CopyDims() ? CopyExists(copy) : nullptr);
+    if (condition == nullptr) {
+      return low_.FromMemory(type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer, llvm::Align(bytes)));
+    }
+    Values result{guard != nullptr ? Get(read.otherwise, copy) : llvm::Constant::getNullValue(low_.RegisterType(type, 1))};
+    const Place place = PlaceOf(node.attr, copy, node.imm);
+    If(condition, &result, [&] {
+      result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes)));
+    });
+    return result[0];
+  }
+  if (EmitTileRead(v)) return values_[Slot(v, copy)];
+  Value* guard = GuardMask(access, copy, true);
+  Value* mask = AndMasks(guard, LanesMask(copy));
+  llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);
+  Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy)) : llvm::Constant::getNullValue(memory_type);
+  const Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
+  if (!place.vector) {
+    // Only the guard differs between lanes: one load serves those where it holds.
+    Value* any = mask == nullptr ? nullptr : b_.CreateOrReduce(mask);
+    Values scalar{llvm::Constant::getNullValue(element)};
+    auto load = [&] {
+      Place one = complex ? PlaceOf(node.attr, copy, node.imm) : place;
+      scalar[0] = b_.CreateAlignedLoad(element, one.pointer, llvm::Align(bytes));
+    };
+    if (any == nullptr) {
+      load();
+    } else {
+      If(any, &scalar, load);
+    }
+    Value* lanes = low_.Splat(scalar[0], lanes_.lanes);
+    if (mask != nullptr) lanes = b_.CreateSelect(mask, lanes, otherwise);
+    return low_.FromMemory(type, lanes);
+  }
+  if (complex) {
+    if (mask == nullptr && place.offsets == nullptr && place.stride == 2 * int64_t{bytes}) {
+      Value*& pair = pairs_[CopyOf(an_.deps[v], copy) * k_.reads.size() + node.attr];
+      if (pair == nullptr) {
+        Assign(&pair, b_.CreateAlignedLoad(low_.MemoryType(type, 2 * lanes_.lanes), place.pointer, llvm::Align(bytes)));
+      }
+      llvm::SmallVector<int, 64> pick;
+      for (unsigned i = 0; i < lanes_.lanes; ++i) pick.push_back(static_cast<int>(2 * i + node.imm));
+      return b_.CreateShuffleVector(pair, pick);
+    }
+    return LoadLanes(element, PlaceOf(node.attr, copy, node.imm), mask, otherwise);
+  }
+  return low_.FromMemory(type, LoadLanes(element, place, mask, otherwise));
+}
+
+void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_vector_loop) {
+  const size_t id = AccessId(store);
+  const DType buffer_type = k_.buffers[store.buf].type;
+  const DType type = IsComplex(buffer_type) ? RealPartOf(buffer_type) : buffer_type;
+  llvm::Type* element = low_.MemoryType(type, 1);
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  auto combined = [&](Value* old_memory, Value* value) {
+    if (store.combine < 0) return value;
+    Value* arguments[] = {low_.FromMemory(type, old_memory), value};
+    return low_.Inline(k_.graphs[static_cast<size_t>(store.combine)], arguments)[0];
+  };
+  if (!in_vector_loop) {
+    auto act = [&] {
+      Value* value = Get(store.value, copy);
+      const Place place = PlaceOf(id, copy, store.component);
+      Value* old = store.combine < 0 ? nullptr : b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes));
+      b_.CreateAlignedStore(low_.ToMemory(type, combined(old, value)), place.pointer, llvm::Align(bytes));
+    };
+    Value* condition = GuardMask(accesses_[id], copy, false);
+    if (condition == nullptr) {
+      act();
+    } else {
+      If(condition, nullptr, act);
+    }
+    return;
+  }
+  Value* value = GetLanes(store.value, copy);
+  Value* mask = AndMasks(GuardMask(accesses_[id], copy, true), LanesMask(copy));
+  const Place place = PlaceOf(id, copy, store.component);
+  if (!place.vector) low_.Fail(Internal("a store in lanes does not move along them"));
+  Value* old = nullptr;
+  if (store.combine >= 0) old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
+  StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);
+}
+
+bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy) {
+  if (real.buf != imaginary.buf || !(real.at == imaginary.at) || !real.guard.empty() || !imaginary.guard.empty() || real.component != 0 ||
+      imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 || lanes_.mask != nullptr || lanes_.copies_left != nullptr) {
+    return false;
+  }
+  const size_t id = AccessId(real);
+  const int64_t bytes = ByteWidth(k_.buffers[real.buf].type);
+  const Place place = PlaceOf(id, copy, 0);
+  if (place.offsets != nullptr || !place.stride || *place.stride != bytes) return false;
+  llvm::SmallVector<int, 64> weave;
+  for (unsigned i = 0; i < lanes_.lanes; ++i) {
+    weave.push_back(static_cast<int>(i));
+    weave.push_back(static_cast<int>(i + lanes_.lanes));
+  }
+  Value* both = b_.CreateShuffleVector(GetLanes(real.value, copy), GetLanes(imaginary.value, copy), weave);
+  b_.CreateAlignedStore(both, place.pointer, llvm::Align(static_cast<uint64_t>(bytes / 2)));
+  return true;
+}
+
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,347 @@
+#include "tenon/emit_llvm/internal/plan_stage.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tenon/emit_llvm/internal/scalar_lowering.h"
+
+namespace tenon::emit_llvm {
+namespace {
+
+using kir::DimId;
+using kir::DimMask;
+using kir::Op;
+using kir::Val;
+
+constexpr DimMask Bit(int dim) { return DimMask{1} << dim; }
+
+/// Cycles of moving one vector.
+constexpr double kContiguous = 1;
+constexpr double kReversed = 2;
+constexpr double kStrided = 12;
+constexpr double kUniform = 0.2;
+
+struct Accesses {
+  const Analysis& an;
+  const kir::Stage& stage;
+  std::vector<Val> needed;
+  std::vector<Access> stores;
+};
+
+double AccessCost(const Analysis& an, const Access& access, DimId v) {
+  for (const Contribution& part : access.parts) {
+    if (part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v))) return kStrided;
+  }
+  const std::optional<int64_t> stride = ConstStride(access, v);
+  if (!stride) return kStrided;
+  if (*stride == 0) return kUniform;
+  if (*stride == 1) return kContiguous;
+  return *stride == -1 ? kReversed : kStrided;
+}
+
+/// One lane per element of the widest value that runs in lanes; 64-bit values beside narrower ones take two registers instead.
+unsigned LanesFor(const Analysis& an, const std::vector<Val>& needed, const std::vector<Access>& stores, DimId v, isa::IsaLevel isa) {
+  int widest = 1;
+  bool has_four = false;
+  auto see = [&](DType type) {
+    const int bytes = ScalarLowering::RegisterBytes(type);
+    widest = std::max(widest, bytes);
+    has_four |= bytes == 4;
+  };
+  for (Val n : needed) {
+    if (an.deps[n] & Bit(v)) see(an.kernel.nodes[n].type);
+  }
+  for (const Access& s : stores) {
+    const DType type = an.kernel.buffers[s.buf].type;
+    see(IsComplex(type) ? RealPartOf(type) : type);
+  }
+  if (widest == 8 && has_four) widest = 4;
+  return static_cast<unsigned>(isa::VectorBytes(isa) / widest);
+}
+
+/// Whether neighbours along `v` can be stored together.
+bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& access, DimId v) {
+  bool moves = access.dims & Bit(v);
+  for (const Contribution& part : access.parts) {
+    moves |= part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
+  }
+  if (!moves) return false;
+  if (store.order == kir::StoreOrder::kDisjoint) return true;
+  // Collisions are possible, but not between neighbours along v when v alone moves one of the axes.
+  return std::any_of(store.at.begin(), store.at.end(), [&](const kir::Axis& axis) {
+    return axis.start == kir::kNone && axis.terms.size() == 1 && axis.terms[0].dim == v && !axis.terms[0].coef.is_param() &&
+           axis.terms[0].coef.baked != 0;
+  });
+}
+
+bool ReduceAllowsLanes(const Analysis& an, const kir::Reduce& reduce) {
+  if (reduce.order == kir::ReduceOrder::kLanes) return true;
+  return reduce.in.size() == 1 && AnyOrderCombiner(an.kernel.graphs[reduce.combiner]).has_value();
+}
+
+unsigned RowLanesLimit(const Analysis& an, const kir::Stage& stage) {
+  unsigned limit = 64;
+  for (const kir::Reduce& reduce : stage.reduces) {
+    limit = std::min(limit, 64u / static_cast<unsigned>(std::max(1, ByteWidth(an.kernel.nodes[reduce.in[0]].type))));
+  }
+  return limit;
+}
+
+bool HasDomain(const kir::Stage& stage, DimId dim) {
+  return std::any_of(stage.domain.begin(), stage.domain.end(), [&](const kir::Range& r) { return r.dim == dim; });
+}
+
+}  // namespace
+
+std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
+  if (graph.arguments.size() != 2 || graph.results.size() != 1) return std::nullopt;
+  const kir::Node& root = graph.nodes[graph.results[0]];
+  if (root.in.size() != 2) return std::nullopt;
+  const kir::Node& x = graph.nodes[root.in[0]];
+  const kir::Node& y = graph.nodes[root.in[1]];
+  if (x.op != Op::kArgument || y.op != Op::kArgument || x.imm == y.imm) return std::nullopt;
+  const DType type = root.type;
+  const bool is_float = IsFloat(type);
+  const int bits = DTypeBits(type);
+  const uint64_t all = type == DType::kPred ? 1 : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  const uint64_t top = type == DType::kPred ? 0 : uint64_t{1} << (bits - 1);
+  auto infinity = [&]() -> std::optional<uint64_t> {
+    if (type == DType::kF32) return 0x7f800000;
+    if (type == DType::kF64) return 0x7ff0000000000000;
+    if (type == DType::kF16) return 0x7c00;
+    if (type == DType::kBF16) return 0x7f80;
+    return std::nullopt;
+  };
+  switch (root.op) {
+    case Op::kAdd:
+    case Op::kOr:
+    case Op::kXor:
+      if (is_float) return std::nullopt;
+      return AnyOrder{root.op, 0};
+    case Op::kMul:
+      if (is_float) return std::nullopt;
+      return AnyOrder{root.op, 1};
+    case Op::kAnd:
+      if (is_float) return std::nullopt;
+      return AnyOrder{root.op, all};
+    case Op::kMin:
+    case Op::kMax: {
+      const bool max = root.op == Op::kMax;
+      if (is_float) {
+        const std::optional<uint64_t> inf = infinity();
+        if (!inf) return std::nullopt;
+        return AnyOrder{root.op, max ? *inf | top : *inf};
+      }
+      if (IsSigned(type)) return AnyOrder{root.op, max ? top : all ^ top};
+      return AnyOrder{root.op, max ? 0 : all};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promoted, isa::IsaLevel isa, bool vectorise) {
+  StagePlan plan;
+  DimMask reduced = 0;
+  for (const kir::Reduce& r : stage.reduces) reduced |= r.dims;
+  llvm::SmallVector<DimId, 4> parallel;
+  for (DimId d : stage.dims) {
+    if (promoted & Bit(d)) continue;
+    if (reduced & Bit(d)) {
+      plan.reduced.push_back(d);
+    } else {
+      plan.outside.push_back(d);
+      if (an.kernel.dims[d].kind == kir::DimKind::kParallel) parallel.push_back(d);
+    }
+  }
+  if (!vectorise) return plan;
+
+  std::vector<Val> roots;
+  std::vector<Access> stores;
+  std::vector<const kir::Store*> during;
+  for (const kir::Reduce& r : stage.reduces) roots.insert(roots.end(), r.in.begin(), r.in.end());
+  for (const kir::Store& s : stage.stores) {
+    Analysis::StoreRoots(s, &roots);
+    stores.push_back(Analysis::AccessOf(an.kernel, s.buf, s.at, s.guard));
+    if (!an.RunsAfterReduce(stage, s)) during.push_back(&s);
+  }
+  const std::vector<Val> needed = an.Needed(roots);
+
+  auto cost_of = [&](DimId v, unsigned lanes) {
+    double cost = 0.25 * an.Cost(needed, Bit(v)) + 1;
+    bool contiguous = false;
+    for (Val n : needed) {
+      const kir::Node& node = an.kernel.nodes[n];
+      if (node.op != Op::kRead) continue;
+      const double c = AccessCost(an, an.reads[node.attr], v);
+      contiguous |= c == kContiguous;
+      cost += c;
+    }
+    for (size_t i = 0; i < stores.size(); ++i) {
+      if (!stage.reduces.empty() && (reduced & Bit(v)) && an.RunsAfterReduce(stage, stage.stores[i])) continue;
+      const double c = AccessCost(an, stores[i], v);
+      contiguous |= c == kContiguous;
+      cost += 1.5 * c;
+    }
+    if (!contiguous) cost *= 1.5;
+    const kir::Size extent = an.kernel.dims[v].extent;
+    const double filled = extent.is_param() ? lanes : std::min<double>(lanes, static_cast<double>(std::max<int64_t>(1, extent.baked)));
+    return cost / filled;
+  };
+  // One point at a time costs as much per point as a vector with contiguous accesses.
+  double best = 0.25 * an.Cost(needed, ~DimMask{0}) + 1 + static_cast<double>(stores.size());
+  for (Val n : needed) best += an.kernel.nodes[n].op == Op::kRead ? 1 : 0;
+
+  auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes) {
+    if (lanes < 2) return;
+    const double cost = cost_of(v, lanes);
+    if (cost < best) {
+      best = cost;
+      plan.kind = kind;
+      plan.vector_dim = v;
+      plan.lanes = lanes;
+    }
+  };
+  for (auto it = parallel.rbegin(); it != parallel.rend(); ++it) {
+    const DimId v = *it;
+    bool legal = true;
+    for (size_t i = 0; i < stores.size(); ++i) legal &= StoreAllows(an, stage.stores[i], stores[i], v);
+    if (legal) consider(v, StagePlan::Kind::kVector, LanesFor(an, needed, stores, v, isa));
+  }
+  if (!plan.reduced.empty()) {
+    const DimId v = plan.reduced.back();
+    bool legal = !HasDomain(stage, v);
+    for (const kir::Reduce& r : stage.reduces) legal &= ReduceAllowsLanes(an, r);
+    std::vector<Access> during_access;
+    for (const kir::Store* s : during) {
+      during_access.push_back(Analysis::AccessOf(an.kernel, s->buf, s->at, s->guard));
+      legal &= StoreAllows(an, *s, during_access.back(), v);
+    }
+    const unsigned lanes = std::min(LanesFor(an, needed, during_access, v, isa), RowLanesLimit(an, stage));
+    if (legal) consider(v, StagePlan::Kind::kRow, lanes);
+  }
+  if (plan.vector_dim < 0) return plan;
+
+  const auto v = static_cast<DimId>(plan.vector_dim);
+  const int cost = an.Cost(needed, Bit(v));
+  plan.copies = cost <= 16 ? 4 : cost <= 40 ? 2 : 1;
+  plan.masked_only = cost > 40 && isa == isa::IsaLevel::kAvx512;
+  llvm::erase(plan.outside, v);
+  if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty()) return plan;
+
+  // Reads that are contiguous along another parallel dim, and not along v, want tiles.
+  double gain = 0;
+  for (DimId d : plan.outside) {
+    if (an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
+    double g = 0;
+    for (Val n : needed) {
+      const kir::Node& node = an.kernel.nodes[n];
+      if (node.op != Op::kRead) continue;
+      const Access& access = an.reads[node.attr];
+      if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty()) continue;
+      if (AccessCost(an, access, v) == kStrided && AccessCost(an, access, d) == kContiguous &&
+          (access.dims & Bit(v))) {
+        g += 1;
+      }
+    }
+    if (g > gain) {
+      gain = g;
+      plan.tile_dim = d;
+    }
+  }
+  if (plan.tile_dim >= 0 && plan.lanes >= 4 && plan.lanes <= 16 && cost <= 60) {
+    plan.kind = StagePlan::Kind::kTile;
+    plan.copies = plan.lanes;
+    llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
+  } else {
+    plan.tile_dim = -1;
+  }
+  return plan;
+}
+
+namespace {
+
+struct OuterFacts {
+  bool possible = true;
+  std::vector<Val> roots;
+  std::vector<Access> stores;
+  std::vector<const kir::Store*> store_list;
+  std::vector<DimId> inner_reduced;
+};
+
+void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
+  for (const kir::Step& step : seq) {
+    if (const auto* stage = std::get_if<kir::Stage>(&step.is)) {
+      DimMask reduced = 0;
+      for (const kir::Reduce& r : stage->reduces) {
+        reduced |= r.dims;
+        if (r.order == kir::ReduceOrder::kLanes) facts->possible &= r.in.size() <= 2;
+      }
+      for (DimId d : stage->dims) {
+        if (reduced & Bit(d)) {
+          facts->inner_reduced.push_back(d);
+        } else {
+          facts->possible = false;  // has an inner dim of its own to run in lanes
+        }
+      }
+      for (const kir::Store& s : stage->stores) {
+        facts->stores.push_back(Analysis::AccessOf(an.kernel, s.buf, s.at, s.guard));
+        facts->store_list.push_back(&s);
+      }
+    } else {
+      const auto& loop = std::get<kir::Loop>(step.is);
+      if (loop.condition != kir::kNone) facts->roots.push_back(loop.condition);
+      Collect(an, loop.body, facts);
+    }
+  }
+}
+
+bool ConditionsIndependent(const Analysis& an, const kir::Seq& seq, DimId v) {
+  for (const kir::Step& step : seq) {
+    const auto* loop = std::get_if<kir::Loop>(&step.is);
+    if (loop == nullptr) continue;
+    if (loop->condition != kir::kNone && (an.deps[loop->condition] & Bit(v))) return false;
+    if (!ConditionsIndependent(an, loop->body, v)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, unsigned* lanes) {
+  OuterFacts facts;
+  Collect(an, an.kernel.seq, &facts);
+  if (!facts.possible) return -1;
+  for (const kir::Buffer& buffer : an.kernel.buffers) {
+    if (buffer.kind == kir::BufKind::kLocal) return -1;
+  }
+  std::vector<Val> roots;
+  an.SeqRoots(an.kernel.seq, &roots);
+  const std::vector<Val> needed = an.Needed(roots);
+  auto score = [&](DimId v) {
+    double s = 0;
+    for (Val n : needed) {
+      if (an.kernel.nodes[n].op == Op::kRead) s += AccessCost(an, an.reads[an.kernel.nodes[n].attr], v);
+    }
+    for (const Access& a : facts.stores) s += AccessCost(an, a, v);
+    return s;
+  };
+  // A reduction that reads along its own innermost dim is better off running that one in lanes.
+  double best = std::numeric_limits<double>::infinity();
+  for (DimId d : facts.inner_reduced) best = std::min(best, score(d) - 0.5);
+  int chosen = -1;
+  for (int d = 31; d >= 0; --d) {
+    if (!(candidates & Bit(d)) || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
+    const auto v = static_cast<DimId>(d);
+    bool legal = ConditionsIndependent(an, an.kernel.seq, v);
+    for (size_t i = 0; i < facts.stores.size(); ++i) legal &= StoreAllows(an, *facts.store_list[i], facts.stores[i], v);
+    if (legal && score(v) < best) {
+      best = score(v);
+      chosen = d;
+    }
+  }
+  if (chosen >= 0) *lanes = LanesFor(an, needed, facts.stores, static_cast<DimId>(chosen), isa);
+  return chosen >= 0 && *lanes >= 2 ? chosen : -1;
+}
+
+}  // namespace tenon::emit_llvm

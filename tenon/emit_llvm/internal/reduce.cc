@@ -1,0 +1,386 @@
+// Reductions: along the lanes, beside them, and in memory.
+#include <algorithm>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "tenon/emit_llvm/internal/function_emitter.h"
+
+namespace tenon::emit_llvm {
+
+using kir::DimId;
+using kir::Val;
+using llvm::Value;
+
+FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduce& reduce) {
+  Accumulators acc;
+  acc.reduce = &reduce;
+  acc.combiner = &k_.graphs[reduce.combiner];
+  acc.lanes_order = reduce.order == kir::ReduceOrder::kLanes;
+  acc.width = 4 * 64u / static_cast<unsigned>(std::max(1, ByteWidth(TypeOf(reduce.in[0]))));
+  if (acc.lanes_order) {
+    for (Val v : reduce.identity) acc.identity.push_back(k_.literals[k_.nodes[v].attr]);
+  } else if (reduce.in.size() == 1) {
+    if (const auto any = AnyOrderCombiner(*acc.combiner)) acc.identity.push_back(any->identity);
+  }
+  return acc;
+}
+
+FunctionEmitter::Values FunctionEmitter::Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element) {
+  Values arguments(accumulator.begin(), accumulator.end());
+  arguments.append(element.begin(), element.end());
+  const llvm::SmallVector<Value*, 2> results = low_.Inline(*acc.combiner, {arguments.data(), arguments.size()});
+  return {results.begin(), results.end()};
+}
+
+void FunctionEmitter::SetReduced(const Accumulators& acc, unsigned copy, llvm::ArrayRef<Value*> result) {
+  const size_t n = acc.values();
+  auto it = reduced_.find(acc.reduce->id);
+  if (copy == 0 || it == reduced_.end()) {
+    SetResult(reduced_, acc.reduce->id, std::vector<Value*>(n * lanes_.copies));
+    it = reduced_.find(acc.reduce->id);
+  }
+  std::copy(result.begin(), result.end(), it->second.begin() + static_cast<long>(n * copy));
+}
+
+void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& plan) {
+  std::vector<const kir::Store*> during;
+  std::vector<const kir::Store*> after;
+  std::vector<Val> roots;
+  std::vector<Val> after_roots;
+  for (const kir::Store& s : stage.stores) {
+    const bool late = an_.RunsAfterReduce(stage, s);
+    (late ? after : during).push_back(&s);
+    Analysis::StoreRoots(s, late ? &after_roots : &roots);
+  }
+  for (const kir::Reduce& r : stage.reduces) {
+    roots.insert(roots.end(), r.in.begin(), r.in.end());
+    after_roots.insert(after_roots.end(), r.init.begin(), r.init.end());
+  }
+  const NodeList needed = an_.Needed(roots);
+  const NodeList needed_after = an_.Needed(after_roots);
+  std::vector<Accumulators> accs;
+  for (const kir::Reduce& r : stage.reduces) accs.push_back(MakeAccumulators(r));
+
+  Precompute(needed);
+  Precompute(needed_after);
+  auto at_point = [&] {
+    Precompute(needed);
+    Precompute(needed_after);
+    if (plan.kind == StagePlan::Kind::kRow) {
+      ReduceRows(stage, plan, accs, during, needed);
+    } else {
+      ReduceGeneral(stage, plan, accs, during, needed);
+    }
+    if (!after.empty()) EmitPoint(after, needed_after);
+  };
+  // A reduction over outer dims alone is one point: its result is visible to the steps that follow.
+  if (plan.kind != StagePlan::Kind::kVector) {
+    ForDims(plan.outside, 0, needed, nullptr, at_point);
+    return;
+  }
+  ForDims(plan.outside, 0, needed, nullptr, [&] {
+    Precompute(needed);
+    Precompute(needed_after);
+    // Several vectors side by side give the additions of one column something to overlap with.
+    const bool registers = std::none_of(accs.begin(), accs.end(), [](const Accumulators& a) { return a.lanes_order; });
+    const unsigned copies = plan.copies > 1 && registers ? 4 : 1;
+    VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, at_point);
+  });
+}
+
+void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                                    const std::vector<const kir::Store*>& during, const NodeList& needed) {
+  const unsigned lanes = lanes_.lanes;
+  const unsigned copies = lanes_.copies;
+  // The result runs in lanes when what is reduced does.
+  auto in_lanes = [&](const kir::Reduce& r) {
+    bool vector = false;
+    for (Val v : r.in) vector |= IsVector(v);
+    for (Val v : r.init) vector |= IsVector(v);
+    return vector;
+  };
+  Values carried;
+  for (Accumulators& acc : accs) {
+    const bool vector = in_lanes(*acc.reduce);
+    acc.first = static_cast<unsigned>(carried.size());
+    acc.memory.clear();
+    for (unsigned copy = 0; copy < copies; ++copy) {
+      for (size_t i = 0; i < acc.values(); ++i) {
+        const DType type = TypeOf(acc.reduce->in[i]);
+        if (acc.lanes_order) {
+          llvm::Type* slot = low_.RegisterType(type, vector ? lanes : 1);
+          Value* memory = Alloca(slot, acc.width);
+          acc.memory.push_back(memory);
+          Value* identity = low_.Literal(type, acc.identity[i], vector ? lanes : 1);
+          For(I64(0), I64(acc.width), I64(1), nullptr, [] {}, [&](Value* w) { b_.CreateStore(identity, b_.CreateGEP(slot, memory, w)); });
+        } else {
+          carried.push_back(vector ? GetLanes(acc.reduce->init[i], copy) : Get(acc.reduce->init[i], copy));
+        }
+      }
+    }
+  }
+  const DimId innermost = plan.reduced.back();
+  ForDims(plan.reduced, 0, needed, &carried, [&] {
+    EmitPoint(during, needed);
+    for (Accumulators& acc : accs) {
+      const bool vector = in_lanes(*acc.reduce);
+      for (unsigned copy = 0; copy < copies; ++copy) {
+        Values element;
+        for (Val v : acc.reduce->in) element.push_back(vector ? GetLanes(v, copy) : Get(v, copy));
+        const size_t n = acc.values();
+        if (!acc.lanes_order) {
+          Value** at = carried.data() + acc.first + n * copy;
+          const Values sum = Combine(acc, {at, n}, element);
+          std::copy(sum.begin(), sum.end(), at);
+          continue;
+        }
+        Value* w = b_.CreateAnd(b_.CreateSub(dim_value_[innermost], DimLow(innermost)), I64(acc.width - 1));
+        Values places;
+        Values old;
+        for (size_t i = 0; i < n; ++i) {
+          llvm::Type* slot = element[i]->getType();
+          places.push_back(b_.CreateGEP(slot, acc.memory[n * copy + i], w));
+          old.push_back(b_.CreateLoad(slot, places.back()));
+        }
+        const Values sum = Combine(acc, old, element);
+        for (size_t i = 0; i < n; ++i) b_.CreateStore(sum[i], places[i]);
+      }
+    }
+  });
+  for (Accumulators& acc : accs) {
+    const size_t n = acc.values();
+    const bool vector = in_lanes(*acc.reduce);
+    if (acc.lanes_order) FinishMemory(acc);
+    for (unsigned copy = 0; copy < copies; ++copy) {
+      Values result;
+      if (acc.lanes_order) {
+        Values init;
+        for (size_t i = 0; i < n; ++i) {
+          llvm::Type* slot = low_.RegisterType(TypeOf(acc.reduce->in[i]), vector ? lanes : 1);
+          result.push_back(b_.CreateLoad(slot, acc.memory[n * copy + i]));
+          init.push_back(vector ? GetLanes(acc.reduce->init[i], copy) : Get(acc.reduce->init[i], copy));
+        }
+        result = Combine(acc, init, result);
+      } else {
+        result.assign(carried.begin() + static_cast<long>(acc.first + n * copy), carried.begin() + static_cast<long>(acc.first + n * (copy + 1)));
+      }
+      SetReduced(acc, copy, result);
+    }
+  }
+}
+
+void FunctionEmitter::FinishMemory(Accumulators& acc) {
+  // a[l] = (a[l] + a[l+L]) + (a[l+2L] + a[l+3L]), then halves, in place; all as loops, because W may be 256.
+  const size_t n = acc.values();
+  const int64_t l = acc.width / 4;
+  for (size_t first = 0; first < acc.memory.size(); first += n) {
+    auto slot_type = [&](size_t i) {
+      // The array's element: scalar or vector, as it was allocated.
+      return llvm::cast<llvm::AllocaInst>(acc.memory[first + i])->getAllocatedType();
+    };
+    auto load = [&](Value* at) {
+      Values v;
+      for (size_t i = 0; i < n; ++i) v.push_back(b_.CreateLoad(slot_type(i), b_.CreateGEP(slot_type(i), acc.memory[first + i], at)));
+      return v;
+    };
+    auto store = [&](Value* at, const Values& v) {
+      for (size_t i = 0; i < n; ++i) b_.CreateStore(v[i], b_.CreateGEP(slot_type(i), acc.memory[first + i], at));
+    };
+    For(I64(0), I64(l), I64(1), nullptr, [] {}, [&](Value* at) {
+      const Values low = Combine(acc, load(at), load(b_.CreateAdd(at, I64(l))));
+      const Values high = Combine(acc, load(b_.CreateAdd(at, I64(2 * l))), load(b_.CreateAdd(at, I64(3 * l))));
+      store(at, Combine(acc, low, high));
+    });
+    for (int64_t half = l / 2; half >= 1; half /= 2) {
+      For(I64(0), I64(half), I64(1), nullptr, [] {}, [&](Value* at) { store(at, Combine(acc, load(at), load(b_.CreateAdd(at, I64(half))))); });
+    }
+  }
+}
+
+void FunctionEmitter::FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers) {
+  // registers[k * n + i]: vector k of value i; together they are the W accumulators in order.
+  const size_t n = acc.values();
+  const unsigned group = acc.registers / 4;  // vectors per L accumulators
+  auto at = [&](unsigned k) { return llvm::ArrayRef<Value*>(registers).slice(k * n, n); };
+  std::vector<Values> v;
+  for (unsigned j = 0; j < group; ++j) {
+    v.push_back(Combine(acc, Combine(acc, at(j), at(j + group)), Combine(acc, at(j + 2 * group), at(j + 3 * group))));
+  }
+  for (size_t m = group / 2; m >= 1; m /= 2) {
+    for (size_t j = 0; j < m; ++j) v[j] = Combine(acc, v[j], v[j + m]);
+  }
+  Values total = v[0];
+  for (unsigned half = lanes_.lanes / 2; half >= 1; half /= 2) {
+    Values low;
+    Values high;
+    for (size_t i = 0; i < n; ++i) {
+      if (half == 1) {
+        low.push_back(b_.CreateExtractElement(total[i], uint64_t{0}));
+        high.push_back(b_.CreateExtractElement(total[i], uint64_t{1}));
+        continue;
+      }
+      llvm::SmallVector<int, 32> first;
+      llvm::SmallVector<int, 32> second;
+      for (unsigned e = 0; e < half; ++e) {
+        first.push_back(static_cast<int>(e));
+        second.push_back(static_cast<int>(e + half));
+      }
+      low.push_back(b_.CreateShuffleVector(total[i], first));
+      high.push_back(b_.CreateShuffleVector(total[i], second));
+    }
+    total = Combine(acc, low, high);
+  }
+  Values init;
+  for (Val v0 : acc.reduce->init) init.push_back(Get(v0, 0));
+  const Values result = Combine(acc, init, total);
+  const Lanes rows = lanes_;
+  lanes_ = {};
+  SetReduced(acc, 0, result);
+  lanes_ = rows;
+}
+
+void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                                 const std::vector<const kir::Store*>& during, const NodeList& needed) {
+  const auto dim = static_cast<DimId>(plan.vector_dim);
+  const unsigned lanes = plan.lanes;
+  unsigned most = 1;
+  unsigned total = 0;
+  for (Accumulators& acc : accs) {
+    acc.registers = acc.width / lanes;
+    most = std::max(most, acc.registers);
+    acc.first = total;
+    total += acc.registers * static_cast<unsigned>(acc.values());
+  }
+  const unsigned budget = isa_ == isa::IsaLevel::kAvx512 ? 24 : 10;
+  const bool in_memory = plan.copies == 1 || most > 8 || total > budget;
+
+  const Lanes outer = lanes_;
+  const Lanes full = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1};
+  Values carried;
+  for (Accumulators& acc : accs) {
+    acc.memory.clear();
+    for (unsigned k = 0; k < acc.registers; ++k) {
+      for (size_t i = 0; i < acc.values(); ++i) carried.push_back(low_.Literal(TypeOf(acc.reduce->in[i]), acc.identity[i], lanes));
+    }
+    for (size_t i = 0; i < acc.values(); ++i) {
+      acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.registers));
+    }
+  }
+  auto spill = [&] {
+    for (Accumulators& acc : accs) {
+      for (unsigned k = 0; k < acc.registers; ++k) {
+        for (size_t i = 0; i < acc.values(); ++i) {
+          Value* v = carried[acc.first + k * acc.values() + i];
+          b_.CreateStore(v, b_.CreateConstGEP1_64(v->getType(), acc.memory[i], k));
+        }
+      }
+    }
+  };
+  auto reload = [&] {
+    for (Accumulators& acc : accs) {
+      for (unsigned k = 0; k < acc.registers; ++k) {
+        for (size_t i = 0; i < acc.values(); ++i) {
+          Value*& v = carried[acc.first + k * acc.values() + i];
+          v = b_.CreateLoad(v->getType(), b_.CreateConstGEP1_64(v->getType(), acc.memory[i], k));
+        }
+      }
+    }
+  };
+  // One vector at index i of the row into the accumulators in memory.
+  auto memory_step = [&](Value* i, Value* left) {
+    dim_value_[dim] = i;
+    lanes_ = full;
+    if (left != nullptr) {
+      lanes_.mask = ActiveMask(left, lanes);
+      lanes_.lanes_left = left;
+    }
+    EmitPoint(during, needed);
+    for (Accumulators& acc : accs) {
+      Values element;
+      Values places;
+      Values old;
+      Value* k = b_.CreateLShr(b_.CreateAnd(i, I64(acc.width - 1)), llvm::Log2_32(lanes));
+      for (size_t v = 0; v < acc.values(); ++v) {
+        element.push_back(GetLanes(acc.reduce->in[v], 0));
+        places.push_back(b_.CreateGEP(element[v]->getType(), acc.memory[v], k));
+        old.push_back(b_.CreateLoad(element[v]->getType(), places[v]));
+      }
+      Values sum = Combine(acc, old, element);
+      for (size_t v = 0; v < acc.values(); ++v) {
+        if (lanes_.mask != nullptr) sum[v] = b_.CreateSelect(lanes_.mask, sum[v], old[v]);
+        b_.CreateStore(sum[v], places[v]);
+      }
+    }
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+  };
+  auto before = [&] {
+    Precompute(needed);
+    lanes_ = full;
+    PrecomputeSplats(needed);
+    lanes_ = outer;
+  };
+  auto tail = [&](Value* from, Value* hi) {
+    For(from, hi, I64(lanes), nullptr, before, [&](Value* i) {
+      memory_step(i, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes)));
+    });
+  };
+
+  llvm::SmallVector<DimId, 4> others = plan.reduced;
+  others.pop_back();
+  Value* hi = DimHigh(dim);
+  if (in_memory) {
+    spill();
+    ForDims(others, 0, needed, nullptr, [&] {
+      Precompute(needed);
+      Value* main_end = I64(0);
+      if (!plan.masked_only) {
+        main_end = b_.CreateAnd(hi, I64(-int64_t{lanes}));
+        For(I64(0), main_end, I64(lanes), nullptr, before, [&](Value* i) { memory_step(i, nullptr); });
+      }
+      tail(main_end, hi);
+    });
+    reload();
+  } else {
+    const int64_t step = int64_t{lanes} * most;
+    ForDims(others, 0, needed, &carried, [&] {
+      Precompute(needed);
+      Value* main_end = b_.CreateAnd(hi, I64(-step));
+      For(I64(0), main_end, I64(step), &carried, before, [&](Value* i) {
+        dim_value_[dim] = i;
+        lanes_ = full;
+        lanes_.copies = most;
+        for (Val v : needed) {
+          if (k_.nodes[v].op == kir::Op::kRead) ExtendPointer(k_.nodes[v].attr);
+        }
+        for (unsigned copy = 0; copy < most; ++copy) {
+          PrecomputeCopy(needed, copy);
+          for (const kir::Store* s : during) EmitStore(*s, copy, true);
+          for (Accumulators& acc : accs) {
+            Values element;
+            for (Val v : acc.reduce->in) element.push_back(GetLanes(v, copy));
+            Value** at = carried.data() + acc.first + copy % acc.registers * acc.values();
+            const Values sum = Combine(acc, {at, acc.values()}, element);
+            std::copy(sum.begin(), sum.end(), at);
+          }
+        }
+        lanes_ = outer;
+        dim_value_[dim] = nullptr;
+      });
+      If(b_.CreateICmpSLT(main_end, hi), &carried, [&] {
+        spill();
+        tail(main_end, hi);
+        reload();
+      });
+    });
+  }
+  for (Accumulators& acc : accs) {
+    lanes_ = full;
+    llvm::ArrayRef<Value*> registers(carried.data() + acc.first, acc.registers * acc.values());
+    FinishRow(acc, registers);
+    lanes_ = outer;
+  }
+}
+
+}  // namespace tenon::emit_llvm

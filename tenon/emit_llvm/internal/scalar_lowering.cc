@@ -1,0 +1,389 @@
+#include "tenon/emit_llvm/internal/scalar_lowering.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+namespace tenon::emit_llvm {
+
+using kir::Op;
+using llvm::Intrinsic::ID;
+using llvm::Value;
+
+bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
+
+int ScalarLowering::RegisterBytes(DType type) {
+  if (type == DType::kPred) return 1;
+  return IsNarrowFloat(type) ? 4 : ByteWidth(type);
+}
+
+llvm::Type* ScalarLowering::RegisterType(DType type, unsigned lanes) {
+  llvm::Type* t = nullptr;
+  if (type == DType::kPred) {
+    t = b_.getInt1Ty();
+  } else if (type == DType::kF64) {
+    t = b_.getDoubleTy();
+  } else if (IsFloat(type)) {
+    t = b_.getFloatTy();
+  } else {
+    t = b_.getIntNTy(8 * ByteWidth(type));
+  }
+  return lanes == 1 ? t : llvm::FixedVectorType::get(t, lanes);
+}
+
+llvm::Type* ScalarLowering::MemoryType(DType type, unsigned lanes) {
+  llvm::Type* t = nullptr;
+  if (type == DType::kF32) {
+    t = b_.getFloatTy();
+  } else if (type == DType::kF64) {
+    t = b_.getDoubleTy();
+  } else {
+    t = b_.getIntNTy(8 * ByteWidth(type));
+  }
+  return lanes == 1 ? t : llvm::FixedVectorType::get(t, lanes);
+}
+
+unsigned ScalarLowering::LanesOf(Value* v) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return vector ? vector->getNumElements() : 1;
+}
+
+llvm::Type* ScalarLowering::Shaped(llvm::Type* element, Value* like) {
+  const unsigned lanes = LanesOf(like);
+  return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
+}
+
+Value* ScalarLowering::Int(Value* like, uint64_t bits) {
+  const unsigned width = like->getType()->getScalarSizeInBits();
+  return llvm::ConstantInt::get(like->getType(), llvm::APInt(64, bits).zextOrTrunc(width));
+}
+
+llvm::Constant* ScalarLowering::Literal(DType type, uint64_t bits, unsigned lanes) {
+  llvm::Constant* c = nullptr;
+  const unsigned width = 8 * ByteWidth(type);
+  if (type == DType::kPred) {
+    c = b_.getInt1(bits & 1);
+  } else if (type == DType::kF64) {
+    c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
+  } else if (type == DType::kF32) {
+    c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, static_cast<uint32_t>(bits))));
+  } else if (type == DType::kBF16) {
+    c = llvm::ConstantFP::get(b_.getContext(),
+                              llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, (bits & 0xffff) << 16)));
+  } else if (type == DType::kF16) {
+    llvm::APFloat value(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits & 0xffff));
+    bool loses = false;
+    value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    c = llvm::ConstantFP::get(b_.getContext(), value);
+  } else if (IsFloat(type)) {
+    Value* v = F8FromBits(type, b_.getInt8(static_cast<uint8_t>(bits)));
+    c = llvm::dyn_cast<llvm::Constant>(v);
+    if (c == nullptr) {
+      Fail(Unimplemented(fmt::format("literals of type {} are not emitted", DTypeName(type))));
+      c = llvm::ConstantFP::get(b_.getFloatTy(), 0.0);
+    }
+  } else {
+    uint64_t value = bits;
+    const int significant = DTypeBits(type);
+    if (significant < 8) {  // narrow integers are kept in range
+      value &= (uint64_t{1} << significant) - 1;
+      if (IsSigned(type) && (value >> (significant - 1)) != 0) value |= ~((uint64_t{1} << significant) - 1);
+    }
+    c = llvm::ConstantInt::get(b_.getContext(), llvm::APInt(64, value).zextOrTrunc(width));
+  }
+  return lanes == 1 ? c : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), c);
+}
+
+Value* ScalarLowering::Splat(Value* scalar, unsigned lanes) {
+  if (lanes == 1 || scalar->getType()->isVectorTy()) return scalar;
+  if (auto* c = llvm::dyn_cast<llvm::Constant>(scalar)) {
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), c);
+  }
+  return b_.CreateVectorSplat(lanes, scalar);
+}
+
+Value* ScalarLowering::FromMemory(DType type, Value* memory) {
+  if (type == DType::kPred) return b_.CreateICmpNE(memory, Int(memory, 0));
+  if (type == DType::kBF16) {
+    Value* wide = b_.CreateShl(b_.CreateZExt(memory, IntOf(memory, 32)), 16);
+    return b_.CreateBitCast(wide, Shaped(b_.getFloatTy(), memory));
+  }
+  if (type == DType::kF16) return F16FromBits(memory);
+  if (IsNarrowFloat(type)) return F8FromBits(type, memory);
+  return memory;
+}
+
+Value* ScalarLowering::ToMemory(DType type, Value* value) {
+  if (type == DType::kPred) return b_.CreateZExt(value, IntOf(value, 8));
+  if (type == DType::kBF16) {
+    Value* bits = b_.CreateBitCast(value, IntOf(value, 32));
+    return b_.CreateTrunc(b_.CreateLShr(bits, 16), IntOf(value, 16));
+  }
+  if (type == DType::kF16) return F16Bits(value);
+  if (IsNarrowFloat(type)) return F8Bits(type, value);
+  return value;
+}
+
+llvm::SmallVector<Value*, 2> ScalarLowering::Inline(const kir::Graph& graph, std::span<Value* const> arguments) {
+  const unsigned lanes = [&] {
+    for (Value* a : arguments) {
+      if (LanesOf(a) > 1) return LanesOf(a);
+    }
+    return 1u;
+  }();
+  llvm::SmallVector<Value*, 64> values;
+  for (const kir::Node& node : graph.nodes) {
+    if (node.op == Op::kArgument) {
+      values.push_back(Splat(arguments[node.imm], lanes));
+    } else if (node.op == Op::kConst) {
+      values.push_back(Literal(node.type, graph.literals[node.attr], lanes));
+    } else {
+      llvm::SmallVector<Value*, 4> in;
+      llvm::SmallVector<DType, 4> types;
+      for (kir::Val v : node.in) {
+        in.push_back(values[v]);
+        types.push_back(graph.nodes[v].type);
+      }
+      values.push_back(Lower(node, types, in));
+    }
+  }
+  llvm::SmallVector<Value*, 2> results;
+  for (kir::Val v : graph.results) results.push_back(values[v]);
+  return results;
+}
+
+Value* ScalarLowering::Lower(const kir::Node& node, std::span<const DType> in_types, std::span<Value* const> in) {
+  const DType type = node.type;
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kRem:
+    case Op::kFma:
+    case Op::kSqrt:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kRoundEven:
+    case Op::kRoundAway:
+    case Op::kTrunc: {
+      Value* v = Arithmetic(node, in);
+      if (IsNarrowFloat(type)) return RoundTo(type, v);
+      return Wrap(type, v);
+    }
+    case Op::kMin:
+    case Op::kMax:
+      return MinMax(type, node.op == Op::kMax, in[0], in[1]);
+    case Op::kNeg:
+      return IsFloat(type) ? b_.CreateFNeg(in[0]) : Wrap(type, b_.CreateNeg(in[0]));
+    case Op::kAbs:
+      if (IsFloat(type)) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in[0]);
+      if (!IsSigned(type)) return in[0];
+      return Wrap(type, b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b_.getFalse()));
+    case Op::kSign:
+      return Sign(type, in[0]);
+    case Op::kAnd:
+      return b_.CreateAnd(in[0], in[1]);
+    case Op::kOr:
+      return b_.CreateOr(in[0], in[1]);
+    case Op::kXor:
+      return b_.CreateXor(in[0], in[1]);
+    case Op::kNot:
+      return Wrap(type, b_.CreateNot(in[0]));
+    case Op::kShl:
+    case Op::kShrLogical:
+    case Op::kShrArith:
+      return Shift(node, in[0], in[1]);
+    case Op::kClz:
+    case Op::kPopcnt: {
+      const unsigned bits = static_cast<unsigned>(DTypeBits(type));
+      Value* x = in[0];
+      if (bits < 8 && !IsUnsigned(type)) x = b_.CreateAnd(x, Int(x, (1u << bits) - 1));
+      if (node.op == Op::kPopcnt) return Wrap(type, b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x));
+      Value* v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, b_.getFalse());
+      return bits < 8 ? Wrap(type, b_.CreateSub(v, Int(v, 8 - bits))) : v;
+    }
+    case Op::kCompare:
+      return Compare(node.imm, in_types[0], in[0], in[1]);
+    case Op::kSelect:
+      return b_.CreateSelect(in[0], in[1], in[2]);
+    case Op::kConvert:
+      return Convert(in_types[0], type, in[0]);
+    case Op::kBitcast:
+      return Bitcast(in_types[0], type, in[0]);
+    case Op::kReducePrecision:
+      return ReducePrecision(type, node.attr, in[0]);
+    case Op::kIsFinite: {
+      Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in[0]);
+      return b_.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(in[0]->getType()));
+    }
+    default:
+      Fail(Internal(fmt::format("operation {} is not a scalar operation", kir::OpName(node.op))));
+      return llvm::PoisonValue::get(RegisterType(type, in.empty() ? 1 : LanesOf(in[0])));
+  }
+}
+
+Value* ScalarLowering::Arithmetic(const kir::Node& node, std::span<Value* const> in) {
+  const DType type = node.type;
+  const bool is_float = IsFloat(type);
+  switch (node.op) {
+    case Op::kAdd:
+      if (type == DType::kPred) return b_.CreateOr(in[0], in[1]);
+      return is_float ? b_.CreateFAdd(in[0], in[1]) : b_.CreateAdd(in[0], in[1]);
+    case Op::kSub:
+      if (type == DType::kPred) return b_.CreateXor(in[0], in[1]);
+      return is_float ? b_.CreateFSub(in[0], in[1]) : b_.CreateSub(in[0], in[1]);
+    case Op::kMul:
+      if (type == DType::kPred) return b_.CreateAnd(in[0], in[1]);
+      return is_float ? b_.CreateFMul(in[0], in[1]) : b_.CreateMul(in[0], in[1]);
+    case Op::kDiv:
+      return is_float ? b_.CreateFDiv(in[0], in[1]) : IntegerDivide(type, false, in[0], in[1]);
+    case Op::kRem:
+      return is_float ? FloatRemainder(in[0], in[1]) : IntegerDivide(type, true, in[0], in[1]);
+    case Op::kFma:
+      if (isa_ < isa::IsaLevel::kAvx2) return b_.CreateFAdd(b_.CreateFMul(in[0], in[1]), in[2]);
+      return b_.CreateIntrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, {in[0], in[1], in[2]});
+    default:
+      break;
+  }
+  if (!is_float) return in[0];
+  ID id = llvm::Intrinsic::sqrt;
+  if (node.op == Op::kFloor) id = llvm::Intrinsic::floor;
+  if (node.op == Op::kCeil) id = llvm::Intrinsic::ceil;
+  if (node.op == Op::kRoundEven) id = llvm::Intrinsic::roundeven;
+  if (node.op == Op::kRoundAway) id = llvm::Intrinsic::round;
+  if (node.op == Op::kTrunc) id = llvm::Intrinsic::trunc;
+  return b_.CreateUnaryIntrinsic(id, in[0]);
+}
+
+Value* ScalarLowering::MinMax(DType type, bool max, Value* x, Value* y) {
+  ID id;
+  if (type == DType::kPred) return max ? b_.CreateOr(x, y) : b_.CreateAnd(x, y);
+  if (IsFloat(type)) {
+    id = max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum;
+  } else if (IsSigned(type)) {
+    id = max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
+  } else {
+    id = max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin;
+  }
+  return b_.CreateBinaryIntrinsic(id, x, y);
+}
+
+Value* ScalarLowering::Sign(DType type, Value* x) {
+  if (IsFloat(type)) {
+    Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
+    Value* one = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(x->getType(), 1.0), x);
+    Value* signed_zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, x);
+    Value* v = b_.CreateSelect(b_.CreateFCmpOEQ(x, zero), signed_zero, one);
+    return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, v);
+  }
+  Value* zero = Int(x, 0);
+  Value* positive = b_.CreateZExt(b_.CreateICmpNE(x, zero), x->getType());
+  if (!IsSigned(type)) return positive;
+  return b_.CreateSelect(b_.CreateICmpSLT(x, zero), Int(x, ~uint64_t{0}), positive);
+}
+
+Value* ScalarLowering::Shift(const kir::Node& node, Value* x, Value* amount) {
+  const unsigned bits = static_cast<unsigned>(DTypeBits(node.type));
+  Value* a = bits < 8 && !IsUnsigned(node.type) ? b_.CreateAnd(amount, Int(amount, (1u << bits) - 1)) : amount;
+  Value* in_range = b_.CreateICmpULT(a, Int(a, bits));
+  if (node.op == Op::kShrArith) {
+    if (!IsSigned(node.type) && bits < 8) {  // the sign of an unsigned narrow integer is its own top bit
+      x = b_.CreateAShr(b_.CreateShl(x, 8 - bits), 8 - bits);
+    }
+    return Wrap(node.type, b_.CreateAShr(x, b_.CreateSelect(in_range, a, Int(a, bits - 1))));
+  }
+  Value* safe = b_.CreateSelect(in_range, a, Int(a, 0));
+  Value* v = nullptr;
+  if (node.op == Op::kShl) {
+    v = b_.CreateShl(x, safe);
+  } else {
+    if (bits < 8 && IsSigned(node.type)) x = b_.CreateAnd(x, Int(x, (1u << bits) - 1));
+    v = b_.CreateLShr(x, safe);
+  }
+  return Wrap(node.type, b_.CreateSelect(in_range, v, Int(v, 0)));
+}
+
+Value* ScalarLowering::Compare(uint8_t how, DType type, Value* x, Value* y) {
+  using P = llvm::CmpInst::Predicate;
+  const int cmp = how & 0xf;
+  if (IsFloat(type) && !(how & kir::kTotalOrder)) {
+    constexpr P kFloat[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+    return b_.CreateFCmp(kFloat[cmp], x, y);
+  }
+  bool is_signed = IsSigned(type);
+  if (IsFloat(type)) {
+    // Flipping the magnitude bits of negative numbers makes their bits compare as signed integers in total order.
+    const unsigned bits = x->getType()->getScalarSizeInBits();
+    auto key = [&](Value* v) {
+      Value* i = b_.CreateBitCast(v, IntOf(v, bits));
+      return b_.CreateXor(i, b_.CreateLShr(b_.CreateAShr(i, bits - 1), 1));
+    };
+    x = key(x);
+    y = key(y);
+    is_signed = true;
+  }
+  constexpr P kSigned[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
+  constexpr P kUnsigned[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  return b_.CreateICmp(is_signed ? kSigned[cmp] : kUnsigned[cmp], x, y);
+}
+
+Value* ScalarLowering::PerLane(Value* x, Value* y, llvm::function_ref<Value*(Value*, Value*)> scalar) {
+  const unsigned lanes = LanesOf(x);
+  if (lanes == 1) return scalar(x, y);
+  Value* result = llvm::PoisonValue::get(x->getType());
+  for (unsigned i = 0; i < lanes; ++i) {
+    result = b_.CreateInsertElement(result, scalar(b_.CreateExtractElement(x, i), b_.CreateExtractElement(y, i)), i);
+  }
+  return result;
+}
+
+Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value* y) {
+  const bool is_signed = IsSigned(type);
+  const unsigned bits = x->getType()->getScalarSizeInBits();
+  Value* zero = b_.CreateICmpEQ(y, Int(y, 0));
+  Value* bad = zero;
+  if (is_signed) {
+    const unsigned significant = static_cast<unsigned>(DTypeBits(type));
+    Value* lowest = Int(x, ~uint64_t{0} << (significant - 1));
+    bad = b_.CreateOr(zero, b_.CreateAnd(b_.CreateICmpEQ(x, lowest), b_.CreateICmpEQ(y, Int(y, ~uint64_t{0}))));
+  }
+  // MIN / -1 = MIN and MIN % -1 = 0 come out as x / 1 and x % 1.
+  Value* divisor = b_.CreateSelect(bad, Int(y, 1), y);
+  Value* quotient = nullptr;
+  if (LanesOf(x) > 1 && bits <= 32) {
+    // There is no vector division; f64 division of 32-bit integers truncates to the exact quotient.
+    llvm::Type* f64 = Shaped(b_.getDoubleTy(), x);
+    Value* q = is_signed ? b_.CreateFDiv(b_.CreateSIToFP(x, f64), b_.CreateSIToFP(divisor, f64))
+                         : b_.CreateFDiv(b_.CreateUIToFP(x, f64), b_.CreateUIToFP(divisor, f64));
+    if (is_signed) {
+      quotient = b_.CreateTrunc(b_.CreateFPToSI(q, IntOf(x, 32)), x->getType());
+    } else if (bits < 32) {
+      quotient = b_.CreateTrunc(b_.CreateFPToSI(q, IntOf(x, 32)), x->getType());
+    } else {
+      quotient = b_.CreateFPToUI(q, x->getType());
+    }
+  } else {
+    quotient = PerLane(x, divisor, [&](Value* a, Value* d) { return is_signed ? b_.CreateSDiv(a, d) : b_.CreateUDiv(a, d); });
+  }
+  if (!remainder) return b_.CreateSelect(zero, Int(x, ~uint64_t{0}), quotient);
+  return b_.CreateSelect(zero, x, b_.CreateSub(x, b_.CreateMul(quotient, divisor)));
+}
+
+Value* ScalarLowering::FloatRemainder(Value* x, Value* y) {
+  // canonicalize brings subnormals to what the thread's mode makes of them, as any arithmetic would.
+  auto canonical = [&](Value* v) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::canonicalize, v); };
+  return PerLane(x, y, [&](Value* a, Value* d) { return canonical(b_.CreateFRem(canonical(a), canonical(d))); });
+}
+
+Value* ScalarLowering::Wrap(DType type, Value* x) {
+  const unsigned bits = static_cast<unsigned>(DTypeBits(type));
+  if (bits >= 8 || IsFloat(type) || type == DType::kPred) return x;
+  if (IsUnsigned(type)) return b_.CreateAnd(x, Int(x, (1u << bits) - 1));
+  return b_.CreateAShr(b_.CreateShl(x, 8 - bits), 8 - bits);
+}
+
+}  // namespace tenon::emit_llvm

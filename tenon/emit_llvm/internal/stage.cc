@@ -1,0 +1,288 @@
+// Stages without reductions: loop order, vector loops, transposing tiles.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "tenon/emit_llvm/internal/function_emitter.h"
+
+namespace tenon::emit_llvm {
+
+using kir::DimId;
+using kir::Op;
+using kir::Val;
+using llvm::Value;
+
+void FunctionEmitter::EmitStage(const kir::Stage& stage) {
+  const size_t mark = Mark();
+  const bool outer_mutable_ok = mutable_ok_;
+  std::pair<Value*, Value*> saved[32];
+  std::copy(std::begin(range_), std::end(range_), saved);
+  Value* inside = nullptr;
+  for (const kir::Range& r : stage.domain) {
+    Value* lo = SizeValue(r.lo);
+    Value* hi = SizeValue(r.hi);
+    if (dim_value_[r.dim] != nullptr) {
+      // The dim is a loop around all stages: this stage has only some of its iterations.
+      Value* holds = b_.CreateAnd(b_.CreateICmpSGE(dim_value_[r.dim], lo), b_.CreateICmpSLT(dim_value_[r.dim], hi));
+      inside = inside == nullptr ? holds : b_.CreateAnd(inside, holds);
+      continue;
+    }
+    auto& range = range_[r.dim];
+    range.first = range.first == nullptr ? lo : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, range.first, lo);
+    range.second = range.second == nullptr ? hi : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, range.second, hi);
+  }
+  if (inside == nullptr) {
+    EmitStageBody(stage);
+  } else {
+    If(inside, nullptr, [&] { EmitStageBody(stage); });
+  }
+  std::copy(std::begin(saved), std::end(saved), range_);
+  mutable_ok_ = outer_mutable_ok;
+  // Only results that belong to the point of the outer dims outlive the stage; memory that it read may change after it.
+  std::vector<std::pair<uint32_t, std::vector<Value*>>> results;
+  for (const kir::Reduce& r : stage.reduces) {
+    if (auto it = reduced_.find(r.id); it != reduced_.end()) results.emplace_back(r.id, it->second);
+  }
+  Rewind(mark);
+  for (auto& [id, values] : results) SetResult(reduced_, id, std::move(values));
+}
+
+void FunctionEmitter::EmitStageBody(const kir::Stage& stage) {
+  // Memory that the kernel writes may be read anywhere in the stage, unless iterations see each other's stores.
+  bool ordered = false;
+  for (DimId d : stage.dims) ordered |= k_.dims[d].kind == kir::DimKind::kSerial;
+  mutable_ok_ = !ordered;
+  const StagePlan plan = PlanStage(an_, stage, promoted_, isa_, lanes_.dim < 0);
+  if (stage.reduces.empty()) {
+    EmitElementwise(stage, plan);
+  } else {
+    EmitReduction(stage, plan);
+  }
+}
+
+void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed) {
+  const bool vector = lanes_.dim >= 0;
+  const bool outer_mutable_ok = mutable_ok_;
+  mutable_ok_ = true;
+  for (Val v : needed) {
+    if (k_.nodes[v].op == Op::kRead) ExtendPointer(k_.nodes[v].attr);
+  }
+  for (const kir::Store* s : stores) ExtendPointer(AccessId(*s));
+  for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+    PrecomputeCopy(needed, copy);
+    for (size_t i = 0; i < stores.size(); ++i) {
+      if (vector && i + 1 < stores.size() && EmitPairedStore(*stores[i], *stores[i + 1], copy)) {
+        ++i;
+        continue;
+      }
+      EmitStore(*stores[i], copy, vector);
+    }
+  }
+  mutable_ok_ = outer_mutable_ok;
+}
+
+void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
+                              llvm::function_ref<void()> body) {
+  if (next == dims.size()) {
+    body();
+    return;
+  }
+  const DimId dim = dims[next];
+  For(DimLow(dim), DimHigh(dim), I64(1), carried, [&] { Precompute(needed); }, [&](Value* i) {
+    dim_value_[dim] = i;
+    if (next + 1 < dims.size()) Precompute(needed);
+    ForDims(dims, next + 1, needed, carried, body);
+    dim_value_[dim] = nullptr;
+  });
+}
+
+void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
+                                 llvm::function_ref<void()> body) {
+  const Lanes outer = lanes_;
+  Value* lo = DimLow(dim);
+  Value* hi = DimHigh(dim);
+  const int64_t step = int64_t{lanes} * copies;
+  auto before = [&] {
+    Precompute(needed);
+    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1};
+    PrecomputeSplats(needed);
+    lanes_ = outer;
+  };
+  Value* main_end = lo;
+  if (!masked_only) {
+    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
+    main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
+    For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
+      dim_value_[dim] = i;
+      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies};
+      body();
+      lanes_ = outer;
+      dim_value_[dim] = nullptr;
+    });
+  }
+  For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
+    dim_value_[dim] = i;
+    Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
+    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes), .lanes_left = left};
+    body();
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+  });
+}
+
+void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& plan) {
+  std::vector<Val> roots;
+  std::vector<const kir::Store*> stores;
+  for (const kir::Store& s : stage.stores) {
+    Analysis::StoreRoots(s, &roots);
+    stores.push_back(&s);
+  }
+  const NodeList needed = an_.Needed(roots);
+  Precompute(needed);
+  ForDims(plan.outside, 0, needed, nullptr, [&] {
+    if (plan.kind == StagePlan::Kind::kScalar) {
+      EmitPoint(stores, needed);
+    } else if (plan.kind == StagePlan::Kind::kTile) {
+      EmitTiles(stage, plan, needed);
+    } else {
+      Precompute(needed);
+      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, [&] { EmitPoint(stores, needed); });
+    }
+  });
+}
+
+void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed) {
+  const auto v = static_cast<DimId>(plan.vector_dim);
+  const auto t = static_cast<DimId>(plan.tile_dim);
+  const int64_t n = plan.lanes;
+  std::vector<const kir::Store*> stores;
+  for (const kir::Store& s : stage.stores) stores.push_back(&s);
+  Precompute(needed);
+  Value* v_hi = DimHigh(v);
+  Value* t_hi = DimHigh(t);
+  auto tile = [&](Value* t0, Value* v0) {
+    dim_value_[t] = t0;
+    dim_value_[v] = v0;
+    Value* lanes_left = b_.CreateSub(v_hi, v0);
+    Value* copies_left = b_.CreateSub(t_hi, t0);
+    const Lanes full = {.dim = v, .lanes = plan.lanes, .copy_dim = t, .copies = plan.lanes};
+    Value* whole = b_.CreateAnd(b_.CreateICmpSGE(lanes_left, I64(n)), b_.CreateICmpSGE(copies_left, I64(n)));
+    auto emit = [&](bool edge) {
+      const Lanes outer = lanes_;
+      lanes_ = full;
+      if (edge) {
+        Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lanes_left, I64(n));
+        lanes_.mask = ActiveMask(left, plan.lanes);
+        lanes_.lanes_left = left;
+        lanes_.copies_left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, copies_left, I64(n));
+      }
+      EmitPoint(stores, needed);
+      lanes_ = outer;
+    };
+    If(whole, nullptr, [&] { emit(false); });
+    If(b_.CreateNot(whole), nullptr, [&] { emit(true); });
+    dim_value_[t] = nullptr;
+    dim_value_[v] = nullptr;
+  };
+  // Blocks of tiles keep the pages of both sides in the TLB while their lines are in use.
+  constexpr int64_t kBlock = 64;
+  auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
+  For(DimLow(t), t_hi, I64(kBlock), nullptr, [] {}, [&](Value* tb) {
+    Value* tb_end = min(b_.CreateAdd(tb, I64(kBlock)), t_hi);
+    For(DimLow(v), v_hi, I64(kBlock), nullptr, [] {}, [&](Value* vb) {
+      Value* vb_end = min(b_.CreateAdd(vb, I64(kBlock)), v_hi);
+      For(tb, tb_end, I64(n), nullptr, [] {}, [&](Value* t0) {
+        For(vb, vb_end, I64(n), nullptr, [] {}, [&](Value* v0) { tile(t0, v0); });
+      });
+    });
+  });
+}
+
+namespace {
+
+/// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
+void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
+  const unsigned n = static_cast<unsigned>(rows.size());
+  const unsigned e = std::min(n, 16 / bytes);  // elements per 128-bit block, within which unpack instructions work
+  const unsigned blocks = n / e;
+  llvm::SmallVector<Value*, 16> next(n);
+  llvm::SmallVector<int, 16> low;
+  llvm::SmallVector<int, 16> high;
+  for (unsigned block = 0; block < blocks; ++block) {
+    for (unsigned i = 0; i < e; ++i) {
+      const unsigned from = block * e + i / 2;
+      const unsigned side = (i & 1) * n;
+      low.push_back(static_cast<int>(from + side));
+      high.push_back(static_cast<int>(from + e / 2 + side));
+    }
+  }
+  for (unsigned stage = 1; stage < e; stage *= 2) {
+    for (unsigned g = 0; g < n; g += e) {
+      for (unsigned i = 0; i < e / 2; ++i) {
+        next[g + 2 * i] = b.CreateShuffleVector(rows[g + i], rows[g + i + e / 2], low);
+        next[g + 2 * i + 1] = b.CreateShuffleVector(rows[g + i], rows[g + i + e / 2], high);
+      }
+    }
+    rows.assign(next.begin(), next.end());
+  }
+  // Now row g*e + k holds, in its block l, column l*e + k of rows g*e...: a transpose of whole blocks remains.
+  llvm::SmallVector<int, 16> even;
+  llvm::SmallVector<int, 16> odd;
+  for (unsigned block = 0; block < blocks; ++block) {
+    for (unsigned i = 0; i < e; ++i) {
+      even.push_back(static_cast<int>(2 * block * e + i));
+      odd.push_back(static_cast<int>((2 * block + 1) * e + i));
+    }
+  }
+  for (unsigned stage = 1; stage < blocks; stage *= 2) {
+    for (unsigned k = 0; k < e; ++k) {
+      for (unsigned g = 0; g < blocks / 2; ++g) {
+        next[g * e + k] = b.CreateShuffleVector(rows[2 * g * e + k], rows[(2 * g + 1) * e + k], even);
+        next[(g + blocks / 2) * e + k] = b.CreateShuffleVector(rows[2 * g * e + k], rows[(2 * g + 1) * e + k], odd);
+      }
+    }
+    rows.assign(next.begin(), next.end());
+  }
+}
+
+}  // namespace
+
+bool FunctionEmitter::EmitTileRead(Val v) {
+  if (lanes_.copies == 1 || lanes_.copy_dim == lanes_.dim) return false;
+  const kir::Read& read = k_.reads[k_.nodes[v].attr];
+  const Access& access = an_.reads[k_.nodes[v].attr];
+  const DType type = k_.buffers[read.buf].type;
+  const auto along = static_cast<DimId>(lanes_.copy_dim);
+  const auto across = static_cast<DimId>(lanes_.dim);
+  if (IsComplex(type) || !read.guard.empty() || ConstStride(access, along) != 1 || ConstStride(access, across) == 0 ||
+      ConstStride(access, across) == 1) {
+    return false;
+  }
+  for (const Contribution& part : access.parts) {
+    if (part.kind == Contribution::Kind::kStart &&
+        (an_.deps[part.start] & (kir::DimMask{1} << along | kir::DimMask{1} << across))) {
+      return false;
+    }
+  }
+  const unsigned bytes = static_cast<unsigned>(ByteWidth(type));
+  const bool edge = lanes_.mask != nullptr;
+  if (edge && !MaskedMoveIsLegal(bytes)) return false;
+  const Place place = PlaceOf(k_.nodes[v].attr, 0, 0);
+  llvm::Type* row_type = low_.MemoryType(type, lanes_.copies);
+  Value* columns = edge ? ActiveMask(lanes_.copies_left, lanes_.copies) : nullptr;
+  llvm::SmallVector<Value*, 16> rows;
+  for (unsigned lane = 0; lane < lanes_.lanes; ++lane) {
+    Value* offset = place.stride ? I64(*place.stride * lane) : b_.CreateMul(place.stride_value, I64(lane));
+    Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset);
+    if (!edge) {
+      rows.push_back(b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes)));
+    } else {
+      Value* exists = low_.Splat(b_.CreateICmpSLT(I64(lane), lanes_.lanes_left), lanes_.copies);
+      rows.push_back(b_.CreateMaskedLoad(row_type, pointer, llvm::Align(bytes), b_.CreateAnd(columns, exists), llvm::Constant::getNullValue(row_type)));
+    }
+  }
+  TransposeRows(b_, rows, bytes);
+  for (unsigned copy = 0; copy < lanes_.copies; ++copy) Set(v, copy, low_.FromMemory(type, rows[copy]));
+  return true;
+}
+
+}  // namespace tenon::emit_llvm

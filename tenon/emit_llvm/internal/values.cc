@@ -1,0 +1,209 @@
+// Node values: caching per scope and copy, hoisting, leaves.
+#include <fmt/format.h>
+#include <llvm/IR/Constants.h>
+
+#include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/kir/math.h"
+
+namespace tenon::emit_llvm {
+
+using kir::DimId;
+using kir::DimMask;
+using kir::kNone;
+using kir::Op;
+using kir::Val;
+using llvm::Value;
+
+void FunctionEmitter::Rewind(size_t mark) {
+  while (!pointer_undo_.empty() && pointer_undo_.back().mark >= mark) {
+    pointers_[pointer_undo_.back().access] = pointer_undo_.back().old;
+    pointer_undo_.pop_back();
+  }
+  while (!result_undo_.empty() && result_undo_.back().mark >= mark) {
+    result_undo_.back().map->erase(result_undo_.back().id);
+    result_undo_.pop_back();
+  }
+  while (undo_.size() > mark) {
+    if (undo_.back().where != nullptr) *undo_.back().where = undo_.back().old;
+    undo_.pop_back();
+  }
+}
+
+DimMask FunctionEmitter::CopyDims() const {
+  if (lanes_.copies == 1) return 0;
+  return DimMask{1} << lanes_.dim | DimMask{1} << lanes_.copy_dim;
+}
+
+void FunctionEmitter::SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values) {
+  map[id] = std::move(values);
+  result_undo_.push_back({&map, id, undo_.size()});
+  undo_.push_back({nullptr, nullptr});
+}
+
+void FunctionEmitter::Set(Val v, unsigned copy, Value* value) { Assign(&values_[Slot(v, copy)], value); }
+
+Value* FunctionEmitter::DimValue(DimId dim, unsigned copy) {
+  Value* base = dim_value_[dim];
+  if (lanes_.copies == 1 || copy == 0 || static_cast<int>(dim) != lanes_.copy_dim) return base;
+  return b_.CreateAdd(base, I64(int64_t{copy} * (lanes_.copy_dim == lanes_.dim ? lanes_.lanes : 1)));
+}
+
+Value* FunctionEmitter::DimLanes(DimId dim, unsigned copy, unsigned bits) {
+  Value* base = b_.CreateTrunc(DimValue(dim, copy), b_.getIntNTy(bits));
+  llvm::SmallVector<llvm::Constant*, 64> iota;
+  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(llvm::ConstantInt::get(b_.getIntNTy(bits), i));
+  return b_.CreateAdd(low_.Splat(base, lanes_.lanes), llvm::ConstantVector::get(iota));
+}
+
+Value* FunctionEmitter::Get(Val v, unsigned copy) {
+  if (Value* known = values_[Slot(v, copy)]) return known;
+  const kir::Node& node = k_.nodes[v];
+  switch (node.op) {
+    case Op::kConst:
+      return low_.Literal(node.type, k_.literals[node.attr], 1);
+    case Op::kParam:
+      return SizeValue(kir::Size::Param(static_cast<int32_t>(node.attr)));
+    case Op::kIndex: {
+      const auto dim = static_cast<DimId>(node.attr);
+      if (dim_value_[dim] == nullptr) break;
+      Value* value = IsVector(v) ? DimLanes(dim, copy, 64) : DimValue(dim, copy);
+      Set(v, copy, value);
+      return value;
+    }
+    case Op::kReduced: {
+      auto it = reduced_.find(node.attr);
+      if (it == reduced_.end() || it->second.empty()) break;
+      return it->second[CopyOf(an_.deps[v], copy) * (it->second.size() / lanes_.copies) + node.imm];
+    }
+    case Op::kCarried: {
+      auto it = carried_.find(node.attr);
+      if (it == carried_.end() || it->second.empty()) break;
+      return it->second[node.imm];
+    }
+    default:
+      if (Available(v, copy)) {
+        EmitNode(v, copy);
+        return values_[Slot(v, copy)];
+      }
+      break;
+  }
+  low_.Fail(Internal(fmt::format("node {} ({}) is used where its value is not known", v, kir::OpName(node.op))));
+  const unsigned lanes = IsVector(v) ? lanes_.lanes : 1;
+  return llvm::PoisonValue::get(low_.RegisterType(node.type, lanes));
+}
+
+Value* FunctionEmitter::GetLanes(Val v, unsigned copy) {
+  const size_t slot = Slot(v, copy);
+  if (splats_[slot] != nullptr) return splats_[slot];
+  Value* value = Get(v, copy);
+  if (lanes_.lanes == 1 || value->getType()->isVectorTy()) return value;
+  value = low_.Splat(value, lanes_.lanes);
+  if (!llvm::isa<llvm::Constant>(value)) Assign(&splats_[slot], value);
+  return value;
+}
+
+bool FunctionEmitter::AxisAvailable(const kir::Axis& axis, unsigned copy) const {
+  for (const kir::Term& term : axis.terms) {
+    if (dim_value_[term.dim] == nullptr) return false;
+  }
+  return axis.start == kNone || Available(axis.start, copy);
+}
+
+bool FunctionEmitter::Available(Val v, unsigned copy) const {
+  if (Has(v, copy)) return true;
+  const kir::Node& node = k_.nodes[v];
+  switch (node.op) {
+    case Op::kConst:
+    case Op::kParam:
+      return true;
+    case Op::kIndex:
+      return dim_value_[node.attr] != nullptr;
+    case Op::kReduced: {
+      auto it = reduced_.find(node.attr);
+      return it != reduced_.end() && !it->second.empty();
+    }
+    case Op::kCarried: {
+      auto it = carried_.find(node.attr);
+      return it != carried_.end() && !it->second.empty();
+    }
+    case Op::kRead: {
+      const kir::Read& read = k_.reads[node.attr];
+      if (an_.buffer_mutable[read.buf] && !mutable_ok_) return false;
+      for (const kir::Axis& axis : read.at) {
+        if (!AxisAvailable(axis, copy)) return false;
+      }
+      for (const kir::Guard& guard : read.guard) {
+        if (!AxisAvailable(guard.e, copy)) return false;
+      }
+      return read.otherwise == kNone || Available(read.otherwise, copy);
+    }
+    default:
+      for (Val in : node.in) {
+        if (!Has(in, copy)) {
+          // Inputs come first in the node order, so only leaves can be available without having been emitted.
+          if (!k_.nodes[in].in.empty() || k_.nodes[in].op == Op::kRead || !Available(in, copy)) return false;
+        }
+      }
+      return true;
+  }
+}
+
+void FunctionEmitter::Precompute(const NodeList& needed) {
+  for (Val v : needed) {
+    if (k_.nodes[v].op == Op::kRead) ExtendPointer(k_.nodes[v].attr);
+  }
+  for (unsigned copy = 0; copy < lanes_.copies; ++copy) PrecomputeCopy(needed, copy);
+}
+
+void FunctionEmitter::PrecomputeCopy(const NodeList& needed, unsigned copy) {
+  for (Val v : needed) {
+    const kir::Node& node = k_.nodes[v];
+    if ((node.in.empty() && node.op != Op::kRead) || Has(v, copy)) continue;
+    if (Available(v, copy)) EmitNode(v, copy);
+  }
+}
+
+void FunctionEmitter::PrecomputeSplats(const NodeList& needed) {
+  for (Val v : needed) {
+    if (!IsVector(v)) continue;
+    for (Val in : k_.nodes[v].in) {
+      if (IsVector(in) || (an_.deps[in] & CopyDims()) != 0 || !Available(in, 0)) continue;
+      if (k_.nodes[in].op == Op::kConst) continue;
+      GetLanes(in, 0);
+    }
+  }
+}
+
+Value* FunctionEmitter::ToI64(Val v, Value* value) {
+  const DType type = TypeOf(v);
+  const bool vector = value->getType()->isVectorTy();
+  llvm::Type* wide = vector ? llvm::VectorType::get(b_.getInt64Ty(), llvm::cast<llvm::VectorType>(value->getType())->getElementCount())
+                            : static_cast<llvm::Type*>(b_.getInt64Ty());
+  return IsSigned(type) ? b_.CreateSExtOrTrunc(value, wide) : b_.CreateZExtOrTrunc(value, wide);
+}
+
+void FunctionEmitter::EmitNode(Val v, unsigned copy) {
+  const kir::Node& node = k_.nodes[v];
+  if (node.op == Op::kRead) {
+    Set(v, copy, EmitRead(v, copy));
+    return;
+  }
+  const bool vector = IsVector(v);
+  if (node.op == Op::kConvert && vector && k_.nodes[node.in[0]].op == Op::kIndex && IsInteger(node.type) && DTypeBits(node.type) >= 8) {
+    Set(v, copy, DimLanes(static_cast<DimId>(k_.nodes[node.in[0]].attr), copy, static_cast<unsigned>(DTypeBits(node.type))));
+    return;
+  }
+  llvm::SmallVector<Value*, 4> in;
+  llvm::SmallVector<DType, 4> types;
+  for (Val i : node.in) {
+    in.push_back(vector ? GetLanes(i, copy) : Get(i, copy));
+    types.push_back(TypeOf(i));
+  }
+  if (node.op == Op::kMath) {
+    Set(v, copy, low_.Inline(kir::MathGraph(node.attr), in)[0]);
+    return;
+  }
+  Set(v, copy, low_.Lower(node, types, in));
+}
+
+}  // namespace tenon::emit_llvm
