@@ -179,9 +179,9 @@ Kernel LogisticKernel(int64_t steps) {
   const Buf out = b.AddDense(BufKind::kOut, f32, {1});
   Loop loop;
   loop.id = b.NewId();
-  const Val c = b.Carried(loop.id, 0, f32);
   loop.types = {f32};
   loop.init = {b.Read(in, {AtOffset(Size::Of(0))})};
+  const Val c = b.Carried(loop.id, 0, f32);
   loop.next = {b.Mul(b.Mul(b.ConstF32(3.9f), c), b.Sub(b.ConstF32(1), c))};
   loop.trip_count = Size::Of(steps);
   b.AddLoop(loop);
@@ -199,10 +199,10 @@ Kernel NewtonKernel(int64_t steps) {
   const Buf out = b.AddDense(BufKind::kOut, f32, {8});
   Loop loop;
   loop.id = b.NewId();
-  const Val x = b.Carried(loop.id, 0, f32);
-  const Val n = b.Carried(loop.id, 1, DType::kS32);
   loop.types = {f32, DType::kS32};
   loop.init = {b.Read(in, {At(i)}), b.ConstS32(0)};
+  const Val x = b.Carried(loop.id, 0, f32);
+  const Val n = b.Carried(loop.id, 1, DType::kS32);
   const Val square = b.Mul(x, x);
   const Val step = b.Div(b.Sub(b.Mul(square, x), b.ConstF32(2)), b.Mul(b.Mul(b.ConstF32(3), x), x));
   loop.next = {b.Sub(x, step), b.Add(n, b.ConstS32(1))};
@@ -220,14 +220,11 @@ Kernel LorenzKernel(int64_t steps) {
   const Buf out = b.AddDense(BufKind::kOut, f32, {steps, 3});
   Loop loop;
   loop.id = b.NewId();
-  const Val counter = b.Carried(loop.id, 3, DType::kS64);
   loop.types = {f32, f32, f32, DType::kS64};
-  Val now[3];
-  for (size_t k = 0; k < 3; ++k) {
-    now[k] = b.Carried(loop.id, k, f32);
-    loop.init.push_back(b.Read(in, {AtOffset(Size::Of(static_cast<int64_t>(k)))}));
-  }
+  for (int64_t k = 0; k < 3; ++k) loop.init.push_back(b.Read(in, {AtOffset(Size::Of(k))}));
   loop.init.push_back(b.ConstS64(0));
+  const Val now[3] = {b.Carried(loop.id, 0, f32), b.Carried(loop.id, 1, f32), b.Carried(loop.id, 2, f32)};
+  const Val counter = b.Carried(loop.id, 3, DType::kS64);
   struct State {
     Val x, y, z;
   };
