@@ -75,7 +75,8 @@ llvm::LogicalResult SdyDialect::verifyOperationAttribute(mlir::Operation* op, ml
   auto per_value = mlir::dyn_cast<TensorShardingPerValueAttr>(attribute.getValue());
   if (!per_value) return op->emitOpError("wants #sdy.sharding_per_value as ") << kShardingAttr;
   const size_t shardings = per_value.getShardings().size();
-  if (shardings != op->getNumResults()) {
+  // An op without results may say on which device it runs.
+  if (shardings != op->getNumResults() && !(shardings == 1 && op->getNumResults() == 0)) {
     return op->emitOpError("has ") << shardings << " shardings for " << op->getNumResults() << " results";
   }
   for (auto [sharding, type] : llvm::zip(per_value.getShardings(), op->getResultTypes())) {
