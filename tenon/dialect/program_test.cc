@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -341,6 +342,7 @@ TEST(SharedData, CapturesOfClients) {
   if (!fs::exists(captures)) GTEST_SKIP() << "no shared data (TENON_SHARED)";
   int read = 0;
   for (const auto& folder : fs::directory_iterator(captures)) {
+    if (!folder.is_directory()) continue;
     for (const fs::path& file : Files(folder.path(), ".mlir")) {
       Context context;
       auto module = Parse(context, ReadFile(file));
