@@ -129,6 +129,8 @@ def fits():
     # exp(r) = 1 + r q(r), r in [0, ln 2]; error relative to exp(r).
     yield 'exp_f32', lambda: fit('exp_f32 q', series(lambda r: (mp.exp(r) - 1) / r, [1, mpf(1) / 2, mpf(1) / 6]), range(6),
                                  lambda r: r / mp.exp(r), -0.0001, 0.6933, fixed={0: one})
+    yield 'expn_f32', lambda: fit('expn_f32 q', series(lambda r: (mp.exp(r) - 1) / r, [1, mpf(1) / 2, mpf(1) / 6]), range(6),
+                                  lambda r: abs(r / mp.exp(r)), -0.3468, 0.3468, fixed={0: one})
     # exp(r) - 1 = r + r^2 q(r), |r| <= ln(2)/2; error relative to exp(r) - 1.
     yield 'expm1_f32', lambda: fit('expm1_f32 q', series(lambda r: (mp.exp(r) - 1 - r) / r ** 2, [mpf(1) / 2, mpf(1) / 6, mpf(1) / 24]), range(5),
                                    lambda r: abs(r ** 2 / (mp.exp(r) - 1)), -0.3468, 0.3468)

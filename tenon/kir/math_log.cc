@@ -54,8 +54,8 @@ Graph Log1pF32() {
   const Val u = b.Add(x, one);
   const Split32 s = SplitF32(b, u);
   const Val lost = b.Sub(x, b.Sub(u, one));
-  const Val scale = b.FromBits(b.Sub(b.I(0x3f800000), s.e_bits));
-  const Val f = b.Fma(lost, scale, b.Sub(s.m, one));
+  const Val scale = b.FromBits(b.Sub(b.I(0x40800000), s.e_bits));  // 4 * 2^-e: e may be 128
+  const Val f = b.Fma(b.Mul(lost, b.C(0.25)), scale, b.Sub(s.m, one));
   Val y = LogSpecials(b, u, LogCore32(b, s.e, f));
   y = b.Select(b.Less(b.Abs(x), 0x1p-26), x, y);
   return b.Finish({y});
