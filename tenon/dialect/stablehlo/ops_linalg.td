@@ -11,7 +11,7 @@ def Stablehlo_DotGeneralOp : StablehloOp<"dot_general", [Pure]> {
   let results = (outs T_Any:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` custom<DotDimensions>($dot_dimension_numbers)
-      custom<PrecisionAndAlgorithm>($precision_config, $algorithm) attr-dict `:` functional-type(operands, results)
+      ``custom<PrecisionAndAlgorithm>($precision_config, $algorithm) attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -19,7 +19,7 @@ def Stablehlo_DotOp : StablehloOp<"dot", [Pure]> {
   let arguments = (ins T_Plain:$lhs, T_Any:$rhs, OptionalAttr<Stablehlo_PrecisionConfig>:$precision_config);
   let results = (outs T_Any:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<PrecisionConfig>($precision_config) attr-dict `:` functional-type(operands, results)
+    $lhs `,` $rhs ``custom<PrecisionConfig>($precision_config) attr-dict `:` functional-type(operands, results)
   }];
 }
 
