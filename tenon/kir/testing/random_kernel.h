@@ -1,0 +1,57 @@
+#pragma once
+
+/// Random kernels with data to run them on, for comparing whatever executes kernels with the evaluator, bit for bit.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/kir/evaluate.h"
+#include "tenon/kir/kir.h"
+
+namespace tenon::kir::testing {
+
+struct RandomKernelOptions {
+  /// Element types to draw from; floats, integers and pred.
+  std::vector<DType> types = {DType::kF32, DType::kF64, DType::kS32, DType::kU8, DType::kS64, DType::kU32, DType::kPred};
+  int max_nodes = 24;      ///< Scalar operations, besides leaves.
+  bool reduces = true;     ///< Stages with reductions, row-wise chains over a local buffer.
+  bool loops = true;       ///< Native while loops.
+  bool scatters = true;    ///< Data-dependent indices, stores with a combiner.
+  bool complex = false;    ///< Complex buffers.
+  bool math = true;        ///< Math functions, where the type has them.
+  bool params = true;      ///< Extents, strides and offsets that are known at run time only.
+  bool float_rem = false;  ///< C's fmod.
+};
+
+/// The contents of a kernel's buffers. Copies are deep.
+class Memory {
+ public:
+  struct Block {
+    std::vector<char> bytes;  ///< The buffer with some space on both sides.
+    int64_t data = 0;         ///< Byte offset of element (0, ..., 0).
+    bool present = false;     ///< False for local buffers.
+  };
+  std::vector<Block> blocks;
+
+  /// For Evaluate.
+  std::vector<BufferRef> Refs();
+  /// For KernelFn.
+  std::vector<void*> Pointers();
+};
+
+struct Sample {
+  Kernel kernel;  ///< Verified; all of its accesses are in bounds with these params.
+  std::vector<int64_t> params;
+  Memory memory;
+};
+
+/// The same seed and options give the same sample on every machine.
+Sample RandomKernel(uint64_t seed, const RandomKernelOptions& options = {});
+
+/// Where `got` first differs from `wanted` after both were run on; empty when nowhere. All bytes count, those around the buffers too, but NaNs of one type
+/// are equal.
+std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& params, const Memory& got, const Memory& wanted);
+
+}  // namespace tenon::kir::testing
