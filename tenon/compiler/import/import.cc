@@ -1,0 +1,151 @@
+#include "tenon/compiler/import/import.h"
+
+#include <fmt/format.h>
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "tenon/compiler/import/importer.h"
+#include "tenon/dialect/parse_mlir.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+
+struct Imported::Impl {
+  dialect::Context context;
+  dialect::OwnedModule module;
+};
+
+Imported::Imported() : impl(std::make_unique<Impl>()) {}
+Imported::~Imported() = default;
+Imported::Imported(Imported&&) noexcept = default;
+Imported& Imported::operator=(Imported&&) noexcept = default;
+
+Result<Imported> Import(std::string_view bytes, int64_t num_partitions) {
+  Imported imported;
+  TENON_ASSIGN_OR_RETURN(imported.impl->module, dialect::Parse(imported.impl->context, bytes));
+  TENON_RETURN_IF_ERROR(Importer(dialect::AsModule(imported.impl->module), num_partitions, imported.program).Run());
+  return imported;
+}
+
+std::string Imported::Text() const { return dialect::ToText(impl->module.op()); }
+Result<std::string> Imported::Artifact() const { return dialect::Serialize(impl->module.op()); }
+
+Result<std::shared_ptr<const std::string>> Imported::ExportOp(const Node& node) const {
+  mlir::Operation* op = node.origin;
+  if (op == nullptr) return Unimplemented(fmt::format("{} has no compiled form", OpName(node.op)));
+  mlir::MLIRContext* context = op->getContext();
+  mlir::OpBuilder builder(context);
+  const mlir::Location loc = mlir::UnknownLoc::get(context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  llvm::SmallVector<mlir::Value> inputs(op->getOperands().begin(), op->getOperands().end());
+  std::vector<const void*> captures = node.captures;
+  if (node.op != Op::kOpaque) {
+    // Regions of ops that have a form here may use outer values too; those cannot travel.
+    bool captured = false;
+    op->walk([&](mlir::Operation* inner) {
+      for (mlir::Value v : inner->getOperands()) {
+        mlir::Operation* owner = v.getParentBlock()->getParentOp();
+        captured |= inner != op && owner != op && !op->isProperAncestor(owner);
+      }
+    });
+    if (captured) return Unimplemented(fmt::format("{} whose region uses outer values", OpName(node.op)));
+  }
+  for (const void* v : captures) inputs.push_back(mlir::Value::getFromOpaquePointer(v));
+  llvm::SmallVector<mlir::Type> types;
+  for (mlir::Value v : inputs) types.push_back(v.getType());
+  auto function = mlir::func::FuncOp::create(loc, "main", builder.getFunctionType(types, op->getResultTypes()));
+  builder.insert(function);
+  mlir::Block* block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  mlir::IRMapping mapping;
+  // An operand that occurs twice maps to its first argument; the others go unused.
+  for (size_t i = inputs.size(); i-- > 0;) mapping.map(inputs[i], block->getArgument(static_cast<unsigned>(i)));
+  mlir::Operation* clone = builder.clone(*op, mapping);
+  mlir::func::ReturnOp::create(builder, loc, clone->getResults());
+  TENON_ASSIGN_OR_RETURN(std::string bytes, dialect::Serialize(*module));
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+namespace {
+
+plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
+  plan::Attribute a;
+  a.name = std::string(name.data(), name.size());
+  auto scalar = [&](DType type, const llvm::APInt& bits) {
+    a.kind = plan::Attribute::Kind::kScalar;
+    a.dtype = type;
+    const uint64_t v = bits.getBitWidth() <= 64 ? bits.getZExtValue() : 0;
+    a.bytes.assign(reinterpret_cast<const char*>(&v), static_cast<size_t>(std::max(ByteWidth(type), 1)));
+  };
+  if (auto b = mlir::dyn_cast<mlir::BoolAttr>(value)) {
+    scalar(DType::kPred, llvm::APInt(8, b.getValue() ? 1 : 0));
+  } else if (auto i = mlir::dyn_cast<mlir::IntegerAttr>(value)) {
+    const DType type = mlir::isa<mlir::IndexType>(i.getType()) ? DType::kS64 : ElementTypeOf(i.getType());
+    scalar(type, i.getValue());
+  } else if (auto f = mlir::dyn_cast<mlir::FloatAttr>(value)) {
+    scalar(ElementTypeOf(f.getType()), f.getValue().bitcastToAPInt());
+  } else if (auto s = mlir::dyn_cast<mlir::StringAttr>(value)) {
+    a.kind = plan::Attribute::Kind::kString;
+    a.bytes = std::string(s.getValue().data(), s.getValue().size());
+  } else if (auto array = mlir::dyn_cast<mlir::DenseArrayAttr>(value)) {
+    a.kind = plan::Attribute::Kind::kArray;
+    a.dtype = ElementTypeOf(array.getElementType());
+    a.bytes.assign(array.getRawData().data(), array.getRawData().size());
+  } else if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value)) {
+    a.kind = plan::Attribute::Kind::kArray;
+    a.dtype = ElementTypeOf(dense.getElementType());
+    std::optional<Literal> literal = LiteralOf(dense);
+    if (literal) {
+      const size_t copies = literal->splat ? static_cast<size_t>(dense.getNumElements()) : 1;
+      for (size_t i = 0; i < copies; ++i) a.bytes += *literal->bytes;
+    }
+  } else if (auto dictionary = mlir::dyn_cast<mlir::DictionaryAttr>(value)) {
+    a.kind = plan::Attribute::Kind::kDictionary;
+    for (const mlir::NamedAttribute& n : dictionary) a.members.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+  } else {
+    a.kind = plan::Attribute::Kind::kString;
+    llvm::raw_string_ostream(a.bytes) << value;
+  }
+  return a;
+}
+
+std::vector<Dims> LayoutsOf(mlir::Operation* op, llvm::StringRef name) {
+  std::vector<Dims> layouts;
+  if (auto list = op->getAttrOfType<mlir::ArrayAttr>(name)) {
+    for (mlir::Attribute one : list) layouts.push_back(DimsOf(one));
+  }
+  return layouts;
+}
+
+}  // namespace
+
+Result<Imported::Call> Imported::DescribeCall(const Node& node) const {
+  mlir::Operation* op = node.origin;
+  Call call;
+  call.step.target = node.name;
+  if (auto version = op->getAttrOfType<mlir::IntegerAttr>("api_version")) call.step.api_version = static_cast<int32_t>(version.getInt());
+  mlir::Attribute config = op->getAttr("backend_config");
+  // Artifacts older than typed calls carry the dictionary beside the call.
+  if (mlir::Attribute beside = op->getAttr("mhlo.backend_config"); beside && mlir::isa<mlir::DictionaryAttr>(beside)) {
+    config = beside;
+    call.step.api_version = 4;
+  }
+  if (auto dictionary = config ? mlir::dyn_cast<mlir::DictionaryAttr>(config) : mlir::DictionaryAttr()) {
+    for (const mlir::NamedAttribute& n : dictionary) call.step.attributes.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+  } else if (auto text = config ? mlir::dyn_cast<mlir::StringAttr>(config) : mlir::StringAttr()) {
+    call.step.opaque = std::string(text.getValue().data(), text.getValue().size());
+  }
+  if (auto aliases = op->getAttrOfType<mlir::ArrayAttr>("output_operand_aliases")) {
+    for (mlir::Attribute a : aliases) {
+      auto alias = mlir::cast<stablehlo::OutputOperandAliasAttr>(a);
+      const uint32_t result = alias.getOutputTupleIndices().empty() ? 0 : static_cast<uint32_t>(alias.getOutputTupleIndices()[0]);
+      call.step.aliases.push_back({result, static_cast<uint32_t>(alias.getOperandIndex())});
+    }
+  }
+  call.operand_layouts = LayoutsOf(op, "operand_layouts");
+  call.result_layouts = LayoutsOf(op, "result_layouts");
+  return call;
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,48 @@
+#pragma once
+
+/// Program bytes to the compiler's graph. Names no type of LLVM or MLIR.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/compiler/ir/ir.h"
+#include "tenon/plan/plan.h"
+
+namespace tenon::compiler {
+
+/// A program with what keeps its opaque nodes alive. One thread at a time.
+class Imported {
+ public:
+  Imported();
+  ~Imported();
+  Imported(Imported&&) noexcept;
+  Imported& operator=(Imported&&) noexcept;
+
+  Program program;
+
+  /// The module as text, for dumps.
+  std::string Text() const;
+  /// The module as a portable artifact.
+  Result<std::string> Artifact() const;
+  /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a portable artifact.
+  Result<std::shared_ptr<const std::string>> ExportOp(const Node& node) const;
+  /// Target, attributes and aliases of the custom call behind `node` (operands and results empty), and its layouts, minor to major.
+  struct Call {
+    plan::CustomCallStep step;
+    std::vector<Dims> operand_layouts;
+    std::vector<Dims> result_layouts;
+  };
+  Result<Call> DescribeCall(const Node& node) const;
+
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites inlined unless a kernel has them,
+/// annotations collected. INVALID_ARGUMENT for malformed programs, UNIMPLEMENTED for dynamic shapes and for more than one partition.
+Result<Imported> Import(std::string_view bytes, int64_t num_partitions);
+
+}  // namespace tenon::compiler

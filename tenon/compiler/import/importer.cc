@@ -1,0 +1,520 @@
+#include "tenon/compiler/import/importer.h"
+
+#include <fmt/format.h>
+
+#include "tenon/dialect/parse_mlir.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+#include "tenon/kir/math.h"
+
+namespace tenon::compiler {
+
+namespace {
+
+constexpr int kMaxDepth = 200;
+constexpr int64_t kMaxInlinedOps = 2'000'000;
+
+/// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes that
+/// ImportStablehlo knows.
+const llvm::StringMap<Op>& OpTable() {
+  static const llvm::StringMap<Op>* table = [] {
+    auto* t = new llvm::StringMap<Op>();
+#define TENON_IR_OP(enumerator, name, kind) (*t)[name] = Op::enumerator;
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+    for (const char* name : {"parameter", "opaque", "math", "create_token"}) t->erase(name);
+    return t;
+  }();
+  return *table;
+}
+
+std::string_view ToView(llvm::StringRef s) { return {s.data(), s.size()}; }
+
+int64_t IntAttr(mlir::Operation* op, llvm::StringRef name) {
+  auto attr = op->getAttrOfType<mlir::IntegerAttr>(name);
+  return attr ? attr.getInt() : 0;
+}
+
+Dims FromArray(llvm::ArrayRef<int64_t> values) { return Dims(values.begin(), values.end()); }
+
+}  // namespace
+
+Status Importer::Where(mlir::Operation* op, Status status) const { return status.ok() ? status : status.WithContext(dialect::Describe(op)); }
+
+Result<Ref> Importer::Get(mlir::Value v) {
+  auto it = values_.find(v);
+  if (it == values_.end()) return Internal("a value is used before it is imported");
+  return it->second;
+}
+
+Result<Node> Importer::Start(mlir::Operation* op, Op kind) {
+  Node node;
+  node.op = kind;
+  node.origin = op;
+  for (mlir::Value v : op->getOperands()) {
+    TENON_ASSIGN_OR_RETURN(Ref r, Get(v));
+    node.in.push_back(r);
+  }
+  for (mlir::Value v : op->getResults()) {
+    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(v.getType()));
+    node.out.push_back(std::move(shape));
+  }
+  return node;
+}
+
+NodeId Importer::Finish(mlir::Operation* op, Node node, Block& to) {
+  const NodeId id = p_.Add(std::move(node));
+  to.nodes.push_back(id);
+  uint32_t i = 0;
+  for (mlir::Value v : op->getResults()) values_[v] = {id, i++};
+  return id;
+}
+
+Status Importer::Identity(mlir::Operation* op) {
+  for (size_t i = 0; i < op->getNumResults(); ++i) {
+    TENON_ASSIGN_OR_RETURN(Ref r, Get(op->getOperand(static_cast<unsigned>(i))));
+    values_[op->getResult(static_cast<unsigned>(i))] = r;
+  }
+  return OkStatus();
+}
+
+Status Importer::ImportInto(mlir::Block& from, Block& to) {
+  if (++depth_ > kMaxDepth) return InvalidArgument("regions and calls are nested too deeply");
+  for (mlir::Operation& op : from) {
+    if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
+      for (mlir::Value v : op.getOperands()) {
+        TENON_ASSIGN_OR_RETURN(Ref r, Get(v));
+        to.results.push_back(r);
+      }
+      break;
+    }
+    if (++inlined_ > kMaxInlinedOps) return ResourceExhausted("the program has more than 2000000 operations once its calls are inlined");
+    TENON_RETURN_IF_ERROR(Where(&op, ImportOp(&op, to)));
+  }
+  --depth_;
+  return OkStatus();
+}
+
+Status Importer::ImportRegion(mlir::Region& region, Node& node) {
+  Block block;
+  mlir::Block& from = region.front();
+  for (mlir::BlockArgument arg : from.getArguments()) {
+    Node parameter;
+    parameter.op = Op::kParameter;
+    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(arg.getType()));
+    parameter.out.push_back(std::move(shape));
+    const NodeId id = p_.Add(std::move(parameter));
+    block.args.push_back(id);
+    values_[arg] = {id, 0};
+  }
+  TENON_RETURN_IF_ERROR(ImportInto(from, block));
+  node.blocks.push_back(std::move(block));
+  return OkStatus();
+}
+
+Status Importer::ImportInlined(mlir::Region& region, mlir::ValueRange operands, mlir::ResultRange results, Block& to) {
+  mlir::Block& from = region.front();
+  for (size_t i = 0; i < from.getNumArguments(); ++i) {
+    TENON_ASSIGN_OR_RETURN(Ref r, Get(operands[i]));
+    values_[from.getArgument(static_cast<unsigned>(i))] = r;
+  }
+  const std::vector<Ref> kept = std::move(to.results);
+  to.results.clear();
+  TENON_RETURN_IF_ERROR(ImportInto(from, to));
+  for (size_t i = 0; i < results.size(); ++i) values_[results[i]] = to.results[i];
+  to.results = kept;
+  return OkStatus();
+}
+
+Status Importer::ImportOp(mlir::Operation* op, Block& to) {
+  const llvm::StringRef full = op->getName().getStringRef();
+  const auto [ns, name] = full.split('.');
+  if (ns == "stablehlo") return ImportStablehlo(op, name, to);
+  if (ns == "func" && name == "call") {
+    const llvm::StringRef callee = mlir::cast<mlir::func::CallOp>(op).getCallee();
+    auto it = functions_.find(callee);
+    if (it == functions_.end() || it->second.isExternal()) return InvalidArgument(fmt::format("calls @{}, which has no body", ToView(callee)));
+    return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
+  }
+  if (ns == "chlo") {
+    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kNamedMath));
+    if (node.out.size() == 1 && !node.in.empty() && IsFloat(node.shape().dtype)) {
+      const DType type = DTypeBits(node.shape().dtype) < 32 ? DType::kF32 : node.shape().dtype;
+      bool same = true;
+      for (Ref r : node.in) same &= p_.shape(r) == node.shape();
+      if (same && kir::FindMath(ToView(name), type).ok()) {
+        node.name = std::string(ToView(name));
+        Finish(op, std::move(node), to);
+        return OkStatus();
+      }
+    }
+    return ImportOpaque(op, to);
+  }
+  if (ns == "sdy") {
+    if (name == "mesh" || name == "sharding_group") return OkStatus();
+    p_.any_sharding = true;
+    if (name == "manual_computation" || name == "named_computation") {
+      return ImportInlined(op->getRegion(0), op->getOperands(), op->getResults(), to);
+    }
+    if (op->getNumOperands() == 1 && op->getNumResults() == 1) return Identity(op);
+  }
+  if (op->getNumResults() == 0 && op->getNumOperands() == 0) return OkStatus();
+  return ImportOpaque(op, to);
+}
+
+Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Block& to) {
+  if (name == "constant") {
+    Node node;
+    node.op = Op::kConstant;
+    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(op->getResult(0).getType()));
+    std::optional<Literal> literal = LiteralOf(op->getAttr("value"));
+    if (!literal) return ImportOpaque(op, to);
+    node.out.push_back(std::move(shape));
+    node.literal = std::move(*literal);
+    Finish(op, std::move(node), to);
+    return OkStatus();
+  }
+  if (name == "composite") return ImportComposite(op, to);
+  if (name == "custom_call") return ImportCustomCall(op, to);
+  if (name == "tuple") {
+    std::vector<Ref> parts;
+    for (mlir::Value v : op->getOperands()) {
+      TENON_ASSIGN_OR_RETURN(Ref r, Get(v));
+      parts.push_back(r);
+    }
+    tuples_[op->getResult(0)] = std::move(parts);
+    return OkStatus();
+  }
+  if (name == "get_tuple_element") {
+    auto it = tuples_.find(op->getOperand(0));
+    if (it == tuples_.end()) return Unimplemented("an element of a tuple that is not made in the program");
+    values_[op->getResult(0)] = it->second[static_cast<size_t>(IntAttr(op, "index"))];
+    return OkStatus();
+  }
+  if (name == "after_all" || name == "create_token") {
+    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kToken));
+    Finish(op, std::move(node), to);
+    return OkStatus();
+  }
+  TENON_ASSIGN_OR_RETURN(bool done, ImportSingleDevice(op, name, to));
+  if (done) return OkStatus();
+  if (name == "if" || name == "broadcast" || name == "dot") {
+    return ImportStructured(op, name == "if" ? Op::kCase : name == "dot" ? Op::kDot : Op::kBroadcast, to);
+  }
+  auto it = OpTable().find(name);
+  if (it == OpTable().end()) return ImportOpaque(op, to);
+  return ImportStructured(op, it->second, to);
+}
+
+Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
+  TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
+  auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
+  switch (kind) {
+    case Op::kBroadcast:
+      if (op->getName().getStringRef() == "stablehlo.broadcast") {
+        Dims dims;
+        const size_t added = node.shape().rank() - p_.shape(node.in[0]).rank();
+        for (size_t i = added; i < node.shape().rank(); ++i) dims.push_back(static_cast<int64_t>(i));
+        node.lists.push_back(dims);
+      } else {
+        list("broadcast_dimensions");
+      }
+      break;
+    case Op::kTranspose: list("permutation"); break;
+    case Op::kReverse: list("dimensions"); break;
+    case Op::kSlice:
+      list("start_indices");
+      list("limit_indices");
+      list("strides");
+      break;
+    case Op::kPad:
+      list("edge_padding_low");
+      list("edge_padding_high");
+      list("interior_padding");
+      break;
+    case Op::kConcatenate: node.imm = IntAttr(op, "dimension"); break;
+    case Op::kIota: node.imm = IntAttr(op, "iota_dimension"); break;
+    case Op::kReducePrecision: node.imm = IntAttr(op, "exponent_bits") << 8 | IntAttr(op, "mantissa_bits"); break;
+    case Op::kBitcast: {
+      const Shape& from = p_.shape(node.in[0]);
+      if (DTypeBits(from.dtype) != DTypeBits(node.shape().dtype) || from.dims != node.shape().dims ||
+          IsComplex(from.dtype) != IsComplex(node.shape().dtype)) {
+        return ImportOpaque(op, to);
+      }
+      break;
+    }
+    case Op::kCompare: {
+      auto compare = mlir::cast<stablehlo::CompareOp>(op);
+      switch (compare.getComparisonDirection()) {
+        case stablehlo::ComparisonDirection::EQ: node.imm = 0; break;
+        case stablehlo::ComparisonDirection::NE: node.imm = 1; break;
+        case stablehlo::ComparisonDirection::LT: node.imm = 2; break;
+        case stablehlo::ComparisonDirection::LE: node.imm = 3; break;
+        case stablehlo::ComparisonDirection::GT: node.imm = 4; break;
+        case stablehlo::ComparisonDirection::GE: node.imm = 5; break;
+      }
+      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(p_.shape(node.in[0]).dtype)) node.imm |= 0x10;
+      break;
+    }
+    case Op::kGather: {
+      auto gather = mlir::cast<stablehlo::GatherOp>(op);
+      stablehlo::GatherDimensionNumbersAttr d = gather.getDimensionNumbers();
+      node.lists = {FromArray(d.getOffsetDims()), FromArray(d.getCollapsedSliceDims()), FromArray(d.getOperandBatchingDims()),
+                    FromArray(d.getStartIndicesBatchingDims()), FromArray(d.getStartIndexMap()), FromArray(gather.getSliceSizes())};
+      node.imm = d.getIndexVectorDim();
+      break;
+    }
+    case Op::kScatter: {
+      auto scatter = mlir::cast<stablehlo::ScatterOp>(op);
+      stablehlo::ScatterDimensionNumbersAttr d = scatter.getScatterDimensionNumbers();
+      node.lists = {FromArray(d.getUpdateWindowDims()), FromArray(d.getInsertedWindowDims()), FromArray(d.getInputBatchingDims()),
+                    FromArray(d.getScatterIndicesBatchingDims()), FromArray(d.getScatterDimsToOperandDims())};
+      node.imm = d.getIndexVectorDim();
+      break;
+    }
+    case Op::kReduce: list("dimensions"); break;
+    case Op::kReduceWindow: {
+      const size_t rank = p_.shape(node.in[0]).rank();
+      auto filled = [&](llvm::StringRef name) {
+        Dims d = DimsOf(op->getAttr(name));
+        if (d.empty()) d.assign(rank, 1);
+        node.lists.push_back(d);
+      };
+      list("window_dimensions");
+      filled("window_strides");
+      filled("base_dilations");
+      filled("window_dilations");
+      Dims padding = DimsOf(op->getAttr("padding"));
+      Dims low(rank, 0);
+      Dims high(rank, 0);
+      for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
+        low[i] = padding[2 * i];
+        high[i] = padding[2 * i + 1];
+      }
+      node.lists.push_back(low);
+      node.lists.push_back(high);
+      break;
+    }
+    case Op::kDot:
+      if (op->getName().getStringRef() == "stablehlo.dot") {
+        const int64_t last = static_cast<int64_t>(p_.shape(node.in[0]).rank()) - 1;
+        node.lists = {Dims(), Dims(), Dims{last}, Dims{0}};
+      } else {
+        stablehlo::DotDimensionNumbersAttr d = mlir::cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
+        node.lists = {FromArray(d.getLhsBatchingDimensions()), FromArray(d.getRhsBatchingDimensions()),
+                      FromArray(d.getLhsContractingDimensions()), FromArray(d.getRhsContractingDimensions())};
+      }
+      break;
+    default: break;
+  }
+  if (kind == Op::kCase) {
+    // `if` lists its true branch first; a pred index selects 0 when false.
+    const bool is_if = op->getName().getStringRef() == "stablehlo.if";
+    for (size_t i = 0; i < op->getNumRegions(); ++i) {
+      const size_t at = is_if ? 1 - i : i;
+      TENON_RETURN_IF_ERROR(ImportRegion(op->getRegion(static_cast<unsigned>(at)), node));
+    }
+  } else {
+    for (mlir::Region& region : op->getRegions()) TENON_RETURN_IF_ERROR(ImportRegion(region, node));
+  }
+  for (const Block& block : node.blocks) {
+    for (NodeId id : block.nodes) node.side_effect |= p_[id].side_effect;
+  }
+  Finish(op, std::move(node), to);
+  return OkStatus();
+}
+
+Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
+  auto name = op->getAttrOfType<mlir::StringAttr>("name");
+  auto decomposition = op->getAttrOfType<mlir::SymbolRefAttr>("decomposition");
+  if (name && name.getValue().starts_with("chlo.") && op->getNumResults() == 1) {
+    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kNamedMath));
+    const std::string_view function = ToView(name.getValue().drop_front(5));
+    const DType type = node.shape().dtype;
+    bool same = IsFloat(type);
+    for (Ref r : node.in) same &= p_.shape(r) == node.shape();
+    if (same && kir::FindMath(function, DTypeBits(type) < 32 ? DType::kF32 : type).ok()) {
+      node.name = std::string(function);
+      node.origin = nullptr;
+      Finish(op, std::move(node), to);
+      return OkStatus();
+    }
+  }
+  auto it = decomposition ? functions_.find(decomposition.getRootReference().getValue()) : functions_.end();
+  if (it == functions_.end() || it->second.isExternal()) return InvalidArgument("a composite without decomposition");
+  return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
+}
+
+Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
+  auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
+  const llvm::StringRef name = target ? target.getValue() : "";
+  if (name == "Sharding" || name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape" || name == "annotate_device_placement") {
+    bool same = op->getNumOperands() == op->getNumResults();
+    for (size_t i = 0; same && i < op->getNumResults(); ++i) {
+      same &= op->getOperand(static_cast<unsigned>(i)).getType() == op->getResult(static_cast<unsigned>(i)).getType();
+    }
+    if (same) return Identity(op);
+  }
+  if (name == "dce_sink") return OkStatus();
+  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kCustomCall));
+  node.name = std::string(ToView(name));
+  auto effect = op->getAttrOfType<mlir::BoolAttr>("has_side_effect");
+  node.side_effect = effect && effect.getValue();
+  Finish(op, std::move(node), to);
+  return OkStatus();
+}
+
+Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to) {
+  auto zero = [&](mlir::Value result) -> Status {
+    Node node;
+    node.op = Op::kConstant;
+    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
+    node.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), 0), true);
+    node.out.push_back(std::move(shape));
+    const NodeId id = p_.Add(std::move(node));
+    to.nodes.push_back(id);
+    values_[result] = {id, 0};
+    return OkStatus();
+  };
+  if (name == "partition_id" || name == "replica_id") {
+    TENON_RETURN_IF_ERROR(zero(op->getResult(0)));
+    return true;
+  }
+  if (name == "collective_permute") {
+    auto pairs = op->getAttrOfType<mlir::DenseIntElementsAttr>("source_target_pairs");
+    const Dims flat = DimsOf(pairs);
+    if (flat.size() >= 2) {
+      TENON_RETURN_IF_ERROR(Identity(op));
+    } else {
+      TENON_RETURN_IF_ERROR(zero(op->getResult(0)));
+    }
+    return true;
+  }
+  if (name == "all_reduce" || name == "all_gather" || name == "all_to_all" || name == "reduce_scatter" || name == "collective_broadcast" ||
+      name == "cross-replica-sum") {
+    if (op->getNumOperands() != op->getNumResults()) return Unimplemented("a collective with other results than operands");
+    for (size_t i = 0; i < op->getNumResults(); ++i) {
+      if (op->getOperand(static_cast<unsigned>(i)).getType() != op->getResult(static_cast<unsigned>(i)).getType()) {
+        return Unimplemented("a collective over more than one device");
+      }
+    }
+    TENON_RETURN_IF_ERROR(Identity(op));
+    return true;
+  }
+  return false;
+}
+
+Status Importer::ImportOpaque(mlir::Operation* op, Block& to) {
+  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kOpaque));
+  node.name = std::string(ToView(op->getName().getStringRef()));
+  const llvm::StringRef name = op->getName().stripDialect();
+  node.side_effect = name == "send" || name == "recv" || name == "infeed" || name == "outfeed" || name == "rng";
+  // What its regions use from outside travels as operands.
+  llvm::DenseMap<mlir::Value, bool> seen;
+  Status status;
+  op->walk([&](mlir::Operation* inner) {
+    if (inner == op) return;
+    for (mlir::Value v : inner->getOperands()) {
+      mlir::Operation* owner = v.getParentBlock()->getParentOp();
+      if (owner == op || op->isProperAncestor(owner)) continue;
+      if (!seen.try_emplace(v, true).second) continue;
+      Result<Ref> r = Get(v);
+      if (!r.ok()) {
+        status = r.status();
+        return;
+      }
+      node.in.push_back(*r);
+      node.captures.push_back(v.getAsOpaquePointer());
+    }
+  });
+  TENON_RETURN_IF_ERROR(status);
+  Finish(op, std::move(node), to);
+  return OkStatus();
+}
+
+Status Importer::ImportSignature(mlir::func::FuncOp main) {
+  auto text = [](mlir::DictionaryAttr attrs, llvm::StringRef name) {
+    auto value = attrs ? attrs.getAs<mlir::StringAttr>(name) : mlir::StringAttr();
+    return value ? std::string(ToView(value.getValue())) : std::string();
+  };
+  bool partitioned = false;
+  auto sharding = [&](mlir::DictionaryAttr attrs) -> std::string {
+    if (!attrs) return {};
+    bool trivial = true;
+    bool named = false;
+    if (auto gspmd = attrs.getAs<mlir::StringAttr>("mhlo.sharding")) {
+      named = true;
+      trivial = gspmd.getValue() == "{replicated}" || gspmd.getValue().starts_with("{maximal");
+    } else if (mlir::Attribute sdy = attrs.get("sdy.sharding")) {
+      named = true;
+      std::string printed;
+      llvm::raw_string_ostream(printed) << sdy;
+      trivial = printed.find("{\"") == std::string::npos;
+    }
+    if (!named) return {};
+    p_.any_sharding = true;
+    partitioned |= !trivial;
+    return std::string("\x08\x00", 2);  // OpSharding.type = REPLICATED
+  };
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    mlir::DictionaryAttr attrs = main.getArgAttrDict(i);
+    ParameterInfo info;
+    info.memory_kind = text(attrs, "mhlo.memory_kind");
+    info.layout_mode = text(attrs, "mhlo.layout_mode");
+    info.sharding = sharding(attrs);
+    if (attrs) {
+      if (auto alias = attrs.getAs<mlir::IntegerAttr>("tf.aliasing_output")) info.aliasing_output = static_cast<int32_t>(alias.getInt());
+      if (auto donor = attrs.getAs<mlir::BoolAttr>("jax.buffer_donor")) info.donor = donor.getValue();
+    }
+    p_.parameters.push_back(std::move(info));
+  }
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
+    p_.results.push_back({text(attrs, "mhlo.memory_kind"), text(attrs, "mhlo.layout_mode"), sharding(attrs)});
+  }
+  if (partitioned && num_partitions_ > 1) {
+    return Unimplemented(fmt::format("programs partitioned over {} devices", num_partitions_));
+  }
+  return OkStatus();
+}
+
+Status Importer::Run() {
+  if (auto name = module_.getName()) p_.name = std::string(ToView(*name));
+  for (mlir::func::FuncOp f : module_.getOps<mlir::func::FuncOp>()) functions_[f.getName()] = f;
+  auto it = functions_.find("main");
+  mlir::func::FuncOp main;
+  if (it != functions_.end()) {
+    main = it->second;
+  } else {
+    for (mlir::func::FuncOp f : module_.getOps<mlir::func::FuncOp>()) {
+      if (!f.isPublic() || f.isExternal()) continue;
+      if (main) return InvalidArgument("the module has several public functions, none of them called main");
+      main = f;
+    }
+  }
+  if (!main || main.isExternal()) return InvalidArgument("the module has no function main");
+  TENON_RETURN_IF_ERROR(ImportSignature(main));
+  if (num_partitions_ > 1) {
+    Status collective;
+    module_.walk([&](mlir::Operation* op) {
+      const llvm::StringRef name = op->getName().getStringRef();
+      if (collective.ok() && (name == "sdy.manual_computation" || name == "sdy.sharding_constraint" || name == "stablehlo.partition_id" ||
+                              name.starts_with("stablehlo.all_") || name.starts_with("stablehlo.collective_"))) {
+        collective = Unimplemented(fmt::format("{} over {} partitions", ToView(name), num_partitions_)).WithContext(dialect::Describe(op));
+      }
+    });
+    TENON_RETURN_IF_ERROR(collective);
+  }
+  mlir::Block& body = main.getBody().front();
+  for (mlir::BlockArgument arg : body.getArguments()) {
+    Node parameter;
+    parameter.op = Op::kParameter;
+    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(arg.getType()));
+    parameter.out.push_back(std::move(shape));
+    const NodeId id = p_.Add(std::move(parameter));
+    p_.main.args.push_back(id);
+    values_[arg] = {id, 0};
+  }
+  return ImportInto(body, p_.main);
+}
+
+}  // namespace tenon::compiler

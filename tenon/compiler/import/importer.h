@@ -1,0 +1,55 @@
+#pragma once
+
+// Walks StableHLO and writes the graph.
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tenon/compiler/import/types.h"
+#include "tenon/compiler/ir/ir.h"
+
+namespace tenon::compiler {
+
+class Importer {
+ public:
+  Importer(mlir::ModuleOp module, int64_t num_partitions, Program& program)
+      : module_(module), num_partitions_(num_partitions), p_(program) {}
+  Status Run();
+
+ private:
+  Status ImportSignature(mlir::func::FuncOp main);
+  Status ImportInto(mlir::Block& from, Block& to);
+  Status ImportOp(mlir::Operation* op, Block& to);
+  Status ImportRegion(mlir::Region& region, Node& node);
+  Status ImportInlined(mlir::Region& region, mlir::ValueRange operands, mlir::ResultRange results, Block& to);
+  Status ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Block& to);
+  Status ImportStructured(mlir::Operation* op, Op kind, Block& to);
+  Status ImportComposite(mlir::Operation* op, Block& to);
+  Status ImportCustomCall(mlir::Operation* op, Block& to);
+  /// Collectives of a single participant are the identity.
+  Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
+  Status ImportOpaque(mlir::Operation* op, Block& to);
+  Status Identity(mlir::Operation* op);
+
+  Result<Ref> Get(mlir::Value v);
+  /// A node with the op's operands and result shapes; kNoNode inside means an error.
+  Result<Node> Start(mlir::Operation* op, Op kind);
+  NodeId Finish(mlir::Operation* op, Node node, Block& to);
+  Status Where(mlir::Operation* op, Status status) const;
+
+  mlir::ModuleOp module_;
+  int64_t num_partitions_;
+  Program& p_;
+  llvm::DenseMap<mlir::Value, Ref> values_;
+  llvm::DenseMap<mlir::Value, std::vector<Ref>> tuples_;
+  llvm::StringMap<mlir::func::FuncOp> functions_;
+  int depth_ = 0;
+  int64_t inlined_ = 0;
+};
+
+}  // namespace tenon::compiler

@@ -1,0 +1,101 @@
+#include "tenon/compiler/import/types.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+
+DType ElementTypeOf(mlir::Type type) {
+  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) {
+    const bool is_unsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+      case 1: return DType::kPred;
+      case 2: return is_unsigned ? DType::kU2 : DType::kS2;
+      case 4: return is_unsigned ? DType::kU4 : DType::kS4;
+      case 8: return is_unsigned ? DType::kU8 : DType::kS8;
+      case 16: return is_unsigned ? DType::kU16 : DType::kS16;
+      case 32: return is_unsigned ? DType::kU32 : DType::kS32;
+      case 64: return is_unsigned ? DType::kU64 : DType::kS64;
+      default: return DType::kInvalid;
+    }
+  }
+  if (type.isF32()) return DType::kF32;
+  if (type.isF64()) return DType::kF64;
+  if (type.isBF16()) return DType::kBF16;
+  if (type.isF16()) return DType::kF16;
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type)) {
+    return complex.getElementType().isF32() ? DType::kC64 : complex.getElementType().isF64() ? DType::kC128 : DType::kInvalid;
+  }
+  if (mlir::isa<mlir::Float8E5M2Type>(type)) return DType::kF8E5M2;
+  if (mlir::isa<mlir::Float8E4M3FNType>(type)) return DType::kF8E4M3FN;
+  if (mlir::isa<mlir::Float8E4M3B11FNUZType>(type)) return DType::kF8E4M3B11FNUZ;
+  if (mlir::isa<mlir::Float8E5M2FNUZType>(type)) return DType::kF8E5M2FNUZ;
+  if (mlir::isa<mlir::Float8E4M3FNUZType>(type)) return DType::kF8E4M3FNUZ;
+  if (mlir::isa<mlir::Float8E4M3Type>(type)) return DType::kF8E4M3;
+  if (mlir::isa<mlir::Float8E3M4Type>(type)) return DType::kF8E3M4;
+  if (mlir::isa<mlir::Float8E8M0FNUType>(type)) return DType::kF8E8M0FNU;
+  if (mlir::isa<mlir::Float4E2M1FNType>(type)) return DType::kF4E2M1FN;
+  return DType::kInvalid;
+}
+
+Result<Shape> ShapeOf(mlir::Type type) {
+  if (mlir::isa<stablehlo::TokenType>(type)) return Shape{DType::kToken, {}};
+  std::string text;
+  auto describe = [&] {
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  };
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  if (!tensor) return Unimplemented("values of type " + describe());
+  if (!tensor.hasStaticShape()) return Unimplemented("dynamic shape " + describe());
+  Shape shape{ElementTypeOf(tensor.getElementType()), {}};
+  if (shape.dtype == DType::kInvalid) return Unimplemented("element type of " + describe());
+  for (int64_t d : tensor.getShape()) shape.dims.push_back(d);
+  TENON_RETURN_IF_ERROR(CheckedSizeBytes(shape).ok() ? OkStatus() : InvalidArgument("the size of " + describe() + " exceeds 2^63 - 1"));
+  return shape;
+}
+
+std::optional<Literal> LiteralOf(mlir::Attribute value) {
+  if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value)) {
+    const DType type = ElementTypeOf(dense.getElementType());
+    if (type == DType::kInvalid) return std::nullopt;
+    if (type == DType::kPred) {
+      if (dense.isSplat()) return MakeLiteral(std::string(1, dense.getSplatValue<bool>() ? 1 : 0), true);
+      std::string bytes;
+      bytes.reserve(static_cast<size_t>(dense.getNumElements()));
+      for (bool b : dense.getValues<bool>()) bytes.push_back(b ? 1 : 0);
+      return MakeLiteral(std::move(bytes), false);
+    }
+    const llvm::ArrayRef<char> raw = dense.getRawData();
+    const size_t width = static_cast<size_t>(ByteWidth(type));
+    const bool splat = dense.isSplat();
+    std::string bytes(raw.data(), splat ? std::min(raw.size(), width) : raw.size());
+    if (!splat && bytes.size() != width * static_cast<size_t>(dense.getNumElements())) return std::nullopt;
+    return MakeLiteral(std::move(bytes), splat);
+  }
+  if (auto resource = mlir::dyn_cast<mlir::DenseResourceElementsAttr>(value)) {
+    const mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
+    if (blob == nullptr) return std::nullopt;
+    const DType type = ElementTypeOf(resource.getType().getElementType());
+    const llvm::ArrayRef<char> data = blob->getData();
+    const size_t count = static_cast<size_t>(resource.getType().getNumElements());
+    if (type == DType::kInvalid || data.size() != count * static_cast<size_t>(ByteWidth(type))) return std::nullopt;
+    return MakeLiteral(std::string(data.data(), data.size()), false);
+  }
+  return std::nullopt;
+}
+
+Dims DimsOf(mlir::Attribute list) {
+  Dims dims;
+  if (!list) return dims;
+  if (auto array = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(list)) {
+    for (int64_t v : array.asArrayRef()) dims.push_back(v);
+  } else if (auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(list)) {
+    for (const llvm::APInt& v : dense.getValues<llvm::APInt>()) dims.push_back(v.getSExtValue());
+  } else if (auto values = mlir::dyn_cast<mlir::ArrayAttr>(list)) {
+    for (mlir::Attribute v : values) dims.push_back(mlir::cast<mlir::IntegerAttr>(v).getInt());
+  }
+  return dims;
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,22 @@
+#pragma once
+
+// MLIR types and literals as Tenon's.
+
+#include <optional>
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "tenon/base/shape.h"
+#include "tenon/compiler/ir/ir.h"
+
+namespace tenon::compiler {
+
+/// kInvalid for types that have no number here (quantized ...).
+DType ElementTypeOf(mlir::Type type);
+/// The shape of a static tensor, or of a token. UNIMPLEMENTED for others, naming the type.
+Result<Shape> ShapeOf(mlir::Type type);
+/// Elements in Tenon's form: pred and narrow types one byte each. Nothing for literals of types that have none.
+std::optional<Literal> LiteralOf(mlir::Attribute value);
+Dims DimsOf(mlir::Attribute list);
+
+}  // namespace tenon::compiler
