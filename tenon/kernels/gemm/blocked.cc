@@ -1,4 +1,5 @@
-// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers.
+// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers. A and B are counted in words here,
+// each one element or several neighbours along k, as the kernel wants them; the sums of C are words too.
 
 #include <algorithm>
 #include <atomic>
@@ -12,13 +13,14 @@
 namespace tenon::kernels::internal {
 namespace {
 
+constexpr int64_t kLineBytes = 64;
+constexpr int64_t kLineWords = kLineBytes / 4;
 // Columns of a task, so that a strip of C, which `finish` gets, has at most 64 KiB.
 constexpr int64_t kMaxTaskCols = 1024;
 // Bytes of packed B that exist at once.
 constexpr int64_t kMaxSharedBytes = int64_t{32} << 20;
 // Rows of a copied strip lie this much further apart than they are long, so that they fall into different sets of L1.
-constexpr int64_t kStripPad = 16;
-constexpr int64_t kLineFloats = 16;
+constexpr int64_t kStripPad = kLineWords;
 constexpr double kFlopsPerNs = 100;
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -38,26 +40,27 @@ struct Plan {
   int64_t task_rows = 0;       // Multiple of mr.
   int64_t last_task_rows = 0;  // In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
-  bool stage_c = false;
+  bool stage_c = false;        // Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
 };
 
-// The kernel reads A in place when its strips then stay in L1 whatever their stride does to its sets.
+int64_t WordsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_words; }
+
+// f32 may be read in place; the kernel does so when strips of A then stay in L1 whatever their stride does to its sets.
 bool NeedsCopyOfA(const Problem& p, int64_t kc) {
-  if (p.hooks.pack_a) return true;
+  if (p.hooks.pack_a || p.kernel->operand_type != DType::kF32) return true;
   const GemmSignature& s = p.s;
   const int64_t rows = std::min<int64_t>(p.kernel->mr, s.m);
-  const int64_t budget = isa::Caches().l1_bytes * 3 / 4;
-  const auto span = [&](int64_t rs, int64_t ks) { return ((rows - 1) * rs + (kc - 1) * ks + 1) * int64_t{sizeof(float)}; };
   const int64_t rs = std::abs(s.a_row_stride), ks = std::abs(s.a_col_stride);
   if (rs != 1 && ks != 1) return true;
-  return rows > 1 && span(rs, ks) > budget;
+  const int64_t span_bytes = ((rows - 1) * rs + (kc - 1) * ks + 1) * int64_t{sizeof(float)};
+  return rows > 1 && span_bytes > isa::Caches().l1_bytes * 3 / 4;
 }
 
 bool CanReadBInPlace(const Problem& p) {
   const GemmSignature& s = p.s;
-  if (p.hooks.pack_b || s.b_col_stride != 1) return false;
+  if (p.hooks.pack_b || p.kernel->operand_type != DType::kF32 || s.b_col_stride != 1) return false;
   // A panel must not touch more pages than the first-level TLB holds with room to spare.
   constexpr int64_t kPages = 48, kPageBytes = 4096;
   const int64_t row_bytes = std::abs(s.b_row_stride) * int64_t{sizeof(float)};
@@ -66,17 +69,22 @@ bool CanReadBInPlace(const Problem& p) {
 
 Plan MakePlan(const Problem& p) {
   const GemmSignature& s = p.s;
-  const int64_t mr = p.kernel->mr, nr = p.kernel->nr;
+  const GemmKernel& kernel = *p.kernel;
+  const int64_t mr = kernel.mr, nr = kernel.nr;
   const isa::CacheSizes& caches = isa::Caches();
+  // k elements per word, as a fraction.
+  const auto k_of_words = [&](int64_t words) { return words * kernel.k_unit / kernel.unit_words; };
   Plan plan;
-  plan.kc = EvenPiece(s.k, std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (4 * mr), 64, 512), 8);
+  plan.kc = EvenPiece(s.k, k_of_words(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (4 * mr), 64, 512)), 8);
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
-  plan.stage_c = s.c_col_stride != 1;
-  plan.task_cols = EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (4 * plan.kc), 2 * nr, kMaxTaskCols), nr);
+  plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
+  plan.task_cols =
+      EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (4 * WordsOf(kernel, plan.kc)), 2 * nr, kMaxTaskCols), nr);
 
   const double batch = static_cast<double>(s.batch_count());
-  const double matrix_ns = 2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * static_cast<double>(s.k) / kFlopsPerNs;
+  const double k_words = static_cast<double>(WordsOf(kernel, s.k));
+  const double matrix_ns = 2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
   plan.time_ns = matrix_ns * batch;
   const double col_blocks = static_cast<double>(CeilDiv(s.n, plan.task_cols));
   const bool whole_rows = plan.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr ||
@@ -84,7 +92,7 @@ Plan MakePlan(const Problem& p) {
   if (whole_rows) {
     plan.task_rows = plan.last_task_rows = RoundUp(s.m, mr);
   } else {
-    const double strip_ns = 2.0 * static_cast<double>(mr * plan.task_cols) * static_cast<double>(s.k) / kFlopsPerNs;
+    const double strip_ns = 2.0 * static_cast<double>(mr * plan.task_cols) * k_words / kFlopsPerNs;
     const double task_ns = std::clamp(plan.time_ns / 64, 20e3, 400e3);
     const int64_t strips = std::max<int64_t>(1, static_cast<int64_t>(task_ns / strip_ns));
     plan.task_rows = EvenPiece(s.m, strips * mr, mr);
@@ -94,11 +102,13 @@ Plan MakePlan(const Problem& p) {
   return plan;
 }
 
-// Where the kernel finds B: element (q, j) of panel i, counted from `k0`, at base[i * panel_stride + q * k_stride + j].
+// Where the kernel finds a block of B: word q of column j of panel i at base[i * panel_stride + q * k_stride + j], and the start of
+// that panel's sums, if any, at start[i * panel_stride].
 struct BSource {
-  const float* base;
+  const Word* base;
   int64_t panel_stride;
   int64_t k_stride;
+  const Word* start;
 };
 
 // A part of one matrix of the batch.
@@ -109,7 +119,15 @@ struct Part {
 
 class BlockedGemm {
  public:
-  explicit BlockedGemm(const Problem& p) : p_(p), s_(p.s), plan_(MakePlan(p)), mr_(p.kernel->mr), nr_(p.kernel->nr) {}
+  explicit BlockedGemm(const Problem& p)
+      : p_(p),
+        s_(p.s),
+        kernel_(*p.kernel),
+        plan_(MakePlan(p)),
+        mr_(p.kernel->mr),
+        nr_(p.kernel->nr),
+        operand_bytes_(ByteWidth(p.s.a_type)),
+        c_bytes_(ByteWidth(p.s.c_type)) {}
 
   Status Run() {
     const int64_t batch = s_.batch_count();
@@ -133,13 +151,13 @@ class BlockedGemm {
  private:
   // B packed for all threads: columns from j0 on, panel after panel.
   struct SharedB {
-    const float* panels = nullptr;
+    const Word* panels = nullptr;
     int64_t j0 = 0;
   };
   struct Buffers {
-    float* strip = nullptr;
-    float* staged = nullptr;
-    float* packed = nullptr;
+    Word* strip = nullptr;
+    Word* sums = nullptr;
+    Word* packed = nullptr;
   };
 
   // --- Cutting
@@ -164,205 +182,272 @@ class BlockedGemm {
 
   // --- B packed once for all threads
 
+  // Words of one packed panel `k` elements deep: the start of its sums first, if the kernel wants one.
+  int64_t PanelWords(int64_t k) const { return (WordsOf(kernel_, k) + (kernel_.has_start ? 1 : 0)) * nr_; }
+  BSource PackedSource(const Word* panels, int64_t panel_words, int64_t skip, bool with_start) const {
+    const Word* const words = panels + (kernel_.has_start ? nr_ : 0);
+    return {words + skip * nr_, panel_words, nr_, kernel_.has_start && with_start ? panels : nullptr};
+  }
+
   void RunShared(int64_t batch) {
-    // All of k, unless that leaves no room for one block of columns.
-    const int64_t most_k = std::max(kMaxSharedBytes / (4 * plan_.task_cols) / plan_.kc, int64_t{1}) * plan_.kc;
-    const int64_t k_piece = std::min(s_.k, most_k);
-    const int64_t n_piece = std::max(kMaxSharedBytes / (4 * k_piece) / plan_.task_cols, int64_t{1}) * plan_.task_cols;
-    const Scratch packed(static_cast<size_t>(std::min(n_piece, RoundUp(s_.n, nr_)) * k_piece) * sizeof(float));
+    // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in between.
+    const int64_t most_words = std::max(kMaxSharedBytes / (4 * plan_.task_cols), int64_t{1});
+    const int64_t most_k = std::max(most_words * kernel_.k_unit / kernel_.unit_words / plan_.kc, int64_t{1}) * plan_.kc;
+    const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(s_.k, most_k) : s_.k;
+    const int64_t task_words = PanelWords(k_piece) * (plan_.task_cols / nr_);
+    const int64_t n_piece = std::max(kMaxSharedBytes / (4 * task_words), int64_t{1}) * plan_.task_cols;
+    const int64_t panels = CeilDiv(std::min(n_piece, s_.n), nr_);
+    const Scratch packed(static_cast<size_t>(panels * PanelWords(k_piece)) * sizeof(Word));
     if (packed.data() == nullptr) return SetOutOfMemory();
-    const double share = plan_.time_ns / static_cast<double>(s_.batch_count() * CeilDiv(s_.n, n_piece) * CeilDiv(s_.k, k_piece));
+    const double pieces = static_cast<double>(s_.batch_count() * CeilDiv(s_.n, n_piece) * CeilDiv(s_.k, k_piece));
     for (int64_t j0 = 0; j0 < s_.n; j0 += n_piece) {
       for (int64_t k0 = 0; k0 < s_.k; k0 += k_piece) {
         const Part part{batch, 0, s_.m, j0, std::min(j0 + n_piece, s_.n), k0, std::min(k0 + k_piece, s_.k)};
-        PackShared(part, packed.floats());
-        p_.pool->ParallelFor(NumTasks(part), static_cast<int64_t>(share),
-                             [&](int64_t i) { RunTask(TaskOf(part, i), {packed.floats(), j0}); });
+        PackShared(part, packed.words());
+        p_.pool->ParallelFor(NumTasks(part), static_cast<int64_t>(plan_.time_ns / pieces),
+                             [&](int64_t i) { RunTask(TaskOf(part, i), {packed.words(), j0}); });
       }
     }
   }
 
-  // Panel i of the part at dst + i * nr * (k1 - k0).
-  void PackShared(const Part& part, float* dst) {
-    constexpr int64_t kTaskFloats = 64 << 10;
-    const int64_t depth = part.k1 - part.k0, panels = CeilDiv(part.j1 - part.j0, nr_);
-    const int64_t per_task = std::clamp<int64_t>(kTaskFloats / (depth * nr_), 1, panels);
-    const int64_t cost_ns = panels * nr_ * depth / 4;
+  void PackShared(const Part& part, Word* dst) {
+    constexpr int64_t kTaskWords = 64 << 10;
+    const int64_t panel_words = PanelWords(part.k1 - part.k0), panels = CeilDiv(part.j1 - part.j0, nr_);
+    const int64_t per_task = std::clamp<int64_t>(kTaskWords / panel_words, 1, panels);
+    const int64_t cost_ns = panels * panel_words / 4;
     p_.pool->ParallelFor(CeilDiv(panels, per_task), cost_ns, [&](int64_t i) {
       const int64_t first = i * per_task;
       PackPanels(part, part.j0 + first * nr_, std::min(part.j1, part.j0 + (first + per_task) * nr_), part.k0, part.k1,
-                 dst + first * nr_ * depth, depth * nr_);
+                 dst + first * panel_words);
     });
   }
 
-  void PackPanels(const Part& part, int64_t j0, int64_t j1, int64_t k0, int64_t k1, float* dst, int64_t panel_stride) {
-    if (p_.hooks.pack_b) return PackPanelsByHook(part, j0, j1, k0, k1, dst, panel_stride);
-    const float* const b = static_cast<const float*>(p_.operands.b) + OffsetsOf(s_, part.batch).b;
-    p_.kernel->pack_b(b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, s_.b_row_stride, s_.b_col_stride, k1 - k0, j1 - j0, dst,
-                      panel_stride);
+  // Panels of PanelWords(k1 - k0) each.
+  void PackPanels(const Part& part, int64_t j0, int64_t j1, int64_t k0, int64_t k1, Word* dst) {
+    BPanels b{};
+    b.k_stride = s_.b_row_stride;
+    b.col_stride = s_.b_col_stride;
+    b.k = k1 - k0;
+    b.cols = j1 - j0;
+    b.panel_stride = PanelWords(k1 - k0);
+    b.start = kernel_.has_start ? dst : nullptr;
+    b.first = true;
+    b.dst = kernel_.has_start ? dst + nr_ : dst;
+    if (p_.hooks.pack_b) return PackPanelsByHook(part, j0, k0, b);
+    b.src = At(p_.operands.b, OffsetsOf(s_, part.batch).b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, operand_bytes_);
+    kernel_.pack_b(b);
   }
 
-  void PackPanelsByHook(const Part& part, int64_t j0, int64_t j1, int64_t k0, int64_t k1, float* dst, int64_t panel_stride) {
-    // The hook writes rows of its own operand: of B, or of B^T when the product is swapped.
+  // The hook writes rows of its own operand, of B or of B^T when the product is swapped, which are then packed like any B.
+  void PackPanelsByHook(const Part& part, int64_t j0, int64_t k0, const BPanels& all) {
     constexpr int64_t kDepth = 256;
-    const Scratch tile(static_cast<size_t>(kDepth * nr_) * sizeof(float));
+    const Scratch tile(static_cast<size_t>(kDepth * nr_ * operand_bytes_));
     if (tile.data() == nullptr) return SetOutOfMemory();
-    for (int64_t j = j0; j < j1; j += nr_, dst += panel_stride) {
-      const int64_t cols = std::min(nr_, j1 - j);
-      for (int64_t k = k0; k < k1; k += kDepth) {
-        const int64_t depth = std::min(kDepth, k1 - k);
-        const int64_t k_stride = p_.swapped ? 1 : cols, col_stride = p_.swapped ? depth : 1;
-        ShowTile(p_, p_.hooks.pack_b, {part.batch, k, j, depth, cols, tile.data(), k_stride, col_stride});
-        p_.kernel->pack_b(tile.floats(), k_stride, col_stride, depth, cols, dst + (k - k0) * nr_, panel_stride);
+    for (int64_t j = 0; j < all.cols; j += nr_) {
+      for (int64_t k = 0; k < all.k; k += kDepth) {
+        BPanels b = all;
+        b.src = tile.data();
+        b.k = std::min(kDepth, all.k - k);
+        b.cols = std::min(nr_, all.cols - j);
+        b.k_stride = p_.swapped ? 1 : b.cols;
+        b.col_stride = p_.swapped ? b.k : 1;
+        b.dst += j / nr_ * all.panel_stride + WordsOf(kernel_, k) * nr_;
+        if (b.start != nullptr) b.start += j / nr_ * all.panel_stride;
+        b.first = k == 0;
+        ShowTile(p_, p_.hooks.pack_b, {part.batch, k0 + k, j0 + j, b.k, b.cols, tile.data(), b.k_stride, b.col_stride});
+        kernel_.pack_b(b);
       }
     }
   }
 
   // --- One task
 
+  int64_t StripWords() const { return RoundUp(mr_ * (WordsOf(kernel_, plan_.kc) + kStripPad), kLineWords); }
+
   void RunTask(const Part& part, const SharedB& shared) {
-    const int64_t cols = part.j1 - part.j0;
-    const int64_t strip_floats = plan_.copy_a ? RoundUp(std::max(mr_ * (plan_.kc + kStripPad), mr_), 16) : 0;
-    const int64_t staged_floats = plan_.stage_c ? mr_ * RoundUp(cols, 16) : 0;
-    const int64_t packed_floats = plan_.b_place == BPlace::kPrivate ? RoundUp(cols, nr_) * plan_.kc : 0;
-    const int64_t total = strip_floats + staged_floats + packed_floats;
-    const Scratch scratch(static_cast<size_t>(total) * sizeof(float));
+    const int64_t cols = part.j1 - part.j0, depth = part.k1 - part.k0;
+    const int64_t strip_words = plan_.copy_a ? StripWords() : 0;
+    // Sums that more than one block of k adds to are kept for all rows of the task.
+    const int64_t sum_rows = depth > plan_.kc ? part.i1 - part.i0 : mr_;
+    const int64_t sum_words = plan_.stage_c ? sum_rows * RoundUp(cols, kLineWords) : 0;
+    const int64_t packed_words = plan_.b_place == BPlace::kPrivate ? CeilDiv(cols, nr_) * PanelWords(plan_.kc) : 0;
+    const int64_t total = strip_words + sum_words + packed_words;
+    const Scratch scratch(static_cast<size_t>(total) * sizeof(Word));
     if (total != 0 && scratch.data() == nullptr) return SetOutOfMemory();
     Buffers buffers;
     if (total != 0) {
-      buffers.strip = scratch.floats();
-      buffers.staged = buffers.strip + strip_floats;
-      buffers.packed = buffers.staged + staged_floats;
+      buffers.strip = scratch.words();
+      buffers.sums = buffers.strip + strip_words;
+      buffers.packed = buffers.sums + sum_words;
     }
 
     const BatchOffsets offsets = OffsetsOf(s_, part.batch);
     for (int64_t k = part.k0; k < part.k1; k += plan_.kc) {
-      const int64_t depth = std::min(plan_.kc, part.k1 - k);
-      const BSource b = SourceOfB(part, offsets, k, depth, shared, buffers);
+      Part block = part;
+      block.k0 = k;
+      block.k1 = std::min(k + plan_.kc, part.k1);
+      const BSource b = SourceOfB(block, part, offsets, shared, buffers);
       for (int64_t i = part.i0; i < part.i1; i += mr_) {
-        RunStrip(part, offsets, i, std::min(mr_, part.i1 - i), k, depth, b, buffers);
+        Buffers own = buffers;
+        if (depth > plan_.kc && plan_.stage_c) own.sums += (i - part.i0) * RoundUp(cols, kLineWords);
+        RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, own);
       }
     }
   }
 
-  BSource SourceOfB(const Part& part, const BatchOffsets& offsets, int64_t k, int64_t depth, const SharedB& shared,
-                    const Buffers& buffers) {
+  BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared, const Buffers& buffers) {
     switch (plan_.b_place) {
       case BPlace::kInPlace:
-        return {static_cast<const float*>(p_.operands.b) + offsets.b + k * s_.b_row_stride + part.j0, nr_, s_.b_row_stride};
+        return {static_cast<const Word*>(p_.operands.b) + offsets.b + block.k0 * s_.b_row_stride + block.j0, nr_, s_.b_row_stride,
+                nullptr};
       case BPlace::kPrivate:
-        PackPanels(part, part.j0, part.j1, k, k + depth, buffers.packed, depth * nr_);
-        return {buffers.packed, depth * nr_, nr_};
+        PackPanels(block, block.j0, block.j1, block.k0, block.k1, buffers.packed);
+        return PackedSource(buffers.packed, PanelWords(block.k1 - block.k0), 0, true);
       case BPlace::kShared:
         break;
     }
-    const int64_t all = part.k1 - part.k0;
-    return {shared.panels + (part.j0 - shared.j0) * all + (k - part.k0) * nr_, all * nr_, nr_};
+    // The start of the sums was reckoned for all of the packed depth: it belongs to the first block.
+    const int64_t panel_words = PanelWords(task.k1 - task.k0);
+    return PackedSource(shared.panels + (block.j0 - shared.j0) / nr_ * panel_words, panel_words, WordsOf(kernel_, block.k0 - task.k0),
+                        block.k0 == task.k0);
   }
 
-  void RunStrip(const Part& part, const BatchOffsets& offsets, int64_t i, int64_t rows, int64_t k, int64_t depth, const BSource& b,
+  // Rows [i, i + rows) of a block.
+  void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows, const BSource& b,
                 const Buffers& buffers) {
     MicroTile tile{};
     if (plan_.copy_a) {
-      CopyStrip(part.batch, offsets, i, rows, k, depth, buffers.strip, tile);
+      CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
-      tile.a = static_cast<const float*>(p_.operands.a) + offsets.a + i * s_.a_row_stride + k * s_.a_col_stride;
+      tile.a = static_cast<const Word*>(p_.operands.a) + offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride;
       tile.a_row_stride = s_.a_row_stride;
       tile.a_k_stride = s_.a_col_stride;
     }
-    const int64_t cols = part.j1 - part.j0;
-    float* const c = static_cast<float*>(p_.operands.c) + offsets.c + i * s_.c_row_stride + part.j0 * s_.c_col_stride;
-    tile.k = depth;
-    tile.load_c = s_.accumulate || k > 0;
+    const int64_t cols = block.j1 - block.j0;
+    void* const c = At(p_.operands.c, offsets.c + i * s_.c_row_stride + block.j0 * s_.c_col_stride, c_bytes_);
+    tile.steps = WordsOf(kernel_, block.k1 - block.k0);
+    tile.load_c = s_.accumulate || block.k0 > 0;
     tile.b_k_stride = b.k_stride;
-    tile.c_row_stride = plan_.stage_c ? RoundUp(cols, 16) : s_.c_row_stride;
-    float* const target = plan_.stage_c ? buffers.staged : c;
-    if (plan_.stage_c && tile.load_c) {
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t j = 0; j < cols; ++j) target[r * tile.c_row_stride + j] = c[r * s_.c_row_stride + j * s_.c_col_stride];
-      }
-    }
-    const float* panel = b.base;
-    const NextStrip next = NextStripOf(part, offsets, i, k, depth, CeilDiv(cols, nr_));
-    for (int64_t j = 0; j < cols; j += nr_, panel += b.panel_stride) {
+    tile.c_row_stride = plan_.stage_c ? RoundUp(cols, kLineWords) : s_.c_row_stride;
+    Word* const target = plan_.stage_c ? buffers.sums : static_cast<Word*>(c);
+    if (plan_.stage_c && tile.load_c && block.k0 == task.k0) LoadSums(c, rows, cols, target, tile.c_row_stride);
+
+    const Word* panel = b.base;
+    tile.start = b.start;
+    const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
+    for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch(j / nr_);
       if (j + nr_ < cols) PrefetchTile(target + j + nr_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j;
-      p_.kernel->micro(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
+      kernel_.micro(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
+      panel += b.panel_stride;
+      if (tile.start != nullptr) tile.start += b.panel_stride;
     }
-    if (plan_.stage_c) {
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t j = 0; j < cols; ++j) c[r * s_.c_row_stride + j * s_.c_col_stride] = target[r * tile.c_row_stride + j];
+
+    if (plan_.stage_c && block.k1 == task.k1) StoreSums(target, tile.c_row_stride, rows, cols, c);
+    if (p_.hooks.finish && block.k1 == s_.k) {
+      ShowTile(p_, p_.hooks.finish, {block.batch, i, block.j0, rows, cols, c, s_.c_row_stride, s_.c_col_stride});
+    }
+  }
+
+  void LoadSums(const void* c, int64_t rows, int64_t cols, Word* sums, int64_t sums_stride) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      const void* const from = At(c, r * s_.c_row_stride, c_bytes_);
+      Word* const to = sums + r * sums_stride;
+      if (s_.c_type != kernel_.sum_type) {
+        kernel_.load_row(from, s_.c_col_stride, cols, to);
+      } else {
+        for (int64_t j = 0; j < cols; ++j) to[j] = static_cast<const Word*>(from)[j * s_.c_col_stride];
       }
     }
-    if (p_.hooks.finish && k + depth == s_.k) {
-      ShowTile(p_, p_.hooks.finish, {part.batch, i, part.j0, rows, cols, c, s_.c_row_stride, s_.c_col_stride});
+  }
+  void StoreSums(const Word* sums, int64_t sums_stride, int64_t rows, int64_t cols, void* c) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      const Word* const from = sums + r * sums_stride;
+      void* const to = At(c, r * s_.c_row_stride, c_bytes_);
+      if (s_.c_type != kernel_.sum_type) {
+        kernel_.store_row(from, cols, to, s_.c_col_stride);
+      } else {
+        for (int64_t j = 0; j < cols; ++j) static_cast<Word*>(to)[j * s_.c_col_stride] = from[j];
+      }
     }
   }
 
   // The strip of A that will be copied after this one, fetched piece by piece while this one is multiplied.
   struct NextStrip {
-    const float* a = nullptr;
-    int64_t row_stride = 0, lines_per_row = 0, lines = 0, lines_per_call = 0;
+    const char* a = nullptr;
+    int64_t row_bytes = 0, lines_per_row = 1, lines = 0, lines_per_call = 0;
     void Prefetch(int64_t call) const {
       const int64_t end = std::min(lines, (call + 1) * lines_per_call);
       for (int64_t line = call * lines_per_call; line < end; ++line) {
-        __builtin_prefetch(a + line / lines_per_row * row_stride + line % lines_per_row * kLineFloats, 0, 2);
+        __builtin_prefetch(a + line / lines_per_row * row_bytes + line % lines_per_row * kLineBytes, 0, 2);
       }
     }
   };
-  NextStrip NextStripOf(const Part& part, const BatchOffsets& offsets, int64_t i, int64_t k, int64_t depth, int64_t calls) const {
-    if (!plan_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= part.i1) return {};
+  NextStrip NextStripOf(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t calls) const {
+    if (!plan_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= block.i1) return {};
     NextStrip next;
-    next.a = static_cast<const float*>(p_.operands.a) + offsets.a + (i + mr_) * s_.a_row_stride + k;
-    next.row_stride = s_.a_row_stride;
-    next.lines_per_row = CeilDiv(depth, kLineFloats);
-    next.lines = next.lines_per_row * std::min(mr_, part.i1 - i - mr_);
+    next.a = static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
+    next.row_bytes = s_.a_row_stride * operand_bytes_;
+    next.lines_per_row = CeilDiv((block.k1 - block.k0) * operand_bytes_, kLineBytes);
+    next.lines = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
     next.lines_per_call = CeilDiv(next.lines, calls);
     return next;
   }
-  void PrefetchTile(const float* c, int64_t row_stride, int64_t rows) const {
+  void PrefetchTile(const Word* c, int64_t row_stride, int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t j = 0; j < nr_; j += kLineFloats) __builtin_prefetch(c + r * row_stride + j, 1, 3);
+      for (int64_t j = 0; j < nr_; j += kLineWords) __builtin_prefetch(c + r * row_stride + j, 1, 3);
     }
   }
 
-  // Brings `rows` rows of A, `depth` long, together; the layout is whichever needs no transposition.
-  void CopyStrip(int64_t batch, const BatchOffsets& offsets, int64_t i, int64_t rows, int64_t k, int64_t depth, float* strip,
-                 MicroTile& tile) {
-    const bool k_adjacent = p_.hooks.pack_a ? !p_.swapped : s_.a_col_stride == 1 || s_.a_row_stride != 1;
+  // Brings `rows` rows of A together, k as adjacent words, or for f32 with adjacent rows as it lies.
+  void CopyStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
+    const int64_t depth = block.k1 - block.k0;
+    const bool is_f32 = kernel_.operand_type == DType::kF32;
     tile.a = strip;
-    tile.a_row_stride = k_adjacent ? depth + kStripPad : 1;
-    tile.a_k_stride = k_adjacent ? 1 : mr_;
-    if (p_.hooks.pack_a) {
-      ShowTile(p_, p_.hooks.pack_a, {batch, i, k, rows, depth, strip, tile.a_row_stride, tile.a_k_stride});
+    tile.a_row_stride = WordsOf(kernel_, depth) + kStripPad;
+    tile.a_k_stride = 1;
+    if (p_.hooks.pack_a) return CopyStripByHook(block, i, rows, strip, tile);
+    const void* const a = At(p_.operands.a, offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_);
+    if (!is_f32 || s_.a_row_stride != 1 || s_.a_col_stride == 1) {
+      kernel_.pack_a(a, s_.a_row_stride, s_.a_col_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
       return;
     }
-    const float* const a = static_cast<const float*>(p_.operands.a) + offsets.a + i * s_.a_row_stride + k * s_.a_col_stride;
-    if (!k_adjacent) {
-      for (int64_t q = 0; q < depth; ++q) {
-        std::memcpy(strip + q * mr_, a + q * s_.a_col_stride, static_cast<size_t>(rows) * sizeof(float));
-      }
-      return;
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* const row = a + r * s_.a_row_stride;
-      float* const to = strip + r * tile.a_row_stride;
-      if (s_.a_col_stride == 1) {
-        std::memcpy(to, row, static_cast<size_t>(depth) * sizeof(float));
-      } else {
-        for (int64_t q = 0; q < depth; ++q) to[q] = row[q * s_.a_col_stride];
-      }
+    tile.a_row_stride = 1;
+    tile.a_k_stride = mr_;
+    for (int64_t q = 0; q < depth; ++q) {
+      std::memcpy(strip + q * mr_, At(a, q * s_.a_col_stride, operand_bytes_), static_cast<size_t>(rows) * sizeof(Word));
     }
   }
+
+  // f32 is written where it is used; other types first as they are.
+  void CopyStripByHook(const Part& block, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
+    const int64_t depth = block.k1 - block.k0;
+    if (kernel_.operand_type == DType::kF32) {
+      tile.a_row_stride = p_.swapped ? 1 : tile.a_row_stride;
+      tile.a_k_stride = p_.swapped ? mr_ : 1;
+      ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride, tile.a_k_stride});
+      return;
+    }
+    const Scratch raw(static_cast<size_t>(rows * depth * operand_bytes_));
+    if (raw.data() == nullptr) return SetOutOfMemory();
+    const int64_t row_stride = p_.swapped ? 1 : depth, k_stride = p_.swapped ? rows : 1;
+    ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, raw.data(), row_stride, k_stride});
+    kernel_.pack_a(raw.data(), row_stride, k_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
+  }
+
+  static const void* At(const void* base, int64_t index, int64_t bytes) { return static_cast<const char*>(base) + index * bytes; }
+  static void* At(void* base, int64_t index, int64_t bytes) { return static_cast<char*>(base) + index * bytes; }
 
   void SetOutOfMemory() { out_of_memory_.store(true, std::memory_order_relaxed); }
 
   const Problem& p_;
   const GemmSignature& s_;
+  const GemmKernel& kernel_;
   const Plan plan_;
   const int64_t mr_, nr_;
+  const int64_t operand_bytes_, c_bytes_;
   std::atomic<bool> out_of_memory_{false};
 };
 

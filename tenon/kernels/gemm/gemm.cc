@@ -1,5 +1,7 @@
 #include "tenon/kernels/gemm/gemm.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tenon/kernels/gemm/internal/kernel.h"
@@ -10,7 +12,7 @@ namespace internal {
 namespace {
 
 constexpr const GemmKernel* kKernels[] = {
-#define TENON_GEMM(level, name, a, b, c, mr, nr, consistent) &name,
+#define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) &name,
 #include "tenon/kernels/gemm/kernels.inc"
 #undef TENON_GEMM
 };
@@ -30,35 +32,44 @@ Problem Transposed(Problem p) {
   return p;
 }
 
-// k == 0: an empty sum.
+// k == 0: an empty sum, all bits zero in every type.
 void FillEmptySum(const Problem& p) {
   const GemmSignature& s = p.s;
-  float* const c = static_cast<float*>(p.operands.c);
+  const int64_t bytes = ByteWidth(s.c_type);
   for (int64_t batch = 0, count = s.batch_count(); batch < count; ++batch) {
-    float* const matrix = c + OffsetsOf(s, batch).c;
+    char* const matrix = static_cast<char*>(p.operands.c) + OffsetsOf(s, batch).c * bytes;
     for (int64_t i = 0; i < s.m; ++i) {
-      float* const row = matrix + i * s.c_row_stride;
+      char* const row = matrix + i * s.c_row_stride * bytes;
       if (!s.accumulate) {
-        for (int64_t j = 0; j < s.n; ++j) row[j * s.c_col_stride] = 0;
+        for (int64_t j = 0; j < s.n; ++j) std::memset(row + j * s.c_col_stride * bytes, 0, static_cast<size_t>(bytes));
       }
-      if (p.hooks.finish) {
-        constexpr int64_t kMaxCols = 4096;
-        for (int64_t j = 0; j < s.n; j += kMaxCols) {
-          const int64_t cols = j + kMaxCols < s.n ? kMaxCols : s.n - j;
-          ShowTile(p, p.hooks.finish, {batch, i, j, 1, cols, row + j * s.c_col_stride, s.c_row_stride, s.c_col_stride});
-        }
+      if (!p.hooks.finish) continue;
+      constexpr int64_t kMaxCols = 4096;
+      for (int64_t j = 0; j < s.n; j += kMaxCols) {
+        const int64_t cols = std::min(kMaxCols, s.n - j);
+        ShowTile(p, p.hooks.finish, {batch, i, j, 1, cols, row + j * s.c_col_stride * bytes, s.c_row_stride, s.c_col_stride});
       }
     }
   }
 }
 
+// Strides along an extent of 1 mean nothing; 1 is the one that the drivers like.
+void NormaliseStrides(GemmSignature& s) {
+  if (s.m == 1) s.a_row_stride = s.c_row_stride = s.n;
+  if (s.n == 1) s.b_col_stride = s.c_col_stride = 1;
+  if (s.k == 1) s.a_col_stride = s.b_row_stride = 1;
+}
+
 }  // namespace
 
-const GemmKernel* FindKernel(DType a, DType b, DType c, isa::IsaLevel level) {
+const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level) {
+  const isa::IsaExtras extras = isa::ExtrasFor(level);
+  const auto available = [&](Extra extra) {
+    return extra == Extra::kNone || (extra == Extra::kBf16 ? extras.avx512_bf16 : extras.avx512_vnni);
+  };
   const GemmKernel* best = nullptr;
   for (const GemmKernel* kernel : kKernels) {
-    if (kernel->a_type != a || kernel->b_type != b || kernel->c_type != c || kernel->level > level) continue;
-    if (best == nullptr || kernel->level > best->level) best = kernel;
+    if (kernel->operand_type == a && a == b && kernel->level <= level && available(kernel->extra)) best = kernel;
   }
   return best;
 }
@@ -92,19 +103,20 @@ Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHook
   TENON_RETURN_IF_ERROR(Verify(s));
   if (s.m == 0 || s.n == 0 || s.batch_count() == 0) return OkStatus();
   internal::Problem p{.s = s, .operands = operands, .hooks = hooks, .pool = &pool};
-  p.kernel = internal::FindKernel(s.a_type, s.b_type, s.c_type, level);
+  p.kernel = internal::FindKernel(s.a_type, s.b_type, level);
   if (p.kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
   if (s.k == 0) {
     internal::FillEmptySum(p);
     return OkStatus();
   }
+  internal::NormaliseStrides(p.s);
   if (OrderOf(s) == GemmOrder::kLanes64) return internal::RunGemv(p);
-  if (s.c_col_stride != 1 && s.c_row_stride == 1) p = internal::Transposed(p);
+  if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) p = internal::Transposed(p);
   return internal::RunBlocked(p);
 }
 
 const char* GemmKernelName(const GemmSignature& s, isa::IsaLevel level) {
-  const internal::GemmKernel* kernel = internal::FindKernel(s.a_type, s.b_type, s.c_type, level);
+  const internal::GemmKernel* kernel = internal::FindKernel(s.a_type, s.b_type, level);
   return kernel == nullptr ? "" : kernel->name;
 }
 

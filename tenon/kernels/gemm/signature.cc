@@ -81,15 +81,19 @@ std::string ToString(const GemmSignature& s) {
 
 Status Verify(const GemmSignature& s) {
   TENON_RETURN_IF_ERROR(VerifyExtents(s));
-  if (s.a_type != DType::kF32 || s.b_type != DType::kF32 || s.c_type != DType::kF32) {
-    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}, wanted f32 f32 -> f32", DTypeName(s.a_type),
-                                     DTypeName(s.b_type), DTypeName(s.c_type)));
+  const bool f32 = s.a_type == DType::kF32 && s.c_type == DType::kF32;
+  const bool bf16 = s.a_type == DType::kBF16 && (s.c_type == DType::kBF16 || s.c_type == DType::kF32);
+  const bool s8 = s.a_type == DType::kS8 && s.c_type == DType::kS32;
+  if (s.a_type != s.b_type || !(f32 || bf16 || s8)) {
+    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}, wanted f32 f32 -> f32, bf16 bf16 -> bf16 or f32, or s8 s8 -> s32",
+                                     DTypeName(s.a_type), DTypeName(s.b_type), DTypeName(s.c_type)));
   }
   return OkStatus();
 }
 
 GemmOrder OrderOf(const GemmSignature& s) {
-  return s.m == 1 || s.n == 1 ? GemmOrder::kLanes64 : GemmOrder::kChain;
+  if (s.a_type == DType::kBF16) return GemmOrder::kPairs;
+  return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 
 GemmCost EstimateCost(const GemmSignature& s) {
@@ -104,7 +108,8 @@ GemmCost EstimateCost(const GemmSignature& s) {
   const double memory_ns = cost.bytes / (cost.bytes > kCacheBytes ? kMemoryBytesPerNs : kCacheBytesPerNs);
   // Tiles that the extents do not fill cost as if they did.
   const double fill = std::ceil(n / 16) * 16 / std::max(n, 1.0);
-  const double compute_ns = cost.flops * (OrderOf(s) == GemmOrder::kLanes64 ? 1 : fill) / kFlopsPerNs;
+  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : 1;
+  const double compute_ns = cost.flops * (OrderOf(s) == GemmOrder::kLanes64 ? 1 : fill) / (kFlopsPerNs * per_word);
   cost.time_ns = kCallNs + std::max(memory_ns, compute_ns);
   return cost;
 }

@@ -48,17 +48,21 @@ uint64_t HashOf(const GemmSignature& s);
 std::string ToString(const GemmSignature& s);
 
 /// INVALID_ARGUMENT for negative extents or an element count beyond 2^62; UNIMPLEMENTED for element types without a kernel.
-/// Implemented: f32 f32 -> f32.
+/// Implemented: f32 f32 -> f32; bf16 bf16 -> bf16 and -> f32; s8 s8 -> s32.
 Status Verify(const GemmSignature& s);
 
-/// The order in which the k products of one element of C are summed. It depends on m, n and k alone, so it is the same for every
-/// layout, instruction set and thread count.
+/// The order in which the k products of one element of C are summed. It depends on type, m, n and k alone, so it is the same for
+/// every layout, instruction set and thread count. Sums of integers are exact modulo 2^32: their order does not show.
 enum class GemmOrder : uint8_t {
   /// acc = 0, or C's element when accumulating; then acc = fma(a[i,p], b[p,j], acc) for p = 0, 1 ... k-1.
   kChain,
-  /// When m or n is 1: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
+  /// f32 when m or n is 1: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
   /// l < 32, likewise 16, 8, 4, 2 and 1; lane 0 is the product, added to C's element when accumulating.
   kLanes64,
+  /// bf16: as kChain, in f32, but p = 1, 0, 3, 2, 5, 4 ...; for odd k, a[i,k] and b[k,j] count as 0. A bf16 C is rounded
+  /// once, at the end. Holds in the compute float state (threads/flush_denormals.h): the instruction for it on newer CPUs flushes
+  /// subnormals in any state.
+  kPairs,
 };
 GemmOrder OrderOf(const GemmSignature& s);
 

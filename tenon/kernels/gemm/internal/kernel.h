@@ -1,7 +1,7 @@
 #pragma once
 
-// What the driver needs from one instruction set's kernels. The x86_*.cc files define one table each; they are the only sources
-// compiled with vector flags, and share no inline function with the rest.
+// What the driver needs from one instruction set's kernels. The x86_*.cc files define the tables; they are the only sources compiled
+// with vector flags, and share no inline function with the rest.
 
 #include <cstdint>
 
@@ -10,17 +10,33 @@
 
 namespace tenon::kernels::internal {
 
-/// One tile of C of at most mr x nr. Strides in elements.
+/// 32 bits: one element of C's sums, or as many neighbours along k of A or B as one multiplication takes (1 f32, 2 bf16, 4 s8 ...).
+using Word = uint32_t;
+
+/// One tile of C of at most mr x nr. Strides in words.
 struct MicroTile {
-  const float* a;  ///< Element (i, p) at a[i * a_row_stride + p * a_k_stride].
+  const Word* a;  ///< Step q of row i at a[i * a_row_stride + q * a_k_stride].
   int64_t a_row_stride;
   int64_t a_k_stride;
-  const float* b;  ///< Element (p, j) at b[p * b_k_stride + j].
+  const Word* b;  ///< Step q of column j at b[q * b_k_stride + j].
   int64_t b_k_stride;
-  float* c;  ///< Element (i, j) at c[i * c_row_stride + j].
+  const Word* start;  ///< Added to every row of C before the sums begin, nr words; null for none.
+  Word* c;            ///< Element (i, j) at c[i * c_row_stride + j].
   int64_t c_row_stride;
-  int64_t k;    ///< >= 1.
-  bool load_c;  ///< The chains start from C's elements; else from 0 and C is not read.
+  int64_t steps;  ///< Words along k, >= 1.
+  bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
+};
+
+/// A part of B, k x cols elements, to be laid out as panels of nr columns, the last one filled up with zeros, and k with zeros to a
+/// multiple of the kernel's k_unit: step q of column j of panel i at dst[i * panel_stride + q * nr + j].
+struct BPanels {
+  const void* src;  ///< Element (p, j) is number p * k_stride + j * col_stride.
+  int64_t k_stride, col_stride;
+  int64_t k, cols;
+  Word* dst;
+  int64_t panel_stride;
+  Word* start;  ///< Where MicroTile::start of panel i is to be, at start[i * panel_stride]. Null unless the kernel has_start.
+  bool first;   ///< `start` is undefined yet; else it is added to.
 };
 
 /// Lanes of GemmOrder::kLanes64.
@@ -30,20 +46,31 @@ inline constexpr int kGemvRows = 64;
 /// The same for dot_cols; more, because only rows are adjacent in memory there.
 inline constexpr int kGemvAdjacentRows = 256;
 
+enum class Extra : uint8_t { kNone, kBf16, kVnni };
+
 struct GemmKernel {
   const char* name;
   isa::IsaLevel level;
-  DType a_type, b_type, c_type;
+  Extra extra;
+  DType operand_type, sum_type;
   int mr, nr;
   bool consistent;
 
-  /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads and writes nothing outside the named elements.
+  /// k_unit elements along k become unit_words words.
+  int k_unit, unit_words;
+  bool has_start;
+
+  /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads no element of A and C, and writes none, outside the tile;
+  /// of B only columns of the tile when nr columns are not there.
   void (*micro)(const MicroTile& tile, int rows, int cols);
+  /// dst[i * dst_row_stride + q]: word q of row i. src element (i, p) is number i * row_stride + p * k_stride.
+  void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride);
+  void (*pack_b)(const BPanels& panels);
+  /// C's elements from and to sums, when they have another type; null for none.
+  void (*load_row)(const void* c, int64_t c_stride, int64_t count, Word* sums);
+  void (*store_row)(const Word* sums, int64_t count, void* c, int64_t c_stride);
 
-  /// For the panels i of nr columns each, the last one filled up with zeros, p < k and j < nr:
-  /// dst[i * panel_stride + p * nr + j] = src[p * k_stride + (i * nr + j) * col_stride].
-  void (*pack_b)(const float* src, int64_t k_stride, int64_t col_stride, int64_t k, int64_t cols, float* dst, int64_t panel_stride);
-
+  // Products with a vector; null when there is no special path.
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a multiple of 64:
   /// lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes);
@@ -55,11 +82,11 @@ struct GemmKernel {
   void (*reduce_cols)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride);
 };
 
-#define TENON_GEMM(level, name, a, b, c, mr, nr, consistent) extern const GemmKernel name;
+#define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) extern const GemmKernel name;
 #include "tenon/kernels/gemm/kernels.inc"
 #undef TENON_GEMM
 
-/// The kernel for the types at `level`: that of the highest row not above it. Null when there is none.
-const GemmKernel* FindKernel(DType a, DType b, DType c, isa::IsaLevel level);
+/// The kernel for operands of type `a` and `b` at `level` on this CPU. Null when there is none.
+const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level);
 
 }  // namespace tenon::kernels::internal

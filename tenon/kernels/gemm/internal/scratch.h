@@ -19,6 +19,7 @@ class Scratch {
   Scratch& operator=(Scratch&& other) noexcept;
 
   float* floats() const { return static_cast<float*>(data_); }
+  uint32_t* words() const { return static_cast<uint32_t*>(data_); }
   void* data() const { return data_; }
 
  private:

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// Included by x86_avx2.cc only.
+// Included by x86_*.cc of this level only.
 namespace {
 
 alignas(32) constexpr int32_t kMaskBits[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -48,6 +48,30 @@ struct Vec {
     }
     for (int j = 0; j < 8; ++j) r[j] = t[j];
   }
+};
+
+/// 32-bit sums of products of pairs of 16 bits.
+struct S16Ops {
+  using Sum = __m256i;
+  using Words = __m256i;
+  using Mask = __m256i;
+  static constexpr int kLanes = 8;
+  static constexpr bool kHasStart = false;
+  static Mask First(int n) { return Vec::First(n); }
+  static Sum ZeroC() { return _mm256_setzero_si256(); }
+  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), m); }
+  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_maskstore_epi32(reinterpret_cast<int*>(p), m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    int32_t w;
+    __builtin_memcpy(&w, p, sizeof(w));
+    return _mm256_set1_epi32(w);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_madd_epi16(a, b), c); }
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// Included by x86_avx512.cc only.
+// Included by x86_*.cc of this level only.
 namespace {
 
 struct Vec {
@@ -57,6 +57,30 @@ struct Vec {
       r[j + 8] = _mm512_shuffle_f32x4(t[j], t[j + 8], 0xdd);
     }
   }
+};
+
+/// 32-bit sums of products of pairs of 16 bits.
+struct S16Ops {
+  using Sum = __m512i;
+  using Words = __m512i;
+  using Mask = __mmask16;
+  static constexpr int kLanes = 16;
+  static constexpr bool kHasStart = false;
+  static Mask First(int n) { return Vec::First(n); }
+  static Sum ZeroC() { return _mm512_setzero_si512(); }
+  static Sum LoadC(const uint32_t* p) { return _mm512_loadu_si512(p); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm512_maskz_loadu_epi32(m, p); }
+  static void StoreC(uint32_t* p, Sum x) { _mm512_storeu_si512(p, x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm512_mask_storeu_epi32(p, m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    int32_t w;
+    __builtin_memcpy(&w, p, sizeof(w));
+    return _mm512_set1_epi32(w);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_madd_epi16(a, b), c); }
 };
 
 }  // namespace

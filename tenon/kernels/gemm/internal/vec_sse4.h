@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// Included by x86_sse4.cc only.
+// Included by x86_*.cc of this level only.
 namespace {
 
 struct Vec {
@@ -46,6 +46,38 @@ struct Vec {
     r[2] = _mm_movelh_ps(t1, t3);
     r[3] = _mm_movehl_ps(t3, t1);
   }
+};
+
+/// 32-bit sums of products of pairs of 16 bits.
+struct S16Ops {
+  using Sum = __m128i;
+  using Words = __m128i;
+  using Mask = int;
+  static constexpr int kLanes = 4;
+  static constexpr bool kHasStart = false;
+  static Mask First(int n) { return n; }
+  static Sum ZeroC() { return _mm_setzero_si128(); }
+  static Sum LoadC(const uint32_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask n) {
+    alignas(16) uint32_t t[4] = {};
+    for (int i = 0; i < n; ++i) t[i] = p[i];
+    return LoadC(t);
+  }
+  static void StoreC(uint32_t* p, Sum x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask n) {
+    alignas(16) uint32_t t[4];
+    StoreC(t, x);
+    for (int i = 0; i < n; ++i) p[i] = t[i];
+  }
+  static Sum AddC(Sum a, Sum b) { return _mm_add_epi32(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask n) { return LoadFirstC(p, n); }
+  static Words BroadcastA(const uint32_t* p) {
+    int32_t w;
+    __builtin_memcpy(&w, p, sizeof(w));
+    return _mm_set1_epi32(w);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm_add_epi32(_mm_madd_epi16(a, b), c); }
 };
 
 }  // namespace

@@ -1,0 +1,286 @@
+// bf16 and s8 products against oracles of their own, bit for bit on every level with FMA.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tenon/kernels/gemm/gemm.h"
+#include "tenon/kernels/gemm/gemm_test_util.h"
+#include "tenon/kernels/gemm/internal/kernel.h"
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::kernels {
+namespace {
+
+using isa::IsaLevel;
+using testing_util::Levels;
+using testing_util::PoolOf;
+
+struct Bf16 {
+  uint16_t bits;
+};
+float ToFloat(Bf16 x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16); }
+
+// Nearest bf16, ties to even, by comparing distances: shares nothing with the kernels' bit tricks. Finite values.
+Bf16 ToBf16(float x) {
+  const uint16_t down = static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);  // Towards zero.
+  const Bf16 low{down}, high{static_cast<uint16_t>(down + 1)};
+  const double to_low = std::abs(static_cast<double>(x) - ToFloat(low)), to_high = std::abs(static_cast<double>(x) - ToFloat(high));
+  if (to_low != to_high) return to_low < to_high ? low : high;
+  return down % 2 == 0 ? low : high;
+}
+
+struct Case {
+  int64_t m, n, k;
+  bool a_turned = false, b_turned = false, c_turned = false, padded = false;
+  int64_t batch = 1;
+  bool accumulate = false;
+  bool hooks = false;
+};
+
+// Elements of one operand with its strides; what is not part of it is `filler`.
+template <class T>
+struct Operand {
+  Operand(int64_t batch, int64_t rows, int64_t cols, bool turned, bool padded, T filler) {
+    const int64_t pad = padded ? 3 : 0;
+    row_stride = turned ? 1 : cols + pad;
+    col_stride = turned ? rows + pad : 1;
+    batch_stride = (turned ? cols * (rows + pad) : rows * (cols + pad)) + pad;
+    data.assign(static_cast<size_t>(batch * batch_stride), filler);
+  }
+  T& at(int64_t b, int64_t r, int64_t c) { return data[static_cast<size_t>(b * batch_stride + r * row_stride + c * col_stride)]; }
+  int64_t row_stride, col_stride, batch_stride;
+  std::vector<T> data;
+};
+
+template <class T>
+struct HookSource {
+  Operand<T>* from;
+  std::vector<T> hidden;  // What the operand held.
+  static void Pack(void* context, const GemmTile& tile) {
+    auto& self = *static_cast<HookSource*>(context);
+    EXPECT_EQ(tile.col_stride, 1);
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      for (int64_t c = 0; c < tile.cols; ++c) {
+        static_cast<T*>(tile.data)[r * tile.row_stride + c] =
+            self.hidden[static_cast<size_t>(tile.batch * self.from->batch_stride + (tile.row0 + r) * self.from->row_stride +
+                                            (tile.col0 + c) * self.from->col_stride)];
+      }
+    }
+  }
+};
+
+// Fills, runs, and compares with `expect(batch, i, j, before)`.
+template <class T, class C, class Fill, class Expect, class Same>
+void Run(const Case& t, DType operand, DType sum, T poison, C filler, IsaLevel level, int threads, Fill fill, Expect expect, Same same) {
+  Operand<T> a(t.batch, t.m, t.k, t.a_turned, t.padded, poison), b(t.batch, t.k, t.n, t.b_turned, t.padded, poison);
+  Operand<C> c(t.batch, t.m, t.n, t.c_turned, t.padded, filler);
+  uint32_t seed = 7;
+  const auto next = [&] { return seed = seed * 1664525u + 1013904223u; };
+  for (int64_t x = 0; x < t.batch; ++x) {
+    for (int64_t p = 0; p < t.k; ++p) {
+      for (int64_t i = 0; i < t.m; ++i) a.at(x, i, p) = fill(next());
+      for (int64_t j = 0; j < t.n; ++j) b.at(x, p, j) = fill(next());
+    }
+  }
+  Operand<C> expected = c;
+  for (int64_t x = 0; x < t.batch; ++x)
+    for (int64_t i = 0; i < t.m; ++i)
+      for (int64_t j = 0; j < t.n; ++j) expected.at(x, i, j) = expect(a, b, x, i, j, c.at(x, i, j));
+
+  GemmSignature s = DenseGemm(operand, operand, sum, t.m, t.n, t.k);
+  s.a_row_stride = a.row_stride;
+  s.a_col_stride = a.col_stride;
+  s.b_row_stride = b.row_stride;
+  s.b_col_stride = b.col_stride;
+  s.c_row_stride = c.row_stride;
+  s.c_col_stride = c.col_stride;
+  s.batch[0] = {t.batch, a.batch_stride, b.batch_stride, c.batch_stride};
+  s.accumulate = t.accumulate;
+  HookSource<T> from_a{&a, a.data}, from_b{&b, b.data};
+  GemmHooks hooks;
+  if (t.hooks) {
+    hooks.pack_a = {HookSource<T>::Pack, &from_a};
+    hooks.pack_b = {HookSource<T>::Pack, &from_b};
+    a.data.assign(a.data.size(), poison);
+    b.data.assign(b.data.size(), poison);
+  }
+  const Status status = Gemm(s, {a.data.data(), b.data.data(), c.data.data()}, hooks, PoolOf(threads), level);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  for (size_t i = 0; i < c.data.size(); ++i) {
+    ASSERT_TRUE(same(c.data[i], expected.data[i])) << ToString(s) << " " << isa::IsaLevelName(level) << " hooks=" << t.hooks << " at " << i;
+  }
+}
+
+void CheckS8(const Case& t, IsaLevel level, int threads) {
+  Run<int8_t, int32_t>(
+      t, DType::kS8, DType::kS32, int8_t{77}, 1000000007, level, threads, [](uint32_t r) { return static_cast<int8_t>(r >> 24); },
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, int32_t before) {
+        int64_t sum = t.accumulate ? before : 0;
+        for (int64_t p = 0; p < t.k; ++p) sum += int64_t{a.at(x, i, p)} * b.at(x, p, j);
+        return static_cast<int32_t>(static_cast<uint32_t>(sum));
+      },
+      [](int32_t x, int32_t y) { return x == y; });
+}
+
+float PairsSum(Operand<Bf16>& a, Operand<Bf16>& b, int64_t k, int64_t x, int64_t i, int64_t j, float acc) {
+  const auto element = [&](auto& m, int64_t r, int64_t c, int64_t p) { return p < k ? ToFloat(m.at(x, r, c)) : 0.0f; };
+  for (int64_t q = 0; q < k; q += 2) {
+    for (int64_t p : {q + 1, q}) acc = std::fma(element(a, i, p, p), element(b, p, j, p), acc);
+  }
+  return acc;
+}
+
+Bf16 SomeBf16(uint32_t r) {
+  // Exponents 2^-8 ... 2^7.
+  return {static_cast<uint16_t>(((r >> 16) & 0x807f) | ((119 + ((r >> 8) & 15)) << 7))};
+}
+
+// |a b| < 2^16 here; the level without FMA rounds twice per product.
+double SseBound(const Case& t) { return 2.0 * static_cast<double>(t.k + 2) * 1.2e-7 * static_cast<double>(t.k + 1) * 65536.0; }
+
+void CheckBf16(const Case& t, IsaLevel level, int threads) {
+  const threads::ScopedFlushDenormals flush;
+  Run<Bf16, float>(
+      t, DType::kBF16, DType::kF32, Bf16{0x7fc0}, 3.5f, level, threads, SomeBf16,
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float before) {
+        return PairsSum(a, b, t.k, x, i, j, t.accumulate ? before : 0.0f);
+      },
+      [&](float x, float y) {
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) : std::abs(x - y) <= SseBound(t);
+      });
+  Run<Bf16, Bf16>(
+      t, DType::kBF16, DType::kBF16, Bf16{0x7fc0}, Bf16{0x4060}, level, threads, SomeBf16,
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, Bf16 before) {
+        return ToBf16(PairsSum(a, b, t.k, x, i, j, t.accumulate ? ToFloat(before) : 0.0f));
+      },
+      [&](Bf16 x, Bf16 y) {
+        return level >= IsaLevel::kAvx2 ? x.bits == y.bits
+                                        : std::abs(ToFloat(x) - ToFloat(y)) <= SseBound(t) + std::abs(ToFloat(y)) * 0x1p-7;
+      });
+}
+
+class GemmTypesTest : public testing::TestWithParam<IsaLevel> {
+ protected:
+  static void CheckBoth(const Case& t, int threads = 1) {
+    CheckS8(t, GetParam(), threads);
+    CheckBf16(t, GetParam(), threads);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Isa, GemmTypesTest, testing::ValuesIn(Levels()),
+                         [](const auto& param) { return std::string(isa::IsaLevelName(param.param)); });
+
+TEST_P(GemmTypesTest, TileEdges) {
+  const auto* kernel = internal::FindKernel(DType::kS8, DType::kS8, GetParam());
+  const int64_t mr = kernel->mr, nr = kernel->nr;
+  for (int64_t m : {int64_t{0}, int64_t{1}, int64_t{2}, mr - 1, mr, mr + 1}) {
+    for (int64_t n : {int64_t{0}, int64_t{1}, nr / 2, nr / 2 + 1, nr, nr + 1}) {
+      for (int64_t k : {0, 1, 2, 3, 4, 5, 67}) CheckBoth({.m = m, .n = n, .k = k});
+    }
+  }
+}
+
+TEST_P(GemmTypesTest, Layouts) {
+  for (int bits = 0; bits < 64; ++bits) {
+    CheckBoth({.m = 30, .n = 37, .k = 41, .a_turned = (bits & 1) != 0, .b_turned = (bits & 2) != 0, .c_turned = (bits & 4) != 0,
+               .padded = (bits & 8) != 0, .batch = 2, .accumulate = (bits & 16) != 0, .hooks = (bits & 32) != 0});
+  }
+}
+
+TEST_P(GemmTypesTest, Blocks) {
+  CheckBoth({.m = 90, .n = 70, .k = 1700}, 2);
+  CheckBoth({.m = 500, .n = 66, .k = 111}, 2);
+  CheckBoth({.m = 33, .n = 90, .k = 1801, .b_turned = true, .c_turned = true, .accumulate = true}, 2);
+  CheckBoth({.m = 16, .n = 70, .k = 1703, .hooks = true}, 2);
+  CheckBoth({.m = 700, .n = 1, .k = 77}, 2);
+  CheckBoth({.m = 1, .n = 700, .k = 99}, 2);
+}
+
+TEST_P(GemmTypesTest, BitsDoNotDependOnThreads) {
+  for (int threads : {1, 2, 8}) CheckBoth({.m = 160, .n = 330, .k = 100}, threads);
+}
+
+TEST_P(GemmTypesTest, ExtremeBytesAreExact) {
+  constexpr int64_t kM = 17, kN = 35, kK = 1000;
+  for (const auto& [x, y] : {std::pair<int, int>{-128, -128}, {-128, 127}, {127, 127}}) {
+    std::vector<int8_t> a(kM * kK, static_cast<int8_t>(x)), b(kK * kN, static_cast<int8_t>(y));
+    std::vector<int32_t> c(kM * kN);
+    const GemmSignature s = DenseGemm(DType::kS8, DType::kS8, DType::kS32, kM, kN, kK);
+    ASSERT_TRUE(Gemm(s, {a.data(), b.data(), c.data()}, {}, PoolOf(1), GetParam()).ok());
+    for (int32_t v : c) ASSERT_EQ(v, x * y * kK);
+  }
+}
+
+TEST_P(GemmTypesTest, Bf16RoundsOnceAndKeepsNans) {
+  const threads::ScopedFlushDenormals flush;
+  // 256 + 1 + 1 is 258 when summed in f32; rounding every step would give 256.
+  std::vector<Bf16> a = {ToBf16(256), ToBf16(1), ToBf16(1)}, b(3, ToBf16(1)), c(1);
+  GemmSignature s = DenseGemm(DType::kBF16, DType::kBF16, DType::kBF16, 1, 1, 3);
+  ASSERT_TRUE(Gemm(s, {a.data(), b.data(), c.data()}, {}, PoolOf(1), GetParam()).ok());
+  EXPECT_EQ(ToFloat(c[0]), 258);
+  a[1] = {0xffff};  // A NaN whose upper half alone would round to something else.
+  ASSERT_TRUE(Gemm(s, {a.data(), b.data(), c.data()}, {}, PoolOf(1), GetParam()).ok());
+  EXPECT_TRUE(std::isnan(ToFloat(c[0])));
+}
+
+TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
+  // Rows that this CPU has but would not choose are run as well.
+  int ran = 0;
+  const auto check = [&](const internal::GemmKernel& kernel) {
+    if (kernel.level > isa::DetectedIsa()) return;
+    const isa::IsaExtras extras = isa::ExtrasFor(kernel.level);
+    if (kernel.extra == internal::Extra::kBf16 && !extras.avx512_bf16) return;
+    if (kernel.extra == internal::Extra::kVnni && !extras.avx512_vnni) return;
+    if (kernel.operand_type != DType::kS8) return;
+    constexpr int64_t kK = 13;
+    const int64_t words = (kK + kernel.k_unit - 1) / kernel.k_unit * kernel.unit_words;
+    std::vector<int8_t> a(static_cast<size_t>(kernel.mr) * kK), b(static_cast<size_t>(kernel.nr) * kK);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int8_t>(i * 37);
+    for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int8_t>(i * 91);
+    std::vector<internal::Word> pa(static_cast<size_t>(kernel.mr * words)), pb(static_cast<size_t>(kernel.nr * words)),
+        start(static_cast<size_t>(kernel.nr)), c(static_cast<size_t>(kernel.mr * kernel.nr));
+    kernel.pack_a(a.data(), kK, 1, kernel.mr, kK, pa.data(), words);
+    kernel.pack_b({.src = b.data(), .k_stride = kernel.nr, .col_stride = 1, .k = kK, .cols = kernel.nr, .dst = pb.data(),
+                   .panel_stride = 0, .start = kernel.has_start ? start.data() : nullptr, .first = true});
+    kernel.micro({.a = pa.data(), .a_row_stride = words, .a_k_stride = 1, .b = pb.data(), .b_k_stride = kernel.nr,
+                  .start = kernel.has_start ? start.data() : nullptr, .c = c.data(), .c_row_stride = kernel.nr, .steps = words,
+                  .load_c = false},
+                 kernel.mr, kernel.nr);
+    for (int64_t i = 0; i < kernel.mr; ++i) {
+      for (int64_t j = 0; j < kernel.nr; ++j) {
+        int32_t sum = 0;
+        for (int64_t p = 0; p < kK; ++p) sum += a[static_cast<size_t>(i * kK + p)] * b[static_cast<size_t>(p * kernel.nr + j)];
+        ASSERT_EQ(static_cast<int32_t>(c[static_cast<size_t>(i * kernel.nr + j)]), sum) << kernel.name;
+      }
+    }
+    ++ran;
+  };
+#define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) check(internal::name);
+#include "tenon/kernels/gemm/kernels.inc"
+#undef TENON_GEMM
+  EXPECT_GT(ran, 0);
+}
+
+TEST(GemmTypesKernels, Bf16RowsAgreeBitForBit) {
+  // The level avx512 has two rows; whichever is not chosen is compared through the level below, which shares its contract.
+  std::vector<std::vector<float>> results;
+  for (IsaLevel level : Levels()) {
+    if (level < IsaLevel::kAvx2) continue;
+    const threads::ScopedFlushDenormals flush;
+    std::vector<Bf16> a(40 * 501), b(501 * 50);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = SomeBf16(static_cast<uint32_t>(i) * 2654435761u);
+    for (size_t i = 0; i < b.size(); ++i) b[i] = SomeBf16(static_cast<uint32_t>(i) * 2246822519u);
+    std::vector<float> c(40 * 50);
+    ASSERT_TRUE(Gemm(DenseGemm(DType::kBF16, DType::kBF16, DType::kF32, 40, 50, 501), {a.data(), b.data(), c.data()}, {}, PoolOf(1), level).ok());
+    results.push_back(c);
+  }
+  if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two levels with FMA";
+  for (const auto& r : results) EXPECT_EQ(std::memcmp(r.data(), results[0].data(), r.size() * sizeof(float)), 0);
+}
+
+}  // namespace
+}  // namespace tenon::kernels
