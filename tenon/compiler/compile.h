@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/base/shape.h"
 #include "tenon/base/status.h"
 #include "tenon/plan/plan.h"
 
@@ -32,6 +33,13 @@ struct CompileStatistics {
   int64_t schedule_ns = 0;
 };
 
+/// Which part of a whole array each device holds, in a program of several devices. Device numbers are flat: replica * num_partitions + partition.
+struct Tiling {
+  Dims tiles;                        ///< Equal parts along each dim of the whole array.
+  std::vector<Dims> tile_of_device;  ///< Position of each device's part; devices may share one (replicas of it).
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+};
+
 /// What PJRT asks about a compiled program.
 struct CompiledProgram {
   plan::Plan plan;
@@ -39,6 +47,10 @@ struct CompiledProgram {
   /// Serialised xla.OpSharding per parameter and result; empty when the program names none.
   std::vector<std::string> parameter_shardings;
   std::vector<std::string> output_shardings;
+  /// With more than one device the plan computes on whole arrays, for all devices at once: these say how inputs are put together from the devices'
+  /// arguments and how outputs are cut. Empty for one device. With several replicas the whole array has a leading dim more than its parts.
+  std::vector<Tiling> parameter_tilings;
+  std::vector<Tiling> result_tilings;
   /// Arguments that the program marks as donated or aliased (jax.buffer_donor, tf.aliasing_output).
   std::vector<bool> donated;
   double flops = 0;

@@ -97,6 +97,34 @@ void PutTexts(ByteWriter& out, const std::vector<std::string>& texts) {
   for (const std::string& t : texts) out.PutText(t);
 }
 
+void PutTilings(ByteWriter& out, const std::vector<compiler::Tiling>& tilings) {
+  const auto put = [&](const Dims& dims) {
+    out.Put<uint64_t>(dims.size());
+    for (const int64_t d : dims) out.Put(d);
+  };
+  out.Put<uint64_t>(tilings.size());
+  for (const compiler::Tiling& t : tilings) {
+    put(t.tiles);
+    out.Put<uint64_t>(t.tile_of_device.size());
+    for (const Dims& position : t.tile_of_device) put(position);
+  }
+}
+
+std::vector<compiler::Tiling> GetTilings(ByteReader& in) {
+  const auto get = [&] {
+    Dims dims(in.GetCount(8));
+    for (int64_t& d : dims) d = in.Get<int64_t>();
+    return dims;
+  };
+  std::vector<compiler::Tiling> tilings(in.GetCount(16));
+  for (compiler::Tiling& t : tilings) {
+    t.tiles = get();
+    t.tile_of_device.resize(in.GetCount(8));
+    for (Dims& position : t.tile_of_device) position = get();
+  }
+  return tilings;
+}
+
 std::vector<std::string> GetTexts(ByteReader& in) {
   std::vector<std::string> texts(in.GetCount(8));
   for (std::string& t : texts) t = in.GetText();
@@ -132,6 +160,8 @@ std::string SaveCode(const Code& code, std::string_view compile_options) {
   out.PutText(about.name);
   PutTexts(out, about.parameter_shardings);
   PutTexts(out, about.output_shardings);
+  PutTilings(out, about.parameter_tilings);
+  PutTilings(out, about.result_tilings);
   out.Put<uint64_t>(about.donated.size());
   for (const bool donated : about.donated) out.Put<uint8_t>(donated ? 1 : 0);
   out.Put(about.flops);
@@ -154,6 +184,8 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   about.name = in.GetText();
   about.parameter_shardings = GetTexts(in);
   about.output_shardings = GetTexts(in);
+  about.parameter_tilings = GetTilings(in);
+  about.result_tilings = GetTilings(in);
   about.donated.resize(in.GetCount(1));
   for (size_t i = 0; i < about.donated.size(); ++i) about.donated[i] = in.Get<uint8_t>() != 0;
   about.flops = in.Get<double>();

@@ -10,6 +10,7 @@
 
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
+#include "tenon/cpu/global_run.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
@@ -43,6 +44,13 @@ Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
   return spec;
 }
 
+// What one device holds of a whole array.
+void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling, int num_replicas) {
+  const size_t rank = spec.array.shape.rank() - (num_replicas > 1 ? 1 : 0);
+  spec.array.shape.dims = PartDims(spec.array.shape.dims, tiling, rank);
+  spec.array.minor_to_major.clear();
+}
+
 std::string Fingerprint(const plan::Plan& plan) {
   const std::string text = PlatformVersion() + plan::Print(plan);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
@@ -63,11 +71,13 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
     spec.donated = i < code->about.donated.size() && code->about.donated[i];
+    if (!code->about.parameter_tilings.empty()) ToPart(spec, code->about.parameter_tilings[i], options.num_replicas);
     memory.arguments += SizeBytes(plan.inputs[i].shape);
     info.parameters.push_back(std::move(spec));
   }
   for (const plan::Output& out : plan.outputs) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
+    if (!code->about.result_tilings.empty()) ToPart(spec, code->about.result_tilings[info.outputs.size()], options.num_replicas);
     memory.outputs += SizeBytes(out.shape);
     if (out.alias_input >= 0) memory.aliased += SizeBytes(out.shape);
     info.outputs.push_back(std::move(spec));
@@ -104,14 +114,14 @@ struct CpuLoadedExecutable::Run {
 CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
                                          plugin::DeviceAssignment assignment)
     : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)), code_(executable->code()) {
-  for (const plan::Output& out : code_.program->plan().outputs) takes_over_.push_back(out.alias_input);
+  for (const plan::Output& out : code_->program->plan().outputs) takes_over_.push_back(out.alias_input);
 }
 
 CpuClient& CpuLoadedExecutable::cpu_client() const { return static_cast<CpuClient&>(client()); }
 
 // Takes the arguments and finds memory for the outputs.
 Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) const {
-  const plan::Plan& plan = code_.program->plan();
+  const plan::Plan& plan = code_->program->plan();
   run.device = static_cast<CpuDevice*>(device.device);
   SmallVector<bool, 8> used(device.arguments.size(), false);
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -137,7 +147,7 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
 }
 
 Status CpuLoadedExecutable::RunNow(Run& run) const {
-  const plan::Plan& plan = code_.program->plan();
+  const plan::Plan& plan = code_->program->plan();
   SmallVector<const void*, 16> inputs;
   SmallVector<void*, 16> outputs;
   for (const plugin::Argument& a : run.arguments) inputs.push_back(a.storage->data());
@@ -150,11 +160,11 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
   }
   CpuClient& client = cpu_client();
   ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), run.device->id()};
-  return code_.program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(), *client.memory_pool());
+  return code_->program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(), *client.memory_pool());
 }
 
 Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {
-  const plan::Plan& plan = code_.program->plan();
+  const plan::Plan& plan = code_->program->plan();
   CpuClient& client = cpu_client();
   bool ready = true;
   for (const plugin::Argument& a : device.arguments) ready &= a.ready.is_ready();
@@ -215,6 +225,9 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
 
 Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
   TENON_RETURN_IF_ERROR(cpu_client().CheckNotForked());
+  if (!code_->about.parameter_tilings.empty() || !code_->about.result_tilings.empty()) {
+    return ExecuteGlobally(plugin::Ref<LoadedExecutable>(this), code_, cpu_client(), request);
+  }
   for (plugin::DeviceExecution& device : request.devices) TENON_RETURN_IF_ERROR(Launch(device, request));
   return OkStatus();
 }

@@ -18,7 +18,7 @@ class CpuExecutable final : public plugin::Executable {
   Result<std::string> Serialize() const override;
   Result<ProgramText> OptimizedProgram() const override;
 
-  const Code& code() const { return *code_; }
+  const std::shared_ptr<const Code>& code() const { return code_; }
 
  private:
   CpuExecutable(plugin::ExecutableInfo info, std::shared_ptr<const Code> code) : Executable(std::move(info)), code_(std::move(code)) {}
@@ -42,7 +42,7 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
   Status RunNow(Run& run) const;
 
-  const Code& code_;
+  std::shared_ptr<const Code> code_;
   /// Output i may take the storage of parameter takes_over_[i]; -1: none.
   std::vector<int> takes_over_;
 };

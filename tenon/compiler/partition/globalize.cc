@@ -1,0 +1,276 @@
+#include "tenon/compiler/partition/globalize.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tenon/compiler/partition/expand.h"
+#include "tenon/compiler/partition/mesh.h"
+#include "tenon/dialect/sdy/dialect.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+namespace {
+
+mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+
+// The part of `whole` that tile `position` of `tiles` is.
+mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles, const Dims& position) {
+  llvm::SmallVector<int64_t> starts, sizes;
+  auto type = TypeOf(whole);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    sizes.push_back(type.getDimSize(static_cast<unsigned>(i)) / tiles[i]);
+    starts.push_back(position[i] * sizes.back());
+  }
+  return Slice(b, loc, whole, starts, sizes);
+}
+
+// The array whose tile at each position is parts.at(position).
+mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts, const Dims& tiles,
+                      std::vector<int64_t> prefix = {}) {
+  const size_t dim = prefix.size();
+  if (dim == tiles.size()) return parts.at(prefix);
+  llvm::SmallVector<mlir::Value> along;
+  for (int64_t t = 0; t < tiles[dim]; ++t) {
+    prefix.push_back(t);
+    along.push_back(JoinTiles(b, loc, parts, tiles, prefix));
+    prefix.pop_back();
+  }
+  return Concatenate(b, loc, along, static_cast<int64_t>(dim));
+}
+
+class Globalizer {
+ public:
+  Globalizer(mlir::ModuleOp module, int64_t replicas, int64_t partitions) : module_(module), replicas_(replicas), partitions_(partitions) {}
+
+  Result<Shardings> Run() {
+    auto main = module_.lookupSymbol<mlir::func::FuncOp>("main");
+    if (!main) {
+      for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
+    }
+    if (!main || main.empty()) return InvalidArgument("the program has no @main");
+    TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
+    TENON_RETURN_IF_ERROR(ExpandManual());
+    RemoveIdentities();
+    if (replicas_ > 1) TENON_RETURN_IF_ERROR(ExpandReplicas(main, shardings));
+    Strip();
+    return shardings;
+  }
+
+ private:
+  Result<Tiling> TilingOf(mlir::Attribute attr, mlir::Type type) const {
+    auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
+    const size_t rank = ranked ? static_cast<size_t>(ranked.getRank()) : 0;
+    auto sharding = mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(attr);
+    if (!sharding || !ranked) return Replicated(rank, partitions_);
+    TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, module_, partitions_));
+    TENON_ASSIGN_OR_RETURN(Tiling tiling, mesh.TilingOf(sharding));
+    if (tiling.tiles.size() != rank) return InvalidArgument(fmt::format("a sharding of {} dims for an array of {}", tiling.tiles.size(), rank));
+    for (size_t i = 0; i < rank; ++i) {
+      if (ranked.getDimSize(static_cast<unsigned>(i)) % tiling.tiles[i] != 0) {
+        return Unimplemented(fmt::format("{} elements over {} devices", ranked.getDimSize(static_cast<unsigned>(i)), tiling.tiles[i]));
+      }
+    }
+    return tiling;
+  }
+
+  Result<Shardings> Read(mlir::func::FuncOp main) const {
+    Shardings s;
+    const auto add = [&](mlir::Attribute attr, mlir::Type type, std::vector<Tiling>& tilings, std::vector<std::string>& texts) -> Status {
+      TENON_ASSIGN_OR_RETURN(Tiling tiling, TilingOf(attr, type));
+      texts.push_back(ToOpSharding(tiling));
+      tilings.push_back(std::move(tiling));
+      return OkStatus();
+    };
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+      if (Status status = add(main.getArgAttr(i, sdy::kShardingAttr), main.getArgument(i).getType(), s.parameter_tilings, s.parameter_shardings); !status.ok()) {
+        return status.WithContext(fmt::format("parameter {}", i));
+      }
+    }
+    for (unsigned i = 0; i < main.getNumResults(); ++i) {
+      if (Status status = add(main.getResultAttr(i, sdy::kShardingAttr), main.getResultTypes()[i], s.result_tilings, s.result_shardings); !status.ok()) {
+        return status.WithContext(fmt::format("result {}", i));
+      }
+    }
+    return s;
+  }
+
+  Status ExpandManual() {
+    std::vector<sdy::ManualComputationOp> found;
+    module_.walk([&](sdy::ManualComputationOp op) { found.push_back(op); });
+    for (sdy::ManualComputationOp op : found) {
+      if (op->getParentOfType<sdy::ManualComputationOp>()) return Unimplemented("a manual_computation inside another one");
+    }
+    for (sdy::ManualComputationOp op : found) TENON_RETURN_IF_ERROR(ExpandOne(op));
+    return OkStatus();
+  }
+
+  Status ExpandOne(sdy::ManualComputationOp op) {
+    mlir::OpBuilder b(op);
+    const llvm::ArrayRef<mlir::StringAttr> manual = op.getManualAxes().getValue();
+    const auto in = op.getInShardings().getShardings();
+    const auto out = op.getOutShardings().getShardings();
+    // Devices with the same position along the manual axes run the body as one.
+    Instances instances;
+    instances.num_partitions = partitions_;
+    if (in.empty() && out.empty()) {
+      instances.devices = {{}};
+      for (int64_t d = 0; d < partitions_; ++d) instances.devices[0].push_back(d);
+    } else {
+      TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(in.empty() ? out[0] : in[0], op, partitions_));
+      std::map<std::vector<int64_t>, std::vector<int64_t>> by_position;
+      for (int64_t d = 0; d < partitions_; ++d) {
+        std::vector<int64_t> position;
+        for (mlir::StringAttr axis : manual) {
+          TENON_ASSIGN_OR_RETURN(const int64_t p, mesh.Position(d, axis.getValue()));
+          position.push_back(p);
+        }
+        by_position[position].push_back(d);
+      }
+      for (auto& [position, devices] : by_position) instances.devices.push_back(devices);
+    }
+    const auto tiling_of = [&](sdy::TensorShardingAttr sharding) -> Result<Tiling> {
+      TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, op, partitions_));
+      if (manual.empty()) return Replicated(sharding.getDimShardings().size(), partitions_);
+      return mesh.TilingOf(sharding, manual);
+    };
+    std::vector<Lanes> arguments;
+    for (size_t i = 0; i < in.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(in[i]));
+      Lanes lanes;
+      for (const auto& devices : instances.devices) {
+        lanes.push_back(CutTile(b, op.getLoc(), op.getTensors()[i], tiling.tiles, tiling.tile_of_device[static_cast<size_t>(devices[0])]));
+      }
+      arguments.push_back(std::move(lanes));
+    }
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b, op.getBody().front(), arguments, instances));
+    for (size_t i = 0; i < results.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(out[i]));
+      std::map<std::vector<int64_t>, mlir::Value> parts;
+      for (size_t k = 0; k < instances.size(); ++k) {
+        const Dims& position = tiling.tile_of_device[static_cast<size_t>(instances.devices[k][0])];
+        parts.try_emplace(std::vector<int64_t>(position.begin(), position.end()), results[i][k]);
+      }
+      op->getResult(static_cast<unsigned>(i)).replaceAllUsesWith(JoinTiles(b, op.getLoc(), parts, tiling.tiles));
+    }
+    op->erase();
+    return OkStatus();
+  }
+
+  // Whole arrays satisfy every constraint.
+  void RemoveIdentities() {
+    std::vector<mlir::Operation*> found;
+    module_.walk([&](mlir::Operation* op) {
+      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp,
+                    sdy::ShardingGroupOp>(op)) {
+        found.push_back(op);
+      }
+    });
+    for (mlir::Operation* op : found) {
+      if (op->getNumResults() == 1) op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
+    }
+  }
+
+  // @main becomes a function of the replicas' arguments stacked along a new leading dim.
+  Status ExpandReplicas(mlir::func::FuncOp main, Shardings& shardings) {
+    Instances instances;
+    instances.num_replicas = replicas_;
+    instances.num_partitions = partitions_;
+    const int64_t n = replicas_ * partitions_;
+    for (const Tiling& t : shardings.parameter_tilings) {
+      if (partitions_ > 1 && NumElements(t.tiles) > 1) return Unimplemented("replicas and sharded partitions in one program");
+    }
+    for (int64_t d = 0; d < n; ++d) instances.devices.push_back({d});
+    mlir::Block& old_body = main.front();
+    mlir::OpBuilder b(main.getContext());
+    const auto stacked = [&](mlir::Type type) -> mlir::Type {
+      auto t = mlir::cast<mlir::RankedTensorType>(type);
+      llvm::SmallVector<int64_t> dims{n};
+      dims.append(t.getShape().begin(), t.getShape().end());
+      return mlir::RankedTensorType::get(dims, t.getElementType());
+    };
+    llvm::SmallVector<mlir::Type> inputs, outputs;
+    for (mlir::Type t : main.getArgumentTypes()) inputs.push_back(stacked(t));
+    for (mlir::Type t : main.getResultTypes()) outputs.push_back(stacked(t));
+    mlir::Block* body = new mlir::Block;
+    main.getBody().push_back(body);
+    b.setInsertionPointToEnd(body);
+    std::vector<Lanes> arguments;
+    for (unsigned i = 0; i < inputs.size(); ++i) {
+      mlir::Value whole = body->addArgument(inputs[i], main.getLoc());
+      auto part = mlir::cast<mlir::RankedTensorType>(main.getArgumentTypes()[i]);
+      Lanes lanes;
+      for (int64_t d = 0; d < n; ++d) {
+        Dims tiles(static_cast<size_t>(part.getRank()) + 1, 1), position(tiles.size(), 0);
+        tiles[0] = n;
+        position[0] = d;
+        lanes.push_back(Reshape(b, main.getLoc(), CutTile(b, main.getLoc(), whole, tiles, position), part.getShape()));
+      }
+      arguments.push_back(std::move(lanes));
+    }
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b, old_body, arguments, instances));
+    llvm::SmallVector<mlir::Value> returned;
+    for (const Lanes& lanes : results) {
+      llvm::SmallVector<mlir::Value> parts;
+      for (mlir::Value v : lanes) {
+        llvm::SmallVector<int64_t> dims{1};
+        dims.append(TypeOf(v).getShape().begin(), TypeOf(v).getShape().end());
+        parts.push_back(Reshape(b, main.getLoc(), v, dims));
+      }
+      returned.push_back(Concatenate(b, main.getLoc(), parts, 0));
+    }
+    b.create<mlir::func::ReturnOp>(main.getLoc(), returned);
+    old_body.erase();
+    main.setFunctionType(mlir::FunctionType::get(main.getContext(), inputs, outputs));
+    const auto restack = [&](std::vector<Tiling>& tilings) {
+      for (Tiling& t : tilings) {
+        t.tiles = Dims(t.tiles.size() + 1, 1);
+        t.tiles[0] = n;
+        t.tile_of_device.clear();
+        for (int64_t d = 0; d < n; ++d) {
+          Dims& position = t.tile_of_device.emplace_back(t.tiles.size(), int64_t{0});
+          position[0] = d;
+        }
+      }
+    };
+    restack(shardings.parameter_tilings);
+    restack(shardings.result_tilings);
+    return OkStatus();
+  }
+
+  void Strip() {
+    module_.walk([](mlir::Operation* op) {
+      op->removeAttr(sdy::kShardingAttr);
+      op->removeAttr(sdy::kShardingRuleAttr);
+      if (auto f = mlir::dyn_cast<mlir::func::FuncOp>(op)) {
+        for (unsigned i = 0; i < f.getNumArguments(); ++i) f.removeArgAttr(i, sdy::kShardingAttr);
+        for (unsigned i = 0; i < f.getNumResults(); ++i) f.removeResultAttr(i, mlir::StringAttr::get(f.getContext(), sdy::kShardingAttr));
+      }
+    });
+    std::vector<sdy::MeshOp> meshes(module_.getOps<sdy::MeshOp>().begin(), module_.getOps<sdy::MeshOp>().end());
+    for (sdy::MeshOp mesh : meshes) mesh->erase();
+  }
+
+  mlir::ModuleOp module_;
+  int64_t replicas_;
+  int64_t partitions_;
+};
+
+}  // namespace
+
+bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions) {
+  if (num_replicas * num_partitions > 1) return true;
+  for (mlir::Operation& op : module.getOps()) {
+    if (mlir::isa<sdy::MeshOp>(op)) return true;
+  }
+  return false;
+}
+
+Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions) {
+  return Globalizer(module, num_replicas, num_partitions).Run();
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tenon/base/status.h"
+#include "tenon/compiler/compile.h"
+
+namespace tenon::compiler {
+
+/// How the arguments and results of @main lie over the devices.
+struct Shardings {
+  std::vector<Tiling> parameter_tilings, result_tilings;
+  /// Serialised xla.OpSharding each.
+  std::vector<std::string> parameter_shardings, result_shardings;
+};
+
+/// Rewrites a program of several devices that share one memory into one program over whole arrays, without Shardy and without collectives:
+/// constraints vanish, and a body that is written per device (manual_computation; with replicas the whole of @main) is expanded once per device, in
+/// lock-step, so that every collective becomes ordinary ops on the devices' values. Programs of one device only lose their Shardy ops.
+/// Requires a verified module. UNIMPLEMENTED names what has no such form (nested manual computations, dynamic roots).
+Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions);
+
+/// Whether Globalize has anything to do: several devices, or an sdy op or attribute.
+bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions);
+
+}  // namespace tenon::compiler

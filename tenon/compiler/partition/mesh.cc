@@ -1,0 +1,143 @@
+#include "tenon/compiler/partition/mesh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <protozero/pbf_writer.hpp>
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace tenon::compiler {
+
+Result<Mesh> Mesh::Create(sdy::MeshAttr attr, int64_t num_devices) {
+  Mesh mesh;
+  int64_t total = 1;
+  for (sdy::MeshAxisAttr axis : attr.getAxes()) {
+    if (axis.getSize() < 1 || __builtin_mul_overflow(total, axis.getSize(), &total)) {
+      return InvalidArgument(fmt::format("mesh axis '{}' has size {}", axis.getName().str(), axis.getSize()));
+    }
+    mesh.axes_.emplace_back(axis.getName().str(), axis.getSize());
+  }
+  mesh.coordinates_.assign(static_cast<size_t>(num_devices), std::vector<int64_t>(mesh.axes_.size(), 0));
+  // Without axes the mesh is empty, or one device that holds everything: either way nothing is cut.
+  if (mesh.axes_.empty()) return mesh;
+  if (total != num_devices) {
+    return InvalidArgument(fmt::format("a mesh has {} devices, the program {}", total, num_devices));
+  }
+  const llvm::ArrayRef<int64_t> ids = attr.getDeviceIds();
+  if (!ids.empty() && static_cast<int64_t>(ids.size()) != total) {
+    return InvalidArgument(fmt::format("a mesh lists {} device ids for {} devices", ids.size(), total));
+  }
+  for (int64_t position = 0; position < total; ++position) {
+    const int64_t device = ids.empty() ? position : ids[static_cast<size_t>(position)];
+    if (device < 0 || device >= num_devices) return InvalidArgument(fmt::format("a mesh names device {} of {}", device, num_devices));
+    int64_t rest = position;
+    for (size_t a = mesh.axes_.size(); a-- > 0;) {
+      mesh.coordinates_[static_cast<size_t>(device)][a] = rest % mesh.axes_[a].second;
+      rest /= mesh.axes_[a].second;
+    }
+  }
+  return mesh;
+}
+
+Result<int64_t> Mesh::Size(llvm::StringRef axis, sdy::SubAxisInfoAttr sub) const {
+  for (const auto& [name, size] : axes_) {
+    if (name == axis) return sub ? sub.getSize() : size;
+  }
+  return NotFound(fmt::format("the mesh has no axis '{}'", axis.str()));
+}
+
+Result<int64_t> Mesh::Position(int64_t device, llvm::StringRef axis, sdy::SubAxisInfoAttr sub) const {
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    if (axes_[a].first != axis) continue;
+    const int64_t position = coordinates_[static_cast<size_t>(device)][a];
+    if (!sub) return position;
+    // The axis is [pre, size, rest]; the sub-axis is the middle.
+    const int64_t rest = axes_[a].second / std::max<int64_t>(1, sub.getPreSize() * sub.getSize());
+    return position / std::max<int64_t>(rest, 1) % sub.getSize();
+  }
+  return NotFound(fmt::format("the mesh has no axis '{}'", axis.str()));
+}
+
+Result<int64_t> Mesh::FlatPosition(int64_t device, llvm::ArrayRef<sdy::AxisRefAttr> axes) const {
+  int64_t flat = 0;
+  for (sdy::AxisRefAttr axis : axes) {
+    TENON_ASSIGN_OR_RETURN(const int64_t size, Size(axis.getName(), axis.getSubAxisInfo()));
+    TENON_ASSIGN_OR_RETURN(const int64_t position, Position(device, axis.getName(), axis.getSubAxisInfo()));
+    flat = flat * size + position;
+  }
+  return flat;
+}
+
+Result<int64_t> Mesh::FlatSize(llvm::ArrayRef<sdy::AxisRefAttr> axes) const {
+  int64_t flat = 1;
+  for (sdy::AxisRefAttr axis : axes) {
+    TENON_ASSIGN_OR_RETURN(const int64_t size, Size(axis.getName(), axis.getSubAxisInfo()));
+    flat *= size;
+  }
+  return flat;
+}
+
+Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> only) const {
+  Tiling tiling;
+  tiling.tile_of_device.resize(coordinates_.size());
+  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
+    std::vector<sdy::AxisRefAttr> axes;
+    for (sdy::AxisRefAttr axis : dim.getAxes()) {
+      const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](mlir::StringAttr a) { return a.getValue() == axis.getName(); });
+      if (wanted) axes.push_back(axis);
+    }
+    TENON_ASSIGN_OR_RETURN(const int64_t tiles, FlatSize(axes));
+    tiling.tiles.push_back(tiles);
+    for (int64_t d = 0; d < num_devices(); ++d) {
+      TENON_ASSIGN_OR_RETURN(const int64_t position, FlatPosition(d, axes));
+      tiling.tile_of_device[static_cast<size_t>(d)].push_back(position);
+    }
+  }
+  return tiling;
+}
+
+Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices) {
+  if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return Mesh::Create(mesh, num_devices);
+  auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(sharding.getMeshOrRef());
+  if (!symbol) return InvalidArgument("a sharding names no mesh");
+  auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(from, symbol);
+  if (!op) return InvalidArgument(fmt::format("no mesh is called '{}'", symbol.getValue().str()));
+  return Mesh::Create(op.getMesh(), num_devices);
+}
+
+Tiling Replicated(size_t rank, int64_t num_devices) {
+  return {Dims(rank, 1), std::vector<Dims>(static_cast<size_t>(num_devices), Dims(rank, 0))};
+}
+
+std::string ToOpSharding(const Tiling& tiling) {
+  constexpr int kReplicated = 0, kOther = 3;
+  const int64_t tiles = NumElements(tiling.tiles);
+  const auto devices = static_cast<int64_t>(tiling.tile_of_device.size());
+  std::string bytes;
+  protozero::pbf_writer out(bytes);
+  if (tiles <= 1) {
+    out.add_enum(1, kReplicated);
+    return bytes;
+  }
+  // Devices in the order of the tiles that they hold; those that share one are neighbours.
+  std::vector<std::vector<int64_t>> holders(static_cast<size_t>(tiles));
+  const Dims strides = RowMajorStridesElems(tiling.tiles);
+  for (int64_t d = 0; d < devices; ++d) {
+    int64_t flat = 0;
+    for (size_t i = 0; i < strides.size(); ++i) flat += tiling.tile_of_device[static_cast<size_t>(d)][i] * strides[i];
+    holders[static_cast<size_t>(flat)].push_back(d);
+  }
+  std::vector<int64_t> dims(tiling.tiles.begin(), tiling.tiles.end());
+  const bool shared = tiles < devices;
+  if (shared) dims.push_back(devices / tiles);
+  std::vector<int64_t> order;
+  for (const auto& h : holders) order.insert(order.end(), h.begin(), h.end());
+  out.add_enum(1, kOther);
+  out.add_packed_int64(3, dims.begin(), dims.end());
+  out.add_packed_int64(4, order.begin(), order.end());
+  if (shared) out.add_bool(6, true);
+  return bytes;
+}
+
+}  // namespace tenon::compiler

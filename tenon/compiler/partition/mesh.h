@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "tenon/base/status.h"
+#include "tenon/compiler/compile.h"
+#include "tenon/dialect/sdy/dialect.h"
+
+namespace tenon::compiler {
+
+/// A mesh of devices: what position each device has along each axis.
+class Mesh {
+ public:
+  static Result<Mesh> Create(sdy::MeshAttr mesh, int64_t num_devices);
+
+  int64_t num_devices() const { return static_cast<int64_t>(coordinates_.size()); }
+  /// Position of `device` along an axis or sub-axis, and how many positions there are. NOT_FOUND for an axis that the mesh lacks.
+  Result<int64_t> Position(int64_t device, llvm::StringRef axis, sdy::SubAxisInfoAttr sub = nullptr) const;
+  Result<int64_t> Size(llvm::StringRef axis, sdy::SubAxisInfoAttr sub = nullptr) const;
+
+  /// Positions of a device along several axes, the first one major, as one number; and the product of their sizes.
+  Result<int64_t> FlatPosition(int64_t device, llvm::ArrayRef<sdy::AxisRefAttr> axes) const;
+  Result<int64_t> FlatSize(llvm::ArrayRef<sdy::AxisRefAttr> axes) const;
+
+  /// The tiling that a sharding means. `only`: axes to respect, empty for all of them.
+  Result<Tiling> TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> only = {}) const;
+
+ private:
+  std::vector<std::pair<std::string, int64_t>> axes_;
+  std::vector<std::vector<int64_t>> coordinates_;  ///< [device][axis]
+};
+
+/// The mesh that a sharding names, looked up from `from`.
+Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);
+
+/// Every device holds all of an array of `rank` dims.
+Tiling Replicated(size_t rank, int64_t num_devices);
+
+/// A serialised xla.OpSharding that says the same as the tiling.
+std::string ToOpSharding(const Tiling& tiling);
+
+}  // namespace tenon::compiler

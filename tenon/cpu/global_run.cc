@@ -1,0 +1,146 @@
+#include "tenon/cpu/global_run.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tenon/base/strided_copy.h"
+#include "tenon/cpu/client.h"
+#include "tenon/cpu/device.h"
+
+namespace tenon::cpu {
+namespace {
+
+using StorageRef = plugin::Ref<plugin::Storage>;
+
+/// One execution for all devices. Device numbers are flat (replica * partitions + partition).
+struct GlobalRun {
+  plugin::Ref<plugin::LoadedExecutable> executable;
+  std::shared_ptr<const Code> code;
+  plugin::Ref<plugin::ExecuteContext> context;
+  std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
+  std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
+};
+
+Dims RowMajorBytes(const Dims& dims, DType type) {
+  Dims strides = RowMajorStridesElems(dims);
+  for (int64_t& s : strides) s *= ByteWidth(type);
+  return strides;
+}
+
+// Copies between a whole array and the part that a device holds, both row-major.
+void CopyPart(std::byte* whole, const Shape& shape, const compiler::Tiling& tiling, size_t device, std::byte* part, bool to_whole) {
+  Dims dims = shape.dims;
+  const Dims whole_strides = RowMajorBytes(shape.dims, shape.dtype);
+  int64_t offset = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dims[i] /= tiling.tiles[i];
+    offset += tiling.tile_of_device[device][i] * dims[i] * whole_strides[i];
+  }
+  const Dims part_strides = RowMajorBytes(dims, shape.dtype);
+  const int64_t width = ByteWidth(shape.dtype);
+  if (to_whole) StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);
+  else StridedCopy(part, part_strides, whole + offset, whole_strides, dims, width);
+}
+
+std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()); }
+
+bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) == 1; }
+
+Status Run(GlobalRun& run, CpuClient& client) {
+  const plan::Plan& plan = run.code->program->plan();
+  const compiler::CompiledProgram& about = run.code->about;
+  std::vector<StorageRef> whole_inputs, whole_outputs;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const Shape& shape = plan.inputs[i].shape;
+    const compiler::Tiling& tiling = about.parameter_tilings[i];
+    StorageRef whole = run.arguments[i][0];
+    if (!IsWhole(tiling)) {
+      TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(shape))));
+      for (size_t d = 0; d < run.arguments[i].size(); ++d) CopyPart(Bytes(whole), shape, tiling, d, Bytes(run.arguments[i][d]), true);
+    }
+    inputs.push_back(whole->data());
+    whole_inputs.push_back(std::move(whole));
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const plan::Output& out = plan.outputs[i];
+    TENON_ASSIGN_OR_RETURN(StorageRef whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
+    if (out.alias_contents) std::memcpy(whole->data(), inputs[static_cast<size_t>(out.alias_input)], static_cast<size_t>(SizeBytes(out.shape)));
+    outputs.push_back(whole->data());
+    whole_outputs.push_back(std::move(whole));
+  }
+  ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), 0};
+  TENON_RETURN_IF_ERROR(run.code->program->Run({inputs, outputs, &user}, client.pool(), *client.memory_pool()));
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    for (size_t d = 0; d < run.outputs[i].size(); ++d) {
+      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, about.result_tilings[i], d, Bytes(run.outputs[i][d]), false);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank) {
+  Dims dims;
+  for (size_t i = whole.size() - part_rank; i < whole.size(); ++i) dims.push_back(whole[i] / tiling.tiles[i]);
+  return dims;
+}
+
+Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code, CpuClient& client,
+                       plugin::ExecuteRequest& request) {
+  const plugin::ExecutableInfo& info = executable->info();
+  const size_t devices = request.devices.size();
+  const auto wanted = static_cast<size_t>(info.num_replicas) * static_cast<size_t>(info.num_partitions);
+  if (devices != wanted) return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info.name, wanted, devices));
+  auto run = std::make_shared<GlobalRun>();
+  run->executable = executable;
+  run->code = std::move(code);
+  run->context = request.context;
+  run->arguments.assign(info.parameters.size(), std::vector<StorageRef>(devices));
+  run->outputs.assign(info.outputs.size(), std::vector<StorageRef>(devices));
+  std::vector<plugin::EventRef> waits;
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+  for (plugin::DeviceExecution& device : request.devices) {
+    const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
+    for (size_t i = 0; i < info.outputs.size(); ++i) {
+      const plugin::ArraySpec& spec = info.outputs[i].array;
+      TENON_ASSIGN_OR_RETURN(StorageRef storage, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape))));
+      plugin::Memory* memory = client.FindMemory(*device.device, info.outputs[i].memory_kind);
+      device.outputs[i] = plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec, storage,
+                                               plugin::EventRef(done));
+      run->outputs[i][flat] = std::move(storage);
+    }
+    device.done = plugin::EventRef(done);
+  }
+  // Nothing fails from here on: now the arguments may be taken.
+  for (plugin::DeviceExecution& device : request.devices) {
+    const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
+    for (size_t i = 0; i < device.arguments.size(); ++i) {
+      waits.push_back(device.arguments[i].ready);
+      run->arguments[i][flat] = std::move(device.arguments[i].storage);
+    }
+  }
+  auto* first = static_cast<CpuDevice*>(request.devices[0].device);
+  const bool may_block = run->code->program->plan().has_host_callbacks;
+  CpuClient* owner = &client;  // The executable keeps it alive.
+  plugin::WhenAll(waits).OnReady([run, done, first, owner, may_block](const Status& arguments_status) mutable {
+    if (!arguments_status.ok()) {
+      done->Set(arguments_status);
+      return;
+    }
+    const Status submitted = first->queue().Submit(
+        [run, done, owner]() mutable {
+          Status status = Run(*run, *owner);
+          run.reset();
+          done->Set(std::move(status));
+        },
+        may_block);
+    if (!submitted.ok()) done->Set(submitted);
+  });
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu
