@@ -272,7 +272,7 @@ Result<CompileOptions> DecodeCompileOptions(std::string_view bytes) {
 }
 
 Status CheckOverrides(CompileOptions& options, std::span<const OptionSpec> known) {
-  TENON_ASSIGN_OR_RETURN(options.overrides, CheckOptions(std::move(options.overrides), known, "compile option"));
+  TENON_ASSIGN_OR_RETURN(options.overrides, CheckOptions(options.overrides, known, "compile option"));
   return OkStatus();
 }
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tenon/plugin/plugin.h"
+
+namespace tenon::plugin::testing {
+
+/// A plugin for the SDK's own tests: `num_devices` devices (option, default 2) with memories "device" and
+/// "pinned_host", and programs that are one word. Numbers are f32[4] unless stated.
+///   add        two arguments, their sum
+///   increment  one argument, which the program takes; plus one, in place when it may be
+///   echo       one argument, as it is
+///   column     one f32[2,3] argument that must be laid out by columns; its bytes in that order as f32[6]
+///   pair       no argument, two outputs: four ones, and a scalar s32 7
+///   token      a token argument, and four ones
+///   refuse     Execute fails with INTERNAL
+///   fail       one argument; executes later and fails with ABORTED
+///   throw      Execute throws
+/// Programs that begin with "later " are executed by RunPending. A program begun with "everywhere " is loaded on as
+/// many devices as there are replicas and runs on each.
+class FakePlugin final : public Plugin {
+ public:
+  static FakePlugin& Get();
+
+  std::vector<NamedValue> Attributes() const override;
+  std::span<const OptionSpec> client_option_specs() const override;
+  std::span<const OptionSpec> compile_option_specs() const override;
+  Result<Ref<Client>> CreateClient(ClientOptions options) override;
+  Result<Ref<Topology>> CreateTopology(std::string_view name, const Options& options) override;
+  Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options, Topology& topology,
+                                             Client* client) override;
+  Status RegisterFfiHandler(const FfiHandlerRegistration& registration) override;
+
+  /// What the last client was made with.
+  ClientOptions last_client_options;
+  CompileOptions last_compile_options;
+  std::vector<std::string> ffi_targets;
+  /// The user data of type `ffi_type` that the last execution saw.
+  int64_t ffi_type = 0;
+  void* last_user_data = nullptr;
+  /// Whether new clients have device memory that the host cannot address.
+  bool remote_memory = false;
+};
+
+/// Work that "later" programs and scheduled copies left behind. Runs until there is none.
+void RunPending();
+/// Whether Client::Schedule queues its work for RunPending, for copies of any size. Off by default.
+void SetScheduling(bool on);
+
+}  // namespace tenon::plugin::testing
