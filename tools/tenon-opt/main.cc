@@ -36,6 +36,7 @@ bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& option
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   const mlir::ParserConfig config(&context);
   if (options.verify_diagnostics) {
+    context.printOpOnDiagnostic(false);
     mlir::SourceMgrDiagnosticVerifierHandler handler(*sources, &context);
     (void)mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
     return succeeded(handler.verify());
