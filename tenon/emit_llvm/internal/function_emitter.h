@@ -42,8 +42,6 @@ class FunctionEmitter {
     int copy_dim = -1;   ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
     unsigned copies = 1;
     Value* mask = nullptr;        ///< <lanes x i1>: lanes that exist; null: all.
-    Value* lanes_left = nullptr;  ///< i64: the lanes of `mask`, as a number.
-    Value* copies_left = nullptr; ///< i64: copies that exist; null: all.
   };
 
   // --- function and control flow (function_emitter.cc)
@@ -114,9 +112,6 @@ class FunctionEmitter {
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
-  /// Whether the copy exists, where some may not: null when all do.
-  Value* CopyExists(unsigned copy);
-  Value* LanesMask(unsigned copy);
   /// Reads a square tile along the other dim, transposes it in registers and sets the value for all copies.
   bool EmitTileRead(kir::Val v);
   void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);

@@ -183,15 +183,6 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
   return mask != nullptr && vector ? low_.Splat(mask, lanes_.lanes) : mask;
 }
 
-Value* FunctionEmitter::CopyExists(unsigned copy) {
-  return lanes_.copies_left == nullptr ? nullptr : b_.CreateICmpSLT(I64(copy), lanes_.copies_left);
-}
-
-Value* FunctionEmitter::LanesMask(unsigned copy) {
-  Value* exists = CopyExists(copy);
-  return AndMasks(lanes_.mask, exists == nullptr ? nullptr : low_.Splat(exists, lanes_.lanes));
-}
-
 bool FunctionEmitter::MaskedMoveIsLegal(unsigned bytes) const {
   if (isa_ == isa::IsaLevel::kAvx512) return true;
   return isa_ == isa::IsaLevel::kAvx2 && bytes >= 4;
@@ -314,12 +305,11 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   llvm::Type* element = low_.MemoryType(type, 1);
   const unsigned bytes = element->getScalarSizeInBits() / 8;
   if (!IsVector(v)) {
-    Value* guard = GuardMask(access, copy, false);
-    Value* condition = AndMasks(guard, an_.deps[v] & CopyDims() ? CopyExists(copy) : nullptr);
+    Value* condition = GuardMask(access, copy, false);
     if (condition == nullptr) {
       return low_.FromMemory(type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer, llvm::Align(bytes)));
     }
-    Values result{guard != nullptr ? Get(read.otherwise, copy) : llvm::Constant::getNullValue(low_.RegisterType(type, 1))};
+    Values result{Get(read.otherwise, copy)};
     const Place place = PlaceOf(node.attr, copy, node.imm);
     If(condition, &result, [&] {
       result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes)));
@@ -328,7 +318,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   }
   if (EmitTileRead(v)) return values_[Slot(v, copy)];
   Value* guard = GuardMask(access, copy, true);
-  Value* mask = AndMasks(guard, LanesMask(copy));
+  Value* mask = AndMasks(guard, lanes_.mask);
   llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);
   Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy)) : llvm::Constant::getNullValue(memory_type);
   const Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
@@ -391,7 +381,7 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     return;
   }
   Value* value = GetLanes(store.value, copy);
-  Value* mask = AndMasks(GuardMask(accesses_[id], copy, true), LanesMask(copy));
+  Value* mask = AndMasks(GuardMask(accesses_[id], copy, true), lanes_.mask);
   const Place place = PlaceOf(id, copy, store.component);
   if (!place.vector) low_.Fail(Internal("a store in lanes does not move along them"));
   Value* old = nullptr;
@@ -401,7 +391,7 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
 
 bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy) {
   if (real.buf != imaginary.buf || !(real.at == imaginary.at) || !real.guard.empty() || !imaginary.guard.empty() || real.component != 0 ||
-      imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 || lanes_.mask != nullptr || lanes_.copies_left != nullptr) {
+      imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 || lanes_.mask != nullptr) {
     return false;
   }
   const size_t id = AccessId(real);

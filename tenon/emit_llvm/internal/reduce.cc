@@ -293,7 +293,6 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
     lanes_ = full;
     if (left != nullptr) {
       lanes_.mask = ActiveMask(left, lanes);
-      lanes_.lanes_left = left;
     }
     EmitPoint(during, needed);
     for (Accumulators& acc : accs) {

@@ -122,7 +122,7 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
     dim_value_[dim] = i;
     Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
-    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes), .lanes_left = left};
+    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
     body();
     lanes_ = outer;
     dim_value_[dim] = nullptr;
@@ -159,33 +159,34 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
   Precompute(needed);
   Value* v_hi = DimHigh(v);
   Value* t_hi = DimHigh(t);
+  auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
   auto tile = [&](Value* t0, Value* v0) {
     dim_value_[t] = t0;
     dim_value_[v] = v0;
     Value* lanes_left = b_.CreateSub(v_hi, v0);
     Value* copies_left = b_.CreateSub(t_hi, t0);
-    const Lanes full = {.dim = v, .lanes = plan.lanes, .copy_dim = t, .copies = plan.lanes};
     Value* whole = b_.CreateAnd(b_.CreateICmpSGE(lanes_left, I64(n)), b_.CreateICmpSGE(copies_left, I64(n)));
-    auto emit = [&](bool edge) {
+    If(whole, nullptr, [&] {
       const Lanes outer = lanes_;
-      lanes_ = full;
-      if (edge) {
-        Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lanes_left, I64(n));
-        lanes_.mask = ActiveMask(left, plan.lanes);
-        lanes_.lanes_left = left;
-        lanes_.copies_left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, copies_left, I64(n));
-      }
+      lanes_ = {.dim = v, .lanes = plan.lanes, .copy_dim = t, .copies = plan.lanes};
       EmitPoint(stores, needed);
       lanes_ = outer;
-    };
-    If(whole, nullptr, [&] { emit(false); });
-    If(b_.CreateNot(whole), nullptr, [&] { emit(true); });
+    });
+    // What is left at the edges goes point by point: little code, and little to do.
+    If(b_.CreateNot(whole), nullptr, [&] {
+      For(t0, min(b_.CreateAdd(t0, I64(n)), t_hi), I64(1), nullptr, [] {}, [&](Value* i) {
+        dim_value_[t] = i;
+        For(v0, min(b_.CreateAdd(v0, I64(n)), v_hi), I64(1), nullptr, [] {}, [&](Value* j) {
+          dim_value_[v] = j;
+          EmitPoint(stores, needed);
+        });
+      });
+    });
     dim_value_[t] = nullptr;
     dim_value_[v] = nullptr;
   };
   // Blocks of tiles keep the pages of both sides in the TLB while their lines are in use.
   constexpr int64_t kBlock = 64;
-  auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
   For(DimLow(t), t_hi, I64(kBlock), nullptr, [] {}, [&](Value* tb) {
     Value* tb_end = min(b_.CreateAdd(tb, I64(kBlock)), t_hi);
     For(DimLow(v), v_hi, I64(kBlock), nullptr, [] {}, [&](Value* vb) {
@@ -198,6 +199,16 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
 }
 
 namespace {
+
+/// Keeps instruction selection from looking through a whole network of shuffles at once, whose cost explodes.
+void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
+  for (Value*& row : rows) {
+    llvm::Type* type = row->getType();
+    const unsigned words = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 32);
+    llvm::Type* floats = llvm::FixedVectorType::get(b.getFloatTy(), words);
+    row = b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {floats}, {b.CreateBitCast(row, floats)}), type);
+  }
+}
 
 /// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
 void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
@@ -223,6 +234,7 @@ void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, un
       }
     }
     rows.assign(next.begin(), next.end());
+    Fence(b, rows);
   }
   // Now row g*e + k holds, in its block l, column l*e + k of rows g*e...: a transpose of whole blocks remains.
   llvm::SmallVector<int, 16> even;
@@ -241,6 +253,7 @@ void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, un
       }
     }
     rows.assign(next.begin(), next.end());
+    if (2 * stage < blocks) Fence(b, rows);
   }
 }
 
@@ -264,21 +277,13 @@ bool FunctionEmitter::EmitTileRead(Val v) {
     }
   }
   const unsigned bytes = static_cast<unsigned>(ByteWidth(type));
-  const bool edge = lanes_.mask != nullptr;
-  if (edge && !MaskedMoveIsLegal(bytes)) return false;
   const Place place = PlaceOf(k_.nodes[v].attr, 0, 0);
   llvm::Type* row_type = low_.MemoryType(type, lanes_.copies);
-  Value* columns = edge ? ActiveMask(lanes_.copies_left, lanes_.copies) : nullptr;
   llvm::SmallVector<Value*, 16> rows;
   for (unsigned lane = 0; lane < lanes_.lanes; ++lane) {
     Value* offset = place.stride ? I64(*place.stride * lane) : b_.CreateMul(place.stride_value, I64(lane));
     Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset);
-    if (!edge) {
-      rows.push_back(b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes)));
-    } else {
-      Value* exists = low_.Splat(b_.CreateICmpSLT(I64(lane), lanes_.lanes_left), lanes_.copies);
-      rows.push_back(b_.CreateMaskedLoad(row_type, pointer, llvm::Align(bytes), b_.CreateAnd(columns, exists), llvm::Constant::getNullValue(row_type)));
-    }
+    rows.push_back(b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes)));
   }
   TransposeRows(b_, rows, bytes);
   for (unsigned copy = 0; copy < lanes_.copies; ++copy) Set(v, copy, low_.FromMemory(type, rows[copy]));
