@@ -1,0 +1,151 @@
+// The order of the phases.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "tenon/compiler/compile.h"
+#include "tenon/compiler/fuse/fuse.h"
+#include "tenon/compiler/import/import.h"
+#include "tenon/compiler/schedule/schedule.h"
+#include "tenon/compiler/simplify/simplify.h"
+
+namespace tenon::compiler {
+namespace {
+
+class Clock {
+ public:
+  /// Nanoseconds since the last call.
+  int64_t Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count();
+    last_ = now;
+    return ns;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void Dump(const std::string& dir, std::string_view name, const std::string& text) {
+  std::ofstream(std::filesystem::path(dir) / name) << text;
+}
+
+/// Strides of a layout: the client's, else the program's ("{0,1}", "default", "auto"), else row-major.
+Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>>& client, size_t index, const std::string& mode) {
+  SmallVector<int64_t, 6> minor_to_major;
+  if (index < client.size() && client[index].size() == shape.rank()) {
+    for (int64_t d : client[index]) minor_to_major.push_back(d);
+  } else if (mode.size() > 2 && mode.front() == '{') {
+    int64_t number = -1;
+    for (char c : mode) {
+      if (c >= '0' && c <= '9') {
+        number = (number < 0 ? 0 : number * 10) + (c - '0');
+      } else {
+        if (number >= 0) minor_to_major.push_back(number);
+        number = -1;
+        if (c == ':' || c == '}') break;
+      }
+    }
+  }
+  if (minor_to_major.empty()) return RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()));
+  std::vector<bool> seen(shape.rank(), false);
+  bool ok = minor_to_major.size() == shape.rank();
+  for (int64_t d : minor_to_major) {
+    ok = ok && d >= 0 && d < static_cast<int64_t>(shape.rank()) && !seen[static_cast<size_t>(d)];
+    if (ok) seen[static_cast<size_t>(d)] = true;
+  }
+  if (!ok) return InvalidArgument(fmt::format("layout {} is no permutation of the dims of {}", index, ToString(shape)));
+  return plan::StridesOfLayout(shape.dims, minor_to_major);
+}
+
+OpExporter ExporterOf(const Imported& imported) {
+  OpExporter exporter;
+  exporter.program = [&imported](const Node& node) { return imported.ExportOp(node); };
+  exporter.custom_call = [&imported](const Node& node) -> Result<OpExporter::Call> {
+    TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
+    OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts), false};
+    // Handlers that call back into the client's interpreter must not run on the thread that holds it.
+    result.host_callback = node.name.find("callback") != std::string::npos;
+    return result;
+  };
+  return exporter;
+}
+
+double BytesOf(const plan::Plan& plan) {
+  double bytes = 0;
+  for (const plan::Input& in : plan.inputs) bytes += static_cast<double>(SizeBytes(in.shape));
+  for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
+  return bytes;
+}
+
+}  // namespace
+
+Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
+  const bool dump = !options.dump_dir.empty();
+  if (dump) {
+    std::error_code ignored;
+    std::filesystem::create_directories(options.dump_dir, ignored);
+  }
+  CompiledProgram result;
+  Clock clock;
+  TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_partitions));
+  result.statistics.ops = CountOps(imported.program, imported.program.main);
+  result.statistics.import_ns = clock.Lap();
+  if (dump) {
+    Dump(options.dump_dir, "01_import.mlir", imported.Text());
+    Dump(options.dump_dir, "02_import.graph", Print(imported.program));
+    clock.Lap();
+  }
+
+  const Program simple = Simplify(imported.program);
+  result.statistics.ops_simplified = CountOps(simple, simple.main);
+  result.statistics.simplify_ns = clock.Lap();
+  if (dump) {
+    Dump(options.dump_dir, "03_simplified.graph", Print(simple));
+    clock.Lap();
+  }
+
+  FuseOptions fuse;
+  for (size_t i = 0; i < simple.main.args.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i, simple.parameters[i].layout_mode));
+    fuse.argument_strides.push_back(std::move(strides));
+  }
+  for (size_t i = 0; i < simple.main.results.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple.shape(simple.main.results[i]), options.result_layouts, i, simple.results[i].layout_mode));
+    fuse.result_strides.push_back(std::move(strides));
+  }
+  TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported)));
+  result.flops = fused.flops;
+  result.statistics.fuse_ns = clock.Lap();
+
+  std::vector<Donation> donations;
+  for (const ParameterInfo& p : simple.parameters) donations.push_back({p.aliasing_output, p.donor});
+  result.plan = Schedule(std::move(fused), donations);
+  result.plan.name = simple.name;
+  result.statistics.schedule_ns = clock.Lap();
+  if (dump) {
+    for (size_t i = 0; i < result.plan.kernels.size(); ++i) {
+      Dump(options.dump_dir, fmt::format("04_kernel_{}.kir", i), kir::Print(result.plan.kernels[i]));
+    }
+    Dump(options.dump_dir, "05_plan.txt", plan::Print(result.plan));
+    Dump(options.dump_dir, "05_plan.svg", plan::ToSvg(result.plan));
+  }
+  // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run time.
+  if (Status s = plan::Verify(result.plan); !s.ok()) return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
+
+  result.name = simple.name;
+  for (const ParameterInfo& p : simple.parameters) result.donated.push_back(p.donor || p.aliasing_output >= 0);
+  if (simple.any_sharding) {
+    const std::string replicated("\x08\x00", 2);
+    for (const ParameterInfo& p : simple.parameters) result.parameter_shardings.push_back(p.sharding.empty() ? replicated : p.sharding);
+    for (const ResultInfo& r : simple.results) result.output_shardings.push_back(r.sharding.empty() ? replicated : r.sharding);
+  }
+  result.bytes_accessed = BytesOf(result.plan);
+  result.optimized_program = std::string(program);
+  return result;
+}
+
+}  // namespace tenon::compiler

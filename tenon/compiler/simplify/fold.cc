@@ -1,0 +1,94 @@
+// Values known now.
+
+#include <cstring>
+
+#include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/kir/builder.h"
+#include "tenon/kir/evaluate.h"
+#include "tenon/kir/math.h"
+
+namespace tenon::compiler {
+
+namespace {
+
+constexpr int64_t kMaxFolded = 256;  // Elements; more is left to run time, where it costs less than here.
+
+/// Element `index` of a constant as bits.
+uint64_t ElementBits(const Node& constant, int64_t index) {
+  const size_t width = static_cast<size_t>(ByteWidth(constant.shape().dtype));
+  uint64_t bits = 0;
+  std::memcpy(&bits, constant.literal.bytes->data() + (constant.literal.splat ? 0 : static_cast<size_t>(index) * width), width);
+  return bits;
+}
+
+bool Foldable(DType type) {
+  if (type == DType::kPred || type == DType::kF16 || type == DType::kBF16 || type == DType::kF32 || type == DType::kF64) return true;
+  return IsInteger(type) && DTypeBits(type) >= 8;
+}
+
+kir::Op DirectOp(Op op) {
+  switch (op) {
+    case Op::kAbs: return kir::Op::kAbs;
+    case Op::kAdd: return kir::Op::kAdd;
+    case Op::kAnd: return kir::Op::kAnd;
+    case Op::kDivide: return kir::Op::kDiv;
+    case Op::kMaximum: return kir::Op::kMax;
+    case Op::kMinimum: return kir::Op::kMin;
+    case Op::kMultiply: return kir::Op::kMul;
+    case Op::kNegate: return kir::Op::kNeg;
+    case Op::kNot: return kir::Op::kNot;
+    case Op::kOr: return kir::Op::kOr;
+    case Op::kRemainder: return kir::Op::kRem;
+    case Op::kShl: return kir::Op::kShl;
+    case Op::kSar: return kir::Op::kShrArith;
+    case Op::kShr: return kir::Op::kShrLogical;
+    case Op::kSign: return kir::Op::kSign;
+    case Op::kSqrt: return kir::Op::kSqrt;
+    case Op::kFloor: return kir::Op::kFloor;
+    case Op::kCeil: return kir::Op::kCeil;
+    case Op::kSubtract: return kir::Op::kSub;
+    case Op::kXor: return kir::Op::kXor;
+    case Op::kCompare: return kir::Op::kCompare;
+    case Op::kSelect: return kir::Op::kSelect;
+    case Op::kConvert: return kir::Op::kConvert;
+    case Op::kBitcast: return kir::Op::kBitcast;
+    default: return kir::Op::kConst;
+  }
+}
+
+}  // namespace
+
+std::optional<Ref> Simplifier::Fold(const Node& node) {
+  if (KindOfOp(node.op) != OpKind::kElementwise || node.in.empty()) return std::nullopt;
+  const kir::Op op = DirectOp(node.op);
+  if (op == kir::Op::kConst || !Foldable(node.shape().dtype)) return std::nullopt;
+  bool splat = true;
+  for (Ref r : node.in) {
+    const Node& def = Def(r);
+    if (def.op != Op::kConstant || !Foldable(def.shape().dtype)) return std::nullopt;
+    splat &= def.literal.splat || def.shape().rank() == 0;
+  }
+  const int64_t elements = NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size()));
+  if (!splat && elements > kMaxFolded) return std::nullopt;
+  kir::GraphBuilder b;
+  std::vector<kir::Val> arguments;
+  for (Ref r : node.in) arguments.push_back(b.AddArgument(ShapeOf(r).dtype));
+  kir::Node n;
+  n.op = op;
+  n.type = node.shape().dtype;
+  n.imm = op == kir::Op::kCompare ? static_cast<uint8_t>(node.imm) : 0;
+  for (kir::Val v : arguments) n.in.push_back(v);
+  const kir::Graph graph = b.Finish({b.Emit(std::move(n))});
+  const size_t width = static_cast<size_t>(ByteWidth(node.shape().dtype));
+  std::string bytes;
+  for (int64_t i = 0; i < (splat ? 1 : elements); ++i) {
+    std::vector<uint64_t> in;
+    for (Ref r : node.in) in.push_back(ElementBits(Def(r), Def(r).shape().rank() == 0 ? 0 : i));
+    Result<SmallVector<uint64_t, 2>> out = kir::Evaluate(graph, in, true);
+    if (!out.ok()) return std::nullopt;
+    bytes.append(reinterpret_cast<const char*>(&(*out)[0]), width);
+  }
+  return Constant(node.shape(), MakeLiteral(std::move(bytes), splat));
+}
+
+}  // namespace tenon::compiler

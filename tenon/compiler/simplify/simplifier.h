@@ -1,0 +1,64 @@
+#pragma once
+
+// What the sources behind Simplify share.
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "tenon/compiler/ir/ir.h"
+
+namespace tenon::compiler {
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Program& from) : from_(from) {}
+  Program Run();
+
+ private:
+  // Copying.
+  void CopyBlock(const Block& from, Block& to);
+  void CopyNodes(const Block& from, Block& to);
+  void CopyNode(NodeId id);
+  bool CopyWhile(NodeId id);
+  bool CopyCase(NodeId id);
+  bool Unroll(NodeId id, const std::vector<Ref>& init);
+  Ref Map(Ref r) const;
+  void Bind(NodeId old, uint32_t result, Ref r);
+
+  // Making nodes. Emit returns an equal simpler value, an equal earlier one, or the new node.
+  Ref Emit(Node node);
+  NodeId Append(Node node);
+  std::optional<Ref> Rewrite(Node& node);
+  std::optional<Ref> RewriteElementwise(Node& node);
+  std::optional<Ref> RewriteView(Node& node);
+  std::optional<Ref> RewriteSlice(Node& node);
+  std::optional<Ref> RewriteReduce(Node& node);
+  std::optional<Ref> SplitLongReduce(Node& node);
+  std::optional<Ref> Fold(const Node& node);
+
+  Ref Constant(Shape shape, Literal literal);
+  Ref Splat(const Shape& shape, uint64_t bits);
+  Ref Binary(Op op, Ref a, Ref b);
+  Ref Reshape(Ref r, Dims dims);
+  const Node& Def(Ref r) const { return to_[r.node]; }
+  const Shape& ShapeOf(Ref r) const { return to_.shape(r); }
+  bool IsSplat(Ref r, uint64_t bits) const {
+    const std::optional<uint64_t> b = SplatBits(to_, r);
+    return b && *b == bits;
+  }
+
+  const Program& from_;
+  Program to_;
+  std::unordered_map<Ref, Ref, RefHasher> map_;
+  Block* block_ = nullptr;
+  std::unordered_multimap<uint64_t, NodeId> known_;
+  std::vector<std::pair<uint64_t, NodeId>> known_order_;
+};
+
+/// The plain binary op of a combiner block (accumulator, element) -> op; kOpaque for others.
+Op CombinerOp(const Program& program, const Block& block);
+/// The bits e of `type` with op(e, x) == x; nothing when there are none.
+std::optional<uint64_t> IdentityBits(Op op, DType type);
+
+}  // namespace tenon::compiler

@@ -1,0 +1,162 @@
+#include "tenon/compiler/simplify/simplify.h"
+
+#include <algorithm>
+
+#include "tenon/compiler/simplify/simplifier.h"
+
+namespace tenon::compiler {
+
+Ref Simplifier::Map(Ref r) const {
+  auto it = map_.find(r);
+  TENON_CHECK(it != map_.end());
+  return it->second;
+}
+
+void Simplifier::Bind(NodeId old, uint32_t result, Ref r) { map_[{old, result}] = r; }
+
+namespace {
+
+uint64_t HashOfNode(const Node& n) {
+  uint64_t h = static_cast<uint64_t>(n.op) + 1;
+  auto mix = [&](uint64_t v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 31;
+  };
+  for (Ref r : n.in) mix((static_cast<uint64_t>(r.node) << 8) + r.result);
+  for (const Shape& s : n.out) {
+    mix(static_cast<uint64_t>(s.dtype));
+    for (int64_t d : s.dims) mix(static_cast<uint64_t>(d) + 3);
+  }
+  for (const Dims& l : n.lists) {
+    mix(l.size());
+    for (int64_t d : l) mix(static_cast<uint64_t>(d));
+  }
+  mix(static_cast<uint64_t>(n.imm));
+  if (n.literal.bytes) mix(n.literal.hash.low);
+  for (char c : n.name) mix(static_cast<uint8_t>(c));
+  return h;
+}
+
+bool Same(const Node& a, const Node& b) {
+  return a.op == b.op && a.in == b.in && a.out == b.out && a.lists == b.lists && a.imm == b.imm && a.name == b.name &&
+         a.literal.splat == b.literal.splat && a.literal.hash == b.literal.hash && (a.op != Op::kOpaque || a.origin == b.origin);
+}
+
+bool MayShare(const Node& n) {
+  return n.blocks.empty() && !n.side_effect && n.op != Op::kParameter && n.op != Op::kBarrier && n.op != Op::kCustomCall && n.op != Op::kOpaque;
+}
+
+}  // namespace
+
+NodeId Simplifier::Append(Node node) {
+  const NodeId id = to_.Add(std::move(node));
+  block_->nodes.push_back(id);
+  return id;
+}
+
+Ref Simplifier::Emit(Node node) {
+  if (std::optional<Ref> simpler = Rewrite(node)) return *simpler;
+  if (!MayShare(node)) return {Append(std::move(node)), 0};
+  const uint64_t hash = HashOfNode(node);
+  auto [begin, end] = known_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (Same(to_[it->second], node)) return {it->second, 0};
+  }
+  const NodeId id = Append(std::move(node));
+  known_.emplace(hash, id);
+  known_order_.push_back({hash, id});
+  return {id, 0};
+}
+
+void Simplifier::CopyNode(NodeId id) {
+  const Node& old = from_[id];
+  if (old.op == Op::kWhile && CopyWhile(id)) return;
+  if (old.op == Op::kCase && CopyCase(id)) return;
+  Node node = old;
+  for (Ref& r : node.in) r = Map(r);
+  for (size_t b = 0; b < old.blocks.size(); ++b) {
+    node.blocks[b] = Block();
+    CopyBlock(old.blocks[b], node.blocks[b]);
+  }
+  const size_t results = node.out.size();
+  const Ref r = Emit(std::move(node));
+  for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
+}
+
+void Simplifier::CopyNodes(const Block& from, Block& to) {
+  Block* const outer = block_;
+  block_ = &to;
+  for (NodeId id : from.nodes) CopyNode(id);
+  block_ = outer;
+}
+
+void Simplifier::CopyBlock(const Block& from, Block& to) {
+  const size_t before = known_order_.size();
+  for (NodeId id : from.args) {
+    const NodeId arg = to_.Add(from_[id]);
+    to.args.push_back(arg);
+    Bind(id, 0, {arg, 0});
+  }
+  CopyNodes(from, to);
+  for (Ref r : from.results) to.results.push_back(Map(r));
+  // What a block computed is not known outside of it.
+  while (known_order_.size() > before) {
+    auto [begin, end] = known_.equal_range(known_order_.back().first);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second == known_order_.back().second) {
+        known_.erase(it);
+        break;
+      }
+    }
+    known_order_.pop_back();
+  }
+}
+
+bool Simplifier::CopyCase(NodeId id) {
+  const Node& old = from_[id];
+  const std::optional<uint64_t> bits = SplatBits(to_, Map(old.in[0]));
+  if (!bits) return false;
+  const bool is_pred = from_.shape(old.in[0]).dtype == DType::kPred;
+  const int64_t index = is_pred ? static_cast<int64_t>(*bits != 0) : static_cast<int32_t>(*bits);
+  const int64_t last = static_cast<int64_t>(old.blocks.size()) - 1;
+  const Block& branch = old.blocks[static_cast<size_t>(index < 0 || index > last ? last : index)];
+  for (NodeId n : branch.nodes) CopyNode(n);
+  for (uint32_t i = 0; i < old.out.size(); ++i) Bind(id, i, Map(branch.results[i]));
+  return true;
+}
+
+namespace {
+
+/// Keeps what the block's results and effects need.
+void DropDead(Program& p, Block& block, std::vector<bool>& live) {
+  auto mark = [&](Ref r) { live[r.node] = true; };
+  for (Ref r : block.results) mark(r);
+  std::vector<NodeId> kept;
+  for (size_t i = block.nodes.size(); i-- > 0;) {
+    const NodeId id = block.nodes[i];
+    Node& node = p[id];
+    if (!live[id] && !node.side_effect) continue;
+    for (Ref r : node.in) mark(r);
+    for (Block& inner : node.blocks) DropDead(p, inner, live);
+    kept.push_back(id);
+  }
+  std::reverse(kept.begin(), kept.end());
+  block.nodes = std::move(kept);
+}
+
+}  // namespace
+
+Program Simplifier::Run() {
+  to_.name = from_.name;
+  to_.parameters = from_.parameters;
+  to_.results = from_.results;
+  to_.any_sharding = from_.any_sharding;
+  CopyBlock(from_.main, to_.main);
+  std::vector<bool> live(to_.nodes.size(), false);
+  DropDead(to_, to_.main, live);
+  return std::move(to_);
+}
+
+Program Simplify(const Program& program) { return Simplifier(program).Run(); }
+
+}  // namespace tenon::compiler
