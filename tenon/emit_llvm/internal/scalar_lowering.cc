@@ -355,10 +355,10 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
   Value* divisor = b_.CreateSelect(bad, Int(y, 1), y);
   Value* quotient = nullptr;
   if (LanesOf(x) > 1 && bits <= 32) {
-    // There is no vector division; f64 division of 32-bit integers truncates to the exact quotient.
-    llvm::Type* f64 = Shaped(b_.getDoubleTy(), x);
-    Value* q = is_signed ? b_.CreateFDiv(b_.CreateSIToFP(x, f64), b_.CreateSIToFP(divisor, f64))
-                         : b_.CreateFDiv(b_.CreateUIToFP(x, f64), b_.CreateUIToFP(divisor, f64));
+    // There is no vector division; float division with enough bits truncates to the exact quotient: f32 serves 16-bit integers, f64 32-bit ones.
+    llvm::Type* wide = Shaped(bits <= 16 ? b_.getFloatTy() : b_.getDoubleTy(), x);
+    Value* q = is_signed ? b_.CreateFDiv(b_.CreateSIToFP(x, wide), b_.CreateSIToFP(divisor, wide))
+                         : b_.CreateFDiv(b_.CreateUIToFP(x, wide), b_.CreateUIToFP(divisor, wide));
     if (is_signed) {
       quotient = b_.CreateTrunc(b_.CreateFPToSI(q, IntOf(x, 32)), x->getType());
     } else if (bits < 32) {

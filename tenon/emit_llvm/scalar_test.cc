@@ -1,0 +1,194 @@
+// Every operation on every type, at every level, against KIR's evaluator.
+#include <gtest/gtest.h>
+
+#include "tenon/emit_llvm/testing/run.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::emit_llvm {
+namespace {
+
+using namespace kir;  // NOLINT: this file is mostly KIR
+using testing::CompareWithEvaluator;
+
+constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
+constexpr DType kIntegers[] = {DType::kS8, DType::kS16, DType::kS32, DType::kS64, DType::kU8, DType::kU16, DType::kU32, DType::kU64,
+                               DType::kS4, DType::kU4, DType::kS2,  DType::kU2};
+
+std::vector<DType> AllTypes() {
+  std::vector<DType> types(std::begin(kFloats), std::end(kFloats));
+  types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
+  types.push_back(DType::kPred);
+  return types;
+}
+
+/// Several outputs out_k[i] = f_k(x[i], y[i], z[i]) of one kernel.
+struct Pointwise {
+  explicit Pointwise(DType type, int64_t extent = 150) : n(Size::Of(extent)) {
+    i = b.AddDim(n);
+    const Buf bx = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
+    const Buf by = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
+    const Buf bz = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
+    x = b.Read(bx, {At(i)});
+    y = b.Read(by, {At(i)});
+    z = b.Read(bz, {At(i)});
+    stage.dims = {i};
+  }
+  void Out(Val v) {
+    const Buf out = b.AddBuffer(BufKind::kOut, b.type(v), {n}, {Size::Of(1)});
+    stage.stores.push_back({.buf = out, .at = {At(i)}, .guard = {}, .value = v});
+  }
+  Kernel Finish() {
+    b.AddStage(stage);
+    return b.Finish();
+  }
+  KernelBuilder b;
+  Size n;
+  DimId i = 0;
+  Val x = 0, y = 0, z = 0;
+  Stage stage;
+};
+
+class Scalar : public ::testing::TestWithParam<isa::IsaLevel> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > isa::DetectedIsa()) GTEST_SKIP() << "this machine lacks " << isa::IsaLevelName(GetParam());
+  }
+  void Expect(const Kernel& kernel, std::string_view what, const testing::RunOptions& options = {}) {
+    const std::string difference = CompareWithEvaluator(kernel, GetParam(), options);
+    EXPECT_EQ(difference, "") << what << (difference.empty() ? "" : "\n" + Print(kernel));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Levels, Scalar, ::testing::ValuesIn(isa::kAllIsaLevels),
+                         [](const auto& info) { return std::string(isa::IsaLevelName(info.param)); });
+
+TEST_P(Scalar, FloatOperations) {
+  for (DType type : kFloats) {
+    for (const std::vector<Op>& ops : {std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv}, {Op::kMin, Op::kMax}, {Op::kRem}}) {
+      Pointwise p(type);
+      for (Op op : ops) p.Out(p.b.Binary(op, p.x, p.y));
+      Expect(p.Finish(), DTypeName(type));
+    }
+    Pointwise unary(type);
+    for (Op op : {Op::kNeg, Op::kAbs, Op::kSign, Op::kSqrt}) unary.Out(unary.b.Unary(op, unary.x));
+    Expect(unary.Finish(), DTypeName(type));
+    Pointwise rounding(type);
+    for (Op op : {Op::kFloor, Op::kCeil, Op::kRoundEven, Op::kRoundAway, Op::kTrunc}) rounding.Out(rounding.b.Unary(op, rounding.x));
+    rounding.Out(rounding.b.IsFinite(rounding.x));
+    Expect(rounding.Finish(), DTypeName(type));
+  }
+  for (DType type : {DType::kF32, DType::kF64}) {
+    if (GetParam() == isa::IsaLevel::kSse4) break;  // rounds the product
+    Pointwise p(type);
+    p.Out(p.b.Fma(p.x, p.y, p.z));
+    Expect(p.Finish(), "fma");
+  }
+}
+
+TEST_P(Scalar, Subnormals) {
+  for (DType type : kFloats) {
+    Pointwise p(type);
+    for (Op op : {Op::kAdd, Op::kMul, Op::kMin, Op::kMax}) p.Out(p.b.Binary(op, p.x, p.y));
+    for (Op op : {Op::kNeg, Op::kAbs, Op::kSign, Op::kSqrt, Op::kCeil}) p.Out(p.b.Unary(op, p.x));
+    p.Out(p.b.Compare(kEq, p.x, p.y));
+    p.Out(p.b.Compare(kLt, p.x, p.y, true));
+    p.Out(p.b.Convert(type == DType::kBF16 ? DType::kF32 : DType::kBF16, p.x));
+    p.Out(p.b.Convert(type == DType::kF64 ? DType::kF32 : DType::kF64, p.x));
+    p.Out(p.b.Convert(DType::kPred, p.x));
+    // Small positive and negative integers as bits: subnormals of every type; then the smallest normals and zeros.
+    const int shift = type == DType::kF16 ? 10 : type == DType::kBF16 ? 7 : type == DType::kF32 ? 23 : 52;
+    testing::RunOptions options;
+    options.fill = [&](Buf buffer, int64_t index, uint64_t* bits) {
+      *bits = static_cast<uint64_t>((index * 7 + buffer) % 13);
+      if (index % 3 == 0) *bits = (*bits << shift) >> (index % 2);
+      if (index % 5 < 2) *bits |= uint64_t{1} << (DTypeBits(type) - 1);
+      return true;
+    };
+    Expect(p.Finish(), DTypeName(type), options);
+  }
+}
+
+TEST_P(Scalar, IntegerOperations) {
+  for (DType type : kIntegers) {
+    Pointwise p(type);
+    for (Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kMin, Op::kMax, Op::kAnd, Op::kOr, Op::kXor}) p.Out(p.b.Binary(op, p.x, p.y));
+    Expect(p.Finish(), DTypeName(type));
+    Pointwise divide(type);
+    for (Op op : {Op::kDiv, Op::kRem}) divide.Out(divide.b.Binary(op, divide.x, divide.y));
+    Expect(divide.Finish(), DTypeName(type));
+    Pointwise shift(type);
+    for (Op op : {Op::kShl, Op::kShrLogical, Op::kShrArith}) shift.Out(shift.b.Binary(op, shift.x, shift.y));
+    Expect(shift.Finish(), DTypeName(type));
+    Pointwise unary(type);
+    for (Op op : {Op::kNeg, Op::kAbs, Op::kSign, Op::kNot, Op::kClz, Op::kPopcnt}) {
+      if (IsUnsigned(type) && (op == Op::kAbs || op == Op::kSign || op == Op::kNeg)) continue;
+      unary.Out(unary.b.Unary(op, unary.x));
+    }
+    Expect(unary.Finish(), DTypeName(type));
+  }
+  Pointwise p(DType::kPred);
+  for (Op op : {Op::kAdd, Op::kMul, Op::kMin, Op::kMax, Op::kAnd, Op::kOr, Op::kXor}) p.Out(p.b.Binary(op, p.x, p.y));
+  p.Out(p.b.Not(p.x));
+  Expect(p.Finish(), "pred");
+}
+
+TEST_P(Scalar, ComparesAndSelects) {
+  for (DType type : AllTypes()) {
+    Pointwise p(type);
+    for (Cmp how : {kEq, kNe, kLt, kLe, kGt, kGe}) p.Out(p.b.Compare(how, p.x, p.y));
+    if (IsFloat(type)) {
+      for (Cmp how : {kEq, kLt, kGe}) p.Out(p.b.Compare(how, p.x, p.y, true));
+    }
+    p.Out(p.b.Select(p.b.Compare(kLt, p.x, p.y), p.x, p.z));
+    Expect(p.Finish(), DTypeName(type));
+  }
+}
+
+TEST_P(Scalar, Conversions) {
+  const std::vector<DType> types = AllTypes();
+  for (DType from : types) {
+    for (size_t first = 0; first < types.size(); first += 6) {
+      Pointwise p(from);
+      for (size_t k = first; k < std::min(types.size(), first + 6); ++k) {
+        if (types[k] != from) p.Out(p.b.Convert(types[k], p.x));
+      }
+      if (!p.stage.stores.empty()) Expect(p.Finish(), DTypeName(from));
+    }
+  }
+}
+
+TEST_P(Scalar, BitcastsAndReducePrecision) {
+  const std::pair<DType, DType> pairs[] = {{DType::kF32, DType::kS32}, {DType::kU32, DType::kF32},  {DType::kF64, DType::kU64}, {DType::kS64, DType::kF64},
+                                           {DType::kF16, DType::kU16}, {DType::kBF16, DType::kS16}, {DType::kF16, DType::kBF16}, {DType::kS8, DType::kU8}};
+  for (auto [from, to] : pairs) {
+    Pointwise p(from);
+    p.Out(p.b.Bitcast(to, p.x));
+    Expect(p.Finish(), DTypeName(from));
+  }
+  for (DType type : kFloats) {
+    Pointwise p(type);
+    for (auto [e, m] : {std::pair{5, 10}, {8, 7}, {4, 3}, {5, 2}, {8, 23}, {3, 1}}) p.Out(p.b.ReducePrecision(p.x, e, m));
+    Expect(p.Finish(), DTypeName(type));
+  }
+}
+
+TEST_P(Scalar, MathFunctions) {
+  if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
+  for (MathId id = 0; id < NumMath(); ++id) {
+    const Graph& graph = MathGraph(id);
+    if (graph.arguments.empty() || graph.arguments.size() > 3) continue;
+    Pointwise p(graph.arguments[0]);
+    SmallVector<Val, 3> in = {p.x};
+    if (graph.arguments.size() > 1) in.push_back(p.y);
+    if (graph.arguments.size() > 2) in.push_back(p.z);
+    Node node;
+    node.op = Op::kMath;
+    node.type = graph.nodes[graph.results[0]].type;
+    node.attr = id;
+    node.in = in;
+    p.Out(p.b.Emit(node));
+    Expect(p.Finish(), MathName(id));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,368 @@
+// Loop nests and accesses of every kind that fusion produces, at every level, against KIR's evaluator.
+#include <gtest/gtest.h>
+
+#include "tenon/emit_llvm/testing/kernels.h"
+#include "tenon/emit_llvm/testing/run.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::emit_llvm {
+namespace {
+
+using namespace kir;  // NOLINT: this file is mostly KIR
+using testing::CompareWithEvaluator;
+constexpr DType f32 = DType::kF32;
+constexpr DType s32 = DType::kS32;
+constexpr DType s64 = DType::kS64;
+
+Axis Sum(std::initializer_list<Term> terms, int64_t offset = 0) {
+  Axis axis;
+  for (const Term& t : terms) axis.terms.push_back(t);
+  axis.offset = Size::Of(offset);
+  return axis;
+}
+Store Put(Buf buf, SmallVector<Axis, 4> at, Val value) { return {.buf = buf, .at = std::move(at), .guard = {}, .value = value}; }
+
+class Stages : public ::testing::TestWithParam<isa::IsaLevel> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > isa::DetectedIsa()) GTEST_SKIP() << "this machine lacks " << isa::IsaLevelName(GetParam());
+  }
+  void Expect(const Kernel& kernel, const testing::RunOptions& options = {}) {
+    const std::string difference = CompareWithEvaluator(kernel, GetParam(), options);
+    EXPECT_EQ(difference, "") << (difference.empty() ? "" : Print(kernel));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Levels, Stages, ::testing::ValuesIn(isa::kAllIsaLevels),
+                         [](const auto& info) { return std::string(isa::IsaLevelName(info.param)); });
+
+TEST_P(Stages, StridedReversedAndBroadcastReads) {
+  for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(7)), j = b.AddDim(Size::Of(45));
+    const Buf x = b.AddDense(BufKind::kArg, type, {7, 45}), wide = b.AddDense(BufKind::kArg, type, {7, 140});
+    const Buf row = b.AddDense(BufKind::kArg, type, {45}), column = b.AddDense(BufKind::kArg, type, {7}), one = b.AddDense(BufKind::kArg, type, {1});
+    const Buf out = b.AddDense(BufKind::kOut, type, {7, 45}), back = b.AddDense(BufKind::kOut, type, {7, 45}), spread = b.AddDense(BufKind::kOut, type, {7, 92});
+    const Val reversed = b.Read(x, {At(i, Size::Of(-1), Size::Of(6)), At(j, Size::Of(-1), Size::Of(44))});
+    const Val strided = b.Read(wide, {At(i), At(j, Size::Of(3), Size::Of(2))});
+    const Val broadcast = b.Add(b.Add(b.Read(row, {At(j)}), b.Read(column, {At(i)})), b.Read(one, {AtOffset(Size::Of(0))}));
+    Stage s;
+    s.dims = {i, j};
+    s.stores.push_back(Put(out, {At(i), At(j)}, b.Add(b.Add(reversed, strided), broadcast)));
+    s.stores.push_back(Put(back, {At(i), At(j, Size::Of(-1), Size::Of(44))}, b.Read(x, {At(i), At(j)})));
+    s.stores.push_back(Put(spread, {At(i), At(j, Size::Of(2), Size::Of(1))}, strided));
+    b.AddStage(s);
+    b.kernel().split = {3, Size::Of(20)};
+    const Kernel kernel = b.Finish();
+    Expect(kernel);
+    Expect(kernel, {.seed = 2, .indices_per_call = 17});
+  }
+}
+
+TEST_P(Stages, GuardsMakePadding) {
+  // Edge and interior padding of both dims; the operand has 5 x 40, of which every second place of the output along j holds one.
+  for (DType type : {f32, DType::kS16, DType::kF64}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(9)), j = b.AddDim(Size::Of(90));
+    const Buf x = b.AddDense(BufKind::kArg, type, {5, 40}), out = b.AddDense(BufKind::kOut, type, {9, 90}), odd = b.AddDense(BufKind::kOut, type, {9, 45});
+    kir::Read plain{.buf = x, .at = {At(i, Size::Of(1), Size::Of(-2)), At(j, Size::Of(1), Size::Of(-7))}, .guard = {}, .otherwise = b.Const(type, 3)};
+    plain.guard.push_back({.e = At(i, Size::Of(1), Size::Of(-2)), .lo = Size::Of(0), .hi = Size::Of(5)});
+    plain.guard.push_back({.e = At(j, Size::Of(1), Size::Of(-7)), .lo = Size::Of(0), .hi = Size::Of(40)});
+    Stage s;
+    s.dims = {i, j};
+    Store store = Put(out, {At(i), At(j)}, b.Read(plain));
+    s.stores.push_back(store);
+    // Only odd places, down to half the index: a store's guard with a remainder. The index is a value.
+    Store halves = Put(odd, {At(i), AtStart(b.Div(b.Index(j), b.ConstS64(2)))}, b.Read(plain));
+    halves.guard.push_back({.e = At(j), .lo = Size::Of(1), .hi = Size::Of(90), .mod = 2});
+    s.stores.push_back(halves);
+    b.AddStage(s);
+    b.kernel().split = {1, Size::Of(2)};
+    Expect(b.Finish());
+  }
+}
+
+TEST_P(Stages, DomainsConcatenate) {
+  KernelBuilder b;
+  const Size n = Size::Param(b.AddParam()), m = Size::Param(b.AddParam()), total = Size::Param(b.AddParam());
+  const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(total);
+  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), n}, {n, Size::Of(1)}), y = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), m}, {m, Size::Of(1)});
+  const Buf out = b.AddBuffer(BufKind::kOut, f32, {Size::Of(3), total}, {total, Size::Of(1)});
+  const int32_t minus_n = b.AddParam();
+  Stage first, second;
+  first.dims = second.dims = {i, j};
+  first.domain.push_back({j, Size::Of(0), n});
+  second.domain.push_back({j, n, total});
+  first.stores.push_back(Put(out, {At(i), At(j)}, b.Read(x, {At(i), At(j)})));
+  second.stores.push_back(Put(out, {At(i), At(j)}, b.Read(y, {At(i), At(j, Size::Of(1), Size::Param(minus_n))})));
+  b.AddStage(first);
+  b.AddStage(second);
+  b.kernel().split = {3, Size::Of(10)};
+  const Kernel kernel = b.Finish();
+  for (int64_t split : {1, 16, 37}) {
+    Expect(kernel, {.params = {split, 50 - split, 50, -split}});
+    Expect(kernel, {.params = {split, 50 - split, 50, -split}, .indices_per_call = 33});
+  }
+}
+
+TEST_P(Stages, GathersAndScatters) {
+  for (DType type : {f32, DType::kF64, DType::kS8}) {
+    for (DType index_type : {s32, s64}) {
+      KernelBuilder b;
+      const DimId i = b.AddDim(Size::Of(37)), j = b.AddDim(Size::Of(19));
+      const Buf table = b.AddDense(BufKind::kArg, type, {16, 19}), index = b.AddDense(BufKind::kArg, index_type, {37});
+      const Buf rows = b.AddDense(BufKind::kOut, type, {37, 19}), single = b.AddDense(BufKind::kOut, type, {37});
+      const Buf sums = b.AddDense(BufKind::kOut, type, {16, 19}), counts = b.AddDense(BufKind::kOut, type, {16}), last = b.AddDense(BufKind::kOut, type, {16});
+      const Val at = b.Min(b.Max(b.Read(index, {At(i)}), b.Const(index_type, 0)), b.Const(index_type, 15));
+      Stage gather;
+      gather.dims = {i, j};
+      gather.stores.push_back(Put(rows, {At(i), At(j)}, b.Read(table, {AtStart(at), At(j)})));
+      b.AddStage(gather);
+      Stage one;
+      one.dims = {i};
+      one.stores.push_back(Put(single, {At(i)}, b.Read(table, {AtStart(at), AtOffset(Size::Of(3))})));
+      b.AddStage(one);
+      const auto add = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kAdd, type)));
+      Stage scatter;
+      scatter.dims = {i, j};
+      scatter.stores.push_back(Put(sums, {AtStart(at), At(j)}, b.Read(table, {AtOffset(Size::Of(1)), At(j)})));
+      scatter.stores.back().combine = add;
+      scatter.stores.back().order = StoreOrder::kRowMajor;
+      b.AddStage(scatter);
+      Stage count;
+      count.dims = {i};
+      count.stores.push_back(Put(counts, {AtStart(at)}, b.Convert(type, b.Index(i))));
+      count.stores.back().combine = add;
+      count.stores.back().order = StoreOrder::kRowMajor;
+      count.stores.push_back(Put(last, {AtStart(at)}, b.Convert(type, b.Index(i))));
+      count.stores.back().order = StoreOrder::kRowMajor;
+      b.AddStage(count);
+      Expect(b.Finish());
+    }
+  }
+}
+
+TEST_P(Stages, GuardedScatterDropsWhatIsOutOfBounds) {
+  KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(100));
+  const Buf index = b.AddDense(BufKind::kArg, s32, {100}), x = b.AddDense(BufKind::kArg, f32, {100}), out = b.AddDense(BufKind::kOut, f32, {12});
+  const Val at = b.Read(index, {At(i)});
+  Stage s;
+  s.dims = {i};
+  s.stores.push_back(Put(out, {AtStart(at)}, b.Read(x, {At(i)})));
+  s.stores.back().guard.push_back({.e = AtStart(at), .lo = Size::Of(0), .hi = Size::Of(12)});
+  s.stores.back().order = StoreOrder::kRowMajor;
+  b.AddStage(s);
+  Expect(b.Finish());
+}
+
+TEST_P(Stages, ComplexComponents) {
+  for (DType type : {DType::kC64, DType::kC128}) {
+    KernelBuilder b;
+    const Size n = Size::Param(b.AddParam());
+    const DimId i = b.AddDim(n);
+    const Buf x = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)}), y = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
+    const Buf out = b.AddBuffer(BufKind::kOut, type, {n}, {Size::Of(1)}), real = b.AddBuffer(BufKind::kOut, RealPartOf(type), {n}, {Size::Of(1)});
+    const Val a = b.Read(x, {At(i)}, 0), c = b.Read(x, {At(i)}, 1), e = b.Read(y, {At(i)}, 1);
+    const Val f = b.Read(y, {At(i)}, 0);
+    Stage s;
+    s.dims = {i};
+    s.stores.push_back(Put(out, {At(i)}, b.Sub(b.Mul(a, f), b.Mul(c, e))));
+    s.stores.push_back(Put(out, {At(i)}, b.Add(b.Mul(a, e), b.Mul(c, f))));
+    s.stores.back().component = 1;
+    s.stores.push_back(Put(real, {At(i)}, b.Sqrt(b.Add(b.Mul(a, a), b.Mul(c, c)))));
+    b.AddStage(s);
+    b.kernel().split = {1, Size::Of(64)};
+    const Kernel kernel = b.Finish();
+    for (int64_t length : {1, 16, 33, 200}) Expect(kernel, {.params = {length}});
+  }
+}
+
+TEST_P(Stages, WindowReductions) {
+  // 3x3 windows with stride 2 over channels-last images: the channel runs in lanes.
+  for (Op op : {Op::kMax, Op::kAdd}) {
+    KernelBuilder b;
+    const DimId y = b.AddDim(Size::Of(6)), x = b.AddDim(Size::Of(6)), c = b.AddDim(Size::Of(20));
+    const DimId ky = b.AddDim(Size::Of(3), DimKind::kReduce), kx = b.AddDim(Size::Of(3), DimKind::kReduce);
+    const Buf in = b.AddDense(BufKind::kArg, f32, {12, 12, 20}), out = b.AddDense(BufKind::kOut, f32, {6, 6, 20});
+    const Val init = op == Op::kMax ? b.Const(f32, -__builtin_inf()) : b.ConstF32(0);
+    kir::Read read{.buf = in, .at = {Sum({{y, Size::Of(2)}, {ky, Size::Of(1)}}, -1), Sum({{x, Size::Of(2)}, {kx, Size::Of(1)}}, -1), At(c)}, .guard = {}, .otherwise = init};
+    read.guard.push_back({.e = read.at[0], .lo = Size::Of(0), .hi = Size::Of(12)});
+    read.guard.push_back({.e = read.at[1], .lo = Size::Of(0), .hi = Size::Of(12)});
+    Stage s;
+    s.dims = {y, x, c, ky, kx};
+    const Val result = b.AddReduce(s, 1u << ky | 1u << kx, op, b.Read(read), init);
+    s.stores.push_back(Put(out, {At(y), At(x), At(c)}, result));
+    b.AddStage(s);
+    b.kernel().split = {1u << y | 1u << x, Size::Of(4)};
+    const Kernel kernel = b.Finish();
+    Expect(kernel);
+    Expect(kernel, {.indices_per_call = 5});
+  }
+}
+
+TEST_P(Stages, ScansSeeEarlierStores) {
+  // out[i, t] = out[i, t-1] * 0.5 + x[i, t]: t is serial.
+  for (bool time_last : {true, false}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(21)), t = b.AddDim(Size::Of(30), DimKind::kSerial);
+    const Buf x = time_last ? b.AddDense(BufKind::kArg, f32, {21, 30}) : b.AddDense(BufKind::kArg, f32, {30, 21});
+    const Buf out = time_last ? b.AddDense(BufKind::kOut, f32, {21, 30}) : b.AddDense(BufKind::kOut, f32, {30, 21});
+    auto at = [&](int64_t back) -> SmallVector<Axis, 4> {
+      const Axis time = At(t, Size::Of(1), Size::Of(-back));
+      if (time_last) return {At(i), time};
+      return {time, At(i)};
+    };
+    kir::Read before{.buf = out, .at = at(1), .guard = {}, .otherwise = b.ConstF32(0)};
+    before.guard.push_back({.e = At(t, Size::Of(1), Size::Of(-1)), .lo = Size::Of(0), .hi = Size::Of(30)});
+    Stage s;
+    s.dims = {i, t};
+    s.stores.push_back(Put(out, at(0), b.Add(b.Mul(b.Read(before), b.ConstF32(0.5f)), b.Read(x, at(0)))));
+    b.AddStage(s);
+    b.kernel().split = {1u << i, Size::Of(7)};
+    Expect(b.Finish());
+  }
+}
+
+TEST_P(Stages, InPlaceUpdates) {
+  KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(60));
+  const Buf x = b.AddDense(BufKind::kArg, f32, {60}), y = b.AddDense(BufKind::kArg, f32, {60}), out = b.AddDense(BufKind::kOut, f32, {60});
+  b.kernel().buffers[out].in_place_of = x;
+  Stage s;
+  s.dims = {i};
+  s.stores.push_back(Put(out, {At(i)}, b.Add(b.Mul(b.Read(x, {At(i)}), b.ConstF32(3)), b.Read(y, {At(i)}))));
+  b.AddStage(s);
+  b.kernel().split = {1, Size::Of(16)};
+  Expect(b.Finish(), {.indices_per_call = 11});
+}
+
+TEST_P(Stages, SoftmaxRowsThroughALocalBuffer) {
+  if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
+  const Kernel kernel = testing::SoftmaxKernel();
+  for (int64_t n : {1, 10, 64, 65, 300}) Expect(kernel, {.params = {5, n}, .seed = static_cast<uint64_t>(n)});
+  Expect(kernel, {.params = {13, 40}, .indices_per_call = 3});
+}
+
+TEST_P(Stages, TwoReductionsAndOverAllOuterDims) {
+  // Mean and mean of squares of one row in one stage, used by a later stage; row statistics stored too.
+  KernelBuilder b;
+  const Size n = Size::Param(b.AddParam());
+  const DimId r = b.AddDim(Size::Of(6)), c = b.AddDim(n, DimKind::kReduce), d = b.AddDim(n);
+  b.kernel().outer = 1;
+  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(6), n}, {n, Size::Of(1)}), out = b.AddBuffer(BufKind::kOut, f32, {Size::Of(6), n}, {n, Size::Of(1)});
+  const Buf stats = b.AddDense(BufKind::kOut, f32, {6});
+  const Val v = b.Read(x, {At(r), At(c)});
+  Stage s1;
+  s1.dims = {c};
+  const Val minus_zero = b.Const(f32, -0.0);
+  const Val sum = b.AddReduce(s1, 1u << c, Op::kAdd, v, b.ConstF32(0), ReduceOrder::kLanes, minus_zero);
+  const Val squares = b.AddReduce(s1, 1u << c, Op::kAdd, b.Mul(v, v), b.ConstF32(0), ReduceOrder::kLanes, minus_zero);
+  const Val largest = b.AddReduce(s1, 1u << c, Op::kMax, b.Convert(DType::kF64, v), b.Const(DType::kF64, -__builtin_inf()));
+  s1.stores.push_back(Put(stats, {At(r)}, b.Add(b.Sub(squares, b.Mul(sum, sum)), b.Convert(f32, largest))));
+  b.AddStage(s1);
+  Stage s2;
+  s2.dims = {d};
+  s2.stores.push_back(Put(out, {At(r), At(d)}, b.Sub(b.Mul(b.Read(x, {At(r), At(d)}), squares), sum)));
+  b.AddStage(s2);
+  b.kernel().split = {1, Size::Of(1)};
+  const Kernel kernel = b.Finish();
+  for (int64_t length : {0, 1, 20, 64, 200}) Expect(kernel, {.params = {length}});
+}
+
+TEST_P(Stages, ReductionOverTwoDimsAndAllDims) {
+  for (ReduceOrder order : {ReduceOrder::kLanes, ReduceOrder::kSequential}) {
+    for (DType type : {f32, DType::kF16, DType::kPred}) {
+      KernelBuilder b;
+      const DimId i = b.AddDim(Size::Of(5), DimKind::kReduce), j = b.AddDim(Size::Of(71), DimKind::kReduce);
+      const Buf x = b.AddDense(BufKind::kArg, type, {5, 71}), out = b.AddDense(BufKind::kOut, type, {1});
+      const Val zero = type == DType::kPred ? b.ConstPred(false) : b.Const(type, 0.0);
+      const Val identity = type == DType::kPred ? zero : b.Const(type, -0.0);
+      Stage s;
+      s.dims = {i, j};
+      const Val sum = b.AddReduce(s, 1u << i | 1u << j, Op::kAdd, b.Read(x, {At(i), At(j)}), zero, order, order == ReduceOrder::kLanes ? identity : kNone);
+      s.stores.push_back(Put(out, {AtOffset(Size::Of(0))}, sum));
+      b.AddStage(s);
+      Expect(b.Finish());
+    }
+  }
+}
+
+TEST_P(Stages, LoopsAroundStages) {
+  // Power iteration: y <- A y / max|A y| over buffers, with a loop-carried norm and an inner reduction.
+  KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(12)), j = b.AddDim(Size::Of(12), DimKind::kReduce), k = b.AddDim(Size::Of(12), DimKind::kReduce), l = b.AddDim(Size::Of(12));
+  const Buf a = b.AddDense(BufKind::kArg, f32, {12, 12}), start = b.AddDense(BufKind::kArg, f32, {12});
+  const Buf y = b.AddDense(BufKind::kOut, f32, {12}), next = b.AddDense(BufKind::kOut, f32, {12}), norm = b.AddDense(BufKind::kOut, f32, {1});
+  Stage copy;
+  copy.dims = {l};
+  copy.stores.push_back(Put(y, {At(l)}, b.Read(start, {At(l)})));
+  b.AddStage(copy);
+  Loop loop;
+  loop.id = b.NewId();
+  loop.types = {f32, s32};
+  loop.init = {b.ConstF32(1), b.ConstS32(0)};
+  const Val scale = b.Carried(loop.id, 0, f32), count = b.Carried(loop.id, 1, s32);
+  Stage multiply;
+  multiply.dims = {i, j};
+  const Val product = b.Mul(b.Read(a, {At(i), At(j)}), b.Read(y, {At(j)}));
+  const Val sum = b.AddReduce(multiply, 1u << j, Op::kAdd, product, b.ConstF32(0));
+  multiply.stores.push_back(Put(next, {At(i)}, b.Mul(sum, scale)));
+  Stage largest;
+  largest.dims = {k};
+  const Val max = b.AddReduce(largest, 1u << k, Op::kMax, b.Abs(b.Read(next, {At(k)})), b.ConstF32(0));
+  Stage divide;
+  divide.dims = {l};
+  divide.stores.push_back(Put(y, {At(l)}, b.Div(b.Read(next, {At(l)}), max)));
+  loop.body = {Step{multiply}, Step{largest}, Step{divide}};
+  loop.next = {b.Div(b.ConstF32(1), b.Add(max, b.ConstF32(1))), b.Add(count, b.ConstS32(1))};
+  loop.condition = b.Compare(kLt, count, b.ConstS32(9));
+  b.AddLoop(loop);
+  Stage s;
+  s.stores.push_back(Put(norm, {AtOffset(Size::Of(0))}, scale));
+  b.AddStage(s);
+  testing::RunOptions options;
+  options.fill = [](Buf, int64_t index, uint64_t* bits) {
+    *bits = LiteralBits(f32, 0.1 * static_cast<double>(index % 11) - 0.3);
+    return true;
+  };
+  Expect(b.Finish(), options);
+}
+
+TEST_P(Stages, LoopWhoseConditionDiffersBetweenPoints) {
+  // Collatz steps: each point of the outer dim has a trip count of its own.
+  KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(40));
+  b.kernel().outer = 1;
+  const Buf out = b.AddDense(BufKind::kOut, s32, {40});
+  Loop loop;
+  loop.id = b.NewId();
+  loop.types = {s32, s32};
+  loop.init = {b.Convert(s32, b.Add(b.Index(i), b.ConstS64(1))), b.ConstS32(0)};
+  const Val n = b.Carried(loop.id, 0, s32), steps = b.Carried(loop.id, 1, s32);
+  const Val odd = b.Compare(kNe, b.And(n, b.ConstS32(1)), b.ConstS32(0));
+  loop.next = {b.Select(odd, b.Add(b.Mul(n, b.ConstS32(3)), b.ConstS32(1)), b.ShrLogical(n, b.ConstS32(1))), b.Add(steps, b.ConstS32(1))};
+  loop.condition = b.Compare(kGt, n, b.ConstS32(1));
+  b.AddLoop(loop);
+  Stage s;
+  s.stores.push_back(Put(out, {At(i)}, steps));
+  b.AddStage(s);
+  b.kernel().split = {1, Size::Of(8)};
+  Expect(b.Finish());
+}
+
+TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
+  KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(Size::Of(4)), k = b.AddDim(Size::Of(5)), l = b.AddDim(Size::Of(21));
+  const Buf x = b.AddDense(BufKind::kArg, f32, {3, 5, 4, 21}), out = b.AddDense(BufKind::kOut, f32, {3, 4, 5, 21});
+  Stage s;
+  s.dims = {i, j, k, l};
+  s.stores.push_back(Put(out, {At(i), At(j), At(k), At(l)}, b.Mul(b.Read(x, {At(i), At(k), At(j), At(l)}), b.ConstF32(2))));
+  b.AddStage(s);
+  b.kernel().split = {7, Size::Of(7)};
+  const Kernel kernel = b.Finish();
+  Expect(kernel);
+  Expect(kernel, {.indices_per_call = 9});
+}
+
+}  // namespace
+}  // namespace tenon::emit_llvm
