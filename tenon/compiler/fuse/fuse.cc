@@ -176,7 +176,11 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& o
   for (const BoundBuffer& b : made.buffers) {
     switch (b.kind) {
       case BoundBuffer::Kind::kLocal: views.push_back({}); break;
-      case BoundBuffer::Kind::kRead: views.push_back(storage_.at(b.value)); break;
+      case BoundBuffer::Kind::kRead: {
+        TENON_ASSIGN_OR_RETURN(View view, ViewOf(b.value, out));
+        views.push_back(view);
+        break;
+      }
       case BoundBuffer::Kind::kWrite: {
         const View view = NewTemp(p_.shape(b.value));
         if (cluster.kind == ClusterKind::kUpdate) {  // The rest of the array is the operand's.

@@ -1,6 +1,7 @@
 #include "tenon/compiler/ir/ir.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cstring>

@@ -1,0 +1,196 @@
+#include "test/compiler/plan_interpreter.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "tenon/kernels/gemm/config.h"
+#include "tenon/kir/evaluate.h"
+#include "tenon/reference/reference.h"
+
+namespace tenon::test {
+namespace {
+
+struct Memory {
+  char* data = nullptr;
+  int64_t size = 0;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const plan::Plan& plan, std::vector<std::string>& args, std::vector<std::string>& outs, bool donate)
+      : plan_(plan), args_(args), outs_(outs), arena_(static_cast<size_t>(plan.arena_bytes) + 64, '\x5a'), donate_(donate) {}
+
+  Status Run(const plan::Seq& seq) {
+    for (const plan::Step& step : seq) {
+      Status s = std::visit([this](const auto& one) { return One(one); }, step.is);
+      if (!s.ok()) return s;
+    }
+    return OkStatus();
+  }
+
+ private:
+  Memory Base(const plan::Slot& s) {
+    switch (s.kind) {
+      case plan::SlotKind::kArg: return {args_[s.index].data(), static_cast<int64_t>(args_[s.index].size())};
+      case plan::SlotKind::kOut: {
+        const int32_t alias = plan_.outputs[s.index].alias_input;
+        std::string& bytes = donate_ && alias >= 0 ? args_[static_cast<size_t>(alias)] : outs_[s.index];
+        return {bytes.data(), static_cast<int64_t>(bytes.size())};
+      }
+      case plan::SlotKind::kConst: {
+        const std::string& bytes = *plan_.constants[s.index].bytes;
+        return {const_cast<char*>(bytes.data()), static_cast<int64_t>(bytes.size())};
+      }
+      case plan::SlotKind::kTemp: return {arena_.data(), static_cast<int64_t>(arena_.size())};
+    }
+    return {};
+  }
+  char* At(plan::SlotId id) { return Base(plan_.slots[id]).data + plan_.slots[id].offset_bytes; }
+
+  static void ForEach(const plan::Slot& s, const std::function<void(int64_t, int64_t)>& f) {
+    int64_t n = 1;
+    for (int64_t d : s.dims) n *= d;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t rest = i;
+      int64_t at = 0;
+      for (size_t d = s.dims.size(); d-- > 0;) {
+        at += rest % s.dims[d] * s.stride_elems[d];
+        rest /= s.dims[d];
+      }
+      f(i, at);
+    }
+  }
+
+  std::string Gather(plan::SlotId id) {
+    const plan::Slot& s = plan_.slots[id];
+    const size_t w = static_cast<size_t>(ByteWidth(s.dtype));
+    std::string dense(w * static_cast<size_t>(NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size()))), '\0');
+    const char* base = At(id);
+    ForEach(s, [&](int64_t i, int64_t at) { std::memcpy(dense.data() + static_cast<size_t>(i) * w, base + at * static_cast<int64_t>(w), w); });
+    return dense;
+  }
+  void Scatter(plan::SlotId id, const std::string& dense) {
+    const plan::Slot& s = plan_.slots[id];
+    const size_t w = static_cast<size_t>(ByteWidth(s.dtype));
+    char* base = At(id);
+    ForEach(s, [&](int64_t i, int64_t at) { std::memcpy(base + at * static_cast<int64_t>(w), dense.data() + static_cast<size_t>(i) * w, w); });
+  }
+
+  Status One(const plan::KernelStep& s) {
+    std::vector<kir::BufferRef> refs;
+    for (plan::SlotId id : s.buffers) {
+      if (id == plan::kNoSlot) {
+        refs.push_back({});
+        continue;
+      }
+      const Memory m = Base(plan_.slots[id]);
+      refs.push_back({At(id), m.data, m.size});
+    }
+    return kir::Evaluate(plan_.kernels[s.kernel], refs, std::span<const int64_t>(s.params.data(), s.params.size()));
+  }
+  Status One(const plan::DriverStep& s) {
+    if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
+    TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
+    const float* a = reinterpret_cast<const float*>(At(s.inputs[0]));
+    const float* b = reinterpret_cast<const float*>(At(s.inputs[1]));
+    float* c = reinterpret_cast<float*>(At(s.outputs[0]));
+    for (int64_t x = 0; x < g.batch_count(); ++x) {
+      int64_t rest = x;
+      int64_t ao = 0;
+      int64_t bo = 0;
+      int64_t co = 0;
+      for (size_t d = g.batch.size(); d-- > 0;) {
+        const int64_t i = rest % g.batch[d].extent;
+        rest /= g.batch[d].extent;
+        ao += i * g.batch[d].a_stride;
+        bo += i * g.batch[d].b_stride;
+        co += i * g.batch[d].c_stride;
+      }
+      for (int64_t i = 0; i < g.m; ++i) {
+        for (int64_t j = 0; j < g.n; ++j) {
+          double sum = 0;
+          for (int64_t p = 0; p < g.k; ++p) {
+            sum += static_cast<double>(a[ao + i * g.a_row_stride + p * g.a_col_stride]) * b[bo + p * g.b_row_stride + j * g.b_col_stride];
+          }
+          c[co + i * g.c_row_stride + j * g.c_col_stride] = static_cast<float>(sum);
+        }
+      }
+    }
+    return OkStatus();
+  }
+  Status One(const plan::CopyStep& s) {
+    Scatter(s.to, Gather(s.from));
+    return OkStatus();
+  }
+  Status One(const plan::WhileStep& s) {
+    for (int64_t trip = 0; s.trip_count < 0 || trip < s.trip_count; ++trip) {
+      if (trip > 100000) return Internal("a loop does not end");
+      if (s.trip_count < 0) {
+        TENON_RETURN_IF_ERROR(Run(s.condition));
+        if (*At(s.predicate) == 0) break;
+      }
+      TENON_RETURN_IF_ERROR(Run(s.body));
+      std::vector<std::string> next;
+      for (const auto& [from, to] : s.carry) next.push_back(Gather(from));
+      for (size_t i = 0; i < next.size(); ++i) Scatter(s.carry[i].second, next[i]);
+    }
+    return OkStatus();
+  }
+  Status One(const plan::CaseStep& s) {
+    int64_t i;
+    const int64_t last = static_cast<int64_t>(s.branches.size()) - 1;
+    if (plan_.slots[s.index].dtype == DType::kPred) {
+      i = *At(s.index) != 0;
+    } else {
+      int32_t v;
+      std::memcpy(&v, At(s.index), 4);
+      i = v < 0 || v > last ? last : v;
+    }
+    return Run(s.branches[static_cast<size_t>(i)]);
+  }
+  Status One(const plan::CustomCallStep& s) { return Unimplemented("custom call " + s.target); }
+  Status One(const plan::EvaluateStep& s) {
+    TENON_ASSIGN_OR_RETURN(auto program, reference::Program::Load(*s.program));
+    std::vector<reference::Value> in;
+    for (plan::SlotId id : s.operands) {
+      if (id == plan::kNoSlot) {
+        in.push_back(reference::Value::Token());
+        continue;
+      }
+      const std::string dense = Gather(id);
+      TENON_ASSIGN_OR_RETURN(reference::Value v,
+                             reference::Value::Copy({plan_.slots[id].dtype, plan_.slots[id].dims}, std::as_bytes(std::span(dense))));
+      in.push_back(std::move(v));
+    }
+    TENON_ASSIGN_OR_RETURN(std::vector<reference::Value> out, program->Run(in));
+    for (size_t i = 0; i < s.results.size(); ++i) {
+      if (s.results[i] == plan::kNoSlot) continue;
+      Scatter(s.results[i], std::string(reinterpret_cast<const char*>(out[i].bytes()), static_cast<size_t>(out[i].size_bytes())));
+    }
+    return OkStatus();
+  }
+
+  const plan::Plan& plan_;
+  std::vector<std::string>& args_;
+  std::vector<std::string>& outs_;
+  std::string arena_;
+  bool donate_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> RunPlan(const plan::Plan& plan, std::vector<std::string> arguments, bool donate) {
+  std::vector<std::string> outs;
+  for (const plan::Output& out : plan.outputs) {
+    outs.push_back(std::string(static_cast<size_t>(SizeBytes(out.shape)), '\x77'));
+    if (out.alias_contents && !donate) outs.back() = arguments[static_cast<size_t>(out.alias_input)];
+  }
+  TENON_RETURN_IF_ERROR(Interpreter(plan, arguments, outs, donate).Run(plan.steps));
+  for (size_t i = 0; donate && i < outs.size(); ++i) {
+    if (plan.outputs[i].alias_input >= 0) outs[i] = arguments[static_cast<size_t>(plan.outputs[i].alias_input)];
+  }
+  return outs;
+}
+
+}  // namespace tenon::test

@@ -1,0 +1,87 @@
+// Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check, runs the plan the slow way on
+// random arguments and compares with the reference.
+//
+//   compile_report [--check] [--repeat N] [--dump DIR] FILES...
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+
+#include "tenon/compiler/compile.h"
+#include "test/compiler/compare.h"
+#include "test/compiler/plan_interpreter.h"
+
+namespace {
+
+void OpsOf(const tenon::plan::Seq& seq, std::multiset<std::string>& ops) {
+  for (const tenon::plan::Step& step : seq) {
+    if (auto* e = std::get_if<tenon::plan::EvaluateStep>(&step.is)) ops.insert(e->op);
+    if (auto* w = std::get_if<tenon::plan::WhileStep>(&step.is)) {
+      OpsOf(w->condition, ops);
+      OpsOf(w->body, ops);
+    }
+    if (auto* c = std::get_if<tenon::plan::CaseStep>(&step.is)) {
+      for (const auto& s : c->branches) OpsOf(s, ops);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool check = false;
+  int repeat = 1;
+  tenon::compiler::CompileOptions options;
+  int failed = 0;
+  int native = 0;
+  int total = 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--check") {
+      check = true;
+      continue;
+    }
+    if (arg == "--repeat") {
+      repeat = std::atoi(argv[++i]);
+      continue;
+    }
+    if (arg == "--dump") {
+      options.dump_dir = argv[++i];
+      continue;
+    }
+    std::ifstream file(arg, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string name = arg.substr(arg.rfind('/') + 1);
+    ++total;
+    tenon::Result<tenon::compiler::CompiledProgram> program = tenon::compiler::Compile(bytes, options);
+    for (int r = 1; r < repeat && program.ok(); ++r) program = tenon::compiler::Compile(bytes, options);
+    if (!program.ok()) {
+      fmt::print("{:32} FAILED {}\n", name, program.status().ToString());
+      ++failed;
+      continue;
+    }
+    const auto& s = program->statistics;
+    const tenon::plan::Statistics c = tenon::plan::Count(program->plan);
+    std::multiset<std::string> ops;
+    OpsOf(program->plan.steps, ops);
+    std::string evaluated;
+    for (auto it = ops.begin(); it != ops.end(); it = ops.upper_bound(*it)) evaluated += fmt::format(" {}x{}", *it, ops.count(*it));
+    native += evaluated.empty();
+    fmt::print("{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} | us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} |{}",
+               name, s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps, c.loops, c.cases,
+               c.custom_calls, s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, evaluated);
+    if (check) {
+      const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
+      fmt::print(" {}", ok.ToString());
+      if (!ok.ok() && ok.code() != tenon::Code::kUnimplemented) ++failed;
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+  fmt::print("{} programs, {} without evaluate steps, {} failed\n", total, native, failed);
+  return failed != 0;
+}
