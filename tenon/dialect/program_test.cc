@@ -181,6 +181,40 @@ TEST(RoundTrip, OwnProgramsAtEveryVersion) {
   }
 }
 
+// Bytecode of the StableHLO dialect itself, by a writer with fewer optional attributes and booleans of one byte each.
+TEST(Parse, PlainBytecodeOfAnotherWriter) {
+  const std::string bytes = ReadFile(OwnPrograms() / "plain.bc");
+  ASSERT_EQ(DetectInput(bytes), InputKind::kBytecode);
+  Context context;
+  auto module = Parse(context, bytes);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  auto text = Parse(context, ReadFile(OwnPrograms() / "plain.mlir"));
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_EQ(ToText(module->op()), ToText(text->op()));
+  for (size_t n = 1; n < bytes.size(); ++n) EXPECT_FALSE(Parse(context, std::string_view(bytes).substr(0, n)).ok()) << n;
+}
+
+TEST(Parse, BorrowedLiteralsAreNotCopied) {
+  std::string text = "func.func @main() -> tensor<64xi32> { %0 = stablehlo.constant dense<[0";
+  for (int i = 1; i < 64; ++i) text += ", " + std::to_string(i);
+  text += "]> : tensor<64xi32> return %0 : tensor<64xi32> }";
+  Context context;
+  auto module = Parse(context, text);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  auto bytes = Serialize(module->op());
+  ASSERT_TRUE(bytes.ok());
+  auto borrowed = Parse(context, *bytes, {.borrow_literals_from = 256});
+  ASSERT_TRUE(borrowed.ok()) << borrowed.status().ToString();
+  EXPECT_THAT(ToText(borrowed->op()), HasSubstr("dense_resource"));
+  auto copied = Parse(context, *bytes, {.borrow_literals_from = 257});
+  ASSERT_TRUE(copied.ok());
+  EXPECT_EQ(ToText(copied->op()), ToText(module->op()));
+  // Written again, a borrowed literal is a literal like any other.
+  auto again = Serialize(borrowed->op());
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(*again, *bytes);
+}
+
 TEST(RoundTrip, LocationsSurvive) {
   Context context;
   auto module = Parse(context, R"(

@@ -1,4 +1,4 @@
-// Reads MLIR text, verifies it and prints it.
+// Reads MLIR text or bytecode, verifies it and prints it.
 #include <algorithm>
 #include <filesystem>
 
@@ -26,6 +26,36 @@ std::unique_ptr<llvm::MemoryBuffer> Prepare(const llvm::MemoryBuffer& buffer) {
   return nullptr;
 }
 
+// Writes a portable artifact of the version that the options ask for.
+bool Emit(llvm::StringRef name, mlir::Operation* module, const Options& options, llvm::raw_ostream& out) {
+  const auto version = tenon::dialect::Version::Parse(options.emit_bytecode);
+  if (!version) {
+    llvm::errs() << "no version: '" << options.emit_bytecode << "', wanted X.Y.Z\n";
+    return false;
+  }
+  const tenon::Result<std::string> artifact = tenon::dialect::Serialize(module, *version);
+  if (artifact.ok()) {
+    out << *artifact;
+  } else {
+    llvm::errs() << name << ": " << artifact.status().ToString() << '\n';
+  }
+  return artifact.ok();
+}
+
+// Handles a file of bytecode: a portable artifact or plain StableHLO.
+bool RunBytecode(const llvm::MemoryBuffer& buffer, const Options& options) {
+  tenon::dialect::Context context;
+  const llvm::StringRef name = buffer.getBufferIdentifier();
+  const auto module = tenon::dialect::Parse(context, buffer.getBuffer());
+  if (!module.ok()) {
+    llvm::errs() << name << ": " << module.status().ToString() << '\n';
+    return false;
+  }
+  if (!options.emit_bytecode.empty()) return Emit(name, module->op(), options, llvm::outs());
+  llvm::outs() << tenon::opt::Print(tenon::dialect::AsModule(*module), options.generic, options.locations);
+  return true;
+}
+
 // Handles one module. True if all is well.
 bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& options, mlir::MLIRContext& context,
                llvm::raw_ostream& out) {
@@ -44,6 +74,7 @@ bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& option
   mlir::SourceMgrDiagnosticHandler handler(*sources, &context);
   const mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
   if (!module) return false;
+  if (!options.emit_bytecode.empty()) return Emit(name, module->getOperation(), options, out);
   if (!options.round_trip) {
     out << tenon::opt::Print(*module, options.generic, options.locations);
     return true;
@@ -59,6 +90,7 @@ bool RunFile(const std::string& file, const Options& options, mlir::DialectRegis
     llvm::errs() << file << ": " << buffer.getError().message() << '\n';
     return false;
   }
+  if (tenon::dialect::DetectInput((*buffer)->getBuffer()) != tenon::dialect::InputKind::kText) return RunBytecode(**buffer, options);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   const auto run = [&](std::unique_ptr<llvm::MemoryBuffer> chunk, llvm::raw_ostream& out) {
     return mlir::success(RunModule(std::move(chunk), options, context, out));
@@ -92,6 +124,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Reads MLIR text (StableHLO and what surrounds it), verifies it and prints it.");
   app.add_option("files", options.files, "files to read, or folders of .mlir files; - is standard input");
+  app.add_option("--emit-bytecode", options.emit_bytecode, "write a portable artifact of this version (X.Y.Z) instead of text");
   app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules");
   app.add_flag("--verify-diagnostics", options.verify_diagnostics, "check expected-error comments; print nothing");
   app.add_flag("--generic", options.generic, "print the generic form");

@@ -2,6 +2,7 @@
 // resources, distinct attributes, memory spaces) are refused by name.
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/TypeRange.h"
 #include "tenon/dialect/vhlo/limits.h"
 #include "tenon/dialect/vhlo/entries.h"
 

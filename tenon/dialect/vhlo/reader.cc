@@ -51,6 +51,8 @@ class PropertyReader : public mlir::DialectBytecodeReader {
     return mlir::success(result != nullptr);
   }
   mlir::LogicalResult readOptionalAttribute(Attribute& result) override {
+    // Writers of another version know fewer optional attributes; theirs end early.
+    if (in_.ok() && in_.AtEnd()) return mlir::success();
     result = entries_.ReadOptionalAttr(in_);
     return mlir::success(entries_.status().ok());
   }
