@@ -71,7 +71,7 @@ def main():
 
     device = jax.devices()[0]
     print(f'devices           {jax.devices()}')
-    print(f'platform version  {device.client.platform_version.splitlines()[0]}')
+    print(f'platform version  {device.client.platform_version.splitlines()[-1]}')
     if 'tenon' not in device.client.platform_version:
         raise SystemExit('these devices are not Tenon\'s: is the package tenon-jax installed and TENON_JAX unset?')
     losses, compile_s, step_s = train(device, args.steps, verbose=True)

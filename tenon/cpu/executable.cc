@@ -1,6 +1,7 @@
 #include "tenon/cpu/executable.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL  // Header-only: no library to find at load time.
 #include <xxhash.h>
 
 #include <algorithm>
