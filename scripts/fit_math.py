@@ -53,7 +53,7 @@ def remez(f, powers, weight, a, b, rounds=40):
         def err(x):
             return weight(x) * (sum(ci * x ** p for ci, p in zip(c, powers)) - f(x))
 
-        grid = 24 * (n + 1)
+        grid = (24 if n < 9 else 8) * (n + 1)
         pts = [a + (b - a) * (1 - mp.cos(mp.pi * i / grid)) / 2 for i in range(grid + 1)]
         pts = [x if abs(x) > TINY else TINY for x in pts]  # weights are often 0/0 at 0
         es = [err(x) for x in pts]
@@ -90,10 +90,13 @@ def fit(name, f, powers, weight, a, b, bits=24, fixed=None, wide=()):
     while rest:
         g = lambda x: f(x) - sum(c * x ** p for p, c in done.items())
         c, err = remez(g, rest, weight, a, b)
+        if bits == 53:  # so wide that rounding all at once costs nothing to speak of
+            done.update({p: round_to(ci, bits) for p, ci in zip(rest, c)})
+            break
         done[rest[-1]] = round_to(c[-1], 53 if rest[-1] in wide else bits)
         rest.pop()
     # The error with all coefficients rounded.
-    grid = 2000
+    grid = 500
     worst = mpf(0)
     for i in range(grid + 1):
         x = a + (b - a) * i / grid
@@ -155,6 +158,30 @@ def fits():
     for n in (8, 9):
         yield 'atan_f32', lambda n=n: fit(f'atan_f32 q{n}', series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [-mpf(1) / 3, mpf(1) / 5], mpf('1e-12')), range(n),
                                     lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), 0, 1)
+    # f64.
+    yield 'exp_f64', lambda: fit('exp_f64 q', series(lambda r: (mp.exp(r) - 1) / r, [1, mpf(1) / 2, mpf(1) / 6]), range(11),
+                                 lambda r: abs(r / mp.exp(r)), -0.0001, 0.6933, bits=53, fixed={0: one})
+    yield 'expn_f64', lambda: fit('expn_f64 q', series(lambda r: (mp.exp(r) - 1) / r, [1, mpf(1) / 2, mpf(1) / 6]), range(11),
+                                  lambda r: abs(r / mp.exp(r)), -0.3467, 0.3467, bits=53, fixed={0: one})
+    yield 'expm1_f64', lambda: fit('expm1_f64 q', series(lambda r: (mp.exp(r) - 1 - r) / r ** 2, [mpf(1) / 2, mpf(1) / 6, mpf(1) / 24]), range(11),
+                                   lambda r: abs(r ** 2 / (mp.exp(r) - 1)), -0.3467, 0.3467, bits=53)
+    yield 'sin_f64', lambda: fit('sin_f64 q', series(lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [-mpf(1) / 6, mpf(1) / 120], mpf('1e-12')), range(6),
+                                 lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, 0.62, bits=53)
+    yield 'cos_f64', lambda: fit('cos_f64 q', series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z ** 2, [mpf(1) / 24, -mpf(1) / 720], mpf('1e-12')), range(6),
+                                 lambda z: z ** 2 / mp.cos(mp.sqrt(z)), 0, 0.62, bits=53)
+    yield 'log_f64', lambda: fit('log_f64 q', series(lambda f: (mp.log1p(f) - f + f * f / 2) / f ** 3, [mpf(1) / 3, -mpf(1) / 4, mpf(1) / 5]), range(19),
+                                 lambda f: f ** 3 / mp.log1p(f), -0.29290, 0.41422, bits=53)
+    yield 'erf_f64', lambda: fit('erf_f64 low', erf_low, range(12), lambda z: 1 / (1 + erf_low(z)), 0, 1.0, bits=53)
+    for n in (15, 17, 19):
+        yield 'erf_f64', lambda n=n: fit(f'erf_f64 high{n}', lambda x: -mp.log(mp.erfc(x)), range(n), lambda x: mp.erfc(x) / mp.erf(x), 0.99, 6.0, bits=53)
+    yield 'atan_f64', lambda: fit('atan_f64 q', series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [-mpf(1) / 3, mpf(1) / 5], mpf('1e-12')), range(20),
+                                  lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), 0, 1, bits=53)
+    # For power: log(1 + f) = 2 atanh(s) with s = f / (2 + f): 2 s + s^3 (2/3 + s^2 q(s^2)); log2(1 + f) = f q(f) for f32; 2^r = 1 + r q(r).
+    yield 'pow_f64', lambda: fit('pow_f64 q', series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2 - 2 * z / 3) / z ** 2, [mpf(2) / 5, mpf(2) / 7], mpf('1e-8')), range(7),
+                                 lambda z: z ** 2, 0, 0.02945, bits=53)
+    yield 'pow_f32', lambda: fit('pow_f32 log2', series(lambda f: mp.log1p(f) / LN2 / f, [1 / LN2, -1 / LN2 / 2]), range(13), lambda f: f * LN2 / mp.log1p(f), -0.29292, 0.41424, bits=53)
+    yield 'exp2_f32', lambda: fit('exp2_f32 q', series(lambda r: (mp.power(2, r) - 1) / r, [LN2, LN2 ** 2 / 2]), range(6), lambda r: abs(r / mp.power(2, r)), -0.0001, 1.0001)
+    yield 'exp2_f64', lambda: fit('exp2_f64 q', series(lambda r: (mp.power(2, r) - 1) / r, [LN2, LN2 ** 2 / 2]), range(12), lambda r: abs(r / mp.power(2, r)), -0.5001, 0.5001, bits=53)
     yield 'const', lambda: (parts('ln2 f32', LN2, 24, 3), parts('log2e f32', 1 / LN2, 24, 2), parts('pi/2 f32', mp.pi / 2, 24, 4), parts('pi f32', mp.pi, 24, 2),
                             parts('ln2 f64', LN2, 53, 2), parts('log2e f64', 1 / LN2, 53, 2), parts('pi/2 f64', mp.pi / 2, 53, 4), parts('2/pi', 2 / mp.pi, 53, 1))
 
