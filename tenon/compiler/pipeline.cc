@@ -91,7 +91,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
   CompiledProgram result;
   Clock clock;
-  TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_partitions));
+  TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_replicas, options.num_partitions));
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
   if (dump) {
@@ -138,10 +138,11 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
 
   result.name = simple.name;
   for (const ParameterInfo& p : simple.parameters) result.donated.push_back(p.donor || p.aliasing_output >= 0);
-  if (simple.any_sharding) {
-    const std::string replicated("\x08\x00", 2);
-    for (const ParameterInfo& p : simple.parameters) result.parameter_shardings.push_back(p.sharding.empty() ? replicated : p.sharding);
-    for (const ResultInfo& r : simple.results) result.output_shardings.push_back(r.sharding.empty() ? replicated : r.sharding);
+  result.parameter_shardings = imported.shardings.parameter_shardings;
+  result.output_shardings = imported.shardings.result_shardings;
+  if (options.num_replicas * options.num_partitions > 1) {
+    result.parameter_tilings = imported.shardings.parameter_tilings;
+    result.result_tilings = imported.shardings.result_tilings;
   }
   result.bytes_accessed = BytesOf(result.plan);
   result.optimized_program = std::string(program);

@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/importer.h"
+#include "tenon/compiler/partition/globalize.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -20,10 +21,15 @@ Imported::~Imported() = default;
 Imported::Imported(Imported&&) noexcept = default;
 Imported& Imported::operator=(Imported&&) noexcept = default;
 
-Result<Imported> Import(std::string_view bytes, int64_t num_partitions) {
+Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions) {
   Imported imported;
   TENON_ASSIGN_OR_RETURN(imported.impl->module, dialect::Parse(imported.impl->context, bytes));
-  TENON_RETURN_IF_ERROR(Importer(dialect::AsModule(imported.impl->module), num_partitions, imported.program).Run());
+  const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
+  if (NeedsGlobalize(module, num_replicas, num_partitions)) {
+    TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));
+    if (Status s = dialect::Verify(module); !s.ok()) return Internal(std::string(s.message())).WithContext("the program over whole arrays is wrong");
+  }
+  TENON_RETURN_IF_ERROR(Importer(module, imported.program).Run());
   return imported;
 }
 

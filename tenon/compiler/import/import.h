@@ -9,6 +9,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/partition/shardings.h"
 #include "tenon/plan/plan.h"
 
 namespace tenon::compiler {
@@ -22,6 +23,8 @@ class Imported {
   Imported& operator=(Imported&&) noexcept;
 
   Program program;
+  /// How the whole arrays of the program lie over the devices; empty lists for a program without shardings.
+  Shardings shardings;
 
   /// The module as text, for dumps.
   std::string Text() const;
@@ -42,7 +45,8 @@ class Imported {
 };
 
 /// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites inlined unless a kernel has them,
-/// annotations collected. INVALID_ARGUMENT for malformed programs, UNIMPLEMENTED for dynamic shapes and for more than one partition.
-Result<Imported> Import(std::string_view bytes, int64_t num_partitions);
+/// annotations collected. A program of several devices becomes one over whole arrays (partition/globalize.h). INVALID_ARGUMENT for malformed
+/// programs, UNIMPLEMENTED for dynamic shapes.
+Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions);
 
 }  // namespace tenon::compiler

@@ -114,6 +114,9 @@ Status Importer::ImportRegion(mlir::Region& region, Node& node) {
 Status Importer::ImportInlined(mlir::Region& region, mlir::ValueRange operands, mlir::ResultRange results, Block& to) {
   mlir::Block& from = region.front();
   for (size_t i = 0; i < from.getNumArguments(); ++i) {
+    if (operands[i].getType() != from.getArgument(static_cast<unsigned>(i)).getType()) {
+      return Unimplemented("a computation on parts of arrays: the program is made for several devices");
+    }
     TENON_ASSIGN_OR_RETURN(Ref r, Get(operands[i]));
     values_[from.getArgument(static_cast<unsigned>(i))] = r;
   }
@@ -151,7 +154,6 @@ Status Importer::ImportOp(mlir::Operation* op, Block& to) {
   }
   if (ns == "sdy") {
     if (name == "mesh" || name == "sharding_group") return OkStatus();
-    p_.any_sharding = true;
     if (name == "manual_computation" || name == "named_computation") {
       return ImportInlined(op->getRegion(0), op->getOperands(), op->getResults(), to);
     }
@@ -436,31 +438,11 @@ Status Importer::ImportSignature(mlir::func::FuncOp main) {
     auto value = attrs ? attrs.getAs<mlir::StringAttr>(name) : mlir::StringAttr();
     return value ? std::string(ToView(value.getValue())) : std::string();
   };
-  bool partitioned = false;
-  auto sharding = [&](mlir::DictionaryAttr attrs) -> std::string {
-    if (!attrs) return {};
-    bool trivial = true;
-    bool named = false;
-    if (auto gspmd = attrs.getAs<mlir::StringAttr>("mhlo.sharding")) {
-      named = true;
-      trivial = gspmd.getValue() == "{replicated}" || gspmd.getValue().starts_with("{maximal");
-    } else if (mlir::Attribute sdy = attrs.get("sdy.sharding")) {
-      named = true;
-      std::string printed;
-      llvm::raw_string_ostream(printed) << sdy;
-      trivial = printed.find("{\"") == std::string::npos;
-    }
-    if (!named) return {};
-    p_.any_sharding = true;
-    partitioned |= !trivial;
-    return std::string("\x08\x00", 2);  // OpSharding.type = REPLICATED
-  };
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     mlir::DictionaryAttr attrs = main.getArgAttrDict(i);
     ParameterInfo info;
     info.memory_kind = text(attrs, "mhlo.memory_kind");
     info.layout_mode = text(attrs, "mhlo.layout_mode");
-    info.sharding = sharding(attrs);
     if (attrs) {
       if (auto alias = attrs.getAs<mlir::IntegerAttr>("tf.aliasing_output")) info.aliasing_output = static_cast<int32_t>(alias.getInt());
       if (auto donor = attrs.getAs<mlir::BoolAttr>("jax.buffer_donor")) info.donor = donor.getValue();
@@ -469,10 +451,7 @@ Status Importer::ImportSignature(mlir::func::FuncOp main) {
   }
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
-    p_.results.push_back({text(attrs, "mhlo.memory_kind"), text(attrs, "mhlo.layout_mode"), sharding(attrs)});
-  }
-  if (partitioned && num_partitions_ > 1) {
-    return Unimplemented(fmt::format("programs partitioned over {} devices", num_partitions_));
+    p_.results.push_back({text(attrs, "mhlo.memory_kind"), text(attrs, "mhlo.layout_mode")});
   }
   return OkStatus();
 }
@@ -493,17 +472,6 @@ Status Importer::Run() {
   }
   if (!main || main.isExternal()) return InvalidArgument("the module has no function main");
   TENON_RETURN_IF_ERROR(ImportSignature(main));
-  if (num_partitions_ > 1) {
-    Status collective;
-    module_.walk([&](mlir::Operation* op) {
-      const llvm::StringRef name = op->getName().getStringRef();
-      if (collective.ok() && (name == "sdy.manual_computation" || name == "sdy.sharding_constraint" || name == "stablehlo.partition_id" ||
-                              name.starts_with("stablehlo.all_") || name.starts_with("stablehlo.collective_"))) {
-        collective = Unimplemented(fmt::format("{} over {} partitions", ToView(name), num_partitions_)).WithContext(dialect::Describe(op));
-      }
-    });
-    TENON_RETURN_IF_ERROR(collective);
-  }
   mlir::Block& body = main.getBody().front();
   for (mlir::BlockArgument arg : body.getArguments()) {
     Node parameter;

@@ -17,8 +17,7 @@ namespace tenon::compiler {
 
 class Importer {
  public:
-  Importer(mlir::ModuleOp module, int64_t num_partitions, Program& program)
-      : module_(module), num_partitions_(num_partitions), p_(program) {}
+  Importer(mlir::ModuleOp module, Program& program) : module_(module), p_(program) {}
   Status Run();
 
  private:
@@ -43,7 +42,6 @@ class Importer {
   Status Where(mlir::Operation* op, Status status) const;
 
   mlir::ModuleOp module_;
-  int64_t num_partitions_;
   Program& p_;
   llvm::DenseMap<mlir::Value, Ref> values_;
   llvm::DenseMap<mlir::Value, std::vector<Ref>> tuples_;

@@ -80,14 +80,12 @@ struct Node {
 struct ParameterInfo {
   std::string memory_kind;
   std::string layout_mode;   ///< "default", "auto", "{0,1}" or empty.
-  std::string sharding;      ///< Serialised xla.OpSharding; empty when none is named.
   int32_t aliasing_output = -1;
   bool donor = false;
 };
 struct ResultInfo {
   std::string memory_kind;
   std::string layout_mode;
-  std::string sharding;
 };
 
 /// A whole program. References to nodes stay valid while nodes are added.
@@ -97,7 +95,6 @@ struct Program {
   Block main;
   std::vector<ParameterInfo> parameters;
   std::vector<ResultInfo> results;
-  bool any_sharding = false;
 
   NodeId Add(Node node) {
     nodes.push_back(std::move(node));

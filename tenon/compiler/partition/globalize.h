@@ -6,16 +6,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tenon/base/status.h"
-#include "tenon/compiler/compile.h"
+#include "tenon/compiler/partition/shardings.h"
 
 namespace tenon::compiler {
-
-/// How the arguments and results of @main lie over the devices.
-struct Shardings {
-  std::vector<Tiling> parameter_tilings, result_tilings;
-  /// Serialised xla.OpSharding each.
-  std::vector<std::string> parameter_shardings, result_shardings;
-};
 
 /// Rewrites a program of several devices that share one memory into one program over whole arrays, without Shardy and without collectives:
 /// constraints vanish, and a body that is written per device (manual_computation; with replicas the whole of @main) is expanded once per device, in

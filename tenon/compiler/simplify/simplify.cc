@@ -150,7 +150,6 @@ Program Simplifier::Run() {
   to_.name = from_.name;
   to_.parameters = from_.parameters;
   to_.results = from_.results;
-  to_.any_sharding = from_.any_sharding;
   CopyBlock(from_.main, to_.main);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
