@@ -1,5 +1,5 @@
-// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers. A and B are counted in words here,
-// each one element or several neighbours along k, as the kernel wants them; the sums of C are words too.
+// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers. A and B are counted in steps here,
+// each one element or several neighbours along k, as the kernel wants them; a step and a sum of C are `w_` words each.
 
 #include <algorithm>
 #include <atomic>
@@ -45,25 +45,25 @@ struct Plan {
   double time_ns = 0;
 };
 
-int64_t WordsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_words; }
+int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_steps; }
 
-// f32 may be read in place; the kernel does so when strips of A then stay in L1 whatever their stride does to its sets.
+// A is read in place when its strips then stay in L1 whatever their stride does to its sets.
 bool NeedsCopyOfA(const Problem& p, int64_t kc) {
-  if (p.hooks.pack_a || p.kernel->operand_type != DType::kF32) return true;
+  if (p.hooks.pack_a || !p.kernel->in_place) return true;
   const GemmSignature& s = p.s;
   const int64_t rows = std::min<int64_t>(p.kernel->mr, s.m);
   const int64_t rs = std::abs(s.a_row_stride), ks = std::abs(s.a_col_stride);
   if (rs != 1 && ks != 1) return true;
-  const int64_t span_bytes = ((rows - 1) * rs + (kc - 1) * ks + 1) * int64_t{sizeof(float)};
+  const int64_t span_bytes = ((rows - 1) * rs + (kc - 1) * ks + 1) * ByteWidth(s.a_type);
   return rows > 1 && span_bytes > isa::Caches().l1_bytes * 3 / 4;
 }
 
 bool CanReadBInPlace(const Problem& p) {
   const GemmSignature& s = p.s;
-  if (p.hooks.pack_b || p.kernel->operand_type != DType::kF32 || s.b_col_stride != 1) return false;
+  if (p.hooks.pack_b || !p.kernel->in_place || s.b_col_stride != 1) return false;
   // A panel must not touch more pages than the first-level TLB holds with room to spare.
   constexpr int64_t kPages = 48, kPageBytes = 4096;
-  const int64_t row_bytes = std::abs(s.b_row_stride) * int64_t{sizeof(float)};
+  const int64_t row_bytes = std::abs(s.b_row_stride) * ByteWidth(s.b_type);
   return s.k * std::min(row_bytes, kPageBytes) <= kPages * kPageBytes;
 }
 
@@ -72,18 +72,18 @@ Plan MakePlan(const Problem& p) {
   const GemmKernel& kernel = *p.kernel;
   const int64_t mr = kernel.mr, nr = kernel.nr;
   const isa::CacheSizes& caches = isa::Caches();
-  // k elements per word, as a fraction.
-  const auto k_of_words = [&](int64_t words) { return words * kernel.k_unit / kernel.unit_words; };
+  const int64_t step_bytes = 4 * kernel.sum_words;
+  const auto k_of_steps = [&](int64_t steps) { return steps * kernel.k_unit / kernel.unit_steps; };
   Plan plan;
-  plan.kc = EvenPiece(s.k, k_of_words(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (4 * mr), 64, 512)), 8);
+  plan.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
   plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   plan.task_cols =
-      EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (4 * WordsOf(kernel, plan.kc)), 2 * nr, kMaxTaskCols), nr);
+      EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, plan.kc)), 2 * nr, kMaxTaskCols / kernel.sum_words), nr);
 
   const double batch = static_cast<double>(s.batch_count());
-  const double k_words = static_cast<double>(WordsOf(kernel, s.k));
+  const double k_words = static_cast<double>(StepsOf(kernel, s.k) * kernel.sum_words);
   const double matrix_ns = 2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
   plan.time_ns = matrix_ns * batch;
   const double col_blocks = static_cast<double>(CeilDiv(s.n, plan.task_cols));
@@ -102,7 +102,7 @@ Plan MakePlan(const Problem& p) {
   return plan;
 }
 
-// Where the kernel finds a block of B: word q of column j of panel i at base[i * panel_stride + q * k_stride + j], and the start of
+// Where the kernel finds a block of B: step q of column j of panel i at base[i * panel_stride + q * k_stride + j * w], and the start of
 // that panel's sums, if any, at start[i * panel_stride].
 struct BSource {
   const Word* base;
@@ -126,6 +126,7 @@ class BlockedGemm {
         plan_(MakePlan(p)),
         mr_(p.kernel->mr),
         nr_(p.kernel->nr),
+        w_(p.kernel->sum_words),
         operand_bytes_(ByteWidth(p.s.a_type)),
         c_bytes_(ByteWidth(p.s.c_type)) {}
 
@@ -183,16 +184,16 @@ class BlockedGemm {
   // --- B packed once for all threads
 
   // Words of one packed panel `k` elements deep: the start of its sums first, if the kernel wants one.
-  int64_t PanelWords(int64_t k) const { return (WordsOf(kernel_, k) + (kernel_.has_start ? 1 : 0)) * nr_; }
+  int64_t PanelWords(int64_t k) const { return (StepsOf(kernel_, k) + (kernel_.has_start ? 1 : 0)) * nr_ * w_; }
   BSource PackedSource(const Word* panels, int64_t panel_words, int64_t skip, bool with_start) const {
-    const Word* const words = panels + (kernel_.has_start ? nr_ : 0);
-    return {words + skip * nr_, panel_words, nr_, kernel_.has_start && with_start ? panels : nullptr};
+    const Word* const steps = panels + (kernel_.has_start ? nr_ * w_ : 0);
+    return {steps + skip * nr_ * w_, panel_words, nr_ * w_, kernel_.has_start && with_start ? panels : nullptr};
   }
 
   void RunShared(int64_t batch) {
     // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in between.
-    const int64_t most_words = std::max(kMaxSharedBytes / (4 * plan_.task_cols), int64_t{1});
-    const int64_t most_k = std::max(most_words * kernel_.k_unit / kernel_.unit_words / plan_.kc, int64_t{1}) * plan_.kc;
+    const int64_t most_steps = std::max(kMaxSharedBytes / (4 * w_ * plan_.task_cols), int64_t{1});
+    const int64_t most_k = std::max(most_steps * kernel_.k_unit / kernel_.unit_steps / plan_.kc, int64_t{1}) * plan_.kc;
     const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(s_.k, most_k) : s_.k;
     const int64_t task_words = PanelWords(k_piece) * (plan_.task_cols / nr_);
     const int64_t n_piece = std::max(kMaxSharedBytes / (4 * task_words), int64_t{1}) * plan_.task_cols;
@@ -232,7 +233,7 @@ class BlockedGemm {
     b.panel_stride = PanelWords(k1 - k0);
     b.start = kernel_.has_start ? dst : nullptr;
     b.first = true;
-    b.dst = kernel_.has_start ? dst + nr_ : dst;
+    b.dst = kernel_.has_start ? dst + nr_ * w_ : dst;
     if (p_.hooks.pack_b) return PackPanelsByHook(part, j0, k0, b);
     b.src = At(p_.operands.b, OffsetsOf(s_, part.batch).b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, operand_bytes_);
     kernel_.pack_b(b);
@@ -251,7 +252,7 @@ class BlockedGemm {
         b.cols = std::min(nr_, all.cols - j);
         b.k_stride = p_.swapped ? 1 : b.cols;
         b.col_stride = p_.swapped ? b.k : 1;
-        b.dst += j / nr_ * all.panel_stride + WordsOf(kernel_, k) * nr_;
+        b.dst += j / nr_ * all.panel_stride + StepsOf(kernel_, k) * nr_ * w_;
         if (b.start != nullptr) b.start += j / nr_ * all.panel_stride;
         b.first = k == 0;
         ShowTile(p_, p_.hooks.pack_b, {part.batch, k0 + k, j0 + j, b.k, b.cols, tile.data(), b.k_stride, b.col_stride});
@@ -262,14 +263,16 @@ class BlockedGemm {
 
   // --- One task
 
-  int64_t StripWords() const { return RoundUp(mr_ * (WordsOf(kernel_, plan_.kc) + kStripPad), kLineWords); }
+  int64_t SumsStride(int64_t cols) const { return RoundUp(cols * w_, kLineWords); }
+
+  int64_t StripWords() const { return RoundUp(mr_ * (StepsOf(kernel_, plan_.kc) * w_ + kStripPad), kLineWords); }
 
   void RunTask(const Part& part, const SharedB& shared) {
     const int64_t cols = part.j1 - part.j0, depth = part.k1 - part.k0;
     const int64_t strip_words = plan_.copy_a ? StripWords() : 0;
     // Sums that more than one block of k adds to are kept for all rows of the task.
     const int64_t sum_rows = depth > plan_.kc ? part.i1 - part.i0 : mr_;
-    const int64_t sum_words = plan_.stage_c ? sum_rows * RoundUp(cols, kLineWords) : 0;
+    const int64_t sum_words = plan_.stage_c ? sum_rows * SumsStride(cols) : 0;
     const int64_t packed_words = plan_.b_place == BPlace::kPrivate ? CeilDiv(cols, nr_) * PanelWords(plan_.kc) : 0;
     const int64_t total = strip_words + sum_words + packed_words;
     const Scratch scratch(static_cast<size_t>(total) * sizeof(Word));
@@ -289,7 +292,7 @@ class BlockedGemm {
       const BSource b = SourceOfB(block, part, offsets, shared, buffers);
       for (int64_t i = part.i0; i < part.i1; i += mr_) {
         Buffers own = buffers;
-        if (depth > plan_.kc && plan_.stage_c) own.sums += (i - part.i0) * RoundUp(cols, kLineWords);
+        if (depth > plan_.kc && plan_.stage_c) own.sums += (i - part.i0) * SumsStride(cols);
         RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, own);
       }
     }
@@ -298,8 +301,8 @@ class BlockedGemm {
   BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared, const Buffers& buffers) {
     switch (plan_.b_place) {
       case BPlace::kInPlace:
-        return {static_cast<const Word*>(p_.operands.b) + offsets.b + block.k0 * s_.b_row_stride + block.j0, nr_, s_.b_row_stride,
-                nullptr};
+        return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.k0 * s_.b_row_stride + block.j0) * w_, nr_ * w_,
+                s_.b_row_stride * w_, nullptr};
       case BPlace::kPrivate:
         PackPanels(block, block.j0, block.j1, block.k0, block.k1, buffers.packed);
         return PackedSource(buffers.packed, PanelWords(block.k1 - block.k0), 0, true);
@@ -308,7 +311,7 @@ class BlockedGemm {
     }
     // The start of the sums was reckoned for all of the packed depth: it belongs to the first block.
     const int64_t panel_words = PanelWords(task.k1 - task.k0);
-    return PackedSource(shared.panels + (block.j0 - shared.j0) / nr_ * panel_words, panel_words, WordsOf(kernel_, block.k0 - task.k0),
+    return PackedSource(shared.panels + (block.j0 - shared.j0) / nr_ * panel_words, panel_words, StepsOf(kernel_, block.k0 - task.k0),
                         block.k0 == task.k0);
   }
 
@@ -319,16 +322,16 @@ class BlockedGemm {
     if (plan_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
-      tile.a = static_cast<const Word*>(p_.operands.a) + offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride;
-      tile.a_row_stride = s_.a_row_stride;
-      tile.a_k_stride = s_.a_col_stride;
+      tile.a = static_cast<const Word*>(p_.operands.a) + (offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
+      tile.a_row_stride = s_.a_row_stride * w_;
+      tile.a_k_stride = s_.a_col_stride * w_;
     }
     const int64_t cols = block.j1 - block.j0;
     void* const c = At(p_.operands.c, offsets.c + i * s_.c_row_stride + block.j0 * s_.c_col_stride, c_bytes_);
-    tile.steps = WordsOf(kernel_, block.k1 - block.k0);
+    tile.steps = StepsOf(kernel_, block.k1 - block.k0);
     tile.load_c = s_.accumulate || block.k0 > 0;
     tile.b_k_stride = b.k_stride;
-    tile.c_row_stride = plan_.stage_c ? RoundUp(cols, kLineWords) : s_.c_row_stride;
+    tile.c_row_stride = plan_.stage_c ? SumsStride(cols) : s_.c_row_stride * w_;
     Word* const target = plan_.stage_c ? buffers.sums : static_cast<Word*>(c);
     if (plan_.stage_c && tile.load_c && block.k0 == task.k0) LoadSums(c, rows, cols, target, tile.c_row_stride);
 
@@ -337,9 +340,9 @@ class BlockedGemm {
     const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch(j / nr_);
-      if (j + nr_ < cols) PrefetchTile(target + j + nr_, tile.c_row_stride, rows);
+      if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
       tile.b = panel;
-      tile.c = target + j;
+      tile.c = target + j * w_;
       kernel_.micro(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
       panel += b.panel_stride;
       if (tile.start != nullptr) tile.start += b.panel_stride;
@@ -351,6 +354,11 @@ class BlockedGemm {
     }
   }
 
+  void CopySums(const Word* from, int64_t from_stride, int64_t count, Word* to, int64_t to_stride) const {
+    for (int64_t j = 0; j < count; ++j) {
+      for (int64_t x = 0; x < w_; ++x) to[j * to_stride * w_ + x] = from[j * from_stride * w_ + x];
+    }
+  }
   void LoadSums(const void* c, int64_t rows, int64_t cols, Word* sums, int64_t sums_stride) const {
     for (int64_t r = 0; r < rows; ++r) {
       const void* const from = At(c, r * s_.c_row_stride, c_bytes_);
@@ -358,7 +366,7 @@ class BlockedGemm {
       if (s_.c_type != kernel_.sum_type) {
         kernel_.load_row(from, s_.c_col_stride, cols, to);
       } else {
-        for (int64_t j = 0; j < cols; ++j) to[j] = static_cast<const Word*>(from)[j * s_.c_col_stride];
+        CopySums(static_cast<const Word*>(from), s_.c_col_stride, cols, to, 1);
       }
     }
   }
@@ -369,7 +377,7 @@ class BlockedGemm {
       if (s_.c_type != kernel_.sum_type) {
         kernel_.store_row(from, cols, to, s_.c_col_stride);
       } else {
-        for (int64_t j = 0; j < cols; ++j) static_cast<Word*>(to)[j * s_.c_col_stride] = from[j];
+        CopySums(from, 1, cols, static_cast<Word*>(to), s_.c_col_stride);
       }
     }
   }
@@ -397,37 +405,36 @@ class BlockedGemm {
   }
   void PrefetchTile(const Word* c, int64_t row_stride, int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t j = 0; j < nr_; j += kLineWords) __builtin_prefetch(c + r * row_stride + j, 1, 3);
+      for (int64_t j = 0; j < nr_ * w_; j += kLineWords) __builtin_prefetch(c + r * row_stride + j, 1, 3);
     }
   }
 
-  // Brings `rows` rows of A together, k as adjacent words, or for f32 with adjacent rows as it lies.
+  // Brings `rows` rows of A together, k as adjacent steps, or, where elements are steps and rows adjacent, as it lies.
   void CopyStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
     const int64_t depth = block.k1 - block.k0;
-    const bool is_f32 = kernel_.operand_type == DType::kF32;
     tile.a = strip;
-    tile.a_row_stride = WordsOf(kernel_, depth) + kStripPad;
-    tile.a_k_stride = 1;
+    tile.a_row_stride = StepsOf(kernel_, depth) * w_ + kStripPad;
+    tile.a_k_stride = w_;
     if (p_.hooks.pack_a) return CopyStripByHook(block, i, rows, strip, tile);
     const void* const a = At(p_.operands.a, offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_);
-    if (!is_f32 || s_.a_row_stride != 1 || s_.a_col_stride == 1) {
+    if (!kernel_.in_place || s_.a_row_stride != 1 || s_.a_col_stride == 1) {
       kernel_.pack_a(a, s_.a_row_stride, s_.a_col_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
       return;
     }
-    tile.a_row_stride = 1;
-    tile.a_k_stride = mr_;
+    tile.a_row_stride = w_;
+    tile.a_k_stride = mr_ * w_;
     for (int64_t q = 0; q < depth; ++q) {
-      std::memcpy(strip + q * mr_, At(a, q * s_.a_col_stride, operand_bytes_), static_cast<size_t>(rows) * sizeof(Word));
+      std::memcpy(strip + q * tile.a_k_stride, At(a, q * s_.a_col_stride, operand_bytes_), static_cast<size_t>(rows * operand_bytes_));
     }
   }
 
-  // f32 is written where it is used; other types first as they are.
+  // What needs no conversion is written where it is used.
   void CopyStripByHook(const Part& block, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
     const int64_t depth = block.k1 - block.k0;
-    if (kernel_.operand_type == DType::kF32) {
-      tile.a_row_stride = p_.swapped ? 1 : tile.a_row_stride;
-      tile.a_k_stride = p_.swapped ? mr_ : 1;
-      ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride, tile.a_k_stride});
+    if (kernel_.in_place) {
+      tile.a_row_stride = p_.swapped ? w_ : tile.a_row_stride;
+      tile.a_k_stride = p_.swapped ? mr_ * w_ : w_;
+      ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride / w_, tile.a_k_stride / w_});
       return;
     }
     const Scratch raw(static_cast<size_t>(rows * depth * operand_bytes_));
@@ -446,7 +453,7 @@ class BlockedGemm {
   const GemmSignature& s_;
   const GemmKernel& kernel_;
   const Plan plan_;
-  const int64_t mr_, nr_;
+  const int64_t mr_, nr_, w_;
   const int64_t operand_bytes_, c_bytes_;
   std::atomic<bool> out_of_memory_{false};
 };

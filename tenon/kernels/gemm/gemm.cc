@@ -60,9 +60,14 @@ void NormaliseStrides(GemmSignature& s) {
   if (s.k == 1) s.a_col_stride = s.b_row_stride = 1;
 }
 
+// Modulo 2^32 a sign makes no difference.
+DType SignedTwin(DType type) { return type == DType::kU32 ? DType::kS32 : type; }
+
 }  // namespace
 
 const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level) {
+  a = SignedTwin(a);
+  b = SignedTwin(b);
   const isa::IsaExtras extras = isa::ExtrasFor(level);
   const auto available = [&](Extra extra) {
     return extra == Extra::kNone || (extra == Extra::kBf16 ? extras.avx512_bf16 : extras.avx512_vnni);
@@ -110,6 +115,7 @@ Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHook
     return OkStatus();
   }
   internal::NormaliseStrides(p.s);
+  for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = internal::SignedTwin(*type);
   if (OrderOf(s) == GemmOrder::kLanes64) return internal::RunGemv(p);
   if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) p = internal::Transposed(p);
   return internal::RunBlocked(p);

@@ -283,9 +283,11 @@ TEST(GemmSignature, BadOnesAreRefused) {
   EXPECT_NE(Verify(s).message().find("n is -3"), std::string_view::npos);
   s = DenseGemm(DType::kF32, DType::kF32, DType::kF32, int64_t{1} << 40, int64_t{1} << 40, 1);
   EXPECT_EQ(Verify(s).code(), Code::kInvalidArgument);
-  s = DenseGemm(DType::kF64, DType::kF64, DType::kF64, 2, 3, 4);
+  s = DenseGemm(DType::kC64, DType::kC64, DType::kC64, 2, 3, 4);
   EXPECT_EQ(Verify(s).code(), Code::kUnimplemented);
-  EXPECT_NE(Verify(s).message().find("f64 f64 -> f64"), std::string_view::npos);
+  EXPECT_NE(Verify(s).message().find("c64 c64 -> c64"), std::string_view::npos);
+  s = DenseGemm(DType::kF32, DType::kBF16, DType::kF32, 2, 3, 4);
+  EXPECT_EQ(Verify(s).code(), Code::kUnimplemented);
   float c[6];
   EXPECT_EQ(Gemm(s, {nullptr, nullptr, c}, {}, PoolOf(1)).code(), Code::kUnimplemented);
 }

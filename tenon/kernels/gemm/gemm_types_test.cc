@@ -1,4 +1,4 @@
-// bf16 and s8 products against oracles of their own, bit for bit on every level with FMA.
+// Products of all types but f32 against oracles of their own, bit for bit on every level with FMA.
 
 #include <gtest/gtest.h>
 
@@ -164,11 +164,91 @@ void CheckBf16(const Case& t, IsaLevel level, int threads) {
       });
 }
 
+void CheckF64(const Case& t, IsaLevel level, int threads) {
+  Run<double, double>(
+      t, DType::kF64, DType::kF64, std::nan(""), 3.5, level, threads, [](uint32_t r) { return static_cast<int32_t>(r) * 0x1p-31; },
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, double before) {
+        double acc = t.accumulate ? before : 0;
+        for (int64_t p = 0; p < t.k; ++p) acc = std::fma(a.at(x, i, p), b.at(x, p, j), acc);
+        return acc;
+      },
+      [&](double x, double y) {
+        const double bound = 2 * static_cast<double>(t.k + 2) * 2.3e-16 * static_cast<double>(t.k + 4);
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y) : std::abs(x - y) <= bound;
+      });
+}
+
+void CheckWrapping(const Case& t, IsaLevel level, int threads) {
+  Run<uint32_t, uint32_t>(
+      t, DType::kU32, DType::kU32, 0xdeadbeefu, 17u, level, threads, [](uint32_t r) { return r; },
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, uint32_t before) {
+        uint64_t acc = t.accumulate ? before : 0;
+        for (int64_t p = 0; p < t.k; ++p) acc += uint64_t{a.at(x, i, p)} * b.at(x, p, j);
+        return static_cast<uint32_t>(acc);
+      },
+      [](uint32_t x, uint32_t y) { return x == y; });
+  Run<int32_t, int32_t>(
+      t, DType::kS32, DType::kS32, -559038737, 17, level, threads, [](uint32_t r) { return static_cast<int32_t>(r); },
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, int32_t before) {
+        uint64_t acc = t.accumulate ? static_cast<uint64_t>(int64_t{before}) : 0;
+        for (int64_t p = 0; p < t.k; ++p) acc += static_cast<uint64_t>(int64_t{a.at(x, i, p)} * b.at(x, p, j));
+        return static_cast<int32_t>(static_cast<uint32_t>(acc));
+      },
+      [](int32_t x, int32_t y) { return x == y; });
+}
+
+// The value of an f16, from its fields.
+double F16Value(uint16_t h) {
+  const int exponent = (h >> 10) & 31, fraction = h & 1023;
+  const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return h >> 15 ? -magnitude : magnitude;
+}
+// Nearest f16, ties to even, by search. |x| < 2^15.
+uint16_t NearestF16(float x) {
+  uint16_t low = 0, high = 0x7800;
+  const double magnitude = std::abs(static_cast<double>(x));
+  while (high - low > 1) {
+    const uint16_t middle = static_cast<uint16_t>((low + high) / 2);
+    (F16Value(middle) <= magnitude ? low : high) = middle;
+  }
+  const double down = magnitude - F16Value(low), up = F16Value(high) - magnitude;
+  const uint16_t nearest = down != up ? (down < up ? low : high) : (low % 2 == 0 ? low : high);
+  return static_cast<uint16_t>(nearest | (std::signbit(x) ? 0x8000 : 0));
+}
+
+void CheckF16(const Case& t, IsaLevel level, int threads) {
+  const auto fill = [](uint32_t r) { return static_cast<uint16_t>(((r >> 16) & 0x83ff) | ((10 + ((r >> 8) & 3)) << 10)); };
+  const auto sum = [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float acc) {
+    for (int64_t p = 0; p < t.k; ++p) {
+      acc = std::fma(static_cast<float>(F16Value(a.at(x, i, p))), static_cast<float>(F16Value(b.at(x, p, j))), acc);
+    }
+    return acc;
+  };
+  const double bound = 2 * static_cast<double>(t.k + 2) * 1.2e-7 * static_cast<double>(t.k + 4);
+  Run<uint16_t, float>(
+      t, DType::kF16, DType::kF32, 0x7e00, 3.5f, level, threads, fill,
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float before) { return sum(a, b, x, i, j, t.accumulate ? before : 0.0f); },
+      [&](float x, float y) {
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) : std::abs(x - y) <= bound;
+      });
+  Run<uint16_t, uint16_t>(
+      t, DType::kF16, DType::kF16, 0x7e00, 0x4100, level, threads, fill,
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, uint16_t before) {
+        return NearestF16(sum(a, b, x, i, j, t.accumulate ? static_cast<float>(F16Value(before)) : 0.0f));
+      },
+      [&](uint16_t x, uint16_t y) {
+        return level >= IsaLevel::kAvx2 ? x == y : std::abs(F16Value(x) - F16Value(y)) <= bound + std::abs(F16Value(y)) * 0x1p-10 + 0x1p-24;
+      });
+}
+
 class GemmTypesTest : public testing::TestWithParam<IsaLevel> {
  protected:
-  static void CheckBoth(const Case& t, int threads = 1) {
+  static void CheckAll(const Case& t, int threads = 1) {
     CheckS8(t, GetParam(), threads);
     CheckBf16(t, GetParam(), threads);
+    CheckF16(t, GetParam(), threads);
+    CheckF64(t, GetParam(), threads);
+    CheckWrapping(t, GetParam(), threads);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Isa, GemmTypesTest, testing::ValuesIn(Levels()),
@@ -179,29 +259,35 @@ TEST_P(GemmTypesTest, TileEdges) {
   const int64_t mr = kernel->mr, nr = kernel->nr;
   for (int64_t m : {int64_t{0}, int64_t{1}, int64_t{2}, mr - 1, mr, mr + 1}) {
     for (int64_t n : {int64_t{0}, int64_t{1}, nr / 2, nr / 2 + 1, nr, nr + 1}) {
-      for (int64_t k : {0, 1, 2, 3, 4, 5, 67}) CheckBoth({.m = m, .n = n, .k = k});
+      for (int64_t k : {0, 1, 2, 3, 4, 5, 67}) CheckAll({.m = m, .n = n, .k = k});
     }
   }
 }
 
 TEST_P(GemmTypesTest, Layouts) {
   for (int bits = 0; bits < 64; ++bits) {
-    CheckBoth({.m = 30, .n = 37, .k = 41, .a_turned = (bits & 1) != 0, .b_turned = (bits & 2) != 0, .c_turned = (bits & 4) != 0,
+    CheckAll({.m = 15, .n = 37, .k = 21, .a_turned = (bits & 1) != 0, .b_turned = (bits & 2) != 0, .c_turned = (bits & 4) != 0,
                .padded = (bits & 8) != 0, .batch = 2, .accumulate = (bits & 16) != 0, .hooks = (bits & 32) != 0});
   }
 }
 
+// Beyond the blocks of k, which differ by type, of columns and of rows.
 TEST_P(GemmTypesTest, Blocks) {
-  CheckBoth({.m = 90, .n = 70, .k = 1700}, 2);
-  CheckBoth({.m = 500, .n = 66, .k = 111}, 2);
-  CheckBoth({.m = 33, .n = 90, .k = 1801, .b_turned = true, .c_turned = true, .accumulate = true}, 2);
-  CheckBoth({.m = 16, .n = 70, .k = 1703, .hooks = true}, 2);
-  CheckBoth({.m = 700, .n = 1, .k = 77}, 2);
-  CheckBoth({.m = 1, .n = 700, .k = 99}, 2);
+  CheckAll({.m = 20, .n = 70, .k = 530, .b_turned = true, .c_turned = true, .accumulate = true}, 2);
+  CheckAll({.m = 300, .n = 66, .k = 41}, 2);
+  CheckAll({.m = 300, .n = 1, .k = 77}, 2);
+  CheckAll({.m = 1, .n = 300, .k = 99}, 2);
+  const Case deep{.m = 16, .n = 50, .k = 1703};
+  CheckS8(deep, GetParam(), 1);
+  CheckBf16(deep, GetParam(), 1);
+  Case hooked = deep;
+  hooked.hooks = true;
+  CheckS8(hooked, GetParam(), 1);
+  CheckF64(hooked, GetParam(), 1);
 }
 
 TEST_P(GemmTypesTest, BitsDoNotDependOnThreads) {
-  for (int threads : {1, 2, 8}) CheckBoth({.m = 160, .n = 330, .k = 100}, threads);
+  for (int threads : {1, 2, 8}) CheckAll({.m = 100, .n = 130, .k = 100}, threads);
 }
 
 TEST_P(GemmTypesTest, ExtremeBytesAreExact) {
@@ -237,7 +323,7 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
     if (kernel.extra == internal::Extra::kVnni && !extras.avx512_vnni) return;
     if (kernel.operand_type != DType::kS8) return;
     constexpr int64_t kK = 13;
-    const int64_t words = (kK + kernel.k_unit - 1) / kernel.k_unit * kernel.unit_words;
+    const int64_t words = (kK + kernel.k_unit - 1) / kernel.k_unit * kernel.unit_steps;
     std::vector<int8_t> a(static_cast<size_t>(kernel.mr) * kK), b(static_cast<size_t>(kernel.nr) * kK);
     for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int8_t>(i * 37);
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int8_t>(i * 91);

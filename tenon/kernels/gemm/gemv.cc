@@ -69,7 +69,8 @@ class Gemv {
     for (int64_t r = row0; r < row0 + rows; r += step) {
       const int count = static_cast<int>(std::min(step, row0 + rows - r));
       float* const out = y + r * y_stride_;
-      const float* const m = matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
+      // With a hook there may be no matrix in memory.
+      const float* const m = matrix_hook() ? nullptr : matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
       if (adjacent_rows()) {
         for (int64_t l = 0; l < kGemvLanes; ++l) {
           std::memset(lanes.floats() + l * kGemvAdjacentRows, 0, static_cast<size_t>(count) * sizeof(float));
@@ -97,7 +98,7 @@ class Gemv {
 
   // x with stride 1; null when there is no memory for a copy.
   const float* VectorOf(int64_t batch, const BatchOffsets& offsets, Scratch& gathered) {
-    const float* const x = vector_ + (row_vector_ ? offsets.a : offsets.b);
+    const float* const x = vector_hook() ? nullptr : vector_ + (row_vector_ ? offsets.a : offsets.b);
     if (!vector_hook() && (x_stride_ == 1 || s_.k == 1)) return x;
     gathered = Scratch(static_cast<size_t>(s_.k) * sizeof(float));
     float* const to = gathered.floats();

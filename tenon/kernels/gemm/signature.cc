@@ -16,6 +16,23 @@ uint64_t Mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 32);
 }
 
+bool HasKernel(DType operands, DType c) {
+  switch (operands) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kS32:
+    case DType::kU32:
+      return c == operands;
+    case DType::kBF16:
+    case DType::kF16:
+      return c == operands || c == DType::kF32;
+    case DType::kS8:
+      return c == DType::kS32;
+    default:
+      return false;
+  }
+}
+
 Status VerifyExtents(const GemmSignature& s) {
   double count = 1;
   const auto check = [&](const char* name, int64_t extent) -> Status {
@@ -81,12 +98,8 @@ std::string ToString(const GemmSignature& s) {
 
 Status Verify(const GemmSignature& s) {
   TENON_RETURN_IF_ERROR(VerifyExtents(s));
-  const bool f32 = s.a_type == DType::kF32 && s.c_type == DType::kF32;
-  const bool bf16 = s.a_type == DType::kBF16 && (s.c_type == DType::kBF16 || s.c_type == DType::kF32);
-  const bool s8 = s.a_type == DType::kS8 && s.c_type == DType::kS32;
-  if (s.a_type != s.b_type || !(f32 || bf16 || s8)) {
-    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}, wanted f32 f32 -> f32, bf16 bf16 -> bf16 or f32, or s8 s8 -> s32",
-                                     DTypeName(s.a_type), DTypeName(s.b_type), DTypeName(s.c_type)));
+  if (s.a_type != s.b_type || !HasKernel(s.a_type, s.c_type)) {
+    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}", DTypeName(s.a_type), DTypeName(s.b_type), DTypeName(s.c_type)));
   }
   return OkStatus();
 }
@@ -108,7 +121,7 @@ GemmCost EstimateCost(const GemmSignature& s) {
   const double memory_ns = cost.bytes / (cost.bytes > kCacheBytes ? kMemoryBytesPerNs : kCacheBytesPerNs);
   // Tiles that the extents do not fill cost as if they did.
   const double fill = std::ceil(n / 16) * 16 / std::max(n, 1.0);
-  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : 1;
+  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : s.a_type == DType::kF64 ? 0.5 : 1;
   const double compute_ns = cost.flops * (OrderOf(s) == GemmOrder::kLanes64 ? 1 : fill) / (kFlopsPerNs * per_word);
   cost.time_ns = kCallNs + std::max(memory_ns, compute_ns);
   return cost;

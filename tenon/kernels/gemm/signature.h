@@ -23,7 +23,7 @@ inline constexpr int kMaxGemmBatchDims = 4;
 
 /// What a matrix product is, as plain data: C = A @ B, or C += A @ B, for every index of the batch dimensions.
 ///   A: [m, k], B: [k, n], C: [m, n]; all strides in elements, any order (a transpose is a swap of strides), negative allowed.
-/// Accumulation is in f32 for floating types and in s32 for integers.
+/// Sums are in f32 for f32, bf16 and f16, in f64 for f64, and modulo 2^32 for integers.
 struct GemmSignature {
   DType a_type = DType::kF32;
   DType b_type = DType::kF32;
@@ -48,13 +48,14 @@ uint64_t HashOf(const GemmSignature& s);
 std::string ToString(const GemmSignature& s);
 
 /// INVALID_ARGUMENT for negative extents or an element count beyond 2^62; UNIMPLEMENTED for element types without a kernel.
-/// Implemented: f32 f32 -> f32; bf16 bf16 -> bf16 and -> f32; s8 s8 -> s32.
+/// Implemented, for operands of one type: f32, f64, s32, u32 -> the same; bf16, f16 -> the same or f32; s8 -> s32.
 Status Verify(const GemmSignature& s);
 
 /// The order in which the k products of one element of C are summed. It depends on type, m, n and k alone, so it is the same for
 /// every layout, instruction set and thread count. Sums of integers are exact modulo 2^32: their order does not show.
 enum class GemmOrder : uint8_t {
-  /// acc = 0, or C's element when accumulating; then acc = fma(a[i,p], b[p,j], acc) for p = 0, 1 ... k-1.
+  /// acc = 0, or C's element when accumulating; then acc = fma(a[i,p], b[p,j], acc) for p = 0, 1 ... k-1. An f16 C is rounded once,
+  /// at the end.
   kChain,
   /// f32 when m or n is 1: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
   /// l < 32, likewise 16, 8, 4, 2 and 1; lane 0 is the product, added to C's element when accumulating.

@@ -4,9 +4,9 @@
 #include "tenon/kernels/gemm/internal/vec_avx512.h"
 //
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
+#include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
-#include "tenon/kernels/gemm/internal/groups_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
 
 namespace tenon::kernels::internal {
@@ -19,15 +19,10 @@ extern const GemmKernel gemm_f32_14x32_avx512 = {
     .sum_type = DType::kF32,
     .mr = 14,
     .nr = 32,
-    .consistent = true,
-    .k_unit = 1,
-    .unit_words = 1,
-    .has_start = false,
+    .in_place = true,
     .micro = MicroAny<F32Ops, 14, 32>,
-    .pack_a = PackAF32,
-    .pack_b = PackBF32<32>,
-    .load_row = nullptr,
-    .store_row = nullptr,
+    .pack_a = PackAWords,
+    .pack_b = PackBWords<32>,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .reduce_rows = ReduceRowsF32,
@@ -42,42 +37,28 @@ extern const GemmKernel gemm_bf16_14x32_avx512 = {
     .sum_type = DType::kF32,
     .mr = 14,
     .nr = 32,
-    .consistent = true,
     .k_unit = 2,
-    .unit_words = 2,
-    .has_start = false,
+    .unit_steps = 2,
     .micro = MicroAny<F32Ops, 14, 32>,
     .pack_a = PackABf16,
     .pack_b = PackBBf16<32>,
     .load_row = LoadRowBf16,
     .store_row = StoreRowBf16,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
 };
 
-extern const GemmKernel gemm_s8_14x32_avx512 = {
-    .name = "gemm_s8_14x32_avx512",
+extern const GemmKernel gemm_f16_14x32_avx512 = {
+    .name = "gemm_f16_14x32_avx512",
     .level = isa::IsaLevel::kAvx512,
     .extra = Extra::kNone,
-    .operand_type = DType::kS8,
-    .sum_type = DType::kS32,
+    .operand_type = DType::kF16,
+    .sum_type = DType::kF32,
     .mr = 14,
     .nr = 32,
-    .consistent = true,
-    .k_unit = 2,
-    .unit_words = 1,
-    .has_start = false,
-    .micro = MicroAny<S16Ops, 14, 32>,
-    .pack_a = PackAGroups<int8_t, int16_t, 2>,
-    .pack_b = PackBGroups<int8_t, int16_t, 2, 32>,
-    .load_row = nullptr,
-    .store_row = nullptr,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
+    .micro = MicroAny<F32Ops, 14, 32>,
+    .pack_a = PackAF16,
+    .pack_b = PackBF16<32>,
+    .load_row = LoadRowF16,
+    .store_row = StoreRowF16,
 };
 
 }  // namespace tenon::kernels::internal

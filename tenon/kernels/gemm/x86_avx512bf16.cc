@@ -33,19 +33,12 @@ extern const GemmKernel gemm_bf16_14x32_avx512bf16 = {
     .sum_type = DType::kF32,
     .mr = 14,
     .nr = 32,
-    .consistent = true,
     .k_unit = 2,
-    .unit_words = 1,
-    .has_start = false,
     .micro = MicroAny<Bf16Ops, 14, 32>,
     .pack_a = PackAGroups<uint16_t, uint16_t, 2>,
     .pack_b = PackBGroups<uint16_t, uint16_t, 2, 32>,
     .load_row = LoadRowBf16,
     .store_row = StoreRowBf16,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
 };
 
 }  // namespace tenon::kernels::internal

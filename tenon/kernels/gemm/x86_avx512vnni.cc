@@ -52,19 +52,11 @@ extern const GemmKernel gemm_s8_14x32_avx512vnni = {
     .sum_type = DType::kS32,
     .mr = 14,
     .nr = 32,
-    .consistent = true,
     .k_unit = 4,
-    .unit_words = 1,
     .has_start = true,
     .micro = MicroAny<VnniOps, 14, 32>,
     .pack_a = PackAVnni,
     .pack_b = PackBVnni<32>,
-    .load_row = nullptr,
-    .store_row = nullptr,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
 };
 
 }  // namespace tenon::kernels::internal

@@ -4,9 +4,9 @@
 #include "tenon/kernels/gemm/internal/vec_sse4.h"
 //
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
+#include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
-#include "tenon/kernels/gemm/internal/groups_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
 
 namespace tenon::kernels::internal {
@@ -20,14 +20,10 @@ extern const GemmKernel gemm_f32_6x8_sse4 = {
     .mr = 6,
     .nr = 8,
     .consistent = false,
-    .k_unit = 1,
-    .unit_words = 1,
-    .has_start = false,
+    .in_place = true,
     .micro = MicroAny<F32Ops, 6, 8>,
-    .pack_a = PackAF32,
-    .pack_b = PackBF32<8>,
-    .load_row = nullptr,
-    .store_row = nullptr,
+    .pack_a = PackAWords,
+    .pack_b = PackBWords<8>,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .reduce_rows = ReduceRowsF32,
@@ -44,40 +40,28 @@ extern const GemmKernel gemm_bf16_6x8_sse4 = {
     .nr = 8,
     .consistent = false,
     .k_unit = 2,
-    .unit_words = 2,
-    .has_start = false,
+    .unit_steps = 2,
     .micro = MicroAny<F32Ops, 6, 8>,
     .pack_a = PackABf16,
     .pack_b = PackBBf16<8>,
     .load_row = LoadRowBf16,
     .store_row = StoreRowBf16,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
 };
 
-extern const GemmKernel gemm_s8_6x8_sse4 = {
-    .name = "gemm_s8_6x8_sse4",
+extern const GemmKernel gemm_f16_6x8_sse4 = {
+    .name = "gemm_f16_6x8_sse4",
     .level = isa::IsaLevel::kSse4,
     .extra = Extra::kNone,
-    .operand_type = DType::kS8,
-    .sum_type = DType::kS32,
+    .operand_type = DType::kF16,
+    .sum_type = DType::kF32,
     .mr = 6,
     .nr = 8,
-    .consistent = true,
-    .k_unit = 2,
-    .unit_words = 1,
-    .has_start = false,
-    .micro = MicroAny<S16Ops, 6, 8>,
-    .pack_a = PackAGroups<int8_t, int16_t, 2>,
-    .pack_b = PackBGroups<int8_t, int16_t, 2, 8>,
-    .load_row = nullptr,
-    .store_row = nullptr,
-    .dot_rows = nullptr,
-    .dot_cols = nullptr,
-    .reduce_rows = nullptr,
-    .reduce_cols = nullptr,
+    .consistent = false,
+    .micro = MicroAny<F32Ops, 6, 8>,
+    .pack_a = PackAF16,
+    .pack_b = PackBF16<8>,
+    .load_row = LoadRowF16,
+    .store_row = StoreRowF16,
 };
 
 }  // namespace tenon::kernels::internal

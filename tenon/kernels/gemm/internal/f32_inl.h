@@ -17,6 +17,7 @@ struct F32Ops {
   using Words = Vec::Reg;
   using Mask = Vec::Mask;
   static constexpr int kLanes = Vec::kLanes;
+  static constexpr int kSumWords = 1;
   static constexpr bool kHasStart = false;
   static const float* F(const Word* p) { return reinterpret_cast<const float*>(p); }
   static float* F(Word* p) { return reinterpret_cast<float*>(p); }
@@ -78,7 +79,7 @@ void CopyWordRow(const float* from, int cols, float* to) {
 }
 
 template <int kNr>
-void PackBF32(const BPanels& b) {
+void PackBWords(const BPanels& b) {
   const float* const src = static_cast<const float*>(b.src);
   if (b.col_stride == 1) {
     // Rows are read one after another, over all panels.
@@ -106,7 +107,7 @@ void PackBF32(const BPanels& b) {
   }
 }
 
-inline void PackAF32(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+inline void PackAWords(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
   for (int r = 0; r < rows; ++r) {
     const float* const from = static_cast<const float*>(src) + r * row_stride;
     Word* const to = dst + r * dst_row_stride;

@@ -10,25 +10,26 @@
 
 namespace tenon::kernels::internal {
 
-/// 32 bits: one element of C's sums, or as many neighbours along k of A or B as one multiplication takes (1 f32, 2 bf16, 4 s8 ...).
+/// The unit of packed operands and sums. A *step* along k is what one multiplication takes of a row of A or a column of B: one f32 or
+/// f64, two bf16, four s8 ... A step is as wide as a sum: sum_words words.
 using Word = uint32_t;
 
-/// One tile of C of at most mr x nr. Strides in words.
+/// One tile of C of at most mr x nr. Strides in words; w is the kernel's sum_words.
 struct MicroTile {
   const Word* a;  ///< Step q of row i at a[i * a_row_stride + q * a_k_stride].
   int64_t a_row_stride;
   int64_t a_k_stride;
-  const Word* b;  ///< Step q of column j at b[q * b_k_stride + j].
+  const Word* b;  ///< Step q of column j at b[q * b_k_stride + j * w].
   int64_t b_k_stride;
-  const Word* start;  ///< Added to every row of C before the sums begin, nr words; null for none.
-  Word* c;            ///< Element (i, j) at c[i * c_row_stride + j].
+  const Word* start;  ///< Added to every row of C before the sums begin, nr of them; null for none.
+  Word* c;            ///< Sum (i, j) at c[i * c_row_stride + j * w].
   int64_t c_row_stride;
-  int64_t steps;  ///< Words along k, >= 1.
+  int64_t steps;  ///< >= 1.
   bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
 };
 
 /// A part of B, k x cols elements, to be laid out as panels of nr columns, the last one filled up with zeros, and k with zeros to a
-/// multiple of the kernel's k_unit: step q of column j of panel i at dst[i * panel_stride + q * nr + j].
+/// multiple of the kernel's k_unit: step q of column j of panel i at dst[i * panel_stride + (q * nr + j) * w].
 struct BPanels {
   const void* src;  ///< Element (p, j) is number p * k_stride + j * col_stride.
   int64_t k_stride, col_stride;
@@ -54,32 +55,35 @@ struct GemmKernel {
   Extra extra;
   DType operand_type, sum_type;
   int mr, nr;
-  bool consistent;
+  bool consistent = true;
 
-  /// k_unit elements along k become unit_words words.
-  int k_unit, unit_words;
-  bool has_start;
+  /// k_unit elements along k become unit_steps steps.
+  int k_unit = 1, unit_steps = 1;
+  int sum_words = 1;
+  /// An element is a step as it is: operands may be read in place.
+  bool in_place = false;
+  bool has_start = false;
 
   /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads no element of A and C, and writes none, outside the tile;
   /// of B only columns of the tile when nr columns are not there.
   void (*micro)(const MicroTile& tile, int rows, int cols);
-  /// dst[i * dst_row_stride + q]: word q of row i. src element (i, p) is number i * row_stride + p * k_stride.
+  /// dst[i * dst_row_stride + q * w]: step q of row i. src element (i, p) is number i * row_stride + p * k_stride.
   void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride);
   void (*pack_b)(const BPanels& panels);
   /// C's elements from and to sums, when they have another type; null for none.
-  void (*load_row)(const void* c, int64_t c_stride, int64_t count, Word* sums);
-  void (*store_row)(const Word* sums, int64_t count, void* c, int64_t c_stride);
+  void (*load_row)(const void* c, int64_t c_stride, int64_t count, Word* sums) = nullptr;
+  void (*store_row)(const Word* sums, int64_t count, void* c, int64_t c_stride) = nullptr;
 
   // Products with a vector; null when there is no special path.
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a multiple of 64:
   /// lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
-  void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes);
+  void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
   /// lanes[l * kGemvAdjacentRows + r] = chain over p of a[r + p * k_stride] * x[p].
-  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes);
+  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// y[r * y_stride] (+)= the tree over the lanes, laid out as by dot_rows and dot_cols.
-  void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride);
-  void (*reduce_cols)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride);
+  void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
+  void (*reduce_cols)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
 };
 
 #define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) extern const GemmKernel name;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tile loop over an `Ops` of the including x86_*.cc: Sum (a register of C), Words (a register of B), Mask, kLanes; LoadC, StoreC
+// The tile loop over an `Ops` of the including x86_*.cc: Sum (a register of C), Words (a register of B), Mask, kLanes, kSumWords, kHasStart; LoadC, StoreC
 // and their masked forms, ZeroC, AddC; LoadB and its masked form, BroadcastA, MulAdd.
 
 #include <cstdint>
@@ -15,7 +15,7 @@ using tenon::kernels::internal::Word;
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
 template <class Ops, int kRows, int kVecs, bool kMasked>
 void Micro(const MicroTile& t, int tail) {
-  constexpr int kLanes = Ops::kLanes;
+  constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
   const typename Ops::Mask mask = Ops::First(tail);
   const auto masked = [](int v) { return kMasked && v == kVecs - 1; };
   typename Ops::Sum acc[kRows][kVecs];
@@ -29,7 +29,7 @@ void Micro(const MicroTile& t, int tail) {
     for (int i = 0; i < kRows; ++i) {
 #pragma clang loop unroll(full)
       for (int v = 0; v < kVecs; ++v) {
-        const Word* const c = t.c + i * t.c_row_stride + v * kLanes;
+        const Word* const c = t.c + i * t.c_row_stride + v * kVecWords;
         acc[i][v] = masked(v) ? Ops::LoadFirstC(c, mask) : Ops::LoadC(c);
       }
     }
@@ -37,7 +37,7 @@ void Micro(const MicroTile& t, int tail) {
   if (Ops::kHasStart && t.start != nullptr) {
 #pragma clang loop unroll(full)
     for (int v = 0; v < kVecs; ++v) {
-      const typename Ops::Sum start = Ops::LoadC(t.start + v * kLanes);
+      const typename Ops::Sum start = Ops::LoadC(t.start + v * kVecWords);
 #pragma clang loop unroll(full)
       for (int i = 0; i < kRows; ++i) acc[i][v] = Ops::AddC(acc[i][v], start);
     }
@@ -54,7 +54,7 @@ void Micro(const MicroTile& t, int tail) {
   for (int64_t q = t.steps; q > 0; --q) {
     typename Ops::Words bv[kVecs];
 #pragma clang loop unroll(full)
-    for (int v = 0; v < kVecs; ++v) bv[v] = masked(v) ? Ops::LoadFirstB(b + v * kLanes, mask) : Ops::LoadB(b + v * kLanes);
+    for (int v = 0; v < kVecs; ++v) bv[v] = masked(v) ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
     b += b_step;
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {
@@ -72,9 +72,9 @@ void Micro(const MicroTile& t, int tail) {
 #pragma clang loop unroll(full)
     for (int v = 0; v < kVecs; ++v) {
       if (masked(v)) {
-        Ops::StoreFirstC(c + v * kLanes, acc[i][v], mask);
+        Ops::StoreFirstC(c + v * kVecWords, acc[i][v], mask);
       } else {
-        Ops::StoreC(c + v * kLanes, acc[i][v]);
+        Ops::StoreC(c + v * kVecWords, acc[i][v]);
       }
     }
   }

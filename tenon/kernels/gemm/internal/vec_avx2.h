@@ -56,6 +56,7 @@ struct S16Ops {
   using Words = __m256i;
   using Mask = __m256i;
   static constexpr int kLanes = 8;
+  static constexpr int kSumWords = 1;
   static constexpr bool kHasStart = false;
   static Mask First(int n) { return Vec::First(n); }
   static Sum ZeroC() { return _mm256_setzero_si256(); }
@@ -72,6 +73,36 @@ struct S16Ops {
     return _mm256_set1_epi32(w);
   }
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_madd_epi16(a, b), c); }
+};
+
+struct F64Ops {
+  using Sum = __m256d;
+  using Words = __m256d;
+  using Mask = __m256i;
+  static constexpr int kLanes = 4;
+  static constexpr int kSumWords = 2;
+  static constexpr bool kHasStart = false;
+  static const double* D(const uint32_t* p) { return reinterpret_cast<const double*>(p); }
+  static double* D(uint32_t* p) { return reinterpret_cast<double*>(p); }
+  static Mask First(int n) { return Vec::First(2 * n); }
+  static Sum ZeroC() { return _mm256_setzero_pd(); }
+  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_pd(D(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskload_pd(D(p), m); }
+  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_pd(D(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_maskstore_pd(D(p), m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm256_add_pd(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    double x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return _mm256_set1_pd(x);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_fmadd_pd(a, b, c); }
+};
+
+struct S32Ops : S16Ops {
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_mullo_epi32(a, b), c); }
 };
 
 }  // namespace

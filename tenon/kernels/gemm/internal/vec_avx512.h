@@ -65,6 +65,7 @@ struct S16Ops {
   using Words = __m512i;
   using Mask = __mmask16;
   static constexpr int kLanes = 16;
+  static constexpr int kSumWords = 1;
   static constexpr bool kHasStart = false;
   static Mask First(int n) { return Vec::First(n); }
   static Sum ZeroC() { return _mm512_setzero_si512(); }
@@ -81,6 +82,34 @@ struct S16Ops {
     return _mm512_set1_epi32(w);
   }
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_madd_epi16(a, b), c); }
+};
+
+struct F64Ops {
+  using Sum = __m512d;
+  using Words = __m512d;
+  using Mask = __mmask8;
+  static constexpr int kLanes = 8;
+  static constexpr int kSumWords = 2;
+  static constexpr bool kHasStart = false;
+  static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
+  static Sum ZeroC() { return _mm512_setzero_pd(); }
+  static Sum LoadC(const uint32_t* p) { return _mm512_loadu_pd(p); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm512_maskz_loadu_pd(m, p); }
+  static void StoreC(uint32_t* p, Sum x) { _mm512_storeu_pd(p, x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm512_mask_storeu_pd(p, m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm512_add_pd(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    double x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return _mm512_set1_pd(x);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_fmadd_pd(a, b, c); }
+};
+
+struct S32Ops : S16Ops {
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_mullo_epi32(a, b), c); }
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ struct S16Ops {
   using Words = __m128i;
   using Mask = int;
   static constexpr int kLanes = 4;
+  static constexpr int kSumWords = 1;
   static constexpr bool kHasStart = false;
   static Mask First(int n) { return n; }
   static Sum ZeroC() { return _mm_setzero_si128(); }
@@ -78,6 +79,39 @@ struct S16Ops {
     return _mm_set1_epi32(w);
   }
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm_add_epi32(_mm_madd_epi16(a, b), c); }
+};
+
+struct F64Ops {
+  using Sum = __m128d;
+  using Words = __m128d;
+  using Mask = int;
+  static constexpr int kLanes = 2;
+  static constexpr int kSumWords = 2;
+  static constexpr bool kHasStart = false;
+  static const double* D(const uint32_t* p) { return reinterpret_cast<const double*>(p); }
+  static double* D(uint32_t* p) { return reinterpret_cast<double*>(p); }
+  static Mask First(int n) { return n; }
+  static Sum ZeroC() { return _mm_setzero_pd(); }
+  static Sum LoadC(const uint32_t* p) { return _mm_loadu_pd(D(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask n) { return n == 2 ? LoadC(p) : _mm_load_sd(D(p)); }
+  static void StoreC(uint32_t* p, Sum x) { _mm_storeu_pd(D(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask n) {
+    if (n == 2) return StoreC(p, x);
+    _mm_store_sd(D(p), x);
+  }
+  static Sum AddC(Sum a, Sum b) { return _mm_add_pd(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask n) { return LoadFirstC(p, n); }
+  static Words BroadcastA(const uint32_t* p) {
+    double x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return _mm_set1_pd(x);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
+};
+
+struct S32Ops : S16Ops {
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm_add_epi32(_mm_mullo_epi32(a, b), c); }
 };
 
 }  // namespace

@@ -1,0 +1,56 @@
+// f64 and integers for the level avx2. See internal/kernel.h for what may be included here.
+
+#include "tenon/kernels/gemm/internal/kernel.h"
+#include "tenon/kernels/gemm/internal/vec_avx2.h"
+//
+#include "tenon/kernels/gemm/internal/f32_inl.h"
+#include "tenon/kernels/gemm/internal/f64_inl.h"
+#include "tenon/kernels/gemm/internal/groups_inl.h"
+#include "tenon/kernels/gemm/internal/micro_inl.h"
+
+namespace tenon::kernels::internal {
+
+extern const GemmKernel gemm_f64_6x8_avx2 = {
+    .name = "gemm_f64_6x8_avx2",
+    .level = isa::IsaLevel::kAvx2,
+    .extra = Extra::kNone,
+    .operand_type = DType::kF64,
+    .sum_type = DType::kF64,
+    .mr = 6,
+    .nr = 8,
+    .sum_words = 2,
+    .in_place = true,
+    .micro = MicroAny<F64Ops, 6, 8>,
+    .pack_a = PackAF64,
+    .pack_b = PackBF64<8>,
+};
+
+extern const GemmKernel gemm_s32_6x16_avx2 = {
+    .name = "gemm_s32_6x16_avx2",
+    .level = isa::IsaLevel::kAvx2,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS32,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 16,
+    .in_place = true,
+    .micro = MicroAny<S32Ops, 6, 16>,
+    .pack_a = PackAWords,
+    .pack_b = PackBWords<16>,
+};
+
+extern const GemmKernel gemm_s8_6x16_avx2 = {
+    .name = "gemm_s8_6x16_avx2",
+    .level = isa::IsaLevel::kAvx2,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS8,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 16,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 6, 16>,
+    .pack_a = PackAGroups<int8_t, int16_t, 2>,
+    .pack_b = PackBGroups<int8_t, int16_t, 2, 16>,
+};
+
+}  // namespace tenon::kernels::internal

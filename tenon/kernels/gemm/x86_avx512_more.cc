@@ -1,0 +1,56 @@
+// f64 and integers for the level avx512. See internal/kernel.h for what may be included here.
+
+#include "tenon/kernels/gemm/internal/kernel.h"
+#include "tenon/kernels/gemm/internal/vec_avx512.h"
+//
+#include "tenon/kernels/gemm/internal/f32_inl.h"
+#include "tenon/kernels/gemm/internal/f64_inl.h"
+#include "tenon/kernels/gemm/internal/groups_inl.h"
+#include "tenon/kernels/gemm/internal/micro_inl.h"
+
+namespace tenon::kernels::internal {
+
+extern const GemmKernel gemm_f64_14x16_avx512 = {
+    .name = "gemm_f64_14x16_avx512",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kNone,
+    .operand_type = DType::kF64,
+    .sum_type = DType::kF64,
+    .mr = 14,
+    .nr = 16,
+    .sum_words = 2,
+    .in_place = true,
+    .micro = MicroAny<F64Ops, 14, 16>,
+    .pack_a = PackAF64,
+    .pack_b = PackBF64<16>,
+};
+
+extern const GemmKernel gemm_s32_14x32_avx512 = {
+    .name = "gemm_s32_14x32_avx512",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS32,
+    .sum_type = DType::kS32,
+    .mr = 14,
+    .nr = 32,
+    .in_place = true,
+    .micro = MicroAny<S32Ops, 14, 32>,
+    .pack_a = PackAWords,
+    .pack_b = PackBWords<32>,
+};
+
+extern const GemmKernel gemm_s8_14x32_avx512 = {
+    .name = "gemm_s8_14x32_avx512",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS8,
+    .sum_type = DType::kS32,
+    .mr = 14,
+    .nr = 32,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 14, 32>,
+    .pack_a = PackAGroups<int8_t, int16_t, 2>,
+    .pack_b = PackBGroups<int8_t, int16_t, 2, 32>,
+};
+
+}  // namespace tenon::kernels::internal
