@@ -33,6 +33,22 @@ std::string RandomBytes(const Shape& shape, std::mt19937_64& random) {
   return bytes;
 }
 
+/// Row-major bytes in the order that these strides (a permutation of dense ones) put them.
+std::string InLayout(const std::string& dense, const Shape& shape, const Dims& strides) {
+  const size_t width = static_cast<size_t>(ByteWidth(shape.dtype));
+  std::string placed(dense.size(), '\0');
+  for (size_t i = 0; width > 0 && i < dense.size() / width; ++i) {
+    int64_t rest = static_cast<int64_t>(i);
+    int64_t at = 0;
+    for (size_t d = shape.rank(); d-- > 0;) {
+      at += rest % shape.dims[d] * strides[d];
+      rest /= shape.dims[d];
+    }
+    placed.replace(static_cast<size_t>(at) * width, width, dense, i * width, width);
+  }
+  return placed;
+}
+
 }  // namespace
 
 Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed, const Tolerance& tolerance) {
@@ -47,8 +63,9 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
       values.push_back(reference::Value::Token());
       continue;
     }
-    arguments.push_back(RandomBytes(in.shape, random));
-    TENON_ASSIGN_OR_RETURN(reference::Value v, reference::Value::Copy(in.shape, std::as_bytes(std::span(arguments.back()))));
+    const std::string dense = RandomBytes(in.shape, random);
+    TENON_ASSIGN_OR_RETURN(reference::Value v, reference::Value::Copy(in.shape, std::as_bytes(std::span(dense))));
+    arguments.push_back(InLayout(dense, in.shape, in.stride_elems));
     values.push_back(std::move(v));
   }
   Result<std::vector<reference::Value>> want = (*oracle)->Run(values);
@@ -60,7 +77,8 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
       if (shape.dtype == DType::kToken) continue;
       const DType part = IsComplex(shape.dtype) ? RealPartOf(shape.dtype) : shape.dtype;
       const size_t width = static_cast<size_t>(ByteWidth(part));
-      const std::string expected(reinterpret_cast<const char*>((*want)[o].bytes()), static_cast<size_t>((*want)[o].size_bytes()));
+      std::string expected(reinterpret_cast<const char*>((*want)[o].bytes()), static_cast<size_t>((*want)[o].size_bytes()));
+      expected = InLayout(expected, shape, compiled.plan.outputs[o].stride_elems);
       if (expected.size() != got[o].size()) return Aborted(fmt::format("output {}: {} bytes, wanted {}", o, got[o].size(), expected.size()));
       for (size_t i = 0; i < got[o].size() / width; ++i) {
         uint64_t g = 0;

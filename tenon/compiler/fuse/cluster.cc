@@ -387,8 +387,18 @@ class Former {
     ClusterState& s = states_[static_cast<size_t>(c)];
     std::unordered_set<NodeId> seen;
     std::vector<NodeId> stack;
-    for (NodeId user : UsersOf(id)) {
-      if (!s.cluster.members.contains(user)) stack.push_back(user);
+    // Views inside the cluster that others look through count as outside as well.
+    std::vector<NodeId> views = {id};
+    while (!views.empty()) {
+      const NodeId at = views.back();
+      views.pop_back();
+      for (NodeId user : UsersOf(at)) {
+        if (!s.cluster.members.contains(user)) {
+          stack.push_back(user);
+        } else if (IsPureView(p_[user]) && escapes_.contains(user)) {
+          views.push_back(user);
+        }
+      }
     }
     while (!stack.empty()) {
       const NodeId at = stack.back();
