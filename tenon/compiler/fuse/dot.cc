@@ -43,7 +43,7 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   s.c_type = node.shape().dtype;
   auto has = [](const Dims& list, size_t d) { return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end(); };
   auto positions = [](const Dims& list) { return std::vector<size_t>(list.begin(), list.end()); };
-  if (s.c_type != DType::kF32 || a_type != DType::kF32 || b_type != DType::kF32) return EmitEvaluate(id, out);
+  if (!kernels::Verify(kernels::DenseGemm(a_type, b_type, s.c_type, 1, 1, 1)).ok()) return EmitEvaluate(id, out);
 
   TENON_ASSIGN_OR_RETURN(View a, ViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(View b, ViewOf(node.in[1], out));
