@@ -46,7 +46,7 @@ bool Emit(llvm::StringRef name, mlir::Operation* module, const Options& options,
 bool RunBytecode(const llvm::MemoryBuffer& buffer, const Options& options) {
   tenon::dialect::Context context;
   const llvm::StringRef name = buffer.getBufferIdentifier();
-  const auto module = tenon::dialect::Parse(context, buffer.getBuffer());
+  auto module = tenon::dialect::Parse(context, buffer.getBuffer());
   if (!module.ok()) {
     llvm::errs() << name << ": " << module.status().ToString() << '\n';
     return false;

@@ -302,7 +302,9 @@ mlir::Attribute EntryReader::MakeElements(mlir::Type type, std::string_view data
     mlir::Attribute bools = MakeBools(shaped, *count, data);
     return bools ? bools : wrong_size();
   }
-  if (data.size() != each * *count && (data.size() != each || *count == 0)) return wrong_size();
+  // One element stands for all, also where there are none.
+  if (data.size() != each * *count && data.size() != each) return wrong_size();
+  if (*count == 0) data = {};
   if (data.size() >= literals_.borrow_from && data.size() > each) {
     auto blob = mlir::UnmanagedAsmResourceBlob::allocateInferAlign(llvm::ArrayRef<char>(data.data(), data.size()));
     return mlir::DenseResourceElementsAttr::get(shaped, "literal", std::move(blob));
