@@ -395,8 +395,15 @@ class Former {
       for (NodeId user : UsersOf(at)) {
         if (!s.cluster.members.contains(user)) {
           stack.push_back(user);
-        } else if (IsPureView(p_[user]) && escapes_.contains(user)) {
-          views.push_back(user);
+          continue;
+        }
+        if (IsPureView(p_[user]) && escapes_.contains(user)) views.push_back(user);
+        // A member that other kernels compute as well: they read what it reads.
+        for (int other : in_[user]) {
+          if (other == c) continue;
+          for (NodeId root : states_[static_cast<size_t>(other)].cluster.roots) {
+            for (NodeId next : UsersOf(root)) stack.push_back(next);
+          }
         }
       }
     }
