@@ -28,7 +28,7 @@ Types& GlobalTypes() {
   return types;
 }
 
-/// Operands or results in C form.
+/// Operands or results in C form; tokens are buffers without memory.
 template <class Type>
 struct BufferFrame {
   SmallVector<XLA_FFI_Buffer, 8> buffers;
@@ -37,13 +37,15 @@ struct BufferFrame {
 
   BufferFrame(std::span<const runtime::View> views, Type type) {
     for (const runtime::View& v : views) {
-      if (v.slot == nullptr) continue;  // A token.
       XLA_FFI_Buffer b = {};
       b.struct_size = XLA_FFI_Buffer_STRUCT_SIZE;
-      b.dtype = ToFfi(v.slot->dtype);
-      b.data = v.data;
-      b.rank = static_cast<int64_t>(v.slot->dims.size());
-      b.dims = const_cast<int64_t*>(v.slot->dims.data());
+      b.dtype = XLA_FFI_DataType_TOKEN;
+      if (v.slot != nullptr) {
+        b.dtype = ToFfi(v.slot->dtype);
+        b.data = v.data;
+        b.rank = static_cast<int64_t>(v.slot->dims.size());
+        b.dims = const_cast<int64_t*>(v.slot->dims.data());
+      }
       buffers.push_back(b);
       types.push_back(type);
     }

@@ -36,7 +36,7 @@ class CallSite {
   ~CallSite();
 
   /// Calls the handler's prepare, initialize and execute stages and waits for a future that it leaves. Thread-safe if the handler is. The
-  /// views' memory is dense in the layout that the call states; tokens are absent. Handlers run with IEEE-default floating point.
+  /// views' memory is dense in the layout that the call states; tokens are passed as buffers of token type. Handlers run with IEEE-default floating point.
   Status Call(std::span<const runtime::View> operands, std::span<const runtime::View> results, const Invocation& invocation);
 
   // --- For the API table: objects that a stage left, freed by their type's deleter.
