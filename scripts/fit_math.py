@@ -146,6 +146,9 @@ def fits():
                                  lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, 0.65)
     yield 'cos_f32', lambda: fit('cos_f32 q', series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z ** 2, [mpf(1) / 24, -mpf(1) / 720]), range(3),
                                  lambda z: z ** 2 / mp.cos(mp.sqrt(z)), 0, 0.65)
+    for name, n, bits in (('tan_f32', 7, 24), ('tan_f64', 15, 53)):
+        yield name, lambda name=name, n=n, bits=bits: fit(name + ' q', series(lambda z: (mp.tan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [mpf(1) / 3, mpf(2) / 15], mpf('1e-12')),
+                                                         range(n), lambda z: z * mp.sqrt(z) / mp.tan(mp.sqrt(z)), 0, 0.65 if bits == 24 else 0.62, bits=bits)
     # erf(x) = x + x q(x^2) below 1, 1 - exp(-q(x)) above.
     def erf_low(z):
         x = mp.sqrt(z)

@@ -27,8 +27,8 @@ Graph Atan2(DType type, const double* q, size_t n) {
   const Val steep = b.Compare(kGt, ay, ax);
   const Val low = b.Select(steep, ax, ay), high = b.Select(steep, ay, ax);
   Val t = b.Div(low, high);
-  t = b.Select(b.Compare(kEq, high, b.C(0)), b.C(0), t);                                       // 0 / 0
-  t = b.Select(b.Compare(kEq, low, b.Inf()), b.C(1), t);                                       // inf / inf
+  // 0 / 0 and inf / inf.
+  t = b.Select(b.Compare(kEq, low, high), b.Select(b.Compare(kEq, high, b.C(0)), b.C(0), b.C(1)), t);
   const Val z = b.Mul(t, t);
   const Val a = b.Fma(b.Mul(t, z), b.Horner(z, q, n), t);
   const Val left = b.Compare(kLt, b.Bits(x), b.I(0));                                          // -0 too

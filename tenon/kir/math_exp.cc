@@ -22,12 +22,12 @@ constexpr double kExpNear64[] = {1.0, 0x1.000000000000fp-1, 0x1.5555555555588p-3
                                  0x1.11111110ff137p-7, 0x1.6c16c18a523cap-10, 0x1.a01a021f79e7ap-13,
                                  0x1.a0198a277834bp-16, 0x1.71dcd076d1d0bp-19, 0x1.28bb8c792ca4ap-22,
                                  0x1.b1755b11664e9p-26};
-// exp(r) - 1 = r + r^2 q(r) on [-ln(2)/2, ln(2)/2], 2^-25.8 and 2^-54.8.
+// exp(r) - 1 = r + r^2 q(r) on [-ln(2)/2, ln(2)/2], 2^-25.8 and 2^-59.9.
 constexpr double kExpm1_32[] = {0x1.fffffep-2, 0x1.5554b0p-3, 0x1.555674p-5, 0x1.1227cap-7, 0x1.6bebd6p-10};
-constexpr double kExpm1_64[] = {0x1.0000000000005p-1, 0x1.5555555555539p-3, 0x1.555555555229fp-5,
-                                0x1.1111111119313p-7, 0x1.6c16c17ee4dc5p-10, 0x1.a01a01740f71bp-13,
-                                0x1.a019a74f1f4d5p-16, 0x1.71de8a03ef6c4p-19, 0x1.28a202a8d5a1dp-22,
-                                0x1.ae68f31536876p-26};
+constexpr double kExpm1_64[] = {0.5, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6c4p-7,
+                                0x1.6c16c16c1f51cp-10, 0x1.a01a01afdd4d0p-13, 0x1.a01a017a75a0ap-16,
+                                0x1.71ddf86526be2p-19, 0x1.27e538ba1f303p-22, 0x1.af5ea4bd70324p-26,
+                                0x1.1ee4f75b9adbap-29};
 
 struct Poly {
   const double* c;
@@ -126,9 +126,18 @@ Graph Tanh(const ExpData& d) {
   if (!b.is_f32()) r = b.Fma(n, b.C(d.ln2_low), r);
   const Val e = b.Fma(HornerOfNegative(b, r, d.expm1, true), b.Mul(r, r), r);
   const Val scale = b.PowerOfTwo(t);
-  const Val big = b.Fma(scale, e, b.Sub(b.C(1), scale));
-  const Val two_minus_big = b.Fma(scale, b.Neg(e), b.Add(b.C(1), scale));
-  return b.Finish({b.WithSign(b.Div(big, two_minus_big), x)});
+  const Val one_minus_scale = b.Sub(b.C(1), scale);
+  const Val big = b.Fma(scale, e, one_minus_scale);
+  const Val one_plus_scale = b.Add(b.C(1), scale);
+  const Val two_minus_big = b.Fma(scale, b.Neg(e), one_plus_scale);
+  Val y = b.Div(big, two_minus_big);
+  if (!b.is_f32()) {
+    // What both lost to rounding, with a straight line for the reciprocal of the divisor.
+    const Val big_lost = b.Fma(scale, e, b.Sub(one_minus_scale, big));
+    const Val divisor_lost = b.Fma(scale, b.Neg(e), b.Sub(one_plus_scale, two_minus_big));
+    y = b.Fma(b.Fma(b.Neg(y), divisor_lost, big_lost), b.Fma(two_minus_big, b.C(-0.4853), b.C(1.457)), y);
+  }
+  return b.Finish({b.WithSign(y, x)});
 }
 
 }  // namespace
