@@ -90,7 +90,14 @@ class RealPartOp<string mnemonic> : UnaryOp<mnemonic, T_FloatComplex, T_Float> {
 def Stablehlo_ImagOp : RealPartOp<"imag">;
 def Stablehlo_RealOp : RealPartOp<"real">;
 
-def Stablehlo_AddOp : BinaryOp<"add", T_Any, T_Any, [Commutative]>;
+def Stablehlo_AddOp : BinaryOp<"add", T_Any, T_Any, [Commutative]> {
+  let extraClassDefinition = compatible # inference # [{
+    ::llvm::LogicalResult $cppClass::Check() {
+      return ::llvm::success(::llvm::succeeded(::tenon::stablehlo::VerifyElementwise(getOperation())) &&
+                             ::llvm::succeeded(::tenon::stablehlo::VerifyQuantizedSum(getOperation())));
+    }
+  }];
+}
 def Stablehlo_AndOp : BinaryOp<"and", T_IntBool, T_IntBool, [Commutative]>;
 def Stablehlo_Atan2Op : BinaryOp<"atan2", T_FloatComplexQ>;
 def Stablehlo_DivOp : BinaryOp<"divide", T_IntFloatComplexQ>;

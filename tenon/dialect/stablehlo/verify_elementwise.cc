@@ -25,6 +25,24 @@ LogicalResult VerifyElementwise(mlir::Operation* op) {
   return success();
 }
 
+LogicalResult VerifyQuantizedSum(mlir::Operation* op) {
+  // add_c2, add_c3, add_c4: compatible element types are all quantized or none, and share storage and expressed types.
+  const auto axis_of = [](mlir::Value value) {
+    auto axis = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(Element(value));
+    return axis ? std::optional<int64_t>(axis.getQuantizedDimension()) : std::nullopt;
+  };
+  const std::optional<int64_t> lhs = axis_of(op->getOperand(0)), rhs = axis_of(op->getOperand(1));
+  // The result must be a tensor for its axis to be looked at; inference refuses anything else afterwards.
+  if (!llvm::isa<mlir::RankedTensorType>(op->getResult(0).getType())) return success();
+  const std::optional<int64_t> result = axis_of(op->getResult(0));
+  // add_c5, add_c6, add_c7
+  if ((lhs || rhs) != result.has_value() || (lhs && lhs != result) || (rhs && rhs != result)) {
+    return op->emitOpError() << "result must be quantized along the operands' axes, got " << op->getOperandTypes() << " and "
+                             << op->getResult(0).getType();
+  }
+  return success();
+}
+
 LogicalResult VerifyAccuracy(mlir::Operation* op, ResultAccuracyAttr accuracy) {
   if (accuracy.getAtol().isNegative() || accuracy.getRtol().isNegative() || accuracy.getUlps() < 0) {
     return op->emitOpError() << "result_accuracy must not have negative tolerances, got " << accuracy;

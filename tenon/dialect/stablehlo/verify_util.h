@@ -56,6 +56,9 @@ llvm::LogicalResult CheckReducer(mlir::Operation* op, llvm::StringRef name, mlir
                                  mlir::ValueRange inputs, mlir::ValueRange inits,
                                  llvm::SmallVectorImpl<mlir::Type>& elements);
 
+/// Axes of quantized operands are the result's: only add takes tensors that are quantized per axis.
+llvm::LogicalResult VerifyQuantizedSum(mlir::Operation* op);
+
 /// `precision_config` has at most two entries.
 llvm::LogicalResult CheckPrecision(mlir::Operation* op, std::optional<mlir::ArrayAttr> precision);
 

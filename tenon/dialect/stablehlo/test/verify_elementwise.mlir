@@ -29,6 +29,24 @@ func.func @f(%a: tensor<2x3xf32>) {
 
 // -----
 
+// add_c5
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+1 {{result must be quantized along the operands' axes}}
+  %0 = "stablehlo.add"(%a, %a) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+// add_c6
+func.func @f(%a: tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+1 {{result must be quantized along the operands' axes}}
+  %0 = "stablehlo.add"(%a, %a) : (tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+  return
+}
+
+// -----
+
 // element types
 func.func @f(%a: tensor<2xsi32>) {
   // expected-error@+1 {{operand #0 must be a ranked tensor of floating-point}}
