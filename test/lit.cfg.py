@@ -1,4 +1,4 @@
-"""Configuration of the text tests: every .mlir file below tenon/ that has RUN lines."""
+"""Configuration of the text tests: every .mlir and .kir file below tenon/ that has RUN lines."""
 
 import os
 
@@ -6,7 +6,7 @@ import lit.formats
 
 config.name = "tenon"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".kir"]
 config.test_source_root = os.path.join(config.tenon_source_dir, "tenon")
 config.test_exec_root = os.path.join(config.tenon_binary_dir, "test")
 config.environment["PATH"] = os.pathsep.join(

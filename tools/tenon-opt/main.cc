@@ -12,6 +12,7 @@
 #include "mlir/Support/ToolUtilities.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/vhlo/text_guard.h"
+#include "tools/tenon-opt/kir.h"
 #include "tools/tenon-opt/text.h"
 
 namespace {
@@ -130,8 +131,12 @@ int main(int argc, char** argv) {
   app.add_flag("--generic", options.generic, "print the generic form");
   app.add_flag("--locations", options.locations, "print locations");
   app.add_flag("--round-trip", options.round_trip, "check that print -> parse -> print changes nothing, in both forms");
+  app.add_flag("--kir", options.kir, "the files are kernels: parse, verify and print them");
+  app.add_option("--math", options.math, "print the graph of a math function of kernels (exp.f32.v1), or all of their names (list)");
   CLI11_PARSE(app, argc, argv);
+  if (!options.math.empty()) return tenon::opt::PrintMath(options.math) ? 0 : 1;
   if (options.files.empty()) options.files.push_back("-");
+  if (options.kir) return tenon::opt::RunKir(options.files) ? 0 : 1;
   options.files = ExpandFolders(options.files);
 
   mlir::DialectRegistry registry;

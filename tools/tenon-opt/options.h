@@ -13,6 +13,8 @@ struct Options {
   bool generic = false;            ///< print the generic form
   bool locations = false;          ///< print locations
   bool round_trip = false;         ///< print, parse and print again in both forms; print nothing but failures and a summary
+  bool kir = false;                ///< the files hold kernels
+  std::string math;                ///< print this math function of kernels
   std::string emit_bytecode;       ///< write portable artifacts of this version ("1.16.3") instead of text
 };
 

@@ -16,7 +16,7 @@ class BlockMath {
   /// `graph`: of f32, f64, s32, s64, u32, u64 and pred, and of operations that math functions use; other ones end the process.
   explicit BlockMath(const Graph& graph);
 
-  static constexpr size_t kBlock = 1024;
+  static constexpr size_t kBlock = 256;
   /// `arguments[i]`: up to kBlock bit patterns of argument i, `out` as many. Needs AVX2 and FMA: see Supported().
   void Run(std::span<const uint64_t* const> arguments, size_t n, uint64_t* out);
 

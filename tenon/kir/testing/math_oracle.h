@@ -12,6 +12,8 @@ namespace tenon::kir::testing {
 /// The true value of the function with that short name ("exp") at the arguments, good to far below an ulp of `type`: f32 functions are computed in
 /// double, f64 ones in long double. NaN for unknown names; see Knows().
 long double TrueValue(std::string_view function, DType type, long double x, long double y = 0);
+/// The same for f32 functions of one argument, as a pointer; null for unknown names.
+double (*TrueDouble(std::string_view function))(double);
 bool Knows(std::string_view function);
 int NumArguments(std::string_view function);
 
