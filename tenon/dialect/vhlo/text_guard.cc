@@ -91,6 +91,20 @@ class Scanner {
     while (at_ < text_.size() && IsWord(text_[at_]) && !(text_[at_] == '-' && Peek(1) == '>')) ++at_;
   }
 
+  // The first place from `at` on that holds neither space nor comment.
+  size_t SkipBlank(size_t at) const {
+    while (at < text_.size()) {
+      if (IsSpace(text_[at])) {
+        ++at;
+      } else if (text_.substr(at, 2) == "//") {
+        at = std::min(text_.find('\n', at), text_.size());
+      } else {
+        break;
+      }
+    }
+    return at;
+  }
+
   char Peek(size_t n) const { return at_ + n < text_.size() ? text_[at_ + n] : '\0'; }
 
   Status Error(std::string_view what) const {
@@ -233,16 +247,16 @@ class Scanner {
     const std::string_view word = text_.substr(begin, at_ - begin);
     // An op ends whatever alias was defined before it.
     if (brackets_.empty() && (word == "module" || word == "builtin.module" || word == "func.func")) EndDefinition();
-    size_t next = at_;
-    while (next < text_.size() && IsSpace(text_[next])) ++next;
+    size_t next = SkipBlank(at_);
     const char bracket = next < text_.size() ? text_[next] : '\0';
     if (bracket != '<' && bracket != '[') return OkStatus();
     for (std::string_view refused : kRefused) {
       if (word == refused) return Error("'" + std::string(word) + "' has no place in a program");
     }
+    // MLIR's parser asks index for its width, which it has not.
+    if (word == "array" && text_.substr(SkipBlank(next + 1)).starts_with("index")) return Error("an array of index");
     if (bracket == '<' && (word == "tensor" || word == "memref")) {
-      ++next;
-      while (next < text_.size() && IsSpace(text_[next])) ++next;
+      next = SkipBlank(next + 1);
       if (!Shape(next)) return Error("a tensor with more elements than can be addressed");
     }
     return OkStatus();

@@ -56,7 +56,7 @@ TEST(TextGuard, BoundsExpansion) {
 }
 
 TEST(TextGuard, RefusesFormsThatNoProgramNeeds) {
-  for (const char* text : {"affine_map<(d0) -> (d0)>", "vector<4xf32>", "dense_resource<a> : tensor<1xi8>", "distinct[0]<1>",
+  for (const char* text : {"affine_map<(d0) -> (d0)>", "array<index>", "array // x\n <\nindex: 1>", "vector<4xf32>", "dense_resource<a> : tensor<1xi8>", "distinct[0]<1>",
                            "{-# x #-}", "%x#99999", "%0:99999 = ", "tensor<9223372036854775807x9xf32>", "\"open", "(]", ">"}) {
     EXPECT_FALSE(CheckText(text).ok()) << text;
   }
