@@ -36,6 +36,28 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
 std::string Imported::Text() const { return dialect::ToText(impl->module.op()); }
 Result<std::string> Imported::Artifact() const { return dialect::Serialize(impl->module.op()); }
 
+namespace {
+
+// Brings along what the ops of `to` name and only `from` has: functions that regions call, and what those name in turn.
+void CloneSymbols(mlir::ModuleOp to, mlir::ModuleOp from) {
+  for (bool added = true; added;) {
+    added = false;
+    const auto uses = mlir::SymbolTable::getSymbolUses(&to.getBodyRegion());
+    if (!uses) return;
+    for (const mlir::SymbolTable::SymbolUse& use : *uses) {
+      const mlir::StringAttr name = use.getSymbolRef().getRootReference();
+      if (mlir::SymbolTable::lookupSymbolIn(to, name) != nullptr) continue;
+      mlir::Operation* symbol = mlir::SymbolTable::lookupSymbolIn(from, name);
+      if (symbol == nullptr) continue;  // The verifier says so.
+      to.push_back(symbol->clone());
+      added = true;
+      break;  // The list of uses is out of date.
+    }
+  }
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const std::string>> Imported::ExportOp(const Node& node) const {
   mlir::Operation* op = node.origin;
   if (op == nullptr) return Unimplemented(fmt::format("{} has no compiled form", OpName(node.op)));
@@ -69,6 +91,7 @@ Result<std::shared_ptr<const std::string>> Imported::ExportOp(const Node& node) 
   for (size_t i = inputs.size(); i-- > 0;) mapping.map(inputs[i], block->getArgument(static_cast<unsigned>(i)));
   mlir::Operation* clone = builder.clone(*op, mapping);
   mlir::func::ReturnOp::create(builder, loc, clone->getResults());
+  CloneSymbols(*module, op->getParentOfType<mlir::ModuleOp>());
   TENON_ASSIGN_OR_RETURN(std::string bytes, dialect::Serialize(*module));
   return std::make_shared<const std::string>(std::move(bytes));
 }
