@@ -116,7 +116,7 @@ Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHook
   }
   internal::NormaliseStrides(p.s);
   for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = internal::SignedTwin(*type);
-  if (OrderOf(s) == GemmOrder::kLanes64) return internal::RunGemv(p);
+  if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr) return internal::RunGemv(p);
   if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) p = internal::Transposed(p);
   return internal::RunBlocked(p);
 }

@@ -74,6 +74,9 @@ TEST_P(GemmTest, AllLayouts) {
         Check({.m = 1, .n = 71, .k = 131, .a = a, .b = b, .c = c, .batch = 2}, GetParam(), 1);
         Check({.m = 67, .n = 1, .k = 195, .a = a, .b = b, .c = c, .accumulate = true}, GetParam(), 1);
         Check({.m = 1, .n = 1, .k = 100, .a = a, .b = b, .c = c}, GetParam(), 1);
+        Check({.m = 75, .n = 1, .k = 3, .a = a, .b = b, .c = c, .accumulate = true}, GetParam(), 1);
+        Check({.m = 1, .n = 75, .k = 63, .a = a, .b = b, .c = c, .batch = 2}, GetParam(), 1);
+        Check({.m = 1, .n = 75, .k = 64, .a = a, .b = b, .c = c}, GetParam(), 1);
       }
     }
   }
@@ -218,7 +221,8 @@ TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
 
 TEST_P(GemmTest, PackHooksReplaceTheOperands) {
   for (Case t : {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 150, .n = 400, .k = 600}, Case{.m = 90, .n = 1, .k = 1100},
-                 Case{.m = 1, .n = 90, .k = 1100}, Case{.m = 30, .n = 31, .k = 32, .batch = 3}}) {
+                 Case{.m = 1, .n = 90, .k = 1100}, Case{.m = 30, .n = 31, .k = 32, .batch = 3}, Case{.m = 90, .n = 1, .k = 9},
+                 Case{.m = 1, .n = 90, .k = 9}}) {
     for (Layout c : {Layout::kRows, Layout::kCols}) {
       t.c = c;
       // Doubling is exact, so products of doubled operands are four times the plain ones, bit for bit.

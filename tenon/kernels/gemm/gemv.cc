@@ -62,8 +62,9 @@ class Gemv {
     Scratch gathered;
     const float* x = VectorOf(batch, offsets, gathered);
     const int64_t step = adjacent_rows() ? kGemvAdjacentRows : kGemvRows;
-    const Scratch lanes(sizeof(float) * kGemvLanes * static_cast<size_t>(step));
-    if (x == nullptr || lanes.data() == nullptr) return out_of_memory_.store(true, std::memory_order_relaxed);
+    const bool is_short = s_.k < kGemvLanes;
+    const Scratch lanes(is_short ? 0 : sizeof(float) * kGemvLanes * static_cast<size_t>(step));
+    if (x == nullptr || (lanes.data() == nullptr && !is_short)) return out_of_memory_.store(true, std::memory_order_relaxed);
 
     float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
     for (int64_t r = row0; r < row0 + rows; r += step) {
@@ -71,6 +72,10 @@ class Gemv {
       float* const out = y + r * y_stride_;
       // With a hook there may be no matrix in memory.
       const float* const m = matrix_hook() ? nullptr : matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
+      if (is_short) {
+        if (!RunShort(batch, r, m, count, x, out)) return;
+        continue;
+      }
       if (adjacent_rows()) {
         for (int64_t l = 0; l < kGemvLanes; ++l) {
           std::memset(lanes.floats() + l * kGemvAdjacentRows, 0, static_cast<size_t>(count) * sizeof(float));
@@ -113,6 +118,25 @@ class Gemv {
       for (int64_t q = 0; q < s_.k; ++q) to[q] = x[q * x_stride_];
     }
     return to;
+  }
+
+  bool RunShort(int64_t batch, int64_t r, const float* m, int count, const float* x, float* out) {
+    if (!matrix_hook()) {
+      p_.kernel->dot_short(m, row_stride_, k_stride_, x, s_.k, count, s_.accumulate, out, y_stride_);
+      return true;
+    }
+    const Scratch tile(sizeof(float) * static_cast<size_t>(count * s_.k));
+    if (tile.data() == nullptr) {
+      out_of_memory_.store(true, std::memory_order_relaxed);
+      return false;
+    }
+    if (row_vector_) {
+      ShowTile(p_, matrix_hook(), {batch, 0, r, s_.k, count, tile.data(), count, 1});
+    } else {
+      ShowTile(p_, matrix_hook(), {batch, r, 0, count, s_.k, tile.data(), s_.k, 1});
+    }
+    p_.kernel->dot_short(tile.floats(), row_vector_ ? 1 : s_.k, row_vector_ ? count : 1, x, s_.k, count, s_.accumulate, out, y_stride_);
+    return true;
   }
 
   // Rows [r, r + count) of a matrix that a hook makes, or whose rows and columns are both apart, piece by piece.

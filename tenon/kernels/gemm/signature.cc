@@ -106,7 +106,7 @@ Status Verify(const GemmSignature& s) {
 
 GemmOrder OrderOf(const GemmSignature& s) {
   if (s.a_type == DType::kBF16) return GemmOrder::kPairs;
-  return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) ? GemmOrder::kLanes64 : GemmOrder::kChain;
+  return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) && s.k >= 64 ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 
 GemmCost EstimateCost(const GemmSignature& s) {
@@ -122,7 +122,7 @@ GemmCost EstimateCost(const GemmSignature& s) {
   // Tiles that the extents do not fill cost as if they did.
   const double fill = std::ceil(n / 16) * 16 / std::max(n, 1.0);
   const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : s.a_type == DType::kF64 ? 0.5 : 1;
-  const double compute_ns = cost.flops * (OrderOf(s) == GemmOrder::kLanes64 ? 1 : fill) / (kFlopsPerNs * per_word);
+  const double compute_ns = cost.flops * (s.m == 1 || s.n == 1 ? 1 : fill) / (kFlopsPerNs * per_word);
   cost.time_ns = kCallNs + std::max(memory_ns, compute_ns);
   return cost;
 }

@@ -57,7 +57,7 @@ enum class GemmOrder : uint8_t {
   /// acc = 0, or C's element when accumulating; then acc = fma(a[i,p], b[p,j], acc) for p = 0, 1 ... k-1. An f16 C is rounded once,
   /// at the end.
   kChain,
-  /// f32 when m or n is 1: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
+  /// f32 when m or n is 1 and k at least 64: 64 lanes, lane l starting at 0 and taking p = l, l+64, l+128 ... by fma; then lane l += lane l+32 for
   /// l < 32, likewise 16, 8, 4, 2 and 1; lane 0 is the product, added to C's element when accumulating.
   kLanes64,
   /// bf16: as kChain, in f32, but p = 1, 0, 3, 2, 5, 4 ...; for odd k, a[i,k] and b[k,j] count as 0. A bf16 C is rounded

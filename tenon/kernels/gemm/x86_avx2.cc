@@ -23,6 +23,7 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .micro = MicroAny<F32Ops, 6, 16>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<16>,
+    .dot_short = DotShortF32,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .reduce_rows = ReduceRowsF32,

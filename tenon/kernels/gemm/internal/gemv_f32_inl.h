@@ -156,4 +156,46 @@ void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int6
   }
 }
 
+inline float FmaOrTwoRoundings(float a, float b, float c) {
+#if defined(__FMA__)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// Several rows side by side, so that chains do not wait for themselves; with so short a k nothing more is needed to keep up with
+// memory.
+template <int kRows, bool kAdjacent>
+void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, bool accumulate, float* y,
+                  int64_t y_stride) {
+  float acc[kRows];
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kRows; ++r) acc[r] = accumulate ? y[r * y_stride] : 0;
+  for (int64_t p = 0; p < k; ++p) {
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kRows; ++r) {
+      acc[r] = FmaOrTwoRoundings(a[(kAdjacent ? r : r * row_stride) + p * k_stride], x[p], acc[r]);
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kRows; ++r) y[r * y_stride] = acc[r];
+}
+
+void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate,
+                 float* y, int64_t y_stride) {
+  int64_t r = 0;
+  if (row_stride == 1) {
+    constexpr int kMany = 4 * Vec::kLanes;
+    for (; r + kMany <= rows; r += kMany) DotShortRows<kMany, true>(a + r, 1, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  } else {
+    for (; r + 8 <= rows; r += 8) {
+      DotShortRows<8, false>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+    }
+  }
+  for (; r < rows; ++r) {
+    DotShortRows<1, false>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  }
+}
+
 }  // namespace

@@ -30,9 +30,9 @@ BatchOffsets OffsetsOf(const GemmSignature& s, int64_t batch);
 /// Calls `hook` with `tile` of an operand of p.s, transposed back if p is swapped.
 void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile);
 
-/// GemmOrder::kChain. Requires m, n, k, batch >= 1.
+/// GemmOrder::kChain or kPairs. Requires m, n, k, batch >= 1.
 Status RunBlocked(const Problem& p);
-/// GemmOrder::kLanes64. Requires m == 1 or n == 1, and k, batch >= 1.
+/// GemmOrder::kLanes64, or kChain for k < 64. Requires m == 1 or n == 1, k, batch >= 1, and a kernel with dot_rows.
 Status RunGemv(const Problem& p);
 
 }  // namespace tenon::kernels::internal
