@@ -155,7 +155,52 @@ llvm::SmallVector<Value*, 2> ScalarLowering::Inline(const kir::Graph& graph, std
   return results;
 }
 
+// Whether the operation flushes subnormal operands and results (scalar.def).
+static bool Flushes(const kir::Node& node, std::span<const DType> in_types) {
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kRem:
+    case Op::kFma:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kSign:
+    case Op::kSqrt:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kRoundEven:
+    case Op::kRoundAway:
+    case Op::kTrunc:
+      return true;
+    case Op::kCompare:
+      return (node.imm & kir::kTotalOrder) == 0;
+    case Op::kConvert:
+      return in_types[0] != node.type && !(in_types[0] == DType::kBF16 && node.type == DType::kF32);
+    default:
+      return false;
+  }
+}
+
+// A subnormal constant as zero of its sign, anything else as it is.
+static Value* FlushedConstant(Value* v) {
+  auto* c = llvm::dyn_cast<llvm::Constant>(v);
+  if (c == nullptr || !c->getType()->isFPOrFPVectorTy()) return v;
+  auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(c->getType()->isVectorTy() ? c->getSplatValue() : c);
+  if (number == nullptr || !number->getValueAPF().isDenormal()) return v;
+  return llvm::ConstantFP::getZero(c->getType(), number->isNegative());
+}
+
+// The machine flushes denormals when the code runs, but LLVM folds constants without: they are flushed here.
 Value* ScalarLowering::Lower(const kir::Node& node, std::span<const DType> in_types, std::span<Value* const> in) {
+  if (!Flushes(node, in_types)) return LowerOperation(node, in_types, in);
+  llvm::SmallVector<Value*, 4> flushed;
+  for (Value* v : in) flushed.push_back(FlushedConstant(v));
+  return FlushedConstant(LowerOperation(node, in_types, flushed));
+}
+
+Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DType> in_types, std::span<Value* const> in) {
   const DType type = node.type;
   switch (node.op) {
     case Op::kAdd:

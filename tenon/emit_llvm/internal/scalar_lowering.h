@@ -47,6 +47,7 @@ class ScalarLowering {
   llvm::Type* IntOf(llvm::Value* like, unsigned bits) { return Shaped(b_.getIntNTy(bits), like); }
   llvm::Value* Int(llvm::Value* like, uint64_t bits);  ///< A constant of `like`'s integer type.
 
+  llvm::Value* LowerOperation(const kir::Node& node, std::span<const DType> in_types, std::span<llvm::Value* const> in);
   llvm::Value* Arithmetic(const kir::Node& node, std::span<llvm::Value* const> in);
   llvm::Value* IntegerDivide(DType type, bool remainder, llvm::Value* x, llvm::Value* y);
   llvm::Value* FloatRemainder(llvm::Value* x, llvm::Value* y);
