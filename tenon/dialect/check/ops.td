@@ -29,7 +29,7 @@ def Check_ExpectEqOp : CheckOp<"expect_eq", [SameTypeOperands]> {
   let assemblyFormat = "$actual `,` $expected attr-dict `:` type($actual)";
 }
 
-def Check_ExpectEqConstOp : CheckOp<"expect_eq_const"> {
+def Check_ExpectEqConstOp : CheckOp<"expect_eq_const", [AllTypesMatch<["actual", "value"]>]> {
   let arguments = (ins Check_Tensor:$actual, ElementsAttr:$value);
   let assemblyFormat = "$actual `,` custom<ConstantOfType>($value, type($actual)) attr-dict";
 }
@@ -40,7 +40,7 @@ def Check_ExpectAlmostEqOp : CheckOp<"expect_almost_eq", [SameTypeOperands]> {
   let assemblyFormat = "$actual `,` $expected (`,` `tolerance` `=` $tolerance^)? attr-dict `:` type($actual)";
 }
 
-def Check_ExpectAlmostEqConstOp : CheckOp<"expect_almost_eq_const"> {
+def Check_ExpectAlmostEqConstOp : CheckOp<"expect_almost_eq_const", [AllTypesMatch<["actual", "value"]>]> {
   let arguments = (ins Check_Tensor:$actual, ElementsAttr:$value, OptionalAttr<F64Attr>:$tolerance);
   let assemblyFormat = "$actual `,` custom<ConstantOfType>($value, type($actual)) attr-dict";
 }
