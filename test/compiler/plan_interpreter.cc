@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
 #include "tenon/reference/reference.h"
 
@@ -92,9 +93,14 @@ class Interpreter {
   Status One(const plan::DriverStep& s) {
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
     TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
-    const float* a = reinterpret_cast<const float*>(At(s.inputs[0]));
-    const float* b = reinterpret_cast<const float*>(At(s.inputs[1]));
-    float* c = reinterpret_cast<float*>(At(s.outputs[0]));
+    const char* a = At(s.inputs[0]);
+    const char* b = At(s.inputs[1]);
+    char* c = At(s.outputs[0]);
+    auto load = [](const char* base, DType type, int64_t at) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, base + at * ByteWidth(type), static_cast<size_t>(ByteWidth(type)));
+      return kir::LiteralValue(type, bits);
+    };
     for (int64_t x = 0; x < g.batch_count(); ++x) {
       int64_t rest = x;
       int64_t ao = 0;
@@ -111,9 +117,10 @@ class Interpreter {
         for (int64_t j = 0; j < g.n; ++j) {
           double sum = 0;
           for (int64_t p = 0; p < g.k; ++p) {
-            sum += static_cast<double>(a[ao + i * g.a_row_stride + p * g.a_col_stride]) * b[bo + p * g.b_row_stride + j * g.b_col_stride];
+            sum += load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride) * load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride);
           }
-          c[co + i * g.c_row_stride + j * g.c_col_stride] = static_cast<float>(sum);
+          const uint64_t bits = IsFloat(g.c_type) ? kir::LiteralBits(g.c_type, sum) : kir::LiteralBits(g.c_type, static_cast<int64_t>(sum));
+          std::memcpy(c + (co + i * g.c_row_stride + j * g.c_col_stride) * ByteWidth(g.c_type), &bits, static_cast<size_t>(ByteWidth(g.c_type)));
         }
       }
     }

@@ -260,6 +260,7 @@ void DecideSplit(kir::Kernel& k) {
     ForEachStage(k.seq, [&](kir::Stage& stage) { inner = std::max(inner, ExtentsOf(k, stage, true)); });
     k.split.dims = (kir::DimMask{1} << k.outer) - 1;
     k.split.grain = Size::Of(std::max<int64_t>(1, policy::kPieceBytes / std::max<int64_t>(1, inner * point_bytes)));
+    if (loop) k.split.grain = Size::Of(64);  // Every point is a whole loop's work.
     return;
   }
   if (loop || k.seq.size() != 1) return;

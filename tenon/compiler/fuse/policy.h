@@ -10,6 +10,8 @@ namespace tenon::compiler::policy {
 inline constexpr size_t kMaxClusterNodes = 200;
 /// Sum of CostOf over one kernel's members: four fused transcendentals cost 6 ms of code generation.
 inline constexpr int64_t kMaxClusterCost = 600;
+/// KIR nodes of one kernel, members written out at several places counted each time.
+inline constexpr size_t kMaxKernelNodes = 1500;
 /// Memory operands of one kernel.
 inline constexpr size_t kMaxClusterBuffers = 24;
 /// A producer this cheap (cycles per 16 elements) is computed again in every kernel that uses it: reading it back would cost as much.

@@ -159,6 +159,4 @@ Status Fuser::EmitEvaluate(NodeId id, Seq& out) {
   return OkStatus();
 }
 
-Result<bool> Fuser::EmitNativeLoop(NodeId id, Seq& out) { return false; }
-
 }  // namespace tenon::compiler

@@ -140,6 +140,18 @@ std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
   return value;
 }
 
+NodeId Tracer::MostRepeated(NodeId otherwise) const {
+  NodeId most = otherwise;
+  int count = 1;
+  for (const auto& [id, n] : places_) {
+    if (n > count || (n == count && n > 1 && id < most)) {
+      most = id;
+      count = n;
+    }
+  }
+  return most;
+}
+
 std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
   const Index& ix = map[static_cast<size_t>(node.imm)];
   const DType type = node.shape().dtype;
@@ -154,6 +166,10 @@ std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
 
 std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
   const Node& node = program_[r.node];
+  if (resolve) {
+    std::optional<Scalar> value;
+    if (resolve(r, map, value)) return value ? value : Block(r.node);
+  }
   if (node.op == Op::kConstant) {
     bool fixed = node.literal.splat;
     int64_t index = 0;
@@ -167,7 +183,12 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     if (fixed) return EmitLiteral(b_, node.shape().dtype, node.literal, index);
     return Leaf(r, map);
   }
+  if (!members_.contains(r.node) && !IsComplex(node.shape(r.result).dtype)) {
+    if (const std::optional<uint64_t> bits = SplatBits(program_, r)) return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
+  }
   if (!members_.contains(r.node)) return node.op == Op::kIota ? TraceIota(node, map) : Leaf(r, map);
+  if (KindOfOp(node.op) != OpKind::kView) ++places_[r.node];
+  if (b_.num_nodes() > policy::kMaxKernelNodes) return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;
     for (Ref operand : node.in) {

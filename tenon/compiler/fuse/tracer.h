@@ -35,6 +35,8 @@ class Tracer {
   /// memory, and gives what to use now; nothing: compute it again.
   std::function<std::optional<Scalar>(Ref, Scalar, int first)> on_reuse;
   int stage = 0;
+  /// Asked first for every value that is not known yet; true when it answered (with nothing: the value cannot be had at this place).
+  std::function<bool(Ref, const IndexMap&, std::optional<Scalar>&)> resolve;
 
   /// Nothing when some member cannot be computed here; `blocking` or `cut` then says which, or what would help.
   std::optional<Scalar> Trace(Ref r, const IndexMap& map);
@@ -75,6 +77,8 @@ class Tracer {
     if (blocking == kNoNode) blocking = id;
     return std::nullopt;
   }
+  /// The member that is written out at the most places: the one to store when a kernel grows too large.
+  NodeId MostRepeated(NodeId otherwise) const;
   kir::Val ValueOf(const Index& ix, bool narrow);
   kir::Val Inside(const Index& ix, int64_t low, int64_t high);
   kir::Val ClampStart(kir::Val start, int64_t limit);
@@ -91,6 +95,7 @@ class Tracer {
   std::unordered_map<Key, Known, KeyHasher> known_;      // by the dims themselves
   std::unordered_map<Key, Known, KeyHasher> elsewhere_;  // by same_as
   std::unordered_map<Ref, kir::Buf, RefHasher> buffer_of_;
+  std::unordered_map<NodeId, int> places_;  // At how many places a member was written out.
 };
 
 /// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's.

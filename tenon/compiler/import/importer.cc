@@ -138,6 +138,13 @@ Status Importer::ImportOp(mlir::Operation* op, Block& to) {
     if (it == functions_.end() || it->second.isExternal()) return InvalidArgument(fmt::format("calls @{}, which has no body", ToView(callee)));
     return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
   }
+  if (ns == "chlo" && name == "square") {
+    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kMultiply));
+    node.in.push_back(node.in[0]);
+    node.origin = nullptr;
+    Finish(op, std::move(node), to);
+    return OkStatus();
+  }
   if (ns == "chlo") {
     TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kNamedMath));
     if (node.out.size() == 1 && !node.in.empty() && IsFloat(node.shape().dtype)) {

@@ -1,0 +1,333 @@
+// While loops that become one kernel: carries in registers, stacked results stored in place trip by trip.
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/tracer.h"
+#include "tenon/compiler/ir/trips.h"
+
+namespace tenon::compiler {
+
+using kir::Val;
+
+namespace {
+
+constexpr int64_t kMaxElements = 16;     // Of a carry that is written out.
+constexpr size_t kMaxCarries = 64;       // Registers, after writing out.
+constexpr size_t kMaxLoopNodes = 1500;   // Beyond, code generation costs more than it gains.
+constexpr int64_t kMinPoints = 4;        // Points that are worth lanes.
+constexpr int64_t kUnknownTrips = 1000;
+
+int64_t Count(const Shape& s) { return NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size())); }
+
+/// The map of element `flat` of an array.
+IndexMap Element(const Dims& dims, int64_t flat) {
+  IndexMap map(dims.size());
+  for (size_t d = dims.size(); d-- > 0;) {
+    map[d].offset = flat % dims[d];
+    flat /= dims[d];
+  }
+  return map;
+}
+
+bool IsFixed(const IndexMap& map) {
+  return std::all_of(map.begin(), map.end(), [](const Index& ix) { return ix.is_constant(); });
+}
+
+int64_t Flat(const Dims& dims, const IndexMap& map) {
+  int64_t flat = 0;
+  for (size_t d = 0; d < dims.size(); ++d) flat = flat * dims[d] + map[d].offset;
+  return flat;
+}
+
+/// One way to make the loop a kernel: every point of `points` runs the whole loop on scalars; other arrays are written out element by element.
+class LoopMaker {
+ public:
+  LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points)
+      : p_(p), loop_(p[id]), id_(id), points_(std::move(points)), tracer_(p, members_, env, b_) {}
+
+  /// Carries whose memory the loop updates in place; their kernel buffers come in the result as writes of (id, carry).
+  std::vector<bool> stacked;
+
+  std::optional<MadeKernel> Make() {
+    const Block& condition = loop_.blocks[0];
+    const Block& body = loop_.blocks[1];
+    for (const Block* block : {&condition, &body}) {
+      for (NodeId n : block->nodes) {
+        if (p_[n].op != Op::kConstant && !IsFusible(p_, n)) return std::nullopt;
+        members_.insert(n);
+      }
+    }
+    for (size_t d = 0; d < points_.size(); ++d) {
+      const kir::DimId dim = b_.AddDim(kir::Size::Of(points_[d]));
+      tracer_.extents.push_back(points_[d]);
+      tracer_.same_as.push_back(dim);
+      here_.push_back(Index::Dim(dim));
+    }
+    b_.kernel().outer = static_cast<uint8_t>(points_.size());
+    if (!Classify()) return std::nullopt;
+    tracer_.resolve = [this](Ref r, const IndexMap& map, std::optional<Scalar>& value) { return Resolve(r, map, value); };
+
+    kir::Loop loop;
+    loop.id = loop_id_ = b_.NewId();
+    for (const Carry& c : carries_) {
+      for (int64_t e = 0; e < c.registers; ++e) {
+        std::optional<Scalar> init = tracer_.Trace(loop_.in[c.index], MapOf(c, e));
+        if (!init) return std::nullopt;
+        loop.types.push_back(p_.shape(loop_.in[c.index]).dtype);
+        loop.init.push_back(init->re);
+      }
+    }
+    std::vector<std::optional<int64_t>> constants;
+    for (Ref r : loop_.in) constants.push_back(IntegerConstant(p_, r));
+    const int64_t trips = KnownTrips(p_, loop_, constants);
+    if (trips >= 0) {
+      loop.trip_count = kir::Size::Of(trips);
+    } else {
+      std::optional<Scalar> again = tracer_.Trace(condition.results[0], IndexMap());
+      if (!again) return std::nullopt;
+      loop.condition = again->re;
+    }
+    kir::Stage updates;
+    for (size_t i = 0; i < loop_.in.size(); ++i) {
+      if (stacked[i] && !AddUpdate(i, updates)) return std::nullopt;
+    }
+    if (!updates.stores.empty()) loop.body.push_back(kir::Step{std::move(updates)});
+    for (const Carry& c : carries_) {
+      for (int64_t e = 0; e < c.registers; ++e) {
+        std::optional<Scalar> next = tracer_.Trace(body.results[c.index], MapOf(c, e));
+        if (!next || b_.num_nodes() > kMaxLoopNodes) return std::nullopt;
+        loop.next.push_back(next->re);
+      }
+    }
+    b_.AddLoop(std::move(loop));
+    kir::Stage finals;
+    for (const Carry& c : carries_) AddFinal(c, finals);
+    if (!finals.stores.empty()) b_.AddStage(std::move(finals));
+
+    MadeKernel made;
+    made.kernel = b_.Finish();
+    made.buffers = std::move(tracer_.bound);
+    const double nodes = static_cast<double>(made.kernel.nodes.size());
+    FinishKernel(made);
+    const double points = static_cast<double>(Count({DType::kPred, points_}));
+    const double lanes = points_.empty() ? 1.0 : 8.0;
+    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : kUnknownTrips) * nodes * std::max(1.0, points / lanes) * 0.5);
+    return made;
+  }
+
+ private:
+  /// A carry in registers: one per element, or one per point.
+  struct Carry {
+    size_t index;
+    size_t first;       ///< Number of its first register.
+    int64_t registers;
+    bool per_point;
+  };
+
+  bool Classify() {
+    const Block& body = loop_.blocks[1];
+    stacked.assign(loop_.in.size(), false);
+    carry_of_.assign(loop_.in.size(), -1);
+    size_t next = 0;
+    for (size_t i = 0; i < loop_.in.size(); ++i) {
+      const Shape& shape = p_.shape(loop_.in[i]);
+      if (!KernelCanHold(shape.dtype) || IsComplex(shape.dtype)) return false;
+      for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
+      const bool per_point = !points_.empty() && shape.dims == points_;
+      const Node& result = p_[body.results[i].node];
+      const bool updated = result.op == Op::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
+      if (updated && !per_point && Count(shape) > 0) {
+        stacked[i] = true;
+        continue;
+      }
+      if (!per_point && Count(shape) > (points_.empty() ? kMaxElements : 1)) return false;
+      Carry c{i, next, per_point ? 1 : Count(shape), per_point};
+      next += static_cast<size_t>(c.registers);
+      carry_of_[i] = static_cast<int>(carries_.size());
+      carries_.push_back(c);
+    }
+    return next > 0 && next <= kMaxCarries;
+  }
+
+  IndexMap MapOf(const Carry& c, int64_t element) const { return c.per_point ? here_ : Element(p_.shape(loop_.in[c.index]).dims, element); }
+
+  bool Resolve(Ref r, const IndexMap& map, std::optional<Scalar>& value) {
+    auto it = arg_of_.find(r.node);
+    if (it == arg_of_.end()) return false;
+    if (carry_of_[it->second] < 0) return true;  // The stacked array is not read.
+    const Carry& c = carries_[static_cast<size_t>(carry_of_[it->second])];
+    const Shape& shape = p_.shape(loop_.in[c.index]);
+    if (c.per_point ? !(map == here_) : !IsFixed(map)) return true;
+    const size_t number = c.first + (c.per_point ? 0 : static_cast<size_t>(Flat(shape.dims, map)));
+    value = Scalar{b_.Carried(loop_id_, number, shape.dtype)};
+    return true;
+  }
+
+  kir::Buf OutBuffer(size_t carry) {
+    const View view = DenseView(0, p_.shape(loop_.in[carry]));
+    SmallVector<kir::Size, 4> extent;
+    SmallVector<kir::Size, 4> stride;
+    for (size_t i = 0; i < view.dims.size(); ++i) {
+      extent.push_back(kir::Size::Of(view.dims[i]));
+      stride.push_back(kir::Size::Of(view.strides[i]));
+    }
+    const kir::Buf buf = b_.AddBuffer(kir::BufKind::kOut, view.dtype, extent, stride);
+    tracer_.bound.push_back({BoundBuffer::Kind::kWrite, {id_, static_cast<uint32_t>(carry)}});
+    return buf;
+  }
+
+  /// Where there are points, what all of them agree on is written by the first.
+  void OnlyFirst(kir::Store& store) {
+    for (size_t d = 0; d < points_.size(); ++d) {
+      kir::Guard guard;
+      guard.e = kir::At(static_cast<kir::DimId>(d));
+      guard.lo = kir::Size::Of(0);
+      guard.hi = kir::Size::Of(1);
+      store.guard.push_back(std::move(guard));
+    }
+  }
+
+  bool AddUpdate(size_t carry, kir::Stage& stage) {
+    const Block& body = loop_.blocks[1];
+    const Node& node = p_[body.results[carry].node];
+    const Shape& whole = node.shape();
+    const Shape& update = p_.shape(node.in[1]);
+    // The update's elements: one per point, or few.
+    std::vector<IndexMap> elements;
+    bool per_point = false;
+    if (!points_.empty()) {
+      IndexMap map;
+      size_t d = 0;
+      for (int64_t extent : update.dims) {
+        if (extent == 1) {
+          map.push_back(Index());
+          continue;
+        }
+        while (d < points_.size() && points_[d] == 1) ++d;
+        if (d == points_.size() || points_[d] != extent) return false;
+        map.push_back(here_[d++]);
+      }
+      while (d < points_.size() && points_[d] == 1) ++d;
+      per_point = d == points_.size();
+      if (!per_point && Count(update) != 1) return false;
+      elements.push_back(per_point ? map : Element(update.dims, 0));
+    } else {
+      if (Count(update) > kMaxElements) return false;
+      for (int64_t e = 0; e < Count(update); ++e) elements.push_back(Element(update.dims, e));
+    }
+    const kir::Buf buf = OutBuffer(carry);
+    for (const IndexMap& element : elements) {
+      kir::Store store;
+      store.buf = buf;
+      IndexMap at = element;
+      for (size_t d = 0; d < at.size(); ++d) {
+        if (update.dims[d] == whole.dims[d]) continue;
+        std::optional<Val> start = tracer_.TraceStart(node.in[2 + d], whole.dims[d], update.dims[d]);
+        if (!start) return false;
+        at[d].start = *start;
+      }
+      std::optional<Scalar> value = tracer_.Trace(node.in[1], element);
+      if (!value) return false;
+      store.at = tracer_.AxesOf(at);
+      store.value = value->re;
+      if (!per_point) OnlyFirst(store);
+      stage.stores.push_back(std::move(store));
+    }
+    return true;
+  }
+
+  void AddFinal(const Carry& c, kir::Stage& stage) {
+    const Shape& shape = p_.shape(loop_.in[c.index]);
+    const kir::Buf buf = OutBuffer(c.index);
+    for (int64_t e = 0; e < c.registers; ++e) {
+      kir::Store store;
+      store.buf = buf;
+      store.at = tracer_.AxesOf(MapOf(c, e));
+      store.value = b_.Carried(loop_id_, c.first + static_cast<size_t>(e), shape.dtype);
+      if (!c.per_point) OnlyFirst(store);
+      stage.stores.push_back(std::move(store));
+    }
+  }
+
+  const Program& p_;
+  const Node& loop_;
+  NodeId id_;
+  Dims points_;
+  std::unordered_set<NodeId> members_;
+  kir::KernelBuilder b_;
+  Tracer tracer_;
+  IndexMap here_;
+  uint32_t loop_id_ = 0;
+  std::vector<Carry> carries_;
+  std::vector<int> carry_of_;
+  std::map<NodeId, size_t> arg_of_;
+};
+
+}  // namespace
+
+Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  for (const Block& block : node.blocks) {
+    if (CountOps(p_, block) > static_cast<int64_t>(kMaxLoopNodes)) return false;
+  }
+  Status failed;
+  std::unordered_map<Ref, View, RefHasher> promised;
+  plan::Seq before;
+  MakerEnvironment env;
+  env.view_of = [&](Ref r) -> const View& {
+    Result<View> view = ViewOf(r, before);
+    if (!view.ok()) failed = view.status();
+    return promised[r] = view.ok() ? *view : DenseView(0, p_.shape(r));
+  };
+  // One run per point of an array carry, if all arrays agree; else all arrays written out.
+  std::vector<Dims> ways;
+  for (Ref r : node.in) {
+    const Shape& shape = p_.shape(r);
+    if (shape.rank() > 0 && Count(shape) >= kMinPoints && ways.empty()) ways.push_back(shape.dims);
+  }
+  // The smallest array is the likeliest to be the state; stacked results are larger.
+  for (Ref r : node.in) {
+    const Shape& shape = p_.shape(r);
+    if (shape.rank() > 0 && Count(shape) >= kMinPoints && Count(shape) < Count({DType::kPred, ways[0]})) ways[0] = shape.dims;
+  }
+  ways.push_back({});
+  for (const Dims& points : ways) {
+    const size_t bound_before = bound_.size();
+    before.clear();
+    LoopMaker maker(p_, id, env, points);
+    std::optional<MadeKernel> made = maker.Make();
+    if (!failed.ok() || !made) {
+      failed = OkStatus();
+      while (bound_.size() > bound_before) {
+        storage_.erase(bound_.back());
+        bound_.pop_back();
+      }
+      continue;
+    }
+    for (plan::Step& s : before) out.push_back(std::move(s));
+    std::vector<View> views;
+    for (const BoundBuffer& b : made->buffers) {
+      if (b.kind == BoundBuffer::Kind::kRead) {
+        TENON_ASSIGN_OR_RETURN(View view, ViewOf(b.value, out));
+        views.push_back(view);
+        continue;
+      }
+      const View view = NewTemp(p_.shape(b.value));
+      if (maker.stacked[b.value.result]) {
+        TENON_ASSIGN_OR_RETURN(View init, ViewOf(node.in[b.value.result], out));
+        Copy(init, view, out);
+      }
+      views.push_back(view);
+      Bind(b.value, view);
+    }
+    AddKernelStep(std::move(*made), views, out);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tenon::compiler
