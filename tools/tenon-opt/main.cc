@@ -75,7 +75,7 @@ bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& option
   mlir::SourceMgrDiagnosticHandler handler(*sources, &context);
   const mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
   if (!module) return false;
-  if (!options.emit_bytecode.empty()) return Emit(name, module->getOperation(), options, out);
+  if (!options.emit_bytecode.empty()) return Emit(name, module.get().getOperation(), options, out);
   if (!options.round_trip) {
     out << tenon::opt::Print(*module, options.generic, options.locations);
     return true;

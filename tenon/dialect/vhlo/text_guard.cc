@@ -21,6 +21,19 @@ bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr std::array<std::string_view, 7> kRefused = {"affine_map", "affine_set", "dense_resource", "sparse",
                                                       "strided",    "vector",     "distinct"};
 constexpr uint64_t kMaxResults = 65535;
+constexpr uint64_t kMaxIntegerBits = 64;
+
+// The width that "i32", "si32" or "ui32" names; 0 for other words. Absurd widths stop at 10^9.
+uint64_t IntegerBits(std::string_view word) {
+  if (!word.empty() && (word[0] == 's' || word[0] == 'u')) word.remove_prefix(1);
+  if (word.size() < 2 || word[0] != 'i') return 0;
+  uint64_t bits = 0;
+  for (char c : word.substr(1)) {
+    if (!IsDigit(c)) return 0;
+    bits = std::min<uint64_t>(bits * 10 + static_cast<uint64_t>(c - '0'), 1000000000);
+  }
+  return bits;
+}
 
 // A hex literal of one-byte booleans: text[begin, end) are its digits.
 struct ByteBools {
@@ -61,6 +74,11 @@ class Scanner {
         case '}': TENON_RETURN_IF_ERROR(Close('{')); break;
         case '>': TENON_RETURN_IF_ERROR(Close('<')); break;
         case '%': TENON_RETURN_IF_ERROR(Value()); break;
+        case '@':
+        case '^':  // Names of symbols and blocks may look like types.
+          ++at_;
+          SkipWord();
+          break;
         case '#':
         case '!': TENON_RETURN_IF_ERROR(Alias()); break;
         case '\0': return Error("a NUL byte outside of strings");
@@ -245,6 +263,7 @@ class Scanner {
     const size_t begin = at_;
     SkipWord();
     const std::string_view word = text_.substr(begin, at_ - begin);
+    if (IntegerBits(word) > kMaxIntegerBits) return Error("an integer type of more than 64 bits");
     // An op ends whatever alias was defined before it.
     if (brackets_.empty() && (word == "module" || word == "builtin.module" || word == "func.func")) EndDefinition();
     size_t next = SkipBlank(at_);
@@ -258,6 +277,11 @@ class Scanner {
     if (bracket == '<' && (word == "tensor" || word == "memref")) {
       next = SkipBlank(next + 1);
       if (!Shape(next)) return Error("a tensor with more elements than can be addressed");
+      size_t end = next;
+      while (end < text_.size() && IsWord(text_[end])) ++end;
+      if (IntegerBits(text_.substr(next, end - next)) > kMaxIntegerBits) {
+        return Error("an integer type of more than 64 bits");
+      }
     }
     return OkStatus();
   }

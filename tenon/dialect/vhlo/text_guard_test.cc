@@ -18,6 +18,7 @@ TEST(TextGuard, LetsOrdinaryTextPass) {
   EXPECT_TRUE(CheckText("%0:2 = \"op\"(%x#1) : (tensor<2xi1>)->(tensor<2xi1>, i1)").ok());
   EXPECT_TRUE(CheckText("#stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>").ok());
   EXPECT_TRUE(CheckText("{vector = 1, sparse = 2}").ok());
+  EXPECT_TRUE(CheckText("func.func @i1000(%i1000: i64) { ^i1000: }").ok());
 }
 
 TEST(TextGuard, NamesLineAndColumn) {
@@ -57,7 +58,7 @@ TEST(TextGuard, BoundsExpansion) {
 
 TEST(TextGuard, RefusesFormsThatNoProgramNeeds) {
   for (const char* text : {"affine_map<(d0) -> (d0)>", "array<index>", "array // x\n <\nindex: 1>", "vector<4xf32>", "dense_resource<a> : tensor<1xi8>", "distinct[0]<1>",
-                           "{-# x #-}", "%x#99999", "%0:99999 = ", "tensor<9223372036854775807x9xf32>", "\"open", "(]", ">"}) {
+                           "{-# x #-}", "%x#99999", "tensor<4xi1000>", "ui65", "%0:99999 = ", "tensor<9223372036854775807x9xf32>", "\"open", "(]", ">"}) {
     EXPECT_FALSE(CheckText(text).ok()) << text;
   }
   EXPECT_FALSE(CheckText(std::string_view("a\0b", 3)).ok());
