@@ -42,6 +42,14 @@ DotDims DotDimsOf(mlir::Operation* op) {
           ToDims(a.getRhsContractingDimensions())};
 }
 
+RaggedDotDims RaggedDotDimsOf(mlir::Operation* op) {
+  auto a = Get<chlo::RaggedDotDimensionNumbersAttr>(op, "ragged_dot_dimension_numbers");
+  if (!a) return {};
+  return {{ToDims(a.getLhsBatchingDimensions()), ToDims(a.getRhsBatchingDimensions()), ToDims(a.getLhsContractingDimensions()),
+           ToDims(a.getRhsContractingDimensions())},
+          ToDims(a.getLhsRaggedDimensions()), ToDims(a.getRhsGroupDimensions())};
+}
+
 GatherDims GatherDimsOf(mlir::Operation* op) {
   auto a = Get<stablehlo::GatherDimensionNumbersAttr>(op, "dimension_numbers");
   if (!a) return {};

@@ -13,6 +13,7 @@
 namespace tenon::reference {
 
 struct DotDims { Dims lhs_batch, rhs_batch, lhs_contract, rhs_contract; };
+struct RaggedDotDims { DotDims dot; Dims lhs_ragged, rhs_group; };
 struct GatherDims { Dims offset, collapsed, operand_batch, start_batch, start_map; int64_t index_vector_dim = 0; };
 struct ScatterDims { Dims window, inserted, input_batch, scatter_batch, to_operand; int64_t index_vector_dim = 0; };
 struct ConvDims {
@@ -26,6 +27,7 @@ enum class RngKind { kDefault, kThreeFry, kPhilox };
 /// What an elementwise operation's attributes say (comparison direction, precision ...).
 KernelAttributes KernelAttributesOf(mlir::Operation* op);
 DotDims DotDimsOf(mlir::Operation* op);
+RaggedDotDims RaggedDotDimsOf(mlir::Operation* op);
 GatherDims GatherDimsOf(mlir::Operation* op);
 ScatterDims ScatterDimsOf(mlir::Operation* op);
 ConvDims ConvDimsOf(mlir::Operation* op);

@@ -14,10 +14,13 @@ namespace tenon::reference {
 /// The values of one call of a function: its slots.
 using Frame = std::vector<Value>;
 
+class Processes;
+
 class Evaluator {
  public:
-  Evaluator(const PreparedModule& module, const RunOptions& options, uint64_t caller_float_environment)
-      : module_(module), options_(options), caller_float_environment_(caller_float_environment) {}
+  /// `processes`: where this process meets the others; null when it runs alone.
+  Evaluator(const PreparedModule& module, const RunOptions& options, uint64_t caller_float_environment, Processes* processes = nullptr)
+      : module_(module), options_(options), caller_float_environment_(caller_float_environment), processes_(processes) {}
 
   Result<std::vector<Value>> Call(const PreparedFunction& function, std::vector<Value> args);
   /// Runs a block on `args`, which become its block arguments, in the frame of its function.
@@ -27,6 +30,7 @@ class Evaluator {
 
   const PreparedModule& module() const { return module_; }
   const RunOptions& options() const { return options_; }
+  Processes* processes() const { return processes_; }
   /// Calls a handler in the floating-point environment of the caller of the run.
   Result<std::optional<std::vector<Value>>> CallHandler(const CustomCall& call) const;
 
@@ -36,6 +40,7 @@ class Evaluator {
   const PreparedModule& module_;
   const RunOptions& options_;
   uint64_t caller_float_environment_;
+  Processes* processes_;
   int depth_ = 0;
   bool located_ = false;  // the error on its way up already names its operation
 };
@@ -87,12 +92,14 @@ std::span<const OpEntry> WindowOps();
 std::span<const OpEntry> GatherScatterOps();
 std::span<const OpEntry> SortOps();
 std::span<const OpEntry> DotOps();
+std::span<const OpEntry> RaggedDotOps();
 std::span<const OpEntry> ConvolutionOps();
 std::span<const OpEntry> LinalgOps();
 std::span<const OpEntry> NormalizationOps();
 std::span<const OpEntry> FftOps();
 std::span<const OpEntry> RngOps();
 std::span<const OpEntry> ProcessOps();
+std::span<const OpEntry> CollectiveOps();
 std::span<const OpEntry> CustomCallOps();
 std::span<const OpEntry> ChloOps();
 std::span<const OpEntry> QuantizedOps();

@@ -358,6 +358,8 @@ struct Rsqrt {
 struct Cbrt : Function<Cbrt> {
   template <class W>
   static W Real(W x) { return std::cbrt(x); }
+  template <class W>
+  static std::complex<W> Complex(std::complex<W> z) { return z == W{0} ? z : std::exp(std::log(z) / W{3}); }
 };
 struct Sine : Function<Sine> {
   template <class W>

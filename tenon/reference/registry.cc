@@ -10,7 +10,7 @@ using Families = std::span<const OpEntry> (*)();
 // Every family of operations that are not elementwise.
 constexpr Families kFamilies[] = {
     &ControlOps, &MovementOps, &SliceOps, &DynamicOps,       &ReduceOps, &WindowOps,  &GatherScatterOps, &SortOps,  &DotOps,
-    &ConvolutionOps, &LinalgOps, &NormalizationOps, &FftOps, &RngOps,    &ProcessOps, &CustomCallOps,    &ChloOps,
+    &RaggedDotOps, &ConvolutionOps, &LinalgOps, &NormalizationOps, &FftOps, &RngOps, &ProcessOps, &CollectiveOps,  &CustomCallOps, &ChloOps,
 };
 
 std::unordered_map<std::string_view, OpHandler> MakeTable() {

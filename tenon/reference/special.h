@@ -111,8 +111,12 @@ struct Sinh {
 struct Square {
   template <FloatCompute C>
   static C Apply(C a) { return a * a; }
+  // (x - y)(x + y) does not cancel as x^2 - y^2 does.
   template <class R>
-  static std::complex<R> Apply(std::complex<R> z) { return Multiply::Apply(z, z); }
+  static std::complex<R> Apply(std::complex<R> z) {
+    const R x = z.real(), y = z.imag();
+    return {std::fabs(x) == std::fabs(y) && std::isfinite(x) ? R{0} : (x - y) * (x + y), x * y * 2};
+  }
 };
 struct Conj {
   template <FloatCompute C>

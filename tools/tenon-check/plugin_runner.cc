@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "tenon/abi/pjrt.h"
 #include "tools/tenon-check/runner.h"
 
@@ -38,12 +40,21 @@ class PluginRunner : public Runner {
     auto create = TENON_ARGS(PJRT_Client_Create_Args);
     TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Client_Create(&create)));
     client_ = create.client;
+    // Programs are written in the newest version that the plugin says it reads.
+    auto attributes = TENON_ARGS(PJRT_Plugin_Attributes_Args);
+    TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Plugin_Attributes(&attributes)));
+    for (size_t i = 0; i < attributes.num_attributes; ++i) {
+      const PJRT_NamedValue& value = attributes.attributes[i];
+      if (std::string_view(value.name, value.name_size) != "stablehlo_current_version" || value.value_size != 3) continue;
+      const auto number = [&](int part) { return static_cast<int32_t>(value.int64_array_value[part]); };
+      version_ = std::min(version_, dialect::Version{number(0), number(1), number(2)});
+    }
     return OkStatus();
   }
 
-  Result<std::vector<reference::Value>> Run(Program& program) override {
+  Result<std::vector<reference::Value>> Run(Program& program, std::span<const reference::Value> args) override {
     std::string code;
-    if (auto artifact = dialect::Serialize(program.module.op()); artifact.ok()) {
+    if (auto artifact = dialect::Serialize(program.module.op(), version_); artifact.ok()) {
       code = *std::move(artifact);
     } else {
       code = dialect::ToText(program.module.op());
@@ -59,7 +70,7 @@ class PluginRunner : public Runner {
     compile.compile_options = kCompileOptions;
     compile.compile_options_size = sizeof kCompileOptions;
     TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Client_Compile(&compile)));
-    auto results = Execute(compile.executable, program);
+    auto results = Execute(compile.executable, program, args);
     auto destroy = TENON_ARGS(PJRT_LoadedExecutable_Destroy_Args);
     destroy.executable = compile.executable;
     TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_LoadedExecutable_Destroy(&destroy)));
@@ -96,10 +107,46 @@ class PluginRunner : public Runner {
     return status.ok() ? destroyed : status;
   }
 
-  Result<std::vector<reference::Value>> Execute(PJRT_LoadedExecutable* executable, const Program& program) const {
+  Status Destroy(PJRT_Buffer* buffer) const {
+    auto destroy = TENON_ARGS(PJRT_Buffer_Destroy_Args);
+    destroy.buffer = buffer;
+    return ToStatus(api_->PJRT_Buffer_Destroy(&destroy));
+  }
+
+  // The value on the plugin's first device. `value` must live until the buffer is gone.
+  Result<PJRT_Buffer*> Upload(const reference::Value& value) const {
+    auto devices = TENON_ARGS(PJRT_Client_AddressableDevices_Args);
+    devices.client = client_;
+    TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Client_AddressableDevices(&devices)));
+    if (devices.num_addressable_devices == 0) return FailedPrecondition("the plugin has no device");
+    auto upload = TENON_ARGS(PJRT_Client_BufferFromHostBuffer_Args);
+    upload.client = client_;
+    upload.data = value.bytes();
+    upload.type = static_cast<PJRT_Buffer_Type>(value.dtype());
+    upload.dims = value.dims().data();
+    upload.num_dims = value.rank();
+    upload.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+    upload.device = devices.addressable_devices[0];
+    TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Client_BufferFromHostBuffer(&upload)));
+    TENON_RETURN_IF_ERROR(Await(upload.done_with_host_buffer));
+    return upload.buffer;
+  }
+
+  Result<std::vector<reference::Value>> Execute(PJRT_LoadedExecutable* executable, const Program& program, std::span<const reference::Value> args) const {
+    std::vector<PJRT_Buffer*> inputs;
+    for (const reference::Value& arg : args) {
+      TENON_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, Upload(arg));
+      inputs.push_back(buffer);
+    }
+    auto results = ExecuteOn(executable, program, inputs);
+    for (PJRT_Buffer* input : inputs) TENON_RETURN_IF_ERROR(Destroy(input));
+    return results;
+  }
+
+  Result<std::vector<reference::Value>> ExecuteOn(PJRT_LoadedExecutable* executable, const Program& program, const std::vector<PJRT_Buffer*>& inputs) const {
     std::vector<PJRT_Buffer*> buffers(program.results.size(), nullptr);
     PJRT_Buffer** output_list = buffers.data();
-    PJRT_Buffer* const* argument_list = nullptr;
+    PJRT_Buffer* const* argument_list = inputs.data();
     PJRT_Event* complete = nullptr;
     auto options = TENON_ARGS(PJRT_ExecuteOptions);
     auto execute = TENON_ARGS(PJRT_LoadedExecutable_Execute_Args);
@@ -107,6 +154,7 @@ class PluginRunner : public Runner {
     execute.options = &options;
     execute.argument_lists = &argument_list;
     execute.num_devices = 1;
+    execute.num_args = inputs.size();
     execute.output_lists = &output_list;
     execute.device_complete_events = &complete;
     TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_LoadedExecutable_Execute(&execute)));
@@ -118,9 +166,7 @@ class PluginRunner : public Runner {
         if (value.ok()) values.push_back(*std::move(value));
         status = value.status();
       }
-      auto destroy = TENON_ARGS(PJRT_Buffer_Destroy_Args);
-      destroy.buffer = buffers[i];
-      Status destroyed = ToStatus(api_->PJRT_Buffer_Destroy(&destroy));
+      Status destroyed = Destroy(buffers[i]);
       if (status.ok()) status = destroyed;
     }
     if (!status.ok()) return status;
@@ -149,6 +195,7 @@ class PluginRunner : public Runner {
 
   const PJRT_Api* api_;
   PJRT_Client* client_ = nullptr;
+  dialect::Version version_ = dialect::kCurrentVersion;
 };
 
 }  // namespace

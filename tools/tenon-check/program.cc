@@ -1,6 +1,7 @@
 #include "tools/tenon-check/program.h"
 
 #include "tenon/dialect/check/dialect.h"
+#include "tenon/reference/movement.h"
 #include "tenon/reference/types.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,8 @@ Result<Criterion> CriterionOf(mlir::Operation* op, std::string_view name) {
   if (name == "check.expect_eq" || name == "check.expect_eq_const") return Criterion{Rule::kEqual};
   if (name == "check.eq") return Criterion{Rule::kAlmost, 0, 0, 1e-4};
   if (name == "check.expect_close") {
-    return Criterion{Rule::kUlp, reference::IntAttr(op, "max_ulp_difference", 3), reference::IntAttr(op, "min_ulp_difference", 0)};
+    return Criterion{Rule::kUlp, static_cast<uint64_t>(reference::IntAttr(op, "max_ulp_difference", 3)),
+                     static_cast<uint64_t>(reference::IntAttr(op, "min_ulp_difference", 0))};
   }
   if (name == "check.expect_almost_eq" || name == "check.expect_almost_eq_const") {
     const bool is_call = op->getName().getStringRef() == "stablehlo.custom_call";
@@ -109,7 +111,6 @@ Result<std::unique_ptr<Program>> LoadProgram(std::string_view text) {
     if (!entry) entry = function;
   }
   if (!entry || entry.isExternal()) return InvalidArgument("the program has no entry function");
-  if (entry.getNumArguments() != 0) return Unimplemented("an entry function with arguments");
   program->entry = entry;
 
   std::vector<mlir::Value> results;
@@ -117,17 +118,37 @@ Result<std::unique_ptr<Program>> LoadProgram(std::string_view text) {
     const std::string name = CheckName(op);
     if (!name.empty()) TENON_RETURN_IF_ERROR(TakeOut(op, name, *program, results));
   }
-  if (program->checks.empty()) return Unimplemented("a program without checks");
-  mlir::Operation* terminator = entry.getBody().front().getTerminator();
-  terminator->setOperands(results);
-  std::vector<mlir::Type> types;
-  for (mlir::Value value : results) types.push_back(value.getType());
-  entry.setType(mlir::FunctionType::get(&context, {}, types));
-  entry.removeResAttrsAttr();
+  if (!program->checks.empty()) {
+    entry.getBody().front().getTerminator()->setOperands(results);
+    std::vector<mlir::Type> types;
+    for (mlir::Value value : results) types.push_back(value.getType());
+    entry.setType(mlir::FunctionType::get(&context, entry.getArgumentTypes(), types));
+    entry.removeResAttrsAttr();
+  }
   entry.setName("main");
   entry.setPublic();
-  for (mlir::Type type : types) program->results.push_back(reference::ShapeOf(type));
+  for (mlir::Type type : entry.getArgumentTypes()) program->inputs.push_back(reference::ShapeOf(type));
+  for (mlir::Type type : entry.getResultTypes()) program->results.push_back(reference::ShapeOf(type));
   return program;
+}
+
+Result<std::vector<reference::Value>> MakeArguments(const Program& program) {
+  std::vector<reference::Value> args;
+  uint64_t state = 1;
+  for (const Shape& shape : program.inputs) {
+    if (shape.dtype == DType::kToken || shape.dtype == DType::kInvalid) return Unimplemented("an argument that is no array");
+    for (int64_t d : shape.dims) {
+      if (d < 0) return Unimplemented("an argument of dynamic shape");
+    }
+    TENON_ASSIGN_OR_RETURN(reference::Value numbers, reference::Value::Allocate({DType::kF64, shape.dims}));
+    for (int64_t i = 0; i < numbers.num_elements(); ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      numbers.mutable_data<double>()[i] = static_cast<double>(static_cast<int64_t>(state) >> 11) * 0x1p-51;  // in [-2, 2)
+    }
+    TENON_ASSIGN_OR_RETURN(reference::Value value, reference::ConvertTo(numbers, shape.dtype));
+    args.push_back(std::move(value));
+  }
+  return args;
 }
 
 }  // namespace tenon::check_tool

@@ -1,0 +1,93 @@
+// The initial value counts once; an empty extent gives it alone.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %init = stablehlo.constant dense<100.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+  check.expect_eq_const %0, dense<[106.0, 115.0]> : tensor<2xf32>
+  %1 = stablehlo.reduce(%x init: %init) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %1, dense<100.0> : tensor<f32>
+  %e = stablehlo.constant dense<> : tensor<2x0xf32>
+  %2 = stablehlo.reduce(%e init: %init) applies stablehlo.add across dimensions = [1] : (tensor<2x0xf32>, tensor<f32>) -> tensor<2xf32>
+  check.expect_eq_const %2, dense<100.0> : tensor<2xf32>
+  func.return
+}
+
+// -----
+
+// The largest value and its first index.
+func.func @main() {
+  %x = stablehlo.constant dense<[3.0, 7.0, 7.0, 1.0]> : tensor<4xf32>
+  %i = stablehlo.iota dim = 0 : tensor<4xi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = "stablehlo.reduce"(%x, %i, %low, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %ai: tensor<i32>, %b: tensor<f32>, %bi: tensor<i32>):
+    %more = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %same = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %first = stablehlo.compare LT, %ai, %bi : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = stablehlo.and %same, %first : tensor<i1>
+    %keep = stablehlo.or %more, %tie : tensor<i1>
+    %v = stablehlo.select %keep, %a, %b : tensor<i1>, tensor<f32>
+    %vi = stablehlo.select %keep, %ai, %bi : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %vi : tensor<f32>, tensor<i32>
+  }) : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+  check.expect_eq_const %r#0, dense<7.0> : tensor<f32>
+  check.expect_eq_const %r#1, dense<1> : tensor<i32>
+  func.return
+}
+
+// -----
+
+// Padding cells take no part.
+func.func @main() {
+  %x = stablehlo.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32>
+  %init = stablehlo.constant dense<100> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 3>, padding = dense<1> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+  check.expect_eq_const %0, dense<[103, 106, 109, 112, 109]> : tensor<5xi32>
+  func.return
+}
+
+// -----
+
+// Running sums from both ends.
+func.func @main() {
+  %x = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  check.expect_eq_const %0, dense<[1, 3, 6, 10]> : tensor<4xi32>
+  %1 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 4>, padding = dense<[[0, 3]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  check.expect_eq_const %1, dense<[10, 9, 7, 4]> : tensor<4xi32>
+  func.return
+}
+
+// -----
+
+// GE keeps the first of equal maxima; each source element lands on its window's choice.
+func.func @main() {
+  %x = stablehlo.constant dense<[1, 5, 5, 2, 3, 9]> : tensor<6xi32>
+  %s = stablehlo.constant dense<[10, 20]> : tensor<2xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 3>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %c : tensor<i32>
+  }) : (tensor<6xi32>, tensor<2xi32>, tensor<i32>) -> tensor<6xi32>
+  check.expect_eq_const %0, dense<[0, 10, 0, 0, 0, 20]> : tensor<6xi32>
+  func.return
+}
