@@ -20,10 +20,14 @@ std::string FirstWord(const std::string& path) {
 
 int64_t* Slot(CacheSizes& sizes, int level) {
   switch (level) {
-    case 1: return &sizes.l1_bytes;
-    case 2: return &sizes.l2_bytes;
-    case 3: return &sizes.l3_bytes;
-    default: return nullptr;
+    case 1:
+      return &sizes.l1_bytes;
+    case 2:
+      return &sizes.l2_bytes;
+    case 3:
+      return &sizes.l3_bytes;
+    default:
+      return nullptr;
   }
 }
 
@@ -39,7 +43,8 @@ CacheSizes ReadCpuidCaches() {
       if (type == 0) break;
       if (type == 2) continue;  // Instructions.
       const int64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3ff) + 1, line = (b & 0xfff) + 1;
-      if (int64_t* slot = Slot(sizes, static_cast<int>((a >> 5) & 7))) *slot = ways * partitions * line * (int64_t{c} + 1);
+      if (int64_t* slot = Slot(sizes, static_cast<int>((a >> 5) & 7)))
+        *slot = ways * partitions * line * (int64_t{c} + 1);
     }
     if (sizes.l1_bytes != 0) break;
   }

@@ -116,8 +116,6 @@ IsaLevel ActiveIsa() {
   return level;
 }
 
-IsaExtras ExtrasFor(IsaLevel level) {
-  return level < IsaLevel::kAvx512 ? IsaExtras{} : ThisCpu().extras;
-}
+IsaExtras ExtrasFor(IsaLevel level) { return level < IsaLevel::kAvx512 ? IsaExtras{} : ThisCpu().extras; }
 
 }  // namespace tenon::isa

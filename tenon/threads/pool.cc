@@ -36,8 +36,8 @@ class Deadline {
 
 }  // namespace
 
-// One loop in progress. Slots live as long as the pool, so a worker may look at one at any time; having claimed a chunk it may use
-// the rest, which stays as it is until that chunk is counted in `done`.
+// One loop in progress. Slots live as long as the pool, so a worker may look at one at any time; having claimed a chunk
+// it may use the rest, which stays as it is until that chunk is counted in `done`.
 struct alignas(64) ThreadPool::Slot {
   std::atomic<bool> taken{false};
   std::atomic<uint32_t> unclaimed{0};  // Chunks that nobody has begun. > 0 only while the loop is posted.
@@ -72,8 +72,8 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads) {
   pool->workers_.reserve(static_cast<size_t>(num_threads - 1));
   for (int i = 1; i < num_threads; ++i) {
     Result<std::thread> worker = internal::StartThread(
-        fmt::format("tenon-pool-{}", i), [](void* self, int index) { static_cast<ThreadPool*>(self)->WorkerMain(index); },
-        pool.get(), i);
+        fmt::format("tenon-pool-{}", i),
+        [](void* self, int index) { static_cast<ThreadPool*>(self)->WorkerMain(index); }, pool.get(), i);
     if (!worker.ok()) {
       if (pool->workers_.empty()) return worker.status();
       break;
@@ -127,7 +127,8 @@ void ThreadPool::WorkerMain(int index) {
 ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns) {
   Slot* slot = nullptr;
   for (int i = 0; i < kSlots && slot == nullptr; ++i) {
-    if (!slots_[i].taken.load(std::memory_order_relaxed) && !slots_[i].taken.exchange(true, std::memory_order_acquire)) {
+    if (!slots_[i].taken.load(std::memory_order_relaxed) &&
+        !slots_[i].taken.exchange(true, std::memory_order_acquire)) {
       slot = &slots_[i];
     }
   }

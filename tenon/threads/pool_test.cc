@@ -47,9 +47,8 @@ TEST_P(PoolTest, NestedLoopsFinish) {
   const auto pool = MakePool(GetParam());
   std::atomic<int64_t> sum{0};
   pool->ParallelFor(9, kDear, [&](int64_t i) {
-    pool->ParallelFor(11, kDear, [&](int64_t j) {
-      pool->ParallelFor(3, kDear, [&](int64_t k) { sum += 10000 * i + 100 * j + k; });
-    });
+    pool->ParallelFor(
+        11, kDear, [&](int64_t j) { pool->ParallelFor(3, kDear, [&](int64_t k) { sum += 10000 * i + 100 * j + k; }); });
   });
   int64_t expected = 0;
   for (int i = 0; i < 9; ++i)

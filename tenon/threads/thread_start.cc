@@ -10,7 +10,8 @@
 
 namespace tenon::threads::internal {
 
-Result<std::thread> StartThread(const std::string& name, void (*body)(void* context, int index), void* context, int index) {
+Result<std::thread> StartThread(const std::string& name, void (*body)(void* context, int index), void* context,
+                                int index) {
   // The new thread inherits the mask: signals of the host program are the host's threads' to handle.
   sigset_t all, before;
   sigfillset(&all);

@@ -1,5 +1,6 @@
-// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers. A and B are counted in steps here,
-// each one element or several neighbours along k, as the kernel wants them; a step and a sum of C are `w_` words each.
+// The packed, blocked product: strips of A in L1, blocks of B in L2, tiles of C in registers. A and B are counted in
+// steps here, each one element or several neighbours along k, as the kernel wants them; a step and a sum of C are `w_`
+// words each.
 
 #include <algorithm>
 #include <atomic>
@@ -40,7 +41,7 @@ struct Plan {
   int64_t task_rows = 0;       // Multiple of mr.
   int64_t last_task_rows = 0;  // In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
-  bool stage_c = false;        // Sums are kept apart from C: it has another type, or no contiguous rows.
+  bool stage_c = false;  // Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
 };
@@ -79,12 +80,15 @@ Plan MakePlan(const Problem& p) {
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
   plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
-  plan.task_cols =
-      EvenPiece(s.n, std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, plan.kc)), 2 * nr, kMaxTaskCols / kernel.sum_words), nr);
+  plan.task_cols = EvenPiece(s.n,
+                             std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, plan.kc)), 2 * nr,
+                                        kMaxTaskCols / kernel.sum_words),
+                             nr);
 
   const double batch = static_cast<double>(s.batch_count());
   const double k_words = static_cast<double>(StepsOf(kernel, s.k) * kernel.sum_words);
-  const double matrix_ns = 2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
+  const double matrix_ns =
+      2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
   plan.time_ns = matrix_ns * batch;
   const double col_blocks = static_cast<double>(CeilDiv(s.n, plan.task_cols));
   const bool whole_rows = plan.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr ||
@@ -102,8 +106,8 @@ Plan MakePlan(const Problem& p) {
   return plan;
 }
 
-// Where the kernel finds a block of B: step q of column j of panel i at base[i * panel_stride + q * k_stride + j * w], and the start of
-// that panel's sums, if any, at start[i * panel_stride].
+// Where the kernel finds a block of B: step q of column j of panel i at base[i * panel_stride + q * k_stride + j * w],
+// and the start of that panel's sums, if any, at start[i * panel_stride].
 struct BSource {
   const Word* base;
   int64_t panel_stride;
@@ -191,7 +195,8 @@ class BlockedGemm {
   }
 
   void RunShared(int64_t batch) {
-    // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in between.
+    // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in
+    // between.
     const int64_t most_steps = std::max(kMaxSharedBytes / (4 * w_ * plan_.task_cols), int64_t{1});
     const int64_t most_k = std::max(most_steps * kernel_.k_unit / kernel_.unit_steps / plan_.kc, int64_t{1}) * plan_.kc;
     const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(s_.k, most_k) : s_.k;
@@ -235,11 +240,13 @@ class BlockedGemm {
     b.first = true;
     b.dst = kernel_.has_start ? dst + nr_ * w_ : dst;
     if (p_.hooks.pack_b) return PackPanelsByHook(part, j0, k0, b);
-    b.src = At(p_.operands.b, OffsetsOf(s_, part.batch).b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, operand_bytes_);
+    b.src =
+        At(p_.operands.b, OffsetsOf(s_, part.batch).b + k0 * s_.b_row_stride + j0 * s_.b_col_stride, operand_bytes_);
     kernel_.pack_b(b);
   }
 
-  // The hook writes rows of its own operand, of B or of B^T when the product is swapped, which are then packed like any B.
+  // The hook writes rows of its own operand, of B or of B^T when the product is swapped, which are then packed like any
+  // B.
   void PackPanelsByHook(const Part& part, int64_t j0, int64_t k0, const BPanels& all) {
     constexpr int64_t kDepth = 256;
     const Scratch tile(static_cast<size_t>(kDepth * nr_ * operand_bytes_));
@@ -298,11 +305,12 @@ class BlockedGemm {
     }
   }
 
-  BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared, const Buffers& buffers) {
+  BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared,
+                    const Buffers& buffers) {
     switch (plan_.b_place) {
       case BPlace::kInPlace:
-        return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.k0 * s_.b_row_stride + block.j0) * w_, nr_ * w_,
-                s_.b_row_stride * w_, nullptr};
+        return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.k0 * s_.b_row_stride + block.j0) * w_,
+                nr_ * w_, s_.b_row_stride * w_, nullptr};
       case BPlace::kPrivate:
         PackPanels(block, block.j0, block.j1, block.k0, block.k1, buffers.packed);
         return PackedSource(buffers.packed, PanelWords(block.k1 - block.k0), 0, true);
@@ -311,18 +319,19 @@ class BlockedGemm {
     }
     // The start of the sums was reckoned for all of the packed depth: it belongs to the first block.
     const int64_t panel_words = PanelWords(task.k1 - task.k0);
-    return PackedSource(shared.panels + (block.j0 - shared.j0) / nr_ * panel_words, panel_words, StepsOf(kernel_, block.k0 - task.k0),
-                        block.k0 == task.k0);
+    return PackedSource(shared.panels + (block.j0 - shared.j0) / nr_ * panel_words, panel_words,
+                        StepsOf(kernel_, block.k0 - task.k0), block.k0 == task.k0);
   }
 
   // Rows [i, i + rows) of a block.
-  void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows, const BSource& b,
-                const Buffers& buffers) {
+  void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows,
+                const BSource& b, const Buffers& buffers) {
     MicroTile tile{};
     if (plan_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
-      tile.a = static_cast<const Word*>(p_.operands.a) + (offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
+      tile.a =
+          static_cast<const Word*>(p_.operands.a) + (offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
       tile.a_row_stride = s_.a_row_stride * w_;
       tile.a_k_stride = s_.a_col_stride * w_;
     }
@@ -396,7 +405,8 @@ class BlockedGemm {
   NextStrip NextStripOf(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t calls) const {
     if (!plan_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= block.i1) return {};
     NextStrip next;
-    next.a = static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
+    next.a =
+        static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
     next.row_bytes = s_.a_row_stride * operand_bytes_;
     next.lines_per_row = CeilDiv((block.k1 - block.k0) * operand_bytes_, kLineBytes);
     next.lines = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
@@ -410,13 +420,15 @@ class BlockedGemm {
   }
 
   // Brings `rows` rows of A together, k as adjacent steps, or, where elements are steps and rows adjacent, as it lies.
-  void CopyStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
+  void CopyStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t rows, Word* strip,
+                 MicroTile& tile) {
     const int64_t depth = block.k1 - block.k0;
     tile.a = strip;
     tile.a_row_stride = StepsOf(kernel_, depth) * w_ + kStripPad;
     tile.a_k_stride = w_;
     if (p_.hooks.pack_a) return CopyStripByHook(block, i, rows, strip, tile);
-    const void* const a = At(p_.operands.a, offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_);
+    const void* const a =
+        At(p_.operands.a, offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_);
     if (!kernel_.in_place || s_.a_row_stride != 1 || s_.a_col_stride == 1) {
       kernel_.pack_a(a, s_.a_row_stride, s_.a_col_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
       return;
@@ -424,7 +436,8 @@ class BlockedGemm {
     tile.a_row_stride = w_;
     tile.a_k_stride = mr_ * w_;
     for (int64_t q = 0; q < depth; ++q) {
-      std::memcpy(strip + q * tile.a_k_stride, At(a, q * s_.a_col_stride, operand_bytes_), static_cast<size_t>(rows * operand_bytes_));
+      std::memcpy(strip + q * tile.a_k_stride, At(a, q * s_.a_col_stride, operand_bytes_),
+                  static_cast<size_t>(rows * operand_bytes_));
     }
   }
 
@@ -434,7 +447,8 @@ class BlockedGemm {
     if (kernel_.in_place) {
       tile.a_row_stride = p_.swapped ? w_ : tile.a_row_stride;
       tile.a_k_stride = p_.swapped ? mr_ * w_ : w_;
-      ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride / w_, tile.a_k_stride / w_});
+      ShowTile(p_, p_.hooks.pack_a,
+               {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride / w_, tile.a_k_stride / w_});
       return;
     }
     const Scratch raw(static_cast<size_t>(rows * depth * operand_bytes_));
@@ -444,7 +458,9 @@ class BlockedGemm {
     kernel_.pack_a(raw.data(), row_stride, k_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
   }
 
-  static const void* At(const void* base, int64_t index, int64_t bytes) { return static_cast<const char*>(base) + index * bytes; }
+  static const void* At(const void* base, int64_t index, int64_t bytes) {
+    return static_cast<const char*>(base) + index * bytes;
+  }
   static void* At(void* base, int64_t index, int64_t bytes) { return static_cast<char*>(base) + index * bytes; }
 
   void SetOutOfMemory() { out_of_memory_.store(true, std::memory_order_relaxed); }

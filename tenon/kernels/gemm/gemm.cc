@@ -47,7 +47,8 @@ void FillEmptySum(const Problem& p) {
       constexpr int64_t kMaxCols = 4096;
       for (int64_t j = 0; j < s.n; j += kMaxCols) {
         const int64_t cols = std::min(kMaxCols, s.n - j);
-        ShowTile(p, p.hooks.finish, {batch, i, j, 1, cols, row + j * s.c_col_stride * bytes, s.c_row_stride, s.c_col_stride});
+        ShowTile(p, p.hooks.finish,
+                 {batch, i, j, 1, cols, row + j * s.c_col_stride * bytes, s.c_row_stride, s.c_col_stride});
       }
     }
   }

@@ -45,7 +45,11 @@ void Shapes(benchmark::internal::Benchmark* b) {
   b->ArgNames({"m", "n", "k", "batch"})->Unit(benchmark::kMicrosecond)->UseRealTime();
   for (int64_t n : {16, 32, 64, 128, 256, 512, 1024, 2048}) b->Args({n, n, n, 1});
   b->Args({128, 128, 128, 64})->Args({100000, 16, 32, 1})->Args({256, 3072, 768, 1});
-  b->Args({4096, 1, 4096, 1})->Args({1, 4096, 4096, 1})->Args({512, 1, 512, 1})->Args({8, 4096, 4096, 1})->Args({4096, 8, 4096, 1});
+  b->Args({4096, 1, 4096, 1})
+      ->Args({1, 4096, 4096, 1})
+      ->Args({512, 1, 512, 1})
+      ->Args({8, 4096, 4096, 1})
+      ->Args({4096, 8, 4096, 1});
 }
 BENCHMARK_CAPTURE(BM_Gemm, nn, false)->Apply(Shapes);
 BENCHMARK_CAPTURE(BM_Gemm, nt, true)->Apply(Shapes);

@@ -28,7 +28,8 @@ using testing_util::PoolOf;
 
 bool SameBits(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
 
-// Runs `t` at `level` and compares with the oracle: bits, or for the level without FMA the stated bound with |a|, |b|, |c| <= 1.
+// Runs `t` at `level` and compares with the oracle: bits, or for the level without FMA the stated bound with |a|, |b|,
+// |c| <= 1.
 void Check(const Case& t, IsaLevel level, int threads) {
   Operands o(t);
   const std::vector<float> expected = Expected(o);
@@ -36,11 +37,13 @@ void Check(const Case& t, IsaLevel level, int threads) {
   ASSERT_TRUE(status.ok()) << status.ToString();
   const std::vector<float>& got = o.c.storage();
   ASSERT_EQ(got.size(), expected.size());
-  const float bound = 2 * static_cast<float>(t.k + 2) * std::numeric_limits<float>::epsilon() * static_cast<float>(t.k + 1);
+  const float bound =
+      2 * static_cast<float>(t.k + 2) * std::numeric_limits<float>::epsilon() * static_cast<float>(t.k + 1);
   for (size_t i = 0; i < got.size(); ++i) {
-    const bool good = level >= IsaLevel::kAvx2 ? SameBits(got[i], expected[i]) : std::abs(got[i] - expected[i]) <= bound;
-    ASSERT_TRUE(good) << testing_util::ToText(t) << " " << isa::IsaLevelName(level) << " threads=" << threads << " at " << i
-                      << ": got " << got[i] << ", wanted " << expected[i];
+    const bool good =
+        level >= IsaLevel::kAvx2 ? SameBits(got[i], expected[i]) : std::abs(got[i] - expected[i]) <= bound;
+    ASSERT_TRUE(good) << testing_util::ToText(t) << " " << isa::IsaLevelName(level) << " threads=" << threads << " at "
+                      << i << ": got " << got[i] << ", wanted " << expected[i];
   }
 }
 
@@ -52,7 +55,8 @@ TEST_P(GemmTest, TileEdges) {
   const auto* kernel = internal::FindKernel(DType::kF32, DType::kF32, GetParam());
   const int64_t mr = kernel->mr, nr = kernel->nr;
   for (int64_t m : {int64_t{0}, int64_t{1}, int64_t{2}, mr - 1, mr, mr + 1, 3 * mr + 2}) {
-    for (int64_t n : {int64_t{0}, int64_t{1}, int64_t{2}, nr / 2 - 1, nr / 2, nr / 2 + 1, nr - 1, nr, nr + 1, 3 * nr + 5}) {
+    for (int64_t n :
+         {int64_t{0}, int64_t{1}, int64_t{2}, nr / 2 - 1, nr / 2, nr / 2 + 1, nr - 1, nr, nr + 1, 3 * nr + 5}) {
       for (int64_t k : {0, 1, 2, 17, 70}) Check({.m = m, .n = n, .k = k}, GetParam(), 1);
     }
   }
@@ -87,7 +91,13 @@ TEST_P(GemmTest, Blocks) {
   Check({.m = 20, .n = 600, .k = 1100}, GetParam(), 2);
   Check({.m = 133, .n = 170, .k = 530, .a = Layout::kPaddedRows}, GetParam(), 2);
   Check({.m = 133, .n = 170, .k = 530, .a = Layout::kCols, .b = Layout::kCols, .c = Layout::kCols}, GetParam(), 2);
-  Check({.m = 100, .n = 150, .k = 700, .a = Layout::kRows, .b = Layout::kCols, .c = Layout::kScattered, .accumulate = true},
+  Check({.m = 100,
+         .n = 150,
+         .k = 700,
+         .a = Layout::kRows,
+         .b = Layout::kCols,
+         .c = Layout::kScattered,
+         .accumulate = true},
         GetParam(), 2);
   Check({.m = 70, .n = 1100, .k = 420, .b = Layout::kCols}, GetParam(), 2);
   Check({.m = 700, .n = 7, .k = 900}, GetParam(), 2);
@@ -103,8 +113,9 @@ TEST_P(GemmTest, Batches) {
 }
 
 TEST_P(GemmTest, BitsDoNotDependOnThreads) {
-  for (const Case& t : {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33}, Case{.m = 900, .n = 1, .k = 1000},
-                        Case{.m = 1, .n = 3000, .k = 500}, Case{.m = 90, .n = 80, .k = 70, .batch = 9}}) {
+  for (const Case& t :
+       {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33}, Case{.m = 900, .n = 1, .k = 1000},
+        Case{.m = 1, .n = 3000, .k = 500}, Case{.m = 90, .n = 80, .k = 70, .batch = 9}}) {
     Operands one(t);
     ASSERT_TRUE(Gemm(one.s, {one.a.data(), one.b.data(), one.c.data()}, {}, PoolOf(1), GetParam()).ok());
     for (int threads : {2, 3, 8}) {
@@ -133,7 +144,8 @@ TEST_P(GemmTest, SharedOperandsAndSeveralBatchDimensions) {
         for (int64_t j = 0; j < kN; ++j) {
           float acc = 0;
           for (int64_t p = 0; p < kK; ++p) {
-            acc = std::fma(q[static_cast<size_t>(((b * kM + i) * kH + h) * kK + p)], w[static_cast<size_t>((h * kK + p) * kN + j)], acc);
+            acc = std::fma(q[static_cast<size_t>(((b * kM + i) * kH + h) * kK + p)],
+                           w[static_cast<size_t>((h * kK + p) * kN + j)], acc);
           }
           const float got = out[static_cast<size_t>(((b * kH + h) * kM + i) * kN + j)];
           if (GetParam() >= IsaLevel::kAvx2) {
@@ -189,15 +201,16 @@ void AddPosition(void* context, const GemmTile& tile) {
   for (int64_t r = 0; r < tile.rows; ++r) {
     for (int64_t c = 0; c < tile.cols; ++c) {
       if (!visits.seen.insert({tile.batch, tile.row0 + r, tile.col0 + c}).second) ++visits.twice;
-      static_cast<float*>(tile.data)[r * tile.row_stride + c * tile.col_stride] += static_cast<float>(tile.row0 + r) * 1000 +
-                                                                                   static_cast<float>(tile.col0 + c);
+      static_cast<float*>(tile.data)[r * tile.row_stride + c * tile.col_stride] +=
+          static_cast<float>(tile.row0 + r) * 1000 + static_cast<float>(tile.col0 + c);
     }
   }
 }
 
 TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
-  for (Case t : {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 200, .n = 420, .k = 600}, Case{.m = 90, .n = 1, .k = 100},
-                 Case{.m = 1, .n = 90, .k = 100}, Case{.m = 12, .n = 13, .k = 0}, Case{.m = 40, .n = 41, .k = 42, .batch = 5}}) {
+  for (Case t :
+       {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 200, .n = 420, .k = 600}, Case{.m = 90, .n = 1, .k = 100},
+        Case{.m = 1, .n = 90, .k = 100}, Case{.m = 12, .n = 13, .k = 0}, Case{.m = 40, .n = 41, .k = 42, .batch = 5}}) {
     for (Layout c : {Layout::kRows, Layout::kCols, Layout::kScattered}) {
       t.c = c;
       Operands plain(t), finished(t);
@@ -205,14 +218,17 @@ TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
       Visits visits;
       GemmHooks hooks;
       hooks.finish = {AddPosition, &visits};
-      ASSERT_TRUE(Gemm(finished.s, {finished.a.data(), finished.b.data(), finished.c.data()}, hooks, PoolOf(2), GetParam()).ok());
+      ASSERT_TRUE(
+          Gemm(finished.s, {finished.a.data(), finished.b.data(), finished.c.data()}, hooks, PoolOf(2), GetParam())
+              .ok());
       EXPECT_EQ(visits.twice, 0);
       EXPECT_EQ(visits.too_large, 0);
       EXPECT_EQ(visits.seen.size(), static_cast<size_t>(t.batch * t.m * t.n));
       for (int64_t b = 0; b < t.batch; ++b)
         for (int64_t i = 0; i < t.m; ++i)
           for (int64_t j = 0; j < t.n; ++j) {
-            ASSERT_EQ(finished.c.at(b, i, j), plain.c.at(b, i, j) + (static_cast<float>(i) * 1000 + static_cast<float>(j)))
+            ASSERT_EQ(finished.c.at(b, i, j),
+                      plain.c.at(b, i, j) + (static_cast<float>(i) * 1000 + static_cast<float>(j)))
                 << testing_util::ToText(t);
           }
     }
@@ -221,8 +237,8 @@ TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
 
 TEST_P(GemmTest, PackHooksReplaceTheOperands) {
   for (Case t : {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 150, .n = 400, .k = 600}, Case{.m = 90, .n = 1, .k = 1100},
-                 Case{.m = 1, .n = 90, .k = 1100}, Case{.m = 30, .n = 31, .k = 32, .batch = 3}, Case{.m = 90, .n = 1, .k = 9},
-                 Case{.m = 1, .n = 90, .k = 9}}) {
+                 Case{.m = 1, .n = 90, .k = 1100}, Case{.m = 30, .n = 31, .k = 32, .batch = 3},
+                 Case{.m = 90, .n = 1, .k = 9}, Case{.m = 1, .n = 90, .k = 9}}) {
     for (Layout c : {Layout::kRows, Layout::kCols}) {
       t.c = c;
       // Doubling is exact, so products of doubled operands are four times the plain ones, bit for bit.
@@ -245,7 +261,8 @@ TEST_P(GemmTest, PackHooksReplaceTheOperands) {
 // ---- The table
 
 TEST(GemmKernels, ConsistentOnesAgreeWithEachOther) {
-  for (const Case& t : {Case{.m = 100, .n = 90, .k = 500}, Case{.m = 70, .n = 1, .k = 999}, Case{.m = 1, .n = 70, .k = 999}}) {
+  for (const Case& t :
+       {Case{.m = 100, .n = 90, .k = 500}, Case{.m = 70, .n = 1, .k = 999}, Case{.m = 1, .n = 70, .k = 999}}) {
     std::vector<std::vector<float>> results;
     for (IsaLevel level : Levels()) {
       if (!internal::FindKernel(DType::kF32, DType::kF32, level)->consistent) continue;
@@ -254,7 +271,8 @@ TEST(GemmKernels, ConsistentOnesAgreeWithEachOther) {
       results.push_back(o.c.storage());
     }
     if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two consistent levels";
-    for (const auto& result : results) EXPECT_EQ(std::memcmp(result.data(), results[0].data(), result.size() * sizeof(float)), 0);
+    for (const auto& result : results)
+      EXPECT_EQ(std::memcmp(result.data(), results[0].data(), result.size() * sizeof(float)), 0);
   }
 }
 
@@ -297,7 +315,9 @@ TEST(GemmSignature, BadOnesAreRefused) {
 }
 
 TEST(GemmSignature, CostGrowsWithWork) {
-  const auto ns = [](int64_t n) { return EstimateCost(DenseGemm(DType::kF32, DType::kF32, DType::kF32, n, n, n)).time_ns; };
+  const auto ns = [](int64_t n) {
+    return EstimateCost(DenseGemm(DType::kF32, DType::kF32, DType::kF32, n, n, n)).time_ns;
+  };
   EXPECT_LT(ns(64), 40e3);
   EXPECT_GT(ns(512), 40e3);
   EXPECT_EQ(EstimateCost(DenseGemm(DType::kF32, DType::kF32, DType::kF32, 8, 16, 4)).flops, 1024);

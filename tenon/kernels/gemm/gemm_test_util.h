@@ -71,8 +71,9 @@ struct Case {
 
 inline std::string ToText(const Case& t) {
   return "m=" + std::to_string(t.m) + " n=" + std::to_string(t.n) + " k=" + std::to_string(t.k) + " layouts " +
-         std::to_string(static_cast<int>(t.a)) + std::to_string(static_cast<int>(t.b)) + std::to_string(static_cast<int>(t.c)) +
-         " batch=" + std::to_string(t.batch) + (t.accumulate ? " accumulate" : "");
+         std::to_string(static_cast<int>(t.a)) + std::to_string(static_cast<int>(t.b)) +
+         std::to_string(static_cast<int>(t.c)) + " batch=" + std::to_string(t.batch) +
+         (t.accumulate ? " accumulate" : "");
 }
 
 struct Operands {
@@ -122,7 +123,9 @@ inline std::vector<float> Expected(Operands& o) {
     for (int64_t i = 0; i < o.s.m; ++i)
       for (int64_t j = 0; j < o.s.n; ++j) {
         const float start = o.s.accumulate ? c.at(batch, i, j) : 0.0f;
-        c.at(batch, i, j) = o.s.k == 0 ? start : lanes ? LanesSum(o, batch, i, j, start) : ChainSum(o, batch, i, j, start);
+        c.at(batch, i, j) = o.s.k == 0 ? start
+                            : lanes    ? LanesSum(o, batch, i, j, start)
+                                       : ChainSum(o, batch, i, j, start);
       }
   return c.storage();
 }

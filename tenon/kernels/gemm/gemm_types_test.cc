@@ -29,7 +29,8 @@ float ToFloat(Bf16 x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits
 Bf16 ToBf16(float x) {
   const uint16_t down = static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);  // Towards zero.
   const Bf16 low{down}, high{static_cast<uint16_t>(down + 1)};
-  const double to_low = std::abs(static_cast<double>(x) - ToFloat(low)), to_high = std::abs(static_cast<double>(x) - ToFloat(high));
+  const double to_low = std::abs(static_cast<double>(x) - ToFloat(low)),
+               to_high = std::abs(static_cast<double>(x) - ToFloat(high));
   if (to_low != to_high) return to_low < to_high ? low : high;
   return down % 2 == 0 ? low : high;
 }
@@ -52,7 +53,9 @@ struct Operand {
     batch_stride = (turned ? cols * (rows + pad) : rows * (cols + pad)) + pad;
     data.assign(static_cast<size_t>(batch * batch_stride), filler);
   }
-  T& at(int64_t b, int64_t r, int64_t c) { return data[static_cast<size_t>(b * batch_stride + r * row_stride + c * col_stride)]; }
+  T& at(int64_t b, int64_t r, int64_t c) {
+    return data[static_cast<size_t>(b * batch_stride + r * row_stride + c * col_stride)];
+  }
   int64_t row_stride, col_stride, batch_stride;
   std::vector<T> data;
 };
@@ -66,9 +69,9 @@ struct HookSource {
     EXPECT_EQ(tile.col_stride, 1);
     for (int64_t r = 0; r < tile.rows; ++r) {
       for (int64_t c = 0; c < tile.cols; ++c) {
-        static_cast<T*>(tile.data)[r * tile.row_stride + c] =
-            self.hidden[static_cast<size_t>(tile.batch * self.from->batch_stride + (tile.row0 + r) * self.from->row_stride +
-                                            (tile.col0 + c) * self.from->col_stride)];
+        static_cast<T*>(tile.data)[r * tile.row_stride + c] = self.hidden[static_cast<size_t>(
+            tile.batch * self.from->batch_stride + (tile.row0 + r) * self.from->row_stride +
+            (tile.col0 + c) * self.from->col_stride)];
       }
     }
   }
@@ -76,7 +79,8 @@ struct HookSource {
 
 // Fills, runs, and compares with `expect(batch, i, j, before)`.
 template <class T, class C, class Fill, class Expect, class Same>
-void Run(const Case& t, DType operand, DType sum, T poison, C filler, IsaLevel level, int threads, Fill fill, Expect expect, Same same) {
+void Run(const Case& t, DType operand, DType sum, T poison, C filler, IsaLevel level, int threads, Fill fill,
+         Expect expect, Same same) {
   Operand<T> a(t.batch, t.m, t.k, t.a_turned, t.padded, poison), b(t.batch, t.k, t.n, t.b_turned, t.padded, poison);
   Operand<C> c(t.batch, t.m, t.n, t.c_turned, t.padded, filler);
   uint32_t seed = 7;
@@ -112,13 +116,15 @@ void Run(const Case& t, DType operand, DType sum, T poison, C filler, IsaLevel l
   const Status status = Gemm(s, {a.data.data(), b.data.data(), c.data.data()}, hooks, PoolOf(threads), level);
   ASSERT_TRUE(status.ok()) << status.ToString();
   for (size_t i = 0; i < c.data.size(); ++i) {
-    ASSERT_TRUE(same(c.data[i], expected.data[i])) << ToString(s) << " " << isa::IsaLevelName(level) << " hooks=" << t.hooks << " at " << i;
+    ASSERT_TRUE(same(c.data[i], expected.data[i]))
+        << ToString(s) << " " << isa::IsaLevelName(level) << " hooks=" << t.hooks << " at " << i;
   }
 }
 
 void CheckS8(const Case& t, IsaLevel level, int threads) {
   Run<int8_t, int32_t>(
-      t, DType::kS8, DType::kS32, int8_t{77}, 1000000007, level, threads, [](uint32_t r) { return static_cast<int8_t>(r >> 24); },
+      t, DType::kS8, DType::kS32, int8_t{77}, 1000000007, level, threads,
+      [](uint32_t r) { return static_cast<int8_t>(r >> 24); },
       [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, int32_t before) {
         int64_t sum = t.accumulate ? before : 0;
         for (int64_t p = 0; p < t.k; ++p) sum += int64_t{a.at(x, i, p)} * b.at(x, p, j);
@@ -141,7 +147,9 @@ Bf16 SomeBf16(uint32_t r) {
 }
 
 // |a b| < 2^16 here; the level without FMA rounds twice per product.
-double SseBound(const Case& t) { return 2.0 * static_cast<double>(t.k + 2) * 1.2e-7 * static_cast<double>(t.k + 1) * 65536.0; }
+double SseBound(const Case& t) {
+  return 2.0 * static_cast<double>(t.k + 2) * 1.2e-7 * static_cast<double>(t.k + 1) * 65536.0;
+}
 
 void CheckBf16(const Case& t, IsaLevel level, int threads) {
   const threads::ScopedFlushDenormals flush;
@@ -151,7 +159,8 @@ void CheckBf16(const Case& t, IsaLevel level, int threads) {
         return PairsSum(a, b, t.k, x, i, j, t.accumulate ? before : 0.0f);
       },
       [&](float x, float y) {
-        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) : std::abs(x - y) <= SseBound(t);
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y)
+                                        : std::abs(x - y) <= SseBound(t);
       });
   Run<Bf16, Bf16>(
       t, DType::kBF16, DType::kBF16, Bf16{0x7fc0}, Bf16{0x4060}, level, threads, SomeBf16,
@@ -159,14 +168,16 @@ void CheckBf16(const Case& t, IsaLevel level, int threads) {
         return ToBf16(PairsSum(a, b, t.k, x, i, j, t.accumulate ? ToFloat(before) : 0.0f));
       },
       [&](Bf16 x, Bf16 y) {
-        return level >= IsaLevel::kAvx2 ? x.bits == y.bits
-                                        : std::abs(ToFloat(x) - ToFloat(y)) <= SseBound(t) + std::abs(ToFloat(y)) * 0x1p-7;
+        return level >= IsaLevel::kAvx2
+                   ? x.bits == y.bits
+                   : std::abs(ToFloat(x) - ToFloat(y)) <= SseBound(t) + std::abs(ToFloat(y)) * 0x1p-7;
       });
 }
 
 void CheckF64(const Case& t, IsaLevel level, int threads) {
   Run<double, double>(
-      t, DType::kF64, DType::kF64, std::nan(""), 3.5, level, threads, [](uint32_t r) { return static_cast<int32_t>(r) * 0x1p-31; },
+      t, DType::kF64, DType::kF64, std::nan(""), 3.5, level, threads,
+      [](uint32_t r) { return static_cast<int32_t>(r) * 0x1p-31; },
       [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, double before) {
         double acc = t.accumulate ? before : 0;
         for (int64_t p = 0; p < t.k; ++p) acc = std::fma(a.at(x, i, p), b.at(x, p, j), acc);
@@ -174,7 +185,8 @@ void CheckF64(const Case& t, IsaLevel level, int threads) {
       },
       [&](double x, double y) {
         const double bound = 2 * static_cast<double>(t.k + 2) * 2.3e-16 * static_cast<double>(t.k + 4);
-        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y) : std::abs(x - y) <= bound;
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y)
+                                        : std::abs(x - y) <= bound;
       });
 }
 
@@ -217,7 +229,9 @@ uint16_t NearestF16(float x) {
 }
 
 void CheckF16(const Case& t, IsaLevel level, int threads) {
-  const auto fill = [](uint32_t r) { return static_cast<uint16_t>(((r >> 16) & 0x83ff) | ((10 + ((r >> 8) & 3)) << 10)); };
+  const auto fill = [](uint32_t r) {
+    return static_cast<uint16_t>(((r >> 16) & 0x83ff) | ((10 + ((r >> 8) & 3)) << 10));
+  };
   const auto sum = [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float acc) {
     for (int64_t p = 0; p < t.k; ++p) {
       acc = std::fma(static_cast<float>(F16Value(a.at(x, i, p))), static_cast<float>(F16Value(b.at(x, p, j))), acc);
@@ -227,9 +241,12 @@ void CheckF16(const Case& t, IsaLevel level, int threads) {
   const double bound = 2 * static_cast<double>(t.k + 2) * 1.2e-7 * static_cast<double>(t.k + 4);
   Run<uint16_t, float>(
       t, DType::kF16, DType::kF32, 0x7e00, 3.5f, level, threads, fill,
-      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float before) { return sum(a, b, x, i, j, t.accumulate ? before : 0.0f); },
+      [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float before) {
+        return sum(a, b, x, i, j, t.accumulate ? before : 0.0f);
+      },
       [&](float x, float y) {
-        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) : std::abs(x - y) <= bound;
+        return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y)
+                                        : std::abs(x - y) <= bound;
       });
   Run<uint16_t, uint16_t>(
       t, DType::kF16, DType::kF16, 0x7e00, 0x4100, level, threads, fill,
@@ -237,7 +254,9 @@ void CheckF16(const Case& t, IsaLevel level, int threads) {
         return NearestF16(sum(a, b, x, i, j, t.accumulate ? static_cast<float>(F16Value(before)) : 0.0f));
       },
       [&](uint16_t x, uint16_t y) {
-        return level >= IsaLevel::kAvx2 ? x == y : std::abs(F16Value(x) - F16Value(y)) <= bound + std::abs(F16Value(y)) * 0x1p-10 + 0x1p-24;
+        return level >= IsaLevel::kAvx2
+                   ? x == y
+                   : std::abs(F16Value(x) - F16Value(y)) <= bound + std::abs(F16Value(y)) * 0x1p-10 + 0x1p-24;
       });
 }
 
@@ -266,8 +285,16 @@ TEST_P(GemmTypesTest, TileEdges) {
 
 TEST_P(GemmTypesTest, Layouts) {
   for (int bits = 0; bits < 64; ++bits) {
-    CheckAll({.m = 15, .n = 37, .k = 21, .a_turned = (bits & 1) != 0, .b_turned = (bits & 2) != 0, .c_turned = (bits & 4) != 0,
-               .padded = (bits & 8) != 0, .batch = 2, .accumulate = (bits & 16) != 0, .hooks = (bits & 32) != 0});
+    CheckAll({.m = 15,
+              .n = 37,
+              .k = 21,
+              .a_turned = (bits & 1) != 0,
+              .b_turned = (bits & 2) != 0,
+              .c_turned = (bits & 4) != 0,
+              .padded = (bits & 8) != 0,
+              .batch = 2,
+              .accumulate = (bits & 16) != 0,
+              .hooks = (bits & 32) != 0});
   }
 }
 
@@ -330,16 +357,31 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
     std::vector<internal::Word> pa(static_cast<size_t>(kernel.mr * words)), pb(static_cast<size_t>(kernel.nr * words)),
         start(static_cast<size_t>(kernel.nr)), c(static_cast<size_t>(kernel.mr * kernel.nr));
     kernel.pack_a(a.data(), kK, 1, kernel.mr, kK, pa.data(), words);
-    kernel.pack_b({.src = b.data(), .k_stride = kernel.nr, .col_stride = 1, .k = kK, .cols = kernel.nr, .dst = pb.data(),
-                   .panel_stride = 0, .start = kernel.has_start ? start.data() : nullptr, .first = true});
-    kernel.micro({.a = pa.data(), .a_row_stride = words, .a_k_stride = 1, .b = pb.data(), .b_k_stride = kernel.nr,
-                  .start = kernel.has_start ? start.data() : nullptr, .c = c.data(), .c_row_stride = kernel.nr, .steps = words,
+    kernel.pack_b({.src = b.data(),
+                   .k_stride = kernel.nr,
+                   .col_stride = 1,
+                   .k = kK,
+                   .cols = kernel.nr,
+                   .dst = pb.data(),
+                   .panel_stride = 0,
+                   .start = kernel.has_start ? start.data() : nullptr,
+                   .first = true});
+    kernel.micro({.a = pa.data(),
+                  .a_row_stride = words,
+                  .a_k_stride = 1,
+                  .b = pb.data(),
+                  .b_k_stride = kernel.nr,
+                  .start = kernel.has_start ? start.data() : nullptr,
+                  .c = c.data(),
+                  .c_row_stride = kernel.nr,
+                  .steps = words,
                   .load_c = false},
                  kernel.mr, kernel.nr);
     for (int64_t i = 0; i < kernel.mr; ++i) {
       for (int64_t j = 0; j < kernel.nr; ++j) {
         int32_t sum = 0;
-        for (int64_t p = 0; p < kK; ++p) sum += a[static_cast<size_t>(i * kK + p)] * b[static_cast<size_t>(p * kernel.nr + j)];
+        for (int64_t p = 0; p < kK; ++p)
+          sum += a[static_cast<size_t>(i * kK + p)] * b[static_cast<size_t>(p * kernel.nr + j)];
         ASSERT_EQ(static_cast<int32_t>(c[static_cast<size_t>(i * kernel.nr + j)]), sum) << kernel.name;
       }
     }
@@ -352,7 +394,8 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
 }
 
 TEST(GemmTypesKernels, Bf16RowsAgreeBitForBit) {
-  // The level avx512 has two rows; whichever is not chosen is compared through the level below, which shares its contract.
+  // The level avx512 has two rows; whichever is not chosen is compared through the level below, which shares its
+  // contract.
   std::vector<std::vector<float>> results;
   for (IsaLevel level : Levels()) {
     if (level < IsaLevel::kAvx2) continue;
@@ -361,7 +404,9 @@ TEST(GemmTypesKernels, Bf16RowsAgreeBitForBit) {
     for (size_t i = 0; i < a.size(); ++i) a[i] = SomeBf16(static_cast<uint32_t>(i) * 2654435761u);
     for (size_t i = 0; i < b.size(); ++i) b[i] = SomeBf16(static_cast<uint32_t>(i) * 2246822519u);
     std::vector<float> c(40 * 50);
-    ASSERT_TRUE(Gemm(DenseGemm(DType::kBF16, DType::kBF16, DType::kF32, 40, 50, 501), {a.data(), b.data(), c.data()}, {}, PoolOf(1), level).ok());
+    ASSERT_TRUE(Gemm(DenseGemm(DType::kBF16, DType::kBF16, DType::kF32, 40, 50, 501), {a.data(), b.data(), c.data()},
+                     {}, PoolOf(1), level)
+                    .ok());
     results.push_back(c);
   }
   if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two levels with FMA";

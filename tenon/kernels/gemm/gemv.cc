@@ -32,7 +32,8 @@ class Gemv {
     constexpr double kBytesPerNs = 20;
     const int64_t task_rows = RowsPerTask();
     const int64_t tasks = CeilDiv(rows_, task_rows);
-    const double bytes = 4.0 * static_cast<double>(rows_) * static_cast<double>(s_.k) * static_cast<double>(s_.batch_count());
+    const double bytes =
+        4.0 * static_cast<double>(rows_) * static_cast<double>(s_.k) * static_cast<double>(s_.batch_count());
     p_.pool->ParallelFor(tasks * s_.batch_count(), static_cast<int64_t>(bytes / kBytesPerNs), [&](int64_t i) {
       const int64_t row0 = i % tasks * task_rows;
       RunTask(i / tasks, row0, std::min(task_rows, rows_ - row0));
@@ -64,14 +65,16 @@ class Gemv {
     const int64_t step = adjacent_rows() ? kGemvAdjacentRows : kGemvRows;
     const bool is_short = s_.k < kGemvLanes;
     const Scratch lanes(is_short ? 0 : sizeof(float) * kGemvLanes * static_cast<size_t>(step));
-    if (x == nullptr || (lanes.data() == nullptr && !is_short)) return out_of_memory_.store(true, std::memory_order_relaxed);
+    if (x == nullptr || (lanes.data() == nullptr && !is_short))
+      return out_of_memory_.store(true, std::memory_order_relaxed);
 
     float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
     for (int64_t r = row0; r < row0 + rows; r += step) {
       const int count = static_cast<int>(std::min(step, row0 + rows - r));
       float* const out = y + r * y_stride_;
       // With a hook there may be no matrix in memory.
-      const float* const m = matrix_hook() ? nullptr : matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
+      const float* const m =
+          matrix_hook() ? nullptr : matrix_ + (row_vector_ ? offsets.b : offsets.a) + r * row_stride_;
       if (is_short) {
         if (!RunShort(batch, r, m, count, x, out)) return;
         continue;
@@ -135,7 +138,8 @@ class Gemv {
     } else {
       ShowTile(p_, matrix_hook(), {batch, r, 0, count, s_.k, tile.data(), s_.k, 1});
     }
-    p_.kernel->dot_short(tile.floats(), row_vector_ ? 1 : s_.k, row_vector_ ? count : 1, x, s_.k, count, s_.accumulate, out, y_stride_);
+    p_.kernel->dot_short(tile.floats(), row_vector_ ? 1 : s_.k, row_vector_ ? count : 1, x, s_.k, count, s_.accumulate,
+                         out, y_stride_);
     return true;
   }
 

@@ -1,3 +1,5 @@
+#include "tenon/kernels/gemm/internal/scratch.h"
+
 #include <sys/mman.h>
 
 #include <array>
@@ -5,8 +7,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <utility>
-
-#include "tenon/kernels/gemm/internal/scratch.h"
 
 namespace tenon::kernels::internal {
 namespace {
@@ -84,7 +84,8 @@ Scratch::~Scratch() {
   if (data_ != nullptr && !Idle().Give(size_class_, data_)) std::free(data_);
 }
 
-Scratch::Scratch(Scratch&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_class_(other.size_class_) {}
+Scratch::Scratch(Scratch&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_class_(other.size_class_) {}
 
 Scratch& Scratch::operator=(Scratch&& other) noexcept {
   std::swap(data_, other.data_);

@@ -73,7 +73,8 @@ GemmSignature DenseGemm(DType a, DType b, DType c, int64_t m, int64_t n, int64_t
 uint64_t HashOf(const GemmSignature& s) {
   uint64_t h = static_cast<uint64_t>(s.a_type) << 24 | static_cast<uint64_t>(s.b_type) << 16 |
                static_cast<uint64_t>(s.c_type) << 8 | static_cast<uint64_t>(s.accumulate);
-  for (int64_t x : {s.m, s.n, s.k, s.a_row_stride, s.a_col_stride, s.b_row_stride, s.b_col_stride, s.c_row_stride, s.c_col_stride}) {
+  for (int64_t x : {s.m, s.n, s.k, s.a_row_stride, s.a_col_stride, s.b_row_stride, s.b_col_stride, s.c_row_stride,
+                    s.c_col_stride}) {
     h = Mix(h, static_cast<uint64_t>(x));
   }
   for (const GemmBatchDim& dim : s.batch) {
@@ -84,12 +85,13 @@ uint64_t HashOf(const GemmSignature& s) {
 
 std::string ToString(const GemmSignature& s) {
   std::string text = fmt::format("gemm {} {} -> {} m={} n={} k={} a=[{},{}] b=[{},{}] c=[{},{}]", DTypeName(s.a_type),
-                                 DTypeName(s.b_type), DTypeName(s.c_type), s.m, s.n, s.k, s.a_row_stride, s.a_col_stride,
-                                 s.b_row_stride, s.b_col_stride, s.c_row_stride, s.c_col_stride);
+                                 DTypeName(s.b_type), DTypeName(s.c_type), s.m, s.n, s.k, s.a_row_stride,
+                                 s.a_col_stride, s.b_row_stride, s.b_col_stride, s.c_row_stride, s.c_col_stride);
   std::string batch;
   for (const GemmBatchDim& dim : s.batch) {
     if (dim == GemmBatchDim()) continue;
-    batch += fmt::format("{}{}:{},{},{}", batch.empty() ? "" : " ", dim.extent, dim.a_stride, dim.b_stride, dim.c_stride);
+    batch +=
+        fmt::format("{}{}:{},{},{}", batch.empty() ? "" : " ", dim.extent, dim.a_stride, dim.b_stride, dim.c_stride);
   }
   if (!batch.empty()) text += fmt::format(" batch=[{}]", batch);
   if (s.accumulate) text += " accumulate";
@@ -99,7 +101,8 @@ std::string ToString(const GemmSignature& s) {
 Status Verify(const GemmSignature& s) {
   TENON_RETURN_IF_ERROR(VerifyExtents(s));
   if (s.a_type != s.b_type || !HasKernel(s.a_type, s.c_type)) {
-    return Unimplemented(fmt::format("gemm: no kernel for {} {} -> {}", DTypeName(s.a_type), DTypeName(s.b_type), DTypeName(s.c_type)));
+    return Unimplemented(
+        fmt::format("gemm: no kernel for {} {} -> {}", DTypeName(s.a_type), DTypeName(s.b_type), DTypeName(s.c_type)));
   }
   return OkStatus();
 }
@@ -110,8 +113,10 @@ GemmOrder OrderOf(const GemmSignature& s) {
 }
 
 GemmCost EstimateCost(const GemmSignature& s) {
-  // A current core at 512 bits: about 100 Gflop/s in f32; 12 GB/s from memory, 50 GB/s while everything fits into L2 and L3.
-  constexpr double kFlopsPerNs = 100, kMemoryBytesPerNs = 12, kCacheBytesPerNs = 50, kCacheBytes = 8 << 20, kCallNs = 100;
+  // A current core at 512 bits: about 100 Gflop/s in f32; 12 GB/s from memory, 50 GB/s while everything fits into L2
+  // and L3.
+  constexpr double kFlopsPerNs = 100, kMemoryBytesPerNs = 12, kCacheBytesPerNs = 50, kCacheBytes = 8 << 20,
+                   kCallNs = 100;
   const double batch = static_cast<double>(s.batch_count());
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   GemmCost cost;

@@ -2,11 +2,12 @@
 
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_avx2.h"
-//
+// clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/f64_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
+// clang-format on
 
 namespace tenon::kernels::internal {
 

@@ -2,20 +2,23 @@
 
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_avx512.h"
-//
+// clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
+// clang-format on
 
 namespace {
 
-// VPDPBUSD multiplies unsigned by signed bytes: A is stored with 128 added, and every column starts from -128 times its sum.
+// VPDPBUSD multiplies unsigned by signed bytes: A is stored with 128 added, and every column starts from -128 times its
+// sum.
 struct VnniOps : S16Ops {
   static constexpr bool kHasStart = true;
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_dpbusd_epi32(c, a, b); }
 };
 
-void PackAVnni(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+void PackAVnni(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+               int64_t dst_row_stride) {
   PackAGroups<int8_t, uint8_t, 4>(src, row_stride, k_stride, rows, k, dst, dst_row_stride);
   const int64_t steps = (k + 3) / 4;
   for (int r = 0; r < rows; ++r) {
@@ -31,7 +34,8 @@ void PackBVnni(const BPanels& b) {
   for (int64_t first = 0, panel = 0; first < b.cols; first += kNr, panel += b.panel_stride) {
     for (int j = 0; j < kNr; j += 16) {
       __m512i sum = _mm512_setzero_si512();
-      for (int64_t q = 0; q < steps; ++q) sum = _mm512_dpbusd_epi32(sum, ones, S16Ops::LoadB(b.dst + panel + q * kNr + j));
+      for (int64_t q = 0; q < steps; ++q)
+        sum = _mm512_dpbusd_epi32(sum, ones, S16Ops::LoadB(b.dst + panel + q * kNr + j));
       __m512i start = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sum, 7));
       Word* const to = b.start + panel + j;
       if (!b.first) start = _mm512_add_epi32(start, S16Ops::LoadC(to));

@@ -2,12 +2,13 @@
 
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_sse4.h"
-//
+// clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
 #include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
+// clang-format on
 
 namespace tenon::kernels::internal {
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// bf16 operands as f32 words, the odd one of each pair along k first (GemmOrder::kPairs), for the f32 tile loop; and C in bf16.
+// bf16 operands as f32 words, the odd one of each pair along k first (GemmOrder::kPairs), for the f32 tile loop; and C
+// in bf16.
 
 #include <cstdint>
 
@@ -35,7 +36,8 @@ inline void StoreRowBf16(const Word* sums, int64_t count, void* c, int64_t c_str
 }
 
 // Words 2q and 2q + 1 are elements 2q + 1 and 2q; 0 for an element k.
-inline void PackABf16(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+inline void PackABf16(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                      int64_t dst_row_stride) {
   for (int r = 0; r < rows; ++r) {
     const uint16_t* const from = static_cast<const uint16_t*>(src) + r * row_stride;
     Word* const to = dst + r * dst_row_stride;

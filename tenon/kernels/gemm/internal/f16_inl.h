@@ -1,6 +1,7 @@
 #pragma once
 
-// f16 operands as f32 steps for the f32 tile loop, and C in f16. The compiler turns the conversions into vector instructions.
+// f16 operands as f32 steps for the f32 tile loop, and C in f16. The compiler turns the conversions into vector
+// instructions.
 
 #include <cstdint>
 
@@ -11,7 +12,8 @@ namespace {
 using tenon::kernels::internal::BPanels;
 using tenon::kernels::internal::Word;
 
-inline void PackAF16(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+inline void PackAF16(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                     int64_t dst_row_stride) {
   for (int r = 0; r < rows; ++r) {
     const _Float16* const from = static_cast<const _Float16*>(src) + r * row_stride;
     float* const to = reinterpret_cast<float*>(dst + r * dst_row_stride);

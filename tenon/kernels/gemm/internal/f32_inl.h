@@ -50,7 +50,8 @@ void PackWordColumns(const char* src, int64_t col_stride_bytes, int64_t steps, i
       Vec::Reg r[kLanes];
 #pragma clang loop unroll(full)
       for (int i = 0; i < kLanes; ++i) {
-        r[i] = j + i < cols ? Vec::Load(reinterpret_cast<const float*>(src + (j + i) * col_stride_bytes + 4 * q)) : Vec::Zero();
+        r[i] = j + i < cols ? Vec::Load(reinterpret_cast<const float*>(src + (j + i) * col_stride_bytes + 4 * q))
+                            : Vec::Zero();
       }
       Vec::Transpose(r);
 #pragma clang loop unroll(full)
@@ -74,7 +75,9 @@ void CopyWordRow(const float* from, int cols, float* to) {
   }
   for (int j = 0; j < kNr; j += kLanes) {
     const int left = cols - j;
-    Vec::Store(to + j, left >= kLanes ? Vec::Load(from + j) : left <= 0 ? Vec::Zero() : Vec::LoadFirst(from + j, Vec::First(left)));
+    Vec::Store(to + j, left >= kLanes ? Vec::Load(from + j)
+                       : left <= 0    ? Vec::Zero()
+                                      : Vec::LoadFirst(from + j, Vec::First(left)));
   }
 }
 
@@ -107,7 +110,8 @@ void PackBWords(const BPanels& b) {
   }
 }
 
-inline void PackAWords(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+inline void PackAWords(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                       int64_t dst_row_stride) {
   for (int r = 0; r < rows; ++r) {
     const float* const from = static_cast<const float*>(src) + r * row_stride;
     Word* const to = dst + r * dst_row_stride;

@@ -11,7 +11,8 @@ namespace {
 using tenon::kernels::internal::BPanels;
 using tenon::kernels::internal::Word;
 
-inline void PackAF64(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+inline void PackAF64(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                     int64_t dst_row_stride) {
   for (int r = 0; r < rows; ++r) {
     const double* const from = static_cast<const double*>(src) + r * row_stride;
     double* const to = reinterpret_cast<double*>(dst + r * dst_row_stride);

@@ -63,7 +63,8 @@ void DotRowsF32(const float* a, int64_t row_stride, const float* x, int64_t k, i
   int r = 0;
   if (groups > 0) {
     if constexpr (kManyRegisters) {
-      for (; r + 4 <= rows; r += 4) DotGroups<4, kLaneRegs>(a + r * row_stride, row_stride, x, groups, lanes + r * kGemvLanes);
+      for (; r + 4 <= rows; r += 4)
+        DotGroups<4, kLaneRegs>(a + r * row_stride, row_stride, x, groups, lanes + r * kGemvLanes);
     }
     for (; r < rows; ++r) {
       const float* row = a + r * row_stride;
@@ -81,8 +82,8 @@ void DotRowsF32(const float* a, int64_t row_stride, const float* x, int64_t k, i
   for (r = 0; r < rows; ++r) DotTail(a + r * row_stride + done, x + done, tail, lanes + r * kGemvLanes);
 }
 
-// Adds the columns at a, a + step ... to one lane of `rows` adjacent rows. The columns of the next lane, one k_stride on, are
-// fetched meanwhile: each is too short for the hardware to notice in time.
+// Adds the columns at a, a + step ... to one lane of `rows` adjacent rows. The columns of the next lane, one k_stride
+// on, are fetched meanwhile: each is too short for the hardware to notice in time.
 template <int kColumns>
 void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int rows, float* lane) {
   constexpr int kLanes = Vec::kLanes;
@@ -164,11 +165,11 @@ inline float FmaOrTwoRoundings(float a, float b, float c) {
 #endif
 }
 
-// Several rows side by side, so that chains do not wait for themselves; with so short a k nothing more is needed to keep up with
-// memory.
+// Several rows side by side, so that chains do not wait for themselves; with so short a k nothing more is needed to
+// keep up with memory.
 template <int kRows, bool kAdjacent>
-void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, bool accumulate, float* y,
-                  int64_t y_stride) {
+void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, bool accumulate,
+                  float* y, int64_t y_stride) {
   float acc[kRows];
 #pragma clang loop unroll(full)
   for (int r = 0; r < kRows; ++r) acc[r] = accumulate ? y[r * y_stride] : 0;
@@ -182,12 +183,13 @@ void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const fl
   for (int r = 0; r < kRows; ++r) y[r * y_stride] = acc[r];
 }
 
-void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate,
-                 float* y, int64_t y_stride) {
+void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
+                 bool accumulate, float* y, int64_t y_stride) {
   int64_t r = 0;
   if (row_stride == 1) {
     constexpr int kMany = 4 * Vec::kLanes;
-    for (; r + kMany <= rows; r += kMany) DotShortRows<kMany, true>(a + r, 1, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+    for (; r + kMany <= rows; r += kMany)
+      DotShortRows<kMany, true>(a + r, 1, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
   } else {
     for (; r + 8 <= rows; r += 8) {
       DotShortRows<8, false>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);

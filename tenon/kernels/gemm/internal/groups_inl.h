@@ -13,7 +13,8 @@ using tenon::kernels::internal::Word;
 
 // Word q of a row: elements q * kUnit ... of type From, each converted to To; zero beyond k.
 template <class From, class To, int kUnit>
-void PackAGroups(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride) {
+void PackAGroups(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                 int64_t dst_row_stride) {
   static_assert(sizeof(To) * kUnit == sizeof(Word));
   const int64_t padded = (k + kUnit - 1) / kUnit * kUnit;
   for (int r = 0; r < rows; ++r) {
@@ -39,7 +40,8 @@ void PackBGroups(const BPanels& b) {
       Word* to = b.dst + q * kNr;
       for (int64_t first = 0; first < b.cols; first += kNr, to += b.panel_stride) {
         const From* rows[kUnit];
-        for (int u = 0; u < kUnit; ++u) rows[u] = q * kUnit + u < b.k ? src + (q * kUnit + u) * b.k_stride + first : kZeros;
+        for (int u = 0; u < kUnit; ++u)
+          rows[u] = q * kUnit + u < b.k ? src + (q * kUnit + u) * b.k_stride + first : kZeros;
         To* const out = reinterpret_cast<To*>(to);
         if (b.cols - first >= kNr) {
           for (int j = 0; j < kNr; ++j) {
@@ -62,7 +64,8 @@ void PackBGroups(const BPanels& b) {
     const From* const panel = src + first * b.col_stride;
     int64_t q = 0;
     if (sizeof(From) == sizeof(To) && b.k_stride == 1) {
-      PackWordColumns<kNr>(reinterpret_cast<const char*>(panel), static_cast<int64_t>(sizeof(From)) * b.col_stride, full_steps, cols, to);
+      PackWordColumns<kNr>(reinterpret_cast<const char*>(panel), static_cast<int64_t>(sizeof(From)) * b.col_stride,
+                           full_steps, cols, to);
       q = full_steps;
     }
     for (; q < steps; ++q) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the driver needs from one instruction set's kernels. The x86_*.cc files define the tables; they are the only sources compiled
-// with vector flags, and share no inline function with the rest.
+// What the driver needs from one instruction set's kernels. The x86_*.cc files define the tables; they are the only
+// sources compiled with vector flags, and share no inline function with the rest.
 
 #include <cstdint>
 
@@ -10,8 +10,8 @@
 
 namespace tenon::kernels::internal {
 
-/// The unit of packed operands and sums. A *step* along k is what one multiplication takes of a row of A or a column of B: one f32 or
-/// f64, two bf16, four s8 ... A step is as wide as a sum: sum_words words.
+/// The unit of packed operands and sums. A *step* along k is what one multiplication takes of a row of A or a column of
+/// B: one f32 or f64, two bf16, four s8 ... A step is as wide as a sum: sum_words words.
 using Word = uint32_t;
 
 /// One tile of C of at most mr x nr. Strides in words; w is the kernel's sum_words.
@@ -28,15 +28,17 @@ struct MicroTile {
   bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
 };
 
-/// A part of B, k x cols elements, to be laid out as panels of nr columns, the last one filled up with zeros, and k with zeros to a
-/// multiple of the kernel's k_unit: step q of column j of panel i at dst[i * panel_stride + (q * nr + j) * w].
+/// A part of B, k x cols elements, to be laid out as panels of nr columns, the last one filled up with zeros, and k
+/// with zeros to a multiple of the kernel's k_unit: step q of column j of panel i at dst[i * panel_stride + (q * nr +
+/// j) * w].
 struct BPanels {
   const void* src;  ///< Element (p, j) is number p * k_stride + j * col_stride.
   int64_t k_stride, col_stride;
   int64_t k, cols;
   Word* dst;
   int64_t panel_stride;
-  Word* start;  ///< Where MicroTile::start of panel i is to be, at start[i * panel_stride]. Null unless the kernel has_start.
+  Word* start;  ///< Where MicroTile::start of panel i is to be, at start[i * panel_stride]. Null unless the kernel
+                ///< has_start.
   bool first;   ///< `start` is undefined yet; else it is added to.
 };
 
@@ -64,23 +66,24 @@ struct GemmKernel {
   bool in_place = false;
   bool has_start = false;
 
-  /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads no element of A and C, and writes none, outside the tile;
-  /// of B only columns of the tile when nr columns are not there.
+  /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads no element of A and C, and writes none, outside
+  /// the tile; of B only columns of the tile when nr columns are not there.
   void (*micro)(const MicroTile& tile, int rows, int cols);
   /// dst[i * dst_row_stride + q * w]: step q of row i. src element (i, p) is number i * row_stride + p * k_stride.
-  void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst, int64_t dst_row_stride);
+  void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                 int64_t dst_row_stride);
   void (*pack_b)(const BPanels& panels);
   /// C's elements from and to sums, when they have another type; null for none.
   void (*load_row)(const void* c, int64_t c_stride, int64_t count, Word* sums) = nullptr;
   void (*store_row)(const Word* sums, int64_t count, void* c, int64_t c_stride) = nullptr;
 
   // Products with a vector; null when there is no special path.
-  /// y[r * y_stride] = chain over p < k of a[r * row_stride + p * k_stride] * x[p], from 0 or, to accumulate, from y's element. For
-  /// k < kGemvLanes: GemmOrder::kChain.
-  void (*dot_short)(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate,
-                    float* y, int64_t y_stride) = nullptr;
-  /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a multiple of 64:
-  /// lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
+  /// y[r * y_stride] = chain over p < k of a[r * row_stride + p * k_stride] * x[p], from 0 or, to accumulate, from y's
+  /// element. For k < kGemvLanes: GemmOrder::kChain.
+  void (*dot_short)(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
+                    bool accumulate, float* y, int64_t y_stride) = nullptr;
+  /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a
+  /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
   /// lanes[l * kGemvAdjacentRows + r] = chain over p of a[r + p * k_stride] * x[p].

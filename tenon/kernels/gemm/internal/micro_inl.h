@@ -1,7 +1,8 @@
 #pragma once
 
-// The tile loop over an `Ops` of the including x86_*.cc: Sum (a register of C), Words (a register of B), Mask, kLanes, kSumWords, kHasStart; LoadC, StoreC
-// and their masked forms, ZeroC, AddC; LoadB and its masked form, BroadcastA, MulAdd.
+// The tile loop over an `Ops` of the including x86_*.cc: Sum (a register of C), Words (a register of B), Mask, kLanes,
+// kSumWords, kHasStart; LoadC, StoreC and their masked forms, ZeroC, AddC; LoadB and its masked form, BroadcastA,
+// MulAdd.
 
 #include <cstdint>
 
@@ -54,7 +55,8 @@ void Micro(const MicroTile& t, int tail) {
   for (int64_t q = t.steps; q > 0; --q) {
     typename Ops::Words bv[kVecs];
 #pragma clang loop unroll(full)
-    for (int v = 0; v < kVecs; ++v) bv[v] = masked(v) ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+    for (int v = 0; v < kVecs; ++v)
+      bv[v] = masked(v) ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
     b += b_step;
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {

@@ -10,8 +10,8 @@
 
 namespace tenon::kernels::internal {
 
-/// `signature` may be that of C^T = B^T A^T: then `swapped`, operands and hooks are exchanged, and tiles of hooks are to be shown
-/// to them transposed.
+/// `signature` may be that of C^T = B^T A^T: then `swapped`, operands and hooks are exchanged, and tiles of hooks are
+/// to be shown to them transposed.
 struct Problem {
   GemmSignature s;
   GemmOperands operands;

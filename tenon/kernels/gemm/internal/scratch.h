@@ -5,8 +5,8 @@
 
 namespace tenon::kernels::internal {
 
-/// A recycled block of memory for the life of the object: 64-byte aligned, contents undefined, on huge pages when large.
-/// Thread-safe; blocks go back to a list of the process, which keeps up to kMaxIdleBytes.
+/// A recycled block of memory for the life of the object: 64-byte aligned, contents undefined, on huge pages when
+/// large. Thread-safe; blocks go back to a list of the process, which keeps up to kMaxIdleBytes.
 class Scratch {
  public:
   static constexpr size_t kMaxIdleBytes = size_t{128} << 20;
