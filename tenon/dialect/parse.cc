@@ -3,13 +3,16 @@
 #include <utility>
 
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "tenon/dialect/context_impl.h"
 #include "tenon/dialect/parse_mlir.h"
+#include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/container.h"
 #include "tenon/dialect/vhlo/reader.h"
 #include "tenon/dialect/vhlo/text_guard.h"
@@ -44,6 +47,24 @@ Result<OwnedModule> ParseBytecode(Context& context, std::string_view bytes, cons
     return capture.has_error() ? status.WithContext(capture.ToStatus().message()) : status;
   }
   return OwnedModule(module->release().getOperation());
+}
+
+// Some clients end functions with stablehlo.return; what leaves here ends them with func.return, whose verifier compares types.
+void NormalizeReturns(mlir::Operation* module) {
+  for (mlir::Region& region : module->getRegions()) {
+    for (mlir::Block& block : region) {
+      for (auto function : block.getOps<mlir::func::FuncOp>()) {
+        for (mlir::Block& body : function.getBody()) {
+          if (body.empty() || !mlir::isa<stablehlo::ReturnOp>(body.back())) continue;
+          mlir::Operation& old = body.back();
+          mlir::OpBuilder builder(&old);
+          auto ret = mlir::func::ReturnOp::create(builder, old.getLoc(), old.getOperands());
+          ret->setDiscardableAttrs(old.getDiscardableAttrDictionary());
+          old.erase();
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -82,6 +103,7 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
     case InputKind::kBytecode: module = ParseBytecode(context, bytes, options); break;
     case InputKind::kHloModuleProto: return Unimplemented("programs in the form of HloModuleProto cannot be read yet");
   }
+  if (module.ok()) NormalizeReturns(module->op());
   if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));
   return module;
 }

@@ -78,7 +78,8 @@ struct ParseOptions {
   size_t borrow_literals_from = static_cast<size_t>(-1);
 };
 
-/// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they came).
+/// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they came;
+/// functions end with func.return, also where they came with stablehlo.return).
 /// Malformed, ill-typed or too deeply nested input is INVALID_ARGUMENT with the op and its location where they are known;
 /// HloModuleProto is UNIMPLEMENTED.
 Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseOptions& options = {});

@@ -93,6 +93,21 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
   EXPECT_THAT(std::string(module.status().message()), HasSubstr("program:3:"));
 }
 
+// go-xla ends functions with stablehlo.return.
+TEST(Parse, FunctionsMayEndWithStablehloReturn) {
+  Context context;
+  auto module = Parse(context, R"(
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  "stablehlo.return"(%x) : (tensor<2xf32>) -> ()
+})");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(ToText(module->op()), ::testing::AllOf(HasSubstr("    return %arg0"), ::testing::Not(HasSubstr("stablehlo.return"))));
+  EXPECT_FALSE(Parse(context, R"(
+func.func @main(%x: tensor<2xf32>) -> tensor<?xf32> {
+  "stablehlo.return"(%x) : (tensor<2xf32>) -> ()
+})").ok());
+}
+
 // The location of a malformed op in an artifact is the one it was written with.
 TEST(Parse, ArtifactErrorsNameOpAndLocation) {
   std::string bytes = SmallArtifact();
