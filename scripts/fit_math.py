@@ -149,6 +149,12 @@ def fits():
     for name, n, bits in (('tan_f32', 7, 24), ('tan_f64', 15, 53)):
         yield name, lambda name=name, n=n, bits=bits: fit(name + ' q', series(lambda z: (mp.tan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [mpf(1) / 3, mpf(2) / 15], mpf('1e-12')),
                                                          range(n), lambda z: z * mp.sqrt(z) / mp.tan(mp.sqrt(z)), 0, 0.65 if bits == 24 else 0.62, bits=bits)
+    for name, n, bits in (('sinh_f32', 3, 24), ('sinh_f64', 8, 53)):
+        yield name, lambda name=name, n=n, bits=bits: fit(name + ' q', series(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [mpf(1) / 6, mpf(1) / 120], mpf('1e-12')),
+                                                         range(n), lambda z: z * mp.sqrt(z) / mp.sinh(mp.sqrt(z)), 0, 1, bits=bits)
+    for name, n, bits in (('atanh_f32', 6, 24), ('atanh_f64', 14, 53)):
+        yield name, lambda name=name, n=n, bits=bits: fit(name + ' q', series(lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, [mpf(1) / 3, mpf(1) / 5], mpf('1e-12')),
+                                                         range(n), lambda z: z * mp.sqrt(z) / mp.atanh(mp.sqrt(z)), 0, 0.25, bits=bits)
     # erf(x) = x + x q(x^2) below 1, 1 - exp(-q(x)) above.
     def erf_low(z):
         x = mp.sqrt(z)

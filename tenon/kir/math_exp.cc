@@ -29,6 +29,12 @@ constexpr double kExpm1_64[] = {0.5, 0x1.5555555555559p-3, 0x1.555555555553ep-5,
                                 0x1.71ddf86526be2p-19, 0x1.27e538ba1f303p-22, 0x1.af5ea4bd70324p-26,
                                 0x1.1ee4f75b9adbap-29};
 
+// sinh(x) = x + x z q(z), z = x^2 <= 1, 2^-25.2 and 2^-56.8.
+constexpr double kSinh32[] = {0x1.555598p-3, 0x1.10f77ap-7, 0x1.ab3ca6p-13};
+constexpr double kSinh64[] = {0x1.5555555555555p-3, 0x1.1111111111111p-7, 0x1.a01a01a019fc1p-13,
+                              0x1.71de3a5573f7bp-19, 0x1.ae6456741b7b0p-26, 0x1.61246afa38ccdp-33,
+                              0x1.ae756e92e6643p-41, 0x1.9a794258d5664p-49};
+
 struct Poly {
   const double* c;
   size_t n;
@@ -37,7 +43,7 @@ struct Poly {
 // What differs between the types.
 struct ExpData {
   DType type;
-  Poly exp, near, expm1;
+  Poly exp, near, expm1, sinh;
   double ln2_high, ln2_low;  // ln 2 in two parts of the type's width
   double overflow;           // exp of more is infinite
   double underflow;          // exp of less is zero, and 2^n of the exponent of anything down to here can be spelt as bits
@@ -46,9 +52,9 @@ struct ExpData {
   double expm1_minus_one;    // expm1 is -1 below
   double tiny;               // expm1(x) is x below
 };
-constexpr ExpData k32 = {DType::kF32, {kExp32, std::size(kExp32)}, {kExpNear32, std::size(kExpNear32)}, {kExpm1_32, std::size(kExpm1_32)},
+constexpr ExpData k32 = {DType::kF32, {kExp32, std::size(kExp32)}, {kExpNear32, std::size(kExpNear32)}, {kExpm1_32, std::size(kExpm1_32)}, {kSinh32, std::size(kSinh32)},
                          0x1.62e430p-1, -0x1.05c610p-29, 0x1.62e42ep+6, -88, -88.3, 9.5, -18, 0x1p-26};
-constexpr ExpData k64 = {DType::kF64, {kExp64, std::size(kExp64)}, {kExpNear64, std::size(kExpNear64)}, {kExpm1_64, std::size(kExpm1_64)},
+constexpr ExpData k64 = {DType::kF64, {kExp64, std::size(kExp64)}, {kExpNear64, std::size(kExpNear64)}, {kExpm1_64, std::size(kExpm1_64)}, {kSinh64, std::size(kSinh64)},
                          0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56, 0x1.62e42fefa39efp+9, -709, -709.4, 20, -40, 0x1p-55};
 
 // q(-r), or -q(-r).
@@ -140,8 +146,41 @@ Graph Tanh(const ExpData& d) {
   return b.Finish({b.WithSign(y, x)});
 }
 
+// (exp(a) +- exp(-a)) / 2 as 2 (h +- 1 / (16 h)) with h = exp(a) / 4, which is a number up to where the result is not.
+Val SinhOrCosh(MathBuilder& b, const ExpData& d, Val a, bool cosh) {
+  const double end = b.is_f32() ? 90 : 711;
+  const Val c = b.Select(b.Greater(a, end), b.C(end), a);
+  const double magic = b.Magic(b.bias() - 2);
+  const Val t = b.Fma(c, b.C(kLog2e), b.C(magic));
+  const Val n = b.Sub(t, b.C(magic));
+  Val r = b.Fma(n, b.C(-d.ln2_high), c);
+  r = b.Fma(n, b.C(-d.ln2_low), r);
+  const Val h = b.Mul(b.Fma(b.Horner(r, d.near.c, d.near.n), r, b.C(1)), b.PowerOfTwo(t));
+  const Val other = b.Div(b.C(0.0625), h);
+  const Val half = cosh ? b.Add(h, other) : b.Sub(h, other);
+  return b.Add(half, half);
+}
+
+Graph Cosh(const ExpData& d) {
+  MathBuilder b(d.type);
+  return b.Finish({SinhOrCosh(b, d, b.Abs(b.Argument(0)), true)});
+}
+
+Graph Sinh(const ExpData& d) {
+  MathBuilder b(d.type);
+  const Val x = b.Argument(0);
+  const Val a = b.Abs(x);
+  const Val z = b.Mul(x, x);
+  const Val low = b.Fma(b.Mul(x, z), b.Horner(z, d.sinh.c, d.sinh.n), x);
+  return b.Finish({b.Select(b.Greater(a, 1), b.WithSign(SinhOrCosh(b, d, a, false), x), low)});
+}
+
 }  // namespace
 
+Graph SinhF32() { return Sinh(k32); }
+Graph SinhF64() { return Sinh(k64); }
+Graph CoshF32() { return Cosh(k32); }
+Graph CoshF64() { return Cosh(k64); }
 Graph ExpF32() { return Exp(k32); }
 Graph ExpF64() { return Exp(k64); }
 Graph Expm1F32() { return Expm1(k32); }

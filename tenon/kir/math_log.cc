@@ -17,6 +17,15 @@ constexpr double kLog64[] = {-0.5, 0x1.5555555555533p-2, -0x1.fffffffffef12p-3, 
                              -0x1.d11f671b507fcp-5, 0x1.0a612d0351670p-4, -0x1.ea04f35001bbep-5,
                              0x1.ac76e522be800p-6};
 
+// atanh(x) = x + x z q(z), z = x^2 <= 1/4, 2^-27.8 and 2^-57.8.
+constexpr double kAtanh32[] = {0x1.555540p-2, 0x1.99a6ccp-3, 0x1.234846p-3, 0x1.e44c64p-4, 0x1.a4bba2p-5,
+                               0x1.69dcf0p-3};
+constexpr double kAtanh64[] = {0x1.555555555554cp-2, 0x1.999999999b325p-3, 0x1.24924923c9d69p-3,
+                               0x1.c71c722a4e811p-4, 0x1.745d08c00dd3ep-4, 0x1.3b151091a4ec2p-4,
+                               0x1.10fa7fcdabcf7p-4, 0x1.e3e9d5cd9535ap-5, 0x1.9e858387432a8p-5,
+                               0x1.e7175ad0ca8b0p-5, -0x1.455abc342cb4cp-8, 0x1.648a450eb1131p-3,
+                               -0x1.8f511661c177bp-3, 0x1.ec6efe37c3988p-3};
+
 // x = 2^e m with m in [sqrt 1/2, sqrt 2), for normal positive x.
 struct Split {
   Val exponent;  // e << mantissa bits, up to bits below that do not matter to `Scale`
@@ -73,8 +82,25 @@ Graph Log1p(DType type) {
   return b.Finish({y});
 }
 
+// log((1 + |x|) / (1 - |x|)) / 2, and the polynomial up to a half.
+Graph Atanh(DType type) {
+  MathBuilder b(type);
+  const Val x = b.Argument(0);
+  const Val one = b.C(1);
+  const Val a = b.Abs(x);
+  const Val z = b.Mul(x, x);
+  const Val q = b.is_f32() ? b.Horner(z, kAtanh32, std::size(kAtanh32)) : b.Horner(z, kAtanh64, std::size(kAtanh64));
+  const Val low = b.Fma(b.Mul(x, z), q, x);
+  const Val u = b.Div(b.Add(one, a), b.Sub(one, a));
+  const Split s = SplitFloat(b, u);
+  const Val high = b.Mul(LogSpecials(b, u, LogCore(b, s.e, b.Sub(s.m, one))), b.C(0.5));
+  return b.Finish({b.Select(b.Greater(a, 0.5), b.WithSign(high, x), low)});
+}
+
 }  // namespace
 
+Graph AtanhF32() { return Atanh(DType::kF32); }
+Graph AtanhF64() { return Atanh(DType::kF64); }
 Graph LogF32() { return Log(DType::kF32); }
 Graph LogF64() { return Log(DType::kF64); }
 Graph Log1pF32() { return Log1p(DType::kF32); }
