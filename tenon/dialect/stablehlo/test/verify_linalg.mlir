@@ -127,6 +127,33 @@ func.func @f(%a: tensor<2xf16>, %b: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
 
 // -----
 
+// dot_general_c16
+func.func @f(%a: tensor<2xf32>, %b: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+1 {{quantized dimension of rhs must not be contracted}}
+  %0 = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>} : (tensor<2xf32>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// dot_general_c18
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+1 {{operands and result must express one type}}
+  %0 = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>} : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<!quant.uniform<i8:f64, 0.5>>
+  return
+}
+
+// -----
+
+// dot_general_c19
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+1 {{result must be quantized per tensor as rhs is}}
+  %0 = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>} : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  return
+}
+
+// -----
+
 // dot_general_c21
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) {
   // expected-error@+1 {{precision_config must be DEFAULT beside an algorithm, got HIGH}}
@@ -321,6 +348,52 @@ func.func @f(%a: tensor<2x3xf32>, %v: tensor<2xf32>) {
 func.func @f(%a: tensor<2x3xf32>, %v: tensor<3xf32>, %g: tensor<3x2xf32>) {
   // expected-error@+1 {{grad_output must have type}}
   %0:3 = "stablehlo.batch_norm_grad"(%a, %v, %v, %v, %g) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3x2xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_grad_c1
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<3xf32>) {
+  // expected-error@+1 {{feature_index must be in [0, 2), got -1}}
+  %0:3 = "stablehlo.batch_norm_grad"(%a, %v, %v, %v, %a) {epsilon = 1.0 : f32, feature_index = -1 : i64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_training_c1
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<3xf32>) {
+  // expected-error@+1 {{feature_index must be in [0, 2), got 2}}
+  %0:3 = "stablehlo.batch_norm_training"(%a, %v, %v) {epsilon = 1.0 : f32, feature_index = 2 : i64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_training_c2
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<3xf64>) {
+  // expected-error@+1 {{operands must have the element type of}}
+  %0:3 = "stablehlo.batch_norm_training"(%a, %v, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<2x3xf32>, tensor<3xf64>, tensor<3xf64>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_training_c3
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<2xf32>) {
+  // expected-error@+1 {{vectors must have the size of dimension 1}}
+  %0:3 = "stablehlo.batch_norm_training"(%a, %v, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<2x3xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_training_c5
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<3xf32>) {
+  // expected-error@+2 {{inferred type(s)}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0:3 = "stablehlo.batch_norm_training"(%a, %v, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<4xf32>, tensor<3xf32>)
   return
 }
 

@@ -427,6 +427,170 @@ func.func @f(%a: tensor<2x3xf32>, %s: tensor<2xi64>) {
 
 // -----
 
+// dynamic_reshape_c1
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<1xi64>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.dynamic_reshape"(%a, %s) : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<?xi32>
+  return
+}
+
+// -----
+
+// dynamic_reshape_c2
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<1xi64>) {
+  // expected-error@+1 {{result must have 6 elements}}
+  %0 = "stablehlo.dynamic_reshape"(%a, %s) : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// dynamic_iota_c2
+func.func @f(%s: tensor<1xi64>) {
+  // expected-error@+1 {{output_shape must have 2 entries, got 1}}
+  %0 = "stablehlo.dynamic_iota"(%s) {iota_dimension = 0 : i64} : (tensor<1xi64>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c1
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 1>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c2
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{broadcast_dimensions must have 1 entries, got 2}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 0, 1>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c3
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{broadcast_dimensions must be in [0, 2), got 2}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 2>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c4
+func.func @f(%a: tensor<3x3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{broadcast_dimensions must not repeat a value}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c5
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{operand dimension 0 must be 1 or the size of result dimension 1 (4), got 3}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 1>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c9
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{known_expanding_dimensions must be in [0, 1), got 1}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 1>, known_expanding_dimensions = array<i64: 1>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_broadcast_in_dim_c10
+func.func @f(%a: tensor<3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{known_nonexpanding_dimensions must be in [0, 1), got -1}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 1>, known_nonexpanding_dimensions = array<i64: -1>} : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_pad_c1
+func.func @f(%a: tensor<3xf32>, %z: tensor<f32>, %s: tensor<1xi64>) {
+  // expected-error@+1 {{padding_value and result must have the element type of}}
+  %0 = "stablehlo.dynamic_pad"(%a, %z, %s, %s, %s) : (tensor<3xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
+  return
+}
+
+// -----
+
+// dynamic_pad_c4
+func.func @f(%a: tensor<3xf32>, %z: tensor<f32>, %s: tensor<1xi64>) {
+  // expected-error@+1 {{result must have rank 1}}
+  %0 = "stablehlo.dynamic_pad"(%a, %z, %s, %s, %s) : (tensor<3xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// set_dimension_size
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<i32>) {
+  // expected-error@+1 {{dimension must be in [0, 2), got 2}}
+  %0 = "stablehlo.set_dimension_size"(%a, %s) {dimension = 2 : i64} : (tensor<2x3xf32>, tensor<i32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// real_dynamic_slice
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<1xi64>) {
+  // expected-error@+1 {{start_indices must have 2 entries, got 1}}
+  %0 = "stablehlo.real_dynamic_slice"(%a, %s, %s, %s) : (tensor<2x3xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+// dynamic_update_slice_c1
+func.func @f(%a: tensor<2x3xf32>, %u: tensor<1x1xf32>, %i: tensor<i64>) {
+  // expected-error@+2 {{inferred type(s)}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i, %i) : (tensor<2x3xf32>, tensor<1x1xf32>, tensor<i64>, tensor<i64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// dynamic_update_slice_c4
+func.func @f(%a: tensor<2x3xf32>, %u: tensor<1x1xf32>, %i: tensor<i64>) {
+  // expected-error@+1 {{start_indices must have 2 entries, got 1}}
+  %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<2x3xf32>, tensor<1x1xf32>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// dynamic_update_slice_c5
+func.func @f(%a: tensor<2x3xf32>, %u: tensor<1x1xf32>, %i: tensor<i64>, %j: tensor<i32>) {
+  // expected-error@+1 {{start_indices must have one type}}
+  %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i, %j) : (tensor<2x3xf32>, tensor<1x1xf32>, tensor<i64>, tensor<i32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// transpose_c4
+func.func @f(%a: tensor<2x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+2 {{inferred type(s)}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  return
+}
+
+// -----
+
 // dynamic_iota_c1
 func.func @f(%s: tensor<1xi64>) {
   // expected-error@+1 {{iota_dimension must be in [0, 1), got 1}}

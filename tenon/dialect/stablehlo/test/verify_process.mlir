@@ -290,6 +290,275 @@ func.func @f(%a: tensor<2x3xf32>) {
 
 // -----
 
+// send_c1
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{source_target_pairs must have shape [N, 2]}}
+  %0 = "stablehlo.send"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[0, 1]> : tensor<2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// send_c2
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{sources of source_target_pairs must not repeat a value}}
+  %0 = "stablehlo.send"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// send_c3
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{targets of source_target_pairs must not repeat a value}}
+  %0 = "stablehlo.send"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 2], [1, 2]]> : tensor<2x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// send_c4
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{source_target_pairs must hold ids of at least 0, got -4}}
+  %0 = "stablehlo.send"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, -4]]> : tensor<1x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// recv_c1
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{source_target_pairs must have shape [N, 2]}}
+  %0 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[0, 1]> : tensor<2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// recv_c2
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{sources of source_target_pairs must not repeat a value}}
+  %0 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// recv_c3
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{targets of source_target_pairs must not repeat a value}}
+  %0 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 2], [1, 2]]> : tensor<2x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// recv_c4
+func.func @f(%t: !stablehlo.token) {
+  // expected-error@+1 {{source_target_pairs must hold ids of at least 0, got -4}}
+  %0 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, -4]]> : tensor<1x2xi64>} : (!stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+// all_gather_c2
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must not repeat id 1}}
+  %0 = "stablehlo.all_gather"(%a) <{replica_groups = dense<[[1, 1]]> : tensor<1x2xi64>, all_gather_dim = 0 : i64}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// all_gather_c4
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must hold ids of at least 0 (or -1), got -9}}
+  %0 = "stablehlo.all_gather"(%a) <{replica_groups = dense<[[1, -9]]> : tensor<1x2xi64>, all_gather_dim = 0 : i64}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// all_to_all_c5
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must not repeat id 1}}
+  %0 = "stablehlo.all_to_all"(%a) <{replica_groups = dense<[[1, 1]]> : tensor<1x2xi64>, split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// all_to_all_c7
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must hold ids of at least 0 (or -1), got -9}}
+  %0 = "stablehlo.all_to_all"(%a) <{replica_groups = dense<[[1, -9]]> : tensor<1x2xi64>, split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// collective_broadcast_c1
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must not repeat id 1}}
+  %0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[1, 1]]> : tensor<1x2xi64>}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// collective_broadcast_c2
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must hold ids of at least 0 (or -1), got -9}}
+  %0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[1, -9]]> : tensor<1x2xi64>}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// collective_reduce_c1
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must not repeat id 1}}
+  %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// collective_reduce_c2
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must hold ids of at least 0 (or -1), got -9}}
+  %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[1, -9]]> : tensor<1x2xi64>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_scatter_c3
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must not repeat id 1}}
+  %0 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[1, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_scatter_c5
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{replica_groups must hold ids of at least 0 (or -1), got -9}}
+  %0 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[1, -9]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// all_gather_c5
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{use_global_device_ids must come with a channel handle above 0}}
+  %0 = "stablehlo.all_gather"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, all_gather_dim = 0 : i64, use_global_device_ids}>  : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_scatter_c6
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{use_global_device_ids must come with a channel handle above 0}}
+  %0 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64, use_global_device_ids}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// all_reduce_c7
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{results must have types}}
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf64>
+  return
+}
+
+// -----
+
+// reduce_scatter_c9
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{results must have types}}
+  %0 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<1x3xf64>
+  return
+}
+
+// -----
+
+// collective_reduce_c3
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{expected at least one operand before the roots, got 0}}
+  %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// collective_reduce_c4
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{computation must take 2 arguments, got 1}}
+  %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x0: tensor<f32>):
+      stablehlo.return
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// async_start_c3
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) {
+  // expected-error@+1 {{body and its op must take}}
+  %0 = "stablehlo.async_start"(%a, %b) ({
+    ^bb0(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>):
+      %n = "stablehlo.collective_broadcast"(%x) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      stablehlo.return %n : tensor<2x3xf32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>) -> !stablehlo.future<tensor<2x3xf32>>
+  return
+}
+
+// -----
+
+// async_start_c4
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{result must be a future of}}
+  %0 = "stablehlo.async_start"(%a) ({
+    ^bb0(%x: tensor<2x3xf32>):
+      %n = "stablehlo.collective_broadcast"(%x) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      stablehlo.return %n : tensor<2x3xf32>
+    }) : (tensor<2x3xf32>) -> !stablehlo.future<tensor<2xf32>>
+  return
+}
+
+// -----
+
 // async_start_c2
 func.func @f(%a: tensor<2x3xf32>) {
   // expected-error@+1 {{body must hold a collective or a slice}}

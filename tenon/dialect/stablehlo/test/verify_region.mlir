@@ -309,6 +309,65 @@ func.func @f(%a: tensor<2x3xf32>, %z: tensor<f32>) {
 
 // -----
 
+// reduce_window_c8
+func.func @f(%a: tensor<2x3xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{base_dilations must have 2 entries, got 3}}
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1>, base_dilations = array<i64: 1, 1, 1>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_window_c10
+func.func @f(%a: tensor<2x3xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{window_dilations must have 2 entries, got 1}}
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1>, window_dilations = array<i64: 1>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_window_c1
+func.func @f() {
+  // expected-error@+1 {{expected at least one input}}
+  "stablehlo.reduce_window"() <{window_dimensions = array<i64>}> ({
+      stablehlo.return
+    }) : () -> ()
+  return
+}
+
+// -----
+
+// reduce_window_c3
+func.func @f(%a: tensor<2x3xf32>, %z: tensor<f64>) {
+  // expected-error@+1 {{initial value 0 must have the element type of input 0}}
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<f64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// reduce_window_c16
+func.func @f(%a: tensor<2x3xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{results must have type}}
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf64>
+  return
+}
+
+// -----
+
 // reduce_window_c9
 func.func @f(%a: tensor<2x3xf32>, %z: tensor<f32>) {
   // expected-error@+1 {{base_dilations must be at least 1, got 0}}
@@ -474,6 +533,81 @@ func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tens
     ^bb0(%l: tensor<f32>, %r: tensor<f32>):
       stablehlo.return %l : tensor<f32>
     }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// select_and_scatter_c4
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{window_dimensions must have 2 entries, got 1}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{window_dimensions = array<i64: 1>}> ({
+    ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+      stablehlo.return %p : tensor<i1>
+    }, {
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// select_and_scatter_c6
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{window_strides must have 2 entries, got 3}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{window_strides = array<i64: 1, 1, 1>}> ({
+    ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+      stablehlo.return %p : tensor<i1>
+    }, {
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// select_and_scatter_c7
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{window_strides must be at least 1, got 0}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{window_strides = array<i64: 0, 1>}> ({
+    ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+      stablehlo.return %p : tensor<i1>
+    }, {
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// select_and_scatter_c8
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{padding must have shape [2, 2]}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{padding = dense<0> : tensor<2x3xi64>}> ({
+    ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+      stablehlo.return %p : tensor<i1>
+    }, {
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// select_and_scatter_c12
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{results must have type}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{}> ({
+    ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
+      stablehlo.return %p : tensor<i1>
+    }, {
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %l : tensor<f32>
+    }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf64>
   return
 }
 
