@@ -44,17 +44,19 @@ void SystemFree(void* data, int64_t size_bytes) {
 }  // namespace
 
 Block::Block(Block&& o) noexcept
-    : pool_(std::exchange(o.pool_, nullptr)), data_(std::exchange(o.data_, nullptr)), size_bytes_(std::exchange(o.size_bytes_, 0)) {}
+    : pool_(std::exchange(o.pool_, nullptr)), data_(std::exchange(o.data_, nullptr)), size_bytes_(std::exchange(o.size_bytes_, 0)),
+      size_class_(o.size_class_) {}
 
 Block& Block::operator=(Block&& o) noexcept {
   std::swap(pool_, o.pool_);
   std::swap(data_, o.data_);
   std::swap(size_bytes_, o.size_bytes_);
+  std::swap(size_class_, o.size_class_);
   return *this;
 }
 
 Block::~Block() {
-  if (data_ != nullptr) pool_->Return(data_, size_bytes_);
+  if (data_ != nullptr) pool_->Return(data_, size_class_);
 }
 
 MemoryPool::MemoryPool(int64_t limit_bytes, int64_t cache_limit_bytes)
@@ -88,6 +90,7 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   Block block;
   block.pool_ = this;
   block.size_bytes_ = ClassBytes(index);
+  block.size_class_ = index;
   {
     std::lock_guard lock(mutex_);
     if (statistics_.bytes_in_use + size_bytes > statistics_.limit_bytes) {
@@ -118,14 +121,15 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   return block;
 }
 
-void MemoryPool::Return(void* data, int64_t size_bytes) {
+void MemoryPool::Return(void* data, int size_class) {
+  const int64_t size_bytes = ClassBytes(size_class);
   const auto now = Clock::now();
   bool kept = false;
   {
     std::lock_guard lock(mutex_);
     statistics_.bytes_in_use -= size_bytes;
     if (statistics_.bytes_cached + size_bytes <= cache_limit_bytes_) {
-      free_[static_cast<size_t>(ClassOf(size_bytes))].push_back({data, now});
+      free_[static_cast<size_t>(size_class)].push_back({data, now});
       statistics_.bytes_cached += size_bytes;
       kept = true;
     }

@@ -29,6 +29,7 @@ class Block {
   MemoryPool* pool_ = nullptr;
   void* data_ = nullptr;
   int64_t size_bytes_ = 0;
+  int size_class_ = 0;
 };
 
 /// Recycled memory for buffers and arenas: a fresh page costs more than the work on it. Blocks that come back wait for the next request of their
@@ -70,7 +71,7 @@ class MemoryPool {
   };
   static constexpr int kClasses = 4 * 58;
 
-  void Return(void* data, int64_t size_bytes);
+  void Return(void* data, int size_class);
   void DropIdle(Clock::time_point now);
   static int ClassOf(int64_t size_bytes);
   static int64_t ClassBytes(int index);

@@ -38,6 +38,19 @@ TEST(MemoryPool, RecyclesAndTrims) {
   EXPECT_EQ(pool.statistics().bytes_cached, 0);
 }
 
+TEST(MemoryPool, RecyclesEverySize) {
+  MemoryPool pool(int64_t{1} << 34, int64_t{1} << 34);
+  for (int64_t size = 1; size < (int64_t{1} << 27); size += 1 + size / 3) {
+    void* first;
+    {
+      Block block = *pool.Allocate(size);
+      first = block.data();
+    }
+    Block again = *pool.Allocate(size);
+    EXPECT_EQ(again.data(), first) << size;
+  }
+}
+
 TEST(MemoryPool, LimitsAreErrorsThatNameTheNumbers) {
   MemoryPool pool(10000, 0);
   EXPECT_EQ(pool.Allocate(10001).status().code(), Code::kResourceExhausted);
