@@ -2,6 +2,30 @@
 #include "mlir/IR/OpImplementation.h"
 #include "tenon/dialect/sdy/dialect.h"
 
+namespace tenon::sdy {
+
+// "max {axes}": the reduction is not written when it is a sum. Named as the generated code wants them.
+static mlir::ParseResult parseReduction(mlir::OpAsmParser& parser, ReductionOpAttr& op, AxisRefListAttr& axes) {
+  const auto where = parser.getCurrentLocation();
+  llvm::StringRef word;
+  ReductionOp reduction = ReductionOp::SUM;
+  if (mlir::succeeded(parser.parseOptionalKeyword(&word))) {
+    auto named = symbolizeReductionOp(word);
+    if (!named) return parser.emitError(where, "expected max, min or sum");
+    reduction = *named;
+  }
+  op = ReductionOpAttr::get(parser.getContext(), reduction);
+  axes = mlir::dyn_cast_or_null<AxisRefListAttr>(AxisRefListAttr::parse(parser, {}));
+  return mlir::success(axes != nullptr);
+}
+
+static void printReduction(mlir::OpAsmPrinter& p, mlir::Operation*, ReductionOpAttr op, AxisRefListAttr axes) {
+  if (op.getValue() != ReductionOp::SUM) p << stringifyReductionOp(op.getValue()) << " ";
+  axes.print(p);
+}
+
+}  // namespace tenon::sdy
+
 #define GET_OP_CLASSES
 #include "tenon/dialect/sdy/ops.cc.inc"
 

@@ -104,6 +104,6 @@ def Sdy_AllReduceOp
     : SdyCollective<"all_reduce",
                     (ins Sdy_AxisRefList:$reduction_axes,
                          DefaultValuedAttr<Sdy_ReductionOpAttr, "::tenon::sdy::ReductionOp::SUM">:$reduction_op),
-                    "($reduction_op^)? $reduction_axes">;
+                    "custom<Reduction>($reduction_op, $reduction_axes)">;
 
 #endif
