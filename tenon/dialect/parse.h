@@ -81,7 +81,7 @@ struct ParseOptions {
 /// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they came;
 /// functions end with func.return, also where they came with stablehlo.return).
 /// Malformed, ill-typed or too deeply nested input is INVALID_ARGUMENT with the op and its location where they are known;
-/// HloModuleProto is UNIMPLEMENTED.
+/// HloModuleProto is UNIMPLEMENTED. Takes up to 1 MiB of the caller's stack, at the deepest nesting that is accepted.
 Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseOptions& options = {});
 
 /// Writes `module` (a builtin.module of StableHLO) as a portable artifact that readers of `target` accept; the module is left as it
