@@ -186,7 +186,7 @@ Attribute ToAttribute(mlir::Attribute attribute) {
   if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
     // A list without names: each entry under its number.
     Attributes entries;
-    for (size_t i = 0; i < list.size(); ++i) entries.emplace_back(std::to_string(i), ToAttribute(list[static_cast<unsigned>(i)]));
+    for (size_t i = 0; i < list.size(); ++i) entries.push_back({std::to_string(i), ToAttribute(list[static_cast<unsigned>(i)])});
     return {entries};
   }
   return {Value()};
@@ -196,7 +196,7 @@ Attribute ToAttribute(mlir::Attribute attribute) {
 
 Attributes AttributesOfDictionary(mlir::DictionaryAttr dictionary) {
   Attributes attributes;
-  for (mlir::NamedAttribute entry : dictionary) attributes.emplace_back(entry.getName().str(), ToAttribute(entry.getValue()));
+  for (mlir::NamedAttribute entry : dictionary) attributes.push_back({entry.getName().str(), ToAttribute(entry.getValue())});
   return attributes;
 }
 

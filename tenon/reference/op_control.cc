@@ -84,8 +84,16 @@ Status AsyncDone(OpContext& context) {
   return OkStatus();
 }
 
-// On one device the manual region of a mesh is the whole.
-Status ManualComputation(OpContext& context) { return RunRegion(context, 0, TakeOperands(context)); }
+// On one device the manual region of a mesh is the whole. A region whose arguments are pieces of the operands is meant for several.
+Status ManualComputation(OpContext& context) {
+  mlir::Block& block = context.region(0).front();
+  for (unsigned i = 0; i < block.getNumArguments(); ++i) {
+    if (i >= context.operands.size() || block.getArgument(i).getType() != context.op->getOperand(i).getType()) {
+      return Unimplemented("a manual computation of several devices");
+    }
+  }
+  return RunRegion(context, 0, TakeOperands(context));
+}
 
 Status Nothing(OpContext&) { return OkStatus(); }
 

@@ -60,8 +60,18 @@ Status FoldInChunks(Computation& body, int64_t rows, int64_t lanes, const Value&
     const std::byte* pieces[] = {partial.bytes()};
     TENON_RETURN_IF_ERROR(FoldRows(body, chunks, lanes, pieces, total));
   }
-  const std::byte* tail[] = {input.bytes() + chunks * kChunk * lanes * width};
-  return FoldRows(body, rows - chunks * kChunk, lanes, tail, total);
+  const int64_t tail_rows = rows - chunks * kChunk;
+  if (tail_rows == 0) return OkStatus();
+  // The rest is a chunk too: its elements must meet each other before they meet the large total.
+  const int64_t row_bytes = lanes * width;
+  const std::byte* tail = input.bytes() + chunks * kChunk * row_bytes;
+  TENON_ASSIGN_OR_RETURN(Value tail_piece, Value::Allocate({input.dtype(), {lanes}}));
+  std::memcpy(tail_piece.mutable_bytes(), tail, static_cast<size_t>(row_bytes));
+  const std::byte* tail_rest[] = {tail + row_bytes};
+  std::byte* tail_total[] = {tail_piece.mutable_bytes()};
+  TENON_RETURN_IF_ERROR(FoldRows(body, tail_rows - 1, lanes, tail_rest, tail_total));
+  const std::byte* tail_result[] = {tail_piece.bytes()};
+  return FoldRows(body, 1, lanes, tail_result, total);
 }
 
 Status Reduce(OpContext& context) {

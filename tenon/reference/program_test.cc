@@ -120,8 +120,8 @@ TEST(ProgramTest, CustomCallsGoToTheHandlerWithTheirAttributes) {
     if (call.target != "scale") return std::optional<std::vector<Value>>();
     EXPECT_EQ(call.api_version, 4);
     EXPECT_EQ(call.attributes->size(), 2u);
-    const float factor = std::get<Value>((*call.attributes)[0].second.value).data<float>()[0];
-    EXPECT_EQ(std::get<std::string>((*call.attributes)[1].second.value), "x");
+    const float factor = std::get<Value>((*call.attributes)[0].attribute.value).data<float>()[0];
+    EXPECT_EQ(std::get<std::string>((*call.attributes)[1].attribute.value), "x");
     TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(call.results[0]));
     for (int64_t i = 0; i < out.num_elements(); ++i) out.mutable_data<float>()[i] = factor * call.operands[0].data<float>()[i];
     return std::optional(std::vector<Value>{out});

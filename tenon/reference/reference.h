@@ -17,13 +17,18 @@
 
 namespace tenon::reference {
 
-struct Attribute;
+struct NamedAttribute;
 /// Named attributes of a custom call, in the order of the program.
-using Attributes = std::vector<std::pair<std::string, Attribute>>;
+using Attributes = std::vector<NamedAttribute>;
 
 /// One attribute of a custom call. Numbers and arrays of them are Values (rank 0 and rank 1); a bool is a pred scalar.
 struct Attribute {
   std::variant<Value, std::string, Attributes> value;
+};
+
+struct NamedAttribute {
+  std::string name;
+  Attribute attribute;
 };
 
 /// One custom_call while it runs.

@@ -99,11 +99,11 @@ float DecodeE8M0(uint8_t bits) {
 uint8_t EncodeE8M0(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits >> 31) != 0 || (bits >> 23) == 0xff) return 0xff;
-  // Round the mantissa away, half to the even exponent; below the smallest power of two stands the smallest.
+  // Round the mantissa away, half upwards; below the smallest power of two stands the smallest.
   const uint32_t exponent = bits >> 23;
   const uint32_t mantissa = bits & 0x7fffff;
   if (exponent == 0) return mantissa > 0x600000 ? 1 : 0;
-  const bool up = mantissa > 0x400000 || (mantissa == 0x400000 && (exponent & 1) != 0);
+  const bool up = mantissa >= 0x400000;
   return static_cast<uint8_t>(exponent + (up ? 1 : 0));
 }
 
