@@ -7,9 +7,13 @@
 #include <fmt/format.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/CodeGen/MachineBasicBlock.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -98,6 +102,38 @@ void DisablePasses(llvm::TargetPassConfig& config) {
   }
 }
 
+/// Blocks follow each other as they were emitted; what remains is to drop jumps to the next one.
+class FallThroughPass : public llvm::MachineFunctionPass {
+ public:
+  static char ID;
+  FallThroughPass() : llvm::MachineFunctionPass(ID) {}
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+    bool changed = false;
+    for (llvm::MachineBasicBlock& block : function) {
+      llvm::MachineBasicBlock* yes = nullptr;
+      llvm::MachineBasicBlock* no = nullptr;
+      llvm::SmallVector<llvm::MachineOperand, 4> condition;
+      if (instructions.analyzeBranch(block, yes, no, condition) || yes == nullptr) continue;
+      if (condition.empty()) {
+        if (block.isLayoutSuccessor(yes)) changed |= instructions.removeBranch(block) != 0;
+        continue;
+      }
+      if (no != nullptr && block.isLayoutSuccessor(no)) {
+        instructions.removeBranch(block);
+        instructions.insertBranch(block, yes, nullptr, condition, llvm::DebugLoc());
+        changed = true;
+      } else if (no != nullptr && block.isLayoutSuccessor(yes) && !instructions.reverseBranchCondition(condition)) {
+        instructions.removeBranch(block);
+        instructions.insertBranch(block, no, nullptr, condition, llvm::DebugLoc());
+        changed = true;
+      }
+    }
+    return changed;
+  }
+};
+char FallThroughPass::ID = 0;
+
 }  // namespace
 
 Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed) {
@@ -115,6 +151,14 @@ Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed) {
   *crashed = true;
   return Internal(fmt::format("LLVM gave up: {}", guard.reason));
 }
+
+struct CodegenSession::Pipeline {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream{bytes};
+  llvm::legacy::PassManager passes;
+};
+
+CodegenSession::CodegenSession() = default;
 
 Result<std::unique_ptr<CodegenSession>> CodegenSession::Create(isa::IsaLevel isa) {
   InitializeLlvm();
@@ -156,33 +200,46 @@ void CodegenSession::SetFunctionAttributes(llvm::Function& function) const {
   function.addFnAttr("min-legal-vector-width", width);
 }
 
+Result<std::unique_ptr<CodegenSession::Pipeline>> CodegenSession::MakePipeline(Output output) {
+  auto pipeline = std::make_unique<Pipeline>();
+  llvm::legacy::PassManager& passes = pipeline->passes;
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(machine_->getTargetTriple()));
+  llvm::TargetPassConfig* config = machine_->createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->setEnableTailMerge(false);
+  DisablePasses(*config);
+  passes.add(config);
+  auto* mmi = new llvm::MachineModuleInfoWrapperPass(machine_.get());
+  passes.add(mmi);
+  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
+  if (config->addInstSelector()) return Internal("LLVM has no instruction selector for this target");
+  passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
+  config->addMachinePasses();
+  config->setInitialized();
+  passes.add(new FallThroughPass);
+  const auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+  if (machine_->addAsmPrinter(passes, pipeline->stream, nullptr, type, mmi->getMMI().getContext())) {
+    return Internal("LLVM cannot print code for this target");
+  }
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return pipeline;
+}
+
 Status CodegenSession::Generate(llvm::Module& module, Output output, llvm::SmallVectorImpl<char>* out) {
   std::string errors;
   module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(&errors));
-  {
-    llvm::raw_svector_ostream os(*out);
-    llvm::legacy::PassManager passes;
-    passes.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
-    passes.add(new llvm::TargetLibraryInfoWrapperPass(machine_->getTargetTriple()));
-    llvm::TargetPassConfig* config = machine_->createPassConfig(passes);
-    config->setDisableVerify(true);
-    config->setEnableTailMerge(false);
-    DisablePasses(*config);
-    passes.add(config);
-    auto* mmi = new llvm::MachineModuleInfoWrapperPass(machine_.get());
-    passes.add(mmi);
-    passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
-    if (config->addInstSelector()) return Internal("LLVM has no instruction selector for this target");
-    passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
-    config->addMachinePasses();
-    config->setInitialized();
-    const auto type = output == Output::kObject ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
-    if (machine_->addAsmPrinter(passes, os, nullptr, type, mmi->getMMI().getContext())) {
-      return Internal("LLVM cannot print code for this target");
-    }
-    passes.add(llvm::createFreeMachineFunctionPass());
-    passes.run(module);
+  // Making a pipeline costs a third of what running it over a small kernel does, so the one for object code is kept.
+  std::unique_ptr<Pipeline> fresh;
+  Pipeline* pipeline = object_pipeline_.get();
+  if (output != Output::kObject || pipeline == nullptr) {
+    TENON_ASSIGN_OR_RETURN(fresh, MakePipeline(output));
+    pipeline = fresh.get();
+    if (output == Output::kObject) object_pipeline_ = std::move(fresh);
   }
+  pipeline->bytes.clear();
+  pipeline->passes.run(module);
+  out->assign(pipeline->bytes.begin(), pipeline->bytes.end());
   if (!errors.empty()) return Internal(fmt::format("LLVM reported: {}", errors));
   return OkStatus();
 }

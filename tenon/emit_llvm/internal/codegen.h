@@ -33,9 +33,13 @@ class CodegenSession {
   isa::IsaLevel isa() const { return isa_; }
 
  private:
-  CodegenSession() = default;
+  CodegenSession();
   isa::IsaLevel isa_ = isa::IsaLevel::kSse4;
+  struct Pipeline;
+  Result<std::unique_ptr<Pipeline>> MakePipeline(Output output);
+
   std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<Pipeline> object_pipeline_;
 };
 
 /// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile ended in a fatal error

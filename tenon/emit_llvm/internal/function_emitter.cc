@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 namespace tenon::emit_llvm {
@@ -30,6 +31,7 @@ Status FunctionEmitter::Emit() {
   entry_.SetInsertPoint(entry);
   b_.SetInsertPoint(body);
   EmitPieces();
+  if (streams_) b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::x86_sse_sfence, {});
   b_.CreateRetVoid();
   entry_.CreateBr(body);
   return low_.status();
@@ -190,6 +192,25 @@ void FunctionEmitter::If(Value* condition, Values* carried, llvm::function_ref<v
   }
 }
 
+void FunctionEmitter::IfElse(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+  llvm::BasicBlock* yes = NewBlock("then");
+  llvm::BasicBlock* no = llvm::BasicBlock::Create(fn_->getContext(), "else");
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(fn_->getContext(), "endif");
+  b_.CreateCondBr(condition, yes, no);
+  const size_t mark = Mark();
+  b_.SetInsertPoint(yes);
+  then();
+  Rewind(mark);
+  b_.CreateBr(exit);
+  no->insertInto(fn_);
+  b_.SetInsertPoint(no);
+  otherwise();
+  Rewind(mark);
+  b_.CreateBr(exit);
+  exit->insertInto(fn_);
+  b_.SetInsertPoint(exit);
+}
+
 void FunctionEmitter::EmitPieces() {
   std::vector<kir::Val> roots;
   an_.SeqRoots(k_.seq, &roots);
@@ -272,7 +293,7 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
     return;
   }
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
-  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, [&] {
+  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, {}, [&] {
     Precompute(needed);
     EmitSeq(k_.seq);
   });

@@ -42,6 +42,7 @@ class FunctionEmitter {
     int copy_dim = -1;   ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
     unsigned copies = 1;
     Value* mask = nullptr;        ///< <lanes x i1>: lanes that exist; null: all.
+    Value* stream = nullptr;      ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
   };
 
   // --- function and control flow (function_emitter.cc)
@@ -65,6 +66,7 @@ class FunctionEmitter {
   /// values of what the loop carries; the body replaces them.
   void For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before, llvm::function_ref<void(Value*)> body);
   void If(Value* condition, Values* carried, llvm::function_ref<void()> then);
+  void IfElse(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
 
   // --- scopes and values (values.cc)
   size_t Mark() const { return undo_.size(); }
@@ -107,6 +109,7 @@ class FunctionEmitter {
   Value* AndMasks(Value* a, Value* b);
   Value* EmitRead(kir::Val v, unsigned copy);
   void EmitStore(const kir::Store& store, unsigned copy, bool in_vector_loop);
+  void EmitStreamingStores(const std::vector<const kir::Store*>& stores, unsigned copies);
   /// Both components of a complex element that are stored together.
   bool EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy);
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
@@ -126,7 +129,12 @@ class FunctionEmitter {
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried, llvm::function_ref<void()> body);
   /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies only.
-  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, llvm::function_ref<void()> body);
+  /// `stores`: those of the body that may stream.
+  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
+                  const std::vector<const kir::Store*>& stores, llvm::function_ref<void()> body);
+  /// Whether the store's memory is too large to stay in the caches and nothing in the kernel reads it; null: no.
+  Value* WantsStreaming(const kir::Store& store);
+  bool StreamsAlong(const kir::Store& store, kir::DimId dim);
 
   // --- reductions (reduce.cc)
   struct Accumulators {
@@ -143,7 +151,9 @@ class FunctionEmitter {
   void EmitReduction(const kir::Stage& stage, const StagePlan& plan);
   void ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
   void ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
-  void ReduceColumns(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const std::vector<const kir::Store*>& after, const NodeList& needed);
+  void ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during,
+                     const std::vector<const kir::Store*>& after, const NodeList& needed, const NodeList& needed_after);
+  bool ManyRows(const StagePlan& plan) const;
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
   void FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers);
   void FinishMemory(Accumulators& acc);
@@ -166,6 +176,7 @@ class FunctionEmitter {
   std::pair<Value*, Value*> range_[32] = {};  ///< Where it is not [0, extent).
   int outer_vector_dim_ = -1;
   unsigned outer_lanes_ = 1;
+  bool streams_ = false;         ///< Some code streams: the function ends with a fence.
   bool mutable_ok_ = false;      ///< Reads of memory that the kernel writes may be emitted here.
 
   struct Undo {

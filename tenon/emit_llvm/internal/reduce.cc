@@ -79,13 +79,17 @@ void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& pl
     ForDims(plan.outside, 0, needed, nullptr, at_point);
     return;
   }
+  const bool registers = std::none_of(accs.begin(), accs.end(), [](const Accumulators& a) { return a.lanes_order; });
   ForDims(plan.outside, 0, needed, nullptr, [&] {
     Precompute(needed);
     Precompute(needed_after);
+    if (registers && ManyRows(plan)) {
+      ReduceColumns(plan, accs, during, after, needed, needed_after);
+      return;
+    }
     // Several vectors side by side give the additions of one column something to overlap with.
-    const bool registers = std::none_of(accs.begin(), accs.end(), [](const Accumulators& a) { return a.lanes_order; });
     const unsigned copies = plan.copies > 1 && registers ? 4 : 1;
-    VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, at_point);
+    VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, {}, at_point);
   });
 }
 
@@ -168,6 +172,72 @@ void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& pl
       SetReduced(acc, copy, result);
     }
   }
+}
+
+bool FunctionEmitter::ManyRows(const StagePlan& plan) const {
+  int64_t rows = 1;
+  for (DimId d : plan.reduced) {
+    if (k_.dims[d].extent.is_param()) return true;
+    rows *= k_.dims[d].extent.baked;
+  }
+  return rows > 64;
+}
+
+void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during,
+                                    const std::vector<const kir::Store*>& after, const NodeList& needed, const NodeList& needed_after) {
+  // Rows outside, columns inside, sums of a block of columns in L1: memory is read in its order.
+  constexpr int64_t kBlock = 1024;
+  const auto dim = static_cast<DimId>(plan.vector_dim);
+  const unsigned lanes = plan.lanes;
+  const bool wide = isa_ == isa::IsaLevel::kAvx512;
+  for (Accumulators& acc : accs) {
+    acc.memory.clear();
+    for (Val v : acc.reduce->in) acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), kBlock / lanes));
+  }
+  const auto whole = range_[dim];
+  Value* lo = DimLow(dim);
+  Value* hi = DimHigh(dim);
+  For(lo, hi, I64(kBlock), nullptr, [] {}, [&](Value* block) {
+    range_[dim] = {block, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(block, I64(kBlock)), hi)};
+    auto slot = [&](const Accumulators& acc, size_t i, unsigned copy) {
+      Value* index = b_.CreateLShr(b_.CreateSub(dim_value_[dim], block), llvm::Log2_32(lanes));
+      return b_.CreateGEP(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.memory[i], b_.CreateAdd(index, I64(copy)));
+    };
+    VectorLoop(dim, lanes, 1, wide, needed_after, {}, [&] {
+      for (Accumulators& acc : accs) {
+        for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(GetLanes(acc.reduce->init[i], 0), slot(acc, i, 0));
+      }
+    });
+    ForDims(plan.reduced, 0, needed, nullptr, [&] {
+      Precompute(needed);
+      VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, {}, [&] {
+        EmitPoint(during, needed);
+        for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+          for (Accumulators& acc : accs) {
+            Values old;
+            Values element;
+            for (size_t i = 0; i < acc.values(); ++i) {
+              element.push_back(GetLanes(acc.reduce->in[i], copy));
+              old.push_back(b_.CreateLoad(element[i]->getType(), slot(acc, i, copy)));
+            }
+            const Values sum = Combine(acc, old, element);
+            for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(sum[i], slot(acc, i, copy));
+          }
+        }
+      });
+    });
+    VectorLoop(dim, lanes, 1, wide, needed_after, {}, [&] {
+      for (Accumulators& acc : accs) {
+        Values result;
+        for (size_t i = 0; i < acc.values(); ++i) {
+          result.push_back(b_.CreateLoad(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), slot(acc, i, 0)));
+        }
+        SetReduced(acc, 0, result);
+      }
+      EmitPoint(after, needed_after);
+    });
+  });
+  range_[dim] = whole;
 }
 
 void FunctionEmitter::FinishMemory(Accumulators& acc) {

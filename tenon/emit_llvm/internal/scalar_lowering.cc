@@ -127,34 +127,6 @@ Value* ScalarLowering::ToMemory(DType type, Value* value) {
   return value;
 }
 
-llvm::SmallVector<Value*, 2> ScalarLowering::Inline(const kir::Graph& graph, std::span<Value* const> arguments) {
-  const unsigned lanes = [&] {
-    for (Value* a : arguments) {
-      if (LanesOf(a) > 1) return LanesOf(a);
-    }
-    return 1u;
-  }();
-  llvm::SmallVector<Value*, 64> values;
-  for (const kir::Node& node : graph.nodes) {
-    if (node.op == Op::kArgument) {
-      values.push_back(Splat(arguments[node.imm], lanes));
-    } else if (node.op == Op::kConst) {
-      values.push_back(Literal(node.type, graph.literals[node.attr], lanes));
-    } else {
-      llvm::SmallVector<Value*, 4> in;
-      llvm::SmallVector<DType, 4> types;
-      for (kir::Val v : node.in) {
-        in.push_back(values[v]);
-        types.push_back(graph.nodes[v].type);
-      }
-      values.push_back(Lower(node, types, in));
-    }
-  }
-  llvm::SmallVector<Value*, 2> results;
-  for (kir::Val v : graph.results) results.push_back(values[v]);
-  return results;
-}
-
 // Whether the operation flushes subnormal operands and results (scalar.def).
 static bool Flushes(const kir::Node& node, std::span<const DType> in_types) {
   switch (node.op) {

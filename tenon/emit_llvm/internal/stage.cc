@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/isa/cache.h"
 
 namespace tenon::emit_llvm {
 
@@ -67,14 +68,25 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
     if (k_.nodes[v].op == Op::kRead) ExtendPointer(k_.nodes[v].attr);
   }
   for (const kir::Store* s : stores) ExtendPointer(AccessId(*s));
-  for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
-    PrecomputeCopy(needed, copy);
+  auto store_copy = [&](unsigned copy) {
     for (size_t i = 0; i < stores.size(); ++i) {
       if (vector && i + 1 < stores.size() && EmitPairedStore(*stores[i], *stores[i + 1], copy)) {
         ++i;
         continue;
       }
       EmitStore(*stores[i], copy, vector);
+    }
+  };
+  if (lanes_.stream != nullptr) {
+    for (unsigned copy = 0; copy < lanes_.copies; ++copy) PrecomputeCopy(needed, copy);
+    IfElse(lanes_.stream, [&] { EmitStreamingStores(stores, lanes_.copies); },
+           [&] {
+             for (unsigned copy = 0; copy < lanes_.copies; ++copy) store_copy(copy);
+           });
+  } else {
+    for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+      PrecomputeCopy(needed, copy);
+      store_copy(copy);
     }
   }
   mutable_ok_ = outer_mutable_ok;
@@ -96,10 +108,8 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
 }
 
 void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                                 llvm::function_ref<void()> body) {
+                                 const std::vector<const kir::Store*>& stores, llvm::function_ref<void()> body) {
   const Lanes outer = lanes_;
-  Value* lo = DimLow(dim);
-  Value* hi = DimHigh(dim);
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
     Precompute(needed);
@@ -107,26 +117,112 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
     PrecomputeSplats(needed);
     lanes_ = outer;
   };
-  Value* main_end = lo;
-  if (!masked_only) {
-    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
-    main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
-    For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
+  // Whole steps in [lo, main_end), then masked vectors up to hi.
+  auto run = [&](Value* lo, Value* main_end, Value* hi, Value* stream) {
+    if (!masked_only) {
+      For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
+        dim_value_[dim] = i;
+        lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies, .stream = stream};
+        body();
+        lanes_ = outer;
+        dim_value_[dim] = nullptr;
+      });
+    }
+    For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
       dim_value_[dim] = i;
-      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies};
+      Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
+      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
+      if (masked_only && stream != nullptr) lanes_.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(lanes)));
       body();
       lanes_ = outer;
       dim_value_[dim] = nullptr;
     });
-  }
-  For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
-    dim_value_[dim] = i;
-    Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
-    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
-    body();
-    lanes_ = outer;
+  };
+  Value* lo = DimLow(dim);
+  Value* hi = DimHigh(dim);
+  auto main_end = [&](Value* from, Value* to) {
+    if (masked_only) return from;
+    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(to, from), I64(0));
+    return b_.CreateAdd(from, b_.CreateAnd(length, I64(-step)));
+  };
+
+  // Streaming needs aligned stores: a first, masked, vector leads up to the alignment that all of them share.
+  Value* stream = stores.empty() ? nullptr : b_.getTrue();
+  Value* head = nullptr;
+  const size_t mark = Mark();
+  for (const kir::Store* store : stores) {
+    Value* wants = StreamsAlong(*store, dim) ? WantsStreaming(*store) : nullptr;
+    if (wants == nullptr) {
+      stream = nullptr;
+      break;
+    }
+    const int64_t bytes = ByteWidth(k_.buffers[store->buf].type);
+    dim_value_[dim] = lo;
+    const size_t id = AccessId(*store);
+    ExtendPointer(id);
     dim_value_[dim] = nullptr;
+    Value* address = b_.CreatePtrToInt(pointers_[id].pointer, b_.getInt64Ty());
+    Value* to_alignment = b_.CreateLShr(b_.CreateAnd(b_.CreateNeg(address), I64(bytes * lanes - 1)), llvm::Log2_64(static_cast<uint64_t>(bytes)));
+    Value* natural = b_.CreateICmpEQ(b_.CreateAnd(address, I64(bytes - 1)), I64(0));
+    stream = b_.CreateAnd(stream, b_.CreateAnd(wants, natural));
+    if (head == nullptr) {
+      head = to_alignment;
+    } else {
+      stream = b_.CreateAnd(stream, b_.CreateICmpEQ(head, to_alignment));
+    }
+  }
+  Rewind(mark);
+  if (stream == nullptr) {
+    run(lo, main_end(lo, hi), hi, nullptr);
+    return;
+  }
+  streams_ = true;
+  Value* head_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(lo, b_.CreateSelect(stream, head, I64(0))), hi);
+  // Twice the same code: [lo, head_end), all of it masked, and the rest.
+  For(b_.CreateZExt(b_.CreateICmpSGE(lo, head_end), b_.getInt64Ty()), I64(2), I64(1), nullptr, [] {}, [&](Value* phase) {
+    Value* leading = b_.CreateICmpEQ(phase, I64(0));
+    Value* from = b_.CreateSelect(leading, lo, head_end);
+    Value* to = b_.CreateSelect(leading, head_end, hi);
+    run(from, b_.CreateSelect(leading, lo, main_end(from, to)), to, stream);
   });
+}
+
+bool FunctionEmitter::StreamsAlong(const kir::Store& store, DimId dim) {
+  const kir::Buffer& buffer = k_.buffers[store.buf];
+  const int bytes = ByteWidth(buffer.type);
+  if (buffer.kind != kir::BufKind::kOut || IsComplex(buffer.type) || !store.guard.empty() || store.combine >= 0) return false;
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return false;
+  for (const kir::Read& read : k_.reads) {
+    if (read.buf == store.buf) return false;
+  }
+  const Access& access = accesses_[AccessId(store)];
+  for (const Contribution& part : access.parts) {
+    if (part.kind == Contribution::Kind::kStart && (an_.deps[part.start] >> dim & 1)) return false;
+  }
+  return ConstStride(access, dim) == 1;
+}
+
+Value* FunctionEmitter::WantsStreaming(const kir::Store& store) {
+  const kir::Buffer& buffer = k_.buffers[store.buf];
+  // What is larger than half of the last cache level leaves it before anybody reads it.
+  Value* bytes = I64(ByteWidth(buffer.type));
+  for (kir::Size extent : buffer.extent) bytes = entry_.CreateMul(bytes, SizeValue(extent));
+  Value* wants = entry_.CreateICmpSGE(bytes, I64(isa::Caches().l3_bytes / 2));
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(wants); known != nullptr && known->isZero()) return nullptr;
+  return wants;
+}
+
+void FunctionEmitter::EmitStreamingStores(const std::vector<const kir::Store*>& stores, unsigned copies) {
+  for (unsigned copy = 0; copy < copies; ++copy) {
+    for (const kir::Store* store : stores) {
+      const DType type = k_.buffers[store->buf].type;
+      const Place place = PlaceOf(AccessId(*store), copy, 0);
+      Value* memory = low_.ToMemory(type, GetLanes(store->value, copy));
+      const uint64_t bytes = memory->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+      llvm::StoreInst* made = b_.CreateAlignedStore(memory, place.pointer, llvm::Align(bytes));
+      made->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+    }
+  }
 }
 
 void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& plan) {
@@ -145,7 +241,7 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitTiles(stage, plan, needed);
     } else {
       Precompute(needed);
-      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, [&] { EmitPoint(stores, needed); });
+      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stores, [&] { EmitPoint(stores, needed); });
     }
   });
 }
@@ -159,6 +255,34 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
   Precompute(needed);
   Value* v_hi = DimHigh(v);
   Value* t_hi = DimHigh(t);
+  Value* stream = b_.getTrue();
+  const size_t mark = Mark();
+  for (const kir::Store* store : stores) {
+    const int64_t bytes = ByteWidth(k_.buffers[store->buf].type);
+    // Only whole cache lines: parts of one would leave it one by one.
+    Value* wants = StreamsAlong(*store, v) && bytes * n == 64 ? WantsStreaming(*store) : nullptr;
+    if (wants == nullptr) {
+      stream = nullptr;
+      break;
+    }
+    const Access& access = accesses_[AccessId(*store)];
+    Value* bits = nullptr;
+    for (const Contribution& part : access.parts) {  // every step along the tile must keep the alignment
+      if (part.kind != Contribution::Kind::kDim || part.dim != t) continue;
+      Value* step = b_.CreateMul(Product(part.a, part.b), I64(bytes));
+      bits = bits == nullptr ? step : b_.CreateOr(bits, step);
+    }
+    dim_value_[t] = DimLow(t);
+    dim_value_[v] = DimLow(v);
+    ExtendPointer(AccessId(*store));
+    dim_value_[t] = nullptr;
+    dim_value_[v] = nullptr;
+    Value* address = b_.CreatePtrToInt(pointers_[AccessId(*store)].pointer, b_.getInt64Ty());
+    bits = bits == nullptr ? address : b_.CreateOr(bits, address);
+    stream = b_.CreateAnd(stream, b_.CreateAnd(wants, b_.CreateICmpEQ(b_.CreateAnd(bits, I64(63)), I64(0))));
+  }
+  Rewind(mark);
+  streams_ |= stream != nullptr;
   auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
   auto tile = [&](Value* t0, Value* v0) {
     dim_value_[t] = t0;
@@ -166,14 +290,14 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
     Value* lanes_left = b_.CreateSub(v_hi, v0);
     Value* copies_left = b_.CreateSub(t_hi, t0);
     Value* whole = b_.CreateAnd(b_.CreateICmpSGE(lanes_left, I64(n)), b_.CreateICmpSGE(copies_left, I64(n)));
-    If(whole, nullptr, [&] {
+    auto full = [&] {
       const Lanes outer = lanes_;
-      lanes_ = {.dim = v, .lanes = plan.lanes, .copy_dim = t, .copies = plan.lanes};
+      lanes_ = {.dim = v, .lanes = plan.lanes, .copy_dim = t, .copies = plan.lanes, .stream = stream};
       EmitPoint(stores, needed);
       lanes_ = outer;
-    });
+    };
     // What is left at the edges goes point by point: little code, and little to do.
-    If(b_.CreateNot(whole), nullptr, [&] {
+    IfElse(whole, full, [&] {
       For(t0, min(b_.CreateAdd(t0, I64(n)), t_hi), I64(1), nullptr, [] {}, [&](Value* i) {
         dim_value_[t] = i;
         For(v0, min(b_.CreateAdd(v0, I64(n)), v_hi), I64(1), nullptr, [] {}, [&](Value* j) {
