@@ -37,7 +37,7 @@ fi
 
 echo "== build"
 cd "$root"
-export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root
 cmake --preset release >/dev/null
 cmake --build --preset release
 
