@@ -38,7 +38,7 @@ fi
 echo "== build"
 cd "$root"
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root
-cmake --preset release >/dev/null
+cmake --preset release -DTENON_JAX_PYTHON="$venv/bin/python" >/dev/null
 cmake --build --preset release
 
 echo "== Python package"
