@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tenon/compiler/compile.h"
+#include "test/compiler/compare.h"
+
+namespace tenon::test {
+namespace {
+
+using compiler::Compile;
+using compiler::CompiledProgram;
+
+/// Compiles, compares with the reference, and wants so many kernels, products and evaluate steps.
+CompiledProgram Check(std::string_view program, int64_t kernels, int64_t products = 0, int64_t evaluates = 0) {
+  Result<CompiledProgram> compiled = Compile(program, {});
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  if (!compiled.ok()) return {};
+  const plan::Statistics count = plan::Count(compiled->plan);
+  EXPECT_EQ(count.kernel_steps, kernels) << plan::Print(compiled->plan);
+  EXPECT_EQ(count.driver_steps, products);
+  EXPECT_EQ(count.evaluate_steps, evaluates);
+  const Status same = CompareWithReference(program, *compiled, 7, {});
+  EXPECT_TRUE(same.ok()) << same.ToString() << plan::Print(compiled->plan);
+  return std::move(*compiled);
+}
+
+TEST(Compile, ChainsBecomeOneKernel) {
+  Check(R"(func.func @main(%x: tensor<40x33xf32>, %b: tensor<33xf32>) -> tensor<40x33xf32> {
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<33xf32>) -> tensor<40x33xf32>
+    %1 = stablehlo.add %x, %0 : tensor<40x33xf32>
+    %2 = stablehlo.tanh %1 : tensor<40x33xf32>
+    %3 = stablehlo.multiply %2, %x : tensor<40x33xf32>
+    return %3 : tensor<40x33xf32>
+  })", 1);
+}
+
+TEST(Compile, EqualKernelsOfOtherExtentsAreShared) {
+  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<40x33xf32>, %y: tensor<1000xf32>) -> (tensor<40x33xf32>, tensor<1000xf32>) {
+    %0 = stablehlo.add %x, %x : tensor<40x33xf32>
+    %1 = stablehlo.add %y, %y : tensor<1000xf32>
+    return %0, %1 : tensor<40x33xf32>, tensor<1000xf32>
+  })", 2);
+  EXPECT_EQ(p.plan.kernels.size(), 1u);
+}
+
+TEST(Compile, SoftmaxIsOneKernelOfRows) {
+  Check(R"(func.func @main(%x: tensor<24x80xf32>) -> tensor<24x80xf32> {
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<24x80xf32>, tensor<f32>) -> tensor<24xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<24xf32>) -> tensor<24x80xf32>
+    %s = stablehlo.subtract %x, %mb : tensor<24x80xf32>
+    %e = stablehlo.exponential %s : tensor<24x80xf32>
+    %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<24x80xf32>, tensor<f32>) -> tensor<24xf32>
+    %sb = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<24xf32>) -> tensor<24x80xf32>
+    %r = stablehlo.divide %e, %sb : tensor<24x80xf32>
+    return %r : tensor<24x80xf32>
+  })", 1);
+}
+
+TEST(Compile, LongSumsBecomeTwoKernels) {
+  Check(R"(func.func @main(%x: tensor<131072xf32>) -> tensor<f32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<131072xf32>, tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  })", 2);
+  Check(R"(func.func @main(%x: tensor<100003xf32>) -> tensor<f32> {
+    %zero = stablehlo.constant dense<2.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100003xf32>, tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  })", 2);
+}
+
+TEST(Compile, ProductsTakeTransposesAsStrides) {
+  Check(R"(func.func @main(%a: tensor<5x12x8xf32>, %b: tensor<5x16x12xf32>) -> tensor<5x8x16xf32> {
+    %t = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<5x12x8xf32>) -> tensor<5x8x12xf32>
+    %r = stablehlo.dot_general %t, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<5x8x12xf32>, tensor<5x16x12xf32>) -> tensor<5x8x16xf32>
+    return %r : tensor<5x8x16xf32>
+  })", 0, 1);
+}
+
+TEST(Compile, LoopsOfScalarsRunInOneKernel) {
+  Check(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%a = %x, %k = %i) : tensor<f32>, tensor<i32>
+      cond { %n = stablehlo.constant dense<50> : tensor<i32>
+             %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+             stablehlo.return %c : tensor<i1> }
+      do { %h = stablehlo.constant dense<0.5> : tensor<f32>
+           %one = stablehlo.constant dense<1> : tensor<i32>
+           %s = stablehlo.sine %a : tensor<f32>
+           %m = stablehlo.multiply %s, %h : tensor<f32>
+           %next = stablehlo.add %k, %one : tensor<i32>
+           stablehlo.return %m, %next : tensor<f32>, tensor<i32> }
+    return %r#0 : tensor<f32>
+  })", 1);
+}
+
+TEST(Compile, StackedResultsAreStoredTripByTrip) {
+  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<3xf32>) -> tensor<20x3xf32> {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<20x3xf32>
+    %r:3 = stablehlo.while(%a = %x, %k = %i, %o = %z) : tensor<3xf32>, tensor<i32>, tensor<20x3xf32>
+      cond { %n = stablehlo.constant dense<20> : tensor<i32>
+             %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+             stablehlo.return %c : tensor<i1> }
+      do { %one = stablehlo.constant dense<1> : tensor<i32>
+           %zero = stablehlo.constant dense<0> : tensor<i32>
+           %v = stablehlo.reverse %a, dims = [0] : tensor<3xf32>
+           %s = stablehlo.subtract %v, %x : tensor<3xf32>
+           %row = stablehlo.reshape %s : (tensor<3xf32>) -> tensor<1x3xf32>
+           %u = stablehlo.dynamic_update_slice %o, %row, %k, %zero : (tensor<20x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<20x3xf32>
+           %next = stablehlo.add %k, %one : tensor<i32>
+           stablehlo.return %s, %next, %u : tensor<3xf32>, tensor<i32>, tensor<20x3xf32> }
+    return %r#2 : tensor<20x3xf32>
+  })", 1);
+  EXPECT_EQ(plan::Count(p.plan).loops, 0);
+}
+
+TEST(Compile, DonatedArgumentsAreUpdatedInPlace) {
+  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<50x4xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<1x4xf32>, %i: tensor<i32>) -> tensor<50x4xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r = stablehlo.dynamic_update_slice %x, %u, %i, %zero : (tensor<50x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<50x4xf32>
+    return %r : tensor<50x4xf32>
+  })", 1);
+  EXPECT_EQ(p.plan.outputs[0].alias_input, 0);
+  EXPECT_TRUE(p.plan.outputs[0].alias_contents);
+  EXPECT_EQ(plan::Count(p.plan).copy_steps, 0);
+}
+
+TEST(Compile, AnArgumentThatIsReadLaterIsNotTakenOver) {
+  // The first output overwrites %x while the second still needs it.
+  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<8x4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<8x4xf32>, tensor<4x4xf32>) {
+    %r = stablehlo.reverse %x, dims = [0] : tensor<8x4xf32>
+    %n = stablehlo.negate %r : tensor<8x4xf32>
+    %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    return %n, %d : tensor<8x4xf32>, tensor<4x4xf32>
+  })", 1, 1);
+  EXPECT_EQ(p.plan.outputs[0].alias_input, -1);
+}
+
+TEST(Compile, OpsWithoutCompiledFormAreEvaluated) {
+  Check(R"(func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+    }) : (tensor<16xf32>) -> tensor<16xf32>
+    %1 = stablehlo.add %0, %x : tensor<16xf32>
+    return %1 : tensor<16xf32>
+  })", 1, 0, 1);
+}
+
+TEST(Compile, ErrorsNameTheTrouble) {
+  const Result<CompiledProgram> broken = Compile("func.func @main(", {});
+  EXPECT_EQ(broken.status().code(), Code::kInvalidArgument);
+  const Result<CompiledProgram> dynamic = Compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }", {});
+  EXPECT_EQ(dynamic.status().code(), Code::kUnimplemented);
+  EXPECT_THAT(std::string(dynamic.status().message()), testing::HasSubstr("dynamic"));
+}
+
+// Programs recorded from clients, where they are at hand.
+TEST(Compile, RecordedProgramsCompile) {
+  const char* shared = std::getenv("TENON_SHARED");
+  const std::filesystem::path folder = std::filesystem::path(shared != nullptr ? shared : TENON_SHARED_DEFAULT) / "clients/captures/jax_generic_shlo1.9.0";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  int programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".mlir") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    Result<CompiledProgram> compiled = Compile(bytes, {});
+    if (!compiled.ok() && std::string(compiled.status().message()).find("4 devices") != std::string::npos) {
+      compiler::CompileOptions four;  // Some were made for four devices.
+      four.num_partitions = 4;
+      compiled = Compile(bytes, four);
+    }
+    ++programs;
+    EXPECT_TRUE(compiled.ok()) << entry.path() << ": " << compiled.status().ToString();
+  }
+  EXPECT_GT(programs, 100);
+}
+
+}  // namespace
+}  // namespace tenon::test
