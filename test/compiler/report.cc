@@ -1,7 +1,7 @@
 // Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check, runs the plan the slow way on
 // random arguments and compares with the reference.
 //
-//   compile_report [--check] [--repeat N] [--dump DIR] FILES...
+//   compile_report [--check] [--repeat N] [--partitions N] [--dump DIR] FILES...
 
 #include <fmt/format.h>
 
@@ -45,8 +45,16 @@ int main(int argc, char** argv) {
       check = true;
       continue;
     }
+    if (arg == "--partitions") {
+      options.num_partitions = std::atoi(argv[++i]);
+      continue;
+    }
     if (arg == "--repeat") {
       repeat = std::atoi(argv[++i]);
+      continue;
+    }
+    if (arg == "--partitions") {
+      options.num_partitions = std::atoi(argv[++i]);
       continue;
     }
     if (arg == "--dump") {

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "tenon/compiler/schedule/compact.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/kernels/gemm/config.h"
 
@@ -357,6 +358,45 @@ class Scheduler {
     }
   }
 
+  /// f(SlotId&) for every slot that a step names.
+  template <class F>
+  static void ForEachSlot(plan::Seq& seq, const F& f) {
+    auto all = [&](auto& list) {
+      for (SlotId& s : list) {
+        if (s != plan::kNoSlot) f(s);
+      }
+    };
+    for (plan::Step& step : seq) {
+      if (auto* k = std::get_if<plan::KernelStep>(&step.is)) {
+        all(k->buffers);
+      } else if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
+        all(d->inputs);
+        all(d->outputs);
+        for (auto& [name, hook] : d->hooks) all(hook.buffers);
+      } else if (auto* c = std::get_if<plan::CopyStep>(&step.is)) {
+        f(c->from);
+        f(c->to);
+      } else if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
+        ForEachSlot(w->condition, f);
+        f(w->predicate);
+        ForEachSlot(w->body, f);
+        for (auto& [from, to] : w->carry) {
+          f(from);
+          f(to);
+        }
+      } else if (auto* b = std::get_if<plan::CaseStep>(&step.is)) {
+        f(b->index);
+        for (plan::Seq& s : b->branches) ForEachSlot(s, f);
+      } else if (auto* call = std::get_if<plan::CustomCallStep>(&step.is)) {
+        all(call->operands);
+        all(call->results);
+      } else if (auto* e = std::get_if<plan::EvaluateStep>(&step.is)) {
+        all(e->operands);
+        all(e->results);
+      }
+    }
+  }
+
   plan::Plan Finish() {
     MarkInPlace();
     Clean(p_.steps);
@@ -366,7 +406,19 @@ class Scheduler {
     plan.constants = std::move(p_.constants);
     plan.kernels = std::move(p_.kernels);
     plan.has_host_callbacks = p_.has_host_callbacks;
-    for (const View& v : p_.views) {
+    plan.steps = std::move(p_.steps);
+    // Only slots that steps name.
+    std::vector<SlotId> number(p_.views.size(), plan::kNoSlot);
+    std::vector<SlotId> used;
+    ForEachSlot(plan.steps, [&](SlotId& s) {
+      if (number[s] == plan::kNoSlot) {
+        number[s] = static_cast<SlotId>(used.size());
+        used.push_back(s);
+      }
+      s = number[s];
+    });
+    for (SlotId id : used) {
+      const View& v = p_.views[id];
       const uint32_t c = Leader(v.buffer);
       plan::Slot slot;
       slot.kind = KindOf(c);
@@ -378,9 +430,9 @@ class Scheduler {
       plan.slots.push_back(std::move(slot));
     }
     plan.arena_bytes = arena_;
-    plan.steps = std::move(p_.steps);
     CollectKernels(plan.steps);
     DropUnused(plan);
+    CompactSlots(plan);
     plan.cost_ns = CostOf(plan.steps);
     return plan;
   }
