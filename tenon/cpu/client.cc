@@ -11,6 +11,7 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/dialect/parse.h"
 #include "tenon/isa/isa.h"
 
 namespace tenon::cpu {
@@ -51,7 +52,10 @@ CpuClient::~CpuClient() = default;
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
-  return plugin::Ref<plugin::Client>(plugin::Ref<CpuClient>::Adopt(new CpuClient(setup, std::move(pool))));
+  plugin::Ref<CpuClient> client = plugin::Ref<CpuClient>::Adopt(new CpuClient(setup, std::move(pool)));
+  // The first compile follows soon, and what it needs takes a while to make.
+  client->Schedule([] { dialect::WarmContexts(1); });
+  return plugin::Ref<plugin::Client>(std::move(client));
 }
 
 Status CpuClient::CheckNotForked() const {
