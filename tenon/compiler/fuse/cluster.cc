@@ -562,10 +562,11 @@ class Former {
       }
     }
     if (clusters.empty() && !escapes) return;  // Nobody wants it.
-    // A view of something else: that is stored, and this is where to look in it.
-    if (IsPureView(node) && escapes && !stored_.contains(id)) {
+    // A view of something else: that is stored, and this is where to look in it. One that no kernel can look through stays out of all.
+    if (IsPureView(node) && escapes) {
       escapes_.insert(node.in[0].node);
       escapes_.insert(id);
+      if (stored_.contains(id)) return;
       for (int c : clusters) {
         if (!In(c, id)) Join(c, id, AlignmentIn(c, id));
       }
