@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 
-#include "tenon/compiler/schedule/compact.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/kernels/gemm/config.h"
 
@@ -432,7 +431,6 @@ class Scheduler {
     plan.arena_bytes = arena_;
     CollectKernels(plan.steps);
     DropUnused(plan);
-    CompactSlots(plan);
     plan.cost_ns = CostOf(plan.steps);
     return plan;
   }
