@@ -9,6 +9,7 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/import/import.h"
+#include "tenon/compiler/ir/stablehlo_text.h"
 #include "tenon/compiler/schedule/schedule.h"
 #include "tenon/compiler/simplify/simplify.h"
 
@@ -61,9 +62,13 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
   return plan::StridesOfLayout(shape.dims, minor_to_major);
 }
 
-OpExporter ExporterOf(const Imported& imported) {
+OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   OpExporter exporter;
-  exporter.program = [&imported](const Node& node) { return imported.ExportOp(node); };
+  exporter.program = [&imported, &simple](const Node& node) -> Result<std::shared_ptr<const std::string>> {
+    if (node.origin != nullptr) return imported.ExportOp(node);
+    TENON_ASSIGN_OR_RETURN(std::string text, ToStablehlo(simple, node));
+    return std::make_shared<const std::string>(std::move(text));
+  };
   exporter.custom_call = [&imported](const Node& node) -> Result<OpExporter::Call> {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
     OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts), false};
@@ -117,7 +122,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple.shape(simple.main.results[i]), options.result_layouts, i, simple.results[i].layout_mode));
     fuse.result_strides.push_back(std::move(strides));
   }
-  TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported)));
+  TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   result.flops = fused.flops;
   result.statistics.fuse_ns = clock.Lap();
 

@@ -48,6 +48,52 @@ TEST(Compile, EqualKernelsOfOtherExtentsAreShared) {
   EXPECT_EQ(p.plan.kernels.size(), 1u);
 }
 
+TEST(Compile, ReshapesOfBroadcastsKeepTheirBroadcastDims) {
+  // The innermost stride is 0 in memory; it is no start of a run.
+  Check(R"(func.func @main(%x: tensor<33x20xf32>) -> tensor<33xf32> {
+    %low = stablehlo.constant dense<-3.0> : tensor<f32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<33x20xf32>, tensor<f32>) -> tensor<33xf32>
+    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<33xf32>) -> tensor<33x2xf32>
+    %r = stablehlo.reshape %b : (tensor<33x2xf32>) -> tensor<2x33xf32>
+    %v = stablehlo.reverse %r, dims = [1] : tensor<2x33xf32>
+    %s = stablehlo.reduce(%v init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x33xf32>, tensor<f32>) -> tensor<33xf32>
+    return %s : tensor<33xf32>
+  })", 2);
+}
+
+TEST(Compile, CropsOfPadsWithHoles) {
+  Check(R"(func.func @main(%x: tensor<3x5xf32>, %p: tensor<f32>) -> tensor<3x9xf32> {
+    %0 = stablehlo.pad %x, %p, low = [-1, 1], high = [-1, -3], interior = [1, 2] : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x11xf32>
+    %1 = stablehlo.pad %0, %p, low = [0, -1], high = [0, -1], interior = [0, 0] : (tensor<3x11xf32>, tensor<f32>) -> tensor<3x9xf32>
+    return %1 : tensor<3x9xf32>
+  })", 1);
+}
+
+TEST(Compile, WhatHasNoKernelIsEvaluated) {
+  // More loop dims than a kernel holds, around other work that has kernels.
+  const std::string small = "tensor<1x2x2x2x2x2x2x2xf32>";
+  const std::string big = "tensor<5x2x2x2x2x2x2x2xf32>";
+  Check("func.func @main(%x: " + small + ", %y: " + small + ") -> " + big + " {\n"
+        "%a = stablehlo.tanh %x : " + small + "\n%b = stablehlo.exponential %y : " + small + "\n%c = stablehlo.add %a, %b : " + small + "\n"
+        "%d = stablehlo.concatenate %x, %a, %b, %c, %y, dim = 0 : (" + small + ", " + small + ", " + small + ", " + small + ", " + small + ") -> " + big +
+        "\n%e = stablehlo.negate %d : " + big + "\nreturn %e : " + big + "\n}", 2, 0, 1);
+}
+
+TEST(Compile, CombinersThatUseOuterValuesAreEvaluated) {
+  Check(R"(func.func @main(%x: tensor<4x40xf32>, %y: tensor<f32>) -> tensor<4xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %t = stablehlo.abs %y : tensor<f32>
+    %r = "stablehlo.reduce"(%x, %zero) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      %m = stablehlo.minimum %s, %t : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) {dimensions = array<i64: 1>} : (tensor<4x40xf32>, tensor<f32>) -> tensor<4xf32>
+    return %r : tensor<4xf32>
+  })", 1, 0, 1);
+}
+
 TEST(Compile, SoftmaxIsOneKernelOfRows) {
   Check(R"(func.func @main(%x: tensor<24x80xf32>) -> tensor<24x80xf32> {
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

@@ -87,8 +87,8 @@ struct ClusterState {
 
 class Former {
  public:
-  Former(const Program& p, const Block& block, const std::unordered_set<NodeId>& stored, const std::unordered_set<NodeId>& needed)
-      : p_(p), block_(block), stored_(stored), needed_(needed) {}
+  Former(const Program& p, const Block& block, const std::unordered_set<NodeId>& stored, const std::unordered_set<NodeId>& alone)
+      : p_(p), block_(block), stored_(stored), alone_(alone) {}
 
   Clustering Run() {
     Prepare();
@@ -109,10 +109,9 @@ class Former {
       for (uint32_t i = 0; i < node.in.size(); ++i) {
         if (position_.contains(node.in[i].node)) users_[node.in[i].node].push_back({id, i});
       }
-      fusible_[id] = IsFusible(p_, id);
+      fusible_[id] = !alone_.contains(id) && IsFusible(p_, id);
     }
     for (Ref r : block_.results) escapes_.insert(r.node);
-    for (NodeId id : needed_) escapes_.insert(id);
   }
 
   bool In(int c, NodeId id) const { return states_[static_cast<size_t>(c)].cluster.members.contains(id); }
@@ -746,7 +745,7 @@ class Former {
   const Program& p_;
   const Block& block_;
   const std::unordered_set<NodeId>& stored_;
-  const std::unordered_set<NodeId>& needed_;
+  const std::unordered_set<NodeId>& alone_;
   std::unordered_map<NodeId, size_t> position_;
   std::unordered_map<NodeId, std::vector<User>> users_;
   std::unordered_map<NodeId, std::vector<NodeId>> operands_;
@@ -762,8 +761,8 @@ class Former {
 }  // namespace
 
 Clustering FormClusters(const Program& program, const Block& block, const std::unordered_set<NodeId>& stored,
-                        const std::unordered_set<NodeId>& needed) {
-  return Former(program, block, stored, needed).Run();
+                        const std::unordered_set<NodeId>& alone) {
+  return Former(program, block, stored, alone).Run();
 }
 
 }  // namespace tenon::compiler

@@ -47,9 +47,8 @@ bool IsFusible(const Program& program, NodeId id);
 /// Whether the node only renames the elements of its first operand (a strided view of it).
 bool IsPureView(const Node& node);
 
-/// Deals out the nodes of `block`. Nodes in `stored` are kept out of their users' kernels; nodes in `needed` (used inside nested regions
-/// or by the embedder) must have memory.
+/// Deals out the nodes of `block`. Nodes in `stored` are kept out of their users' kernels; nodes in `alone` are in no kernel at all.
 Clustering FormClusters(const Program& program, const Block& block, const std::unordered_set<NodeId>& stored,
-                        const std::unordered_set<NodeId>& needed);
+                        const std::unordered_set<NodeId>& alone);
 
 }  // namespace tenon::compiler

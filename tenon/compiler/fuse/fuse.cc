@@ -70,6 +70,7 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
     case Op::kReshape: {
       // Groups of equal size; inside one, the operand's dims must form one run.
       view.strides.assign(dims.size(), 0);
+      if (NumElements(std::span<const int64_t>(dims.data(), dims.size())) == 0) break;
       size_t i = 0;
       size_t j = 0;
       while (i < from.dims.size() || j < dims.size()) {
@@ -86,18 +87,18 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
             b *= dims[j_end++];
           }
         }
-        int64_t run = 0;    // Stride of the innermost dim of the run.
+        std::optional<int64_t> run;  // Stride of the innermost dim of the run; may be 0 (a broadcast).
         int64_t expect = 0;
         for (size_t k = i_end; k-- > i;) {
           if (from.dims[k] == 1) continue;
-          if (run == 0 && expect == 0) {
+          if (!run) {
             run = from.strides[k];
           } else if (from.strides[k] != expect) {
             return std::nullopt;
           }
           expect = from.strides[k] * from.dims[k];
         }
-        int64_t stride = run;
+        int64_t stride = run.value_or(0);
         for (size_t k = j_end; k-- > j;) {
           view.strides[k] = stride;
           stride *= dims[k];
@@ -201,8 +202,9 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& o
 
 Status Fuser::EmitBlock(const Block& block, Seq& out) {
   std::unordered_set<NodeId> stored;
-  for (int attempt = 0;; ++attempt) {
-    Clustering clustering = FormClusters(p_, block, stored, {});
+  std::unordered_set<NodeId> alone;
+  while (true) {
+    Clustering clustering = FormClusters(p_, block, stored, alone);
     // The kernels first: what one cannot compute inside has to be stored, which changes the clusters.
     std::vector<MadeKernel> made(clustering.clusters.size());
     Seq scratch;
@@ -234,7 +236,10 @@ Status Fuser::EmitBlock(const Block& block, Seq& out) {
       };
       std::optional<MadeKernel> kernel = MakeKernel(p_, cluster, env, blocking);
       TENON_RETURN_IF_ERROR(failed);
-      if (!kernel) break;
+      if (!kernel) {
+        if (blocking == kNoNode) blocking = cluster.roots[0];
+        break;
+      }
       TENON_RETURN_IF_ERROR(EmitCluster(cluster, *kernel, steps));
     }
     bool complete = blocking == kNoNode;
@@ -246,7 +251,8 @@ Status Fuser::EmitBlock(const Block& block, Seq& out) {
       storage_.erase(bound_.back());
       bound_.pop_back();
     }
-    if (!stored.insert(blocking).second || attempt > 200) {
+    // What has no kernel even by itself is left to the evaluator.
+    if (!stored.insert(blocking).second && !alone.insert(blocking).second) {
       return Internal(fmt::format("no kernel can be made around %{} ({})", blocking, OpName(p_[blocking].op)));
     }
   }
@@ -263,7 +269,7 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kWhile: return EmitWhile(id, out);
     case Op::kCase: return EmitCase(id, out);
     case Op::kCustomCall: return EmitCustomCall(id, out);
-    default: return EmitEvaluate(id, out);
+    default: return IsPureView(node) ? OkStatus() : EmitEvaluate(id, out);
   }
 }
 

@@ -214,7 +214,23 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
   return ImportStructured(op, it->second, to);
 }
 
+namespace {
+
+/// Whether regions of `op` use values from outside of it.
+bool CapturesValues(mlir::Operation* op) {
+  bool captures = false;
+  op->walk([&](mlir::Operation* inner) {
+    if (inner == op) return;
+    for (mlir::Value v : inner->getOperands()) captures |= !op->isAncestor(v.getParentBlock()->getParentOp());
+  });
+  return captures;
+}
+
+}  // namespace
+
 Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
+  // Loops and branches carry what they capture; combiners have no place for it.
+  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter) && CapturesValues(op)) return ImportOpaque(op, to);
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
   auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
   switch (kind) {

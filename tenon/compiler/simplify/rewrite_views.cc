@@ -154,6 +154,26 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
           }
           return Emit(std::move(rest));
         }
+      } else if (std::any_of(node.lists[0].begin(), node.lists[0].end(), [](int64_t v) { return v < 0; }) ||
+                 std::any_of(node.lists[1].begin(), node.lists[1].end(), [](int64_t v) { return v < 0; })) {
+        // With holes: the crop may start in one, so it comes last.
+        Node full = node;
+        full.origin = nullptr;
+        Node slice;
+        slice.op = Op::kSlice;
+        slice.lists.resize(3);
+        slice.out.push_back(shape);
+        for (size_t i = 0; i < shape.rank(); ++i) {
+          const int64_t before = std::max<int64_t>(0, -node.lists[0][i]);
+          full.lists[0][i] += before;
+          full.lists[1][i] += std::max<int64_t>(0, -node.lists[1][i]);
+          full.out[0].dims[i] = full.lists[0][i] + full.lists[1][i] + ShapeOf(source).dims[i] + (ShapeOf(source).dims[i] - 1) * node.lists[2][i];
+          slice.lists[0].push_back(before);
+          slice.lists[1].push_back(before + shape.dims[i]);
+          slice.lists[2].push_back(1);
+        }
+        slice.in = {Emit(std::move(full))};
+        return Emit(std::move(slice));
       }
       break;
     case Op::kSlice: return RewriteSlice(node);
