@@ -350,6 +350,38 @@ TEST_P(Stages, LoopWhoseConditionDiffersBetweenPoints) {
   Expect(b.Finish());
 }
 
+TEST_P(Stages, LoopsOfPointsStoreWhatTheyShareOnce) {
+  // As while loops over arrays: the counter is the same everywhere and stored by one point, as is one point's own value.
+  for (int64_t points : {3, 8, 19, 40}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(points));
+    b.kernel().outer = 1;
+    const Buf in = b.AddDense(BufKind::kArg, f32, {points}), out = b.AddDense(BufKind::kOut, f32, {points});
+    const Buf count = b.AddDense(BufKind::kOut, s32, {1}), third = b.AddDense(BufKind::kOut, f32, {1});
+    Loop loop;
+    loop.id = b.NewId();
+    loop.types = {f32, s32};
+    loop.init = {b.Read(in, {At(i)}), b.ConstS32(0)};
+    const Val x = b.Carried(loop.id, 0, f32), n = b.Carried(loop.id, 1, s32);
+    loop.next = {b.Sub(x, b.Div(b.Sub(b.Mul(x, x), b.ConstF32(2)), x)), b.Add(n, b.ConstS32(1))};
+    loop.trip_count = Size::Of(7);
+    b.AddLoop(loop);
+    Stage s;
+    s.stores.push_back(Put(out, {At(i)}, x));
+    auto only = [&](Store store, int64_t point) {
+      store.guard.push_back({.e = At(i), .lo = Size::Of(point), .hi = Size::Of(point + 1)});
+      s.stores.push_back(store);
+    };
+    only(Put(count, {AtOffset(Size::Of(0))}, n), 0);
+    only(Put(third, {AtOffset(Size::Of(0))}, x), 2);
+    b.AddStage(s);
+    b.kernel().split = {1, Size::Of(5)};
+    const Kernel kernel = b.Finish();
+    Expect(kernel);
+    Expect(kernel, {.indices_per_call = 5});
+  }
+}
+
 TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
   KernelBuilder b;
   const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(Size::Of(4)), k = b.AddDim(Size::Of(5)), l = b.AddDim(Size::Of(21));

@@ -250,6 +250,32 @@ int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
 
 }  // namespace
 
+namespace {
+
+/// The dim, other than the innermost of `parallel` ones, along which something is read contiguously that the innermost does not read
+/// contiguously: the two want tiles. -1: none.
+int TransposedDim(const kir::Kernel& k, const kir::Stage& stage, int parallel) {
+  if (!stage.reduces.empty() || parallel < 2) return -1;
+  const DimId last = static_cast<DimId>(parallel - 1);
+  for (const kir::Read& read : k.reads) {
+    if (read.at.empty() || read.at.back().start != kir::kNone || !read.guard.empty()) continue;
+    const kir::Axis& axis = read.at.back();
+    const int64_t across = CoefOf(axis, last);
+    if (across == 0 || across == 1 || k.buffers[read.buf].stride.back().baked != 1) continue;
+    for (int d = parallel - 1; d-- > 0;) {
+      if (CoefOf(axis, static_cast<DimId>(d)) == 1 && k.dims[static_cast<size_t>(d)].extent.baked >= 8) return d;
+    }
+  }
+  return -1;
+}
+
+/// Whether some read runs along `dim` through memory.
+bool ReadsColumns(const kir::Kernel& k, DimId dim) {
+  return std::any_of(k.reads.begin(), k.reads.end(), [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
+}
+
+}  // namespace
+
 void DecideSplit(kir::Kernel& k) {
   k.split = {};
   bool loop = false;
@@ -281,13 +307,23 @@ void DecideSplit(kir::Kernel& k) {
   const int64_t last = k.dims[static_cast<size_t>(parallel - 1)].extent.baked;
   const int64_t reduced = ExtentsOf(k, stage, true) / std::max<int64_t>(points, 1);
   const int64_t rows = points / std::max<int64_t>(last, 1);
-  if (parallel > 1 && rows >= 16) {
+  auto grain_of = [&](int64_t index_points, int64_t multiple) {
+    const int64_t grain = policy::kPieceBytes / std::max<int64_t>(1, index_points * reduced * point_bytes);
+    return Size::Of(std::max(multiple, grain / multiple * multiple));
+  };
+  if (const int t = TransposedDim(k, stage, parallel); t >= 0) {
+    // Whole tiles along the other dim too, and what shares a page with them.
+    const int64_t along = k.dims[static_cast<size_t>(t)].extent.baked;
+    int64_t inner = 1;
+    for (int d = t + 1; d < parallel; ++d) inner *= k.dims[static_cast<size_t>(d)].extent.baked;
+    k.split.dims = (kir::DimMask{1} << (t + 1)) - 1;
+    k.split.grain = grain_of(inner, along % policy::kTileRows == 0 || along > 4 * policy::kTileRows ? policy::kTileRows : along);
+  } else if (parallel > 1 && rows >= 16) {
     k.split.dims = (kir::DimMask{1} << (parallel - 1)) - 1;
-    k.split.grain = Size::Of(std::max<int64_t>(1, policy::kPieceBytes / std::max<int64_t>(1, last * reduced * point_bytes)));
+    k.split.grain = grain_of(last, 1);
   } else {
     k.split.dims = (kir::DimMask{1} << parallel) - 1;
-    const int64_t grain = policy::kPieceBytes / std::max<int64_t>(1, reduced * point_bytes);
-    k.split.grain = Size::Of(std::max<int64_t>(64, grain / 64 * 64));
+    k.split.grain = grain_of(1, reduced > 1 && ReadsColumns(k, static_cast<DimId>(parallel - 1)) ? policy::kColumns : 64);
   }
 }
 

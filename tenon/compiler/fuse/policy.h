@@ -26,6 +26,10 @@ inline constexpr int kKeepRowCost = 8;
 inline constexpr int64_t kMaxRowBytes = 256 << 10;
 /// Bytes of output or input per piece of a split kernel.
 inline constexpr int64_t kPieceBytes = 32 << 10;
+/// A piece of a transpose covers at least so many rows of what it reads: a page of each column, and whole vectors.
+inline constexpr int64_t kTileRows = 64;
+/// A piece of a sum of columns covers at least so many neighbours: runs that are worth prefetching.
+inline constexpr int64_t kColumns = 512;
 /// Fewer rows than this, when together large, are not worth one kernel per chain: it would run on one thread.
 inline constexpr int64_t kMinRows = 8;
 inline constexpr int64_t kSmallElements = 64 << 10;

@@ -253,23 +253,33 @@ void FunctionEmitter::EmitFlatRows(const llvm::SmallVector<DimId, 4>& rows, DimI
   Value* n = SizeValue(k_.dims[last].extent);
   Value* first_row = b_.CreateUDiv(begin, n);
   Value* last_row = b_.CreateUDiv(b_.CreateSub(end, I64(1)), n);
-  For(first_row, b_.CreateAdd(last_row, I64(1)), I64(1), nullptr, [] {}, [&](Value* row) {
+  // The row's number in each dim: divided once, counted up from there.
+  Values at(rows.size());
+  Value* rest = first_row;
+  for (size_t i = rows.size(); i-- > 1;) {
+    Value* extent = SizeValue(k_.dims[rows[i]].extent);
+    at[i] = b_.CreateURem(rest, extent);
+    rest = b_.CreateUDiv(rest, extent);
+  }
+  at[0] = rest;
+  For(first_row, b_.CreateAdd(last_row, I64(1)), I64(1), &at, [] {}, [&](Value* row) {
     Value* start = b_.CreateMul(row, n);
     Value* lo = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(begin, start), I64(0));
     Value* hi = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, start), n);
     range_[last] = {lo, hi};
-    Value* rest = row;
-    for (size_t i = rows.size(); i-- > 1;) {
-      Value* extent = SizeValue(k_.dims[rows[i]].extent);
-      dim_value_[rows[i]] = b_.CreateURem(rest, extent);
-      rest = b_.CreateUDiv(rest, extent);
-    }
-    dim_value_[rows[0]] = rest;
+    for (size_t i = 0; i < rows.size(); ++i) dim_value_[rows[i]] = at[i];
     std::vector<kir::Val> roots;
     an_.SeqRoots(k_.seq, &roots);
     Precompute(an_.Needed(roots));
     EmitOuterDims(0);
     for (DimId d : rows) dim_value_[d] = nullptr;
+    Value* carry = b_.getTrue();
+    for (size_t i = rows.size(); i-- > 0;) {
+      at[i] = b_.CreateAdd(at[i], b_.CreateZExt(carry, b_.getInt64Ty()));
+      if (i == 0) break;
+      carry = b_.CreateICmpEQ(at[i], SizeValue(k_.dims[rows[i]].extent));
+      at[i] = b_.CreateSelect(carry, I64(0), at[i]);
+    }
   });
 }
 

@@ -383,7 +383,19 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
   Value* value = GetLanes(store.value, copy);
   Value* mask = AndMasks(GuardMask(accesses_[id], copy, true), lanes_.mask);
   const Place place = PlaceOf(id, copy, store.component);
-  if (!place.vector) low_.Fail(Internal("a store in lanes does not move along them"));
+  if (!place.vector) {
+    // A guard lets one lane through at most.
+    if (mask == nullptr || store.combine >= 0) {
+      low_.Fail(Internal("a store in lanes does not move along them"));
+      return;
+    }
+    Value* bits = b_.CreateBitCast(mask, b_.getIntNTy(lanes_.lanes));
+    If(b_.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0)), nullptr, [&] {
+      Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
+      b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer, llvm::Align(bytes));
+    });
+    return;
+  }
   Value* old = nullptr;
   if (store.combine >= 0) old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
   StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);

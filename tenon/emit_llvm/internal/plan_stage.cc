@@ -59,13 +59,21 @@ unsigned LanesFor(const Analysis& an, const std::vector<Val>& needed, const std:
   return static_cast<unsigned>(isa::VectorBytes(isa) / widest);
 }
 
+/// Whether a guard lets at most one value of `v` through.
+bool OneValueOf(const kir::Store& store, DimId v) {
+  return store.combine < 0 && std::any_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
+    return g.e.start == kir::kNone && g.e.terms.size() == 1 && g.e.terms[0].dim == v && g.e.terms[0].coef == kir::Size::Of(1) &&
+           !g.lo.is_param() && !g.hi.is_param() && g.hi.baked - g.lo.baked <= 1;
+  });
+}
+
 /// Whether neighbours along `v` can be stored together.
 bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& access, DimId v) {
   bool moves = access.dims & Bit(v);
   for (const Contribution& part : access.parts) {
     moves |= part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
   }
-  if (!moves) return false;
+  if (!moves) return OneValueOf(store, v);
   if (store.order == kir::StoreOrder::kDisjoint) return true;
   // Collisions are possible, but not between neighbours along v when v alone moves one of the axes.
   return std::any_of(store.at.begin(), store.at.end(), [&](const kir::Axis& axis) {
@@ -326,6 +334,7 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
     for (const Access& a : facts.stores) s += AccessCost(an, a, v);
     return s;
   };
+  const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(), [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
   // A reduction that reads along its own innermost dim is better off running that one in lanes.
   double best = std::numeric_limits<double>::infinity();
   for (DimId d : facts.inner_reduced) best = std::min(best, score(d) - 0.5);
@@ -340,7 +349,12 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
       chosen = d;
     }
   }
-  if (chosen >= 0) *lanes = LanesFor(an, needed, facts.stores, static_cast<DimId>(chosen), isa);
+  if (chosen >= 0) {
+    *lanes = LanesFor(an, needed, facts.stores, static_cast<DimId>(chosen), isa);
+    // A loop's speed is its latency, and divisions and roots of shorter vectors have less.
+    const kir::Size extent = an.kernel.dims[static_cast<size_t>(chosen)].extent;
+    while (loops && !extent.is_param() && *lanes > 4 && static_cast<int64_t>(*lanes / 2) >= extent.baked) *lanes /= 2;
+  }
   return chosen >= 0 && *lanes >= 2 ? chosen : -1;
 }
 
