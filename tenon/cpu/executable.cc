@@ -21,6 +21,10 @@ namespace {
 constexpr int64_t kInlineNs = 60'000;
 // Executions that may wait on one device; a caller that is further ahead waits, so that outputs do not pile up.
 constexpr int64_t kMaxPending = 16;
+// Outputs exist from the call on. Where they are large, one execution ahead keeps the device busy, and more would only drive what the
+// next one reads and writes out of the caches.
+constexpr int64_t kMaxPendingLarge = 2;
+constexpr int64_t kLargeOutputBytes = 256 << 10;
 
 // The order, fastest dimension first, in which a dense array with these strides lies.
 Dims MinorToMajor(const Dims& dims, const Dims& strides) {
@@ -193,7 +197,11 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   }
 
   auto& queue = static_cast<CpuDevice*>(device.device)->queue();
-  if (!plan.has_host_callbacks) queue.WaitBelow(kMaxPending);
+  if (!plan.has_host_callbacks) {
+    int64_t output_bytes = 0;
+    for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
+    queue.WaitBelow(output_bytes < kLargeOutputBytes ? kMaxPending : kMaxPendingLarge);
+  }
   auto run = std::make_shared<Run>();
   run->context = request.context;
   TENON_RETURN_IF_ERROR(Prepare(device, *run));
