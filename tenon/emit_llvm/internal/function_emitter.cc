@@ -303,7 +303,7 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
     return;
   }
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
-  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, {}, [&] {
+  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, nullptr, [&] {
     Precompute(needed);
     EmitSeq(k_.seq);
   });

@@ -129,9 +129,13 @@ class FunctionEmitter {
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried, llvm::function_ref<void()> body);
   /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies only.
-  /// `stores`: those of the body that may stream.
-  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                  const std::vector<const kir::Store*>& stores, llvm::function_ref<void()> body);
+  /// `stream`: see Lanes; of all whole vectors from the dim's low end.
+  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, Value* stream,
+                  llvm::function_ref<void()> body);
+  /// i1: all stores should stream and are aligned (to a vector of `lanes`, and to `aligned_bytes`) while `dims`, then `along`, run from their low ends in
+  /// the loops that are about to be opened; null: never.
+  Value* StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<kir::DimId, 4>& dims, kir::DimId along,
+                          int64_t aligned_bytes, unsigned lanes);
   /// Whether the store's memory is too large to stay in the caches and nothing in the kernel reads it; null: no.
   Value* WantsStreaming(const kir::Store& store);
   bool StreamsAlong(const kir::Store& store, kir::DimId dim);

@@ -89,7 +89,7 @@ void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& pl
     }
     // Several vectors side by side give the additions of one column something to overlap with.
     const unsigned copies = plan.copies > 1 && registers ? 4 : 1;
-    VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, {}, at_point);
+    VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, nullptr, at_point);
   });
 }
 
@@ -203,14 +203,14 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
       Value* index = b_.CreateLShr(b_.CreateSub(dim_value_[dim], block), llvm::Log2_32(lanes));
       return b_.CreateGEP(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.memory[i], b_.CreateAdd(index, I64(copy)));
     };
-    VectorLoop(dim, lanes, 1, wide, needed_after, {}, [&] {
+    VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
       for (Accumulators& acc : accs) {
         for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(GetLanes(acc.reduce->init[i], 0), slot(acc, i, 0));
       }
     });
     ForDims(plan.reduced, 0, needed, nullptr, [&] {
       Precompute(needed);
-      VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, {}, [&] {
+      VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, nullptr, [&] {
         EmitPoint(during, needed);
         for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
           for (Accumulators& acc : accs) {
@@ -226,7 +226,7 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
         }
       });
     });
-    VectorLoop(dim, lanes, 1, wide, needed_after, {}, [&] {
+    VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
       for (Accumulators& acc : accs) {
         Values result;
         for (size_t i = 0; i < acc.values(); ++i) {

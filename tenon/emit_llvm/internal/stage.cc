@@ -1,4 +1,6 @@
 // Stages without reductions: loop order, vector loops, transposing tiles.
+#include <algorithm>
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -107,8 +109,8 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
   });
 }
 
-void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                                 const std::vector<const kir::Store*>& stores, llvm::function_ref<void()> body) {
+void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, Value* stream,
+                                 llvm::function_ref<void()> body) {
   const Lanes outer = lanes_;
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
@@ -117,74 +119,73 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
     PrecomputeSplats(needed);
     lanes_ = outer;
   };
-  // Whole steps in [lo, main_end), then masked vectors up to hi.
-  auto run = [&](Value* lo, Value* main_end, Value* hi, Value* stream) {
-    if (!masked_only) {
-      For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
-        dim_value_[dim] = i;
-        lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies, .stream = stream};
-        body();
-        lanes_ = outer;
-        dim_value_[dim] = nullptr;
-      });
-    }
-    For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
+  Value* lo = DimLow(dim);
+  Value* hi = DimHigh(dim);
+  Value* main_end = lo;
+  if (!masked_only) {
+    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
+    main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
+    For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
       dim_value_[dim] = i;
-      Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
-      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
-      if (masked_only && stream != nullptr) lanes_.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(lanes)));
+      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies, .stream = stream};
       body();
       lanes_ = outer;
       dim_value_[dim] = nullptr;
     });
-  };
-  Value* lo = DimLow(dim);
-  Value* hi = DimHigh(dim);
-  auto main_end = [&](Value* from, Value* to) {
-    if (masked_only) return from;
-    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(to, from), I64(0));
-    return b_.CreateAdd(from, b_.CreateAnd(length, I64(-step)));
-  };
+  }
+  For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
+    dim_value_[dim] = i;
+    Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
+    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
+    if (masked_only && stream != nullptr) lanes_.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(lanes)));
+    body();
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+  });
+}
 
-  // Streaming needs aligned stores: a first, masked, vector leads up to the alignment that all of them share.
-  Value* stream = stores.empty() ? nullptr : b_.getTrue();
-  Value* head = nullptr;
+Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<DimId, 4>& dims, DimId along,
+                                         int64_t aligned_bytes, unsigned lanes) {
+  Value* stream = b_.getTrue();
   const size_t mark = Mark();
   for (const kir::Store* store : stores) {
-    Value* wants = StreamsAlong(*store, dim) ? WantsStreaming(*store) : nullptr;
+    const int64_t bytes = ByteWidth(k_.buffers[store->buf].type);
+    // Vectors that are parts of a cache line may stream only where the rest of the line follows at once.
+    const int64_t alignment = std::max(aligned_bytes, bytes * lanes);
+    Value* wants = StreamsAlong(*store, along) ? WantsStreaming(*store) : nullptr;
     if (wants == nullptr) {
       stream = nullptr;
       break;
     }
-    const int64_t bytes = ByteWidth(k_.buffers[store->buf].type);
-    dim_value_[dim] = lo;
+    // Where the loops begin and every one of their steps must keep the alignment.
     const size_t id = AccessId(*store);
-    ExtendPointer(id);
-    dim_value_[dim] = nullptr;
-    Value* address = b_.CreatePtrToInt(pointers_[id].pointer, b_.getInt64Ty());
-    Value* to_alignment = b_.CreateLShr(b_.CreateAnd(b_.CreateNeg(address), I64(bytes * lanes - 1)), llvm::Log2_64(static_cast<uint64_t>(bytes)));
-    Value* natural = b_.CreateICmpEQ(b_.CreateAnd(address, I64(bytes - 1)), I64(0));
-    stream = b_.CreateAnd(stream, b_.CreateAnd(wants, natural));
-    if (head == nullptr) {
-      head = to_alignment;
-    } else {
-      stream = b_.CreateAnd(stream, b_.CreateICmpEQ(head, to_alignment));
+    Value* bits = nullptr;
+    bool known = true;
+    for (const Contribution& part : accesses_[id].parts) {
+      const bool loops = part.kind == Contribution::Kind::kDim && std::find(dims.begin(), dims.end(), part.dim) != dims.end();
+      known &= part.kind != Contribution::Kind::kStart || Available(part.start, 0);
+      if (!loops || part.dim == along) continue;
+      Value* step = b_.CreateMul(Product(part.a, part.b), I64(bytes));
+      bits = bits == nullptr ? step : b_.CreateOr(bits, step);
     }
+    if (!known) {
+      stream = nullptr;
+      break;
+    }
+    Value* old[32];
+    std::copy(std::begin(dim_value_), std::end(dim_value_), old);
+    for (DimId d : dims) dim_value_[d] = DimLow(d);
+    dim_value_[along] = DimLow(along);
+    ExtendPointer(id);
+    std::copy(std::begin(old), std::end(old), dim_value_);
+    Value* address = b_.CreatePtrToInt(pointers_[id].pointer, b_.getInt64Ty());
+    bits = bits == nullptr ? address : b_.CreateOr(bits, address);
+    stream = b_.CreateAnd(stream, b_.CreateAnd(wants, b_.CreateICmpEQ(b_.CreateAnd(bits, I64(alignment - 1)), I64(0))));
+    Rewind(mark);
   }
   Rewind(mark);
-  if (stream == nullptr) {
-    run(lo, main_end(lo, hi), hi, nullptr);
-    return;
-  }
-  streams_ = true;
-  Value* head_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(lo, b_.CreateSelect(stream, head, I64(0))), hi);
-  // Twice the same code: [lo, head_end), all of it masked, and the rest.
-  For(b_.CreateZExt(b_.CreateICmpSGE(lo, head_end), b_.getInt64Ty()), I64(2), I64(1), nullptr, [] {}, [&](Value* phase) {
-    Value* leading = b_.CreateICmpEQ(phase, I64(0));
-    Value* from = b_.CreateSelect(leading, lo, head_end);
-    Value* to = b_.CreateSelect(leading, head_end, hi);
-    run(from, b_.CreateSelect(leading, lo, main_end(from, to)), to, stream);
-  });
+  streams_ |= stream != nullptr;
+  return stream;
 }
 
 bool FunctionEmitter::StreamsAlong(const kir::Store& store, DimId dim) {
@@ -234,6 +235,8 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
   }
   const NodeList needed = an_.Needed(roots);
   Precompute(needed);
+  Value* stream = nullptr;
+  if (plan.kind == StagePlan::Kind::kVector) stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
   ForDims(plan.outside, 0, needed, nullptr, [&] {
     if (plan.kind == StagePlan::Kind::kScalar) {
       EmitPoint(stores, needed);
@@ -241,7 +244,7 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitTiles(stage, plan, needed);
     } else {
       Precompute(needed);
-      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stores, [&] { EmitPoint(stores, needed); });
+      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream, [&] { EmitPoint(stores, needed); });
     }
   });
 }
@@ -255,34 +258,9 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
   Precompute(needed);
   Value* v_hi = DimHigh(v);
   Value* t_hi = DimHigh(t);
-  Value* stream = b_.getTrue();
-  const size_t mark = Mark();
-  for (const kir::Store* store : stores) {
-    const int64_t bytes = ByteWidth(k_.buffers[store->buf].type);
-    // Only whole cache lines: parts of one would leave it one by one.
-    Value* wants = StreamsAlong(*store, v) && bytes * n == 64 ? WantsStreaming(*store) : nullptr;
-    if (wants == nullptr) {
-      stream = nullptr;
-      break;
-    }
-    const Access& access = accesses_[AccessId(*store)];
-    Value* bits = nullptr;
-    for (const Contribution& part : access.parts) {  // every step along the tile must keep the alignment
-      if (part.kind != Contribution::Kind::kDim || part.dim != t) continue;
-      Value* step = b_.CreateMul(Product(part.a, part.b), I64(bytes));
-      bits = bits == nullptr ? step : b_.CreateOr(bits, step);
-    }
-    dim_value_[t] = DimLow(t);
-    dim_value_[v] = DimLow(v);
-    ExtendPointer(AccessId(*store));
-    dim_value_[t] = nullptr;
-    dim_value_[v] = nullptr;
-    Value* address = b_.CreatePtrToInt(pointers_[AccessId(*store)].pointer, b_.getInt64Ty());
-    bits = bits == nullptr ? address : b_.CreateOr(bits, address);
-    stream = b_.CreateAnd(stream, b_.CreateAnd(wants, b_.CreateICmpEQ(b_.CreateAnd(bits, I64(63)), I64(0))));
-  }
-  Rewind(mark);
-  streams_ |= stream != nullptr;
+  // Only whole cache lines: parts of one would leave it one by one.
+  const bool lines = std::all_of(stores.begin(), stores.end(), [&](const kir::Store* s) { return ByteWidth(k_.buffers[s->buf].type) * n == 64; });
+  Value* stream = lines ? StreamingAllowed(stores, {t}, v, 64, plan.lanes) : nullptr;
   auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
   auto tile = [&](Value* t0, Value* v0) {
     dim_value_[t] = t0;
