@@ -70,6 +70,18 @@ TEST(Compile, CropsOfPadsWithHoles) {
   })", 1);
 }
 
+TEST(Compile, PlacesThatAreNothingButPadding) {
+  // The sum is written out; half of its terms lie in the padding, where the parts below have no elements.
+  Check(R"(func.func @main(%x: tensor<2x9xf32>, %y: tensor<1x9xf32>) -> tensor<9xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %c = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2x9xf32>, tensor<1x9xf32>) -> tensor<3x9xf32>
+    %p = stablehlo.pad %c, %one, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x9xf32>, tensor<f32>) -> tensor<6x9xf32>
+    %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<6x9xf32>, tensor<f32>) -> tensor<9xf32>
+    return %r : tensor<9xf32>
+  })", 1);
+}
+
 TEST(Compile, WhatHasNoKernelIsEvaluated) {
   // More loop dims than a kernel holds, around other work that has kernels.
   const std::string small = "tensor<1x2x2x2x2x2x2x2xf32>";

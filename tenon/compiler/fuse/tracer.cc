@@ -276,6 +276,14 @@ std::optional<Val> Tracer::TraceStart(Ref r, int64_t extent, int64_t size) {
 std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
   const Node& node = program_[r.node];
   const Dims& from = program_.shape(node.in[0]).dims;
+  for (size_t i = 0; i < map.size(); ++i) {
+    // Nothing but padding here (constant indices of reductions written out): below, the index would have no meaning.
+    const IndexRange range = RangeOf(map[i], extents);
+    const int64_t low = node.lists[0][i];
+    if (map[i].start == kir::kNone && (range.high < low || range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * node.lists[2][i])) {
+      return Trace(node.in[1], IndexMap());
+    }
+  }
   IndexMap below;
   Val inside = kir::kNone;
   const size_t before = guards_.size();
@@ -340,6 +348,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap&
     }
     begin = end;
   }
+  if (parts.empty()) return Block(node.in[0].node);
   Scalar value = parts.back();
   for (size_t i = parts.size() - 1; i-- > 0;) {
     value.re = b_.Select(below_end[i], parts[i].re, value.re);
