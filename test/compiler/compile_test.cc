@@ -82,6 +82,39 @@ TEST(Compile, PlacesThatAreNothingButPadding) {
   })", 1);
 }
 
+TEST(Compile, ReversedViewsIntoLoops) {
+  Check(R"(func.func @main(%x: tensor<3x5xf32>, %n: tensor<i32>) -> tensor<3x5xf32> {
+    %r = stablehlo.reverse %x, dims = [0, 1] : tensor<3x5xf32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %zero, %c = %r) : tensor<i32>, tensor<3x5xf32>
+     cond {
+      %m = stablehlo.constant dense<2> : tensor<i32>
+      %t = stablehlo.compare LT, %i, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d = stablehlo.tanh %c : tensor<3x5xf32>
+      stablehlo.return %j, %d : tensor<i32>, tensor<3x5xf32>
+    }
+    return %0#1 : tensor<3x5xf32>
+  })", 1);
+}
+
+TEST(Compile, EmptyArraysOfSeveralResults) {
+  Check(R"(func.func @main(%x: tensor<4x0xf32>, %k: tensor<4x0xi32>, %a: tensor<f32>, %b: tensor<i32>) -> (tensor<0xf32>, tensor<0xi32>, tensor<4xf32>, tensor<4xi32>) {
+    %0:2 = "stablehlo.reduce"(%x, %k, %a, %b) ({
+    ^bb0(%p: tensor<f32>, %q: tensor<i32>, %r: tensor<f32>, %s: tensor<i32>):
+      stablehlo.return %r, %s : tensor<f32>, tensor<i32>
+    }) {dimensions = array<i64: 0>} : (tensor<4x0xf32>, tensor<4x0xi32>, tensor<f32>, tensor<i32>) -> (tensor<0xf32>, tensor<0xi32>)
+    %1:2 = "stablehlo.reduce"(%x, %k, %a, %b) ({
+    ^bb0(%p: tensor<f32>, %q: tensor<i32>, %r: tensor<f32>, %s: tensor<i32>):
+      stablehlo.return %r, %s : tensor<f32>, tensor<i32>
+    }) {dimensions = array<i64: 1>} : (tensor<4x0xf32>, tensor<4x0xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    return %0#0, %0#1, %1#0, %1#1 : tensor<0xf32>, tensor<0xi32>, tensor<4xf32>, tensor<4xi32>
+  })", 0);
+}
+
 TEST(Compile, WhatHasNoKernelIsEvaluated) {
   // More loop dims than a kernel holds, around other work that has kernels.
   const std::string small = "tensor<1x2x2x2x2x2x2x2xf32>";

@@ -239,7 +239,7 @@ class Generator {
     const Type to = AnyType();
     double bound = v.bound;
     if (v.is_float()) {
-      if (!v.exact && (to.kind != Kind::kFloat || to.bits < 32)) return;
+      if (!v.exact && !(to == v.type)) return;
       if (to.kind == Kind::kFloat && v.exact && v.bound > to.exact) return;
     } else if (to.kind == Kind::kFloat) {
       bound = v.type.kind == Kind::kBool ? 1 : std::pow(2.0, v.type.bits);

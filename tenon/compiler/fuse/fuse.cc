@@ -31,8 +31,18 @@ SlotId Fuser::Slot(const View& view) {
 }
 
 void Fuser::Bind(Ref r, const View& view) {
-  storage_[r] = view;
-  bound_.push_back(r);
+  auto [it, fresh] = storage_.try_emplace(r, view);
+  bound_.push_back({r, fresh ? std::nullopt : std::optional<View>(it->second)});
+  it->second = view;
+}
+
+void Fuser::Unbind(size_t count) {
+  while (bound_.size() > count) {
+    auto& [r, before] = bound_.back();
+    if (before) storage_[r] = *before;
+    else storage_.erase(r);
+    bound_.pop_back();
+  }
 }
 
 void Fuser::Copy(const View& from, const View& to, Seq& out) {
@@ -154,6 +164,14 @@ Result<View> Fuser::DenseViewOf(Ref r, Seq& out) {
   return dense;
 }
 
+Result<View> Fuser::KernelViewOf(Ref r, Seq& out) {
+  TENON_ASSIGN_OR_RETURN(View view, ViewOf(r, out));
+  for (size_t i = 0; i < view.dims.size(); ++i) {
+    if (view.dims[i] > 1 && view.strides[i] < 0) return DenseViewOf(r, out);
+  }
+  return view;
+}
+
 void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& out) {
   const Hash128 hash = kir::Hash(made.kernel);
   std::vector<uint32_t>& same = kernel_of_[hash];
@@ -178,7 +196,7 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& o
     switch (b.kind) {
       case BoundBuffer::Kind::kLocal: views.push_back({}); break;
       case BoundBuffer::Kind::kRead: {
-        TENON_ASSIGN_OR_RETURN(View view, ViewOf(b.value, out));
+        TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
         views.push_back(view);
         break;
       }
@@ -226,8 +244,7 @@ Status Fuser::EmitBlock(const Block& block, Seq& out) {
       }
       const Cluster& cluster = clustering.clusters[static_cast<size_t>(unit.cluster)];
       env.view_of = [&](Ref r) -> const View& {
-        if (auto it = storage_.find(r); it != storage_.end()) return it->second;
-        Result<View> view = ViewOf(r, steps);
+        Result<View> view = KernelViewOf(r, steps);
         if (!view.ok()) {
           failed = view.status();
           return promised[r] = DenseView(0, p_.shape(r));
@@ -247,10 +264,7 @@ Status Fuser::EmitBlock(const Block& block, Seq& out) {
       for (plan::Step& s : steps) out.push_back(std::move(s));
       return OkStatus();
     }
-    while (bound_.size() > bound_before) {
-      storage_.erase(bound_.back());
-      bound_.pop_back();
-    }
+    Unbind(bound_before);
     // What has no kernel even by itself is left to the evaluator.
     if (!stored.insert(blocking).second && !alone.insert(blocking).second) {
       return Internal(fmt::format("no kernel can be made around %{} ({})", blocking, OpName(p_[blocking].op)));

@@ -23,10 +23,14 @@ class Fuser {
   View NewTempWithLayout(const Shape& shape, const Dims& minor_to_major);
   plan::SlotId Slot(const View& view);
   void Bind(Ref r, const View& view);
+  /// Forgets what was bound since bound_ had so many entries; what was known before is known again.
+  void Unbind(size_t count);
   /// The memory of a value: stored, a constant, or a view of one. Reshapes of strided views copy first, into `out`.
   Result<View> ViewOf(Ref r, plan::Seq& out);
   /// The same, made dense when it is not.
   Result<View> DenseViewOf(Ref r, plan::Seq& out);
+  /// The same, made dense when it runs backwards: a kernel's index counts from its buffer's first byte.
+  Result<View> KernelViewOf(Ref r, plan::Seq& out);
   void Copy(const View& from, const View& to, plan::Seq& out);
   std::optional<View> DeriveView(const Node& node, const View& from);
 
@@ -47,7 +51,7 @@ class Fuser {
   const OpExporter& exporter_;
   FusedProgram f_;
   std::unordered_map<Ref, View, RefHasher> storage_;
-  std::vector<Ref> bound_;  // In order, so that leaving a block forgets what it bound.
+  std::vector<std::pair<Ref, std::optional<View>>> bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
   std::unordered_map<Hash128, uint32_t, Hash128Hasher> constant_of_;
 };

@@ -279,7 +279,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   plan::Seq before;
   MakerEnvironment env;
   env.view_of = [&](Ref r) -> const View& {
-    Result<View> view = ViewOf(r, before);
+    Result<View> view = KernelViewOf(r, before);
     if (!view.ok()) failed = view.status();
     return promised[r] = view.ok() ? *view : DenseView(0, p_.shape(r));
   };
@@ -302,17 +302,14 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
     std::optional<MadeKernel> made = maker.Make();
     if (!failed.ok() || !made) {
       failed = OkStatus();
-      while (bound_.size() > bound_before) {
-        storage_.erase(bound_.back());
-        bound_.pop_back();
-      }
+      Unbind(bound_before);
       continue;
     }
     for (plan::Step& s : before) out.push_back(std::move(s));
     std::vector<View> views;
     for (const BoundBuffer& b : made->buffers) {
       if (b.kind == BoundBuffer::Kind::kRead) {
-        TENON_ASSIGN_OR_RETURN(View view, ViewOf(b.value, out));
+        TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
         views.push_back(view);
         continue;
       }

@@ -34,10 +34,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     }
   };
   auto leave = [&] {
-    while (bound_.size() > outside) {
-      storage_.erase(bound_.back());
-      bound_.pop_back();
-    }
+    Unbind(outside);
   };
   bind(condition);
   TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));
@@ -81,10 +78,7 @@ Status Fuser::EmitCase(NodeId id, Seq& out) {
       TENON_ASSIGN_OR_RETURN(View from, ViewOf(branch.results[i], seq));
       Copy(from, results[i], seq);
     }
-    while (bound_.size() > outside) {
-      storage_.erase(bound_.back());
-      bound_.pop_back();
-    }
+    Unbind(outside);
     step.branches.push_back(std::move(seq));
   }
   for (size_t i = 0; i < node.out.size(); ++i) {

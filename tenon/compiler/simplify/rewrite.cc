@@ -35,6 +35,22 @@ Ref Simplifier::Reshape(Ref r, Dims dims) {
   return Emit(std::move(node));
 }
 
+Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
+  if (ShapeOf(scalar).dtype != shape.dtype) {
+    Node convert;
+    convert.op = Op::kConvert;
+    convert.in = {scalar};
+    convert.out.push_back({shape.dtype, {}});
+    scalar = Emit(std::move(convert));
+  }
+  Node broadcast;
+  broadcast.op = Op::kBroadcast;
+  broadcast.in = {scalar};
+  broadcast.out.push_back(shape);
+  broadcast.lists.push_back({});
+  return Emit(std::move(broadcast));
+}
+
 std::optional<Ref> Simplifier::Rewrite(Node& node) {
   if (node.op == Op::kParameter || node.op == Op::kConstant || node.side_effect) return std::nullopt;
   // Nothing to compute: an empty array.
@@ -178,15 +194,7 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
   const Shape& operand = ShapeOf(node.in[0]);
   const size_t n = node.in.size() / 2;
   // Over nothing: the initial value everywhere.
-  if (NumElements(std::span<const int64_t>(operand.dims.data(), operand.dims.size())) == 0 && n == 1 &&
-      ShapeOf(node.in[1]).dtype == node.shape().dtype) {
-    Node broadcast;
-    broadcast.op = Op::kBroadcast;
-    broadcast.in = {node.in[1]};
-    broadcast.out.push_back(node.shape());
-    broadcast.lists.push_back({});
-    return Emit(std::move(broadcast));
-  }
+  if (NumElements(std::span<const int64_t>(operand.dims.data(), operand.dims.size())) == 0 && n == 1) return Spread(node.in[1], node.shape());
   const Op op = n == 1 ? CombinerOp(to_, node.blocks[0]) : Op::kOpaque;
   // Of a transposed value: of the value itself, when the order of elements does not matter.
   if (op != Op::kOpaque && IdentityBits(op, node.shape().dtype) && Def(node.in[0]).op == Op::kTranspose) {

@@ -22,6 +22,7 @@ class Simplifier {
   void CopyNode(NodeId id);
   bool CopyWhile(NodeId id);
   bool CopyCase(NodeId id);
+  bool BindTrivial(NodeId id, const Node& node);
   bool Unroll(NodeId id, const std::vector<Ref>& init);
   Ref Map(Ref r) const;
   void Bind(NodeId old, uint32_t result, Ref r);
@@ -41,6 +42,8 @@ class Simplifier {
   Ref Splat(const Shape& shape, uint64_t bits);
   Ref Binary(Op op, Ref a, Ref b);
   Ref Reshape(Ref r, Dims dims);
+  /// The scalar everywhere, converted if need be.
+  Ref Spread(Ref scalar, const Shape& shape);
   const Node& Def(Ref r) const { return to_[r.node]; }
   const Shape& ShapeOf(Ref r) const { return to_.shape(r); }
   bool IsSplat(Ref r, uint64_t bits) const {

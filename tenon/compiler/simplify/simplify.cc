@@ -79,8 +79,22 @@ void Simplifier::CopyNode(NodeId id) {
     CopyBlock(old.blocks[b], node.blocks[b]);
   }
   const size_t results = node.out.size();
+  if (results > 1 && BindTrivial(id, node)) return;
   const Ref r = Emit(std::move(node));
   for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
+}
+
+// Several results at once that take no computing: empty arrays, and reductions over nothing.
+bool Simplifier::BindTrivial(NodeId id, const Node& node) {
+  if (node.side_effect || node.op == Op::kBarrier) return false;
+  const auto is_empty = [](const Shape& s) { return s.dtype != DType::kToken && NumElements(s.dims) == 0; };
+  if (std::all_of(node.out.begin(), node.out.end(), is_empty)) {
+    for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Constant(node.shape(i), MakeLiteral("", false)));
+    return true;
+  }
+  if (node.op != Op::kReduce || !is_empty(ShapeOf(node.in[0]))) return false;
+  for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Spread(node.in[node.in.size() / 2 + i], node.shape(i)));
+  return true;
 }
 
 void Simplifier::CopyNodes(const Block& from, Block& to) {
