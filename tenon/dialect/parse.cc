@@ -11,6 +11,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "tenon/dialect/context_impl.h"
+#include "tenon/dialect/hlo/module.h"
+#include "tenon/dialect/hlo/stablehlo.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/container.h"
@@ -20,13 +22,6 @@
 
 namespace tenon::dialect {
 namespace {
-
-// Serialized protobuf of HloModuleProto begins with field 1, the name: its tag and a length that stays in the input. No assembly
-// begins with a control character.
-bool LooksLikeHloModule(std::string_view bytes) {
-  return bytes.size() >= 2 && bytes[0] == 0x0A && static_cast<uint8_t>(bytes[1]) < 0x80 &&
-         static_cast<size_t>(bytes[1]) + 2 <= bytes.size() && bytes.find('\0') != std::string_view::npos;
-}
 
 Result<OwnedModule> ParseText(Context& context, std::string_view bytes) {
   TENON_ASSIGN_OR_RETURN(std::string text, PrepareText(bytes));
@@ -46,6 +41,15 @@ Result<OwnedModule> ParseBytecode(Context& context, std::string_view bytes, cons
     // MLIR's own checks say more than "it cannot be read".
     return capture.has_error() ? status.WithContext(capture.ToStatus().message()) : status;
   }
+  return OwnedModule(module->release().getOperation());
+}
+
+Result<OwnedModule> ParseHlo(Context& context, const Result<hlo::Module>& program) {
+  TENON_RETURN_IF_ERROR(program.status());
+  // Making types and attributes may report mistakes too.
+  DiagnosticCapture capture(&context.mlir());
+  auto module = hlo::ToStablehlo(*program, &context.mlir());
+  TENON_RETURN_IF_ERROR(module.status());
   return OwnedModule(module->release().getOperation());
 }
 
@@ -90,7 +94,8 @@ InputKind DetectInput(std::string_view bytes) {
     std::string_view producer = bytes.substr(std::min<size_t>(bytes.size(), vhlo::kBytecodeMagic.size() + 1));
     return producer.starts_with(vhlo::kPortableProducer) ? InputKind::kPortableArtifact : InputKind::kBytecode;
   }
-  return LooksLikeHloModule(bytes) ? InputKind::kHloModuleProto : InputKind::kText;
+  if (hlo::LooksLikeProto(bytes)) return InputKind::kHloModuleProto;
+  return hlo::LooksLikeText(bytes) ? InputKind::kHloText : InputKind::kText;
 }
 
 Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseOptions& options) {
@@ -101,7 +106,8 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
     case InputKind::kText: module = ParseText(context, bytes); break;
     case InputKind::kPortableArtifact:
     case InputKind::kBytecode: module = ParseBytecode(context, bytes, options); break;
-    case InputKind::kHloModuleProto: return Unimplemented("programs in the form of HloModuleProto cannot be read yet");
+    case InputKind::kHloModuleProto: module = ParseHlo(context, hlo::ReadProto(bytes)); break;
+    case InputKind::kHloText: module = ParseHlo(context, hlo::ReadText(bytes)); break;
   }
   if (module.ok()) NormalizeReturns(module->op());
   if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));

@@ -64,7 +64,8 @@ enum class InputKind {
   kText,              ///< StableHLO assembly, pretty or generic.
   kPortableArtifact,  ///< MLIR bytecode that carries VHLO.
   kBytecode,          ///< MLIR bytecode of the StableHLO dialect itself.
-  kHloModuleProto,    ///< Serialized HloModuleProto; recognised, not read yet.
+  kHloModuleProto,    ///< Serialized xla.HloModuleProto, also within HloModuleProtoWithConfig or HloProto.
+  kHloText,           ///< HLO text: "HloModule name ...".
 };
 
 /// What `bytes` hold, judged by content. Portable artifacts are told from other bytecode by their producer string.
@@ -80,8 +81,8 @@ struct ParseOptions {
 
 /// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they came;
 /// functions end with func.return, also where they came with stablehlo.return).
-/// Malformed, ill-typed or too deeply nested input is INVALID_ARGUMENT with the op and its location where they are known;
-/// HloModuleProto is UNIMPLEMENTED. Takes up to 1 MiB of the caller's stack, at the deepest nesting that is accepted.
+/// Malformed, ill-typed or too deeply nested input is INVALID_ARGUMENT with the op and its location where they are known, an HLO
+/// instruction without StableHLO form UNIMPLEMENTED. Takes up to 1 MiB of the caller's stack, at the deepest nesting that is accepted.
 Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseOptions& options = {});
 
 /// Writes `module` (a builtin.module of StableHLO) as a portable artifact that readers of `target` accept; the module is left as it

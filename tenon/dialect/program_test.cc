@@ -73,10 +73,10 @@ TEST(Detect, ByContent) {
   EXPECT_EQ(DetectInput(""), InputKind::kText);
 }
 
-TEST(Parse, HloModuleProtoIsNamed) {
+TEST(Parse, WhatIsWrongWithAnHloModuleProtoIsSaid) {
   Context context;
   auto module = Parse(context, std::string_view("\x0a\x04main\x12\x04main\x1a\x00", 14));
-  EXPECT_EQ(module.status().code(), Code::kUnimplemented);
+  EXPECT_EQ(module.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(std::string(module.status().message()), HasSubstr("HloModuleProto"));
 }
 
