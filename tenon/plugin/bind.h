@@ -15,6 +15,7 @@
 #include "tenon/abi/pjrt_profiler.h"
 #include "tenon/abi/pjrt_shardings.h"
 #include "tenon/base/status.h"
+#include "tenon/plugin/caller_value.h"
 #include "tenon/plugin/error.h"
 #include "tenon/plugin/plugin.h"
 

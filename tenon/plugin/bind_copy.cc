@@ -49,7 +49,7 @@ struct RawCopy {
 
 void StartRawCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
   std::unique_ptr<RawCopy> copy(static_cast<RawCopy*>(args->callback_data));
-  Status status = StatusFromC(args->error_code, args->error_message, args->error_message_size);
+  Status status = StatusFromC(CallerValue(args->error_code), args->error_message, args->error_message_size);
   if (status.ok() && args->dst == nullptr && copy->size > 0) {
     status = InvalidArgument("PJRT_Buffer_CopyRawToHostFuture: dst is NULL");
   }
@@ -113,7 +113,7 @@ TENON_BIND(PJRT_Buffer_CopyToMemory) {
 TENON_BIND(PJRT_Buffer_Bitcast) {
   TENON_REQUIRE(buffer);
   Buffer& buffer = *FromC(args.buffer);
-  Result<Shape> shape = MakeShape(args.element_type, args.dims, args.num_dims);
+  Result<Shape> shape = MakeShape(CallerValue(args.element_type), args.dims, args.num_dims);
   if (!shape.ok()) return shape.status().WithContext(fn);
   TENON_ASSIGN_OR_RETURN(Dims order, DecodeLayout(args.device_layout, *shape));
   ArraySpec spec{.shape = std::move(*shape), .minor_to_major = std::move(order)};
@@ -142,7 +142,7 @@ TENON_BIND(PJRT_Buffer_DonateWithControlDependency) {
   args.callback_data = dependency.release();
   args.dependency_ready_callback = [](PJRT_Buffer_DonateWithControlDependency_Callback_Args* callback_args) {
     Ref<Event> event = Ref<Event>::Adopt(static_cast<Event*>(callback_args->callback_data));
-    event->Set(StatusFromC(callback_args->error_code, callback_args->error_message, callback_args->error_message_size));
+    event->Set(StatusFromC(CallerValue(callback_args->error_code), callback_args->error_message, callback_args->error_message_size));
   };
   return OkStatus();
 }

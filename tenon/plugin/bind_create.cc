@@ -31,11 +31,12 @@ Result<Placement> ResolvePlacement(std::string_view function, Client& client, PJ
 Result<Dims> DecodeLayout(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape) {
   ArraySpec spec{.shape = shape};
   if (layout == nullptr) return Dims();
-  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+  const int type = CallerValue(layout->type);
+  if (type == PJRT_Buffer_MemoryLayout_Type_Strides) {
     return InvalidArgument("PJRT_Buffer_MemoryLayout_Type_Strides is not supported to be converted to a layout");
   }
-  if (layout->type != PJRT_Buffer_MemoryLayout_Type_Tiled) {
-    return InvalidArgument(fmt::format("unknown memory layout type {}", static_cast<int>(layout->type)));
+  if (type != PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    return InvalidArgument(fmt::format("unknown memory layout type {}", type));
   }
   const PJRT_Buffer_MemoryLayout_Tiled& tiled = layout->tiled;
   if (tiled.num_tiles != 0)
@@ -64,7 +65,7 @@ Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, s
 
 TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, args.type, args.dims, args.num_dims, args.device_layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.type), args.dims, args.num_dims, args.device_layout));
   HostArray array{.data = args.data, .shape = spec.shape, .byte_strides = {}};
   if (args.num_byte_strides != 0) {
     TENON_REQUIRE(byte_strides);
@@ -75,13 +76,14 @@ TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
     array.byte_strides = {args.byte_strides, args.num_byte_strides};
   }
   if (SizeBytes(spec.shape) != 0) TENON_REQUIRE(data);
-  if (static_cast<unsigned>(args.host_buffer_semantics) > PJRT_HostBufferSemantics_kMutableZeroCopy) {
+  const int semantics = CallerValue(args.host_buffer_semantics);
+  if (static_cast<unsigned>(semantics) > PJRT_HostBufferSemantics_kMutableZeroCopy) {
     return InvalidArgument(
-        fmt::format("{}: unknown host_buffer_semantics {}", fn, static_cast<int>(args.host_buffer_semantics)));
+        fmt::format("{}: unknown host_buffer_semantics {}", fn, semantics));
   }
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), args.device, args.memory));
   TENON_ASSIGN_OR_RETURN(Upload upload, UploadArray(to.device, to.memory, array, std::move(spec.minor_to_major),
-                                                    static_cast<HostSemantics>(args.host_buffer_semantics)));
+                                                    static_cast<HostSemantics>(semantics)));
   args.done_with_host_buffer = ToC(std::move(upload.done));
   args.buffer = ToC(std::move(upload.buffer));
   return OkStatus();
@@ -90,7 +92,7 @@ TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
 TENON_BIND(PJRT_Client_CreateUninitializedBuffer) {
   TENON_REQUIRE(client);
   TENON_ASSIGN_OR_RETURN(
-      ArraySpec spec, MakeSpec(fn, args.shape_element_type, args.shape_dims, args.shape_num_dims, args.shape_layout));
+      ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, args.shape_layout));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), args.device, args.memory));
   TENON_ASSIGN_OR_RETURN(Ref<Storage> storage,
                          to.memory->Allocate(to.device, static_cast<size_t>(SizeBytes(spec.shape))));
@@ -103,8 +105,8 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
   PJRT_Buffer_MemoryLayout* layout = args.shape_layout;
   if (TENON_HAS(args, device_layout) && args.device_layout != nullptr) layout = args.device_layout;
   TENON_ASSIGN_OR_RETURN(ArraySpec spec,
-                         MakeSpec(fn, args.shape_element_type, args.shape_dims, args.shape_num_dims, layout));
-  Status error = StatusFromC(args.error_code, args.error_message, args.error_message_size);
+                         MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, layout));
+  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   if (error.ok()) return InvalidArgument("PJRT_Client_CreateErrorBuffer: error_code is OK");
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
   args.buffer = ToC(Buffer::MakeError(to.device, to.memory, std::move(spec), std::move(error)));
@@ -115,7 +117,7 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
 TENON_BIND(PJRT_Client_CreateAliasBuffer) {
   TENON_REQUIRE(client);
   TENON_ASSIGN_OR_RETURN(
-      ArraySpec spec, MakeSpec(fn, args.shape_element_type, args.shape_dims, args.shape_num_dims, args.shape_layout));
+      ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, args.shape_layout));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
   Ref<Buffer> promise = Buffer::MakePromise(to.device, to.memory, std::move(spec));
   args.fulfill_alias_buffer_cb = reinterpret_cast<PJRT_FulfillAliasBufferCallback*>(Ref<Buffer>(promise).release());
@@ -128,7 +130,7 @@ TENON_BIND(PJRT_Client_FulfillAliasBuffer) {
   TENON_REQUIRE(fulfill_alias_buffer_cb);
   // Consumed whatever happens; every way out must complete the promise.
   Ref<Buffer> promise = Ref<Buffer>::Adopt(reinterpret_cast<Buffer*>(args.fulfill_alias_buffer_cb));
-  Status status = StatusFromC(args.status_code, args.error_message, args.error_message_size);
+  Status status = StatusFromC(CallerValue(args.status_code), args.error_message, args.error_message_size);
   if (!status.ok()) {
     promise->Fulfill(status);
     return OkStatus();
@@ -149,7 +151,7 @@ TENON_BIND(PJRT_Client_FulfillAliasBuffer) {
 
 TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, args.element_type, args.dims, args.num_dims, args.layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.element_type), args.dims, args.num_dims, args.layout));
   size_t size = static_cast<size_t>(SizeBytes(spec.shape));
   if (size != 0) TENON_REQUIRE(device_buffer_ptr);
   if (args.stream != 0) return Unimplemented(fmt::format("{}: streams are not supported", fn));

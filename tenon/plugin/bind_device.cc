@@ -113,7 +113,7 @@ TENON_BIND(PJRT_Device_ClearMemoryStats) {
 
 TENON_BIND(PJRT_Device_PoisonExecution) {
   TENON_REQUIRE(device);
-  Status error = StatusFromC(args.error_code, args.error_message, args.error_message_size);
+  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   if (error.ok()) return InvalidArgument("PJRT_Device_PoisonExecution: error_code is OK");
   TENON_ASSIGN_OR_RETURN(bool poisoned, FromC(args.device)->PoisonExecution(args.launch_id, error));
   args.poisoned = poisoned;

@@ -54,7 +54,7 @@ TENON_BIND(PJRT_Event_Create) {
 TENON_BIND(PJRT_Event_Set) {
   TENON_REQUIRE(event);
   Event* event = FromC(args.event);
-  Status status = StatusFromC(args.error_code, args.error_message, args.error_message_size);
+  Status status = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   Ref<Event> keep(event);  // A callback may destroy the caller's handle.
   if (event == nullptr || !event->Set(std::move(status))) {
     return FailedPrecondition("PJRT_Event_Set: the event is set already");

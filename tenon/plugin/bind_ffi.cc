@@ -24,7 +24,7 @@ TENON_BIND_EXTENSION(PJRT_FFI_Register_Handler) {
   FfiHandlerRegistration registration{.target_name = {args.target_name, args.target_name_size},
                                       .platform_name = {args.platform_name, args.platform_name_size},
                                       .handler = args.handler,
-                                      .traits = static_cast<uint32_t>(args.traits)};
+                                      .traits = static_cast<uint32_t>(CallerValue(args.traits))};
   return ThePlugin().RegisterFfiHandler(registration);
 }
 

@@ -38,14 +38,14 @@ TENON_BIND_EXTENSION(PJRT_Layouts_PJRT_Buffer_MemoryLayout) {
 
 TENON_BIND_EXTENSION(PJRT_Layouts_PJRT_Client_GetDefaultLayout) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(args.type, args.dims, args.num_dims));
+  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(args.type), args.dims, args.num_dims));
   args.layout = NewLayout(ArraySpec{.shape = std::move(shape)});
   return OkStatus();
 }
 
 TENON_BIND_EXTENSION(PJRT_Layouts_PJRT_Topology_GetDefaultLayout) {
   TENON_REQUIRE(topology_description);
-  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(args.type, args.dims, args.num_dims));
+  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(args.type), args.dims, args.num_dims));
   args.layout = NewLayout(ArraySpec{.shape = std::move(shape)});
   return OkStatus();
 }

@@ -91,7 +91,7 @@ TENON_BIND(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace) {
   if (std::find(kinds.begin(), kinds.end(), args.memory_space_kind_id) == kinds.end()) {
     return InvalidArgument(fmt::format("{}: the topology has no memory kind {}", fn, args.memory_space_kind_id));
   }
-  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(args.element_type, args.dims, args.num_dims));
+  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(args.element_type), args.dims, args.num_dims));
   TENON_ASSIGN_OR_RETURN(Dims order, DecodeLayout(args.layout, shape));
   if (order.empty()) {
     for (size_t i = shape.rank(); i > 0; --i) order.push_back(static_cast<int64_t>(i - 1));

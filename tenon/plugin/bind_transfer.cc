@@ -22,7 +22,7 @@ TENON_BIND(PJRT_Client_CreateBuffersForAsyncHostToDevice) {
   std::vector<ArraySpec> specs;
   for (size_t i = 0; i < args.num_shape_specs; ++i) {
     const PJRT_ShapeSpec& s = args.shape_specs[i];
-    TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(s.element_type, s.dims, s.num_dims));
+    TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(s.element_type), s.dims, s.num_dims));
     TENON_ASSIGN_OR_RETURN(Dims order,
                            DecodeLayout(args.num_device_layouts == 0 ? nullptr : args.device_layouts[i], shape));
     specs.push_back(ArraySpec{.shape = std::move(shape), .minor_to_major = std::move(order)});
@@ -43,14 +43,14 @@ TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_TransferData) {
   if (args.transfer_size > 0) TENON_REQUIRE(data);
   TENON_ASSIGN_OR_RETURN(EventRef done, FromC(args.transfer_manager)
                                             ->Transfer(args.buffer_index, args.data, args.offset, args.transfer_size,
-                                                       args.is_last_transfer));
+                                                       CallerValue(args.is_last_transfer)));
   args.done_with_h2d_transfer = ToC(std::move(done));
   return OkStatus();
 }
 
 TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral) {
   TENON_REQUIRE(transfer_manager);
-  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(args.shape_element_type, args.shape_dims, args.shape_num_dims));
+  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims));
   TENON_ASSIGN_OR_RETURN(Dims order, DecodeLayout(args.shape_layout, shape));
   if (SizeBytes(shape) != 0) TENON_REQUIRE(data);
   Dims strides = DenseByteStrides(ArraySpec{.shape = shape, .minor_to_major = std::move(order)});
@@ -87,7 +87,7 @@ TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_BufferSize) {
 
 TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_SetBufferError) {
   TENON_REQUIRE(transfer_manager);
-  Status error = StatusFromC(args.error_code, args.error_message, args.error_message_size);
+  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   if (error.ok()) return InvalidArgument(fmt::format("{}: error_code is OK", fn));
   return FromC(args.transfer_manager)->SetError(args.buffer_index, std::move(error));
 }

@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "tenon/plugin/caller_value.h"
 #include "tenon/plugin/ref.h"
 
 namespace tenon::plugin {
@@ -63,7 +64,7 @@ Status TakeCError(PJRT_Error* error) noexcept {
     const char* text = nullptr;
     size_t size = 0;
     error->vtable->message(error, &text, &size);
-    Status status = StatusFromC(error->vtable->get_code(error), text, size);
+    Status status = StatusFromC(static_cast<int>(error->vtable->get_code(error)), text, size);
     error->vtable->destroy(error);
     return status.ok() ? Unknown("a callback returned an error with code OK") : status;
   }
@@ -73,11 +74,11 @@ Status TakeCError(PJRT_Error* error) noexcept {
 }
 
 PJRT_Error* MakeCallbackError(PJRT_Error_Code code, const char* message, size_t message_size) noexcept {
-  Status status = StatusFromC(code, message, message_size);
+  Status status = StatusFromC(CallerValue(code), message, message_size);
   return ToCError(status.ok() ? Unknown("a callback made an error with code OK") : status);
 }
 
-Status StatusFromC(PJRT_Error_Code code, const char* message, size_t message_size) {
+Status StatusFromC(int code, const char* message, size_t message_size) {
   if (code == PJRT_Error_Code_OK) return OkStatus();
   int number = static_cast<int>(code);
   Code known =

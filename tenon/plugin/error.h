@@ -15,6 +15,6 @@ Status TakeCError(PJRT_Error* error) noexcept;
 PJRT_Error* MakeCallbackError(PJRT_Error_Code code, const char* message, size_t message_size) noexcept;
 
 /// A status from a code and a text of a caller; OK for code 0, UNKNOWN for a code outside the list.
-Status StatusFromC(PJRT_Error_Code code, const char* message, size_t message_size);
+Status StatusFromC(int code, const char* message, size_t message_size);
 
 }  // namespace tenon::plugin

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "tenon/plugin/caller_value.h"
+
 namespace tenon::plugin {
 
 namespace {
@@ -73,12 +75,13 @@ Result<Options> DecodeNamedValues(const PJRT_NamedValue* values, size_t count) {
     const PJRT_NamedValue& v = values[i];
     if (v.name == nullptr || v.name_size == 0) return InvalidArgument(fmt::format("named value {} has no name", i));
     std::string name(v.name, v.name_size);
-    bool has_pointer = v.type == PJRT_NamedValue_kString || v.type == PJRT_NamedValue_kInt64List;
+    const int type = CallerValue(v.type);
+    bool has_pointer = type == PJRT_NamedValue_kString || type == PJRT_NamedValue_kInt64List;
     if (has_pointer && v.value_size != 0 && v.string_value == nullptr) {
       return InvalidArgument(fmt::format("named value '{}' has size {} but no data", name, v.value_size));
     }
     Value value;
-    switch (v.type) {
+    switch (type) {
       case PJRT_NamedValue_kString:
         value = std::string(v.value_size == 0 ? "" : v.string_value, v.value_size);
         break;
@@ -93,10 +96,10 @@ Result<Options> DecodeNamedValues(const PJRT_NamedValue* values, size_t count) {
         value = v.float_value;
         break;
       case PJRT_NamedValue_kBool:
-        value = v.bool_value;
+        value = CallerValue(v.bool_value);
         break;
       default:
-        return InvalidArgument(fmt::format("named value '{}' has unknown type {}", name, static_cast<int>(v.type)));
+        return InvalidArgument(fmt::format("named value '{}' has unknown type {}", name, type));
     }
     options.insert_or_assign(std::move(name), std::move(value));
   }
