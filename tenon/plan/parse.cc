@@ -316,6 +316,8 @@ class Parser {
     s.inputs = Slots<decltype(s.inputs)>();
     Want("->");
     s.outputs = Slots<decltype(s.outputs)>();
+    Want("cost");
+    s.cost_ns = Number();
     Want("{");
     while (ok() && !Take("}")) {
       Want("hook");

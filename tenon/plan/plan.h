@@ -96,6 +96,7 @@ struct DriverStep {
   SmallVector<SlotId, 4> inputs;
   SmallVector<SlotId, 2> outputs;
   std::vector<std::pair<std::string, Hook>> hooks;  ///< "finish", "pack_a", ...
+  int64_t cost_ns = 0;  ///< Estimate on one thread.
   friend bool operator==(const DriverStep&, const DriverStep&) = default;
 };
 

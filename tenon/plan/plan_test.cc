@@ -45,7 +45,7 @@ Plan Example() {
   call.attributes = {{"uplo", Attribute::Kind::kScalar, DType::kU8, "L", {}},
                      {"d", Attribute::Kind::kDictionary, DType::kInvalid, "", {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
   EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
-  DriverStep driver{"gemm", {1, -2, 3}, {0, 3}, {5}, {}};
+  DriverStep driver{"gemm", {1, -2, 3}, {0, 3}, {5}, {}, 700};
   p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
   return p;
 }

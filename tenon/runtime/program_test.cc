@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kernels/sort/config.h"
 
 namespace tenon::runtime {
 namespace {
@@ -152,8 +153,46 @@ TEST_F(ProgramTest, GemmChecksItsReach) {
   EXPECT_EQ(std::vector<float>(c, c + 4), (std::vector<float>{19, 22, 43, 50}));
   std::get<plan::DriverStep>(p.steps[0].is).config = kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 3));
   EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
-  std::get<plan::DriverStep>(p.steps[0].is).driver = "sort";
+  std::get<plan::DriverStep>(p.steps[0].is).driver = "gem";
   EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
+}
+
+TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
+  plan::Plan p;
+  const Shape five{DType::kF32, {5}};
+  p.inputs = {{five, {1}, ""}};
+  p.outputs = {{five, {1}, ""}, {{DType::kS32, {3}}, {1}, ""}};
+  plan::Slot positions = F32(SlotKind::kOut, 1, 0, {3});
+  positions.dtype = DType::kS32;
+  plan::Slot scratch = F32(SlotKind::kTemp, 0, 0, {4096});
+  scratch.dtype = DType::kU8;
+  p.outputs[0].shape.dims = {3};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {5}), F32(SlotKind::kOut, 0, 0, {3}), positions, scratch};
+  p.arena_bytes = 4096;
+  const kernels::SortConfig config{0, {{true, false}}, {false, true}};
+  p.steps = {{plan::DriverStep{"sort", kernels::ToConfig(config), {0, 0}, {1, 2, 3}, {}}}};
+  const float in[] = {3, -1, 7, 7, 0};
+  float values[3] = {};
+  int32_t places[3] = {};
+  ASSERT_TRUE(Run(p, {}, {in}, {values, places}).ok());
+  EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{7, 7, 3}));
+  EXPECT_EQ(std::vector<int32_t>(places, places + 3), (std::vector<int32_t>{2, 3, 0}));
+
+  const auto fails = [&](const auto& change) {
+    plan::Plan bad = p;
+    change(bad, std::get<plan::DriverStep>(bad.steps[0].is));
+    return Run(bad, {}, {in}, {values, places}).code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[3].dims = {8}; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[1].dtype = DType::kS32; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[2].dims = {2}; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[3].offset_bytes = 4; b.slots[3].dims = {4000}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs = {1, 1, 3}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs.clear(); }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.inputs = {0}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config = {0, 9}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config[0] = 1; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config.clear(); }));
 }
 
 TEST_F(ProgramTest, CarriesThatOverwriteEachOtherAreRefused) {

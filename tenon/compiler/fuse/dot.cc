@@ -135,7 +135,9 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   step.config = kernels::ToConfig(s);
   step.inputs = {Slot(a), Slot(b)};
   step.outputs = {Slot(c)};
-  f_.flops += kernels::EstimateCost(s).flops;
+  const kernels::GemmCost cost = kernels::EstimateCost(s);
+  step.cost_ns = static_cast<int64_t>(cost.time_ns);
+  f_.flops += cost.flops;
   Bind({id, 0}, c);
   out.push_back({std::move(step)});
   return OkStatus();

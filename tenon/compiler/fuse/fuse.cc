@@ -280,6 +280,7 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kBarrier:
     case Op::kToken: return OkStatus();
     case Op::kDot: return EmitDot(id, out);
+    case Op::kSort: return EmitSort(id, out);
     case Op::kWhile: return EmitWhile(id, out);
     case Op::kCase: return EmitCase(id, out);
     case Op::kCustomCall: return EmitCustomCall(id, out);

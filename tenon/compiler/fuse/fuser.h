@@ -39,6 +39,7 @@ class Fuser {
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
   Status EmitNode(NodeId id, plan::Seq& out);
   Status EmitDot(NodeId id, plan::Seq& out);
+  Status EmitSort(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);

@@ -209,6 +209,10 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
   if (name == "if" || name == "broadcast" || name == "dot") {
     return ImportStructured(op, name == "if" ? Op::kCase : name == "dot" ? Op::kDot : Op::kBroadcast, to);
   }
+  if (name == "sort") {
+    TENON_ASSIGN_OR_RETURN(const bool by_keys, ImportSort(op, to));
+    return by_keys ? OkStatus() : ImportOpaque(op, to);
+  }
   auto it = OpTable().find(name);
   if (it == OpTable().end()) return ImportOpaque(op, to);
   return ImportStructured(op, it->second, to);
@@ -224,6 +228,46 @@ bool CapturesValues(mlir::Operation* op) {
     for (mlir::Value v : inner->getOperands()) captures |= !op->isAncestor(v.getParentBlock()->getParentOp());
   });
   return captures;
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
+  stablehlo::ConvDimensionNumbersAttr d = mlir::cast<stablehlo::ConvolutionOp>(op).getDimensionNumbers();
+  auto numbers = [](int64_t first, int64_t second, llvm::ArrayRef<int64_t> spatial) {
+    Dims dims = {first, second};
+    dims.append(spatial.begin(), spatial.end());
+    return dims;
+  };
+  const size_t spatial = d.getInputSpatialDimensions().size();
+  Dims low(spatial, 0);
+  Dims high(spatial, 0);
+  const Dims padding = DimsOf(op->getAttr("padding"));
+  for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
+    low[i] = padding[2 * i];
+    high[i] = padding[2 * i + 1];
+  }
+  auto filled = [&](llvm::StringRef name) {
+    Dims dims = DimsOf(op->getAttr(name));
+    if (dims.empty()) dims.assign(spatial, 1);
+    return dims;
+  };
+  Dims reversal(spatial, 0);
+  if (auto flags = op->getAttrOfType<mlir::DenseBoolArrayAttr>("window_reversal")) {
+    for (size_t i = 0; i < spatial && i < flags.asArrayRef().size(); ++i) reversal[i] = flags.asArrayRef()[i] ? 1 : 0;
+  }
+  return {numbers(d.getInputBatchDimension(), d.getInputFeatureDimension(), d.getInputSpatialDimensions()),
+          numbers(d.getKernelInputFeatureDimension(), d.getKernelOutputFeatureDimension(), d.getKernelSpatialDimensions()),
+          numbers(d.getOutputBatchDimension(), d.getOutputFeatureDimension(), d.getOutputSpatialDimensions()),
+          filled("window_strides"),
+          low,
+          high,
+          filled("lhs_dilation"),
+          filled("rhs_dilation"),
+          reversal,
+          Dims{IntAttr(op, "feature_group_count"), IntAttr(op, "batch_group_count")}};
 }
 
 }  // namespace
@@ -319,6 +363,7 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       node.lists.push_back(high);
       break;
     }
+    case Op::kConvolution: node.lists = ConvolutionLists(op); break;
     case Op::kDot:
       if (op->getName().getStringRef() == "stablehlo.dot") {
         const int64_t last = static_cast<int64_t>(p_.shape(node.in[0]).rank()) - 1;

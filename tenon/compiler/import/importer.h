@@ -32,6 +32,8 @@ class Importer {
   Status ImportCustomCall(mlir::Operation* op, Block& to);
   /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
+  /// False when the comparator is more than keys; then nothing is imported.
+  Result<bool> ImportSort(mlir::Operation* op, Block& to);
   Status ImportOpaque(mlir::Operation* op, Block& to);
   Status Identity(mlir::Operation* op);
 

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "tenon/compiler/schedule/liveness.h"
-#include "tenon/kernels/gemm/config.h"
 
 namespace tenon::compiler {
 
@@ -312,8 +311,7 @@ class Scheduler {
       if (const auto* k = std::get_if<plan::KernelStep>(&step.is)) {
         ns += k->cost_ns;
       } else if (const auto* d = std::get_if<plan::DriverStep>(&step.is)) {
-        Result<kernels::GemmSignature> s = kernels::FromConfig(d->config);
-        ns += s.ok() ? static_cast<int64_t>(kernels::EstimateCost(*s).time_ns) : kCallNs;
+        ns += d->cost_ns;
       } else if (const auto* w = std::get_if<plan::WhileStep>(&step.is)) {
         ns += (w->trip_count >= 0 ? w->trip_count : kUnknownTrips) * (100 + CostOf(w->condition) + CostOf(w->body));
       } else if (const auto* c = std::get_if<plan::CaseStep>(&step.is)) {

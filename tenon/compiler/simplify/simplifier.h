@@ -59,6 +59,9 @@ class Simplifier {
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };
 
+/// Sorts of which only the first few elements are used give no more than those.
+void TakeFirst(Program& program);
+
 /// The plain binary op of a combiner block (accumulator, element) -> op; kOpaque for others.
 Op CombinerOp(const Program& program, const Block& block);
 /// The bits e of `type` with op(e, x) == x; nothing when there are none.

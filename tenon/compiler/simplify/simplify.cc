@@ -167,6 +167,7 @@ Program Simplifier::Run() {
   CopyBlock(from_.main, to_.main);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
+  TakeFirst(to_);
   return std::move(to_);
 }
 

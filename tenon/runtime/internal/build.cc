@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <span>
+
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kernels/sort/config.h"
 #include "tenon/runtime/internal/ops.h"
 
 namespace tenon::runtime::internal {
@@ -59,6 +62,7 @@ class Builder {
   }
 
   OpResult One(const plan::DriverStep& s) const {
+    if (s.driver == "sort") return Sort(s);
     if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
     if (s.inputs.size() != 2 || s.outputs.size() != 1) {
       return InvalidArgument(fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));
@@ -78,6 +82,40 @@ class Builder {
     TENON_RETURN_IF_ERROR(CheckReach(signature, s));
     return std::unique_ptr<Op>(std::make_unique<GemmOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0]),
                                                         std::move(pack_a), std::move(pack_b), std::move(finish)));
+  }
+
+  OpResult Sort(const plan::DriverStep& s) const {
+    if (!s.hooks.empty()) return InvalidArgument("sort has no hooks");
+    if (s.outputs.empty()) return InvalidArgument("sort lacks its scratch");
+    TENON_ASSIGN_OR_RETURN(const kernels::SortConfig config, kernels::SortConfigOf(s.config));
+    if (s.inputs.size() < config.keys.size()) return InvalidArgument(fmt::format("sort by {} keys has {} operands", config.keys.size(), s.inputs.size()));
+    std::vector<kernels::SortArray> arrays;
+    std::vector<Place> in, out;
+    const auto add = [&](plan::SlotId id, std::vector<Place>& places) -> Status {
+      if (id == plan::kNoSlot) return InvalidArgument("sort lacks an operand");
+      const plan::Slot& slot = plan_.slots[id];
+      arrays.push_back({slot.dtype, slot.dims, slot.stride_elems});
+      places.push_back(PlaceOf(id));
+      return OkStatus();
+    };
+    for (plan::SlotId id : s.inputs) TENON_RETURN_IF_ERROR(add(id, in));
+    for (plan::SlotId id : s.outputs) TENON_RETURN_IF_ERROR(add(id, out));
+    for (size_t i = 0; i < s.outputs.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (Overlap(s.outputs[i], s.outputs[j])) return InvalidArgument(fmt::format("sort: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
+      }
+    }
+    const std::span<const kernels::SortArray> all = arrays;
+    TENON_ASSIGN_OR_RETURN(kernels::SortSignature signature,
+                           kernels::SignatureOf(config, all.first(config.keys.size()),
+                                                all.subspan(config.keys.size(), in.size() - config.keys.size()),
+                                                all.subspan(in.size(), out.size() - 1)));
+    const kernels::SortArray& scratch = arrays.back();
+    const bool dense = scratch.type == DType::kU8 && scratch.dims.size() == 1 && (scratch.strides[0] == 1 || scratch.dims[0] <= 1);
+    if (!dense || scratch.dims[0] < kernels::SortScratchBytes(signature) || out.back().offset_bytes % 64 != 0) {
+      return InvalidArgument(fmt::format("sort wants {} dense, 64-byte aligned bytes of scratch", kernels::SortScratchBytes(signature)));
+    }
+    return std::unique_ptr<Op>(std::make_unique<SortOp>(std::move(signature), config.is_position, std::move(in), std::move(out)));
   }
 
   // The operands' slots were verified; the signature must not reach beyond what they span.

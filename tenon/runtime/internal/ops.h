@@ -8,6 +8,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/kernels/gemm/gemm.h"
+#include "tenon/kernels/sort/sort.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/pool.h"
@@ -134,6 +135,19 @@ class GemmOp final : public Op {
   kernels::GemmSignature signature_;
   Place a_, b_, c_;
   HookKernel pack_a_, pack_b_, finish_;
+};
+
+class SortOp final : public Op {
+ public:
+  /// `in`: keys, then payloads that are read; `out`: payloads, then scratch.
+  SortOp(kernels::SortSignature signature, std::vector<bool> is_position, std::vector<Place> in, std::vector<Place> out)
+      : signature_(std::move(signature)), is_position_(std::move(is_position)), in_(std::move(in)), out_(std::move(out)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  kernels::SortSignature signature_;
+  std::vector<bool> is_position_;
+  std::vector<Place> in_, out_;
 };
 
 /// Turns a verified plan's steps into ops. The plan must outlive them.

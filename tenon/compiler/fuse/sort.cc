@@ -1,0 +1,38 @@
+// sort to the sorting driver.
+
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/kernels/sort/config.h"
+
+namespace tenon::compiler {
+
+Status Fuser::EmitSort(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  kernels::SortConfig config;
+  config.dimension = node.imm;
+  for (int64_t flags : node.lists[0]) config.keys.push_back({(flags & 1) != 0, (flags & 2) != 0});
+  for (int64_t is_position : node.lists[1]) config.is_position.push_back(is_position != 0);
+
+  plan::DriverStep step;
+  step.driver = "sort";
+  step.config = kernels::ToConfig(config);
+  std::vector<kernels::SortArray> keys, in, results;
+  const auto array = [](const View& view) { return kernels::SortArray{view.dtype, view.dims, view.strides}; };
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(const View view, ViewOf(node.in[i], out));
+    (i < config.keys.size() ? keys : in).push_back(array(view));
+    step.inputs.push_back(Slot(view));
+  }
+  for (uint32_t i = 0; i < node.out.size(); ++i) {
+    const View view = NewTemp(node.shape(i));
+    results.push_back(array(view));
+    step.outputs.push_back(Slot(view));
+    Bind({id, i}, view);
+  }
+  TENON_ASSIGN_OR_RETURN(const kernels::SortSignature signature, kernels::SignatureOf(config, keys, in, results));
+  step.cost_ns = static_cast<int64_t>(kernels::SortCostNs(signature));
+  step.outputs.push_back(Slot(NewTemp({DType::kU8, {kernels::SortScratchBytes(signature)}})));
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+}  // namespace tenon::compiler
