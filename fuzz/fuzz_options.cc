@@ -89,9 +89,10 @@ class NamedValues {
       const std::string name = in.OneIn(4) ? in.Bytes(12) : std::string(known[in.Below(known.size())]);
       value.name = in.OneIn(64) ? nullptr : Exact(name);
       value.name_size = value.name == nullptr ? in.Below(2) : name.size();
-      value.type = static_cast<PJRT_NamedValue_Type>(in.OneIn(32) ? static_cast<int8_t>(in.U8()) : static_cast<int>(in.Below(5)));
+      const int type = in.OneIn(32) ? static_cast<int8_t>(in.U8()) : static_cast<int>(in.Below(5));
+      std::memcpy(&value.type, &type, sizeof(type));
       value.value_size = 1;
-      switch (static_cast<int>(value.type)) {
+      switch (type) {
         case PJRT_NamedValue_kString: {
           const std::string text = in.OneIn(2) ? in.Bytes(20) : std::to_string(static_cast<int8_t>(in.U8()));
           value.string_value = in.OneIn(64) ? nullptr : Exact(text);
