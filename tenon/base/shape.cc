@@ -22,9 +22,10 @@ Result<int64_t> CheckedNumElements(std::span<const int64_t> dims) {
 }
 
 int64_t NumElements(std::span<const int64_t> dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
+  // Extents beside a 0 may have a product that leaves int64; multiplied as unsigned numbers they still give 0.
+  uint64_t n = 1;
+  for (int64_t d : dims) n *= static_cast<uint64_t>(d);
+  return static_cast<int64_t>(n);
 }
 
 Result<int64_t> CheckedSizeBytes(const Shape& shape) {
@@ -40,7 +41,10 @@ int64_t SizeBytes(const Shape& shape) { return NumElements(shape.dims) * ByteWid
 
 Dims RowMajorStridesElems(std::span<const int64_t> dims) {
   Dims strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(dims[i], 1);
+  // Unsigned, since those of an empty array, which nobody uses, may leave int64.
+  for (size_t i = dims.size(); i-- > 1;) {
+    strides[i - 1] = static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(std::max<int64_t>(dims[i], 1)));
+  }
   return strides;
 }
 

@@ -15,6 +15,7 @@ TEST(Shape, CountsElementsAndBytes) {
   EXPECT_EQ(CheckedSizeBytes({DType::kF64, {int64_t{1} << 61}}).status().code(), Code::kInvalidArgument);
   // An empty array is empty however large its other extents are.
   EXPECT_EQ(*CheckedNumElements(Dims{int64_t{1} << 40, int64_t{1} << 40, 0}), 0);
+  EXPECT_EQ(NumElements(Dims{INT64_MAX, INT64_MAX, 0}), 0);
 }
 
 TEST(Shape, RowMajorStrides) {

@@ -515,5 +515,20 @@ TEST_F(RemoteBufferTest, RoundTrips) {
   }
 }
 
+// Neither side can be reached by the host and both serve requests later: nobody may wait for them, and the objects may go first.
+TEST_F(RemoteBufferTest, CopiesBetweenRemoteMemoriesWithoutWaiting) {
+  PJRT_Buffer* source = Four(1);
+  ARGS(PJRT_Buffer_CopyToDevice, copy);
+  copy.buffer = source;
+  copy.dst_device = device(1);
+  ASSERT_CALL(PJRT_Buffer_CopyToDevice, copy);
+  RunPending();
+  EXPECT_EQ(*Download(copy.dst_buffer), (std::vector<float>{1, 2, 3, 4}));
+  Destroy(copy.dst_buffer);
+  ASSERT_CALL(PJRT_Buffer_CopyToDevice, copy);
+  Destroy(source);
+  Destroy(copy.dst_buffer);
+}
+
 }  // namespace
 }  // namespace tenon::plugin::testing

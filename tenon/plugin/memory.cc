@@ -108,10 +108,16 @@ EventRef Memory::CopyFrom(Storage& dst, const Memory& src_memory, const Storage&
   // Neither side is the host's: through a staging array that lives until the second half is done.
   Result<Ref<Storage>> staging = AllocateHostStorage(size);
   if (!staging.ok()) return EventRef::Of(staging.status());
-  if (Status read = from.Read(src, 0, (*staging)->data(), size).Wait(); !read.ok()) return EventRef::Of(read);
-  EventRef written = Write(dst, 0, (*staging)->data(), size);
-  written.OnReady([keep = *staging](const Status&) {});
-  return written;
+  // Nobody waits: the caller may be the thread that has to serve the read.
+  Ref<Event> done = Event::Make();
+  from.Read(src, 0, (*staging)->data(), size).OnReady([this, keep = Ref<Client>(client_), &dst, staging = *staging, size, done](const Status& read) {
+    if (!read.ok()) {
+      done->Set(read);
+      return;
+    }
+    Write(dst, 0, staging->data(), size).OnReady([staging, done](const Status& written) { done->Set(written); });
+  });
+  return EventRef(done);
 }
 
 }  // namespace tenon::plugin
