@@ -8,6 +8,7 @@
 
 #include "tenon/kir/builder.h"
 #include "tenon/reference/reference.h"
+#include "tenon/runtime/outside_plan.h"
 #include "test/compiler/plan_interpreter.h"
 
 namespace tenon::test {
@@ -68,6 +69,8 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
     arguments.push_back(InLayout(dense, in.shape, in.stride_elems));
     values.push_back(std::move(v));
   }
+  // What the compiler makes must be acceptable when it comes back from a file.
+  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(compiled.plan).WithContext("outside plan"));
   Result<std::vector<reference::Value>> want = (*oracle)->Run(values);
   if (!want.ok()) return Unimplemented("reference: " + std::string(want.status().message()));
   for (const bool donate : {false, true}) {

@@ -39,6 +39,51 @@ TEST(Compile, ChainsBecomeOneKernel) {
   })", 1);
 }
 
+TEST(Compile, SortsByWhatComparatorsCompute) {
+  // One key that is an expression, downwards; the positions are neither made nor read; only the first three are asked for.
+  Check(R"(func.func @main(%x: tensor<4x50xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+    %i = stablehlo.iota dim = 1 : tensor<4x50xi32>
+    %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %fa = stablehlo.abs %a : tensor<f32>
+      %fb = stablehlo.abs %b : tensor<f32>
+      %p = stablehlo.compare GT, %fa, %fb, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) : (tensor<4x50xf32>, tensor<4x50xi32>) -> (tensor<4x50xf32>, tensor<4x50xi32>)
+    %v = stablehlo.slice %s#0 [0:4, 0:3] : (tensor<4x50xf32>) -> tensor<4x3xf32>
+    %w = stablehlo.slice %s#1 [0:4, 0:2] : (tensor<4x50xi32>) -> tensor<4x2xi32>
+    %z = stablehlo.constant dense<7> : tensor<i32>
+    %q = stablehlo.pad %w, %z, low = [0, 0], high = [0, 1], interior = [0, 0] : (tensor<4x2xi32>, tensor<i32>) -> tensor<4x3xi32>
+    return %v, %q : tensor<4x3xf32>, tensor<4x3xi32>
+  })", 2, 1);
+}
+
+TEST(Compile, SortsBySeveralKeys) {
+  Check(R"(func.func @main(%x: tensor<30x5xi8>, %y: tensor<30x5xf32>, %z: tensor<30x5xf64>) -> (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>) {
+    %s:3 = "stablehlo.sort"(%x, %y, %z) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<i8>, %b: tensor<i8>, %c: tensor<f32>, %d: tensor<f32>, %e: tensor<f64>, %f: tensor<f64>):
+      %l1 = stablehlo.compare GT, %d, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %l0 = stablehlo.compare GT, %a, %b, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+      %e0 = stablehlo.compare EQ, %a, %b, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+      %and = stablehlo.and %e0, %l1 : tensor<i1>
+      %or = stablehlo.or %l0, %and : tensor<i1>
+      stablehlo.return %or : tensor<i1>
+    }) : (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>) -> (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>)
+    return %s#0, %s#1, %s#2 : tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>
+  })", 0, 1);
+}
+
+TEST(Compile, ComparatorsThatAreNoKeysAreEvaluated) {
+  Check(R"(func.func @main(%x: tensor<30xi32>, %y: tensor<30xi32>) -> tensor<30xi32> {
+    %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+      %p = stablehlo.compare LT, %a, %d, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) : (tensor<30xi32>, tensor<30xi32>) -> (tensor<30xi32>, tensor<30xi32>)
+    return %s#0 : tensor<30xi32>
+  })", 0, 0, 1);
+}
+
 TEST(Compile, EqualKernelsOfOtherExtentsAreShared) {
   const CompiledProgram p = Check(R"(func.func @main(%x: tensor<40x33xf32>, %y: tensor<1000xf32>) -> (tensor<40x33xf32>, tensor<1000xf32>) {
     %0 = stablehlo.add %x, %x : tensor<40x33xf32>

@@ -1,10 +1,13 @@
 #include "test/compiler/plan_interpreter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <tuple>
 
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kernels/sort/config.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
 #include "tenon/reference/reference.h"
@@ -91,6 +94,7 @@ class Interpreter {
     return kir::Evaluate(plan_.kernels[s.kernel], refs, std::span<const int64_t>(s.params.data(), s.params.size()));
   }
   Status One(const plan::DriverStep& s) {
+    if (s.driver == "sort") return Sort(s);
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
     TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
     const char* a = At(s.inputs[0]);
@@ -126,6 +130,67 @@ class Interpreter {
     }
     return OkStatus();
   }
+  // Whether element i of the dense array comes before element j: total order for floats, both zeros alike when asked.
+  static bool Before(DType type, const std::string& dense, int64_t i, int64_t j, bool zeros_equal) {
+    const auto width = static_cast<size_t>(ByteWidth(type));
+    const auto bits = [&](int64_t at) {
+      uint64_t v = 0;
+      std::memcpy(&v, dense.data() + static_cast<size_t>(at) * width, width);
+      return v;
+    };
+    if (IsFloat(type)) {
+      const auto rank = [&](int64_t at) {
+        const double v = kir::LiteralValue(type, bits(at));
+        const bool negative = (bits(at) >> (8 * width - 1)) != 0;
+        const double magnitude = std::isnan(v) ? 2 : std::isinf(v) ? 1 : 0;
+        return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0, v == 0 && !zeros_equal && !negative);
+      };
+      return rank(i) < rank(j);
+    }
+    const int unused = 64 - 8 * static_cast<int>(width);
+    if (IsSigned(type)) return static_cast<int64_t>(bits(i) << unused) < static_cast<int64_t>(bits(j) << unused);
+    return bits(i) < bits(j);
+  }
+
+  Status Sort(const plan::DriverStep& s) {
+    TENON_ASSIGN_OR_RETURN(const kernels::SortConfig config, kernels::SortConfigOf(s.config));
+    const plan::Slot& first = plan_.slots[s.inputs[0]];
+    const auto dim = static_cast<size_t>(config.dimension);
+    std::vector<std::string> in, out;
+    for (plan::SlotId id : s.inputs) in.push_back(Gather(id));
+    for (plan::SlotId id : s.outputs) out.push_back(Gather(id));
+    int64_t inner = 1, outer = 1;
+    for (size_t d = 0; d < first.dims.size(); ++d) (d < dim ? outer : d > dim ? inner : outer) *= d == dim ? 1 : first.dims[d];
+    const int64_t n = first.dims[dim];
+    const int64_t take = plan_.slots[s.outputs[0]].dims[dim];
+    for (int64_t row = 0; row < outer * inner; ++row) {
+      const auto at = [&](int64_t i, int64_t length) { return (row / inner * length + i) * inner + row % inner; };
+      std::vector<int64_t> order(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) order[static_cast<size_t>(i)] = i;
+      std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+        for (size_t k = 0; k < config.keys.size(); ++k) {
+          const DType type = plan_.slots[s.inputs[k]].dtype;
+          const auto before = [&](int64_t a, int64_t b) { return Before(type, in[k], at(a, n), at(b, n), config.keys[k].zeros_equal); };
+          if (before(x, y)) return !config.keys[k].descending;
+          if (before(y, x)) return config.keys[k].descending;
+        }
+        return x < y;
+      });
+      size_t next = config.keys.size();
+      for (size_t p = 0; p < config.is_position.size(); ++p) {
+        const auto width = static_cast<size_t>(ByteWidth(plan_.slots[s.outputs[p]].dtype));
+        for (int64_t i = 0; i < take; ++i) {
+          const int64_t from = order[static_cast<size_t>(i)];
+          const char* bytes = config.is_position[p] ? reinterpret_cast<const char*>(&from) : in[next].data() + static_cast<size_t>(at(from, n)) * width;
+          std::memcpy(out[p].data() + static_cast<size_t>(at(i, take)) * width, bytes, width);
+        }
+        next += config.is_position[p] ? 0 : 1;
+      }
+    }
+    for (size_t p = 0; p < config.is_position.size(); ++p) Scatter(s.outputs[p], out[p]);
+    return OkStatus();
+  }
+
   Status One(const plan::CopyStep& s) {
     Scatter(s.to, Gather(s.from));
     return OkStatus();
