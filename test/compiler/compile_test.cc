@@ -280,18 +280,6 @@ TEST(Compile, AnArgumentThatIsReadLaterIsNotTakenOver) {
   EXPECT_EQ(p.plan.outputs[0].alias_input, -1);
 }
 
-TEST(Compile, OpsWithoutCompiledFormAreEvaluated) {
-  Check(R"(func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
-    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-        stablehlo.return %c : tensor<i1>
-    }) : (tensor<16xf32>) -> tensor<16xf32>
-    %1 = stablehlo.add %0, %x : tensor<16xf32>
-    return %1 : tensor<16xf32>
-  })", 1, 0, 1);
-}
-
 TEST(Compile, ErrorsNameTheTrouble) {
   const Result<CompiledProgram> broken = Compile("func.func @main(", {});
   EXPECT_EQ(broken.status().code(), Code::kInvalidArgument);
