@@ -1,0 +1,2 @@
+name minimal
+match file pjrt_plugin_minimal.so*

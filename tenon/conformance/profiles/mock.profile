@@ -1,0 +1,2 @@
+name mock
+match file *conformance_mock.so

@@ -1,0 +1,2 @@
+name tenon_cpu
+match file pjrt_plugin_tenon.so*

@@ -1,0 +1,362 @@
+#include "tenon/conformance/runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tenon/conformance/env.h"
+#include "tenon/conformance/test.h"
+
+namespace tenon::conformance {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string_view SignalName(int signal) {
+  switch (signal) {
+    case SIGSEGV: return "SIGSEGV";
+    case SIGABRT: return "SIGABRT";
+    case SIGBUS: return "SIGBUS";
+    case SIGFPE: return "SIGFPE";
+    case SIGILL: return "SIGILL";
+    case SIGTRAP: return "SIGTRAP";
+    case SIGKILL: return "SIGKILL";
+    case SIGTERM: return "SIGTERM";
+    default: return "signal";
+  }
+}
+
+struct Seen {
+  Observed observed = Observed::kFail;
+  std::string detail;  // the signal of a crash
+  std::string message;
+  double seconds = 0;
+};
+
+std::string ObservedText(const Seen& seen) {
+  std::string text(ObservedName(seen.observed));
+  return seen.detail.empty() ? text : text + " (" + seen.detail + ")";
+}
+
+// One child and the tests that it was given.
+struct Child {
+  pid_t pid = -1;
+  int results = -1;
+  int errors = -1;  // a file that takes its standard output and error
+  std::string buffer;
+  std::deque<std::string> waiting;
+  std::string running;
+  size_t finished = 0;
+  bool alone = false;
+  Clock::time_point started;
+};
+
+std::string Tail(int fd) {
+  off_t size = lseek(fd, 0, SEEK_END);
+  constexpr off_t kMost = 1500;
+  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+  ssize_t n = pread(fd, text.data(), text.size(), std::max<off_t>(0, size - kMost));
+  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// The line of what a dying process wrote that says why: a failed check, an uncaught error; otherwise the last one.
+std::string LastWords(int fd) {
+  std::string text = Tail(fd);
+  for (const char* mark : {"Check fail", "check fail", "CHECK fail", "terminate called", "Assertion", "ERROR: ", "Fatal", "fatal"}) {
+    size_t at = text.find(mark);
+    if (at == std::string::npos) continue;
+    size_t begin = text.rfind('\n', at);
+    size_t end = text.find('\n', at);
+    begin = begin == std::string::npos ? 0 : begin + 1;
+    return text.substr(begin, end == std::string::npos ? std::string::npos : end - begin);
+  }
+  size_t begin = text.rfind('\n');
+  return begin == std::string::npos ? text : text.substr(begin + 1);
+}
+
+class Scheduler {
+ public:
+  Scheduler(const RunOptions& options, const std::string& profile_text) : options_(options), profile_text_(profile_text) {}
+
+  std::map<std::string, Seen> seen;
+  std::map<std::string, std::string> info;
+  std::string fatal;  // the plugin could not be loaded
+
+  void Run(const std::vector<std::string>& tests) {
+    total_ = tests.size();
+    size_t batch = options_.isolate ? 1 : std::max<size_t>(1, options_.batch);
+    for (size_t i = 0; i < tests.size(); i += batch) {
+      queue_.push_back({tests.begin() + static_cast<long>(i), tests.begin() + static_cast<long>(std::min(i + batch, tests.size()))});
+    }
+    Loop();
+  }
+
+  // Asks a child who the plugin is.
+  void Ask() {
+    queue_.push_back({"?"});
+    Loop();
+  }
+
+ private:
+  void Loop() {
+    while (!queue_.empty() || !children_.empty()) {
+      while (!queue_.empty() && children_.size() < static_cast<size_t>(std::max(1, options_.jobs)) && fatal.empty()) {
+        Start(std::move(queue_.front()));
+        queue_.pop_front();
+      }
+      if (!fatal.empty()) queue_.clear();
+      if (children_.empty()) continue;
+      std::vector<pollfd> fds;
+      for (const auto& child : children_) fds.push_back({child->results, POLLIN, 0});
+      poll(fds.data(), fds.size(), 100);
+      for (size_t i = children_.size(); i-- > 0;) {
+        if (fds[i].revents != 0 && !Read(*children_[i])) {
+          End(i);
+        } else if (Clock::now() - children_[i]->started > std::chrono::duration<double>(options_.timeout_s)) {
+          kill(children_[i]->pid, SIGKILL);
+          timed_out_ = true;
+          while (Read(*children_[i])) {
+          }
+          End(i);
+          timed_out_ = false;
+        }
+      }
+    }
+  }
+
+  void Start(std::vector<std::string> tests) {
+    auto child = std::make_unique<Child>();
+    child->alone = tests.size() == 1;
+    child->waiting.assign(tests.begin(), tests.end());
+    int results[2], names[2];
+    if (pipe2(results, O_CLOEXEC) != 0 || pipe2(names, O_CLOEXEC) != 0) {
+      fatal = "cannot make a pipe";
+      return;
+    }
+    FILE* file = tmpfile();
+    child->errors = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+    fclose(file);
+    constexpr int kResultFd = 9;
+    std::string fd_text = std::to_string(kResultFd);
+    const char* argv[] = {options_.worker.c_str(), "--worker", options_.plugin.c_str(), fd_text.c_str(), profile_text_.c_str(), nullptr};
+    child->pid = fork();
+    if (child->pid == 0) {
+      dup2(names[0], 0);
+      dup2(child->errors, 1);
+      dup2(child->errors, 2);
+      if (results[1] == kResultFd) {
+        fcntl(results[1], F_SETFD, 0);
+      } else {
+        dup2(results[1], kResultFd);
+      }
+      execv(argv[0], const_cast<char* const*>(argv));
+      _exit(127);
+    }
+    close(results[1]);
+    close(names[0]);
+    child->results = results[0];
+    std::string text;
+    for (const std::string& name : child->waiting) text += name + "\n";
+    // The names of a batch fit into a pipe's buffer.
+    (void)!write(names[1], text.data(), text.size());
+    close(names[1]);
+    child->started = Clock::now();
+    children_.push_back(std::move(child));
+  }
+
+  // False at the end of what the child says.
+  bool Read(Child& child) {
+    char bytes[4096];
+    ssize_t n = read(child.results, bytes, sizeof(bytes));
+    if (n <= 0) return false;
+    child.buffer.append(bytes, static_cast<size_t>(n));
+    for (size_t end; (end = child.buffer.find('\n')) != std::string::npos;) {
+      std::string line = child.buffer.substr(0, end);
+      child.buffer.erase(0, end + 1);
+      Line(child, line);
+    }
+    return true;
+  }
+
+  void Line(Child& child, const std::string& line) {
+    std::string rest = line.size() > 2 ? line.substr(2) : "";
+    switch (line[0]) {
+      case 'X':
+        fatal = rest;
+        break;
+      case 'I':
+        info[rest.substr(0, rest.find(' '))] = rest.substr(rest.find(' ') + 1);
+        break;
+      case 'B':
+        child.running = rest;
+        child.started = Clock::now();
+        while (!child.waiting.empty() && child.waiting.front() != rest) child.waiting.pop_front();
+        if (!child.waiting.empty()) child.waiting.pop_front();
+        break;
+      case 'E': {
+        Seen result;
+        result.observed = static_cast<Observed>(rest[0] - '0');
+        result.message = rest.size() > 2 ? rest.substr(2) : "";
+        result.seconds = std::chrono::duration<double>(Clock::now() - child.started).count();
+        bool suspicious = result.observed == Observed::kFail && child.finished > 0;
+        if (suspicious) {
+          queue_.push_back({child.running});  // Alone, lest another test be to blame.
+        } else {
+          Record(child.running, result);
+        }
+        ++child.finished;
+        child.running.clear();
+        child.started = Clock::now();
+        break;
+      }
+      case 'C':
+        if (child.alone && !child.waiting.empty()) child.waiting.clear();
+        child.running = "";
+        break;
+      case 'Z':
+        child.waiting.clear();
+        child.started = Clock::now();
+        break;
+      default:
+        break;
+    }
+  }
+
+  void Record(const std::string& name, const Seen& result) {
+    seen[name] = result;
+    if (options_.progress) options_.progress(seen.size(), total_);
+  }
+
+  void End(size_t index) {
+    std::unique_ptr<Child> child = std::move(children_[index]);
+    children_.erase(children_.begin() + static_cast<long>(index));
+    int status = 0;
+    waitpid(child->pid, &status, 0);
+    bool bad = timed_out_ || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    if (bad && fatal.empty()) {
+      Seen result;
+      result.observed = timed_out_ ? Observed::kTimeout : Observed::kCrash;
+      if (!timed_out_) {
+        result.detail = WIFSIGNALED(status) ? std::string(SignalName(WTERMSIG(status)))
+                                            : fmt::format("exit status {}", WEXITSTATUS(status));
+      }
+      result.message = timed_out_ ? fmt::format("no end after {} s", options_.timeout_s) : LastWords(child->errors);
+      result.seconds = std::chrono::duration<double>(Clock::now() - child->started).count();
+      if (!child->running.empty()) {
+        if (child->finished > 0) {
+          queue_.push_back({child->running});
+        } else {
+          Record(child->running, result);
+        }
+      } else if (child->finished == 0 && !child->waiting.empty() && child->waiting.front() != "?") {
+        // It died before its first test.
+        Record(child->waiting.front(), result);
+        child->waiting.pop_front();
+      }
+    }
+    if (!child->waiting.empty() && child->waiting.front() != "?") {
+      queue_.push_front({child->waiting.begin(), child->waiting.end()});
+    }
+    close(child->results);
+    close(child->errors);
+  }
+
+  const RunOptions& options_;
+  const std::string& profile_text_;
+  std::deque<std::vector<std::string>> queue_;
+  std::vector<std::unique_ptr<Child>> children_;
+  size_t total_ = 0;
+  bool timed_out_ = false;
+};
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool Matches(const std::vector<std::string>& globs, std::string_view text) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return GlobMatch(glob, text); });
+}
+
+Verdict Judge(const Seen& seen, const Profile& profile, const Profile::Entry* entry) {
+  if (seen.observed == Observed::kNoDevice) return Verdict::kNoDevice;
+  if (seen.observed == Observed::kPass) return entry == nullptr ? Verdict::kPass : Verdict::kUnexpectedPass;
+  if (entry != nullptr) return entry->permanent ? Verdict::kUnsupported : Verdict::kKnownDefect;
+  // Whoever has a profile must say there what is missing.
+  if (seen.observed == Observed::kUnimplemented && profile.name == "none") return Verdict::kUnsupported;
+  return Verdict::kFail;
+}
+
+}  // namespace
+
+Result<Report> RunSuite(const RunOptions& options) {
+  std::vector<std::string> names;
+  for (const Test& test : AllTests().tests()) {
+    if (options.filters.empty() || Matches(options.filters, test.name)) names.push_back(test.name);
+  }
+  if (names.empty()) return InvalidArgument("no test matches");
+  if (access(options.plugin.c_str(), R_OK) != 0) return NotFound(fmt::format("cannot read the plugin '{}'", options.plugin));
+
+  std::string file = BaseName(options.plugin);
+  std::string profile_text = options.profile_text;
+  std::map<std::string, std::string> info;
+  if (profile_text.empty() && !options.no_profile) {
+    for (const Profile& profile : BuiltInProfiles()) {
+      if (Matches(profile.files, file)) profile_text = profile.text;
+    }
+  }
+  auto ask = [&] {
+    Scheduler scheduler(options, profile_text);
+    scheduler.Ask();
+    info = scheduler.info;
+    return scheduler.fatal;
+  };
+  std::string fatal = ask();
+  if (!fatal.empty()) return FailedPrecondition(fmt::format("cannot load '{}': {}", options.plugin, fatal));
+  if (profile_text.empty() && !options.no_profile) {
+    for (const Profile& profile : BuiltInProfiles()) {
+      if (Matches(profile.versions, info["platform_version"])) profile_text = profile.text;
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(Profile profile, ParseProfile(profile_text));
+
+  Scheduler scheduler(options, profile_text);
+  scheduler.Run(names);
+  if (!scheduler.fatal.empty()) return FailedPrecondition(fmt::format("cannot load '{}': {}", options.plugin, scheduler.fatal));
+
+  Report report;
+  report.plugin = file;
+  report.profile = profile.name;
+  report.api_version = info["api_version"];
+  report.platform_name = info["platform_name"];
+  report.platform_version = info["platform_version"];
+  for (const std::string& name : names) {
+    const Test* test = AllTests().Find(name);
+    Seen seen = scheduler.seen[name];
+    const Profile::Entry* entry = profile.Find(name);
+    TestResult result;
+    result.name = name;
+    result.rule = test->rule;
+    result.source = test->source;
+    result.verdict = Judge(seen, profile, entry);
+    result.observed = ObservedText(seen);
+    result.message = seen.message;
+    if (entry != nullptr && seen.observed != Observed::kNoDevice) result.reason = entry->reason;
+    result.seconds = seen.seconds;
+    report.results.push_back(std::move(result));
+  }
+  return report;
+}
+
+}  // namespace tenon::conformance

@@ -1,0 +1,44 @@
+#include "tenon/conformance/test.h"
+
+namespace tenon::conformance {
+
+void Suite::Add(std::string name, Needs needs, std::string rule, std::string source, std::function<void(Env&)> run) {
+  tests_.push_back({std::move(name), needs, std::move(rule), std::move(source), std::move(run)});
+}
+
+const Test* Suite::Find(std::string_view name) const {
+  for (const Test& test : tests_) {
+    if (test.name == name) return &test;
+  }
+  return nullptr;
+}
+
+const Suite& AllTests() {
+  static const Suite& suite = []() -> const Suite& {
+    auto& all = *new Suite;
+    AddLoadTests(all);
+    AddStructTests(all);
+    AddErrorTests(all);
+    AddClientTests(all);
+    AddDeviceTests(all);
+    AddMemoryTests(all);
+    AddBufferTests(all);
+    AddTypeTests(all);
+    AddLayoutTests(all);
+    AddAsyncTests(all);
+    AddEventTests(all);
+    AddCompileTests(all);
+    AddExecuteTests(all);
+    AddDonationTests(all);
+    AddMultiDeviceTests(all);
+    AddAotTests(all);
+    AddExtensionTests(all);
+    AddThreadTests(all);
+    AddTeardownTests(all);
+    AddOpTests(all);
+    return all;
+  }();
+  return suite;
+}
+
+}  // namespace tenon::conformance

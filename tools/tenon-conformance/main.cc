@@ -1,0 +1,143 @@
+// Runs the conformance suite over a PJRT plugin, or writes the matrix of several runs.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tenon/conformance/profile.h"
+#include "tenon/conformance/report.h"
+#include "tenon/conformance/runner.h"
+#include "tenon/conformance/test.h"
+
+namespace {
+
+using namespace tenon;               // NOLINT(google-build-using-namespace): a main program.
+using namespace tenon::conformance;  // NOLINT(google-build-using-namespace)
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound(fmt::format("cannot read '{}'", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text;
+    return OkStatus();
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? OkStatus() : Internal(fmt::format("cannot write '{}'", path));
+}
+
+int Complain(const Status& status) {
+  fmt::print(stderr, "tenon-conformance: {}\n", status.ToString());
+  return 2;
+}
+
+Status Matrix(const std::vector<std::string>& files, const std::string& markdown, const std::string& html) {
+  std::vector<Report> reports;
+  for (const std::string& file : files) {
+    TENON_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
+    Result<Report> report = FromJson(text);
+    if (!report.ok()) return report.status().WithContext(file);
+    reports.push_back(std::move(report).value());
+  }
+  if (!html.empty()) TENON_RETURN_IF_ERROR(WriteFile(html, MatrixHtml(reports)));
+  if (!markdown.empty() || html.empty()) TENON_RETURN_IF_ERROR(WriteFile(markdown.empty() ? "-" : markdown, MatrixMarkdown(reports)));
+  return OkStatus();
+}
+
+// A profile by its file or by its name.
+Result<std::string> ProfileText(const std::string& name) {
+  for (const Profile& profile : BuiltInProfiles()) {
+    if (profile.name == name) return profile.text;
+  }
+  TENON_ASSIGN_OR_RETURN(std::string text, ReadFile(name));
+  TENON_RETURN_IF_ERROR(internal::ToStatus(ParseProfile(text)));
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 5 && std::string(argv[1]) == "--worker") return RunWorker(argv[2], std::atoi(argv[3]), argv[4]);
+
+  CLI::App app{"Checks a PJRT plugin against the rules of the C API.\n"
+               "Exit status: 0 all that the plugin claims passes, 1 it does not, 2 the suite could not run."};
+  RunOptions options;
+  std::string profile, json, junit, markdown, html;
+  std::vector<std::string> matrix;
+  bool list = false, all = false, profiles = false, quiet = false;
+  app.add_option("plugin", options.plugin, "shared library of the plugin");
+  app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)");
+  app.add_option("--profile", profile, "name or file of the plugin's profile, or 'none'; found by the file's name otherwise");
+  app.add_option("--json", json, "write the report as JSON to this file ('-' for standard output)");
+  app.add_option("--junit", junit, "write the report as JUnit XML to this file");
+  app.add_option("-j,--jobs", options.jobs, "child processes at once")->check(CLI::Range(1, 256));
+  app.add_option("--timeout", options.timeout_s, "seconds that one test may take")->check(CLI::PositiveNumber);
+  app.add_option("--batch", options.batch, "tests per child process; a test that fails runs again alone")->check(CLI::Range(1, 100000));
+  app.add_flag("--isolate", options.isolate, "each test in a child process of its own");
+  app.add_flag("-a,--all", all, "report tests that pass, too");
+  app.add_flag("-q,--quiet", quiet, "no progress, no report for people");
+  app.add_flag("--list", list, "list the tests and their rules");
+  app.add_flag("--list-profiles", profiles, "list the built-in profiles");
+  app.add_option("--matrix", matrix, "JSON reports to put side by side");
+  app.add_option("--markdown", markdown, "where --matrix writes Markdown (standard output unless --html is given)");
+  app.add_option("--html", html, "where --matrix writes HTML");
+  CLI11_PARSE(app, argc, argv);
+
+  if (list) {
+    for (const Test& test : AllTests().tests()) fmt::print("{}\n    {} ({})\n", test.name, test.rule, test.source);
+    fmt::print("{} tests\n", AllTests().tests().size());
+    return 0;
+  }
+  if (profiles) {
+    for (const Profile& p : BuiltInProfiles()) fmt::print("{}\n", p.name);
+    return 0;
+  }
+  if (!matrix.empty()) {
+    Status status = Matrix(matrix, markdown, html);
+    return status.ok() ? 0 : Complain(status);
+  }
+  if (options.plugin.empty()) return Complain(InvalidArgument("wants the path of a plugin; see --help"));
+
+  // dlopen searches a name without a slash in the system's folders.
+  if (options.plugin.find('/') == std::string::npos) options.plugin = "./" + options.plugin;
+  options.worker = "/proc/self/exe";
+  char self[4096];
+  if (ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1); n > 0) options.worker.assign(self, static_cast<size_t>(n));
+  if (profile == "none") {
+    options.no_profile = true;
+  } else if (!profile.empty()) {
+    Result<std::string> text = ProfileText(profile);
+    if (!text.ok()) return Complain(text.status());
+    options.profile_text = std::move(text).value();
+  }
+  bool terminal = !quiet && isatty(2) != 0;
+  if (terminal) {
+    options.progress = [](size_t done, size_t total) { fmt::print(stderr, "\r{} of {} tests ", done, total); };
+  }
+  Result<Report> report = RunSuite(options);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (!report.ok()) return Complain(report.status());
+  if (!quiet && json != "-") fmt::print("{}", ToText(*report, all));
+  if (!json.empty()) {
+    if (Status status = WriteFile(json, ToJson(*report)); !status.ok()) return Complain(status);
+  }
+  if (!junit.empty()) {
+    if (Status status = WriteFile(junit, ToJunit(*report)); !status.ok()) return Complain(status);
+  }
+  return report->ok() ? 0 : 1;
+}
