@@ -3,6 +3,7 @@
 /// StableHLO bytes to a plan. Names no type of LLVM or MLIR.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct CompileOptions {
   std::vector<std::vector<int64_t>> result_layouts;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
   std::string dump_dir;
+  /// Receives the same during Compile, under the names of the files ("05_plan.txt"); null: nobody.
+  std::function<void(std::string_view name, const std::string& text)> stage;
 };
 
 /// Nanoseconds per phase and sizes, for the one statistics line per compile.

@@ -30,8 +30,9 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-void Dump(const std::string& dir, std::string_view name, const std::string& text) {
-  std::ofstream(std::filesystem::path(dir) / name) << text;
+void Dump(const CompileOptions& options, std::string_view name, const std::string& text) {
+  if (!options.dump_dir.empty()) std::ofstream(std::filesystem::path(options.dump_dir) / name) << text;
+  if (options.stage) options.stage(name, text);
 }
 
 /// Strides of a layout: the client's, else the program's ("{0,1}", "default", "auto"), else row-major.
@@ -89,8 +90,8 @@ double BytesOf(const plan::Plan& plan) {
 }  // namespace
 
 Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
-  const bool dump = !options.dump_dir.empty();
-  if (dump) {
+  const bool dump = !options.dump_dir.empty() || options.stage;
+  if (!options.dump_dir.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_dir, ignored);
   }
@@ -100,8 +101,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
   if (dump) {
-    Dump(options.dump_dir, "01_import.mlir", imported.Text());
-    Dump(options.dump_dir, "02_import.graph", Print(imported.program));
+    Dump(options, "01_import.mlir", imported.Text());
+    Dump(options, "02_import.graph", Print(imported.program));
     clock.Lap();
   }
 
@@ -109,7 +110,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.simplify_ns = clock.Lap();
   if (dump) {
-    Dump(options.dump_dir, "03_simplified.graph", Print(simple));
+    Dump(options, "03_simplified.graph", Print(simple));
     clock.Lap();
   }
 
@@ -133,10 +134,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.statistics.schedule_ns = clock.Lap();
   if (dump) {
     for (size_t i = 0; i < result.plan.kernels.size(); ++i) {
-      Dump(options.dump_dir, fmt::format("04_kernel_{}.kir", i), kir::Print(result.plan.kernels[i]));
+      Dump(options, fmt::format("04_kernel_{}.kir", i), kir::Print(result.plan.kernels[i]));
     }
-    Dump(options.dump_dir, "05_plan.txt", plan::Print(result.plan));
-    Dump(options.dump_dir, "05_plan.svg", plan::ToSvg(result.plan));
+    Dump(options, "05_plan.txt", plan::Print(result.plan));
+    Dump(options, "05_plan.svg", plan::ToSvg(result.plan));
   }
   // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run time.
   if (Status s = plan::Verify(result.plan); !s.ok()) return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");

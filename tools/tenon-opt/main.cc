@@ -1,6 +1,8 @@
-// Reads MLIR text or bytecode, verifies it and prints it.
+// Reads programs, kernels and plans, and prints them or what a phase makes of them.
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -12,7 +14,8 @@
 #include "mlir/Support/ToolUtilities.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/vhlo/text_guard.h"
-#include "tools/tenon-opt/kir.h"
+#include "tools/tenon-opt/input.h"
+#include "tools/tenon-opt/phases.h"
 #include "tools/tenon-opt/text.h"
 
 namespace {
@@ -85,20 +88,44 @@ bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& option
   return problem.empty();
 }
 
-bool RunFile(const std::string& file, const Options& options, mlir::DialectRegistry& registry) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(file);
-  if (!buffer) {
-    llvm::errs() << file << ": " << buffer.getError().message() << '\n';
-    return false;
-  }
-  if (tenon::dialect::DetectInput((*buffer)->getBuffer()) != tenon::dialect::InputKind::kText) return RunBytecode(**buffer, options);
+// Prints, checks or rewrites StableHLO without compiling it.
+bool RunModules(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& options, mlir::DialectRegistry& registry) {
+  if (tenon::dialect::DetectInput(buffer->getBuffer()) != tenon::dialect::InputKind::kText) return RunBytecode(*buffer, options);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   const auto run = [&](std::unique_ptr<llvm::MemoryBuffer> chunk, llvm::raw_ostream& out) {
     return mlir::success(RunModule(std::move(chunk), options, context, out));
   };
-  return succeeded(mlir::splitAndProcessBuffer(std::move(*buffer), run, options.round_trip ? llvm::nulls() : llvm::outs(),
+  return succeeded(mlir::splitAndProcessBuffer(std::move(buffer), run, options.round_trip ? llvm::nulls() : llvm::outs(),
                                                options.split_input ? mlir::kDefaultSplitMarker : "",
                                                options.round_trip ? "" : mlir::kDefaultSplitMarker));
+}
+
+bool RunFile(const std::string& file, const Options& options, mlir::DialectRegistry& registry) {
+  using tenon::opt::InputKind;
+  const tenon::Result<std::string> bytes = tenon::opt::ReadInput(file);
+  if (!bytes.ok()) {
+    llvm::errs() << file << ": error: " << bytes.status().message() << '\n';
+    return false;
+  }
+  const InputKind kind = tenon::opt::DetectInput(*bytes);
+  if (kind == InputKind::kStablehlo && options.phase == tenon::opt::Phase::kNone) {
+    return RunModules(llvm::MemoryBuffer::getMemBufferCopy(*bytes, file == "-" ? "<stdin>" : file), options, registry);
+  }
+  const auto run = [&](std::string_view chunk) {
+    switch (kind) {
+      case InputKind::kKir:
+        return tenon::opt::RunKernel(chunk, options);
+      case InputKind::kPlan:
+        return tenon::opt::RunPlan(chunk, options);
+      case InputKind::kStablehlo:
+        return tenon::opt::RunProgram(chunk, options);
+    }
+    return tenon::OkStatus();
+  };
+  // Bytecode is one program, whatever it contains.
+  const bool text = kind != InputKind::kStablehlo || tenon::dialect::DetectInput(*bytes) == tenon::dialect::InputKind::kText;
+  const bool split = text && (kind != InputKind::kStablehlo || options.split_input);
+  return tenon::opt::ForEachChunk(file, *bytes, split, run);
 }
 
 // Folders stand for all .mlir files below them.
@@ -119,24 +146,53 @@ std::vector<std::string> ExpandFolders(const std::vector<std::string>& paths) {
   return files;
 }
 
+// The flags that choose a phase; the last one given wins.
+void AddPhases(CLI::App& app, Options& options) {
+  using tenon::opt::Phase;
+  const std::pair<const char*, std::pair<Phase, const char*>> flags[] = {
+      {"--import", {Phase::kImport, "StableHLO -> the compiler's graph"}},
+      {"--simplify", {Phase::kSimplify, "StableHLO -> the graph, simplified"}},
+      {"--fuse", {Phase::kFuse, "StableHLO, plan -> kernels (KIR text)"}},
+      {"--schedule,--plan", {Phase::kPlan, "StableHLO -> plan text"}},
+      {"--kir-eval", {Phase::kEvaluate, "StableHLO, plan, kernel -> what KIR's evaluator computes with arguments 0, 1, 2 ..."}}};
+  for (const auto& [name, flag] : flags) {
+    app.add_flag_callback(name, [&options, phase = flag.first] { options.phase = phase; }, flag.second)->group("Phases");
+  }
+  static const std::map<std::string, Phase> kEmit = {{"llvm", Phase::kLlvm}, {"asm", Phase::kAssembly}};
+  app.add_option("--emit", options.phase, "StableHLO, plan, kernel -> code of its kernels: llvm (LLVM IR) or asm (assembly)")
+      ->transform(CLI::CheckedTransformer(kEmit))
+      ->type_name("llvm|asm")
+      ->group("Phases");
+  app.add_option("--isa", options.isa, "instruction set of --emit: sse4, avx2 (default) or avx512")->group("Phases");
+  app.add_option("--params", options.params, "params of the kernel for --kir-eval, as 4,5; those of a plan's first step otherwise")->delimiter(',')->allow_extra_args(false)->group("Phases");
+  app.add_option("--replicas", options.replicas, "devices that run copies of the program")->check(CLI::PositiveNumber)->group("Phases");
+  app.add_option("--partitions", options.partitions, "devices that share the program")->check(CLI::PositiveNumber)->group("Phases");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Reads MLIR text (StableHLO and what surrounds it), verifies it and prints it.");
-  app.add_option("files", options.files, "files to read, or folders of .mlir files; - is standard input");
+  CLI::App app(
+      "Runs the compiler's phases one at a time on text and prints the result: StableHLO -> graph -> kernels (KIR) -> plan -> LLVM IR or assembly.\n"
+      "Without a phase: reads StableHLO (text, bytecode, portable artifacts), kernels or plans, verifies them and prints them.\n"
+      "Errors go to stderr with file and line; the exit status is 1 if there was one.");
+  app.add_option("files", options.files, "files to read, or folders of .mlir files; - is standard input, the default");
+  AddPhases(app, options);
   app.add_option("--emit-bytecode", options.emit_bytecode, "write a portable artifact of this version (X.Y.Z) instead of text");
-  app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules");
+  app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules (kernels and plans always are)");
   app.add_flag("--verify-diagnostics", options.verify_diagnostics, "check expected-error comments; print nothing");
   app.add_flag("--generic", options.generic, "print the generic form");
   app.add_flag("--locations", options.locations, "print locations");
   app.add_flag("--round-trip", options.round_trip, "check that print -> parse -> print changes nothing, in both forms");
-  app.add_flag("--kir", options.kir, "the files are kernels: parse, verify and print them");
   app.add_option("--math", options.math, "print the graph of a math function of kernels (exp.f32.v1), or all of their names (list)");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   if (!options.math.empty()) return tenon::opt::PrintMath(options.math) ? 0 : 1;
   if (options.files.empty()) options.files.push_back("-");
-  if (options.kir) return tenon::opt::RunKir(options.files) ? 0 : 1;
   options.files = ExpandFolders(options.files);
 
   mlir::DialectRegistry registry;
