@@ -1,0 +1,403 @@
+// A convolution is a product of patches and weights. The patches are never stored: the product's packing hook reads them from the input, strip by strip.
+#include "tenon/kernels/conv/conv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tenon/kernels/gemm/gemm.h"
+
+namespace tenon::kernels {
+namespace {
+
+constexpr int kChannel = -1;  // Of the product's k.
+constexpr int kBatch = -1;    // Of places.
+constexpr int kGroup = -2;
+
+/// One dimension of the product's rows, depth or batch: a spatial one, or one of the names above.
+struct Axis {
+  int what = 0;
+  int64_t extent = 1;
+  int64_t stride = 0;  // In the operand that decides about the order.
+};
+using Axes = SmallVector<Axis, 5>;
+
+/// How a convolution maps to a product.
+struct Mapping {
+  Axes places;   // Outermost first: one run in the output.
+  Axes depth;    // Outermost first: one run in the weights.
+  Axes batches;  // The product's batch dimensions.
+  int64_t place_stride = 1, depth_stride = 1;
+  int64_t num_places = 1, num_depth = 1;
+  bool places_are_rows = true;  // Of the product's A; else columns of B.
+  bool valid = false;
+};
+
+void SortByStride(Axes& axes) {
+  for (size_t i = 1; i < axes.size(); ++i) {
+    for (size_t j = i; j > 0 && axes[j - 1].stride < axes[j].stride; --j) std::swap(axes[j - 1], axes[j]);
+  }
+}
+
+Mapping MapOf(const ConvSignature& s) {
+  Mapping m;
+  Axes places = {{kBatch, s.batch, s.out_batch_stride}};
+  Axes depth = {{kChannel, s.in_channels, s.weight_in_stride}};
+  for (size_t d = 0; d < s.dims.size(); ++d) {
+    places.push_back({static_cast<int>(d), s.dims[d].out, s.dims[d].out_stride});
+    depth.push_back({static_cast<int>(d), s.dims[d].window, s.dims[d].weight_stride});
+  }
+  const auto drop_ones = [](Axes& axes) {
+    Axes kept;
+    for (const Axis& a : axes) {
+      if (a.extent != 1) kept.push_back(a);
+    }
+    axes = kept;
+  };
+  drop_ones(places);
+  drop_ones(depth);
+  SortByStride(places);
+  SortByStride(depth);
+  // The innermost places that run on in the output are rows; the rest is a batch.
+  size_t first = places.size();
+  for (int64_t expect = 0; first > 0; --first) {
+    const Axis& a = places[first - 1];
+    if (first == places.size()) {
+      m.place_stride = a.stride;
+    } else if (a.stride != expect) {
+      break;
+    }
+    m.num_places *= a.extent;
+    expect = a.stride * a.extent;
+  }
+  m.places = Axes(places.begin() + first, places.end());
+  if (s.groups > 1) m.batches.push_back({kGroup, s.groups, 0});
+  for (size_t i = 0; i < first; ++i) m.batches.push_back(places[i]);
+  int64_t expect = 0;
+  m.valid = m.batches.size() <= static_cast<size_t>(kMaxGemmBatchDims);
+  for (size_t i = depth.size(); i-- > 0;) {
+    if (i + 1 == depth.size()) {
+      m.depth_stride = depth[i].stride;
+    } else {
+      m.valid &= depth[i].stride == expect;
+    }
+    m.num_depth *= depth[i].extent;
+    expect = depth[i].stride * depth[i].extent;
+  }
+  m.depth = depth;
+  m.places_are_rows = s.out_channel_stride == 1 || m.place_stride != 1 || s.out_channels == 1;
+  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = false;
+  return m;
+}
+
+/// The number `flat` in the mixed base of `axes`, added to per-axis coordinates.
+struct Place {
+  int64_t batch = 0, group = 0;
+  int64_t o[3] = {};
+  void Add(const Axes& axes, int64_t flat) {
+    for (size_t i = axes.size(); i-- > 0;) {
+      const int64_t at = flat % axes[i].extent;
+      flat /= axes[i].extent;
+      (axes[i].what == kBatch ? batch : axes[i].what == kGroup ? group : o[axes[i].what]) += at;
+    }
+  }
+};
+
+/// Neighbouring elements of one packed row or column.
+struct Segment {
+  int64_t k[3] = {};     // Dilated window coordinates, or output coordinates.
+  int64_t offset = 0;    // In the input, where everything is inside.
+  int64_t inner = 0;     // First channel or place.
+  int64_t to = 0;        // Where it goes.
+  int64_t count = 1;
+};
+
+template <class T>
+class Patches {
+ public:
+  Patches(const ConvSignature& s, const Mapping& m, const void* in) : s_(s), m_(m), in_(static_cast<const T*>(in)) {}
+
+  /// Tile rows are places, columns depth.
+  static void PackRows(void* context, const GemmTile& tile) { static_cast<const Patches*>(context)->Rows(tile); }
+  /// Tile rows are depth, columns places.
+  static void PackColumns(void* context, const GemmTile& tile) { static_cast<const Patches*>(context)->Columns(tile); }
+
+ private:
+  int64_t WindowPlace(size_t d, int64_t k) const {
+    const ConvDim& dim = s_.dims[d];
+    return (dim.reversed ? dim.window - 1 - k : k) * dim.window_dilation;
+  }
+  /// Whether place p of spatial dimension d is an element; adds its offset.
+  bool Inside(size_t d, int64_t p, int64_t* offset) const {
+    const ConvDim& dim = s_.dims[d];
+    if (dim.in_dilation != 1) {
+      if (p < 0 || p % dim.in_dilation != 0) return false;
+      p /= dim.in_dilation;
+    }
+    *offset += p * dim.in_stride;
+    return static_cast<uint64_t>(p) < static_cast<uint64_t>(dim.in);
+  }
+  int64_t BaseOf(const Place& place) const { return place.group * s_.in_group_stride + place.batch * s_.in_batch_stride; }
+
+  static void Copy(const T* from, int64_t from_stride, int64_t count, T* to, int64_t to_stride) {
+    if (from_stride == 1 && to_stride == 1) {
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+  static void Zero(int64_t count, T* to, int64_t to_stride) {
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = T{};
+  }
+
+  void Rows(const GemmTile& tile) const {
+    // The columns are the same for all rows: runs of channels, or single elements where the window is innermost.
+    const bool by_channels = !m_.depth.empty() && m_.depth.back().what == kChannel;
+    const int64_t run = by_channels ? m_.depth.back().extent : 1;
+    SmallVector<Segment, 32> edge;
+    bool dilated = false;
+    int64_t last[3] = {};
+    for (size_t d = 0; d < s_.dims.size(); ++d) {
+      dilated |= s_.dims[d].in_dilation != 1;
+      last[d] = (s_.dims[d].window - 1) * s_.dims[d].window_dilation;
+    }
+    for (int64_t c = 0; c < tile.cols;) {
+      Segment seg;
+      int64_t rest = tile.col0 + c;
+      for (size_t i = m_.depth.size(); i-- > 0;) {
+        const int64_t at = rest % m_.depth[i].extent;
+        rest /= m_.depth[i].extent;
+        if (m_.depth[i].what == kChannel) {
+          seg.inner = at;
+        } else {
+          const auto d = static_cast<size_t>(m_.depth[i].what);
+          seg.k[d] = WindowPlace(d, at);
+          seg.offset += seg.k[d] * s_.dims[d].in_stride;
+        }
+      }
+      seg.offset += seg.inner * s_.in_channel_stride;
+      seg.to = c;
+      seg.count = by_channels ? std::min(run - seg.inner, tile.cols - c) : 1;
+      c += seg.count;
+      edge.push_back(seg);
+    }
+    // Where all of the window is inside, neighbours in the input are copied together.
+    SmallVector<Segment, 32> inside;
+    if (!dilated) {
+      for (const Segment& seg : edge) {
+        if (!inside.empty() && s_.in_channel_stride == 1 && inside.back().offset + inside.back().count == seg.offset) {
+          inside.back().count += seg.count;
+        } else {
+          inside.push_back(seg);
+        }
+      }
+    }
+    T* const data = static_cast<T*>(tile.data);
+    Place place;
+    place.Add(m_.batches, tile.batch);
+    const Place origin = place;
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      place = origin;
+      place.Add(m_.places, tile.row0 + r);
+      int64_t from[3] = {};
+      int64_t base = BaseOf(place), first = base;
+      bool whole = !dilated;
+      for (size_t d = 0; d < s_.dims.size(); ++d) {
+        from[d] = place.o[d] * s_.dims[d].stride - s_.dims[d].low;
+        whole &= from[d] >= 0 && from[d] + last[d] < s_.dims[d].in;
+        first += from[d] * s_.dims[d].in_stride;
+      }
+      T* const to = data + r * tile.row_stride;
+      if (whole) {
+        for (const Segment& seg : inside) Copy(in_ + first + seg.offset, s_.in_channel_stride, seg.count, to + seg.to * tile.col_stride, tile.col_stride);
+        continue;
+      }
+      for (const Segment& seg : edge) {
+        int64_t offset = base + seg.inner * s_.in_channel_stride;
+        bool inner = true;
+        for (size_t d = 0; d < s_.dims.size(); ++d) inner = Inside(d, from[d] + seg.k[d], &offset) && inner;
+        if (inner) {
+          Copy(in_ + offset, s_.in_channel_stride, seg.count, to + seg.to * tile.col_stride, tile.col_stride);
+        } else {
+          Zero(seg.count, to + seg.to * tile.col_stride, tile.col_stride);
+        }
+      }
+    }
+  }
+
+  void Columns(const GemmTile& tile) const {
+    Place origin;
+    origin.Add(m_.batches, tile.batch);
+    // The columns are the same for all rows: runs along the innermost places.
+    const int along = m_.places.empty() ? kBatch : m_.places.back().what;
+    const int64_t run = m_.places.empty() ? 1 : m_.places.back().extent;
+    SmallVector<Segment, 32> segments;
+    for (int64_t c = 0; c < tile.cols;) {
+      Place place = origin;
+      place.Add(m_.places, tile.col0 + c);
+      Segment seg;
+      for (size_t d = 0; d < s_.dims.size(); ++d) seg.k[d] = place.o[d] * s_.dims[d].stride - s_.dims[d].low;
+      seg.offset = BaseOf(place);
+      seg.inner = (tile.col0 + c) % run;
+      seg.to = c;
+      seg.count = std::min(run - seg.inner, tile.cols - c);
+      c += seg.count;
+      segments.push_back(seg);
+    }
+    T* const data = static_cast<T*>(tile.data);
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      int64_t window[3] = {};
+      int64_t channel = 0, rest = tile.row0 + r;
+      for (size_t i = m_.depth.size(); i-- > 0;) {
+        const int64_t at = rest % m_.depth[i].extent;
+        rest /= m_.depth[i].extent;
+        if (m_.depth[i].what == kChannel) {
+          channel = at;
+        } else {
+          const auto d = static_cast<size_t>(m_.depth[i].what);
+          window[d] = WindowPlace(d, at);
+        }
+      }
+      T* const row = data + r * tile.row_stride;
+      for (const Segment& seg : segments) {
+        int64_t offset = seg.offset + channel * s_.in_channel_stride;
+        T* const to = row + seg.to * tile.col_stride;
+        bool inner = true;
+        for (size_t d = 0; d < s_.dims.size(); ++d) {
+          if (static_cast<int>(d) != along) inner = Inside(d, seg.k[d] + window[d], &offset) && inner;
+        }
+        if (!inner) {
+          Zero(seg.count, to, tile.col_stride);
+          continue;
+        }
+        if (along < 0) {  // Images, one after another.
+          Copy(in_ + offset, s_.in_batch_stride, seg.count, to, tile.col_stride);
+          continue;
+        }
+        const auto d = static_cast<size_t>(along);
+        const ConvDim& dim = s_.dims[d];
+        const int64_t p = seg.k[d] + window[d];  // Of the first place.
+        if (dim.in_dilation != 1) {
+          for (int64_t i = 0; i < seg.count; ++i) {
+            int64_t at = offset;
+            const bool exists = Inside(d, p + i * dim.stride, &at);
+            to[i * tile.col_stride] = exists ? in_[at] : T{};
+          }
+          continue;
+        }
+        // Places [lo, hi) are inside.
+        const auto ceil_div = [](int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; };
+        const int64_t lo = std::min(ceil_div(-p, dim.stride), seg.count);
+        const int64_t hi = std::clamp(ceil_div(dim.in - p, dim.stride), lo, seg.count);
+        Zero(lo, to, tile.col_stride);
+        Copy(in_ + offset + (p + lo * dim.stride) * dim.in_stride, dim.stride * dim.in_stride, hi - lo, to + lo * tile.col_stride, tile.col_stride);
+        Zero(seg.count - hi, to + hi * tile.col_stride, tile.col_stride);
+      }
+    }
+  }
+
+  const ConvSignature& s_;
+  const Mapping& m_;
+  const T* in_;
+};
+
+/// The patches as a matrix that lies in the input as it is: windows of one element. False when they do not.
+bool DirectPatches(const ConvSignature& s, const Mapping& m, GemmSignature* g) {
+  for (const ConvDim& d : s.dims) {
+    if (d.window != 1 || d.low != 0 || d.in_dilation != 1 || (d.out - 1) * d.stride >= d.in) return false;
+  }
+  const auto input_stride = [&](const Axis& a) {
+    if (a.what == kGroup) return s.in_group_stride;
+    return a.what == kBatch ? s.in_batch_stride : s.dims[static_cast<size_t>(a.what)].in_stride * s.dims[static_cast<size_t>(a.what)].stride;
+  };
+  int64_t row_stride = 1, expect = 0;
+  for (size_t i = m.places.size(); i-- > 0;) {
+    const int64_t stride = input_stride(m.places[i]);
+    if (i + 1 == m.places.size()) {
+      row_stride = stride;
+    } else if (stride != expect) {
+      return false;
+    }
+    expect = stride * m.places[i].extent;
+  }
+  if (m.places_are_rows) {
+    g->a_row_stride = row_stride;
+    g->a_col_stride = s.in_channel_stride;
+  } else {
+    g->b_row_stride = s.in_channel_stride;
+    g->b_col_stride = row_stride;
+  }
+  for (size_t i = 0; i < m.batches.size(); ++i) (m.places_are_rows ? g->batch[i].a_stride : g->batch[i].b_stride) = input_stride(m.batches[i]);
+  return true;
+}
+
+template <class T>
+Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  GemmSignature g;
+  g.a_type = g.b_type = s.type;
+  g.c_type = s.out_type;
+  g.k = m.num_depth;
+  for (size_t i = 0; i < m.batches.size(); ++i) {
+    const Axis& a = m.batches[i];
+    const int64_t weight_stride = a.what == kGroup ? s.weight_group_stride : 0;
+    const int64_t out_stride = a.what == kGroup ? s.out_group_stride : a.stride;
+    g.batch[i] = m.places_are_rows ? GemmBatchDim{a.extent, 0, weight_stride, out_stride} : GemmBatchDim{a.extent, weight_stride, 0, out_stride};
+  }
+  Patches<T> patches(s, m, in);
+  GemmHooks hooks;
+  GemmOperands operands{nullptr, nullptr, out};
+  if (m.places_are_rows) {
+    g.m = m.num_places;
+    g.n = s.out_channels;
+    g.b_row_stride = m.depth_stride;
+    g.b_col_stride = s.weight_out_stride;
+    g.c_row_stride = m.place_stride;
+    g.c_col_stride = s.out_channel_stride;
+    g.a_row_stride = g.k;
+    g.a_col_stride = 1;
+    operands.b = weights;
+    if (DirectPatches(s, m, &g)) {
+      operands.a = in;
+    } else {
+      hooks.pack_a = {&Patches<T>::PackRows, &patches};
+    }
+  } else {
+    g.m = s.out_channels;
+    g.n = m.num_places;
+    g.a_row_stride = s.weight_out_stride;
+    g.a_col_stride = m.depth_stride;
+    g.c_row_stride = s.out_channel_stride;
+    g.c_col_stride = m.place_stride;
+    g.b_row_stride = g.n;
+    g.b_col_stride = 1;
+    operands.a = weights;
+    if (DirectPatches(s, m, &g)) {
+      operands.b = in;
+    } else {
+      hooks.pack_b = {&Patches<T>::PackColumns, &patches};
+    }
+  }
+  return Gemm(g, operands, hooks, pool);
+}
+
+}  // namespace
+
+bool WeightsSuit(const ConvSignature& s) {
+  const Mapping m = MapOf(s);
+  if (!m.valid) return false;
+  return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1;
+}
+
+Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  const Mapping m = MapOf(s);
+  if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
+  switch (ByteWidth(s.type)) {
+    case 1: return Run<uint8_t>(s, m, in, weights, out, pool);
+    case 2: return Run<uint16_t>(s, m, in, weights, out, pool);
+    case 4: return Run<uint32_t>(s, m, in, weights, out, pool);
+    case 8: return Run<uint64_t>(s, m, in, weights, out, pool);
+    default: return Unimplemented("convolution: element type");
+  }
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/shape.h"
+#include "tenon/base/small_vector.h"
+#include "tenon/base/status.h"
+#include "tenon/threads/pool.h"
+
+namespace tenon::kernels {
+
+/// One spatial dimension. The window's element k at output o sees the input's element p / in_dilation, where
+/// p = o * stride + k' * window_dilation - low and k' is k, or window - 1 - k when reversed; it sees 0 where p / in_dilation is no element.
+struct ConvDim {
+  int64_t in = 1, window = 1, out = 1;
+  int64_t stride = 1, low = 0, in_dilation = 1, window_dilation = 1;
+  bool reversed = false;
+  int64_t in_stride = 0, weight_stride = 0, out_stride = 0;
+};
+
+/// A convolution as plain data: for every group g, image n, output channel c and place o,
+///   out[g, n, c, o] = sum over window k and input channel i of in[g, n, i, place(o, k)] * weights[g, c, i, k].
+/// Channel counts are those of one group. Strides in elements, none of `out` zero where its extent is not 1. Types as kernels::Gemm takes them.
+struct ConvSignature {
+  DType type = DType::kF32;
+  DType out_type = DType::kF32;
+  int64_t batch = 1, groups = 1, in_channels = 1, out_channels = 1;
+  int64_t in_batch_stride = 0, in_channel_stride = 0, in_group_stride = 0;
+  int64_t weight_in_stride = 0, weight_out_stride = 0, weight_group_stride = 0;
+  int64_t out_batch_stride = 0, out_channel_stride = 0, out_group_stride = 0;
+  SmallVector<ConvDim, 3> dims;  ///< At most 3.
+};
+
+/// The numbers of a stablehlo.convolution: what its attributes say, without the operands' shapes.
+struct ConvNumbers {
+  int64_t in_batch = 0, in_feature = 0;
+  Dims in_spatial;
+  int64_t weight_in = 0, weight_out = 0;
+  Dims weight_spatial;
+  int64_t out_batch = 0, out_feature = 0;
+  Dims out_spatial;
+  Dims strides, low, in_dilation, window_dilation, reversed;
+  int64_t feature_groups = 1, batch_groups = 1;
+};
+/// As a flat list for a plan's driver step, and back; INVALID_ARGUMENT for lists that ToConfig does not write.
+std::vector<int64_t> ToConfig(const ConvNumbers& numbers);
+Result<ConvNumbers> ConvNumbersOf(std::span<const int64_t> config);
+
+struct ConvOperand {
+  DType type = DType::kInvalid;
+  Dims dims;
+  Dims strides;  ///< In elements.
+};
+/// INVALID_ARGUMENT when the extents do not belong together, UNIMPLEMENTED for types without a product and more than 3 spatial dimensions.
+/// A signature made here reaches only elements of its operands.
+Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const ConvOperand& in, const ConvOperand& weights, const ConvOperand& out);
+
+/// Whether the weights' window and input channels lie one after another in some order, as Conv wants them, and whether that order suits the way the
+/// input is read. Otherwise copy them first, to a layout with the output channels innermost, then the input channels, then the window.
+bool WeightsSuit(const ConvSignature& s);
+
+/// Estimate in ns on one thread.
+double EstimateConvNs(const ConvSignature& s);
+
+/// Computes `s` over pointers to the operands' elements 0; `out` overlaps neither of the others. The products of one output element are summed as by
+/// kernels::Gemm over k = window * in_channels, in the order in which they lie in the weights; places outside of the input count as products with 0.
+/// INVALID_ARGUMENT when !WeightsSuit for reasons of order; RESOURCE_EXHAUSTED without scratch.
+Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool);
+
+}  // namespace tenon::kernels

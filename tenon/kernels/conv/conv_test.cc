@@ -1,0 +1,196 @@
+#include "tenon/kernels/conv/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+
+namespace tenon::kernels {
+namespace {
+
+struct Array {
+  Dims dims, strides;
+  std::vector<float> data;
+  ConvOperand operand() const { return {DType::kF32, dims, strides}; }
+  float& At(const std::vector<int64_t>& at) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < at.size(); ++i) offset += at[i] * strides[i];
+    return data[static_cast<size_t>(offset)];
+  }
+};
+
+/// Dense with the dims laid out in a random order.
+Array Make(const Dims& dims, std::mt19937& random, bool shuffle, float fill) {
+  Array a;
+  a.dims = dims;
+  a.strides.assign(dims.size(), 0);
+  std::vector<size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (shuffle) std::shuffle(order.begin(), order.end(), random);
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    a.strides[order[i]] = stride;
+    stride *= dims[order[i]];
+  }
+  a.data.assign(static_cast<size_t>(stride), fill);
+  return a;
+}
+
+class Pick {
+ public:
+  explicit Pick(std::mt19937& random) : random_(random) {}
+  int64_t operator()(int64_t lo, int64_t hi) { return std::uniform_int_distribution<int64_t>(lo, hi)(random_); }
+
+ private:
+  std::mt19937& random_;
+};
+
+void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
+  std::mt19937 random(seed);
+  Pick pick(random);
+  const size_t spatial = static_cast<size_t>(pick(0, 3));
+  // Which dim of each operand is what: input batch, feature, spatial...; weights input, output, spatial...; output batch, feature, spatial...
+  const auto permutation = [&] {
+    Dims p(spatial + 2, 0);
+    std::iota(p.begin(), p.end(), int64_t{0});
+    std::shuffle(p.begin(), p.end(), random);
+    return p;
+  };
+  const Dims in_at = permutation(), weight_at = permutation(), out_at = permutation();
+  ConvNumbers n;
+  n.in_batch = in_at[0];
+  n.in_feature = in_at[1];
+  n.weight_in = weight_at[0];
+  n.weight_out = weight_at[1];
+  n.out_batch = out_at[0];
+  n.out_feature = out_at[1];
+  const int64_t groups = pick(0, 2) == 0 ? pick(2, 3) : 1;
+  const bool by_batch = pick(0, 1) == 0;
+  (by_batch ? n.batch_groups : n.feature_groups) = groups;
+  const int64_t channels = pick(1, 20), results = pick(1, 40), batch = pick(1, 3);
+  Dims in_dims(spatial + 2, 0), weight_dims(spatial + 2, 0), out_dims(spatial + 2, 0);
+  const auto set = [](Dims& dims, int64_t at, int64_t value) { dims[static_cast<size_t>(at)] = value; };
+  set(in_dims, n.in_batch, by_batch ? batch * groups : batch);
+  set(in_dims, n.in_feature, by_batch ? channels : channels * groups);
+  set(weight_dims, n.weight_in, channels);
+  set(weight_dims, n.weight_out, results * groups);
+  set(out_dims, n.out_batch, batch);
+  set(out_dims, n.out_feature, results * groups);
+  std::vector<int64_t> window, in_extent, out_extent;
+  for (size_t d = 0; d < spatial; ++d) {
+    n.in_spatial.push_back(in_at[2 + d]);
+    n.weight_spatial.push_back(weight_at[2 + d]);
+    n.out_spatial.push_back(out_at[2 + d]);
+    const int64_t stride = pick(1, 3), in_dilation = pick(0, 3) == 0 ? 2 : 1, window_dilation = pick(1, 2);
+    window.push_back(pick(1, 4));
+    in_extent.push_back(pick(1, spatial < 3 ? 17 : 6));
+    const int64_t covered = (window[d] - 1) * window_dilation + 1, base = (in_extent[d] - 1) * in_dilation + 1;
+    int64_t low = pick(-1, 3), high = pick(0, 3);
+    if (low + high + base < covered) high = covered - base - low;
+    out_extent.push_back((low + high + base - covered) / stride + 1);
+    n.strides.push_back(stride);
+    n.low.push_back(low);
+    n.in_dilation.push_back(in_dilation);
+    n.window_dilation.push_back(window_dilation);
+    n.reversed.push_back(pick(0, 1));
+    set(in_dims, n.in_spatial[d], in_extent[d]);
+    set(weight_dims, n.weight_spatial[d], window[d]);
+    set(out_dims, n.out_spatial[d], out_extent[d]);
+  }
+  const bool shuffle = pick(0, 1) == 0;
+  Array in = Make(in_dims, random, shuffle, 0), weights = Make(weight_dims, random, shuffle, 0), out = Make(out_dims, random, shuffle, NAN);
+  std::uniform_real_distribution<float> value(-1, 1);
+  for (float& v : in.data) v = value(random);
+  for (float& v : weights.data) v = value(random);
+
+  const auto config = ToConfig(n);
+  const auto again = ConvNumbersOf(config);
+  ASSERT_TRUE(again.ok());
+  auto made = MakeConvSignature(*again, in.operand(), weights.operand(), out.operand());
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  if (!WeightsSuit(*made)) {
+    // As the compiler does: output channels innermost, then input channels, then the window.
+    Array packed = weights;
+    int64_t stride = 1;
+    std::vector<int64_t> order = {n.weight_out, n.weight_in};
+    for (size_t d = spatial; d-- > 0;) order.push_back(n.weight_spatial[d]);
+    for (int64_t d : order) {
+      packed.strides[static_cast<size_t>(d)] = stride;
+      stride *= weight_dims[static_cast<size_t>(d)];
+    }
+    std::vector<int64_t> at(weight_dims.size(), 0);
+    for (size_t i = 0; i < weights.data.size(); ++i) {
+      packed.At(at) = weights.At(at);
+      for (size_t d = at.size(); d-- > 0 && ++at[d] == weight_dims[d];) at[d] = 0;
+    }
+    weights = packed;
+    made = MakeConvSignature(n, in.operand(), weights.operand(), out.operand());
+    ASSERT_TRUE(made.ok());
+    ASSERT_TRUE(WeightsSuit(*made)) << "seed " << seed;
+  }
+  ASSERT_TRUE(Conv(*made, in.data.data(), weights.data.data(), out.data.data(), pool).ok());
+
+  // The definition.
+  std::vector<int64_t> at(out_dims.size(), 0);
+  const auto get = [](const std::vector<int64_t>& v, int64_t d) { return v[static_cast<size_t>(d)]; };
+  for (size_t i = 0; i < out.data.size(); ++i) {
+    const int64_t image = get(at, n.out_batch), result = get(at, n.out_feature), group = result / results;
+    double sum = 0, bound = 0;
+    int64_t taps = channels;
+    for (int64_t w : window) taps *= w;
+    for (int64_t k = 0; k < taps; ++k) {
+      int64_t rest = k;
+      std::vector<int64_t> in_place(in_dims.size()), weight_place(weight_dims.size());
+      const int64_t channel = rest % channels;
+      rest /= channels;
+      in_place[static_cast<size_t>(n.in_batch)] = by_batch ? group * batch + image : image;
+      in_place[static_cast<size_t>(n.in_feature)] = by_batch ? channel : group * channels + channel;
+      weight_place[static_cast<size_t>(n.weight_in)] = channel;
+      weight_place[static_cast<size_t>(n.weight_out)] = result;
+      bool exists = true;
+      for (size_t d = 0; d < spatial; ++d) {
+        const int64_t tap = rest % window[d];
+        rest /= window[d];
+        const int64_t seen = n.reversed[d] ? window[d] - 1 - tap : tap;
+        const int64_t p = get(at, n.out_spatial[d]) * n.strides[d] + seen * n.window_dilation[d] - n.low[d];
+        exists &= p >= 0 && p % n.in_dilation[d] == 0 && p / n.in_dilation[d] < in_extent[d];
+        in_place[static_cast<size_t>(n.in_spatial[d])] = p / n.in_dilation[d];
+        weight_place[static_cast<size_t>(n.weight_spatial[d])] = tap;
+      }
+      if (!exists) continue;
+      const double product = static_cast<double>(in.At(in_place)) * static_cast<double>(weights.At(weight_place));
+      sum += product;
+      bound += std::fabs(product);
+    }
+    const double error = std::fabs(static_cast<double>(out.At(at)) - sum);
+    ASSERT_LE(error, static_cast<double>(taps + 2) * 0x1p-23 * bound) << "seed " << seed << " element " << i;
+    for (size_t d = at.size(); d-- > 0 && ++at[d] == out_dims[d];) at[d] = 0;
+  }
+}
+
+TEST(Conv, FollowsTheDefinition) {
+  auto pool = threads::ThreadPool::Create(2);
+  ASSERT_TRUE(pool.ok());
+  for (uint32_t seed = 0; seed < 200 && !HasFatalFailure(); ++seed) CheckOne(seed, **pool);
+}
+
+TEST(Conv, RejectsExtentsThatDoNotBelongTogether) {
+  ConvNumbers n;
+  n.in_feature = n.weight_out = n.out_feature = 1;
+  const ConvOperand in{DType::kF32, {2, 6}, {6, 1}}, weights{DType::kF32, {6, 4}, {4, 1}}, out{DType::kF32, {2, 4}, {4, 1}};
+  EXPECT_TRUE(MakeConvSignature(n, in, weights, out).ok());
+  ConvOperand other = weights;
+  other.dims = {5, 4};
+  EXPECT_EQ(MakeConvSignature(n, in, other, out).status().code(), Code::kInvalidArgument);
+  n.in_batch = 1;
+  EXPECT_EQ(MakeConvSignature(n, in, weights, out).status().code(), Code::kInvalidArgument);
+  n.in_batch = 0;
+  n.feature_groups = 4;
+  EXPECT_EQ(MakeConvSignature(n, in, weights, out).status().code(), Code::kInvalidArgument);
+  EXPECT_FALSE(ConvNumbersOf(std::vector<int64_t>{1, 2, 3}).ok());
+}
+
+}  // namespace
+}  // namespace tenon::kernels
