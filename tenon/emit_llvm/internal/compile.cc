@@ -1,6 +1,8 @@
 #include "tenon/emit_llvm/internal/compile.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 #include <llvm/IR/Verifier.h>
@@ -9,6 +11,7 @@
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/internal/loader.h"
+#include "tenon/emit_llvm/internal/x64/x64.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -41,38 +44,68 @@ struct ModuleResult {
   std::vector<std::shared_ptr<CompiledKernel>> kernels;
 };
 
+/// What makes the code: "llvm" in TENON_CODEGEN leaves all of it to LLVM, as debuggers need.
+bool UseX64(isa::IsaLevel isa) {
+  static const bool wanted = [] {
+    const char* choice = std::getenv("TENON_CODEGEN");
+    const char* debugger = std::getenv("TENON_GDB_JIT");
+    return (choice == nullptr || std::string_view(choice) != "llvm") && (debugger == nullptr || *debugger == '\0' || *debugger == '0');
+  }();
+  return wanted && isa == isa::IsaLevel::kAvx512;
+}
+
 Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, CodegenSession& session, ModuleResult* out) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = session.NewModule(context);
   double instructions = 0;
-  std::vector<double> size_of;
+  std::vector<double> size_of(kernels.size(), 0);
+  std::vector<LoadedCode::Piece> pieces;
+  bool left = false;
   for (size_t i = 0; i < kernels.size(); ++i) {
     auto compiled = std::make_shared<CompiledKernel>();
     compiled->hash = hashes[i];
     compiled->name = SymbolName(hashes[i]);
-    const auto start = Clock::now();
+    auto start = Clock::now();
     TENON_RETURN_IF_ERROR(EmitInto(*module, session, *kernels[i], compiled->name));
     compiled->times.emit_us = MicrosSince(start);
-    size_of.push_back(module->getFunction(compiled->name)->getInstructionCount());
-    instructions += size_of.back();
+    llvm::Function* function = module->getFunction(compiled->name);
+    start = Clock::now();
+    std::optional<std::vector<uint8_t>> code;
+    if (UseX64(session.isa())) code = x64::Compile(*function);
+    compiled->times.codegen_us = MicrosSince(start);
+    if (code) {
+      pieces.push_back({compiled->name, std::move(*code)});
+      function->eraseFromParent();
+    } else {
+      left = true;
+      size_of[i] = function->getInstructionCount();
+      instructions += size_of[i];
+    }
     out->kernels.push_back(std::move(compiled));
   }
+  std::shared_ptr<const LoadedCode> loaded[2];
+  double codegen_us = 0;
   auto start = Clock::now();
-  llvm::SmallVector<char, 0> object;
-  TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kObject, &object));
-  const double codegen_us = MicrosSince(start);
-  start = Clock::now();
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedCode> code, LoadedCode::Load({object.data(), object.size()}));
+  if (left) {
+    llvm::SmallVector<char, 0> object;
+    TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kObject, &object));
+    codegen_us = MicrosSince(start);
+    start = Clock::now();
+    TENON_ASSIGN_OR_RETURN(loaded[0], LoadedCode::Load({object.data(), object.size()}));
+  }
+  if (!pieces.empty()) {
+    TENON_ASSIGN_OR_RETURN(loaded[1], LoadedCode::Place(pieces));
+  }
   const double load_us = MicrosSince(start);
   for (size_t i = 0; i < kernels.size(); ++i) {
     CompiledKernel& compiled = *out->kernels[i];
-    const LoadedCode::Symbol symbol = code->Find(compiled.name);
+    compiled.memory = loaded[size_of[i] > 0 ? 0 : 1];
+    const LoadedCode::Symbol symbol = loaded[size_of[i] > 0 ? 0 : 1]->Find(compiled.name);
     if (symbol.address == nullptr) return Internal(fmt::format("the object code lacks '{}'", compiled.name));
     compiled.fn = reinterpret_cast<kir::KernelFn>(symbol.address);
     compiled.code_bytes = symbol.size_bytes;
-    compiled.times.codegen_us = codegen_us * size_of[i] / instructions;
+    if (instructions > 0) compiled.times.codegen_us += codegen_us * size_of[i] / instructions;
     compiled.times.load_us = load_us / static_cast<double>(kernels.size());
-    compiled.memory = code;
   }
   return OkStatus();
 }

@@ -188,6 +188,30 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
   return std::shared_ptr<const LoadedCode>(std::move(code));
 }
 
+Result<std::shared_ptr<const LoadedCode>> LoadedCode::Place(std::span<const Piece> pieces) {
+  constexpr size_t kAlignment = 64;
+  size_t total = 0;
+  for (const Piece& piece : pieces) total += AlignUp(piece.bytes.size(), kAlignment);
+  std::shared_ptr<LoadedCode> code(new LoadedCode);
+  const size_t mapped = AlignUp(total, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return ResourceExhausted(fmt::format("no {} bytes for code: {}", mapped, strerror(errno)));
+  code->memory_ = memory;
+  code->bytes_ = mapped;
+  char* at = static_cast<char*>(memory);
+  for (const Piece& piece : pieces) {
+    std::memcpy(at, piece.bytes.data(), piece.bytes.size());
+    const Symbol symbol{at, static_cast<int64_t>(piece.bytes.size())};
+    code->functions_.emplace(piece.name, symbol);
+    WritePerfMap(piece.name, symbol.address, symbol.size_bytes);
+    at += AlignUp(piece.bytes.size(), kAlignment);
+  }
+  if (mprotect(memory, mapped, PROT_READ | PROT_EXEC) != 0) {
+    return Internal(fmt::format("code pages cannot be made executable: {}", strerror(errno)));
+  }
+  return std::shared_ptr<const LoadedCode>(std::move(code));
+}
+
 LoadedCode::~LoadedCode() {
   UnregisterWithDebugger(debugger_entry_);
   if (memory_ != nullptr) munmap(memory_, bytes_);

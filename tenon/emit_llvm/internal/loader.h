@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "tenon/base/status.h"
 
@@ -24,6 +25,12 @@ class LoadedCode {
   /// generation may call (memcpy, memset, memmove, fmod, fmodf); INTERNAL names any other, as well as unknown relocations and
   /// damaged headers.
   static Result<std::shared_ptr<const LoadedCode>> Load(std::span<const char> object);
+  /// Finished code that refers to nothing outside of itself.
+  struct Piece {
+    std::string name;
+    std::vector<uint8_t> bytes;
+  };
+  static Result<std::shared_ptr<const LoadedCode>> Place(std::span<const Piece> pieces);
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;

@@ -1,0 +1,225 @@
+#include "tenon/emit_llvm/internal/x64/allocate.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+// Caller-saved ones first.
+constexpr uint8_t kGprs[] = {1, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
+constexpr uint8_t kMasks[] = {1, 2, 3, 4, 5, 6};
+constexpr unsigned kVecs = 29;
+
+class Bits {
+ public:
+  explicit Bits(size_t n) : words_((n + 63) / 64) {}
+  void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
+  void Clear(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
+  bool Has(size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
+  /// this |= (other & ~without); whether anything came.
+  bool Add(const Bits& other, const Bits* without) {
+    bool grew = false;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      const uint64_t more = other.words_[i] & ~(without != nullptr ? without->words_[i] : 0) & ~words_[i];
+      grew |= more != 0;
+      words_[i] |= more;
+    }
+    return grew;
+  }
+  template <class F>
+  void ForEach(F f) const {
+    for (size_t w = 0; w < words_.size(); ++w) {
+      for (uint64_t word = words_[w]; word != 0; word &= word - 1) f(static_cast<Reg>(w * 64 + static_cast<size_t>(__builtin_ctzll(word))));
+    }
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+struct Interval {
+  Reg reg = 0;
+  int start = std::numeric_limits<int>::max();
+  int end = -1;
+  float weight = 0;
+  Reg hint = 0;   ///< Another value whose register would save a move.
+  Reg hint2 = 0;
+  int fixed = -1; ///< The register in which it arrives.
+  void Cover(int at) {
+    start = std::min(start, at);
+    end = std::max(end, at);
+  }
+};
+
+class Allocator {
+ public:
+  explicit Allocator(Function& function) : f_(function), intervals_(function.classes.size()), where_(function.classes.size()) {
+    for (size_t r = 0; r < intervals_.size(); ++r) intervals_[r].reg = static_cast<Reg>(r);
+  }
+
+  std::vector<Location> Run() {
+    Build();
+    Scan();
+    return std::move(where_);
+  }
+
+ private:
+  void Build() {
+    const size_t n = f_.classes.size();
+    const size_t num_blocks = f_.blocks.size();
+    std::vector<Bits> in(num_blocks, Bits(n));
+    std::vector<Bits> out(num_blocks, Bits(n));
+    std::vector<Bits> defined(num_blocks, Bits(n));
+    for (size_t b = 0; b < num_blocks; ++b) {
+      Block& block = f_.blocks[b];
+      for (const Phi& phi : block.phis) defined[b].Set(phi.result);
+      for (Inst& inst : block.code) {
+        inst.ForUses([&](Reg& r) {
+          if (!defined[b].Has(r)) in[b].Set(r);
+        });
+        if (const Reg d = inst.Defined()) defined[b].Set(d);
+      }
+    }
+    for (Block& block : f_.blocks) {
+      for (const Phi& phi : block.phis) {
+        for (const auto& [from, value] : phi.from) {
+          out[from].Set(value);
+          if (!defined[from].Has(value)) in[from].Set(value);
+        }
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t b = num_blocks; b-- > 0;) {
+        for (uint32_t next : f_.blocks[b].next) {
+          // A block's live-in never holds its own phis.
+          if (out[b].Add(in[next], nullptr)) changed |= in[b].Add(out[b], &defined[b]);
+        }
+      }
+    }
+    std::vector<float> often(num_blocks, 1);
+    for (size_t header = 0; header < num_blocks; ++header) {
+      size_t latch = header;
+      bool loop = false;
+      for (uint32_t p : f_.blocks[header].previous) {
+        if (p >= header) {
+          loop = true;
+          latch = std::max<size_t>(latch, p);
+        }
+      }
+      if (!loop) continue;
+      for (size_t b = header; b <= latch; ++b) often[b] = std::min(often[b] * 8, 1e6f);
+    }
+    int at = 2;
+    for (size_t a = 0; a < f_.arguments.size(); ++a) {
+      intervals_[f_.arguments[a]].Cover(1);
+      intervals_[f_.arguments[a]].fixed = kArgumentGpr[a];
+    }
+    for (const Constant& c : f_.constants) intervals_[c.reg].Cover(1);
+    for (size_t b = 0; b < num_blocks; ++b) {
+      Block& block = f_.blocks[b];
+      const int start = at;
+      at += 2;
+      in[b].ForEach([&](Reg r) { intervals_[r].Cover(start); });
+      for (const Phi& phi : block.phis) {
+        Interval& result = intervals_[phi.result];
+        result.Cover(start);
+        result.weight += often[b];
+        for (const auto& [from, value] : phi.from) {
+          (result.hint == 0 ? result.hint : result.hint2) = value;
+          intervals_[value].hint2 = phi.result;
+          intervals_[value].weight += often[from];
+        }
+      }
+      for (Inst& inst : block.code) {
+        inst.ForUses([&](Reg& r) {
+          // What the defined register holds before is moved there first, so nothing else that is read may lie there.
+          intervals_[r].Cover(inst.tied != 0 && &r != &inst.tied ? at + 1 : at);
+          intervals_[r].weight += often[b];
+        });
+        if (const Reg d = inst.Defined()) {
+          intervals_[d].Cover(at + 1);
+          intervals_[d].weight += often[b];
+          const Reg before = inst.tied != 0 ? inst.tied : inst.kind == Kind::kCopy ? inst.rm : 0;
+          if (before != 0) {
+            intervals_[d].hint = before;
+            if (intervals_[before].hint == 0) intervals_[before].hint = d;
+          }
+        }
+        at += 2;
+      }
+      const int end = at;
+      at += 2;
+      out[b].ForEach([&](Reg r) { intervals_[r].Cover(end); });
+    }
+  }
+
+  static double Worth(const Interval& i) { return static_cast<double>(i.weight) / (i.end - i.start + 1); }
+
+  void ToMemory(Reg r) {
+    const auto constant = std::find_if(f_.constants.begin(), f_.constants.end(), [&](const Constant& c) { return c.reg == r; });
+    if (constant != f_.constants.end()) {
+      where_[r] = {Location::Kind::kPool, 0, constant->element, constant->len, constant->pool};
+      return;
+    }
+    where_[r] = {Location::Kind::kFrame, 0, 0, 0, f_.frame_bytes};
+    f_.frame_bytes += 64;
+  }
+
+  void Scan() {
+    std::vector<Interval*> order;
+    for (Interval& i : intervals_) {
+      if (i.end >= 0) order.push_back(&i);
+    }
+    for (const Constant& c : f_.constants) intervals_[c.reg].weight *= 0.25f;
+    std::stable_sort(order.begin(), order.end(), [](const Interval* a, const Interval* b) { return a->start < b->start; });
+    std::vector<Interval*> active[3];
+    for (Interval* i : order) {
+      const auto c = static_cast<size_t>(f_.classes[i->reg]);
+      std::vector<Interval*>& others = active[c];
+      uint32_t taken = 0;
+      std::erase_if(others, [&](const Interval* o) { return o->end < i->start; });
+      for (const Interval* o : others) taken |= uint32_t{1} << where_[o->reg].reg;
+      int chosen = -1;
+      auto consider = [&](int reg) {
+        if (chosen < 0 && reg >= 0 && !(taken >> reg & 1)) chosen = reg;
+      };
+      auto consider_hint = [&](Reg r) {
+        if (r != 0 && where_[r].kind == Location::Kind::kRegister) consider(where_[r].reg);
+      };
+      consider_hint(i->hint);
+      consider_hint(i->hint2);
+      if (i->fixed >= 0 && i->fixed != kScratchGpr[0] && i->fixed != kScratchGpr[1]) consider(i->fixed);
+      if (c == 0) {
+        for (uint8_t r : kGprs) consider(r);
+      } else if (c == 2) {
+        for (uint8_t r : kMasks) consider(r);
+      } else {
+        for (unsigned r = 0; r < kVecs; ++r) consider(static_cast<int>(r));
+      }
+      if (chosen < 0) {
+        auto least = std::min_element(others.begin(), others.end(), [](const Interval* a, const Interval* b) { return Worth(*a) < Worth(*b); });
+        if (Worth(**least) >= Worth(*i)) {
+          ToMemory(i->reg);
+          continue;
+        }
+        chosen = where_[(*least)->reg].reg;
+        ToMemory((*least)->reg);
+        others.erase(least);
+      }
+      where_[i->reg] = {Location::Kind::kRegister, static_cast<uint8_t>(chosen), 0, 0, 0};
+      others.push_back(i);
+    }
+  }
+
+  Function& f_;
+  std::vector<Interval> intervals_;
+  std::vector<Location> where_;
+};
+
+}  // namespace
+
+std::vector<Location> Allocate(Function& function) { return Allocator(function).Run(); }
+
+}  // namespace tenon::emit_llvm::x64

@@ -1,0 +1,462 @@
+#include "tenon/emit_llvm/internal/x64/assemble.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "tenon/emit_llvm/internal/x64/ops.h"
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+using LocationKind = Location::Kind;
+
+// An instruction whose registers are the machine's.
+struct Machine {
+  Op op{};
+  uint8_t len = 0;
+  uint8_t reg = 0;
+  uint8_t vvvv = 0;
+  uint8_t rm = 0;
+  uint8_t mask = 0;
+  bool zeroing = false;
+  bool broadcast = false;
+  bool has_mem = false;
+  bool byte_register = false;
+  uint8_t mem_bytes = 1;
+  // Memory: base 0xff for none.
+  uint8_t base = 0xff;
+  uint8_t index = 0xff;
+  uint8_t scale = 1;
+  int32_t disp = 0;
+  int32_t pool = -1;
+  uint8_t imm_bytes = 0;
+  int64_t imm = 0;
+};
+
+class Assembler {
+ public:
+  Assembler(const Function& f, const std::vector<Location>& where) : f_(f), where_(where), block_at_(f.blocks.size()) {}
+
+  std::optional<std::vector<uint8_t>> Run() {
+    Prologue();
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      block_at_[b] = Here();
+      const Block& block = f_.blocks[b];
+      if (block.previous.size() == 1 && f_.blocks[block.previous[0]].next.size() > 1) EdgeMoves(block.previous[0], b);
+      for (const Inst& inst : block.code) {
+        switch (inst.kind) {
+          case Kind::kEncoded: Encoded(inst); break;
+          case Kind::kCopy: Move(f_.classes[inst.reg], where_[inst.reg], where_[inst.rm]); break;
+          case Kind::kDivide: Divide(inst); break;
+          case Kind::kJump:
+            EdgeMoves(b, inst.target);
+            if (inst.target != b + 1) Jump(inst.target);
+            break;
+          case Kind::kBranch: Branch(b, inst); break;
+          case Kind::kReturn: Epilogue(); break;
+        }
+      }
+    }
+    for (const Detour& d : detours_) {
+      Patch(d.jump_at, Here());
+      Moves(d.moves);
+      Jump(d.target);
+    }
+    if (failed_) return std::nullopt;
+    for (const auto& [at, block] : jumps_) Patch(at, block_at_[block]);
+    code_.resize((code_.size() + 63) / 64 * 64, 0xcc);
+    for (const auto& [at, pool, after] : pool_uses_) {
+      const auto distance = static_cast<int32_t>(static_cast<int64_t>(code_.size()) + pool - (static_cast<int64_t>(at) + 4 + after));
+      std::memcpy(code_.data() + at, &distance, 4);
+    }
+    code_.insert(code_.end(), f_.pool.begin(), f_.pool.end());
+    return std::move(code_);
+  }
+
+ private:
+  struct OneMove {
+    RegClass type;
+    Location to;
+    Location from;
+  };
+  struct Detour {
+    size_t jump_at;
+    uint32_t target;
+    std::vector<OneMove> moves;
+  };
+  struct PoolUse {
+    size_t at;
+    int32_t pool;
+    uint8_t after;
+  };
+
+  size_t Here() const { return code_.size(); }
+  void Byte(unsigned v) { code_.push_back(static_cast<uint8_t>(v)); }
+  void Bytes(int64_t v, unsigned n) {
+    for (unsigned i = 0; i < n; ++i) Byte(static_cast<unsigned>(v >> (8 * i)) & 0xff);
+  }
+  void Patch(size_t at, size_t target) {
+    const auto distance = static_cast<int32_t>(static_cast<int64_t>(target) - static_cast<int64_t>(at) - 4);
+    std::memcpy(code_.data() + at, &distance, 4);
+  }
+
+  // --- encoding
+  void ModRm(const Machine& m) {
+    const unsigned field = static_cast<unsigned>(m.reg & 7) << 3;
+    if (!m.has_mem) return Byte(0xc0 | field | (m.rm & 7));
+    if (m.pool >= 0) {
+      Byte(field | 5);
+      pool_uses_.push_back({Here(), m.pool, m.imm_bytes});
+      return Bytes(0, 4);
+    }
+    // Displacements of EVEX instructions count in units of what they access.
+    const int32_t unit = m.op.space == Space::kEvex ? m.mem_bytes : 1;
+    const bool fits = m.disp % unit == 0 && m.disp / unit >= -128 && m.disp / unit <= 127;
+    if (m.base == 0xff) {  // index only
+      Byte(field | 4);
+      Byte(ScaleBits(m.scale) | static_cast<unsigned>(m.index & 7) << 3 | 5);
+      return Bytes(m.disp, 4);
+    }
+    const unsigned mode = m.disp == 0 && (m.base & 7) != 5 ? 0 : fits ? 0x40 : 0x80;
+    if (m.index != 0xff || (m.base & 7) == 4) {
+      Byte(mode | field | 4);
+      Byte(m.index == 0xff ? 0x20u | (m.base & 7) : ScaleBits(m.scale) | static_cast<unsigned>(m.index & 7) << 3 | (m.base & 7));
+    } else {
+      Byte(mode | field | (m.base & 7));
+    }
+    if (mode == 0x40) Bytes(m.disp / unit, 1);
+    if (mode == 0x80) Bytes(m.disp, 4);
+  }
+  static unsigned ScaleBits(uint8_t scale) { return scale == 8 ? 0xc0 : scale == 4 ? 0x80 : scale == 2 ? 0x40 : 0; }
+
+  void Emit(const Machine& m) {
+    const unsigned b_bit = m.has_mem ? (m.base == 0xff ? 0 : m.base >> 3 & 1) : m.rm >> 3 & 1;
+    const unsigned x_bit = m.has_mem ? (m.index == 0xff ? 0 : m.index >> 3 & 1) : m.rm >> 4 & 1;
+    const unsigned r_bit = m.reg >> 3 & 1;
+    switch (m.op.space) {
+      case Space::kLegacy: {
+        static constexpr uint8_t kPrefix[] = {0, 0x66, 0xf3, 0xf2};
+        if (m.op.prefix != 0) Byte(kPrefix[m.op.prefix]);
+        const unsigned rex = 0x40u | m.op.w << 3 | r_bit << 2 | x_bit << 1 | b_bit;
+        if (rex != 0x40 || m.byte_register) Byte(rex);
+        if (m.op.map >= 1) Byte(0x0f);
+        break;
+      }
+      case Space::kVex:
+        Byte(0xc4);
+        Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | m.op.map);
+        Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | static_cast<unsigned>(m.len) << 2 | m.op.prefix);
+        break;
+      case Space::kEvex:
+        Byte(0x62);
+        Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | (~m.reg >> 4 & 1u) << 4 | m.op.map);
+        Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | 4u | m.op.prefix);
+        Byte(static_cast<unsigned>(m.zeroing) << 7 | static_cast<unsigned>(m.len) << 5 | static_cast<unsigned>(m.broadcast) << 4 |
+             (~m.vvvv >> 4 & 1u) << 3 | m.mask);
+        break;
+    }
+    Byte(m.op.opcode);
+    ModRm(m);
+    Bytes(m.imm, m.imm_bytes);
+  }
+
+  // --- moves
+  void SetMemory(Machine& m, const Location& at) {
+    m.has_mem = true;
+    if (at.kind == LocationKind::kPool) {
+      m.pool = at.at;
+    } else {
+      m.base = kRsp;
+      m.disp = at.at;
+    }
+  }
+  /// Registers, frame slots, constants; whole vectors.
+  void Move(RegClass type, const Location& to, const Location& from) {
+    if (to == from || to.kind == LocationKind::kNowhere) return;
+    if (from.kind == LocationKind::kNowhere) {
+      failed_ = true;
+      return;
+    }
+    if (to.kind != LocationKind::kRegister && from.kind != LocationKind::kRegister) {
+      const Location through{LocationKind::kRegister, ThroughOf(type), 0, 0, 0};
+      Move(type, through, from);
+      return Move(type, to, through);
+    }
+    Machine m;
+    const bool store = to.kind != LocationKind::kRegister;
+    const Location& in_reg = store ? to : from;
+    m.reg = store ? from.reg : to.reg;
+    if (in_reg.kind == LocationKind::kRegister) {
+      m.rm = in_reg.reg;
+    } else {
+      SetMemory(m, in_reg);
+    }
+    switch (type) {
+      case RegClass::kGpr: m.op = store ? op::kMovStore : op::kMov; break;
+      case RegClass::kMask: m.op = store ? op::kMoveMaskTo : op::kMoveToMask; break;
+      case RegClass::kVec:
+        m.len = 2;
+        m.mem_bytes = 64;
+        m.op = store ? op::StoreVector(4) : m.has_mem ? op::LoadVector(4) : op::kMoveVector;
+        if (from.kind == LocationKind::kPool) {
+          m.len = from.len;
+          m.mem_bytes = from.element;
+          if (from.element == 4) m.op = op::Evex(2, 1, 0, 0x18);
+          if (from.element == 8) {
+            m.op = from.len == 0 ? op::Evex(2, 1, 1, 0x59) : op::Evex(2, 1, 1, 0x19);
+          }
+        }
+        break;
+    }
+    Emit(m);
+  }
+  static uint8_t ThroughOf(RegClass type) { return type == RegClass::kGpr ? kScratchGpr[1] : type == RegClass::kVec ? kScratchVec[1] : kScratchMask[1]; }
+  static uint8_t CycleOf(RegClass type) { return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? kScratchVec[0] : kScratchMask[0]; }
+
+  /// All at once: every `from` is read before any `to` is written.
+  void Moves(std::vector<OneMove> moves) {
+    std::erase_if(moves, [](const OneMove& m) { return m.to == m.from || m.to.kind == LocationKind::kNowhere; });
+    while (!moves.empty()) {
+      bool moved = false;
+      for (size_t i = 0; i < moves.size() && !moved; ++i) {
+        const bool read = std::any_of(moves.begin(), moves.end(), [&](const OneMove& o) {
+          return &o != &moves[i] && o.type == moves[i].type && o.from == moves[i].to;
+        });
+        if (read) continue;
+        Move(moves[i].type, moves[i].to, moves[i].from);
+        moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
+        moved = true;
+      }
+      if (moved) continue;
+      // A cycle: one value waits in a scratch register.
+      const Location spare{LocationKind::kRegister, CycleOf(moves[0].type), 0, 0, 0};
+      const Location held = moves[0].to;
+      const RegClass type = moves[0].type;
+      Move(type, spare, held);
+      for (OneMove& o : moves) {
+        if (o.type == type && o.from == held) o.from = spare;
+      }
+    }
+  }
+  std::vector<OneMove> MovesOf(uint32_t from, uint32_t to) const {
+    std::vector<OneMove> moves;
+    for (const Phi& phi : f_.blocks[to].phis) {
+      for (const auto& [block, value] : phi.from) {
+        if (block != from) continue;
+        const OneMove m{f_.classes[phi.result], where_[phi.result], where_[value]};
+        if (!(m.to == m.from) && m.to.kind != LocationKind::kNowhere) moves.push_back(m);
+        break;
+      }
+    }
+    return moves;
+  }
+  void EdgeMoves(uint32_t from, uint32_t to) { Moves(MovesOf(from, to)); }
+  /// Moves that must happen on the edge itself.
+  std::vector<OneMove> OnEdge(uint32_t from, uint32_t to) const {
+    if (f_.blocks[to].previous.size() == 1) return {};  // at the start of `to`
+    return MovesOf(from, to);
+  }
+
+  // --- control flow
+  void Jump(uint32_t target) {
+    Byte(0xe9);
+    jumps_.emplace_back(Here(), target);
+    Bytes(0, 4);
+  }
+  size_t ConditionalJump(uint8_t cc) {
+    Byte(0x0f);
+    Byte(0x80u + cc);
+    Bytes(0, 4);
+    return Here() - 4;
+  }
+  void Branch(uint32_t b, const Inst& inst) {
+    uint8_t cc = inst.cc;
+    uint32_t target = inst.target;
+    uint32_t other = inst.other;
+    std::vector<OneMove> to_target = OnEdge(b, target);
+    std::vector<OneMove> to_other = OnEdge(b, other);
+    if ((!to_target.empty() && to_other.empty()) || (to_target.empty() == to_other.empty() && target == b + 1)) {
+      std::swap(target, other);
+      std::swap(to_target, to_other);
+      cc ^= 1;
+    }
+    const size_t at = ConditionalJump(cc);
+    if (to_target.empty()) {
+      jumps_.emplace_back(at, target);
+    } else {
+      detours_.push_back({at, target, std::move(to_target)});
+    }
+    Moves(std::move(to_other));
+    if (other != b + 1) Jump(other);
+  }
+
+  static constexpr uint8_t kSaved[] = {3, 12, 13, 14, 15};
+  void Push(uint8_t reg) {
+    if (reg >= 8) Byte(0x41);
+    Byte(0x50u + (reg & 7));
+  }
+  void Pop(uint8_t reg) {
+    if (reg >= 8) Byte(0x41);
+    Byte(0x58u + (reg & 7));
+  }
+  void Prologue() {
+    for (uint8_t r : kSaved) {
+      for (size_t v = 1; v < where_.size(); ++v) {
+        if (f_.classes[v] == RegClass::kGpr && where_[v].kind == LocationKind::kRegister && where_[v].reg == r) {
+          saved_.push_back(r);
+          break;
+        }
+      }
+    }
+    for (uint8_t r : saved_) Push(r);
+    if (f_.frame_bytes > 0) {
+      Push(kRbp);
+      Bytes(0xe58948, 3);  // mov rbp, rsp
+      Bytes(0xec8148, 3);  // sub rsp, imm32
+      Bytes(f_.frame_bytes, 4);
+      Bytes(0xc0e48348, 4);  // and rsp, -64
+    }
+    std::vector<OneMove> moves;
+    for (size_t i = 0; i < f_.arguments.size(); ++i) {
+      moves.push_back({RegClass::kGpr, where_[f_.arguments[i]], {LocationKind::kRegister, kArgumentGpr[i], 0, 0, 0}});
+    }
+    Moves(std::move(moves));
+    for (const Constant& c : f_.constants) {
+      Move(RegClass::kVec, where_[c.reg].kind == LocationKind::kRegister ? where_[c.reg] : Location(),
+           {LocationKind::kPool, 0, c.element, c.len, c.pool});
+    }
+  }
+  void Epilogue() {
+    if (f_.frame_bytes > 0) {
+      Bytes(0xec8948, 3);  // mov rsp, rbp
+      Pop(kRbp);
+    }
+    for (size_t i = saved_.size(); i-- > 0;) Pop(saved_[i]);
+    Bytes(0x77f8c5, 3);  // vzeroupper
+    Byte(0xc3);
+  }
+
+  // --- instructions
+  void Divide(const Inst& inst) {
+    const Location rax{LocationKind::kRegister, 0, 0, 0, 0};
+    const Location rdx{LocationKind::kRegister, 2, 0, 0, 0};
+    Move(RegClass::kGpr, rax, where_[inst.vvvv]);
+    Bytes(0xd231, 2);  // xor edx, edx
+    Machine m;
+    m.op = op::Legacy(0, 0, inst.op.w, 0xf7);
+    m.reg = 6;
+    if (where_[inst.rm].kind == LocationKind::kRegister) {
+      m.rm = where_[inst.rm].reg;
+    } else {
+      SetMemory(m, where_[inst.rm]);
+    }
+    Emit(m);
+    Move(RegClass::kGpr, where_[inst.reg], inst.imm != 0 ? rdx : rax);
+  }
+
+  struct Scratch {
+    size_t used[3] = {0, 0, 0};
+  };
+  uint8_t Load(Reg r, Scratch& scratch) {
+    const Location& at = where_[r];
+    if (at.kind == LocationKind::kRegister) return at.reg;
+    const RegClass type = f_.classes[r];
+    size_t& n = scratch.used[static_cast<size_t>(type)];
+    const std::span<const uint8_t> spare = type == RegClass::kGpr   ? std::span<const uint8_t>(kScratchGpr)
+                                           : type == RegClass::kVec ? std::span<const uint8_t>(kScratchVec)
+                                                                    : std::span<const uint8_t>(kScratchMask, 1);
+    // The last ones first: the first is where the result goes.
+    if (n >= spare.size()) {
+      failed_ = true;
+      return spare[0];
+    }
+    const uint8_t reg = spare[spare.size() - 1 - n++];
+    Move(type, {LocationKind::kRegister, reg, 0, 0, 0}, at);
+    return reg;
+  }
+
+  void Encoded(const Inst& inst) {
+    Machine m;
+    m.op = inst.op;
+    m.len = inst.len;
+    m.imm = inst.imm;
+    m.imm_bytes = inst.imm_bytes;
+    m.zeroing = inst.zeroing;
+    m.broadcast = inst.broadcast;
+    m.byte_register = inst.byte_register;
+    m.mem_bytes = std::max<uint8_t>(1, inst.broadcast ? inst.element : inst.mem_bytes);
+    m.reg = inst.digit;
+    Scratch scratch;
+    // A result that lives in memory is made in a scratch register that no operand of a two-address instruction uses.
+    const Reg defined = inst.Defined();
+    uint8_t result = 0;
+    const bool result_in_memory = defined != 0 && where_[defined].kind != LocationKind::kRegister;
+    if (defined != 0) {
+      const RegClass type = f_.classes[defined];
+      result = result_in_memory ? CycleOf(type) : where_[defined].reg;
+    }
+    if (inst.mask != 0) m.mask = Load(inst.mask, scratch);
+    if (inst.has_mem) {
+      m.has_mem = true;
+      m.scale = inst.mem.scale;
+      m.disp = inst.mem.disp;
+      m.pool = inst.mem.pool;
+      if (inst.mem.base != 0) m.base = Load(inst.mem.base, scratch);
+      if (inst.mem.frame >= 0) {
+        m.base = kRsp;
+        m.disp += inst.mem.frame;
+      }
+      if (inst.mem.index != 0) m.index = Load(inst.mem.index, scratch);
+    }
+    if (inst.reg != 0) m.reg = inst.def == Slot::kReg ? result : Load(inst.reg, scratch);
+    if (inst.vvvv != 0) m.vvvv = inst.def == Slot::kVvvv ? result : Load(inst.vvvv, scratch);
+    if (inst.rm != 0 && inst.def == Slot::kRm) {
+      m.rm = result;
+    } else if (inst.rm != 0) {
+      const Location& at = where_[inst.rm];
+      if (at.kind != LocationKind::kRegister && inst.foldable && CanFold(inst, at)) {
+        SetMemory(m, at);
+        if (at.kind == LocationKind::kPool && at.element < inst.mem_bytes) {
+          m.broadcast = true;
+          m.mem_bytes = at.element;
+        }
+      } else {
+        m.rm = Load(inst.rm, scratch);
+      }
+    }
+    if (inst.tied != 0) {
+      const RegClass type = f_.classes[defined];
+      // Its scratch register must not hold an operand.
+      const size_t limit = (type == RegClass::kGpr ? std::size(kScratchGpr) : type == RegClass::kVec ? std::size(kScratchVec) : 1u) - 1;
+      if (result_in_memory && scratch.used[static_cast<size_t>(type)] > limit) failed_ = true;
+      Move(type, {LocationKind::kRegister, result, 0, 0, 0}, where_[inst.tied]);
+    }
+    Emit(m);
+    if (result_in_memory) Move(f_.classes[defined], where_[defined], {LocationKind::kRegister, result, 0, 0, 0});
+  }
+  static bool CanFold(const Inst& inst, const Location& at) {
+    if (at.kind == LocationKind::kFrame) return true;
+    // A constant is as long as what it was made for; shorter reads of it are fine.
+    if (at.element >= inst.mem_bytes) return true;
+    return inst.element != 0 && inst.element == at.element;
+  }
+
+  const Function& f_;
+  const std::vector<Location>& where_;
+  std::vector<uint8_t> code_;
+  std::vector<size_t> block_at_;
+  std::vector<std::pair<size_t, uint32_t>> jumps_;
+  std::vector<Detour> detours_;
+  std::vector<PoolUse> pool_uses_;
+  std::vector<uint8_t> saved_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+std::optional<std::vector<uint8_t>> Assemble(const Function& function, const std::vector<Location>& where) {
+  return Assembler(function, where).Run();
+}
+
+}  // namespace tenon::emit_llvm::x64

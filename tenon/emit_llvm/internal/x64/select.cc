@@ -1,0 +1,506 @@
+// The pass over blocks and instructions; addresses, loads and stores.
+#include "tenon/emit_llvm/internal/x64/select.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Module.h>
+
+#include "tenon/emit_llvm/internal/x64/selector.h"
+
+namespace tenon::emit_llvm::x64 {
+
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::isa;
+using llvm::Value;
+
+namespace {
+constexpr int32_t kMaxFrame = 1 << 16;
+}  // namespace
+
+std::optional<Function> Select(const llvm::Function& function) { return Selector(function).Run(); }
+
+std::optional<Function> Selector::Run() {
+  uint32_t n = 0;
+  for (const llvm::BasicBlock& block : fn_) ids_[&block] = n++;
+  f_.blocks.resize(n);
+  for (const llvm::BasicBlock& block : fn_) {
+    const uint32_t id = ids_[&block];
+    for (const llvm::BasicBlock* next : llvm::successors(&block)) {
+      const uint32_t to = ids_[next];
+      if (std::find(f_.blocks[id].next.begin(), f_.blocks[id].next.end(), to) != f_.blocks[id].next.end()) continue;
+      f_.blocks[id].next.push_back(to);
+      f_.blocks[to].previous.push_back(id);
+    }
+  }
+  for (const llvm::Argument& argument : fn_.args()) {
+    const Reg r = New(RegClass::kGpr);
+    f_.arguments.push_back(r);
+    values_[&argument] = {r};
+  }
+  if (f_.arguments.size() > 6) return std::nullopt;
+  MarkAddresses();
+  for (const llvm::BasicBlock& block : fn_) {
+    block_ = ids_[&block];
+    ir_block_ = &block;
+    for (const llvm::Instruction& inst : block) {
+      Visit(inst);
+      if (failed_) return std::nullopt;
+    }
+  }
+  // Constants that edges bring along.
+  for (const llvm::BasicBlock& block : fn_) {
+    for (const llvm::PHINode& phi : block.phis()) {
+      const Parts results = Result(phi);
+      for (size_t part = 0; part < results.size(); ++part) f_.blocks[ids_[&block]].phis.push_back({results[part], {}});
+      for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+        const uint32_t from = ids_[phi.getIncomingBlock(i)];
+        block_ = from;
+        ir_block_ = phi.getIncomingBlock(i);
+        // What a constant takes goes before the flags are set.
+        std::vector<Inst> tail;
+        std::vector<Inst>& code = f_.blocks[from].code;
+        size_t keep = code.size() - 1;
+        if (code.back().kind == Kind::kBranch) --keep;
+        tail.assign(code.begin() + static_cast<ptrdiff_t>(keep), code.end());
+        code.resize(keep);
+        const Parts values = Get(phi.getIncomingValue(i));
+        code.insert(code.end(), tail.begin(), tail.end());
+        if (failed_ || values.size() != results.size()) return std::nullopt;
+        auto& phis = f_.blocks[ids_[&block]].phis;
+        for (size_t part = 0; part < results.size(); ++part) phis[phis.size() - results.size() + part].from.emplace_back(from, values[part]);
+      }
+    }
+  }
+  if (failed_) return std::nullopt;
+  f_.frame_bytes = (f_.frame_bytes + 63) / 64 * 64;
+  return std::move(f_);
+}
+
+Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
+  Shape s;
+  if (auto* vector = dyn_cast<llvm::FixedVectorType>(type)) {
+    const llvm::Type* element = vector->getElementType();
+    s.lanes = vector->getNumElements();
+    if (element->isIntegerTy(1)) {
+      s.kind = Shape::Kind::kMask;
+      s.bits = 1;
+      if (s.lanes > 64) Fail();
+      return s;
+    }
+    s.kind = Shape::Kind::kVector;
+    s.is_float = element->isFloatTy() || element->isDoubleTy();
+    s.bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
+    const bool known = s.is_float || element->isPointerTy() || s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64;
+    if (!known || element->isHalfTy() || element->isBFloatTy()) Fail();
+    const unsigned total = s.lanes * s.bits;
+    if (total > 512) {
+      s.parts = total / 512;
+      if (total % 512 != 0 || s.parts > 2) Fail();
+      s.len = 2;
+    } else {
+      s.len = total > 256 ? 2 : total > 128 ? 1 : 0;
+      if (total != 512 && total != 256 && total != 128 && total != 64 && total != 32) Fail();
+    }
+    return s;
+  }
+  if (type->isFloatTy() || type->isDoubleTy()) {
+    s.kind = Shape::Kind::kScalarFloat;
+    s.is_float = true;
+    s.bits = type->isFloatTy() ? 32 : 64;
+    return s;
+  }
+  if (type->isPointerTy()) {
+    s.bits = 64;
+    return s;
+  }
+  if (!type->isIntegerTy()) {
+    Fail();
+    return s;
+  }
+  s.bits = type->getIntegerBitWidth();
+  if (s.bits != 1 && s.bits != 8 && s.bits != 16 && s.bits != 32 && s.bits != 64) Fail();
+  return s;
+}
+
+const Selector::Parts& Selector::Result(const Value& v) {
+  Parts& parts = values_[&v];
+  if (!parts.empty()) return parts;
+  const Shape s = ShapeOf(v.getType());
+  const RegClass c = s.kind == Shape::Kind::kInt ? RegClass::kGpr : s.kind == Shape::Kind::kMask ? RegClass::kMask : RegClass::kVec;
+  for (unsigned i = 0; i < s.parts; ++i) parts.push_back(New(c));
+  return parts;
+}
+
+Selector::Parts Selector::Get(const Value* v) {
+  if (auto* constant = dyn_cast<llvm::Constant>(v)) return ConstantParts(*constant);
+  if (deferred_.contains(v)) {
+    deferred_.erase(v);
+    EmitLoad(*cast<llvm::LoadInst>(v));
+  } else if (auto alloca = frame_.find(v); alloca != frame_.end() && !values_.contains(v)) {
+    // A pointer into the frame, made where it is wanted.
+    Inst lea{.op = op::kLea, .has_mem = true, .def = Slot::kReg, .reg = New(RegClass::kGpr)};
+    lea.mem.frame = alloca->second;
+    return {Add(lea).reg};
+  } else if (auto* i = dyn_cast<llvm::Instruction>(v); i != nullptr && isa<llvm::CmpInst>(i) && Fused(*i)) {
+    Fail();
+  }
+  return Result(*v);
+}
+
+Reg Selector::One(const Value* v) {
+  const Parts parts = Get(v);
+  if (parts.size() != 1) Fail();
+  return parts.empty() ? 0 : parts[0];
+}
+
+void Selector::Copy(Reg to, Reg from) { Add({.kind = Kind::kCopy, .def = Slot::kReg, .reg = to, .rm = from}); }
+
+void Selector::Alias(const Value& v, const Parts& parts) {
+  auto [it, fresh] = values_.try_emplace(&v, parts);
+  if (fresh) return;
+  const Parts own = it->second;
+  if (own.size() != parts.size()) {
+    Fail();
+    return;
+  }
+  for (size_t i = 0; i < own.size(); ++i) Copy(own[i], parts[i]);
+}
+
+bool Selector::Int32(const Value* v, int32_t* value) {
+  auto* c = Int(v);
+  if (c == nullptr || c->getBitWidth() > 64) return false;
+  const int64_t wide = c->getSExtValue();
+  *value = static_cast<int32_t>(wide);
+  return wide == *value;
+}
+
+// --- addresses
+
+namespace {
+
+/// The one index that varies and its scale, or nothing; `disp` gets the rest. False when there is more to it.
+bool TakeApart(const llvm::GetElementPtrInst& gep, const Value** index, uint64_t* scale, int64_t* disp) {
+  if (gep.getNumIndices() != 1) return false;
+  const uint64_t size = gep.getSourceElementType()->isPointerTy() ? 8 : gep.getSourceElementType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+  if (size == 0) return false;
+  const Value* i = *gep.idx_begin();
+  *index = nullptr;
+  *scale = size;
+  if (auto* c = dyn_cast<llvm::ConstantInt>(i)) {
+    *disp = c->getSExtValue() * static_cast<int64_t>(size);
+    return *disp == static_cast<int32_t>(*disp);
+  }
+  *disp = 0;
+  *index = i;
+  return i->getType()->isIntegerTy(64);
+}
+
+bool ScaleFits(uint64_t scale) { return scale == 1 || scale == 2 || scale == 4 || scale == 8; }
+
+}  // namespace
+
+void Selector::MarkAddress(const Value* pointer, const llvm::BasicBlock* user) {
+  bool indexed = false;
+  for (;;) {
+    auto* gep = dyn_cast<llvm::GetElementPtrInst>(pointer);
+    if (gep == nullptr) return;
+    const Value* index = nullptr;
+    uint64_t scale = 0;
+    int64_t disp = 0;
+    const bool simple = TakeApart(*gep, &index, &scale, &disp);
+    // One with an index is folded where it was made only: elsewhere the emitter has hoisted it on purpose.
+    if (!simple || (index != nullptr && (indexed || !ScaleFits(scale) || gep->getParent() != user))) {
+      materialised_.insert(gep);
+      return;
+    }
+    indexed |= index != nullptr;
+    pointer = gep->getPointerOperand();
+  }
+}
+
+void Selector::MarkAddresses() {
+  // Uses come after what they use, but for phis.
+  for (const llvm::BasicBlock& block : fn_) {
+    for (const llvm::PHINode& phi : block.phis()) {
+      for (const Value* v : phi.incoming_values()) {
+        if (isa<llvm::GetElementPtrInst>(v)) materialised_.insert(v);
+      }
+    }
+  }
+  llvm::SmallVector<const llvm::BasicBlock*, 64> blocks;
+  for (const llvm::BasicBlock& block : fn_) blocks.push_back(&block);
+  for (size_t b = blocks.size(); b-- > 0;) {
+    for (auto it = blocks[b]->rbegin(); it != blocks[b]->rend(); ++it) {
+      const llvm::Instruction& inst = *it;
+      const Value* address = nullptr;
+      if (auto* load = dyn_cast<llvm::LoadInst>(&inst)) address = load->getPointerOperand();
+      if (auto* store = dyn_cast<llvm::StoreInst>(&inst)) address = store->getPointerOperand();
+      if (auto* call = dyn_cast<llvm::IntrinsicInst>(&inst)) {
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_load) address = call->getArgOperand(0);
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_store) address = call->getArgOperand(1);
+      }
+      if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) {
+        if (!materialised_.contains(gep)) continue;
+        const Value* index = nullptr;
+        uint64_t scale = 0;
+        int64_t disp = 0;
+        const bool plain = TakeApart(*gep, &index, &scale, &disp) && index == nullptr;
+        if (plain) {
+          MarkAddress(gep->getPointerOperand(), gep->getParent());
+        } else if (isa<llvm::GetElementPtrInst>(gep->getPointerOperand())) {
+          materialised_.insert(gep->getPointerOperand());
+        }
+        continue;
+      }
+      if (address != nullptr) MarkAddress(address, inst.getParent());
+      for (const llvm::Use& use : inst.operands()) {
+        if (use.get() != address && isa<llvm::GetElementPtrInst>(use.get())) materialised_.insert(use.get());
+      }
+    }
+  }
+}
+
+Selector::Address Selector::Resolve(const Value* pointer, const llvm::BasicBlock* user) {
+  Address a;
+  int64_t total = 0;
+  const Value* index_value = nullptr;
+  uint64_t index_scale = 1;
+  for (;;) {
+    if (auto it = frame_.find(pointer); it != frame_.end()) {
+      a.mem.frame = it->second;
+      break;
+    }
+    auto* gep = dyn_cast<llvm::GetElementPtrInst>(pointer);
+    if (gep == nullptr || materialised_.contains(gep)) {
+      a.mem.base = One(pointer);
+      break;
+    }
+    const Value* index = nullptr;
+    uint64_t scale = 0;
+    int64_t disp = 0;
+    if (!TakeApart(*gep, &index, &scale, &disp) || (index != nullptr && index_value != nullptr)) {
+      a.ok = Fail();
+      return a;
+    }
+    if (index != nullptr) {
+      index_value = index;
+      index_scale = scale;
+    }
+    total += disp;
+    pointer = gep->getPointerOperand();
+  }
+  if (index_value != nullptr) {
+    a.mem.index = One(index_value);
+    a.mem.scale = static_cast<uint8_t>(index_scale);
+  }
+  if (total != static_cast<int32_t>(total)) a.ok = Fail();
+  a.mem.disp = static_cast<int32_t>(total);
+  return a;
+}
+
+void Selector::SetMem(Inst& inst, const Value* pointer, unsigned bytes, int32_t extra) {
+  inst.has_mem = true;
+  inst.mem = Resolve(pointer, ir_block_).mem;
+  inst.mem.disp += extra;
+  inst.mem_bytes = static_cast<uint8_t>(bytes);
+}
+
+void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
+  if (!materialised_.contains(&gep)) return;
+  if (gep.getType()->isVectorTy()) {
+    Fail();
+    return;
+  }
+  const Value* index = nullptr;
+  uint64_t scale = 0;
+  int64_t disp = 0;
+  if (!TakeApart(gep, &index, &scale, &disp)) {
+    Fail();
+    return;
+  }
+  const Value* pointer = gep.getPointerOperand();
+  Inst lea{.op = op::kLea, .has_mem = true, .def = Slot::kReg};
+  if (index == nullptr) {
+    lea.mem = Resolve(pointer, gep.getParent()).mem;
+  } else {
+    if (auto it = frame_.find(pointer); it != frame_.end()) {
+      lea.mem.frame = it->second;
+    } else {
+      lea.mem.base = One(pointer);
+    }
+    Reg i = One(index);
+    if (ScaleFits(scale)) {
+      lea.mem.scale = static_cast<uint8_t>(scale);
+    } else {
+      Inst mul{.op = op::Legacy(0, 0, 1, 0x69), .imm_bytes = 4, .foldable = true, .def = Slot::kReg, .reg = New(RegClass::kGpr), .rm = i};
+      mul.imm = static_cast<int64_t>(scale);
+      i = Add(mul).reg;
+    }
+    lea.mem.index = i;
+  }
+  lea.mem.disp += static_cast<int32_t>(disp);
+  lea.reg = Result(gep)[0];
+  Add(lea);
+}
+
+// --- memory
+
+bool Selector::CanDefer(const llvm::LoadInst& load) const {
+  if (!load.hasOneUse() || load.isVolatile()) return false;
+  auto* user = cast<llvm::Instruction>(load.user_back());
+  if (isa<llvm::UnaryOperator>(user)) return false;  // which may be read further down
+  if (isa<llvm::InsertElementInst>(user)) {
+    // The splat reads it.
+    if (!user->hasOneUse()) return false;
+    user = cast<llvm::Instruction>(user->user_back());
+  }
+  if (user->getParent() != load.getParent() || isa<llvm::PHINode>(user)) return false;
+  if (!load.getType()->isVectorTy() && !load.getType()->isFloatTy() && !load.getType()->isDoubleTy()) return false;
+  int steps = 0;
+  for (const llvm::Instruction* i = load.getNextNode(); i != user; i = i->getNextNode()) {
+    if (i == nullptr || i->mayWriteToMemory() || ++steps > 200) return false;
+  }
+  return true;
+}
+
+void Selector::VisitLoad(const llvm::LoadInst& load) {
+  if (CanDefer(load)) {
+    deferred_.insert(&load);
+    return;
+  }
+  EmitLoad(load);
+}
+
+void Selector::EmitLoad(const llvm::LoadInst& load) {
+  const Shape s = ShapeOf(load.getType());
+  if (failed_) return;
+  const Value* pointer = load.getPointerOperand();
+  if (s.kind == Shape::Kind::kMask) {
+    Fail();
+    return;
+  }
+  if (s.kind == Shape::Kind::kInt) {
+    Inst m{.def = Slot::kReg, .reg = Result(load)[0]};
+    if (s.bits == 1) Fail();
+    m.op = s.bits == 64 ? op::kMov : s.bits == 32 ? op::kMov32 : s.bits == 16 ? op::kMovzx16 : op::kMovzx8;
+    SetMem(m, pointer, s.bytes());
+    Add(m);
+    return;
+  }
+  for (unsigned part = 0; part < s.parts; ++part) {
+    Inst m{.len = s.len, .def = Slot::kReg, .reg = Result(load)[part]};
+    unsigned bytes = s.part_bytes();
+    const unsigned total = s.lanes * s.bits;
+    if (s.scalar() || total < 128) {
+      bytes = s.scalar() ? s.bytes() : total / 8;
+      m.op = op::MoveScalar(bytes == 8, false);
+    } else {
+      m.op = op::LoadVector(std::max(4u, s.bytes()));
+    }
+    SetMem(m, pointer, bytes, static_cast<int32_t>(64 * part));
+    Add(m);
+  }
+}
+
+void Selector::VisitStore(const llvm::StoreInst& store) {
+  const Value* value = store.getValueOperand();
+  const Shape s = ShapeOf(value->getType());
+  if (failed_ || store.isVolatile()) return;
+  const Value* pointer = store.getPointerOperand();
+  if (s.kind == Shape::Kind::kMask || (s.kind == Shape::Kind::kInt && s.bits == 1)) {
+    Fail();
+    return;
+  }
+  const bool stream = store.hasMetadata(llvm::LLVMContext::MD_nontemporal);
+  const Parts parts = Get(value);
+  for (unsigned part = 0; part < s.parts; ++part) {
+    Inst m{.len = s.len, .reg = parts[part]};
+    unsigned bytes = s.part_bytes();
+    const unsigned total = s.lanes * s.bits;
+    if (s.kind == Shape::Kind::kInt) {
+      bytes = s.bytes();
+      m.op = bytes == 8 ? op::kMovStore : bytes == 4 ? op::kMovStore32 : bytes == 2 ? op::kMovStore16 : op::kMovStore8;
+      m.byte_register = bytes == 1;
+      m.len = 0;
+    } else if (s.scalar() || total < 128) {
+      bytes = s.scalar() ? s.bytes() : total / 8;
+      m.op = op::MoveScalar(bytes == 8, true);
+    } else {
+      m.op = stream ? op::kStreamVector : op::StoreVector(std::max(4u, s.bytes()));
+    }
+    SetMem(m, pointer, bytes, static_cast<int32_t>(64 * part));
+    Add(m);
+  }
+}
+
+// --- everything
+
+void Selector::Visit(const llvm::Instruction& inst) {
+  if (auto* phi = dyn_cast<llvm::PHINode>(&inst)) {
+    Result(*phi);
+    return;
+  }
+  if (auto* alloca = dyn_cast<llvm::AllocaInst>(&inst)) {
+    auto* count = Int(alloca->getArraySize());
+    const auto size = fn_.getParent()->getDataLayout().getTypeAllocSize(alloca->getAllocatedType()).getFixedValue();
+    if (count == nullptr || count->getZExtValue() * size + static_cast<uint64_t>(f_.frame_bytes) > kMaxFrame) {
+      Fail();
+      return;
+    }
+    frame_[alloca] = f_.frame_bytes;
+    f_.frame_bytes += static_cast<int32_t>((count->getZExtValue() * size + 63) / 64 * 64);
+    return;
+  }
+  if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) return VisitGep(*gep);
+  if (auto* load = dyn_cast<llvm::LoadInst>(&inst)) return VisitLoad(*load);
+  if (auto* store = dyn_cast<llvm::StoreInst>(&inst)) return VisitStore(*store);
+  if (auto* call = dyn_cast<llvm::CallInst>(&inst)) return VisitCall(*call);
+  if (auto* select = dyn_cast<llvm::SelectInst>(&inst)) return VisitSelect(*select);
+  if (auto* cast_inst = dyn_cast<llvm::CastInst>(&inst)) return VisitCast(*cast_inst);
+  if (auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(&inst)) return VisitShuffle(*shuffle);
+  if (auto* insert = dyn_cast<llvm::InsertElementInst>(&inst)) return VisitInsert(*insert);
+  if (auto* extract = dyn_cast<llvm::ExtractElementInst>(&inst)) return VisitExtract(*extract);
+  if (auto* cmp = dyn_cast<llvm::CmpInst>(&inst)) {
+    const Shape s = ShapeOf(cmp->getOperand(0)->getType());
+    if (failed_) return;
+    if (s.kind == Shape::Kind::kInt) return VisitICmp(*cast<llvm::ICmpInst>(cmp));
+    if (s.kind == Shape::Kind::kMask) {
+      Fail();
+      return;
+    }
+    return VisitVectorCompare(*cmp, s);
+  }
+  if (auto* unary = dyn_cast<llvm::UnaryOperator>(&inst)) {
+    const Shape s = ShapeOf(inst.getType());
+    if (!failed_) VisitNeg(*unary, s);
+    return;
+  }
+  if (auto* binary = dyn_cast<llvm::BinaryOperator>(&inst)) {
+    const Shape s = ShapeOf(inst.getType());
+    if (failed_) return;
+    if (s.kind == Shape::Kind::kInt) return VisitIntBinary(*binary, s);
+    if (s.kind == Shape::Kind::kMask) return VisitMaskBinary(*binary);
+    return VisitVectorBinary(*binary, s);
+  }
+  if (auto* branch = dyn_cast<llvm::BranchInst>(&inst)) {
+    if (branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) {
+      Add({.kind = Kind::kJump, .target = ids_[branch->getSuccessor(0)]});
+      return;
+    }
+    if (auto* known = Int(branch->getCondition())) {
+      // The other edge stays in the graph, so its phis stay too; such a branch is not worth a special case.
+      (void)known;
+    }
+    const uint8_t cc = EmitCondition(branch->getCondition());
+    Add({.kind = Kind::kBranch, .cc = cc, .target = ids_[branch->getSuccessor(0)], .other = ids_[branch->getSuccessor(1)]});
+    return;
+  }
+  if (isa<llvm::ReturnInst>(inst)) {
+    Add({.kind = Kind::kReturn});
+    return;
+  }
+  Fail();
+}
+
+}  // namespace tenon::emit_llvm::x64

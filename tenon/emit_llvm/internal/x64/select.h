@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "tenon/emit_llvm/internal/x64/lir.h"
+
+namespace llvm {
+class Function;
+}
+
+namespace tenon::emit_llvm::x64 {
+
+/// The function in machine instructions. Nothing when it has something that there is no selection for.
+std::optional<Function> Select(const llvm::Function& function);
+
+}  // namespace tenon::emit_llvm::x64

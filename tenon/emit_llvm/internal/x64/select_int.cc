@@ -1,0 +1,421 @@
+// Integers, comparisons, conditions, casts.
+#include <llvm/IR/Constants.h>
+
+#include "tenon/emit_llvm/internal/x64/selector.h"
+
+namespace tenon::emit_llvm::x64 {
+
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+namespace {
+
+/// Two-address: to = tied op rm.
+Inst TwoAddress(uint8_t opcode, bool wide, Reg to, Reg tied, Reg rm) {
+  return {.op = op::Legacy(0, 0, wide, opcode), .mem_bytes = static_cast<uint8_t>(wide ? 8 : 4), .foldable = true, .def = Slot::kReg, .reg = to,
+          .rm = rm, .tied = tied};
+}
+/// to = tied op imm.
+Inst WithImmediate(uint8_t digit, bool wide, Reg to, Reg tied, int32_t imm) {
+  const bool small = imm == static_cast<int8_t>(imm);
+  Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81), .digit = digit, .imm_bytes = static_cast<uint8_t>(small ? 1 : 4), .def = Slot::kRm,
+         .rm = to, .tied = tied};
+  m.imm = imm;
+  return m;
+}
+
+uint8_t ConditionOf(llvm::CmpInst::Predicate p) {
+  using P = llvm::CmpInst::Predicate;
+  switch (p) {
+    case P::ICMP_EQ: return op::kEqual;
+    case P::ICMP_NE: return op::kNotEqual;
+    case P::ICMP_ULT: return op::kBelow;
+    case P::ICMP_ULE: return op::kBelowEqual;
+    case P::ICMP_UGT: return op::kAbove;
+    case P::ICMP_UGE: return op::kAboveEqual;
+    case P::ICMP_SLT: return op::kLess;
+    case P::ICMP_SLE: return op::kLessEqual;
+    case P::ICMP_SGT: return op::kGreater;
+    default: return op::kGreaterEqual;
+  }
+}
+
+}  // namespace
+
+Reg Selector::Immediate(int64_t value) {
+  Inst m{.def = Slot::kRm, .rm = New(RegClass::kGpr)};
+  m.op = op::Legacy(0, 0, value == static_cast<int32_t>(value) && value < 0 ? 1 : 0, 0xc7);
+  m.imm_bytes = 4;
+  m.imm = value;
+  if (value != static_cast<int32_t>(value) && value != static_cast<int64_t>(static_cast<uint32_t>(value))) {
+    // Through the constants: there is no eight-byte immediate here.
+    m = {.op = op::kMov, .mem_bytes = 8, .has_mem = true, .def = Slot::kReg, .reg = m.rm};
+    f_.pool.resize((f_.pool.size() + 7) / 8 * 8);
+    m.mem.pool = static_cast<int32_t>(f_.pool.size());
+    f_.pool.insert(f_.pool.end(), reinterpret_cast<const uint8_t*>(&value), reinterpret_cast<const uint8_t*>(&value) + 8);
+    return Add(m).reg;
+  }
+  return Add(m).rm;
+}
+
+void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& shape) {
+  const Value* a = inst.getOperand(0);
+  const Value* b = inst.getOperand(1);
+  const bool wide = shape.bits == 64;
+  if (inst.isCommutative() && Int(a) != nullptr) std::swap(a, b);
+  int32_t imm = 0;
+  const bool has_imm = Int32(b, &imm);
+  const Reg to = Result(inst)[0];
+  switch (inst.getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Sub: {
+      if (shape.bits == 1) break;
+      const bool add = inst.getOpcode() == Instruction::Add;
+      if (!add && Int(a) != nullptr && Int(a)->isZero()) {
+        Add({.op = op::Legacy(0, 0, wide, 0xf7), .digit = 3, .def = Slot::kRm, .rm = to, .tied = One(b)});
+        return;
+      }
+      if (add || (has_imm && imm != INT32_MIN)) {
+        Inst lea{.op = op::Legacy(0, 0, wide, 0x8d), .has_mem = true, .def = Slot::kReg, .reg = to};
+        lea.mem.base = One(a);
+        if (has_imm) {
+          lea.mem.disp = add ? imm : -imm;
+        } else {
+          lea.mem.index = One(b);
+        }
+        Add(lea);
+        return;
+      }
+      Add(TwoAddress(0x2b, wide, to, One(a), One(b)));
+      return;
+    }
+    case Instruction::Mul:
+      if (has_imm) {
+        Inst m{.op = op::Legacy(0, 0, wide, 0x69), .imm_bytes = 4, .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = One(a)};
+        m.imm = imm;
+        if (imm > 0 && (imm & (imm - 1)) == 0) {
+          m = {.op = op::Legacy(0, 0, wide, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = m.rm};
+          m.imm = __builtin_ctz(static_cast<unsigned>(imm));
+        }
+        Add(m);
+        return;
+      }
+      {
+        const Reg x = One(a);
+        Add({.op = op::Legacy(1, 0, wide, 0xaf), .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = One(b), .tied = x});
+      }
+      return;
+    case Instruction::And:
+    case Instruction::Or:
+    case Instruction::Xor: {
+      const bool is_and = inst.getOpcode() == Instruction::And;
+      const bool is_or = inst.getOpcode() == Instruction::Or;
+      if (shape.bits == 1 && Int(b) != nullptr) imm = Int(b)->isZero() ? 0 : 1;
+      const Reg x = One(a);
+      if (has_imm) {
+        Add(WithImmediate(is_and ? 4 : is_or ? 1 : 6, wide, to, x, imm));
+      } else {
+        Add(TwoAddress(is_and ? 0x23 : is_or ? 0x0b : 0x33, wide, to, x, One(b)));
+      }
+      return;
+    }
+    case Instruction::Shl:
+    case Instruction::LShr:
+    case Instruction::AShr: return Shift(inst, shape);
+    case Instruction::UDiv:
+    case Instruction::URem: return VisitDivide(inst, shape);
+    default: break;
+  }
+  Fail();
+}
+
+void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
+  if (shape.bits < 32) {
+    Fail();
+    return;
+  }
+  const unsigned opcode = inst.getOpcode();
+  const bool wide = shape.bits == 64;
+  const Reg to = Result(inst)[0];
+  if (auto* count = Int(inst.getOperand(1))) {
+    Inst m{.op = op::Legacy(0, 0, wide, 0xc1), .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = One(inst.getOperand(0))};
+    m.digit = opcode == Instruction::Shl ? 4 : opcode == Instruction::LShr ? 5 : 7;
+    m.imm = static_cast<int64_t>(count->getZExtValue() & (shape.bits - 1));
+    Add(m);
+    return;
+  }
+  Op shift = opcode == Instruction::Shl ? op::kShlx : opcode == Instruction::LShr ? op::kShrx : op::kSarx;
+  shift.w = wide;
+  const Reg x = One(inst.getOperand(0));
+  Add({.op = shift, .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = One(inst.getOperand(1)), .rm = x});
+}
+
+void Selector::VisitDivide(const llvm::BinaryOperator& inst, const Shape& shape) {
+  const bool remainder = inst.getOpcode() == Instruction::URem;
+  if (shape.bits < 32) {
+    Fail();
+    return;
+  }
+  const bool wide = shape.bits == 64;
+  if (auto* divisor = Int(inst.getOperand(1))) {
+    const uint64_t d = divisor->getZExtValue();
+    if (d == 0 || (d & (d - 1)) != 0 || d > (1u << 30)) {  // others are multiplied by a reciprocal
+      Fail();
+      return;
+    }
+    const Reg x = One(inst.getOperand(0));
+    if (remainder) {
+      Add(WithImmediate(4, wide, Result(inst)[0], x, static_cast<int32_t>(d - 1)));
+      return;
+    }
+    Inst m{.op = op::Legacy(0, 0, wide, 0xc1), .digit = 5, .imm_bytes = 1, .def = Slot::kRm, .rm = Result(inst)[0], .tied = x};
+    m.imm = __builtin_ctzll(d);
+    Add(m);
+    return;
+  }
+  const Reg x = One(inst.getOperand(0));
+  const Reg y = One(inst.getOperand(1));
+  Inst m{.kind = Kind::kDivide, .op = op::Legacy(0, 0, wide, 0), .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = x, .rm = y};
+  m.imm = remainder;
+  Add(m);
+}
+
+// --- conditions
+
+bool Selector::Fused(const Instruction& condition) const {
+  if (!condition.hasOneUse()) return false;
+  auto* user = cast<Instruction>(condition.user_back());
+  if (user->getParent() != condition.getParent()) return false;
+  if (auto* cmp = dyn_cast<llvm::CmpInst>(&condition)) {
+    auto* integer = cmp->getOperand(0)->getType();
+    if (!integer->isIntegerTy() && !integer->isPointerTy()) return false;
+  }
+  if (isa<llvm::BranchInst>(user)) return true;
+  auto* select = dyn_cast<llvm::SelectInst>(user);
+  return select != nullptr && select->getCondition() == &condition && (select->getType()->isIntegerTy() || select->getType()->isPointerTy());
+}
+
+void Selector::Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool wide) {
+  Inst m{.mem_bytes = 4, .def = Slot::kReg, .reg = to, .rm = from};
+  if (from_bits == 32) {
+    m.op = is_signed ? op::kMovsxd : op::kMov32;
+  } else {
+    m.op = from_bits == 16 ? (is_signed ? op::kMovsx16 : op::kMovzx16) : (is_signed ? op::kMovsx8 : op::kMovzx8);
+    m.byte_register = from_bits == 8;
+    m.op.w = is_signed && wide;
+  }
+  Add(m);
+}
+
+void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool is_signed) {
+  const bool wide = bits == 64;
+  Reg x = One(a);
+  if (bits < 32 && bits > 1) {
+    const Reg extended = New(RegClass::kGpr);
+    Extend(extended, x, bits, is_signed, false);
+    x = extended;
+  }
+  int32_t imm = 0;
+  const bool is_int = Int(b) != nullptr;
+  if (is_int && bits < 64) {
+    imm = static_cast<int32_t>(is_signed && bits > 1 ? Int(b)->getSExtValue() : static_cast<int64_t>(Int(b)->getZExtValue()));
+  }
+  if (isa<llvm::ConstantPointerNull>(b) || (is_int && bits < 64) || Int32(b, &imm)) {
+    if (imm == 0) {
+      Add({.op = wide ? op::kTest : op::kTest32, .reg = x, .rm = x});
+      return;
+    }
+    const bool small = imm == static_cast<int8_t>(imm);
+    Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81), .digit = 7, .imm_bytes = static_cast<uint8_t>(small ? 1 : 4), .mem_bytes = 8,
+           .foldable = true, .rm = x};
+    m.imm = imm;
+    Add(m);
+    return;
+  }
+  Reg y = One(b);
+  if (bits < 32 && bits > 1) {
+    const Reg extended = New(RegClass::kGpr);
+    Extend(extended, y, bits, is_signed, false);
+    y = extended;
+  }
+  Add({.op = op::Legacy(0, 0, wide, 0x3b), .mem_bytes = 8, .foldable = true, .reg = x, .rm = y});
+}
+
+uint8_t Selector::EmitCondition(const Value* condition) {
+  auto* inst = dyn_cast<Instruction>(condition);
+  if (inst != nullptr && Fused(*inst)) {
+    if (auto* cmp = dyn_cast<llvm::ICmpInst>(inst)) {
+      const Value* a = cmp->getOperand(0);
+      const Value* b = cmp->getOperand(1);
+      auto predicate = cmp->getPredicate();
+      if (isa<llvm::Constant>(a)) {
+        std::swap(a, b);
+        predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+      }
+      EmitCompare(a, b, ShapeOf(a->getType()).bits, cmp->isSigned());
+      return ConditionOf(predicate);
+    }
+    if (auto* call = dyn_cast<llvm::IntrinsicInst>(inst); call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) {
+      const Reg mask = One(call->getArgOperand(0));
+      Add({.op = op::MaskTest(ShapeOf(call->getArgOperand(0)->getType()).lanes), .reg = mask, .rm = mask});
+      return op::kNotEqual;
+    }
+  }
+  const Reg r = One(condition);
+  Add({.op = op::kTest32, .reg = r, .rm = r});
+  return op::kNotEqual;
+}
+
+void Selector::SetFromFlags(uint8_t cc, Reg to) {
+  const Reg byte = New(RegClass::kGpr);
+  Add({.op = op::Legacy(1, 0, 0, static_cast<uint8_t>(0x90 + cc)), .byte_register = true, .def = Slot::kRm, .rm = byte});
+  Add({.op = op::kMovzx8, .byte_register = true, .def = Slot::kReg, .reg = to, .rm = byte});
+}
+
+void Selector::VisitICmp(const llvm::ICmpInst& cmp) {
+  if (Fused(cmp)) return;
+  const Value* a = cmp.getOperand(0);
+  const Value* b = cmp.getOperand(1);
+  auto predicate = cmp.getPredicate();
+  if (isa<llvm::Constant>(a)) {
+    std::swap(a, b);
+    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+  }
+  EmitCompare(a, b, ShapeOf(a->getType()).bits, cmp.isSigned());
+  SetFromFlags(ConditionOf(predicate), Result(cmp)[0]);
+}
+
+void Selector::ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no) {
+  Add({.op = op::Legacy(1, 0, 1, static_cast<uint8_t>(0x40 + cc)), .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = yes,
+       .tied = no});
+}
+
+void Selector::MinMax(const llvm::IntrinsicInst& call, uint8_t cc) {
+  const Shape s = ShapeOf(call.getType());
+  if (s.bits < 32) {
+    Fail();
+    return;
+  }
+  const Value* a = call.getArgOperand(0);
+  const Value* b = call.getArgOperand(1);
+  if (isa<llvm::Constant>(a)) std::swap(a, b);
+  const Reg x = One(a);
+  const Reg y = One(b);
+  EmitCompare(a, b, s.bits, true);
+  ConditionalMove(cc, Result(call)[0], x, y);
+}
+
+void Selector::VisitSelect(const llvm::SelectInst& select) {
+  const Shape s = ShapeOf(select.getType());
+  if (failed_) return;
+  const Value* condition = select.getCondition();
+  if (condition->getType()->isVectorTy()) {
+    if (s.kind != Shape::Kind::kVector) {
+      Fail();
+      return;
+    }
+    if (auto* known = dyn_cast<llvm::Constant>(condition); known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
+      return Alias(select, Get(known->isAllOnesValue() ? select.getTrueValue() : select.getFalseValue()));
+    }
+    const Reg mask = One(condition);
+    const Parts yes = Get(select.getTrueValue());
+    const Parts no = Get(select.getFalseValue());
+    for (unsigned part = 0; part < s.parts; ++part) Blend(Result(select)[part], s, MaskOfPart(mask, part, s), yes[part], no[part]);
+    return;
+  }
+  if (s.kind == Shape::Kind::kInt) {
+    const Reg yes = One(select.getTrueValue());
+    const Reg no = One(select.getFalseValue());
+    const uint8_t cc = EmitCondition(condition);
+    ConditionalMove(cc, Result(select)[0], yes, no);
+    return;
+  }
+  if (s.kind == Shape::Kind::kMask) {
+    Fail();
+    return;
+  }
+  const Reg all = New(RegClass::kGpr);
+  Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
+  const Reg mask = MaskFromGpr(all);
+  const Parts yes = Get(select.getTrueValue());
+  const Parts no = Get(select.getFalseValue());
+  for (unsigned part = 0; part < s.parts; ++part) Blend(Result(select)[part], s, mask, yes[part], no[part]);
+}
+
+// --- casts
+
+void Selector::VisitCast(const llvm::CastInst& inst) {
+  const Value* v = inst.getOperand(0);
+  const Shape from = ShapeOf(v->getType());
+  const Shape to = ShapeOf(inst.getType());
+  if (failed_) return;
+  using K = Shape::Kind;
+  const unsigned opcode = inst.getOpcode();
+  if (opcode == Instruction::PtrToInt || opcode == Instruction::IntToPtr) {
+    if (from.kind != K::kInt || from.bits != 64 || to.bits != 64) {
+      Fail();
+      return;
+    }
+    return Alias(inst, {One(v)});
+  }
+  if (opcode == Instruction::BitCast) {
+    if (from.kind == K::kVector && to.kind == K::kVector && from.parts == to.parts && from.len == to.len) return Alias(inst, Get(v));
+    if (from.kind == K::kInt && to.kind == K::kMask) {
+      Alias(inst, {MaskFromGpr(One(v))});
+      return;
+    }
+    if (from.kind == K::kMask && to.kind == K::kInt && from.lanes >= 8) {
+      const Op move = from.lanes == 8 ? op::kGprFromMask8 : from.lanes == 16 ? op::kGprFromMask16 : from.lanes == 32 ? op::kGprFromMask32 : op::kGprFromMask64;
+      Add({.op = move, .def = Slot::kReg, .reg = Result(inst)[0], .rm = One(v)});
+      return;
+    }
+    if (from.kind == K::kScalarFloat && to.kind == K::kInt) {
+      Add({.op = from.wide() ? op::kVmovqFromVec : op::kVmovdFromVec, .def = Slot::kRm, .reg = One(v), .rm = Result(inst)[0]});
+      return;
+    }
+    if (from.kind == K::kInt && to.kind == K::kScalarFloat) {
+      Add({.op = to.wide() ? op::kVmovqToVec : op::kVmovdToVec, .def = Slot::kReg, .reg = Result(inst)[0], .rm = One(v)});
+      return;
+    }
+    Fail();
+    return;
+  }
+  if (from.kind == K::kInt && to.kind == K::kInt) {
+    if (opcode == Instruction::Trunc) {
+      if (to.bits != 1) return Alias(inst, {One(v)});
+      Add(WithImmediate(4, false, Result(inst)[0], One(v), 1));
+      return;
+    }
+    if (opcode == Instruction::ZExt && from.bits == 1) return Alias(inst, {One(v)});
+    if (opcode == Instruction::SExt && from.bits == 1) {
+      Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = Result(inst)[0], .tied = One(v)});
+      return;
+    }
+    return Extend(Result(inst)[0], One(v), from.bits, opcode == Instruction::SExt, true);
+  }
+  if (from.kind == K::kInt && to.kind == K::kScalarFloat) {
+    if (opcode != Instruction::SIToFP || from.bits < 32) {
+      Fail();
+      return;
+    }
+    const Reg x = One(v);
+    // The upper part of the register comes from a constant, so that nothing waits for what it held.
+    Add({.op = op::Evex(1, to.wide() ? 3 : 2, from.bits == 64, 0x2a), .mem_bytes = static_cast<uint8_t>(from.bytes()), .def = Slot::kReg,
+         .reg = Result(inst)[0], .vvvv = SplatConstant(0, 4), .rm = x});
+    return;
+  }
+  if (from.kind == K::kScalarFloat && to.kind == K::kScalarFloat) {
+    const Reg x = One(v);
+    Add({.op = op::Evex(1, from.wide() ? 3 : 2, from.wide(), 0x5a), .mem_bytes = static_cast<uint8_t>(from.bytes()), .foldable = true, .def = Slot::kReg,
+         .reg = Result(inst)[0], .vvvv = x, .rm = x});
+    return;
+  }
+  if (to.kind == K::kVector && (from.kind == K::kVector || from.kind == K::kMask)) return VisitVectorCast(inst, from, to);
+  if (to.kind == K::kScalarFloat || from.kind == K::kScalarFloat || to.kind == K::kMask) Fail();
+  Fail();
+}
+
+}  // namespace tenon::emit_llvm::x64

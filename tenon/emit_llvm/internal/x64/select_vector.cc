@@ -1,0 +1,600 @@
+// Vectors, masks, scalar floating point, constants.
+#include <llvm/IR/Constants.h>
+
+#include <cstring>
+
+#include "tenon/emit_llvm/internal/x64/selector.h"
+
+namespace tenon::emit_llvm::x64 {
+
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+// --- constants
+
+Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
+  auto [it, fresh] = constants_.try_emplace({bytes, element <= 8 ? uint8_t{3} : len}, 0);
+  if (!fresh) return it->second;
+  f_.pool.resize((f_.pool.size() + bytes.size() - 1) / bytes.size() * bytes.size());
+  const auto at = static_cast<int32_t>(f_.pool.size());
+  f_.pool.insert(f_.pool.end(), bytes.begin(), bytes.end());
+  it->second = New(RegClass::kVec);
+  constant_regs_.insert(it->second);
+  f_.constants.push_back({it->second, at, static_cast<uint8_t>(element <= 8 ? 2 : len), static_cast<uint8_t>(element)});
+  return it->second;
+}
+
+Reg Selector::SplatConstant(uint64_t bits, unsigned element) {
+  return ConstantReg(std::string(reinterpret_cast<const char*>(&bits), element), element, 2);
+}
+
+namespace {
+
+/// The value's bits, zero for undefined ones. False for what is no number.
+bool BitsOf(const llvm::Constant* c, uint64_t* bits) {
+  *bits = 0;
+  if (auto* i = dyn_cast_or_null<llvm::ConstantInt>(c); i != nullptr && i->getBitWidth() <= 64) {
+    *bits = i->getZExtValue();
+    return true;
+  }
+  if (auto* f = dyn_cast_or_null<llvm::ConstantFP>(c)) {
+    *bits = f->getValueAPF().bitcastToAPInt().getZExtValue();
+    return true;
+  }
+  return c != nullptr && (isa<llvm::UndefValue>(c) || isa<llvm::ConstantPointerNull>(c));
+}
+
+}  // namespace
+
+Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
+  const Shape s = ShapeOf(constant.getType());
+  if (failed_) return {0};
+  uint64_t bits = 0;
+  if (s.kind == Shape::Kind::kInt) {
+    if (!BitsOf(&constant, &bits)) Fail();
+    // Narrow ones are kept as their bits, without sign.
+    return {Immediate(s.bits == 32 ? static_cast<int64_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits))};
+  }
+  if (s.kind == Shape::Kind::kScalarFloat) {
+    if (!BitsOf(&constant, &bits)) Fail();
+    return {SplatConstant(bits, s.bytes())};
+  }
+  std::string bytes;
+  uint64_t mask = 0;
+  bool splat = true;
+  uint64_t first = 0;
+  for (unsigned i = 0; i < s.lanes; ++i) {
+    if (!BitsOf(constant.getAggregateElement(i), &bits)) {
+      Fail();
+      return {0};
+    }
+    if (i == 0) first = bits;
+    splat &= bits == first;
+    if (s.kind == Shape::Kind::kMask) {
+      mask |= (bits & 1) << i;
+    } else {
+      bytes.append(reinterpret_cast<const char*>(&bits), s.bytes());
+    }
+  }
+  if (s.kind == Shape::Kind::kMask) return {MaskFromGpr(Immediate(static_cast<int64_t>(mask)))};
+  Parts parts;
+  if (splat) {
+    for (unsigned b = s.bits; b < 32; b *= 2) first |= first << b;
+    const Reg r = SplatConstant(first, std::max(4u, s.bytes()));
+    parts.assign(s.parts, r);
+    return parts;
+  }
+  bytes.resize(std::max<size_t>(bytes.size(), 16));
+  for (unsigned part = 0; part < s.parts; ++part) {
+    const unsigned n = s.part_bytes();
+    parts.push_back(ConstantReg(bytes.substr(size_t{part} * n, n), n, s.len));
+  }
+  return parts;
+}
+
+// --- builders
+
+void Selector::RvmTo(Reg to, Op o, const Shape& s, Reg a, Reg b, int imm) {
+  Inst m{.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = s.part_bytes(),
+         .element = static_cast<uint8_t>(!s.scalar() && s.bits >= 32 ? s.bytes() : 0), .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a,
+         .rm = b};
+  if (imm >= 0) {
+    m.imm_bytes = 1;
+    m.imm = imm;
+  }
+  Add(m);
+}
+Reg Selector::Rvm(Op o, const Shape& s, Reg a, Reg b, int imm) {
+  const Reg to = New(RegClass::kVec);
+  RvmTo(to, o, s, a, b, imm);
+  return to;
+}
+void Selector::RmTo(Reg to, Op o, uint8_t len, Reg from, unsigned mem_bytes, int imm) {
+  Inst m{.op = o, .len = len, .mem_bytes = static_cast<uint8_t>(mem_bytes), .def = Slot::kReg, .reg = to, .rm = from};
+  if (imm >= 0) {
+    m.imm_bytes = 1;
+    m.imm = imm;
+  }
+  Add(m);
+}
+void Selector::Masked(Reg to, Op o, const Shape& s, Reg mask, Reg tied, Reg a, Reg b) {
+  Add({.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = s.part_bytes(), .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b, .tied = tied,
+       .mask = mask});
+}
+void Selector::Blend(Reg to, const Shape& s, Reg mask, Reg yes, Reg no) {
+  const Op o = s.bits >= 32 ? op::Evex(2, 1, s.bits == 64, s.is_float ? 0x65 : 0x64) : op::Evex(2, 1, s.bits == 16, 0x66);
+  Inst m{.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = static_cast<uint8_t>(16u << s.len),
+         .element = static_cast<uint8_t>(s.bits >= 32 ? s.bytes() : 0), .foldable = !s.scalar(), .def = Slot::kReg, .reg = to, .vvvv = no, .rm = yes,
+         .mask = mask};
+  Add(m);
+}
+
+Reg Selector::MaskFromGpr(Reg gpr) {
+  const Reg to = New(RegClass::kMask);
+  Add({.op = op::kMaskFromGpr, .def = Slot::kReg, .reg = to, .rm = gpr});
+  return to;
+}
+
+Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
+  if (part == 0) return mask;
+  if (s.part_lanes() * part != 8 || s.lanes != 16) Fail();
+  const Reg to = New(RegClass::kMask);
+  Inst m{.op = op::kMaskShiftRight16, .imm_bytes = 1, .def = Slot::kReg, .reg = to, .rm = mask};
+  m.imm = 8;
+  Add(m);
+  return to;
+}
+
+Reg Selector::JoinMasks(const Parts& parts, const Shape& s) {
+  if (parts.size() == 1) return parts[0];
+  if (s.lanes != 16 || parts.size() != 2) Fail();
+  const Reg to = New(RegClass::kMask);
+  Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = parts[1], .rm = parts[0]});
+  return to;
+}
+
+// --- arithmetic
+
+void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& s) {
+  const unsigned opcode = inst.getOpcode();
+  const Value* a = inst.getOperand(0);
+  const Value* b = inst.getOperand(1);
+  // What can be read from memory stands last.
+  const auto in_memory = [&](const Value* v) { return isa<llvm::Constant>(v) || deferred_.contains(v); };
+  if (inst.isCommutative() && in_memory(a) && !isa<llvm::Constant>(b)) std::swap(a, b);
+  const bool w = s.wide();
+  Op o{};
+  switch (opcode) {
+    case Instruction::FAdd: o = op::Float(op::kFAdd, s.scalar(), w); break;
+    case Instruction::FSub: o = op::Float(op::kFSub, s.scalar(), w); break;
+    case Instruction::FMul: o = op::Float(op::kFMul, s.scalar(), w); break;
+    case Instruction::FDiv: o = op::Float(op::kFDiv, s.scalar(), w); break;
+    case Instruction::Add: o = s.bits == 8 ? op::Evex(1, 1, 0, 0xfc) : s.bits == 16 ? op::Evex(1, 1, 0, 0xfd) : op::Evex(1, 1, w, w ? 0xd4 : 0xfe); break;
+    case Instruction::Sub: o = s.bits == 8 ? op::Evex(1, 1, 0, 0xf8) : s.bits == 16 ? op::Evex(1, 1, 0, 0xf9) : op::Evex(1, 1, w, w ? 0xfb : 0xfa); break;
+    case Instruction::Mul:
+      if (s.bits == 8) {
+        Fail();
+        return;
+      }
+      o = s.bits == 16 ? op::Evex(1, 1, 0, 0xd5) : op::Evex(2, 1, w, 0x40);
+      break;
+    case Instruction::And: o = op::Evex(1, 1, w, 0xdb); break;
+    case Instruction::Or: o = op::Evex(1, 1, w, 0xeb); break;
+    case Instruction::Xor: o = op::Evex(1, 1, w, 0xef); break;
+    case Instruction::Shl:
+    case Instruction::LShr:
+    case Instruction::AShr: {
+      if (s.bits < 32) {
+        Fail();
+        return;
+      }
+      const auto* constant = dyn_cast<llvm::Constant>(b);
+      const auto* count = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+      const Parts x = Get(a);
+      if (count != nullptr) {
+        const uint8_t digit = opcode == Instruction::Shl ? 6 : opcode == Instruction::LShr ? 2 : 4;
+        for (unsigned part = 0; part < s.parts; ++part) {
+          Inst m{.op = op::Evex(1, 1, w, w && opcode != Instruction::AShr ? 0x73 : 0x72), .len = s.len, .digit = digit, .imm_bytes = 1,
+                 .mem_bytes = s.part_bytes(), .element = static_cast<uint8_t>(s.bytes()), .foldable = true, .def = Slot::kVvvv,
+                 .vvvv = Result(inst)[part], .rm = x[part]};
+          m.imm = static_cast<int64_t>(count->getZExtValue() & (s.bits - 1));
+          Add(m);
+        }
+        return;
+      }
+      const Parts counts = Get(b);
+      const uint8_t code = opcode == Instruction::Shl ? 0x47 : opcode == Instruction::LShr ? 0x45 : 0x46;
+      for (unsigned part = 0; part < s.parts; ++part) RvmTo(Result(inst)[part], op::Evex(2, 1, w, code), s, x[part], counts[part]);
+      return;
+    }
+    default: Fail(); return;
+  }
+  if ((opcode == Instruction::And || opcode == Instruction::Or || opcode == Instruction::Xor) && s.bits < 32) o.w = 0;
+  // A load whose only reader this is becomes the operand itself.
+  const Parts x = Get(a);
+  if (s.parts == 1 && deferred_.contains(b) && (s.scalar() || s.lanes * s.bits >= 128)) {
+    deferred_.erase(b);
+    Inst m{.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .def = Slot::kReg, .vvvv = x[0]};
+    SetMem(m, cast<llvm::LoadInst>(b)->getPointerOperand(), s.part_bytes());
+    m.reg = Result(inst)[0];
+    Add(m);
+    return;
+  }
+  const Parts y = Get(b);
+  for (unsigned part = 0; part < s.parts; ++part) RvmTo(Result(inst)[part], o, s, x[part], y[part]);
+}
+
+void Selector::VisitMaskBinary(const llvm::BinaryOperator& inst) {
+  const unsigned opcode = inst.getOpcode();
+  const Value* a = inst.getOperand(0);
+  const Value* b = inst.getOperand(1);
+  if (isa<llvm::Constant>(a)) std::swap(a, b);
+  const Reg x = One(a);
+  const auto* constant = dyn_cast<llvm::Constant>(b);
+  if (opcode == Instruction::Xor && constant != nullptr && constant->isAllOnesValue()) {
+    Add({.op = op::kMaskNot, .def = Slot::kReg, .reg = Result(inst)[0], .rm = x});
+    return;
+  }
+  Op o = op::kMaskAnd;
+  if (opcode == Instruction::Or) {
+    o = op::kMaskOr;
+  } else if (opcode == Instruction::Xor) {
+    o = op::kMaskXor;
+  } else if (opcode != Instruction::And) {
+    Fail();
+  }
+  const Reg y = One(b);
+  Add({.op = o, .len = 1, .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = x, .rm = y});
+}
+
+void Selector::VisitNeg(const llvm::UnaryOperator& inst, const Shape& s) {
+  if (inst.getOpcode() != Instruction::FNeg || !s.is_float) {
+    Fail();
+    return;
+  }
+  // A fused multiply-add negates by itself.
+  bool wanted = false;
+  for (const llvm::User* user : inst.users()) {
+    auto* call = dyn_cast<llvm::IntrinsicInst>(user);
+    wanted |= call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::fma;
+  }
+  if (!wanted) return;
+  const Parts x = Get(inst.getOperand(0));
+  Shape bits = s;
+  if (s.scalar()) bits.kind = Shape::Kind::kVector;
+  for (unsigned part = 0; part < s.parts; ++part) {
+    RvmTo(Result(inst)[part], op::Evex(1, 1, s.wide(), 0xef), bits, x[part], SplatConstant(uint64_t{1} << (s.bits - 1), s.bytes()));
+  }
+}
+
+namespace {
+
+int FloatPredicate(llvm::CmpInst::Predicate p) {
+  using P = llvm::CmpInst::Predicate;
+  switch (p) {
+    case P::FCMP_OEQ: return 0x00;
+    case P::FCMP_OLT: return 0x11;
+    case P::FCMP_OLE: return 0x12;
+    case P::FCMP_OGT: return 0x1e;
+    case P::FCMP_OGE: return 0x1d;
+    case P::FCMP_UNO: return 0x03;
+    case P::FCMP_ORD: return 0x07;
+    case P::FCMP_UNE: return 0x04;
+    case P::FCMP_ONE: return 0x0c;
+    case P::FCMP_UEQ: return 0x08;
+    case P::FCMP_UGT: return 0x16;
+    case P::FCMP_UGE: return 0x15;
+    case P::FCMP_ULT: return 0x19;
+    case P::FCMP_ULE: return 0x1a;
+    default: return -1;
+  }
+}
+
+int IntPredicate(llvm::CmpInst::Predicate p) {
+  using P = llvm::CmpInst::Predicate;
+  switch (p) {
+    case P::ICMP_EQ: return 0;
+    case P::ICMP_SLT:
+    case P::ICMP_ULT: return 1;
+    case P::ICMP_SLE:
+    case P::ICMP_ULE: return 2;
+    case P::ICMP_NE: return 4;
+    case P::ICMP_SGE:
+    case P::ICMP_UGE: return 5;
+    default: return 6;
+  }
+}
+
+}  // namespace
+
+void Selector::VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& s) {
+  const Parts x = Get(cmp.getOperand(0));
+  const Parts y = Get(cmp.getOperand(1));
+  const int imm = s.is_float ? FloatPredicate(cmp.getPredicate()) : IntPredicate(cmp.getPredicate());
+  if (imm < 0) {
+    Fail();
+    return;
+  }
+  Op o = op::Float(op::kFCompare, s.scalar(), s.wide());
+  if (!s.is_float) {
+    const bool is_unsigned = cmp.isUnsigned();
+    o = s.bits >= 32 ? op::Evex(3, 1, s.wide(), is_unsigned ? 0x1e : 0x1f) : op::Evex(3, 1, s.bits == 16, is_unsigned ? 0x3e : 0x3f);
+  }
+  Parts masks;
+  for (unsigned part = 0; part < s.parts; ++part) {
+    masks.push_back(New(RegClass::kMask));
+    RvmTo(masks.back(), o, s, x[part], y[part], imm);
+  }
+  if (s.scalar()) {
+    Add({.op = op::kGprFromMask16, .def = Slot::kReg, .reg = Result(cmp)[0], .rm = masks[0]});
+    return;
+  }
+  Alias(cmp, {JoinMasks(masks, s)});
+}
+
+// --- casts
+
+Reg Selector::Half(Reg from, uint8_t len) {
+  const Reg to = New(RegClass::kVec);
+  // vextractf64x4 or vextractf32x4 of the upper half.
+  Inst m{.op = len == 2 ? op::Evex(3, 1, 1, 0x1b) : op::Evex(3, 1, 0, 0x19), .len = len, .imm_bytes = 1,
+         .mem_bytes = static_cast<uint8_t>(8u << len), .def = Slot::kRm, .reg = from, .rm = to};
+  m.imm = 1;
+  Add(m);
+  return to;
+}
+
+void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, const Shape& to) {
+  const unsigned opcode = inst.getOpcode();
+  if (from.kind == Shape::Kind::kMask) {
+    if ((opcode != Instruction::ZExt && opcode != Instruction::SExt) || to.bits < 32 || to.is_float) {
+      Fail();
+      return;
+    }
+    const Reg mask = One(inst.getOperand(0));
+    const Reg ones = SplatConstant(opcode == Instruction::ZExt ? 1 : ~uint64_t{0}, to.bytes());
+    for (unsigned part = 0; part < to.parts; ++part) {
+      Add({.op = op::Evex(1, 1, to.wide(), 0x6f), .len = to.len, .mem_bytes = to.part_bytes(), .zeroing = true, .def = Slot::kReg,
+           .reg = Result(inst)[part], .rm = ones, .mask = MaskOfPart(mask, part, to)});
+    }
+    return;
+  }
+  const Parts x = Get(inst.getOperand(0));
+  const bool same_size = from.bits == to.bits;
+  if ((opcode == Instruction::SIToFP || opcode == Instruction::FPToSI || opcode == Instruction::UIToFP) && same_size) {
+    Op o{};
+    if (opcode == Instruction::SIToFP) o = to.wide() ? op::Evex(1, 2, 1, 0xe6) : op::Evex(1, 0, 0, 0x5b);
+    if (opcode == Instruction::UIToFP) o = to.wide() ? op::Evex(1, 2, 1, 0x7a) : op::Evex(1, 3, 0, 0x7a);
+    if (opcode == Instruction::FPToSI) o = to.wide() ? op::Evex(1, 1, 1, 0x7a) : op::Evex(1, 2, 0, 0x5b);
+    for (unsigned part = 0; part < to.parts; ++part) RmTo(Result(inst)[part], o, to.len, x[part], to.part_bytes());
+    return;
+  }
+  const bool widens = to.bits == 2 * from.bits || (to.bits == 4 * from.bits && from.bits == 8);
+  if (widens && to.parts <= 2 && from.parts == 1) {
+    Op o{};
+    if (opcode == Instruction::ZExt || opcode == Instruction::SExt) {
+      const bool z = opcode == Instruction::ZExt;
+      const int base = from.bits == 8 ? (to.bits == 16 ? 0x20 : 0x21) : from.bits == 16 ? 0x23 : 0x25;
+      o = op::Evex(2, 1, 0, static_cast<uint8_t>(base + (z ? 0x10 : 0)));
+    } else if (opcode == Instruction::FPExt && from.bits == 32) {
+      o = op::Evex(1, 0, 0, 0x5a);
+    } else if (opcode == Instruction::SIToFP && from.bits == 32) {
+      o = op::Evex(1, 2, 0, 0xe6);
+    } else {
+      Fail();
+      return;
+    }
+    RmTo(Result(inst)[0], o, to.len, x[0], to.part_bytes() / 2u);
+    if (to.parts == 2) {
+      if (to.bits != 2 * from.bits) {
+        Fail();
+        return;
+      }
+      RmTo(Result(inst)[1], o, to.len, Half(x[0], 2), to.part_bytes() / 2u);
+    }
+    return;
+  }
+  const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
+  if (narrows && to.parts == 1 && (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc)) {
+    const auto narrow = [&](Reg r, Reg result) {
+      if (opcode == Instruction::Trunc) {
+        Add({.op = op::Evex(2, 2, 0, 0x35), .len = from.len, .mem_bytes = static_cast<uint8_t>(8u << from.len), .def = Slot::kRm, .reg = r, .rm = result});
+      } else {
+        RmTo(result, op::Evex(1, 1, 1, 0x5a), from.len, r, from.part_bytes());
+      }
+    };
+    if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
+    const Reg low = New(RegClass::kVec);
+    const Reg high = New(RegClass::kVec);
+    narrow(x[0], low);
+    narrow(x[1], high);
+    Inst m{.op = op::Evex(3, 1, 1, 0x1a), .len = 2, .imm_bytes = 1, .mem_bytes = 32, .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = low, .rm = high};
+    m.imm = 1;
+    Add(m);
+    return;
+  }
+  if (opcode == Instruction::Trunc && from.bits == 32 && (to.bits == 8 || to.bits == 16) && from.parts == 1 && to.parts == 1) {
+    Add({.op = op::Evex(2, 2, 0, to.bits == 8 ? 0x31 : 0x33), .len = from.len, .mem_bytes = static_cast<uint8_t>((16u << from.len) * to.bits / 32),
+         .def = Slot::kRm, .reg = x[0], .rm = Result(inst)[0]});
+    return;
+  }
+  Fail();
+}
+
+// --- moving lanes
+
+void Selector::Broadcast(const Value& result, const Value* scalar, const Shape& s) {
+  const Parts to = Result(result);
+  if (auto* constant = dyn_cast<llvm::Constant>(scalar)) {
+    const Parts c = ConstantParts(*constant);
+    if (!s.is_float) {
+      Fail();
+      return;
+    }
+    for (Reg r : to) Copy(r, c[0]);
+    return;
+  }
+  Inst m{.len = s.len, .mem_bytes = static_cast<uint8_t>(s.bytes()), .def = Slot::kReg, .reg = to[0]};
+  if (s.is_float) {
+    m.op = op::Evex(2, 1, s.wide(), s.wide() ? (s.len == 0 ? 0x59 : 0x19) : 0x18);
+    if (deferred_.contains(scalar)) {
+      deferred_.erase(scalar);
+      SetMem(m, cast<llvm::LoadInst>(scalar)->getPointerOperand(), s.bytes());
+    } else {
+      m.rm = One(scalar);
+      m.foldable = true;
+    }
+  } else {
+    m.op = op::Evex(2, 1, s.wide(), s.bits == 8 ? 0x7a : s.bits == 16 ? 0x7b : 0x7c);
+    m.rm = One(scalar);
+  }
+  Add(m);
+  for (unsigned part = 1; part < s.parts; ++part) Copy(to[part], to[0]);
+}
+
+void Selector::VisitInsert(const llvm::InsertElementInst& insert) {
+  // Only the beginning of a splat, which the shuffle sees.
+  auto* index = Int(insert.getOperand(2));
+  bool splats = isa<llvm::UndefValue>(insert.getOperand(0)) && index != nullptr && index->isZero();
+  for (const llvm::User* user : insert.users()) {
+    auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(user);
+    splats &= shuffle != nullptr && shuffle->getOperand(0) == &insert && shuffle->isZeroEltSplat();
+  }
+  if (!splats) Fail();
+}
+
+void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
+  const Shape to = ShapeOf(shuffle.getType());
+  const Shape from = ShapeOf(shuffle.getOperand(0)->getType());
+  if (failed_) return;
+  if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0)); insert != nullptr && shuffle.isZeroEltSplat()) {
+    if (to.kind == Shape::Kind::kMask) {
+      const Reg all = New(RegClass::kGpr);
+      Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(insert->getOperand(1))});
+      return Alias(shuffle, {MaskFromGpr(all)});
+    }
+    return Broadcast(shuffle, insert->getOperand(1), to);
+  }
+  if (to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector) {
+    Fail();
+    return;
+  }
+  const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
+  const bool one_source = isa<llvm::UndefValue>(shuffle.getOperand(1));
+  const auto run_from = [&](int start) {
+    for (size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] >= 0 && mask[i] != start + static_cast<int>(i)) return false;
+    }
+    return true;
+  };
+  const auto lanes = static_cast<int>(to.lanes);
+  if (from.parts == 1 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
+    if (run_from(0)) return Alias(shuffle, {One(shuffle.getOperand(0))});
+    if (run_from(lanes)) {
+      const Reg x = One(shuffle.getOperand(0));
+      if (from.len > 0 && to.bits * to.lanes >= 128) return Alias(shuffle, {Half(x, from.len)});
+      if (from.lanes * from.bits == 128) {
+        // The upper eight bytes of sixteen.
+        return RmTo(Result(shuffle)[0], op::Evex(3, 1, 1, 0x05), 0, x, 16, 1);
+      }
+    }
+  }
+  if (from.parts == 2 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
+    if (run_from(0)) return Alias(shuffle, {Get(shuffle.getOperand(0))[0]});
+    if (run_from(lanes)) return Alias(shuffle, {Get(shuffle.getOperand(0))[1]});
+  }
+  if (from.parts == 1 && to.parts == 1 && to.lanes == from.lanes && to.lanes * to.bits == 512 && to.bits >= 32) {
+    const Reg a = One(shuffle.getOperand(0));
+    if (TwoSourceShuffle(Result(shuffle)[0], mask, to, a, one_source ? a : One(shuffle.getOperand(1)))) return;
+  }
+  Fail();
+}
+
+bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  const int n = static_cast<int>(s.lanes);
+  const int per = static_cast<int>(128 / s.bits);
+  const auto matches = [&](auto want) {
+    for (int i = 0; i < n; ++i) {
+      if (mask[static_cast<size_t>(i)] >= 0 && mask[static_cast<size_t>(i)] != want(i)) return false;
+    }
+    return true;
+  };
+  // Within 128-bit blocks: pairs of 32 or 64 bits interleaved.
+  for (int high = 0; high < 2; ++high) {
+    for (int group = 1; group * 2 <= per; group *= 2) {
+      const bool unpack = matches([&](int i) {
+        const int block = i / per * per;
+        const int j = i % per / group;  // which group of the result
+        return block + (j / 2 + high * (per / group / 2)) * group + i % group + (j % 2) * n;
+      });
+      if (!unpack) continue;
+      const bool wide = static_cast<unsigned>(group) * s.bits == 64;
+      RvmTo(to, op::Evex(1, wide ? 1 : 0, wide, high != 0 ? 0x15 : 0x14), s, a, b);
+      return true;
+    }
+  }
+  // Whole 128-bit blocks, two of each source.
+  int blocks[4] = {0, 0, 0, 0};
+  bool whole = true;
+  for (int i = 0; i < n && whole; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m < 0) {
+      whole = false;
+      break;
+    }
+    if (i % per == 0) blocks[i / per] = m / per;
+    whole &= m == blocks[i / per] * per + i % per;
+  }
+  if (whole && blocks[0] < 4 && blocks[1] < 4 && blocks[2] >= 4 && blocks[3] >= 4) {
+    RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b, blocks[0] | blocks[1] << 2 | (blocks[2] - 4) << 4 | (blocks[3] - 4) << 6);
+    return true;
+  }
+  std::string index;
+  bool first_only = true;
+  for (int i = 0; i < n; ++i) {
+    const uint64_t m = static_cast<uint64_t>(std::max(mask[static_cast<size_t>(i)], 0));
+    first_only &= m < static_cast<uint64_t>(n);
+    index.append(reinterpret_cast<const char*>(&m), s.bytes());
+  }
+  const Reg indices = ConstantReg(index, 64, 2);
+  if (first_only) {
+    Add({.op = op::Evex(2, 1, s.wide(), 0x16), .len = 2, .mem_bytes = 64, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = indices, .rm = a});
+  } else {
+    Add({.op = op::Evex(2, 1, s.wide(), 0x77), .len = 2, .mem_bytes = 64, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b, .tied = indices});
+  }
+  return true;
+}
+
+void Selector::VisitExtract(const llvm::ExtractElementInst& extract) {
+  const Shape s = ShapeOf(extract.getVectorOperandType());
+  auto* index = Int(extract.getIndexOperand());
+  if (failed_ || index == nullptr || s.kind != Shape::Kind::kVector || s.bits < 32) {
+    Fail();
+    return;
+  }
+  auto lane = static_cast<unsigned>(index->getZExtValue());
+  const Parts parts = Get(extract.getVectorOperand());
+  Reg r = parts[lane / s.part_lanes()];
+  lane %= s.part_lanes();
+  const unsigned per = 128 / s.bits;
+  if (lane >= per) {
+    const Reg block = New(RegClass::kVec);
+    Inst m{.op = op::Evex(3, 1, 0, 0x19), .len = s.len, .imm_bytes = 1, .mem_bytes = 16, .def = Slot::kRm, .reg = r, .rm = block};
+    m.imm = lane / per;
+    Add(m);
+    r = block;
+    lane %= per;
+  }
+  if (lane != 0) {
+    const Reg moved = New(RegClass::kVec);
+    RmTo(moved, s.wide() ? op::Evex(3, 1, 1, 0x05) : op::Evex(3, 1, 0, 0x04), 0, r, 16, static_cast<int>(lane));
+    r = moved;
+  }
+  if (s.is_float) return Alias(extract, {r});
+  Add({.op = s.wide() ? op::kVmovqFromVec : op::kVmovdFromVec, .def = Slot::kRm, .reg = r, .rm = Result(extract)[0]});
+}
+
+}  // namespace tenon::emit_llvm::x64

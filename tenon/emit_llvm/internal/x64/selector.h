@@ -1,0 +1,144 @@
+#pragma once
+
+// Selection in one pass over the blocks, in order. A value has one register per 512 bits; what is only an address, a fused comparison or a load
+// that its one user reads itself has none.
+
+#include <map>
+#include <span>
+#include <string>
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "tenon/emit_llvm/internal/x64/ops.h"
+
+namespace tenon::emit_llvm::x64 {
+
+class Selector {
+ public:
+  explicit Selector(const llvm::Function& function) : fn_(function) {}
+  std::optional<Function> Run();
+
+ private:
+  using Parts = llvm::SmallVector<Reg, 2>;
+  /// How a value lies in registers.
+  struct Shape {
+    enum class Kind : uint8_t { kInt, kScalarFloat, kVector, kMask } kind = Kind::kInt;
+    bool is_float = false;
+    unsigned bits = 0;   ///< Of an element.
+    unsigned lanes = 1;
+    unsigned parts = 1;
+    uint8_t len = 0;     ///< Of a part.
+    bool wide() const { return bits == 64; }
+    bool scalar() const { return kind == Kind::kScalarFloat; }
+    unsigned bytes() const { return bits / 8; }
+    uint8_t part_bytes() const { return static_cast<uint8_t>(scalar() ? bytes() : 16u << len); }
+    unsigned part_lanes() const { return lanes / parts; }
+  };
+  struct Address {
+    Mem mem;
+    bool ok = true;
+  };
+
+  // --- select.cc: frame of the pass
+  bool Fail() {
+    failed_ = true;
+    return false;
+  }
+  void MarkAddresses();
+  void MarkAddress(const llvm::Value* pointer, const llvm::BasicBlock* user);
+  void Visit(const llvm::Instruction& inst);
+  Shape ShapeOf(const llvm::Type* type);
+  Inst& Add(Inst inst) {
+    f_.blocks[block_].code.push_back(std::move(inst));
+    return f_.blocks[block_].code.back();
+  }
+  Reg New(RegClass c) { return f_.NewReg(c); }
+  const Parts& Result(const llvm::Value& v);
+  Parts Get(const llvm::Value* v);
+  Reg One(const llvm::Value* v);
+  /// Makes `v` another name of `parts`.
+  void Alias(const llvm::Value& v, const Parts& parts);
+  void Copy(Reg to, Reg from);
+  static const llvm::ConstantInt* Int(const llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); }
+  static bool Int32(const llvm::Value* v, int32_t* value);
+
+  // --- select.cc: addresses, memory
+  Address Resolve(const llvm::Value* pointer, const llvm::BasicBlock* user);
+  void SetMem(Inst& inst, const llvm::Value* pointer, unsigned bytes, int32_t extra = 0);
+  void VisitGep(const llvm::GetElementPtrInst& gep);
+  void VisitLoad(const llvm::LoadInst& load);
+  void EmitLoad(const llvm::LoadInst& load);
+  void VisitStore(const llvm::StoreInst& store);
+  bool CanDefer(const llvm::LoadInst& load) const;
+
+  // --- select_int.cc
+  void VisitIntBinary(const llvm::BinaryOperator& op, const Shape& shape);
+  void VisitDivide(const llvm::BinaryOperator& op, const Shape& shape);
+  void Shift(const llvm::BinaryOperator& op, const Shape& shape);
+  void VisitICmp(const llvm::ICmpInst& cmp);
+  bool Fused(const llvm::Instruction& condition) const;
+  /// Sets the flags; the condition under which `condition` holds.
+  uint8_t EmitCondition(const llvm::Value* condition);
+  void EmitCompare(const llvm::Value* a, const llvm::Value* b, unsigned bits, bool is_signed);
+  void SetFromFlags(uint8_t cc, Reg to);
+  Reg Immediate(int64_t value);
+  void MinMax(const llvm::IntrinsicInst& call, uint8_t cc);
+  /// to = cc ? yes : no
+  void ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no);
+  void VisitSelect(const llvm::SelectInst& select);
+  void VisitCast(const llvm::CastInst& cast);
+  void VisitVectorCast(const llvm::CastInst& cast, const Shape& from, const Shape& to);
+  void Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool wide);
+
+  // --- select_vector.cc
+  Reg ConstantReg(std::string bytes, unsigned element, uint8_t len);
+  Parts ConstantParts(const llvm::Constant& constant);
+  Reg SplatConstant(uint64_t bits, unsigned element);
+  Reg Rvm(Op op, const Shape& shape, Reg a, Reg b, int imm = -1);
+  void RvmTo(Reg to, Op op, const Shape& shape, Reg a, Reg b, int imm = -1);
+  void RmTo(Reg to, Op op, uint8_t len, Reg from, unsigned mem_bytes, int imm = -1);
+  void Masked(Reg to, Op op, const Shape& shape, Reg mask, Reg tied, Reg a, Reg b);
+  void VisitVectorBinary(const llvm::BinaryOperator& op, const Shape& shape);
+  void VisitMaskBinary(const llvm::BinaryOperator& op);
+  void VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& shape);
+  /// Where the parts' lanes of a mask are.
+  Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
+  Reg JoinMasks(const Parts& parts, const Shape& shape);
+  Reg MaskFromGpr(Reg gpr);
+  void VisitNeg(const llvm::UnaryOperator& op, const Shape& shape);
+  void Blend(Reg to, const Shape& shape, Reg mask, Reg yes, Reg no);
+  void Broadcast(const llvm::Value& result, const llvm::Value* scalar, const Shape& shape);
+  void VisitShuffle(const llvm::ShuffleVectorInst& shuffle);
+  bool TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  void VisitInsert(const llvm::InsertElementInst& insert);
+  void VisitExtract(const llvm::ExtractElementInst& extract);
+  Reg Half(Reg from, uint8_t len);
+
+  // --- select_call.cc
+  void VisitCall(const llvm::CallInst& call);
+  void VisitFma(const llvm::IntrinsicInst& call, const Shape& shape);
+  void VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& shape, bool max);
+  void VisitMaskedLoad(const llvm::IntrinsicInst& call);
+  void VisitMaskedStore(const llvm::IntrinsicInst& call);
+  void VisitToIntSaturating(const llvm::IntrinsicInst& call);
+
+  const llvm::Function& fn_;
+  Function f_;
+  uint32_t block_ = 0;
+  const llvm::BasicBlock* ir_block_ = nullptr;
+  bool failed_ = false;
+  llvm::DenseMap<const llvm::Value*, Parts> values_;
+  llvm::DenseMap<const llvm::BasicBlock*, uint32_t> ids_;
+  llvm::DenseSet<const llvm::Value*> materialised_;  ///< GEPs that need a register.
+  llvm::DenseMap<const llvm::Value*, int32_t> frame_;
+  llvm::DenseSet<const llvm::Value*> deferred_;
+  std::map<std::pair<std::string, uint8_t>, Reg> constants_;
+  llvm::DenseSet<Reg> constant_regs_;
+};
+
+}  // namespace tenon::emit_llvm::x64
