@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tenon/plan/plan.h"
 
@@ -99,6 +102,10 @@ class Verifier {
     TENON_ASSIGN_OR_RETURN(Extent e, TouchedBytes(slot));
     if (!e.empty() && (e.begin < 0 || e.end > size)) {
       return InvalidArgument(fmt::format("touches bytes [{}, {}) of {}", e.begin, e.end, size));
+    }
+    const int64_t part = ByteWidth(IsComplex(slot.dtype) ? RealPartOf(slot.dtype) : slot.dtype);
+    if (part > 1 && slot.offset_bytes % part != 0) {
+      return InvalidArgument(fmt::format("{} at byte {}, which is not aligned", DTypeName(slot.dtype), slot.offset_bytes));
     }
     return OkStatus();
   }
@@ -264,9 +271,31 @@ class Verifier {
 
 }  // namespace
 
+namespace {
+
+/// A port's size must fit, and its strides be those of a permutation of a dense array.
+Status CheckPort(const Shape& shape, const Dims& strides) {
+  TENON_RETURN_IF_ERROR(CheckedSizeBytes(shape).status());
+  if (strides.size() != shape.rank()) return InvalidArgument(fmt::format("{} has {} strides", ToString(shape), strides.size()));
+  std::vector<std::pair<int64_t, int64_t>> by_stride;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (shape.dims[i] == 0) return OkStatus();
+    if (shape.dims[i] != 1) by_stride.push_back({strides[i], shape.dims[i]});
+  }
+  std::sort(by_stride.begin(), by_stride.end());
+  int64_t wanted = 1;
+  for (const auto& [stride, extent] : by_stride) {
+    if (stride != wanted) return InvalidArgument(fmt::format("the layout of {} is not dense", ToString(shape)));
+    wanted *= extent;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status Verify(const Plan& plan) {
-  for (const Input& in : plan.inputs) TENON_RETURN_IF_ERROR(CheckedSizeBytes(in.shape).status());
-  for (const Output& out : plan.outputs) TENON_RETURN_IF_ERROR(CheckedSizeBytes(out.shape).status());
+  for (const Input& in : plan.inputs) TENON_RETURN_IF_ERROR(CheckPort(in.shape, in.stride_elems).WithContext("input"));
+  for (const Output& out : plan.outputs) TENON_RETURN_IF_ERROR(CheckPort(out.shape, out.stride_elems).WithContext("output"));
   for (const Constant& c : plan.constants) {
     if (!c.bytes) return InvalidArgument("a constant has no bytes");
   }

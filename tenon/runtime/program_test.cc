@@ -195,15 +195,52 @@ TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config.clear(); }));
 }
 
-TEST_F(ProgramTest, CarriesThatOverwriteEachOtherAreRefused) {
+TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
+  // The product would write f32 into two bytes per element.
   plan::Plan p;
-  p.slots = {F32(SlotKind::kTemp, 0, 0, {2}), F32(SlotKind::kTemp, 0, 8, {2})};
-  p.arena_bytes = 16;
-  plan::WhileStep loop;
-  loop.trip_count = 1;
-  loop.carry = {{0, 1}, {1, 0}};
-  p.steps = {{loop}};
+  const auto f32 = DType::kF32, f16 = DType::kF16;
+  p.inputs = {{{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 0}}, {1, 1}, ""}};
+  p.outputs = {{{f16, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), {SlotKind::kOut, 0, 0, f16, {2, 2}, {2, 1}},
+             F32(SlotKind::kOut, 1, 0, {2, 2}), F32(SlotKind::kArg, 2, 0, {2, 0})};
+  const float in[4] = {};
+  float out[4], half[2];
+  const auto gemm = [&](plan::SlotId a, plan::SlotId c, int64_t k) {
+    p.steps = {{plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, k == 1 ? 1 : 2, k == 1 ? 1 : 2, k)), {a, 1}, {c}, {}}}};
+    return Run(p, {}, {in, in, in}, {half, out}).code();
+  };
+  EXPECT_EQ(gemm(0, 3, 2), Code::kOk);
+  EXPECT_EQ(gemm(0, 2, 2), Code::kInvalidArgument);
+  EXPECT_EQ(gemm(0, 3, 1), Code::kOk);
+  EXPECT_EQ(gemm(4, 3, 1), Code::kInvalidArgument);  // Not one element where the product reads one.
+}
+
+TEST_F(ProgramTest, CopiesOfWhatOverlapsAreRefused) {
+  plan::Plan p;
+  p.slots = {F32(SlotKind::kTemp, 0, 0, {4}), F32(SlotKind::kTemp, 0, 8, {4})};
+  p.arena_bytes = 64;
+  p.steps = {{plan::CopyStep{0, 1}}};
   EXPECT_EQ(Run(p, {}, {}, {}).code(), Code::kInvalidArgument);
+  p.steps = {{plan::CopyStep{0, 0}}};
+  EXPECT_TRUE(Run(p, {}, {}, {}).ok());
+}
+
+TEST_F(ProgramTest, CarriesTradePlaces) {
+  plan::Plan p;
+  const Shape two{DType::kF32, {2}};
+  p.inputs = {{two, {1}, ""}, {two, {1}, ""}, {two, {1}, ""}};
+  p.outputs = {{two, {1}, ""}, {two, {1}, ""}, {two, {1}, ""}};
+  for (uint32_t i = 0; i < 3; ++i) p.slots.push_back(F32(SlotKind::kArg, i, 0, {2}));
+  for (uint32_t i = 0; i < 3; ++i) p.slots.push_back(F32(SlotKind::kOut, i, 0, {2}));
+  plan::WhileStep loop;
+  loop.trip_count = 4;
+  loop.carry = {{3, 4}, {4, 5}, {5, 3}};
+  p.steps = {{plan::CopyStep{0, 3}}, {plan::CopyStep{1, 4}}, {plan::CopyStep{2, 5}}, {loop}};
+  const float a[] = {1, 2}, b[] = {3, 4}, c[] = {5, 6};
+  float x[2], y[2], z[2];
+  const Status s = Run(p, {}, {a, b, c}, {x, y, z});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(std::vector<float>({x[0], x[1], y[0], y[1], z[0], z[1]}), (std::vector<float>{5, 6, 1, 2, 3, 4}));
 }
 
 TEST_F(ProgramTest, WrongNumbersOfArgumentsAreErrors) {

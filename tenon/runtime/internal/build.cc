@@ -61,8 +61,27 @@ class Builder {
     return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, s.cost_ns));
   }
 
+  OpResult Convolution(const plan::DriverStep& s) const {
+    if (s.inputs.size() != 2 || s.outputs.size() != 1 || !s.hooks.empty()) {
+      return InvalidArgument(fmt::format("conv takes 2 inputs, 1 output and no hooks, got {}, {} and {}", s.inputs.size(), s.outputs.size(), s.hooks.size()));
+    }
+    TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers numbers, kernels::ConvNumbersOf(s.config));
+    const auto operand = [&](plan::SlotId id) {
+      const plan::Slot& slot = plan_.slots[id];
+      return kernels::ConvOperand{slot.dtype, slot.dims, slot.stride_elems};
+    };
+    for (plan::SlotId id : {s.inputs[0], s.inputs[1], s.outputs[0]}) {
+      if (id == plan::kNoSlot) return InvalidArgument("conv lacks an operand");
+    }
+    TENON_ASSIGN_OR_RETURN(const kernels::ConvSignature signature,
+                           kernels::MakeConvSignature(numbers, operand(s.inputs[0]), operand(s.inputs[1]), operand(s.outputs[0])));
+    if (!kernels::WeightsSuit(signature)) return InvalidArgument("conv: the weights' layout does not suit");
+    return std::unique_ptr<Op>(std::make_unique<ConvOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0])));
+  }
+
   OpResult One(const plan::DriverStep& s) const {
     if (s.driver == "sort") return Sort(s);
+    if (s.driver == "conv") return Convolution(s);
     if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
     if (s.inputs.size() != 2 || s.outputs.size() != 1) {
       return InvalidArgument(fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));
@@ -121,10 +140,14 @@ class Builder {
   // The operands' slots were verified; the signature must not reach beyond what they span.
   Status CheckReach(const kernels::GemmSignature& g, const plan::DriverStep& s) const {
     if (g.m == 0 || g.n == 0 || g.batch_count() == 0) return OkStatus();
-    const auto check = [&](plan::SlotId id, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+    const auto check = [&](plan::SlotId id, DType type, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
                            int64_t kernels::GemmBatchDim::*batch_stride, std::string_view name) -> Status {
       if (id == plan::kNoSlot || rows == 0 || cols == 0) return OkStatus();
       const plan::Slot& slot = plan_.slots[id];
+      if (slot.dtype != type) {
+        return InvalidArgument(fmt::format("gemm's operand {} is {}, slot %{} is {}", name, DTypeName(type), id, DTypeName(slot.dtype)));
+      }
+      if (NumElements(slot.dims) == 0) return InvalidArgument(fmt::format("gemm's operand {}, slot %{}, is empty", name, id));
       __int128 low = 0, high = 0;
       const auto reach = [&](__int128 by) { (by < 0 ? low : high) += by; };
       reach(static_cast<__int128>(rows - 1) * row_stride);
@@ -138,9 +161,9 @@ class Builder {
       if (low < slot_low || high > slot_high) return InvalidArgument(fmt::format("gemm reaches beyond operand {}, slot %{}", name, id));
       return OkStatus();
     };
-    TENON_RETURN_IF_ERROR(check(s.inputs[0], g.m, g.k, g.a_row_stride, g.a_col_stride, &kernels::GemmBatchDim::a_stride, "a"));
-    TENON_RETURN_IF_ERROR(check(s.inputs[1], g.k, g.n, g.b_row_stride, g.b_col_stride, &kernels::GemmBatchDim::b_stride, "b"));
-    return check(s.outputs[0], g.m, g.n, g.c_row_stride, g.c_col_stride, &kernels::GemmBatchDim::c_stride, "c");
+    TENON_RETURN_IF_ERROR(check(s.inputs[0], g.a_type, g.m, g.k, g.a_row_stride, g.a_col_stride, &kernels::GemmBatchDim::a_stride, "a"));
+    TENON_RETURN_IF_ERROR(check(s.inputs[1], g.b_type, g.k, g.n, g.b_row_stride, g.b_col_stride, &kernels::GemmBatchDim::b_stride, "b"));
+    return check(s.outputs[0], g.c_type, g.m, g.n, g.c_row_stride, g.c_col_stride, &kernels::GemmBatchDim::c_stride, "c");
   }
 
   std::unique_ptr<Op> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like, const Dims& to_strides) const {
@@ -150,31 +173,51 @@ class Builder {
   OpResult One(const plan::CopyStep& s) const {
     const plan::Slot& from = plan_.slots[s.from];
     const plan::Slot& to = plan_.slots[s.to];
+    const bool same = PlaceOf(s.from) == PlaceOf(s.to) && from.stride_elems == to.stride_elems;
+    if (!same && Overlap(s.from, s.to)) return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
     return Copy(PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to, to.stride_elems);
   }
 
   OpResult One(const plan::WhileStep& s) const {
     TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition));
     TENON_ASSIGN_OR_RETURN(OpList body, All(s.body));
-    TENON_RETURN_IF_ERROR(CheckCarries(s));
-    for (const auto& [from, to] : s.carry) {
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> copy, One(plan::CopyStep{from, to}));
-      body.push_back(std::move(copy));
+    if (CarriesAreInOrder(s)) {
+      for (const auto& [from, to] : s.carry) {
+        TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> copy, One(plan::CopyStep{from, to}));
+        body.push_back(std::move(copy));
+      }
+    } else {
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> carry, CarryAtOnce(s));
+      body.push_back(std::move(carry));
     }
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
     return std::unique_ptr<Op>(std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
   }
 
-  // Copies run one after the other; that equals "at once" when no copy overwrites what a later one reads.
-  Status CheckCarries(const plan::WhileStep& s) const {
+  // Copies one after the other equal copies at once when none overwrites what a later one reads.
+  bool CarriesAreInOrder(const plan::WhileStep& s) const {
     for (size_t i = 0; i < s.carry.size(); ++i) {
+      if (Overlap(s.carry[i].first, s.carry[i].second)) return false;
       for (size_t j = i + 1; j < s.carry.size(); ++j) {
-        if (Overlap(s.carry[i].second, s.carry[j].first)) {
-          return InvalidArgument(fmt::format("while: carry %{} is overwritten before %{} is copied", s.carry[i].second, s.carry[j].first));
-        }
+        if (Overlap(s.carry[i].second, s.carry[j].first)) return false;
       }
     }
-    return OkStatus();
+    return true;
+  }
+
+  // All next values to a place of their own, then all to the carried ones: carries that trade places.
+  OpResult CarryAtOnce(const plan::WhileStep& s) const {
+    std::vector<CarryOp::Move> moves;
+    __int128 bytes = 0;
+    for (const auto& [from, to] : s.carry) {
+      const plan::Slot& a = plan_.slots[from];
+      const plan::Slot& b = plan_.slots[to];
+      moves.push_back({PlaceOf(from), PlaceOf(to), a.stride_elems, b.stride_elems, a.dims, ByteWidth(a.dtype), static_cast<int64_t>(bytes)});
+      TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes({a.dtype, a.dims}));
+      bytes += (static_cast<__int128>(size) + 63) / 64 * 64;
+      if (bytes > INT64_MAX / 2) return InvalidArgument("the carries of a loop are too large");
+    }
+    return std::unique_ptr<Op>(std::make_unique<CarryOp>(std::move(moves), static_cast<int64_t>(bytes)));
   }
 
   bool Overlap(plan::SlotId a, plan::SlotId b) const {

@@ -85,6 +85,28 @@ Status CopyOp::Run(const Frame& frame) const {
   return OkStatus();
 }
 
+CarryOp::CarryOp(std::vector<Move> moves, int64_t total_bytes) : moves_(std::move(moves)), total_bytes_(total_bytes) {
+  for (Move& m : moves_) {
+    m.from_strides = Bytes(m.from_strides, m.element_bytes);
+    m.to_strides = Bytes(m.to_strides, m.element_bytes);
+    waiting_strides_.push_back(Bytes(RowMajorStridesElems(m.dims), m.element_bytes));
+  }
+}
+
+Status CarryOp::Run(const Frame& frame) const {
+  TENON_ASSIGN_OR_RETURN(const Block waiting, frame.memory.Allocate(total_bytes_));
+  auto* const base = static_cast<std::byte*>(waiting.data());
+  for (size_t i = 0; i < moves_.size(); ++i) {
+    const Move& m = moves_[i];
+    StridedCopy(base + m.offset_bytes, waiting_strides_[i], m.from.In(frame), m.from_strides, m.dims, m.element_bytes);
+  }
+  for (size_t i = 0; i < moves_.size(); ++i) {
+    const Move& m = moves_[i];
+    StridedCopy(m.to.In(frame), m.to_strides, base + m.offset_bytes, waiting_strides_[i], m.dims, m.element_bytes);
+  }
+  return OkStatus();
+}
+
 Status WhileOp::Run(const Frame& frame) const {
   for (int64_t i = 0; trip_count_ < 0 || i < trip_count_; ++i) {
     if (frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");

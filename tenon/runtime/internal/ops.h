@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/status.h"
+#include "tenon/kernels/conv/conv.h"
 #include "tenon/kernels/gemm/gemm.h"
 #include "tenon/kernels/sort/sort.h"
 #include "tenon/plan/plan.h"
@@ -31,6 +32,7 @@ struct Place {
   uint32_t base = 0;
   int64_t offset_bytes = 0;
   std::byte* In(const Frame& f) const { return f.bases[base] + offset_bytes; }
+  friend bool operator==(const Place&, const Place&) = default;
 };
 inline constexpr uint32_t kNoBase = ~0u;
 
@@ -77,6 +79,24 @@ class CopyOp final : public Op {
   Place from_, to_;
   Dims from_stride_bytes_, to_stride_bytes_, dims_;
   int64_t element_bytes_;
+};
+
+/// Copies as if at once, by way of memory of their own.
+class CarryOp final : public Op {
+ public:
+  struct Move {
+    Place from, to;
+    Dims from_strides, to_strides, dims;  ///< In elements.
+    int64_t element_bytes = 0;
+    int64_t offset_bytes = 0;  ///< Where the value waits.
+  };
+  CarryOp(std::vector<Move> moves, int64_t total_bytes);
+  Status Run(const Frame& frame) const override;
+
+ private:
+  std::vector<Move> moves_;  ///< Strides in bytes.
+  std::vector<Dims> waiting_strides_;
+  int64_t total_bytes_;
 };
 
 class WhileOp final : public Op {
@@ -148,6 +168,18 @@ class SortOp final : public Op {
   kernels::SortSignature signature_;
   std::vector<bool> is_position_;
   std::vector<Place> in_, out_;
+};
+
+/// A convolution.
+class ConvOp final : public Op {
+ public:
+  ConvOp(const kernels::ConvSignature& signature, Place in, Place weights, Place out)
+      : signature_(signature), in_(in), weights_(weights), out_(out) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  kernels::ConvSignature signature_;
+  Place in_, weights_, out_;
 };
 
 /// Turns a verified plan's steps into ops. The plan must outlive them.

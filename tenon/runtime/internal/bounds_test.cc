@@ -1,0 +1,119 @@
+#include "tenon/runtime/internal/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/kir/builder.h"
+
+namespace tenon::runtime::internal {
+namespace {
+
+using kir::Size;
+
+/// in[n] -> out[n], the read and store as the test wants them.
+struct Case {
+  kir::KernelBuilder b;
+  kir::DimId i = b.AddDim(Size::Of(8));
+  kir::Buf in = b.AddDense(kir::BufKind::kArg, DType::kF32, {8});
+  kir::Buf out = b.AddDense(kir::BufKind::kOut, DType::kF32, {8});
+  kir::Stage stage;
+  Case() { stage.dims = {i}; }
+
+  Status Check(int64_t in_bytes = 32, int64_t out_bytes = 32, std::vector<int64_t> params = {}) {
+    b.AddStage(stage);
+    const kir::Kernel k = b.Finish();
+    EXPECT_TRUE(kir::Verify(k).ok()) << kir::Verify(k).ToString();
+    const Reach reach[] = {{0, in_bytes}, {0, out_bytes}};
+    return CheckBounds(k, params, reach, std::nullopt);
+  }
+};
+
+kir::Axis Shifted(kir::DimId d, int64_t offset, int64_t coef = 1) {
+  kir::Axis a;
+  a.terms.push_back({d, Size::Of(coef)});
+  a.offset = Size::Of(offset);
+  return a;
+}
+
+TEST(Bounds, WholeArraysFitExactly) {
+  Case good;
+  good.stage.stores.push_back({good.out, {kir::At(good.i)}, {}, good.b.Read(good.in, {kir::At(good.i)})});
+  EXPECT_TRUE(good.Check().ok());
+  Case small_in;
+  small_in.stage.stores.push_back({small_in.out, {kir::At(small_in.i)}, {}, small_in.b.Read(small_in.in, {kir::At(small_in.i)})});
+  EXPECT_EQ(small_in.Check(31).code(), Code::kInvalidArgument);
+  Case small_out;
+  small_out.stage.stores.push_back({small_out.out, {kir::At(small_out.i)}, {}, small_out.b.Read(small_out.in, {kir::At(small_out.i)})});
+  EXPECT_EQ(small_out.Check(32, 28).code(), Code::kInvalidArgument);
+}
+
+TEST(Bounds, OffsetsAndBackwardReads) {
+  Case before;
+  before.stage.stores.push_back({before.out, {kir::At(before.i)}, {}, before.b.Read(before.in, {Shifted(before.i, -1)})});
+  EXPECT_EQ(before.Check().code(), Code::kInvalidArgument);
+  Case backward;
+  backward.stage.stores.push_back({backward.out, {kir::At(backward.i)}, {}, backward.b.Read(backward.in, {Shifted(backward.i, 7, -1)})});
+  EXPECT_TRUE(backward.Check().ok());
+}
+
+TEST(Bounds, GuardsLimitWhatTheyGuard) {
+  const auto guarded = [](int64_t lo, int64_t hi, int64_t guard_offset) {
+    Case c;
+    kir::Read read;
+    read.buf = c.in;
+    read.at = {Shifted(c.i, -3)};
+    read.guard.push_back({Shifted(c.i, guard_offset), Size::Of(lo), Size::Of(hi)});
+    read.otherwise = c.b.Const(DType::kF32, 0.0);
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(read, 0)});
+    return c.Check().code();
+  };
+  EXPECT_EQ(guarded(0, 8, -3), Code::kOk);
+  EXPECT_EQ(guarded(3, 8, 0), Code::kOk);
+  EXPECT_EQ(guarded(2, 8, 0), Code::kInvalidArgument);
+  EXPECT_EQ(guarded(-1, 8, -3), Code::kInvalidArgument);
+  EXPECT_EQ(guarded(100, 101, 0), Code::kOk);  // Never read.
+}
+
+TEST(Bounds, StartsFromDataMustBeClamped) {
+  const auto start = [](bool low, bool high, int64_t limit) {
+    Case c;
+    const kir::Val data = c.b.Convert(DType::kS64, c.b.Convert(DType::kS32, c.b.Read(c.in, {kir::At(c.i)})));
+    kir::Val v = data;
+    if (low) v = c.b.Max(v, c.b.Const(DType::kS64, int64_t{0}));
+    if (high) v = c.b.Min(v, c.b.Const(DType::kS64, limit));
+    kir::Axis at;
+    at.start = v;
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(c.in, {at})});
+    return c.Check().code();
+  };
+  EXPECT_EQ(start(true, true, 7), Code::kOk);
+  EXPECT_EQ(start(true, true, 8), Code::kInvalidArgument);
+  EXPECT_EQ(start(true, false, 7), Code::kInvalidArgument);
+  EXPECT_EQ(start(false, true, 7), Code::kInvalidArgument);
+}
+
+TEST(Bounds, ParametersAreLookedUp) {
+  const auto with = [](std::vector<int64_t> params) {
+    kir::KernelBuilder b;
+    const kir::DimId i = b.AddDim(Size::Param(0));
+    const SmallVector<Size, 4> extent{Size::Param(0)}, stride{Size::Of(1)};
+    const kir::Buf in = b.AddBuffer(kir::BufKind::kArg, DType::kF32, extent, stride);
+    const kir::Buf out = b.AddBuffer(kir::BufKind::kOut, DType::kF32, extent, stride);
+    kir::Stage stage;
+    stage.dims = {i};
+    stage.stores.push_back({out, {kir::At(i)}, {}, b.Read(in, {kir::At(i)})});
+    b.AddStage(stage);
+    kir::Kernel k = b.Finish();
+    k.num_params = 1;
+    const Reach reach[] = {{0, 32}, {0, 32}};
+    return CheckBounds(k, params, reach, std::nullopt).code();
+  };
+  EXPECT_EQ(with({8}), Code::kOk);
+  EXPECT_EQ(with({0}), Code::kOk);
+  EXPECT_EQ(with({9}), Code::kInvalidArgument);
+  EXPECT_EQ(with({-1}), Code::kInvalidArgument);
+  EXPECT_EQ(with({INT64_MAX}), Code::kInvalidArgument);
+  EXPECT_EQ(with({}), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tenon::runtime::internal
