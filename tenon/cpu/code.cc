@@ -14,6 +14,7 @@
 #include "tenon/cpu/client.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
+#include "tenon/runtime/outside_plan.h"
 
 namespace tenon::cpu {
 namespace {
@@ -125,6 +126,30 @@ std::vector<compiler::Tiling> GetTilings(ByteReader& in) {
   return tilings;
 }
 
+/// Whether the parts lie in the whole arrays, for every device alike.
+Status CheckTilings(const compiler::CompiledProgram& about) {
+  if (about.parameter_tilings.empty() && about.result_tilings.empty()) return OkStatus();
+  size_t devices = 0;
+  const auto check = [&](const std::vector<compiler::Tiling>& tilings, const auto& ports, std::string_view what) -> Status {
+    if (tilings.size() != ports.size()) return InvalidArgument(fmt::format("{} tilings for {} {}s", tilings.size(), ports.size(), what));
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const compiler::Tiling& t = tilings[i];
+      const Shape& shape = ports[i].shape;
+      if (devices == 0) devices = t.tile_of_device.size();
+      bool ok = t.tiles.size() == shape.rank() && t.tile_of_device.size() == devices && devices > 0;
+      for (size_t d = 0; ok && d < shape.rank(); ++d) ok = t.tiles[d] > 0 && shape.dims[d] % t.tiles[d] == 0;
+      for (size_t k = 0; ok && k < devices; ++k) {
+        ok = t.tile_of_device[k].size() == shape.rank();
+        for (size_t d = 0; ok && d < shape.rank(); ++d) ok = t.tile_of_device[k][d] >= 0 && t.tile_of_device[k][d] < t.tiles[d];
+      }
+      if (!ok) return InvalidArgument(fmt::format("the tiling of {} {} does not fit {}", what, i, ToString(shape)));
+    }
+    return OkStatus();
+  };
+  TENON_RETURN_IF_ERROR(check(about.parameter_tilings, about.plan.inputs, "parameter"));
+  return check(about.result_tilings, about.plan.outputs, "result");
+}
+
 std::vector<std::string> GetTexts(ByteReader& in) {
   std::vector<std::string> texts(in.GetCount(8));
   for (std::string& t : texts) t = in.GetText();
@@ -194,6 +219,8 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   const std::string_view plan = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));
+  TENON_RETURN_IF_ERROR(CheckTilings(about));
+  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(about.plan));
   TENON_ASSIGN_OR_RETURN(loaded.code, Bind(std::move(about), {}));
   return loaded;
 }

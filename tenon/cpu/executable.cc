@@ -66,6 +66,15 @@ std::string Fingerprint(const plan::Plan& plan) {
 
 Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code, const plugin::CompileOptions& options) {
   const plan::Plan& plan = code->program->plan();
+  // A deserialised executable says both; they have to agree.
+  const int64_t devices = int64_t{options.num_replicas} * options.num_partitions;
+  for (const auto* tilings : {&code->about.parameter_tilings, &code->about.result_tilings}) {
+    for (const compiler::Tiling& t : *tilings) {
+      if (static_cast<int64_t>(t.tile_of_device.size()) != devices) {
+        return InvalidArgument(fmt::format("the program is for {} devices, the options name {}", t.tile_of_device.size(), devices));
+      }
+    }
+  }
   plugin::ExecutableInfo info;
   info.name = code->about.name;
   info.num_replicas = options.num_replicas;

@@ -185,18 +185,19 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
   if (name == "composite") return ImportComposite(op, to);
   if (name == "custom_call") return ImportCustomCall(op, to);
   if (name == "tuple") {
-    std::vector<Ref> parts;
-    for (mlir::Value v : op->getOperands()) {
-      TENON_ASSIGN_OR_RETURN(Ref r, Get(v));
-      parts.push_back(r);
-    }
-    tuples_[op->getResult(0)] = std::move(parts);
+    tuples_[op->getResult(0)] = std::vector<mlir::Value>(op->operand_begin(), op->operand_end());
     return OkStatus();
   }
   if (name == "get_tuple_element") {
-    auto it = tuples_.find(op->getOperand(0));
-    if (it == tuples_.end()) return Unimplemented("an element of a tuple that is not made in the program");
-    values_[op->getResult(0)] = it->second[static_cast<size_t>(IntAttr(op, "index"))];
+    const auto tuple = tuples_.find(op->getOperand(0));
+    if (tuple == tuples_.end()) return Unimplemented("an element of a tuple that is not made in the program");
+    const mlir::Value part = tuple->second[static_cast<size_t>(IntAttr(op, "index"))];
+    if (const auto inner = tuples_.find(part); inner != tuples_.end()) {
+      std::vector<mlir::Value> parts = inner->second;
+      tuples_[op->getResult(0)] = std::move(parts);
+      return OkStatus();
+    }
+    TENON_ASSIGN_OR_RETURN(values_[op->getResult(0)], Get(part));
     return OkStatus();
   }
   if (name == "after_all" || name == "create_token") {

@@ -46,7 +46,7 @@ class Importer {
   mlir::ModuleOp module_;
   Program& p_;
   llvm::DenseMap<mlir::Value, Ref> values_;
-  llvm::DenseMap<mlir::Value, std::vector<Ref>> tuples_;
+  llvm::DenseMap<mlir::Value, std::vector<mlir::Value>> tuples_;  // What they were made of, which may be tuples.
   llvm::StringMap<mlir::func::FuncOp> functions_;
   int depth_ = 0;
   int64_t inlined_ = 0;

@@ -35,6 +35,8 @@ DType ElementTypeOf(mlir::Type type) {
   if (mlir::isa<mlir::Float8E3M4Type>(type)) return DType::kF8E3M4;
   if (mlir::isa<mlir::Float8E8M0FNUType>(type)) return DType::kF8E8M0FNU;
   if (mlir::isa<mlir::Float4E2M1FNType>(type)) return DType::kF4E2M1FN;
+  if (mlir::isa<mlir::Float6E2M3FNType>(type)) return DType::kF6E2M3FN;
+  if (mlir::isa<mlir::Float6E3M2FNType>(type)) return DType::kF6E3M2FN;
   return DType::kInvalid;
 }
 
@@ -71,6 +73,11 @@ std::optional<Literal> LiteralOf(mlir::Attribute value) {
     const bool splat = dense.isSplat();
     std::string bytes(raw.data(), splat ? std::min(raw.size(), width) : raw.size());
     if (!splat && bytes.size() != width * static_cast<size_t>(dense.getNumElements())) return std::nullopt;
+    // MLIR keeps narrow integers zero-extended; here the sign fills the byte.
+    if (IsSigned(type) && DTypeBits(type) < 8) {
+      const int shift = 8 - DTypeBits(type);
+      for (char& c : bytes) c = static_cast<char>(static_cast<int8_t>(static_cast<uint8_t>(c) << shift) >> shift);
+    }
     return MakeLiteral(std::move(bytes), splat);
   }
   if (auto resource = mlir::dyn_cast<mlir::DenseResourceElementsAttr>(value)) {
