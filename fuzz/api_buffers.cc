@@ -18,7 +18,8 @@ void Machine::CreateClient() {
   FUZZ_ARGS(PJRT_Client_AddressableMemories, memories);
   memories.client = slot.client;
   if (!FUZZ_PLAIN(PJRT_Client_AddressableMemories, memories)) std::abort();
-  slot.memories.assign(memories.addressable_memories, memories.addressable_memories + memories.num_addressable_memories);
+  slot.memories.assign(memories.addressable_memories,
+                       memories.addressable_memories + memories.num_addressable_memories);
   clients_.push_back(std::move(slot));
 }
 
@@ -243,7 +244,8 @@ void Machine::DownloadRawFuture() {
   args.offset = in_.OneIn(2) ? 0 : static_cast<int8_t>(in_.U8());
   args.transfer_size = static_cast<int64_t>(in_.Below(20));
   if (FUZZ_CALL(PJRT_Buffer_CopyRawToHostFuture, args, in_) != Outcome::kOk) return;
-  futures_.push_back({args.callback_data, args.future_ready_callback, static_cast<size_t>(args.transfer_size), args.event});
+  futures_.push_back(
+      {args.callback_data, args.future_ready_callback, static_cast<size_t>(args.transfer_size), args.event});
 }
 
 void Machine::Complete(Future future, PJRT_Error_Code code) {

@@ -35,12 +35,12 @@ void Read(const char* text, size_t size) {
     return;                                  \
   }
 /// The same for a function that answers with a text.
-#define ASK_TEXT(number, function, field, handle, text, size)                          \
-  case number: {                                                                       \
-    FUZZ_ARGS(function, args);                                                         \
-    args.field = handle;                                                               \
-    if (FUZZ_CALL(function, args, in_) == Outcome::kOk) Read(args.text, args.size);    \
-    return;                                                                            \
+#define ASK_TEXT(number, function, field, handle, text, size)                       \
+  case number: {                                                                    \
+    FUZZ_ARGS(function, args);                                                      \
+    args.field = handle;                                                            \
+    if (FUZZ_CALL(function, args, in_) == Outcome::kOk) Read(args.text, args.size); \
+    return;                                                                         \
   }
 
 void Machine::InspectBuffer() {
@@ -126,7 +126,8 @@ void Machine::InspectDevice() {
     case 12: {
       FUZZ_ARGS(PJRT_Device_GetAttributes, args);
       args.device = device;
-      if (FUZZ_CALL(PJRT_Device_GetAttributes, args, in_) == Outcome::kOk) args.attributes_deleter(args.device_attributes);
+      if (FUZZ_CALL(PJRT_Device_GetAttributes, args, in_) == Outcome::kOk)
+        args.attributes_deleter(args.device_attributes);
       return;
     }
     case 13: {
@@ -151,7 +152,8 @@ void Machine::InspectDevice() {
       return;
     }
     default: {
-      static const auto* const extension = FindExtension<PJRT_MemoryDescriptions_Extension>(PJRT_Extension_Type_MemoryDescriptions);
+      static const auto* const extension =
+          FindExtension<PJRT_MemoryDescriptions_Extension>(PJRT_Extension_Type_MemoryDescriptions);
       if (extension == nullptr) return;
       FUZZ_ARGS(PJRT_DeviceDescription_MemoryDescriptions, args);
       args.device_description = description;
@@ -186,7 +188,8 @@ void Machine::InspectExecutable() {
     ASK(2, PJRT_Executable_NumPartitions, executable, executable)
     ASK(3, PJRT_Executable_NumOutputs, executable, executable)
     ASK(4, PJRT_Executable_SizeOfGeneratedCodeInBytes, executable, executable)
-    ASK_TEXT(5, PJRT_Executable_Fingerprint, executable, executable, executable_fingerprint, executable_fingerprint_size)
+    ASK_TEXT(5, PJRT_Executable_Fingerprint, executable, executable, executable_fingerprint,
+             executable_fingerprint_size)
     ASK(6, PJRT_Executable_GetCostAnalysis, executable, executable)
     ASK(7, PJRT_Executable_GetCompiledMemoryStats, executable, executable)
     ASK(8, PJRT_Executable_OutputElementTypes, executable, executable)
@@ -210,7 +213,8 @@ void Machine::InspectExecutable() {
       if (FUZZ_CALL(PJRT_Executable_OptimizedProgram, args, in_) != Outcome::kOk || args.program == nullptr) return;
       std::string code(program.code_size, '\0');
       program.code = code.data();
-      if (FUZZ_CALL(PJRT_Executable_OptimizedProgram, args, in_) == Outcome::kOk) Read(program.format, program.format_size);
+      if (FUZZ_CALL(PJRT_Executable_OptimizedProgram, args, in_) == Outcome::kOk)
+        Read(program.format, program.format_size);
       return;
     }
     default: {
@@ -218,12 +222,14 @@ void Machine::InspectExecutable() {
       if (extension == nullptr) return;
       FUZZ_ARGS(PJRT_Shardings_PJRT_Executable_ParameterShardings, args);
       args.executable = executable;
-      if (!TakeError(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&args), "ParameterShardings") && args.shardings != nullptr) {
+      if (!TakeError(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&args), "ParameterShardings") &&
+          args.shardings != nullptr) {
         for (size_t i = 0; i < args.num_parameters; ++i) Read(args.shardings[i], args.sharding_sizes[i]);
       }
       FUZZ_ARGS(PJRT_Shardings_PJRT_Executable_OutputShardings, outputs);
       outputs.executable = executable;
-      if (!TakeError(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs), "OutputShardings") && outputs.shardings != nullptr) {
+      if (!TakeError(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs), "OutputShardings") &&
+          outputs.shardings != nullptr) {
         for (size_t i = 0; i < outputs.num_outputs; ++i) Read(outputs.shardings[i], outputs.sharding_sizes[i]);
       }
     }
@@ -236,7 +242,8 @@ void Machine::InspectLoaded() {
     ASK(0, PJRT_LoadedExecutable_AddressableDevices, executable, executable)
     ASK(1, PJRT_LoadedExecutable_AddressableDeviceLogicalIds, executable, executable)
     ASK(2, PJRT_LoadedExecutable_IsDeleted, executable, executable)
-    ASK_TEXT(3, PJRT_LoadedExecutable_Fingerprint, executable, executable, executable_fingerprint, executable_fingerprint_size)
+    ASK_TEXT(3, PJRT_LoadedExecutable_Fingerprint, executable, executable, executable_fingerprint,
+             executable_fingerprint_size)
     default: {
       FUZZ_ARGS(PJRT_LoadedExecutable_GetDeviceAssignment, args);
       args.executable = executable;
@@ -248,7 +255,8 @@ void Machine::InspectLoaded() {
 }
 
 void Machine::InspectTopology() {
-  PJRT_TopologyDescription* topology = topologies_.empty() || in_.OneIn(32) ? nullptr : topologies_[in_.Below(topologies_.size())];
+  PJRT_TopologyDescription* topology =
+      topologies_.empty() || in_.OneIn(32) ? nullptr : topologies_[in_.Below(topologies_.size())];
   switch (in_.Below(8)) {
     ASK_TEXT(0, PJRT_TopologyDescription_PlatformName, topology, topology, platform_name, platform_name_size)
     ASK_TEXT(1, PJRT_TopologyDescription_PlatformVersion, topology, topology, platform_version, platform_version_size)
@@ -263,9 +271,10 @@ void Machine::InspectTopology() {
       kinds.topology = topology;
       FUZZ_ARGS(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace, args);
       args.topology = topology;
-      args.memory_space_kind_id = FUZZ_PLAIN(PJRT_TopologyDescription_GetMemorySpaceKindIds, kinds) && kinds.num_memory_space_kind_ids != 0
-                                      ? kinds.memory_space_kind_ids[0]
-                                      : 1;
+      args.memory_space_kind_id =
+          FUZZ_PLAIN(PJRT_TopologyDescription_GetMemorySpaceKindIds, kinds) && kinds.num_memory_space_kind_ids != 0
+              ? kinds.memory_space_kind_ids[0]
+              : 1;
       args.dims = shape.dims.data();
       args.num_dims = shape.dims.size();
       args.element_type = static_cast<PJRT_Buffer_Type>(shape.type);

@@ -106,10 +106,13 @@ LayoutChoice Machine::ChooseLayout(size_t rank) {
   const uint8_t kind = in_.U8() % 16;
   if (kind == 0 && rank > 0) choice.numbers[in_.Below(rank)] = static_cast<int8_t>(in_.U8());
   if (kind == 1) choice.numbers.push_back(0);
-  choice.layout.type = kind == 2 ? PJRT_Buffer_MemoryLayout_Type_Strides : static_cast<PJRT_Buffer_MemoryLayout_Type>(kind == 3 ? 7 : 0);
+  choice.layout.type =
+      kind == 2 ? PJRT_Buffer_MemoryLayout_Type_Strides : static_cast<PJRT_Buffer_MemoryLayout_Type>(kind == 3 ? 7 : 0);
   if (kind == 2) {
-    choice.layout.strides = {.struct_size = PJRT_Buffer_MemoryLayout_Strides_STRUCT_SIZE, .extension_start = nullptr,
-                             .byte_strides = choice.numbers.data(), .num_byte_strides = choice.numbers.size()};
+    choice.layout.strides = {.struct_size = PJRT_Buffer_MemoryLayout_Strides_STRUCT_SIZE,
+                             .extension_start = nullptr,
+                             .byte_strides = choice.numbers.data(),
+                             .num_byte_strides = choice.numbers.size()};
     return choice;
   }
   PJRT_Buffer_MemoryLayout_Tiled& tiled = choice.layout.tiled;
@@ -170,18 +173,64 @@ void Machine::FreeWhenReady(PJRT_Event* event, void* block) {
 }
 
 void Machine::Run() {
-  static constexpr Op kOps[] = {
-      &Machine::Upload, &Machine::Upload, &Machine::Execute, &Machine::Execute, &Machine::Compile, &Machine::Compile,
-      &Machine::CreateClient, &Machine::DestroyClient, &Machine::CreateUninitialized, &Machine::CreateError, &Machine::CreateView, &Machine::CreateAlias,
-      &Machine::Fulfill, &Machine::DestroyBuffer, &Machine::DeleteBuffer, &Machine::Download, &Machine::DownloadRaw, &Machine::DownloadRawFuture,
-      &Machine::CompleteFuture, &Machine::CopyToDevice, &Machine::CopyToMemory, &Machine::Bitcast, &Machine::Donate, &Machine::CompleteDependency,
-      &Machine::ChangeExternalReferences, &Machine::CreateTransfer, &Machine::Transfer, &Machine::TransferLiteral, &Machine::RetrieveTransfer,
-      &Machine::EndTransfer, &Machine::DmaMap, &Machine::UserData, &Machine::CreateContext, &Machine::DestroyContext, &Machine::CompileForTopology,
-      &Machine::CreateTopology, &Machine::CopyTopology, &Machine::DestroyTopology, &Machine::LoadExecutable, &Machine::CopyExecutable,
-      &Machine::GetExecutable, &Machine::DestroyExecutable, &Machine::DestroyLoaded, &Machine::DeleteLoaded, &Machine::InspectBuffer,
-      &Machine::InspectClient, &Machine::InspectDevice, &Machine::InspectMemory, &Machine::InspectExecutable, &Machine::InspectLoaded,
-      &Machine::InspectTopology, &Machine::InspectLayouts, &Machine::CreateEvent, &Machine::SetEvent, &Machine::QueryEvent, &Machine::CallBackEvent,
-      &Machine::DestroyEvent, &Machine::RunWork};
+  static constexpr Op kOps[] = {&Machine::Upload,
+                                &Machine::Upload,
+                                &Machine::Execute,
+                                &Machine::Execute,
+                                &Machine::Compile,
+                                &Machine::Compile,
+                                &Machine::CreateClient,
+                                &Machine::DestroyClient,
+                                &Machine::CreateUninitialized,
+                                &Machine::CreateError,
+                                &Machine::CreateView,
+                                &Machine::CreateAlias,
+                                &Machine::Fulfill,
+                                &Machine::DestroyBuffer,
+                                &Machine::DeleteBuffer,
+                                &Machine::Download,
+                                &Machine::DownloadRaw,
+                                &Machine::DownloadRawFuture,
+                                &Machine::CompleteFuture,
+                                &Machine::CopyToDevice,
+                                &Machine::CopyToMemory,
+                                &Machine::Bitcast,
+                                &Machine::Donate,
+                                &Machine::CompleteDependency,
+                                &Machine::ChangeExternalReferences,
+                                &Machine::CreateTransfer,
+                                &Machine::Transfer,
+                                &Machine::TransferLiteral,
+                                &Machine::RetrieveTransfer,
+                                &Machine::EndTransfer,
+                                &Machine::DmaMap,
+                                &Machine::UserData,
+                                &Machine::CreateContext,
+                                &Machine::DestroyContext,
+                                &Machine::CompileForTopology,
+                                &Machine::CreateTopology,
+                                &Machine::CopyTopology,
+                                &Machine::DestroyTopology,
+                                &Machine::LoadExecutable,
+                                &Machine::CopyExecutable,
+                                &Machine::GetExecutable,
+                                &Machine::DestroyExecutable,
+                                &Machine::DestroyLoaded,
+                                &Machine::DeleteLoaded,
+                                &Machine::InspectBuffer,
+                                &Machine::InspectClient,
+                                &Machine::InspectDevice,
+                                &Machine::InspectMemory,
+                                &Machine::InspectExecutable,
+                                &Machine::InspectLoaded,
+                                &Machine::InspectTopology,
+                                &Machine::InspectLayouts,
+                                &Machine::CreateEvent,
+                                &Machine::SetEvent,
+                                &Machine::QueryEvent,
+                                &Machine::CallBackEvent,
+                                &Machine::DestroyEvent,
+                                &Machine::RunWork};
   ResetBackend(in_.U8());
   CreateClient();
   for (int calls = 0; calls < 400 && !in_.empty(); ++calls) (this->*kOps[in_.Below(std::size(kOps))])();

@@ -26,13 +26,15 @@ struct LayoutChoice {
   PJRT_Buffer_MemoryLayout* get() { return none ? nullptr : &layout; }
 };
 
-/// Plays calls of the PJRT C interface that an input decodes to. Keeps what was made, so that calls are mostly meaningful: a handle is used until the
-/// caller has destroyed it, never afterwards; a caller's memory is exactly as large as the contract wants and is freed as soon as the plugin says that it
-/// is done with it. Everything else may be wrong: NULL, sizes, orders, objects of another client.
+/// Plays calls of the PJRT C interface that an input decodes to. Keeps what was made, so that calls are mostly
+/// meaningful: a handle is used until the caller has destroyed it, never afterwards; a caller's memory is exactly as
+/// large as the contract wants and is freed as soon as the plugin says that it is done with it. Everything else may be
+/// wrong: NULL, sizes, orders, objects of another client.
 class Machine {
  public:
   explicit Machine(ByteInput& in) : in_(in) {}
-  /// Plays the input to its end, then fulfils all promises, destroys everything in an order that the input chose, and aborts when something lives on.
+  /// Plays the input to its end, then fulfils all promises, destroys everything in an order that the input chose, and
+  /// aborts when something lives on.
   void Run();
 
  private:

@@ -108,7 +108,8 @@ void Machine::CopyExecutable() {
   if (FUZZ_CALL(PJRT_Executable_Serialize, args, in_) != Outcome::kOk) return;
   std::string bytes = CopyOf(args.serialized_bytes, args.serialized_bytes_size);
   args.serialized_executable_deleter(args.serialized_executable);
-  if (in_.OneIn(4) && !bytes.empty()) bytes[static_cast<size_t>(in_.U8() * 257 + in_.U8()) % bytes.size()] ^= static_cast<char>(1 << in_.Below(8));
+  if (in_.OneIn(4) && !bytes.empty())
+    bytes[static_cast<size_t>(in_.U8() * 257 + in_.U8()) % bytes.size()] ^= static_cast<char>(1 << in_.Below(8));
   const std::string options = in_.OneIn(4) ? ChooseOptions() : "";
   FUZZ_ARGS(PJRT_Executable_DeserializeAndLoad, read);
   read.client = AnyClient();
@@ -116,14 +117,16 @@ void Machine::CopyExecutable() {
   read.serialized_executable_size = bytes.size();
   read.overridden_serialized_compile_options = options.empty() ? nullptr : options.data();
   read.overridden_serialized_compile_options_size = options.size();
-  if (FUZZ_CALL(PJRT_Executable_DeserializeAndLoad, read, in_) == Outcome::kOk) loaded_.push_back(read.loaded_executable);
+  if (FUZZ_CALL(PJRT_Executable_DeserializeAndLoad, read, in_) == Outcome::kOk)
+    loaded_.push_back(read.loaded_executable);
 }
 
 void Machine::GetExecutable() {
   if (executables_.size() >= kMaxPool) return;
   FUZZ_ARGS(PJRT_LoadedExecutable_GetExecutable, args);
   args.loaded_executable = AnyLoaded();
-  if (FUZZ_CALL(PJRT_LoadedExecutable_GetExecutable, args, in_) == Outcome::kOk) executables_.push_back(args.executable);
+  if (FUZZ_CALL(PJRT_LoadedExecutable_GetExecutable, args, in_) == Outcome::kOk)
+    executables_.push_back(args.executable);
 }
 
 void Machine::DestroyExecutable() {
@@ -159,7 +162,8 @@ void Machine::Execute() {
   outputs.executable = get.executable;
   FUZZ_ARGS(PJRT_Executable_ParameterMemoryKinds, parameters);
   parameters.executable = get.executable;
-  if (!FUZZ_PLAIN(PJRT_Executable_NumOutputs, outputs) || !FUZZ_PLAIN(PJRT_Executable_ParameterMemoryKinds, parameters)) std::abort();
+  if (!FUZZ_PLAIN(PJRT_Executable_NumOutputs, outputs) || !FUZZ_PLAIN(PJRT_Executable_ParameterMemoryKinds, parameters))
+    std::abort();
   FUZZ_ARGS(PJRT_Executable_Destroy, destroy);
   destroy.executable = get.executable;
   if (!FUZZ_PLAIN(PJRT_Executable_Destroy, destroy)) std::abort();

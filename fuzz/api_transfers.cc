@@ -13,7 +13,10 @@ void Machine::CreateTransfer() {
   for (ShapeChoice& shape : shapes) {
     shape = ChooseShape();
     layouts.push_back(ChooseLayout(shape.dims.size()));
-    specs.push_back({.struct_size = PJRT_ShapeSpec_STRUCT_SIZE, .extension_start = nullptr, .dims = shape.dims.data(), .num_dims = shape.dims.size(),
+    specs.push_back({.struct_size = PJRT_ShapeSpec_STRUCT_SIZE,
+                     .extension_start = nullptr,
+                     .dims = shape.dims.data(),
+                     .num_dims = shape.dims.size(),
                      .element_type = static_cast<PJRT_Buffer_Type>(shape.type)});
   }
   std::vector<PJRT_Buffer_MemoryLayout*> pointers;
@@ -28,7 +31,8 @@ void Machine::CreateTransfer() {
     args.num_device_layouts = pointers.size();
   }
   args.memory = AnyMemory();
-  if (FUZZ_CALL(PJRT_Client_CreateBuffersForAsyncHostToDevice, args, in_) == Outcome::kOk) transfers_.push_back(args.transfer_manager);
+  if (FUZZ_CALL(PJRT_Client_CreateBuffersForAsyncHostToDevice, args, in_) == Outcome::kOk)
+    transfers_.push_back(args.transfer_manager);
 }
 
 void Machine::Transfer() {
@@ -88,7 +92,8 @@ void Machine::RetrieveTransfer() {
       FUZZ_ARGS(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, args);
       args.transfer_manager = manager;
       args.buffer_index = index;
-      if (FUZZ_CALL(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, args, in_) == Outcome::kOk) Keep(args.buffer_out);
+      if (FUZZ_CALL(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, args, in_) == Outcome::kOk)
+        Keep(args.buffer_out);
       return;
     }
     case 2: {
@@ -125,7 +130,8 @@ void Machine::EndTransfer() {
   PJRT_AsyncHostToDeviceTransferManager* manager = TakeOne(transfers_);
   FUZZ_ARGS(PJRT_AsyncHostToDeviceTransferManager_Destroy, args);
   args.transfer_manager = manager;
-  if (FUZZ_CALL(PJRT_AsyncHostToDeviceTransferManager_Destroy, args, in_) == Outcome::kTooSmall) transfers_.push_back(manager);
+  if (FUZZ_CALL(PJRT_AsyncHostToDeviceTransferManager_Destroy, args, in_) == Outcome::kTooSmall)
+    transfers_.push_back(manager);
 }
 
 void Machine::DmaMap() {

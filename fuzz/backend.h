@@ -14,11 +14,12 @@ const PJRT_Api* Api();
 /// Starts an input: puts switches back. `variant` chooses among the forms that the plugin has.
 void ResetBackend(uint8_t variant);
 
-/// Runs work that waits for somebody to run it. Afterwards whatever does not depend on the caller (promises, events that it sets) is done, or will be
-/// without help.
+/// Runs work that waits for somebody to run it. Afterwards whatever does not depend on the caller (promises, events
+/// that it sets) is done, or will be without help.
 void Settle();
 
-/// Whether all objects that the plugin counts are gone. May wait for those that other threads are about to free; prints what is left.
+/// Whether all objects that the plugin counts are gone. May wait for those that other threads are about to free; prints
+/// what is left.
 bool NothingLives();
 
 /// Programs in "mlir" format that this plugin compiles, most of them on f32[4].

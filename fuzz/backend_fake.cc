@@ -20,16 +20,31 @@ void Settle() { plugin::testing::RunPending(); }
 bool NothingLives() { return CountersAreZero(/*report=*/true); }
 
 std::span<const std::string_view> Programs() {
-  static constexpr std::string_view kPrograms[] = {
-      "add",  "increment", "echo",  "column",          "pair",           "token",           "refuse",         "fail", "throw",
-      "later add", "later increment", "later echo", "later pair", "everywhere add", "everywhere increment", "everywhere later pair", "no such program"};
+  static constexpr std::string_view kPrograms[] = {"add",
+                                                   "increment",
+                                                   "echo",
+                                                   "column",
+                                                   "pair",
+                                                   "token",
+                                                   "refuse",
+                                                   "fail",
+                                                   "throw",
+                                                   "later add",
+                                                   "later increment",
+                                                   "later echo",
+                                                   "later pair",
+                                                   "everywhere add",
+                                                   "everywhere increment",
+                                                   "everywhere later pair",
+                                                   "no such program"};
   return kPrograms;
 }
 
 std::string_view TopologyName() { return "fake:2"; }
 
 std::span<const std::string_view> OptionNames() {
-  static constexpr std::string_view kNames[] = {"num_devices", "fast", "ratio", "sizes", "label", "fake_level", "fake_fast", "node_id", "num_nodes", "partition_index"};
+  static constexpr std::string_view kNames[] = {"num_devices", "fast",      "ratio",   "sizes",     "label",
+                                                "fake_level",  "fake_fast", "node_id", "num_nodes", "partition_index"};
   return kNames;
 }
 

@@ -17,14 +17,16 @@ enum class Outcome { kOk, kError, kTooSmall };
 /// Checks what every error must be (code, text), destroys it. True when there was one.
 bool TakeError(PJRT_Error* error, std::string_view function);
 
-/// A struct_size that some caller since 0.54 sends for a struct, sometimes one of a later caller than this header. `oldest` receives the smallest.
-/// `current` where the struct is not in the list.
+/// A struct_size that some caller since 0.54 sends for a struct, sometimes one of a later caller than this header.
+/// `oldest` receives the smallest. `current` where the struct is not in the list.
 size_t CallerSize(std::string_view struct_name, size_t current, ByteInput& in, size_t* oldest);
 
-/// Calls a function of the table with args of some caller's size (`in` decides), in memory of exactly that size, so that AddressSanitizer sees who touches
-/// a field that the caller does not have. Rarely with a struct that is too small, which must be refused. Outputs are copied back.
+/// Calls a function of the table with args of some caller's size (`in` decides), in memory of exactly that size, so
+/// that AddressSanitizer sees who touches a field that the caller does not have. Rarely with a struct that is too
+/// small, which must be refused. Outputs are copied back.
 template <class Args>
-Outcome CallSized(std::string_view function, std::string_view struct_name, PJRT_Error* (*fn)(Args*), Args& args, ByteInput& in) {
+Outcome CallSized(std::string_view function, std::string_view struct_name, PJRT_Error* (*fn)(Args*), Args& args,
+                  ByteInput& in) {
   size_t oldest = 0;
   size_t size = CallerSize(struct_name, args.struct_size, in, &oldest);
   const bool too_small = in.OneIn(64);
@@ -41,7 +43,8 @@ Outcome CallSized(std::string_view function, std::string_view struct_name, PJRT_
   const bool failed = TakeError(fn(exact), function);
   std::memcpy(&args, memory.get(), shared);
   if (too_small && !failed) {
-    std::fprintf(stderr, "%.*s accepts a struct of %zu bytes, its oldest has %zu\n", static_cast<int>(function.size()), function.data(), size, oldest);
+    std::fprintf(stderr, "%.*s accepts a struct of %zu bytes, its oldest has %zu\n", static_cast<int>(function.size()),
+                 function.data(), size, oldest);
     std::abort();
   }
   if (too_small) return Outcome::kTooSmall;
@@ -59,7 +62,8 @@ Args ZeroArgs(size_t struct_size) {
 
 #define FUZZ_ARGS(function, name) auto name = ::tenon::fuzz::ZeroArgs<function##_Args>(function##_Args_STRUCT_SIZE)
 /// Outcome of a function of the table, called as some caller would.
-#define FUZZ_CALL(function, args, in) ::tenon::fuzz::CallSized(#function, #function "_Args", ::tenon::fuzz::Api()->function, args, in)
+#define FUZZ_CALL(function, args, in) \
+  ::tenon::fuzz::CallSized(#function, #function "_Args", ::tenon::fuzz::Api()->function, args, in)
 /// As this header's own caller would; true when there was no error.
 #define FUZZ_PLAIN(function, args) (!::tenon::fuzz::TakeError(::tenon::fuzz::Api()->function(&(args)), #function))
 

@@ -1,9 +1,7 @@
-// Sequences of calls of the PJRT C interface (see Machine). Linked with backend_fake.cc it tests the SDK, with backend_cpu.cc the CPU plugin.
+// Sequences of calls of the PJRT C interface (see Machine). Linked with backend_fake.cc it tests the SDK, with
+// backend_cpu.cc the CPU plugin.
 
 #include "fuzz/api_machine.h"
-
-// Sizes that no machine has must come back as RESOURCE_EXHAUSTED.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tenon::fuzz::ByteInput in(data, size);

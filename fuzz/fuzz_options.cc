@@ -1,4 +1,5 @@
-// Everything that the SDK decodes: compile options, named values, layouts, serialized topologies and executables, FFI types. The first byte says which.
+// Everything that the SDK decodes: compile options, named values, layouts, serialized topologies and executables, FFI
+// types. The first byte says which.
 
 #include <cstdlib>
 #include <string>
@@ -6,8 +7,6 @@
 
 #include "fuzz/c_call.h"
 #include "tenon/abi/pjrt_ffi.h"
-
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace tenon::fuzz {
 namespace {
@@ -269,7 +268,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ByteInput in(data, size);
   ResetBackend(0);
   using Target = void (*)(ByteInput&);
-  static constexpr Target kTargets[] = {CompileOptions, CompileOptions, ClientOptions, TopologyOptions, TopologyBytes, ExecutableBytes, ErrorPayload, FfiTypes};
+  static constexpr Target kTargets[] = {CompileOptions, CompileOptions,  ClientOptions, TopologyOptions,
+                                        TopologyBytes,  ExecutableBytes, ErrorPayload,  FfiTypes};
   kTargets[in.Below(std::size(kTargets))](in);
   Settle();
   if (!NothingLives()) std::abort();

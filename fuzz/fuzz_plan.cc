@@ -1,5 +1,6 @@
-// Plans as text (or, with the magic of serialised ones, as bytes): a Status or a plan; a plan survives its text and its bytes, can be drawn, and runs
-// with kernels that do nothing: whatever the steps name lies inside the memory that the plan declares.
+// Plans as text (or, with the magic of serialised ones, as bytes): a Status or a plan; a plan survives its text and its
+// bytes, can be drawn, and runs with kernels that do nothing: whatever the steps name lies inside the memory that the
+// plan declares.
 
 #include <cstdint>
 #include <cstdio>
@@ -27,9 +28,11 @@ constexpr int64_t kMaxTrips = 64;
 // Whether a run ends soon: known trip counts, and none of what only an embedder can do.
 bool IsSmall(const plan::Seq& seq, int64_t trips) {
   for (const plan::Step& step : seq) {
-    if (std::holds_alternative<plan::CustomCallStep>(step.is) || std::holds_alternative<plan::EvaluateStep>(step.is)) return false;
+    if (std::holds_alternative<plan::CustomCallStep>(step.is) || std::holds_alternative<plan::EvaluateStep>(step.is))
+      return false;
     if (const auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
-      if (loop->trip_count < 0 || loop->trip_count > kMaxTrips || !IsSmall(loop->body, trips * (loop->trip_count + 1))) return false;
+      if (loop->trip_count < 0 || loop->trip_count > kMaxTrips || !IsSmall(loop->body, trips * (loop->trip_count + 1)))
+        return false;
     }
     if (const auto* choice = std::get_if<plan::CaseStep>(&step.is)) {
       for (const plan::Seq& branch : choice->branches) {
@@ -74,8 +77,6 @@ void Run(const plan::Plan& plan) {
 }
 
 }  // namespace
-
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

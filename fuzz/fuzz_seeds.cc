@@ -1,5 +1,5 @@
-// fuzz_seeds OUT FILES...: writes each program as text into OUT/text and as artifacts of several versions into OUT/bytecode.
-// Programs above 32 KiB are left out: small seeds fuzz faster.
+// fuzz_seeds OUT FILES...: writes each program as text into OUT/text and as artifacts of several versions into
+// OUT/bytecode. Programs above 32 KiB are left out: small seeds fuzz faster.
 
 #include <cstdio>
 #include <filesystem>

@@ -9,8 +9,9 @@
 
 namespace tenon::fuzz {
 
-/// Whatever `input` is, reading it yields a Status or a program; a program that was read prints, and when an artifact can be
-/// written of it, that artifact reads back as the same text. Anything else aborts, which is how a fuzzer learns of it.
+/// Whatever `input` is, reading it yields a Status or a program; a program that was read prints, and when an artifact
+/// can be written of it, that artifact reads back as the same text. Anything else aborts, which is how a fuzzer learns
+/// of it.
 inline void CheckProgram(std::string_view input) {
   dialect::Context context;
   auto module = dialect::Parse(context, input);

@@ -49,7 +49,8 @@ Result<Filled> Allocate(const kir::Buffer& buffer, std::span<const int64_t> para
     filled.stride.push_back(stride);
     (stride < 0 ? filled.lowest : highest) += (extent > 0 ? extent - 1 : 0) * stride;
     elements *= extent;
-    if (elements > kMaxBytes || highest - filled.lowest > kMaxBytes) return ResourceExhausted("a buffer is above 16 MiB");
+    if (elements > kMaxBytes || highest - filled.lowest > kMaxBytes)
+      return ResourceExhausted("a buffer is above 16 MiB");
   }
   filled.bytes.resize(static_cast<size_t>(elements == 0 ? 0 : (highest - filled.lowest + 1) * ByteWidth(buffer.type)));
   return filled;
@@ -92,7 +93,8 @@ Result<std::string> ElementText(DType type, const char* element) {
   std::memcpy(&bits, element, static_cast<size_t>(ByteWidth(type)));
   if (IsFloat(type)) {
     TENON_ASSIGN_OR_RETURN(const uint64_t wide, Convert(type, DType::kF64, bits));
-    return fmt::format("{}", type == DType::kF64 ? std::bit_cast<double>(wide) : static_cast<float>(std::bit_cast<double>(wide)));
+    return fmt::format(
+        "{}", type == DType::kF64 ? std::bit_cast<double>(wide) : static_cast<float>(std::bit_cast<double>(wide)));
   }
   TENON_ASSIGN_OR_RETURN(const uint64_t wide, Convert(type, IsSigned(type) ? DType::kS64 : DType::kU64, bits));
   return IsSigned(type) ? fmt::format("{}", static_cast<int64_t>(wide)) : fmt::format("{}", wide);
@@ -102,7 +104,8 @@ Result<std::string> ElementText(DType type, const char* element) {
 
 Result<std::string> EvaluateToText(const kir::Kernel& kernel, std::span<const int64_t> params) {
   if (params.size() < kernel.num_params) {
-    return InvalidArgument(fmt::format("the kernel has {} params, got {} (--params)", kernel.num_params, params.size()));
+    return InvalidArgument(
+        fmt::format("the kernel has {} params, got {} (--params)", kernel.num_params, params.size()));
   }
   std::vector<Filled> memory(kernel.buffers.size());
   std::vector<kir::BufferRef> refs(kernel.buffers.size());

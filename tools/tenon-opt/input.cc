@@ -37,7 +37,8 @@ Result<std::string> ReadInput(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-bool ForEachChunk(const std::string& file, std::string_view text, bool split, const std::function<Status(std::string_view chunk)>& run) {
+bool ForEachChunk(const std::string& file, std::string_view text, bool split,
+                  const std::function<Status(std::string_view chunk)>& run) {
   bool good = true;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = split ? std::min(text.find(kSplit, begin), text.size()) : text.size();
@@ -45,7 +46,8 @@ bool ForEachChunk(const std::string& file, std::string_view text, bool split, co
     const Status status = run(text.substr(begin, end - begin));
     if (!status.ok()) {
       good = false;
-      std::cerr << (file == "-" ? "<stdin>" : file) << ":" << 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n')
+      std::cerr << (file == "-" ? "<stdin>" : file) << ":"
+                << 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n')
                 << ": error: " << status.message() << "\n";
     }
     if (end == text.size()) break;

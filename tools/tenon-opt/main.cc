@@ -1,10 +1,9 @@
 // Reads programs, kernels and plans, and prints them or what a phase makes of them.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
-
-#include <CLI/CLI.hpp>
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -90,14 +89,15 @@ bool RunModule(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& option
 
 // Prints, checks or rewrites StableHLO without compiling it.
 bool RunModules(std::unique_ptr<llvm::MemoryBuffer> buffer, const Options& options, mlir::DialectRegistry& registry) {
-  if (tenon::dialect::DetectInput(buffer->getBuffer()) != tenon::dialect::InputKind::kText) return RunBytecode(*buffer, options);
+  if (tenon::dialect::DetectInput(buffer->getBuffer()) != tenon::dialect::InputKind::kText)
+    return RunBytecode(*buffer, options);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   const auto run = [&](std::unique_ptr<llvm::MemoryBuffer> chunk, llvm::raw_ostream& out) {
     return mlir::success(RunModule(std::move(chunk), options, context, out));
   };
-  return succeeded(mlir::splitAndProcessBuffer(std::move(buffer), run, options.round_trip ? llvm::nulls() : llvm::outs(),
-                                               options.split_input ? mlir::kDefaultSplitMarker : "",
-                                               options.round_trip ? "" : mlir::kDefaultSplitMarker));
+  return succeeded(mlir::splitAndProcessBuffer(
+      std::move(buffer), run, options.round_trip ? llvm::nulls() : llvm::outs(),
+      options.split_input ? mlir::kDefaultSplitMarker : "", options.round_trip ? "" : mlir::kDefaultSplitMarker));
 }
 
 bool RunFile(const std::string& file, const Options& options, mlir::DialectRegistry& registry) {
@@ -123,7 +123,8 @@ bool RunFile(const std::string& file, const Options& options, mlir::DialectRegis
     return tenon::OkStatus();
   };
   // Bytecode is one program, whatever it contains.
-  const bool text = kind != InputKind::kStablehlo || tenon::dialect::DetectInput(*bytes) == tenon::dialect::InputKind::kText;
+  const bool text =
+      kind != InputKind::kStablehlo || tenon::dialect::DetectInput(*bytes) == tenon::dialect::InputKind::kText;
   const bool split = text && (kind != InputKind::kStablehlo || options.split_input);
   return tenon::opt::ForEachChunk(file, *bytes, split, run);
 }
@@ -154,19 +155,31 @@ void AddPhases(CLI::App& app, Options& options) {
       {"--simplify", {Phase::kSimplify, "StableHLO -> the graph, simplified"}},
       {"--fuse", {Phase::kFuse, "StableHLO, plan -> kernels (KIR text)"}},
       {"--schedule,--plan", {Phase::kPlan, "StableHLO -> plan text"}},
-      {"--kir-eval", {Phase::kEvaluate, "StableHLO, plan, kernel -> what KIR's evaluator computes with arguments 0, 1, 2 ..."}}};
+      {"--kir-eval",
+       {Phase::kEvaluate, "StableHLO, plan, kernel -> what KIR's evaluator computes with arguments 0, 1, 2 ..."}}};
   for (const auto& [name, flag] : flags) {
-    app.add_flag_callback(name, [&options, phase = flag.first] { options.phase = phase; }, flag.second)->group("Phases");
+    app.add_flag_callback(
+           name, [&options, phase = flag.first] { options.phase = phase; }, flag.second)
+        ->group("Phases");
   }
   static const std::map<std::string, Phase> kEmit = {{"llvm", Phase::kLlvm}, {"asm", Phase::kAssembly}};
-  app.add_option("--emit", options.phase, "StableHLO, plan, kernel -> code of its kernels: llvm (LLVM IR) or asm (assembly)")
+  app.add_option("--emit", options.phase,
+                 "StableHLO, plan, kernel -> code of its kernels: llvm (LLVM IR) or asm (assembly)")
       ->transform(CLI::CheckedTransformer(kEmit))
       ->type_name("llvm|asm")
       ->group("Phases");
   app.add_option("--isa", options.isa, "instruction set of --emit: sse4, avx2 (default) or avx512")->group("Phases");
-  app.add_option("--params", options.params, "params of the kernel for --kir-eval, as 4,5; those of a plan's first step otherwise")->delimiter(',')->allow_extra_args(false)->group("Phases");
-  app.add_option("--replicas", options.replicas, "devices that run copies of the program")->check(CLI::PositiveNumber)->group("Phases");
-  app.add_option("--partitions", options.partitions, "devices that share the program")->check(CLI::PositiveNumber)->group("Phases");
+  app.add_option("--params", options.params,
+                 "params of the kernel for --kir-eval, as 4,5; those of a plan's first step otherwise")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Phases");
+  app.add_option("--replicas", options.replicas, "devices that run copies of the program")
+      ->check(CLI::PositiveNumber)
+      ->group("Phases");
+  app.add_option("--partitions", options.partitions, "devices that share the program")
+      ->check(CLI::PositiveNumber)
+      ->group("Phases");
 }
 
 }  // namespace
@@ -174,18 +187,23 @@ void AddPhases(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app(
-      "Runs the compiler's phases one at a time on text and prints the result: StableHLO -> graph -> kernels (KIR) -> plan -> LLVM IR or assembly.\n"
-      "Without a phase: reads StableHLO (text, bytecode, portable artifacts), kernels or plans, verifies them and prints them.\n"
+      "Runs the compiler's phases one at a time on text and prints the result: StableHLO -> graph -> kernels (KIR) -> "
+      "plan -> LLVM IR or assembly.\n"
+      "Without a phase: reads StableHLO (text, bytecode, portable artifacts), kernels or plans, verifies them and "
+      "prints them.\n"
       "Errors go to stderr with file and line; the exit status is 1 if there was one.");
   app.add_option("files", options.files, "files to read, or folders of .mlir files; - is standard input, the default");
   AddPhases(app, options);
-  app.add_option("--emit-bytecode", options.emit_bytecode, "write a portable artifact of this version (X.Y.Z) instead of text");
-  app.add_flag("--split-input-file", options.split_input, "treat chunks between // ----- lines as modules (kernels and plans always are)");
+  app.add_option("--emit-bytecode", options.emit_bytecode,
+                 "write a portable artifact of this version (X.Y.Z) instead of text");
+  app.add_flag("--split-input-file", options.split_input,
+               "treat chunks between // ----- lines as modules (kernels and plans always are)");
   app.add_flag("--verify-diagnostics", options.verify_diagnostics, "check expected-error comments; print nothing");
   app.add_flag("--generic", options.generic, "print the generic form");
   app.add_flag("--locations", options.locations, "print locations");
   app.add_flag("--round-trip", options.round_trip, "check that print -> parse -> print changes nothing, in both forms");
-  app.add_option("--math", options.math, "print the graph of a math function of kernels (exp.f32.v1), or all of their names (list)");
+  app.add_option("--math", options.math,
+                 "print the graph of a math function of kernels (exp.f32.v1), or all of their names (list)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,17 +20,17 @@ enum class Phase {
 
 /// What the command line asks for.
 struct Options {
-  std::vector<std::string> files;  ///< "-" is standard input
-  bool split_input = false;        ///< chunks between `// -----` lines are modules of their own
-  bool verify_diagnostics = false; ///< check `expected-error` comments instead of printing
-  bool generic = false;            ///< print the generic form
-  bool locations = false;          ///< print locations
-  bool round_trip = false;         ///< print, parse and print again in both forms; print nothing but failures and a summary
-  std::string math;                ///< print this math function of kernels
-  std::string emit_bytecode;       ///< write portable artifacts of this version ("1.16.3") instead of text
+  std::vector<std::string> files;   ///< "-" is standard input
+  bool split_input = false;         ///< chunks between `// -----` lines are modules of their own
+  bool verify_diagnostics = false;  ///< check `expected-error` comments instead of printing
+  bool generic = false;             ///< print the generic form
+  bool locations = false;           ///< print locations
+  bool round_trip = false;    ///< print, parse and print again in both forms; print nothing but failures and a summary
+  std::string math;           ///< print this math function of kernels
+  std::string emit_bytecode;  ///< write portable artifacts of this version ("1.16.3") instead of text
   Phase phase = Phase::kNone;
-  std::string isa = "avx2";        ///< of kLlvm and kAssembly
-  std::vector<int64_t> params;     ///< of kEvaluate
+  std::string isa = "avx2";     ///< of kLlvm and kAssembly
+  std::vector<int64_t> params;  ///< of kEvaluate
   int64_t replicas = 1;
   int64_t partitions = 1;
 };

@@ -28,8 +28,9 @@ Status PrintKernel(const kir::Kernel& kernel, std::span<const int64_t> params, c
   if (options.phase == Phase::kLlvm || options.phase == Phase::kAssembly) {
     emit_llvm::EmitOptions emit;
     TENON_ASSIGN_OR_RETURN(emit.isa, isa::ParseIsaLevel(options.isa));
-    TENON_ASSIGN_OR_RETURN(const std::string text,
-                           options.phase == Phase::kLlvm ? emit_llvm::EmitLlvmText(kernel, emit) : emit_llvm::EmitAssembly(kernel, emit));
+    TENON_ASSIGN_OR_RETURN(const std::string text, options.phase == Phase::kLlvm
+                                                       ? emit_llvm::EmitLlvmText(kernel, emit)
+                                                       : emit_llvm::EmitAssembly(kernel, emit));
     std::cout << text;
     return OkStatus();
   }
@@ -47,7 +48,8 @@ const plan::KernelStep* FirstStep(const plan::Seq& seq, uint32_t kernel) {
       if (found == nullptr) found = FirstStep(loop->body, kernel);
     }
     if (const auto* choice = std::get_if<plan::CaseStep>(&step.is)) {
-      for (size_t i = 0; i < choice->branches.size() && found == nullptr; ++i) found = FirstStep(choice->branches[i], kernel);
+      for (size_t i = 0; i < choice->branches.size() && found == nullptr; ++i)
+        found = FirstStep(choice->branches[i], kernel);
     }
     if (found != nullptr) return found;
   }
@@ -89,7 +91,8 @@ Status RunKernel(std::string_view text, const Options& options) {
 }
 
 Status RunPlan(std::string_view text, const Options& options) {
-  if (options.phase == Phase::kImport || options.phase == Phase::kSimplify) return NoPhase("plan", "--fuse, --emit, --kir-eval and --plan");
+  if (options.phase == Phase::kImport || options.phase == Phase::kSimplify)
+    return NoPhase("plan", "--fuse, --emit, --kir-eval and --plan");
   TENON_ASSIGN_OR_RETURN(const plan::Plan plan, plan::Parse(text));
   TENON_RETURN_IF_ERROR(plan::Verify(plan));
   if (options.phase != Phase::kNone && options.phase != Phase::kPlan) return PrintKernels(plan, options);
