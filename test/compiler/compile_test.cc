@@ -127,6 +127,102 @@ TEST(Compile, PlacesThatAreNothingButPadding) {
   })", 1);
 }
 
+TEST(Compile, ConvolutionsTakeAnyLayout) {
+  // Channels last, as they lie; then channels first with window, strides and dilations; the weights' order does not suit the third.
+  Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>, %w: tensor<3x3x5x6xf32>) -> tensor<2x9x8x6xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x8x5xf32>, tensor<3x3x5x6xf32>) -> tensor<2x9x8x6xf32>
+    return %0 : tensor<2x9x8x6xf32>
+  })", 0, 1);
+  Check(R"(func.func @main(%x: tensor<2x4x9x8xf32>, %w: tensor<6x2x3x2xf32>) -> tensor<2x6x6x8xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 1], pad = [[2, 2], [-1, 2]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false]}
+      {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x4x9x8xf32>, tensor<6x2x3x2xf32>) -> tensor<2x6x6x8xf32>
+    return %0 : tensor<2x6x6x8xf32>
+  })", 0, 1);
+  Check(R"(func.func @main(%x: tensor<4x7x5xf32>, %w: tensor<6x5x3xf32>) -> tensor<2x13x6xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2]}
+      {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<4x7x5xf32>, tensor<6x5x3xf32>) -> tensor<2x13x6xf32>
+    return %0 : tensor<2x13x6xf32>
+  })", 0, 1);
+}
+
+TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
+  Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>, %w: tensor<3x2x1x5xf32>) -> tensor<2x5x5x8xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[1, 1], [0, 1]], reverse = [false, true]}
+      {batch_group_count = 1 : i64, feature_group_count = 5 : i64} : (tensor<2x9x8x5xf32>, tensor<3x2x1x5xf32>) -> tensor<2x5x5x8xf32>
+    return %0 : tensor<2x5x5x8xf32>
+  })", 1);
+  Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>) -> (tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>) {
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>,
+      padding = dense<[[0, 0], [1, 1], [1, 0], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<2x9x8x5xf32>, tensor<f32>) -> tensor<2x5x4x5xf32>
+    %1 = "stablehlo.reduce_window"(%x, %one) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_dilations = array<i64: 1, 1, 2, 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<2x9x8x5xf32>, tensor<f32>) -> tensor<2x8x6x5xf32>
+    return %0, %1 : tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>
+  })", 2);
+}
+
+TEST(Compile, ScansRunAlongTheirDim) {
+  Check(R"(func.func @main(%x: tensor<3x40x5xf32>) -> tensor<3x40x5xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 40, 1>, padding = dense<[[0, 0], [0, 39], [0, 0]]> : tensor<3x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<3x40x5xf32>, tensor<f32>) -> tensor<3x40x5xf32>
+    return %0 : tensor<3x40x5xf32>
+  })", 1);
+  // Blocks, what comes before each, both together.
+  Check(R"(func.func @main(%x: tensor<4099xf32>) -> tensor<4099xf32> {
+    %three = stablehlo.constant dense<3.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %three) <{window_dimensions = array<i64: 4099>, padding = dense<[[4098, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<4099xf32>, tensor<f32>) -> tensor<4099xf32>
+    return %0 : tensor<4099xf32>
+  })", 5);
+}
+
+TEST(Compile, FirstPlacesOfExtremesNeedNoOrder) {
+  for (const char* direction : {"GT", "LT"}) {
+    const std::string program = std::string(R"(func.func @main(%x: tensor<6x50xf32>) -> (tensor<6xf32>, tensor<6xi32>) {
+      %low = stablehlo.constant dense<)") + (direction[0] == 'G' ? "0xFF800000" : "0x7F800000") + R"(> : tensor<f32>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %half = stablehlo.floor %x : tensor<6x50xf32>
+      %nan = stablehlo.sqrt %half : tensor<6x50xf32>
+      %i = stablehlo.iota dim = 1 : tensor<6x50xi32>
+      %r:2 = stablehlo.reduce(%nan init: %low), (%i init: %zero) across dimensions = [1] : (tensor<6x50xf32>, tensor<6x50xi32>, tensor<f32>, tensor<i32>) -> (tensor<6xf32>, tensor<6xi32>)
+        reducer(%a: tensor<f32>, %c: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {
+          %0 = stablehlo.compare )" + direction + R"(, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          %1 = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          %2 = stablehlo.or %0, %1 : tensor<i1>
+          %3 = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          %4 = stablehlo.compare LT, %b, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %5 = stablehlo.and %3, %4 : tensor<i1>
+          %6 = stablehlo.or %2, %5 : tensor<i1>
+          %7 = stablehlo.select %2, %a, %c : tensor<i1>, tensor<f32>
+          %8 = stablehlo.select %6, %b, %d : tensor<i1>, tensor<i32>
+          stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
+        }
+      return %r#0, %r#1 : tensor<6xf32>, tensor<6xi32>
+    })";
+    const CompiledProgram compiled = Check(program, 1);
+    for (const kir::Kernel& kernel : compiled.plan.kernels) {
+      for (const kir::Graph& graph : kernel.graphs) EXPECT_EQ(graph.results.size(), 1u) << direction;
+    }
+  }
+}
+
 TEST(Compile, ReversedViewsIntoLoops) {
   Check(R"(func.func @main(%x: tensor<3x5xf32>, %n: tensor<i32>) -> tensor<3x5xf32> {
     %r = stablehlo.reverse %x, dims = [0, 1] : tensor<3x5xf32>

@@ -6,6 +6,7 @@
 #include <functional>
 #include <tuple>
 
+#include "tenon/kernels/conv/conv.h"
 #include "tenon/kernels/gemm/config.h"
 #include "tenon/kernels/sort/config.h"
 #include "tenon/kir/builder.h"
@@ -95,6 +96,7 @@ class Interpreter {
   }
   Status One(const plan::DriverStep& s) {
     if (s.driver == "sort") return Sort(s);
+    if (s.driver == "conv") return Convolution(s);
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
     TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
     const char* a = At(s.inputs[0]);
@@ -130,6 +132,56 @@ class Interpreter {
     }
     return OkStatus();
   }
+  // By the definition, in double.
+  Status Convolution(const plan::DriverStep& s) {
+    TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers n, kernels::ConvNumbersOf(s.config));
+    const plan::Slot& in = plan_.slots[s.inputs[0]];
+    const plan::Slot& weights = plan_.slots[s.inputs[1]];
+    const plan::Slot& out = plan_.slots[s.outputs[0]];
+    const size_t spatial = n.in_spatial.size();
+    const auto load = [&](plan::SlotId id, const Dims& at) {
+      const plan::Slot& slot = plan_.slots[id];
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * slot.stride_elems[d];
+      uint64_t bits = 0;
+      std::memcpy(&bits, At(id) + offset * ByteWidth(slot.dtype), static_cast<size_t>(ByteWidth(slot.dtype)));
+      return kir::LiteralValue(slot.dtype, bits);
+    };
+    const auto of = [](auto& dims, int64_t d) -> auto& { return dims[static_cast<size_t>(d)]; };
+    const int64_t channels = of(weights.dims, n.weight_in), per_group = of(out.dims, n.out_feature) / (n.feature_groups * n.batch_groups);
+    int64_t taps = channels;
+    for (int64_t d : n.weight_spatial) taps *= of(weights.dims, d);
+    ForEach(out, [&](int64_t i, int64_t offset) {
+      Dims place = out.dims;
+      for (size_t d = place.size(); d-- > 0; i /= out.dims[d]) place[d] = i % out.dims[d];
+      const int64_t result = of(place, n.out_feature), group = result / per_group;
+      double sum = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        Dims from = in.dims, weight = weights.dims;
+        const int64_t channel = tap % channels;
+        int64_t rest = tap / channels;
+        of(from, n.in_batch) = of(place, n.out_batch) + (n.batch_groups > 1 ? group * of(out.dims, n.out_batch) : 0);
+        of(from, n.in_feature) = channel + (n.feature_groups > 1 ? group * channels : 0);
+        of(weight, n.weight_in) = channel;
+        of(weight, n.weight_out) = result;
+        bool exists = true;
+        for (size_t d = 0; d < spatial; ++d) {
+          const int64_t window = of(weights.dims, n.weight_spatial[d]);
+          const int64_t k = rest % window;
+          rest /= window;
+          const int64_t p = of(place, n.out_spatial[d]) * n.strides[d] - n.low[d] + (n.reversed[d] != 0 ? window - 1 - k : k) * n.window_dilation[d];
+          exists &= p >= 0 && p % n.in_dilation[d] == 0 && p / n.in_dilation[d] < of(in.dims, n.in_spatial[d]);
+          of(from, n.in_spatial[d]) = p / n.in_dilation[d];
+          of(weight, n.weight_spatial[d]) = k;
+        }
+        if (exists) sum += load(s.inputs[0], from) * load(s.inputs[1], weight);
+      }
+      const uint64_t bits = IsFloat(out.dtype) ? kir::LiteralBits(out.dtype, sum) : kir::LiteralBits(out.dtype, static_cast<int64_t>(sum));
+      std::memcpy(At(s.outputs[0]) + offset * ByteWidth(out.dtype), &bits, static_cast<size_t>(ByteWidth(out.dtype)));
+    });
+    return OkStatus();
+  }
+
   // Whether element i of the dense array comes before element j: total order for floats, both zeros alike when asked.
   static bool Before(DType type, const std::string& dense, int64_t i, int64_t j, bool zeros_equal) {
     const auto width = static_cast<size_t>(ByteWidth(type));

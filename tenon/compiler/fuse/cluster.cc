@@ -57,6 +57,7 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kReduceWindow:
     case Op::kScatter:
     case Op::kDot:
+    case Op::kConvolution:
     case Op::kSort:
     case Op::kWhile:
     case Op::kCase:

@@ -280,6 +280,11 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kBarrier:
     case Op::kToken: return OkStatus();
     case Op::kDot: return EmitDot(id, out);
+    case Op::kConvolution: return EmitConvolution(id, out);
+    case Op::kReduceWindow: {
+      TENON_ASSIGN_OR_RETURN(const bool done, EmitScan(id, out));
+      return done ? OkStatus() : EmitEvaluate(id, out);
+    }
     case Op::kSort: return EmitSort(id, out);
     case Op::kWhile: return EmitWhile(id, out);
     case Op::kCase: return EmitCase(id, out);

@@ -39,6 +39,8 @@ class Fuser {
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
   Status EmitNode(NodeId id, plan::Seq& out);
   Status EmitDot(NodeId id, plan::Seq& out);
+  Status EmitConvolution(NodeId id, plan::Seq& out);
+  Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Status EmitSort(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);

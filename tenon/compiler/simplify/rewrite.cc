@@ -59,6 +59,8 @@ std::optional<Ref> Simplifier::Rewrite(Node& node) {
     return Constant(node.shape(), MakeLiteral("", false));
   }
   if (node.op == Op::kReduce) return RewriteReduce(node);
+  if (node.op == Op::kReduceWindow) return RewriteReduceWindow(node);
+  if (node.op == Op::kConvolution) return RewriteConvolution(node);
   if (std::optional<Ref> folded = Fold(node)) return folded;
   switch (KindOfOp(node.op)) {
     case OpKind::kElementwise: return RewriteElementwise(node);

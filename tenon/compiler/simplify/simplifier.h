@@ -36,12 +36,20 @@ class Simplifier {
   std::optional<Ref> RewriteSlice(Node& node);
   std::optional<Ref> RewriteReduce(Node& node);
   std::optional<Ref> SplitLongReduce(Node& node);
+  std::optional<Ref> RewriteReduceWindow(Node& node);
+  std::optional<Ref> RewriteConvolution(Node& node);
+  std::optional<Ref> RewriteScan(Node& node);
+  bool BindExtreme(NodeId id, const Node& node);
+  Block CombinerOf(Op op, DType type);
   std::optional<Ref> Fold(const Node& node);
 
   Ref Constant(Shape shape, Literal literal);
   Ref Splat(const Shape& shape, uint64_t bits);
   Ref Binary(Op op, Ref a, Ref b);
   Ref Reshape(Ref r, Dims dims);
+  Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
+  Ref StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent);
+  Ref Converted(Ref r, DType type);
   /// The scalar everywhere, converted if need be.
   Ref Spread(Ref scalar, const Shape& shape);
   const Node& Def(Ref r) const { return to_[r.node]; }

@@ -37,13 +37,21 @@ uint64_t HashOfNode(const Node& n) {
   return h;
 }
 
-bool Same(const Node& a, const Node& b) {
+/// The operation of a reduction's combiner, if that is all there is to know about it.
+Op SharedCombiner(const Program& p, const Node& n) {
+  if (n.op != Op::kReduce || n.blocks.size() != 1) return Op::kOpaque;
+  const Op op = CombinerOp(p, n.blocks[0]);
+  return op != Op::kOpaque && IdentityBits(op, p[n.blocks[0].args[0]].shape().dtype) ? op : Op::kOpaque;
+}
+
+bool Same(const Program& p, const Node& a, const Node& b) {
+  if (a.op == Op::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
   return a.op == b.op && a.in == b.in && a.out == b.out && a.lists == b.lists && a.imm == b.imm && a.name == b.name &&
          a.literal.splat == b.literal.splat && a.literal.hash == b.literal.hash && (a.op != Op::kOpaque || a.origin == b.origin);
 }
 
-bool MayShare(const Node& n) {
-  return n.blocks.empty() && !n.side_effect && n.op != Op::kParameter && n.op != Op::kBarrier && n.op != Op::kCustomCall && n.op != Op::kOpaque;
+bool MayShare(const Program& p, const Node& n) {
+  return (n.blocks.empty() || SharedCombiner(p, n) != Op::kOpaque) && !n.side_effect && n.op != Op::kParameter && n.op != Op::kBarrier && n.op != Op::kCustomCall && n.op != Op::kOpaque;
 }
 
 }  // namespace
@@ -56,11 +64,11 @@ NodeId Simplifier::Append(Node node) {
 
 Ref Simplifier::Emit(Node node) {
   if (std::optional<Ref> simpler = Rewrite(node)) return *simpler;
-  if (!MayShare(node)) return {Append(std::move(node)), 0};
+  if (!MayShare(to_, node)) return {Append(std::move(node)), 0};
   const uint64_t hash = HashOfNode(node);
   auto [begin, end] = known_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (Same(to_[it->second], node)) return {it->second, 0};
+    if (Same(to_, to_[it->second], node)) return {it->second, 0};
   }
   const NodeId id = Append(std::move(node));
   known_.emplace(hash, id);
@@ -79,7 +87,7 @@ void Simplifier::CopyNode(NodeId id) {
     CopyBlock(old.blocks[b], node.blocks[b]);
   }
   const size_t results = node.out.size();
-  if (results > 1 && BindTrivial(id, node)) return;
+  if (results > 1 && (BindTrivial(id, node) || BindExtreme(id, node))) return;
   const Ref r = Emit(std::move(node));
   for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
 }

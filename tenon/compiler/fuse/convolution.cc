@@ -1,0 +1,74 @@
+// Convolutions to the driver for them.
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/kernels/conv/conv.h"
+
+namespace tenon::compiler {
+namespace {
+
+kernels::ConvNumbers NumbersOf(const Node& node) {
+  const auto spatial = [](const Dims& list) { return Dims(list.begin() + 2, list.end()); };
+  kernels::ConvNumbers n;
+  n.in_batch = node.lists[0][0];
+  n.in_feature = node.lists[0][1];
+  n.in_spatial = spatial(node.lists[0]);
+  n.weight_in = node.lists[1][0];
+  n.weight_out = node.lists[1][1];
+  n.weight_spatial = spatial(node.lists[1]);
+  n.out_batch = node.lists[2][0];
+  n.out_feature = node.lists[2][1];
+  n.out_spatial = spatial(node.lists[2]);
+  n.strides = node.lists[3];
+  n.low = node.lists[4];
+  n.in_dilation = node.lists[6];
+  n.window_dilation = node.lists[7];
+  n.reversed = node.lists[8];
+  n.feature_groups = node.lists[9][0];
+  n.batch_groups = node.lists[9][1];
+  return n;
+}
+
+kernels::ConvOperand OperandOf(const View& view) { return {view.dtype, view.dims, view.strides}; }
+
+}  // namespace
+
+Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  const kernels::ConvNumbers numbers = NumbersOf(node);
+  const Shape& in_shape = p_.shape(node.in[0]);
+  const Shape& weight_shape = p_.shape(node.in[1]);
+  const View like_in = DenseView(0, in_shape);
+  const View like_weights = DenseView(0, weight_shape);
+  const View like_out = DenseView(0, node.shape());
+  if (!kernels::MakeConvSignature(numbers, OperandOf(like_in), OperandOf(like_weights), OperandOf(like_out)).ok()) return EmitEvaluate(id, out);
+  TENON_ASSIGN_OR_RETURN(const View in, ViewOf(node.in[0], out));
+  TENON_ASSIGN_OR_RETURN(View weights, ViewOf(node.in[1], out));
+  const View result = NewTemp(node.shape());
+  TENON_ASSIGN_OR_RETURN(kernels::ConvSignature s, kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+  if (!kernels::WeightsSuit(s)) {
+    // Output channels innermost, then input channels, then the window.
+    Dims layout = {numbers.weight_out, numbers.weight_in};
+    for (size_t d = numbers.weight_spatial.size(); d-- > 0;) layout.push_back(numbers.weight_spatial[d]);
+    const View packed = NewTempWithLayout(weight_shape, layout);
+    Copy(weights, packed, out);
+    weights = packed;
+    TENON_ASSIGN_OR_RETURN(s, kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+    if (!kernels::WeightsSuit(s)) return Internal("a convolution's weights suit in no layout");
+  }
+  plan::DriverStep step;
+  step.driver = "conv";
+  step.config = kernels::ToConfig(numbers);
+  step.inputs = {Slot(in), Slot(weights)};
+  step.outputs = {Slot(result)};
+  step.cost_ns = static_cast<int64_t>(kernels::EstimateConvNs(s));
+  double flops = 2.0 * static_cast<double>(s.batch * s.groups) * static_cast<double>(s.in_channels) * static_cast<double>(s.out_channels);
+  for (const kernels::ConvDim& d : s.dims) flops *= static_cast<double>(d.out) * static_cast<double>(d.window);
+  f_.flops += flops;
+  Bind({id, 0}, result);
+  out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,82 @@
+// Windows that grow from one end of a dim to the other: running sums and the like, as a loop along the dim with the sum in a register.
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/tracer.h"
+#include "tenon/compiler/ir/scans.h"
+
+namespace tenon::compiler {
+
+Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  const std::optional<ScanForm> form = ScanFormOf(p_, node);
+  if (!form) return false;
+  const Shape& shape = node.shape();
+  const size_t along = form->dim;
+  const DType type = shape.dtype;
+  if (!KernelCanHold(type) || IsComplex(type)) return false;
+  Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
+  const std::optional<uint64_t> init = SplatBits(p_, node.in[1]);
+  if (!combiner.ok() || !init) return false;
+  TENON_ASSIGN_OR_RETURN(const View from, ViewOf(node.in[0], out));
+  const View to = NewTemp(shape);
+
+  kir::KernelBuilder b;
+  auto buffer = [&](kir::BufKind kind, const View& view) {
+    SmallVector<kir::Size, 4> extent;
+    SmallVector<kir::Size, 4> stride;
+    for (size_t d = 0; d < view.dims.size(); ++d) {
+      extent.push_back(kir::Size::Of(view.dims[d]));
+      stride.push_back(kir::Size::Of(view.strides[d]));
+    }
+    return b.AddBuffer(kind, type, extent, stride);
+  };
+  const kir::Buf x = buffer(kir::BufKind::kArg, from);
+  const kir::Buf y = buffer(kir::BufKind::kOut, to);
+  SmallVector<kir::Axis, 4> at;
+  int64_t chains = 1;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (d == along || shape.dims[d] == 1) {
+      at.push_back(kir::AtOffset(kir::Size::Of(0)));
+    } else {
+      at.push_back(kir::At(b.AddDim(kir::Size::Of(shape.dims[d]))));
+      chains *= shape.dims[d];
+    }
+  }
+  b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
+  kir::Loop loop;
+  loop.id = b.NewId();
+  loop.types = {type, DType::kS64};
+  const int64_t last = shape.dims[along] - 1;
+  loop.init = {b.ConstBits(type, *init), b.ConstS64(form->reverse ? last : 0)};
+  const kir::Val sum = b.Carried(loop.id, 0, type);
+  const kir::Val place = b.Carried(loop.id, 1, DType::kS64);
+  // A place is always inside; the clamp says so to whoever checks the kernel.
+  at[along] = kir::AtStart(b.Max(b.Min(place, b.ConstS64(last)), b.ConstS64(0)));
+  const kir::Val next = b.Inline(*combiner, {sum, b.Read(x, at)})[0];
+  kir::Stage stage;
+  kir::Store store;
+  store.buf = y;
+  store.at = at;
+  store.value = next;
+  stage.stores.push_back(std::move(store));
+  loop.body.push_back(kir::Step{std::move(stage)});
+  loop.next = {next, b.Add(place, b.ConstS64(form->reverse ? -1 : 1))};
+  loop.trip_count = kir::Size::Of(last + 1);
+  b.AddLoop(std::move(loop));
+
+  MadeKernel made;
+  made.kernel = b.Finish();
+  made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
+  FinishKernel(made);
+  made.in_place.clear();
+  made.cost_ns = chains * (last + 1);
+  Bind({id, 0}, to);
+  AddKernelStep(std::move(made), {from, to}, out);
+  return true;
+}
+
+}  // namespace tenon::compiler

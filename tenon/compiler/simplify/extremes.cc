@@ -1,0 +1,197 @@
+// The largest or smallest value of a dim together with its place, as two reductions that need no order: the value first, then the first place
+// that has it.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/kir/builder.h"
+#include "tenon/kir/kir.h"
+
+namespace tenon::compiler {
+namespace {
+
+/// How two operands of a comparison relate.
+enum class Relation : uint8_t { kLess, kEqual, kGreater, kFirstNan, kSecondNan, kBothNan };
+
+bool Holds(int64_t direction, Relation r) {
+  const bool unordered = r >= Relation::kFirstNan;
+  switch (direction) {
+    case kir::kEq: return r == Relation::kEqual;
+    case kir::kNe: return r != Relation::kEqual;
+    case kir::kLt: return r == Relation::kLess;
+    case kir::kLe: return !unordered && r != Relation::kGreater;
+    case kir::kGt: return r == Relation::kGreater;
+    case kir::kGe: return !unordered && r != Relation::kLess;
+    default: return false;
+  }
+}
+
+/// A combiner of comparisons and selections alone: what it does depends on nothing but how its arguments relate, so trying all relations proves it.
+class Picker {
+ public:
+  Picker(const Program& p, const Block& block) : p_(p), block_(block) {}
+
+  /// Which arguments (0: first value, 1: first place, 2: second value, 3: second place) the results are; nothing when the combiner does other things.
+  std::optional<std::array<int, 2>> Pick(Relation values, Relation places) const {
+    std::unordered_map<NodeId, int> chosen;   // Argument that a node yields.
+    std::unordered_map<NodeId, bool> truth;
+    for (int i = 0; i < 4; ++i) chosen[block_.args[static_cast<size_t>(i)]] = i;
+    for (NodeId id : block_.nodes) {
+      const Node& node = p_[id];
+      const auto argument = [&](size_t i) {
+        const auto it = std::find(block_.args.begin(), block_.args.end(), node.in[i].node);
+        return it == block_.args.end() ? -1 : static_cast<int>(it - block_.args.begin());
+      };
+      const auto known = [&](size_t i) { return truth.contains(node.in[i].node); };
+      if (node.op == Op::kCompare) {
+        const int a = argument(0), b = argument(1);
+        if (a < 0 || b < 0 || a % 2 != b % 2 || (node.imm & kir::kTotalOrder)) return std::nullopt;
+        const Relation r = a % 2 == 0 ? values : places;
+        truth[id] = Holds(node.imm, Between(r, a / 2, b / 2));
+      } else if (node.op == Op::kAnd || node.op == Op::kOr) {
+        if (!known(0) || !known(1)) return std::nullopt;
+        const bool x = truth[node.in[0].node], y = truth[node.in[1].node];
+        truth[id] = node.op == Op::kAnd ? x && y : x || y;
+      } else if (node.op == Op::kNot) {
+        if (!known(0)) return std::nullopt;
+        truth[id] = !truth[node.in[0].node];
+      } else if (node.op == Op::kSelect) {
+        if (!known(0) || !chosen.contains(node.in[1].node) || !chosen.contains(node.in[2].node)) return std::nullopt;
+        chosen[id] = chosen[node.in[truth[node.in[0].node] ? 1 : 2].node];
+      } else {
+        return std::nullopt;
+      }
+    }
+    std::array<int, 2> results{};
+    for (size_t i = 0; i < 2; ++i) {
+      const auto it = chosen.find(block_.results[i].node);
+      if (it == chosen.end()) return std::nullopt;
+      results[i] = it->second;
+    }
+    return results;
+  }
+
+ private:
+  /// The relation of operands x and y (0: first, 1: second), given that of first and second.
+  static Relation Between(Relation r, int x, int y) {
+    if (x == y) {
+      const bool nan = r == Relation::kBothNan || r == (x == 0 ? Relation::kFirstNan : Relation::kSecondNan);
+      return nan ? Relation::kBothNan : Relation::kEqual;
+    }
+    if (x == 0) return r;
+    switch (r) {
+      case Relation::kLess: return Relation::kGreater;
+      case Relation::kGreater: return Relation::kLess;
+      case Relation::kFirstNan: return Relation::kSecondNan;
+      case Relation::kSecondNan: return Relation::kFirstNan;
+      default: return r;
+    }
+  }
+
+  const Program& p_;
+  const Block& block_;
+};
+
+/// Whether the combiner keeps the extreme value and, of equal ones, the place that comes first, when first places are smaller. NaN beats all.
+bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_nan) {
+  const Picker picker(p, block);
+  for (int r = 0; r <= static_cast<int>(with_nan ? Relation::kBothNan : Relation::kGreater); ++r) {
+    const auto relation = static_cast<Relation>(r);
+    bool second = false;
+    switch (relation) {
+      case Relation::kLess: second = largest; break;
+      case Relation::kGreater: second = !largest; break;
+      case Relation::kSecondNan: second = true; break;
+      default: break;
+    }
+    const auto picked = picker.Pick(relation, Relation::kLess);
+    if (!picked || (*picked)[1] != (second ? 3 : 1)) return false;
+    // Of equal values, either.
+    const bool either = relation == Relation::kEqual || relation == Relation::kBothNan;
+    if (either ? (*picked)[0] % 2 != 0 : (*picked)[0] != (second ? 2 : 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Block Simplifier::CombinerOf(Op op, DType type) {
+  Block block;
+  for (int i = 0; i < 2; ++i) {
+    Node argument;
+    argument.op = Op::kParameter;
+    argument.out.push_back({type, {}});
+    block.args.push_back(to_.Add(std::move(argument)));
+  }
+  Node node;
+  node.op = op;
+  node.in = {{block.args[0], 0}, {block.args[1], 0}};
+  node.out.push_back({type, {}});
+  block.nodes.push_back(to_.Add(std::move(node)));
+  block.results.push_back({block.nodes[0], 0});
+  return block;
+}
+
+bool Simplifier::BindExtreme(NodeId id, const Node& node) {
+  if (node.op != Op::kReduce || node.in.size() != 4 || node.lists[0].size() != 1 || node.blocks[0].args.size() != 4) return false;
+  const Shape values = ShapeOf(node.in[0]);
+  const Shape places = ShapeOf(node.in[1]);
+  const int64_t dim = node.lists[0][0];
+  const Node& iota = Def(node.in[1]);
+  if (iota.op != Op::kIota || iota.imm != dim || !IsInteger(places.dtype) || values.dims != places.dims) return false;
+  if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
+  if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype || node.shape(1).dtype != places.dtype) return false;
+  const bool with_nan = IsFloat(values.dtype);
+  const bool largest = KeepsFirst(to_, node.blocks[0], true, with_nan);
+  if (!largest && !KeepsFirst(to_, node.blocks[0], false, with_nan)) return false;
+  const Op op = largest ? Op::kMaximum : Op::kMinimum;
+  // Nothing is beyond the initial value, and its place is no later than any.
+  const std::optional<uint64_t> identity = IdentityBits(op, values.dtype);
+  if (!identity || !IsSplat(node.in[2], *identity) || !IsSplat(node.in[3], 0)) return false;
+
+  Node extreme;
+  extreme.op = Op::kReduce;
+  extreme.in = {node.in[0], node.in[2]};
+  extreme.out.push_back(node.shape(0));
+  extreme.lists = node.lists;
+  extreme.blocks.push_back(CombinerOf(op, values.dtype));
+  const Ref value = Emit(std::move(extreme));
+  Node broadcast;
+  broadcast.op = Op::kBroadcast;
+  broadcast.in = {value};
+  broadcast.out.push_back(values);
+  broadcast.lists.emplace_back();
+  for (size_t d = 0; d < values.rank(); ++d) {
+    if (static_cast<int64_t>(d) != dim) broadcast.lists[0].push_back(static_cast<int64_t>(d));
+  }
+  const Ref spread = Emit(std::move(broadcast));
+  const auto compare = [&](Ref a, Ref b, int64_t direction) {
+    Node node_of;
+    node_of.op = Op::kCompare;
+    node_of.in = {a, b};
+    node_of.out.push_back({DType::kPred, values.dims});
+    node_of.imm = direction;
+    return Emit(std::move(node_of));
+  };
+  Ref here = compare(node.in[0], spread, kir::kEq);
+  if (with_nan) here = Binary(Op::kOr, here, compare(node.in[0], node.in[0], kir::kNe));
+  const uint64_t last = kir::HighestBits(places.dtype);
+  Node select;
+  select.op = Op::kSelect;
+  select.in = {here, node.in[1], Splat(places, last)};
+  select.out.push_back(places);
+  const Ref candidates = Emit(std::move(select));
+  Node first;
+  first.op = Op::kReduce;
+  first.in = {candidates, Splat({places.dtype, {}}, last)};
+  first.out.push_back(node.shape(1));
+  first.lists = node.lists;
+  first.blocks.push_back(CombinerOf(Op::kMinimum, places.dtype));
+  const Ref place = Emit(std::move(first));
+  Bind(id, 0, value);
+  Bind(id, 1, place);
+  return true;
+}
+
+}  // namespace tenon::compiler

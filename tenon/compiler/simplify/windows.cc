@@ -1,0 +1,223 @@
+// Windows of few elements, written out: each element is a strided slice of the padded operand. Long scans in blocks.
+#include <algorithm>
+
+#include "tenon/compiler/ir/scans.h"
+#include "tenon/compiler/simplify/simplifier.h"
+
+namespace tenon::compiler {
+namespace {
+
+/// Larger windows make kernels that are slow to compile.
+constexpr int64_t kMaxWindow = 64;
+/// Scans of more elements are cut into blocks, which run side by side and lose less to rounding; shorter windows than the second are written out.
+constexpr int64_t kLongScan = 4096;
+constexpr int64_t kShortScan = 8;
+constexpr int64_t kMaxScanBlock = 1024;
+
+int64_t Product(const Dims& dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
+}  // namespace
+
+Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior) {
+  const auto none = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](int64_t n) { return n == 0; }); };
+  if (none(low) && none(high) && none(interior)) return r;
+  Node pad;
+  pad.op = Op::kPad;
+  pad.in = {r, value};
+  Shape shape = ShapeOf(r);
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    shape.dims[d] = std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
+  }
+  pad.out.push_back(std::move(shape));
+  pad.lists = {low, high, interior};
+  return Emit(std::move(pad));
+}
+
+Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
+  Node slice;
+  slice.op = Op::kSlice;
+  slice.in = {r};
+  Dims limit = start;
+  for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
+  slice.out.push_back({ShapeOf(r).dtype, extent});
+  slice.lists = {start, limit, stride};
+  return Emit(std::move(slice));
+}
+
+Ref Simplifier::Converted(Ref r, DType type) {
+  if (ShapeOf(r).dtype == type) return r;
+  Node convert;
+  convert.op = Op::kConvert;
+  convert.in = {r};
+  convert.out.push_back({type, ShapeOf(r).dims});
+  return Emit(std::move(convert));
+}
+
+std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
+  if (node.in.size() != 2 || node.blocks.size() != 1) return std::nullopt;
+  const Op op = CombinerOp(to_, node.blocks[0]);
+  const DType type = node.shape().dtype;
+  switch (op) {
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor: break;
+    case Op::kAdd:
+    case Op::kMultiply:
+      if (IsFloat(type) && DTypeBits(type) < 32) return std::nullopt;  // Narrow floats do not round once per element.
+      break;
+    default: return std::nullopt;
+  }
+  const Ref init = node.in[1];
+  if (IsComplex(type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(init).dtype != type) return std::nullopt;
+  if (std::optional<ScanForm> form = ScanFormOf(to_, node); form && node.shape().dims[form->dim] > kShortScan) return RewriteScan(node);
+  const Dims window = node.lists[0], strides = node.lists[1], base_dilation = node.lists[2], dilation = node.lists[3];
+  const int64_t count = Product(window);
+  if (count < 1 || count > kMaxWindow) return std::nullopt;
+  Dims interior = base_dilation;
+  for (int64_t& n : interior) --n;
+  const Shape shape = node.shape();
+  const Ref padded = Padded(node.in[0], init, node.lists[4], node.lists[5], interior);
+  const std::optional<uint64_t> identity = IdentityBits(op, type);
+  Ref sum;
+  if (!identity || !IsSplat(init, *identity)) sum = Spread(init, shape);
+  for (int64_t element = 0; element < count; ++element) {
+    Dims start(window.size(), 0);
+    int64_t rest = element;
+    for (size_t d = window.size(); d-- > 0;) {
+      start[d] = rest % window[d] * dilation[d];
+      rest /= window[d];
+    }
+    const Ref part = StridedSlice(padded, start, strides, shape.dims);
+    sum = sum.valid() ? Binary(op, sum, part) : part;
+  }
+  return sum;
+}
+
+std::optional<Ref> Simplifier::RewriteScan(Node& node) {
+  const ScanForm form = *ScanFormOf(to_, node);
+  const Shape shape = node.shape();
+  const int64_t n = shape.dims[form.dim];
+  const std::optional<uint64_t> identity = IdentityBits(CombinerOp(to_, node.blocks[0]), shape.dtype);
+  if (n <= kLongScan || !identity) return std::nullopt;
+  const Ref neutral = Splat({shape.dtype, {}}, *identity);
+  const auto scan = [&](Ref r, size_t dim, Ref init) {
+    Node part;
+    part.op = Op::kReduceWindow;
+    part.in = {r, init};
+    part.blocks = node.blocks;
+    const Shape of = ShapeOf(r);
+    const Dims ones(of.rank(), 1);
+    Dims window = ones, low(of.rank(), 0), high(of.rank(), 0);
+    window[dim] = of.dims[dim];
+    (form.reverse ? high : low)[dim] = of.dims[dim] - 1;
+    part.lists = {window, ones, ones, ones, low, high};
+    part.out.push_back(of);
+    return Emit(std::move(part));
+  };
+  int64_t block = 64;
+  while (block < kMaxScanBlock && block * block < n) block *= 2;
+  const int64_t rows = (n + block - 1) / block;
+  // Blocks, each by itself; then what comes before each.
+  Dims zero(shape.rank(), 0), more(shape.rank(), 0);
+  more[form.dim] = rows * block - n;
+  Dims cut;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    cut.push_back(d == form.dim ? rows : shape.dims[d]);
+    if (d == form.dim) cut.push_back(block);
+  }
+  const Ref inner = scan(Reshape(Padded(node.in[0], neutral, zero, more, zero), cut), form.dim + 1, neutral);
+  Dims start(cut.size(), 0), extent = cut;
+  start[form.dim + 1] = form.reverse ? 0 : block - 1;
+  extent[form.dim + 1] = 1;
+  const Ref totals = StridedSlice(inner, start, Dims(cut.size(), 1), extent);
+  Dims low(cut.size(), 0), high(cut.size(), 0);
+  low[form.dim] = form.reverse ? -1 : 1;
+  high[form.dim] = -low[form.dim];
+  const Ref before = scan(Padded(totals, neutral, low, high, Dims(cut.size(), 0)), form.dim, node.in[1]);
+  Dims flat = cut;
+  flat.erase(flat.begin() + form.dim + 1);
+  Node broadcast;
+  broadcast.op = Op::kBroadcast;
+  broadcast.in = {Reshape(before, flat)};
+  broadcast.out.push_back({shape.dtype, cut});
+  broadcast.lists.emplace_back();
+  for (size_t d = 0; d < cut.size(); ++d) {
+    if (d != form.dim + 1) broadcast.lists[0].push_back(static_cast<int64_t>(d));
+  }
+  const Ref whole = Binary(CombinerOp(to_, node.blocks[0]), Emit(std::move(broadcast)), inner);
+  Dims padded = shape.dims;
+  padded[form.dim] = rows * block;
+  return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
+}
+
+std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
+  // One input channel per group and one result: nothing that a matrix product could share.
+  const Shape in = ShapeOf(node.in[0]);
+  const Shape weights = ShapeOf(node.in[1]);
+  const Shape out = node.shape();
+  const Dims in_at = node.lists[0], weight_at = node.lists[1], out_at = node.lists[2];
+  const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
+  const int64_t groups = node.lists[9][0];
+  const size_t spatial = in_at.size() - 2;
+  if (groups < 2 || node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 || extent(weights, weight_at[1]) != groups) return std::nullopt;
+  int64_t count = 1;
+  for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
+  if (count < 1 || count > kMaxWindow || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype))) return std::nullopt;
+  const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
+  // The operand with its dims in the result's order.
+  Dims permutation(out.rank(), 0);
+  Dims low(out.rank(), 0), high(out.rank(), 0), interior(out.rank(), 0), strides(out.rank(), 1);
+  for (size_t i = 0; i < in_at.size(); ++i) permutation[static_cast<size_t>(out_at[i])] = in_at[i];
+  for (size_t d = 0; d < spatial; ++d) {
+    const auto at = static_cast<size_t>(out_at[2 + d]);
+    strides[at] = node.lists[3][d];
+    low[at] = node.lists[4][d];
+    high[at] = node.lists[5][d];
+    interior[at] = node.lists[6][d] - 1;
+  }
+  Ref source = node.in[0];
+  if (!std::is_sorted(permutation.begin(), permutation.end())) {
+    Node transpose;
+    transpose.op = Op::kTranspose;
+    transpose.in = {source};
+    Shape shape = in;
+    for (size_t d = 0; d < in.rank(); ++d) shape.dims[d] = extent(in, permutation[d]);
+    transpose.out.push_back(std::move(shape));
+    transpose.lists = {permutation};
+    source = Emit(std::move(transpose));
+  }
+  const Ref padded = Padded(Converted(source, type), Splat({type, {}}, 0), low, high, interior);
+  Ref sum;
+  for (int64_t element = 0; element < count; ++element) {
+    Dims start(out.rank(), 0);
+    Dims weight_start(weights.rank(), 0);
+    Dims weight_extent(weights.rank(), 1);
+    weight_extent[static_cast<size_t>(weight_at[1])] = groups;
+    int64_t rest = element;
+    for (size_t d = spatial; d-- > 0;) {
+      const int64_t n = extent(weights, weight_at[2 + d]);
+      const int64_t k = rest % n;
+      rest /= n;
+      weight_start[static_cast<size_t>(weight_at[2 + d])] = k;
+      start[static_cast<size_t>(out_at[2 + d])] = (node.lists[8][d] != 0 ? n - 1 - k : k) * node.lists[7][d];
+    }
+    const Ref x = StridedSlice(padded, start, strides, out.dims);
+    const Ref tap = Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), {groups});
+    Node broadcast;
+    broadcast.op = Op::kBroadcast;
+    broadcast.in = {Converted(tap, type)};
+    broadcast.out.push_back({type, out.dims});
+    broadcast.lists.push_back({out_at[1]});
+    const Ref product = Binary(Op::kMultiply, x, Emit(std::move(broadcast)));
+    sum = sum.valid() ? Binary(Op::kAdd, sum, product) : product;
+  }
+  return Converted(sum, out.dtype);
+}
+
+}  // namespace tenon::compiler
