@@ -68,6 +68,10 @@ function(tenon_test)
     target_link_libraries(${A_NAME} PRIVATE tenon_llvm_settings)
   endif()
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
+  if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
+    # LLVM's headers poison arenas that LLVM's library, which is not instrumented, does not unpoison.
+    list(APPEND A_ENV ASAN_OPTIONS=allow_user_poisoning=0)
+  endif()
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABELS}" ENVIRONMENT "${A_ENV}")
 endfunction()
 
