@@ -2,14 +2,18 @@
 // bytes, can be drawn, and runs with kernels that do nothing: whatever the steps name lies inside the memory that the
 // plan declares.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string_view>
 #include <vector>
 
+#include "tenon/kir/evaluate.h"
 #include "tenon/plan/plan.h"
+#include "tenon/runtime/outside_plan.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -49,6 +53,68 @@ using Memory = std::unique_ptr<void, decltype(&std::free)>;
 Memory MemoryOf(const Shape& shape) {
   const int64_t bytes = SizeBytes(shape);
   return {bytes < 0 || bytes > kMaxBytes ? nullptr : std::calloc(1, static_cast<size_t>(bytes)), &std::free};
+}
+
+// Whether the evaluator gets through a kernel soon.
+bool IsSmall(const kir::Kernel& kernel, const plan::KernelStep& step) {
+  int64_t points = 1;
+  for (const kir::Dim& dim : kernel.dims) {
+    const int64_t extent = dim.extent.Value(step.params.data());
+    if (extent > 4096 || (points *= std::max<int64_t>(extent, 1)) > 16384) return false;
+  }
+  for (const kir::Step& part : kernel.seq) {
+    if (std::holds_alternative<kir::Loop>(part.is)) return false;
+  }
+  return kir::LocalBytes(kernel, step.params.data()) <= kMaxBytes;
+}
+
+/// Memory of a plan with arbitrary contents.
+class PlanMemory {
+ public:
+  explicit PlanMemory(const plan::Plan& plan) : plan_(plan) {}
+  bool Allocate(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto add = [&](int64_t bytes, std::vector<std::vector<char>>& to) {
+      if (bytes < 0 || bytes > kMaxBytes) return false;
+      to.emplace_back(static_cast<size_t>(bytes));
+      // Small numbers more often than not: they are indices somewhere.
+      for (char& c : to.back()) c = random() % 4 == 0 ? static_cast<char>(random()) : 0;
+      return true;
+    };
+    bool good = add(plan_.arena_bytes, arena_);
+    for (const plan::Input& in : plan_.inputs) good = good && add(SizeBytes(in.shape), inputs_);
+    for (const plan::Output& out : plan_.outputs) good = good && add(SizeBytes(out.shape), outputs_);
+    for (const plan::Constant& c : plan_.constants)
+      good = good && add(static_cast<int64_t>(c.bytes->size()), constants_);
+    return good;
+  }
+  kir::BufferRef Of(plan::SlotId id) {
+    if (id == plan::kNoSlot) return {};
+    const plan::Slot& slot = plan_.slots[id];
+    std::vector<char>& memory = slot.kind == plan::SlotKind::kArg    ? inputs_[slot.index]
+                                : slot.kind == plan::SlotKind::kOut  ? outputs_[slot.index]
+                                : slot.kind == plan::SlotKind::kTemp ? arena_[0]
+                                                                     : constants_[slot.index];
+    return {memory.data() + slot.offset_bytes, memory.data(), static_cast<int64_t>(memory.size())};
+  }
+
+ private:
+  const plan::Plan& plan_;
+  std::vector<std::vector<char>> arena_, inputs_, outputs_, constants_;
+};
+
+void CheckBounds(const plan::Plan& plan, uint64_t seed) {
+  if (!runtime::CheckOutsidePlan(plan).ok()) return;
+  PlanMemory memory(plan);
+  if (!memory.Allocate(seed)) return;
+  for (const plan::Step& step : plan.steps) {
+    const auto* run = std::get_if<plan::KernelStep>(&step.is);
+    if (run == nullptr || !IsSmall(plan.kernels[run->kernel], *run)) continue;
+    std::vector<kir::BufferRef> buffers;
+    for (const plan::SlotId id : run->buffers) buffers.push_back(memory.Of(id));
+    const Status status = kir::Evaluate(plan.kernels[run->kernel], buffers, {run->params.data(), run->params.size()});
+    if (!status.ok()) Fail("a kernel that must stay inside its slots does not", status);
+  }
 }
 
 void Run(const plan::Plan& plan) {
@@ -91,6 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!(*again == *plan)) Fail("a plan changes in its bytes", OkStatus());
   (void)plan::ToSvg(*plan);
   (void)plan::Count(*plan);
+  CheckBounds(*plan, size);
   Run(*plan);
   return 0;
 }
