@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "tenon/abi/pjrt_stream.h"
 #include "tenon/client/client.h"
 #include "tenon/client/internal/client_state.h"
+#include "tenon/client/internal/extension.h"
 #include "tenon/client/layouts.h"
 
 namespace tenon::client {
@@ -275,20 +277,22 @@ Result<Buffer> Buffer::CopyTo(const Placement& where) const {
     TENON_RETURN_IF_ERROR(client_->api->Call(args));
     return Buffer(client_, args.dst_buffer);
   }
-  TENON_ASSIGN_OR_RETURN(const Shape is, shape());
-  TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes(is));
-  std::vector<std::byte> bytes(static_cast<size_t>(size));
-  TENON_RETURN_IF_ERROR(CopyToHost(bytes.data(), bytes.size()));
-  HostArray array;
-  array.data = bytes.data();
-  array.dtype = is.dtype;
-  array.dims.assign(is.dims.begin(), is.dims.end());
-  return Client(where.client_state()).ToDevice(array, where);
+  TENON_ASSIGN_OR_RETURN(const HostCopy copy, ToHostCopy());
+  return Client(where.client_state()).ToDevice(copy.View(), where);
+}
+
+Result<HostCopy> Buffer::ToHostCopy() const {
+  HostCopy copy;
+  TENON_ASSIGN_OR_RETURN(copy.shape, shape());
+  TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes(copy.shape));
+  copy.bytes.resize(static_cast<size_t>(size));
+  TENON_RETURN_IF_ERROR(CopyToHost(copy.bytes.data(), copy.bytes.size()));
+  return copy;
 }
 
 Result<Buffer> Buffer::Bitcast(const Shape& shape, const Layout* layout) {
   TENON_RETURN_IF_ERROR(Check("Bitcast"));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*client_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
   auto args = ArgsFor<PJRT_Buffer_Bitcast_Args>(buffer_);
   args.element_type = static_cast<PJRT_Buffer_Type>(shape.dtype);
   args.dims = shape.dims.data();
@@ -328,6 +332,15 @@ Result<uintptr_t> Buffer::UnsafePointer() const {
   auto args = ArgsFor<PJRT_Buffer_UnsafePointer_Args>(buffer_);
   TENON_RETURN_IF_ERROR(client_->api->Call(args));
   return args.buffer_pointer;
+}
+
+Status Buffer::WaitOnStream(intptr_t stream) const {
+  TENON_RETURN_IF_ERROR(Check("WaitOnStream"));
+  PJRT_Wait_Until_Buffer_Ready_On_Stream_Args args{};
+  args.struct_size = PJRT_Wait_Until_Buffer_Ready_On_Stream_Args_STRUCT_SIZE;
+  args.stream = stream;
+  args.buffer = buffer_;
+  return TENON_CALL_EXTENSION(*client_->api, PJRT_Extension_Type_Stream, PJRT_Stream_Extension, wait_stream, args);
 }
 
 ExternalReference::ExternalReference(std::shared_ptr<internal::SharedBufferHandle> handle, const void* data)

@@ -37,6 +37,20 @@ struct HostArray {
 namespace internal {
 struct SharedBufferHandle;
 }
+/// A dense row-major array of any element type that owns its bytes.
+struct HostCopy {
+  Shape shape;
+  std::vector<std::byte> bytes;
+
+  /// The elements; empty unless they are T's.
+  template <Element T>
+  std::span<const T> As() const {
+    if (shape.dtype != kDTypeOf<T>) return {};
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  HostArray View() const { return {bytes.data(), shape.dtype, {shape.dims.begin(), shape.dims.end()}, {}}; }
+};
+
 class Buffer;
 
 /// A buffer that is being filled, and when its host data may be changed.
@@ -136,6 +150,8 @@ class Buffer {
     return Future<HostVector<T>>(std::move(done), std::move(data));
   }
 
+  /// The contents, whatever the element type is.
+  Result<HostCopy> ToHostCopy() const;
   /// Any element type into `dst` of `size` bytes; `layout` null means dense and row-major. Waits.
   Status CopyToHost(void* dst, size_t size, const Layout* layout = nullptr) const;
   /// `dst` must live until the event fires.
@@ -163,6 +179,9 @@ class Buffer {
   Result<ExternalReference> AcquireExternalReference() const;
   /// The address as a number; valid while pinned.
   Result<uintptr_t> UnsafePointer() const;
+
+  /// Makes a platform stream wait for the contents; the host does not wait (stream extension).
+  Status WaitOnStream(intptr_t stream) const;
 
   PJRT_Buffer* get() const { return buffer_; }
   const std::shared_ptr<internal::ClientState>& client_state() const { return client_; }

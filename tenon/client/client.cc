@@ -27,9 +27,30 @@ Status CheckSameClient(const ClientState* a, const ClientState* b, const char* w
                                      what, name_b, name_a));
 }
 
-Status CheckShape(DType dtype, const int64_t* dims, size_t rank) {
+namespace {
+// The minor version that brought an element type.
+int SinceMinor(DType type) {
+  switch (type) {
+    case DType::kF8E4M3:
+    case DType::kF8E3M4: return 55;
+    case DType::kF8E8M0FNU:
+    case DType::kF4E2M1FN: return 63;
+    case DType::kS1:
+    case DType::kU1: return 94;
+    case DType::kF6E2M3FN:
+    case DType::kF6E3M2FN: return 114;
+    default: return 0;
+  }
+}
+}  // namespace
+
+Status CheckShape(const Api& api, DType dtype, const int64_t* dims, size_t rank) {
   const int type = static_cast<int>(dtype);
   if (type <= 0 || type >= kNumDTypes) return InvalidArgument(fmt::format("{} is not an element type", type));
+  if (api.minor_version() < SinceMinor(dtype)) {
+    return Unimplemented(fmt::format("the element type {} came with PJRT 0.{}; {} has 0.{}", DTypeName(dtype), SinceMinor(dtype),
+                                     api.name(), api.minor_version()));
+  }
   for (size_t i = 0; i < rank; ++i) {
     if (dims[i] < 0) return InvalidArgument(fmt::format("dimension {} has the negative extent {}", i, dims[i]));
   }
@@ -43,7 +64,7 @@ Status Client::Close() && {
   if (state_.use_count() > 1) {
     const LiveObjects live = live_objects();
     return FailedPrecondition(fmt::format("the client of '{}' cannot be closed: alive are {}", state_->name,
-                                          live.total() > 1 ? ToString(live) : "handles of its devices, memories or topology"));
+                                          live.total() > 1 ? client::ToString(live) : "handles of its devices, memories or topology"));
   }
   state_.reset();
   return OkStatus();
@@ -66,6 +87,14 @@ PJRT_Client* Client::get() const { return state_->client; }
 // Every method begins with this: the object may have been moved from.
 #define TENON_CHECK_OPEN() \
   if (state_ == nullptr) return FailedPrecondition("this Client is closed, or was moved from")
+
+std::string Client::ToString() const {
+  if (state_ == nullptr) return "closed client";
+  const auto devices = Devices();
+  const auto process = ProcessIndex();
+  return fmt::format("{}, {} devices, process {}, by {}", PlatformName().ok() ? *PlatformName() : "unknown platform",
+                     devices.ok() ? devices->size() : 0, process.ok() ? *process : 0, state_->plugin.ToString());
+}
 
 Result<std::string> Client::PlatformName() const {
   TENON_CHECK_OPEN();
@@ -121,6 +150,14 @@ Result<Device> Client::device(size_t index) const {
                                   args.num_addressable_devices));
   }
   return Device(state_, args.addressable_devices[index]);
+}
+
+Result<size_t> Client::IndexOf(const Device& device) const {
+  TENON_ASSIGN_OR_RETURN(const std::vector<Device> devices, AddressableDevices());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == device) return i;
+  }
+  return NotFound("the device is none of the addressable devices of this client");
 }
 
 Result<Device> Client::LookupDevice(int id) const {

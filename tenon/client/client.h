@@ -15,6 +15,7 @@
 #include "tenon/client/device.h"
 #include "tenon/client/event.h"
 #include "tenon/client/executable.h"
+#include "tenon/client/host_memory.h"
 #include "tenon/client/kv_store.h"
 #include "tenon/client/named_value.h"
 #include "tenon/client/plugin.h"
@@ -46,6 +47,8 @@ class Client {
   /// What this client has made and not destroyed.
   LiveObjects live_objects() const;
 
+  /// "cpu, 4 devices, process 0, by xla_cpu (PJRT 0.81, ...)".
+  std::string ToString() const;
   Plugin plugin() const;
   const Api& api() const;
 
@@ -61,6 +64,8 @@ class Client {
   Result<std::vector<Device>> AddressableDevices() const;
   /// Addressable device number `index`; OUT_OF_RANGE says how many there are.
   Result<Device> device(size_t index) const;
+  /// The opposite of `device`; NOT_FOUND for devices of other clients and other processes.
+  Result<size_t> IndexOf(const Device& device) const;
   Result<Device> LookupDevice(int id) const;
   Result<Device> LookupAddressableDevice(int local_hardware_id) const;
   Result<std::vector<Memory>> AddressableMemories() const;
@@ -120,6 +125,9 @@ class Client {
   enum class View { kImmutable, kMutable };
   Result<Buffer> ViewOfHost(const HostArray& array, std::shared_ptr<const void> keep_alive, const Placement& where,
                             View view = View::kImmutable) const;
+
+  /// Zero-filled host memory that is a buffer at the same time, where the platform allows it.
+  Result<SharedBuffer> NewSharedBuffer(const Shape& shape, const Placement& where) const;
 
   /// Wraps memory of the device that somebody else owns. `on_delete` is called once when the plugin is done with it.
   Result<Buffer> ViewOfDeviceMemory(void* pointer, const Shape& shape, const Placement& where,

@@ -17,7 +17,7 @@ PJRT_Buffer_Type ToC(DType type) { return static_cast<PJRT_Buffer_Type>(type); }
 Result<Transfer> FromHost(const std::shared_ptr<internal::ClientState>& client, const HostArray& array,
                           const Placement& where, PJRT_HostBufferSemantics semantics, const Layout* device_layout) {
   TENON_RETURN_IF_ERROR(CheckPlace(client, where));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(array.dtype, array.dims.data(), array.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*client->api, array.dtype, array.dims.data(), array.dims.size()));
   if (!array.byte_strides.empty() && array.byte_strides.size() != array.dims.size()) {
     return InvalidArgument(fmt::format("a host array of rank {} with {} strides", array.dims.size(), array.byte_strides.size()));
   }
@@ -73,7 +73,7 @@ Result<Buffer> Client::ViewOfHost(const HostArray& array, std::shared_ptr<const 
 Result<Buffer> Client::ViewOfDeviceMemory(void* pointer, const Shape& shape, const Placement& where,
                                           std::function<void()> on_delete, const Layout* layout) const {
   TENON_RETURN_IF_ERROR(CheckPlace(state_, where));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*state_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
   auto callback = std::make_unique<std::function<void()>>(std::move(on_delete));
   auto args = MakeArgs<PJRT_Client_CreateViewOfDeviceBuffer_Args>();
   args.client = state_->client;
@@ -100,7 +100,7 @@ Result<Buffer> Client::ViewOfDeviceMemory(void* pointer, const Shape& shape, con
 
 Result<Buffer> Client::UninitializedBuffer(const Shape& shape, const Placement& where, const Layout* layout) const {
   TENON_RETURN_IF_ERROR(CheckPlace(state_, where));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*state_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
   auto args = MakeArgs<PJRT_Client_CreateUninitializedBuffer_Args>();
   args.client = state_->client;
   args.shape_dims = shape.dims.data();
@@ -116,7 +116,7 @@ Result<Buffer> Client::UninitializedBuffer(const Shape& shape, const Placement& 
 
 Result<Buffer> Client::ErrorBuffer(const Status& error, const Shape& shape, const Memory& where) const {
   TENON_RETURN_IF_ERROR(CheckPlace(state_, where));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*state_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
   if (error.ok()) return InvalidArgument("Client::ErrorBuffer needs an error, not OK");
   auto args = MakeArgs<PJRT_Client_CreateErrorBuffer_Args>();
   args.client = state_->client;
@@ -133,7 +133,7 @@ Result<Buffer> Client::ErrorBuffer(const Status& error, const Shape& shape, cons
 
 Result<BufferPromise> Client::PromiseBuffer(const Shape& shape, const Memory& where, const Layout* layout) const {
   TENON_RETURN_IF_ERROR(CheckPlace(state_, where));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*state_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
   auto args = MakeArgs<PJRT_Client_CreateAliasBuffer_Args>();
   args.client = state_->client;
   args.memory = where.get();
@@ -154,7 +154,7 @@ Result<TransferManager> Client::CreateTransferManager(std::span<const Shape> sha
   }
   std::vector<PJRT_ShapeSpec> specs;
   for (const Shape& shape : shapes) {
-    TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+    TENON_RETURN_IF_ERROR(internal::CheckShape(*state_->api, shape.dtype, shape.dims.data(), shape.dims.size()));
     PJRT_ShapeSpec spec{};
     spec.struct_size = PJRT_ShapeSpec_STRUCT_SIZE;
     spec.dims = shape.dims.data();

@@ -54,7 +54,10 @@ class CompileOptions {
   /// An option of the plugin by name (env_option_overrides), e.g. "xla_cpu_enable_fast_math".
   CompileOptions& Set(std::string name, Override value);
   CompileOptions& Set(std::string name, const char* value) { return Set(std::move(name), Override(std::string(value))); }
+  CompileOptions& Set(std::string name, bool value) { return Set(std::move(name), Override(value)); }
   CompileOptions& Set(std::string name, int value) { return Set(std::move(name), Override(int64_t{value})); }
+  CompileOptions& Set(std::string name, int64_t value) { return Set(std::move(name), Override(value)); }
+  CompileOptions& Set(std::string name, double value) { return Set(std::move(name), Override(value)); }
 
   /// A field of xla.DebugOptions by its number, for those that are varints on the wire, and for texts.
   CompileOptions& SetDebugField(int field, int64_t value);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "tenon/abi/pjrt_memory_descriptions.h"
+#include "tenon/abi/pjrt_stream.h"
 #include "tenon/client/internal/client_state.h"
 #include "tenon/client/internal/extension.h"
 
@@ -188,6 +189,30 @@ Result<bool> Device::PoisonExecution(int32_t launch_id, const Status& error) con
   args.error_message_size = error.message().size();
   TENON_RETURN_IF_ERROR(client_->api->Call(args));
   return args.poisoned;
+}
+
+TrackingScope::~TrackingScope() {
+  if (event_ == nullptr) return;
+  auto args = MakeArgs<PJRT_AsyncTrackingEvent_Destroy_Args>();
+  args.event = event_;
+  (void)api_->Call(args);
+}
+
+Result<TrackingScope> Device::StartTrackingScope(std::string_view description) const {
+  auto args = MakeArgs<PJRT_Device_CreateAsyncTrackingEvent_Args>();
+  args.device = device_;
+  args.description = description.data();
+  args.description_size = description.size();
+  TENON_RETURN_IF_ERROR(client_->api->Call(args));
+  return TrackingScope(client_->api, args.event);
+}
+
+Result<intptr_t> Device::StreamForExternalReadyEvents() const {
+  PJRT_Get_Stream_For_External_Ready_Events_Args args{};
+  args.struct_size = PJRT_Get_Stream_For_External_Ready_Events_Args_STRUCT_SIZE;
+  args.device = device_;
+  TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*client_->api, PJRT_Extension_Type_Stream, PJRT_Stream_Extension, get_stream, args));
+  return args.stream;
 }
 
 Memory::Memory(std::shared_ptr<internal::ClientState> client, PJRT_Memory* memory)

@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/client/api.h"
@@ -55,6 +57,19 @@ struct MemoryStats {
       peak_allocated_bytes;
 };
 
+/// See Device::StartTrackingScope. Moves only.
+class TrackingScope {
+ public:
+  TrackingScope(const Api* api, PJRT_AsyncTrackingEvent* event) : api_(api), event_(event) {}
+  TrackingScope(TrackingScope&& other) noexcept : api_(other.api_), event_(std::exchange(other.event_, nullptr)) {}
+  TrackingScope& operator=(TrackingScope&&) = delete;
+  ~TrackingScope();
+
+ private:
+  const Api* api_;
+  PJRT_AsyncTrackingEvent* event_;  // null: the plugin has none
+};
+
 /// A device of a client: a handle that copies and keeps the client open. Equal handles are the same device.
 class Device {
  public:
@@ -82,6 +97,11 @@ class Device {
   Status ClearMemoryStats() const;
   /// Makes the oldest unfinished execution with `launch_id` fail with `error` (0.85); whether there was one.
   Result<bool> PoisonExecution(int32_t launch_id, const Status& error) const;
+
+  /// A named scope for the plugin's profiler (0.86), ended by destroying it.
+  Result<TrackingScope> StartTrackingScope(std::string_view description) const;
+  /// The platform stream on which others announce that data are ready (stream extension).
+  Result<intptr_t> StreamForExternalReadyEvents() const;
 
   PJRT_Device* get() const { return device_; }
   const std::shared_ptr<internal::ClientState>& client_state() const { return client_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
@@ -37,6 +38,18 @@ std::vector<fs::path> Children(const fs::path& folder) {
 bool IsFolder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
+}
+
+// Folders that the dynamic linker is told of.
+void AddLinkerFolders(std::vector<SearchFolder>& folders) {
+  std::vector<fs::path> files = Children("/etc/ld.so.conf.d");
+  files.insert(files.begin(), "/etc/ld.so.conf");
+  for (const fs::path& path : files) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with('/')) folders.push_back({line, "system", IsFolder(line)});
+    }
+  }
 }
 
 // The folders in which Python environments below `prefix` keep plugins.
@@ -119,6 +132,7 @@ std::vector<SearchFolder> SearchFolders() {
   for (const char* variable : {"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}) {
     for (const std::string& path : Split(std::getenv(variable), ':')) add(path, "system");
   }
+  AddLinkerFolders(folders);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const char* prefix = std::getenv(variable); prefix != nullptr && *prefix != '\0') AddPythonPrefix(prefix, folders);
   }

@@ -16,7 +16,7 @@ struct Candidate {
 };
 
 /// Folders that are searched, in this order: those in PJRT_PLUGIN_LIBRARY_PATH (separated by ':'); the user's (~/.local/lib/pjrt ...); the
-/// system's (/usr/local/lib/pjrt ..., LD_LIBRARY_PATH); the folders jax_plugins/*, xla_plugins/* and libtpu of the Python environments in
+/// system's (/usr/local/lib/pjrt ..., LD_LIBRARY_PATH, /etc/ld.so.conf); the folders jax_plugins/*, xla_plugins/* and libtpu of the Python environments in
 /// VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, ~/.local and /usr.
 struct SearchFolder {
   std::string path;

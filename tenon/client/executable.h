@@ -21,6 +21,13 @@ struct CompiledMemoryStats {
   int64_t generated_code = 0, arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
   int64_t host_generated_code = 0, host_arguments = 0, host_outputs = 0, host_aliased = 0, host_temporaries = 0;
   int64_t peak = -1, total = -1, total_allocation = -1, indefinite_allocations = -1, peak_unpadded_heap = -1;
+
+  /// Bytes that the device needs for one execution: what overlaps counts once.
+  int64_t Requirements() const { return generated_code + arguments + outputs - aliased + temporaries; }
+  /// The same on the host.
+  int64_t HostRequirements() const {
+    return host_generated_code + host_arguments + host_outputs - host_aliased + host_temporaries;
+  }
 };
 
 /// A compiled program, bound to no device. Moves only.

@@ -43,7 +43,7 @@ Result<std::string> BufferLayout(const Buffer& buffer) {
 }
 
 Result<std::string> DefaultLayout(const Client& client, const Shape& shape) {
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(client.api(), shape.dtype, shape.dims.data(), shape.dims.size()));
   PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args args{};
   args.struct_size = PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args_STRUCT_SIZE;
   args.client = client.get();
@@ -55,7 +55,7 @@ Result<std::string> DefaultLayout(const Client& client, const Shape& shape) {
 }
 
 Result<std::string> DefaultLayout(const Topology& topology, const Shape& shape) {
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(topology.api(), shape.dtype, shape.dims.data(), shape.dims.size()));
   PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args args{};
   args.struct_size = PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args_STRUCT_SIZE;
   args.topology_description = topology.get();

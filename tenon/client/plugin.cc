@@ -120,6 +120,10 @@ std::string Plugin::version() const {
   return std::to_string(api_->major_version()) + "." + std::to_string(api_->minor_version());
 }
 
+std::string Plugin::ToString() const {
+  return name() + " (PJRT " + version() + (path().empty() ? "" : ", " + path()) + ")";
+}
+
 Result<std::vector<NamedValue>> Plugin::Attributes() const {
   auto args = MakeArgs<PJRT_Plugin_Attributes_Args>();
   TENON_RETURN_IF_ERROR(api_->Call(args));

@@ -42,6 +42,9 @@ class Plugin {
   /// "0.117".
   std::string version() const;
 
+  /// "cpu (PJRT 0.81, /path/of/it.so)".
+  std::string ToString() const;
+
   /// What the plugin says of itself, e.g. "stablehlo_current_version".
   Result<std::vector<NamedValue>> Attributes() const;
   /// Newest StableHLO version that the plugin reads, e.g. {1, 13, 3}; empty when it does not say.

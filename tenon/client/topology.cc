@@ -77,7 +77,7 @@ Result<std::vector<int>> Topology::MemorySpaceKindIds() const {
 }
 
 Result<std::string> Topology::CanonicalShape(const Shape& shape, int memory_kind_id, const Layout* layout) const {
-  TENON_RETURN_IF_ERROR(internal::CheckShape(shape.dtype, shape.dims.data(), shape.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*api_, shape.dtype, shape.dims.data(), shape.dims.size()));
   auto args = MakeArgs<PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args>();
   args.topology = get();
   args.memory_space_kind_id = memory_kind_id;

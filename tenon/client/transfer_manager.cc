@@ -79,7 +79,7 @@ Result<Event> TransferManager::TransferData(size_t index, std::span<const std::b
 
 Result<Event> TransferManager::TransferLiteral(size_t index, const HostArray& array, const Layout* layout) {
   TENON_RETURN_IF_ERROR(Check(index));
-  TENON_RETURN_IF_ERROR(internal::CheckShape(array.dtype, array.dims.data(), array.dims.size()));
+  TENON_RETURN_IF_ERROR(internal::CheckShape(*client_->api, array.dtype, array.dims.data(), array.dims.size()));
   auto args = ArgsFor<PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args>(manager_);
   args.buffer_index = static_cast<int>(index);
   args.data = array.data;

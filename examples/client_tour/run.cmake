@@ -1,0 +1,13 @@
+# Runs PROGRAM with PLUGIN and ARGUMENT and compares its output with EXPECTED, whose lines are separated by |.
+if(PLUGIN STREQUAL "")
+  set(PLUGIN "$ENV{TENON_XLA_PJRT_PLUGIN}")
+endif()
+if(PLUGIN STREQUAL "")
+  message("SKIPPED: this build has no plugin that compiles StableHLO, and TENON_XLA_PJRT_PLUGIN names none")
+  return()
+endif()
+execute_process(COMMAND ${PROGRAM} ${PLUGIN} ${ARGUMENT} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE failed)
+string(REPLACE "|" "\n" expected "${EXPECTED}")
+if(failed OR NOT output STREQUAL "${expected}\n")
+  message(FATAL_ERROR "${PROGRAM}: exit ${failed}\n${errors}\nprinted:\n${output}\nexpected:\n${expected}")
+endif()

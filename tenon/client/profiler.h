@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/client/plugin.h"
+
+struct PLUGIN_Profiler;
+struct PLUGIN_Profiler_Api;
+
+namespace tenon::client {
+
+/// A plugin's own profiler (profiler extension). Moves only. Start, run programs, Stop, Collect.
+class Profiler {
+ public:
+  /// `options` is a serialized tensorflow.ProfileOptions; empty asks for the defaults. UNIMPLEMENTED without the extension.
+  static Result<Profiler> Create(const Plugin& plugin, std::string_view options = {});
+  Profiler(Profiler&& other) noexcept : api_(other.api_), profiler_(std::exchange(other.profiler_, nullptr)) {}
+  Profiler& operator=(Profiler&&) = delete;
+  ~Profiler();
+
+  Status Start();
+  Status Stop();
+  /// What was recorded: a serialized tensorflow.profiler.XSpace.
+  Result<std::string> Collect();
+
+ private:
+  Profiler(const PLUGIN_Profiler_Api* api, PLUGIN_Profiler* profiler);
+  const PLUGIN_Profiler_Api* api_;
+  PLUGIN_Profiler* profiler_;
+};
+
+}  // namespace tenon::client
