@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/ir/trips.h"
 
 namespace tenon::compiler {
 
@@ -36,14 +37,21 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   auto leave = [&] {
     Unbind(outside);
   };
-  bind(condition);
-  TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));
-  TENON_ASSIGN_OR_RETURN(View predicate, DenseViewOf(condition.results[0], step.condition));
-  // The predicate must be written by the condition: a constant or a carry is copied.
-  const View own = NewTemp({DType::kPred, {}});
-  Copy(predicate, own, step.condition);
-  step.predicate = Slot(own);
-  leave();
+  std::vector<std::optional<int64_t>> constants;
+  for (Ref r : node.in) constants.push_back(IntegerConstant(p_, r));
+  bool effects = false;
+  for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
+  if (!effects) step.trip_count = KnownTrips(p_, node, constants);
+  if (step.trip_count < 0) {
+    bind(condition);
+    TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));
+    TENON_ASSIGN_OR_RETURN(View predicate, DenseViewOf(condition.results[0], step.condition));
+    // The predicate must be written by the condition: a constant or a carry is copied.
+    const View own = NewTemp({DType::kPred, {}});
+    Copy(predicate, own, step.condition);
+    step.predicate = Slot(own);
+    leave();
+  }
   bind(body);
   TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
   for (size_t i = 0; i < body.results.size(); ++i) {

@@ -50,7 +50,7 @@ class Walker {
     t_.loops.push_back({t_.length, 0, 0});
     Seq(s.condition);
     ++t_.length;
-    Touch(s.predicate, false);
+    if (s.trip_count < 0) Touch(s.predicate, false);
     t_.loops[index].body = t_.length + 1;
     Seq(s.body);
     ++t_.length;

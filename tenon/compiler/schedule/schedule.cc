@@ -375,7 +375,7 @@ class Scheduler {
         f(c->to);
       } else if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
         ForEachSlot(w->condition, f);
-        f(w->predicate);
+        if (w->trip_count < 0) f(w->predicate);
         ForEachSlot(w->body, f);
         for (auto& [from, to] : w->carry) {
           f(from);

@@ -41,12 +41,21 @@ struct Plan {
   int64_t task_rows = 0;       // Multiple of mr.
   int64_t last_task_rows = 0;  // In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
+  bool streams_b = false;  // B is read once, as it lies: what comes next is fetched meanwhile.
   bool stage_c = false;  // Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
 };
 
 int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_steps; }
+
+// Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and as many streams running as
+// the hardware follows, and neighbouring panels take the next lines of each.
+constexpr int64_t kFewStrips = 2;
+constexpr int64_t kStreamedDepth = 32;
+bool StreamsB(const Problem& p) {
+  return p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooks.pack_b && p.s.b_col_stride == 1;
+}
 
 // A is read in place when its strips then stay in L1 whatever their stride does to its sets.
 bool NeedsCopyOfA(const Problem& p, int64_t kc) {
@@ -77,6 +86,9 @@ Plan MakePlan(const Problem& p) {
   const auto k_of_steps = [&](int64_t steps) { return steps * kernel.k_unit / kernel.unit_steps; };
   Plan plan;
   plan.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
+  const bool streams = StreamsB(p) && !CanReadBInPlace(p);
+  plan.streams_b = streams;
+  if (streams) plan.kc = EvenPiece(s.k, kStreamedDepth, 8);
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
   plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
@@ -102,7 +114,7 @@ Plan MakePlan(const Problem& p) {
     plan.task_rows = EvenPiece(s.m, strips * mr, mr);
     plan.last_task_rows = col_blocks > 1 ? EvenPiece(s.m, CeilDiv(strips, 4) * mr, mr) : plan.task_rows;
   }
-  plan.b_place = CanReadBInPlace(p) ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
+  plan.b_place = streams || CanReadBInPlace(p) ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
   return plan;
 }
 
@@ -349,6 +361,7 @@ class BlockedGemm {
     const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch(j / nr_);
+      if (plan_.streams_b && i == task.i0) PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j * w_;
@@ -412,6 +425,13 @@ class BlockedGemm {
     next.lines = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
     next.lines_per_call = CeilDiv(next.lines, calls);
     return next;
+  }
+  // The same panel of the next block of k.
+  void PrefetchB(const Word* panel, int64_t k_stride, int64_t steps, int64_t left) const {
+    const Word* const next = panel + steps * k_stride;
+    for (int64_t q = 0; q < std::min(steps, left); ++q) {
+      for (int64_t j = 0; j < nr_ * w_; j += kLineWords) __builtin_prefetch(next + q * k_stride + j, 0, 2);
+    }
   }
   void PrefetchTile(const Word* c, int64_t row_stride, int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) {
