@@ -55,6 +55,7 @@ class Assembler {
             break;
           case Kind::kBranch: Branch(b, inst); break;
           case Kind::kReturn: Epilogue(); break;
+          case Kind::kNothing: break;
         }
       }
     }

@@ -39,6 +39,7 @@ enum class Kind : uint8_t {
   kJump,    ///< To `target`.
   kBranch,  ///< To `target` when `cc` holds, else to `other`.
   kReturn,
+  kNothing,
   kDivide,  ///< reg <- vvvv / rm, unsigned, `w` in op; `imm` 1: the remainder.
 };
 

@@ -43,7 +43,14 @@ std::optional<Function> Selector::Run() {
   for (const llvm::BasicBlock& block : fn_) {
     block_ = ids_[&block];
     ir_block_ = &block;
+    // What was computed before is still there when there is no other way to come here.
+    const std::vector<uint32_t>& previous = f_.blocks[block_].previous;
+    if (previous.size() != 1 || previous[0] + 1 != block_) {
+      seen_.clear();
+      scaled_.clear();
+    }
     for (const llvm::Instruction& inst : block) {
+      if (SeenBefore(inst)) continue;
       Visit(inst);
       if (failed_) return std::nullopt;
     }
@@ -73,8 +80,32 @@ std::optional<Function> Selector::Run() {
     }
   }
   if (failed_) return std::nullopt;
+  RemoveUnused();
   f_.frame_bytes = (f_.frame_bytes + 63) / 64 * 64;
   return std::move(f_);
+}
+
+void Selector::RemoveUnused() {
+  std::vector<uint32_t> uses(f_.classes.size());
+  for (Block& block : f_.blocks) {
+    for (const Phi& phi : block.phis) {
+      for (const auto& from : phi.from) ++uses[from.second];
+    }
+    for (Inst& inst : block.code) inst.ForUses([&](Reg& r) { ++uses[r]; });
+  }
+  // Users come after what they use, so one walk backwards finds nearly all.
+  for (size_t b = f_.blocks.size(); b-- > 0;) {
+    std::vector<Inst>& code = f_.blocks[b].code;
+    for (size_t i = code.size(); i-- > 0;) {
+      const Reg defined = code[i].Defined();
+      if (defined == 0 || uses[defined] != 0) continue;
+      code[i].ForUses([&](Reg& r) { --uses[r]; });
+      code[i].op = {};
+      code[i].kind = Kind::kNothing;
+    }
+    std::erase_if(code, [](const Inst& inst) { return inst.kind == Kind::kNothing; });
+  }
+  std::erase_if(f_.constants, [&](const Constant& c) { return uses[c.reg] == 0; });
 }
 
 Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
@@ -193,7 +224,16 @@ bool TakeApart(const llvm::GetElementPtrInst& gep, const Value** index, uint64_t
   }
   *disp = 0;
   *index = i;
-  return i->getType()->isIntegerTy(64);
+  if (!i->getType()->isIntegerTy(64)) return false;
+  // The constant part of a sum is as well added to the address.
+  if (auto* add = dyn_cast<llvm::BinaryOperator>(i); add != nullptr && add->getOpcode() == llvm::Instruction::Add) {
+    if (auto* c = dyn_cast<llvm::ConstantInt>(add->getOperand(1)); c != nullptr && c->getValue().abs().ult(1 << 20)) {
+      *disp = c->getSExtValue() * static_cast<int64_t>(size);
+      *index = add->getOperand(0);
+      return *disp == static_cast<int32_t>(*disp);
+    }
+  }
+  return true;
 }
 
 bool ScaleFits(uint64_t scale) { return scale == 1 || scale == 2 || scale == 4 || scale == 8; }
@@ -210,7 +250,7 @@ void Selector::MarkAddress(const Value* pointer, const llvm::BasicBlock* user) {
     int64_t disp = 0;
     const bool simple = TakeApart(*gep, &index, &scale, &disp);
     // One with an index is folded where it was made only: elsewhere the emitter has hoisted it on purpose.
-    if (!simple || (index != nullptr && (indexed || !ScaleFits(scale) || gep->getParent() != user))) {
+    if (!simple || (index != nullptr && (indexed || gep->getParent() != user))) {
       materialised_.insert(gep);
       return;
     }
@@ -290,13 +330,51 @@ Selector::Address Selector::Resolve(const Value* pointer, const llvm::BasicBlock
     total += disp;
     pointer = gep->getPointerOperand();
   }
-  if (index_value != nullptr) {
-    a.mem.index = One(index_value);
-    a.mem.scale = static_cast<uint8_t>(index_scale);
-  }
+  if (index_value != nullptr) SetIndex(a.mem, index_value, index_scale);
   if (total != static_cast<int32_t>(total)) a.ok = Fail();
   a.mem.disp = static_cast<int32_t>(total);
   return a;
+}
+
+void Selector::SetIndex(Mem& mem, const Value* index, uint64_t scale) {
+  if (ScaleFits(scale)) {
+    mem.index = One(index);
+    mem.scale = static_cast<uint8_t>(scale);
+    return;
+  }
+  Reg& scaled = scaled_[{Canonical(index), scale}];
+  if (scaled == 0) {
+    const Reg i = One(index);
+    scaled = New(RegClass::kGpr);
+    if ((scale & (scale - 1)) == 0) {
+      Inst shift{.op = op::Legacy(0, 0, 1, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = scaled, .tied = i};
+      shift.imm = __builtin_ctzll(scale);
+      Add(shift);
+    } else {
+      Inst mul{.op = op::Legacy(0, 0, 1, 0x69), .imm_bytes = 4, .foldable = true, .def = Slot::kReg, .reg = scaled, .rm = i};
+      mul.imm = static_cast<int64_t>(scale);
+      Add(mul);
+    }
+  }
+  mem.index = scaled;
+}
+
+const Value* Selector::Canonical(const Value* v) const {
+  auto it = canonical_.find(v);
+  return it == canonical_.end() ? v : it->second;
+}
+
+bool Selector::SeenBefore(const llvm::Instruction& inst) {
+  const bool shares = isa<llvm::BinaryOperator>(inst) || isa<llvm::CastInst>(inst) || (isa<llvm::GetElementPtrInst>(inst) && materialised_.contains(&inst));
+  if (!shares || inst.getNumOperands() > 2) return false;
+  const void* kind = inst.getType();
+  if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) kind = gep->getSourceElementType();
+  const Value* b = inst.getNumOperands() == 2 ? Canonical(inst.getOperand(1)) : nullptr;
+  auto [it, fresh] = seen_.try_emplace({inst.getOpcode(), kind, Canonical(inst.getOperand(0)), b}, &inst);
+  if (fresh) return false;
+  canonical_[&inst] = it->second;
+  Alias(inst, Parts(Result(*it->second)));
+  return true;
 }
 
 void Selector::SetMem(Inst& inst, const Value* pointer, unsigned bytes, int32_t extra) {
@@ -329,15 +407,7 @@ void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
     } else {
       lea.mem.base = One(pointer);
     }
-    Reg i = One(index);
-    if (ScaleFits(scale)) {
-      lea.mem.scale = static_cast<uint8_t>(scale);
-    } else {
-      Inst mul{.op = op::Legacy(0, 0, 1, 0x69), .imm_bytes = 4, .foldable = true, .def = Slot::kReg, .reg = New(RegClass::kGpr), .rm = i};
-      mul.imm = static_cast<int64_t>(scale);
-      i = Add(mul).reg;
-    }
-    lea.mem.index = i;
+    SetIndex(lea.mem, index, scale);
   }
   lea.mem.disp += static_cast<int32_t>(disp);
   lea.reg = Result(gep)[0];

@@ -68,8 +68,12 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
   if (inst.isCommutative() && Int(a) != nullptr) std::swap(a, b);
   int32_t imm = 0;
   const bool has_imm = Int32(b, &imm);
+  const unsigned opcode = inst.getOpcode();
+  const bool adds = opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or || opcode == Instruction::Xor;
+  if (has_imm && shape.bits > 1 && ((imm == 0 && adds) || (imm == 1 && opcode == Instruction::Mul))) return Alias(inst, {One(a)});
+  if (Rotation(inst, shape)) return;
   const Reg to = Result(inst)[0];
-  switch (inst.getOpcode()) {
+  switch (opcode) {
     case Instruction::Add:
     case Instruction::Sub: {
       if (shape.bits == 1) break;
@@ -130,6 +134,44 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
     default: break;
   }
   Fail();
+}
+
+bool Selector::Rotation(const llvm::BinaryOperator& inst, const Shape& shape) {
+  if (inst.getOpcode() != Instruction::Or || (shape.bits != 32 && shape.bits != 64)) return false;
+  auto* left = dyn_cast<llvm::BinaryOperator>(Canonical(inst.getOperand(0)));
+  auto* right = dyn_cast<llvm::BinaryOperator>(Canonical(inst.getOperand(1)));
+  if (left == nullptr || right == nullptr) return false;
+  if (left->getOpcode() == Instruction::LShr) std::swap(left, right);
+  if (left->getOpcode() != Instruction::Shl || right->getOpcode() != Instruction::LShr) return false;
+  if (Canonical(left->getOperand(0)) != Canonical(right->getOperand(0))) return false;
+  const auto count_of = [](const Value* v) -> uint64_t {
+    auto* constant = dyn_cast<llvm::Constant>(v);
+    if (constant != nullptr && v->getType()->isVectorTy()) constant = constant->getSplatValue();
+    auto* count = dyn_cast_or_null<llvm::ConstantInt>(constant);
+    return count == nullptr ? 0 : count->getZExtValue();
+  };
+  const uint64_t by = count_of(left->getOperand(1));
+  if (by == 0 || by >= shape.bits || by + count_of(right->getOperand(1)) != shape.bits) return false;
+  const Parts x = Get(left->getOperand(0));
+  for (unsigned part = 0; part < shape.parts; ++part) {
+    Inst m{.imm_bytes = 1, .mem_bytes = shape.part_bytes(), .foldable = true, .rm = x[part]};
+    if (shape.kind == Shape::Kind::kVector) {
+      m.op = op::Evex(1, 1, shape.wide(), 0x72);  // vprold, vprolq
+      m.len = shape.len;
+      m.digit = 1;
+      m.element = static_cast<uint8_t>(shape.bytes());
+      m.def = Slot::kVvvv;
+      m.vvvv = Result(inst)[part];
+      m.imm = static_cast<int64_t>(by);
+    } else {
+      m.op = op::Vex(3, 3, shape.wide(), 0xf0);  // rorx
+      m.def = Slot::kReg;
+      m.reg = Result(inst)[0];
+      m.imm = static_cast<int64_t>(shape.bits - by);
+    }
+    Add(m);
+  }
+  return true;
 }
 
 void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
@@ -312,13 +354,15 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
   const Shape s = ShapeOf(select.getType());
   if (failed_) return;
   const Value* condition = select.getCondition();
+  if (auto* known = dyn_cast<llvm::Constant>(condition); known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
+    const Value* chosen = known->isNullValue() ? select.getFalseValue() : select.getTrueValue();
+    canonical_[&select] = Canonical(chosen);
+    return Alias(select, Get(chosen));
+  }
   if (condition->getType()->isVectorTy()) {
     if (s.kind != Shape::Kind::kVector) {
       Fail();
       return;
-    }
-    if (auto* known = dyn_cast<llvm::Constant>(condition); known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
-      return Alias(select, Get(known->isAllOnesValue() ? select.getTrueValue() : select.getFalseValue()));
     }
     const Reg mask = One(condition);
     const Parts yes = Get(select.getTrueValue());
@@ -337,9 +381,12 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     Fail();
     return;
   }
-  const Reg all = New(RegClass::kGpr);
-  Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
-  const Reg mask = MaskFromGpr(all);
+  Reg mask = s.scalar() ? scalar_masks_.lookup(condition) : 0;
+  if (mask == 0) {
+    const Reg all = New(RegClass::kGpr);
+    Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
+    mask = MaskFromGpr(all);
+  }
   const Parts yes = Get(select.getTrueValue());
   const Parts no = Get(select.getFalseValue());
   for (unsigned part = 0; part < s.parts; ++part) Blend(Result(select)[part], s, mask, yes[part], no[part]);

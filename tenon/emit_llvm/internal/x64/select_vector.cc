@@ -160,6 +160,7 @@ Reg Selector::JoinMasks(const Parts& parts, const Shape& s) {
 
 void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& s) {
   const unsigned opcode = inst.getOpcode();
+  if (!s.is_float && Rotation(inst, s)) return;
   const Value* a = inst.getOperand(0);
   const Value* b = inst.getOperand(1);
   // What can be read from memory stands last.
@@ -329,6 +330,7 @@ void Selector::VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& s) {
     RvmTo(masks.back(), o, s, x[part], y[part], imm);
   }
   if (s.scalar()) {
+    scalar_masks_[&cmp] = masks[0];
     Add({.op = op::kGprFromMask16, .def = Slot::kReg, .reg = Result(cmp)[0], .rm = masks[0]});
     return;
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -52,6 +53,10 @@ class Selector {
   void MarkAddresses();
   void MarkAddress(const llvm::Value* pointer, const llvm::BasicBlock* user);
   void Visit(const llvm::Instruction& inst);
+  /// Whether an equal instruction went before, whose result serves again.
+  bool SeenBefore(const llvm::Instruction& inst);
+  const llvm::Value* Canonical(const llvm::Value* v) const;
+  void RemoveUnused();
   Shape ShapeOf(const llvm::Type* type);
   Inst& Add(Inst inst) {
     f_.blocks[block_].code.push_back(std::move(inst));
@@ -70,6 +75,7 @@ class Selector {
   // --- select.cc: addresses, memory
   Address Resolve(const llvm::Value* pointer, const llvm::BasicBlock* user);
   void SetMem(Inst& inst, const llvm::Value* pointer, unsigned bytes, int32_t extra = 0);
+  void SetIndex(Mem& mem, const llvm::Value* index, uint64_t scale);
   void VisitGep(const llvm::GetElementPtrInst& gep);
   void VisitLoad(const llvm::LoadInst& load);
   void EmitLoad(const llvm::LoadInst& load);
@@ -79,6 +85,8 @@ class Selector {
   // --- select_int.cc
   void VisitIntBinary(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitDivide(const llvm::BinaryOperator& op, const Shape& shape);
+  /// A rotation by a constant, written as two shifts.
+  bool Rotation(const llvm::BinaryOperator& op, const Shape& shape);
   void Shift(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitICmp(const llvm::ICmpInst& cmp);
   bool Fused(const llvm::Instruction& condition) const;
@@ -139,6 +147,10 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> deferred_;
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   llvm::DenseSet<Reg> constant_regs_;
+  std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*>, const llvm::Value*> seen_;
+  llvm::DenseMap<const llvm::Value*, const llvm::Value*> canonical_;  ///< Of values that have another's registers, that other.
+  llvm::DenseMap<const llvm::Value*, Reg> scalar_masks_;              ///< Comparisons of scalars: bit 0 of these.
+  std::map<std::pair<const llvm::Value*, uint64_t>, Reg> scaled_;
 };
 
 }  // namespace tenon::emit_llvm::x64
