@@ -193,6 +193,39 @@ TEST(Compile, ScansRunAlongTheirDim) {
   })", 5);
 }
 
+TEST(Compile, ScattersRunInOrder) {
+  // Indices repeat and leave the operand on both sides; rows of 20; the last one overwrites.
+  for (const char* combine : {"%m = stablehlo.add %a, %b : tensor<f32>", "%m = stablehlo.maximum %b, %a : tensor<f32>", "%m = stablehlo.reshape %b : (tensor<f32>) -> tensor<f32>"}) {
+    Check(std::string(R"(func.func @main(%t: tensor<7x20xf32>, %s: tensor<30xf32>, %u: tensor<30x20xf32>) -> tensor<7x20xf32> {
+      %four = stablehlo.constant dense<4.0> : tensor<30xf32>
+      %0 = stablehlo.multiply %s, %four : tensor<30xf32>
+      %i = stablehlo.convert %0 : (tensor<30xf32>) -> tensor<30xi32>
+      %j = stablehlo.reshape %i : (tensor<30xi32>) -> tensor<30x1xi32>
+      %r = "stablehlo.scatter"(%t, %j, %u) <{indices_are_sorted = false, unique_indices = false,
+        scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        )") + combine + R"(
+        stablehlo.return %m : tensor<f32>
+      }) : (tensor<7x20xf32>, tensor<30x1xi32>, tensor<30x20xf32>) -> tensor<7x20xf32>
+      return %r : tensor<7x20xf32>
+    })", 2);
+  }
+  // Batches, and windows that reach over the edge.
+  Check(R"(func.func @main(%t: tensor<3x9x10xf32>, %s: tensor<3x5x2xf32>, %u: tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32> {
+    %four = stablehlo.constant dense<4.0> : tensor<3x5x2xf32>
+    %0 = stablehlo.multiply %s, %four : tensor<3x5x2xf32>
+    %i = stablehlo.convert %0 : (tensor<3x5x2xf32>) -> tensor<3x5x2xi64>
+    %r = "stablehlo.scatter"(%t, %i, %u) <{indices_are_sorted = false, unique_indices = false,
+      scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2, 3], input_batching_dims = [0], scatter_indices_batching_dims = [0],
+        scatter_dims_to_operand_dims = [2, 1], index_vector_dim = 2>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<3x9x10xf32>, tensor<3x5x2xi64>, tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32>
+    return %r : tensor<3x9x10xf32>
+  })", 2);
+}
+
 TEST(Compile, FirstPlacesOfExtremesNeedNoOrder) {
   for (const char* direction : {"GT", "LT"}) {
     const std::string program = std::string(R"(func.func @main(%x: tensor<6x50xf32>) -> (tensor<6xf32>, tensor<6xi32>) {

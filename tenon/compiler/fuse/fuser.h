@@ -41,6 +41,7 @@ class Fuser {
   Status EmitDot(NodeId id, plan::Seq& out);
   Status EmitConvolution(NodeId id, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
+  Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitSort(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);

@@ -380,25 +380,36 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     }
     return;
   }
-  Value* value = GetLanes(store.value, copy);
-  Value* mask = AndMasks(GuardMask(accesses_[id], copy, true), lanes_.mask);
-  const Place place = PlaceOf(id, copy, store.component);
-  if (!place.vector) {
-    // A guard lets one lane through at most.
-    if (mask == nullptr || store.combine >= 0) {
-      low_.Fail(Internal("a store in lanes does not move along them"));
+  auto act = [&](Value* mask) {
+    Value* value = GetLanes(store.value, copy);
+    const Place place = PlaceOf(id, copy, store.component);
+    if (!place.vector) {
+      // A guard lets one lane through at most.
+      if (mask == nullptr || store.combine >= 0) {
+        low_.Fail(Internal("a store in lanes does not move along them"));
+        return;
+      }
+      Value* bits = b_.CreateBitCast(mask, b_.getIntNTy(lanes_.lanes));
+      If(b_.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0)), nullptr, [&] {
+        Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
+        b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer, llvm::Align(bytes));
+      });
       return;
     }
-    Value* bits = b_.CreateBitCast(mask, b_.getIntNTy(lanes_.lanes));
-    If(b_.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0)), nullptr, [&] {
-      Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
-      b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer, llvm::Align(bytes));
-    });
-    return;
+    Value* old = nullptr;
+    if (store.combine >= 0) old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
+    StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);
+  };
+  // A guard that all lanes share is a branch: memory that was written through a mask is slow to read again.
+  const bool shared = !store.guard.empty() && std::none_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
+    return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; }) ||
+           (g.e.start != kNone && IsVector(g.e.start));
+  });
+  if (shared) {
+    If(GuardMask(accesses_[id], copy, false), nullptr, [&] { act(lanes_.mask); });
+  } else {
+    act(AndMasks(GuardMask(accesses_[id], copy, true), lanes_.mask));
   }
-  Value* old = nullptr;
-  if (store.combine >= 0) old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
-  StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);
 }
 
 bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy) {

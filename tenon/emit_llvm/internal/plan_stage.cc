@@ -234,6 +234,12 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   const int cost = an.Cost(needed, Bit(v));
   plan.copies = cost <= 16 ? 4 : cost <= 40 ? 2 : 1;
   plan.masked_only = cost > 40 && isa == isa::IsaLevel::kAvx512;
+  // What one update writes the next may read, and a masked store is slow to read again: as few masked ones as can be.
+  for (const kir::Store& store : stage.stores) {
+    if (store.combine < 0) continue;
+    plan.copies = 1;
+    plan.masked_only = false;
+  }
   llvm::erase(plan.outside, v);
   if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty()) return plan;
 

@@ -1,0 +1,126 @@
+// Scatters as one kernel: updates in their order, each combined in place where its window is inside.
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/tracer.h"
+
+namespace tenon::compiler {
+namespace {
+
+bool Has(const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+
+}  // namespace
+
+Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  if (node.in.size() != 3 || node.blocks.size() != 1) return false;
+  const Shape& shape = node.shape();
+  const Shape& indices_shape = p_.shape(node.in[1]);
+  const Shape& updates_shape = p_.shape(node.in[2]);
+  const DType type = shape.dtype;
+  if (!KernelCanHold(type) || IsComplex(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type) return false;
+  if (!IsInteger(indices_shape.dtype) || updates_shape.rank() > 16) return false;
+  const Block& block = node.blocks[0];
+  const bool overwrite = block.results[0] == Ref{block.args[1], 0};
+  Result<kir::Graph> combiner = GraphOfBlock(p_, block);
+  if (!overwrite && (!combiner.ok() || combiner->arguments[0] != type)) return false;
+  const Dims& window_dims = node.lists[0];
+  const Dims& inserted = node.lists[1];
+  const Dims& batching = node.lists[2];
+  const Dims& indices_batching = node.lists[3];
+  const Dims& to_operand = node.lists[4];
+
+  TENON_ASSIGN_OR_RETURN(const View operand, ViewOf(node.in[0], out));
+  TENON_ASSIGN_OR_RETURN(const View indices, ViewOf(node.in[1], out));
+  TENON_ASSIGN_OR_RETURN(const View updates, ViewOf(node.in[2], out));
+  const View result = NewTemp(shape);
+  Copy(operand, result, out);
+
+  kir::KernelBuilder b;
+  auto buffer = [&](kir::BufKind kind, const View& view) {
+    SmallVector<kir::Size, 4> extent;
+    SmallVector<kir::Size, 4> stride;
+    for (size_t d = 0; d < view.dims.size(); ++d) {
+      extent.push_back(kir::Size::Of(view.dims[d]));
+      stride.push_back(kir::Size::Of(view.strides[d]));
+    }
+    return b.AddBuffer(kind, view.dtype, extent, stride);
+  };
+  const kir::Buf from = buffer(kir::BufKind::kArg, indices);
+  const kir::Buf values = buffer(kir::BufKind::kArg, updates);
+  const kir::Buf to = buffer(kir::BufKind::kOut, result);
+  // Updates one after another; the elements of one never meet.
+  SmallVector<kir::Axis, 4> update_at;
+  update_at.resize(updates_shape.rank());
+  kir::Stage stage;
+  SmallVector<kir::Axis, 4> scatter_at;  // Places among the updates, in the order of the indices' dims without the vector.
+  bool ordered = false;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t d = 0; d < updates_shape.rank(); ++d) {
+      if (Has(window_dims, static_cast<int64_t>(d)) != (pass == 1)) continue;
+      if (updates_shape.dims[d] == 1) {
+        update_at[d] = kir::AtOffset(kir::Size::Of(0));
+      } else {
+        const kir::DimId dim = b.AddDim(kir::Size::Of(updates_shape.dims[d]), pass == 0 ? kir::DimKind::kSerial : kir::DimKind::kParallel);
+        update_at[d] = kir::At(dim);
+        stage.dims.push_back(dim);
+        ordered |= pass == 0;
+      }
+      if (pass == 0) scatter_at.push_back(update_at[d]);
+    }
+  }
+  kir::Store store;
+  store.buf = to;
+  store.at.resize(shape.rank());
+  size_t next_window = 0;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    if (auto it = std::find(batching.begin(), batching.end(), dim); it != batching.end()) {
+      // The place in that batch dim of the indices; the vector's dim does not count.
+      const int64_t place = indices_batching[static_cast<size_t>(it - batching.begin())];
+      store.at[d] = scatter_at[static_cast<size_t>(place - (place > node.imm ? 1 : 0))];
+      continue;
+    }
+    const bool is_inserted = Has(inserted, dim);
+    const int64_t span = is_inserted ? 1 : updates_shape.dims[static_cast<size_t>(window_dims[next_window])];
+    store.at[d] = is_inserted ? kir::AtOffset(kir::Size::Of(0)) : update_at[static_cast<size_t>(window_dims[next_window++])];
+    auto it = std::find(to_operand.begin(), to_operand.end(), dim);
+    if (it == to_operand.end()) {
+      if (span > shape.dims[d]) return Internal("a scatter's window is larger than its operand");
+      continue;
+    }
+    SmallVector<kir::Axis, 4> index_at;
+    size_t next = 0;
+    for (size_t i = 0; i < indices_shape.rank(); ++i) {
+      index_at.push_back(static_cast<int64_t>(i) == node.imm ? kir::AtOffset(kir::Size::Of(it - to_operand.begin())) : scatter_at[next++]);
+    }
+    store.at[d].start = b.Convert(DType::kS64, b.Read(from, index_at));
+    kir::Guard guard;
+    // Windows that are not inside as a whole are dropped.
+    guard.e = kir::AtStart(store.at[d].start);
+    guard.lo = kir::Size::Of(0);
+    guard.hi = kir::Size::Of(std::max<int64_t>(0, shape.dims[d] - span + 1));
+    store.guard.push_back(std::move(guard));
+  }
+  store.value = b.Read(values, update_at);
+  if (!overwrite) store.combine = static_cast<int32_t>(b.AddGraph(*combiner));
+  store.order = ordered ? kir::StoreOrder::kRowMajor : kir::StoreOrder::kDisjoint;
+  stage.stores.push_back(std::move(store));
+  b.AddStage(std::move(stage));
+
+  MadeKernel made;
+  made.kernel = b.Finish();
+  made.buffers = {{BoundBuffer::Kind::kRead, node.in[1]}, {BoundBuffer::Kind::kRead, node.in[2]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
+  FinishKernel(made);
+  made.in_place.clear();
+  const int64_t elements = NumElements(std::span<const int64_t>(updates_shape.dims.data(), updates_shape.dims.size()));
+  made.cost_ns = elements;
+  Bind({id, 0}, result);
+  AddKernelStep(std::move(made), {indices, updates, result}, out);
+  return true;
+}
+
+}  // namespace tenon::compiler
