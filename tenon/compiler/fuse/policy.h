@@ -2,6 +2,7 @@
 
 /// The numbers behind fusion's choices, each with its reason.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenon::compiler::policy {
