@@ -317,13 +317,28 @@ void Machine::InspectLayouts() {
 
 void Machine::CreateEvent() {
   FUZZ_ARGS(PJRT_Event_Create, args);
-  if (FUZZ_CALL(PJRT_Event_Create, args, in_) == Outcome::kOk) Keep(args.event);
+  if (FUZZ_CALL(PJRT_Event_Create, args, in_) != Outcome::kOk) return;
+  Keep(args.event);
+  unset_.push_back(args.event);
+}
+
+void Machine::SetOwnEvent() {
+  PJRT_Event* event = TakeOne(unset_);
+  FUZZ_ARGS(PJRT_Event_Set, args);
+  args.event = event;
+  args.error_code = ChooseCode();
+  args.error_message = "set";
+  args.error_message_size = 3;
+  const Outcome outcome = FUZZ_CALL(PJRT_Event_Set, args, in_);
+  if (outcome == Outcome::kTooSmall) unset_.push_back(event);
+  if (outcome == Outcome::kError) std::abort();
 }
 
 void Machine::SetEvent() {
+  if (!unset_.empty() && in_.OneIn(2)) return SetOwnEvent();
   if (events_.empty()) return;
   PJRT_Event* event = events_[in_.Below(events_.size())];
-  // Events of the plugin are not the caller's to set; those that are ready refuse.
+  // Those of the plugin are not the caller's to set; those that are ready refuse.
   FUZZ_ARGS(PJRT_Event_IsReady, ready);
   ready.event = event;
   if (!FUZZ_PLAIN(PJRT_Event_IsReady, ready)) std::abort();
@@ -370,7 +385,11 @@ void Machine::DestroyEvent() {
   PJRT_Event* event = TakeOne(events_);
   FUZZ_ARGS(PJRT_Event_Destroy, args);
   args.event = event;
-  if (FUZZ_CALL(PJRT_Event_Destroy, args, in_) == Outcome::kTooSmall) events_.push_back(event);
+  if (FUZZ_CALL(PJRT_Event_Destroy, args, in_) == Outcome::kTooSmall) {
+    events_.push_back(event);
+  } else {
+    std::erase(unset_, event);
+  }
 }
 
 void Machine::RunWork() { Settle(); }

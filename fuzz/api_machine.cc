@@ -250,6 +250,7 @@ void Machine::End() {
   futures_.clear();
   for (const Dependency& dependency : dependencies_) Complete(dependency, PJRT_Error_Code_CANCELLED);
   dependencies_.clear();
+  while (!unset_.empty()) SetOwnEvent();
   // Any order of destruction is legal.
   const size_t first = in_.Below(4);
   for (size_t i = 0; i < 4; ++i) {

@@ -148,6 +148,7 @@ class Machine {
   void InspectLayouts();
   void CreateEvent();
   void SetEvent();
+  void SetOwnEvent();
   void QueryEvent();
   void CallBackEvent();
   void DestroyEvent();
@@ -160,6 +161,9 @@ class Machine {
   std::vector<Future> futures_;
   std::vector<Dependency> dependencies_;
   std::vector<PJRT_Event*> events_;
+  /// Events that the caller made and has not set; not all are in events_ any more: some are destroyed by their own
+  /// callback.
+  std::vector<PJRT_Event*> unset_;
   std::vector<PJRT_AsyncHostToDeviceTransferManager*> transfers_;
   std::vector<PJRT_ExecuteContext*> contexts_;
   std::vector<PJRT_TopologyDescription*> topologies_;
