@@ -28,6 +28,9 @@
 namespace tenon::emit_llvm {
 namespace {
 
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+constexpr const char* kDataLayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
+
 struct FatalGuard {
   jmp_buf jump;
   char reason[512];
@@ -47,8 +50,12 @@ void InitializeLlvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    llvm::install_fatal_error_handler(OnFatalError);
   });
+}
+
+void CatchFatalErrors() {
+  static std::once_flag once;
+  std::call_once(once, [] { llvm::install_fatal_error_handler(OnFatalError); });
 }
 
 class DiagnosticCollector : public llvm::DiagnosticHandler {
@@ -158,11 +165,12 @@ struct CodegenSession::Pipeline {
   llvm::legacy::PassManager passes;
 };
 
-CodegenSession::CodegenSession() = default;
+CodegenSession::CodegenSession(isa::IsaLevel isa) : isa_(isa) { CatchFatalErrors(); }
 
-Result<std::unique_ptr<CodegenSession>> CodegenSession::Create(isa::IsaLevel isa) {
+Status CodegenSession::MakeMachine() {
+  if (machine_ != nullptr) return OkStatus();
   InitializeLlvm();
-  const llvm::Triple triple("x86_64-unknown-linux-gnu");
+  const llvm::Triple triple(kTriple);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (target == nullptr) return Internal(fmt::format("LLVM has no x86-64 target: {}", error));
@@ -170,24 +178,23 @@ Result<std::unique_ptr<CodegenSession>> CodegenSession::Create(isa::IsaLevel isa
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // what is contracted is a node
   options.EnableFastISel = false;
   options.ExceptionModel = llvm::ExceptionHandling::None;
-  std::unique_ptr<CodegenSession> session(new CodegenSession);
-  session->isa_ = isa;
-  const std::string_view cpu = isa::LlvmCpu(isa);
-  const std::string_view features = isa::LlvmFeatures(isa);
-  session->machine_.reset(target->createTargetMachine(triple, llvm::StringRef(cpu.data(), cpu.size()),
+  const std::string_view cpu = isa::LlvmCpu(isa_);
+  const std::string_view features = isa::LlvmFeatures(isa_);
+  machine_.reset(target->createTargetMachine(triple, llvm::StringRef(cpu.data(), cpu.size()),
                                                       llvm::StringRef(features.data(), features.size()), options,
                                                       llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                       llvm::CodeGenOptLevel::Default, /*JIT=*/true));
-  if (session->machine_ == nullptr) return Internal("LLVM made no x86-64 target machine");
-  return session;
+  if (machine_ == nullptr) return Internal("LLVM made no x86-64 target machine");
+  if (machine_->createDataLayout().getStringRepresentation() != kDataLayout) return Internal("LLVM lays data out in another way than kernels are emitted for");
+  return OkStatus();
 }
 
 CodegenSession::~CodegenSession() = default;
 
 std::unique_ptr<llvm::Module> CodegenSession::NewModule(llvm::LLVMContext& context) const {
   auto module = std::make_unique<llvm::Module>("tenon", context);
-  module->setTargetTriple(machine_->getTargetTriple());
-  module->setDataLayout(machine_->createDataLayout());
+  module->setTargetTriple(llvm::Triple(kTriple));
+  module->setDataLayout(kDataLayout);
   return module;
 }
 
@@ -227,6 +234,7 @@ Result<std::unique_ptr<CodegenSession::Pipeline>> CodegenSession::MakePipeline(O
 }
 
 Status CodegenSession::Generate(llvm::Module& module, Output output, llvm::SmallVectorImpl<char>* out) {
+  TENON_RETURN_IF_ERROR(MakeMachine());
   std::string errors;
   module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(&errors));
   // Making a pipeline costs a third of what running it over a small kernel does, so the one for object code is kept.
@@ -260,7 +268,7 @@ void GiveBack(CodegenSession* session) {
 }
 }  // namespace
 
-Result<LentSession> BorrowSession(isa::IsaLevel isa) {
+LentSession BorrowSession(isa::IsaLevel isa) {
   {
     SessionShelf& shelf = Shelf();
     std::lock_guard lock(shelf.mutex);
@@ -271,8 +279,7 @@ Result<LentSession> BorrowSession(isa::IsaLevel isa) {
       return session;
     }
   }
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<CodegenSession> made, CodegenSession::Create(isa));
-  return LentSession(made.release(), GiveBack);
+  return LentSession(new CodegenSession(isa), GiveBack);
 }
 
 void AbandonSession(LentSession session) { (void)session.release(); }

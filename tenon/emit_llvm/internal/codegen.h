@@ -14,11 +14,11 @@
 
 namespace tenon::emit_llvm {
 
-/// LLVM IR -> object code or assembly for one ISA level. Expensive to make (a TargetMachine), so sessions are kept and lent out; one thread uses one at a
-/// time.
+/// LLVM IR -> object code or assembly for one ISA level. What LLVM's code generator needs is expensive to make (a TargetMachine, a pipeline), so it is
+/// made when first wanted, and sessions are kept and lent out; one thread uses one at a time.
 class CodegenSession {
  public:
-  static Result<std::unique_ptr<CodegenSession>> Create(isa::IsaLevel isa);
+  explicit CodegenSession(isa::IsaLevel isa);
   ~CodegenSession();
 
   /// An empty module with this target's triple and data layout.
@@ -33,9 +33,9 @@ class CodegenSession {
   isa::IsaLevel isa() const { return isa_; }
 
  private:
-  CodegenSession();
-  isa::IsaLevel isa_ = isa::IsaLevel::kSse4;
+  const isa::IsaLevel isa_;
   struct Pipeline;
+  Status MakeMachine();
   Result<std::unique_ptr<Pipeline>> MakePipeline(Output output);
 
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -45,7 +45,7 @@ class CodegenSession {
 /// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile ended in a fatal error
 /// must be abandoned instead (AbandonSession), because LLVM's state in it is unknown.
 using LentSession = std::unique_ptr<CodegenSession, void (*)(CodegenSession*)>;
-Result<LentSession> BorrowSession(isa::IsaLevel isa);
+LentSession BorrowSession(isa::IsaLevel isa);
 void AbandonSession(LentSession session);
 /// Frees the sessions that are not out.
 void DropSessions();

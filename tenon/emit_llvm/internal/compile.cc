@@ -31,14 +31,21 @@ Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::
   session.SetFunctionAttributes(*function);
   const Analysis analysis(kernel);
   FunctionEmitter emitter(analysis, session.isa(), function);
-  TENON_RETURN_IF_ERROR(emitter.Emit());
+  return emitter.Emit();
+}
+
+Status VerifyIr(const llvm::Function& function) {
   std::string problems;
   llvm::raw_string_ostream os(problems);
-  if (llvm::verifyFunction(*function, &os)) {
-    return Internal(fmt::format("the emitter wrote LLVM IR that does not verify: {}", problems.substr(0, 1000)));
-  }
-  return OkStatus();
+  if (!llvm::verifyFunction(function, &os)) return OkStatus();
+  return Internal(fmt::format("the emitter wrote LLVM IR that does not verify: {}", problems.substr(0, 1000)));
 }
+
+#ifdef NDEBUG
+constexpr bool kAlwaysVerify = false;
+#else
+constexpr bool kAlwaysVerify = true;
+#endif
 
 struct ModuleResult {
   std::vector<std::shared_ptr<CompiledKernel>> kernels;
@@ -71,12 +78,15 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     llvm::Function* function = module->getFunction(compiled->name);
     start = Clock::now();
     std::optional<std::vector<uint8_t>> code;
+    if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
     if (UseX64(session.isa())) code = x64::Compile(*function);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       pieces.push_back({compiled->name, std::move(*code)});
       function->eraseFromParent();
     } else {
+      // LLVM's code generator does not forgive.
+      if (!kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
       left = true;
       size_of[i] = function->getInstructionCount();
       instructions += size_of[i];
@@ -99,8 +109,9 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
   const double load_us = MicrosSince(start);
   for (size_t i = 0; i < kernels.size(); ++i) {
     CompiledKernel& compiled = *out->kernels[i];
-    compiled.memory = loaded[size_of[i] > 0 ? 0 : 1];
-    const LoadedCode::Symbol symbol = loaded[size_of[i] > 0 ? 0 : 1]->Find(compiled.name);
+    compiled.by_llvm = size_of[i] > 0;
+    compiled.memory = loaded[compiled.by_llvm ? 0 : 1];
+    const LoadedCode::Symbol symbol = loaded[compiled.by_llvm ? 0 : 1]->Find(compiled.name);
     if (symbol.address == nullptr) return Internal(fmt::format("the object code lacks '{}'", compiled.name));
     compiled.fn = reinterpret_cast<kir::KernelFn>(symbol.address);
     compiled.code_bytes = symbol.size_bytes;
@@ -112,7 +123,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
 
 /// `work` with a session, guarded; a session that saw a fatal error is not used again.
 Status WithSession(isa::IsaLevel isa, const std::function<Status(CodegenSession&)>& work) {
-  TENON_ASSIGN_OR_RETURN(LentSession session, BorrowSession(isa));
+  LentSession session = BorrowSession(isa);
   bool crashed = false;
   Status status = GuardFatalErrors([&] { return work(*session); }, &crashed);
   if (crashed) AbandonSession(std::move(session));
@@ -147,6 +158,7 @@ Result<std::string> CompileToText(const kir::Kernel& kernel, isa::IsaLevel isa, 
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module = session.NewModule(context);
     TENON_RETURN_IF_ERROR(EmitInto(*module, session, kernel, SymbolName(kir::Hash(kernel))));
+    TENON_RETURN_IF_ERROR(VerifyIr(*module->getFunction(SymbolName(kir::Hash(kernel)))));
     if (kind == TextKind::kLlvm) {
       llvm::raw_string_ostream os(text);
       module->print(os, nullptr);

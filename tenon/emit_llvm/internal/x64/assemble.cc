@@ -377,7 +377,13 @@ class Assembler {
     return reg;
   }
 
-  void Encoded(const Inst& inst) {
+  void Encoded(const Inst& written) {
+    Inst inst = written;
+    if (inst.commutes && !inst.has_mem && where_[inst.vvvv].kind != LocationKind::kRegister && where_[inst.rm].kind == LocationKind::kRegister) {
+      std::swap(inst.vvvv, inst.rm);
+      // 213 is to = vvvv * to + rm, 132 is to = to * rm + vvvv; what else commutes keeps its name.
+      if (inst.op.map == 2 && inst.op.opcode >= 0x96 && inst.op.opcode <= 0xaf) inst.op.opcode = static_cast<uint8_t>(inst.op.opcode ^ 0x30);
+    }
     Machine m;
     m.op = inst.op;
     m.len = inst.len;

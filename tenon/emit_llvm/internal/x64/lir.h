@@ -53,6 +53,7 @@ struct Inst {
   uint8_t mem_bytes = 0;  ///< What the rm operand reads or writes in memory.
   uint8_t element = 0;    ///< Bytes that a broadcast from memory may read instead; 0: this operation cannot broadcast.
   bool foldable = false;  ///< rm may be memory.
+  bool commutes = false;  ///< vvvv and rm may change places; an FMA changes its form with them.
   bool zeroing = false;
   bool broadcast = false;
   bool has_mem = false;

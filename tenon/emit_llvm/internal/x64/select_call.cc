@@ -138,9 +138,9 @@ void Selector::VisitFma(const llvm::IntrinsicInst& call, const Shape& s) {
   const bool accumulates = dies(c) || (isa<llvm::PHINode>(c) && instruction != nullptr);
   for (unsigned part = 0; part < s.parts; ++part) {
     Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .element = static_cast<uint8_t>(s.scalar() ? 0 : s.bytes()), .foldable = true,
-           .def = Slot::kReg, .reg = Result(call)[part]};
+           .commutes = true, .def = Slot::kReg, .reg = Result(call)[part]};
     uint8_t form = 0xa0;  // 213: to = vvvv * to + rm
-    if (accumulates && !(dies(a) && !isa<llvm::PHINode>(c) && false)) {
+    if (accumulates) {
       form = 0xb0;  // 231: to = vvvv * rm + to
       m.tied = z[part];
       m.vvvv = x[part];

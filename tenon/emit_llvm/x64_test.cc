@@ -1,0 +1,242 @@
+// The code generator for AVX-512: its encodings are read back by LLVM's disassembler; what kernels compute is the business of the other tests, which
+// run on it where the machine can.
+#include <gtest/gtest.h>
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "tenon/emit_llvm/emit.h"
+#include "tenon/emit_llvm/internal/x64/assemble.h"
+#include "tenon/emit_llvm/internal/x64/ops.h"
+#include "tenon/emit_llvm/testing/kernels.h"
+
+extern "C" void LLVMInitializeX86Disassembler();
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+/// Bytes as assembly, one line per instruction, in Intel's order (destination first).
+class Reader {
+ public:
+  Reader() {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86Disassembler();
+    const llvm::Triple triple("x86_64-unknown-linux-gnu");
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    registers_.reset(target->createMCRegInfo(triple));
+    assembly_.reset(target->createMCAsmInfo(*registers_, triple, options_));
+    subtarget_.reset(target->createMCSubtargetInfo(triple, "x86-64-v4", ""));
+    instructions_.reset(target->createMCInstrInfo());
+    context_ = std::make_unique<llvm::MCContext>(triple, assembly_.get(), registers_.get(), subtarget_.get());
+    disassembler_.reset(target->createMCDisassembler(*subtarget_, *context_));
+    printer_.reset(target->createMCInstPrinter(triple, 1, *assembly_, *instructions_, *registers_));
+  }
+
+  std::vector<std::string> Read(const std::vector<uint8_t>& bytes) {
+    std::vector<std::string> lines;
+    for (size_t at = 0; at < bytes.size();) {
+      llvm::MCInst inst;
+      uint64_t size = 0;
+      if (disassembler_->getInstruction(inst, size, {bytes.data() + at, bytes.size() - at}, at, llvm::nulls()) != llvm::MCDisassembler::Success) {
+        lines.push_back("(unreadable)");
+        break;
+      }
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      printer_->printInst(&inst, at, "", *subtarget_, os);
+      for (char& c : text) c = c == '\t' ? ' ' : c;
+      text = text.substr(text.find_first_not_of(' '));
+      lines.push_back(text.substr(0, text.find(" #")));
+      if (lines.back() == "ret") break;
+      at += size;
+    }
+    return lines;
+  }
+
+ private:
+  llvm::MCTargetOptions options_;
+  std::unique_ptr<llvm::MCRegisterInfo> registers_;
+  std::unique_ptr<llvm::MCAsmInfo> assembly_;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget_;
+  std::unique_ptr<llvm::MCInstrInfo> instructions_;
+  std::unique_ptr<llvm::MCContext> context_;
+  std::unique_ptr<llvm::MCDisassembler> disassembler_;
+  std::unique_ptr<llvm::MCInstPrinter> printer_;
+};
+
+/// A function of one block whose registers lie where the test says.
+struct Program {
+  Function f;
+  std::vector<Location> where{Location()};
+  Program() { f.blocks.resize(1); }
+  Reg In(RegClass c, uint8_t number) {
+    where.push_back({Location::Kind::kRegister, number, 0, 0, 0});
+    return f.NewReg(c);
+  }
+  Reg Gpr(uint8_t n) { return In(RegClass::kGpr, n); }
+  Reg Vec(uint8_t n) { return In(RegClass::kVec, n); }
+  Reg Mask(uint8_t n) { return In(RegClass::kMask, n); }
+  Reg Spilled(RegClass c, int32_t at) {
+    where.push_back({Location::Kind::kFrame, 0, 0, 0, at});
+    return f.NewReg(c);
+  }
+  Reg Constant(int32_t at, uint8_t element) {
+    where.push_back({Location::Kind::kPool, 0, element, 2, at});
+    return f.NewReg(RegClass::kVec);
+  }
+  Program& Add(Inst inst) {
+    f.blocks[0].code.push_back(inst);
+    return *this;
+  }
+  std::string Text() {
+    static Reader& reader = *new Reader;
+    f.blocks[0].code.push_back({.kind = Kind::kReturn});
+    const auto bytes = Assemble(f, where);
+    if (!bytes) return "(not assembled)";
+    std::string text;
+    for (const std::string& line : reader.Read(*bytes)) {
+      if (!line.starts_with("push") && !line.starts_with("pop")) text += line + "\n";  // of registers that the caller wants back
+    }
+    const size_t end = text.find("vzeroupper");
+    return end == std::string::npos ? text : text.substr(0, end);
+  }
+};
+
+Inst Three(Op o, Reg to, Reg a, Reg b, uint8_t len = 2) {
+  return {.op = o, .len = len, .mem_bytes = static_cast<uint8_t>(16u << len), .element = 4, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b};
+}
+
+TEST(X64Encoding, VectorRegistersOfEveryNumber) {
+  for (uint8_t n : {0, 7, 8, 15, 16, 23, 24, 31}) {
+    Program p;
+    p.Add(Three(op::Float(op::kFAdd, false, false), p.Vec(n), p.Vec(static_cast<uint8_t>(31 - n)), p.Vec(static_cast<uint8_t>((n + 9) % 32))));
+    EXPECT_EQ(p.Text(), "vaddps zmm" + std::to_string(n) + ", zmm" + std::to_string(31 - n) + ", zmm" + std::to_string((n + 9) % 32) + "\n");
+  }
+}
+
+TEST(X64Encoding, Lengths) {
+  for (uint8_t len : {0, 1, 2}) {
+    Program p;
+    p.Add(Three(op::Float(op::kFMul, false, true), p.Vec(1), p.Vec(2), p.Vec(20), len));
+    const std::string name(1, "xyz"[len]);
+    EXPECT_EQ(p.Text(), "vmulpd " + name + "mm1, " + name + "mm2, " + name + "mm20\n");
+  }
+}
+
+TEST(X64Encoding, Addresses) {
+  for (uint8_t base : {1, 3, 7, 11, 12, 13, 15}) {
+    static const char* const kNames[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+    for (int32_t disp : {0, 64, 8128, 8192, -8192, -8256, 4, 1000000}) {
+      Program p;
+      Inst load{.op = op::LoadVector(4), .len = 2, .mem_bytes = 64, .has_mem = true, .def = Slot::kReg, .reg = p.Vec(17)};
+      load.mem.base = p.Gpr(base);
+      load.mem.disp = disp;
+      p.Add(load);
+      load.mem.index = p.Gpr(9);
+      load.mem.scale = 4;
+      p.Add(load);
+      const std::string tail = disp == 0 ? "]\n" : (disp < 0 ? " - " : " + ") + std::to_string(std::abs(disp)) + "]\n";
+      EXPECT_EQ(p.Text(), "vmovups zmm17, zmmword ptr [" + std::string(kNames[base]) + tail + "vmovups zmm17, zmmword ptr [" + kNames[base] + " + 4*r9" + tail);
+    }
+  }
+}
+
+TEST(X64Encoding, MasksAndBroadcasts) {
+  Program p;
+  p.f.pool.resize(64);
+  Inst load{.op = op::LoadVector(4), .len = 2, .mem_bytes = 64, .zeroing = true, .has_mem = true, .def = Slot::kReg, .reg = p.Vec(3), .mask = p.Mask(5)};
+  load.mem.base = p.Gpr(6);
+  p.Add(load);
+  p.Add(Three(op::Evex(2, 1, 0, 0x65), p.Vec(1), p.Vec(2), p.Vec(30)));
+  p.f.blocks[0].code.back().mask = p.Mask(2);
+  p.Add({.op = op::MaskTest(16), .reg = p.Mask(1), .rm = p.Mask(4)});
+  p.Add({.op = op::kMaskFromGpr, .def = Slot::kReg, .reg = p.Mask(6), .rm = p.Gpr(14)});
+  p.Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = p.Mask(1), .vvvv = p.Mask(2), .rm = p.Mask(3)});
+  EXPECT_EQ(p.Text(),
+            "vmovups zmm3 {k5} {z}, zmmword ptr [rsi]\nvblendmps zmm1 {k2}, zmm2, zmm30\nkortestw k1, k4\nkmovq k6, r14\nkunpckbw k1, k2, k3\n");
+}
+
+TEST(X64Encoding, SpilledOperandsBecomeMemory) {
+  Program p;
+  p.f.frame_bytes = 128;
+  p.f.pool.resize(8);
+  p.Add(Three(op::Float(op::kFAdd, false, false), p.Vec(1), p.Vec(2), p.Spilled(RegClass::kVec, 64)));
+  const std::string text = p.Text();
+  EXPECT_NE(text.find("vaddps zmm1, zmm2, zmmword ptr [rsp + 64]\n"), std::string::npos) << text;
+
+  Program c;
+  c.f.pool.resize(8);
+  c.Add(Three(op::Float(op::kFAdd, false, false), c.Vec(1), c.Vec(2), c.Constant(4, 4)));
+  EXPECT_EQ(c.Text(), "vaddps zmm1, zmm2, dword ptr [rip + 58]{1to16}\n");
+}
+
+TEST(X64Encoding, FusedMultiplyAddChangesItsFormWithItsOperands) {
+  Program p;
+  p.f.pool.resize(8);
+  Inst fma = Three(op::Fma(0xa0, 8, false, false), p.Vec(1), p.Constant(0, 4), p.Vec(7));
+  fma.tied = p.Vec(1);
+  fma.commutes = true;
+  p.Add(fma);
+  // to = c * to + z7, with the constant in memory.
+  EXPECT_EQ(p.Text(), "vfmadd132ps zmm1, zmm7, dword ptr [rip + 54]{1to16}\n");
+}
+
+TEST(X64Encoding, TwoAddressOperationsMoveWhatTheyOverwrite) {
+  Program p;
+  p.Add({.op = op::Legacy(0, 0, 1, 0x2b), .foldable = true, .def = Slot::kReg, .reg = p.Gpr(8), .rm = p.Gpr(11), .tied = p.Gpr(3)});
+  EXPECT_NE(p.Text().find("mov r8, rbx\nsub r8, r11\n"), std::string::npos);
+}
+
+TEST(X64Encoding, EdgeMovesOfACycle) {
+  // Block 1 loops and exchanges two values each time.
+  Program p;
+  p.f.blocks.resize(3);
+  const Reg a = p.Gpr(8);
+  const Reg b = p.Gpr(9);
+  p.f.blocks[0].code.push_back({.kind = Kind::kJump, .target = 1});
+  p.f.blocks[0].next = {1};
+  p.f.blocks[1].previous = {0, 1};
+  p.f.blocks[1].phis = {{a, {{0, a}, {1, b}}}, {b, {{0, b}, {1, a}}}};
+  p.f.blocks[1].code.push_back({.op = op::kTest, .reg = a, .rm = b});
+  p.f.blocks[1].code.push_back({.kind = Kind::kBranch, .cc = op::kNotEqual, .target = 1, .other = 2});
+  p.f.blocks[1].next = {1, 2};
+  p.f.blocks[2].previous = {1};
+  p.f.blocks[2].code.push_back({.kind = Kind::kReturn});
+  p.f.blocks[0].code.insert(p.f.blocks[0].code.begin(), Inst{.op = op::kMov, .def = Slot::kReg, .reg = a, .rm = b});
+  const auto bytes = Assemble(p.f, p.where);
+  ASSERT_TRUE(bytes.has_value());
+  std::string text;
+  for (const std::string& line : Reader().Read(*bytes)) text += line + "\n";
+  EXPECT_NE(text.find("mov rax, r8\nmov r8, r9\nmov r9, rax\n"), std::string::npos) << text;
+}
+
+TEST(X64Selection, MakesTheCommonKernels) {
+  using kir::ReduceOrder;
+  namespace k = emit_llvm::testing;
+  for (const kir::Kernel& kernel :
+       {k::AddKernel(DType::kF32), k::AddKernel(DType::kF64), k::AddKernel(DType::kS32), k::ChainKernel(), k::RowSumKernel(DType::kF32, ReduceOrder::kLanes),
+        k::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false), k::SoftmaxKernel(), k::ArgmaxKernel(DType::kS32),
+        k::TransposeKernel(DType::kF32, true), k::LogisticKernel(10), k::LorenzKernel(10)}) {
+    const auto compiled = CompileKernel(kernel, {.isa = isa::IsaLevel::kAvx512});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_FALSE((*compiled)->by_llvm) << kir::Print(kernel);
+    const auto other = CompileKernel(kernel, {.isa = isa::IsaLevel::kAvx2});
+    ASSERT_TRUE(other.ok()) << other.status().ToString();
+    EXPECT_TRUE((*other)->by_llvm);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::emit_llvm::x64
