@@ -68,6 +68,13 @@ Status CpuClient::CheckNotForked() const {
 Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::Program& program, const plugin::CompileOptions& options,
                                                                  const plugin::DeviceAssignment& assignment) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
+  if (program.format != "mlir") {
+    const dialect::InputKind kind = dialect::DetectInput(program.code);
+    if (kind != dialect::InputKind::kHloModuleProto && kind != dialect::InputKind::kHloText) {
+      return InvalidArgument(fmt::format("a program of format '{}' is a serialized HloModuleProto (or HLO text); these {} bytes are neither", program.format,
+                                         program.code.size()));
+    }
+  }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
   TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
   return plugin::Ref<plugin::LoadedExecutable>(
@@ -103,6 +110,10 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string
 }
 
 void CpuClient::Schedule(std::function<void()> work) {
+  if (!CheckNotForked().ok()) {  // Nobody would run it.
+    work();
+    return;
+  }
   auto* device = static_cast<CpuDevice*>(devices()[0]);
   auto shared = std::make_shared<std::function<void()>>(std::move(work));
   if (!device->queue().Submit([shared] { (*shared)(); }, true).ok()) (*shared)();

@@ -1,10 +1,12 @@
 #include "tenon/cpu/device_queue.h"
 
+#include <unistd.h>
+
 #include <chrono>
-#include <system_error>
+#include <memory>
 #include <utility>
 
-#include "tenon/threads/flush_denormals.h"
+#include "tenon/threads/thread_start.h"
 
 namespace tenon::cpu {
 namespace {
@@ -16,6 +18,7 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 struct DeviceQueue::State {
   // One sequence of tasks with the thread that runs it. Lane 0 serves tasks that do not block; the others are lent to one blocking task at a time.
   struct Lane {
+    bool ordinary = false;  // Its tasks do not block.
     std::deque<std::function<void()>> tasks;
     std::condition_variable wake;
     std::atomic<bool> has_work{false};
@@ -27,10 +30,19 @@ struct DeviceQueue::State {
   std::condition_variable ended;
   std::vector<std::unique_ptr<Lane>> lanes;
   int64_t pending = 0;
+  int64_t pending_ordinary = 0;
   bool stop = false;
 
+  struct Start {
+    std::shared_ptr<State> state;
+    Lane* lane;
+  };
+  static void Begin(void* context, int) {
+    const std::unique_ptr<Start> start(static_cast<Start*>(context));
+    Main(std::move(start->state), start->lane);
+  }
+
   static void Main(std::shared_ptr<State> self, Lane* lane) {
-    threads::SetFloatControl(threads::kComputeFloatControl);
     std::unique_lock lock(self->mutex);
     while (true) {
       if (lane->tasks.empty()) {
@@ -53,14 +65,23 @@ struct DeviceQueue::State {
       task = nullptr;  // What it held is freed before anyone hears that it ended.
       lock.lock();
       --self->pending;
+      if (lane->ordinary) --self->pending_ordinary;
       self->ended.notify_all();
     }
   }
 };
 
-DeviceQueue::DeviceQueue(std::string) : state_(std::make_shared<State>()) { state_->lanes.push_back(std::make_unique<State::Lane>()); }
+DeviceQueue::DeviceQueue(std::string name) : name_(std::move(name)), owner_pid_(getpid()), state_(std::make_shared<State>()) {
+  state_->lanes.push_back(std::make_unique<State::Lane>());
+  state_->lanes[0]->ordinary = true;
+}
 
 DeviceQueue::~DeviceQueue() {
+  if (getpid() != owner_pid_) {
+    // A thread that is not there may hold the mutex: nothing in the state may be touched, or freed.
+    new std::shared_ptr<State>(std::move(state_));
+    return;
+  }
   std::vector<std::thread> threads;
   {
     std::lock_guard lock(state_->mutex);
@@ -88,14 +109,13 @@ Status DeviceQueue::Submit(std::function<void()> task, bool may_block) {
     if (lane == nullptr) lane = state_->lanes.emplace_back(std::make_unique<State::Lane>()).get();
   }
   if (!lane->thread.joinable()) {
-    try {
-      lane->thread = std::thread(&State::Main, state_, lane);
-    } catch (const std::system_error& e) {
-      return ResourceExhausted(std::string("no thread for an execution: ") + e.what());
-    }
+    auto start = std::make_unique<State::Start>(State::Start{state_, lane});
+    TENON_ASSIGN_OR_RETURN(lane->thread, threads::internal::StartThread(name_, &State::Begin, start.get(), 0));
+    (void)start.release();  // The thread's now.
   }
   lane->tasks.push_back(std::move(task));
   ++state_->pending;
+  if (lane->ordinary) ++state_->pending_ordinary;
   lane->has_work.store(true, std::memory_order_release);
   lane->wake.notify_one();
   return OkStatus();
@@ -108,7 +128,7 @@ int64_t DeviceQueue::pending() const {
 
 void DeviceQueue::WaitBelow(int64_t limit) {
   std::unique_lock lock(state_->mutex);
-  state_->ended.wait(lock, [&] { return state_->pending < limit; });
+  state_->ended.wait(lock, [&] { return state_->pending_ordinary < limit; });
 }
 
 }  // namespace tenon::cpu

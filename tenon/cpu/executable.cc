@@ -246,8 +246,25 @@ Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
   if (!code_->about.parameter_tilings.empty() || !code_->about.result_tilings.empty()) {
     return ExecuteGlobally(plugin::Ref<LoadedExecutable>(this), code_, cpu_client(), request);
   }
-  for (plugin::DeviceExecution& device : request.devices) TENON_RETURN_IF_ERROR(Launch(device, request));
+  for (size_t i = 0; i < request.devices.size(); ++i) {
+    Status status = Launch(request.devices[i], request);
+    if (status.ok()) continue;
+    if (i == 0) return status;
+    // Some devices run already: the others' outputs carry the error.
+    for (plugin::DeviceExecution& device : request.devices.subspan(i)) Poison(device, status);
+    return OkStatus();
+  }
   return OkStatus();
+}
+
+void CpuLoadedExecutable::Poison(plugin::DeviceExecution& device, const Status& error) const {
+  for (size_t i = 0; i < device.outputs.size(); ++i) {
+    const plugin::ValueSpec& spec = info().outputs[i];
+    plugin::Memory* memory = cpu_client().FindMemory(*device.device, spec.memory_kind);
+    if (memory == nullptr) memory = device.device->default_memory();
+    device.outputs[i] = plugin::Buffer::MakeError(device.device, memory, spec.array, error);
+  }
+  device.done = plugin::EventRef::Of(error);
 }
 
 }  // namespace tenon::cpu

@@ -10,7 +10,9 @@
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
+#include "tenon/plugin/ffi_types.h"
 #include "tenon/plugin/plugin.h"
 
 namespace tenon::cpu {
@@ -53,6 +55,8 @@ Result<int> NumDevices(const plugin::ClientOptions& options) {
 
 class CpuPlugin final : public plugin::Plugin {
  public:
+  CpuPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
+
   std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 9, 0}; }
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {

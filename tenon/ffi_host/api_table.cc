@@ -29,7 +29,10 @@ XLA_FFI_Error* TypeRegister(XLA_FFI_Type_Register_Args* args) {
   // The deleter was added to the struct behind the type id.
   const bool has_info = args->struct_size >= sizeof(XLA_FFI_Type_Register_Args);
   void (*deleter)(void*) = has_info && args->type_info != nullptr ? args->type_info->deleter : nullptr;
-  return ToError(RegisterType({args->name.ptr, args->name.len}, &args->type_id->type_id, deleter));
+  Result<int64_t> id = RegisterType({args->name.ptr, args->name.len}, args->type_id->type_id, deleter);
+  if (!id.ok()) return ToError(id.status());
+  args->type_id->type_id = *id;
+  return nullptr;
 }
 
 XLA_FFI_Error* InvokeContextGet(XLA_FFI_InvokeContext_Get_Args* args) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <atomic>
 #include <string>
 
 #include "tenon/base/small_vector.h"
@@ -12,21 +12,7 @@
 namespace tenon::ffi_host {
 namespace {
 
-struct Types {
-  struct Entry {
-    int64_t id;
-    void (*deleter)(void*);
-  };
-  std::mutex mutex;
-  std::map<std::string, Entry, std::less<>> by_name;
-  int64_t next_id = int64_t{1} << 40;  // Far from the small numbers that other hosts hand out.
-};
-
-// Leaked: state may be freed while the process ends.
-Types& GlobalTypes() {
-  static Types& types = *new Types;
-  return types;
-}
+std::atomic<const TypeRegistry*> the_types{nullptr};
 
 /// Operands or results in C form; tokens are buffers without memory.
 template <class Type>
@@ -58,32 +44,20 @@ XLA_FFI_Rets NoRets() { return {XLA_FFI_Rets_STRUCT_SIZE, nullptr, 0, nullptr, n
 
 }  // namespace
 
-Status RegisterType(std::string_view name, int64_t* type_id, void (*deleter)(void*)) {
-  Types& types = GlobalTypes();
-  std::lock_guard lock(types.mutex);
-  const auto found = types.by_name.find(name);
-  if (found == types.by_name.end()) {
-    if (*type_id == 0) *type_id = types.next_id++;
-    types.by_name.emplace(name, Types::Entry{*type_id, deleter});
-    return OkStatus();
-  }
-  if (*type_id != 0 && *type_id != found->second.id) {
-    return InvalidArgument(fmt::format("FFI type '{}' has id {}, got {}", name, found->second.id, *type_id));
-  }
-  *type_id = found->second.id;
-  if (found->second.deleter == nullptr) found->second.deleter = deleter;
-  return OkStatus();
+void InstallTypeRegistry(const TypeRegistry& registry) {
+  // Leaked: state may be freed while the process ends.
+  static const TypeRegistry& kept = *new TypeRegistry(registry);
+  the_types.store(&kept, std::memory_order_release);
+}
+
+Result<int64_t> RegisterType(std::string_view name, int64_t id, void (*deleter)(void*)) {
+  const TypeRegistry* types = the_types.load(std::memory_order_acquire);
+  return types == nullptr ? Unimplemented("this host knows no types of state") : types->add(name, id, deleter);
 }
 
 void DeleteObject(int64_t type_id, void* object) {
-  Types& types = GlobalTypes();
-  void (*deleter)(void*) = nullptr;
-  {
-    std::lock_guard lock(types.mutex);
-    for (const auto& [name, entry] : types.by_name) {
-      if (entry.id == type_id) deleter = entry.deleter;
-    }
-  }
+  const TypeRegistry* types = the_types.load(std::memory_order_acquire);
+  void (*deleter)(void*) = types == nullptr ? nullptr : types->deleter(type_id);
   if (deleter != nullptr) deleter(object);
 }
 

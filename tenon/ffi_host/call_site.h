@@ -59,9 +59,19 @@ class CallSite {
   std::vector<State> states_;
 };
 
-/// Makes a type of state or user data known by name: with *type_id == 0 one is given, any other number must be the name's. What
-/// `deleter` (may be null) frees. INVALID_ARGUMENT when they disagree.
-Status RegisterType(std::string_view name, int64_t* type_id, void (*deleter)(void*));
+/// The process's one list of types of state and user data, which the embedder keeps: types that frameworks register and those that handlers register
+/// are the same.
+struct TypeRegistry {
+  /// With id == 0 one is given, any other number must be the name's: INVALID_ARGUMENT when they disagree. What `deleter` (may be null) frees.
+  Result<int64_t> (*add)(std::string_view name, int64_t id, void (*deleter)(void*)) = nullptr;
+  /// Null when the id is unknown or has none.
+  void (*(*deleter)(int64_t id))(void*) = nullptr;
+};
+/// Once per process, before the first call; later ones change nothing.
+void InstallTypeRegistry(const TypeRegistry& registry);
+
+/// Through the installed registry; UNIMPLEMENTED when there is none.
+Result<int64_t> RegisterType(std::string_view name, int64_t id, void (*deleter)(void*));
 void DeleteObject(int64_t type_id, void* object);
 
 }  // namespace tenon::ffi_host

@@ -129,12 +129,19 @@ TEST(FfiHost, RefusesWhatItCannotServe) {
   EXPECT_EQ(RegisterHandler("twice", {nullptr, nullptr, nullptr, Later, nullptr}, 0).code(), Code::kAlreadyExists);
 }
 
-TEST(FfiHost, TypesAreOneNumberPerName) {
-  int64_t a = 0, b = 0, c = 5;
-  ASSERT_TRUE(RegisterType("t", &a, nullptr).ok());
-  ASSERT_TRUE(RegisterType("t", &b, nullptr).ok());
-  EXPECT_EQ(a, b);
-  EXPECT_EQ(RegisterType("t", &c, nullptr).code(), Code::kInvalidArgument);
+TEST(FfiHost, TypesLiveInTheEmbeddersRegistry) {
+  EXPECT_EQ(RegisterType("t", 0, nullptr).status().code(), Code::kUnimplemented);
+  InstallTypeRegistry({[](std::string_view name, int64_t id, void (*)(void*)) -> Result<int64_t> {
+                         return id == 0 ? static_cast<int64_t>(name.size()) : Result<int64_t>(InvalidArgument("taken"));
+                       },
+                       [](int64_t id) -> void (*)(void*) { return id == 4 ? +[](void* p) { *static_cast<int*>(p) = 1; } : nullptr; }});
+  EXPECT_EQ(*RegisterType("four", 0, nullptr), 4);
+  EXPECT_EQ(RegisterType("four", 9, nullptr).status().code(), Code::kInvalidArgument);
+  int deleted = 0;
+  DeleteObject(5, &deleted);
+  EXPECT_EQ(deleted, 0);
+  DeleteObject(4, &deleted);
+  EXPECT_EQ(deleted, 1);
 }
 
 }  // namespace
