@@ -147,6 +147,15 @@ TEST(Compile, ConvolutionsTakeAnyLayout) {
   })", 0, 1);
 }
 
+TEST(Compile, FourierTransformsAreDriven) {
+  Check(R"(func.func @main(%x: tensor<3x6x10xf32>) -> (tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>) {
+    %0 = stablehlo.fft %x, type = RFFT, length = [6, 10] : (tensor<3x6x10xf32>) -> tensor<3x6x6xcomplex<f32>>
+    %1 = stablehlo.fft %0, type = IRFFT, length = [6, 10] : (tensor<3x6x6xcomplex<f32>>) -> tensor<3x6x10xf32>
+    %2 = stablehlo.fft %0, type = IFFT, length = [6] : (tensor<3x6x6xcomplex<f32>>) -> tensor<3x6x6xcomplex<f32>>
+    return %0, %1, %2 : tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>
+  })", 0, 3);
+}
+
 TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
   Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>, %w: tensor<3x2x1x5xf32>) -> tensor<2x5x5x8xf32> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[1, 1], [0, 1]], reverse = [false, true]}

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <functional>
+#include <numbers>
 #include <tuple>
 
 #include "tenon/kernels/conv/conv.h"
@@ -97,6 +99,7 @@ class Interpreter {
   Status One(const plan::DriverStep& s) {
     if (s.driver == "sort") return Sort(s);
     if (s.driver == "conv") return Convolution(s);
+    if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
     TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
     const char* a = At(s.inputs[0]);
@@ -132,6 +135,56 @@ class Interpreter {
     }
     return OkStatus();
   }
+  // By the definition, in double, one axis after the other.
+  Status FourierTransform(const plan::DriverStep& s) {
+    const plan::Slot& in = plan_.slots[s.inputs[0]];
+    const plan::Slot& out = plan_.slots[s.outputs[0]];
+    const bool inverse = s.config[0] == 1 || s.config[0] == 3, real_in = s.config[0] == 2, real_out = s.config[0] == 3;
+    std::vector<std::complex<double>> x;
+    const std::string from = Gather(s.inputs[0]);
+    const DType part = RealPartOf(real_in ? out.dtype : in.dtype);
+    const auto width = static_cast<size_t>(ByteWidth(part));
+    const auto number = [&](size_t i) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, from.data() + i * width, width);
+      return kir::LiteralValue(part, bits);
+    };
+    for (size_t i = 0; i < from.size() / (real_in ? width : 2 * width); ++i) x.push_back(real_in ? number(i) : std::complex(number(2 * i), number(2 * i + 1)));
+    Dims dims = in.dims;
+    for (size_t axis = dims.size() - (s.config.size() - 1); axis < dims.size(); ++axis) {
+      const int64_t n = s.config[1 + axis - (dims.size() - (s.config.size() - 1))], have = dims[axis];
+      int64_t inner = 1;
+      for (size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
+      const int64_t lines = static_cast<int64_t>(x.size()) / have;
+      const int64_t keep = real_in && axis + 1 == dims.size() ? n / 2 + 1 : n;
+      std::vector<std::complex<double>> y(static_cast<size_t>(lines * keep));
+      for (int64_t line = 0; line < lines; ++line) {
+        const auto at = [&](int64_t j, int64_t extent) { return static_cast<size_t>((line / inner * extent + j) * inner + line % inner); };
+        for (int64_t k = 0; k < keep; ++k) {
+          std::complex<double> sum = 0;
+          for (int64_t j = 0; j < n; ++j) {
+            const auto value = j < have ? x[at(j, have)] : std::conj(x[at(n - j, have)]);
+            sum += value * std::polar(1.0, (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+          }
+          y[at(k, keep)] = inverse ? sum / static_cast<double>(n) : sum;
+        }
+      }
+      x = y;
+      dims[axis] = keep;
+    }
+    std::string to;
+    const auto put = [&](double v) {
+      const uint64_t bits = kir::LiteralBits(part, v);
+      to.append(reinterpret_cast<const char*>(&bits), width);
+    };
+    for (const auto& c : x) {
+      put(c.real());
+      if (!real_out) put(c.imag());
+    }
+    Scatter(s.outputs[0], to);
+    return OkStatus();
+  }
+
   // By the definition, in double.
   Status Convolution(const plan::DriverStep& s) {
     TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers n, kernels::ConvNumbersOf(s.config));

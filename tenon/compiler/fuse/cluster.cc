@@ -58,6 +58,7 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kScatter:
     case Op::kDot:
     case Op::kConvolution:
+    case Op::kFft:
     case Op::kSort:
     case Op::kWhile:
     case Op::kCase:

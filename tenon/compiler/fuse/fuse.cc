@@ -281,6 +281,7 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kToken: return OkStatus();
     case Op::kDot: return EmitDot(id, out);
     case Op::kConvolution: return EmitConvolution(id, out);
+    case Op::kFft: return EmitFft(id, out);
     case Op::kScatter: {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScatter(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);

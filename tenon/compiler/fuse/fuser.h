@@ -40,6 +40,7 @@ class Fuser {
   Status EmitNode(NodeId id, plan::Seq& out);
   Status EmitDot(NodeId id, plan::Seq& out);
   Status EmitConvolution(NodeId id, plan::Seq& out);
+  Status EmitFft(NodeId id, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitSort(NodeId id, plan::Seq& out);

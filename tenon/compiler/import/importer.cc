@@ -365,6 +365,15 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       break;
     }
     case Op::kConvolution: node.lists = ConvolutionLists(op); break;
+    case Op::kFft:
+      list("fft_length");
+      switch (mlir::cast<stablehlo::FftOp>(op).getFftType()) {
+        case stablehlo::FftType::FFT: node.imm = 0; break;
+        case stablehlo::FftType::IFFT: node.imm = 1; break;
+        case stablehlo::FftType::RFFT: node.imm = 2; break;
+        case stablehlo::FftType::IRFFT: node.imm = 3; break;
+      }
+      break;
     case Op::kDot:
       if (op->getName().getStringRef() == "stablehlo.dot") {
         const int64_t last = static_cast<int64_t>(p_.shape(node.in[0]).rank()) - 1;

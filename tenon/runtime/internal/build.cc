@@ -61,6 +61,25 @@ class Builder {
     return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, s.cost_ns));
   }
 
+  OpResult FourierTransform(const plan::DriverStep& s) const {
+    if (s.inputs.size() != 1 || s.outputs.size() != 1 || !s.hooks.empty() || s.inputs[0] == plan::kNoSlot || s.outputs[0] == plan::kNoSlot) {
+      return InvalidArgument("fft takes 1 input, 1 output and no hooks");
+    }
+    if (s.config.empty() || s.config[0] < 0 || s.config[0] > static_cast<int64_t>(kernels::FftKind::kRealInverse)) return InvalidArgument("fft of no known kind");
+    const plan::Slot& in = plan_.slots[s.inputs[0]];
+    const plan::Slot& out = plan_.slots[s.outputs[0]];
+    for (const plan::Slot* slot : {&in, &out}) {
+      int64_t dense = 1;
+      for (size_t d = slot->dims.size(); d-- > 0; dense *= slot->dims[d]) {
+        if (slot->dims[d] != 1 && slot->stride_elems[d] != dense) return InvalidArgument("fft wants dense row-major operands");
+      }
+    }
+    TENON_ASSIGN_OR_RETURN(const kernels::FftSignature signature,
+                           kernels::MakeFftSignature(static_cast<kernels::FftKind>(s.config[0]), {in.dtype, in.dims}, {out.dtype, out.dims},
+                                                     Dims(s.config.begin() + 1, s.config.end())));
+    return std::unique_ptr<Op>(std::make_unique<FftOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.outputs[0])));
+  }
+
   OpResult Convolution(const plan::DriverStep& s) const {
     if (s.inputs.size() != 2 || s.outputs.size() != 1 || !s.hooks.empty()) {
       return InvalidArgument(fmt::format("conv takes 2 inputs, 1 output and no hooks, got {}, {} and {}", s.inputs.size(), s.outputs.size(), s.hooks.size()));
@@ -82,6 +101,7 @@ class Builder {
   OpResult One(const plan::DriverStep& s) const {
     if (s.driver == "sort") return Sort(s);
     if (s.driver == "conv") return Convolution(s);
+    if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
     if (s.inputs.size() != 2 || s.outputs.size() != 1) {
       return InvalidArgument(fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));

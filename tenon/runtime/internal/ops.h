@@ -8,6 +8,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/kernels/conv/conv.h"
+#include "tenon/kernels/fft/fft.h"
 #include "tenon/kernels/gemm/gemm.h"
 #include "tenon/kernels/sort/sort.h"
 #include "tenon/plan/plan.h"
@@ -180,6 +181,17 @@ class ConvOp final : public Op {
  private:
   kernels::ConvSignature signature_;
   Place in_, weights_, out_;
+};
+
+/// A Fourier transform.
+class FftOp final : public Op {
+ public:
+  FftOp(const kernels::FftSignature& signature, Place in, Place out) : fft_(signature), in_(in), out_(out) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  kernels::Fft fft_;
+  Place in_, out_;
 };
 
 /// Turns a verified plan's steps into ops. The plan must outlive them.

@@ -1,0 +1,174 @@
+#include "tenon/kernels/fft/fft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "tenon/isa/isa.h"
+#include "tenon/kernels/fft/internal/tables.h"
+
+namespace tenon::kernels {
+namespace {
+
+using internal::LineForm;
+using internal::Lines;
+using internal::LineTables;
+
+constexpr size_t kMaxAxes = 3;
+
+int64_t Product(const Dims& dims, size_t from, size_t to) {
+  int64_t n = 1;
+  for (size_t d = from; d < to; ++d) n *= dims[d];
+  return n;
+}
+
+/// Recycled per thread: large blocks from the system cost more than small transforms.
+class Scratch {
+ public:
+  ~Scratch() { ::operator delete(data_, std::align_val_t(64)); }
+  void* Get(int64_t bytes) {
+    if (bytes <= size_) return data_;
+    ::operator delete(data_, std::align_val_t(64));
+    data_ = ::operator new(static_cast<size_t>(bytes), std::align_val_t(64), std::nothrow);
+    size_ = data_ == nullptr ? 0 : bytes;
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+double LineNs(int64_t n) { return 1.5 * static_cast<double>(n) * std::log2(static_cast<double>(std::max<int64_t>(n, 2))) / 4 + 4 * static_cast<double>(n) / 4; }
+
+template <class T>
+Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out_dims, size_t axis, LineForm in_form, LineForm out_form, const T* in, T* out,
+               threads::ThreadPool& pool) {
+  const int64_t inner = Product(in_dims, axis + 1, in_dims.size());
+  const int64_t lines = Product(in_dims, 0, axis) * inner;
+  const int64_t n_in = in_dims[axis], n_out = out_dims[axis];
+  const int64_t group = tables.split ? 1 : internal::kLanes<T>;
+  const int64_t bytes = internal::LineScratchBytes(tables);
+  const bool avx2 = isa::ActiveIsa() >= isa::IsaLevel::kAvx2;
+  std::atomic<bool> out_of_memory{false};
+  const double cost_ns = static_cast<double>(lines) * LineNs(tables.n) * (tables.chirp ? 5 : 1);
+  pool.ParallelFor((lines + group - 1) / group, static_cast<int64_t>(cost_ns), [&](int64_t g) {
+    thread_local Scratch scratch;
+    void* const memory = scratch.Get(bytes);
+    if (memory == nullptr) {
+      out_of_memory.store(true, std::memory_order_relaxed);
+      return;
+    }
+    int64_t in_offset[internal::kLanes<float>], out_offset[internal::kLanes<float>];
+    Lines<T> some;
+    some.in = in;
+    some.out = out;
+    some.in_form = in_form;
+    some.out_form = out_form;
+    some.in_offset = in_offset;
+    some.out_offset = out_offset;
+    some.in_stride = some.out_stride = inner;
+    some.count = static_cast<int>(std::min(group, lines - g * group));
+    some.scale = tables.inverse ? static_cast<T>(1.0 / static_cast<double>(tables.n)) : T{1};
+    for (int l = 0; l < some.count; ++l) {
+      const int64_t line = g * group + l, outer = line / inner, i = line % inner;
+      in_offset[l] = outer * n_in * inner + i;
+      out_offset[l] = outer * n_out * inner + i;
+    }
+    if (avx2) {
+      internal::TransformAvx2(tables, some, memory);
+    } else {
+      internal::TransformSse4(tables, some, memory);
+    }
+  });
+  return out_of_memory.load() ? ResourceExhausted("fft: no memory for scratch") : OkStatus();
+}
+
+template <class T>
+Status RunAll(const FftSignature& s, const std::vector<LineTables<T>>& tables, const T* in, T* out, threads::ThreadPool& pool) {
+  const size_t rank = s.in.size(), axes = s.lengths.size();
+  const size_t first = rank - axes, last = rank - 1;
+  if (s.kind == FftKind::kRealInverse) {
+    const T* from = in;
+    std::unique_ptr<T[]> middle;
+    if (axes > 1) {
+      middle.reset(new (std::nothrow) T[static_cast<size_t>(2 * Product(s.in, 0, rank))]);
+      if (!middle) return ResourceExhausted("fft: no memory for the half spectrum");
+      for (size_t axis = first; axis < last; ++axis) {
+        TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axis - first], s.in, s.in, axis, LineForm::kComplex, LineForm::kComplex, from, middle.get(), pool));
+        from = middle.get();
+      }
+    }
+    return RunAxis<T>(tables[axes - 1], s.in, s.out, last, LineForm::kHalf, LineForm::kReal, from, out, pool);
+  }
+  const bool real = s.kind == FftKind::kRealForward;
+  TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axes - 1], s.in, s.out, last, real ? LineForm::kReal : LineForm::kComplex,
+                                   real ? LineForm::kHalf : LineForm::kComplex, in, out, pool));
+  for (size_t axis = first; axis < last; ++axis) {
+    TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axis - first], s.out, s.out, axis, LineForm::kComplex, LineForm::kComplex, out, out, pool));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<FftSignature> MakeFftSignature(FftKind kind, const Shape& in, const Shape& out, const Dims& lengths) {
+  FftSignature s{kind, DType::kF32, in.dims, out.dims, lengths};
+  const bool real_in = kind == FftKind::kRealForward, real_out = kind == FftKind::kRealInverse;
+  const DType complex = real_in ? out.dtype : in.dtype;
+  if (complex != DType::kC64 && complex != DType::kC128) return Unimplemented("fft: element type");
+  s.real_type = complex == DType::kC64 ? DType::kF32 : DType::kF64;
+  if (in.dtype != (real_in ? s.real_type : complex) || out.dtype != (real_out ? s.real_type : complex)) return InvalidArgument("fft: element types");
+  if (lengths.empty() || lengths.size() > kMaxAxes || lengths.size() > in.dims.size() || in.dims.size() != out.dims.size()) {
+    return InvalidArgument("fft: number of dimensions");
+  }
+  const size_t first = in.dims.size() - lengths.size();
+  for (size_t d = 0; d < in.dims.size(); ++d) {
+    const bool half = d + 1 == in.dims.size() && (real_in || real_out);
+    const int64_t length = d < first ? in.dims[d] : lengths[d - first];
+    const int64_t want_in = half && real_out ? length / 2 + 1 : length, want_out = half && real_in ? length / 2 + 1 : length;
+    if (length < 0 || (d >= first && length < 1) || in.dims[d] != want_in || out.dims[d] != want_out) {
+      return InvalidArgument(fmt::format("fft: extents {} and {} of dimension {} do not fit length {}", in.dims[d], out.dims[d], d, length));
+    }
+  }
+  return s;
+}
+
+double EstimateFftNs(const FftSignature& s) {
+  const double elements = static_cast<double>(Product(s.kind == FftKind::kRealInverse ? s.out : s.in, 0, s.in.size()));
+  double ns = 0;
+  for (int64_t n : s.lengths) ns += elements / static_cast<double>(n) * LineNs(n);
+  return ns;
+}
+
+struct Fft::Tables {
+  std::vector<LineTables<float>> f32;
+  std::vector<LineTables<double>> f64;
+};
+
+Fft::Fft(const FftSignature& signature) : signature_(signature) {
+  auto tables = std::make_unique<Tables>();
+  const bool inverse = signature.kind == FftKind::kInverse || signature.kind == FftKind::kRealInverse;
+  for (int64_t n : signature.lengths) {
+    if (signature.real_type == DType::kF32) {
+      tables->f32.push_back(internal::MakeLineTables<float>(n, inverse));
+    } else {
+      tables->f64.push_back(internal::MakeLineTables<double>(n, inverse));
+    }
+  }
+  tables_ = std::move(tables);
+}
+Fft::~Fft() = default;
+Fft::Fft(Fft&&) noexcept = default;
+
+Status Fft::Run(const void* in, void* out, threads::ThreadPool& pool) const {
+  if (Product(signature_.out, 0, signature_.out.size()) == 0) return OkStatus();
+  if (signature_.real_type == DType::kF32) return RunAll(signature_, tables_->f32, static_cast<const float*>(in), static_cast<float*>(out), pool);
+  return RunAll(signature_, tables_->f64, static_cast<const double*>(in), static_cast<double*>(out), pool);
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,80 @@
+#pragma once
+
+// One-dimensional transforms of several lines at once, a line per lane.
+
+#include <cstdint>
+#include <vector>
+
+#include "tenon/base/dtype.h"
+
+namespace tenon::kernels::internal {
+
+/// Real and imaginary part, one after the other.
+template <class T>
+struct Root {
+  T re, im;
+};
+
+/// The passes of a transform of length n whose prime factors are small.
+template <class T>
+struct Passes {
+  struct Pass {
+    int64_t radix = 0;
+    int64_t parts = 0;                    ///< Length before the pass / radix.
+    int64_t stride = 0;                   ///< Product of the radices before.
+    std::vector<Root<T>> turns;           ///< parts x (radix - 1): root^(p * j), j from 1.
+    std::vector<Root<T>> roots;           ///< radix^2 of a general radix: root^(j * k).
+  };
+  int64_t n = 1;
+  std::vector<Pass> passes;
+};
+
+/// What a transform of length n along one axis needs.
+template <class T>
+struct LineTables {
+  int64_t n = 1;
+  bool inverse = false;
+  // Either direct,
+  Passes<T> direct;
+  // or as n1 x n2, for long lines,
+  bool split = false;
+  Passes<T> first, second;
+  std::vector<Root<T>> twist;             ///< n1 x n2: root^(k1 * j2).
+  // or, with large prime factors, as a convolution of length m.
+  bool chirp = false;
+  std::vector<Root<T>> chirps;            ///< n.
+  std::vector<Root<T>> kernel;            ///< m, transformed.
+  Passes<T> back;
+};
+
+/// A line's elements: reals, complex numbers, or the first half of a Hermitian line.
+enum class LineForm : uint8_t { kComplex, kReal, kHalf };
+
+/// `count` lines, at most kLanes<T>. Line l's element j lies at base + offset[l] + j * stride, in numbers of its own type.
+template <class T>
+struct Lines {
+  const T* in = nullptr;
+  T* out = nullptr;
+  LineForm in_form = LineForm::kComplex, out_form = LineForm::kComplex;
+  const int64_t* in_offset = nullptr;
+  const int64_t* out_offset = nullptr;
+  int64_t in_stride = 1, out_stride = 1;
+  int count = 0;
+  T scale = 1;
+};
+
+template <class T>
+inline constexpr int kLanes = static_cast<int>(32 / sizeof(T));
+
+/// Bytes of scratch, 64-byte aligned, that a call needs.
+template <class T>
+int64_t LineScratchBytes(const LineTables<T>& tables);
+
+using LineFn32 = void (*)(const LineTables<float>&, const Lines<float>&, void* scratch);
+using LineFn64 = void (*)(const LineTables<double>&, const Lines<double>&, void* scratch);
+void TransformSse4(const LineTables<float>&, const Lines<float>&, void* scratch);
+void TransformSse4(const LineTables<double>&, const Lines<double>&, void* scratch);
+void TransformAvx2(const LineTables<float>&, const Lines<float>&, void* scratch);
+void TransformAvx2(const LineTables<double>&, const Lines<double>&, void* scratch);
+
+}  // namespace tenon::kernels::internal

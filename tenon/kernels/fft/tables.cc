@@ -1,0 +1,162 @@
+#include "tenon/kernels/fft/internal/tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <numbers>
+#include <type_traits>
+
+namespace tenon::kernels::internal {
+namespace {
+
+constexpr int64_t kMaxRadix = 19;     // Larger prime factors go the way of the chirp.
+constexpr int64_t kLongLine = 1024;   // Longer lines leave the first-level cache.
+constexpr int64_t kMinSplit = 16;
+
+/// exp(2 pi i k / n) in better than T's precision.
+template <class T>
+Root<T> RootOf(int64_t k, int64_t n) {
+  using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
+  k %= n;
+  if (k < 0) k += n;
+  // An eighth of the circle is enough; multiples of a quarter are exact.
+  const int64_t quarter = 4 * k / n;
+  Wide angle = 2 * std::numbers::pi_v<Wide> * static_cast<Wide>(4 * k - quarter * n) / static_cast<Wide>(4 * n);
+  const Wide c = std::cos(angle), s = std::sin(angle);
+  switch (quarter) {
+    case 0: return {static_cast<T>(c), static_cast<T>(s)};
+    case 1: return {static_cast<T>(-s), static_cast<T>(c)};
+    case 2: return {static_cast<T>(-c), static_cast<T>(-s)};
+    default: return {static_cast<T>(s), static_cast<T>(-c)};
+  }
+}
+
+std::vector<int64_t> Radices(int64_t n) {
+  std::vector<int64_t> radices;
+  while (n % 4 == 0) {
+    radices.push_back(4);
+    n /= 4;
+  }
+  for (int64_t r = 2; r * r <= n; ++r) {
+    while (n % r == 0) {
+      radices.push_back(r);
+      n /= r;
+    }
+  }
+  if (n > 1) radices.push_back(n);
+  return radices;
+}
+
+template <class T>
+Passes<T> MakePasses(int64_t n, int64_t sign) {
+  Passes<T> passes;
+  passes.n = n;
+  int64_t length = n;
+  int64_t stride = 1;
+  for (int64_t r : Radices(n)) {
+    typename Passes<T>::Pass pass;
+    pass.radix = r;
+    pass.parts = length / r;
+    pass.stride = stride;
+    for (int64_t p = 0; p < pass.parts; ++p) {
+      for (int64_t j = 1; j < r; ++j) pass.turns.push_back(RootOf<T>(sign * p * j, length));
+    }
+    if (r > 4) {
+      for (int64_t j = 0; j < r; ++j) {
+        for (int64_t k = 0; k < r; ++k) pass.roots.push_back(RootOf<T>(sign * j * k, r));
+      }
+    }
+    passes.passes.push_back(std::move(pass));
+    length /= r;
+    stride *= r;
+  }
+  return passes;
+}
+
+template <class T>
+void MakeChirp(LineTables<T>& tables, int64_t sign) {
+  const int64_t n = tables.n;
+  int64_t m = 1;
+  while (m < 2 * n - 1) m *= 2;
+  tables.chirp = true;
+  tables.direct = MakePasses<T>(m, -1);
+  tables.back = MakePasses<T>(m, 1);
+  const auto chirp = [&]<class U>(int64_t j, U) {
+    // j * j modulo the period, without overflow.
+    const int64_t square = static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n));
+    return RootOf<U>(sign * square, 2 * n);
+  };
+  for (int64_t j = 0; j < n; ++j) tables.chirps.push_back(chirp(j, T{}));
+  std::vector<double> kernel(static_cast<size_t>(2 * m), 0), transformed(static_cast<size_t>(2 * m));
+  for (int64_t j = 0; j < n; ++j) {
+    const Root<double> c = chirp(j, double{});
+    for (int64_t at : {j, (m - j) % m}) {
+      kernel[static_cast<size_t>(2 * at)] = c.re;
+      kernel[static_cast<size_t>(2 * at + 1)] = -c.im;
+    }
+  }
+  LineTables<double> plain;
+  plain.n = m;
+  plain.direct = MakePasses<double>(m, -1);
+  std::vector<std::byte> scratch(static_cast<size_t>(LineScratchBytes(plain)) + 64);
+  void* aligned = scratch.data();
+  size_t space = scratch.size();
+  std::align(64, 1, aligned, space);
+  const int64_t zero = 0;
+  Lines<double> line;
+  line.in = kernel.data();
+  line.out = transformed.data();
+  line.in_offset = line.out_offset = &zero;
+  line.count = 1;
+  line.scale = 1.0 / static_cast<double>(m);
+  TransformSse4(plain, line, aligned);
+  for (int64_t k = 0; k < m; ++k) {
+    tables.kernel.push_back({static_cast<T>(transformed[static_cast<size_t>(2 * k)]), static_cast<T>(transformed[static_cast<size_t>(2 * k + 1)])});
+  }
+}
+
+}  // namespace
+
+template <class T>
+LineTables<T> MakeLineTables(int64_t n, bool inverse) {
+  LineTables<T> tables;
+  tables.n = n;
+  tables.inverse = inverse;
+  const int64_t sign = inverse ? 1 : -1;
+  const std::vector<int64_t> radices = Radices(n);
+  if (std::any_of(radices.begin(), radices.end(), [](int64_t r) { return r > kMaxRadix; })) {
+    MakeChirp(tables, sign);
+    return tables;
+  }
+  int64_t n1 = 1;
+  for (int64_t d = 1; d * d <= n && n > kLongLine; ++d) {
+    if (n % d == 0) n1 = d;
+  }
+  if (n1 < kMinSplit) {
+    tables.direct = MakePasses<T>(n, sign);
+    return tables;
+  }
+  const int64_t n2 = n / n1;
+  tables.split = true;
+  tables.first = MakePasses<T>(n1, sign);
+  tables.second = MakePasses<T>(n2, sign);
+  for (int64_t k1 = 0; k1 < n1; ++k1) {
+    for (int64_t j2 = 0; j2 < n2; ++j2) tables.twist.push_back(RootOf<T>(sign * k1 * j2, n));
+  }
+  return tables;
+}
+
+template <class T>
+int64_t LineScratchBytes(const LineTables<T>& tables) {
+  constexpr int64_t kVectorPair = 64;
+  if (tables.split) return 2 * std::max(tables.first.n, tables.second.n) * kVectorPair + tables.n * static_cast<int64_t>(sizeof(Root<T>));
+  return 2 * tables.direct.n * kVectorPair;
+}
+
+template LineTables<float> MakeLineTables<float>(int64_t, bool);
+template LineTables<double> MakeLineTables<double>(int64_t, bool);
+template int64_t LineScratchBytes<float>(const LineTables<float>&);
+template int64_t LineScratchBytes<double>(const LineTables<double>&);
+
+}  // namespace tenon::kernels::internal
