@@ -216,6 +216,9 @@ PJRT_TopologyDescription* Env::AnyTopology(Topology* owned) {
     Expect(args.topology != nullptr, "PJRT_Client_TopologyDescription gave no topology");
     return args.topology;
   }
+  // libtpu registers its topologies there. Its failure is no matter: describing devices needs none.
+  auto initialize = New<PJRT_Plugin_Initialize_Args>();
+  (void)Try(initialize);
   auto args = New<PJRT_TopologyDescription_Create_Args>();
   args.topology_name = profile_->topology.data();
   args.topology_name_size = profile_->topology.size();

@@ -84,8 +84,15 @@ std::string LastWords(int fd) {
     begin = begin == std::string::npos ? 0 : begin + 1;
     return text.substr(begin, end == std::string::npos ? std::string::npos : end - begin);
   }
-  size_t begin = text.rfind('\n');
-  return begin == std::string::npos ? text : text.substr(begin + 1);
+  // Otherwise the last line that is not a plugin's chatter ("I0000 ...", "W0000 ...").
+  while (!text.empty()) {
+    size_t begin = text.rfind('\n');
+    std::string line = begin == std::string::npos ? text : text.substr(begin + 1);
+    bool chatter = line.size() > 2 && (line[0] == 'I' || line[0] == 'W') && line[1] >= '0' && line[1] <= '9';
+    if (!chatter) return line;
+    text.resize(begin == std::string::npos ? 0 : begin);
+  }
+  return "";
 }
 
 class Scheduler {

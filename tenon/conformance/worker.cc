@@ -46,7 +46,9 @@ Stop RunOne(Env& env, const Test& test) {
     if (test.needs == Needs::kAbsent && env.profile().device) {
       return {Observed::kNoDevice, "only where the profile says that there is no device"};
     }
-    if (test.needs == Needs::kClient || test.needs == Needs::kDevices2) env.client();
+    bool client = test.needs == Needs::kClient || test.needs == Needs::kDevices2;
+    if (client && !env.profile().device) return {Observed::kNoDevice, "the profile says that there is no device"};
+    if (client) env.client();
     if (test.needs == Needs::kDevices2 && env.devices().size() < 2) return {Observed::kUnimplemented, "the client has one device"};
     if (test.needs == Needs::kTopology && !env.profile().device && env.profile().topology.empty()) {
       return {Observed::kNoDevice, "no topology"};

@@ -500,7 +500,8 @@ void AddMultiDeviceTests(Suite& suite) {
     env.Equal(args.num_replicas, 2, "replicas");
   });
   suite.Add("multi_device.partitions", Needs::kDevices2, "A program of two partitions runs on two devices", kHeader, [](Env& env) {
-    Loaded loaded = env.Compile(kAddOneProgram, Env::CompileOptions(1, 2));
+    // executable_build_options {num_replicas 1, num_partitions 2, use_spmd_partitioning true}
+    Loaded loaded = env.Compile(kAddOneProgram, std::string_view("\x1a\x06\x20\x01\x28\x02\x30\x01", 8));
     auto devices = Devices(env, loaded);
     env.Equal(devices.num_addressable_devices, 2, "devices");
     Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});

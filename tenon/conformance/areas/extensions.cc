@@ -174,6 +174,9 @@ void AddExtensionTests(Suite& suite) {
   suite.Add("extensions.ffi_types", Needs::kTable, "The FFI extension gives a type one id, however often it is asked", kHeader, [](Env& env) {
     const auto& e = Find<PJRT_FFI_Extension>(env, PJRT_Extension_Type_FFI, "FFI");
     auto first = NewArgs<PJRT_FFI_Type_Register_Args>(PJRT_FFI_Type_Register_Args_STRUCT_SIZE);
+    static PJRT_FFI_Type_Info info;
+    std::memset(static_cast<void*>(&info), 0, sizeof(info));
+    first.type_info = &info;
     first.type_name = "conformance.type";
     first.type_name_size = 16;
     auto second = first;

@@ -3,3 +3,9 @@ name libtpu
 match file libtpu.so
 device none
 topology v5e:2x2
+env ALLOW_MULTIPLE_LIBTPU_LOAD=1
+env TPU_SKIP_MDS_QUERY=1
+permanent structs.caller.Plugin_Attributes.24 : refuses the size that callers before 0.74 send
+permanent events.set_twice : a second Set ends the process (a CHECK)
+permanent events.error_not_ready : asking an event that is not ready for its error ends the process (a CHECK)
+permanent extensions.profiler : the profiler wants a device to start
