@@ -31,6 +31,8 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> Emitter::Run() {
   if (module_.replica_count > 1) target_->setAttr("mhlo.num_replicas", b_.getI32IntegerAttr(static_cast<int32_t>(module_.replica_count)));
   if (module_.num_partitions > 1) target_->setAttr("mhlo.num_partitions", b_.getI32IntegerAttr(static_cast<int32_t>(module_.num_partitions)));
   names_["main"] = 1;
+  max_ops_ = kMaxExtraOps;
+  for (const Computation& c : module_.computations) max_ops_ += kMaxOpsPerInstruction * static_cast<int64_t>(c.instructions.size());
   TENON_RETURN_IF_ERROR(EmitEntry());
   return owned;
 }
@@ -86,7 +88,7 @@ Status Emitter::WantsCalled(const At& at, size_t computations) const {
 }
 
 Result<Values> Emitter::EmitInstruction(const At& at) {
-  if (ops_ > kMaxOps) return ResourceExhausted(fmt::format("the program expands to more than {} ops", kMaxOps));
+  if (ops_ > max_ops_) return ResourceExhausted(fmt::format("the program expands to more than {} ops", max_ops_));
   const auto handler = Handlers().find(at.i.opcode);
   if (handler == Handlers().end()) return Unimplemented("the opcode is not known or has no StableHLO form");
   TENON_ASSIGN_OR_RETURN(Values values, (this->*handler->second)(at));

@@ -147,7 +147,7 @@ class Emitter {
   mlir::ModuleOp target_;
   std::unordered_map<uint32_t, std::string> functions_;
   std::unordered_map<std::string, int> names_;
-  int64_t ops_ = 0;
+  int64_t ops_ = 0, max_ops_ = 0;
 };
 
 }  // namespace tenon::hlo

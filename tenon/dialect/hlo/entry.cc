@@ -2,28 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "mlir/IR/Builders.h"
 #include "tenon/dialect/hlo/shardings.h"
 
 namespace tenon::hlo {
-namespace {
-
-// Calls use(leaf shape, argument number) for every leaf.
-template <class F>
-void ForEachLeaf(const Shape& shape, unsigned& next, F use) {
-  if (shape.type != kTuple) {
-    use(shape, next++);
-    return;
-  }
-  for (const Shape& member : shape.members) ForEachLeaf(member, next, use);
-}
-
-std::string LayoutText(const Shape& shape) { return fmt::format("{{{}}}", fmt::join(*shape.minor_to_major, ",")); }
-
-}  // namespace
-
 Result<int64_t> LeafIndex(const std::vector<const Shape*>& shapes, int64_t number, const std::vector<int64_t>& path, std::string_view what) {
   if (number < 0 || number >= static_cast<int64_t>(shapes.size())) {
     return InvalidArgument(fmt::format("{} names parameter {}; the entry has {}", what, number, shapes.size()));
@@ -65,16 +47,6 @@ Status SetEntryAttributes(const Module& module, mlir::func::FuncOp main) {
       return InvalidArgument(fmt::format("the result of the program shape is {}; the entry computation's root is {}", ToText(s.result, false),
                                          ToText(result, false)));
     }
-    unsigned next = 0;
-    for (const Shape& p : s.parameters) {
-      ForEachLeaf(p, next, [&](const Shape& leaf, unsigned n) {
-        if (!IsRowMajor(leaf)) main.setArgAttr(n, "mhlo.layout_mode", b.getStringAttr(LayoutText(leaf)));
-      });
-    }
-    next = 0;
-    ForEachLeaf(s.result, next, [&](const Shape& leaf, unsigned n) {
-      if (!IsRowMajor(leaf)) main.setResultAttr(n, "mhlo.layout_mode", b.getStringAttr(LayoutText(leaf)));
-    });
   }
   for (const Alias& a : module.aliases) {
     TENON_ASSIGN_OR_RETURN(const int64_t argument, LeafIndex(parameters, a.parameter, a.parameter_index, "input_output_alias"));

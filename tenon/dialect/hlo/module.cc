@@ -158,6 +158,28 @@ Status CheckComputation(Computation& c) {
   return OkStatus();
 }
 
+// Callees first, as every reader of HLO accepts it; modules that are in such an order keep it.
+void ReorderComputations(Module& module, const std::vector<uint32_t>& order) {
+  std::vector<uint32_t> position(order.size());
+  bool sorted = true;
+  for (uint32_t n = 0; n < order.size(); ++n) {
+    position[order[n]] = n;
+    for (const Instruction& i : module.computations[n].instructions) {
+      for (uint32_t callee : i.called) sorted = sorted && callee < n;
+    }
+  }
+  if (sorted) return;
+  std::vector<Computation> computations(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n) {
+    computations[position[n]] = std::move(module.computations[n]);
+    for (Instruction& i : computations[position[n]].instructions) {
+      for (uint32_t& callee : i.called) callee = position[callee];
+    }
+  }
+  module.computations = std::move(computations);
+  module.entry = position[module.entry];
+}
+
 }  // namespace
 
 const TypeInfo* FindType(int32_t number) {
@@ -241,15 +263,17 @@ Status Check(Module& module) {
       calls[i].insert(calls[i].end(), instruction.called.begin(), instruction.called.end());
     }
   }
-  std::vector<uint32_t> depth(calls.size(), 0);
+  std::vector<uint32_t> depth(calls.size(), 0), order;
   uint32_t deepest = 0;
   const auto cycle = PostOrder(
       calls.size(), [&](uint32_t n) { return std::span<const uint32_t>(calls[n]); },
       [&](uint32_t n) {
         for (uint32_t callee : calls[n]) depth[n] = std::max(depth[n], depth[callee] + 1);
         deepest = std::max(deepest, depth[n]);
+        order.push_back(n);
       });
   if (cycle) return InvalidArgument(fmt::format("computation '{}' calls itself", module.computations[*cycle].name));
+  ReorderComputations(module, order);
   if (deepest > kMaxCallDepth) return InvalidArgument(fmt::format("computations call each other {} deep; at most {} is accepted", deepest, kMaxCallDepth));
   if (module.signature) {
     int64_t leaves = 0;

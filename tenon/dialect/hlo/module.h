@@ -216,8 +216,8 @@ struct Module {
 };
 
 /// Whether the module hangs together: shapes are possible, parameters are numbered without gaps, nothing calls itself. Puts
-/// instructions into an order in which operands come first and fills Computation::parameters. INVALID_ARGUMENT names the
-/// instruction.
+/// instructions into an order in which operands come first, and computations into one in which callees come first; fills
+/// Computation::parameters. INVALID_ARGUMENT names the instruction.
 Status Check(Module& module);
 
 // --- Wire forms.

@@ -157,7 +157,7 @@ void ReadMetadata(Fields f, Instruction& i) {
   }
 }
 
-Status ReadInstruction(Fields f, RawInstruction& raw) {
+Status ReadInstruction(Fields f, RawInstruction& raw, Status& error) {
   Instruction& i = raw.instruction;
   bool have_shape = false;
   std::vector<std::vector<int64_t>> old_groups;
@@ -341,6 +341,7 @@ Status ReadInstruction(Fields f, RawInstruction& raw) {
       default: f.Skip();
     }
   }
+  TENON_RETURN_IF_ERROR(std::exchange(error, OkStatus()));
   if (!old_groups.empty() && !i.extras().replica_groups) i.mutable_extras().replica_groups = std::move(old_groups);
   if (i.opcode == "topk") i.mutable_extras().largest = largest;
   if (i.opcode.empty()) return InvalidArgument("it has no opcode");
@@ -512,9 +513,7 @@ class ModuleReader {
     std::unordered_map<uint32_t, uint32_t> by_id;
     for (uint32_t n = 0; n < instructions.size(); ++n) {
       RawInstruction& i = instructions[n];
-      Status status = ReadInstruction(Open(raw.instructions[n]), i);
-      if (status.ok()) status = std::exchange(error_, OkStatus());
-      if (!status.ok()) return status.WithContext(Where(i, c));
+      TENON_RETURN_IF_ERROR(ReadInstruction(Open(raw.instructions[n]), i, error_).WithContext(Where(i, c)));
       if (!by_id.emplace(i.id, n).second) return InvalidArgument(fmt::format("{}: another instruction has its id {}", Where(i, c), i.id));
     }
     for (RawInstruction& i : instructions) {
