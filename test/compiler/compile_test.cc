@@ -350,6 +350,15 @@ TEST(Compile, LongSumsBecomeTwoKernels) {
   })", 2);
 }
 
+TEST(Compile, TallColumnsAreSummedInBlocksOfRows) {
+  const CompiledProgram compiled = Check(R"(func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    return %0 : tensor<1024xf32>
+  })", 2);
+  ASSERT_FALSE(compiled.plan.kernels.empty());
+}
+
 TEST(Compile, ProductsTakeTransposesAsStrides) {
   Check(R"(func.func @main(%a: tensor<5x12x8xf32>, %b: tensor<5x16x12xf32>) -> tensor<5x8x16xf32> {
     %t = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<5x12x8xf32>) -> tensor<5x8x12xf32>

@@ -235,9 +235,23 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
   return std::nullopt;
 }
 
+namespace {
+
+int64_t CountOf(const Dims& dims, size_t from, size_t to) {
+  int64_t n = 1;
+  for (size_t d = from; d < to; ++d) n *= dims[d];
+  return n;
+}
+
+}  // namespace
+
 std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   constexpr int64_t kLong = 64 << 10;
   constexpr int64_t kFewResults = 64;
+  constexpr int64_t kManyColumns = 64;        // Runs of memory that are worth reading as such.
+  constexpr int64_t kTall = 512;
+  constexpr int64_t kLargeOperand = 1 << 20;
+  constexpr int64_t kMinBlocks = 16;          // Pieces for threads.
   const Shape operand = ShapeOf(node.in[0]);
   const DType type = node.shape().dtype;
   if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type))) return std::nullopt;  // Narrow floats round once per element.
@@ -248,7 +262,9 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   int64_t count = 1;
   for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
   const int64_t results = NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size()));
-  if (count <= kLong || results > kFewResults) return std::nullopt;
+  const int64_t columns = dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
+  const bool tall = columns >= kManyColumns && count >= kTall && count * columns >= kLargeOperand && results / columns < kMinBlocks;
+  if (!tall && (count <= kLong || results > kFewResults)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
     Node part;
@@ -264,6 +280,20 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
     return part;
   };
   std::sort(node.lists[0].begin(), node.lists[0].end());
+  if (tall) {
+    // Sums of columns: blocks of whole rows, so that memory is read as it lies however many threads there are.
+    const size_t d = static_cast<size_t>(dims[0]);
+    int64_t blocks = kMinBlocks;
+    while (blocks < 4 * kMinBlocks && count % blocks != 0) ++blocks;
+    if (count % blocks != 0) return std::nullopt;
+    Dims cut;
+    for (size_t i = 0; i < operand.rank(); ++i) {
+      cut.push_back(i == d ? blocks : operand.dims[i]);
+      if (i == d) cut.push_back(count / blocks);
+    }
+    const Ref partial = {Append(reduce(Reshape(node.in[0], cut), Dims{static_cast<int64_t>(d) + 1}, neutral)), 0};
+    return Emit(reduce(partial, Dims{static_cast<int64_t>(d)}, node.in[1]));
+  }
   // Several dims: the inner ones first, if enough is left to share out.
   if (dims.size() > 1) {
     int64_t inner = 1;

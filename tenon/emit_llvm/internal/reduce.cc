@@ -186,19 +186,23 @@ bool FunctionEmitter::ManyRows(const StagePlan& plan) const {
 void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during,
                                     const std::vector<const kir::Store*>& after, const NodeList& needed, const NodeList& needed_after) {
   // Rows outside, columns inside, sums of a block of columns in L1: memory is read in its order.
-  constexpr int64_t kBlock = 1024;
+  int64_t widest = 1;
+  for (const Accumulators& acc : accs) {
+    for (Val v : acc.reduce->in) widest = std::max<int64_t>(widest, ScalarLowering::RegisterBytes(TypeOf(v)) * static_cast<int64_t>(acc.values()));
+  }
+  const int64_t block_columns = std::max<int64_t>(1024, (16 << 10) / widest / 64 * 64);
   const auto dim = static_cast<DimId>(plan.vector_dim);
   const unsigned lanes = plan.lanes;
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
   for (Accumulators& acc : accs) {
     acc.memory.clear();
-    for (Val v : acc.reduce->in) acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), kBlock / lanes));
+    for (Val v : acc.reduce->in) acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), block_columns / lanes));
   }
   const auto whole = range_[dim];
   Value* lo = DimLow(dim);
   Value* hi = DimHigh(dim);
-  For(lo, hi, I64(kBlock), nullptr, [] {}, [&](Value* block) {
-    range_[dim] = {block, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(block, I64(kBlock)), hi)};
+  For(lo, hi, I64(block_columns), nullptr, [] {}, [&](Value* block) {
+    range_[dim] = {block, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(block, I64(block_columns)), hi)};
     auto slot = [&](const Accumulators& acc, size_t i, unsigned copy) {
       Value* index = b_.CreateLShr(b_.CreateSub(dim_value_[dim], block), llvm::Log2_32(lanes));
       return b_.CreateGEP(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.memory[i], b_.CreateAdd(index, I64(copy)));
