@@ -90,6 +90,16 @@ Mapping MapOf(const ConvSignature& s) {
   return m;
 }
 
+/// Whether the input runs on along the innermost places, and not along the channels.
+bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
+  if (m.places.empty()) return false;
+  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
+  const int along = m.places.back().what;
+  if (along == kBatch) return s.in_batch_stride == 1;
+  const ConvDim& d = s.dims[static_cast<size_t>(along)];
+  return d.in_dilation == 1 && d.stride * d.in_stride == 1;
+}
+
 /// The number `flat` in the mixed base of `axes`, added to per-axis coordinates.
 struct Place {
   int64_t batch = 0, group = 0;
@@ -115,10 +125,18 @@ struct Segment {
 template <class T>
 class Patches {
  public:
-  Patches(const ConvSignature& s, const Mapping& m, const void* in) : s_(s), m_(m), in_(static_cast<const T*>(in)) {}
+  Patches(const ConvSignature& s, const Mapping& m, const void* in) : s_(s), m_(m), in_(static_cast<const T*>(in)), along_places_(RunsAlongPlaces(s, m)) {}
 
   /// Tile rows are places, columns depth.
-  static void PackRows(void* context, const GemmTile& tile) { static_cast<const Patches*>(context)->Rows(tile); }
+  static void PackRows(void* context, const GemmTile& tile) {
+    const auto& self = *static_cast<const Patches*>(context);
+    if (!self.along_places_) return self.Rows(tile);
+    GemmTile turned = tile;
+    std::swap(turned.row0, turned.col0);
+    std::swap(turned.rows, turned.cols);
+    std::swap(turned.row_stride, turned.col_stride);
+    self.Columns(turned);
+  }
   /// Tile rows are depth, columns places.
   static void PackColumns(void* context, const GemmTile& tile) { static_cast<const Patches*>(context)->Columns(tile); }
 
@@ -245,19 +263,25 @@ class Patches {
       segments.push_back(seg);
     }
     T* const data = static_cast<T*>(tile.data);
+    // The place in the depth, counted up.
+    int64_t at[4] = {};
+    for (int64_t i = static_cast<int64_t>(m_.depth.size()) - 1, rest = tile.row0; i >= 0; --i) {
+      const int64_t extent = m_.depth[static_cast<size_t>(i)].extent;
+      at[i] = rest % extent;
+      rest /= extent;
+    }
     for (int64_t r = 0; r < tile.rows; ++r) {
       int64_t window[3] = {};
-      int64_t channel = 0, rest = tile.row0 + r;
-      for (size_t i = m_.depth.size(); i-- > 0;) {
-        const int64_t at = rest % m_.depth[i].extent;
-        rest /= m_.depth[i].extent;
+      int64_t channel = 0;
+      for (size_t i = 0; i < m_.depth.size(); ++i) {
         if (m_.depth[i].what == kChannel) {
-          channel = at;
+          channel = at[i];
         } else {
           const auto d = static_cast<size_t>(m_.depth[i].what);
-          window[d] = WindowPlace(d, at);
+          window[d] = WindowPlace(d, at[i]);
         }
       }
+      for (size_t i = m_.depth.size(); i-- > 0 && ++at[i] == m_.depth[i].extent;) at[i] = 0;
       T* const row = data + r * tile.row_stride;
       for (const Segment& seg : segments) {
         int64_t offset = seg.offset + channel * s_.in_channel_stride;
@@ -299,6 +323,7 @@ class Patches {
   const ConvSignature& s_;
   const Mapping& m_;
   const T* in_;
+  const bool along_places_;
 };
 
 /// The patches as a matrix that lies in the input as it is: windows of one element. False when they do not.
@@ -385,7 +410,7 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
 bool WeightsSuit(const ConvSignature& s) {
   const Mapping m = MapOf(s);
   if (!m.valid) return false;
-  return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1;
+  return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1 || RunsAlongPlaces(s, m);
 }
 
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
