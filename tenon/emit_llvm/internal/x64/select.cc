@@ -40,13 +40,14 @@ std::optional<Function> Selector::Run() {
   }
   if (f_.arguments.size() > 6) return std::nullopt;
   MarkAddresses();
+  FindDominators();
   for (const llvm::BasicBlock& block : fn_) {
     block_ = ids_[&block];
     ir_block_ = &block;
     // What was computed before is still there when there is no other way to come here.
     const std::vector<uint32_t>& previous = f_.blocks[block_].previous;
     if (previous.size() != 1 || previous[0] + 1 != block_) {
-      seen_.clear();
+      run_start_ = block_;
       scaled_.clear();
     }
     for (const llvm::Instruction& inst : block) {
@@ -364,16 +365,64 @@ const Value* Selector::Canonical(const Value* v) const {
   return it == canonical_.end() ? v : it->second;
 }
 
+void Selector::FindDominators() {
+  // Blocks stand after what dominates them, so one order serves; loops need no second round because their headers are entered from before.
+  const uint32_t n = static_cast<uint32_t>(f_.blocks.size());
+  dominator_.assign(n, 0);
+  for (uint32_t b = 1; b < n; ++b) {
+    uint32_t meet = b;
+    for (uint32_t p : f_.blocks[b].previous) {
+      if (p >= b) continue;
+      if (meet == b) meet = p;
+      uint32_t other = p;
+      while (meet != other) (meet > other ? meet : other) = dominator_[meet > other ? meet : other];
+    }
+    dominator_[b] = meet == b ? 0 : meet;
+  }
+}
+
+bool Selector::Dominates(uint32_t a, uint32_t b) const {
+  while (b > a) b = dominator_[b];
+  return a == b;
+}
+
 bool Selector::SeenBefore(const llvm::Instruction& inst) {
-  const bool shares = isa<llvm::BinaryOperator>(inst) || isa<llvm::CastInst>(inst) || (isa<llvm::GetElementPtrInst>(inst) && materialised_.contains(&inst));
-  if (!shares || inst.getNumOperands() > 2) return false;
+  unsigned what = inst.getOpcode();
   const void* kind = inst.getType();
-  if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) kind = gep->getSourceElementType();
-  const Value* b = inst.getNumOperands() == 2 ? Canonical(inst.getOperand(1)) : nullptr;
-  auto [it, fresh] = seen_.try_emplace({inst.getOpcode(), kind, Canonical(inst.getOperand(0)), b}, &inst);
+  const Value* operands[3] = {nullptr, nullptr, nullptr};
+  if (inst.getNumOperands() > 4) return false;
+  for (unsigned i = 0; i < inst.getNumOperands() && i < 3; ++i) operands[i] = Canonical(inst.getOperand(i));
+  if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) {
+    if (!materialised_.contains(&inst) || inst.getNumOperands() > 2) return false;
+    kind = gep->getSourceElementType();
+  } else if (auto* call = dyn_cast<llvm::IntrinsicInst>(&inst)) {
+    if (!call->doesNotAccessMemory() || call->arg_size() > 3 || Fused(*call)) return false;
+    what = 1u << 24 | call->getIntrinsicID();
+    for (unsigned i = 0; i < 3; ++i) operands[i] = i < call->arg_size() ? Canonical(call->getArgOperand(i)) : nullptr;
+  } else if (auto* cmp = dyn_cast<llvm::CmpInst>(&inst)) {
+    if (Fused(*cmp)) return false;
+    what |= static_cast<unsigned>(cmp->getPredicate()) << 16;
+    kind = cmp->getOperand(0)->getType();
+  } else if (auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(&inst)) {
+    auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
+    if (insert == nullptr || !shuffle->isZeroEltSplat()) return false;
+    operands[0] = Canonical(insert->getOperand(1));
+    operands[1] = nullptr;
+  } else if (!isa<llvm::BinaryOperator>(inst) && !isa<llvm::CastInst>(inst) && !isa<llvm::SelectInst>(inst)) {
+    return false;
+  }
+  // What is cheap is not worth a register for long.
+  const llvm::Type* type = inst.getType();
+  const bool dear = type->isVectorTy() || type->isFloatTy() || type->isDoubleTy();
+  auto [it, fresh] = seen_.try_emplace({what, kind, operands[0], operands[1], operands[2]}, &inst, block_);
   if (fresh) return false;
-  canonical_[&inst] = it->second;
-  Alias(inst, Parts(Result(*it->second)));
+  const auto& [before, where] = it->second;
+  if (where < run_start_ && !(dear && Dominates(where, block_))) {
+    it->second = {&inst, block_};
+    return false;
+  }
+  canonical_[&inst] = before;
+  Alias(inst, Parts(Result(*before)));
   return true;
 }
 

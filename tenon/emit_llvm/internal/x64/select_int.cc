@@ -350,9 +350,28 @@ void Selector::MinMax(const llvm::IntrinsicInst& call, uint8_t cc) {
   ConditionalMove(cc, Result(call)[0], x, y);
 }
 
+bool Selector::SelectOfExtreme(const llvm::SelectInst& select, const Shape& s) {
+  // The smaller or larger of what is compared: the machine's minimum and maximum give their second operand unless the first one is strictly so.
+  auto* cmp = dyn_cast<llvm::FCmpInst>(select.getCondition());
+  if (cmp == nullptr || !s.is_float) return false;
+  const bool less = cmp->getPredicate() == llvm::CmpInst::FCMP_OLT;
+  if (!less && cmp->getPredicate() != llvm::CmpInst::FCMP_OGT) return false;
+  const Value* x = Canonical(cmp->getOperand(0));
+  const Value* y = Canonical(cmp->getOperand(1));
+  const Value* yes = Canonical(select.getTrueValue());
+  const Value* no = Canonical(select.getFalseValue());
+  const bool same = yes == x && no == y;
+  if (!same && !(yes == y && no == x)) return false;
+  const Parts first = Get(yes);
+  const Parts second = Get(no);
+  const Op o = op::Float(less == same ? 0x5d : 0x5f, s.scalar(), s.wide());
+  for (unsigned part = 0; part < s.parts; ++part) RvmTo(Result(select)[part], o, s, first[part], second[part]);
+  return true;
+}
+
 void Selector::VisitSelect(const llvm::SelectInst& select) {
   const Shape s = ShapeOf(select.getType());
-  if (failed_) return;
+  if (failed_ || SelectOfExtreme(select, s)) return;
   const Value* condition = select.getCondition();
   if (auto* known = dyn_cast<llvm::Constant>(condition); known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
     const Value* chosen = known->isNullValue() ? select.getFalseValue() : select.getTrueValue();
@@ -381,7 +400,7 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     Fail();
     return;
   }
-  Reg mask = s.scalar() ? scalar_masks_.lookup(condition) : 0;
+  Reg mask = s.scalar() ? scalar_masks_.lookup(Canonical(condition)) : 0;
   if (mask == 0) {
     const Reg all = New(RegClass::kGpr);
     Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});

@@ -53,6 +53,9 @@ class Selector {
   void MarkAddresses();
   void MarkAddress(const llvm::Value* pointer, const llvm::BasicBlock* user);
   void Visit(const llvm::Instruction& inst);
+
+  void FindDominators();
+  bool Dominates(uint32_t a, uint32_t b) const;
   /// Whether an equal instruction went before, whose result serves again.
   bool SeenBefore(const llvm::Instruction& inst);
   const llvm::Value* Canonical(const llvm::Value* v) const;
@@ -98,6 +101,7 @@ class Selector {
   void MinMax(const llvm::IntrinsicInst& call, uint8_t cc);
   /// to = cc ? yes : no
   void ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no);
+  bool SelectOfExtreme(const llvm::SelectInst& select, const Shape& shape);
   void VisitSelect(const llvm::SelectInst& select);
   void VisitCast(const llvm::CastInst& cast);
   void VisitVectorCast(const llvm::CastInst& cast, const Shape& from, const Shape& to);
@@ -147,7 +151,10 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> deferred_;
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   llvm::DenseSet<Reg> constant_regs_;
-  std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*>, const llvm::Value*> seen_;
+  std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
+           std::pair<const llvm::Instruction*, uint32_t>> seen_;   ///< Instructions by what they compute, and their blocks.
+  std::vector<uint32_t> dominator_;  ///< Of each block, the nearest other one that every way to it passes.
+  uint32_t run_start_ = 0;           ///< First of the blocks that follow each other without another way in.
   llvm::DenseMap<const llvm::Value*, const llvm::Value*> canonical_;  ///< Of values that have another's registers, that other.
   llvm::DenseMap<const llvm::Value*, Reg> scalar_masks_;              ///< Comparisons of scalars: bit 0 of these.
   std::map<std::pair<const llvm::Value*, uint64_t>, Reg> scaled_;
