@@ -1,4 +1,5 @@
-// One program on every device: replicas add up what each of them has. Arguments: the plugin, and options such as num_devices=2.
+// One program on every device: replicas add up what each of them has. Arguments: the plugin, and options such as
+// num_devices=2.
 #include <cstdio>
 
 #include "tenon/client/client.h"
@@ -11,7 +12,7 @@ tenon::Status Run(const char* plugin_name, const char* options_text) {
   TENON_ASSIGN_OR_RETURN(const Client client, plugin.CreateClient(options));
   TENON_ASSIGN_OR_RETURN(const std::vector<Device> devices, client.AddressableDevices());
   if (devices.size() < 2) return tenon::FailedPrecondition("this example wants two devices");
-  TENON_ASSIGN_OR_RETURN(const LoadedExecutable sum, client.Compile(R"(
+  constexpr const char* kSum = R"(
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
       %y = "stablehlo.all_reduce"(%x) ({
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -19,7 +20,8 @@ tenon::Status Run(const char* plugin_name, const char* options_text) {
         stablehlo.return %c : tensor<f32>
       }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
       return %y : tensor<2xf32>
-    })", CompileOptions().SetReplicas(2)));
+    })";
+  TENON_ASSIGN_OR_RETURN(const LoadedExecutable sum, client.Compile(kSum, CompileOptions().SetReplicas(2)));
 
   TENON_ASSIGN_OR_RETURN(const Buffer a, client.ToDevice(std::vector<float>{1, 2}, {2}, devices[0]));
   TENON_ASSIGN_OR_RETURN(const Buffer b, client.ToDevice(std::vector<float>{10, 20}, {2}, devices[1]));

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "tenon/client/internal/raw_enum.h"
+
 namespace tenon::client {
 namespace {
 
@@ -38,7 +40,7 @@ bool Usable(const PJRT_Api* table, size_t index) {
 
 void AddPayload(const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg) {
   static_cast<std::vector<ErrorPayload>*>(user_arg)->emplace_back(std::string(key, key_size),
-                                                                   std::string(value, value_size));
+                                                                  std::string(value, value_size));
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what, std::vector<Erro
   if (table_.PJRT_Error_GetCode != nullptr) {
     auto args = MakeArgs<PJRT_Error_GetCode_Args>();
     args.error = error;
-    if (table_.PJRT_Error_GetCode(&args) == nullptr) code = static_cast<Code>(args.code);
+    if (table_.PJRT_Error_GetCode(&args) == nullptr) code = static_cast<Code>(internal::RawEnum(args.code));
   }
   if (code == Code::kOk) code = Code::kInternal;  // an error that says "OK" is still one
   if (table_.PJRT_Error_Message != nullptr) {
@@ -130,14 +132,15 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what, std::vector<Erro
 
 const PJRT_Extension_Base* Api::FindExtension(PJRT_Extension_Type type, size_t min_size) const {
   for (const auto* e = raw_->extension_start; e != nullptr; e = e->next) {
-    if (e->type == type && e->struct_size >= min_size) return e;
+    if (internal::RawEnum(e->type) == internal::RawEnum(type) && e->struct_size >= min_size) return e;
   }
   return nullptr;
 }
 
 std::vector<std::pair<PJRT_Extension_Type, size_t>> Api::Extensions() const {
   std::vector<std::pair<PJRT_Extension_Type, size_t>> found;
-  for (const auto* e = raw_->extension_start; e != nullptr; e = e->next) found.emplace_back(e->type, e->struct_size);
+  for (const auto* e = raw_->extension_start; e != nullptr; e = e->next)
+    found.emplace_back(static_cast<PJRT_Extension_Type>(internal::RawEnum(e->type)), e->struct_size);
   return found;
 }
 
@@ -152,13 +155,32 @@ std::vector<TableEntry> Api::Entries() const {
 }
 
 std::string ExtensionName(PJRT_Extension_Type type) {
-  static constexpr const char* kNames[] = {
-      "GpuCustomCall",   "Profiler",           "CustomPartitioner", "Stream",       "Layouts",
-      "FFI",             "MemoryDescriptions", "Triton",            "RawBuffer",    "PhaseCompile",
-      "Example",         "Unknown",            "CrossHostTransfers", "ExecutableMetadata", "Callback",
-      "HostAllocator",   "TpuTopology",        "TpuExecutable",     "Megascale",    "Shardings",
-      "AbiVersion",      "Collectives",        "MultiSlice",        "HostMemoryAllocator", "XlaTransform"};
-  const auto i = static_cast<size_t>(type);
+  static constexpr const char* kNames[] = {"GpuCustomCall",
+                                           "Profiler",
+                                           "CustomPartitioner",
+                                           "Stream",
+                                           "Layouts",
+                                           "FFI",
+                                           "MemoryDescriptions",
+                                           "Triton",
+                                           "RawBuffer",
+                                           "PhaseCompile",
+                                           "Example",
+                                           "Unknown",
+                                           "CrossHostTransfers",
+                                           "ExecutableMetadata",
+                                           "Callback",
+                                           "HostAllocator",
+                                           "TpuTopology",
+                                           "TpuExecutable",
+                                           "Megascale",
+                                           "Shardings",
+                                           "AbiVersion",
+                                           "Collectives",
+                                           "MultiSlice",
+                                           "HostMemoryAllocator",
+                                           "XlaTransform"};
+  const size_t i = internal::RawEnum(type);
   return i < std::size(kNames) ? kNames[i] : std::to_string(i);
 }
 

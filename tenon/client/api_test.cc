@@ -54,7 +54,8 @@ TEST(Api, ShortTablesAndNullSlotsAreUnimplemented) {
   ASSERT_TRUE(api.ok());
   EXPECT_FALSE((*api)->Has<PJRT_Event_Create_Args>());
   auto create = MakeArgs<PJRT_Event_Create_Args>();
-  EXPECT_FAILS((*api)->Call(create), kUnimplemented, "short does not have PJRT_Event_Create: the plugin's table ends before it");
+  EXPECT_FAILS((*api)->Call(create), kUnimplemented,
+               "short does not have PJRT_Event_Create: the plugin's table ends before it");
   auto devices = MakeArgs<PJRT_Client_Devices_Args>();
   EXPECT_FAILS((*api)->Call(devices), kUnimplemented, "PJRT_Client_Devices: its slot is null");
   EXPECT_TRUE((*api)->Has<PJRT_Client_Create_Args>());
@@ -82,6 +83,23 @@ TEST(Api, ErrorsBecomeStatuses) {
   EXPECT_OK(plugin.api().TakeError(nullptr));
 }
 
+TEST(Api, PayloadsComeWithErrors) {
+  static AlteredTable altered(FakePlugin().api().raw(), 117);
+  altered.table.PJRT_Error_ForEachPayload = [](PJRT_Error_ForEachPayload_Args* args) -> PJRT_Error* {
+    args->visitor("key", 3, "value", 5, args->user_arg);
+    args->visitor("k2", 2, "", 0, args->user_arg);
+    return nullptr;
+  };
+  ASSERT_OK_AND_ASSIGN(const Plugin plugin, Plugin::FromApi(&altered.table, "payloads"));
+  auto args = MakeArgs<PJRT_TopologyDescription_Deserialize_Args>();
+  args.serialized_topology = "x";
+  args.serialized_topology_size = 1;
+  std::vector<ErrorPayload> payloads;
+  EXPECT_FALSE(
+      plugin.api().TakeError(altered.table.PJRT_TopologyDescription_Deserialize(&args), "context", &payloads).ok());
+  EXPECT_EQ(payloads, (std::vector<ErrorPayload>{{"key", "value"}, {"k2", ""}}));
+}
+
 TEST(Api, ExtensionsAreFoundBySizeToo) {
   const Api& api = FakePlugin().api();
   EXPECT_NE(api.FindExtension(PJRT_Extension_Type_Layouts), nullptr);
@@ -99,7 +117,7 @@ TEST(Api, ExtensionsAreFoundBySizeToo) {
 
 // Every args struct is paired with its own function, which only its size can tell apart here.
 TEST(Api, StructSizesAreThoseOfTheInterface) {
-#define PJRT_FN(function, args_type, since, owner)                       \
+#define PJRT_FN(function, args_type, since, owner)                               \
   EXPECT_EQ(MakeArgs<args_type>().struct_size, size_t{args_type##_STRUCT_SIZE}); \
   EXPECT_STREQ(EntryOf<args_type>::kName, #function);
 #include "tenon/abi/api.def"

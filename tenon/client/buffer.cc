@@ -1,13 +1,14 @@
 #include "tenon/client/buffer.h"
 
-#include <mutex>
-
 #include <fmt/format.h>
+
+#include <mutex>
 
 #include "tenon/abi/pjrt_stream.h"
 #include "tenon/client/client.h"
 #include "tenon/client/internal/client_state.h"
 #include "tenon/client/internal/extension.h"
+#include "tenon/client/internal/raw_enum.h"
 #include "tenon/client/layouts.h"
 
 namespace tenon::client {
@@ -22,8 +23,8 @@ void Destroy(ClientState& client, PJRT_Buffer* buffer) {
 }
 }  // namespace
 
-// The handle of a buffer to which external references exist. It must not be destroyed before the last of them ends, since
-// ending one takes the handle.
+// The handle of a buffer to which external references exist. It must not be destroyed before the last of them ends,
+// since ending one takes the handle.
 struct SharedBufferHandle {
   SharedBufferHandle(std::shared_ptr<ClientState> c, PJRT_Buffer* b) : client(std::move(c)), buffer(b) {}
   ~SharedBufferHandle() { Destroy(*client, buffer); }
@@ -43,7 +44,9 @@ Args ArgsFor(PJRT_Buffer* buffer) {
   return args;
 }
 
-std::vector<int64_t> ToVector(const int64_t* data, size_t size) { return size == 0 ? std::vector<int64_t>() : std::vector<int64_t>(data, data + size); }
+std::vector<int64_t> ToVector(const int64_t* data, size_t size) {
+  return size == 0 ? std::vector<int64_t>() : std::vector<int64_t>(data, data + size);
+}
 
 }  // namespace
 
@@ -82,15 +85,17 @@ PJRT_Buffer* Buffer::release() {
 }
 
 Status Buffer::Check(const char* what) const {
-  if (buffer_ != nullptr) [[likely]] return OkStatus();
-  return FailedPrecondition(fmt::format("Buffer::{}: this Buffer is empty: it was moved from, or never held anything", what));
+  if (buffer_ != nullptr) [[likely]]
+    return OkStatus();
+  return FailedPrecondition(
+      fmt::format("Buffer::{}: this Buffer is empty: it was moved from, or never held anything", what));
 }
 
 Result<DType> Buffer::dtype() const {
   TENON_RETURN_IF_ERROR(Check("dtype"));
   auto args = ArgsFor<PJRT_Buffer_ElementType_Args>(buffer_);
   TENON_RETURN_IF_ERROR(client_->api->Call(args));
-  return static_cast<DType>(args.type);
+  return static_cast<DType>(internal::RawEnum(args.type));
 }
 
 Result<std::vector<int64_t>> Buffer::dims() const {
@@ -198,7 +203,8 @@ Result<bool> Buffer::IsDeleted() const {
 Result<size_t> Buffer::CheckElements(DType wanted) const {
   TENON_ASSIGN_OR_RETURN(const Shape is, shape());
   if (is.dtype != wanted) {
-    return InvalidArgument(fmt::format("the buffer is {}; its elements were asked for as {}", tenon::ToString(is), DTypeName(wanted)));
+    return InvalidArgument(
+        fmt::format("the buffer is {}; its elements were asked for as {}", tenon::ToString(is), DTypeName(wanted)));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t count, CheckedNumElements(is.dims));
   return static_cast<size_t>(count);
@@ -368,7 +374,9 @@ Buffer::RawCopy::RawCopy(Event done, void* data, void (*start)(PJRT_Buffer_CopyR
     : done_(std::move(done)), data_(data), start_(start) {}
 Buffer::RawCopy::RawCopy(RawCopy&& other) noexcept
     : done_(std::move(other.done_)), data_(other.data_), start_(std::exchange(other.start_, nullptr)) {}
-Buffer::RawCopy::~RawCopy() { Finish(Cancelled("the raw copy was dropped before it was given a destination"), nullptr); }
+Buffer::RawCopy::~RawCopy() {
+  Finish(Cancelled("the raw copy was dropped before it was given a destination"), nullptr);
+}
 
 void Buffer::RawCopy::Finish(const Status& status, void* dst) {
   if (start_ == nullptr) return;
@@ -429,7 +437,8 @@ Status BufferPromise::Finish(PJRT_Buffer* buffer, const Status& status) {
 
 Status BufferPromise::Fulfill(const Buffer& buffer) {
   if (buffer.empty()) return InvalidArgument("BufferPromise::Fulfill: the buffer is empty");
-  TENON_RETURN_IF_ERROR(internal::CheckSameClient(client_.get(), buffer.client_state().get(), "the buffer that fulfils a promise"));
+  TENON_RETURN_IF_ERROR(
+      internal::CheckSameClient(client_.get(), buffer.client_state().get(), "the buffer that fulfils a promise"));
   return Finish(buffer.get(), OkStatus());
 }
 

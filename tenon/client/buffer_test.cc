@@ -38,9 +38,9 @@ TEST_F(BufferTest, FactsOfABuffer) {
 template <class T>
 class ElementTest : public BufferTest {};
 using Elements =
-    ::testing::Types<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double, F16, BF16,
-                     std::complex<float>, std::complex<double>, F8E5M2, F8E4M3FN, F8E4M3B11FNUZ, F8E5M2FNUZ, F8E4M3FNUZ, F8E4M3,
-                     F8E3M4, F8E8M0FNU, F4E2M1FN, F6E2M3FN, F6E3M2FN, S4, U4, S2, U2, S1, U1>;
+    ::testing::Types<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double, F16,
+                     BF16, std::complex<float>, std::complex<double>, F8E5M2, F8E4M3FN, F8E4M3B11FNUZ, F8E5M2FNUZ,
+                     F8E4M3FNUZ, F8E4M3, F8E3M4, F8E8M0FNU, F4E2M1FN, F6E2M3FN, F6E3M2FN, S4, U4, S2, U2, S1, U1>;
 TYPED_TEST_SUITE(ElementTest, Elements);
 
 TYPED_TEST(ElementTest, GoesToTheDeviceAndBack) {
@@ -97,10 +97,13 @@ TEST_F(BufferTest, Layouts) {
 
 TEST_F(BufferTest, BadInputIsRefusedBeforeThePluginSeesIt) {
   const float x = 1;
-  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kInvalid, {1}, {}}, device()), kInvalidArgument, "not an element type");
+  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kInvalid, {1}, {}}, device()), kInvalidArgument,
+               "not an element type");
   EXPECT_FAILS(client_.ToDevice(HostArray{&x, static_cast<DType>(99), {1}, {}}, device()), kInvalidArgument, "99");
-  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kF32, {-1}, {}}, device()), kInvalidArgument, "negative extent -1");
-  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kF32, {1, 1}, {4}}, device()), kInvalidArgument, "rank 2 with 1 strides");
+  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kF32, {-1}, {}}, device()), kInvalidArgument,
+               "negative extent -1");
+  EXPECT_FAILS(client_.ToDevice(HostArray{&x, DType::kF32, {1, 1}, {4}}, device()), kInvalidArgument,
+               "rank 2 with 1 strides");
   EXPECT_FAILS(client_.ToDevice(HostArray{nullptr, DType::kF32, {1}, {}}, device()), kInvalidArgument, "without data");
   EXPECT_FAILS(client_.ToDevice(std::vector<float>{1, 2}, {3}), kInvalidArgument, "2 host elements");
 }
@@ -190,13 +193,15 @@ TEST_F(BufferTest, ViewsOfDeviceMemoryTellWhenTheyEnd) {
   alignas(64) float data[4] = {1, 2, 3, 4};
   int deleted = 0;
   {
-    ASSERT_OK_AND_ASSIGN(const Buffer b, client_.ViewOfDeviceMemory(data, Shape{DType::kF32, {4}}, device(), [&] { ++deleted; }));
+    ASSERT_OK_AND_ASSIGN(const Buffer b,
+                         client_.ViewOfDeviceMemory(data, Shape{DType::kF32, {4}}, device(), [&] { ++deleted; }));
     EXPECT_THAT(b.ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
     EXPECT_EQ(deleted, 0);
   }
   EXPECT_EQ(deleted, 1);
   // An error leaves the callback uncalled and frees it.
-  EXPECT_FAILS(client_.ViewOfDeviceMemory(data, Shape{DType::kInvalid, {4}}, device(), [&] { ++deleted; }), kInvalidArgument, "type");
+  EXPECT_FAILS(client_.ViewOfDeviceMemory(data, Shape{DType::kInvalid, {4}}, device(), [&] { ++deleted; }),
+               kInvalidArgument, "type");
   EXPECT_EQ(deleted, 1);
 }
 
@@ -225,7 +230,9 @@ TEST_F(BufferTest, RawCopies) {
   EXPECT_OK(event.Await());
   EXPECT_THAT(out, ElementsAre(3, 4));
   EXPECT_FAILS(std::move(later).Start(out), kFailedPrecondition, "started already");  // NOLINT: on purpose
-  { ASSERT_OK_AND_ASSIGN(const Buffer::RawCopy dropped, b.CopyRawToHostLater(0, 4)); }
+  {
+    ASSERT_OK_AND_ASSIGN(const Buffer::RawCopy dropped, b.CopyRawToHostLater(0, 4));
+  }
 }
 
 TEST_F(BufferTest, CopiesWithinAClient) {
@@ -246,7 +253,8 @@ TEST_F(BufferTest, CopiesBetweenClientsGoThroughTheHost) {
   EXPECT_EQ(copy.client_state(), other.state());
   EXPECT_EQ(copy.shape().value(), (Shape{DType::kF32, {4}}));
   EXPECT_THAT(copy.ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
-  EXPECT_FAILS(client_.ToDevice(std::vector<float>{1}, {1}, other.device(0).value()), kInvalidArgument, "another client");
+  EXPECT_FAILS(client_.ToDevice(std::vector<float>{1}, {1}, other.device(0).value()), kInvalidArgument,
+               "another client");
 }
 
 TEST_F(BufferTest, PromisesAndErrors) {

@@ -22,9 +22,10 @@ Status CheckSameClient(const ClientState* a, const ClientState* b, const char* w
   if (a == b) return OkStatus();
   const std::string name_a = a == nullptr ? "nothing" : a->name;
   const std::string name_b = b == nullptr ? "nothing" : b->name;
-  return InvalidArgument(fmt::format("{} belongs to another client (of plugin '{}') than the object it is used with (plugin '{}'); "
-                                     "Buffer::CopyTo copies between clients",
-                                     what, name_b, name_a));
+  return InvalidArgument(
+      fmt::format("{} belongs to another client (of plugin '{}') than the object it is used with (plugin '{}'); "
+                  "Buffer::CopyTo copies between clients",
+                  what, name_b, name_a));
 }
 
 namespace {
@@ -32,14 +33,19 @@ namespace {
 int SinceMinor(DType type) {
   switch (type) {
     case DType::kF8E4M3:
-    case DType::kF8E3M4: return 55;
+    case DType::kF8E3M4:
+      return 55;
     case DType::kF8E8M0FNU:
-    case DType::kF4E2M1FN: return 63;
+    case DType::kF4E2M1FN:
+      return 63;
     case DType::kS1:
-    case DType::kU1: return 94;
+    case DType::kU1:
+      return 94;
     case DType::kF6E2M3FN:
-    case DType::kF6E3M2FN: return 114;
-    default: return 0;
+    case DType::kF6E3M2FN:
+      return 114;
+    default:
+      return 0;
   }
 }
 }  // namespace
@@ -48,8 +54,8 @@ Status CheckShape(const Api& api, DType dtype, const int64_t* dims, size_t rank)
   const int type = static_cast<int>(dtype);
   if (type <= 0 || type >= kNumDTypes) return InvalidArgument(fmt::format("{} is not an element type", type));
   if (api.minor_version() < SinceMinor(dtype)) {
-    return Unimplemented(fmt::format("the element type {} came with PJRT 0.{}; {} has 0.{}", DTypeName(dtype), SinceMinor(dtype),
-                                     api.name(), api.minor_version()));
+    return Unimplemented(fmt::format("the element type {} came with PJRT 0.{}; {} has 0.{}", DTypeName(dtype),
+                                     SinceMinor(dtype), api.name(), api.minor_version()));
   }
   for (size_t i = 0; i < rank; ++i) {
     if (dims[i] < 0) return InvalidArgument(fmt::format("dimension {} has the negative extent {}", i, dims[i]));
@@ -63,8 +69,9 @@ Status Client::Close() && {
   if (state_ == nullptr) return FailedPrecondition("this Client is closed already, or was moved from");
   if (state_.use_count() > 1) {
     const LiveObjects live = live_objects();
-    return FailedPrecondition(fmt::format("the client of '{}' cannot be closed: alive are {}", state_->name,
-                                          live.total() > 1 ? client::ToString(live) : "handles of its devices, memories or topology"));
+    return FailedPrecondition(
+        fmt::format("the client of '{}' cannot be closed: alive are {}", state_->name,
+                    live.total() > 1 ? client::ToString(live) : "handles of its devices, memories or topology"));
   }
   state_.reset();
   return OkStatus();
@@ -184,7 +191,8 @@ Result<std::vector<Memory>> Client::AddressableMemories() const {
   args.client = state_->client;
   TENON_RETURN_IF_ERROR(state_->api->Call(args));
   std::vector<Memory> memories;
-  for (size_t i = 0; i < args.num_addressable_memories; ++i) memories.emplace_back(state_, args.addressable_memories[i]);
+  for (size_t i = 0; i < args.num_addressable_memories; ++i)
+    memories.emplace_back(state_, args.addressable_memories[i]);
   return memories;
 }
 
@@ -199,7 +207,8 @@ Result<Topology> Client::GetTopology() const {
 Result<DeviceAssignment> Client::DefaultDeviceAssignment(int num_replicas, int num_partitions) const {
   TENON_CHECK_OPEN();
   if (num_replicas < 1 || num_partitions < 1 || int64_t{num_replicas} * num_partitions > (1 << 24)) {
-    return InvalidArgument(fmt::format("a device assignment of {} replicas and {} partitions", num_replicas, num_partitions));
+    return InvalidArgument(
+        fmt::format("a device assignment of {} replicas and {} partitions", num_replicas, num_partitions));
   }
   DeviceAssignment assignment{num_replicas, num_partitions, {}};
   assignment.ids.resize(static_cast<size_t>(num_replicas) * static_cast<size_t>(num_partitions), -1);
@@ -225,8 +234,9 @@ Result<LoadedExecutable> Client::Compile(std::string_view stablehlo, const Compi
 Result<LoadedExecutable> Client::CompileWithSerializedOptions(const Program& program, std::string_view options) const {
   TENON_CHECK_OPEN();
   if (options.empty()) {
-    return InvalidArgument("the serialized compile options are empty, on which some plugins end the process; "
-                           "CompileOptions().Serialize() gives the defaults");
+    return InvalidArgument(
+        "the serialized compile options are empty, on which some plugins end the process; "
+        "CompileOptions().Serialize() gives the defaults");
   }
   PJRT_Program c{};
   c.struct_size = PJRT_Program_STRUCT_SIZE;
@@ -289,8 +299,9 @@ Result<PinnedHostMemory> Client::PinHostMemory(void* data, size_t size) const {
 Status Client::UpdateGlobalProcessInfo(std::span<const ProcessInfo> processes) const {
   TENON_CHECK_OPEN();
   if (state_->api->minor_version() < 78) {
-    return Unimplemented(fmt::format("'{}' has PJRT {}, in which the process information has another layout; wanted 0.78",
-                                     state_->name, state_->plugin.version()));
+    return Unimplemented(
+        fmt::format("'{}' has PJRT {}, in which the process information has another layout; wanted 0.78", state_->name,
+                    state_->plugin.version()));
   }
   std::vector<PJRT_ProcessInfo> infos;
   for (const ProcessInfo& process : processes) {

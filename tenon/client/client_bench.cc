@@ -1,5 +1,5 @@
-// client_bench PLUGIN [OPTIONS]: an add of one element by bare C calls and through the client library, on the same plugin and program. Prints nanoseconds per
-// execution, the median of the rounds' differences, and the least of each.
+// client_bench PLUGIN [OPTIONS]: an add of one element by bare C calls and through the client library, on the same
+// plugin and program. Prints nanoseconds per execution, the median of the rounds' differences, and the least of each.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -19,10 +19,12 @@ Result<Transfer> FromHost(const std::shared_ptr<internal::ClientState>& client, 
   TENON_RETURN_IF_ERROR(CheckPlace(client, where));
   TENON_RETURN_IF_ERROR(internal::CheckShape(*client->api, array.dtype, array.dims.data(), array.dims.size()));
   if (!array.byte_strides.empty() && array.byte_strides.size() != array.dims.size()) {
-    return InvalidArgument(fmt::format("a host array of rank {} with {} strides", array.dims.size(), array.byte_strides.size()));
+    return InvalidArgument(
+        fmt::format("a host array of rank {} with {} strides", array.dims.size(), array.byte_strides.size()));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t count, CheckedNumElements(array.dims));
-  if (array.data == nullptr && count > 0) return InvalidArgument(fmt::format("a host array of {} elements without data", count));
+  if (array.data == nullptr && count > 0)
+    return InvalidArgument(fmt::format("a host array of {} elements without data", count));
   auto args = MakeArgs<PJRT_Client_BufferFromHostBuffer_Args>();
   args.client = client->client;
   args.data = array.data;
@@ -45,21 +47,23 @@ Result<Transfer> FromHost(const std::shared_ptr<internal::ClientState>& client, 
 Status HostArray::CheckCount(size_t count, std::span<const int64_t> dims) {
   TENON_ASSIGN_OR_RETURN(const int64_t wanted, CheckedNumElements(dims));
   if (static_cast<size_t>(wanted) == count) return OkStatus();
-  return InvalidArgument(fmt::format("{} host elements for the shape {}, which has {}", count, DimsToString(dims), wanted));
+  return InvalidArgument(
+      fmt::format("{} host elements for the shape {}, which has {}", count, DimsToString(dims), wanted));
 }
 
 Result<Buffer> Client::ToDevice(const HostArray& array, const Placement& where, const Layout* device_layout) const {
-  TENON_ASSIGN_OR_RETURN(Transfer transfer, FromHost(state_, array, where, PJRT_HostBufferSemantics_kImmutableOnlyDuringCall,
-                                                     device_layout));
+  TENON_ASSIGN_OR_RETURN(Transfer transfer, FromHost(state_, array, where,
+                                                     PJRT_HostBufferSemantics_kImmutableOnlyDuringCall, device_layout));
   return std::move(transfer.buffer);
 }
 
-Result<Transfer> Client::ToDeviceAsync(const HostArray& array, const Placement& where, const Layout* device_layout) const {
+Result<Transfer> Client::ToDeviceAsync(const HostArray& array, const Placement& where,
+                                       const Layout* device_layout) const {
   return FromHost(state_, array, where, PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes, device_layout);
 }
 
-Result<Buffer> Client::ViewOfHost(const HostArray& array, std::shared_ptr<const void> keep_alive, const Placement& where,
-                                  View view) const {
+Result<Buffer> Client::ViewOfHost(const HostArray& array, std::shared_ptr<const void> keep_alive,
+                                  const Placement& where, View view) const {
   TENON_ASSIGN_OR_RETURN(Transfer transfer,
                          FromHost(state_, array, where,
                                   view == View::kMutable ? PJRT_HostBufferSemantics_kMutableZeroCopy
@@ -150,7 +154,8 @@ Result<TransferManager> Client::CreateTransferManager(std::span<const Shape> sha
                                                       std::span<const Layout* const> layouts) const {
   TENON_RETURN_IF_ERROR(CheckPlace(state_, where));
   if (!layouts.empty() && layouts.size() != shapes.size()) {
-    return InvalidArgument(fmt::format("{} layouts for {} buffers; wanted none or one each", layouts.size(), shapes.size()));
+    return InvalidArgument(
+        fmt::format("{} layouts for {} buffers; wanted none or one each", layouts.size(), shapes.size()));
   }
   std::vector<PJRT_ShapeSpec> specs;
   for (const Shape& shape : shapes) {

@@ -1,11 +1,10 @@
 #include "tenon/client/compile_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-
-#include <fmt/format.h>
-
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
@@ -103,10 +102,18 @@ std::string WriteOverride(const CompileOptions::Override& value) {
   std::string bytes;
   pbf_writer out(bytes);
   switch (value.index()) {
-    case 0: out.add_string(1, std::get<std::string>(value)); break;
-    case 1: out.add_bool(2, std::get<bool>(value)); break;
-    case 2: out.add_int64(3, std::get<int64_t>(value)); break;
-    default: out.add_double(4, std::get<double>(value)); break;
+    case 0:
+      out.add_string(1, std::get<std::string>(value));
+      break;
+    case 1:
+      out.add_bool(2, std::get<bool>(value));
+      break;
+    case 2:
+      out.add_int64(3, std::get<int64_t>(value));
+      break;
+    default:
+      out.add_double(4, std::get<double>(value));
+      break;
   }
   return bytes;
 }
@@ -158,12 +165,14 @@ Result<DeviceAssignment> ParseDeviceAssignment(std::string_view bytes) {
   } catch (const protozero::exception&) {
     return bad();
   }
-  if (assignment.num_replicas < 0 || by_partition.size() != static_cast<size_t>(std::max(assignment.num_partitions, 0))) return bad();
+  if (assignment.num_replicas < 0 || by_partition.size() != static_cast<size_t>(std::max(assignment.num_partitions, 0)))
+    return bad();
   for (const auto& replicas : by_partition) {
     if (replicas.size() != static_cast<size_t>(assignment.num_replicas)) return bad();
   }
   for (int r = 0; r < assignment.num_replicas; ++r) {
-    for (const auto& replicas : by_partition) assignment.ids.push_back(static_cast<int>(replicas[static_cast<size_t>(r)]));
+    for (const auto& replicas : by_partition)
+      assignment.ids.push_back(static_cast<int>(replicas[static_cast<size_t>(r)]));
   }
   return assignment;
 }
@@ -206,26 +215,29 @@ CompileOptions& CompileOptions::SetDebugOptions(std::string text) {
 
 Result<std::string> CompileOptions::Serialize() const {
   if (num_replicas_ < 1 || num_partitions_ < 1) {
-    return InvalidArgument(fmt::format("compile options with {} replicas and {} partitions; both must be at least 1", num_replicas_,
-                                       num_partitions_));
+    return InvalidArgument(fmt::format("compile options with {} replicas and {} partitions; both must be at least 1",
+                                       num_replicas_, num_partitions_));
   }
   if (!assignment_.ids.empty() || assignment_.num_replicas != 0) {
     if (assignment_.num_replicas != num_replicas_ || assignment_.num_partitions != num_partitions_ ||
         assignment_.ids.size() != static_cast<size_t>(num_replicas_) * static_cast<size_t>(num_partitions_)) {
-      return InvalidArgument(fmt::format("a device assignment of {} replicas, {} partitions and {} ids for a program of {} replicas and {} "
-                                         "partitions",
-                                         assignment_.num_replicas, assignment_.num_partitions, assignment_.ids.size(),
-                                         num_replicas_, num_partitions_));
+      return InvalidArgument(fmt::format(
+          "a device assignment of {} replicas, {} partitions and {} ids for a program of {} replicas and {} "
+          "partitions",
+          assignment_.num_replicas, assignment_.num_partitions, assignment_.ids.size(), num_replicas_,
+          num_partitions_));
     }
   }
   // What the caller set explicitly wins over texts.
   auto debug_fields = debug_fields_;
   auto overrides = overrides_;
   const char* const environment = debug_text_set_ ? nullptr : std::getenv("XLA_DEBUG_OPTIONS");
-  TENON_ASSIGN_OR_RETURN(const std::vector<FlagText> flags,
-                         SplitFlags(environment != nullptr ? std::string_view(environment) : std::string_view(debug_text_)));
+  TENON_ASSIGN_OR_RETURN(
+      const std::vector<FlagText> flags,
+      SplitFlags(environment != nullptr ? std::string_view(environment) : std::string_view(debug_text_)));
   for (const FlagText& flag : flags) {
-    const auto* const known = std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.name == flag.name; });
+    const auto* const known =
+        std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.name == flag.name; });
     if (known == std::end(kFlags)) {
       overrides.try_emplace(flag.name, GuessOverride(flag.value));
       continue;
@@ -233,11 +245,13 @@ Result<std::string> CompileOptions::Serialize() const {
     std::variant<int64_t, std::string> value = flag.value;
     if (known->kind == FlagKind::kInt) {
       int64_t number;
-      if (!ParseInt(flag.value, number)) return InvalidArgument(fmt::format("debug option {}={} is no integer", flag.name, flag.value));
+      if (!ParseInt(flag.value, number))
+        return InvalidArgument(fmt::format("debug option {}={} is no integer", flag.name, flag.value));
       value = number;
     } else if (known->kind == FlagKind::kBool) {
       bool on;
-      if (!ParseBool(flag.value, on)) return InvalidArgument(fmt::format("debug option {}={} is neither true nor false", flag.name, flag.value));
+      if (!ParseBool(flag.value, on))
+        return InvalidArgument(fmt::format("debug option {}={} is neither true nor false", flag.name, flag.value));
       value = int64_t{on};
     }
     debug_fields.try_emplace(known->field, std::move(value));
@@ -270,7 +284,8 @@ Result<std::string> CompileOptions::Serialize() const {
     if (process_index_ != 0) build.add_int64(build_field::kProcessIndex, process_index_);
     if (process_count_ != 0) build.add_int64(build_field::kProcessCount, process_count_);
     if (optimization_ != Effort::kUnknown) build.add_enum(build_field::kOptimization, static_cast<int>(optimization_));
-    if (memory_fitting_ != Effort::kUnknown) build.add_enum(build_field::kMemoryFitting, static_cast<int>(memory_fitting_));
+    if (memory_fitting_ != Effort::kUnknown)
+      build.add_enum(build_field::kMemoryFitting, static_cast<int>(memory_fitting_));
   }
   if (portable_) out.add_bool(options_field::kPortable, true);
   if (profile_version_ != 0) out.add_int64(options_field::kProfileVersion, profile_version_);

@@ -1,16 +1,16 @@
 #include "tenon/client/compile_options.h"
 
-#include <cstdlib>
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
 
 namespace tenon::client {
 namespace {
 
-// A protobuf reader of ten lines, so that the oracle shares nothing with what wrote the bytes: fields by number, varints as decimal, the rest as
-// bytes.
+// A protobuf reader of ten lines, so that the oracle shares nothing with what wrote the bytes: fields by number,
+// varints as decimal, the rest as bytes.
 std::multimap<int, std::string> Fields(std::string_view bytes) {
   std::multimap<int, std::string> fields;
   size_t at = 0;
@@ -116,19 +116,24 @@ TEST_F(CompileOptionsTest, EveryField) {
 }
 
 TEST_F(CompileOptionsTest, DebugOptionsOfTheEnvironment) {
-  ::setenv("XLA_DEBUG_OPTIONS", "xla_cpu_enable_fast_math: true, xla_dump_to: \"/tmp/a b\" xla_backend_optimization_level: 2", 1);
+  ::setenv("XLA_DEBUG_OPTIONS",
+           "xla_cpu_enable_fast_math: true, xla_dump_to: \"/tmp/a b\" xla_backend_optimization_level: 2", 1);
   const auto debug = Fields(One(Fields(One(Fields(CompileOptions().Serialize().value()), 3)), 3));
   EXPECT_EQ(One(debug, 99), "1");
   EXPECT_EQ(One(debug, 109), "/tmp/a b");
   EXPECT_EQ(One(debug, 31), "2");
   // Explicit values win; explicit text replaces the environment's.
-  const auto explicit_field = Fields(One(Fields(One(Fields(CompileOptions().SetDebugField(31, 0).Serialize().value()), 3)), 3));
+  const auto explicit_field =
+      Fields(One(Fields(One(Fields(CompileOptions().SetDebugField(31, 0).Serialize().value()), 3)), 3));
   EXPECT_EQ(One(explicit_field, 31), "0");
   EXPECT_EQ(Fields(One(Fields(CompileOptions().SetDebugOptions("").Serialize().value()), 3)).count(3), 0u);
 }
 
 TEST_F(CompileOptionsTest, FlagsAsInXlaFlags) {
-  const auto top = Fields(CompileOptions().SetDebugOptions("--xla_cpu_multi_thread_eigen=false --xla_new_thing=5 --xla_switch").Serialize().value());
+  const auto top = Fields(CompileOptions()
+                              .SetDebugOptions("--xla_cpu_multi_thread_eigen=false --xla_new_thing=5 --xla_switch")
+                              .Serialize()
+                              .value());
   EXPECT_EQ(One(Fields(One(Fields(One(top, 3)), 3)), 60), "0");
   EXPECT_EQ(top.count(7), 2u);  // flags whose number is not known go by name
   EXPECT_FALSE(CompileOptions().SetDebugOptions("xla_cpu_enable_fast_math=maybe").Serialize().ok());

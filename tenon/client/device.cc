@@ -58,15 +58,16 @@ Result<std::vector<DeviceDescription::MemoryKind>> DeviceDescription::MemoryKind
   PJRT_DeviceDescription_MemoryDescriptions_Args args{};
   args.struct_size = PJRT_DeviceDescription_MemoryDescriptions_Args_STRUCT_SIZE;
   args.device_description = description_;
-  TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*api_, PJRT_Extension_Type_MemoryDescriptions, PJRT_MemoryDescriptions_Extension,
+  TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*api_, PJRT_Extension_Type_MemoryDescriptions,
+                                             PJRT_MemoryDescriptions_Extension,
                                              PJRT_DeviceDescription_MemoryDescriptions, args));
   std::vector<MemoryKind> kinds;
   for (size_t i = 0; i < args.num_memory_descriptions; ++i) {
     PJRT_MemoryDescription_Kind_Args kind{};
     kind.struct_size = PJRT_MemoryDescription_Kind_Args_STRUCT_SIZE;
     kind.memory_description = args.memory_descriptions[i];
-    TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*api_, PJRT_Extension_Type_MemoryDescriptions, PJRT_MemoryDescriptions_Extension,
-                                               PJRT_MemoryDescription_Kind, kind));
+    TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*api_, PJRT_Extension_Type_MemoryDescriptions,
+                                               PJRT_MemoryDescriptions_Extension, PJRT_MemoryDescription_Kind, kind));
     kinds.push_back({Text(kind.kind, kind.kind_size), kind.kind_id, i == args.default_memory_index});
   }
   return kinds;
@@ -211,7 +212,8 @@ Result<intptr_t> Device::StreamForExternalReadyEvents() const {
   PJRT_Get_Stream_For_External_Ready_Events_Args args{};
   args.struct_size = PJRT_Get_Stream_For_External_Ready_Events_Args_STRUCT_SIZE;
   args.device = device_;
-  TENON_RETURN_IF_ERROR(TENON_CALL_EXTENSION(*client_->api, PJRT_Extension_Type_Stream, PJRT_Stream_Extension, get_stream, args));
+  TENON_RETURN_IF_ERROR(
+      TENON_CALL_EXTENSION(*client_->api, PJRT_Extension_Type_Stream, PJRT_Stream_Extension, get_stream, args));
   return args.stream;
 }
 

@@ -1,13 +1,13 @@
 #include "tenon/client/discovery.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace tenon::client {
 namespace {
@@ -74,7 +74,8 @@ void AddPythonPrefix(const fs::path& prefix, std::vector<SearchFolder>& folders)
 }
 
 bool CutAffixes(std::string_view& text, std::string_view prefix, std::string_view suffix) {
-  if (text.size() <= prefix.size() + suffix.size() || !text.starts_with(prefix) || !text.ends_with(suffix)) return false;
+  if (text.size() <= prefix.size() + suffix.size() || !text.starts_with(prefix) || !text.ends_with(suffix))
+    return false;
   text = text.substr(prefix.size(), text.size() - prefix.size() - suffix.size());
   return true;
 }
@@ -118,7 +119,8 @@ std::vector<SearchFolder> SearchFolders() {
   const auto add = [&](fs::path path, const char* source) {
     folders.push_back({path.string(), source, IsFolder(path)});
   };
-  for (const std::string& path : Split(std::getenv("PJRT_PLUGIN_LIBRARY_PATH"), ':')) add(path, "PJRT_PLUGIN_LIBRARY_PATH");
+  for (const std::string& path : Split(std::getenv("PJRT_PLUGIN_LIBRARY_PATH"), ':'))
+    add(path, "PJRT_PLUGIN_LIBRARY_PATH");
   const char* const home = std::getenv("HOME");
   if (home != nullptr && *home != '\0') {
     for (const char* path : {".local/lib/pjrt", ".local/lib/go-xla", ".local/lib/gomlx/pjrt", "Library/pjrt"}) {
@@ -134,7 +136,8 @@ std::vector<SearchFolder> SearchFolders() {
   }
   AddLinkerFolders(folders);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const char* prefix = std::getenv(variable); prefix != nullptr && *prefix != '\0') AddPythonPrefix(prefix, folders);
+    if (const char* prefix = std::getenv(variable); prefix != nullptr && *prefix != '\0')
+      AddPythonPrefix(prefix, folders);
   }
   for (const std::string& path : Split(std::getenv("PYTHONPATH"), ':')) AddPython(path, folders);
   if (home != nullptr && *home != '\0') AddPythonPrefix(fs::path(home) / ".local", folders);
@@ -182,11 +185,12 @@ Result<Plugin> LoadByName(std::string_view name) {
   if (!refusal.ok()) return refusal;
   std::vector<std::string> names, folders;
   for (const Candidate& candidate : candidates) names.push_back(candidate.name);
-  for (const SearchFolder& folder : SearchFolders()) folders.push_back(folder.path + (folder.exists ? "" : " (missing)"));
-  return NotFound(fmt::format("no plugin '{}'; found: {}; searched: {}. Set PJRT_PLUGIN_LIBRARY_PATH to the folder of the plugin, or give "
-                              "a path",
-                              name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-                              fmt::join(folders, ", ")));
+  for (const SearchFolder& folder : SearchFolders())
+    folders.push_back(folder.path + (folder.exists ? "" : " (missing)"));
+  return NotFound(fmt::format(
+      "no plugin '{}'; found: {}; searched: {}. Set PJRT_PLUGIN_LIBRARY_PATH to the folder of the plugin, or give "
+      "a path",
+      name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), fmt::join(folders, ", ")));
 }
 
 }  // namespace tenon::client

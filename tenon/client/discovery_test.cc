@@ -50,8 +50,8 @@ class DiscoveryTest : public ::testing::Test {
     fs::create_symlink(TENON_FAKE_PLUGIN, at);
   }
 
-  static constexpr const char* kVariables[] = {"HOME",         "PJRT_PLUGIN_LIBRARY_PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
-                                               "CONDA_PREFIX", "PYTHONPATH"};
+  static constexpr const char* kVariables[] = {
+      "HOME", "PJRT_PLUGIN_LIBRARY_PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH"};
   fs::path folder_;
   std::vector<std::pair<const char*, std::string>> saved_;
 };

@@ -5,7 +5,8 @@
 
 namespace tenon::client::internal {
 namespace {
-// To the nearest integer, ties to even, whatever the rounding mode of the thread is. Exact for what a mantissa can hold.
+// To the nearest integer, ties to even, whatever the rounding mode of the thread is. Exact for what a mantissa can
+// hold.
 double RoundToEven(double x) {
   const double low = std::floor(x);
   const double rest = x - low;
@@ -21,19 +22,27 @@ uint16_t EncodeSmallFloat(double value, int exponent_bits, int mantissa_bits, in
   const uint32_t negative_zero = all_ones + 1;
   const auto overflow = [&]() -> uint32_t {
     switch (ends) {
-      case FloatEnds::kIeee: return sign | infinity;
-      case FloatEnds::kFn: return sign | all_ones;
-      case FloatEnds::kFnuz: return negative_zero;
-      case FloatEnds::kFinite: return sign | all_ones;
+      case FloatEnds::kIeee:
+        return sign | infinity;
+      case FloatEnds::kFn:
+        return sign | all_ones;
+      case FloatEnds::kFnuz:
+        return negative_zero;
+      case FloatEnds::kFinite:
+        return sign | all_ones;
     }
     return 0;
   };
   if (std::isnan(value)) {
     switch (ends) {
-      case FloatEnds::kIeee: return static_cast<uint16_t>(sign | infinity | (1u << (mantissa_bits - 1)));
-      case FloatEnds::kFn: return static_cast<uint16_t>(sign | all_ones);
-      case FloatEnds::kFnuz: return static_cast<uint16_t>(negative_zero);
-      case FloatEnds::kFinite: return static_cast<uint16_t>(negative_zero);
+      case FloatEnds::kIeee:
+        return static_cast<uint16_t>(sign | infinity | (1u << (mantissa_bits - 1)));
+      case FloatEnds::kFn:
+        return static_cast<uint16_t>(sign | all_ones);
+      case FloatEnds::kFnuz:
+        return static_cast<uint16_t>(negative_zero);
+      case FloatEnds::kFinite:
+        return static_cast<uint16_t>(negative_zero);
     }
   }
   const double a = std::fabs(value);

@@ -1,16 +1,16 @@
 #include "tenon/client/element_types.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include <gtest/gtest.h>
-
 namespace tenon::client {
 namespace {
 
-// Every code of T decodes to a value that encodes to the same code; between two neighbours the nearer one wins, and the even one of two that are
-// equally near.
+// Every code of T decodes to a value that encodes to the same code; between two neighbours the nearer one wins, and the
+// even one of two that are equally near.
 template <class T>
 void CheckAllCodes(int num_codes) {
   for (int code = 0; code < num_codes; ++code) {
@@ -106,7 +106,8 @@ TEST(ElementTypes, SmallIntegersIgnoreHighBits) {
 
 TEST(ElementTypes, TypesOfCpp) {
   static_assert(kDTypeOf<bool> == DType::kPred && kDTypeOf<long> == DType::kS64 && kDTypeOf<long long> == DType::kS64);
-  static_assert(kDTypeOf<const float> == DType::kF32 && kDTypeOf<void*> == DType::kInvalid && kDTypeOf<BF16> == DType::kBF16);
+  static_assert(kDTypeOf<const float> == DType::kF32 && kDTypeOf<void*> == DType::kInvalid &&
+                kDTypeOf<BF16> == DType::kBF16);
   static_assert(sizeof(F16) == 2 && sizeof(F4E2M1FN) == 1 && sizeof(S1) == 1);
   EXPECT_EQ(HostElementSize(DType::kC128), 16u);
   EXPECT_EQ(HostElementSize(DType::kU2), 1u);

@@ -7,6 +7,7 @@
 #include "tenon/client/internal/client_state.h"
 #include "tenon/client/internal/extension.h"
 #include "tenon/client/internal/layouts.h"
+#include "tenon/client/internal/raw_enum.h"
 
 namespace tenon::client {
 
@@ -97,13 +98,14 @@ Result<std::vector<Shape>> Executable::OutputShapes() const {
   auto dims = ArgsFor<PJRT_Executable_OutputDimensions_Args>(executable_);
   TENON_RETURN_IF_ERROR(api_->Call(dims));
   if (types.num_output_types != dims.num_outputs) {
-    return Internal(fmt::format("{} gives {} output types and {} output shapes", api_->name(), types.num_output_types, dims.num_outputs));
+    return Internal(fmt::format("{} gives {} output types and {} output shapes", api_->name(), types.num_output_types,
+                                dims.num_outputs));
   }
   std::vector<Shape> shapes;
   const int64_t* next = dims.dims;
   for (size_t i = 0; i < dims.num_outputs; ++i) {
     Shape shape;
-    shape.dtype = static_cast<DType>(types.output_types[i]);
+    shape.dtype = static_cast<DType>(internal::RawEnum(types.output_types[i]));
     for (size_t d = 0; d < dims.dim_sizes[i]; ++d) shape.dims.push_back(*next++);
     shapes.push_back(std::move(shape));
   }

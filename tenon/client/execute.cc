@@ -1,8 +1,8 @@
-// The part of LoadedExecutable that runs programs. One execution of a small program takes a few hundred nanoseconds in the plugin, so
-// what happens here allocates nothing but the caller's results.
-#include <array>
-
+// The part of LoadedExecutable that runs programs. One execution of a small program takes a few hundred nanoseconds in
+// the plugin, so what happens here allocates nothing but the caller's results.
 #include <fmt/format.h>
+
+#include <array>
 
 #include "tenon/client/executable.h"
 #include "tenon/client/ffi.h"
@@ -48,8 +48,9 @@ Status CheckArguments(std::span<const Buffer* const> arguments, const internal::
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Buffer* const argument = arguments[i];
     if (argument == nullptr || argument->empty()) [[unlikely]] {
-      return FailedPrecondition(fmt::format("argument {} is {}", i,
-                                            argument == nullptr ? "a null pointer" : "an empty Buffer: it was moved from, or never held anything"));
+      return FailedPrecondition(fmt::format(
+          "argument {} is {}", i,
+          argument == nullptr ? "a null pointer" : "an empty Buffer: it was moved from, or never held anything"));
     }
     if (argument->client_state().get() != client) [[unlikely]] {
       return internal::CheckSameClient(client, argument->client_state().get(), fmt::format("argument {}", i).c_str());
@@ -67,7 +68,8 @@ Status CheckOptions(const ExecuteOptions& options, size_t num_arguments, size_t 
     }
   }
   if (options.device.has_value()) {
-    TENON_RETURN_IF_ERROR(internal::CheckSameClient(client, options.device->client_state().get(), "the device to run on"));
+    TENON_RETURN_IF_ERROR(
+        internal::CheckSameClient(client, options.device->client_state().get(), "the device to run on"));
   }
   for (const size_t lists : {options.send.size(), options.recv.size()}) {
     if (lists != 0 && lists != num_devices) {
@@ -75,18 +77,20 @@ Status CheckOptions(const ExecuteOptions& options, size_t num_arguments, size_t 
     }
   }
   for (const auto& list : options.send) {
-    if (list.size() != options.send.front().size()) return InvalidArgument("devices have different numbers of send callbacks");
+    if (list.size() != options.send.front().size())
+      return InvalidArgument("devices have different numbers of send callbacks");
   }
   for (const auto& list : options.recv) {
-    if (list.size() != options.recv.front().size()) return InvalidArgument("devices have different numbers of recv callbacks");
+    if (list.size() != options.recv.front().size())
+      return InvalidArgument("devices have different numbers of recv callbacks");
   }
   return OkStatus();
 }
 
 // `events` may be null; with callbacks it must not be.
 Status Run(const Api& api, PJRT_LoadedExecutable* loaded, const ExecuteOptions& options, size_t num_devices,
-           size_t num_arguments, PJRT_Buffer* const* const* arguments, PJRT_Buffer** const* outputs, PJRT_Event** events,
-           internal::TransferCallbacks* callbacks) {
+           size_t num_arguments, PJRT_Buffer* const* const* arguments, PJRT_Buffer** const* outputs,
+           PJRT_Event** events, internal::TransferCallbacks* callbacks) {
   const NonDonatable keep(options.donate, num_arguments);
   PJRT_ExecuteOptions c{};
   c.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
@@ -123,7 +127,8 @@ Status LoadedExecutable::ExecuteInto(std::span<const Buffer* const> arguments, s
                                      const ExecuteOptions& options, Event* done) const {
   TENON_RETURN_IF_ERROR(Check());
   if (devices_.size() != 1 && !options.device.has_value()) {
-    return FailedPrecondition(fmt::format("the program runs on {} devices of this process; use ExecuteOnDevices", devices_.size()));
+    return FailedPrecondition(
+        fmt::format("the program runs on {} devices of this process; use ExecuteOnDevices", devices_.size()));
   }
   if (outputs.size() != num_outputs_) {
     return InvalidArgument(fmt::format("room for {} outputs of a program that has {}", outputs.size(), num_outputs_));
@@ -161,12 +166,14 @@ Result<Execution> LoadedExecutable::ExecuteOnDevices(std::span<const std::vector
   TENON_RETURN_IF_ERROR(Check());
   const size_t num_devices = options.device.has_value() ? 1 : devices_.size();
   if (arguments.size() != num_devices) {
-    return InvalidArgument(fmt::format("arguments for {} devices; the program runs on {}", arguments.size(), num_devices));
+    return InvalidArgument(
+        fmt::format("arguments for {} devices; the program runs on {}", arguments.size(), num_devices));
   }
   const size_t num_arguments = arguments.empty() ? 0 : arguments.front().size();
   for (size_t d = 0; d < num_devices; ++d) {
     if (arguments[d].size() != num_arguments) {
-      return InvalidArgument(fmt::format("{} arguments for device {} and {} for device 0", arguments[d].size(), d, num_arguments));
+      return InvalidArgument(
+          fmt::format("{} arguments for device {} and {} for device 0", arguments[d].size(), d, num_arguments));
     }
   }
   TENON_RETURN_IF_ERROR(CheckOptions(options, num_arguments, num_devices, client_.get()));

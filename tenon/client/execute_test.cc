@@ -158,7 +158,8 @@ TEST_F(ExecuteTest, WhatIsKnownOfAProgram) {
 
 TEST_F(ExecuteTest, MemoryStatsOfOldPluginsLackNewFigures) {
   testing::AlteredTable old(plugin_.api().raw(), 117);
-  static PJRT_Executable_GetCompiledMemoryStats* const real = plugin_.api().raw()->PJRT_Executable_GetCompiledMemoryStats;
+  static PJRT_Executable_GetCompiledMemoryStats* const real =
+      plugin_.api().raw()->PJRT_Executable_GetCompiledMemoryStats;
   old.table.PJRT_Executable_GetCompiledMemoryStats = [](PJRT_Executable_GetCompiledMemoryStats_Args* args) {
     args->struct_size = 104;  // what a plugin before 0.72 would have seen of it
     return real(args);
@@ -188,7 +189,8 @@ struct ChannelPlugin {
     for (size_t i = 0; i < args->options->num_send_ops; ++i) {
       const PJRT_SendCallbackInfo& send = args->options->send_callbacks[0][i];
       for (const char* piece : {"ab", "c"}) {
-        PJRT_Chunk chunk{const_cast<char*>(piece), std::strlen(piece), [](void*, void*) { log.push_back("freed"); }, nullptr};
+        PJRT_Chunk chunk{const_cast<char*>(piece), std::strlen(piece), [](void*, void*) { log.push_back("freed"); },
+                         nullptr};
         EXPECT_EQ(send.send_callback(&chunk, &error, 3, chunk.size == 1, send.user_arg), nullptr);
       }
     }
@@ -205,8 +207,12 @@ struct ChannelPlugin {
     args->chunk->deleter(args->chunk->data, args->chunk->deleter_arg);
     return nullptr;  // the event stays null: done
   }
-  static PJRT_Error* TotalBytes(PJRT_CopyToDeviceStream_TotalBytes_Args* args) { return args->total_bytes = 4, nullptr; }
-  static PJRT_Error* Granule(PJRT_CopyToDeviceStream_GranuleSize_Args* args) { return args->granule_size_in_bytes = 2, nullptr; }
+  static PJRT_Error* TotalBytes(PJRT_CopyToDeviceStream_TotalBytes_Args* args) {
+    return args->total_bytes = 4, nullptr;
+  }
+  static PJRT_Error* Granule(PJRT_CopyToDeviceStream_GranuleSize_Args* args) {
+    return args->granule_size_in_bytes = 2, nullptr;
+  }
   static PJRT_Error* Current(PJRT_CopyToDeviceStream_CurrentBytes_Args* args) {
     return args->current_bytes = static_cast<int64_t>(received.size()), nullptr;
   }
@@ -236,21 +242,22 @@ TEST_F(ExecuteTest, SendsAndReceives) {
   std::string sent;
   ExecuteOptions options;
   options.send = {{SendCallback{3, [&](std::span<const std::byte> data, size_t total, bool done) {
-    EXPECT_EQ(total, 3u);
-    EXPECT_EQ(done, data.size() == 1);
-    sent.append(reinterpret_cast<const char*>(data.data()), data.size());
-    return done ? Aborted("enough") : OkStatus();
-  }}}};
-  options.recv = {{RecvCallback{5, [](CopyToDeviceStream stream) {
-    EXPECT_EQ(stream.TotalBytes().value(), 4);
-    EXPECT_EQ(stream.GranuleSize().value(), 2);
-    const std::string data = "wxyz";
-    EXPECT_OK(stream.AddChunk(std::as_bytes(std::span(data).first(2))));
-    bool released = false;
-    EXPECT_OK(stream.AddChunk(std::as_bytes(std::span(data).subspan(2)), [&] { released = true; }));
-    EXPECT_TRUE(released);
-    EXPECT_EQ(stream.CurrentBytes().value(), 4);
-  }}}};
+                                  EXPECT_EQ(total, 3u);
+                                  EXPECT_EQ(done, data.size() == 1);
+                                  sent.append(reinterpret_cast<const char*>(data.data()), data.size());
+                                  return done ? Aborted("enough") : OkStatus();
+                                }}}};
+  options.recv = {
+      {RecvCallback{5, [](CopyToDeviceStream stream) {
+                      EXPECT_EQ(stream.TotalBytes().value(), 4);
+                      EXPECT_EQ(stream.GranuleSize().value(), 2);
+                      const std::string data = "wxyz";
+                      EXPECT_OK(stream.AddChunk(std::as_bytes(std::span(data).first(2))));
+                      bool released = false;
+                      EXPECT_OK(stream.AddChunk(std::as_bytes(std::span(data).subspan(2)), [&] { released = true; }));
+                      EXPECT_TRUE(released);
+                      EXPECT_EQ(stream.CurrentBytes().value(), 4);
+                    }}}};
   EXPECT_OK(echo.Execute({&x}, options));
   EXPECT_EQ(sent, "abc");
   EXPECT_EQ(ChannelPlugin::received, "wxyz");

@@ -1,8 +1,9 @@
-// Plugins whose devices are not here: they load, say what they are, compile for a topology where they can, and refuse to make a client with a reason.
-#include <cstdlib>
-
+// Plugins whose devices are not here: they load, say what they are, compile for a topology where they can, and refuse
+// to make a client with a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "tenon/client/client.h"
 #include "tenon/client/log_suppression.h"

@@ -1,9 +1,9 @@
 #include "tenon/client/host_memory.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "tenon/client/client.h"
 
@@ -13,7 +13,8 @@ void AlignedMemory::Free::operator()(std::byte* data) const { std::free(data); }
 
 Result<AlignedMemory> AlignedMemory::Allocate(size_t size, size_t alignment) {
   if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) {
-    return InvalidArgument(fmt::format("an alignment of {} bytes; wanted a power of two of at least {}", alignment, sizeof(void*)));
+    return InvalidArgument(
+        fmt::format("an alignment of {} bytes; wanted a power of two of at least {}", alignment, sizeof(void*)));
   }
   void* data = nullptr;
   if (::posix_memalign(&data, alignment, size == 0 ? 1 : size) != 0) {
@@ -36,12 +37,14 @@ namespace internal {
 Result<ExternalReference> PinForHost(const Buffer& buffer, DType wanted, size_t& count) {
   TENON_ASSIGN_OR_RETURN(const Shape shape, buffer.shape());
   if (shape.dtype != wanted) {
-    return InvalidArgument(fmt::format("the buffer is {}; its elements were asked for as {}", ToString(shape), DTypeName(wanted)));
+    return InvalidArgument(
+        fmt::format("the buffer is {}; its elements were asked for as {}", ToString(shape), DTypeName(wanted)));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t n, CheckedNumElements(shape.dims));
   TENON_ASSIGN_OR_RETURN(const bool on_cpu, buffer.IsOnCpu());
   if (!on_cpu) return FailedPrecondition("the host cannot read the memory of this buffer; use ToHost");
-  if (DTypeBits(wanted) < 8) return FailedPrecondition("elements narrower than a byte may be packed on the device; use ToHost");
+  if (DTypeBits(wanted) < 8)
+    return FailedPrecondition("elements narrower than a byte may be packed on the device; use ToHost");
   if (shape.rank() > 1) {
     TENON_ASSIGN_OR_RETURN(const Layout layout, buffer.GetLayout());
     if (layout != Layout(TiledLayout::RowMajor(shape.rank()))) {

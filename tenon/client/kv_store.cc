@@ -64,8 +64,8 @@ KeyValueStore* StoreOf(void* user_arg) { return static_cast<KeyValueStore*>(user
 
 // struct_size of these arguments is not tested: some plugins leave it undefined.
 PJRT_Error* Get(PJRT_KeyValueGetCallback_Args* args) {
-  return Answer(args, StoreOf(args->user_arg)
-                          ->Get({args->key, args->key_size}, std::chrono::milliseconds(args->timeout_in_ms)));
+  return Answer(
+      args, StoreOf(args->user_arg)->Get({args->key, args->key_size}, std::chrono::milliseconds(args->timeout_in_ms)));
 }
 PJRT_Error* TryGet(PJRT_KeyValueTryGetCallback_Args* args) {
   return Answer(args, StoreOf(args->user_arg)->TryGet({args->key, args->key_size}));

@@ -1,9 +1,11 @@
 #include "tenon/client/layout.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "tenon/client/internal/raw_enum.h"
 
 namespace tenon::client {
 namespace {
@@ -16,8 +18,10 @@ Result<std::vector<int64_t>> ReadList(std::string_view& text, char close) {
     if (error != std::errc()) return InvalidArgument(fmt::format("expected an integer at '{}' in a layout", text));
     list.push_back(number);
     text.remove_prefix(static_cast<size_t>(end - text.data()));
-    if (!text.empty() && text.front() == ',') text.remove_prefix(1);
-    else break;
+    if (!text.empty() && text.front() == ',')
+      text.remove_prefix(1);
+    else
+      break;
   }
   return list;
 }
@@ -44,7 +48,9 @@ std::string TiledLayout::ToString() const {
 
 Result<TiledLayout> TiledLayout::Parse(std::string_view text) {
   const std::string_view all = text;
-  const auto bad = [&] { return InvalidArgument(fmt::format("'{}' is not a layout such as {{1,0}} or {{1,0:T(8,128)}}", all)); };
+  const auto bad = [&] {
+    return InvalidArgument(fmt::format("'{}' is not a layout such as {{1,0}} or {{1,0:T(8,128)}}", all));
+  };
   if (text.size() < 2 || text.front() != '{' || text.back() != '}') return bad();
   text = text.substr(1, text.size() - 2);
   TiledLayout layout;
@@ -89,7 +95,7 @@ CLayout::CLayout(const Layout& layout) {
 }
 
 Layout LayoutFromC(const PJRT_Buffer_MemoryLayout& c) {
-  if (c.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+  if (internal::RawEnum(c.type) == PJRT_Buffer_MemoryLayout_Type_Strides) {
     return StridedLayout{{c.strides.byte_strides, c.strides.byte_strides + c.strides.num_byte_strides}};
   }
   TiledLayout layout{{c.tiled.minor_to_major, c.tiled.minor_to_major + c.tiled.minor_to_major_size}, {}};

@@ -19,7 +19,8 @@ Result<LoadedExecutable> LoadedExecutable::Wrap(std::shared_ptr<internal::Client
   auto devices = MakeArgs<PJRT_LoadedExecutable_AddressableDevices_Args>();
   devices.executable = loaded;
   TENON_RETURN_IF_ERROR(api.Call(devices));
-  for (size_t i = 0; i < devices.num_addressable_devices; ++i) result.devices_.push_back(devices.addressable_devices[i]);
+  for (size_t i = 0; i < devices.num_addressable_devices; ++i)
+    result.devices_.push_back(devices.addressable_devices[i]);
   return result;
 }
 
@@ -66,7 +67,8 @@ void LoadedExecutable::Reset() {
 }
 
 Status LoadedExecutable::Check() const {
-  if (loaded_ == nullptr) [[unlikely]] return FailedPrecondition("this LoadedExecutable was moved from");
+  if (loaded_ == nullptr) [[unlikely]]
+    return FailedPrecondition("this LoadedExecutable was moved from");
   if (deleted_.load(std::memory_order_relaxed)) [[unlikely]] {
     return FailedPrecondition("this LoadedExecutable was deleted; compile or load the program again");
   }

@@ -1,9 +1,11 @@
 #include "tenon/client/named_value.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "tenon/client/internal/raw_enum.h"
 
 namespace tenon::client {
 namespace {
@@ -133,17 +135,23 @@ std::vector<NamedValue> FromC(const PJRT_NamedValue* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const PJRT_NamedValue& c = values[i];
     NamedValue v{c.name == nullptr ? std::string() : std::string(c.name, c.name_size), std::string()};
-    switch (c.type) {
+    switch (internal::RawEnum(c.type)) {
       case PJRT_NamedValue_kString:
         if (c.string_value != nullptr) v.value = std::string(c.string_value, c.value_size);
         break;
-      case PJRT_NamedValue_kInt64: v.value = c.int64_value; break;
+      case PJRT_NamedValue_kInt64:
+        v.value = c.int64_value;
+        break;
       case PJRT_NamedValue_kInt64List:
         v.value = c.value_size == 0 ? std::vector<int64_t>()
                                     : std::vector<int64_t>(c.int64_array_value, c.int64_array_value + c.value_size);
         break;
-      case PJRT_NamedValue_kFloat: v.value = c.float_value; break;
-      case PJRT_NamedValue_kBool: v.value = c.bool_value; break;
+      case PJRT_NamedValue_kFloat:
+        v.value = c.float_value;
+        break;
+      case PJRT_NamedValue_kBool:
+        v.value = c.bool_value;
+        break;
     }
     out.push_back(std::move(v));
   }

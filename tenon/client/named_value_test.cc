@@ -7,7 +7,8 @@ namespace tenon::client {
 namespace {
 
 TEST(NamedValue, EveryKindGoesToCAndBack) {
-  const Options options = Options().Set("s", "text").Set("i", 5).Set("l", std::vector<int64_t>{1, -2}).Set("f", 1.5f).Set("b", true);
+  const Options options =
+      Options().Set("s", "text").Set("i", 5).Set("l", std::vector<int64_t>{1, -2}).Set("f", 1.5f).Set("b", true);
   const std::vector<PJRT_NamedValue> c = ToC(options.values());
   ASSERT_EQ(c.size(), 5u);
   EXPECT_EQ(c[0].value_size, 4u);

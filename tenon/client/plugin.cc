@@ -35,7 +35,8 @@ Status Initialize(const Api& api) {
   auto args = MakeArgs<PJRT_Plugin_Initialize_Args>();
   if (!api.Has<PJRT_Plugin_Initialize_Args>()) return OkStatus();
   const Status status = api.Call(args);
-  return status.ok() ? status : Status(status.code(), api.name() + " does not start here: " + std::string(status.message()));
+  return status.ok() ? status
+                     : Status(status.code(), api.name() + " does not start here: " + std::string(status.message()));
 }
 
 std::string RealPath(const std::string& path) {

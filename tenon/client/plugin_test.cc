@@ -26,7 +26,8 @@ TEST(Plugin, RefusalsSayWhy) {
   std::ofstream(text) << "no library";
   EXPECT_FAILS(Plugin::LoadFile(text), kFailedPrecondition, "cannot load");
   // A library that is there in every process, and no plugin.
-  for (const char* path : {"/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6"}) {
+  for (const char* path :
+       {"/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6"}) {
     if (!std::ifstream(path)) continue;
     EXPECT_FAILS(Plugin::LoadFile(path), kFailedPrecondition, "GetPjrtApi");
   }

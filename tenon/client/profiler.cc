@@ -8,7 +8,7 @@ namespace {
 
 // The slot `member`, or null when the plugin's table is too short.
 template <class Function>
-Function* Slot(const PLUGIN_Profiler_Api* api, Function* PLUGIN_Profiler_Api::*member) {
+Function* Slot(const PLUGIN_Profiler_Api* api, Function* PLUGIN_Profiler_Api::* member) {
   const auto offset = reinterpret_cast<const char*>(&(api->*member)) - reinterpret_cast<const char*>(api);
   return api->struct_size >= static_cast<size_t>(offset) + sizeof(Function*) ? api->*member : nullptr;
 }
@@ -40,7 +40,7 @@ Status TakeError(const PLUGIN_Profiler_Api* api, PLUGIN_Profiler_Error* error) {
 }
 
 template <class Function, class Args>
-Status Call(const PLUGIN_Profiler_Api* api, Function* PLUGIN_Profiler_Api::*member, const char* name, Args& args) {
+Status Call(const PLUGIN_Profiler_Api* api, Function* PLUGIN_Profiler_Api::* member, const char* name, Args& args) {
   Function* const function = Slot(api, member);
   if (function == nullptr) return Unimplemented(std::string("the plugin's profiler does not have ") + name);
   return TakeError(api, function(&args));

@@ -1,8 +1,8 @@
 #include "tenon/client/program.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 namespace tenon::client {
 namespace {

@@ -1,11 +1,11 @@
-// What a user does, against the plugin in TENON_TEST_PLUGIN (a path), with the client options in TENON_TEST_OPTIONS. What a plugin says it
-// does not implement is skipped with that reason; everything else must work.
+// What a user does, against the plugin in TENON_TEST_PLUGIN (a path), with the client options in TENON_TEST_OPTIONS.
+// What a plugin says it does not implement is skipped with that reason; everything else must work.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tenon/client/client.h"
 #include "tenon/client/layouts.h"
@@ -17,18 +17,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-#define SKIP_OR_FAIL(status)                                                                            \
-  if (const Status s_ = (status); s_.code() == Code::kUnimplemented) GTEST_SKIP() << s_.ToString();      \
-  else if (!s_.ok()) GTEST_FAIL() << s_.ToString()
+#define SKIP_OR_FAIL(status)                                         \
+  if (const Status s_ = (status); s_.code() == Code::kUnimplemented) \
+    GTEST_SKIP() << s_.ToString();                                   \
+  else if (!s_.ok())                                                 \
+  GTEST_FAIL() << s_.ToString()
 #define ASSIGN_OR_SKIP(lhs, expr) ASSIGN_OR_SKIP_(TENON_CONCAT_(suite_, __LINE__), lhs, expr)
 #define ASSIGN_OR_SKIP_(result, lhs, expr) \
   auto result = (expr);                    \
   SKIP_OR_FAIL(result.status());           \
   lhs = std::move(result).value()
-#define EXPECT_OK(expr)                                      \
-  do {                                                       \
-    const auto& ok_ = (expr);                                \
-    EXPECT_TRUE(ok_.ok()) << Text(ok_);                      \
+#define EXPECT_OK(expr)                 \
+  do {                                  \
+    const auto& ok_ = (expr);           \
+    EXPECT_TRUE(ok_.ok()) << Text(ok_); \
   } while (false)
 std::string Text(const Status& s) { return s.ToString(); }
 template <class T>
@@ -108,8 +110,8 @@ TEST_F(SuiteTest, AddsAndTellsAboutIt) {
   for (const Status& status :
        {program.Fingerprint().status(), program.CostAnalysis().status(), program.MemoryStats().status(),
         program.OutputMemoryKinds().status(), program.OutputLayouts().status(), program.ParameterLayouts().status(),
-        program.OutputShardings().status(), program.OptimizedProgram().status(), program.SerializedCompileOptions().status(),
-        DefaultLayout(*client_, Shape{DType::kF32, {2, 2}}).status()}) {
+        program.OutputShardings().status(), program.OptimizedProgram().status(),
+        program.SerializedCompileOptions().status(), DefaultLayout(*client_, Shape{DType::kF32, {2, 2}}).status()}) {
     EXPECT_TRUE(status.ok() || status.code() == Code::kUnimplemented) << status.ToString();
   }
 }
@@ -134,7 +136,8 @@ Status RoundTrip(const Client& client) {
   const int64_t dims[] = {3};
   TENON_ASSIGN_OR_RETURN(const Buffer b, client.ToDevice(std::span<const T>(values), dims));
   TENON_ASSIGN_OR_RETURN(const HostVector<T> back, b.ToHost<T>());
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(static_cast<T>(back[static_cast<size_t>(i)]) == values[i]) << DTypeName(kDTypeOf<T>);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(static_cast<T>(back[static_cast<size_t>(i)]) == values[i]) << DTypeName(kDTypeOf<T>);
   return OkStatus();
 }
 template <class... T>
@@ -144,9 +147,9 @@ std::vector<std::pair<DType, Status>> RoundTrips(const Client& client) {
 
 TEST_F(SuiteTest, ElementTypes) {
   for (const auto& [type, status] :
-       RoundTrips<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double, F16, BF16,
-                  std::complex<float>, std::complex<double>, F8E5M2, F8E4M3FN, F8E4M3B11FNUZ, F8E5M2FNUZ, F8E4M3FNUZ, F8E4M3, F8E3M4,
-                  S4, U4, S2, U2>(*client_)) {
+       RoundTrips<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double, F16,
+                  BF16, std::complex<float>, std::complex<double>, F8E5M2, F8E4M3FN, F8E4M3B11FNUZ, F8E5M2FNUZ,
+                  F8E4M3FNUZ, F8E4M3, F8E3M4, S4, U4, S2, U2>(*client_)) {
     EXPECT_TRUE(status.ok() || status.code() == Code::kUnimplemented) << DTypeName(type) << ": " << status.ToString();
   }
 }
@@ -347,11 +350,13 @@ TEST_F(SuiteTest, Profile) {
 // An HloModuleProto as gopjrt makes it: x * x + 1.
 TEST_F(SuiteTest, HloProtos) {
   const char* const shared = std::getenv("TENON_SHARED");
-  const std::string path = std::string(shared == nullptr ? TENON_SHARED_DEFAULT : shared) + "/clients/captures/gopjrt_hlo/minimal_xx_plus_1.hlo";
+  const std::string path = std::string(shared == nullptr ? TENON_SHARED_DEFAULT : shared) +
+                           "/clients/captures/gopjrt_hlo/minimal_xx_plus_1.hlo";
   std::ifstream file(path, std::ios::binary);
   if (!file) GTEST_SKIP() << "there is no " << path;
   auto program = client_->Compile(Program::Hlo(std::string(std::istreambuf_iterator<char>(file), {})));
-  if (!program.ok() && (program.status().code() == Code::kUnimplemented || program.status().message().find("format") != std::string::npos)) {
+  if (!program.ok() && (program.status().code() == Code::kUnimplemented ||
+                        program.status().message().find("format") != std::string::npos)) {
     GTEST_SKIP() << program.status().ToString();
   }
   ASSERT_TRUE(program.ok()) << program.status().ToString();

@@ -11,7 +11,8 @@ Topology::Topology(const Api* api, PJRT_TopologyDescription* topology, bool owne
     : api_(api) {
   internal::Count(internal::Kind::kTopology, 1);
   topology_ = std::shared_ptr<PJRT_TopologyDescription*>(
-      new PJRT_TopologyDescription*(topology), [api, owned, owner = std::move(owner)](PJRT_TopologyDescription** handle) {
+      new PJRT_TopologyDescription*(topology),
+      [api, owned, owner = std::move(owner)](PJRT_TopologyDescription** handle) {
         if (owned) {
           auto args = MakeArgs<PJRT_TopologyDescription_Destroy_Args>();
           args.topology = *handle;
@@ -92,7 +93,8 @@ Result<std::string> Topology::CanonicalShape(const Shape& shape, int memory_kind
   return bytes;
 }
 
-Result<Executable> Topology::Compile(const Program& program, const CompileOptions& options, const Client* client) const {
+Result<Executable> Topology::Compile(const Program& program, const CompileOptions& options,
+                                     const Client* client) const {
   TENON_ASSIGN_OR_RETURN(const std::string bytes, options.Serialize());
   PJRT_Program c{};
   c.struct_size = PJRT_Program_STRUCT_SIZE;

@@ -1,8 +1,8 @@
 #include "tenon/client/transfer_manager.h"
 
-#include <optional>
-
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "tenon/client/internal/client_state.h"
 
@@ -65,7 +65,8 @@ Result<Buffer> TransferManager::RetrieveBuffer(size_t index) {
   return Buffer(client_, args.buffer_out);
 }
 
-Result<Event> TransferManager::TransferData(size_t index, std::span<const std::byte> data, size_t offset, bool is_last) {
+Result<Event> TransferManager::TransferData(size_t index, std::span<const std::byte> data, size_t offset,
+                                            bool is_last) {
   TENON_RETURN_IF_ERROR(Check(index));
   auto args = ArgsFor<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>(manager_);
   args.buffer_index = static_cast<int>(index);

@@ -37,7 +37,8 @@ FakeTest::~FakeTest() {
 
 Buffer FakeTest::Floats(std::vector<float> values, size_t device) {
   const int64_t size = static_cast<int64_t>(values.size());
-  auto buffer = client_.ToDevice(std::span<const float>(values), std::span<const int64_t>(&size, 1), client_.device(device).value());
+  auto buffer = client_.ToDevice(std::span<const float>(values), std::span<const int64_t>(&size, 1),
+                                 client_.device(device).value());
   EXPECT_TRUE(buffer.ok()) << buffer.status().ToString();
   return std::move(buffer).value();
 }
