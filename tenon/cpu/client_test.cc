@@ -1,0 +1,214 @@
+#include "tenon/cpu/client.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tenon/cpu/device.h"
+#include "tenon/cpu/executable.h"
+#include "tenon/threads/flush_denormals.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::string_view kProgram = R"(func.func @main(%x: tensor<5x7xf32>, %w: tensor<7x3xf32>, %i: tensor<i32>) -> (tensor<5x3xf32>, tensor<2x7xf32>) {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x3xf32>) -> tensor<5x3xf32>
+  %t = stablehlo.tanh %p : tensor<5x3xf32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.dynamic_slice %x, %i, %z, sizes = [2, 7] : (tensor<5x7xf32>, tensor<i32>, tensor<i32>) -> tensor<2x7xf32>
+  %c = stablehlo.constant dense<[[1., 2., 3., 4., 5., 6., 7.]]> : tensor<1x7xf32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<1x7xf32>) -> tensor<2x7xf32>
+  %s = stablehlo.add %d, %b : tensor<2x7xf32>
+  return %t, %s : tensor<5x3xf32>, tensor<2x7xf32>
+})";
+
+plugin::Ref<plugin::Client> Client(int64_t memory_limit_bytes = int64_t{1} << 30, int num_devices = 1) {
+  return *CpuClient::Create({num_devices, memory_limit_bytes});
+}
+
+Result<plugin::Ref<plugin::LoadedExecutable>> Compile(plugin::Client& client, std::string_view program) {
+  plugin::CompileOptions options;
+  TENON_ASSIGN_OR_RETURN(const plugin::DeviceAssignment assignment, client.ResolveAssignment(options));
+  return client.Compile({program, "mlir"}, options, assignment);
+}
+
+/// Runs on zeros of the parameters' shapes.
+Status RunOnZeros(CpuClient& client, plugin::LoadedExecutable& executable) {
+  const std::vector<plugin::ValueSpec>& parameters = executable.info().parameters;
+  std::vector<plugin::Argument> arguments;
+  for (const plugin::ValueSpec& spec : parameters) {
+    const auto size = static_cast<size_t>(SizeBytes(spec.array.shape));
+    TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> storage, AllocateFrom(client.memory_pool(), size));
+    std::memset(storage->data(), 0, size);
+    arguments.push_back({.storage = std::move(storage)});
+  }
+  std::vector<plugin::Ref<plugin::Buffer>> outputs(executable.info().outputs.size());
+  plugin::DeviceExecution device{.device = client.devices()[0], .arguments = arguments, .outputs = outputs};
+  plugin::ExecuteRequest request{.devices = {&device, 1}};
+  TENON_RETURN_IF_ERROR(executable.Execute(request));
+  return device.done.Wait();
+}
+
+TEST(CpuClient, ComputesInlineAndAfterAFileRoundTrip) {
+  auto client = Client();
+  auto executable = Compile(*client, kProgram);
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  EXPECT_TRUE(RunOnZeros(cpu, **executable).ok());
+  const std::string bytes = *(*executable)->executable()->Serialize();
+  auto again = client->Deserialize(bytes, nullptr);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(RunOnZeros(cpu, **again).ok());
+}
+
+// What is accepted must run without harm; under AddressSanitizer, harm ends the test.
+TEST(CpuClient, SpoiltFilesAreErrorsOrRun) {
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  const std::string bytes = *(*Compile(*client, kProgram))->executable()->Serialize();
+  std::mt19937_64 random(1);
+  int refused = 0, accepted = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string spoilt = bytes;
+    for (int n = 1 + static_cast<int>(random() % 3); n > 0; --n) {
+      const size_t at = random() % spoilt.size();
+      // Other digits keep the text readable, which leads further in.
+      if (std::isdigit(static_cast<unsigned char>(spoilt[at]))) spoilt[at] = static_cast<char>('0' + random() % 10);
+      else if (random() % 4 == 0) spoilt[at] = static_cast<char>(random());
+    }
+    auto executable = client->Deserialize(spoilt, nullptr);
+    if (!executable.ok()) {
+      ++refused;
+      continue;
+    }
+    ++accepted;
+    (void)RunOnZeros(cpu, **executable);
+  }
+  EXPECT_GT(refused, 20);
+  EXPECT_GT(accepted, 20);
+  for (size_t size = 0; size < bytes.size(); size += 1 + bytes.size() / 50) EXPECT_FALSE(client->Deserialize(bytes.substr(0, size), nullptr).ok());
+}
+
+TEST(CpuClient, TooLittleMemoryIsAnError) {
+  auto client = Client(1 << 20);
+  auto& cpu = static_cast<CpuClient&>(*client);
+  EXPECT_EQ(AllocateFrom(cpu.memory_pool(), size_t{1} << 50).status().code(), tenon::Code::kResourceExhausted);
+  EXPECT_EQ(AllocateFrom(cpu.memory_pool(), SIZE_MAX).status().code(), tenon::Code::kResourceExhausted);
+  // An output, a temporary, an op of the evaluator, each of far more than there is.
+  for (const std::string_view program : {
+           R"(func.func @main() -> tensor<1000000000000xf32> {
+             %0 = stablehlo.iota dim = 0 : tensor<1000000000000xf32>
+             return %0 : tensor<1000000000000xf32> })",
+           R"(func.func @main(%x: tensor<f32>) -> tensor<1000000xf32> {
+             %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<1000000x1000xf32>
+             %1 = stablehlo.tanh %0 : tensor<1000000x1000xf32>
+             %2 = stablehlo.dot_general %1, %1, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<1000000x1000xf32>, tensor<1000000x1000xf32>) -> tensor<1000000xf32>
+             return %2 : tensor<1000000xf32> })",
+           R"(func.func @main(%x: tensor<4x4xf32>) -> tensor<100000000000xf32> {
+             %0 = stablehlo.cholesky %x : tensor<4x4xf32>
+             %1 = stablehlo.slice %0 [0:1, 0:1] : (tensor<4x4xf32>) -> tensor<1x1xf32>
+             %2 = stablehlo.reshape %1 : (tensor<1x1xf32>) -> tensor<1xf32>
+             %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<1xf32>) -> tensor<100000000000xf32>
+             %4 = "stablehlo.sort"(%3) ({
+             ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+               %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+               stablehlo.return %c : tensor<i1>
+             }) {dimension = 0 : i64, is_stable = true} : (tensor<100000000000xf32>) -> tensor<100000000000xf32>
+             return %4 : tensor<100000000000xf32> })"}) {
+    auto executable = Compile(*client, program);
+    ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+    const Status status = RunOnZeros(cpu, **executable);
+    EXPECT_EQ(status.code(), tenon::Code::kResourceExhausted) << status.ToString();
+  }
+}
+
+TEST(CpuClient, DevicesThatCannotStartPoisonTheirOutputs) {
+  auto client = Client(100 << 20, 2);
+  auto& cpu = static_cast<CpuClient&>(*client);
+  // 40 MB of output per device; the second one does not fit beside the first and what is held.
+  plugin::CompileOptions options;
+  options.num_replicas = 2;
+  auto assignment = client->ResolveAssignment(options);
+  ASSERT_TRUE(assignment.ok());
+  auto executable = client->Compile({R"(func.func @main(%x: tensor<f32>) -> tensor<10000000xf32> {
+    %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<10000000xf32>
+    %1 = stablehlo.tanh %0 : tensor<10000000xf32>
+    return %1 : tensor<10000000xf32> })", "mlir"}, options, *assignment);
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  const auto held = AllocateFrom(cpu.memory_pool(), 30 << 20);
+  ASSERT_TRUE(held.ok());
+  std::vector<plugin::Argument> arguments;
+  for (int i = 0; i < 2; ++i) arguments.push_back({.storage = *AllocateFrom(cpu.memory_pool(), 4)});
+  plugin::Ref<plugin::Buffer> outputs[2];
+  plugin::DeviceExecution devices[2];
+  for (int i = 0; i < 2; ++i) {
+    devices[i] = {.device = client->devices()[static_cast<size_t>(i)], .replica = i, .arguments = {&arguments[static_cast<size_t>(i)], 1}, .outputs = {&outputs[i], 1}};
+  }
+  plugin::ExecuteRequest request{.devices = devices};
+  const Status status = (*executable)->Execute(request);
+  if (!status.ok()) {  // Whole-array programs start for all devices or for none.
+    EXPECT_EQ(status.code(), tenon::Code::kResourceExhausted);
+    return;
+  }
+  EXPECT_TRUE(devices[0].done.Wait().ok());
+  EXPECT_EQ(devices[1].done.Wait().code(), tenon::Code::kResourceExhausted);
+  ASSERT_NE(outputs[1], nullptr);
+}
+
+TEST(CpuClient, ForkedChildrenGetAnErrorAndEnd) {
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto executable = Compile(*client, kProgram);
+  ASSERT_TRUE(executable.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // A child that hangs fails.
+    int wrong = 0;
+    wrong |= Compile(*client, kProgram).status().code() == tenon::Code::kFailedPrecondition ? 0 : 1;
+    wrong |= RunOnZeros(cpu, **executable).code() == tenon::Code::kFailedPrecondition ? 0 : 2;
+    bool ran = false;
+    client->Schedule([&] { ran = true; });
+    wrong |= ran ? 0 : 4;
+    executable = Internal("gone");
+    client = nullptr;
+    _exit(wrong);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(RunOnZeros(cpu, **executable).ok());
+}
+
+TEST(CpuClient, ObjectsMayGoInAnyOrderWhileWorkIsUnderWay) {
+  for (int i = 0; i < 20; ++i) {
+    auto client = Client();
+    auto& cpu = static_cast<CpuClient&>(*client);
+    auto executable = Compile(*client, R"(func.func @main(%x: tensor<400x400xf32>) -> tensor<400x400xf32> {
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>
+      %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>
+      return %1 : tensor<400x400xf32> })");
+    ASSERT_TRUE(executable.ok());
+    std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(cpu.memory_pool(), 400 * 400 * 4)}};
+    std::memset(arguments[0].storage->data(), 0, 400 * 400 * 4);
+    plugin::Ref<plugin::Buffer> output;
+    plugin::DeviceExecution device{.device = client->devices()[0], .arguments = arguments, .outputs = {&output, 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    ASSERT_TRUE((*executable)->Execute(request).ok());
+    arguments.clear();
+    if (i % 2 == 0) output = nullptr;
+    executable = Internal("gone");
+    client = nullptr;
+    if (i % 3 == 0) output = nullptr;
+    EXPECT_TRUE(device.done.Wait().ok());
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
