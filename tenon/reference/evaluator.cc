@@ -105,6 +105,15 @@ Status Evaluator::RunStep(const Step& step, Frame& frame) {
   return OkStatus();
 }
 
+Status CheckSameDims(const OpContext& context, size_t first, size_t count) {
+  for (size_t i = first + 1; i < first + count; ++i) {
+    if (context.in(i).shape().dims != context.in(first).shape().dims) {
+      return InvalidArgument(fmt::format("operands of shapes {} and {} meet", ToString(context.in(first).shape()), ToString(context.in(i).shape())));
+    }
+  }
+  return OkStatus();
+}
+
 Result<Value> AllocateResult(const OpContext& context, size_t i) {
   Shape shape = context.result_shape(i);
   for (int64_t d : shape.dims) {

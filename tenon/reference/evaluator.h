@@ -65,6 +65,9 @@ struct OpContext {
   }
 };
 
+/// INVALID_ARGUMENT unless operands first .. first + count - 1 have the same extents: verified for static shapes, not for dynamic ones.
+Status CheckSameDims(const OpContext& context, size_t first, size_t count);
+
 /// An array whose extents the IR must state: UNIMPLEMENTED when one is dynamic.
 Result<Value> AllocateResult(const OpContext& context, size_t i = 0);
 

@@ -97,6 +97,10 @@ Result<Value> Convolve(const Value& lhs, const Value& rhs, const ConvSpec& spec,
   const size_t spatial = spec.strides.size();
   TENON_ASSIGN_OR_RETURN(Value a, Transpose(lhs, Permutation(dims.input_batch, Span(dims.input_spatial), dims.input_feature)));
   TENON_ASSIGN_OR_RETURN(Value b, Transpose(rhs, Permutation(dims.kernel_output_feature, Span(dims.kernel_spatial), dims.kernel_input_feature)));
+  if (a.dims().back() != b.dims().back() * spec.feature_groups || a.dims()[0] % spec.batch_groups != 0 ||
+      b.dims()[0] % std::max(spec.feature_groups, spec.batch_groups) != 0) {
+    return InvalidArgument("a convolution of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) + " whose features do not agree");
+  }
   const int64_t terms = b.num_elements() / std::max<int64_t>(1, b.dims()[0]);
   Shape shape{AccumulationType(result, terms), {a.dims()[0] / spec.batch_groups}};
   TENON_ASSIGN_OR_RETURN(a, AsFactor(a, result, shape.dtype));

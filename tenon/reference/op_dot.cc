@@ -133,6 +133,15 @@ Result<Value> AsFactor(const Value& operand, DType result, DType accumulation) {
 }
 
 Result<Value> DotGeneral(const Value& lhs, const Value& rhs, const DotDims& dims, DType result) {
+  const auto agree = [&](const Dims& left, const Dims& right) {
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (lhs.dims()[static_cast<size_t>(left[i])] != rhs.dims()[static_cast<size_t>(right[i])]) return false;
+    }
+    return true;
+  };
+  if (!agree(dims.lhs_batch, dims.rhs_batch) || !agree(dims.lhs_contract, dims.rhs_contract)) {
+    return InvalidArgument("a product of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) + " whose dimensions do not agree");
+  }
   const Dims lhs_free = FreeDims(lhs.rank(), dims.lhs_batch, dims.lhs_contract);
   const Dims rhs_free = FreeDims(rhs.rank(), dims.rhs_batch, dims.rhs_contract);
   TENON_ASSIGN_OR_RETURN(Value a, Transpose(lhs, Joined(dims.lhs_batch, lhs_free, dims.lhs_contract)));

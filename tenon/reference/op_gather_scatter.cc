@@ -34,6 +34,13 @@ class Starts {
     }
   }
 
+  /// INVALID_ARGUMENT unless the vectors have as many coordinates as they must give.
+  Status Check() const {
+    const bool scalars = vector_dim_ >= static_cast<int64_t>(indices_.rank());
+    const int64_t given = scalars ? 1 : indices_.dims()[static_cast<size_t>(vector_dim_)];
+    return given == static_cast<int64_t>(map_.size()) ? OkStatus() : InvalidArgument("index vectors of the wrong length");
+  }
+
   /// Extents of the array of vectors.
   std::span<const int64_t> batch_dims() const { return Span(batch_dims_); }
 
@@ -62,6 +69,10 @@ class Starts {
 Result<Value> GatherWindows(const Value& operand, const Value& start_indices, const GatherDims& dims, const Dims& sizes) {
   TENON_ASSIGN_OR_RETURN(Value indices, AsIndices(start_indices));
   const Starts starts(indices, dims.index_vector_dim, dims.start_map, dims.operand_batch, dims.start_batch);
+  TENON_RETURN_IF_ERROR(starts.Check());
+  for (size_t d = 0; d < operand.rank(); ++d) {
+    if (sizes[d] < 0 || sizes[d] > operand.dims()[d]) return InvalidArgument("a slice that is larger than the operand");
+  }
   // The result: batch extents where no offset dimension is, window extents (without collapsed and batching ones) at the offset dimensions.
   const size_t rank = starts.batch_dims().size() + dims.offset.size();
   Dims window;  // the operand dimensions that offset dimensions run over
@@ -143,6 +154,8 @@ Status TorchIndexSelect(OpContext& context) {
 Status Scatter(OpContext& context) {
   const size_t n = context.operands.size() / 2;
   const ScatterDims dims = ScatterDimsOf(context.op);
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, 0, n));
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, n + 1, n));
   TENON_ASSIGN_OR_RETURN(Computation body, Computation::Bind(context, 0));
   TENON_ASSIGN_OR_RETURN(Value indices, AsIndices(context.in(n)));
   std::vector<Value> results, updates;
@@ -157,6 +170,7 @@ Status Scatter(OpContext& context) {
     updates.push_back(std::move(update));
   }
   const Starts starts(indices, dims.index_vector_dim, dims.to_operand, dims.input_batch, dims.scatter_batch);
+  TENON_RETURN_IF_ERROR(starts.Check());
   const Dims in_dims = results[0].shape().dims, update_dims = updates[0].shape().dims;
   const Dims in_strides = RowMajorStridesElems(Span(in_dims)), update_strides = RowMajorStridesElems(Span(update_dims));
   // The k-th update window dimension runs over the k-th input dimension that is neither inserted nor batching.
@@ -172,7 +186,10 @@ Status Scatter(OpContext& context) {
     window_to.push_back(in_strides[d]);
   }
   for (size_t u = 0; u < update_dims.size(); ++u) {
-    if (!Contains(Span(dims.window), static_cast<int64_t>(u))) batch_strides.push_back(update_strides[u]);
+    if (Contains(Span(dims.window), static_cast<int64_t>(u))) continue;
+    const size_t b = batch_strides.size();
+    if (b >= starts.batch_dims().size() || starts.batch_dims()[b] != update_dims[u]) return InvalidArgument("updates that do not fit the indices");
+    batch_strides.push_back(update_strides[u]);
   }
   std::vector<std::byte> lanes(2 * n * kLanes * 16);
   std::vector<const void*> args(2 * n);

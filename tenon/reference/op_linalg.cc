@@ -1,5 +1,6 @@
 // cholesky and triangular_solve, computed one precision wider than the operands.
 
+#include <algorithm>
 #include <complex>
 #include <vector>
 
@@ -69,6 +70,7 @@ Status Cholesky(OpContext& context) {
   const Value& operand = context.in(0);
   const bool lower = BoolAttr(context.op, "lower");
   const int64_t n = operand.dims().back();
+  if (operand.rank() < 2 || operand.dims()[operand.rank() - 2] != n) return InvalidArgument("cholesky of a matrix that is not square");
   TENON_ASSIGN_OR_RETURN(Value out, Value::Zeros(operand.shape()));
   const int64_t matrices = n == 0 ? 0 : operand.num_elements() / (n * n);
   const bool known = VisitType(operand.dtype(), [&](auto tag) {
@@ -120,6 +122,10 @@ Status TriangularSolve(OpContext& context) {
   const bool left = BoolAttr(context.op, "left_side"), unit = BoolAttr(context.op, "unit_diagonal"), stored_lower = BoolAttr(context.op, "lower");
   const SolveKind kind = SolveKindOf(context.op);
   const int64_t n = a.dims().back(), rows = b.dims()[b.rank() - 2], columns = b.dims()[b.rank() - 1];
+  const bool batches_agree = a.rank() == b.rank() && std::equal(a.dims().begin(), a.dims().end() - 2, b.dims().begin());
+  if (!batches_agree || a.dims()[a.rank() - 2] != n || (left ? rows : columns) != n) {
+    return InvalidArgument("triangular_solve of " + ToString(a.shape()) + " and " + ToString(b.shape()));
+  }
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(b.shape()));
   const int64_t matrices = n == 0 || b.num_elements() == 0 ? 0 : a.num_elements() / (n * n);
   const bool known = VisitType(a.dtype(), [&](auto tag) {

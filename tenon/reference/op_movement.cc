@@ -67,7 +67,14 @@ Status Concatenate(OpContext& context) {
   const auto dimension = static_cast<size_t>(IntAttr(context.op, "dimension"));
   Shape shape = context.in(0).shape();
   shape.dims[dimension] = 0;
-  for (const Value& operand : context.operands) shape.dims[dimension] += operand.dims()[dimension];
+  for (const Value& operand : context.operands) {
+    for (size_t d = 0; d < shape.rank(); ++d) {
+      if (d != dimension && operand.dims()[d] != shape.dims[d]) {
+        return InvalidArgument(fmt::format("{} cannot be joined to {} along dimension {}", ToString(operand.shape()), ToString(context.in(0).shape()), dimension));
+      }
+    }
+    shape.dims[dimension] += operand.dims()[dimension];
+  }
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
   const Dims strides = RowMajorStridesElems(Span(shape.dims));
   const int width = ByteWidth(shape.dtype);
@@ -168,6 +175,10 @@ Result<Value> BroadcastTo(const Value& operand, const Dims& where, const Dims& d
   const Dims strides = RowMajorStridesElems(operand.dims());
   Dims from(dims.size(), 0);
   for (size_t d = 0; d < where.size(); ++d) {
+    const int64_t extent = dims[static_cast<size_t>(where[d])];
+    if (operand.dims()[d] != 1 && operand.dims()[d] != extent) {
+      return InvalidArgument(fmt::format("an extent of {} cannot be broadcast to {}", operand.dims()[d], extent));
+    }
     if (operand.dims()[d] != 1) from[static_cast<size_t>(where[d])] = strides[d];
   }
   CopyElements(ByteWidth(operand.dtype()), Span(dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(dims))), operand.bytes(), Span(from));
@@ -191,6 +202,7 @@ Result<Value> Pad(const Value& operand, const Value& padding, const Dims& low, c
   Dims first(shape.rank(), 0), count(shape.rank(), 0), step(shape.rank(), 1);
   for (size_t d = 0; d < shape.rank(); ++d) {
     const int64_t n = operand.dims()[d];
+    if (interior[d] < 0) return InvalidArgument("interior padding is negative");
     step[d] = interior[d] + 1;
     shape.dims[d] = low[d] + n + std::max<int64_t>(n - 1, 0) * interior[d] + high[d];
     if (shape.dims[d] < 0) return InvalidArgument("padding makes a dimension negative");

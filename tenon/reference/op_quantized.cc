@@ -25,7 +25,7 @@ struct Quantization {
   DType storage = DType::kInvalid, expressed = DType::kInvalid;
 
   // Which scale the element at `index` has.
-  size_t Part(std::span<const int64_t> index) const { return axis < 0 ? 0 : static_cast<size_t>(index[static_cast<size_t>(axis)]); }
+  size_t Part(std::span<const int64_t> index) const { return axis < 0 ? 0 : std::min(scales.size() - 1, static_cast<size_t>(index[static_cast<size_t>(axis)])); }
 };
 
 std::optional<Quantization> QuantizationOf(mlir::Type type) {

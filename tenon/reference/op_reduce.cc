@@ -76,6 +76,7 @@ Status FoldInChunks(Computation& body, int64_t rows, int64_t lanes, const Value&
 
 Status Reduce(OpContext& context) {
   const size_t n = context.operands.size() / 2;
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, 0, n));
   const Dims reduced = IntsAttr(context.op, "dimensions");
   TENON_ASSIGN_OR_RETURN(Computation body, Computation::Bind(context, 0));
   // Reduced dimensions first, the others behind: rows to fold, and the lanes of a row.
@@ -117,6 +118,7 @@ Status Reduce(OpContext& context) {
 Status Map(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(Computation body, Computation::Bind(context, 0));
   const size_t n = context.operands.size();
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, 0, n));
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({body.result_type(0), context.in(0).shape().dims}));
   std::vector<const void*> args(n);
   for (int64_t first = 0; first < out.num_elements(); first += kLanes) {

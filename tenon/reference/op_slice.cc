@@ -23,12 +23,13 @@ Status RealDynamicSlice(OpContext& context) {
 }
 
 // The starts that operands first_index... give, each clamped so that the window of `sizes` lies inside `dims`.
-Dims ClampedStarts(const OpContext& context, size_t first_index, std::span<const int64_t> dims, std::span<const int64_t> sizes) {
+Result<Dims> ClampedStarts(const OpContext& context, size_t first_index, std::span<const int64_t> dims, std::span<const int64_t> sizes) {
   Dims starts;
   for (size_t d = 0; d < dims.size(); ++d) {
     const Value& index = context.in(first_index + d);
     const int64_t start = IntsOf(index)[0];
     const int64_t last = dims[d] - sizes[d];
+    if (last < 0) return InvalidArgument(fmt::format("a window of {} in an extent of {}", sizes[d], dims[d]));
     // A 64-bit unsigned start that wraps to a negative number is a large one.
     const bool huge = start < 0 && IsUnsigned(index.dtype());
     starts.push_back(huge ? last : std::clamp<int64_t>(start, 0, last));
@@ -39,7 +40,7 @@ Dims ClampedStarts(const OpContext& context, size_t first_index, std::span<const
 Status DynamicSlice(OpContext& context) {
   const Value& operand = context.in(0);
   const Dims sizes = IntsAttr(context.op, "slice_sizes");
-  const Dims starts = ClampedStarts(context, 1, operand.dims(), Span(sizes));
+  TENON_ASSIGN_OR_RETURN(const Dims starts, ClampedStarts(context, 1, operand.dims(), Span(sizes)));
   Dims limits = starts;
   for (size_t d = 0; d < sizes.size(); ++d) limits[d] += sizes[d];
   TENON_ASSIGN_OR_RETURN(Value out, Slice(operand, starts, limits, Dims(sizes.size(), 1)));
@@ -49,7 +50,7 @@ Status DynamicSlice(OpContext& context) {
 Status DynamicUpdateSlice(OpContext& context) {
   const Value update = context.in(1);
   Value out = std::move(context.operands[0]);
-  const Dims starts = ClampedStarts(context, 2, out.dims(), update.dims());
+  TENON_ASSIGN_OR_RETURN(const Dims starts, ClampedStarts(context, 2, out.dims(), update.dims()));
   if (!out.unique()) {
     TENON_ASSIGN_OR_RETURN(out, Value::Copy(out.shape(), {out.bytes(), static_cast<size_t>(out.size_bytes())}));
   }

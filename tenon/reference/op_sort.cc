@@ -31,6 +31,7 @@ Status MergeSort(std::vector<int64_t>& order, std::vector<int64_t>& scratch, Les
 
 Status Sort(OpContext& context) {
   const size_t n = context.operands.size();
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, 0, n));
   const auto rank = static_cast<int64_t>(context.in(0).rank());
   int64_t dimension = IntAttr(context.op, "dimension", -1);
   if (dimension < 0) dimension += rank;

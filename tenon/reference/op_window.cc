@@ -145,6 +145,7 @@ constexpr int64_t kLongScan = 2048;
 // Padding cells and holes are skipped; init counts once. Cells in row-major order.
 Status ReduceWindow(OpContext& context) {
   const size_t n = context.operands.size() / 2;
+  TENON_RETURN_IF_ERROR(CheckSameDims(context, 0, n));
   TENON_ASSIGN_OR_RETURN(Computation body, Computation::Bind(context, 0));
   const Dims dims = context.in(0).shape().dims;
   const std::vector<WindowDim> window = WindowOf(context.op, dims.size());

@@ -186,6 +186,32 @@ TEST(ProgramTest, BodiesMayCallFunctionsAndCaptureValues) {
   EXPECT_EQ(results[1], (Doubles{30}));
 }
 
+// Dynamic extents pass the verifier; whether they fit shows only when the program runs. Under AddressSanitizer, reading on would end the test.
+TEST(ProgramTest, DynamicExtentsThatDoNotFitAreErrors) {
+  const auto run = [](std::string_view body, std::string_view result) {
+    const std::string text = "func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %i: tensor<?x1xi32>) -> " + std::string(result) + " {\n" + std::string(body) +
+                             "\nreturn %r : " + std::string(result) + "\n}";
+    const auto zeros = [](DType type, Dims dims) { return *Value::Zeros({type, std::move(dims)}); };
+    return TryRun(text, {}, {zeros(DType::kF32, {2, 3}), zeros(DType::kF32, {4, 5}), zeros(DType::kS32, {7, 1})}).status().code();
+  };
+  const auto code = Code::kInvalidArgument;
+  EXPECT_EQ(run("%r = stablehlo.add %x, %y : tensor<?x?xf32>", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_slice %x, %c, %c, sizes = [3, 3] : (tensor<?x?xf32>, tensor<i32>, tensor<i32>) -> "
+                "tensor<3x3xf32>", "tensor<3x3xf32>"), code);
+  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_update_slice %x, %y, %c, %c : (tensor<?x?xf32>, tensor<?x?xf32>, tensor<i32>, "
+                "tensor<i32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%r = \"stablehlo.gather\"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+                "index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>} : (tensor<?x?xf32>, tensor<?x1xi32>) -> tensor<?x4xf32>", "tensor<?x4xf32>"), code);
+  EXPECT_EQ(run("%r = \"stablehlo.scatter\"(%x, %i, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\nstablehlo.return %q : tensor<f32>\n}) {scatter_dimension_numbers = "
+                "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<?x?xf32>, "
+                "tensor<?x1xi32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%r, %s = \"stablehlo.sort\"(%x, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>, %u: tensor<f32>, %v: tensor<f32>):\n%l = stablehlo.compare LT, %p, %q : "
+                "(tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %l : tensor<i1>\n}) {dimension = 0 : i64} : (tensor<?x?xf32>, tensor<?x?xf32>) -> "
+                "(tensor<?x?xf32>, tensor<?x?xf32>)", "tensor<?x?xf32>"), code);
+}
+
 TEST(ProgramTest, ThreadsMayShareAProgram) {
   auto program = Program::Load(R"(func.func @main(%a: tensor<64xf32>) -> tensor<64xf32> {
     %0 = stablehlo.sine %a : tensor<64xf32>
