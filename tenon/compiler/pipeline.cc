@@ -12,6 +12,7 @@
 #include "tenon/compiler/ir/stablehlo_text.h"
 #include "tenon/compiler/schedule/schedule.h"
 #include "tenon/compiler/simplify/simplify.h"
+#include "tenon/dialect/parse.h"
 
 namespace tenon::compiler {
 namespace {
@@ -152,6 +153,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
   result.bytes_accessed = BytesOf(result.plan);
   result.optimized_program = std::string(program);
+  if (const dialect::InputKind kind = dialect::DetectInput(program); kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText) {
+    // Whoever asks for the program gets StableHLO.
+    TENON_ASSIGN_OR_RETURN(result.optimized_program, imported.Artifact());
+  }
   return result;
 }
 
