@@ -112,6 +112,8 @@ TEST_F(BufferTest, RefusesBadArrays) {
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
   args = FromHost(data, static_cast<PJRT_Buffer_Type>(1234), four);
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
+  args = FromHost(data, PJRT_Buffer_Type_TOKEN, four);  // Tokens have no extents.
+  EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
   args = FromHost(data, PJRT_Buffer_Type_F32, negative);
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
   args = FromHost(data, PJRT_Buffer_Type_F32, huge);

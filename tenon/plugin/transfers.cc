@@ -236,6 +236,9 @@ Result<Shape> MakeShape(int buffer_type, const int64_t* dims, size_t num_dims) {
     return InvalidArgument(fmt::format("element type {} is not a PJRT_Buffer_Type that arrays have", buffer_type));
   }
   Shape shape{.dtype = static_cast<DType>(buffer_type), .dims = Dims(dims, dims + num_dims)};
+  if (shape.dtype == DType::kToken && num_dims != 0) {
+    return InvalidArgument(fmt::format("got a token of {} dimensions; tokens have none", num_dims));
+  }
   TENON_RETURN_IF_ERROR(CheckedSizeBytes(shape).ok() ? OkStatus() : CheckedSizeBytes(shape).status());
   return shape;
 }
