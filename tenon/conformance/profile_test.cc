@@ -48,7 +48,7 @@ TEST(ProfileTest, BuiltInEntriesMatchTests) {
     EXPECT_FALSE(profile.files.empty() && profile.versions.empty()) << profile.name;
     for (const Profile::Entry& entry : profile.entries) {
       bool used = false;
-      for (const Test& test : AllTests().tests()) used = used || profile.Find(test.name) == &entry;
+      for (const auto& test : AllTests().tests()) used = used || profile.Find(test.name) == &entry;
       EXPECT_TRUE(used) << profile.name << ": " << entry.glob;
       EXPECT_GE(entry.reason.size(), 10u) << profile.name << ": " << entry.glob;
     }
@@ -57,7 +57,7 @@ TEST(ProfileTest, BuiltInEntriesMatchTests) {
 
 TEST(SuiteTest, NamesAndRules) {
   std::set<std::string> names;
-  for (const Test& test : AllTests().tests()) {
+  for (const auto& test : AllTests().tests()) {
     EXPECT_TRUE(names.insert(test.name).second) << test.name;
     EXPECT_NE(test.name.find('.'), std::string::npos) << test.name;
     EXPECT_GE(test.rule.size(), 10u) << test.name;

@@ -290,11 +290,11 @@ class Scheduler {
   bool timed_out_ = false;
 };
 
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 bool Matches(const std::vector<std::string>& globs, std::string_view text) {
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return GlobMatch(glob, text); });
 }
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 Verdict Judge(const Seen& seen, const Profile& profile, const Profile::Entry* entry) {
   if (seen.observed == Observed::kNoDevice) return Verdict::kNoDevice;
@@ -310,7 +310,8 @@ Verdict Judge(const Seen& seen, const Profile& profile, const Profile::Entry* en
 Result<Report> RunSuite(const RunOptions& options) {
   std::vector<std::string> names;
   for (const Test& test : AllTests().tests()) {
-    if (options.filters.empty() || Matches(options.filters, test.name)) names.push_back(test.name);
+    bool wanted = options.filters.empty() || Matches(options.filters, test.name);
+    if (wanted && !Matches(options.skips, test.name)) names.push_back(test.name);
   }
   if (names.empty()) return InvalidArgument("no test matches");
   if (access(options.plugin.c_str(), R_OK) != 0) return NotFound(fmt::format("cannot read the plugin '{}'", options.plugin));

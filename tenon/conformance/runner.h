@@ -14,6 +14,7 @@ struct RunOptions {
   std::string plugin;           // path
   std::string worker;           // the program that has RunWorker behind its first argument "--worker"
   std::vector<std::string> filters;  // globs; empty: all tests
+  std::vector<std::string> skips;    // globs of tests to leave out
   /// A profile's text; empty: found by the file's name and the platform version among the built-in ones.
   std::string profile_text;
   bool no_profile = false;
