@@ -1,0 +1,342 @@
+"""Drives the program `tenon` as people and scripts do: cli_test.py --tenon FILE --fake FAKE_PLUGIN [--plugin REAL_PLUGIN] [--trace LIBRARY].
+
+The fake plugin's programs are single words (tenon/plugin/testing/fake_plugin.h); they come from standard input.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+OPTIONS = None
+ADD = """func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %c = stablehlo.add %a, %b : tensor<2x2xf32>
+  return %c : tensor<2x2xf32>
+}
+"""
+
+
+def npy(descr, shape, data, fortran=False):
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, tuple(shape))
+    header += ' ' * (-(len(header) + 11) % 64) + '\n'
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + data
+
+
+def floats(*values):
+    return npy('<f4', (len(values),), struct.pack('<%df' % len(values), *values))
+
+
+def read_npy(data):
+    """(descr, shape, bytes)"""
+    assert data[:6] == b'\x93NUMPY', data[:10]
+    size = struct.unpack('<H', data[8:10])[0]
+    header = eval(data[10:10 + size])  # noqa: S307: what we wrote ourselves
+    return header['descr'], header['shape'], data[10 + size:]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, 'wb') as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def call(self, *args, stdin='', env=None, plugin=None):
+        command = [OPTIONS.tenon, *args]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, TENON_PLUGIN=plugin or OPTIONS.fake, **(env or {})))
+        return done
+
+    def ok(self, *args, **more):
+        done = self.call(*args, **more)
+        self.assertEqual(done.returncode, 0, (args, done.stdout, done.stderr))
+        return done.stdout
+
+    def json(self, *args, **more):
+        return json.loads(self.ok('--json', *args, **more))
+
+    def fails(self, code, text, *args, **more):
+        done = self.call(*args, **more)
+        self.assertEqual(done.returncode, code, (args, done.stdout, done.stderr))
+        self.assertIn(text, done.stderr)
+        return done
+
+
+class Basics(Case):
+    def test_help_and_usage(self):
+        for command in ('plugins', 'info', 'run', 'compile', 'bench', 'convert', 'check', 'conform', 'trace', 'completions'):
+            self.assertIn(command, self.ok('--help'))
+            self.ok(command, '--help')
+        self.assertEqual(self.call('nonsense').returncode, 2)
+        self.assertEqual(self.call('run').returncode, 2)
+        self.assertEqual(self.call('run', 'x', '--replicas', '0').returncode, 2)
+
+    def test_plugins(self):
+        env = {'PJRT_PLUGIN_LIBRARY_PATH': self.folder}
+        shutil.copy(OPTIONS.fake, self.path('pjrt_c_api_good_plugin.so'))
+        self.path('pjrt_c_api_bad_plugin.so', b'not a library')
+        found = {p['name']: p for p in self.json('plugins', '--folders', env=env)['plugins']}
+        self.assertTrue(found['good']['usable'], found)
+        self.assertEqual(found['good']['version'], '0.117')
+        self.assertFalse(found['bad']['usable'])
+        self.assertTrue(found['bad']['reason'])
+        text = self.ok('plugins', env=env)
+        self.assertIn('refused: ', text)
+        self.assertIn('good', self.ok('plugins', '--no-load', env=env))
+
+    def test_info(self):
+        about = self.json('info', '--option', 'num_devices=3')
+        self.assertEqual(len(about['devices']), 3)
+        self.assertEqual(about['devices'][0]['memories'][0]['kind'], 'device')
+        self.assertTrue(all(e['present'] for e in about['entries']))
+        self.assertIn('Layouts', [e['name'] for e in about['extensions']])
+        self.assertIn('device 0', self.ok('info'))
+        self.assertNotIn('devices', self.json('info', '--no-client'))
+
+    def test_missing_plugins(self):
+        for name in ('/no/such/plugin.so', 'no_such_plugin'):
+            done = self.fails(3, 'no', 'info', '-p', name)
+            self.assertIn('tenon plugins', done.stderr)
+        self.fails(3, '', 'info', '-p', self.path('text.so', 'not a library'))
+        error = json.loads(self.call('--json', 'info', '-p', 'no_such_plugin').stdout)['error']
+        self.assertEqual(error['code'], 'NOT_FOUND')
+        self.fails(2, '', 'info', '--option', 'nonsense')
+
+    def test_completions_and_man(self):
+        for shell in ('bash', 'zsh', 'fish'):
+            text = self.ok('completions', shell)
+            for word in ('conform', 'convert', 'max-elements', 'against'):
+                self.assertIn(word, text)
+            if shutil.which(shell):
+                subprocess.run([shell, '-n', self.path('completions.' + shell, text)], check=True)
+        self.assertEqual(self.call('completions', 'tcsh').returncode, 2)
+        bash = shutil.which('bash')
+        if bash:
+            script = ('source %s; COMP_WORDS=(tenon ben); COMP_CWORD=1; _tenon; echo "${COMPREPLY[@]}"; '
+                      'COMP_WORDS=(tenon bench --warm); COMP_CWORD=2; _tenon; echo "${COMPREPLY[@]}"') % self.path('completions.bash')
+            out = subprocess.run([bash, '-c', 'complete() { :; }; ' + script], capture_output=True, text=True).stdout
+            self.assertEqual(out.split(), ['bench', '--warm-up'])
+        with open(OPTIONS.man) as f:
+            self.assertEqual(f.read(), self.ok('man'), 'write it anew: tenon man > docs/cli/tenon.1')
+
+
+class Run(Case):
+    def test_literals_and_files(self):
+        out = self.json('run', '-', '-i', 'f32[4]:1,2,3,4', '-i', 'f32[4]:[10, 20, 30, 40]', stdin='add')
+        self.assertEqual(out['devices'][0]['outputs'], [{'dtype': 'f32', 'shape': [4], 'data': [11, 22, 33, 44]}])
+        a = self.path('a.npy', floats(1, 2, 3, 4))
+        self.assertIn('[2, 4, 6, 8]', self.ok('run', '-', '-i', a, '-i', a, stdin='add'))
+        archive = self.path('both.npz')
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(archive, 'w', method) as z:
+                z.writestr('x.npy', floats(1, 1, 1, 1))
+                z.writestr('y.npy', floats(5, 6, 7, 8))
+            self.assertIn('[6, 7, 8, 9]', self.ok('run', '-', '-i', archive, stdin='add'))
+            self.assertIn('[10, 12, 14, 16]', self.ok('run', '-', '-i', archive + ':y', '-i', archive + ':y', stdin='add'))
+        big = self.path('big.npy', npy('>f4', (4,), struct.pack('>4f', 1, 2, 3, 4)))
+        self.assertIn('[2, 3, 4, 5]', self.ok('run', '-', '-i', big, '-i', 'ones:f32[4]', stdin='add'))
+
+    def test_outputs(self):
+        args = ('run', '-', '-i', 'f32[4]:1', '-i', 'iota:f32[4]')
+        one, all_of_them = self.path('out.npy'), self.path('out.npz')
+        self.ok(*args, '-o', one, stdin='add')
+        with open(one, 'rb') as f:
+            descr, shape, data = read_npy(f.read())
+        self.assertEqual((descr, shape, struct.unpack('<4f', data)), ('<f4', (4,), (1, 2, 3, 4)))
+        self.ok('run', '-', '-o', all_of_them, stdin='pair')
+        with zipfile.ZipFile(all_of_them) as z:
+            self.assertIsNone(z.testzip())
+            self.assertEqual(z.namelist(), ['out0.npy', 'out1.npy'])
+            self.assertEqual(read_npy(z.read('out1.npy')), ('<i4', (), struct.pack('<i', 7)))
+        # What was written can be read.
+        self.assertIn('[2, 4, 6, 8]', self.ok('run', '-', '-i', one, '-i', one, stdin='add'))
+        self.fails(2, 'npz', 'run', '-', '-o', one, stdin='pair')
+        self.fails(2, 'neither', *args, '-o', self.path('out.txt'), stdin='add')
+        self.fails(5, 'cannot write', *args, '-o', '/no/such/folder/out.npy', stdin='add')
+        self.assertIn('...', self.ok(*args, '--max-elements', '2', stdin='add'))
+        try:
+            import numpy
+        except ImportError:
+            return
+        numpy.testing.assert_array_equal(numpy.load(one), [1, 2, 3, 4])
+        numpy.testing.assert_array_equal(numpy.load(all_of_them)['out0'], numpy.ones(4, numpy.float32))
+        numpy.save(one, numpy.arange(4, dtype=numpy.float32))
+        self.assertIn('[0, 2, 4, 6]', self.ok('run', '-', '-i', one, '-i', one, stdin='add'))
+
+    def test_random_is_repeatable(self):
+        args = ('run', '-', '-i', 'random:f32[4]', '-i', 'zeros:f32[4]')
+        first = self.json(*args, '--seed', '1', stdin='add')
+        self.assertEqual(first, self.json(*args, '--seed', '1', stdin='add'))
+        self.assertNotEqual(first, self.json(*args, '--seed', '2', stdin='add'))
+        for value in first['devices'][0]['outputs'][0]['data']:
+            self.assertTrue(-1 <= value < 1)
+
+    def test_several_devices(self):
+        for d in range(3):
+            self.path('x.%d.npy' % d, floats(d, d, d, d))
+        args = ('run', '-', '--replicas', '3', '--option', 'num_devices=3', '-i', self.path('x.%d.npy'), '-i', 'f32[4]:10')
+        out = self.json(*args, stdin='everywhere add')
+        self.assertEqual([d['outputs'][0]['data'][0] for d in out['devices']], [10, 11, 12])
+        self.ok(*args, '-o', self.path('y.%d.npy'), stdin='everywhere add')
+        self.assertTrue(os.path.exists(self.path('y.2.npy')))
+        self.fails(2, '%d', *args, '-o', self.path('y.npy'), stdin='everywhere add')
+
+    def test_bad_inputs(self):
+        good = 'f32[4]:1'
+
+        def wrong(text, value, code=4):
+            self.fails(code, text, 'run', '-', '-i', value, '-i', good, stdin='add')
+        wrong('no .npy file', self.path('text.npy', 'hello, I am no array'))
+        wrong('ends within its header', self.path('cut.npy', floats(1, 2, 3, 4)[:40]))
+        wrong('takes 16 bytes', self.path('short.npy', floats(1, 2, 3, 4)[:-4]))
+        wrong("'<U5'", self.path('strings.npy', npy('<U5', (4,), b'x' * 80)))
+        wrong('@FILE', self.path('raw.npy', npy('|V2', (4,), b'x' * 8)))
+        wrong('lacks', self.path('header.npy', b'\x93NUMPY\x01\x00\x05\x00{    '))
+        wrong('no .npz', self.path('text.npz', 'hello, I am no archive'))
+        wrong('No such file', self.path('missing.npy'))
+        os.makedirs(self.path('folder.npy'))
+        wrong('folder', self.path('folder.npy'))
+        with zipfile.ZipFile(self.path('one.npz'), 'w') as z:
+            z.writestr('x.npy', floats(1, 2, 3, 4))
+        wrong("it has x", self.path('one.npz:y'))
+        wrong('3 values', 'f32[4]:1,2,3')
+        wrong('is no s8', 's8[1]:x')
+        wrong('does not fit', 's8[1]:300')
+        wrong('floats', 'floats[4]:1')
+        wrong('extent', 'f32[-1]:1')
+        wrong('shape', 'random')
+        # The program's own complaints.
+        self.fails(1, '', 'run', '-', '-i', 's32[4]:1', '-i', good, stdin='add')
+        self.fails(1, '', 'run', '-', '-i', 'f32[5]:1', '-i', good, stdin='add')
+        self.fails(1, '', 'run', '-', '-i', good, stdin='add')
+        self.fails(1, 'INTERNAL', 'run', '-', '-i', good, stdin='refuse')
+        self.fails(1, '', 'run', '-', stdin='nonsense')
+        self.fails(4, 'No such file', 'run', self.path('missing.mlir'))
+        self.fails(4, 'empty', 'run', '-', stdin='')
+
+    def test_compile_and_run_the_executable(self):
+        saved = self.path('add.exe')
+        about = self.json('compile', '-', '-o', saved, '--optimized', self.path('optimized'), stdin='add')
+        self.assertEqual(about['outputs'], ['f32[4]'])
+        self.assertEqual(about['bytes'], os.path.getsize(saved))
+        self.assertIn('[3, 3, 3, 3]', self.ok('run', saved, '--executable', '-i', 'f32[4]:1', '-i', 'f32[4]:2'))
+        self.fails(1, 'same build', 'run', self.path('junk', 'junk'), '--executable')
+        self.fails(5, 'cannot write', 'compile', '-', '-o', '/no/such/folder/add.exe', stdin='add')
+
+    def test_bench(self):
+        out = self.json('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '20', '--warm-up', '2', '--against', OPTIONS.fake,
+                        stdin='add')['results']
+        self.assertEqual([r['runs'] for r in out], [20, 20])
+        for r in out:
+            self.assertTrue(0 < r['minimum_seconds'] <= r['median_seconds'] <= r['p90_seconds'])
+        self.assertIn('median', self.ok('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '5', stdin='add'))
+        self.fails(4, '', 'bench', '-', '-i', 'nonsense', '--iterations', '5', stdin='add')
+
+
+@unittest.skipUnless('--trace' in sys.argv, 'without the trace plugin')
+class Trace(Case):
+    def test_subcommand(self):
+        kept, text = self.path('trace.json'), self.path('trace.txt')
+        done = self.call('trace', '-o', kept, '--text', text, '--library', OPTIONS.trace, 'run', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', stdin='add')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('[3, 3, 3, 3]', done.stdout)
+        self.assertIn('PJRT_LoadedExecutable_Execute', done.stderr)
+        self.assertIn('no misuse', done.stderr)
+        with open(kept) as f:
+            self.assertEqual(json.load(f)[-1]['args']['functions']['PJRT_LoadedExecutable_Execute']['calls'], 1)
+        with open(text) as f:
+            self.assertIn('# summary', f.read())
+
+    def test_any_command_and_its_status(self):
+        out = json.loads(self.call('--json', 'trace', '--library', OPTIONS.trace, '--', OPTIONS.tenon, '-q', 'info').stdout)
+        self.assertEqual(out['status'], 0)
+        self.assertGreaterEqual(out['summary']['functions']['PJRT_Client_Create']['calls'], 1)
+        self.assertEqual(self.call('trace', '--library', OPTIONS.trace, '--', 'sh', '-c', 'exit 7').returncode, 7)
+        self.assertEqual(self.call('trace', '--library', OPTIONS.trace, '--', 'sh', '-c', 'kill -9 $$').returncode, 137)
+        self.fails(1, 'cannot start', 'trace', '--library', OPTIONS.trace, '--', '/no/such/program')
+        self.fails(1, 'cannot read', 'trace', '--library', '/no/such/library.so', 'info')
+        self.fails(2, 'wants a command', 'trace', '--library', OPTIONS.trace)
+        self.fails(5, 'cannot write', 'trace', '--library', OPTIONS.trace, '-o', '/no/such/folder/t.json', 'info')
+
+
+class OtherTools(Case):
+    def test_check_and_conform_say_what_is_missing(self):
+        # Alone in a folder and with an empty PATH, the program has nothing to run.
+        alone = self.path('tenon')
+        shutil.copy(OPTIONS.tenon, alone)
+        for command, text in ((('check', 'x.mlir'), 'LLVM'), (('conform',), 'tenon-conformance')):
+            done = subprocess.run([alone, *command], capture_output=True, text=True, env={'PATH': '', 'TENON_PLUGIN': OPTIONS.fake})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stderr)
+
+    def test_conform(self):
+        if not os.path.exists(os.path.join(os.path.dirname(OPTIONS.tenon), 'tenon-conformance')):
+            self.skipTest('tenon-conformance is not built')
+        self.fails(3, 'no_such_plugin', 'conform', 'no_such_plugin')
+
+    def test_convert_without_llvm_says_how_to_get_it(self):
+        if OPTIONS.plugin:
+            self.skipTest('this build can convert')
+        self.fails(1, 'TENON_BUILD_CPU', 'convert', self.path('add.mlir', ADD))
+
+
+@unittest.skipUnless('--plugin' in sys.argv, 'without the compiler')
+class WithCompiler(Case):
+    def call(self, *args, **more):
+        return super().call(*args, plugin=OPTIONS.plugin, **more)
+
+    def test_program_shows_what_it_takes(self):
+        add = self.path('add.mlir', ADD)
+        self.assertIn('[5, 7]', self.ok('run', add, '-i', '1,2,3,4', '-i', 'f32[2,2]:4,5,6,7'))
+        self.ok('run', add, '--random')
+        self.fails(4, 'f32[2,2], f32[2,2]', 'run', add)
+        self.fails(4, 'the program wants f32[2,2]', 'run', add, '-i', 'f64[2,2]:1', '-r')
+        self.fails(4, 'the program wants f32[2,2]', 'run', add, '-i', self.path('a.npy', floats(1, 2, 3, 4)), '-r')
+        # Bytecode does not show it, the dialect does.
+        artifact = self.path('add.mlirbc')
+        self.ok('convert', add, '--to', 'artifact', '--target', '1.9.0', '-o', artifact)
+        self.ok('run', artifact, '--random')
+
+    def test_convert(self):
+        add = self.path('add.mlir', ADD)
+        artifact = self.path('add.mlirbc')
+        self.ok('convert', add, '--to', 'artifact', '-o', artifact)
+        with open(artifact, 'rb') as f:
+            self.assertEqual(f.read(4), b'ML\xefR')
+        back = self.ok('convert', artifact)
+        self.assertIn('stablehlo.add', back)
+        self.assertIn('"stablehlo.add"', self.ok('convert', artifact, '--generic'))
+        self.assertIn('ENTRY main', self.ok('convert', add, '--to', 'hlo-text'))
+        self.fails(4, '', 'convert', add, '--to', 'artifact', '--target', '99')
+        self.fails(2, '--target', 'convert', add, '--target', '1.9.0')
+        self.fails(4, '', 'convert', self.path('bad.mlir', 'func.func @main('))
+        self.fails(5, 'cannot write', 'convert', add, '-o', '/no/such/folder/x')
+
+    def test_devices_are_made_on_demand(self):
+        add = self.path('add.mlir', ADD)
+        self.assertEqual(len(self.json('run', add, '-r', '--replicas', '2')['devices']), 2)
+
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--tenon', required=True)
+    parser.add_argument('--fake', required=True)
+    parser.add_argument('--plugin')
+    parser.add_argument('--trace')
+    parser.add_argument('--man', default=os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/cli/tenon.1'))
+    OPTIONS, rest = parser.parse_known_args()
+    for name in ('tenon', 'fake', 'plugin', 'trace'):
+        if getattr(OPTIONS, name):
+            setattr(OPTIONS, name, os.path.abspath(getattr(OPTIONS, name)))
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,203 @@
+#include "tools/tenon/command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "tenon/client/discovery.h"
+#include "tenon/client/log_suppression.h"
+#include "tools/tenon/bridge.h"
+#include "tools/tenon/npy.h"
+
+namespace tenon::cli {
+
+void Context::Say(const std::string& line) const {
+  if (!json && !quiet) fmt::print("{}\n", line);
+}
+
+struct Progress::State {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool over = false;
+  bool shown = false;
+};
+
+Progress::Progress(const Context& context, std::string what) {
+  if (context.json || context.quiet || isatty(STDERR_FILENO) == 0) return;
+  state_ = std::make_shared<State>();
+  thread_ = std::thread([state = state_, what = std::move(what)] {
+    const auto begin = std::chrono::steady_clock::now();
+    std::unique_lock lock(state->mutex);
+    // Nothing is shown for what is done at once.
+    while (!state->wake.wait_for(lock, std::chrono::milliseconds(400), [&] { return state->over; })) {
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      fmt::print(stderr, "\r\033[K{} ... {:.0f} s", what, seconds);
+      std::fflush(stderr);
+      state->shown = true;
+    }
+    if (state->shown) fmt::print(stderr, "\r\033[K");
+  });
+}
+
+Progress::~Progress() {
+  if (state_ == nullptr) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->over = true;
+  }
+  state_->wake.notify_one();
+  thread_.join();
+}
+
+void AddPluginOptions(CLI::App& app, PluginOptions& options) {
+  app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
+  app.add_option("--option", options.options, "option NAME=VALUE for the plugin's client; may be repeated")->type_name("NAME=VALUE");
+  app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
+}
+
+Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options) {
+  context.stage = kNoPlugin;
+  std::string name = options.plugin;
+  if (const char* environment = std::getenv("TENON_PLUGIN"); name.empty() && environment != nullptr) name = environment;
+  if (name.empty()) name = "tenon";
+  context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
+  std::optional<client::SuppressAbseilLogging> silence;
+  if (!options.verbose) silence.emplace();
+  Result<client::Plugin> plugin = client::Plugin::Load(name);
+  silence.reset();
+  if (plugin.ok()) {
+    context.stage = kFailed;
+    context.advice.clear();
+  }
+  return plugin;
+}
+
+namespace {
+
+Result<client::Options> ParseOptions(const std::vector<std::string>& options) {
+  client::Options all;
+  for (const std::string& option : options) {
+    TENON_ASSIGN_OR_RETURN(const client::Options some, client::Options::Parse(option));
+    for (const client::NamedValue& value : some.values()) {
+      std::visit([&](const auto& v) { all.Set(value.name, v); }, value.value);
+    }
+  }
+  return all;
+}
+
+Result<client::Client> CreateClient(const client::Plugin& plugin, const client::Options& options, bool verbose) {
+  std::optional<client::SuppressAbseilLogging> silence;
+  if (!verbose) silence.emplace();
+  return plugin.CreateClient(options);
+}
+
+}  // namespace
+
+Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin, const PluginOptions& options, int num_devices) {
+  context.stage = kUsage;
+  TENON_ASSIGN_OR_RETURN(client::Options values, ParseOptions(options.options));
+  context.stage = kNoPlugin;
+  const Progress progress(context, fmt::format("starting {}", plugin.name()));
+  Result<client::Client> client = CreateClient(plugin, values, options.verbose);
+  if (!client.ok()) {
+    context.advice = options.verbose ? "" : "--verbose shows what the plugin itself says";
+    return client;
+  }
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(std::vector<client::Device> devices, client->AddressableDevices());
+  if (static_cast<int>(devices.size()) >= num_devices) return client;
+  // CPU plugins make as many devices as they are asked for, each in its own words.
+  for (const char* name : {"num_devices", "cpu_device_count"}) {
+    client::Options more = values;
+    more.Set(name, int64_t{num_devices});
+    Result<client::Client> larger = CreateClient(plugin, more, options.verbose);
+    if (!larger.ok()) continue;
+    TENON_ASSIGN_OR_RETURN(std::vector<client::Device> now, larger->AddressableDevices());
+    if (static_cast<int>(now.size()) >= num_devices) return larger;
+  }
+  context.stage = kUsage;
+  context.advice = "CPU plugins often take the number of devices from an option (--option NAME=N) or the environment";
+  return InvalidArgument(fmt::format("{} devices are needed, {} has {}", num_devices, plugin.name(), devices.size()));
+}
+
+void AddCompileFlags(CLI::App& app, CompileFlags& flags) {
+  app.add_option("--replicas", flags.replicas, "copies of the program, one per device")->check(CLI::Range(1, 4096))->type_name("N");
+  app.add_option("--partitions", flags.partitions, "devices that one program is partitioned over")->check(CLI::Range(1, 4096))->type_name("N");
+  app.add_option("--flag", flags.flags, "debug option as in XLA_FLAGS; may be repeated")->type_name("NAME=VALUE");
+  app.add_option("--set", flags.overrides, "compile option of the plugin; may be repeated")->type_name("NAME=VALUE");
+}
+
+Result<client::CompileOptions> MakeCompileOptions(Context& context, const CompileFlags& flags) {
+  context.stage = kUsage;
+  client::CompileOptions options;
+  options.SetReplicas(flags.replicas).SetPartitions(flags.partitions);
+  if (flags.partitions > 1) options.SetSpmd();
+  if (!flags.flags.empty()) {
+    std::string text;
+    for (const std::string& flag : flags.flags) text += (text.empty() ? "" : " ") + flag;
+    options.SetDebugOptions(text);
+  }
+  TENON_ASSIGN_OR_RETURN(const client::Options overrides, ParseOptions(flags.overrides));
+  for (const client::NamedValue& value : overrides.values()) {
+    if (const auto* text = std::get_if<std::string>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*text));
+    if (const auto* number = std::get_if<int64_t>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*number));
+    if (const auto* flag = std::get_if<bool>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*flag));
+    if (const auto* real = std::get_if<float>(&value.value)) options.Set(value.name, client::CompileOptions::Override(double{*real}));
+  }
+  TENON_RETURN_IF_ERROR(options.Serialize().status());
+  context.stage = kFailed;
+  return options;
+}
+
+Result<client::Program> ReadProgram(Context& context, const std::string& file) {
+  context.stage = kBadInput;
+  context.advice.clear();
+  // Says more than the library when the file cannot be read, and takes standard input.
+  TENON_ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
+  if (bytes.empty()) return InvalidArgument(fmt::format("'{}' is empty, wanted a program", file));
+  // Plugins read HLO as protos only.
+  if (bytes.starts_with("HloModule")) {
+    Result<std::string> text = Convert(bytes, {});
+    if (!text.ok()) return text.status().WithContext(file);
+    bytes = std::move(text).value();
+    context.stage = kFailed;
+    return client::Program::Mlir(std::move(bytes));
+  }
+  if (file == "-") {
+    context.stage = kFailed;
+    return client::Program::Mlir(std::move(bytes));
+  }
+  TENON_ASSIGN_OR_RETURN(client::Program program, client::Program::FromFile(file));
+  context.stage = kFailed;
+  return program;
+}
+
+std::string BytesText(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+std::string SecondsText(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+nlohmann::json ToJson(const client::Value& value) {
+  return std::visit([](const auto& v) { return nlohmann::json(v); }, value);
+}
+
+nlohmann::json ToJson(const std::vector<client::NamedValue>& values) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const client::NamedValue& value : values) object[value.name] = ToJson(value.value);
+  return object;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,253 @@
+// tenon run, tenon compile.
+
+#include <fmt/format.h>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/inputs.h"
+#include "tools/tenon/npy.h"
+
+namespace tenon::cli {
+namespace {
+
+using nlohmann::json;
+
+struct RunOptions {
+  PluginOptions plugin;
+  CompileFlags compile;
+  InputFlags inputs;
+  std::string program;
+  std::string output;
+  bool executable = false;
+  bool donate = false;
+  size_t most = 1000;
+};
+
+Result<client::LoadedExecutable> CompileOrLoad(Context& context, const RunOptions& options, const client::Client& client,
+                                               const client::Program& program) {
+  TENON_ASSIGN_OR_RETURN(const client::CompileOptions compile, MakeCompileOptions(context, options.compile));
+  const Progress progress(context, options.executable ? "loading" : "compiling");
+  if (options.executable) {
+    context.advice = "executables are read by the same build of the plugin that wrote them; `tenon compile` makes one";
+    Result<client::LoadedExecutable> loaded = client.DeserializeAndLoad(program.code);
+    if (loaded.ok()) context.advice.clear();
+    return loaded;
+  }
+  return client.Compile(program, compile);
+}
+
+// One file per device when there are several: "%d" in the name becomes the device's number.
+Result<std::string> FileOfDevice(Context& context, const std::string& file, size_t device, size_t num_devices) {
+  std::string name = file;
+  const size_t at = name.find("%d");
+  if (at != name.npos) return name.replace(at, 2, std::to_string(device));
+  if (num_devices > 1) {
+    context.stage = kUsage;
+    return InvalidArgument(fmt::format("{} devices write to '{}': put %d into the name", num_devices, file));
+  }
+  return name;
+}
+
+Status SaveOutputs(Context& context, const std::string& file, const std::vector<Array>& outputs) {
+  context.stage = kBadOutput;
+  if (file.ends_with(".npy")) {
+    if (outputs.size() != 1) {
+      context.stage = kUsage;
+      return InvalidArgument(fmt::format("the program has {} outputs, '{}' holds one: write to a .npz file", outputs.size(), file));
+    }
+    TENON_RETURN_IF_ERROR(WriteFile(file, ToNpy(outputs[0])));
+  } else if (file.ends_with(".npz")) {
+    std::vector<std::pair<std::string, std::string>> members;
+    for (size_t i = 0; i < outputs.size(); ++i) members.emplace_back(fmt::format("out{}", i), ToNpy(outputs[i]));
+    TENON_RETURN_IF_ERROR(WriteFile(file, ToNpz(members)));
+  } else {
+    context.stage = kUsage;
+    return InvalidArgument(fmt::format("'{}' is neither a .npy nor a .npz file", file));
+  }
+  context.stage = kFailed;
+  return OkStatus();
+}
+
+Status RunProgram(Context& context, const RunOptions& options) {
+  if (!options.output.empty() && !options.output.ends_with(".npy") && !options.output.ends_with(".npz")) {
+    context.stage = kUsage;
+    return InvalidArgument(fmt::format("--output '{}' is neither a .npy nor a .npz file", options.output));
+  }
+  TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
+  TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, options.plugin));
+  TENON_ASSIGN_OR_RETURN(const client::Client client,
+                         OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
+  TENON_ASSIGN_OR_RETURN(const client::LoadedExecutable executable, CompileOrLoad(context, options, client, program));
+  std::optional<std::vector<Shape>> parameters;
+  // A partitioned program takes pieces, which the program as it was written does not show.
+  if (options.compile.partitions == 1) parameters = FindParameters(program, &executable.executable());
+
+  const std::vector<client::Device> devices = executable.AddressableDevices();
+  std::vector<std::vector<client::Buffer>> arguments(devices.size());
+  std::vector<std::vector<const client::Buffer*>> lists(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs, MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
+    TENON_ASSIGN_OR_RETURN(arguments[d], Upload(client, devices[d], inputs));
+    for (const client::Buffer& buffer : arguments[d]) lists[d].push_back(&buffer);
+  }
+  client::ExecuteOptions execute;
+  if (options.donate) execute.donate = client::Donate::All();
+  std::vector<std::vector<Array>> outputs(devices.size());
+  {
+    const Progress progress(context, "running");
+    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable.ExecuteOnDevices(lists, execute));
+    for (size_t d = 0; d < devices.size(); ++d) {
+      for (const client::Buffer& buffer : execution.outputs[d]) {
+        TENON_ASSIGN_OR_RETURN(Array array, buffer.ToHostCopy());
+        outputs[d].push_back(std::move(array));
+      }
+    }
+  }
+  context.output["devices"] = json::array();
+  for (size_t d = 0; d < devices.size(); ++d) {
+    json list = json::array();
+    for (size_t i = 0; i < outputs[d].size(); ++i) {
+      list.push_back(ToJson(outputs[d][i], options.most));
+      if (context.json || !options.output.empty()) continue;
+      if (devices.size() > 1) context.Say(fmt::format("device {}, output {}: {}", d, i, ToString(outputs[d][i].shape)));
+      else context.Say(fmt::format("output {}: {}", i, ToString(outputs[d][i].shape)));
+      context.Say(ToText(outputs[d][i], options.most));
+    }
+    context.output["devices"].push_back({{"outputs", std::move(list)}});
+    if (options.output.empty()) continue;
+    TENON_ASSIGN_OR_RETURN(const std::string file, FileOfDevice(context, options.output, d, devices.size()));
+    TENON_RETURN_IF_ERROR(SaveOutputs(context, file, outputs[d]));
+    context.output["devices"][d]["file"] = file;
+    context.Say(fmt::format("wrote {}", file));
+  }
+  return OkStatus();
+}
+
+struct CompileCommand {
+  PluginOptions plugin;
+  CompileFlags compile;
+  std::string program, output, optimized, topology;
+  std::vector<std::string> topology_options;
+};
+
+template <class T>
+void Put(json& out, const char* name, const Result<T>& value) {
+  if (value.ok()) out[name] = *value;
+}
+
+Status CompileProgram(Context& context, const CompileCommand& options) {
+  TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
+  TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, options.plugin));
+  TENON_ASSIGN_OR_RETURN(const client::CompileOptions compile, MakeCompileOptions(context, options.compile));
+  std::optional<client::Client> client;
+  std::optional<client::LoadedExecutable> loaded;
+  std::optional<client::Executable> unloaded;
+  if (options.topology.empty()) {
+    TENON_ASSIGN_OR_RETURN(client::Client opened,
+                           OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
+    client.emplace(std::move(opened));
+    const Progress progress(context, "compiling");
+    TENON_ASSIGN_OR_RETURN(client::LoadedExecutable compiled, client->Compile(program, compile));
+    loaded.emplace(std::move(compiled));
+  } else {
+    client::Options values;
+    for (const std::string& option : options.topology_options) {
+      context.stage = kUsage;
+      TENON_ASSIGN_OR_RETURN(const client::Options some, client::Options::Parse(option));
+      for (const client::NamedValue& value : some.values()) {
+        std::visit([&](const auto& v) { values.Set(value.name, v); }, value.value);
+      }
+    }
+    context.stage = kNoPlugin;
+    context.advice = "names of topologies are the plugin's own, such as v5e:2x2";
+    TENON_ASSIGN_OR_RETURN(const client::Topology topology, plugin.CreateTopology(options.topology, values));
+    context.advice.clear();
+    context.stage = kFailed;
+    const Progress progress(context, "compiling");
+    TENON_ASSIGN_OR_RETURN(client::Executable compiled, topology.Compile(program, compile));
+    unloaded.emplace(std::move(compiled));
+  }
+  const client::Executable& executable = loaded ? loaded->executable() : *unloaded;
+  json& out = context.output;
+  Put(out, "name", executable.Name());
+  Put(out, "replicas", executable.NumReplicas());
+  Put(out, "partitions", executable.NumPartitions());
+  Put(out, "fingerprint_bytes", [&]() -> Result<size_t> {
+    TENON_ASSIGN_OR_RETURN(const std::string fingerprint, executable.Fingerprint());
+    return fingerprint.size();
+  }());
+  Put(out, "code_bytes", executable.SizeOfGeneratedCodeInBytes());
+  std::string shapes;
+  if (const auto outputs = executable.OutputShapes(); outputs.ok()) {
+    out["outputs"] = json::array();
+    for (const Shape& shape : *outputs) {
+      out["outputs"].push_back(ToString(shape));
+      shapes += (shapes.empty() ? "" : ", ") + ToString(shape);
+    }
+  }
+  context.Say(fmt::format("program     {}", out.value("name", options.program)));
+  context.Say(fmt::format("outputs     {}", shapes.empty() ? "none" : shapes));
+  if (const auto stats = executable.MemoryStats(); stats.ok()) {
+    out["memory"] = {{"arguments", stats->arguments}, {"outputs", stats->outputs},   {"aliased", stats->aliased},
+                     {"temporaries", stats->temporaries}, {"code", stats->generated_code}, {"needed", stats->Requirements()}};
+    context.Say(fmt::format("memory      {} needed: arguments {}, outputs {}, temporaries {}, shared {}", BytesText(stats->Requirements()),
+                            BytesText(stats->arguments), BytesText(stats->outputs), BytesText(stats->temporaries), BytesText(stats->aliased)));
+  }
+  if (const auto cost = executable.CostAnalysis(); cost.ok()) {
+    out["cost"] = ToJson(*cost);
+    if (const client::Value* flops = client::Find(*cost, "flops")) context.Say(fmt::format("flops       {}", client::ToString(*flops)));
+  }
+  if (!options.optimized.empty()) {
+    TENON_ASSIGN_OR_RETURN(const client::Program optimized, executable.OptimizedProgram());
+    context.stage = kBadOutput;
+    TENON_RETURN_IF_ERROR(WriteFile(options.optimized, optimized.code));
+    context.stage = kFailed;
+    out["optimized"] = {{"file", options.optimized}, {"format", optimized.format}};
+    context.Say(fmt::format("wrote {} ({})", options.optimized, optimized.format));
+  }
+  if (!options.output.empty()) {
+    TENON_ASSIGN_OR_RETURN(const std::string bytes, executable.Serialize());
+    context.stage = kBadOutput;
+    TENON_RETURN_IF_ERROR(WriteFile(options.output, bytes));
+    context.stage = kFailed;
+    out["file"] = options.output;
+    out["bytes"] = bytes.size();
+    context.Say(fmt::format("wrote {} ({})", options.output, BytesText(static_cast<double>(bytes.size()))));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "run a program and print or save its outputs");
+  command->add_option("program", options->program, "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+      ->required()
+      ->type_name("PROGRAM");
+  AddPluginOptions(*command, options->plugin);
+  AddInputFlags(*command, options->inputs);
+  AddCompileFlags(*command, options->compile);
+  command->add_option("-o,--output", options->output, "write the outputs to FILE.npz (out0, out1 ...) or FILE.npy; %d becomes the device's number")
+      ->type_name("FILE");
+  command->add_flag("--executable", options->executable, "PROGRAM is an executable that `tenon compile` wrote");
+  command->add_flag("--donate", options->donate, "let the program take the arguments that it marks for it");
+  command->add_option("--max-elements", options->most, "how many elements of an output are printed")->type_name("N");
+  context.commands[command] = [&context, options] { return RunProgram(context, *options); };
+}
+
+void AddCompile(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<CompileCommand>();
+  CLI::App* command = app.add_subcommand("compile", "compile a program, show what it needs, and save it");
+  command->add_option("program", options->program, "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+      ->required()
+      ->type_name("PROGRAM");
+  AddPluginOptions(*command, options->plugin);
+  AddCompileFlags(*command, options->compile);
+  command->add_option("-o,--output", options->output, "write the serialized executable to FILE")->type_name("FILE");
+  command->add_option("--optimized", options->optimized, "write the program after the compiler's passes to FILE")->type_name("FILE");
+  command->add_option("--topology", options->topology, "compile for these devices, which need not be here")->type_name("NAME");
+  command->add_option("--topology-option", options->topology_options, "option NAME=VALUE of the topology; may be repeated")->type_name("NAME=VALUE");
+  context.commands[command] = [&context, options] { return CompileProgram(context, *options); };
+}
+
+}  // namespace tenon::cli

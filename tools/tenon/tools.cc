@@ -1,0 +1,267 @@
+// tenon check, tenon conform, tenon trace: what other programs of Tenon do.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "tenon/client/discovery.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/npy.h"
+#include "tools/tenon/process.h"
+
+namespace tenon::cli {
+namespace {
+
+using nlohmann::json;
+
+// A name becomes the file that it stands for; these programs take files only.
+Result<std::string> PluginFile(Context& context, const std::string& name) {
+  context.stage = kNoPlugin;
+  if (name.find('/') != name.npos) {
+    if (access(name.c_str(), R_OK) != 0) return NotFound(fmt::format("there is no plugin '{}'", name));
+    return name;
+  }
+  std::string names;
+  for (const client::Candidate& candidate : client::FindPlugins()) {
+    if (candidate.name == name && !candidate.path.empty()) return candidate.path;
+    names += (names.empty() ? "" : ", ") + candidate.name;
+  }
+  if (access(name.c_str(), R_OK) == 0) return "./" + name;
+  context.advice = "`tenon plugins` says where was looked; -p also takes a file";
+  return NotFound(fmt::format("there is no plugin '{}'; found: {}", name, names.empty() ? "none" : names));
+}
+
+std::string DefaultPlugin(const std::string& given) {
+  const char* environment = std::getenv("TENON_PLUGIN");
+  return !given.empty() ? given : environment != nullptr ? environment : "tenon";
+}
+
+// Becomes the other program: its output, its exit status.
+Status RunTool(Context& context, std::vector<std::string> command) {
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}));
+  if (context.json) context.output = {{"command", command}, {"status", context.result}};
+  return OkStatus();
+}
+
+struct CheckOptions {
+  std::string plugin;
+  bool reference = false;
+  std::string known;
+  int jobs = 0;
+  std::vector<std::string> files;
+};
+
+Status Check(Context& context, const CheckOptions& options) {
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(const std::string tool,
+                         FindTool("tenon-check", "it is built where LLVM and MLIR 22 are, with -DTENON_BUILD_CPU=ON"));
+  std::vector<std::string> command = {tool};
+  if (options.reference) {
+    command.push_back("--reference");
+  } else {
+    TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, DefaultPlugin(options.plugin)));
+    command.insert(command.end(), {"--plugin", file});
+  }
+  if (!options.known.empty()) command.insert(command.end(), {"--known", options.known});
+  if (options.jobs > 0) command.insert(command.end(), {"-j", std::to_string(options.jobs)});
+  command.insert(command.end(), options.files.begin(), options.files.end());
+  return RunTool(context, std::move(command));
+}
+
+struct ConformOptions {
+  std::string plugin, profile, junit;
+  std::vector<std::string> tests;
+  int jobs = 0;
+  bool all = false;
+};
+
+Status Conform(Context& context, const ConformOptions& options) {
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(const std::string tool, FindTool("tenon-conformance", "build the target tenon-conformance"));
+  TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, DefaultPlugin(options.plugin)));
+  std::vector<std::string> command = {tool, file};
+  for (const std::string& test : options.tests) command.insert(command.end(), {"--test", test});
+  if (!options.profile.empty()) command.insert(command.end(), {"--profile", options.profile});
+  if (!options.junit.empty()) command.insert(command.end(), {"--junit", options.junit});
+  if (options.jobs > 0) command.insert(command.end(), {"--jobs", std::to_string(options.jobs)});
+  if (options.all) command.push_back("--all");
+  // The report itself is the JSON.
+  if (context.json) command.insert(command.end(), {"--quiet", "--json", "-"});
+  else if (context.quiet) command.push_back("--quiet");
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}));
+  context.json = false;
+  return OkStatus();
+}
+
+struct TraceOptions {
+  std::string output, text, library;
+  bool no_shield = false;
+  size_t most = 15;
+};
+
+Result<std::string> TraceLibrary(const std::string& given) {
+  if (!given.empty()) {
+    if (access(given.c_str(), R_OK) != 0) return NotFound(fmt::format("cannot read the trace plugin '{}'", given));
+    return std::filesystem::absolute(given).string();
+  }
+  for (const std::string& folder : {OwnFolder() + "/../lib", OwnFolder()}) {
+    const std::string file = folder + "/libtenon_trace.so";
+    if (access(file.c_str(), R_OK) == 0) return std::filesystem::weakly_canonical(file).string();
+  }
+  return NotFound("there is no libtenon_trace.so beside this program: build the target tenon_trace_plugin, or name it with --library");
+}
+
+// The summary that closes a trace; made from the calls when the process ended before it could write one.
+json Summarise(const json& events) {
+  if (!events.empty() && events.back().value("name", "") == "summary") return events.back()["args"];
+  json summary = {{"complete", false}, {"functions", json::object()}, {"misuse", json::object()}, {"leaks", json::array()}};
+  for (const json& event : events) {
+    const std::string name = event.value("name", "");
+    if (event.value("cat", "") == "misuse") {
+      json& count = summary["misuse"][name.substr(std::string("MISUSE ").size())];
+      count = (count.is_null() ? 0 : count.get<int>()) + 1;
+    }
+    if (event.value("ph", "") != "X" || event.value("cat", "") != "pjrt") continue;
+    json& function = summary["functions"][name];
+    if (function.is_null()) function = {{"calls", 0}, {"total_us", 0.0}, {"longest_us", 0.0}, {"errors", 0}};
+    const double duration = event.value("dur", 0.0);
+    function["calls"] = function["calls"].get<int>() + 1;
+    function["total_us"] = function["total_us"].get<double>() + duration;
+    function["longest_us"] = std::max(function["longest_us"].get<double>(), duration);
+    function["errors"] = function["errors"].get<int>() + (event.contains("args") && event["args"].contains("error") ? 1 : 0);
+  }
+  return summary;
+}
+
+// A trace that was cut off lacks its last lines; each line but the first is one event.
+Result<json> ReadTrace(const std::string& file) {
+  TENON_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
+  json events = json::array();
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t end = std::min(bytes.find('\n', at), bytes.size());
+    std::string_view line(bytes.data() + at, end - at);
+    at = end + 1;
+    if (line.ends_with(',')) line.remove_suffix(1);
+    if (!line.starts_with('{')) continue;
+    json event = json::parse(line, nullptr, false);
+    if (!event.is_discarded()) events.push_back(std::move(event));
+  }
+  return events;
+}
+
+Status Trace(Context& context, const TraceOptions& options, std::vector<std::string> command, const CLI::App& app) {
+  context.stage = kUsage;
+  if (command.empty()) return InvalidArgument("wants a command to trace, such as `tenon trace run PROGRAM` or `tenon trace -- python train.py`");
+  // A subcommand of this program, or any other one.
+  bool own = false;
+  for (const CLI::App* sub : app.get_subcommands({})) own |= sub->get_name() == command.front();
+  if (own) command.insert(command.begin(), "/proc/self/exe");
+  if (own && context.json) command.insert(command.begin() + 1, "--quiet");
+  if (own) command.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(const std::string library, TraceLibrary(options.library));
+  std::string file = options.output;
+  const bool temporary = file.empty();
+  if (temporary) {
+    std::string name = (std::filesystem::temp_directory_path() / "tenon_trace_XXXXXX").string();
+    const int fd = mkstemp(name.data());
+    context.stage = kBadOutput;
+    if (fd < 0) return PermissionDenied(fmt::format("cannot make a temporary file in {}", std::filesystem::temp_directory_path().string()));
+    close(fd);
+    file = name;
+  } else {
+    // Now rather than after the command has run.
+    context.stage = kBadOutput;
+    TENON_RETURN_IF_ERROR(WriteFile(file, ""));
+    if (!options.text.empty()) TENON_RETURN_IF_ERROR(WriteFile(options.text, ""));
+  }
+  context.stage = kFailed;
+  std::map<std::string, std::string> environment = {{"TENON_TRACE_FILE", file}};
+  const char* preloaded = std::getenv("LD_PRELOAD");
+  environment["LD_PRELOAD"] = preloaded != nullptr && *preloaded != '\0' ? library + ":" + preloaded : library;
+  if (!options.text.empty()) environment["TENON_TRACE_TEXT"] = options.text;
+  if (options.no_shield) environment["TENON_TRACE_SHIELD"] = "0";
+  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, environment));
+  Result<json> events = ReadTrace(file);
+  if (temporary) std::filesystem::remove(file);
+  if (!events.ok()) return events.status();
+  const json summary = Summarise(*events);
+  context.output = {{"command", command}, {"status", context.result}, {"summary", summary}, {"events", events->size()}};
+  if (!temporary) context.output["file"] = file;
+  if (context.json || context.quiet) return OkStatus();
+
+  // On stderr: stdout is the command's.
+  if (events->empty()) {
+    fmt::print(stderr, "tenon trace: the command loaded no plugin\n");
+    return OkStatus();
+  }
+  if (!summary.value("complete", true)) fmt::print(stderr, "the command ended without closing its trace\n");
+  std::vector<std::pair<std::string, json>> functions;
+  for (const auto& [name, figures] : summary["functions"].items()) functions.emplace_back(name, figures);
+  std::ranges::sort(functions, [](const auto& a, const auto& b) {
+    return a.second["total_us"].template get<double>() > b.second["total_us"].template get<double>();
+  });
+  fmt::print(stderr, "{:>8} {:>12} {:>12} {:>12} {:>7}  function\n", "calls", "total", "mean", "longest", "errors");
+  for (size_t i = 0; i < std::min(functions.size(), options.most); ++i) {
+    const json& f = functions[i].second;
+    const double total = f["total_us"].get<double>() * 1e-6;
+    fmt::print(stderr, "{:>8} {:>12} {:>12} {:>12} {:>7}  {}\n", f["calls"].get<int>(), SecondsText(total), SecondsText(total / f["calls"].get<double>()),
+               SecondsText(f["longest_us"].get<double>() * 1e-6), f["errors"].get<int>(), functions[i].first);
+  }
+  if (functions.size() > options.most) fmt::print(stderr, "{:>8} more functions\n", functions.size() - options.most);
+  if (summary.contains("buffers")) {
+    fmt::print(stderr, "{} buffers of {}, at most {} at a time\n", summary["buffers"].get<int64_t>(), BytesText(summary["buffer_bytes"].get<double>()),
+               BytesText(summary["peak_live_bytes"].get<double>()));
+  }
+  for (const auto& [kind, count] : summary["misuse"].items()) fmt::print(stderr, "MISUSE {}: {}\n", kind, count.get<int64_t>());
+  for (const json& leak : summary["leaks"]) {
+    fmt::print(stderr, "  {} of {} was never destroyed\n", leak["handle"].get<std::string>(), leak["made_by"].get<std::string>());
+  }
+  if (summary["misuse"].empty()) fmt::print(stderr, "no misuse\n");
+  if (!temporary) fmt::print(stderr, "wrote {}: open it at https://ui.perfetto.dev\n", file);
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand("check", "run self-checking StableHLO programs (tenon-check; needs a build with LLVM)");
+  command->add_option("-p,--plugin", options->plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
+  command->add_flag("--reference", options->reference, "use the evaluator instead of a plugin");
+  command->add_option("--known", options->known, "list of known failures")->type_name("FILE");
+  command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
+  command->add_option("files", options->files, "programs, or folders of them")->required()->type_name("FILE...");
+  context.commands[command] = [&context, options] { return Check(context, *options); };
+}
+
+void AddConform(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<ConformOptions>();
+  CLI::App* command = app.add_subcommand("conform", "check a plugin against the rules of the C API (tenon-conformance)");
+  command->add_option("-p,--plugin,plugin", options->plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
+  command->add_option("-t,--test", options->tests, "only tests that match this glob; may be repeated")->type_name("GLOB");
+  command->add_option("--profile", options->profile, "name or file of the plugin's profile, or none")->type_name("PROFILE");
+  command->add_option("--junit", options->junit, "write the report as JUnit XML, too")->type_name("FILE");
+  command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
+  command->add_flag("-a,--all", options->all, "report tests that pass, too");
+  context.commands[command] = [&context, options] { return Conform(context, *options); };
+}
+
+void AddTrace(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<TraceOptions>();
+  CLI::App* command = app.add_subcommand("trace", "run a subcommand or any other command with its PJRT calls traced, and summarise them");
+  command->add_option("-o,--output", options->output, "keep the trace in FILE, for Perfetto")->type_name("FILE");
+  command->add_option("--text", options->text, "write one line per call to FILE, too")->type_name("FILE");
+  command->add_option("--library", options->library, "the trace plugin; libtenon_trace.so beside this program otherwise")->type_name("FILE");
+  command->add_flag("--no-shield", options->no_shield, "forward calls that would use freed memory, too");
+  command->add_option("--most", options->most, "how many functions are listed")->type_name("N");
+  command->footer("COMMAND [ARGUMENTS...] follows the options.");
+  context.commands[command] = [&context, options, &app] { return Trace(context, *options, context.command, app); };
+}
+
+}  // namespace tenon::cli
