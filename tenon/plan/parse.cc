@@ -199,7 +199,7 @@ class Parser {
 
   void ReadKernel(Plan& plan) {
     Want("<<");
-    const size_t end = text_.find("\n", at_) == std::string_view::npos ? std::string_view::npos : text_.find(">>", at_);
+    const size_t end = text_.find('\n', at_) == std::string_view::npos ? std::string_view::npos : text_.find(">>", at_);
     if (end == std::string_view::npos) return Fail("a kernel does not end");
     Result<kir::Kernel> kernel = kir::Parse(text_.substr(at_, end - at_));
     if (!kernel.ok()) return Fail(kernel.status().message());

@@ -106,7 +106,7 @@ TENON_BIND(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace) {
   }
   char* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
   if (copy == nullptr) return ResourceExhausted(fmt::format("{}: out of host memory", fn));
-  std::memcpy(copy, bytes.data(), bytes.size());
+  std::memcpy(copy, bytes.c_str(), bytes.size() + 1);
   args.serialized_shape = copy;
   args.serialized_shape_size = bytes.size();
   args.serialized_shape_deleter = [](const char* p) { std::free(const_cast<char*>(p)); };

@@ -283,6 +283,7 @@ std::string SerializeDeviceAssignment(const DeviceAssignment& assignment) {
   w.add_int32(2, assignment.num_partitions);
   for (int p = 0; p < assignment.num_partitions; ++p) {
     std::vector<int64_t> replicas;
+    replicas.reserve(static_cast<size_t>(assignment.num_replicas));
     for (int r = 0; r < assignment.num_replicas; ++r) replicas.push_back(assignment.at(r, p));
     protozero::pbf_writer c(w, 3);
     c.add_packed_int64(1, replicas.begin(), replicas.end());
