@@ -59,6 +59,7 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kDot:
     case Op::kConvolution:
     case Op::kFft:
+    case Op::kSelectAndScatter:
     case Op::kSort:
     case Op::kWhile:
     case Op::kCase:

@@ -275,7 +275,7 @@ std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
 
 Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
   // Loops and branches carry what they capture; combiners have no place for it.
-  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter) && CapturesValues(op)) return ImportOpaque(op, to);
+  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) && CapturesValues(op)) return ImportOpaque(op, to);
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
   auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
   switch (kind) {
@@ -365,6 +365,24 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       break;
     }
     case Op::kConvolution: node.lists = ConvolutionLists(op); break;
+    case Op::kSelectAndScatter: {
+      const size_t rank = p_.shape(node.in[0]).rank();
+      for (const char* name : {"window_dimensions", "window_strides"}) {
+        Dims d = DimsOf(op->getAttr(name));
+        if (d.empty()) d.assign(rank, 1);
+        node.lists.push_back(d);
+      }
+      const Dims padding = DimsOf(op->getAttr("padding"));
+      Dims low(rank, 0);
+      Dims high(rank, 0);
+      for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
+        low[i] = padding[2 * i];
+        high[i] = padding[2 * i + 1];
+      }
+      node.lists.push_back(low);
+      node.lists.push_back(high);
+      break;
+    }
     case Op::kFft:
       list("fft_length");
       switch (mlir::cast<stablehlo::FftOp>(op).getFftType()) {

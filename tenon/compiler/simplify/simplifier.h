@@ -39,6 +39,7 @@ class Simplifier {
   std::optional<Ref> RewriteReduceWindow(Node& node);
   std::optional<Ref> RewriteConvolution(Node& node);
   std::optional<Ref> RewriteScan(Node& node);
+  std::optional<Ref> RewriteSelectAndScatter(Node& node);
   bool BindExtreme(NodeId id, const Node& node);
   Block CombinerOf(Op op, DType type);
   std::optional<Ref> Fold(const Node& node);

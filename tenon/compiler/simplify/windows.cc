@@ -156,6 +156,71 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
 }
 
+std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
+  // First which element every window selects, then, for each element of a window, what comes back through it.
+  const Shape shape = node.shape();
+  const Shape source = ShapeOf(node.in[1]);
+  const Block& select = node.blocks[0];
+  if (select.nodes.size() != 1 || select.args.size() != 2 || select.results[0].node != select.nodes[0]) return std::nullopt;
+  const Node& order = to_[select.nodes[0]];
+  if (order.op != Op::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0}) return std::nullopt;
+  const int64_t direction = order.imm;
+  if (CombinerOp(to_, node.blocks[1]) != Op::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32) return std::nullopt;
+  if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype) return std::nullopt;
+  const Dims window = node.lists[0], strides = node.lists[1], low = node.lists[2], high = node.lists[3];
+  const int64_t count = Product(window);
+  if (count < 1 || count > kMaxWindow) return std::nullopt;
+  const auto start_of = [&](int64_t element) {
+    Dims start(window.size(), 0);
+    for (size_t d = window.size(); d-- > 0; element /= window[d]) start[d] = element % window[d];
+    return start;
+  };
+  const auto make = [&](Op op, SmallVector<Ref, 3> in, DType type, int64_t imm) {
+    Node made;
+    made.op = op;
+    made.in = std::move(in);
+    made.out.push_back({type, source.dims});
+    made.imm = imm;
+    return Emit(std::move(made));
+  };
+  const Dims none(window.size(), 0);
+  const Ref zero = Splat({shape.dtype, {}}, 0);
+  const Ref padded = Padded(node.in[0], zero, low, high, none);
+  // Padding is never selected.
+  const bool pads = padded != node.in[0];
+  const Ref inside = Padded(Splat({DType::kPred, shape.dims}, 1), Splat({DType::kPred, {}}, 0), low, high, none);
+  const Shape places{DType::kS32, source.dims};
+  Ref best = StridedSlice(padded, none, strides, source.dims);
+  Ref place = Splat(places, 0);
+  Ref any = StridedSlice(inside, none, strides, source.dims);
+  for (int64_t element = 1; element < count; ++element) {
+    const Ref next = StridedSlice(padded, start_of(element), strides, source.dims);
+    Ref keep = make(Op::kCompare, {best, next}, DType::kPred, direction);
+    if (pads) {
+      const Ref exists = StridedSlice(inside, start_of(element), strides, source.dims);
+      keep = Binary(Op::kOr, Binary(Op::kAnd, keep, any), make(Op::kNot, {exists}, DType::kPred, 0));
+      any = Binary(Op::kOr, any, exists);
+    }
+    best = make(Op::kSelect, {keep, best, next}, shape.dtype, 0);
+    place = make(Op::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32, 0);
+  }
+  Ref sum = Spread(node.in[2], shape);
+  for (int64_t element = 0; element < count; ++element) {
+    const Ref here = make(Op::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred, 0);
+    const Ref part = make(Op::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype, 0);
+    Dims before = start_of(element);
+    Dims after(window.size(), 0);
+    Dims between(window.size(), 0);
+    for (size_t d = 0; d < window.size(); ++d) {
+      before[d] -= low[d];
+      between[d] = strides[d] - 1;
+      after[d] = shape.dims[d] - (before[d] + (source.dims[d] - 1) * strides[d] + 1);
+    }
+    sum = Binary(Op::kAdd, sum, Padded(part, zero, before, after, between));
+  }
+  return sum;
+}
+
 std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   // One input channel per group and one result: nothing that a matrix product could share.
   const Shape in = ShapeOf(node.in[0]);
