@@ -326,6 +326,41 @@ TEST(Compile, EmptyArraysOfSeveralResults) {
   })", 0);
 }
 
+TEST(Compile, ApproxTopKIsExact) {
+  const auto compile = [](std::string_view call) {
+    return Compile(std::string(R"(func.func @main(%x: tensor<4x128xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+      %i = stablehlo.iota dim = 1 : tensor<4x128xi32>
+      %a = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %b = stablehlo.constant dense<-1> : tensor<i32>
+      )") + std::string(call) + R"(
+      return %r#0, %r#1 : tensor<4x3xf32>, tensor<4x3xi32>
+    }
+    func.func private @top_k_gt(%p: tensor<f32>, %q: tensor<f32>, %j: tensor<i32>, %k: tensor<i32>) -> tensor<i1> {
+      %0 = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      return %0 : tensor<i1>
+    })", {});
+  };
+  Result<CompiledProgram> compiled = compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
+      mhlo.backend_config = {aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64,
+      reduction_input_size_override = -1 : i64, top_k = 3 : i64}} : (tensor<4x128xf32>, tensor<4x128xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>))");
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const Status same = CompareWithReference(R"(func.func @main(%x: tensor<4x128xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+    %i = stablehlo.iota dim = 1 : tensor<4x128xi32>
+    %s:2 = "stablehlo.sort"(%x, %i) ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>, %j: tensor<i32>, %k: tensor<i32>):
+      %0 = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %0 : tensor<i1>
+    }) {dimension = 1 : i64, is_stable = true} : (tensor<4x128xf32>, tensor<4x128xi32>) -> (tensor<4x128xf32>, tensor<4x128xi32>)
+    %u = stablehlo.slice %s#0 [0:4, 0:3] : (tensor<4x128xf32>) -> tensor<4x3xf32>
+    %v = stablehlo.slice %s#1 [0:4, 0:3] : (tensor<4x128xi32>) -> tensor<4x3xi32>
+    return %u, %v : tensor<4x3xf32>, tensor<4x3xi32>
+  })", *compiled, 3, {});
+  EXPECT_TRUE(same.ok()) << same.ToString();
+  EXPECT_EQ(compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
+      mhlo.backend_config = {reduction_dim = 2 : i64}} : (tensor<4x128xf32>, tensor<4x128xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>))")
+                .status().code(), Code::kInvalidArgument);
+}
+
 TEST(Compile, WhatHasNoKernelIsEvaluated) {
   // More loop dims than a kernel holds, around other work that has kernels.
   const std::string small = "tensor<1x2x2x2x2x2x2x2xf32>";

@@ -453,6 +453,7 @@ Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
     if (same) return Identity(op);
   }
   if (name == "dce_sink") return OkStatus();
+  if (name == "ApproxTopK") return ImportApproxTopK(op, to);
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kCustomCall));
   node.name = std::string(ToView(name));
   auto effect = op->getAttrOfType<mlir::BoolAttr>("has_side_effect");

@@ -30,6 +30,7 @@ class Importer {
   Status ImportStructured(mlir::Operation* op, Op kind, Block& to);
   Status ImportComposite(mlir::Operation* op, Block& to);
   Status ImportCustomCall(mlir::Operation* op, Block& to);
+  Status ImportApproxTopK(mlir::Operation* op, Block& to);
   /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
   /// False when the comparator is more than keys; then nothing is imported.
