@@ -379,6 +379,11 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     return Alias(select, Get(chosen));
   }
   if (condition->getType()->isVectorTy()) {
+    auto* yes_constant = dyn_cast<llvm::Constant>(select.getTrueValue());
+    auto* no_constant = dyn_cast<llvm::Constant>(select.getFalseValue());
+    if (s.kind == Shape::Kind::kMask && yes_constant != nullptr && no_constant != nullptr && yes_constant->isAllOnesValue() && no_constant->isNullValue()) {
+      return Alias(select, Get(condition));
+    }
     if (s.kind != Shape::Kind::kVector) {
       Fail();
       return;

@@ -369,15 +369,21 @@ Reg Selector::Half(Reg from, uint8_t len) {
 void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, const Shape& to) {
   const unsigned opcode = inst.getOpcode();
   if (from.kind == Shape::Kind::kMask) {
-    if ((opcode != Instruction::ZExt && opcode != Instruction::SExt) || to.bits < 32 || to.is_float) {
+    const bool integer = opcode == Instruction::ZExt || opcode == Instruction::SExt;
+    if ((!integer && opcode != Instruction::UIToFP) || (to.bits < 32 && to.lanes * to.bits < 128)) {
       Fail();
       return;
     }
+    // The lanes of a constant that the mask lets through.
+    uint64_t one = opcode == Instruction::SExt ? ~uint64_t{0} : 1;
+    if (!integer) one = to.wide() ? 0x3ff0000000000000u : 0x3f800000u;
+    for (unsigned bits = to.bits; opcode == Instruction::ZExt && bits < 32; bits *= 2) one |= one << bits;
+    const Reg ones = SplatConstant(one, std::max(4u, to.bytes()));
     const Reg mask = One(inst.getOperand(0));
-    const Reg ones = SplatConstant(opcode == Instruction::ZExt ? 1 : ~uint64_t{0}, to.bytes());
+    const Op move = to.bits >= 32 ? op::Evex(1, 1, to.wide(), 0x6f) : op::LoadVector(to.bytes());
     for (unsigned part = 0; part < to.parts; ++part) {
-      Add({.op = op::Evex(1, 1, to.wide(), 0x6f), .len = to.len, .mem_bytes = to.part_bytes(), .zeroing = true, .def = Slot::kReg,
-           .reg = Result(inst)[part], .rm = ones, .mask = MaskOfPart(mask, part, to)});
+      Add({.op = move, .len = to.len, .mem_bytes = to.part_bytes(), .zeroing = true, .def = Slot::kReg, .reg = Result(inst)[part], .rm = ones,
+           .mask = MaskOfPart(mask, part, to)});
     }
     return;
   }
@@ -417,12 +423,12 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     return;
   }
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
-  if (narrows && to.parts == 1 && (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc)) {
+  if (narrows && to.parts == 1 && (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI)) {
     const auto narrow = [&](Reg r, Reg result) {
       if (opcode == Instruction::Trunc) {
         Add({.op = op::Evex(2, 2, 0, 0x35), .len = from.len, .mem_bytes = static_cast<uint8_t>(8u << from.len), .def = Slot::kRm, .reg = r, .rm = result});
       } else {
-        RmTo(result, op::Evex(1, 1, 1, 0x5a), from.len, r, from.part_bytes());
+        RmTo(result, op::Evex(1, 1, 1, opcode == Instruction::FPToSI ? 0xe6 : 0x5a), from.len, r, from.part_bytes());
       }
     };
     if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
