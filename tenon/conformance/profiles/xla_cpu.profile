@@ -30,7 +30,7 @@ permanent *.Executable_ParameterMemoryKinds* : newer than 0.81
 permanent *.TopologyDescription_Fingerprint* : newer than 0.81
 permanent types.s1 : the type is newer than 0.81
 permanent types.u1 : the type is newer than 0.81
-permanent types.f6* : the type is newer than 0.81
+permanent types.f6e* : the type is newer than 0.81
 permanent errors.vtable* : errors have tables of functions from 0.110 on
 permanent errors.payload_* : PJRT_Error_ForEachPayload is newer than 0.81
 permanent memories.vtable : memories have tables of functions from 0.105 on
@@ -39,7 +39,7 @@ permanent buffers.copy_raw_future* : CopyRawToHostFuture is newer than 0.81
 permanent async.literal* : TransferLiteral is newer than 0.81
 permanent donation.control_dependency* : DonateWithControlDependency is newer than 0.81
 permanent extensions.layouts_executable : GetParameterLayouts is newer than 0.81
-permanent extensions.ffi_* : the FFI extension of 0.81 has another shape of type information than that of 0.117
+permanent extensions.ffi_user_data : the FFI extension of 0.81 has another shape of type information than that of 0.117
 permanent aot.compile_load : PJRT_Client_Load is newer than 0.81, and no compiler is registered
 # What the plugin does not offer.
 permanent structs.caller.Device_MemoryStats.* : no memory statistics on CPU
@@ -49,7 +49,10 @@ permanent structs.caller.Executable_OutputMemoryKinds.* : no memory kinds of out
 permanent structs.newer.Executable_OutputMemoryKinds : no memory kinds of outputs on CPU
 permanent compile.output_memory_kinds : no memory kinds of outputs on CPU
 permanent client.dma_map : no DmaMap on CPU
-permanent aot.compile* : no compiler is registered for topologies
+permanent aot.compile : no compiler is registered for topologies
+permanent aot.compile_serialize : no compiler is registered for topologies
+permanent aot.compile_deserialize : no compiler is registered for topologies
+permanent aot.compile_with_client : no compiler is registered for topologies
 permanent aot.topology_round_trip : topologies are not read back: no compiler is registered
 permanent structs.caller.TopologyDescription_Deserialize.* : topologies are not read back: no compiler is registered
 permanent structs.newer.TopologyDescription_Deserialize : topologies are not read back: no compiler is registered
@@ -93,3 +96,5 @@ permanent types.s4_sign : s4 comes back without its sign's upper bits
 permanent compile.delete : IsDeleted of an executable stays false
 permanent compile.get_executable_fresh : an executable's handle is used after the loaded one went, and crashes
 permanent buffers.alias_failed : FulfillAliasBuffer with an error returns that error
+permanent op.maximum_nan.* : the maximum of a number and NaN is the number
+permanent op.minimum_nan.* : the minimum of a number and NaN is the number
