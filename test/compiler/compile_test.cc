@@ -84,6 +84,26 @@ TEST(Compile, ComparatorsThatAreNoKeysAreEvaluated) {
   })", 0, 0, 1);
 }
 
+TEST(Compile, FactorsAndSolves) {
+  // x is made definite by its diagonal; the evaluator's factor has zeros above it.
+  Check(R"(func.func @main(%x: tensor<3x6x6xf32>, %b: tensor<3x6x4xf32>) -> (tensor<3x6x6xf32>, tensor<3x6x4xf32>) {
+    %i = stablehlo.iota dim = 1 : tensor<3x6x6xi32>
+    %j = stablehlo.iota dim = 2 : tensor<3x6x6xi32>
+    %d = stablehlo.compare EQ, %i, %j, SIGNED : (tensor<3x6x6xi32>, tensor<3x6x6xi32>) -> tensor<3x6x6xi1>
+    %low = stablehlo.compare GE, %i, %j, SIGNED : (tensor<3x6x6xi32>, tensor<3x6x6xi32>) -> tensor<3x6x6xi1>
+    %zero = stablehlo.constant dense<0.0> : tensor<3x6x6xf32>
+    %one = stablehlo.constant dense<1.0> : tensor<3x6x6xf32>
+    %ten = stablehlo.constant dense<10.0> : tensor<3x6x6xf32>
+    %c = stablehlo.clamp %zero, %x, %one : tensor<3x6x6xf32>
+    %m = stablehlo.select %d, %ten, %c : tensor<3x6x6xi1>, tensor<3x6x6xf32>
+    %l = stablehlo.cholesky %m, lower = true : tensor<3x6x6xf32>
+    %t = stablehlo.select %low, %l, %zero : tensor<3x6x6xi1>, tensor<3x6x6xf32>
+    %s = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>}>
+       : (tensor<3x6x6xf32>, tensor<3x6x4xf32>) -> tensor<3x6x4xf32>
+    return %t, %s : tensor<3x6x6xf32>, tensor<3x6x4xf32>
+  })", 2, 2);
+}
+
 TEST(Compile, EqualKernelsOfOtherExtentsAreShared) {
   const CompiledProgram p = Check(R"(func.func @main(%x: tensor<40x33xf32>, %y: tensor<1000xf32>) -> (tensor<40x33xf32>, tensor<1000xf32>) {
     %0 = stablehlo.add %x, %x : tensor<40x33xf32>
@@ -359,6 +379,39 @@ TEST(Compile, ApproxTopKIsExact) {
   EXPECT_EQ(compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
       mhlo.backend_config = {reduction_dim = 2 : i64}} : (tensor<4x128xf32>, tensor<4x128xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>))")
                 .status().code(), Code::kInvalidArgument);
+}
+
+TEST(Compile, PaddingOfWindowsTakesNoPart) {
+  Result<CompiledProgram> compiled = Compile(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
+    %init = stablehlo.constant dense<100> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%x, %init) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) {window_dimensions = array<i64: 3>, padding = dense<1> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+    %1 = "stablehlo.reduce_window"(%x, %y) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.xor %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) {window_dimensions = array<i64: 4>, padding = dense<2> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<6xi32>
+    return %0, %1 : tensor<5xi32>, tensor<6xi32>
+  })", {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const Status same = CompareWithReference(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
+    %init = stablehlo.constant dense<100> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%x, %init) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) {window_dimensions = array<i64: 3>, padding = dense<1> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+    %1 = "stablehlo.reduce_window"(%x, %y) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.xor %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) {window_dimensions = array<i64: 4>, padding = dense<2> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<6xi32>
+    return %0, %1 : tensor<5xi32>, tensor<6xi32>
+  })", *compiled, 5, {});
+  EXPECT_TRUE(same.ok()) << same.ToString();
 }
 
 TEST(Compile, WhatHasNoKernelIsEvaluated) {

@@ -10,6 +10,7 @@
 
 #include "tenon/kernels/conv/conv.h"
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kernels/linalg/config.h"
 #include "tenon/kernels/sort/config.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
@@ -98,6 +99,7 @@ class Interpreter {
   }
   Status One(const plan::DriverStep& s) {
     if (s.driver == "sort") return Sort(s);
+    if (s.driver == "linalg") return Linalg(s);
     if (s.driver == "conv") return Convolution(s);
     if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
@@ -255,6 +257,68 @@ class Interpreter {
     const int unused = 64 - 8 * static_cast<int>(width);
     if (IsSigned(type)) return static_cast<int64_t>(bits(i) << unused) < static_cast<int64_t>(bits(j) << unused);
     return bits(i) < bits(j);
+  }
+
+  // Textbook Cholesky and substitution in f64.
+  Status Linalg(const plan::DriverStep& s) {
+    TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config, kernels::LinalgConfigOf(s.config));
+    if (config.op == kernels::LinalgOp::kLu) return Unimplemented("LU");
+    const plan::Slot& slot = plan_.slots[s.outputs[0]];
+    const auto numbers = [&](plan::SlotId id) {
+      const std::string bytes = Gather(id);
+      std::vector<double> v(bytes.size() / static_cast<size_t>(ByteWidth(slot.dtype)));
+      for (size_t i = 0; i < v.size(); ++i) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)), static_cast<size_t>(ByteWidth(slot.dtype)));
+        v[i] = kir::LiteralValue(slot.dtype, bits);
+      }
+      return v;
+    };
+    std::vector<double> x = numbers(s.inputs[0]);
+    const auto rows = static_cast<size_t>(slot.dims[slot.dims.size() - 2]), cols = static_cast<size_t>(slot.dims.back());
+    const size_t matrices = rows * cols == 0 ? 0 : x.size() / (rows * cols);
+    const std::vector<double> a = config.op == kernels::LinalgOp::kTriangularSolve ? numbers(s.inputs[1]) : std::vector<double>();
+    std::vector<int32_t> info(matrices, 0);
+    for (size_t b = 0; b < matrices; ++b) {
+      double* m = x.data() + b * rows * cols;
+      if (config.op == kernels::LinalgOp::kCholesky) {
+        const auto at = [&](size_t i, size_t j) -> double& { return config.lower ? m[i * cols + j] : m[j * cols + i]; };
+        for (size_t j = 0; j < rows && info[b] == 0; ++j) {
+          for (size_t k = 0; k < j; ++k) at(j, j) -= at(j, k) * at(j, k);
+          if (!(at(j, j) > 0)) info[b] = static_cast<int32_t>(j + 1);
+          at(j, j) = std::sqrt(at(j, j));
+          for (size_t i = j + 1; i < rows; ++i) {
+            for (size_t k = 0; k < j; ++k) at(i, j) -= at(i, k) * at(j, k);
+            at(i, j) /= at(j, j);
+          }
+        }
+        if (!config.has_info && info[b] != 0) std::fill(m, m + rows * cols, std::nan(""));
+        continue;
+      }
+      const size_t n = config.left ? rows : cols, others = config.left ? cols : rows;
+      const double* t = a.data() + b * n * n;
+      const bool swap = config.transpose == config.left;
+      const bool forwards = config.lower != swap;
+      for (size_t o = 0; o < others; ++o) {
+        const auto unknown = [&](size_t i) -> double& { return config.left ? m[i * cols + o] : m[o * cols + i]; };
+        for (size_t step = 0; step < n; ++step) {
+          const size_t i = forwards ? step : n - 1 - step;
+          for (size_t before = 0; before < step; ++before) {
+            const size_t k = forwards ? before : n - 1 - before;
+            unknown(i) -= (swap ? t[k * n + i] : t[i * n + k]) * unknown(k);
+          }
+          if (!config.unit_diagonal) unknown(i) /= t[i * n + i];
+        }
+      }
+    }
+    std::string bytes(x.size() * static_cast<size_t>(ByteWidth(slot.dtype)), '\0');
+    for (size_t i = 0; i < x.size(); ++i) {
+      const uint64_t bits = kir::LiteralBits(slot.dtype, x[i]);
+      std::memcpy(bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)), &bits, static_cast<size_t>(ByteWidth(slot.dtype)));
+    }
+    Scatter(s.outputs[0], bytes);
+    if (config.has_info) Scatter(s.outputs[1], std::string(reinterpret_cast<const char*>(info.data()), 4 * info.size()));
+    return OkStatus();
   }
 
   Status Sort(const plan::DriverStep& s) {

@@ -598,12 +598,12 @@ class Generator {
     }
     const bool boolean = v.type.kind == Kind::kBool;
     const char* op = boolean ? "or" : Chance(2) ? "add" : "maximum";
-    const Value init = Constant(v.type, {}, 0);
+    const Value init = Constant(v.type, {}, Small(v.type));
     const std::string s = Text(v.type, {});
     Emit(fmt::format("\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
                      "{{window_dimensions = array<i64: {}>, window_strides = array<i64: {}>, padding = dense<[{}]> : tensor<2x2xi64>}} : ({}, {}) -> {}",
                      v.name, init.name, s, s, op, s, s, fmt::join(window, ", "), fmt::join(strides, ", "), padding, Text(v), s, Text(v.type, out)),
-         v.type, out, v.bound * 9, v.exact);
+         v.type, out, v.bound * 9 + 6, v.exact);
   }
 
   /// Ops inside a region: nothing of it is visible outside but what it yields.

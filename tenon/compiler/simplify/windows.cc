@@ -82,8 +82,10 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   Dims interior = base_dilation;
   for (int64_t& n : interior) --n;
   const Shape shape = node.shape();
-  const Ref padded = Padded(node.in[0], init, node.lists[4], node.lists[5], interior);
-  const std::optional<uint64_t> identity = IdentityBits(op, type);
+  const std::optional<uint64_t> identity = op == Op::kXor ? std::optional<uint64_t>(0) : IdentityBits(op, type);
+  // Padding and holes take no part, whatever the initial value is.
+  const Ref padded = Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, node.lists[4], node.lists[5], interior);
+  if (!identity && !(padded == node.in[0])) return std::nullopt;
   Ref sum;
   if (!identity || !IsSplat(init, *identity)) sum = Spread(init, shape);
   for (int64_t element = 0; element < count; ++element) {
