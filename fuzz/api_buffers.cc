@@ -161,7 +161,24 @@ void Machine::Fulfill(PJRT_FulfillAliasBufferCallback* promise, PJRT_Buffer* wit
 
 void Machine::Fulfill() {
   if (promises_.empty() || clients_.empty()) return;
-  Fulfill(TakeOne(promises_), AnyBuffer());
+  PJRT_Buffer* buffer = AnyBuffer();
+  // What waits for the caller may wait for this very promise, which nobody could then keep.
+  Settle();
+  if (buffer != nullptr && !IsReady(buffer)) buffer = nullptr;
+  Fulfill(TakeOne(promises_), buffer);
+}
+
+bool Machine::IsReady(PJRT_Buffer* buffer) {
+  FUZZ_ARGS(PJRT_Buffer_ReadyEvent, event);
+  event.buffer = buffer;
+  if (!FUZZ_PLAIN(PJRT_Buffer_ReadyEvent, event)) return false;
+  FUZZ_ARGS(PJRT_Event_IsReady, ready);
+  ready.event = event.event;
+  if (!FUZZ_PLAIN(PJRT_Event_IsReady, ready)) std::abort();
+  FUZZ_ARGS(PJRT_Event_Destroy, destroy);
+  destroy.event = event.event;
+  if (!FUZZ_PLAIN(PJRT_Event_Destroy, destroy)) std::abort();
+  return ready.is_ready;
 }
 
 void Machine::DestroyBuffer(BufferSlot slot) {

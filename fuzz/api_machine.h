@@ -111,6 +111,7 @@ class Machine {
   void Complete(Future future, PJRT_Error_Code code);
   void Complete(Dependency dependency, PJRT_Error_Code code);
   void Fulfill(PJRT_FulfillAliasBufferCallback* promise, PJRT_Buffer* with);
+  bool IsReady(PJRT_Buffer* buffer);
 
   // api_transfers.cc
   void CreateTransfer();
