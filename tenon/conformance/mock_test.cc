@@ -114,5 +114,24 @@ TEST(MockTest, EachFaultMakesItsTestsFail) {
   EXPECT_LE(unkilled * 20, total) << "no fault makes these fail:" << list;
 }
 
+// The mock stands in front of a plugin that has every op and changes one byte of each result.
+TEST(MockTest, OpTestsFailOverGarbledOutputs) {
+  const std::string target = Environment("TENON_MOCK_TARGET");
+  if (target.empty()) GTEST_SKIP() << "TENON_MOCK_TARGET names no plugin";
+  setenv("TENON_MOCK_FAULT", "output_garbled", 1);
+  RunOptions options;
+  options.plugin = Environment("TENON_MOCK_PLUGIN");
+  options.worker = Environment("TENON_CONFORMANCE");
+  options.no_profile = true;
+  options.batch = 400;
+  options.filters = {"op.*"};
+  // Their last number is 0, which the changed byte leaves far below the tolerance.
+  options.skips = {"op.rfft.*"};
+  Result<Report> report = RunSuite(options);
+  unsetenv("TENON_MOCK_FAULT");
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  for (const TestResult& result : report->results) EXPECT_NE(result.verdict, Verdict::kPass) << result.name;
+}
+
 }  // namespace
 }  // namespace tenon::conformance
