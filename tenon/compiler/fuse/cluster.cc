@@ -60,6 +60,7 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kConvolution:
     case Op::kFft:
     case Op::kSelectAndScatter:
+    case Op::kLinalg:
     case Op::kSort:
     case Op::kWhile:
     case Op::kCase:

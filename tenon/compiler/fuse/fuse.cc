@@ -290,6 +290,7 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScan(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
     }
+    case Op::kLinalg: return EmitLinalg(id, out);
     case Op::kSort: return EmitSort(id, out);
     case Op::kWhile: return EmitWhile(id, out);
     case Op::kCase: return EmitCase(id, out);

@@ -43,6 +43,7 @@ class Fuser {
   Status EmitFft(NodeId id, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
+  Status EmitLinalg(NodeId id, plan::Seq& out);
   Status EmitSort(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);

@@ -183,6 +183,10 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
     return OkStatus();
   }
   if (name == "composite") return ImportComposite(op, to);
+  if (name == "custom_call" || name == "cholesky" || name == "triangular_solve") {
+    TENON_ASSIGN_OR_RETURN(const bool native, ImportLinalg(op, to));
+    if (native) return OkStatus();
+  }
   if (name == "custom_call") return ImportCustomCall(op, to);
   if (name == "tuple") {
     tuples_[op->getResult(0)] = std::vector<mlir::Value>(op->operand_begin(), op->operand_end());

@@ -33,6 +33,8 @@ class Importer {
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
   /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
+  /// False when it is something else, or over other types.
+  Result<bool> ImportLinalg(mlir::Operation* op, Block& to);
   /// False when the comparator is more than keys; then nothing is imported.
   Result<bool> ImportSort(mlir::Operation* op, Block& to);
   Status ImportOpaque(mlir::Operation* op, Block& to);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "tenon/kernels/gemm/config.h"
+#include "tenon/kernels/linalg/config.h"
 #include "tenon/kernels/sort/config.h"
 #include "tenon/runtime/internal/ops.h"
 
@@ -100,6 +101,7 @@ class Builder {
 
   OpResult One(const plan::DriverStep& s) const {
     if (s.driver == "sort") return Sort(s);
+    if (s.driver == "linalg") return Linalg(s);
     if (s.driver == "conv") return Convolution(s);
     if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
@@ -155,6 +157,51 @@ class Builder {
       return InvalidArgument(fmt::format("sort wants {} dense, 64-byte aligned bytes of scratch", kernels::SortScratchBytes(signature)));
     }
     return std::unique_ptr<Op>(std::make_unique<SortOp>(std::move(signature), config.is_position, std::move(in), std::move(out)));
+  }
+
+  OpResult Linalg(const plan::DriverStep& s) const {
+    TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config, kernels::LinalgConfigOf(s.config));
+    const bool is_lu = config.op == kernels::LinalgOp::kLu;
+    const bool solves = config.op == kernels::LinalgOp::kTriangularSolve;
+    const size_t num_out = 2u + is_lu + config.has_info;
+    if (!s.hooks.empty() || s.inputs.size() != 1u + solves || s.outputs.size() != num_out) {
+      return InvalidArgument(fmt::format("linear algebra with {} inputs, {} outputs and {} hooks, wanted {}, {} and none", s.inputs.size(),
+                                         s.outputs.size(), s.hooks.size(), 1 + solves, num_out));
+    }
+    std::vector<Place> in, out;
+    for (plan::SlotId id : s.inputs) {
+      if (id == plan::kNoSlot) return InvalidArgument("linear algebra lacks an operand");
+      in.push_back(PlaceOf(id));
+    }
+    for (size_t i = 0; i < num_out; ++i) {
+      if (s.outputs[i] == plan::kNoSlot) return InvalidArgument("linear algebra lacks an output");
+      out.push_back(PlaceOf(s.outputs[i]));
+      for (size_t j = 0; j < i; ++j) {
+        if (Overlap(s.outputs[i], s.outputs[j])) return InvalidArgument(fmt::format("linear algebra: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
+      }
+    }
+    const auto array = [&](plan::SlotId id) {
+      const plan::Slot& slot = plan_.slots[id];
+      return kernels::LinalgArray{slot.dtype, slot.dims, slot.stride_elems};
+    };
+    const kernels::LinalgArray from = array(s.inputs[0]), to = array(s.outputs[0]);
+    if (from.type != to.type || from.dims != to.dims) return InvalidArgument("linear algebra whose operand and result differ in type or shape");
+    TENON_ASSIGN_OR_RETURN(kernels::LinalgSignature signature,
+                           kernels::SignatureOf(config, to, solves ? std::optional(array(s.inputs[1])) : std::nullopt));
+    const auto dense = [&](plan::SlotId id, DType type, int64_t elements) {
+      const plan::Slot& slot = plan_.slots[id];
+      return slot.dtype == type && NumElements(slot.dims) >= elements && slot.stride_elems == RowMajorStridesElems(slot.dims);
+    };
+    const int64_t matrices = NumElements(signature.batch);
+    if (is_lu && !dense(s.outputs[1], DType::kS32, matrices * std::min(signature.x.rows, signature.x.cols))) {
+      return InvalidArgument("LU wants dense s32 pivots, one per row or column, whichever are fewer");
+    }
+    if (config.has_info && !dense(s.outputs[num_out - 2], DType::kS32, matrices)) return InvalidArgument("linear algebra wants dense s32 infos, one per matrix");
+    const int64_t scratch = kernels::LinalgStepScratchBytes(signature);
+    if (!dense(s.outputs.back(), DType::kU8, scratch) || out.back().offset_bytes % 64 != 0) {
+      return InvalidArgument(fmt::format("linear algebra wants {} dense, 64-byte aligned bytes of scratch", scratch));
+    }
+    return std::unique_ptr<Op>(std::make_unique<LinalgOp>(std::move(signature), config.has_info, std::move(in), std::move(out), to.dims, from.strides, to.strides));
   }
 
   // The operands' slots were verified; the signature must not reach beyond what they span.

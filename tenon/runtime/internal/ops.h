@@ -10,6 +10,7 @@
 #include "tenon/kernels/conv/conv.h"
 #include "tenon/kernels/fft/fft.h"
 #include "tenon/kernels/gemm/gemm.h"
+#include "tenon/kernels/linalg/linalg.h"
 #include "tenon/kernels/sort/sort.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/program.h"
@@ -156,6 +157,19 @@ class GemmOp final : public Op {
   kernels::GemmSignature signature_;
   Place a_, b_, c_;
   HookKernel pack_a_, pack_b_, finish_;
+};
+
+class LinalgOp final : public Op {
+ public:
+  /// `in`: x, a; `out`: x, pivots, info, scratch as kernels::LinalgConfig says. `dims`, and strides in elements: of x before and after.
+  LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out, Dims dims, Dims from, Dims to);
+  Status Run(const Frame& frame) const override;
+
+ private:
+  kernels::LinalgSignature signature_;
+  bool has_info_;
+  std::vector<Place> in_, out_;
+  Dims dims_, from_, to_;  // Strides in bytes.
 };
 
 class SortOp final : public Op {

@@ -1,0 +1,81 @@
+// Cholesky, triangular systems and LU, whether written as StableHLO's ops or as the calls to LAPACK that JAX makes for a CPU.
+
+#include "tenon/compiler/import/importer.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+namespace {
+
+// Numbers of kernels::LinalgConfig: operation, lower, left, transpose, unit diagonal, info.
+enum Operation : int64_t { kCholesky = 0, kTriangularSolve = 1, kLu = 2 };
+
+bool IsReal(DType t) { return t == DType::kF32 || t == DType::kF64; }
+
+/// The letter of LAPACK that the attribute holds; 0 when there is none.
+char Letter(mlir::DictionaryAttr attributes, llvm::StringRef name) {
+  auto value = attributes ? attributes.getAs<mlir::IntegerAttr>(name) : mlir::IntegerAttr();
+  return value ? static_cast<char>(value.getValue().getZExtValue()) : '\0';
+}
+
+}  // namespace
+
+Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
+  if (op->getNumOperands() == 0) return false;
+  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kLinalg));
+  node.origin = nullptr;
+  const Shape& shape = p_.shape(node.in[0]);
+  if (!IsReal(shape.dtype) || shape.rank() < 2) return false;
+  const llvm::StringRef name = op->getName().getStringRef();
+  Dims batch(shape.dims.begin(), shape.dims.end() - 2);
+  const int64_t rows = shape.dims[shape.rank() - 2], cols = shape.dims[shape.rank() - 1];
+  const Shape info{DType::kS32, batch};
+
+  if (auto cholesky = mlir::dyn_cast<stablehlo::CholeskyOp>(op)) {
+    node.lists = {{kCholesky, cholesky.getLower() ? 1 : 0, 1, 0, 0, 0}};
+  } else if (auto solve = mlir::dyn_cast<stablehlo::TriangularSolveOp>(op)) {
+    std::swap(node.in[0], node.in[1]);
+    const bool transpose = solve.getTransposeA() != stablehlo::Transpose::NO_TRANSPOSE;
+    node.lists = {{kTriangularSolve, solve.getLower() ? 1 : 0, solve.getLeftSide() ? 1 : 0, transpose ? 1 : 0, solve.getUnitDiagonal() ? 1 : 0, 0}};
+  } else if (name == "stablehlo.custom_call") {
+    auto target_attr = op->getAttrOfType<mlir::StringAttr>("call_target_name");
+    const llvm::StringRef target = target_attr ? target_attr.getValue() : "";
+    const char prefix = shape.dtype == DType::kF32 ? 's' : 'd';
+    auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.backend_config");
+    if (!attributes) attributes = op->getAttrOfType<mlir::DictionaryAttr>("backend_config");
+    const auto is = [&](llvm::StringRef routine) {
+      return target == ("lapack_" + llvm::Twine(prefix) + routine + "_ffi").str();
+    };
+    if (is("potrf")) {
+      const char uplo = Letter(attributes, "uplo");
+      const bool fits = (uplo == 'L' || uplo == 'U') && node.in.size() == 1 && node.out.size() == 2 && node.out[0] == shape && node.out[1] == info;
+      if (!fits || rows != cols) return false;
+      node.lists = {{kCholesky, uplo == 'L' ? 1 : 0, 1, 0, 0, 1}};
+    } else if (is("trsm")) {
+      const char side = Letter(attributes, "side"), uplo = Letter(attributes, "uplo"), trans = Letter(attributes, "trans_x"),
+                 diag = Letter(attributes, "diag");
+      const bool known = (side == 'L' || side == 'R') && (uplo == 'L' || uplo == 'U') && (trans == 'N' || trans == 'T' || trans == 'C') &&
+                         (diag == 'N' || diag == 'U');
+      if (!known || node.in.size() != 2 || node.out.size() != 1) return false;
+      std::swap(node.in[0], node.in[1]);
+      const Shape& x = p_.shape(node.in[0]);
+      if (!(node.out[0] == x) || x.dtype != shape.dtype || x.rank() != shape.rank() || rows != cols ||
+          x.dims[x.rank() - (side == 'L' ? 2 : 1)] != rows || Dims(x.dims.begin(), x.dims.end() - 2) != batch) {
+        return false;
+      }
+      node.lists = {{kTriangularSolve, uplo == 'L' ? 1 : 0, side == 'L' ? 1 : 0, trans == 'N' ? 0 : 1, diag == 'U' ? 1 : 0, 0}};
+    } else if (is("getrf")) {
+      Shape pivots{DType::kS32, batch};
+      pivots.dims.push_back(std::min(rows, cols));
+      if (node.in.size() != 1 || node.out.size() != 3 || !(node.out[0] == shape) || !(node.out[1] == pivots) || !(node.out[2] == info)) return false;
+      node.lists = {{kLu, 1, 1, 0, 0, 1}};
+    } else {
+      return false;
+    }
+  } else {
+    return false;
+  }
+  Finish(op, std::move(node), to);
+  return true;
+}
+
+}  // namespace tenon::compiler

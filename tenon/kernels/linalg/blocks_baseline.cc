@@ -1,0 +1,2 @@
+#define TENON_BLOCKS BlocksBaseline
+#include "tenon/kernels/linalg/internal/blocks_impl.h"

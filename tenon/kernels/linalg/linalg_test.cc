@@ -1,0 +1,275 @@
+#include "tenon/kernels/linalg/linalg.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tenon/kernels/linalg/config.h"
+
+namespace tenon::kernels {
+namespace {
+
+template <class T>
+constexpr DType kType = sizeof(T) == 4 ? DType::kF32 : DType::kF64;
+
+// A [batch, rows, cols] array whose matrices lie by rows, by columns, or padded and backwards.
+enum class Layout { kRows, kCols, kOdd };
+
+template <class T>
+struct Stack {
+  Stack(int64_t b, int64_t m, int64_t n, Layout layout) : batch(b), rows(m), cols(n) {
+    const int64_t matrix = (m + 3) * (n + 3);
+    data.assign(static_cast<size_t>(b * matrix + 16), std::numeric_limits<T>::quiet_NaN());
+    form = {m, n, layout == Layout::kCols ? 1 : n + 2, layout == Layout::kCols ? m + 1 : 1, {matrix}};
+    if (layout == Layout::kOdd && m > 0 && n > 0) {
+      form.row_stride = -(n + 2);
+      start = (m - 1) * (n + 2);
+    }
+  }
+  T& at(int64_t b, int64_t i, int64_t j) {
+    return data[static_cast<size_t>(start + b * form.batch_strides[0] + i * form.row_stride + j * form.col_stride)];
+  }
+  T* begin() { return data.data() + start; }
+  int64_t batch, rows, cols, start = 0;
+  LinalgMatrix form;
+  std::vector<T> data;
+};
+
+template <class T>
+Status Run(const LinalgSignature& s, Stack<T>* a, Stack<T>& x, std::vector<int32_t>* pivots, std::vector<int32_t>& info) {
+  const Status valid = Verify(s);
+  if (!valid.ok()) return valid;
+  auto pool = std::move(threads::ThreadPool::Create(3)).value();
+  const auto bytes = static_cast<size_t>(LinalgScratchBytes(s));
+  std::unique_ptr<std::byte, void (*)(std::byte*)> scratch(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))),
+                                                           [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); });
+  info.assign(static_cast<size_t>(x.batch), -7);
+  if (pivots != nullptr) pivots->assign(static_cast<size_t>(x.batch * std::min(x.rows, x.cols)), -7);
+  return Linalg(s, a == nullptr ? nullptr : a->begin(), x.begin(), pivots == nullptr ? nullptr : pivots->data(), info.data(), scratch.get(), *pool);
+}
+
+template <class T>
+LinalgSignature Signature(LinalgOp op, const Stack<T>& x) {
+  LinalgSignature s;
+  s.op = op;
+  s.type = kType<T>;
+  s.batch = {x.batch};
+  s.x = x.form;
+  return s;
+}
+
+double Random(std::mt19937& bits) { return std::uniform_real_distribution<double>(-1, 1)(bits); }
+
+// Residuals of backward stable methods: |error| <= c n eps |A| |B|, with c small; 4 covers the blocked order.
+template <class T>
+double Bound(int64_t n, double magnitude) {
+  return 4 * static_cast<double>(n + 1) * std::numeric_limits<T>::epsilon() * (magnitude + 1e-30);
+}
+
+constexpr int64_t kOrders[] = {0, 1, 5, 31, 32, 33, 64, 100, 201};
+
+template <class T>
+void TestCholesky() {
+  std::mt19937 bits(1);
+  for (int64_t n : kOrders) {
+    for (Layout layout : {Layout::kRows, Layout::kCols, Layout::kOdd}) {
+      for (bool lower : {true, false}) {
+        Stack<T> x(2, n, n, layout);
+        std::vector<double> want(static_cast<size_t>(2 * n * n));
+        for (int64_t b = 0; b < 2; ++b) {
+          for (int64_t i = 0; i < n; ++i) {
+            for (int64_t j = 0; j <= i; ++j) {
+              const double v = i == j ? static_cast<double>(n) + 1 : Random(bits);
+              // Only the named triangle holds the matrix.
+              (lower ? x.at(b, i, j) : x.at(b, j, i)) = static_cast<T>(v);
+              if (i != j) (lower ? x.at(b, j, i) : x.at(b, i, j)) = T(77);
+              want[static_cast<size_t>((b * n + i) * n + j)] = static_cast<T>(v);
+            }
+          }
+        }
+        LinalgSignature s = Signature(LinalgOp::kCholesky, x);
+        s.lower = lower;
+        std::vector<int32_t> info;
+        ASSERT_TRUE(Run<T>(s, nullptr, x, nullptr, info).ok());
+        for (int64_t b = 0; b < 2; ++b) {
+          EXPECT_EQ(info[static_cast<size_t>(b)], 0);
+          const auto factor = [&](int64_t i, int64_t j) { return static_cast<double>(lower ? x.at(b, i, j) : x.at(b, j, i)); };
+          for (int64_t i = 0; i < n; ++i) {
+            for (int64_t j = 0; j <= i; ++j) {
+              double sum = 0, magnitude = 0;
+              for (int64_t k = 0; k <= j; ++k) {
+                sum += factor(i, k) * factor(j, k);
+                magnitude += std::abs(factor(i, k) * factor(j, k));
+              }
+              ASSERT_NEAR(sum, want[static_cast<size_t>((b * n + i) * n + j)], Bound<T>(n, magnitude)) << n << " " << i << " " << j;
+              if (i != j) ASSERT_EQ(lower ? x.at(b, j, i) : x.at(b, i, j), T(77));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+TEST(Linalg, Cholesky) {
+  TestCholesky<float>();
+  TestCholesky<double>();
+}
+
+TEST(Linalg, CholeskySaysWhichMinorIsNotPositive) {
+  for (int64_t n : {3, 40, 130}) {
+    for (int64_t bad : {int64_t{0}, n / 2, n - 1}) {
+      Stack<float> x(1, n, n, Layout::kRows);
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < n; ++j) x.at(0, i, j) = i == j ? 1.0f : 0.0f;
+      }
+      x.at(0, bad, bad) = n == 40 ? std::numeric_limits<float>::quiet_NaN() : -1.0f;
+      std::vector<int32_t> info;
+      ASSERT_TRUE(Run<float>(Signature(LinalgOp::kCholesky, x), nullptr, x, nullptr, info).ok());
+      EXPECT_EQ(info[0], bad + 1);
+    }
+  }
+}
+
+template <class T>
+void TestTriangular(int64_t n, int64_t other, int flags, Layout layout) {
+  std::mt19937 bits(static_cast<uint32_t>(n + flags));
+  const bool left = flags & 1, lower = flags & 2, transpose = flags & 4, unit = flags & 8;
+  Stack<T> a(2, n, n, layout);
+  Stack<T> x(2, left ? n : other, left ? other : n, layout == Layout::kRows ? Layout::kCols : Layout::kRows);
+  const auto element = [&](int64_t b, int64_t i, int64_t j) -> double {
+    if (transpose) std::swap(i, j);
+    if (i == j && unit) return 1;
+    if (i != j && (i > j) != lower) return 0;
+    return static_cast<double>(a.at(b, i, j));
+  };
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        // What must not be read stays NaN.
+        if ((i == j && !unit) || (i != j && (i > j) == lower)) {
+          a.at(b, i, j) = static_cast<T>(i == j ? 1.5 + Random(bits) * 0.5 : Random(bits) / static_cast<double>(n));
+        }
+      }
+    }
+    for (int64_t i = 0; i < x.rows; ++i) {
+      for (int64_t j = 0; j < x.cols; ++j) x.at(b, i, j) = static_cast<T>(Random(bits));
+    }
+  }
+  Stack<T> right_side = x;
+  LinalgSignature s = Signature(LinalgOp::kTriangularSolve, x);
+  s.a = a.form;
+  s.left = left;
+  s.lower = lower;
+  s.transpose = transpose;
+  s.unit_diagonal = unit;
+  std::vector<int32_t> info;
+  ASSERT_TRUE(Run<T>(s, &a, x, nullptr, info).ok());
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t i = 0; i < x.rows; ++i) {
+      for (int64_t j = 0; j < x.cols; ++j) {
+        double sum = 0, magnitude = 0;
+        for (int64_t k = 0; k < n; ++k) {
+          const double term = left ? element(b, i, k) * static_cast<double>(x.at(b, k, j)) : static_cast<double>(x.at(b, i, k)) * element(b, k, j);
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        ASSERT_NEAR(sum, static_cast<double>(right_side.at(b, i, j)), Bound<T>(n, magnitude)) << n << " flags " << flags << " at " << i << " " << j;
+      }
+    }
+  }
+}
+TEST(Linalg, TriangularSolve) {
+  for (int flags = 0; flags < 16; ++flags) {
+    for (int64_t n : kOrders) {
+      TestTriangular<float>(n, n == 100 ? 150 : 3, flags, Layout::kRows);
+      TestTriangular<double>(n, 65, flags, flags % 2 ? Layout::kOdd : Layout::kCols);
+    }
+  }
+}
+
+template <class T>
+void TestLu(int64_t m, int64_t n, Layout layout) {
+  std::mt19937 bits(static_cast<uint32_t>(m * 1000 + n));
+  Stack<T> x(2, m, n, layout);
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) x.at(b, i, j) = static_cast<T>(Random(bits));
+    }
+  }
+  Stack<T> before = x;
+  std::vector<int32_t> pivots, info;
+  ASSERT_TRUE(Run<T>(Signature(LinalgOp::kLu, x), nullptr, x, &pivots, info).ok());
+  const int64_t rank = std::min(m, n);
+  for (int64_t b = 0; b < 2; ++b) {
+    EXPECT_EQ(info[static_cast<size_t>(b)], 0);
+    std::vector<int64_t> row(static_cast<size_t>(m));
+    for (int64_t i = 0; i < m; ++i) row[static_cast<size_t>(i)] = i;
+    for (int64_t i = 0; i < rank; ++i) {
+      const int64_t p = pivots[static_cast<size_t>(b * rank + i)] - 1;
+      ASSERT_GE(p, i);
+      ASSERT_LT(p, m);
+      std::swap(row[static_cast<size_t>(i)], row[static_cast<size_t>(p)]);
+    }
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0, magnitude = 0;
+        for (int64_t k = 0; k <= std::min({i, j, rank - 1}); ++k) {
+          const double l = k == i ? 1.0 : static_cast<double>(x.at(b, i, k));
+          if (k < i) ASSERT_LE(std::abs(l), 1.0);
+          sum += l * static_cast<double>(x.at(b, k, j));
+          magnitude += std::abs(l * static_cast<double>(x.at(b, k, j)));
+        }
+        ASSERT_NEAR(sum, static_cast<double>(before.at(b, row[static_cast<size_t>(i)], j)), Bound<T>(rank, magnitude)) << m << " x " << n;
+      }
+    }
+  }
+}
+TEST(Linalg, Lu) {
+  for (int64_t m : {1, 7, 8, 9, 64, 130}) {
+    for (int64_t n : {1, 8, 9, 33, 130, 140}) {
+      TestLu<float>(m, n, Layout::kCols);
+      TestLu<double>(m, n, n % 2 ? Layout::kOdd : Layout::kRows);
+    }
+  }
+}
+
+TEST(Linalg, LuSaysWhereTheDiagonalIsZero) {
+  Stack<double> x(1, 20, 20, Layout::kCols);
+  for (int64_t i = 0; i < 20; ++i) {
+    for (int64_t j = 0; j < 20; ++j) x.at(0, i, j) = i == j && i != 12 && i != 15 ? 2.0 : 0.0;
+  }
+  std::vector<int32_t> pivots, info;
+  ASSERT_TRUE(Run<double>(Signature(LinalgOp::kLu, x), nullptr, x, &pivots, info).ok());
+  EXPECT_EQ(info[0], 13);
+}
+
+TEST(Linalg, VerifyNamesWhatIsWrong) {
+  Stack<float> x(1, 4, 5, Layout::kRows);
+  EXPECT_FALSE(Verify(Signature(LinalgOp::kCholesky, x)).ok());
+  LinalgSignature s = Signature(LinalgOp::kTriangularSolve, x);
+  s.a = x.form;
+  EXPECT_FALSE(Verify(s).ok());
+  s = Signature(LinalgOp::kLu, x);
+  EXPECT_TRUE(Verify(s).ok());
+  s.type = DType::kC64;
+  EXPECT_EQ(Verify(s).code(), Code::kUnimplemented);
+}
+
+TEST(LinalgConfig, RoundTrips) {
+  const LinalgConfig config{LinalgOp::kTriangularSolve, false, true, true, false, false};
+  EXPECT_EQ(*LinalgConfigOf(ToConfig(config)), config);
+  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{3, 0, 0, 0, 0, 0}).ok());
+  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0, 2, 0, 0, 0, 0}).ok());
+  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0}).ok());
+  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, std::nullopt).ok());
+  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, LinalgArray{DType::kF64, {2, 2}, {2, 1}}).ok());
+  EXPECT_TRUE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, LinalgArray{DType::kF32, {2, 2}, {1, 2}}).ok());
+}
+
+}  // namespace
+}  // namespace tenon::kernels
