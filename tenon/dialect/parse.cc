@@ -53,6 +53,11 @@ Result<OwnedModule> ParseHlo(Context& context, const Result<hlo::Module>& progra
   return OwnedModule(module->release().getOperation());
 }
 
+Result<OwnedModule> Within(std::string_view what, Result<OwnedModule> module) {
+  if (module.ok()) return module;
+  return std::move(module).status().WithContext(what);
+}
+
 // Some clients end functions with stablehlo.return; what leaves here ends them with func.return, whose verifier compares types.
 void NormalizeReturns(mlir::Operation* module) {
   for (mlir::Region& region : module->getRegions()) {
@@ -106,8 +111,8 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
     case InputKind::kText: module = ParseText(context, bytes); break;
     case InputKind::kPortableArtifact:
     case InputKind::kBytecode: module = ParseBytecode(context, bytes, options); break;
-    case InputKind::kHloModuleProto: module = ParseHlo(context, hlo::ReadProto(bytes)); break;
-    case InputKind::kHloText: module = ParseHlo(context, hlo::ReadText(bytes)); break;
+    case InputKind::kHloModuleProto: module = Within("HloModuleProto", ParseHlo(context, hlo::ReadProto(bytes))); break;
+    case InputKind::kHloText: module = Within("HLO text", ParseHlo(context, hlo::ReadText(bytes))); break;
   }
   if (module.ok()) NormalizeReturns(module->op());
   if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));
