@@ -30,8 +30,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads what ByteWriter wrote. The first failure (DATA_LOSS) sticks; from then on everything reads as zero or empty, so callers check
-/// status() once. Texts view the input.
+/// Reads what ByteWriter wrote. The first failure (DATA_LOSS) sticks; from then on everything reads as zero or empty,
+/// so callers check status() once. Texts view the input.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -57,7 +57,8 @@ class ByteReader {
  private:
   std::string_view Take(uint64_t n) {
     if (status_.ok() && n > bytes_.size()) {
-      status_ = DataLoss("the bytes end early: " + std::to_string(bytes_.size()) + " left, " + std::to_string(n) + " wanted");
+      status_ =
+          DataLoss("the bytes end early: " + std::to_string(bytes_.size()) + " left, " + std::to_string(n) + " wanted");
     }
     if (!status_.ok()) return {};
     const std::string_view raw = bytes_.substr(0, n);

@@ -13,11 +13,14 @@ Result<int64_t> CheckedNumElements(std::span<const int64_t> dims) {
   bool empty = false;
   for (int64_t d : dims) {
     if (d < 0) return InvalidArgument(fmt::format("extents {} contain the negative extent {}", DimsToString(dims), d));
-    if (d == 0) empty = true;
-    else overflow |= __builtin_mul_overflow(n, d, &n);
+    if (d == 0)
+      empty = true;
+    else
+      overflow |= __builtin_mul_overflow(n, d, &n);
   }
   if (empty) return int64_t{0};
-  if (overflow) return InvalidArgument(fmt::format("the number of elements of {} exceeds 2^63 - 1", DimsToString(dims)));
+  if (overflow)
+    return InvalidArgument(fmt::format("the number of elements of {} exceeds 2^63 - 1", DimsToString(dims)));
   return n;
 }
 
@@ -43,7 +46,8 @@ Dims RowMajorStridesElems(std::span<const int64_t> dims) {
   Dims strides(dims.size(), 1);
   // Unsigned, since those of an empty array, which nobody uses, may leave int64.
   for (size_t i = dims.size(); i-- > 1;) {
-    strides[i - 1] = static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(std::max<int64_t>(dims[i], 1)));
+    strides[i - 1] =
+        static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(std::max<int64_t>(dims[i], 1)));
   }
   return strides;
 }

@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-/// A vector that holds up to N elements without allocating. Equality, iteration and growth as in std::vector; elements must be
-/// nothrow-movable. Moved-from is empty.
+/// A vector that holds up to N elements without allocating. Equality, iteration and growth as in std::vector; elements
+/// must be nothrow-movable. Moved-from is empty.
 template <class T, size_t N>
 class SmallVector {
  public:
@@ -24,7 +24,9 @@ class SmallVector {
   explicit SmallVector(size_t n, const T& value = T()) { resize(n, value); }
   template <class It>
     requires(!std::is_integral_v<It>)
-  SmallVector(It first, It last) { append(first, last); }
+  SmallVector(It first, It last) {
+    append(first, last);
+  }
   SmallVector(const SmallVector& o) { append(o.begin(), o.end()); }
   SmallVector(SmallVector&& o) noexcept { TakeFrom(o); }
   SmallVector& operator=(const SmallVector& o) {

@@ -63,10 +63,9 @@ class [[nodiscard]] Status {
 inline Status OkStatus() { return Status(); }
 
 // One function per code. `message` says what was wrong, what was got and what was wanted.
-#define TENON_STATUS_FUNCTION(Name)                                                       \
-  inline Status Name(std::string message,                                                 \
-                     std::source_location where = std::source_location::current()) {      \
-    return Status(Code::k##Name, std::move(message), where);                              \
+#define TENON_STATUS_FUNCTION(Name)                                                                       \
+  inline Status Name(std::string message, std::source_location where = std::source_location::current()) { \
+    return Status(Code::k##Name, std::move(message), where);                                              \
   }
 TENON_STATUS_FUNCTION(Cancelled)
 TENON_STATUS_FUNCTION(Unknown)
@@ -124,7 +123,9 @@ namespace internal {
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
 inline Status ToStatus(Status s) { return s; }
 template <class T>
-Status ToStatus(Result<T>&& r) { return std::move(r).status(); }
+Status ToStatus(Result<T>&& r) {
+  return std::move(r).status();
+}
 }  // namespace internal
 
 }  // namespace tenon
@@ -133,15 +134,15 @@ Status ToStatus(Result<T>&& r) { return std::move(r).status(); }
 #define TENON_CONCAT_(a, b) TENON_CONCAT_INNER_(a, b)
 
 /// Returns from the enclosing function when `expr` (a Status) is not OK.
-#define TENON_RETURN_IF_ERROR(expr)                         \
-  do {                                                      \
+#define TENON_RETURN_IF_ERROR(expr)                                                        \
+  do {                                                                                     \
     if (::tenon::Status tenon_status_ = (expr); !tenon_status_.ok()) return tenon_status_; \
   } while (false)
 
 /// TENON_ASSIGN_OR_RETURN(Shape shape, ParseShape(text));
 #define TENON_ASSIGN_OR_RETURN(lhs, expr) TENON_ASSIGN_OR_RETURN_(TENON_CONCAT_(tenon_result_, __LINE__), lhs, expr)
-#define TENON_ASSIGN_OR_RETURN_(result, lhs, expr)    \
-  auto result = (expr);                               \
+#define TENON_ASSIGN_OR_RETURN_(result, lhs, expr)     \
+  auto result = (expr);                                \
   if (!result.ok()) return std::move(result).status(); \
   lhs = std::move(result).value()
 

@@ -54,9 +54,7 @@ TEST(Result, PropagatesThroughTheMacros) {
   EXPECT_FALSE(OnlyQuarters(3).ok());
 }
 
-TEST(Result, AnOkStatusIsNotAValue) {
-  EXPECT_EQ(Result<int>(OkStatus()).status().code(), Code::kInternal);
-}
+TEST(Result, AnOkStatusIsNotAValue) { EXPECT_EQ(Result<int>(OkStatus()).status().code(), Code::kInternal); }
 
 }  // namespace
 }  // namespace tenon

@@ -25,12 +25,17 @@ void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
 
 void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
   switch (bytes) {
-    case 1: return CopyRow<uint8_t>(to, from, loop);
-    case 2: return CopyRow<uint16_t>(to, from, loop);
-    case 4: return CopyRow<uint32_t>(to, from, loop);
-    case 8: return CopyRow<uint64_t>(to, from, loop);
+    case 1:
+      return CopyRow<uint8_t>(to, from, loop);
+    case 2:
+      return CopyRow<uint16_t>(to, from, loop);
+    case 4:
+      return CopyRow<uint32_t>(to, from, loop);
+    case 8:
+      return CopyRow<uint64_t>(to, from, loop);
     default:
-      for (int64_t i = 0; i < loop.extent; ++i) std::memcpy(to + i * loop.to, from + i * loop.from, static_cast<size_t>(bytes));
+      for (int64_t i = 0; i < loop.extent; ++i)
+        std::memcpy(to + i * loop.to, from + i * loop.from, static_cast<size_t>(bytes));
   }
 }
 
@@ -47,9 +52,10 @@ void CopyLoops(std::byte* to, const std::byte* from, std::span<const Loop> loops
 
 }  // namespace
 
-void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void* from, std::span<const int64_t> from_stride_bytes,
-                 std::span<const int64_t> dims, int64_t element_bytes) {
-  // Innermost dims that are dense on both sides join the unit that moves at once; other neighbours that are dense to each other merge.
+void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void* from,
+                 std::span<const int64_t> from_stride_bytes, std::span<const int64_t> dims, int64_t element_bytes) {
+  // Innermost dims that are dense on both sides join the unit that moves at once; other neighbours that are dense to
+  // each other merge.
   SmallVector<Loop, 12> loops;
   int64_t bytes = element_bytes;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -58,7 +64,8 @@ void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void*
     const Loop loop{dims[i], to_stride_bytes[i], from_stride_bytes[i]};
     if (loops.empty() && loop.to == bytes && loop.from == bytes) {
       bytes *= dims[i];
-    } else if (!loops.empty() && loop.to == loops.back().to * loops.back().extent && loop.from == loops.back().from * loops.back().extent) {
+    } else if (!loops.empty() && loop.to == loops.back().to * loops.back().extent &&
+               loop.from == loops.back().from * loops.back().extent) {
       loops.back().extent *= dims[i];
     } else {
       loops.push_back(loop);
@@ -66,7 +73,8 @@ void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void*
   }
   SmallVector<Loop, 12> outermost_first;
   for (size_t i = loops.size(); i-- > 0;) outermost_first.push_back(loops[i]);
-  CopyLoops(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), {outermost_first.data(), outermost_first.size()}, bytes);
+  CopyLoops(static_cast<std::byte*>(to), static_cast<const std::byte*>(from),
+            {outermost_first.data(), outermost_first.size()}, bytes);
 }
 
 }  // namespace tenon

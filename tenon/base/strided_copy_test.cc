@@ -37,7 +37,8 @@ TEST(StridedCopy, EveryElementSizeAndRank) {
       for (int64_t b = 0; b < 3; ++b) {
         for (int64_t c = 0; c < 4; ++c) {
           for (int64_t byte = 0; byte < bytes; ++byte) {
-            EXPECT_EQ(to[static_cast<size_t>((a + 2 * b + 6 * c) * bytes + byte)], from[static_cast<size_t>((a * 12 + b * 4 + c) * bytes + byte)]);
+            EXPECT_EQ(to[static_cast<size_t>((a + 2 * b + 6 * c) * bytes + byte)],
+                      from[static_cast<size_t>((a * 12 + b * 4 + c) * bytes + byte)]);
           }
         }
       }

@@ -32,14 +32,14 @@ template <class Args>
 inline constexpr bool kReportsWork =
     std::is_same_v<Args, PJRT_Event_Await_Args> || std::is_same_v<Args, PJRT_Event_Error_Args>;
 
-#define PJRT_FN(function, args, since_minor, owner)                                     \
-  template <>                                                                           \
-  struct EntryOf<args> {                                                                \
-    static constexpr const char* kName = #function;                                     \
-    static constexpr int kSinceMinor = since_minor;                                     \
-    static constexpr int kIndex = static_cast<int>(internal::EntryIndex::function);     \
-    static constexpr auto kMember = &PJRT_Api::function;                                \
-    static constexpr size_t kStructSize = args##_STRUCT_SIZE;                           \
+#define PJRT_FN(function, args, since_minor, owner)                                 \
+  template <>                                                                       \
+  struct EntryOf<args> {                                                            \
+    static constexpr const char* kName = #function;                                 \
+    static constexpr int kSinceMinor = since_minor;                                 \
+    static constexpr int kIndex = static_cast<int>(internal::EntryIndex::function); \
+    static constexpr auto kMember = &PJRT_Api::function;                            \
+    static constexpr size_t kStructSize = args##_STRUCT_SIZE;                       \
   };
 #include "tenon/abi/api.def"
 #undef PJRT_FN
@@ -83,19 +83,21 @@ class Api {
   template <class Args>
   Status Call(Args& args) const {
     const auto function = table_.*EntryOf<Args>::kMember;
-    if (function == nullptr) [[unlikely]] return Missing(EntryOf<Args>::kIndex);
+    if (function == nullptr) [[unlikely]]
+      return Missing(EntryOf<Args>::kIndex);
     if constexpr (std::is_void_v<decltype(function(&args))>) {
       function(&args);
       return OkStatus();
     } else {
       PJRT_Error* const error = function(&args);
-      if (error == nullptr) [[likely]] return OkStatus();
+      if (error == nullptr) [[likely]]
+        return OkStatus();
       return TakeError(error, kReportsWork<Args> ? std::string_view() : EntryOf<Args>::kName);
     }
   }
 
-  /// Reads and destroys `error` (NULL is OK). The message begins with `what` unless that is empty or it does so already.
-  /// Payloads go to `payloads` when it is not null.
+  /// Reads and destroys `error` (NULL is OK). The message begins with `what` unless that is empty or it does so
+  /// already. Payloads go to `payloads` when it is not null.
   Status TakeError(PJRT_Error* error, std::string_view what = {}, std::vector<ErrorPayload>* payloads = nullptr) const;
 
   /// The first extension of this type whose struct is at least `min_size` bytes long, or null.
@@ -128,7 +130,7 @@ Args MakeArgs() {
 
 /// The slot `member` of an extension, or null when the plugin's struct is too short to have it.
 template <class Extension, class Function>
-Function ExtensionSlot(const Extension* extension, Function Extension::*member) {
+Function ExtensionSlot(const Extension* extension, Function Extension::* member) {
   if (extension == nullptr) return nullptr;
   const auto offset = reinterpret_cast<const char*>(&(extension->*member)) - reinterpret_cast<const char*>(extension);
   const size_t size = reinterpret_cast<const PJRT_Extension_Base*>(extension)->struct_size;

@@ -56,7 +56,8 @@ class Buffer;
 /// A buffer that is being filled, and when its host data may be changed.
 struct Transfer;
 
-/// Keeps a buffer's memory where it is while it lives, even when the Buffer is deleted or destroyed meanwhile. Moves only.
+/// Keeps a buffer's memory where it is while it lives, even when the Buffer is deleted or destroyed meanwhile. Moves
+/// only.
 class ExternalReference {
  public:
   ExternalReference(ExternalReference&& other) noexcept = default;
@@ -74,16 +75,18 @@ class ExternalReference {
   const void* data_ = nullptr;
 };
 
-/// An array on a device. Moves only; a Buffer that was moved from answers FAILED_PRECONDITION, as does one that was deleted or donated.
-/// Destroying it is legal while transfers and executions use the data. Safe to use from several threads at once, except for
-/// destruction and moves. It keeps its client open.
+/// An array on a device. Moves only; a Buffer that was moved from answers FAILED_PRECONDITION, as does one that was
+/// deleted or donated. Destroying it is legal while transfers and executions use the data. Safe to use from several
+/// threads at once, except for destruction and moves. It keeps its client open.
 class Buffer {
  public:
   Buffer() = default;
   /// Takes ownership.
   Buffer(std::shared_ptr<internal::ClientState> client, PJRT_Buffer* buffer);
   Buffer(Buffer&& other) noexcept
-      : client_(std::move(other.client_)), buffer_(std::exchange(other.buffer_, nullptr)), pin_(std::move(other.pin_)) {}
+      : client_(std::move(other.client_)),
+        buffer_(std::exchange(other.buffer_, nullptr)),
+        pin_(std::move(other.pin_)) {}
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer() {
     if (buffer_ != nullptr) Reset();
@@ -165,7 +168,8 @@ class Buffer {
   class RawCopy;
   Result<RawCopy> CopyRawToHostLater(size_t offset, size_t size) const;
 
-  /// A new buffer elsewhere: in the same client by the plugin, in another client, even of another plugin, through host memory.
+  /// A new buffer elsewhere: in the same client by the plugin, in another client, even of another plugin, through host
+  /// memory.
   Result<Buffer> CopyTo(const Placement& where) const;
 
   /// The same bytes with another type and shape (0.98). Treat this buffer as donated.
@@ -227,8 +231,7 @@ class Buffer::Dependency {
  public:
   Dependency(void* data, void (*ready)(PJRT_Buffer_DonateWithControlDependency_Callback_Args*))
       : data_(data), ready_(ready) {}
-  Dependency(Dependency&& other) noexcept
-      : data_(other.data_), ready_(std::exchange(other.ready_, nullptr)) {}
+  Dependency(Dependency&& other) noexcept : data_(other.data_), ready_(std::exchange(other.ready_, nullptr)) {}
   Dependency& operator=(Dependency&&) = delete;
   ~Dependency();
   /// Once; later calls do nothing.
@@ -239,11 +242,12 @@ class Buffer::Dependency {
   void (*ready_)(PJRT_Buffer_DonateWithControlDependency_Callback_Args*);
 };
 
-/// A buffer that can be used as an argument before it exists, and the duty to supply it. Moves only. Dropping it unfulfilled fails the
-/// buffer.
+/// A buffer that can be used as an argument before it exists, and the duty to supply it. Moves only. Dropping it
+/// unfulfilled fails the buffer.
 class BufferPromise {
  public:
-  BufferPromise(std::shared_ptr<internal::ClientState> client, Buffer buffer, PJRT_FulfillAliasBufferCallback* callback);
+  BufferPromise(std::shared_ptr<internal::ClientState> client, Buffer buffer,
+                PJRT_FulfillAliasBufferCallback* callback);
   BufferPromise(BufferPromise&& other) noexcept;
   BufferPromise& operator=(BufferPromise&&) = delete;
   ~BufferPromise();
@@ -265,7 +269,8 @@ class BufferPromise {
 /// Host memory that is pinned for a client. Moves only.
 class PinnedHostMemory {
  public:
-  PinnedHostMemory(std::shared_ptr<internal::ClientState> client, void* data) : client_(std::move(client)), data_(data) {}
+  PinnedHostMemory(std::shared_ptr<internal::ClientState> client, void* data)
+      : client_(std::move(client)), data_(data) {}
   PinnedHostMemory(PinnedHostMemory&& other) noexcept
       : client_(std::move(other.client_)), data_(std::exchange(other.data_, nullptr)) {}
   PinnedHostMemory& operator=(PinnedHostMemory&&) = delete;

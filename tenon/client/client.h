@@ -33,16 +33,17 @@ struct ProcessInfo {
   Status error;
 };
 
-/// The devices of one plugin, opened. Moves only. What it makes (buffers, executables ...) and the handles of its devices and memories
-/// keep it open, so objects may be destroyed in any order. Safe to use from several threads at once, except for destruction and
-/// moves.
+/// The devices of one plugin, opened. Moves only. What it makes (buffers, executables ...) and the handles of its
+/// devices and memories keep it open, so objects may be destroyed in any order. Safe to use from several threads at
+/// once, except for destruction and moves.
 class Client {
  public:
   explicit Client(std::shared_ptr<internal::ClientState> state) : state_(std::move(state)) {}
   Client(Client&&) noexcept = default;
   Client& operator=(Client&&) noexcept = default;
 
-  /// Closes the client now. FAILED_PRECONDITION, and nothing happens, while objects that it made are alive: the message counts them.
+  /// Closes the client now. FAILED_PRECONDITION, and nothing happens, while objects that it made are alive: the message
+  /// counts them.
   Status Close() &&;
   /// What this client has made and not destroyed.
   LiveObjects live_objects() const;
@@ -101,7 +102,8 @@ class Client {
     return ToDevice(std::span<const T>(data), std::span<const int64_t>(dims.begin(), dims.size()));
   }
   template <Element T>
-  Result<Buffer> ToDevice(const std::vector<T>& data, std::initializer_list<int64_t> dims, const Placement& where) const {
+  Result<Buffer> ToDevice(const std::vector<T>& data, std::initializer_list<int64_t> dims,
+                          const Placement& where) const {
     return ToDevice(std::span<const T>(data), std::span<const int64_t>(dims.begin(), dims.size()), where);
   }
   /// The same for any element type, strides and destination layout.
@@ -120,8 +122,8 @@ class Client {
   Result<Transfer> ToDeviceAsync(const HostArray& array, const Placement& where,
                                  const Layout* device_layout = nullptr) const;
 
-  /// A buffer that may be the host memory itself, if alignment and platform allow it. Nobody may write to the data, and `keep_alive` is
-  /// held until the plugin no longer needs it. kMutable lets the plugin write, e.g. after donation.
+  /// A buffer that may be the host memory itself, if alignment and platform allow it. Nobody may write to the data, and
+  /// `keep_alive` is held until the plugin no longer needs it. kMutable lets the plugin write, e.g. after donation.
   enum class View { kImmutable, kMutable };
   Result<Buffer> ViewOfHost(const HostArray& array, std::shared_ptr<const void> keep_alive, const Placement& where,
                             View view = View::kImmutable) const;
@@ -146,7 +148,8 @@ class Client {
   /// Pins a range of host memory for fast transfers; the returned handle unpins it (0.67).
   Result<PinnedHostMemory> PinHostMemory(void* data, size_t size) const;
 
-  /// Tells the client how the processes of the job fare. UNIMPLEMENTED before 0.78, where the struct had another layout.
+  /// Tells the client how the processes of the job fare. UNIMPLEMENTED before 0.78, where the struct had another
+  /// layout.
   Status UpdateGlobalProcessInfo(std::span<const ProcessInfo> processes) const;
 
   PJRT_Client* get() const;

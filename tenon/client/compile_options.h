@@ -24,8 +24,9 @@ struct DeviceAssignment {
 std::string Serialize(const DeviceAssignment& assignment);
 Result<DeviceAssignment> ParseDeviceAssignment(std::string_view bytes);
 
-/// How a program is compiled: builds a serialized xla.CompileOptionsProto. Every setter returns the object, so that calls
-/// chain. By default one replica, one partition, and the debug options of the environment variable XLA_DEBUG_OPTIONS.
+/// How a program is compiled: builds a serialized xla.CompileOptionsProto. Every setter returns the object, so that
+/// calls chain. By default one replica, one partition, and the debug options of the environment variable
+/// XLA_DEBUG_OPTIONS.
 class CompileOptions {
  public:
   using Override = std::variant<std::string, bool, int64_t, double>;
@@ -53,7 +54,9 @@ class CompileOptions {
 
   /// An option of the plugin by name (env_option_overrides), e.g. "xla_cpu_enable_fast_math".
   CompileOptions& Set(std::string name, Override value);
-  CompileOptions& Set(std::string name, const char* value) { return Set(std::move(name), Override(std::string(value))); }
+  CompileOptions& Set(std::string name, const char* value) {
+    return Set(std::move(name), Override(std::string(value)));
+  }
   CompileOptions& Set(std::string name, bool value) { return Set(std::move(name), Override(value)); }
   CompileOptions& Set(std::string name, int value) { return Set(std::move(name), Override(int64_t{value})); }
   CompileOptions& Set(std::string name, int64_t value) { return Set(std::move(name), Override(value)); }
@@ -62,15 +65,16 @@ class CompileOptions {
   /// A field of xla.DebugOptions by its number, for those that are varints on the wire, and for texts.
   CompileOptions& SetDebugField(int field, int64_t value);
   CompileOptions& SetDebugField(int field, std::string value);
-  /// Debug options as in XLA_FLAGS, "--xla_cpu_enable_fast_math=false --xla_dump_to=/tmp/x", or without dashes. Flags whose field number is known
-  /// become fields of xla.DebugOptions, others overrides by name. `text` replaces what XLA_DEBUG_OPTIONS says; "" means none.
+  /// Debug options as in XLA_FLAGS, "--xla_cpu_enable_fast_math=false --xla_dump_to=/tmp/x", or without dashes. Flags
+  /// whose field number is known become fields of xla.DebugOptions, others overrides by name. `text` replaces what
+  /// XLA_DEBUG_OPTIONS says; "" means none.
   CompileOptions& SetDebugOptions(std::string text);
 
   int num_replicas() const { return num_replicas_; }
   int num_partitions() const { return num_partitions_; }
 
-  /// The bytes for PJRT_Client_Compile. INVALID_ARGUMENT for numbers below one, an assignment that does not fit, or flags that cannot
-  /// be read.
+  /// The bytes for PJRT_Client_Compile. INVALID_ARGUMENT for numbers below one, an assignment that does not fit, or
+  /// flags that cannot be read.
   Result<std::string> Serialize() const;
 
  private:

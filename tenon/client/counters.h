@@ -15,9 +15,7 @@ struct LiveObjects {
   int64_t topologies = 0;
   int64_t others = 0;  // transfer managers, contexts, layouts, streams, profilers ...
 
-  int64_t total() const {
-    return clients + buffers + loaded_executables + executables + events + topologies + others;
-  }
+  int64_t total() const { return clients + buffers + loaded_executables + executables + events + topologies + others; }
   friend bool operator==(const LiveObjects&, const LiveObjects&) = default;
 };
 

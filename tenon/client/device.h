@@ -137,8 +137,8 @@ class Memory {
 /// Where something is put: a device (its default memory) or a memory. Converts from either.
 class Placement {
  public:
-  Placement(const Device& device) : client_(device.client_state()), device_(device.get()) {}    // NOLINT: implicit
-  Placement(const Memory& memory) : client_(memory.client_state()), memory_(memory.get()) {}    // NOLINT: implicit
+  Placement(const Device& device) : client_(device.client_state()), device_(device.get()) {}  // NOLINT: implicit
+  Placement(const Memory& memory) : client_(memory.client_state()), memory_(memory.get()) {}  // NOLINT: implicit
 
   const std::shared_ptr<internal::ClientState>& client_state() const { return client_; }
   PJRT_Device* device() const { return device_; }

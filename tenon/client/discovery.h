@@ -15,9 +15,10 @@ struct Candidate {
   std::string source;  // where it was found: "PJRT_PLUGIN_LIBRARY_PATH", "system", "user", "python", "registered"
 };
 
-/// Folders that are searched, in this order: those in PJRT_PLUGIN_LIBRARY_PATH (separated by ':'); the user's (~/.local/lib/pjrt ...); the
-/// system's (/usr/local/lib/pjrt ..., LD_LIBRARY_PATH, /etc/ld.so.conf); the folders jax_plugins/*, xla_plugins/* and libtpu of the Python environments in
-/// VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, ~/.local and /usr.
+/// Folders that are searched, in this order: those in PJRT_PLUGIN_LIBRARY_PATH (separated by ':'); the user's
+/// (~/.local/lib/pjrt ...); the system's (/usr/local/lib/pjrt ..., LD_LIBRARY_PATH, /etc/ld.so.conf); the folders
+/// jax_plugins/*, xla_plugins/* and libtpu of the Python environments in VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH,
+/// ~/.local and /usr.
 struct SearchFolder {
   std::string path;
   std::string source;
@@ -37,8 +38,8 @@ struct Availability {
 /// Loads every candidate and says which can be used and why others cannot.
 std::vector<Availability> ListPlugins();
 
-/// "cpu" for pjrt_c_api_cpu_plugin.so and pjrt-plugin-cpu.so, "tpu" for libtpu.so; empty for names of no known pattern when `strict`, else the
-/// name without its ending.
+/// "cpu" for pjrt_c_api_cpu_plugin.so and pjrt-plugin-cpu.so, "tpu" for libtpu.so; empty for names of no known pattern
+/// when `strict`, else the name without its ending.
 std::string PluginNameOfFile(std::string_view path, bool strict = false);
 
 /// The first candidate of this name that loads. NOT_FOUND lists names and folders; the first refusal if there was one.

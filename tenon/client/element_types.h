@@ -37,8 +37,7 @@ struct SmallFloat {
 
   SmallFloat() = default;
   explicit SmallFloat(double value)
-      : bits(static_cast<Bits>(
-            internal::EncodeSmallFloat(value, kExponentBits, kMantissaBits, kBias, kEnds))) {}
+      : bits(static_cast<Bits>(internal::EncodeSmallFloat(value, kExponentBits, kMantissaBits, kBias, kEnds))) {}
   static SmallFloat FromBits(Bits bits) {
     SmallFloat f;
     f.bits = bits;

@@ -8,9 +8,9 @@
 
 namespace tenon::client {
 
-/// The completion of work that a plugin does in the background: OK or an error. Moves only; an Event that was moved from,
-/// or made by default, stands for work that is done. Safe to use from several threads at once, except for destruction
-/// and moves. Destroying it neither waits for nor cancels the work.
+/// The completion of work that a plugin does in the background: OK or an error. Moves only; an Event that was moved
+/// from, or made by default, stands for work that is done. Safe to use from several threads at once, except for
+/// destruction and moves. Destroying it neither waits for nor cancels the work.
 class Event {
  public:
   Event() = default;
@@ -30,8 +30,9 @@ class Event {
   Status Await() const;
   /// The error of the work, without waiting: FAILED_PRECONDITION when it is not done.
   Status Error() const;
-  /// Has `done` called exactly once: inside this call when the work is done already, otherwise on a thread of the plugin, which
-  /// `done` must not block. The Event may be destroyed meanwhile. An error means that `done` is never called.
+  /// Has `done` called exactly once: inside this call when the work is done already, otherwise on a thread of the
+  /// plugin, which `done` must not block. The Event may be destroyed meanwhile. An error means that `done` is never
+  /// called.
   Status OnReady(std::function<void(Status)> done) const;
 
   PJRT_Event* get() const { return event_; }
@@ -44,8 +45,8 @@ class Event {
   PJRT_Event* event_ = nullptr;
 };
 
-/// A value that is ready when its event is. Moves only. A Future that is dropped early lets the work finish: what the work
-/// writes to lives until then.
+/// A value that is ready when its event is. Moves only. A Future that is dropped early lets the work finish: what the
+/// work writes to lives until then.
 template <class T>
 class Future {
  public:

@@ -112,22 +112,25 @@ class LoadedExecutable {
   /// Empty (no ids) when it runs on any device.
   Result<DeviceAssignment> GetDeviceAssignment() const;
 
-  /// Runs on the one device it was compiled for; FAILED_PRECONDITION when there are several. Returns when the work is enqueued.
-  /// Arguments of another client, moved from or deleted are refused with INVALID_ARGUMENT or FAILED_PRECONDITION. Arguments survive
-  /// unless ExecuteOptions::donate says otherwise.
-  Result<std::vector<Buffer>> Execute(std::span<const Buffer* const> arguments, const ExecuteOptions& options = {}) const;
+  /// Runs on the one device it was compiled for; FAILED_PRECONDITION when there are several. Returns when the work is
+  /// enqueued. Arguments of another client, moved from or deleted are refused with INVALID_ARGUMENT or
+  /// FAILED_PRECONDITION. Arguments survive unless ExecuteOptions::donate says otherwise.
+  Result<std::vector<Buffer>> Execute(std::span<const Buffer* const> arguments,
+                                      const ExecuteOptions& options = {}) const;
   Result<std::vector<Buffer>> Execute(std::initializer_list<const Buffer*> arguments,
                                       const ExecuteOptions& options = {}) const {
     return Execute(std::span<const Buffer* const>(arguments.begin(), arguments.size()), options);
   }
-  /// The same without allocating: `outputs` must have num_outputs() elements. `done`, when not null, is given the event of completion.
+  /// The same without allocating: `outputs` must have num_outputs() elements. `done`, when not null, is given the event
+  /// of completion.
   Status ExecuteInto(std::span<const Buffer* const> arguments, std::span<Buffer> outputs,
                      const ExecuteOptions& options = {}, Event* done = nullptr) const;
   /// The same for programs of any number of devices: arguments per device, in the order of AddressableDevices.
   Result<Execution> ExecuteOnDevices(std::span<const std::vector<const Buffer*>> arguments,
                                      const ExecuteOptions& options = {}) const;
 
-  /// Gives up device resources after the last execution; after that only IsDeleted is legal, the rest is FAILED_PRECONDITION.
+  /// Gives up device resources after the last execution; after that only IsDeleted is legal, the rest is
+  /// FAILED_PRECONDITION.
   Status Delete();
   /// True after Delete, also where the plugin fails to say so.
   Result<bool> IsDeleted() const;

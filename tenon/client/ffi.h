@@ -31,12 +31,13 @@ class ExecuteContext {
   PJRT_ExecuteContext* context_;
 };
 
-/// Registers a handler of XLA's typed FFI (an XLA_FFI_Handler*) for custom calls to `target` on `platform` ("cpu", "CUDA" ...). For good and for
-/// the whole process. UNIMPLEMENTED without the FFI extension.
+/// Registers a handler of XLA's typed FFI (an XLA_FFI_Handler*) for custom calls to `target` on `platform` ("cpu",
+/// "CUDA" ...). For good and for the whole process. UNIMPLEMENTED without the FFI extension.
 Status RegisterFfiHandler(const Plugin& plugin, std::string_view target, std::string_view platform, void* handler,
                           uint32_t traits = 0);
 
-/// Registers a type of user data. Returns its id: a new one when `id` is 0, else `id`, which must match an earlier registration.
+/// Registers a type of user data. Returns its id: a new one when `id` is 0, else `id`, which must match an earlier
+/// registration.
 Result<int64_t> RegisterFfiType(const Plugin& plugin, std::string_view name, int64_t id = 0,
                                 void (*deleter)(void* data) = nullptr);
 

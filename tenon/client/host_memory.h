@@ -16,7 +16,8 @@ inline constexpr size_t kBufferAlignment = 64;
 /// Zero-filled host memory. Moves only.
 class AlignedMemory {
  public:
-  /// INVALID_ARGUMENT unless `alignment` is a power of two and at least that of a pointer; RESOURCE_EXHAUSTED when there is no memory.
+  /// INVALID_ARGUMENT unless `alignment` is a power of two and at least that of a pointer; RESOURCE_EXHAUSTED when
+  /// there is no memory.
   static Result<AlignedMemory> Allocate(size_t size, size_t alignment = kBufferAlignment);
 
   std::byte* data() const { return data_.get(); }
@@ -32,8 +33,9 @@ class AlignedMemory {
   size_t size_;
 };
 
-/// A buffer and host memory that are one and the same: what is written to `data` is what programs read. Write only while no execution uses
-/// the buffer. It must not be donated. The memory is freed when both this object and the plugin are done with it.
+/// A buffer and host memory that are one and the same: what is written to `data` is what programs read. Write only
+/// while no execution uses the buffer. It must not be donated. The memory is freed when both this object and the plugin
+/// are done with it.
 struct SharedBuffer {
   Buffer buffer;
   std::span<std::byte> data;
@@ -62,8 +64,8 @@ class HostView {
 };
 
 namespace internal {
-/// Waits for the buffer and pins it. FAILED_PRECONDITION unless the host can read it and it is dense and row-major. `count` is set to the number of
-/// elements.
+/// Waits for the buffer and pins it. FAILED_PRECONDITION unless the host can read it and it is dense and row-major.
+/// `count` is set to the number of elements.
 Result<ExternalReference> PinForHost(const Buffer& buffer, DType wanted, size_t& count);
 }  // namespace internal
 

@@ -10,7 +10,8 @@ class Buffer;
 class Client;
 class Topology;
 
-// The layouts extension, in its own text form: "{1,0}", "{1,0:T(8,128)}" (TiledLayout::Parse reads it). UNIMPLEMENTED without it.
+// The layouts extension, in its own text form: "{1,0}", "{1,0:T(8,128)}" (TiledLayout::Parse reads it). UNIMPLEMENTED
+// without it.
 
 /// Layout of a buffer.
 Result<std::string> BufferLayout(const Buffer& buffer);

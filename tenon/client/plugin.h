@@ -15,17 +15,17 @@ class Client;
 class KeyValueStore;
 class Topology;
 
-/// A loaded PJRT plugin: a cheap handle that copies. Plugins are never unloaded, so handles are valid for ever. Safe to use from
-/// any thread. Several plugins may be loaded at once.
+/// A loaded PJRT plugin: a cheap handle that copies. Plugins are never unloaded, so handles are valid for ever. Safe to
+/// use from any thread. Several plugins may be loaded at once.
 class Plugin {
  public:
-  /// Loads the shared library at `path` and initializes it. Loading the same file again gives the same plugin. NOT_FOUND when there is
-  /// no such file; FAILED_PRECONDITION with the reason when the file cannot be loaded, is no plugin, has a version that is not
-  /// supported, or refuses to start on this machine.
+  /// Loads the shared library at `path` and initializes it. Loading the same file again gives the same plugin.
+  /// NOT_FOUND when there is no such file; FAILED_PRECONDITION with the reason when the file cannot be loaded, is no
+  /// plugin, has a version that is not supported, or refuses to start on this machine.
   static Result<Plugin> LoadFile(const std::string& path);
 
-  /// Finds a plugin by name ("cpu", "cuda", "tenon" ...) or path: first those registered in this process, then files, see
-  /// discovery.h. NOT_FOUND lists what was looked at.
+  /// Finds a plugin by name ("cpu", "cuda", "tenon" ...) or path: first those registered in this process, then files,
+  /// see discovery.h. NOT_FOUND lists what was looked at.
   static Result<Plugin> Load(std::string_view name_or_path);
 
   /// Wraps a table that is in this process already, e.g. of a statically linked plugin, and initializes it.

@@ -14,7 +14,8 @@ namespace tenon::client {
 /// A plugin's own profiler (profiler extension). Moves only. Start, run programs, Stop, Collect.
 class Profiler {
  public:
-  /// `options` is a serialized tensorflow.ProfileOptions; empty asks for the defaults. UNIMPLEMENTED without the extension.
+  /// `options` is a serialized tensorflow.ProfileOptions; empty asks for the defaults. UNIMPLEMENTED without the
+  /// extension.
   static Result<Profiler> Create(const Plugin& plugin, std::string_view options = {});
   Profiler(Profiler&& other) noexcept : api_(other.api_), profiler_(std::exchange(other.profiler_, nullptr)) {}
   Profiler& operator=(Profiler&&) = delete;

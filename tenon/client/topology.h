@@ -14,7 +14,8 @@ namespace tenon::client {
 
 class Client;
 
-/// The devices of a system that need not be present. Copies share it; it is freed with the last one, and with what it described.
+/// The devices of a system that need not be present. Copies share it; it is freed with the last one, and with what it
+/// described.
 class Topology {
  public:
   /// Takes ownership when `owned`; otherwise `owner` keeps it alive.
@@ -33,8 +34,10 @@ class Topology {
   /// A serialized xla.ShapeProto with the layout that this kind of memory uses (0.110).
   Result<std::string> CanonicalShape(const Shape& shape, int memory_kind_id, const Layout* layout = nullptr) const;
 
-  /// Compiles without a device. `client`, when given, helps with autotuning. Load the result with Client::Load, or serialize it.
-  Result<Executable> Compile(const Program& program, const CompileOptions& options = {}, const Client* client = nullptr) const;
+  /// Compiles without a device. `client`, when given, helps with autotuning. Load the result with Client::Load, or
+  /// serialize it.
+  Result<Executable> Compile(const Program& program, const CompileOptions& options = {},
+                             const Client* client = nullptr) const;
 
   PJRT_TopologyDescription* get() const { return *topology_; }
   const Api& api() const { return *api_; }

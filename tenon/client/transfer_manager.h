@@ -11,8 +11,9 @@
 
 namespace tenon::client {
 
-/// Fills buffers piece by piece (0.60). Moves only. Indices are checked. Different indices may be filled from different threads. Every
-/// index should be ended by its last transfer or an error before the manager is destroyed; retrieved buffers live on.
+/// Fills buffers piece by piece (0.60). Moves only. Indices are checked. Different indices may be filled from different
+/// threads. Every index should be ended by its last transfer or an error before the manager is destroyed; retrieved
+/// buffers live on.
 class TransferManager {
  public:
   TransferManager(std::shared_ptr<internal::ClientState> client, PJRT_AsyncHostToDeviceTransferManager* manager,

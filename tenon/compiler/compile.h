@@ -17,7 +17,8 @@ namespace tenon::compiler {
 struct CompileOptions {
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
-  /// Layouts of arguments by minor-to-major order, from the client's options; empty: as the program says, else row-major.
+  /// Layouts of arguments by minor-to-major order, from the client's options; empty: as the program says, else
+  /// row-major.
   std::vector<std::vector<int64_t>> argument_layouts;
   std::vector<std::vector<int64_t>> result_layouts;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
@@ -28,15 +29,16 @@ struct CompileOptions {
 
 /// Nanoseconds per phase and sizes, for the one statistics line per compile.
 struct CompileStatistics {
-  int64_t ops = 0;                 ///< StableHLO ops after import, nested ones included.
-  int64_t ops_simplified = 0;      ///< After simplify.
+  int64_t ops = 0;             ///< StableHLO ops after import, nested ones included.
+  int64_t ops_simplified = 0;  ///< After simplify.
   int64_t import_ns = 0;
   int64_t simplify_ns = 0;
   int64_t fuse_ns = 0;
   int64_t schedule_ns = 0;
 };
 
-/// Which part of a whole array each device holds, in a program of several devices. Device numbers are flat: replica * num_partitions + partition.
+/// Which part of a whole array each device holds, in a program of several devices. Device numbers are flat: replica *
+/// num_partitions + partition.
 struct Tiling {
   Dims tiles;                        ///< Equal parts along each dim of the whole array.
   std::vector<Dims> tile_of_device;  ///< Position of each device's part; devices may share one (replicas of it).
@@ -50,8 +52,9 @@ struct CompiledProgram {
   /// Serialised xla.OpSharding per parameter and result; empty when the program names none.
   std::vector<std::string> parameter_shardings;
   std::vector<std::string> output_shardings;
-  /// With more than one device the plan computes on whole arrays, for all devices at once: these say how inputs are put together from the devices'
-  /// arguments and how outputs are cut. Empty for one device. With several replicas the whole array has a leading dim more than its parts.
+  /// With more than one device the plan computes on whole arrays, for all devices at once: these say how inputs are put
+  /// together from the devices' arguments and how outputs are cut. Empty for one device. With several replicas the
+  /// whole array has a leading dim more than its parts.
   std::vector<Tiling> parameter_tilings;
   std::vector<Tiling> result_tilings;
   /// Arguments that the program marks as donated or aliased (jax.buffer_donor, tf.aliasing_output).
@@ -63,8 +66,9 @@ struct CompiledProgram {
   CompileStatistics statistics;
 };
 
-/// Compiles `program` (portable artifact, StableHLO text or bytecode). Thread-safe. INVALID_ARGUMENT for malformed programs, naming op and location;
-/// UNIMPLEMENTED names what is not supported. Ops without compiled form become `evaluate` steps.
+/// Compiles `program` (portable artifact, StableHLO text or bytecode). Thread-safe. INVALID_ARGUMENT for malformed
+/// programs, naming op and location; UNIMPLEMENTED names what is not supported. Ops without compiled form become
+/// `evaluate` steps.
 Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options);
 
 }  // namespace tenon::compiler

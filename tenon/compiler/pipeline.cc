@@ -37,7 +37,8 @@ void Dump(const CompileOptions& options, std::string_view name, const std::strin
 }
 
 /// Strides of a layout: the client's, else the program's ("{0,1}", "default", "auto"), else row-major.
-Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>>& client, size_t index, const std::string& mode) {
+Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>>& client, size_t index,
+                      const std::string& mode) {
   SmallVector<int64_t, 6> minor_to_major;
   if (index < client.size() && client[index].size() == shape.rank()) {
     for (int64_t d : client[index]) minor_to_major.push_back(d);
@@ -53,7 +54,8 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
       }
     }
   }
-  if (minor_to_major.empty()) return RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()));
+  if (minor_to_major.empty())
+    return RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()));
   std::vector<bool> seen(shape.rank(), false);
   bool ok = minor_to_major.size() == shape.rank();
   for (int64_t d : minor_to_major) {
@@ -73,7 +75,8 @@ OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   };
   exporter.custom_call = [&imported](const Node& node) -> Result<OpExporter::Call> {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
-    OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts), false};
+    OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts),
+                            false};
     // Handlers that call back into the client's interpreter must not run on the thread that holds it.
     result.host_callback = node.name.find("callback") != std::string::npos;
     return result;
@@ -117,11 +120,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
 
   FuseOptions fuse;
   for (size_t i = 0; i < simple.main.args.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i, simple.parameters[i].layout_mode));
+    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
+                                                  simple.parameters[i].layout_mode));
     fuse.argument_strides.push_back(std::move(strides));
   }
   for (size_t i = 0; i < simple.main.results.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple.shape(simple.main.results[i]), options.result_layouts, i, simple.results[i].layout_mode));
+    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple.shape(simple.main.results[i]), options.result_layouts, i,
+                                                  simple.results[i].layout_mode));
     fuse.result_strides.push_back(std::move(strides));
   }
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
@@ -140,8 +145,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     Dump(options, "05_plan.txt", plan::Print(result.plan));
     Dump(options, "05_plan.svg", plan::ToSvg(result.plan));
   }
-  // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run time.
-  if (Status s = plan::Verify(result.plan); !s.ok()) return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
+  // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run
+  // time.
+  if (Status s = plan::Verify(result.plan); !s.ok())
+    return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
 
   result.name = simple.name;
   for (const ParameterInfo& p : simple.parameters) result.donated.push_back(p.donor || p.aliasing_output >= 0);
@@ -153,7 +160,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
   result.bytes_accessed = BytesOf(result.plan);
   result.optimized_program = std::string(program);
-  if (const dialect::InputKind kind = dialect::DetectInput(program); kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText) {
+  if (const dialect::InputKind kind = dialect::DetectInput(program);
+      kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText) {
     // Whoever asks for the program gets StableHLO.
     TENON_ASSIGN_OR_RETURN(result.optimized_program, imported.Artifact());
   }

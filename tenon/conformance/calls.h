@@ -10,14 +10,14 @@ namespace tenon::conformance {
 /// The function of the table that takes `Args`: every function has its own struct.
 template <class Args>
 struct Fn;
-#define PJRT_FN(function, args, since, owner)                                  \
-  template <>                                                                  \
-  struct Fn<args> {                                                            \
-    static constexpr const char* kName = #function;                            \
-    static constexpr int kSince = since;                                       \
-    static constexpr size_t kSize = args##_STRUCT_SIZE;                        \
-    static constexpr size_t kOffset = offsetof(PJRT_Api, function);            \
-    static auto Slot(const PJRT_Api* api) { return api->function; }            \
+#define PJRT_FN(function, args, since, owner)                       \
+  template <>                                                       \
+  struct Fn<args> {                                                 \
+    static constexpr const char* kName = #function;                 \
+    static constexpr int kSince = since;                            \
+    static constexpr size_t kSize = args##_STRUCT_SIZE;             \
+    static constexpr size_t kOffset = offsetof(PJRT_Api, function); \
+    static auto Slot(const PJRT_Api* api) { return api->function; } \
   };
 #include "tenon/abi/api.def"
 #undef PJRT_FN
@@ -34,8 +34,8 @@ Args New() {
 /// Whether a caller may use the function: the table reaches that far and the slot is filled.
 template <class Args>
 bool Has(const PJRT_Api* api) {
-  return api->struct_size >= Fn<Args>::kOffset + sizeof(void*) && api->pjrt_api_version.minor_version >= Fn<Args>::kSince &&
-         Fn<Args>::Slot(api) != nullptr;
+  return api->struct_size >= Fn<Args>::kOffset + sizeof(void*) &&
+         api->pjrt_api_version.minor_version >= Fn<Args>::kSince && Fn<Args>::Slot(api) != nullptr;
 }
 
 struct FunctionInfo {

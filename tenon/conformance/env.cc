@@ -1,8 +1,8 @@
 #include "tenon/conformance/env.h"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 namespace tenon::conformance {
 
@@ -11,7 +11,7 @@ namespace {
 std::string Quote(const char* text, size_t size) { return text == nullptr ? std::string() : std::string(text, size); }
 
 template <class Args, class T>
-void Destroy(Env& env, T* object, T* Args::*field) {
+void Destroy(Env& env, T* object, T* Args::* field) {
   Args args = New<Args>();
   args.*field = object;
   if (!env.Supports<Args>()) return;
@@ -50,10 +50,14 @@ std::vector<PJRT_NamedValue> ClientOptions(const Profile& profile) {
 
 void DestroyObject(Env& env, PJRT_Buffer* o) { Destroy(env, o, &PJRT_Buffer_Destroy_Args::buffer); }
 void DestroyObject(Env& env, PJRT_Event* o) { Destroy(env, o, &PJRT_Event_Destroy_Args::event); }
-void DestroyObject(Env& env, PJRT_LoadedExecutable* o) { Destroy(env, o, &PJRT_LoadedExecutable_Destroy_Args::executable); }
+void DestroyObject(Env& env, PJRT_LoadedExecutable* o) {
+  Destroy(env, o, &PJRT_LoadedExecutable_Destroy_Args::executable);
+}
 void DestroyObject(Env& env, PJRT_Executable* o) { Destroy(env, o, &PJRT_Executable_Destroy_Args::executable); }
 void DestroyObject(Env& env, PJRT_Client* o) { Destroy(env, o, &PJRT_Client_Destroy_Args::client); }
-void DestroyObject(Env& env, PJRT_TopologyDescription* o) { Destroy(env, o, &PJRT_TopologyDescription_Destroy_Args::topology); }
+void DestroyObject(Env& env, PJRT_TopologyDescription* o) {
+  Destroy(env, o, &PJRT_TopologyDescription_Destroy_Args::topology);
+}
 void DestroyObject(Env& env, PJRT_AsyncHostToDeviceTransferManager* o) {
   Destroy(env, o, &PJRT_AsyncHostToDeviceTransferManager_Destroy_Args::transfer_manager);
 }
@@ -61,12 +65,18 @@ void DestroyObject(Env& env, PJRT_ExecuteContext* o) { Destroy(env, o, &PJRT_Exe
 
 std::string_view ObservedName(Observed observed) {
   switch (observed) {
-    case Observed::kPass: return "pass";
-    case Observed::kFail: return "fail";
-    case Observed::kUnimplemented: return "unimplemented";
-    case Observed::kNoDevice: return "no device";
-    case Observed::kCrash: return "crash";
-    case Observed::kTimeout: return "timeout";
+    case Observed::kPass:
+      return "pass";
+    case Observed::kFail:
+      return "fail";
+    case Observed::kUnimplemented:
+      return "unimplemented";
+    case Observed::kNoDevice:
+      return "no device";
+    case Observed::kCrash:
+      return "crash";
+    case Observed::kTimeout:
+      return "timeout";
   }
   return "?";
 }
@@ -86,7 +96,8 @@ Status Env::Take(PJRT_Error* error) const {
   auto destroy = New<PJRT_Error_Destroy_Args>();
   destroy.error = error;
   api_->PJRT_Error_Destroy(&destroy);
-  if (code.code < 1 || code.code > 16) Fail(fmt::format("an error has code {}, wanted 1 to 16", static_cast<int>(code.code)));
+  if (code.code < 1 || code.code > 16)
+    Fail(fmt::format("an error has code {}, wanted 1 to 16", static_cast<int>(code.code)));
   return Status(static_cast<Code>(code.code), std::move(text));
 }
 
@@ -381,7 +392,8 @@ Result<Loaded> Env::TryCompile(std::string_view code, std::string_view options, 
 Loaded Env::Compile(std::string_view code, std::string_view options, PJRT_Client* of_client) {
   Result<Loaded> loaded = TryCompile(code, options, "mlir", of_client);
   if (!loaded.ok()) {
-    if (loaded.status().code() == Code::kUnimplemented) Unsupported("PJRT_Client_Compile: " + loaded.status().ToString());
+    if (loaded.status().code() == Code::kUnimplemented)
+      Unsupported("PJRT_Client_Compile: " + loaded.status().ToString());
     Fail("PJRT_Client_Compile failed: " + loaded.status().ToString());
   }
   return std::move(loaded).value();

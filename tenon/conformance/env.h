@@ -78,11 +78,26 @@ using Bytes = std::vector<char>;
 /// The PJRT type of a C++ type.
 template <class T>
 PJRT_Buffer_Type TypeOf();
-template <> inline PJRT_Buffer_Type TypeOf<float>() { return PJRT_Buffer_Type_F32; }
-template <> inline PJRT_Buffer_Type TypeOf<double>() { return PJRT_Buffer_Type_F64; }
-template <> inline PJRT_Buffer_Type TypeOf<int32_t>() { return PJRT_Buffer_Type_S32; }
-template <> inline PJRT_Buffer_Type TypeOf<int64_t>() { return PJRT_Buffer_Type_S64; }
-template <> inline PJRT_Buffer_Type TypeOf<uint8_t>() { return PJRT_Buffer_Type_U8; }
+template <>
+inline PJRT_Buffer_Type TypeOf<float>() {
+  return PJRT_Buffer_Type_F32;
+}
+template <>
+inline PJRT_Buffer_Type TypeOf<double>() {
+  return PJRT_Buffer_Type_F64;
+}
+template <>
+inline PJRT_Buffer_Type TypeOf<int32_t>() {
+  return PJRT_Buffer_Type_S32;
+}
+template <>
+inline PJRT_Buffer_Type TypeOf<int64_t>() {
+  return PJRT_Buffer_Type_S64;
+}
+template <>
+inline PJRT_Buffer_Type TypeOf<uint8_t>() {
+  return PJRT_Buffer_Type_U8;
+}
 
 struct UploadOptions {
   std::vector<int64_t> byte_strides = {};
@@ -146,7 +161,8 @@ class Env {
   template <class Args>
   void Ok(Args& args) const {
     Status status = Try(args);
-    if (status.code() == Code::kUnimplemented) Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
+    if (status.code() == Code::kUnimplemented)
+      Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
     if (!status.ok()) Fail(std::string(Fn<Args>::kName) + " failed: " + status.ToString());
   }
   /// Must fail with one of `codes`, or with any code when there are none, and with a text, which is returned.
@@ -156,7 +172,8 @@ class Env {
     CheckFailure(status, codes, Fn<Args>::kName, why);
     return std::string(status.message());
   }
-  void CheckFailure(const Status& status, std::initializer_list<Code> codes, std::string_view what, std::string_view why) const;
+  void CheckFailure(const Status& status, std::initializer_list<Code> codes, std::string_view what,
+                    std::string_view why) const;
 
   // --- The shared client.
   PJRT_Client* client();
@@ -213,8 +230,8 @@ class Env {
 
   // --- Programs.
   Loaded Compile(std::string_view code, std::string_view options = kOneDevice, PJRT_Client* client = nullptr);
-  Result<Loaded> TryCompile(std::string_view code, std::string_view options = kOneDevice, std::string_view format = "mlir",
-                            PJRT_Client* client = nullptr);
+  Result<Loaded> TryCompile(std::string_view code, std::string_view options = kOneDevice,
+                            std::string_view format = "mlir", PJRT_Client* client = nullptr);
   Executable GetExecutable(PJRT_LoadedExecutable* loaded);
   size_t NumOutputs(PJRT_LoadedExecutable* loaded);
   /// Runs on `arguments.size()` devices.

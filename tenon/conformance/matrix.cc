@@ -54,12 +54,18 @@ std::string Cell(const Tally& tally) {
 std::string Mark(const TestResult* r) {
   if (r == nullptr) return "";
   switch (r->verdict) {
-    case Verdict::kPass: return "pass";
-    case Verdict::kFail: return r->observed == "fail" ? "**fail**" : "**" + r->observed + "**";
-    case Verdict::kUnsupported: return "unsupported" + (r->observed.starts_with("crash") || r->observed == "timeout" ? ": " + r->observed : "");
-    case Verdict::kKnownDefect: return "defect" + (r->observed == "fail" ? "" : ": " + r->observed);
-    case Verdict::kUnexpectedPass: return "**unexpected pass**";
-    case Verdict::kNoDevice: return "no device";
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kFail:
+      return r->observed == "fail" ? "**fail**" : "**" + r->observed + "**";
+    case Verdict::kUnsupported:
+      return "unsupported" + (r->observed.starts_with("crash") || r->observed == "timeout" ? ": " + r->observed : "");
+    case Verdict::kKnownDefect:
+      return "defect" + (r->observed == "fail" ? "" : ": " + r->observed);
+    case Verdict::kUnexpectedPass:
+      return "**unexpected pass**";
+    case Verdict::kNoDevice:
+      return "no device";
   }
   return "";
 }
@@ -117,29 +123,44 @@ std::string EscapeHtml(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
 }
 
 const TestResult* FindResult(const Report& report, const std::string& name) {
-  auto found = std::find_if(report.results.begin(), report.results.end(), [&](const TestResult& r) { return r.name == name; });
+  auto found =
+      std::find_if(report.results.begin(), report.results.end(), [&](const TestResult& r) { return r.name == name; });
   return found == report.results.end() ? nullptr : &*found;
 }
 
 std::string CssClass(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPass: return "p";
+    case Verdict::kPass:
+      return "p";
     case Verdict::kFail:
-    case Verdict::kUnexpectedPass: return "f";
-    case Verdict::kUnsupported: return "u";
-    case Verdict::kKnownDefect: return "k";
-    case Verdict::kNoDevice: return "n";
+    case Verdict::kUnexpectedPass:
+      return "f";
+    case Verdict::kUnsupported:
+      return "u";
+    case Verdict::kKnownDefect:
+      return "k";
+    case Verdict::kNoDevice:
+      return "n";
   }
   return "";
 }
@@ -151,8 +172,10 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
   for (const std::string& name : names) {
     if (std::find(areas.begin(), areas.end(), AreaOf(name)) == areas.end()) areas.push_back(AreaOf(name));
   }
-  std::string md = "# Compatibility matrix\n\nWritten by `tenon-conformance --matrix`. A cell is tests passed / tests claimed; what a plugin's "
-                   "profile calls unsupported is not claimed.\n\n| |";
+  std::string md =
+      "# Compatibility matrix\n\nWritten by `tenon-conformance --matrix`. A cell is tests passed / tests claimed; what "
+      "a plugin's "
+      "profile calls unsupported is not claimed.\n\n| |";
   auto row = [&](std::string_view head, const std::function<std::string(const Report&)>& cell) {
     md += fmt::format("| {} |", head);
     for (const Report& report : reports) md += " " + EscapeCell(cell(report)) + " |";
@@ -167,17 +190,21 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
   row("platform", [](const Report& r) { return r.platform_name; });
   for (const std::string& area : areas) row(area, [&](const Report& r) { return Cell(Count(r, area)); });
   row("**all**", [](const Report& r) { return Cell(Count(r, "")); });
-  for (Verdict verdict : {Verdict::kFail, Verdict::kUnexpectedPass, Verdict::kKnownDefect, Verdict::kUnsupported, Verdict::kNoDevice}) {
+  for (Verdict verdict :
+       {Verdict::kFail, Verdict::kUnexpectedPass, Verdict::kKnownDefect, Verdict::kUnsupported, Verdict::kNoDevice}) {
     row(VerdictName(verdict), [&](const Report& r) { return std::to_string(r.Count(verdict)); });
   }
   for (const Report& report : reports) {
     std::vector<Group> groups = Groups(report);
     if (groups.empty()) continue;
-    md += fmt::format("\n## {}: what does not pass, and why\n\n| why | kind | seen | tests |\n|---|---|---|---|\n", Title(report));
+    md += fmt::format("\n## {}: what does not pass, and why\n\n| why | kind | seen | tests |\n|---|---|---|---|\n",
+                      Title(report));
     for (const Group& group : groups) {
       std::string seen;
-      for (const auto& [observed, count] : group.observed) seen += (seen.empty() ? "" : ", ") + fmt::format("{} x {}", count, observed);
-      md += fmt::format("| {} | {} | {} | {} |\n", EscapeCell(group.reason), VerdictName(group.verdict), seen, List(group.tests));
+      for (const auto& [observed, count] : group.observed)
+        seen += (seen.empty() ? "" : ", ") + fmt::format("{} x {}", count, observed);
+      md += fmt::format("| {} | {} | {} | {} |\n", EscapeCell(group.reason), VerdictName(group.verdict), seen,
+                        List(group.tests));
     }
   }
   return md;
@@ -185,13 +212,18 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
 
 std::string MatrixHtml(const std::vector<Report>& reports) {
   std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>PJRT compatibility matrix</title>\n<style>\n"
-      "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}\n"
-      "th{position:sticky;top:0;background:#eee}.p{background:#dfd}.f{background:#fbb}.u{background:#eee}.k{background:#fec}.n{color:#999}\n"
-      "summary{font-weight:bold;cursor:pointer;margin-top:.6em}td:first-child{font-family:monospace}\n</style></head><body>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>PJRT compatibility "
+      "matrix</title>\n<style>\n"
+      "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:2px "
+      "8px;text-align:left}\n"
+      "th{position:sticky;top:0;background:#eee}.p{background:#dfd}.f{background:#fbb}.u{background:#eee}.k{background:"
+      "#fec}.n{color:#999}\n"
+      "summary{font-weight:bold;cursor:pointer;margin-top:.6em}td:first-child{font-family:monospace}\n</style></"
+      "head><body>\n"
       "<h1>PJRT compatibility matrix</h1>\n";
   std::string head;
-  for (const Report& report : reports) head += fmt::format("<th title=\"{}\">{}</th>", EscapeHtml(report.platform_version), EscapeHtml(Title(report)));
+  for (const Report& report : reports)
+    head += fmt::format("<th title=\"{}\">{}</th>", EscapeHtml(report.platform_version), EscapeHtml(Title(report)));
   std::vector<std::string> names = Names(reports), areas;
   for (const std::string& name : names) {
     if (std::find(areas.begin(), areas.end(), AreaOf(name)) == areas.end()) areas.push_back(AreaOf(name));
@@ -220,7 +252,8 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
         std::string mark = Mark(r);
         std::erase(mark, '*');
         cells += fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", CssClass(r->verdict),
-                             EscapeHtml(r->reason.empty() ? r->message : r->reason + "; seen: " + r->message), EscapeHtml(mark));
+                             EscapeHtml(r->reason.empty() ? r->message : r->reason + "; seen: " + r->message),
+                             EscapeHtml(mark));
       }
       html += "<tr><td>" + EscapeHtml(name) + "</td><td>" + EscapeHtml(rule) + "</td>" + cells + "</tr>\n";
     }

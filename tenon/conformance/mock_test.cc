@@ -43,7 +43,8 @@ std::vector<Fault> Faults() {
       ADD_FAILURE() << "wants NAME | GLOBS | GLOBS: " << line;
       continue;
     }
-    faults.push_back({Words(line.substr(0, first)).at(0), Words(line.substr(first + 1, second - first - 1)), Words(line.substr(second + 1))});
+    faults.push_back({Words(line.substr(0, first)).at(0), Words(line.substr(first + 1, second - first - 1)),
+                      Words(line.substr(second + 1))});
   }
   return faults;
 }
@@ -90,7 +91,8 @@ TEST(MockTest, EachFaultMakesItsTestsFail) {
     std::set<std::string> passing = Passing(fault.name);
     std::string spared, hit;
     for (const std::string& name : clean) {
-      if (name == "teardown.memory_returns" && fault.name != "leaks_buffers") continue;  // Slow, and about that fault only.
+      if (name == "teardown.memory_returns" && fault.name != "leaks_buffers")
+        continue;  // Slow, and about that fault only.
       bool fails = !passing.contains(name);
       if (fails) killed.insert(name);
       if (!fails && AnyMatch(fault.must, name)) spared += " " + name;

@@ -28,7 +28,8 @@ Status ParseLine(std::string_view line, Profile& profile) {
     profile.name = rest;
   } else if (key == "match") {
     std::string_view what = TakeWord(rest);
-    if (what != "file" && what != "version") return InvalidArgument(fmt::format("match '{}', wanted file or version", what));
+    if (what != "file" && what != "version")
+      return InvalidArgument(fmt::format("match '{}', wanted file or version", what));
     (what == "file" ? profile.files : profile.versions).emplace_back(rest);
   } else if (key == "device") {
     if (rest != "none") return InvalidArgument(fmt::format("device '{}', wanted none", rest));

@@ -20,8 +20,9 @@ TEST(GlobTest, Matches) {
 }
 
 TEST(ProfileTest, Reads) {
-  Result<Profile> profile = ParseProfile("# c\nname p\nmatch file *x.so\nmatch version V*\noption n int 4\nenv A=b\n"
-                                         "permanent a.* : not there\ntemporary b.c : broken : now\n");
+  Result<Profile> profile = ParseProfile(
+      "# c\nname p\nmatch file *x.so\nmatch version V*\noption n int 4\nenv A=b\n"
+      "permanent a.* : not there\ntemporary b.c : broken : now\n");
   ASSERT_TRUE(profile.ok()) << profile.status().ToString();
   EXPECT_EQ(profile->name, "p");
   EXPECT_EQ(profile->options.at(0).value, "4");
@@ -34,7 +35,8 @@ TEST(ProfileTest, Reads) {
 }
 
 TEST(ProfileTest, RefusesWithLine) {
-  for (const char* text : {"name p\nnonsense x\n", "name p\noption a long 4\n", "name p\npermanent x\n", "name p\nenv A\n", "name p\nmatch x y\n"}) {
+  for (const char* text : {"name p\nnonsense x\n", "name p\noption a long 4\n", "name p\npermanent x\n",
+                           "name p\nenv A\n", "name p\nmatch x y\n"}) {
     Result<Profile> profile = ParseProfile(text);
     ASSERT_FALSE(profile.ok()) << text;
     EXPECT_NE(profile.status().message().find("line 2"), std::string_view::npos) << profile.status().ToString();

@@ -18,11 +18,20 @@ std::string EscapeXml(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -32,12 +41,18 @@ std::string EscapeXml(std::string_view text) {
 
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPass: return "pass";
-    case Verdict::kFail: return "fail";
-    case Verdict::kUnsupported: return "unsupported";
-    case Verdict::kKnownDefect: return "known defect";
-    case Verdict::kUnexpectedPass: return "unexpected pass";
-    case Verdict::kNoDevice: return "no device";
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kFail:
+      return "fail";
+    case Verdict::kUnsupported:
+      return "unsupported";
+    case Verdict::kKnownDefect:
+      return "known defect";
+    case Verdict::kUnexpectedPass:
+      return "unexpected pass";
+    case Verdict::kNoDevice:
+      return "no device";
   }
   return "?";
 }
@@ -81,12 +96,10 @@ std::string ToJson(const Report& report) {
                                  {"platform_version", report.platform_version},
                                  {"tests", nlohmann::ordered_json::array()}};
   for (const TestResult& r : report.results) {
-    nlohmann::ordered_json test = {{"name", r.name},
-                                   {"verdict", VerdictName(r.verdict)},
-                                   {"observed", r.observed},
-                                   {"rule", r.rule},
-                                   {"source", r.source},
-                                   {"seconds", static_cast<double>(static_cast<int64_t>(r.seconds * 1e6)) / 1e6}};
+    nlohmann::ordered_json test = {
+        {"name", r.name},         {"verdict", VerdictName(r.verdict)},
+        {"observed", r.observed}, {"rule", r.rule},
+        {"source", r.source},     {"seconds", static_cast<double>(static_cast<int64_t>(r.seconds * 1e6)) / 1e6}};
     if (!r.message.empty()) test["message"] = r.message;
     if (!r.reason.empty()) test["reason"] = r.reason;
     json["tests"].push_back(std::move(test));
@@ -120,8 +133,10 @@ Result<Report> FromJson(std::string_view text) {
     r.reason = string(test, "reason");
     if (test.contains("seconds") && test["seconds"].is_number()) r.seconds = test["seconds"].get<double>();
     std::string verdict = string(test, "verdict");
-    auto found = std::find_if(std::begin(kVerdicts), std::end(kVerdicts), [&](Verdict v) { return VerdictName(v) == verdict; });
-    if (found == std::end(kVerdicts)) return InvalidArgument(fmt::format("test '{}' has the unknown verdict '{}'", r.name, verdict));
+    auto found =
+        std::find_if(std::begin(kVerdicts), std::end(kVerdicts), [&](Verdict v) { return VerdictName(v) == verdict; });
+    if (found == std::end(kVerdicts))
+      return InvalidArgument(fmt::format("test '{}' has the unknown verdict '{}'", r.name, verdict));
     r.verdict = *found;
     report.results.push_back(std::move(r));
   }
@@ -148,10 +163,12 @@ std::string ToJunit(const Report& report) {
         break;
       case Verdict::kFail:
       case Verdict::kUnexpectedPass:
-        xml += fmt::format("><failure message=\"{}\">{}</failure></testcase>\n", EscapeXml(r.message.empty() ? r.observed : r.message), body);
+        xml += fmt::format("><failure message=\"{}\">{}</failure></testcase>\n",
+                           EscapeXml(r.message.empty() ? r.observed : r.message), body);
         break;
       default:
-        xml += fmt::format("><skipped message=\"{}: {}\"/></testcase>\n", VerdictName(r.verdict), EscapeXml(r.reason.empty() ? r.message : r.reason));
+        xml += fmt::format("><skipped message=\"{}: {}\"/></testcase>\n", VerdictName(r.verdict),
+                           EscapeXml(r.reason.empty() ? r.message : r.reason));
     }
   }
   return xml + "</testsuite>\n";

@@ -6,9 +6,15 @@ namespace tenon::conformance {
 namespace {
 
 Report Sample() {
-  Report report{.plugin = "p.so", .profile = "p", .api_version = "0.117", .platform_name = "cpu", .platform_version = "v", .results = {}};
+  Report report{.plugin = "p.so",
+                .profile = "p",
+                .api_version = "0.117",
+                .platform_name = "cpu",
+                .platform_version = "v",
+                .results = {}};
   report.results.push_back({"a.one", "rule one", "s", Verdict::kPass, "pass", "", "", 0.5});
-  report.results.push_back({"a.two", "rule <two>", "s", Verdict::kFail, "crash (SIGSEGV)", "it \"broke\" | here", "", 0});
+  report.results.push_back(
+      {"a.two", "rule <two>", "s", Verdict::kFail, "crash (SIGSEGV)", "it \"broke\" | here", "", 0});
   report.results.push_back({"b.three", "rule", "s", Verdict::kKnownDefect, "fail", "m", "known & tracked", 0});
   report.results.push_back({"b.four", "rule", "s", Verdict::kUnsupported, "unimplemented", "m", "never", 0});
   report.results.push_back({"b.five", "rule", "s", Verdict::kNoDevice, "no device", "m", "", 0});
@@ -32,7 +38,9 @@ TEST(ReportTest, JsonRoundTrip) {
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   ASSERT_EQ(again->results.size(), 6u);
   EXPECT_EQ(ToJson(*again), ToJson(Sample()));
-  for (const char* text : {"", "[]", "{}", "{\"tests\": [1]}", "{\"tests\": [{\"name\": \"a\", \"verdict\": \"odd\"}]}"}) EXPECT_FALSE(FromJson(text).ok()) << text;
+  for (const char* text :
+       {"", "[]", "{}", "{\"tests\": [1]}", "{\"tests\": [{\"name\": \"a\", \"verdict\": \"odd\"}]}"})
+    EXPECT_FALSE(FromJson(text).ok()) << text;
 }
 
 TEST(ReportTest, Junit) {

@@ -1,6 +1,7 @@
 #include "tenon/conformance/runner.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,8 +14,6 @@
 #include <map>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/test.h"
 
@@ -26,15 +25,24 @@ using Clock = std::chrono::steady_clock;
 
 std::string_view SignalName(int signal) {
   switch (signal) {
-    case SIGSEGV: return "SIGSEGV";
-    case SIGABRT: return "SIGABRT";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGTRAP: return "SIGTRAP";
-    case SIGKILL: return "SIGKILL";
-    case SIGTERM: return "SIGTERM";
-    default: return "signal";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGTERM:
+      return "SIGTERM";
+    default:
+      return "signal";
   }
 }
 
@@ -76,7 +84,8 @@ std::string Tail(int fd) {
 // The line of what a dying process wrote that says why: a failed check, an uncaught error; otherwise the last one.
 std::string LastWords(int fd) {
   std::string text = Tail(fd);
-  for (const char* mark : {"Check fail", "check fail", "CHECK fail", "terminate called", "Assertion", "ERROR: ", "Fatal", "fatal"}) {
+  for (const char* mark :
+       {"Check fail", "check fail", "CHECK fail", "terminate called", "Assertion", "ERROR: ", "Fatal", "fatal"}) {
     size_t at = text.find(mark);
     if (at == std::string::npos) continue;
     size_t begin = text.rfind('\n', at);
@@ -97,7 +106,8 @@ std::string LastWords(int fd) {
 
 class Scheduler {
  public:
-  Scheduler(const RunOptions& options, const std::string& profile_text) : options_(options), profile_text_(profile_text) {}
+  Scheduler(const RunOptions& options, const std::string& profile_text)
+      : options_(options), profile_text_(profile_text) {}
 
   std::map<std::string, Seen> seen;
   std::map<std::string, std::string> info;
@@ -107,7 +117,8 @@ class Scheduler {
     total_ = tests.size();
     size_t batch = options_.isolate ? 1 : std::max<size_t>(1, options_.batch);
     for (size_t i = 0; i < tests.size(); i += batch) {
-      queue_.push_back({tests.begin() + static_cast<long>(i), tests.begin() + static_cast<long>(std::min(i + batch, tests.size()))});
+      queue_.push_back(
+          {tests.begin() + static_cast<long>(i), tests.begin() + static_cast<long>(std::min(i + batch, tests.size()))});
     }
     Loop();
   }
@@ -159,7 +170,8 @@ class Scheduler {
     fclose(file);
     constexpr int kResultFd = 9;
     std::string fd_text = std::to_string(kResultFd);
-    const char* argv[] = {options_.worker.c_str(), "--worker", options_.plugin.c_str(), fd_text.c_str(), profile_text_.c_str(), nullptr};
+    const char* argv[] = {options_.worker.c_str(), "--worker", options_.plugin.c_str(), fd_text.c_str(),
+                          profile_text_.c_str(),   nullptr};
     child->pid = fork();
     if (child->pid == 0) {
       dup2(names[0], 0);
@@ -314,7 +326,8 @@ Result<Report> RunSuite(const RunOptions& options) {
     if (wanted && !Matches(options.skips, test.name)) names.push_back(test.name);
   }
   if (names.empty()) return InvalidArgument("no test matches");
-  if (access(options.plugin.c_str(), R_OK) != 0) return NotFound(fmt::format("cannot read the plugin '{}'", options.plugin));
+  if (access(options.plugin.c_str(), R_OK) != 0)
+    return NotFound(fmt::format("cannot read the plugin '{}'", options.plugin));
 
   std::string file = BaseName(options.plugin);
   std::string profile_text = options.profile_text;
@@ -341,7 +354,8 @@ Result<Report> RunSuite(const RunOptions& options) {
 
   Scheduler scheduler(options, profile_text);
   scheduler.Run(names);
-  if (!scheduler.fatal.empty()) return FailedPrecondition(fmt::format("cannot load '{}': {}", options.plugin, scheduler.fatal));
+  if (!scheduler.fatal.empty())
+    return FailedPrecondition(fmt::format("cannot load '{}': {}", options.plugin, scheduler.fatal));
 
   Report report;
   report.plugin = file;

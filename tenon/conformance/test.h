@@ -20,7 +20,7 @@ enum class Needs {
 
 /// One rule of PJRT and how to check it. Ends well by returning; Env's functions end it otherwise.
 struct Test {
-  std::string name;    // area.case
+  std::string name;  // area.case
   Needs needs;
   std::string rule;    // one line
   std::string source;  // where the rule comes from

@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -7,8 +8,6 @@
 #include <exception>
 #include <iostream>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/runner.h"
@@ -49,7 +48,8 @@ Stop RunOne(Env& env, const Test& test) {
     bool client = test.needs == Needs::kClient || test.needs == Needs::kDevices2;
     if (client && !env.profile().device) return {Observed::kNoDevice, "the profile says that there is no device"};
     if (client) env.client();
-    if (test.needs == Needs::kDevices2 && env.devices().size() < 2) return {Observed::kUnimplemented, "the client has one device"};
+    if (test.needs == Needs::kDevices2 && env.devices().size() < 2)
+      return {Observed::kUnimplemented, "the client has one device"};
     if (test.needs == Needs::kTopology && !env.profile().device && env.profile().topology.empty()) {
       return {Observed::kNoDevice, "no topology"};
     }
@@ -87,7 +87,8 @@ int RunWorker(const std::string& plugin, int result_fd, const std::string& profi
     Send(result_fd, get_api == nullptr ? "X the library has no GetPjrtApi" : "X GetPjrtApi returned NULL");
     return 2;
   }
-  Send(result_fd, fmt::format("I api_version {}.{}", api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version));
+  Send(result_fd,
+       fmt::format("I api_version {}.{}", api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version));
   Env env(api, library, plugin, &*profile);
   std::string name;
   while (std::getline(std::cin, name)) {

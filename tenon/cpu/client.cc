@@ -17,7 +17,8 @@
 namespace tenon::cpu {
 
 const std::string& PlatformVersion() {
-  static const std::string& version = *new std::string(fmt::format("tenon {} (LLVM {}, build {})", kVersion, kLlvmVersion, kBuildId));
+  static const std::string& version =
+      *new std::string(fmt::format("tenon {} (LLVM {}, build {})", kVersion, kLlvmVersion, kBuildId));
   return version;
 }
 
@@ -25,7 +26,7 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
     : Client({std::string(kPlatformName), PlatformVersion(), 0}),
       pool_(std::move(pool)),
       memory_(std::make_shared<runtime::MemoryPool>(setup.memory_limit_bytes > 0 ? setup.memory_limit_bytes
-                                                                                   : runtime::PhysicalMemoryBytes())),
+                                                                                 : runtime::PhysicalMemoryBytes())),
       owner_pid_(getpid()) {
   const std::vector<plugin::MemoryKind> kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
                                                  plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind),
@@ -38,7 +39,8 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
     info.debug_string = fmt::format("TENON_CPU_{}", i);
     info.memory_kinds = kinds;
     info.default_memory_kind = 0;
-    plugin::Device* device = AddDevice(std::make_unique<CpuDevice>(std::make_shared<const plugin::DeviceDescription>(std::move(info)), i, memory_));
+    plugin::Device* device = AddDevice(
+        std::make_unique<CpuDevice>(std::make_shared<const plugin::DeviceDescription>(std::move(info)), i, memory_));
     for (size_t k = 0; k < kinds.size(); ++k) {
       const int id = i * static_cast<int>(kinds.size()) + static_cast<int>(k);
       AddMemory(std::make_unique<CpuMemory>(id, kinds[k], memory_), {&device, 1}, k == 0);
@@ -60,19 +62,22 @@ Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
 
 Status CpuClient::CheckNotForked() const {
   if (getpid() == owner_pid_) return OkStatus();
-  return FailedPrecondition(fmt::format("process {} was forked from {}, which made this client; a forked child cannot use it (its threads stayed "
-                                        "behind): make the client after the fork, or start the child with spawn",
-                                        getpid(), owner_pid_));
+  return FailedPrecondition(fmt::format(
+      "process {} was forked from {}, which made this client; a forked child cannot use it (its threads stayed "
+      "behind): make the client after the fork, or start the child with spawn",
+      getpid(), owner_pid_));
 }
 
-Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::Program& program, const plugin::CompileOptions& options,
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::Program& program,
+                                                                 const plugin::CompileOptions& options,
                                                                  const plugin::DeviceAssignment& assignment) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
   if (program.format != "mlir") {
     const dialect::InputKind kind = dialect::DetectInput(program.code);
     if (kind != dialect::InputKind::kHloModuleProto && kind != dialect::InputKind::kHloText) {
-      return InvalidArgument(fmt::format("a program of format '{}' is a serialized HloModuleProto (or HLO text); these {} bytes are neither", program.format,
-                                         program.code.size()));
+      return InvalidArgument(fmt::format(
+          "a program of format '{}' is a serialized HloModuleProto (or HLO text); these {} bytes are neither",
+          program.format, program.code.size()));
     }
   }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
@@ -81,7 +86,8 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::P
       plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), assignment));
 }
 
-Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Load(plugin::Ref<plugin::Executable> executable, const plugin::CompileOptions* options) {
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Load(plugin::Ref<plugin::Executable> executable,
+                                                              const plugin::CompileOptions* options) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
   // Every executable of this plugin is a CpuExecutable.
   plugin::Ref<CpuExecutable> ours(static_cast<CpuExecutable*>(executable.get()));
@@ -95,7 +101,8 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Load(plugin::Ref<plugin
       plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(ours), std::move(assignment)));
 }
 
-Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string_view bytes, const plugin::CompileOptions* options) {
+Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string_view bytes,
+                                                                     const plugin::CompileOptions* options) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
   TENON_ASSIGN_OR_RETURN(LoadedCode loaded, LoadCode(bytes));
   plugin::CompileOptions stored;
@@ -104,7 +111,8 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string
     options = &stored;
   }
   TENON_ASSIGN_OR_RETURN(plugin::DeviceAssignment assignment, ResolveAssignment(*options));
-  TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(loaded.code), *options));
+  TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable,
+                         CpuExecutable::Create(std::move(loaded.code), *options));
   return plugin::Ref<plugin::LoadedExecutable>(
       plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), std::move(assignment)));
 }

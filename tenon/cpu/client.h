@@ -26,11 +26,13 @@ class CpuClient final : public plugin::Client {
   static Result<plugin::Ref<plugin::Client>> Create(const Setup& setup);
   ~CpuClient() override;
 
-  Result<plugin::Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program, const plugin::CompileOptions& options,
+  Result<plugin::Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program,
+                                                        const plugin::CompileOptions& options,
                                                         const plugin::DeviceAssignment& assignment) override;
   Result<plugin::Ref<plugin::LoadedExecutable>> Load(plugin::Ref<plugin::Executable> executable,
                                                      const plugin::CompileOptions* options) override;
-  Result<plugin::Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes, const plugin::CompileOptions* options) override;
+  Result<plugin::Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes,
+                                                            const plugin::CompileOptions* options) override;
   void Schedule(std::function<void()> work) override;
   size_t inline_copy_limit() const override { return size_t{1} << 20; }
 

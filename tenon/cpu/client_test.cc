@@ -17,7 +17,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kProgram = R"(func.func @main(%x: tensor<5x7xf32>, %w: tensor<7x3xf32>, %i: tensor<i32>) -> (tensor<5x3xf32>, tensor<2x7xf32>) {
+constexpr std::string_view kProgram =
+    R"(func.func @main(%x: tensor<5x7xf32>, %w: tensor<7x3xf32>, %i: tensor<i32>) -> (tensor<5x3xf32>, tensor<2x7xf32>) {
   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x3xf32>) -> tensor<5x3xf32>
   %t = stablehlo.tanh %p : tensor<5x3xf32>
   %z = stablehlo.constant dense<0> : tensor<i32>
@@ -79,8 +80,10 @@ TEST(CpuClient, SpoiltFilesAreErrorsOrRun) {
     for (int n = 1 + static_cast<int>(random() % 3); n > 0; --n) {
       const size_t at = random() % spoilt.size();
       // Other digits keep the text readable, which leads further in.
-      if (std::isdigit(static_cast<unsigned char>(spoilt[at]))) spoilt[at] = static_cast<char>('0' + random() % 10);
-      else if (random() % 4 == 0) spoilt[at] = static_cast<char>(random());
+      if (std::isdigit(static_cast<unsigned char>(spoilt[at])))
+        spoilt[at] = static_cast<char>('0' + random() % 10);
+      else if (random() % 4 == 0)
+        spoilt[at] = static_cast<char>(random());
     }
     auto executable = client->Deserialize(spoilt, nullptr);
     if (!executable.ok()) {
@@ -92,7 +95,8 @@ TEST(CpuClient, SpoiltFilesAreErrorsOrRun) {
   }
   EXPECT_GT(refused, 20);
   EXPECT_GT(accepted, 20);
-  for (size_t size = 0; size < bytes.size(); size += 1 + bytes.size() / 50) EXPECT_FALSE(client->Deserialize(bytes.substr(0, size), nullptr).ok());
+  for (size_t size = 0; size < bytes.size(); size += 1 + bytes.size() / 50)
+    EXPECT_FALSE(client->Deserialize(bytes.substr(0, size), nullptr).ok());
 }
 
 TEST(CpuClient, TooLittleMemoryIsAnError) {
@@ -139,7 +143,9 @@ TEST(CpuClient, DevicesThatCannotStartPoisonTheirOutputs) {
   auto executable = client->Compile({R"(func.func @main(%x: tensor<f32>) -> tensor<10000000xf32> {
     %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<10000000xf32>
     %1 = stablehlo.tanh %0 : tensor<10000000xf32>
-    return %1 : tensor<10000000xf32> })", "mlir"}, options, *assignment);
+    return %1 : tensor<10000000xf32> })",
+                                     "mlir"},
+                                    options, *assignment);
   ASSERT_TRUE(executable.ok()) << executable.status().ToString();
   const auto held = AllocateFrom(cpu.memory_pool(), 30 << 20);
   ASSERT_TRUE(held.ok());
@@ -148,7 +154,10 @@ TEST(CpuClient, DevicesThatCannotStartPoisonTheirOutputs) {
   plugin::Ref<plugin::Buffer> outputs[2];
   plugin::DeviceExecution devices[2];
   for (int i = 0; i < 2; ++i) {
-    devices[i] = {.device = client->devices()[static_cast<size_t>(i)], .replica = i, .arguments = {&arguments[static_cast<size_t>(i)], 1}, .outputs = {&outputs[i], 1}};
+    devices[i] = {.device = client->devices()[static_cast<size_t>(i)],
+                  .replica = i,
+                  .arguments = {&arguments[static_cast<size_t>(i)], 1},
+                  .outputs = {&outputs[i], 1}};
   }
   plugin::ExecuteRequest request{.devices = devices};
   const Status status = (*executable)->Execute(request);

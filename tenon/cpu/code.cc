@@ -78,15 +78,19 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const 
   const auto bind_start = Clock::now();
   TENON_ASSIGN_OR_RETURN(runtime::Services services, MakeServices(plan));
   const plan::Statistics n = plan::Count(plan);
-  TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services)));
+  TENON_ASSIGN_OR_RETURN(code->program,
+                         runtime::Program::Create(std::move(plan), std::move(bound), std::move(services)));
   const compiler::CompileStatistics& s = about.statistics;
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
-      fmt::format("compile {}: ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, loops {}, custom calls {}, evaluate {}, "
-                  "arena {} B, us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule {:.0f} codegen {:.0f} bind {:.0f}",
-                  about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(), emit_llvm::Counters().compiled - before.compiled,
-                  n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps, code->program->plan().arena_bytes,
-                  us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
+      fmt::format(
+          "compile {}: ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, loops {}, custom "
+          "calls {}, evaluate {}, "
+          "arena {} B, us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule {:.0f} codegen {:.0f} bind {:.0f}",
+          about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(),
+          emit_llvm::Counters().compiled - before.compiled, n.driver_steps, n.copy_steps, n.loops, n.custom_calls,
+          n.evaluate_steps, code->program->plan().arena_bytes, us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns),
+          us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
   code->about = std::move(about);
   return std::shared_ptr<const Code>(std::move(code));
 }
@@ -130,8 +134,10 @@ std::vector<compiler::Tiling> GetTilings(ByteReader& in) {
 Status CheckTilings(const compiler::CompiledProgram& about) {
   if (about.parameter_tilings.empty() && about.result_tilings.empty()) return OkStatus();
   size_t devices = 0;
-  const auto check = [&](const std::vector<compiler::Tiling>& tilings, const auto& ports, std::string_view what) -> Status {
-    if (tilings.size() != ports.size()) return InvalidArgument(fmt::format("{} tilings for {} {}s", tilings.size(), ports.size(), what));
+  const auto check = [&](const std::vector<compiler::Tiling>& tilings, const auto& ports,
+                         std::string_view what) -> Status {
+    if (tilings.size() != ports.size())
+      return InvalidArgument(fmt::format("{} tilings for {} {}s", tilings.size(), ports.size(), what));
     for (size_t i = 0; i < ports.size(); ++i) {
       const compiler::Tiling& t = tilings[i];
       const Shape& shape = ports[i].shape;
@@ -140,7 +146,8 @@ Status CheckTilings(const compiler::CompiledProgram& about) {
       for (size_t d = 0; ok && d < shape.rank(); ++d) ok = t.tiles[d] > 0 && shape.dims[d] % t.tiles[d] == 0;
       for (size_t k = 0; ok && k < devices; ++k) {
         ok = t.tile_of_device[k].size() == shape.rank();
-        for (size_t d = 0; ok && d < shape.rank(); ++d) ok = t.tile_of_device[k][d] >= 0 && t.tile_of_device[k][d] < t.tiles[d];
+        for (size_t d = 0; ok && d < shape.rank(); ++d)
+          ok = t.tile_of_device[k][d] >= 0 && t.tile_of_device[k][d] < t.tiles[d];
       }
       if (!ok) return InvalidArgument(fmt::format("the tiling of {} {} does not fit {}", what, i, ToString(shape)));
     }
@@ -201,7 +208,8 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   if (in.GetText() != kMagic) return DataLoss("these bytes are not an executable that Tenon serialised (wrong magic)");
   const std::string_view build = in.GetText();
   if (in.status().ok() && build != PlatformVersion()) {
-    return FailedPrecondition(fmt::format("this executable was serialised by '{}', this is '{}'", build, PlatformVersion()));
+    return FailedPrecondition(
+        fmt::format("this executable was serialised by '{}', this is '{}'", build, PlatformVersion()));
   }
   LoadedCode loaded;
   loaded.compile_options = in.GetText();

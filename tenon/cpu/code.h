@@ -21,12 +21,12 @@ struct Code {
   int64_t code_bytes = 0;
 };
 
-/// Compiles StableHLO: front end, kernels, plan bound to its code. Logs one statistics line; writes every stage under TENON_DUMP_DIR when that is
-/// set. Errors as compiler::Compile, and NOT_FOUND for a custom call that nobody serves.
+/// Compiles StableHLO: front end, kernels, plan bound to its code. Logs one statistics line; writes every stage under
+/// TENON_DUMP_DIR when that is set. Errors as compiler::Compile, and NOT_FOUND for a custom call that nobody serves.
 Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options);
 
-/// Bytes from which LoadCode makes the same code without the front end. Only the build that wrote them reads them (FAILED_PRECONDITION
-/// otherwise; DATA_LOSS for damaged ones).
+/// Bytes from which LoadCode makes the same code without the front end. Only the build that wrote them reads them
+/// (FAILED_PRECONDITION otherwise; DATA_LOSS for damaged ones).
 std::string SaveCode(const Code& code, std::string_view compile_options);
 struct LoadedCode {
   std::shared_ptr<const Code> code;
@@ -42,8 +42,8 @@ struct ExecutionUser {
   int32_t device_ordinal = 0;
 };
 
-/// Services for the evaluate and custom-call steps of `plan`: loads the evaluator's programs and instantiates the handlers now, so that errors come
-/// at compile time.
+/// Services for the evaluate and custom-call steps of `plan`: loads the evaluator's programs and instantiates the
+/// handlers now, so that errors come at compile time.
 Result<runtime::Services> MakeServices(const plan::Plan& plan);
 
 }  // namespace tenon::cpu

@@ -10,7 +10,8 @@
 
 namespace tenon::cpu {
 
-/// One of the client's devices: a name under which programs run on the machine's CPUs. All devices share memory, pool and code.
+/// One of the client's devices: a name under which programs run on the machine's CPUs. All devices share memory, pool
+/// and code.
 class CpuDevice final : public plugin::Device {
  public:
   CpuDevice(std::shared_ptr<const plugin::DeviceDescription> description, int local_hardware_id,

@@ -16,7 +16,8 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 }  // namespace
 
 struct DeviceQueue::State {
-  // One sequence of tasks with the thread that runs it. Lane 0 serves tasks that do not block; the others are lent to one blocking task at a time.
+  // One sequence of tasks with the thread that runs it. Lane 0 serves tasks that do not block; the others are lent to
+  // one blocking task at a time.
   struct Lane {
     bool ordinary = false;  // Its tasks do not block.
     std::deque<std::function<void()>> tasks;
@@ -52,7 +53,8 @@ struct DeviceQueue::State {
         // The next task often comes at once, and waking a sleeper takes longer than that.
         lock.unlock();
         const auto until = std::chrono::steady_clock::now() + kSpin;
-        while (!lane->has_work.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) __builtin_ia32_pause();
+        while (!lane->has_work.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until)
+          __builtin_ia32_pause();
         lock.lock();
         lane->wake.wait(lock, [&] { return !lane->tasks.empty() || self->stop; });
         continue;
@@ -71,7 +73,8 @@ struct DeviceQueue::State {
   }
 };
 
-DeviceQueue::DeviceQueue(std::string name) : name_(std::move(name)), owner_pid_(getpid()), state_(std::make_shared<State>()) {
+DeviceQueue::DeviceQueue(std::string name)
+    : name_(std::move(name)), owner_pid_(getpid()), state_(std::make_shared<State>()) {
   state_->lanes.push_back(std::make_unique<State::Lane>());
   state_->lanes[0]->ordinary = true;
 }
@@ -93,8 +96,10 @@ DeviceQueue::~DeviceQueue() {
   }
   for (std::thread& t : threads) {
     // The last reference to a client may go inside one of its own tasks.
-    if (t.get_id() == std::this_thread::get_id()) t.detach();
-    else t.join();
+    if (t.get_id() == std::this_thread::get_id())
+      t.detach();
+    else
+      t.join();
   }
 }
 

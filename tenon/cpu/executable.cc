@@ -21,8 +21,8 @@ namespace {
 constexpr int64_t kInlineNs = 60'000;
 // Executions that may wait on one device; a caller that is further ahead waits, so that outputs do not pile up.
 constexpr int64_t kMaxPending = 16;
-// Outputs exist from the call on. Where they are large, one execution ahead keeps the device busy, and more would only drive what the
-// next one reads and writes out of the caches.
+// Outputs exist from the call on. Where they are large, one execution ahead keeps the device busy, and more would only
+// drive what the next one reads and writes out of the caches.
 constexpr int64_t kMaxPendingLarge = 2;
 constexpr int64_t kLargeOutputBytes = 256 << 10;
 
@@ -64,14 +64,16 @@ std::string Fingerprint(const plan::Plan& plan) {
 
 }  // namespace
 
-Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code, const plugin::CompileOptions& options) {
+Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code,
+                                                         const plugin::CompileOptions& options) {
   const plan::Plan& plan = code->program->plan();
   // A deserialised executable says both; they have to agree.
   const int64_t devices = int64_t{options.num_replicas} * options.num_partitions;
   for (const auto* tilings : {&code->about.parameter_tilings, &code->about.result_tilings}) {
     for (const compiler::Tiling& t : *tilings) {
       if (static_cast<int64_t>(t.tile_of_device.size()) != devices) {
-        return InvalidArgument(fmt::format("the program is for {} devices, the options name {}", t.tile_of_device.size(), devices));
+        return InvalidArgument(
+            fmt::format("the program is for {} devices, the options name {}", t.tile_of_device.size(), devices));
       }
     }
   }
@@ -91,7 +93,8 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   }
   for (const plan::Output& out : plan.outputs) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
-    if (!code->about.result_tilings.empty()) ToPart(spec, code->about.result_tilings[info.outputs.size()], options.num_replicas);
+    if (!code->about.result_tilings.empty())
+      ToPart(spec, code->about.result_tilings[info.outputs.size()], options.num_replicas);
     memory.outputs += SizeBytes(out.shape);
     if (out.alias_input >= 0) memory.aliased += SizeBytes(out.shape);
     info.outputs.push_back(std::move(spec));
@@ -103,7 +106,8 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   info.fingerprint = Fingerprint(plan);
   info.parameter_shardings = code->about.parameter_shardings;
   info.output_shardings = code->about.output_shardings;
-  info.cost = {{"flops", static_cast<float>(code->about.flops)}, {"bytes accessed", static_cast<float>(code->about.bytes_accessed)}};
+  info.cost = {{"flops", static_cast<float>(code->about.flops)},
+               {"bytes accessed", static_cast<float>(code->about.bytes_accessed)}};
   info.code_size_bytes = code->code_bytes;
   info.compile_options = options.serialized;
   return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
@@ -127,7 +131,8 @@ struct CpuLoadedExecutable::Run {
 
 CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
                                          plugin::DeviceAssignment assignment)
-    : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)), code_(executable->code()) {
+    : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)),
+      code_(executable->code()) {
   for (const plan::Output& out : code_->program->plan().outputs) takes_over_.push_back(out.alias_input);
 }
 
@@ -151,7 +156,8 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
       }
     }
     if (!storage) {
-      TENON_ASSIGN_OR_RETURN(storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape))));
+      TENON_ASSIGN_OR_RETURN(
+          storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape))));
     }
     run.outputs.push_back(std::move(storage));
     run.taken_over.push_back(taken_over);
@@ -168,13 +174,15 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     const plan::Output& out = plan.outputs[i];
     if (out.alias_contents && !run.taken_over[i]) {
-      std::memcpy(run.outputs[i]->data(), inputs[static_cast<size_t>(out.alias_input)], static_cast<size_t>(SizeBytes(out.shape)));
+      std::memcpy(run.outputs[i]->data(), inputs[static_cast<size_t>(out.alias_input)],
+                  static_cast<size_t>(SizeBytes(out.shape)));
     }
     outputs.push_back(run.outputs[i]->data());
   }
   CpuClient& client = cpu_client();
   ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), run.device->id()};
-  return code_->program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(), *client.memory_pool());
+  return code_->program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(),
+                             *client.memory_pool());
 }
 
 Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {

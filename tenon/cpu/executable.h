@@ -13,7 +13,8 @@ class CpuClient;
 /// A compiled program as PJRT sees it.
 class CpuExecutable final : public plugin::Executable {
  public:
-  static Result<plugin::Ref<CpuExecutable>> Create(std::shared_ptr<const Code> code, const plugin::CompileOptions& options);
+  static Result<plugin::Ref<CpuExecutable>> Create(std::shared_ptr<const Code> code,
+                                                   const plugin::CompileOptions& options);
 
   Result<std::string> Serialize() const override;
   Result<ProgramText> OptimizedProgram() const override;
@@ -21,17 +22,20 @@ class CpuExecutable final : public plugin::Executable {
   const std::shared_ptr<const Code>& code() const { return code_; }
 
  private:
-  CpuExecutable(plugin::ExecutableInfo info, std::shared_ptr<const Code> code) : Executable(std::move(info)), code_(std::move(code)) {}
+  CpuExecutable(plugin::ExecutableInfo info, std::shared_ptr<const Code> code)
+      : Executable(std::move(info)), code_(std::move(code)) {}
   template <class T, class... A>
   friend plugin::Ref<T> plugin::MakeRef(A&&... args);
 
   std::shared_ptr<const Code> code_;
 };
 
-/// The program on devices. Cheap programs whose arguments are there run on the caller's thread; others on the device's queue.
+/// The program on devices. Cheap programs whose arguments are there run on the caller's thread; others on the device's
+/// queue.
 class CpuLoadedExecutable final : public plugin::LoadedExecutable {
  public:
-  CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable, plugin::DeviceAssignment assignment);
+  CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
+                      plugin::DeviceAssignment assignment);
 
   Status Execute(plugin::ExecuteRequest& request) override;
 

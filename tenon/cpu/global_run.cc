@@ -29,7 +29,8 @@ Dims RowMajorBytes(const Dims& dims, DType type) {
 }
 
 // Copies between a whole array and the part that a device holds, both row-major.
-void CopyPart(std::byte* whole, const Shape& shape, const compiler::Tiling& tiling, size_t device, std::byte* part, bool to_whole) {
+void CopyPart(std::byte* whole, const Shape& shape, const compiler::Tiling& tiling, size_t device, std::byte* part,
+              bool to_whole) {
   Dims dims = shape.dims;
   const Dims whole_strides = RowMajorBytes(shape.dims, shape.dtype);
   int64_t offset = 0;
@@ -39,8 +40,10 @@ void CopyPart(std::byte* whole, const Shape& shape, const compiler::Tiling& tili
   }
   const Dims part_strides = RowMajorBytes(dims, shape.dtype);
   const int64_t width = ByteWidth(shape.dtype);
-  if (to_whole) StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);
-  else StridedCopy(part, part_strides, whole + offset, whole_strides, dims, width);
+  if (to_whole)
+    StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);
+  else
+    StridedCopy(part, part_strides, whole + offset, whole_strides, dims, width);
 }
 
 std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()); }
@@ -59,15 +62,19 @@ Status Run(GlobalRun& run, CpuClient& client) {
     StorageRef whole = run.arguments[i][0];
     if (!IsWhole(tiling)) {
       TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(shape))));
-      for (size_t d = 0; d < run.arguments[i].size(); ++d) CopyPart(Bytes(whole), shape, tiling, d, Bytes(run.arguments[i][d]), true);
+      for (size_t d = 0; d < run.arguments[i].size(); ++d)
+        CopyPart(Bytes(whole), shape, tiling, d, Bytes(run.arguments[i][d]), true);
     }
     inputs.push_back(whole->data());
     whole_inputs.push_back(std::move(whole));
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const plan::Output& out = plan.outputs[i];
-    TENON_ASSIGN_OR_RETURN(StorageRef whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
-    if (out.alias_contents) std::memcpy(whole->data(), inputs[static_cast<size_t>(out.alias_input)], static_cast<size_t>(SizeBytes(out.shape)));
+    TENON_ASSIGN_OR_RETURN(StorageRef whole,
+                           AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
+    if (out.alias_contents)
+      std::memcpy(whole->data(), inputs[static_cast<size_t>(out.alias_input)],
+                  static_cast<size_t>(SizeBytes(out.shape)));
     outputs.push_back(whole->data());
     whole_outputs.push_back(std::move(whole));
   }
@@ -75,7 +82,8 @@ Status Run(GlobalRun& run, CpuClient& client) {
   TENON_RETURN_IF_ERROR(run.code->program->Run({inputs, outputs, &user}, client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
-      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, about.result_tilings[i], d, Bytes(run.outputs[i][d]), false);
+      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, about.result_tilings[i], d, Bytes(run.outputs[i][d]),
+               false);
     }
   }
   return OkStatus();
@@ -89,12 +97,13 @@ Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_ran
   return dims;
 }
 
-Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code, CpuClient& client,
-                       plugin::ExecuteRequest& request) {
+Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code,
+                       CpuClient& client, plugin::ExecuteRequest& request) {
   const plugin::ExecutableInfo& info = executable->info();
   const size_t devices = request.devices.size();
   const auto wanted = static_cast<size_t>(info.num_replicas) * static_cast<size_t>(info.num_partitions);
-  if (devices != wanted) return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info.name, wanted, devices));
+  if (devices != wanted)
+    return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info.name, wanted, devices));
   auto run = std::make_shared<GlobalRun>();
   run->executable = executable;
   run->code = std::move(code);
@@ -107,10 +116,12 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
     const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
     for (size_t i = 0; i < info.outputs.size(); ++i) {
       const plugin::ArraySpec& spec = info.outputs[i].array;
-      TENON_ASSIGN_OR_RETURN(StorageRef storage, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape))));
+      TENON_ASSIGN_OR_RETURN(StorageRef storage,
+                             AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape))));
       plugin::Memory* memory = client.FindMemory(*device.device, info.outputs[i].memory_kind);
-      device.outputs[i] = plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec, storage,
-                                               plugin::EventRef(done));
+      device.outputs[i] =
+          plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec,
+                               storage, plugin::EventRef(done));
       run->outputs[i][flat] = std::move(storage);
     }
     device.done = plugin::EventRef(done);

@@ -11,12 +11,14 @@ namespace tenon::cpu {
 
 class CpuClient;
 
-/// Extents of the part of a whole array that each device holds. A leading dim that counts replicas is not part of it when `part_rank` says so.
+/// Extents of the part of a whole array that each device holds. A leading dim that counts replicas is not part of it
+/// when `part_rank` says so.
 Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
 
-/// Runs a program of several devices once for all of them: puts the whole arrays together from the devices' arguments, runs, cuts the outputs. Fills the
-/// outputs and events of every device; the work itself runs on the first device's queue when all arguments are there.
-Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code, CpuClient& client,
-                       plugin::ExecuteRequest& request);
+/// Runs a program of several devices once for all of them: puts the whole arrays together from the devices' arguments,
+/// runs, cuts the outputs. Fills the outputs and events of every device; the work itself runs on the first device's
+/// queue when all arguments are there.
+Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code,
+                       CpuClient& client, plugin::ExecuteRequest& request);
 
 }  // namespace tenon::cpu

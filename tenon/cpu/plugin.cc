@@ -1,5 +1,7 @@
 // The plugin object, its options, and the one symbol that the shared library exports.
 
+#include "tenon/plugin/plugin.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -13,7 +15,6 @@
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plugin/ffi_types.h"
-#include "tenon/plugin/plugin.h"
 
 namespace tenon::cpu {
 namespace {
@@ -26,7 +27,8 @@ Result<std::optional<int64_t>> NumberFromEnvironment(const char* name) {
   const std::string_view view(text);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size()) return InvalidArgument(fmt::format("{} is '{}', wanted a number", name, view));
+  if (error != std::errc() || end != view.data() + view.size())
+    return InvalidArgument(fmt::format("{} is '{}', wanted a number", name, view));
   return std::optional<int64_t>(value);
 }
 
@@ -49,7 +51,8 @@ Result<int> NumDevices(const plugin::ClientOptions& options) {
   TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment("TENON_NUM_DEVICES"));
   int64_t n = environment ? *environment : HostDeviceCountFlag().value_or(1);
   n = options.GetInt("num_devices", n);
-  if (n < 1 || n > kMaxDevices) return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
+  if (n < 1 || n > kMaxDevices)
+    return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
   return static_cast<int>(n);
 }
 
@@ -60,8 +63,8 @@ class CpuPlugin final : public plugin::Plugin {
   std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 9, 0}; }
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
-    static const std::vector<plugin::OptionSpec>& specs =
-        *new std::vector<plugin::OptionSpec>{{"num_devices", plugin::ValueType::kInt64}, {"memory_limit_bytes", plugin::ValueType::kInt64}};
+    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
+        {"num_devices", plugin::ValueType::kInt64}, {"memory_limit_bytes", plugin::ValueType::kInt64}};
     return specs;
   }
 
@@ -69,12 +72,14 @@ class CpuPlugin final : public plugin::Plugin {
     CpuClient::Setup setup;
     TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(options));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
-    if (setup.memory_limit_bytes < 0) return InvalidArgument(fmt::format("memory_limit_bytes is {}", setup.memory_limit_bytes));
+    if (setup.memory_limit_bytes < 0)
+      return InvalidArgument(fmt::format("memory_limit_bytes is {}", setup.memory_limit_bytes));
     return CpuClient::Create(setup);
   }
 
-  Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program, const plugin::CompileOptions& options,
-                                                             plugin::Topology&, plugin::Client*) override {
+  Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,
+                                                             const plugin::CompileOptions& options, plugin::Topology&,
+                                                             plugin::Client*) override {
     TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
     TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
     return plugin::Ref<plugin::Executable>(std::move(executable));
@@ -82,7 +87,8 @@ class CpuPlugin final : public plugin::Plugin {
 
   Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) override {
     if (registration.platform_name != "Host" && registration.platform_name != kPlatformName) {
-      return InvalidArgument(fmt::format("FFI handler '{}' is for platform '{}', wanted Host", registration.target_name, registration.platform_name));
+      return InvalidArgument(fmt::format("FFI handler '{}' is for platform '{}', wanted Host", registration.target_name,
+                                         registration.platform_name));
     }
     XLA_FFI_Handler_Bundle bundle = {};
     bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);

@@ -44,7 +44,8 @@ Status FromValue(const reference::Value& value, const runtime::View& view) {
   return OkStatus();
 }
 
-/// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of their content.
+/// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of
+/// their content.
 struct ServiceTable {
   std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
   std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
@@ -57,7 +58,8 @@ struct ServiceTable {
   }
 
   Status Add(const plan::Seq& seq) {
-    for (const plan::Step& step : seq) TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
+    for (const plan::Step& step : seq)
+      TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
     return OkStatus();
   }
 
@@ -94,8 +96,8 @@ Result<runtime::Services> MakeServices(const plan::Plan& plan) {
   auto table = std::make_shared<ServiceTable>();
   TENON_RETURN_IF_ERROR(table->Add(plan.steps));
   runtime::Services services;
-  services.evaluate = [table](const plan::EvaluateStep& step, std::span<const runtime::View> operands, std::span<const runtime::View> results,
-                              void*) -> Status {
+  services.evaluate = [table](const plan::EvaluateStep& step, std::span<const runtime::View> operands,
+                              std::span<const runtime::View> results, void*) -> Status {
     std::vector<reference::Value> values;
     for (const runtime::View& v : operands) {
       TENON_ASSIGN_OR_RETURN(reference::Value value, ToValue(v));
@@ -110,12 +112,13 @@ Result<runtime::Services> MakeServices(const plan::Plan& plan) {
       outputs = program->second->Run(values);
     }
     if (!outputs.ok()) return std::move(outputs).status().WithContext("evaluate " + step.op);
-    if (outputs->size() != results.size()) return Internal(fmt::format("evaluate {} gave {} results, wanted {}", step.op, outputs->size(), results.size()));
+    if (outputs->size() != results.size())
+      return Internal(fmt::format("evaluate {} gave {} results, wanted {}", step.op, outputs->size(), results.size()));
     for (size_t i = 0; i < results.size(); ++i) TENON_RETURN_IF_ERROR(FromValue((*outputs)[i], results[i]));
     return OkStatus();
   };
-  services.custom_call = [table](const plan::CustomCallStep& step, std::span<const runtime::View> operands, std::span<const runtime::View> results,
-                                 void* user) -> Status {
+  services.custom_call = [table](const plan::CustomCallStep& step, std::span<const runtime::View> operands,
+                                 std::span<const runtime::View> results, void* user) -> Status {
     ffi_host::CallSite* site = table->FindSite(step);
     if (site == nullptr) return Internal("a custom call was not instantiated");
     const auto* execution = static_cast<const ExecutionUser*>(user);

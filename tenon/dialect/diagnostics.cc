@@ -18,11 +18,14 @@ std::string Describe(mlir::Location loc) {
   if (auto named = loc->findInstanceOf<mlir::NameLoc>()) name = named.getName().str();
   auto file = loc->findInstanceOf<mlir::FileLineColLoc>();
   if (!file) return name.empty() ? "unknown location" : name;
-  std::string where = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+  std::string where =
+      file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
   return name.empty() ? where : name + " (" + where + ")";
 }
 
-std::string Describe(mlir::Operation* op) { return op->getName().getStringRef().str() + " at " + Describe(op->getLoc()); }
+std::string Describe(mlir::Operation* op) {
+  return op->getName().getStringRef().str() + " at " + Describe(op->getLoc());
+}
 
 DiagnosticCapture::DiagnosticCapture(mlir::MLIRContext* context) : context_(context) {
   id_ = context->getDiagEngine().registerHandler([this](mlir::Diagnostic& diagnostic) {

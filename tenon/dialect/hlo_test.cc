@@ -31,7 +31,9 @@ std::string Varint(uint64_t v) {
   return out;
 }
 std::string Num(uint32_t field, int64_t v) { return Varint(field << 3) + Varint(static_cast<uint64_t>(v)); }
-std::string Len(uint32_t field, const std::string& bytes) { return Varint(field << 3 | 2) + Varint(bytes.size()) + bytes; }
+std::string Len(uint32_t field, const std::string& bytes) {
+  return Varint(field << 3 | 2) + Varint(bytes.size()) + bytes;
+}
 std::string Packed(uint32_t field, const std::vector<int64_t>& values) {
   std::string bytes;
   for (int64_t v : values) bytes += Varint(static_cast<uint64_t>(v));
@@ -45,9 +47,10 @@ std::string ArrayShape(int type, const std::vector<int64_t>& dims, std::vector<i
   return Num(2, type) + Packed(3, dims) + Len(5, Packed(1, minor_to_major) + Num(16, 1));
 }
 
-std::string Inst(const std::string& name, const std::string& opcode, const std::string& shape, int64_t id, const std::vector<int64_t>& operands = {},
-                 const std::string& more = "") {
-  return Len(2, Len(1, name) + Len(2, opcode) + Len(3, shape) + Num(35, id) + (operands.empty() ? "" : Packed(36, operands)) + more);
+std::string Inst(const std::string& name, const std::string& opcode, const std::string& shape, int64_t id,
+                 const std::vector<int64_t>& operands = {}, const std::string& more = "") {
+  return Len(2, Len(1, name) + Len(2, opcode) + Len(3, shape) + Num(35, id) +
+                    (operands.empty() ? "" : Packed(36, operands)) + more);
 }
 
 std::string Comp(const std::string& name, int64_t id, int64_t root, const std::string& instructions) {
@@ -60,7 +63,10 @@ std::string Mod(const std::string& computations, int64_t entry, const std::strin
 
 std::string AddModule() {
   const std::string f = ArrayShape(11, {2});
-  return Mod(Comp("main", 7, 3, Inst("x", "parameter", f, 1) + Inst("y", "parameter", f, 2, {}, Num(9, 1)) + Inst("s", "add", f, 3, {1, 2})), 7);
+  return Mod(
+      Comp("main", 7, 3,
+           Inst("x", "parameter", f, 1) + Inst("y", "parameter", f, 2, {}, Num(9, 1)) + Inst("s", "add", f, 3, {1, 2})),
+      7);
 }
 
 // --- Helpers.
@@ -84,7 +90,9 @@ std::string Read(std::string_view bytes) {
   return text.ok() ? *text : std::string();
 }
 
-std::string Entry(const std::string& body, const std::string& before = "") { return "HloModule m\n" + before + "ENTRY e {\n" + body + "}\n"; }
+std::string Entry(const std::string& body, const std::string& before = "") {
+  return "HloModule m\n" + before + "ENTRY e {\n" + body + "}\n";
+}
 
 // --- The protobuf form.
 
@@ -96,7 +104,9 @@ TEST(Proto, AModuleOfThreeInstructions) {
 
 TEST(Proto, InstructionsAndComputationsInAnyOrder) {
   const std::string f = ArrayShape(11, {});
-  const std::string entry = Comp("main", 1, 12, Inst("c", "call", f, 12, {11}, Packed(38, {2})) + Inst("n", "negate", f, 11, {10}) + Inst("x", "parameter", f, 10));
+  const std::string entry = Comp("main", 1, 12,
+                                 Inst("c", "call", f, 12, {11}, Packed(38, {2})) + Inst("n", "negate", f, 11, {10}) +
+                                     Inst("x", "parameter", f, 10));
   const std::string callee = Comp("f", 2, 21, Inst("r", "cosine", f, 21, {20}) + Inst("p", "parameter", f, 20));
   const std::string text = Read(Mod(entry + callee, 1));
   EXPECT_THAT(text, HasSubstr("stablehlo.negate"));
@@ -106,13 +116,16 @@ TEST(Proto, InstructionsAndComputationsInAnyOrder) {
 TEST(Proto, NewIdsCarryTheComputationAboveBit32) {
   const std::string f = ArrayShape(11, {});
   const int64_t high = int64_t{3} << 32;
-  EXPECT_THAT(Read(Mod(Comp("main", 3, high | 1, Inst("x", "parameter", f, high) + Inst("s", "sine", f, high | 1, {0})), 3)), HasSubstr("stablehlo.sine"));
+  EXPECT_THAT(
+      Read(Mod(Comp("main", 3, high | 1, Inst("x", "parameter", f, high) + Inst("s", "sine", f, high | 1, {0})), 3)),
+      HasSubstr("stablehlo.sine"));
 }
 
 TEST(Proto, LiteralsOfAColumnMajorLayoutAreInItsOrder) {
   const std::string shape = ArrayShape(4, {2, 3}, {0, 1});
   const std::string literal = Len(8, Len(1, shape) + Packed(4, {1, 4, 2, 5, 3, 6}));
-  EXPECT_THAT(Read(Mod(Comp("main", 1, 1, Inst("c", "constant", shape, 1, {}, literal)), 1)), HasSubstr("dense<[[1, 2, 3], [4, 5, 6]]>"));
+  EXPECT_THAT(Read(Mod(Comp("main", 1, 1, Inst("c", "constant", shape, 1, {}, literal)), 1)),
+              HasSubstr("dense<[[1, 2, 3], [4, 5, 6]]>"));
 }
 
 TEST(Proto, LiteralsOfEveryWidth) {
@@ -124,10 +137,12 @@ TEST(Proto, LiteralsOfEveryWidth) {
   EXPECT_THAT(constant(2, Len(15, "\xff\x05")), HasSubstr("dense<[-1, 5]> : tensor<2xi8>"));
   EXPECT_THAT(constant(5, Packed(5, {-2, 3})), HasSubstr("dense<[-2, 3]> : tensor<2xi64>"));
   EXPECT_THAT(constant(9, Packed(7, {-1, 3})), HasSubstr("dense<[18446744073709551615, 3]> : tensor<2xui64>"));
-  EXPECT_THAT(constant(10, Len(11, std::string("\x00\x3c\x00\xc0", 4))), HasSubstr("dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf16>"));
+  EXPECT_THAT(constant(10, Len(11, std::string("\x00\x3c\x00\xc0", 4))),
+              HasSubstr("dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf16>"));
   EXPECT_THAT(constant(21, Len(21, "\x0e\x07")), HasSubstr("dense<[-2, 7]> : tensor<2xi4>"));
   EXPECT_THAT(constant(22, Len(22, "\x0e\x07")), HasSubstr("dense<[14, 7]> : tensor<2xui4>"));
-  EXPECT_THAT(constant(32, Len(32, "\x02\x0a")), HasSubstr("dense<[1.000000e+00, -1.000000e+00]> : tensor<2xf4E2M1FN>"));
+  EXPECT_THAT(constant(32, Len(32, "\x02\x0a")),
+              HasSubstr("dense<[1.000000e+00, -1.000000e+00]> : tensor<2xf4E2M1FN>"));
   const float parts[] = {1, 2, 3, -4};
   EXPECT_THAT(constant(15, Len(12, std::string(reinterpret_cast<const char*>(parts), 16))),
               HasSubstr("dense<[(1.000000e+00,2.000000e+00), (3.000000e+00,-4.000000e+00)]> : tensor<2xcomplex<f32>>"));
@@ -140,9 +155,12 @@ TEST(Proto, ModulesInsideOtherMessages) {
 
 TEST(Proto, WhatIsWrongIsNamed) {
   const std::string f = ArrayShape(11, {2});
-  const auto entry = [&](const std::string& instructions, int64_t root = 3) { return Mod(Comp("main", 7, root, instructions), 7); };
+  const auto entry = [&](const std::string& instructions, int64_t root = 3) {
+    return Mod(Comp("main", 7, root, instructions), 7);
+  };
   const std::string x = Inst("x", "parameter", f, 1);
-  EXPECT_THAT(Error(entry(x + Inst("s", "negate", f, 3, {9}))), HasSubstr("instruction 's' (negate) of computation 'main': operand id 9"));
+  EXPECT_THAT(Error(entry(x + Inst("s", "negate", f, 3, {9}))),
+              HasSubstr("instruction 's' (negate) of computation 'main': operand id 9"));
   EXPECT_THAT(Error(entry(x + Inst("s", "negate", f, 3, {3}))), HasSubstr("depends on itself"));
   EXPECT_THAT(Error(entry(x + Inst("s", "negate", f, 1, {1}))), HasSubstr("another instruction has its id 1"));
   EXPECT_THAT(Error(entry(x, 9)), HasSubstr("root_id 9"));
@@ -157,7 +175,8 @@ TEST(Proto, WhatIsWrongIsNamed) {
   EXPECT_THAT(Error(entry(x + Inst("c", "call", f, 3, {1}, Packed(38, {7})))), HasSubstr("calls itself"));
   EXPECT_THAT(Error(entry(x + Inst("c", "call", f, 3, {1}, Packed(38, {4})))), HasSubstr("called computation id 4"));
   EXPECT_THAT(Error(entry(x + Inst("c", "constant", f, 3))), HasSubstr("without a literal"));
-  EXPECT_THAT(Error(entry(x + Inst("c", "constant", f, 3, {}, Len(8, Len(1, f) + Len(8, "abcd"))))), HasSubstr("4 bytes of elements; 8 wanted"));
+  EXPECT_THAT(Error(entry(x + Inst("c", "constant", f, 3, {}, Len(8, Len(1, f) + Len(8, "abcd"))))),
+              HasSubstr("4 bytes of elements; 8 wanted"));
   EXPECT_THAT(Error(entry(Len(2, Len(1, "x") + Num(2, 4)))), HasSubstr("field 2 is not bytes"));
   const std::string dynamic = Num(2, 11) + Packed(3, {2}) + Packed(6, {1});
   EXPECT_THAT(Error(entry(Inst("x", "parameter", dynamic, 3)), Code::kUnimplemented), HasSubstr("dynamic dimensions"));
@@ -185,31 +204,40 @@ TEST(Proto, DeepTuplesAreRefused) {
 TEST(Proto, ComputationsThatMultiplyAreRefused) {
   // Each computation reduces with the one before it twice: regions double with every level.
   const std::string f = ArrayShape(11, {}), v = ArrayShape(11, {1});
-  std::string all = Comp("c0", 100, 3, Inst("a", "parameter", f, 1) + Inst("b", "parameter", f, 2, {}, Num(9, 1)) + Inst("s", "add", f, 3, {1, 2}));
+  std::string all =
+      Comp("c0", 100, 3,
+           Inst("a", "parameter", f, 1) + Inst("b", "parameter", f, 2, {}, Num(9, 1)) + Inst("s", "add", f, 3, {1, 2}));
   for (int64_t level = 1; level < 40; ++level) {
     const std::string use = Packed(38, {100 + level - 1});
     all += Comp("c" + std::to_string(level), 100 + level, 5,
-                Inst("a", "parameter", f, 1) + Inst("b", "parameter", f, 2, {}, Num(9, 1)) + Inst("s", "call", f, 3, {1, 2}, use) + Inst("t", "call", f, 5, {3, 2}, use));
+                Inst("a", "parameter", f, 1) + Inst("b", "parameter", f, 2, {}, Num(9, 1)) +
+                    Inst("s", "call", f, 3, {1, 2}, use) + Inst("t", "call", f, 5, {3, 2}, use));
   }
-  all += Comp("main", 1, 3, Inst("x", "parameter", v, 1) + Inst("z", "parameter", f, 2, {}, Num(9, 1)) + Inst("r", "reduce", f, 3, {1, 2}, Packed(14, {0}) + Packed(38, {139})));
+  all += Comp("main", 1, 3,
+              Inst("x", "parameter", v, 1) + Inst("z", "parameter", f, 2, {}, Num(9, 1)) +
+                  Inst("r", "reduce", f, 3, {1, 2}, Packed(14, {0}) + Packed(38, {139})));
   EXPECT_THAT(Error(Mod(all, 1), Code::kResourceExhausted), HasSubstr("expands to more than"));
 }
 
 TEST(Proto, AliasesDonorsAndTuples) {
   const std::string f = ArrayShape(11, {2}), pair = Num(2, 13) + Len(4, f) + Len(4, f);
-  const std::string body = Inst("p", "parameter", pair, 1) + Inst("q", "parameter", f, 2, {}, Num(9, 1)) + Inst("e", "get-tuple-element", f, 3, {1}, Num(13, 1)) +
-                           Inst("t", "tuple", pair, 4, {2, 3});
-  const std::string aliases = Len(8, Len(1, Packed(1, {1}) + Num(2, 0) + Packed(3, {0}) + Num(4, 1))), donors = Len(18, Len(1, Num(1, 1)));
+  const std::string body = Inst("p", "parameter", pair, 1) + Inst("q", "parameter", f, 2, {}, Num(9, 1)) +
+                           Inst("e", "get-tuple-element", f, 3, {1}, Num(13, 1)) + Inst("t", "tuple", pair, 4, {2, 3});
+  const std::string aliases = Len(8, Len(1, Packed(1, {1}) + Num(2, 0) + Packed(3, {0}) + Num(4, 1))),
+                    donors = Len(18, Len(1, Num(1, 1)));
   const std::string text = Read(Mod(Comp("main", 1, 4, body), 1, aliases + donors));
-  EXPECT_THAT(text, HasSubstr("@main(%arg0: tensor<2xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<2xf32>, %arg2: tensor<2xf32> {jax.buffer_donor = true})"));
+  EXPECT_THAT(text, HasSubstr("@main(%arg0: tensor<2xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<2xf32>, %arg2: "
+                              "tensor<2xf32> {jax.buffer_donor = true})"));
   EXPECT_THAT(text, HasSubstr("return %arg2, %arg1"));
-  EXPECT_THAT(Error(Mod(Comp("main", 1, 4, body), 1, Len(8, Len(1, Packed(1, {5}) + Num(2, 1) + Num(4, 1))))), HasSubstr("index {5}"));
+  EXPECT_THAT(Error(Mod(Comp("main", 1, 4, body), 1, Len(8, Len(1, Packed(1, {5}) + Num(2, 1) + Num(4, 1))))),
+              HasSubstr("index {5}"));
 }
 
 // --- The text form.
 
 TEST(Text, AModuleAsXlaPrintsIt) {
-  const std::string text = Read(R"(HloModule jit_f, entry_computation_layout={(f32[2,3]{1,0}, f32[3,4]{1,0})->(f32[2,4]{1,0}, f32[3]{0})}
+  const std::string text =
+      Read(R"(HloModule jit_f, entry_computation_layout={(f32[2,3]{1,0}, f32[3,4]{1,0})->(f32[2,4]{1,0}, f32[3]{0})}
 
 %region_0.1 (a: f32[], b: f32[]) -> f32[] {
   %a = f32[] parameter(0)
@@ -232,15 +260,19 @@ ENTRY %main.2 (x.1: f32[2,3], y.1: f32[3,4]) -> (f32[2,4], f32[3]) {
 
 TEST(Text, MistakesHaveAPlace) {
   EXPECT_THAT(Error("HloModule m\nENTRY e {\n  ROOT x = f32[2] parametr(0\n}\n"), HasSubstr("line 3, column 28"));
-  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(z)\n")), HasSubstr("line 4, column 25: there is no instruction 'z'"));
+  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(z)\n")),
+              HasSubstr("line 4, column 25: there is no instruction 'z'"));
   EXPECT_THAT(Error(Entry("  ROOT x = f33[] parameter(0)\n")), HasSubstr("'f33' is no element type"));
   EXPECT_THAT(Error(Entry("  ROOT c = s8[] constant(300)\n")), HasSubstr("300 does not fit s8"));
   EXPECT_THAT(Error(Entry("  ROOT c = s32[2] constant({1})\n")), HasSubstr("',' is wanted"));
   EXPECT_THAT(Error(Entry("  ROOT c = s32[2] constant({...})\n")), HasSubstr("left out"));
-  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(x), colour={1}\n")), HasSubstr("attribute 'colour' of negate"));
-  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=f\n")), HasSubstr("there is no computation 'f'"));
+  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(x), colour={1}\n")),
+              HasSubstr("attribute 'colour' of negate"));
+  EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=f\n")),
+              HasSubstr("there is no computation 'f'"));
   EXPECT_THAT(Error("HloModule m\ne { ROOT x = f32[] parameter(0) }\n"), HasSubstr("no computation is marked ENTRY"));
-  EXPECT_THAT(Error(Entry("  ROOT x = " + std::string(5000, '(') + "f32[] parameter(0)\n")), HasSubstr("nests more than"));
+  EXPECT_THAT(Error(Entry("  ROOT x = " + std::string(5000, '(') + "f32[] parameter(0)\n")),
+              HasSubstr("nests more than"));
 }
 
 TEST(Text, BitcastBetweenLayoutsMovesElements) {
@@ -250,13 +282,15 @@ TEST(Text, BitcastBetweenLayoutsMovesElements) {
 }
 
 TEST(Text, EntryLayoutsAreNotTheBuffers) {
-  EXPECT_THAT(Read("HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{0,1}}\nENTRY e {\n  ROOT x = f32[2,3]{0,1} parameter(0)\n}\n"),
+  EXPECT_THAT(Read("HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{0,1}}\nENTRY e {\n  ROOT x = "
+                   "f32[2,3]{0,1} parameter(0)\n}\n"),
               Not(HasSubstr("layout")));
 }
 
 TEST(Text, ShardingsOfTheEntryNameMeshes) {
-  const std::string text = Read(Entry("  x = f32[4,6]{1,0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
-                                      "  ROOT y = f32[4,6]{1,0} negate(x), sharding={devices=[1,4]<=[4]}\n"));
+  const std::string text =
+      Read(Entry("  x = f32[4,6]{1,0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
+                 "  ROOT y = f32[4,6]{1,0} negate(x), sharding={devices=[1,4]<=[4]}\n"));
   EXPECT_THAT(text, HasSubstr("sdy.mesh @hlo_mesh_0 = <[\"d0\"=2, \"d2\"=2], device_ids=[0, 2, 1, 3]>"));
   EXPECT_THAT(text, HasSubstr("%arg0: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@hlo_mesh_0, [{\"d0\"}, {}]>}"));
   EXPECT_THAT(text, HasSubstr("(tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@hlo_mesh_1, [{}, {\"d1\"}]>})"));
@@ -285,7 +319,8 @@ TEST_P(RoundTrip, EveryFormReadsBackAsTheSameProgram) {
     auto from_bytes = ReadProto(bytes);
     ASSERT_TRUE(from_bytes.ok()) << from_bytes.status().ToString();
     // Only the configuration has these.
-    if (!with_config) from_bytes->replica_count = module->replica_count, from_bytes->num_partitions = module->num_partitions;
+    if (!with_config)
+      from_bytes->replica_count = module->replica_count, from_bytes->num_partitions = module->num_partitions;
     EXPECT_EQ(WriteText(*from_bytes), again);
     EXPECT_EQ(Read(WriteProto(*from_bytes, true)), program);
   }
@@ -306,7 +341,8 @@ TEST_P(RoundTrip, EveryFormReadsBackAsTheSameProgram) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, RoundTrip,
-                         testing::Values("elementwise.hlo", "movement.hlo", "regions.hlo", "linalg.hlo", "constants.hlo", "collectives.hlo", "control.hlo"),
+                         testing::Values("elementwise.hlo", "movement.hlo", "regions.hlo", "linalg.hlo",
+                                         "constants.hlo", "collectives.hlo", "control.hlo"),
                          [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
 
 TEST(Write, RegionsThatUseOuterValuesGetThemAsState) {
@@ -342,7 +378,9 @@ func.func @main(%n: tensor<i32>, %x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4x
 
 TEST(Write, WhatHasNoHloFormIsNamed) {
   dialect::Context context;
-  auto module = dialect::Parse(context, "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n %0 = chlo.lgamma %x : tensor<4xf32> -> tensor<4xf32>\n return %0 : tensor<4xf32>\n}");
+  auto module = dialect::Parse(context,
+                               "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n %0 = chlo.lgamma %x : "
+                               "tensor<4xf32> -> tensor<4xf32>\n return %0 : tensor<4xf32>\n}");
   ASSERT_TRUE(module.ok()) << module.status().ToString();
   const auto text = dialect::WriteHlo(module->op(), dialect::HloForm::kText);
   EXPECT_EQ(text.status().code(), Code::kUnimplemented);

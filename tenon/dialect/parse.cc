@@ -58,7 +58,8 @@ Result<OwnedModule> Within(std::string_view what, Result<OwnedModule> module) {
   return std::move(module).status().WithContext(what);
 }
 
-// Some clients end functions with stablehlo.return; what leaves here ends them with func.return, whose verifier compares types.
+// Some clients end functions with stablehlo.return; what leaves here ends them with func.return, whose verifier
+// compares types.
 void NormalizeReturns(mlir::Operation* module) {
   for (mlir::Region& region : module->getRegions()) {
     for (mlir::Block& block : region) {
@@ -108,11 +109,19 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
   context.impl().bytes += bytes.size();
   Result<OwnedModule> module = OwnedModule();
   switch (DetectInput(bytes)) {
-    case InputKind::kText: module = ParseText(context, bytes); break;
+    case InputKind::kText:
+      module = ParseText(context, bytes);
+      break;
     case InputKind::kPortableArtifact:
-    case InputKind::kBytecode: module = ParseBytecode(context, bytes, options); break;
-    case InputKind::kHloModuleProto: module = Within("HloModuleProto", ParseHlo(context, hlo::ReadProto(bytes))); break;
-    case InputKind::kHloText: module = Within("HLO text", ParseHlo(context, hlo::ReadText(bytes))); break;
+    case InputKind::kBytecode:
+      module = ParseBytecode(context, bytes, options);
+      break;
+    case InputKind::kHloModuleProto:
+      module = Within("HloModuleProto", ParseHlo(context, hlo::ReadProto(bytes)));
+      break;
+    case InputKind::kHloText:
+      module = Within("HLO text", ParseHlo(context, hlo::ReadText(bytes)));
+      break;
   }
   if (module.ok()) NormalizeReturns(module->op());
   if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));

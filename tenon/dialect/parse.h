@@ -15,10 +15,11 @@ class Operation;
 
 namespace tenon::dialect {
 
-/// A lease of an MLIR context with every dialect of a program loaded (builtin, func, quant, stablehlo, chlo, sdy, check).
-/// Making one costs milliseconds, so a process-wide pool keeps them: constructing takes one from the pool or makes one,
-/// destroying gives it back, or ends it when it has served enough (attributes live as long as their context).
-/// One thread at a time may use a Context; any thread may make one. Every module read in a Context must be gone before it.
+/// A lease of an MLIR context with every dialect of a program loaded (builtin, func, quant, stablehlo, chlo, sdy,
+/// check). Making one costs milliseconds, so a process-wide pool keeps them: constructing takes one from the pool or
+/// makes one, destroying gives it back, or ends it when it has served enough (attributes live as long as their
+/// context). One thread at a time may use a Context; any thread may make one. Every module read in a Context must be
+/// gone before it.
 class Context {
  public:
   Context();
@@ -74,19 +75,21 @@ InputKind DetectInput(std::string_view bytes);
 struct ParseOptions {
   /// Run every op's verifier after reading. Off only for input that Tenon itself wrote.
   bool verify = true;
-  /// Literals of at least this many bytes become dense_resource attributes that point into the input, which must then outlive the
-  /// module; smaller ones are copied into the context. Off by default: not every reader of constants knows both kinds.
+  /// Literals of at least this many bytes become dense_resource attributes that point into the input, which must then
+  /// outlive the module; smaller ones are copied into the context. Off by default: not every reader of constants knows
+  /// both kinds.
   size_t borrow_literals_from = static_cast<size_t>(-1);
 };
 
-/// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they came;
-/// functions end with func.return, also where they came with stablehlo.return).
-/// Malformed, ill-typed or too deeply nested input is INVALID_ARGUMENT with the op and its location where they are known, an HLO
-/// instruction without StableHLO form UNIMPLEMENTED. Takes up to 1 MiB of the caller's stack, at the deepest nesting that is accepted.
+/// Reads a program of any kind that DetectInput knows and returns verified StableHLO (with func, sdy and chlo as they
+/// came; functions end with func.return, also where they came with stablehlo.return). Malformed, ill-typed or too
+/// deeply nested input is INVALID_ARGUMENT with the op and its location where they are known, an HLO instruction
+/// without StableHLO form UNIMPLEMENTED. Takes up to 1 MiB of the caller's stack, at the deepest nesting that is
+/// accepted.
 Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseOptions& options = {});
 
-/// Writes `module` (a builtin.module of StableHLO) as a portable artifact that readers of `target` accept; the module is left as it
-/// is. INVALID_ARGUMENT when an op, attribute or type has no form at `target`, or `target` is outside
+/// Writes `module` (a builtin.module of StableHLO) as a portable artifact that readers of `target` accept; the module
+/// is left as it is. INVALID_ARGUMENT when an op, attribute or type has no form at `target`, or `target` is outside
 /// [kMinimumVersion, kCurrentVersion].
 Result<std::string> Serialize(mlir::Operation* module, Version target = kCurrentVersion);
 

@@ -101,11 +101,13 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   "stablehlo.return"(%x) : (tensor<2xf32>) -> ()
 })");
   ASSERT_TRUE(module.ok()) << module.status().ToString();
-  EXPECT_THAT(ToText(module->op()), ::testing::AllOf(HasSubstr("    return %arg0"), ::testing::Not(HasSubstr("stablehlo.return"))));
+  EXPECT_THAT(ToText(module->op()),
+              ::testing::AllOf(HasSubstr("    return %arg0"), ::testing::Not(HasSubstr("stablehlo.return"))));
   EXPECT_FALSE(Parse(context, R"(
 func.func @main(%x: tensor<2xf32>) -> tensor<?xf32> {
   "stablehlo.return"(%x) : (tensor<2xf32>) -> ()
-})").ok());
+})")
+                   .ok());
 }
 
 // The location of a malformed op in an artifact is the one it was written with.
@@ -146,7 +148,8 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 TEST(Serialize, ChecksTypesAndAttributes) {
   Context context;
-  auto types = Parse(context, "func.func @main(%x: tensor<2xf8E3M4>) -> tensor<2xf8E3M4> { return %x : tensor<2xf8E3M4> }");
+  auto types =
+      Parse(context, "func.func @main(%x: tensor<2xf8E3M4>) -> tensor<2xf8E3M4> { return %x : tensor<2xf8E3M4> }");
   ASSERT_TRUE(types.ok()) << types.status().ToString();
   EXPECT_FALSE(Serialize(types->op(), {1, 6, 0}).ok());
   EXPECT_TRUE(Serialize(types->op(), {1, 7, 0}).ok());
@@ -206,7 +209,8 @@ TEST(Parse, PlainBytecodeOfAnotherWriter) {
   auto text = Parse(context, ReadFile(OwnPrograms() / "plain.mlir"));
   ASSERT_TRUE(text.ok()) << text.status().ToString();
   EXPECT_EQ(ToText(module->op()), ToText(text->op()));
-  for (size_t n = 1; n < bytes.size(); ++n) EXPECT_FALSE(Parse(context, std::string_view(bytes).substr(0, n)).ok()) << n;
+  for (size_t n = 1; n < bytes.size(); ++n)
+    EXPECT_FALSE(Parse(context, std::string_view(bytes).substr(0, n)).ok()) << n;
 }
 
 TEST(Parse, BorrowedLiteralsAreNotCopied) {
@@ -256,7 +260,8 @@ TEST(Malformed, EveryTruncation) {
       auto module = Parse(context, std::string_view(bytes).substr(0, n));
       if (n == 0) continue;  // Nothing is an empty module.
       EXPECT_FALSE(module.ok()) << n;
-      if (!module.ok()) EXPECT_EQ(module.status().code(), Code::kInvalidArgument) << n << ": " << module.status().ToString();
+      if (!module.ok())
+        EXPECT_EQ(module.status().code(), Code::kInvalidArgument) << n << ": " << module.status().ToString();
     }
   }
 }
@@ -323,7 +328,9 @@ TEST(Malformed, HugeShapes) {
     EXPECT_FALSE(module.ok()) << type;
   }
   EXPECT_TRUE(Parse(context, "func.func private @f(tensor<1000000x1000000xf32>)").ok());
-  EXPECT_FALSE(Parse(context, "func.func @f() { %0 = stablehlo.constant dense<1> : tensor<4611686018427387904x4xi32> return }").ok());
+  EXPECT_FALSE(
+      Parse(context, "func.func @f() { %0 = stablehlo.constant dense<1> : tensor<4611686018427387904x4xi32> return }")
+          .ok());
 }
 
 TEST(Text, BooleansOfOneByteEach) {

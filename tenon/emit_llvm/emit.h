@@ -22,34 +22,36 @@ struct EmitOptions {
 
 /// Where one kernel's compile time went, in microseconds; zero for what a cache hit did not spend.
 struct CompileTimes {
-  double emit_us = 0;     ///< KIR -> LLVM IR.
-  double codegen_us = 0;  ///< LLVM IR -> object code; a module's time is shared out over its kernels by instruction count.
-  double load_us = 0;     ///< Object code -> executable memory.
+  double emit_us = 0;  ///< KIR -> LLVM IR.
+  double codegen_us =
+      0;               ///< LLVM IR -> object code; a module's time is shared out over its kernels by instruction count.
+  double load_us = 0;  ///< Object code -> executable memory.
 };
 
 /// One kernel's machine code. The code lives exactly as long as this object; whoever may still call `fn` holds it.
 struct CompiledKernel {
   kir::KernelFn fn = nullptr;
-  Hash128 hash;              ///< kir::Hash of the kernel.
-  std::string name;          ///< Symbol in perf maps and debuggers: "tenon_" and 16 hex digits.
+  Hash128 hash;      ///< kir::Hash of the kernel.
+  std::string name;  ///< Symbol in perf maps and debuggers: "tenon_" and 16 hex digits.
   int64_t code_bytes = 0;
-  bool by_llvm = false;      ///< Made by LLVM's code generator, not by the emitter's own (AVX-512 only).
-  CompileTimes times;        ///< Of the compile that made the code.
+  bool by_llvm = false;                ///< Made by LLVM's code generator, not by the emitter's own (AVX-512 only).
+  CompileTimes times;                  ///< Of the compile that made the code.
   std::shared_ptr<const void> memory;  ///< Owns the executable pages.
 };
 
 /// Counters of the process-wide kernel cache since the process started.
 struct CacheCounters {
-  int64_t hits = 0;       ///< Kernels found, including those that another thread was compiling.
-  int64_t compiled = 0;   ///< Kernels that went through the code generator.
-  int64_t live = 0;       ///< Distinct kernels held now.
+  int64_t hits = 0;      ///< Kernels found, including those that another thread was compiling.
+  int64_t compiled = 0;  ///< Kernels that went through the code generator.
+  int64_t live = 0;      ///< Distinct kernels held now.
 };
 
-/// The code of each kernel, in order. Kernels must be verified (kir::Verify). Goes through the process-wide cache keyed by (kir::Hash, isa):
-/// equal kernels, within one call or over calls and threads, compile once per process, and who asks for one that is being compiled waits for it.
-/// What is missing is compiled on the calling thread and the codegen pool together. A kernel that the code generator cannot
-/// compile gives UNIMPLEMENTED or INTERNAL (and nothing is cached for it); LLVM's fatal errors end here too.
-/// Any thread; does not depend on, or change, the thread's floating-point mode.
+/// The code of each kernel, in order. Kernels must be verified (kir::Verify). Goes through the process-wide cache keyed
+/// by (kir::Hash, isa): equal kernels, within one call or over calls and threads, compile once per process, and who
+/// asks for one that is being compiled waits for it. What is missing is compiled on the calling thread and the codegen
+/// pool together. A kernel that the code generator cannot compile gives UNIMPLEMENTED or INTERNAL (and nothing is
+/// cached for it); LLVM's fatal errors end here too. Any thread; does not depend on, or change, the thread's
+/// floating-point mode.
 Result<std::vector<std::shared_ptr<const CompiledKernel>>> CompileKernels(std::span<const kir::Kernel* const> kernels,
                                                                           const EmitOptions& options);
 Result<std::shared_ptr<const CompiledKernel>> CompileKernel(const kir::Kernel& kernel, const EmitOptions& options);
@@ -60,8 +62,8 @@ Result<std::string> EmitAssembly(const kir::Kernel& kernel, const EmitOptions& o
 
 CacheCounters Counters();
 
-/// Joins the codegen pool's threads and empties the kernel cache (code still referenced stays). Call before the library is unloaded, with no compile in
-/// flight; a later CompileKernels starts anew.
+/// Joins the codegen pool's threads and empties the kernel cache (code still referenced stays). Call before the library
+/// is unloaded, with no compile in flight; a later CompileKernels starts anew.
 void Shutdown();
 
 }  // namespace tenon::emit_llvm

@@ -1,4 +1,5 @@
 // Compile time per kernel by phase, and how fast the code runs beside what memory allows.
+#include <benchmark/benchmark.h>
 #include <immintrin.h>
 #include <sys/mman.h>
 
@@ -6,8 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <vector>
-
-#include <benchmark/benchmark.h>
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/internal/compile.h"
@@ -35,7 +34,8 @@ void Compile(benchmark::State& state, const kir::Kernel& kernel) {
     auto r = CompileModule(one, hash, isa::ActiveIsa());
     if (!r[0].ok()) return state.SkipWithError(r[0].status().ToString().c_str());
     const CompileTimes& t = (*r[0])->times;
-    best = {std::min(best.emit_us, t.emit_us), std::min(best.codegen_us, t.codegen_us), std::min(best.load_us, t.load_us)};
+    best = {std::min(best.emit_us, t.emit_us), std::min(best.codegen_us, t.codegen_us),
+            std::min(best.load_us, t.load_us)};
     state.counters["code_bytes"] = static_cast<double>((*r[0])->code_bytes);
   }
   state.counters["emit_us"] = best.emit_us;
@@ -44,7 +44,8 @@ void Compile(benchmark::State& state, const kir::Kernel& kernel) {
 }
 
 /// Runs over buffers of the given sizes on one thread; counts the bytes that must move.
-void Run(benchmark::State& state, const kir::Kernel& kernel, const std::vector<int64_t>& params, const std::vector<size_t>& bytes) {
+void Run(benchmark::State& state, const kir::Kernel& kernel, const std::vector<int64_t>& params,
+         const std::vector<size_t>& bytes) {
   auto compiled = CompileKernel(kernel, {.isa = isa::ActiveIsa()});
   if (!compiled.ok()) return state.SkipWithError(compiled.status().ToString().c_str());
   std::vector<void*> buffers;
@@ -84,9 +85,18 @@ void RegisterAll() {
       {"add_16M", testing::AddKernel(DType::kF32), {16 << 20}, {64 * M, 64 * M, 64 * M}},
       {"add_bf16_16M", testing::AddKernel(DType::kBF16), {16 << 20}, {32 * M, 32 * M, 32 * M}},
       {"row_sum_4096", testing::RowSumKernel(DType::kF32, ReduceOrder::kLanes), {4096, 4096}, {64 * M, 16384}},
-      {"column_sum_4096", testing::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false), {4096, 4096}, {64 * M, 16384}},
-      {"column_sum_outer_4096", testing::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, true), {4096, 4096}, {64 * M, 16384}},
-      {"column_sum_lanes_4096", testing::ColumnSumKernel(DType::kF32, ReduceOrder::kLanes, false), {4096, 4096}, {64 * M, 16384}},
+      {"column_sum_4096",
+       testing::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false),
+       {4096, 4096},
+       {64 * M, 16384}},
+      {"column_sum_outer_4096",
+       testing::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, true),
+       {4096, 4096},
+       {64 * M, 16384}},
+      {"column_sum_lanes_4096",
+       testing::ColumnSumKernel(DType::kF32, ReduceOrder::kLanes, false),
+       {4096, 4096},
+       {64 * M, 16384}},
       {"argmax_4096x1024", testing::ArgmaxKernel(DType::kS32), {4096, 1024}, {16 * M, 16384, 16384}},
       {"transpose_4096", testing::TransposeKernel(DType::kF32, false), {4096, 4096}, {64 * M, 64 * M}},
       {"transpose_512", testing::TransposeKernel(DType::kF32, false), {512, 512}, {M, M}},
@@ -100,10 +110,12 @@ void RegisterAll() {
     rows.push_back({"softmax_2048", testing::SoftmaxKernel(), {2048, 2048}, {16 * M, 16 * M, 0}});
   }
   for (const Row& row : rows) {
-    benchmark::RegisterBenchmark((std::string("compile/") + row.name).c_str(), [row](benchmark::State& s) { Compile(s, row.kernel); })
-        ->Unit(benchmark::kMillisecond);
-    benchmark::RegisterBenchmark((std::string("run/") + row.name).c_str(), [row](benchmark::State& s) { Run(s, row.kernel, row.params, row.bytes); })
-        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("compile/") + row.name).c_str(), [row](benchmark::State& s) {
+      Compile(s, row.kernel);
+    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("run/") + row.name).c_str(), [row](benchmark::State& s) {
+      Run(s, row.kernel, row.params, row.bytes);
+    })->Unit(benchmark::kMillisecond);
   }
 }
 

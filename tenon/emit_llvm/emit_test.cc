@@ -1,8 +1,8 @@
 #include "tenon/emit_llvm/emit.h"
 
-#include <thread>
-
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "tenon/emit_llvm/testing/kernels.h"
 #include "tenon/emit_llvm/testing/run.h"
@@ -28,9 +28,11 @@ INSTANTIATE_TEST_SUITE_P(Levels, PerIsa, ::testing::ValuesIn(isa::kAllIsaLevels)
                          [](const auto& info) { return std::string(isa::IsaLevelName(info.param)); });
 
 TEST_P(PerIsa, AddOfEveryLengthAndType) {
-  for (DType type : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16, DType::kS8, DType::kU16, DType::kS32, DType::kU64, DType::kPred}) {
+  for (DType type : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16, DType::kS8, DType::kU16, DType::kS32,
+                     DType::kU64, DType::kPred}) {
     const kir::Kernel kernel = testing::AddKernel(type);
-    for (int64_t n : {0, 1, 2, 7, 15, 16, 17, 63, 64, 65, 129, 1000}) Expect(kernel, {.params = {n}, .seed = static_cast<uint64_t>(n)});
+    for (int64_t n : {0, 1, 2, 7, 15, 16, 17, 63, 64, 65, 129, 1000})
+      Expect(kernel, {.params = {n}, .seed = static_cast<uint64_t>(n)});
     Expect(kernel, {.params = {1000}, .seed = 5, .indices_per_call = 37, .misalign_bytes = 8});
   }
 }
@@ -39,7 +41,8 @@ TEST_P(PerIsa, RowSums) {
   for (DType type : {DType::kF32, DType::kF64, DType::kBF16, DType::kS32, DType::kS64, DType::kS8}) {
     for (ReduceOrder order : {ReduceOrder::kLanes, ReduceOrder::kSequential}) {
       const kir::Kernel kernel = testing::RowSumKernel(type, order);
-      for (int64_t n : {0, 1, 15, 16, 63, 64, 65, 100, 128, 300}) Expect(kernel, {.params = {5, n}, .seed = static_cast<uint64_t>(n)});
+      for (int64_t n : {0, 1, 15, 16, 63, 64, 65, 100, 128, 300})
+        Expect(kernel, {.params = {5, n}, .seed = static_cast<uint64_t>(n)});
       Expect(kernel, {.params = {9, 77}, .indices_per_call = 2});
     }
   }

@@ -1,4 +1,5 @@
-// Random kernels against KIR's evaluator, bit for bit, at every level with FMA. TENON_RANDOM_KERNELS: how many (default 150), TENON_RANDOM_SEED: the first seed.
+// Random kernels against KIR's evaluator, bit for bit, at every level with FMA. TENON_RANDOM_KERNELS: how many (default
+// 150), TENON_RANDOM_SEED: the first seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,12 +31,14 @@ void Execute(const CompiledKernel& code, const Sample& sample, Memory& memory) {
   const int64_t* params = sample.params.data();
   const int64_t total = kir::SplitTotal(sample.kernel, params), pieces = kir::NumPieces(sample.kernel, params);
   const int64_t grain = sample.kernel.split.dims == 0 ? total : sample.kernel.split.grain.Value(params);
-  void* const scratch = ::operator new(static_cast<size_t>(kir::LocalBytes(sample.kernel, params) + 64), std::align_val_t(64));
+  void* const scratch =
+      ::operator new(static_cast<size_t>(kir::LocalBytes(sample.kernel, params) + 64), std::align_val_t(64));
 #ifdef __x86_64__
   const unsigned saved = _mm_getcsr();
   _mm_setcsr(saved | 0x8040);
 #endif
-  for (int64_t i = pieces; i-- > 0;) code.fn(pointers.data(), params, i * grain, std::min((i + 1) * grain, total), scratch);
+  for (int64_t i = pieces; i-- > 0;)
+    code.fn(pointers.data(), params, i * grain, std::min((i + 1) * grain, total), scratch);
 #ifdef __x86_64__
   _mm_setcsr(saved);
 #endif
@@ -54,7 +57,8 @@ void Run(uint64_t seed, const RandomKernelOptions& options) {
     Memory got = sample.memory;
     Execute(**code, sample, got);
     const std::string difference = kir::testing::FirstDifference(sample.kernel, sample.params, got, wanted);
-    ASSERT_EQ(difference, "") << "seed " << seed << " at " << isa::IsaLevelName(level) << ", params " << ::testing::PrintToString(sample.params) << "\n"
+    ASSERT_EQ(difference, "") << "seed " << seed << " at " << isa::IsaLevelName(level) << ", params "
+                              << ::testing::PrintToString(sample.params) << "\n"
                               << kir::Print(sample.kernel);
   }
 }

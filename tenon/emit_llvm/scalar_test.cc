@@ -11,8 +11,8 @@ using namespace kir;  // NOLINT: this file is mostly KIR
 using testing::CompareWithEvaluator;
 
 constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
-constexpr DType kIntegers[] = {DType::kS8, DType::kS16, DType::kS32, DType::kS64, DType::kU8, DType::kU16, DType::kU32, DType::kU64,
-                               DType::kS4, DType::kU4, DType::kS2,  DType::kU2};
+constexpr DType kIntegers[] = {DType::kS8,  DType::kS16, DType::kS32, DType::kS64, DType::kU8, DType::kU16,
+                               DType::kU32, DType::kU64, DType::kS4,  DType::kU4,  DType::kS2, DType::kU2};
 
 std::vector<DType> AllTypes() {
   std::vector<DType> types(std::begin(kFloats), std::end(kFloats));
@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, Scalar, ::testing::ValuesIn(isa::kAllIsaLevels)
 
 TEST_P(Scalar, FloatOperations) {
   for (DType type : kFloats) {
-    for (const std::vector<Op>& ops : {std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv}, {Op::kMin, Op::kMax}, {Op::kRem}}) {
+    for (const std::vector<Op>& ops :
+         {std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv}, {Op::kMin, Op::kMax}, {Op::kRem}}) {
       Pointwise p(type);
       for (Op op : ops) p.Out(p.b.Binary(op, p.x, p.y));
       Expect(p.Finish(), DTypeName(type));
@@ -72,7 +73,8 @@ TEST_P(Scalar, FloatOperations) {
     for (Op op : {Op::kNeg, Op::kAbs, Op::kSign, Op::kSqrt}) unary.Out(unary.b.Unary(op, unary.x));
     Expect(unary.Finish(), DTypeName(type));
     Pointwise rounding(type);
-    for (Op op : {Op::kFloor, Op::kCeil, Op::kRoundEven, Op::kRoundAway, Op::kTrunc}) rounding.Out(rounding.b.Unary(op, rounding.x));
+    for (Op op : {Op::kFloor, Op::kCeil, Op::kRoundEven, Op::kRoundAway, Op::kTrunc})
+      rounding.Out(rounding.b.Unary(op, rounding.x));
     rounding.Out(rounding.b.IsFinite(rounding.x));
     Expect(rounding.Finish(), DTypeName(type));
   }
@@ -110,7 +112,8 @@ TEST_P(Scalar, Subnormals) {
 TEST_P(Scalar, IntegerOperations) {
   for (DType type : kIntegers) {
     Pointwise p(type);
-    for (Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kMin, Op::kMax, Op::kAnd, Op::kOr, Op::kXor}) p.Out(p.b.Binary(op, p.x, p.y));
+    for (Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kMin, Op::kMax, Op::kAnd, Op::kOr, Op::kXor})
+      p.Out(p.b.Binary(op, p.x, p.y));
     Expect(p.Finish(), DTypeName(type));
     Pointwise divide(type);
     for (Op op : {Op::kDiv, Op::kRem}) divide.Out(divide.b.Binary(op, divide.x, divide.y));
@@ -157,8 +160,9 @@ TEST_P(Scalar, Conversions) {
 }
 
 TEST_P(Scalar, BitcastsAndReducePrecision) {
-  const std::pair<DType, DType> pairs[] = {{DType::kF32, DType::kS32}, {DType::kU32, DType::kF32},  {DType::kF64, DType::kU64}, {DType::kS64, DType::kF64},
-                                           {DType::kF16, DType::kU16}, {DType::kBF16, DType::kS16}, {DType::kF16, DType::kBF16}, {DType::kS8, DType::kU8}};
+  const std::pair<DType, DType> pairs[] = {
+      {DType::kF32, DType::kS32}, {DType::kU32, DType::kF32},  {DType::kF64, DType::kU64},  {DType::kS64, DType::kF64},
+      {DType::kF16, DType::kU16}, {DType::kBF16, DType::kS16}, {DType::kF16, DType::kBF16}, {DType::kS8, DType::kU8}};
   for (auto [from, to] : pairs) {
     Pointwise p(from);
     p.Out(p.b.Bitcast(to, p.x));
@@ -166,7 +170,8 @@ TEST_P(Scalar, BitcastsAndReducePrecision) {
   }
   for (DType type : kFloats) {
     Pointwise p(type);
-    for (auto [e, m] : {std::pair{5, 10}, {8, 7}, {4, 3}, {5, 2}, {8, 23}, {3, 1}}) p.Out(p.b.ReducePrecision(p.x, e, m));
+    for (auto [e, m] : {std::pair{5, 10}, {8, 7}, {4, 3}, {5, 2}, {8, 23}, {3, 1}})
+      p.Out(p.b.ReducePrecision(p.x, e, m));
     Expect(p.Finish(), DTypeName(type));
   }
 }

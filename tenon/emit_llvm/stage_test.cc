@@ -20,7 +20,9 @@ Axis Sum(std::initializer_list<Term> terms, int64_t offset = 0) {
   axis.offset = Size::Of(offset);
   return axis;
 }
-Store Put(Buf buf, SmallVector<Axis, 4> at, Val value) { return {.buf = buf, .at = std::move(at), .guard = {}, .value = value}; }
+Store Put(Buf buf, SmallVector<Axis, 4> at, Val value) {
+  return {.buf = buf, .at = std::move(at), .guard = {}, .value = value};
+}
 
 class Stages : public ::testing::TestWithParam<isa::IsaLevel> {
  protected:
@@ -40,11 +42,14 @@ TEST_P(Stages, StridedReversedAndBroadcastReads) {
     KernelBuilder b;
     const DimId i = b.AddDim(Size::Of(7)), j = b.AddDim(Size::Of(45));
     const Buf x = b.AddDense(BufKind::kArg, type, {7, 45}), wide = b.AddDense(BufKind::kArg, type, {7, 140});
-    const Buf row = b.AddDense(BufKind::kArg, type, {45}), column = b.AddDense(BufKind::kArg, type, {7}), one = b.AddDense(BufKind::kArg, type, {1});
-    const Buf out = b.AddDense(BufKind::kOut, type, {7, 45}), back = b.AddDense(BufKind::kOut, type, {7, 45}), spread = b.AddDense(BufKind::kOut, type, {7, 92});
+    const Buf row = b.AddDense(BufKind::kArg, type, {45}), column = b.AddDense(BufKind::kArg, type, {7}),
+              one = b.AddDense(BufKind::kArg, type, {1});
+    const Buf out = b.AddDense(BufKind::kOut, type, {7, 45}), back = b.AddDense(BufKind::kOut, type, {7, 45}),
+              spread = b.AddDense(BufKind::kOut, type, {7, 92});
     const Val reversed = b.Read(x, {At(i, Size::Of(-1), Size::Of(6)), At(j, Size::Of(-1), Size::Of(44))});
     const Val strided = b.Read(wide, {At(i), At(j, Size::Of(3), Size::Of(2))});
-    const Val broadcast = b.Add(b.Add(b.Read(row, {At(j)}), b.Read(column, {At(i)})), b.Read(one, {AtOffset(Size::Of(0))}));
+    const Val broadcast =
+        b.Add(b.Add(b.Read(row, {At(j)}), b.Read(column, {At(i)})), b.Read(one, {AtOffset(Size::Of(0))}));
     Stage s;
     s.dims = {i, j};
     s.stores.push_back(Put(out, {At(i), At(j)}, b.Add(b.Add(reversed, strided), broadcast)));
@@ -59,12 +64,17 @@ TEST_P(Stages, StridedReversedAndBroadcastReads) {
 }
 
 TEST_P(Stages, GuardsMakePadding) {
-  // Edge and interior padding of both dims; the operand has 5 x 40, of which every second place of the output along j holds one.
+  // Edge and interior padding of both dims; the operand has 5 x 40, of which every second place of the output along j
+  // holds one.
   for (DType type : {f32, DType::kS16, DType::kF64}) {
     KernelBuilder b;
     const DimId i = b.AddDim(Size::Of(9)), j = b.AddDim(Size::Of(90));
-    const Buf x = b.AddDense(BufKind::kArg, type, {5, 40}), out = b.AddDense(BufKind::kOut, type, {9, 90}), odd = b.AddDense(BufKind::kOut, type, {9, 45});
-    kir::Read plain{.buf = x, .at = {At(i, Size::Of(1), Size::Of(-2)), At(j, Size::Of(1), Size::Of(-7))}, .guard = {}, .otherwise = b.Const(type, 3)};
+    const Buf x = b.AddDense(BufKind::kArg, type, {5, 40}), out = b.AddDense(BufKind::kOut, type, {9, 90}),
+              odd = b.AddDense(BufKind::kOut, type, {9, 45});
+    kir::Read plain{.buf = x,
+                    .at = {At(i, Size::Of(1), Size::Of(-2)), At(j, Size::Of(1), Size::Of(-7))},
+                    .guard = {},
+                    .otherwise = b.Const(type, 3)};
     plain.guard.push_back({.e = At(i, Size::Of(1), Size::Of(-2)), .lo = Size::Of(0), .hi = Size::Of(5)});
     plain.guard.push_back({.e = At(j, Size::Of(1), Size::Of(-7)), .lo = Size::Of(0), .hi = Size::Of(40)});
     Stage s;
@@ -85,7 +95,8 @@ TEST_P(Stages, DomainsConcatenate) {
   KernelBuilder b;
   const Size n = Size::Param(b.AddParam()), m = Size::Param(b.AddParam()), total = Size::Param(b.AddParam());
   const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(total);
-  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), n}, {n, Size::Of(1)}), y = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), m}, {m, Size::Of(1)});
+  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), n}, {n, Size::Of(1)}),
+            y = b.AddBuffer(BufKind::kArg, f32, {Size::Of(3), m}, {m, Size::Of(1)});
   const Buf out = b.AddBuffer(BufKind::kOut, f32, {Size::Of(3), total}, {total, Size::Of(1)});
   const int32_t minus_n = b.AddParam();
   Stage first, second;
@@ -111,7 +122,8 @@ TEST_P(Stages, GathersAndScatters) {
       const DimId i = b.AddDim(Size::Of(37)), j = b.AddDim(Size::Of(19));
       const Buf table = b.AddDense(BufKind::kArg, type, {16, 19}), index = b.AddDense(BufKind::kArg, index_type, {37});
       const Buf rows = b.AddDense(BufKind::kOut, type, {37, 19}), single = b.AddDense(BufKind::kOut, type, {37});
-      const Buf sums = b.AddDense(BufKind::kOut, type, {16, 19}), counts = b.AddDense(BufKind::kOut, type, {16}), last = b.AddDense(BufKind::kOut, type, {16});
+      const Buf sums = b.AddDense(BufKind::kOut, type, {16, 19}), counts = b.AddDense(BufKind::kOut, type, {16}),
+                last = b.AddDense(BufKind::kOut, type, {16});
       const Val at = b.Min(b.Max(b.Read(index, {At(i)}), b.Const(index_type, 0)), b.Const(index_type, 15));
       Stage gather;
       gather.dims = {i, j};
@@ -144,7 +156,8 @@ TEST_P(Stages, GathersAndScatters) {
 TEST_P(Stages, GuardedScatterDropsWhatIsOutOfBounds) {
   KernelBuilder b;
   const DimId i = b.AddDim(Size::Of(100));
-  const Buf index = b.AddDense(BufKind::kArg, s32, {100}), x = b.AddDense(BufKind::kArg, f32, {100}), out = b.AddDense(BufKind::kOut, f32, {12});
+  const Buf index = b.AddDense(BufKind::kArg, s32, {100}), x = b.AddDense(BufKind::kArg, f32, {100}),
+            out = b.AddDense(BufKind::kOut, f32, {12});
   const Val at = b.Read(index, {At(i)});
   Stage s;
   s.dims = {i};
@@ -160,8 +173,10 @@ TEST_P(Stages, ComplexComponents) {
     KernelBuilder b;
     const Size n = Size::Param(b.AddParam());
     const DimId i = b.AddDim(n);
-    const Buf x = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)}), y = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
-    const Buf out = b.AddBuffer(BufKind::kOut, type, {n}, {Size::Of(1)}), real = b.AddBuffer(BufKind::kOut, RealPartOf(type), {n}, {Size::Of(1)});
+    const Buf x = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)}),
+              y = b.AddBuffer(BufKind::kArg, type, {n}, {Size::Of(1)});
+    const Buf out = b.AddBuffer(BufKind::kOut, type, {n}, {Size::Of(1)}),
+              real = b.AddBuffer(BufKind::kOut, RealPartOf(type), {n}, {Size::Of(1)});
     const Val a = b.Read(x, {At(i)}, 0), c = b.Read(x, {At(i)}, 1), e = b.Read(y, {At(i)}, 1);
     const Val f = b.Read(y, {At(i)}, 0);
     Stage s;
@@ -185,7 +200,11 @@ TEST_P(Stages, WindowReductions) {
     const DimId ky = b.AddDim(Size::Of(3), DimKind::kReduce), kx = b.AddDim(Size::Of(3), DimKind::kReduce);
     const Buf in = b.AddDense(BufKind::kArg, f32, {12, 12, 20}), out = b.AddDense(BufKind::kOut, f32, {6, 6, 20});
     const Val init = op == Op::kMax ? b.Const(f32, -__builtin_inf()) : b.ConstF32(0);
-    kir::Read read{.buf = in, .at = {Sum({{y, Size::Of(2)}, {ky, Size::Of(1)}}, -1), Sum({{x, Size::Of(2)}, {kx, Size::Of(1)}}, -1), At(c)}, .guard = {}, .otherwise = init};
+    kir::Read read{
+        .buf = in,
+        .at = {Sum({{y, Size::Of(2)}, {ky, Size::Of(1)}}, -1), Sum({{x, Size::Of(2)}, {kx, Size::Of(1)}}, -1), At(c)},
+        .guard = {},
+        .otherwise = init};
     read.guard.push_back({.e = read.at[0], .lo = Size::Of(0), .hi = Size::Of(12)});
     read.guard.push_back({.e = read.at[1], .lo = Size::Of(0), .hi = Size::Of(12)});
     Stage s;
@@ -226,7 +245,8 @@ TEST_P(Stages, ScansSeeEarlierStores) {
 TEST_P(Stages, InPlaceUpdates) {
   KernelBuilder b;
   const DimId i = b.AddDim(Size::Of(60));
-  const Buf x = b.AddDense(BufKind::kArg, f32, {60}), y = b.AddDense(BufKind::kArg, f32, {60}), out = b.AddDense(BufKind::kOut, f32, {60});
+  const Buf x = b.AddDense(BufKind::kArg, f32, {60}), y = b.AddDense(BufKind::kArg, f32, {60}),
+            out = b.AddDense(BufKind::kOut, f32, {60});
   b.kernel().buffers[out].in_place_of = x;
   Stage s;
   s.dims = {i};
@@ -249,7 +269,8 @@ TEST_P(Stages, TwoReductionsAndOverAllOuterDims) {
   const Size n = Size::Param(b.AddParam());
   const DimId r = b.AddDim(Size::Of(6)), c = b.AddDim(n, DimKind::kReduce), d = b.AddDim(n);
   b.kernel().outer = 1;
-  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(6), n}, {n, Size::Of(1)}), out = b.AddBuffer(BufKind::kOut, f32, {Size::Of(6), n}, {n, Size::Of(1)});
+  const Buf x = b.AddBuffer(BufKind::kArg, f32, {Size::Of(6), n}, {n, Size::Of(1)}),
+            out = b.AddBuffer(BufKind::kOut, f32, {Size::Of(6), n}, {n, Size::Of(1)});
   const Buf stats = b.AddDense(BufKind::kOut, f32, {6});
   const Val v = b.Read(x, {At(r), At(c)});
   Stage s1;
@@ -257,7 +278,8 @@ TEST_P(Stages, TwoReductionsAndOverAllOuterDims) {
   const Val minus_zero = b.Const(f32, -0.0);
   const Val sum = b.AddReduce(s1, 1u << c, Op::kAdd, v, b.ConstF32(0), ReduceOrder::kLanes, minus_zero);
   const Val squares = b.AddReduce(s1, 1u << c, Op::kAdd, b.Mul(v, v), b.ConstF32(0), ReduceOrder::kLanes, minus_zero);
-  const Val largest = b.AddReduce(s1, 1u << c, Op::kMax, b.Convert(DType::kF64, v), b.Const(DType::kF64, -__builtin_inf()));
+  const Val largest =
+      b.AddReduce(s1, 1u << c, Op::kMax, b.Convert(DType::kF64, v), b.Const(DType::kF64, -__builtin_inf()));
   s1.stores.push_back(Put(stats, {At(r)}, b.Add(b.Sub(squares, b.Mul(sum, sum)), b.Convert(f32, largest))));
   b.AddStage(s1);
   Stage s2;
@@ -279,7 +301,8 @@ TEST_P(Stages, ReductionOverTwoDimsAndAllDims) {
       const Val identity = type == DType::kPred ? zero : b.Const(type, -0.0);
       Stage s;
       s.dims = {i, j};
-      const Val sum = b.AddReduce(s, 1u << i | 1u << j, Op::kAdd, b.Read(x, {At(i), At(j)}), zero, order, order == ReduceOrder::kLanes ? identity : kNone);
+      const Val sum = b.AddReduce(s, 1u << i | 1u << j, Op::kAdd, b.Read(x, {At(i), At(j)}), zero, order,
+                                  order == ReduceOrder::kLanes ? identity : kNone);
       s.stores.push_back(Put(out, {AtOffset(Size::Of(0))}, sum));
       b.AddStage(s);
       Expect(b.Finish());
@@ -290,9 +313,11 @@ TEST_P(Stages, ReductionOverTwoDimsAndAllDims) {
 TEST_P(Stages, LoopsAroundStages) {
   // Power iteration: y <- A y / max|A y| over buffers, with a loop-carried norm and an inner reduction.
   KernelBuilder b;
-  const DimId i = b.AddDim(Size::Of(12)), j = b.AddDim(Size::Of(12), DimKind::kReduce), k = b.AddDim(Size::Of(12), DimKind::kReduce), l = b.AddDim(Size::Of(12));
+  const DimId i = b.AddDim(Size::Of(12)), j = b.AddDim(Size::Of(12), DimKind::kReduce),
+              k = b.AddDim(Size::Of(12), DimKind::kReduce), l = b.AddDim(Size::Of(12));
   const Buf a = b.AddDense(BufKind::kArg, f32, {12, 12}), start = b.AddDense(BufKind::kArg, f32, {12});
-  const Buf y = b.AddDense(BufKind::kOut, f32, {12}), next = b.AddDense(BufKind::kOut, f32, {12}), norm = b.AddDense(BufKind::kOut, f32, {1});
+  const Buf y = b.AddDense(BufKind::kOut, f32, {12}), next = b.AddDense(BufKind::kOut, f32, {12}),
+            norm = b.AddDense(BufKind::kOut, f32, {1});
   Stage copy;
   copy.dims = {l};
   copy.stores.push_back(Put(y, {At(l)}, b.Read(start, {At(l)})));
@@ -340,7 +365,8 @@ TEST_P(Stages, LoopWhoseConditionDiffersBetweenPoints) {
   loop.init = {b.Convert(s32, b.Add(b.Index(i), b.ConstS64(1))), b.ConstS32(0)};
   const Val n = b.Carried(loop.id, 0, s32), steps = b.Carried(loop.id, 1, s32);
   const Val odd = b.Compare(kNe, b.And(n, b.ConstS32(1)), b.ConstS32(0));
-  loop.next = {b.Select(odd, b.Add(b.Mul(n, b.ConstS32(3)), b.ConstS32(1)), b.ShrLogical(n, b.ConstS32(1))), b.Add(steps, b.ConstS32(1))};
+  loop.next = {b.Select(odd, b.Add(b.Mul(n, b.ConstS32(3)), b.ConstS32(1)), b.ShrLogical(n, b.ConstS32(1))),
+               b.Add(steps, b.ConstS32(1))};
   loop.condition = b.Compare(kGt, n, b.ConstS32(1));
   b.AddLoop(loop);
   Stage s;
@@ -351,7 +377,8 @@ TEST_P(Stages, LoopWhoseConditionDiffersBetweenPoints) {
 }
 
 TEST_P(Stages, LoopsOfPointsStoreWhatTheyShareOnce) {
-  // As while loops over arrays: the counter is the same everywhere and stored by one point, as is one point's own value.
+  // As while loops over arrays: the counter is the same everywhere and stored by one point, as is one point's own
+  // value.
   for (int64_t points : {3, 8, 19, 40}) {
     KernelBuilder b;
     const DimId i = b.AddDim(Size::Of(points));
@@ -388,7 +415,8 @@ TEST_P(Stages, RowsAreAddedWhereTheirIndexIsInside) {
     for (DType type : {f32, DType::kF64, DType::kU8}) {
       KernelBuilder b;
       const DimId i = b.AddDim(Size::Of(40), DimKind::kSerial), j = b.AddDim(Size::Of(width));
-      const Buf index = b.AddDense(BufKind::kArg, s32, {40}), x = b.AddDense(BufKind::kArg, type, {40, width}), out = b.AddDense(BufKind::kOut, type, {6, width});
+      const Buf index = b.AddDense(BufKind::kArg, s32, {40}), x = b.AddDense(BufKind::kArg, type, {40, width}),
+                out = b.AddDense(BufKind::kOut, type, {6, width});
       Store store = Put(out, {AtStart(b.Convert(s64, b.Read(index, {At(i)}))), At(j)}, b.Read(x, {At(i), At(j)}));
       store.guard.push_back({.e = store.at[0], .lo = Size::Of(0), .hi = Size::Of(6)});
       store.combine = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kAdd, type)));
@@ -409,11 +437,13 @@ TEST_P(Stages, RowsAreAddedWhereTheirIndexIsInside) {
 
 TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
   KernelBuilder b;
-  const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(Size::Of(4)), k = b.AddDim(Size::Of(5)), l = b.AddDim(Size::Of(21));
+  const DimId i = b.AddDim(Size::Of(3)), j = b.AddDim(Size::Of(4)), k = b.AddDim(Size::Of(5)),
+              l = b.AddDim(Size::Of(21));
   const Buf x = b.AddDense(BufKind::kArg, f32, {3, 5, 4, 21}), out = b.AddDense(BufKind::kOut, f32, {3, 4, 5, 21});
   Stage s;
   s.dims = {i, j, k, l};
-  s.stores.push_back(Put(out, {At(i), At(j), At(k), At(l)}, b.Mul(b.Read(x, {At(i), At(k), At(j), At(l)}), b.ConstF32(2))));
+  s.stores.push_back(
+      Put(out, {At(i), At(j), At(k), At(l)}, b.Mul(b.Read(x, {At(i), At(k), At(j), At(l)}), b.ConstF32(2))));
   b.AddStage(s);
   b.kernel().split = {7, Size::Of(7)};
   const Kernel kernel = b.Finish();

@@ -1,5 +1,5 @@
-// The code generator for AVX-512: its encodings are read back by LLVM's disassembler; what kernels compute is the business of the other tests, which
-// run on it where the machine can.
+// The code generator for AVX-512: its encodings are read back by LLVM's disassembler; what kernels compute is the
+// business of the other tests, which run on it where the machine can.
 #include <gtest/gtest.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
@@ -49,7 +49,8 @@ class Reader {
     for (size_t at = 0; at < bytes.size();) {
       llvm::MCInst inst;
       uint64_t size = 0;
-      if (disassembler_->getInstruction(inst, size, {bytes.data() + at, bytes.size() - at}, at, llvm::nulls()) != llvm::MCDisassembler::Success) {
+      if (disassembler_->getInstruction(inst, size, {bytes.data() + at, bytes.size() - at}, at, llvm::nulls()) !=
+          llvm::MCDisassembler::Success) {
         lines.push_back("(unreadable)");
         break;
       }
@@ -107,7 +108,8 @@ struct Program {
     if (!bytes) return "(not assembled)";
     std::string text;
     for (const std::string& line : reader.Read(*bytes)) {
-      if (!line.starts_with("push") && !line.starts_with("pop")) text += line + "\n";  // of registers that the caller wants back
+      if (!line.starts_with("push") && !line.starts_with("pop"))
+        text += line + "\n";  // of registers that the caller wants back
     }
     const size_t end = text.find("vzeroupper");
     return end == std::string::npos ? text : text.substr(0, end);
@@ -115,14 +117,24 @@ struct Program {
 };
 
 Inst Three(Op o, Reg to, Reg a, Reg b, uint8_t len = 2) {
-  return {.op = o, .len = len, .mem_bytes = static_cast<uint8_t>(16u << len), .element = 4, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b};
+  return {.op = o,
+          .len = len,
+          .mem_bytes = static_cast<uint8_t>(16u << len),
+          .element = 4,
+          .foldable = true,
+          .def = Slot::kReg,
+          .reg = to,
+          .vvvv = a,
+          .rm = b};
 }
 
 TEST(X64Encoding, VectorRegistersOfEveryNumber) {
   for (uint8_t n : {0, 7, 8, 15, 16, 23, 24, 31}) {
     Program p;
-    p.Add(Three(op::Float(op::kFAdd, false, false), p.Vec(n), p.Vec(static_cast<uint8_t>(31 - n)), p.Vec(static_cast<uint8_t>((n + 9) % 32))));
-    EXPECT_EQ(p.Text(), "vaddps zmm" + std::to_string(n) + ", zmm" + std::to_string(31 - n) + ", zmm" + std::to_string((n + 9) % 32) + "\n");
+    p.Add(Three(op::Float(op::kFAdd, false, false), p.Vec(n), p.Vec(static_cast<uint8_t>(31 - n)),
+                p.Vec(static_cast<uint8_t>((n + 9) % 32))));
+    EXPECT_EQ(p.Text(), "vaddps zmm" + std::to_string(n) + ", zmm" + std::to_string(31 - n) + ", zmm" +
+                            std::to_string((n + 9) % 32) + "\n");
   }
 }
 
@@ -137,10 +149,12 @@ TEST(X64Encoding, Lengths) {
 
 TEST(X64Encoding, Addresses) {
   for (uint8_t base : {1, 3, 7, 11, 12, 13, 15}) {
-    static const char* const kNames[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+    static const char* const kNames[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+                                         "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
     for (int32_t disp : {0, 64, 8128, 8192, -8192, -8256, 4, 1000000}) {
       Program p;
-      Inst load{.op = op::LoadVector(4), .len = 2, .mem_bytes = 64, .has_mem = true, .def = Slot::kReg, .reg = p.Vec(17)};
+      Inst load{
+          .op = op::LoadVector(4), .len = 2, .mem_bytes = 64, .has_mem = true, .def = Slot::kReg, .reg = p.Vec(17)};
       load.mem.base = p.Gpr(base);
       load.mem.disp = disp;
       p.Add(load);
@@ -148,7 +162,8 @@ TEST(X64Encoding, Addresses) {
       load.mem.scale = 4;
       p.Add(load);
       const std::string tail = disp == 0 ? "]\n" : (disp < 0 ? " - " : " + ") + std::to_string(std::abs(disp)) + "]\n";
-      EXPECT_EQ(p.Text(), "vmovups zmm17, zmmword ptr [" + std::string(kNames[base]) + tail + "vmovups zmm17, zmmword ptr [" + kNames[base] + " + 4*r9" + tail);
+      EXPECT_EQ(p.Text(), "vmovups zmm17, zmmword ptr [" + std::string(kNames[base]) + tail +
+                              "vmovups zmm17, zmmword ptr [" + kNames[base] + " + 4*r9" + tail);
     }
   }
 }
@@ -156,7 +171,14 @@ TEST(X64Encoding, Addresses) {
 TEST(X64Encoding, MasksAndBroadcasts) {
   Program p;
   p.f.pool.resize(64);
-  Inst load{.op = op::LoadVector(4), .len = 2, .mem_bytes = 64, .zeroing = true, .has_mem = true, .def = Slot::kReg, .reg = p.Vec(3), .mask = p.Mask(5)};
+  Inst load{.op = op::LoadVector(4),
+            .len = 2,
+            .mem_bytes = 64,
+            .zeroing = true,
+            .has_mem = true,
+            .def = Slot::kReg,
+            .reg = p.Vec(3),
+            .mask = p.Mask(5)};
   load.mem.base = p.Gpr(6);
   p.Add(load);
   p.Add(Three(op::Evex(2, 1, 0, 0x65), p.Vec(1), p.Vec(2), p.Vec(30)));
@@ -165,7 +187,8 @@ TEST(X64Encoding, MasksAndBroadcasts) {
   p.Add({.op = op::kMaskFromGpr, .def = Slot::kReg, .reg = p.Mask(6), .rm = p.Gpr(14)});
   p.Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = p.Mask(1), .vvvv = p.Mask(2), .rm = p.Mask(3)});
   EXPECT_EQ(p.Text(),
-            "vmovups zmm3 {k5} {z}, zmmword ptr [rsi]\nvblendmps zmm1 {k2}, zmm2, zmm30\nkortestw k1, k4\nkmovq k6, r14\nkunpckbw k1, k2, k3\n");
+            "vmovups zmm3 {k5} {z}, zmmword ptr [rsi]\nvblendmps zmm1 {k2}, zmm2, zmm30\nkortestw k1, k4\nkmovq k6, "
+            "r14\nkunpckbw k1, k2, k3\n");
 }
 
 TEST(X64Encoding, SpilledOperandsBecomeMemory) {
@@ -195,7 +218,12 @@ TEST(X64Encoding, FusedMultiplyAddChangesItsFormWithItsOperands) {
 
 TEST(X64Encoding, TwoAddressOperationsMoveWhatTheyOverwrite) {
   Program p;
-  p.Add({.op = op::Legacy(0, 0, 1, 0x2b), .foldable = true, .def = Slot::kReg, .reg = p.Gpr(8), .rm = p.Gpr(11), .tied = p.Gpr(3)});
+  p.Add({.op = op::Legacy(0, 0, 1, 0x2b),
+         .foldable = true,
+         .def = Slot::kReg,
+         .reg = p.Gpr(8),
+         .rm = p.Gpr(11),
+         .tied = p.Gpr(3)});
   EXPECT_NE(p.Text().find("mov r8, rbx\nsub r8, r11\n"), std::string::npos);
 }
 
@@ -226,9 +254,11 @@ TEST(X64Selection, MakesTheCommonKernels) {
   using kir::ReduceOrder;
   namespace k = emit_llvm::testing;
   for (const kir::Kernel& kernel :
-       {k::AddKernel(DType::kF32), k::AddKernel(DType::kF64), k::AddKernel(DType::kS32), k::ChainKernel(), k::RowSumKernel(DType::kF32, ReduceOrder::kLanes),
-        k::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false), k::SoftmaxKernel(), k::ArgmaxKernel(DType::kS32),
-        k::TransposeKernel(DType::kF32, true), k::LogisticKernel(10), k::LorenzKernel(10)}) {
+       {k::AddKernel(DType::kF32), k::AddKernel(DType::kF64), k::AddKernel(DType::kS32), k::ChainKernel(),
+        k::RowSumKernel(DType::kF32, ReduceOrder::kLanes),
+        k::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false), k::SoftmaxKernel(),
+        k::ArgmaxKernel(DType::kS32), k::TransposeKernel(DType::kF32, true), k::LogisticKernel(10),
+        k::LorenzKernel(10)}) {
     const auto compiled = CompileKernel(kernel, {.isa = isa::IsaLevel::kAvx512});
     ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
     EXPECT_FALSE((*compiled)->by_llvm) << kir::Print(kernel);

@@ -38,7 +38,8 @@ XLA_FFI_Error* TypeRegister(XLA_FFI_Type_Register_Args* args) {
 XLA_FFI_Error* InvokeContextGet(XLA_FFI_InvokeContext_Get_Args* args) {
   const auto& find = args->ctx->invocation->find_user_data;
   void* data = find ? find(args->type_id->type_id) : nullptr;
-  if (data == nullptr) return ToError(NotFound("the execution carries no user data of type id " + std::to_string(args->type_id->type_id)));
+  if (data == nullptr)
+    return ToError(NotFound("the execution carries no user data of type id " + std::to_string(args->type_id->type_id)));
   args->data = data;
   return nullptr;
 }
@@ -56,9 +57,11 @@ XLA_FFI_Error* StateGet(XLA_FFI_State_Get_Args* args) {
 
 XLA_FFI_Error* DeviceMemoryAllocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
   const size_t alignment = args->alignment == 0 ? 64 : args->alignment;
-  if ((alignment & (alignment - 1)) != 0) return ToError(InvalidArgument("alignment " + std::to_string(alignment) + " is no power of two"));
+  if ((alignment & (alignment - 1)) != 0)
+    return ToError(InvalidArgument("alignment " + std::to_string(alignment) + " is no power of two"));
   args->data = std::aligned_alloc(alignment, (args->size + alignment - 1) / alignment * alignment);
-  if (args->data == nullptr && args->size != 0) return ToError(ResourceExhausted("no " + std::to_string(args->size) + " bytes of scratch"));
+  if (args->data == nullptr && args->size != 0)
+    return ToError(ResourceExhausted("no " + std::to_string(args->size) + " bytes of scratch"));
   return nullptr;
 }
 

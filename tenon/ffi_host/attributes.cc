@@ -6,40 +6,73 @@ namespace tenon::ffi_host {
 
 XLA_FFI_DataType ToFfi(DType type) {
   switch (type) {
-    case DType::kInvalid: return XLA_FFI_DataType_INVALID;
-    case DType::kPred: return XLA_FFI_DataType_PRED;
-    case DType::kS1: return XLA_FFI_DataType_S1;
-    case DType::kS2: return XLA_FFI_DataType_S2;
-    case DType::kS4: return XLA_FFI_DataType_S4;
-    case DType::kS8: return XLA_FFI_DataType_S8;
-    case DType::kS16: return XLA_FFI_DataType_S16;
-    case DType::kS32: return XLA_FFI_DataType_S32;
-    case DType::kS64: return XLA_FFI_DataType_S64;
-    case DType::kU1: return XLA_FFI_DataType_U1;
-    case DType::kU2: return XLA_FFI_DataType_U2;
-    case DType::kU4: return XLA_FFI_DataType_U4;
-    case DType::kU8: return XLA_FFI_DataType_U8;
-    case DType::kU16: return XLA_FFI_DataType_U16;
-    case DType::kU32: return XLA_FFI_DataType_U32;
-    case DType::kU64: return XLA_FFI_DataType_U64;
-    case DType::kF16: return XLA_FFI_DataType_F16;
-    case DType::kF32: return XLA_FFI_DataType_F32;
-    case DType::kF64: return XLA_FFI_DataType_F64;
-    case DType::kBF16: return XLA_FFI_DataType_BF16;
-    case DType::kC64: return XLA_FFI_DataType_C64;
-    case DType::kC128: return XLA_FFI_DataType_C128;
-    case DType::kToken: return XLA_FFI_DataType_TOKEN;
-    case DType::kF8E5M2: return XLA_FFI_DataType_F8E5M2;
-    case DType::kF8E3M4: return XLA_FFI_DataType_F8E3M4;
-    case DType::kF8E4M3: return XLA_FFI_DataType_F8E4M3;
-    case DType::kF8E4M3FN: return XLA_FFI_DataType_F8E4M3FN;
-    case DType::kF8E4M3B11FNUZ: return XLA_FFI_DataType_F8E4M3B11FNUZ;
-    case DType::kF8E5M2FNUZ: return XLA_FFI_DataType_F8E5M2FNUZ;
-    case DType::kF8E4M3FNUZ: return XLA_FFI_DataType_F8E4M3FNUZ;
-    case DType::kF4E2M1FN: return XLA_FFI_DataType_F4E2M1FN;
-    case DType::kF8E8M0FNU: return XLA_FFI_DataType_F8E8M0FNU;
+    case DType::kInvalid:
+      return XLA_FFI_DataType_INVALID;
+    case DType::kPred:
+      return XLA_FFI_DataType_PRED;
+    case DType::kS1:
+      return XLA_FFI_DataType_S1;
+    case DType::kS2:
+      return XLA_FFI_DataType_S2;
+    case DType::kS4:
+      return XLA_FFI_DataType_S4;
+    case DType::kS8:
+      return XLA_FFI_DataType_S8;
+    case DType::kS16:
+      return XLA_FFI_DataType_S16;
+    case DType::kS32:
+      return XLA_FFI_DataType_S32;
+    case DType::kS64:
+      return XLA_FFI_DataType_S64;
+    case DType::kU1:
+      return XLA_FFI_DataType_U1;
+    case DType::kU2:
+      return XLA_FFI_DataType_U2;
+    case DType::kU4:
+      return XLA_FFI_DataType_U4;
+    case DType::kU8:
+      return XLA_FFI_DataType_U8;
+    case DType::kU16:
+      return XLA_FFI_DataType_U16;
+    case DType::kU32:
+      return XLA_FFI_DataType_U32;
+    case DType::kU64:
+      return XLA_FFI_DataType_U64;
+    case DType::kF16:
+      return XLA_FFI_DataType_F16;
+    case DType::kF32:
+      return XLA_FFI_DataType_F32;
+    case DType::kF64:
+      return XLA_FFI_DataType_F64;
+    case DType::kBF16:
+      return XLA_FFI_DataType_BF16;
+    case DType::kC64:
+      return XLA_FFI_DataType_C64;
+    case DType::kC128:
+      return XLA_FFI_DataType_C128;
+    case DType::kToken:
+      return XLA_FFI_DataType_TOKEN;
+    case DType::kF8E5M2:
+      return XLA_FFI_DataType_F8E5M2;
+    case DType::kF8E3M4:
+      return XLA_FFI_DataType_F8E3M4;
+    case DType::kF8E4M3:
+      return XLA_FFI_DataType_F8E4M3;
+    case DType::kF8E4M3FN:
+      return XLA_FFI_DataType_F8E4M3FN;
+    case DType::kF8E4M3B11FNUZ:
+      return XLA_FFI_DataType_F8E4M3B11FNUZ;
+    case DType::kF8E5M2FNUZ:
+      return XLA_FFI_DataType_F8E5M2FNUZ;
+    case DType::kF8E4M3FNUZ:
+      return XLA_FFI_DataType_F8E4M3FNUZ;
+    case DType::kF4E2M1FN:
+      return XLA_FFI_DataType_F4E2M1FN;
+    case DType::kF8E8M0FNU:
+      return XLA_FFI_DataType_F8E8M0FNU;
     case DType::kF6E2M3FN:
-    case DType::kF6E3M2FN: return XLA_FFI_DataType_INVALID;  // The FFI has no number for them.
+    case DType::kF6E3M2FN:
+      return XLA_FFI_DataType_INVALID;  // The FFI has no number for them.
   }
   return XLA_FFI_DataType_INVALID;
 }

@@ -71,7 +71,8 @@ Result<std::unique_ptr<CallSite>> CallSite::Create(const plan::CustomCallStep& s
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Handler> handler, FindHandler(step.target));
   std::unique_ptr<CallSite> site(new CallSite(std::move(handler)));
   site->attributes_ = std::make_unique<AttributeFrame>(step.attributes);
-  TENON_RETURN_IF_ERROR(site->RunStage(site->handler_->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, NoArgs(), NoRets(), {}));
+  TENON_RETURN_IF_ERROR(
+      site->RunStage(site->handler_->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, NoArgs(), NoRets(), {}));
   return site;
 }
 
@@ -105,18 +106,23 @@ Status CallSite::RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stag
   return (now.ok() ? later : now).WithContext("custom call to " + handler_->name);
 }
 
-Status CallSite::Call(std::span<const runtime::View> operands, std::span<const runtime::View> results, const Invocation& invocation) {
+Status CallSite::Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                      const Invocation& invocation) {
   BufferFrame<XLA_FFI_ArgType> in(operands, XLA_FFI_ArgType_BUFFER);
   BufferFrame<XLA_FFI_RetType> out(results, XLA_FFI_RetType_BUFFER);
-  const XLA_FFI_Args args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, static_cast<int64_t>(in.types.size()), in.types.data(), in.pointers.data()};
-  const XLA_FFI_Rets rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(out.types.size()), out.types.data(), out.pointers.data()};
+  const XLA_FFI_Args args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, static_cast<int64_t>(in.types.size()), in.types.data(),
+                             in.pointers.data()};
+  const XLA_FFI_Rets rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(out.types.size()),
+                             out.types.data(), out.pointers.data()};
   TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.prepare, XLA_FFI_ExecutionStage_PREPARE, args, rets, invocation));
-  TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.initialize, XLA_FFI_ExecutionStage_INITIALIZE, args, rets, invocation));
+  TENON_RETURN_IF_ERROR(
+      RunStage(handler_->bundle.initialize, XLA_FFI_ExecutionStage_INITIALIZE, args, rets, invocation));
   return RunStage(handler_->bundle.execute, XLA_FFI_ExecutionStage_EXECUTE, args, rets, invocation);
 }
 
 Status CallSite::SetState(XLA_FFI_ExecutionStage stage, int64_t type_id, void* state) {
-  if (stage != XLA_FFI_ExecutionStage_INSTANTIATE) return Unimplemented("only the instantiate stage keeps state on this host");
+  if (stage != XLA_FFI_ExecutionStage_INSTANTIATE)
+    return Unimplemented("only the instantiate stage keeps state on this host");
   std::lock_guard lock(mutex_);
   for (const State& s : states_) {
     if (s.stage == stage) return FailedPrecondition("the state of this stage is set already");
@@ -129,7 +135,8 @@ Result<void*> CallSite::GetState(XLA_FFI_ExecutionStage stage, int64_t type_id) 
   std::lock_guard lock(mutex_);
   for (const State& s : states_) {
     if (s.stage != stage) continue;
-    if (s.type_id != type_id) return InvalidArgument(fmt::format("the state has type id {}, asked for {}", s.type_id, type_id));
+    if (s.type_id != type_id)
+      return InvalidArgument(fmt::format("the state has type id {}, asked for {}", s.type_id, type_id));
     return s.object;
   }
   // Callers built from the public headers take a null state for "none was made".

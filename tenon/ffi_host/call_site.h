@@ -31,13 +31,16 @@ class AttributeFrame;
 /// A custom-call step bound to its handler: attributes converted once, the state of the instantiate stage kept.
 class CallSite {
  public:
-  /// Finds the handler of `step` and instantiates it. NOT_FOUND for an unknown target; what the handler's instantiate stage says.
+  /// Finds the handler of `step` and instantiates it. NOT_FOUND for an unknown target; what the handler's instantiate
+  /// stage says.
   static Result<std::unique_ptr<CallSite>> Create(const plan::CustomCallStep& step);
   ~CallSite();
 
-  /// Calls the handler's prepare, initialize and execute stages and waits for a future that it leaves. Thread-safe if the handler is. The
-  /// views' memory is dense in the layout that the call states; tokens are passed as buffers of token type. Handlers run with IEEE-default floating point.
-  Status Call(std::span<const runtime::View> operands, std::span<const runtime::View> results, const Invocation& invocation);
+  /// Calls the handler's prepare, initialize and execute stages and waits for a future that it leaves. Thread-safe if
+  /// the handler is. The views' memory is dense in the layout that the call states; tokens are passed as buffers of
+  /// token type. Handlers run with IEEE-default floating point.
+  Status Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
+              const Invocation& invocation);
 
   // --- For the API table: objects that a stage left, freed by their type's deleter.
   Status SetState(XLA_FFI_ExecutionStage stage, int64_t type_id, void* state);
@@ -59,10 +62,11 @@ class CallSite {
   std::vector<State> states_;
 };
 
-/// The process's one list of types of state and user data, which the embedder keeps: types that frameworks register and those that handlers register
-/// are the same.
+/// The process's one list of types of state and user data, which the embedder keeps: types that frameworks register and
+/// those that handlers register are the same.
 struct TypeRegistry {
-  /// With id == 0 one is given, any other number must be the name's: INVALID_ARGUMENT when they disagree. What `deleter` (may be null) frees.
+  /// With id == 0 one is given, any other number must be the name's: INVALID_ARGUMENT when they disagree. What
+  /// `deleter` (may be null) frees.
   Result<int64_t> (*add)(std::string_view name, int64_t id, void (*deleter)(void*)) = nullptr;
   /// Null when the id is unknown or has none.
   void (*(*deleter)(int64_t id))(void*) = nullptr;

@@ -28,18 +28,24 @@ XLA_FFI_Error* MakeError(XLA_FFI_CallFrame* frame, const char* message, XLA_FFI_
 // out[i] = in[i] * scale; attributes must arrive sorted: a, scale.
 XLA_FFI_Error* Scale(XLA_FFI_CallFrame* frame) {
   if (AnswerMetadata(frame, 5)) return nullptr;
-  if (frame->struct_size != XLA_FFI_CallFrame_STRUCT_SIZE) return MakeError(frame, "frame size", XLA_FFI_Error_Code_INTERNAL);
-  if (frame->args.size != 2 || frame->rets.size != 1 || frame->attrs.size != 2) return MakeError(frame, "arity", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  if (frame->struct_size != XLA_FFI_CallFrame_STRUCT_SIZE)
+    return MakeError(frame, "frame size", XLA_FFI_Error_Code_INTERNAL);
+  if (frame->args.size != 2 || frame->rets.size != 1 || frame->attrs.size != 2)
+    return MakeError(frame, "arity", XLA_FFI_Error_Code_INVALID_ARGUMENT);
   const auto name = [&](int i) { return std::string(frame->attrs.names[i]->ptr, frame->attrs.names[i]->len); };
   if (name(0) != "a" || name(1) != "scale") return MakeError(frame, "order", XLA_FFI_Error_Code_INVALID_ARGUMENT);
   const auto* scalar = static_cast<XLA_FFI_Scalar*>(frame->attrs.attrs[1]);
-  if (frame->attrs.types[1] != XLA_FFI_AttrType_SCALAR || scalar->dtype != XLA_FFI_DataType_F32) return MakeError(frame, "type", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  if (frame->attrs.types[1] != XLA_FFI_AttrType_SCALAR || scalar->dtype != XLA_FFI_DataType_F32)
+    return MakeError(frame, "type", XLA_FFI_Error_Code_INVALID_ARGUMENT);
   const float scale = *static_cast<float*>(scalar->value);
   const auto* in = static_cast<XLA_FFI_Buffer*>(frame->args.args[0]);
   const auto* out = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0]);
-  if (static_cast<XLA_FFI_Buffer*>(frame->args.args[1])->dtype != XLA_FFI_DataType_TOKEN) return MakeError(frame, "token", XLA_FFI_Error_Code_INVALID_ARGUMENT);
-  if (in->rank != 1 || in->dtype != XLA_FFI_DataType_F32) return MakeError(frame, "buffer", XLA_FFI_Error_Code_INVALID_ARGUMENT);
-  for (int64_t i = 0; i < in->dims[0]; ++i) static_cast<float*>(out->data)[i] = static_cast<float*>(in->data)[i] * scale;
+  if (static_cast<XLA_FFI_Buffer*>(frame->args.args[1])->dtype != XLA_FFI_DataType_TOKEN)
+    return MakeError(frame, "token", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  if (in->rank != 1 || in->dtype != XLA_FFI_DataType_F32)
+    return MakeError(frame, "buffer", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  for (int64_t i = 0; i < in->dims[0]; ++i)
+    static_cast<float*>(out->data)[i] = static_cast<float*>(in->data)[i] * scale;
   return nullptr;
 }
 
@@ -131,10 +137,11 @@ TEST(FfiHost, RefusesWhatItCannotServe) {
 
 TEST(FfiHost, TypesLiveInTheEmbeddersRegistry) {
   EXPECT_EQ(RegisterType("t", 0, nullptr).status().code(), Code::kUnimplemented);
-  InstallTypeRegistry({[](std::string_view name, int64_t id, void (*)(void*)) -> Result<int64_t> {
-                         return id == 0 ? static_cast<int64_t>(name.size()) : Result<int64_t>(InvalidArgument("taken"));
-                       },
-                       [](int64_t id) -> void (*)(void*) { return id == 4 ? +[](void* p) { *static_cast<int*>(p) = 1; } : nullptr; }});
+  InstallTypeRegistry(
+      {[](std::string_view name, int64_t id, void (*)(void*)) -> Result<int64_t> {
+         return id == 0 ? static_cast<int64_t>(name.size()) : Result<int64_t>(InvalidArgument("taken"));
+       },
+       [](int64_t id) -> void (*)(void*) { return id == 4 ? +[](void* p) { *static_cast<int*>(p) = 1; } : nullptr; }});
   EXPECT_EQ(*RegisterType("four", 0, nullptr), 4);
   EXPECT_EQ(RegisterType("four", 9, nullptr).status().code(), Code::kInvalidArgument);
   int deleted = 0;

@@ -35,12 +35,13 @@ Status CheckMetadata(std::string_view name, XLA_FFI_Handler* function) {
   frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
   frame.extension_start = &extension.extension_base;
   frame.api = &ApiTable();
-  if (Status s = TakeError(function(&frame)); !s.ok()) return s.WithContext(fmt::format("metadata of FFI handler '{}'", name));
+  if (Status s = TakeError(function(&frame)); !s.ok())
+    return s.WithContext(fmt::format("metadata of FFI handler '{}'", name));
   const int major = metadata.api_version.major_version;
   const int minor = metadata.api_version.minor_version;
   if (major == XLA_FFI_API_MAJOR && minor <= XLA_FFI_API_MINOR) return OkStatus();
-  return InvalidArgument(fmt::format("FFI handler '{}' was built for FFI API {}.{}, this host speaks {}.0 to {}.{}", name, major, minor,
-                                     XLA_FFI_API_MAJOR, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR));
+  return InvalidArgument(fmt::format("FFI handler '{}' was built for FFI API {}.{}, this host speaks {}.0 to {}.{}",
+                                     name, major, minor, XLA_FFI_API_MAJOR, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR));
 }
 
 }  // namespace
@@ -67,7 +68,8 @@ Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name) {
   Handlers& handlers = GlobalHandlers();
   std::lock_guard lock(handlers.mutex);
   const auto found = handlers.by_name.find(name);
-  if (found == handlers.by_name.end()) return NotFound(fmt::format("No registered implementation for custom call to {} for platform Host", name));
+  if (found == handlers.by_name.end())
+    return NotFound(fmt::format("No registered implementation for custom call to {} for platform Host", name));
   return found->second;
 }
 

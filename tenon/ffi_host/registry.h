@@ -17,9 +17,9 @@ struct Handler {
   XLA_FFI_Handler_Traits traits = 0;
 };
 
-/// Makes `bundle` known to the whole process under `name`, for good. Each of its functions is asked for its metadata first: INVALID_ARGUMENT when it gives
-/// none or was built for another version of the interface than 0.0 to 0.5. The same functions may be registered again; ALREADY_EXISTS for others under
-/// a name that is taken. Thread-safe.
+/// Makes `bundle` known to the whole process under `name`, for good. Each of its functions is asked for its metadata
+/// first: INVALID_ARGUMENT when it gives none or was built for another version of the interface than 0.0 to 0.5. The
+/// same functions may be registered again; ALREADY_EXISTS for others under a name that is taken. Thread-safe.
 Status RegisterHandler(std::string_view name, const XLA_FFI_Handler_Bundle& bundle, XLA_FFI_Handler_Traits traits);
 
 /// NOT_FOUND when nobody registered `name`.

@@ -8,8 +8,8 @@
 
 namespace tenon::isa {
 
-/// Instruction sets that Tenon compiles for, each including the ones before it. Results are bit-equal on every level with FMA
-/// (kAvx2 and up); kSse4 rounds products and sums separately.
+/// Instruction sets that Tenon compiles for, each including the ones before it. Results are bit-equal on every level
+/// with FMA (kAvx2 and up); kSse4 rounds products and sums separately.
 enum class IsaLevel : uint8_t {
   kSse4,    ///< x86-64-v2: SSE4.2, POPCNT. The least that Tenon runs on.
   kAvx2,    ///< x86-64-v3: AVX2, FMA, F16C, BMI1/2, LZCNT, MOVBE.
@@ -29,23 +29,26 @@ struct IsaExtras {
   friend bool operator==(const IsaExtras&, const IsaExtras&) = default;
 };
 
-/// What this CPU and its operating system offer, whatever TENON_MAX_ISA says. Below x86-64-v2, and on other architectures, kSse4.
+/// What this CPU and its operating system offer, whatever TENON_MAX_ISA says. Below x86-64-v2, and on other
+/// architectures, kSse4.
 IsaLevel DetectedIsa();
 
-/// The level to generate and choose code for: DetectedIsa() lowered to TENON_MAX_ISA (sse4|avx2|avx512) when that is set. The
-/// variable is read at the first call and the answer, or the error, kept. INVALID_ARGUMENT when its value is not a level's name.
+/// The level to generate and choose code for: DetectedIsa() lowered to TENON_MAX_ISA (sse4|avx2|avx512) when that is
+/// set. The variable is read at the first call and the answer, or the error, kept. INVALID_ARGUMENT when its value is
+/// not a level's name.
 Result<IsaLevel> SelectedIsa();
-/// SelectedIsa() or, when TENON_MAX_ISA is malformed, DetectedIsa(). For code that cannot fail; whoever starts a client reports
-/// the error through SelectedIsa().
+/// SelectedIsa() or, when TENON_MAX_ISA is malformed, DetectedIsa(). For code that cannot fail; whoever starts a client
+/// reports the error through SelectedIsa().
 IsaLevel ActiveIsa();
 /// The extras of this CPU; none below kAvx512.
 IsaExtras ExtrasFor(IsaLevel level);
 
-/// The level for the variable's text, as SelectedIsa applies it: an empty text changes nothing, a level above `detected` is
-/// lowered to it.
+/// The level for the variable's text, as SelectedIsa applies it: an empty text changes nothing, a level above
+/// `detected` is lowered to it.
 Result<IsaLevel> ApplyMaxIsa(IsaLevel detected, std::string_view text);
 
-/// LLVM's names: a `-mcpu` ("x86-64-v3") and a feature list ("+prefer-256-bit,..." style) that together select exactly `level`.
+/// LLVM's names: a `-mcpu` ("x86-64-v3") and a feature list ("+prefer-256-bit,..." style) that together select exactly
+/// `level`.
 std::string_view LlvmCpu(IsaLevel level);
 std::string_view LlvmFeatures(IsaLevel level);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Writing kernels and graphs: nodes that are equal become one node, literals are shared, types are inferred from the operands.
-/// The builders check nothing (Verify does); operands must be nodes that the same builder made.
+/// Writing kernels and graphs: nodes that are equal become one node, literals are shared, types are inferred from the
+/// operands. The builders check nothing (Verify does); operands must be nodes that the same builder made.
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,14 +13,15 @@
 
 namespace tenon::kir {
 
-/// The bits of `value` rounded to `type` (floats to nearest even, integers toward zero and then modulo their width; from 2^63 on they saturate;
-/// pred is value != 0), zero-extended.
+/// The bits of `value` rounded to `type` (floats to nearest even, integers toward zero and then modulo their width;
+/// from 2^63 on they saturate; pred is value != 0), zero-extended.
 uint64_t LiteralBits(DType type, double value);
 uint64_t LiteralBits(DType type, int64_t value);
 inline uint64_t LiteralBits(DType type, int value) { return LiteralBits(type, static_cast<int64_t>(value)); }
 /// The value of a literal as a double: exact but for 64-bit integers beyond 2^53.
 double LiteralValue(DType type, uint64_t bits);
-/// Extremes as reductions want them: -inf and +inf for floats that have them, else the finite lowest and highest; 0 and 1 for pred.
+/// Extremes as reductions want them: -inf and +inf for floats that have them, else the finite lowest and highest; 0 and
+/// 1 for pred.
 uint64_t LowestBits(DType type);
 uint64_t HighestBits(DType type);
 
@@ -97,8 +98,8 @@ class NodeBuilder {
   }
   Val IsFinite(Val a) { return Emit(Op::kIsFinite, DType::kPred, {a}); }
 
-  /// FindMath(function, ...) applied to arguments of one type; float types narrower than f32 are converted around the f32 function.
-  /// NOT_FOUND when there is no such function.
+  /// FindMath(function, ...) applied to arguments of one type; float types narrower than f32 are converted around the
+  /// f32 function. NOT_FOUND when there is no such function.
   Result<Val> Math(std::string_view function, std::initializer_list<Val> arguments);
   /// The same for a function that is known to exist.
   Val MathOrDie(std::string_view function, std::initializer_list<Val> arguments);
@@ -151,8 +152,8 @@ Axis At(DimId dim, Size coef = Size::Of(1), Size offset = Size::Of(0));
 Axis AtOffset(Size offset);
 Axis AtStart(Val start, Size offset = Size::Of(0));
 
-/// Makes a Kernel. `kernel()` is open to be written directly; only nodes, literals, reads and graphs should be added through the builder,
-/// which shares equal ones.
+/// Makes a Kernel. `kernel()` is open to be written directly; only nodes, literals, reads and graphs should be added
+/// through the builder, which shares equal ones.
 class KernelBuilder : public NodeBuilder {
  public:
   KernelBuilder() { WriteTo(&kernel_.nodes, &kernel_.literals); }

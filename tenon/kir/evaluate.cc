@@ -44,7 +44,11 @@ Values EvaluateGraph(const Graph& graph, std::span<const uint64_t> arguments, bo
 class Machine {
  public:
   Machine(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params, bool flush)
-      : kernel_(kernel), analysis_(kernel), refs_(buffers.begin(), buffers.end()), params_(params.data()), flush_(flush) {}
+      : kernel_(kernel),
+        analysis_(kernel),
+        refs_(buffers.begin(), buffers.end()),
+        params_(params.data()),
+        flush_(flush) {}
 
   Status Run();
 
@@ -80,11 +84,11 @@ class Machine {
   std::vector<BufferRef> refs_;
   const int64_t* params_;
   const bool flush_;
-  int64_t index_[32] = {};                         // the current value of each dim
-  std::vector<uint64_t> value_;                    // of each node, where computed
-  std::unordered_map<uint32_t, Values> reduced_;   // by Reduce::id
+  int64_t index_[32] = {};                                       // the current value of each dim
+  std::vector<uint64_t> value_;                                  // of each node, where computed
+  std::unordered_map<uint32_t, Values> reduced_;                 // by Reduce::id
   std::unordered_map<uint32_t, std::vector<uint64_t>> carried_;  // by Loop::id
-  std::vector<Local> locals_;                      // by buffer
+  std::vector<Local> locals_;                                    // by buffer
 };
 
 Status Machine::Run() {
@@ -187,7 +191,8 @@ Status Machine::RunStage(const Stage& stage) {
       for (Val v : r.identity) identity.push_back(value_[v]);
       init.push_back(first);
       const size_t lanes = 4 * 64 / static_cast<size_t>(ByteWidth(kernel_.nodes[r.in[0]].type));
-      acc.push_back(r.order == ReduceOrder::kLanes ? std::vector<Values>(lanes, identity) : std::vector<Values>(1, first));
+      acc.push_back(r.order == ReduceOrder::kLanes ? std::vector<Values>(lanes, identity)
+                                                   : std::vector<Values>(1, first));
     }
     int64_t low = 0;
     if (!inner_dims.empty()) {
@@ -203,8 +208,8 @@ Status Machine::RunStage(const Stage& stage) {
         const Reduce& r = stage.reduces[i];
         Values element;
         for (Val v : r.in) element.push_back(value_[v]);
-        const size_t lane = r.order == ReduceOrder::kLanes
-                                ? static_cast<size_t>(index_[inner_dims.back()] - low) % acc[i].size() : 0;
+        const size_t lane =
+            r.order == ReduceOrder::kLanes ? static_cast<size_t>(index_[inner_dims.back()] - low) % acc[i].size() : 0;
         acc[i][lane] = Combine(r, acc[i][lane], element);
       }
       return ActStores(at_points);
@@ -215,7 +220,8 @@ Status Machine::RunStage(const Stage& stage) {
         const size_t lanes = acc[i].size() / 4;
         std::vector<Values> v(lanes);
         for (size_t l = 0; l < lanes; ++l) {
-          v[l] = Combine(r, Combine(r, acc[i][l], acc[i][l + lanes]), Combine(r, acc[i][l + 2 * lanes], acc[i][l + 3 * lanes]));
+          v[l] = Combine(r, Combine(r, acc[i][l], acc[i][l + lanes]),
+                         Combine(r, acc[i][l + 2 * lanes], acc[i][l + 3 * lanes]));
         }
         for (size_t half = lanes / 2; half > 0; half /= 2) {
           for (size_t l = 0; l < half; ++l) v[l] = Combine(r, v[l], v[l + half]);
@@ -282,12 +288,24 @@ Status Machine::Compute(const Schedule& schedule) {
     const Node& node = kernel_.nodes[v];
     uint64_t& out = value_[v];
     switch (node.op) {
-      case Op::kConst: out = kernel_.literals[node.attr]; break;
-      case Op::kIndex: out = static_cast<uint64_t>(index_[node.attr]); break;
-      case Op::kParam: out = static_cast<uint64_t>(params_[node.attr]); break;
-      case Op::kReduced: out = reduced_.at(node.attr)[node.imm]; break;
-      case Op::kCarried: out = carried_.at(node.attr)[node.imm]; break;
-      case Op::kRead: TENON_RETURN_IF_ERROR(ComputeRead(node, &out)); break;
+      case Op::kConst:
+        out = kernel_.literals[node.attr];
+        break;
+      case Op::kIndex:
+        out = static_cast<uint64_t>(index_[node.attr]);
+        break;
+      case Op::kParam:
+        out = static_cast<uint64_t>(params_[node.attr]);
+        break;
+      case Op::kReduced:
+        out = reduced_.at(node.attr)[node.imm];
+        break;
+      case Op::kCarried:
+        out = carried_.at(node.attr)[node.imm];
+        break;
+      case Op::kRead:
+        TENON_RETURN_IF_ERROR(ComputeRead(node, &out));
+        break;
       default: {
         SmallVector<uint64_t, 4> in;
         for (Val i : node.in) in.push_back(value_[i]);
@@ -351,15 +369,16 @@ Result<char*> Machine::Address(Buf buf, const SmallVector<Axis, 4>& at, int comp
     const int64_t index = At(at[i]);
     const int64_t extent = V(b.extent[i]);
     if (index < 0 || index >= extent) {
-      return InvalidArgument("index " + std::to_string(index) + " of axis " + std::to_string(i) + " of b" + std::to_string(buf) +
-                             " is outside [0, " + std::to_string(extent) + ")");
+      return InvalidArgument("index " + std::to_string(index) + " of axis " + std::to_string(i) + " of b" +
+                             std::to_string(buf) + " is outside [0, " + std::to_string(extent) + ")");
     }
     element += index * V(b.stride[i]);
   }
   const int64_t width = ByteWidth(b.type);
   const int64_t part = IsComplex(b.type) ? width / 2 : width;
   char* const address = static_cast<char*>(ref.data) + element * width + component * part;
-  const auto offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(ref.begin));
+  const auto offset =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(ref.begin));
   if (ref.data == nullptr || offset < 0 || offset + part > ref.size_bytes) {
     return InvalidArgument("element " + std::to_string(element) + " of b" + std::to_string(buf) + " is outside its " +
                            std::to_string(ref.size_bytes) + " bytes");
@@ -386,17 +405,21 @@ Values Machine::Combine(const Reduce& r, const Values& acc, const Values& elemen
 
 }  // namespace
 
-Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params, bool flush_denormals) {
+Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params,
+                bool flush_denormals) {
   if (buffers.size() != kernel.buffers.size()) {
-    return InvalidArgument("got " + std::to_string(buffers.size()) + " buffers, wanted " + std::to_string(kernel.buffers.size()));
+    return InvalidArgument("got " + std::to_string(buffers.size()) + " buffers, wanted " +
+                           std::to_string(kernel.buffers.size()));
   }
   if (params.size() < kernel.num_params) {
-    return InvalidArgument("got " + std::to_string(params.size()) + " params, wanted " + std::to_string(kernel.num_params));
+    return InvalidArgument("got " + std::to_string(params.size()) + " params, wanted " +
+                           std::to_string(kernel.num_params));
   }
   return Machine(kernel, buffers, params, flush_denormals).Run();
 }
 
-Result<SmallVector<uint64_t, 2>> Evaluate(const Graph& graph, std::span<const uint64_t> arguments, bool flush_denormals) {
+Result<SmallVector<uint64_t, 2>> Evaluate(const Graph& graph, std::span<const uint64_t> arguments,
+                                          bool flush_denormals) {
   if (arguments.size() != graph.arguments.size()) {
     return InvalidArgument("got " + std::to_string(arguments.size()) + " arguments, wanted " +
                            std::to_string(graph.arguments.size()));

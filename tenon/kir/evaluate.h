@@ -7,19 +7,23 @@
 
 namespace tenon::kir {
 
-/// The memory of one Kernel::buffers entry: `data` points at element (0, ..., 0); accesses outside [begin, begin + size_bytes) are an error.
+/// The memory of one Kernel::buffers entry: `data` points at element (0, ..., 0); accesses outside [begin, begin +
+/// size_bytes) are an error.
 struct BufferRef {
   void* data = nullptr;
   void* begin = nullptr;
   int64_t size_bytes = 0;
 };
 
-/// Runs a verified kernel the slow, obvious way over all of its points: the judge of every emitter, sharing no code with any. `buffers`: one per
-/// Kernel::buffers entry; kLocal ones are made by the evaluator. `flush_denormals`: subnormal inputs and results of arithmetic count as zero (of the same
-/// sign), as the emitted code runs. Out-of-range accesses and fewer params than num_params are INVALID_ARGUMENT.
-Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params, bool flush_denormals = true);
+/// Runs a verified kernel the slow, obvious way over all of its points: the judge of every emitter, sharing no code
+/// with any. `buffers`: one per Kernel::buffers entry; kLocal ones are made by the evaluator. `flush_denormals`:
+/// subnormal inputs and results of arithmetic count as zero (of the same sign), as the emitted code runs. Out-of-range
+/// accesses and fewer params than num_params are INVALID_ARGUMENT.
+Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params,
+                bool flush_denormals = true);
 
 /// One call of a graph on scalar bit patterns (zero-extended).
-Result<SmallVector<uint64_t, 2>> Evaluate(const Graph& graph, std::span<const uint64_t> arguments, bool flush_denormals = true);
+Result<SmallVector<uint64_t, 2>> Evaluate(const Graph& graph, std::span<const uint64_t> arguments,
+                                          bool flush_denormals = true);
 
 }  // namespace tenon::kir

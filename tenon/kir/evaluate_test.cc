@@ -17,7 +17,8 @@ BufferRef Ref(std::vector<T>& v) {
 }
 
 // One operation on literals.
-uint64_t Apply(Op op, DType type, DType in_type, std::vector<uint64_t> in, uint8_t imm = 0, uint32_t attr = 0, bool flush = true) {
+uint64_t Apply(Op op, DType type, DType in_type, std::vector<uint64_t> in, uint8_t imm = 0, uint32_t attr = 0,
+               bool flush = true) {
   Graph g;
   Node node{op, type, imm, attr, {}};
   for (size_t i = 0; i < in.size(); ++i) {
@@ -148,7 +149,9 @@ TEST(EvaluateScalar, ReducePrecision) {
 }
 
 TEST(EvaluateScalar, TotalOrder) {
-  const auto less = [](float a, float b) { return Apply(Op::kCompare, DType::kPred, f32, {F(a), F(b)}, kLt | kTotalOrder); };
+  const auto less = [](float a, float b) {
+    return Apply(Op::kCompare, DType::kPred, f32, {F(a), F(b)}, kLt | kTotalOrder);
+  };
   EXPECT_EQ(less(-0.f, 0.f), 1u);
   EXPECT_EQ(less(INFINITY, NAN), 1u);
   EXPECT_EQ(less(-NAN, -INFINITY), 1u);
@@ -222,7 +225,8 @@ TEST(Evaluate, SequentialReductionGoesLeftToRight) {
 }
 
 TEST(Evaluate, LanesMeetInTheStatedTree) {
-  // L = 16, W = 64. Elements 0 and 16 meet first; 2^24 + 1 loses the 1, and the 2^24 goes away with its negative from elements 32 + 48.
+  // L = 16, W = 64. Elements 0 and 16 meet first; 2^24 + 1 loses the 1, and the 2^24 goes away with its negative from
+  // elements 32 + 48.
   std::vector<float> x(64, 0.f);
   x[0] = 0x1p24f;
   x[16] = 1;

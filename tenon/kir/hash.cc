@@ -10,8 +10,8 @@
 namespace tenon::kir {
 namespace {
 
-// A canonical serialisation: every field in declaration order, fixed widths, little endian, lists with their length in front. Math functions go by
-// name, because their numbers hold within one build only.
+// A canonical serialisation: every field in declaration order, fixed widths, little endian, lists with their length in
+// front. Math functions go by name, because their numbers hold within one build only.
 class Writer {
  public:
   void Put(uint64_t v) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A kernel as data: a value that can be compared, hashed, printed, parsed, verified and evaluated. It names no pointer, vector width,
-/// thread or LLVM type, and its text alone fixes every bit of its result. Fusion writes kernels, emitters turn them into code, and the
-/// slow evaluator (evaluate.h) tells a fusion bug from an emitter bug.
+/// A kernel as data: a value that can be compared, hashed, printed, parsed, verified and evaluated. It names no
+/// pointer, vector width, thread or LLVM type, and its text alone fixes every bit of its result. Fusion writes kernels,
+/// emitters turn them into code, and the slow evaluator (evaluate.h) tells a fusion bug from an emitter bug.
 
 #include <cstdint>
 #include <string>
@@ -48,9 +48,9 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
-/// One axis of an access: offset + value(start) + sum coef*dim. A missing dim broadcasts, permuted dims transpose, |coef| > 1 slices,
-/// coef < 0 reverses, two dims on one axis form a window. `start` (an integer Val) is the data-dependent part of gather, dynamic_slice
-/// and loops; whatever clamps it is explicit in the graph.
+/// One axis of an access: offset + value(start) + sum coef*dim. A missing dim broadcasts, permuted dims transpose,
+/// |coef| > 1 slices, coef < 0 reverses, two dims on one axis form a window. `start` (an integer Val) is the
+/// data-dependent part of gather, dynamic_slice and loops; whatever clamps it is explicit in the graph.
 struct Term {
   DimId dim = 0;
   Size coef = Size::Of(1);
@@ -63,7 +63,8 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-/// Holds when lo <= value(e) < hi and (value(e) - lo) % mod == 0: padding edges, interior padding, dilation, scatter bounds.
+/// Holds when lo <= value(e) < hi and (value(e) - lo) % mod == 0: padding edges, interior padding, dilation, scatter
+/// bounds.
 struct Guard {
   Axis e;
   Size lo = Size::Of(0);
@@ -102,8 +103,8 @@ inline constexpr uint8_t kTotalOrder = 0x10;
 /// Node::imm of kSelect: the predicate is rarely true (a hint).
 inline constexpr uint8_t kRare = 1;
 
-/// One node of a pure scalar graph. There is no fast-math: whatever is contracted, rounded or clamped is a node. Inputs have lower
-/// indices than the node. Complex values do not occur: they are pairs of real nodes.
+/// One node of a pure scalar graph. There is no fast-math: whatever is contracted, rounded or clamped is a node. Inputs
+/// have lower indices than the node. Complex values do not occur: they are pairs of real nodes.
 struct Node {
   Op op = Op::kConst;
   DType type = DType::kInvalid;
@@ -135,23 +136,28 @@ struct Read {
 enum class ReduceOrder : uint8_t {
   /// acc = init; for each point ascending: acc = combine(acc, element).
   kSequential,
-  /// Needs `identity`. Only for reductions of one or more reduced dims, whose innermost (last in Stage::dims) index, counted from the low end of its
-  /// range, is r below. With L = 64 / width of the first value's type and W = 4L: W accumulators start as `identity`; a point goes to accumulator r mod W (outer reduced dims ascending, all into the same accumulators), acc = combine(acc, element).
-  /// Then accumulators meet as v[l] = combine(combine(a[l], a[l+L]), combine(a[l+2L], a[l+3L])) for l < L, then halves: v[l] = combine(v[l],
+  /// Needs `identity`. Only for reductions of one or more reduced dims, whose innermost (last in Stage::dims) index,
+  /// counted from the low end of its
+  /// range, is r below. With L = 64 / width of the first value's type and W = 4L: W accumulators start as `identity`; a
+  /// point goes to accumulator r mod W (outer reduced dims ascending, all into the same accumulators), acc =
+  /// combine(acc, element).
+  /// Then accumulators meet as v[l] = combine(combine(a[l], a[l+L]), combine(a[l+2L], a[l+3L])) for l < L, then halves:
+  /// v[l] = combine(v[l],
   /// v[l+L/2]), down to one, and the result is combine(init, v[0]).
   kLanes,
 };
 
-/// Reduces n values together; the combiner has 2n arguments (n accumulators, then n elements) and n results. The result (node kReduced) belongs
-/// to each point of the stage's other dims. `init` is folded in exactly once, as the leftmost operand. Zero points give init.
+/// Reduces n values together; the combiner has 2n arguments (n accumulators, then n elements) and n results. The result
+/// (node kReduced) belongs to each point of the stage's other dims. `init` is folded in exactly once, as the leftmost
+/// operand. Zero points give init.
 struct Reduce {
-  uint32_t id = 0;       ///< What kReduced nodes name; unique in the kernel.
-  DimMask dims = 0;      ///< A non-empty subset of the stage's dims, each of kind kReduce.
+  uint32_t id = 0;   ///< What kReduced nodes name; unique in the kernel.
+  DimMask dims = 0;  ///< A non-empty subset of the stage's dims, each of kind kReduce.
   SmallVector<Val, 2> in;
   SmallVector<Val, 2> init;
-  uint32_t combiner = 0;             ///< Index into Kernel::graphs.
+  uint32_t combiner = 0;  ///< Index into Kernel::graphs.
   ReduceOrder order = ReduceOrder::kSequential;
-  SmallVector<Val, 2> identity;      ///< Constants with combine(identity, x) == x bit for bit; required by kLanes.
+  SmallVector<Val, 2> identity;  ///< Constants with combine(identity, x) == x bit for bit; required by kLanes.
   friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
@@ -160,9 +166,10 @@ enum class StoreOrder : uint8_t {
   kRowMajor,  ///< They may: iterations act in ascending row-major order, so the last one wins.
 };
 
-/// buf[at...] = value, or combine(buf[at...], value) with `combine` >= 0 (a graph of two arguments). Where a guard fails, nothing happens.
-/// A store whose value, index or guard depends on a kReduced node of its own stage runs once per point of the stage's dims outside that reduce, after
-/// it; any other store runs once per point of all dims of the stage.
+/// buf[at...] = value, or combine(buf[at...], value) with `combine` >= 0 (a graph of two arguments). Where a guard
+/// fails, nothing happens. A store whose value, index or guard depends on a kReduced node of its own stage runs once
+/// per point of the stage's dims outside that reduce, after it; any other store runs once per point of all dims of the
+/// stage.
 struct Store {
   Buf buf = 0;
   SmallVector<Axis, 4> at;
@@ -182,23 +189,26 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// One loop nest inside the kernel's outer dims: for each point of `dims` (outermost first): evaluate, reduce, store. All nodes that the stores of a
-/// point need are evaluated before the first of these stores acts; the stores act in their order. Nodes are evaluated where they
-/// are needed; what a node depends on (its dims) says how far it hoists, so nothing relies on an optimiser for that.
+/// One loop nest inside the kernel's outer dims: for each point of `dims` (outermost first): evaluate, reduce, store.
+/// All nodes that the stores of a point need are evaluated before the first of these stores acts; the stores act in
+/// their order. Nodes are evaluated where they are needed; what a node depends on (its dims) says how far it hoists, so
+/// nothing relies on an optimiser for that.
 struct Stage {
-  SmallVector<DimId, 4> dims;     ///< Inner dims. Reduced dims come last. May be empty: one point.
-  std::vector<Reduce> reduces;    ///< All over the same set of dims. A reduce may not use another one's result within one stage.
+  SmallVector<DimId, 4> dims;  ///< Inner dims. Reduced dims come last. May be empty: one point.
+  std::vector<Reduce>
+      reduces;  ///< All over the same set of dims. A reduce may not use another one's result within one stage.
   std::vector<Store> stores;
-  SmallVector<Range, 2> domain;   ///< Restricts dims to a sub-box (concatenate, pad: several stages over disjoint boxes). Absent dims run in full.
+  SmallVector<Range, 2> domain;  ///< Restricts dims to a sub-box (concatenate, pad: several stages over disjoint
+                                 ///< boxes). Absent dims run in full.
   friend bool operator==(const Stage&, const Stage&) = default;
 };
 
 struct Step;
 using Seq = std::vector<Step>;
 
-/// A while loop kept native; carries live in registers, larger state in place in buffers. Repeats: if `condition` (evaluated over the current carries)
-/// is false, stop; run `body`; all carries become `next` at once. With condition == kNone it runs trip_count times. `body` stages may store to
-/// buffers and later iterations see it.
+/// A while loop kept native; carries live in registers, larger state in place in buffers. Repeats: if `condition`
+/// (evaluated over the current carries) is false, stop; run `body`; all carries become `next` at once. With condition
+/// == kNone it runs trip_count times. `body` stages may store to buffers and later iterations see it.
 struct Loop {
   uint32_t id = 0;  ///< What kCarried nodes name; unique in the kernel.
   std::vector<DType> types;
@@ -215,9 +225,9 @@ struct Step {
   friend bool operator==(const Step&, const Step&);
 };
 
-/// How the kernel may be cut into pieces that run in any order on any thread. The dims in `dims` (a prefix of Kernel::dims, all kParallel) are numbered
-/// row-major as one flat index; piece i covers flat indices [i*grain, min((i+1)*grain, total)). Depends on extents alone, never on threads.
-/// No dims: one piece.
+/// How the kernel may be cut into pieces that run in any order on any thread. The dims in `dims` (a prefix of
+/// Kernel::dims, all kParallel) are numbered row-major as one flat index; piece i covers flat indices [i*grain,
+/// min((i+1)*grain, total)). Depends on extents alone, never on threads. No dims: one piece.
 struct Split {
   DimMask dims = 0;
   Size grain = Size::Of(1);
@@ -226,7 +236,8 @@ struct Split {
 
 struct Kernel {
   std::vector<Dim> dims;
-  uint8_t outer = 0;  ///< dims[0, outer) are shared by all steps: seq runs once per point of them. A row-wise chain is several stages under one row dim.
+  uint8_t outer = 0;  ///< dims[0, outer) are shared by all steps: seq runs once per point of them. A row-wise chain is
+                      ///< several stages under one row dim.
   std::vector<Buffer> buffers;
   std::vector<Node> nodes;
   std::vector<uint64_t> literals;  ///< Bit patterns, zero-extended from the node's type (signed integers too).
@@ -238,13 +249,15 @@ struct Kernel {
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-/// The code of a kernel, however it was made. `buffers`: one pointer per Kernel::buffers entry (kLocal entries are ignored; they live in `scratch`,
-/// LocalBytes(kernel, params) bytes, 64-byte aligned). [begin, end) is a range of the split's flat index ([0, 1) without split dims).
-/// Must be called with denormals flushed as its owner wants them; does not block, allocate or fail.
+/// The code of a kernel, however it was made. `buffers`: one pointer per Kernel::buffers entry (kLocal entries are
+/// ignored; they live in `scratch`, LocalBytes(kernel, params) bytes, 64-byte aligned). [begin, end) is a range of the
+/// split's flat index ([0, 1) without split dims). Must be called with denormals flushed as its owner wants them; does
+/// not block, allocate or fail.
 using KernelFn = void (*)(void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch);
 
-/// What is wrong with the kernel, naming the part; OK when every index is in range, types fit, dims are used where they exist, guards have their
-/// `otherwise`, splits cut only what may be cut. Everything else here requires a verified kernel.
+/// What is wrong with the kernel, naming the part; OK when every index is in range, types fit, dims are used where they
+/// exist, guards have their `otherwise`, splits cut only what may be cut. Everything else here requires a verified
+/// kernel.
 Status Verify(const Kernel& kernel);
 /// The same for a graph that stands alone.
 Status Verify(const Graph& graph);
@@ -252,15 +265,16 @@ Status Verify(const Graph& graph);
 Hash128 Hash(const Kernel& kernel);
 Hash128 Hash(const Graph& graph);
 
-/// The text form, complete: Parse(Print(k)) == k. One line per node; stable across versions of the library that keep the format version.
+/// The text form, complete: Parse(Print(k)) == k. One line per node; stable across versions of the library that keep
+/// the format version.
 std::string Print(const Kernel& kernel);
 std::string Print(const Graph& graph);
 Result<Kernel> Parse(std::string_view text);
 Result<Graph> ParseGraph(std::string_view text);
 
-/// The dims that a node depends on, through reads and starts, without those that a kReduced hides. A read of a buffer that the kernel may write (any but
-/// kArg and kConst) depends on all outer and all serial dims besides; carries depend on all outer dims. A node that uses a carry, or a
-/// buffer that a loop's body writes, must not leave that loop either.
+/// The dims that a node depends on, through reads and starts, without those that a kReduced hides. A read of a buffer
+/// that the kernel may write (any but kArg and kConst) depends on all outer and all serial dims besides; carries depend
+/// on all outer dims. A node that uses a carry, or a buffer that a loop's body writes, must not leave that loop either.
 std::vector<DimMask> DependentDims(const Kernel& kernel);
 
 /// Product of the split dims' extents (1 without), and the number of pieces.

@@ -18,7 +18,8 @@ uint64_t LiteralBits(DType type, double value) {
   if (IsFloat(type)) return internal::Encode(type, internal::Decode(DType::kF64, std::bit_cast<uint64_t>(value)));
   if (type == DType::kPred) return value != 0;
   if (!(std::fabs(value) < 0x1p63)) {
-    return internal::ToInt(internal::Decode(DType::kF64, std::bit_cast<uint64_t>(value)), DTypeBits(type), IsSigned(type));
+    return internal::ToInt(internal::Decode(DType::kF64, std::bit_cast<uint64_t>(value)), DTypeBits(type),
+                           IsSigned(type));
   }
   return Truncated(type, static_cast<uint64_t>(static_cast<int64_t>(value)));
 }

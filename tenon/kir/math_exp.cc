@@ -12,26 +12,47 @@ constexpr double kLog2e = 0x1.71547652b82fep+0;
 
 // exp(r) = 1 + r q(r) on [0, ln 2], 2^-27 and 2^-57.
 constexpr double kExp32[] = {1.0, 0x1.00004cp-1, 0x1.55431ap-3, 0x1.56e084p-5, 0x1.01d356p-7, 0x1.f561bcp-10};
-constexpr double kExp64[] = {1.0, 0x1.ffffffffffe26p-2, 0x1.5555555560411p-3, 0x1.555555522ffb6p-5,
-                             0x1.1111118c26edbp-7, 0x1.6c16aad6ee3f7p-10, 0x1.a01ca4e9dd45fp-13,
-                             0x1.9fe69c9ec4babp-16, 0x1.7466b6509c178p-19, 0x1.140e7492f2f2cp-22,
+constexpr double kExp64[] = {1.0,
+                             0x1.ffffffffffe26p-2,
+                             0x1.5555555560411p-3,
+                             0x1.555555522ffb6p-5,
+                             0x1.1111118c26edbp-7,
+                             0x1.6c16aad6ee3f7p-10,
+                             0x1.a01ca4e9dd45fp-13,
+                             0x1.9fe69c9ec4babp-16,
+                             0x1.7466b6509c178p-19,
+                             0x1.140e7492f2f2cp-22,
                              0x1.2d420eb29bfc7p-25};
 // The same on [-ln(2)/2, ln(2)/2], 2^-26 and 2^-56.
 constexpr double kExpNear32[] = {1.0, 0x1.ffffacp-2, 0x1.5554b0p-3, 0x1.559ba2p-5, 0x1.122802p-7, 0x1.384d6ap-10};
-constexpr double kExpNear64[] = {1.0, 0x1.000000000000fp-1, 0x1.5555555555588p-3, 0x1.555555554ea65p-5,
-                                 0x1.11111110ff137p-7, 0x1.6c16c18a523cap-10, 0x1.a01a021f79e7ap-13,
-                                 0x1.a0198a277834bp-16, 0x1.71dcd076d1d0bp-19, 0x1.28bb8c792ca4ap-22,
+constexpr double kExpNear64[] = {1.0,
+                                 0x1.000000000000fp-1,
+                                 0x1.5555555555588p-3,
+                                 0x1.555555554ea65p-5,
+                                 0x1.11111110ff137p-7,
+                                 0x1.6c16c18a523cap-10,
+                                 0x1.a01a021f79e7ap-13,
+                                 0x1.a0198a277834bp-16,
+                                 0x1.71dcd076d1d0bp-19,
+                                 0x1.28bb8c792ca4ap-22,
                                  0x1.b1755b11664e9p-26};
 // exp(r) - 1 = r + r^2 q(r) on [-ln(2)/2, ln(2)/2], 2^-25.8 and 2^-59.9.
 constexpr double kExpm1_32[] = {0x1.fffffep-2, 0x1.5554b0p-3, 0x1.555674p-5, 0x1.1227cap-7, 0x1.6bebd6p-10};
-constexpr double kExpm1_64[] = {0.5, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6c4p-7,
-                                0x1.6c16c16c1f51cp-10, 0x1.a01a01afdd4d0p-13, 0x1.a01a017a75a0ap-16,
-                                0x1.71ddf86526be2p-19, 0x1.27e538ba1f303p-22, 0x1.af5ea4bd70324p-26,
+constexpr double kExpm1_64[] = {0.5,
+                                0x1.5555555555559p-3,
+                                0x1.555555555553ep-5,
+                                0x1.111111110f6c4p-7,
+                                0x1.6c16c16c1f51cp-10,
+                                0x1.a01a01afdd4d0p-13,
+                                0x1.a01a017a75a0ap-16,
+                                0x1.71ddf86526be2p-19,
+                                0x1.27e538ba1f303p-22,
+                                0x1.af5ea4bd70324p-26,
                                 0x1.1ee4f75b9adbap-29};
 
 // sinh(x) = x + x z q(z), z = x^2 <= 1, 2^-25.2 and 2^-56.8.
 constexpr double kSinh32[] = {0x1.555598p-3, 0x1.10f77ap-7, 0x1.ab3ca6p-13};
-constexpr double kSinh64[] = {0x1.5555555555555p-3, 0x1.1111111111111p-7, 0x1.a01a01a019fc1p-13,
+constexpr double kSinh64[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a019fc1p-13,
                               0x1.71de3a5573f7bp-19, 0x1.ae6456741b7b0p-26, 0x1.61246afa38ccdp-33,
                               0x1.ae756e92e6643p-41, 0x1.9a794258d5664p-49};
 
@@ -46,16 +67,38 @@ struct ExpData {
   Poly exp, near, expm1, sinh;
   double ln2_high, ln2_low;  // ln 2 in two parts of the type's width
   double overflow;           // exp of more is infinite
-  double underflow;          // exp of less is zero, and 2^n of the exponent of anything down to here can be spelt as bits
-  double logistic_low;       // exp(-x) of less is beyond the range or so large that its reciprocal is subnormal
-  double tanh_one;           // tanh is 1 from here on
-  double expm1_minus_one;    // expm1 is -1 below
-  double tiny;               // expm1(x) is x below
+  double underflow;        // exp of less is zero, and 2^n of the exponent of anything down to here can be spelt as bits
+  double logistic_low;     // exp(-x) of less is beyond the range or so large that its reciprocal is subnormal
+  double tanh_one;         // tanh is 1 from here on
+  double expm1_minus_one;  // expm1 is -1 below
+  double tiny;             // expm1(x) is x below
 };
-constexpr ExpData k32 = {DType::kF32, {kExp32, std::size(kExp32)}, {kExpNear32, std::size(kExpNear32)}, {kExpm1_32, std::size(kExpm1_32)}, {kSinh32, std::size(kSinh32)},
-                         0x1.62e430p-1, -0x1.05c610p-29, 0x1.62e42ep+6, -88, -88.3, 9.5, -18, 0x1p-26};
-constexpr ExpData k64 = {DType::kF64, {kExp64, std::size(kExp64)}, {kExpNear64, std::size(kExpNear64)}, {kExpm1_64, std::size(kExpm1_64)}, {kSinh64, std::size(kSinh64)},
-                         0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56, 0x1.62e42fefa39efp+9, -709, -709.4, 20, -40, 0x1p-55};
+constexpr ExpData k32 = {DType::kF32,
+                         {kExp32, std::size(kExp32)},
+                         {kExpNear32, std::size(kExpNear32)},
+                         {kExpm1_32, std::size(kExpm1_32)},
+                         {kSinh32, std::size(kSinh32)},
+                         0x1.62e430p-1,
+                         -0x1.05c610p-29,
+                         0x1.62e42ep+6,
+                         -88,
+                         -88.3,
+                         9.5,
+                         -18,
+                         0x1p-26};
+constexpr ExpData k64 = {DType::kF64,
+                         {kExp64, std::size(kExp64)},
+                         {kExpNear64, std::size(kExpNear64)},
+                         {kExpm1_64, std::size(kExpm1_64)},
+                         {kSinh64, std::size(kSinh64)},
+                         0x1.62e42fefa39efp-1,
+                         0x1.abc9e3b39803fp-56,
+                         0x1.62e42fefa39efp+9,
+                         -709,
+                         -709.4,
+                         20,
+                         -40,
+                         0x1p-55};
 
 // q(-r), or -q(-r).
 Val HornerOfNegative(MathBuilder& b, Val r, Poly q, bool negate) {
@@ -80,8 +123,8 @@ Graph Exp(const ExpData& d) {
   return b.Finish({y});
 }
 
-// exp(x) - 1 = 2^n (e + 1) - 1 with e = exp(r) - 1. 2^n is kept at half its size, because 2^128 is no number. Tiny arguments are their own results,
-// -0 among them.
+// exp(x) - 1 = 2^n (e + 1) - 1 with e = exp(r) - 1. 2^n is kept at half its size, because 2^128 is no number. Tiny
+// arguments are their own results, -0 among them.
 Graph Expm1(const ExpData& d) {
   MathBuilder b(d.type);
   const Val x = b.Argument(0);
@@ -100,8 +143,8 @@ Graph Expm1(const ExpData& d) {
   return b.Finish({y});
 }
 
-// 1 / (1 + exp(-x)) with r' = x + n ln 2 = -r and exp(r) = 1 + g: the sum is 2^n + (2^n g + 1), whose first rounding is a small one. From -underflow on 2^n
-// is 0, as bits.
+// 1 / (1 + exp(-x)) with r' = x + n ln 2 = -r and exp(r) = 1 + g: the sum is 2^n + (2^n g + 1), whose first rounding is
+// a small one. From -underflow on 2^n is 0, as bits.
 Graph Logistic(const ExpData& d) {
   MathBuilder b(d.type);
   Val x = b.Argument(0);
@@ -117,8 +160,8 @@ Graph Logistic(const ExpData& d) {
   return b.Finish({b.Div(b.C(1), b.Add(scale, b.Fma(g, scale, b.C(1))))});
 }
 
-// E / (2 - E) with E = 1 - exp(-2 |x|), which keeps its precision near 0. r' = -r as above, so that 1 - exp(r) = r' - r'^2 q(-r'). In f32 the low part of ln 2 does
-// not matter: its share of E shrinks as exp(-2 |x|).
+// E / (2 - E) with E = 1 - exp(-2 |x|), which keeps its precision near 0. r' = -r as above, so that 1 - exp(r) = r' -
+// r'^2 q(-r'). In f32 the low part of ln 2 does not matter: its share of E shrinks as exp(-2 |x|).
 Graph Tanh(const ExpData& d) {
   MathBuilder b(d.type);
   const Val x = b.Argument(0);

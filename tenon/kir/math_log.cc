@@ -7,23 +7,35 @@ namespace tenon::kir::internal {
 namespace {
 
 // log(1 + f) = f + f^2 q(f), 1 + f in [sqrt 1/2, sqrt 2], 2^-26.8 and 2^-56.4.
-constexpr double kLog32[] = {-0.5, 0x1.555554p-2, -0x1.000228p-2, 0x1.99a00cp-3, -0x1.547234p-3,
-                             0x1.22d984p-3, -0x1.0d8596p-3, 0x1.055f78p-3, -0x1.38bd28p-4};
-constexpr double kLog64[] = {-0.5, 0x1.5555555555533p-2, -0x1.fffffffffef12p-3, 0x1.999999999f76dp-3,
-                             -0x1.555555566b271p-3, 0x1.24924922a3a12p-3, -0x1.ffffff2c0d05dp-4,
-                             0x1.c71c71e0357fep-4, -0x1.9999c266f7736p-4, 0x1.745d3f15f1ee0p-4,
-                             -0x1.5550eed6b8b78p-4, 0x1.3b0b89dc6c97bp-4, -0x1.24d74a2923454p-4,
-                             0x1.11ccf4ffd34dbp-4, -0x1.fba1f5be3a1c8p-5, 0x1.d05b11e2ff5b2p-5,
-                             -0x1.d11f671b507fcp-5, 0x1.0a612d0351670p-4, -0x1.ea04f35001bbep-5,
+constexpr double kLog32[] = {-0.5,          0x1.555554p-2,  -0x1.000228p-2, 0x1.99a00cp-3, -0x1.547234p-3,
+                             0x1.22d984p-3, -0x1.0d8596p-3, 0x1.055f78p-3,  -0x1.38bd28p-4};
+constexpr double kLog64[] = {-0.5,
+                             0x1.5555555555533p-2,
+                             -0x1.fffffffffef12p-3,
+                             0x1.999999999f76dp-3,
+                             -0x1.555555566b271p-3,
+                             0x1.24924922a3a12p-3,
+                             -0x1.ffffff2c0d05dp-4,
+                             0x1.c71c71e0357fep-4,
+                             -0x1.9999c266f7736p-4,
+                             0x1.745d3f15f1ee0p-4,
+                             -0x1.5550eed6b8b78p-4,
+                             0x1.3b0b89dc6c97bp-4,
+                             -0x1.24d74a2923454p-4,
+                             0x1.11ccf4ffd34dbp-4,
+                             -0x1.fba1f5be3a1c8p-5,
+                             0x1.d05b11e2ff5b2p-5,
+                             -0x1.d11f671b507fcp-5,
+                             0x1.0a612d0351670p-4,
+                             -0x1.ea04f35001bbep-5,
                              0x1.ac76e522be800p-6};
 
 // atanh(x) = x + x z q(z), z = x^2 <= 1/4, 2^-27.8 and 2^-57.8.
-constexpr double kAtanh32[] = {0x1.555540p-2, 0x1.99a6ccp-3, 0x1.234846p-3, 0x1.e44c64p-4, 0x1.a4bba2p-5,
-                               0x1.69dcf0p-3};
-constexpr double kAtanh64[] = {0x1.555555555554cp-2, 0x1.999999999b325p-3, 0x1.24924923c9d69p-3,
-                               0x1.c71c722a4e811p-4, 0x1.745d08c00dd3ep-4, 0x1.3b151091a4ec2p-4,
-                               0x1.10fa7fcdabcf7p-4, 0x1.e3e9d5cd9535ap-5, 0x1.9e858387432a8p-5,
-                               0x1.e7175ad0ca8b0p-5, -0x1.455abc342cb4cp-8, 0x1.648a450eb1131p-3,
+constexpr double kAtanh32[] = {0x1.555540p-2, 0x1.99a6ccp-3, 0x1.234846p-3,
+                               0x1.e44c64p-4, 0x1.a4bba2p-5, 0x1.69dcf0p-3};
+constexpr double kAtanh64[] = {0x1.555555555554cp-2,  0x1.999999999b325p-3, 0x1.24924923c9d69p-3,  0x1.c71c722a4e811p-4,
+                               0x1.745d08c00dd3ep-4,  0x1.3b151091a4ec2p-4, 0x1.10fa7fcdabcf7p-4,  0x1.e3e9d5cd9535ap-5,
+                               0x1.9e858387432a8p-5,  0x1.e7175ad0ca8b0p-5, -0x1.455abc342cb4cp-8, 0x1.648a450eb1131p-3,
                                -0x1.8f511661c177bp-3, 0x1.ec6efe37c3988p-3};
 
 // x = 2^e m with m in [sqrt 1/2, sqrt 2), for normal positive x.
@@ -39,7 +51,8 @@ Split SplitFloat(MathBuilder& b, Val x) {
     const Val exponent = b.Shl(e, b.I(23));
     return {exponent, b.Convert(DType::kF32, e), b.FromBits(b.Sub(bits, exponent))};
   }
-  // Without conversions of 64-bit integers and arithmetic shifts, which are slow before AVX-512: e + 1023 is put into the low bits of 2^52.
+  // Without conversions of 64-bit integers and arithmetic shifts, which are slow before AVX-512: e + 1023 is put into
+  // the low bits of 2^52.
   const Val biased = b.Add(bits, b.I(0x3ff0000000000000 - 0x3fe6a09e667f3bcd));
   const Val low = b.ShrLogical(biased, b.I(52));
   const Val e = b.Sub(b.FromBits(b.Or(low, b.I(0x4330000000000000))), b.C(0x1p52 + 1023));

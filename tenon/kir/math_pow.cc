@@ -7,18 +7,22 @@ namespace tenon::kir::internal {
 namespace {
 
 // log2(1 + f) = f q(f) on [sqrt 1/2 - 1, sqrt 2 - 1] in f64, 2^-35.8.
-constexpr double kLog2[] = {0x1.71547652a1eccp+0,  -0x1.715476565ff24p-1, 0x1.ec709ebb6e781p-2,  -0x1.71547095bfbb1p-2, 0x1.27765204cb0b2p-2,
-                            -0x1.ec72b6a0a7f63p-3, 0x1.a63f43c80ad75p-3,  -0x1.7141558d5fbc8p-3, 0x1.452905324d2c9p-3,  -0x1.253058af44ce7p-3,
-                            0x1.28736d23b3b5ep-3,  -0x1.2484dd7fa52cdp-3, 0x1.3cda9a6dbbb41p-4};
+constexpr double kLog2[] = {0x1.71547652a1eccp+0, -0x1.715476565ff24p-1, 0x1.ec709ebb6e781p-2, -0x1.71547095bfbb1p-2,
+                            0x1.27765204cb0b2p-2, -0x1.ec72b6a0a7f63p-3, 0x1.a63f43c80ad75p-3, -0x1.7141558d5fbc8p-3,
+                            0x1.452905324d2c9p-3, -0x1.253058af44ce7p-3, 0x1.28736d23b3b5ep-3, -0x1.2484dd7fa52cdp-3,
+                            0x1.3cda9a6dbbb41p-4};
 // 2^r = 1 + r q(r) on [0, 1], 2^-26.4.
-constexpr double kExp2_32[] = {0x1.62e42cp-1, 0x1.ebfd58p-3, 0x1.c6890cp-5, 0x1.3d0bb8p-7, 0x1.46d522p-10, 0x1.c54508p-13};
+constexpr double kExp2_32[] = {0x1.62e42cp-1, 0x1.ebfd58p-3,  0x1.c6890cp-5,
+                               0x1.3d0bb8p-7, 0x1.46d522p-10, 0x1.c54508p-13};
 
-// In f64: log(1 + f) = s (2 + 2/3 z + z^2 q(z)) with s = f / (2 + f), z = s^2 <= 0.0295, 2^-65; 2^r = 1 + r q(r) on [-1/2, 1/2], 2^-55.6.
+// In f64: log(1 + f) = s (2 + 2/3 z + z^2 q(z)) with s = f / (2 + f), z = s^2 <= 0.0295, 2^-65; 2^r = 1 + r q(r) on
+// [-1/2, 1/2], 2^-55.6.
 constexpr double kAtanh[] = {0x1.9999999999b31p-2, 0x1.2492492457b6cp-2, 0x1.c71c722d93afep-3, 0x1.745ce9d318a30p-3,
                              0x1.3b1eef1c9defcp-3, 0x1.0f7f9ee051daap-3, 0x1.0e457f1527bf7p-3};
-constexpr double kExp2_64[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a0cfp-5,  0x1.3b2ab6fba4e23p-7,
-                               0x1.5d87fe78a268dp-10, 0x1.430912f8838fdp-13, 0x1.ffcbfc74e7edep-17, 0x1.62c021e349e95p-20,
-                               0x1.b524dd2f30130p-24, 0x1.e4d069a3ae1ffp-28, 0x1.ea018a4d9790cp-32, 0x1.c2d22eb4e356bp-36};
+constexpr double kExp2_64[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a0cfp-5,
+                               0x1.3b2ab6fba4e23p-7,  0x1.5d87fe78a268dp-10, 0x1.430912f8838fdp-13,
+                               0x1.ffcbfc74e7edep-17, 0x1.62c021e349e95p-20, 0x1.b524dd2f30130p-24,
+                               0x1.e4d069a3ae1ffp-28, 0x1.ea018a4d9790cp-32, 0x1.c2d22eb4e356bp-36};
 
 // An unevaluated sum of two numbers.
 struct Pair {
@@ -66,8 +70,8 @@ Pair YLog2(MathBuilder& b, Val a, Val y) {
   return MulPair(b, y, kNone, sum);
 }
 
-// What is left to do with `r` = |x|^y: the sign of odd powers of negative numbers, NaN for fractional ones, and the powers that are 1 whatever the rest is.
-// r must be right for x = 0 and infinite x, and NaN for NaNs.
+// What is left to do with `r` = |x|^y: the sign of odd powers of negative numbers, NaN for fractional ones, and the
+// powers that are 1 whatever the rest is. r must be right for x = 0 and infinite x, and NaN for NaNs.
 Val PowSpecials(MathBuilder& b, Val x, Val y, Val a, Val r) {
   const Val one = b.C(1);
   const Val half = b.Mul(y, b.C(0.5));

@@ -12,9 +12,9 @@ Graph Rsqrt(DType type) {
   return b.Finish({b.Div(b.C(1), b.Sqrt(b.Argument(0)))});
 }
 
-// y = |x|^(-1/3), first from the exponent (minus a third of it; 4 % off), then by Newton steps y += y (1 - x y^3) / 3, the first with its next term. The root is x y^2;
-// a last step on it in terms of its own residual leaves about one rounding. Small x are scaled, lest the residual underflow. 0, infinities and NaN are
-// their own roots.
+// y = |x|^(-1/3), first from the exponent (minus a third of it; 4 % off), then by Newton steps y += y (1 - x y^3) / 3,
+// the first with its next term. The root is x y^2; a last step on it in terms of its own residual leaves about one
+// rounding. Small x are scaled, lest the residual underflow. 0, infinities and NaN are their own roots.
 Graph Cbrt(DType type, int steps) {
   MathBuilder b(type);
   const Val x = b.Argument(0);

@@ -61,7 +61,9 @@ TEST(Math, TheEvaluatorEqualsTheHardware) {
     std::vector<uint64_t> x(256), y(256), out(256);
     for (size_t i = 0; i < x.size(); ++i) {
       for (auto* v : {&x, &y}) {
-        (*v)[i] = i % 2 == 0 ? random() : LiteralBits(g.arguments[0], std::ldexp(static_cast<double>(random() % 2000) - 1000, static_cast<int>(random() % 20) - 14));
+        (*v)[i] = i % 2 == 0 ? random()
+                             : LiteralBits(g.arguments[0], std::ldexp(static_cast<double>(random() % 2000) - 1000,
+                                                                      static_cast<int>(random() % 20) - 14));
         if (f32) (*v)[i] &= 0xffffffff;
       }
     }
@@ -87,16 +89,17 @@ TEST(Math, StaysWithinTwoUlps) {
     const DType type = g.arguments[0];
     ASSERT_TRUE(testing::Knows(function)) << name;
     std::vector<uint64_t> special;
-    for (double v : {0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 1e-20, 1e-5, 0.1, 0.7, 10.0, 20.0, 87.0, 88.5, 89.0, 104.0, 700.0, 709.7, 710.0, 1e5, 1e10, 1e30, HUGE_VAL}) {
+    for (double v : {0.0,  1.0,  0.5,  2.0,   3.0,   1.5,   1e-20, 1e-5, 0.1,  0.7,  10.0,    20.0,
+                     87.0, 88.5, 89.0, 104.0, 700.0, 709.7, 710.0, 1e5,  1e10, 1e30, HUGE_VAL}) {
       special.push_back(LiteralBits(type, v));
       special.push_back(LiteralBits(type, -v));
     }
     const int mantissa = type == DType::kF32 ? 23 : 52;
-    special.push_back(uint64_t{1} << mantissa);                            // smallest normal
-    special.push_back(1);                                                 // subnormal
-    special.push_back(LiteralBits(type, HUGE_VAL) - 1);                    // largest
+    special.push_back(uint64_t{1} << mantissa);          // smallest normal
+    special.push_back(1);                                // subnormal
+    special.push_back(LiteralBits(type, HUGE_VAL) - 1);  // largest
     special.push_back(LiteralBits(type, std::nan("")));
-    special.push_back(LiteralBits(type, HUGE_VAL) | 0x1ff);                // a NaN with low bits
+    special.push_back(LiteralBits(type, HUGE_VAL) | 0x1ff);  // a NaN with low bits
     std::vector<uint64_t> x, y;
     for (uint64_t a : special) {
       for (uint64_t c : special) {
@@ -110,7 +113,8 @@ TEST(Math, StaysWithinTwoUlps) {
       for (auto* v : {&x, &y}) {
         const uint64_t r = random();
         if (type == DType::kF32) {
-          v->push_back(i % 2 == 0 ? r & 0xffffffff : (r & 0x807fffff) | static_cast<uint64_t>(100 + r / 0x100000000 % 40) << 23);
+          v->push_back(i % 2 == 0 ? r & 0xffffffff
+                                  : (r & 0x807fffff) | static_cast<uint64_t>(100 + r / 0x100000000 % 40) << 23);
         } else {
           v->push_back(i % 2 == 0 ? r : (r & 0x800fffffffffffff) | static_cast<uint64_t>(1000 + random() % 40) << 52);
         }
@@ -123,10 +127,12 @@ TEST(Math, StaysWithinTwoUlps) {
       block.Run(args, std::min(BlockMath::kBlock, x.size() - at), out.data() + at);
     }
     for (size_t i = 0; i < x.size(); ++i) {
-      const long double wanted = testing::TrueValue(function, type, testing::ValueOf(type, x[i]), testing::ValueOf(type, y[i]));
+      const long double wanted =
+          testing::TrueValue(function, type, testing::ValueOf(type, x[i]), testing::ValueOf(type, y[i]));
       ASSERT_LE(testing::UlpsOff(type, out[i], wanted), 2.0)
-          << name << "(" << testing::ValueOf(type, x[i]) << ", " << testing::ValueOf(type, y[i]) << ") = " << testing::ValueOf(type, out[i])
-          << ", wanted " << wanted << std::hex << " bits " << x[i] << " " << y[i];
+          << name << "(" << testing::ValueOf(type, x[i]) << ", " << testing::ValueOf(type, y[i])
+          << ") = " << testing::ValueOf(type, out[i]) << ", wanted " << wanted << std::hex << " bits " << x[i] << " "
+          << y[i];
     }
   }
 }
@@ -134,7 +140,9 @@ TEST(Math, StaysWithinTwoUlps) {
 TEST(Math, SpecialValues) {
   constexpr double inf = HUGE_VAL;
   for (const char* type : {"f32", "f64"}) {
-    const auto f = [&](const char* function, std::vector<double> x) { return Value(std::string(function) + "." + type + ".v1", x); };
+    const auto f = [&](const char* function, std::vector<double> x) {
+      return Value(std::string(function) + "." + type + ".v1", x);
+    };
     EXPECT_EQ(f("exp", {-inf}), 0);
     EXPECT_EQ(f("exp", {inf}), inf);
     EXPECT_EQ(f("exp", {0}), 1);

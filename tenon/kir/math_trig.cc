@@ -1,8 +1,9 @@
 // Sine, cosine, tangent. Coefficients: scripts/fit_math.py.
 //
-// The argument is reduced to r in [-pi/4, pi/4] and a quadrant. Moderate arguments subtract k pi/2 in three parts, each exact where it must be (Cody and
-// Waite); arguments beyond that (2^17 in f32, 2^25 in f64) multiply by a window of the bits of 2/pi in integers (Payne and Hanek). The second way sits
-// behind a select marked rare: 48 operations in f32, 130 in f64, that code may skip.
+// The argument is reduced to r in [-pi/4, pi/4] and a quadrant. Moderate arguments subtract k pi/2 in three parts, each
+// exact where it must be (Cody and Waite); arguments beyond that (2^17 in f32, 2^25 in f64) multiply by a window of the
+// bits of 2/pi in integers (Payne and Hanek). The second way sits behind a select marked rare: 48 operations in f32,
+// 130 in f64, that code may skip.
 
 #include <algorithm>
 #include <vector>
@@ -16,17 +17,23 @@ namespace {
 // sin(r) = r + r z q(z), cos(r) = 1 - z/2 + z^2 q(z), z = r^2 <= 0.65 (f32), 0.62 (f64).
 constexpr double kSin32[] = {-0x1.555542p-3, 0x1.110624p-7, -0x1.98e5fcp-13};
 constexpr double kCos32[] = {1.0, -0.5, 0x1.555548p-5, -0x1.6c0b04p-10, 0x1.9995a8p-16};
-constexpr double kSin64[] = {-0x1.5555555555548p-3, 0x1.111111110f729p-7, -0x1.a01a019be83c5p-13,
+constexpr double kSin64[] = {-0x1.5555555555548p-3, 0x1.111111110f729p-7,   -0x1.a01a019be83c5p-13,
                              0x1.71de355459f4cp-19, -0x1.ae5e4ad998285p-26, 0x1.5d8b22bfdc3acp-33};
-constexpr double kCos64[] = {1.0, -0.5, 0x1.555555555554ap-5, -0x1.6c16c16c14ed2p-10, 0x1.a01a019c71325p-16,
-                             -0x1.27e4f7dca1a4dp-22, 0x1.1ee9cde208113p-29, -0x1.8f9f689d1b3dcp-37};
+constexpr double kCos64[] = {1.0,
+                             -0.5,
+                             0x1.555555555554ap-5,
+                             -0x1.6c16c16c14ed2p-10,
+                             0x1.a01a019c71325p-16,
+                             -0x1.27e4f7dca1a4dp-22,
+                             0x1.1ee9cde208113p-29,
+                             -0x1.8f9f689d1b3dcp-37};
 // tan(r) = r + r z q(z), 2^-28 and 2^-57.
-constexpr double kTan32[] = {0x1.555566p-2, 0x1.110beep-3, 0x1.bb264ap-5, 0x1.59aa76p-6, 0x1.72cc7cp-7,
-                             -0x1.10ec04p-11, 0x1.328b92p-8};
-constexpr double kTan64[] = {0x1.555555555555ep-2, 0x1.1111111110588p-3, 0x1.ba1ba1bac336bp-5,
-                             0x1.664f485c48eebp-6, 0x1.226e3a9d379fap-7, 0x1.d6d2e328e1955p-9,
-                             0x1.7db1cefe6043cp-10, 0x1.34b99d87bdcc1p-11, 0x1.ff51f40570c13p-13,
-                             0x1.5dc3d9efb58cbp-14, 0x1.1b3f3c6cf4c59p-14, -0x1.b4b1a369cd305p-16,
+constexpr double kTan32[] = {0x1.555566p-2, 0x1.110beep-3,   0x1.bb264ap-5, 0x1.59aa76p-6,
+                             0x1.72cc7cp-7, -0x1.10ec04p-11, 0x1.328b92p-8};
+constexpr double kTan64[] = {0x1.555555555555ep-2,  0x1.1111111110588p-3,   0x1.ba1ba1bac336bp-5,
+                             0x1.664f485c48eebp-6,  0x1.226e3a9d379fap-7,   0x1.d6d2e328e1955p-9,
+                             0x1.7db1cefe6043cp-10, 0x1.34b99d87bdcc1p-11,  0x1.ff51f40570c13p-13,
+                             0x1.5dc3d9efb58cbp-14, 0x1.1b3f3c6cf4c59p-14,  -0x1.b4b1a369cd305p-16,
                              0x1.9ac88f0e2de27p-15, -0x1.9a0c1daf358c7p-16, 0x1.4a0f5f2c236b5p-17};
 // pi/2 in parts of each type's width, all positive, so that -0 reduces to -0.
 constexpr double kHalfPi32[] = {0x1.921fb4p+0, 0x1.4442d0p-24, 0x1.846988p-48};
@@ -39,10 +46,11 @@ struct Reduced {
 };
 
 // The bits of 2/pi behind 32 zeros.
-constexpr uint32_t kTwoOverPi32[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+constexpr uint32_t kTwoOverPi32[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
+                                     0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
 
-// |x| = m 2^e with e from -6 to 104. Bits of 2/pi whose weight times 2^e is 4 or more do not matter; a window of 96 bits begins below them. m times the window, in
-// units of 2^-62 modulo 4, is the angle in quarter turns.
+// |x| = m 2^e with e from -6 to 104. Bits of 2/pi whose weight times 2^e is 4 or more do not matter; a window of 96
+// bits begins below them. m times the window, in units of 2^-62 modulo 4, is the angle in quarter turns.
 Reduced ReduceLarge32(MathBuilder& b, Val x) {
   const DType u32 = DType::kU32, u64 = DType::kU64;
   const Val bits = b.Bitcast(u32, x);
@@ -55,7 +63,8 @@ Reduced ReduceLarge32(MathBuilder& b, Val x) {
   for (int t = 0; t < 4; ++t) {
     w[t] = b.Const(u32, static_cast<int64_t>(kTwoOverPi32[4 + t]));
     for (int j = 3; j >= 0; --j) {
-      w[t] = b.Select(b.Compare(kEq, word, b.Const(u32, j)), b.Const(u32, static_cast<int64_t>(kTwoOverPi32[j + t])), w[t]);
+      w[t] = b.Select(b.Compare(kEq, word, b.Const(u32, j)), b.Const(u32, static_cast<int64_t>(kTwoOverPi32[j + t])),
+                      w[t]);
     }
   }
   const Val back = b.Sub(b.Const(u32, 32), shift);
@@ -79,10 +88,26 @@ Reduced ReduceLarge32(MathBuilder& b, Val x) {
 }
 
 // The bits of 2/pi behind 64 zeros.
-constexpr uint64_t kTwoOverPi64[] = {
-    0,                  0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c,
-    0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f,
-    0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+constexpr uint64_t kTwoOverPi64[] = {0,
+                                     0xa2f9836e4e441529,
+                                     0xfc2757d1f534ddc0,
+                                     0xdb6295993c439041,
+                                     0xfe5163abdebbc561,
+                                     0xb7246e3a424dd2e0,
+                                     0x06492eea09d1921c,
+                                     0xfe1deb1cb129a73e,
+                                     0xe88235f52ebb4484,
+                                     0xe99c7026b45f7e41,
+                                     0x3991d639835339f4,
+                                     0x9c845f8bbdf9283b,
+                                     0x1ff897ffde05980f,
+                                     0xef2f118b5a0a6d1f,
+                                     0x6d367ecf27cb09b7,
+                                     0x4f463f669e5fea2d,
+                                     0x7527bac7ebe5f17b,
+                                     0x3d0739f78a5292ea,
+                                     0x6bfb5fb11f8d5d08,
+                                     0x56033046fc7b6bab};
 
 // The upper 64 bits of a product of 64-bit integers.
 Val MulHigh(MathBuilder& b, Val x, Val y) {
@@ -94,7 +119,8 @@ Val MulHigh(MathBuilder& b, Val x, Val y) {
   return b.Add(b.Add(b.Mul(xh, yh), b.ShrLogical(middle, c32)), b.ShrLogical(middle2, c32));
 }
 
-// The same with |x| = m 2^e, e from -27 to 971, a window of 192 bits and an angle of 128 bits, in units of 2^-126 modulo 4.
+// The same with |x| = m 2^e, e from -27 to 971, a window of 192 bits and an angle of 128 bits, in units of 2^-126
+// modulo 4.
 Reduced ReduceLarge64(MathBuilder& b, Val x) {
   const DType u64 = DType::kU64, f64 = DType::kF64;
   const auto c = [&](uint64_t bits) { return b.ConstBits(u64, bits); };

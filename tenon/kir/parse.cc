@@ -82,7 +82,8 @@ class Parser {
   }
 
  private:
-  // Tokens ------------------------------------------------------------------------------------------------------------------------------
+  // Tokens
+  // ------------------------------------------------------------------------------------------------------------------------------
 
   void SkipSpace() {
     while (at_ < text_.size()) {
@@ -170,7 +171,8 @@ class Parser {
     return Expect(close);
   }
 
-  // Parts -------------------------------------------------------------------------------------------------------------------------------
+  // Parts
+  // -------------------------------------------------------------------------------------------------------------------------------
 
   Status ParseSize(Size* out) {
     if (Peek() == 'p') {
@@ -248,8 +250,11 @@ class Parser {
   Status ParseBuffer(Kernel* k) {
     TENON_RETURN_IF_ERROR(Numbered('b', k->buffers.size()));
     Buffer b;
-    constexpr std::pair<std::string_view, BufKind> kKinds[] = {{"arg", BufKind::kArg}, {"out", BufKind::kOut}, {"const", BufKind::kConst},
-                                                               {"local", BufKind::kLocal}, {"tile", BufKind::kTile}};
+    constexpr std::pair<std::string_view, BufKind> kKinds[] = {{"arg", BufKind::kArg},
+                                                               {"out", BufKind::kOut},
+                                                               {"const", BufKind::kConst},
+                                                               {"local", BufKind::kLocal},
+                                                               {"tile", BufKind::kTile}};
     bool found = false;
     for (const auto& [name, kind] : kKinds) {
       if (found || !Eat(name)) continue;
@@ -341,7 +346,8 @@ class Parser {
       uint64_t bits = 0;
       const bool hex = word.starts_with("0x");
       const auto r = std::from_chars(word.data() + (hex ? 2 : 0), word.data() + word.size(), bits, 16);
-      if (!hex || r.ec != std::errc() || r.ptr != word.data() + word.size()) return Error("expected 0x and up to 16 digits");
+      if (!hex || r.ec != std::errc() || r.ptr != word.data() + word.size())
+        return Error("expected 0x and up to 16 digits");
       out->push_back(bits);
       return OkStatus();
     });
@@ -394,9 +400,12 @@ class Parser {
 
   Status Detail(Node* n, std::vector<uint64_t>* literals, bool implied) {
     switch (n->op) {
-      case Op::kConst: return ConstDetail(n, literals, implied);
-      case Op::kIndex: return Prefixed('d', &n->attr);
-      case Op::kParam: return Prefixed('p', &n->attr);
+      case Op::kConst:
+        return ConstDetail(n, literals, implied);
+      case Op::kIndex:
+        return Prefixed('d', &n->attr);
+      case Op::kParam:
+        return Prefixed('p', &n->attr);
       case Op::kRead:
         TENON_RETURN_IF_ERROR(Prefixed('r', &n->attr));
         if (Eat(".im")) n->imm = 1;
@@ -406,7 +415,8 @@ class Parser {
         TENON_RETURN_IF_ERROR(Prefixed('#', &n->attr));
         TENON_RETURN_IF_ERROR(Expect("."));
         return Number(&n->imm);
-      case Op::kArgument: return Number(&n->imm);
+      case Op::kArgument:
+        return Number(&n->imm);
       case Op::kCompare: {
         const std::string_view word = Word();
         for (uint8_t i = 0; i < std::size(kCmpNames); ++i) {
@@ -433,7 +443,8 @@ class Parser {
         n->attr = *id;
         return OkStatus();
       }
-      default: return OkStatus();
+      default:
+        return OkStatus();
     }
   }
 

@@ -37,8 +37,9 @@ class Printer {
     }
     for (size_t i = 0; i < k.buffers.size(); ++i) {
       const Buffer& b = k.buffers[i];
-      Line("buffer b{} {} {} [{}] stride [{}]{}", i, kBufKindNames[static_cast<size_t>(b.kind)], DTypeName(b.type), List(b.extent),
-           List(b.stride), b.in_place_of == kNoBuf ? "" : fmt::format(" in_place_of b{}", b.in_place_of));
+      Line("buffer b{} {} {} [{}] stride [{}]{}", i, kBufKindNames[static_cast<size_t>(b.kind)], DTypeName(b.type),
+           List(b.extent), List(b.stride),
+           b.in_place_of == kNoBuf ? "" : fmt::format(" in_place_of b{}", b.in_place_of));
     }
     for (size_t i = 0; i < k.graphs.size(); ++i) {
       Line("graph g{} {}", i, Head(k.graphs[i]));
@@ -77,7 +78,9 @@ class Printer {
     out_ += '\n';
   }
 
-  static std::string Text(const Size& s) { return s.is_param() ? fmt::format("p{}", s.param) : fmt::format("{}", s.baked); }
+  static std::string Text(const Size& s) {
+    return s.is_param() ? fmt::format("p{}", s.param) : fmt::format("{}", s.baked);
+  }
 
   template <class L>
   static std::string List(const L& list) {
@@ -169,19 +172,37 @@ class Printer {
         detail = !implied || n.attr >= literals.size() ? fmt::format(" #{}", n.attr)
                                                        : " " + internal::ConstText(n.type, literals[n.attr]);
         break;
-      case Op::kIndex: detail = fmt::format(" d{}", n.attr); break;
-      case Op::kParam: detail = fmt::format(" p{}", n.attr); break;
-      case Op::kRead: detail = fmt::format(" r{}{}", n.attr, n.imm == 0 ? "" : ".im"); break;
-      case Op::kReduced:
-      case Op::kCarried: detail = fmt::format(" #{}.{}", n.attr, n.imm); break;
-      case Op::kArgument: detail = fmt::format(" {}", n.imm); break;
-      case Op::kCompare:
-        detail = fmt::format(" {}{}", (n.imm & 0xf) <= kGe ? kCmpNames[n.imm & 0xf] : "?", n.imm & kTotalOrder ? " total" : "");
+      case Op::kIndex:
+        detail = fmt::format(" d{}", n.attr);
         break;
-      case Op::kSelect: detail = n.imm == 1 ? " rare" : ""; break;
-      case Op::kReducePrecision: detail = fmt::format(" e{} m{}", n.attr >> 8, n.attr & 0xff); break;
-      case Op::kMath: detail = n.attr < NumMath() ? fmt::format(" {}", MathName(n.attr)) : " ?"; break;
-      default: break;
+      case Op::kParam:
+        detail = fmt::format(" p{}", n.attr);
+        break;
+      case Op::kRead:
+        detail = fmt::format(" r{}{}", n.attr, n.imm == 0 ? "" : ".im");
+        break;
+      case Op::kReduced:
+      case Op::kCarried:
+        detail = fmt::format(" #{}.{}", n.attr, n.imm);
+        break;
+      case Op::kArgument:
+        detail = fmt::format(" {}", n.imm);
+        break;
+      case Op::kCompare:
+        detail = fmt::format(" {}{}", (n.imm & 0xf) <= kGe ? kCmpNames[n.imm & 0xf] : "?",
+                             n.imm & kTotalOrder ? " total" : "");
+        break;
+      case Op::kSelect:
+        detail = n.imm == 1 ? " rare" : "";
+        break;
+      case Op::kReducePrecision:
+        detail = fmt::format(" e{} m{}", n.attr >> 8, n.attr & 0xff);
+        break;
+      case Op::kMath:
+        detail = n.attr < NumMath() ? fmt::format(" {}", MathName(n.attr)) : " ?";
+        break;
+      default:
+        break;
     }
     Line("%{} = {} {}{}{}{}", v, DTypeName(n.type), OpName(n.op), detail, n.in.empty() ? "" : " ", List(n.in));
   }
@@ -207,13 +228,14 @@ class Printer {
     Line("stage {} {{", head);
     indent_ += 2;
     for (const Reduce& r : s.reduces) {
-      Line("reduce #{} over {} {} g{} in ({}) init ({}){}", r.id, Dims(r.dims), r.order == ReduceOrder::kLanes ? "lanes" : "sequential",
-           r.combiner, List(r.in), List(r.init), r.identity.empty() ? "" : fmt::format(" identity ({})", List(r.identity)));
+      Line("reduce #{} over {} {} g{} in ({}) init ({}){}", r.id, Dims(r.dims),
+           r.order == ReduceOrder::kLanes ? "lanes" : "sequential", r.combiner, List(r.in), List(r.init),
+           r.identity.empty() ? "" : fmt::format(" identity ({})", List(r.identity)));
     }
     for (const Store& st : s.stores) {
       Line("store {} = %{}{}{}{}", Place(st.buf, st.component, st.at), st.value,
-           st.combine < 0 ? "" : fmt::format(" combine g{}", st.combine), st.order == StoreOrder::kRowMajor ? " row_major" : "",
-           Guards(st.guard));
+           st.combine < 0 ? "" : fmt::format(" combine g{}", st.combine),
+           st.order == StoreOrder::kRowMajor ? " row_major" : "", Guards(st.guard));
     }
     indent_ -= 2;
     Line("}}");

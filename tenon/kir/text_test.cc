@@ -110,8 +110,9 @@ TEST(Text, LiteralsOfAllTypesRoundTripByBits) {
     if (!IsFloat(type) && !IsInteger(type) && type != DType::kPred) continue;
     const int width = DTypeBits(type);
     for (uint64_t i = 0; i < 70000; ++i) {
-      const uint64_t bits = type == DType::kPred ? i % 2 : width <= 16 ? i % (uint64_t{1} << width)
-                            : (i * 0x9e3779b97f4a7c15u) >> (64 - width);
+      const uint64_t bits = type == DType::kPred ? i % 2
+                            : width <= 16        ? i % (uint64_t{1} << width)
+                                                 : (i * 0x9e3779b97f4a7c15u) >> (64 - width);
       if (width <= 16 && i >> width != 0) break;
       GraphBuilder b;
       const Graph g = b.Finish({b.ConstBits(type, bits)});

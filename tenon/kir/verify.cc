@@ -49,11 +49,13 @@ class Verifier {
   }
 
  private:
-  // Structure: everything that indexes is in range. -------------------------------------------------------------------------------
+  // Structure: everything that indexes is in range.
+  // -------------------------------------------------------------------------------
 
   Status CheckSize(const Size& s, std::string_view what, int64_t least) const {
     if (s.is_param()) {
-      if (s.param >= k_.num_params) return Bad("{}: parameter p{} does not exist, there are {}", what, s.param, k_.num_params);
+      if (s.param >= k_.num_params)
+        return Bad("{}: parameter p{} does not exist, there are {}", what, s.param, k_.num_params);
       if (s.baked != 0) return Bad("{}: a parameter has no baked value, got {}", what, s.baked);
     } else if (s.param != -1) {
       return Bad("{}: parameter slot {} is negative", what, s.param);
@@ -68,22 +70,27 @@ class Verifier {
     if (k_.outer > k_.dims.size()) return Bad("{} outer dims, but there are only {} dims", k_.outer, k_.dims.size());
     for (size_t d = 0; d < k_.dims.size(); ++d) {
       TENON_RETURN_IF_ERROR(CheckSize(k_.dims[d].extent, fmt::format("extent of d{}", d), 0));
-      if (k_.dims[d].kind > DimKind::kSerial) return Bad("d{}: kind {} does not exist", d, static_cast<int>(k_.dims[d].kind));
-      if (d < k_.outer && k_.dims[d].kind == DimKind::kReduce) return Bad("d{} is an outer dim and cannot be reduced", d);
+      if (k_.dims[d].kind > DimKind::kSerial)
+        return Bad("d{}: kind {} does not exist", d, static_cast<int>(k_.dims[d].kind));
+      if (d < k_.outer && k_.dims[d].kind == DimKind::kReduce)
+        return Bad("d{} is an outer dim and cannot be reduced", d);
     }
     return OkStatus();
   }
 
   Status Buffers() const {
-    if (k_.buffers.size() >= kNoBuf) return Bad("a kernel has fewer than {} buffers, got {}", kNoBuf, k_.buffers.size());
+    if (k_.buffers.size() >= kNoBuf)
+      return Bad("a kernel has fewer than {} buffers, got {}", kNoBuf, k_.buffers.size());
     for (size_t i = 0; i < k_.buffers.size(); ++i) {
       const Buffer& b = k_.buffers[i];
       if (b.kind > BufKind::kTile) return Bad("b{}: kind {} does not exist", i, static_cast<int>(b.kind));
       if (ByteWidth(b.type) == 0) return Bad("b{}: type {} has no elements", i, DTypeName(b.type));
-      if (b.extent.size() != b.stride.size()) return Bad("b{}: {} extents but {} strides", i, b.extent.size(), b.stride.size());
+      if (b.extent.size() != b.stride.size())
+        return Bad("b{}: {} extents but {} strides", i, b.extent.size(), b.stride.size());
       for (size_t a = 0; a < b.extent.size(); ++a) {
         TENON_RETURN_IF_ERROR(CheckSize(b.extent[a], fmt::format("b{}: extent {}", i, a), 0));
-        TENON_RETURN_IF_ERROR(CheckSize(b.stride[a], fmt::format("b{}: stride {}", i, a), b.kind == BufKind::kLocal ? 0 : INT64_MIN));
+        TENON_RETURN_IF_ERROR(
+            CheckSize(b.stride[a], fmt::format("b{}: stride {}", i, a), b.kind == BufKind::kLocal ? 0 : INT64_MIN));
       }
       if (b.in_place_of == kNoBuf) continue;
       if (b.kind != BufKind::kOut) return Bad("b{}: only an out buffer can share memory", i);
@@ -101,12 +108,14 @@ class Verifier {
         TENON_RETURN_IF_ERROR(StageDims(*stage));
         for (const Reduce& r : stage->reduces) {
           TENON_RETURN_IF_ERROR(ReduceShape(r));
-          if (!definitions_.emplace(r.id, internal::Definition{stage, &r, nullptr}).second) return Bad("id #{} is used twice", r.id);
+          if (!definitions_.emplace(r.id, internal::Definition{stage, &r, nullptr}).second)
+            return Bad("id #{} is used twice", r.id);
         }
       } else {
         const Loop& loop = std::get<Loop>(step.is);
         TENON_RETURN_IF_ERROR(LoopShape(loop));
-        if (!definitions_.emplace(loop.id, internal::Definition{nullptr, nullptr, &loop}).second) return Bad("id #{} is used twice", loop.id);
+        if (!definitions_.emplace(loop.id, internal::Definition{nullptr, nullptr, &loop}).second)
+          return Bad("id #{} is used twice", loop.id);
         TENON_RETURN_IF_ERROR(Ids(loop.body, depth + 1));
       }
     }
@@ -171,20 +180,31 @@ class Verifier {
           if (node.attr >= k_.dims.size()) s = Bad("d{} does not exist, there are {} dims", node.attr, k_.dims.size());
           break;
         case Op::kParam:
-          if (node.attr >= k_.num_params) s = Bad("parameter p{} does not exist, there are {}", node.attr, k_.num_params);
+          if (node.attr >= k_.num_params)
+            s = Bad("parameter p{} does not exist, there are {}", node.attr, k_.num_params);
           break;
-        case Op::kRead: s = ReadNode(v, node); break;
-        case Op::kReduced: s = ReducedNode(v, node); break;
-        case Op::kCarried: s = CarriedNode(v, node); break;
-        case Op::kArgument: s = Bad("occurs in graphs only"); break;
-        default: break;
+        case Op::kRead:
+          s = ReadNode(v, node);
+          break;
+        case Op::kReduced:
+          s = ReducedNode(v, node);
+          break;
+        case Op::kCarried:
+          s = CarriedNode(v, node);
+          break;
+        case Op::kArgument:
+          s = Bad("occurs in graphs only");
+          break;
+        default:
+          break;
       }
       if (!s.ok()) return s.WithContext(fmt::format("node %{} ({})", v, OpName(node.op)));
     }
     for (size_t i = 0; i < k_.reads.size(); ++i) {
       const Status s = Access(k_.reads[i].buf, k_.reads[i].at, k_.reads[i].guard, k_.nodes.size());
       if (!s.ok()) return s.WithContext(fmt::format("read r{}", i));
-      if (k_.reads[i].otherwise != kNone && k_.reads[i].otherwise >= k_.nodes.size()) return Bad("read r{}: %{} does not exist", i, k_.reads[i].otherwise);
+      if (k_.reads[i].otherwise != kNone && k_.reads[i].otherwise >= k_.nodes.size())
+        return Bad("read r{}: %{} does not exist", i, k_.reads[i].otherwise);
     }
     return OkStatus();
   }
@@ -192,7 +212,8 @@ class Verifier {
   // An access by node `v`, whose starts come before it.
   Status Access(Buf buf, const SmallVector<Axis, 4>& at, const SmallVector<Guard, 1>& guard, size_t v) const {
     if (buf >= k_.buffers.size()) return Bad("b{} does not exist, there are {} buffers", buf, k_.buffers.size());
-    if (at.size() != k_.buffers[buf].extent.size()) return Bad("b{} has {} axes, got {}", buf, k_.buffers[buf].extent.size(), at.size());
+    if (at.size() != k_.buffers[buf].extent.size())
+      return Bad("b{} has {} axes, got {}", buf, k_.buffers[buf].extent.size(), at.size());
     for (const Axis& a : at) TENON_RETURN_IF_ERROR(CheckAxis(a, v));
     for (const Guard& g : guard) {
       TENON_RETURN_IF_ERROR(CheckAxis(g.e, v));
@@ -211,7 +232,8 @@ class Verifier {
     TENON_RETURN_IF_ERROR(CheckSize(a.offset, "offset", INT64_MIN));
     if (a.start == kNone) return OkStatus();
     if (a.start >= v) return Bad("start %{} does not come before it", a.start);
-    if (!IsInteger(k_.nodes[a.start].type)) return Bad("start %{} is {}, wanted an integer", a.start, DTypeName(k_.nodes[a.start].type));
+    if (!IsInteger(k_.nodes[a.start].type))
+      return Bad("start %{} is {}, wanted an integer", a.start, DTypeName(k_.nodes[a.start].type));
     return OkStatus();
   }
 
@@ -223,11 +245,13 @@ class Verifier {
     const DType wanted = IsComplex(of_buffer) ? RealPartOf(of_buffer) : of_buffer;
     if (node.type != wanted) return Bad("reads {} from b{}, not {}", DTypeName(wanted), r.buf, DTypeName(node.type));
     if (node.imm > (IsComplex(of_buffer) ? 1 : 0)) return Bad("{} has no component {}", DTypeName(of_buffer), node.imm);
-    if (r.guard.empty()) return r.otherwise == kNone ? OkStatus() : Bad("read r{} has an otherwise but no guard", node.attr);
+    if (r.guard.empty())
+      return r.otherwise == kNone ? OkStatus() : Bad("read r{} has an otherwise but no guard", node.attr);
     if (r.otherwise == kNone) return Bad("read r{} has a guard but no otherwise", node.attr);
     if (r.otherwise >= v) return Bad("otherwise %{} does not come before it", r.otherwise);
     if (k_.nodes[r.otherwise].type != node.type) {
-      return Bad("otherwise %{} is {}, wanted {}", r.otherwise, DTypeName(k_.nodes[r.otherwise].type), DTypeName(node.type));
+      return Bad("otherwise %{} is {}, wanted {}", r.otherwise, DTypeName(k_.nodes[r.otherwise].type),
+                 DTypeName(node.type));
     }
     return OkStatus();
   }
@@ -243,22 +267,28 @@ class Verifier {
       }
     }
     const DType wanted = k_.nodes[r.in[node.imm]].type;
-    return node.type == wanted ? OkStatus() : Bad("result {} of reduce #{} is {}, not {}", node.imm, r.id, DTypeName(wanted), DTypeName(node.type));
+    return node.type == wanted
+               ? OkStatus()
+               : Bad("result {} of reduce #{} is {}, not {}", node.imm, r.id, DTypeName(wanted), DTypeName(node.type));
   }
 
   Status CarriedNode(size_t v, const Node& node) const {
     const auto found = definitions_.find(node.attr);
     if (found == definitions_.end() || found->second.loop == nullptr) return Bad("#{} is no loop", node.attr);
     const Loop& loop = *found->second.loop;
-    if (node.imm >= loop.types.size()) return Bad("loop #{} has {} carries, got {}", loop.id, loop.types.size(), node.imm);
+    if (node.imm >= loop.types.size())
+      return Bad("loop #{} has {} carries, got {}", loop.id, loop.types.size(), node.imm);
     for (Val in : loop.init) {
       if (in >= v) return Bad("init %{} of loop #{} does not come before it", in, loop.id);
     }
     const DType wanted = loop.types[node.imm];
-    return node.type == wanted ? OkStatus() : Bad("carry {} of loop #{} is {}, not {}", node.imm, loop.id, DTypeName(wanted), DTypeName(node.type));
+    return node.type == wanted
+               ? OkStatus()
+               : Bad("carry {} of loop #{} is {}, not {}", node.imm, loop.id, DTypeName(wanted), DTypeName(node.type));
   }
 
-  // Meaning: dims and values are used where they exist. ------------------------------------------------------------------------------
+  // Meaning: dims and values are used where they exist.
+  // ------------------------------------------------------------------------------
 
   // That node `v` can be computed where the dims `allowed` run and the reduces and loops in visible_ have values.
   Status Usable(Val v, DimMask allowed, std::string_view what) const {
@@ -290,7 +320,9 @@ class Verifier {
     const DimMask dims = MaskOf(stage.dims);
     const DimMask outer = OuterDims(k_);
     if (r.dims == 0) return Bad("{} has no dims", what);
-    if (r.dims != stage.reduces[0].dims) return Bad("{} has dims {}, the first one of its stage {}", what, DimList(r.dims), DimList(stage.reduces[0].dims));
+    if (r.dims != stage.reduces[0].dims)
+      return Bad("{} has dims {}, the first one of its stage {}", what, DimList(r.dims),
+                 DimList(stage.reduces[0].dims));
     for (Val v : r.in) TENON_RETURN_IF_ERROR(Usable(v, outer | dims, what));
     for (Val v : r.init) TENON_RETURN_IF_ERROR(Usable(v, outer | (dims & ~r.dims), what + " (init)"));
     for (Val v : r.identity) {
@@ -301,7 +333,8 @@ class Verifier {
     const Graph& g = k_.graphs[r.combiner];
     const size_t n = r.in.size();
     if (g.arguments.size() != 2 * n || g.results.size() != n) {
-      return Bad("{}: combiner g{} has {} arguments and {} results, wanted {} and {}", what, r.combiner, g.arguments.size(), g.results.size(), 2 * n, n);
+      return Bad("{}: combiner g{} has {} arguments and {} results, wanted {} and {}", what, r.combiner,
+                 g.arguments.size(), g.results.size(), 2 * n, n);
     }
     for (size_t i = 0; i < n; ++i) {
       const DType t = k_.nodes[r.in[i]].type;
@@ -321,13 +354,16 @@ class Verifier {
     const DType wanted = IsComplex(b.type) ? RealPartOf(b.type) : b.type;
     const DType got = k_.nodes[s.value].type;
     if (got != wanted) return Bad("{}: the value is {}, wanted {}", what, DTypeName(got), DTypeName(wanted));
-    if (s.component > (IsComplex(b.type) ? 1 : 0)) return Bad("{}: {} has no component {}", what, DTypeName(b.type), s.component);
+    if (s.component > (IsComplex(b.type) ? 1 : 0))
+      return Bad("{}: {} has no component {}", what, DTypeName(b.type), s.component);
     if (s.order > StoreOrder::kRowMajor) return Bad("{}: order {} does not exist", what, static_cast<int>(s.order));
     if (s.combine < -1) return Bad("{}: graph {} does not exist", what, s.combine);
     if (s.combine >= 0) {
-      if (static_cast<size_t>(s.combine) >= k_.graphs.size()) return Bad("{}: graph g{} does not exist", what, s.combine);
+      if (static_cast<size_t>(s.combine) >= k_.graphs.size())
+        return Bad("{}: graph g{} does not exist", what, s.combine);
       const Graph& g = k_.graphs[static_cast<size_t>(s.combine)];
-      if (g.arguments.size() != 2 || g.results.size() != 1 || g.arguments[0] != got || g.arguments[1] != got || g.nodes[g.results[0]].type != got) {
+      if (g.arguments.size() != 2 || g.results.size() != 1 || g.arguments[0] != got || g.arguments[1] != got ||
+          g.nodes[g.results[0]].type != got) {
         return Bad("{}: g{} is not a function of two {}", what, s.combine, DTypeName(got));
       }
     }
@@ -352,10 +388,12 @@ class Verifier {
       }
     }
     const DimMask named = stage.reduces.empty() ? 0 : stage.reduces[0].dims;
-    if (named != reduced) return Bad("stage: dims {} are of kind reduce, but its reduces name {}", DimList(reduced), DimList(named));
+    if (named != reduced)
+      return Bad("stage: dims {} are of kind reduce, but its reduces name {}", DimList(reduced), DimList(named));
     DimMask ranged = 0;
     for (const Range& r : stage.domain) {
-      if (r.dim >= k_.dims.size() || !(dims >> r.dim & 1)) return Bad("stage: the domain names d{}, which is not a dim of it", r.dim);
+      if (r.dim >= k_.dims.size() || !(dims >> r.dim & 1))
+        return Bad("stage: the domain names d{}, which is not a dim of it", r.dim);
       if (ranged >> r.dim & 1) return Bad("stage: the domain names d{} twice", r.dim);
       ranged |= DimMask{1} << r.dim;
       TENON_RETURN_IF_ERROR(CheckSize(r.lo, fmt::format("stage: low end of d{}", r.dim), 0));
@@ -381,13 +419,15 @@ class Verifier {
     for (size_t i = 0; i < loop.types.size(); ++i) {
       for (Val v : {loop.init[i], loop.next[i]}) {
         const DType got = k_.nodes[v].type;
-        if (got != loop.types[i]) return Bad("{}: carry {} is {}, but %{} is {}", what, i, DTypeName(loop.types[i]), v, DTypeName(got));
+        if (got != loop.types[i])
+          return Bad("{}: carry {} is {}, but %{} is {}", what, i, DTypeName(loop.types[i]), v, DTypeName(got));
       }
     }
     for (Val v : loop.init) TENON_RETURN_IF_ERROR(Usable(v, outer, what + " (init)"));
     visible_.insert(loop.id);
     if (loop.condition != kNone) {
-      if (k_.nodes[loop.condition].type != DType::kPred) return Bad("{}: the condition is {}, wanted pred", what, DTypeName(k_.nodes[loop.condition].type));
+      if (k_.nodes[loop.condition].type != DType::kPred)
+        return Bad("{}: the condition is {}, wanted pred", what, DTypeName(k_.nodes[loop.condition].type));
       TENON_RETURN_IF_ERROR(Usable(loop.condition, outer, what + " (condition)"));
     }
     const std::set<uint32_t> before = visible_;
@@ -419,7 +459,8 @@ class Verifier {
       if (k_.dims[static_cast<size_t>(d)].kind != DimKind::kParallel) return Bad("split: d{} is not parallel", d);
     }
     if (count <= k_.outer) return OkStatus();
-    // It cuts inner dims as well: each step must be a loop nest that begins with them, and nothing may connect the pieces.
+    // It cuts inner dims as well: each step must be a loop nest that begins with them, and nothing may connect the
+    // pieces.
     for (const Step& step : k_.seq) {
       const auto* stage = std::get_if<Stage>(&step.is);
       if (stage == nullptr) return Bad("split: a loop cannot be cut, but d{} is not an outer dim", count - 1);

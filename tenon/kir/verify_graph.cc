@@ -1,24 +1,23 @@
-#include "tenon/kir/internal/verify_nodes.h"
-
 #include <fmt/format.h>
 
+#include "tenon/kir/internal/verify_nodes.h"
 #include "tenon/kir/math.h"
 
 namespace tenon::kir {
 namespace internal {
 namespace {
 
-bool IsScalarType(DType t) {
-  return t == DType::kPred || IsInteger(t) || IsFloat(t);
-}
+bool IsScalarType(DType t) { return t == DType::kPred || IsInteger(t) || IsFloat(t); }
 
 template <class... Args>
 Status Bad(size_t v, const Node& node, fmt::format_string<Args...> format, Args&&... args) {
-  return InvalidArgument(fmt::format("node %{} ({}): {}", v, OpName(node.op), fmt::format(format, std::forward<Args>(args)...)));
+  return InvalidArgument(
+      fmt::format("node %{} ({}): {}", v, OpName(node.op), fmt::format(format, std::forward<Args>(args)...)));
 }
 
 Status VerifyMath(size_t v, const Node& node, const std::vector<Node>& nodes) {
-  if (node.attr >= NumMath()) return Bad(v, node, "math function {} does not exist, there are {}", node.attr, NumMath());
+  if (node.attr >= NumMath())
+    return Bad(v, node, "math function {} does not exist, there are {}", node.attr, NumMath());
   const Graph& g = MathGraph(node.attr);
   if (node.in.size() != g.arguments.size()) {
     return Bad(v, node, "{} takes {} arguments, got {}", MathName(node.attr), g.arguments.size(), node.in.size());
@@ -26,7 +25,8 @@ Status VerifyMath(size_t v, const Node& node, const std::vector<Node>& nodes) {
   for (size_t i = 0; i < node.in.size(); ++i) {
     const DType got = nodes[node.in[i]].type;
     if (got != g.arguments[i]) {
-      return Bad(v, node, "argument {} of {} is {}, got {}", i, MathName(node.attr), DTypeName(g.arguments[i]), DTypeName(got));
+      return Bad(v, node, "argument {} of {} is {}, got {}", i, MathName(node.attr), DTypeName(g.arguments[i]),
+                 DTypeName(got));
     }
   }
   const DType wanted = g.nodes[g.results[0]].type;
@@ -44,13 +44,16 @@ unsigned KindsOf(Op op) {
     case Op::kAdd:
     case Op::kMul:
     case Op::kMin:
-    case Op::kMax: return kP | kI | kF;
+    case Op::kMax:
+      return kP | kI | kF;
     case Op::kSub:
     case Op::kDiv:
     case Op::kRem:
-    case Op::kNeg: return kI | kF;
+    case Op::kNeg:
+      return kI | kF;
     case Op::kAbs:
-    case Op::kSign: return kS | kF;
+    case Op::kSign:
+      return kS | kF;
     case Op::kFma:
     case Op::kSqrt:
     case Op::kFloor:
@@ -58,17 +61,21 @@ unsigned KindsOf(Op op) {
     case Op::kRoundEven:
     case Op::kRoundAway:
     case Op::kTrunc:
-    case Op::kReducePrecision: return kF;
+    case Op::kReducePrecision:
+      return kF;
     case Op::kAnd:
     case Op::kOr:
     case Op::kXor:
-    case Op::kNot: return kP | kI;
+    case Op::kNot:
+      return kP | kI;
     case Op::kShl:
     case Op::kShrLogical:
     case Op::kShrArith:
     case Op::kClz:
-    case Op::kPopcnt: return kI;
-    default: return 0;
+    case Op::kPopcnt:
+      return kI;
+    default:
+      return 0;
   }
 }
 
@@ -88,7 +95,8 @@ Status VerifyUniform(size_t v, const Node& node, const std::vector<Node>& nodes)
     return Bad(v, node, "works on f32 and f64 only, got {}", DTypeName(node.type));
   }
   if (node.op == Op::kReducePrecision) {
-    const bool plain = node.type == DType::kF16 || node.type == DType::kBF16 || node.type == DType::kF32 || node.type == DType::kF64;
+    const bool plain =
+        node.type == DType::kF16 || node.type == DType::kBF16 || node.type == DType::kF32 || node.type == DType::kF64;
     if (!plain) return Bad(v, node, "works on f16, bf16, f32 and f64 only, got {}", DTypeName(node.type));
     const uint32_t e = node.attr >> 8;
     const uint32_t m = node.attr & 0xff;
@@ -112,8 +120,8 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
   for (Val in : node.in) {
     if (in >= v) return Bad(v, node, "operand %{} does not come before it", in);
   }
-  const bool has_imm = node.op == Op::kRead || node.op == Op::kReduced || node.op == Op::kCarried || node.op == Op::kArgument ||
-                       node.op == Op::kCompare || node.op == Op::kSelect;
+  const bool has_imm = node.op == Op::kRead || node.op == Op::kReduced || node.op == Op::kCarried ||
+                       node.op == Op::kArgument || node.op == Op::kCompare || node.op == Op::kSelect;
   if (!has_imm && node.imm != 0) return Bad(v, node, "immediate {} has no meaning here", node.imm);
   const auto type_of = [&](size_t i) { return nodes[node.in[i]].type; };
   const auto no_attr = [&]() -> Status {
@@ -121,7 +129,8 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
   };
   switch (node.op) {
     case Op::kConst: {
-      if (node.attr >= literals.size()) return Bad(v, node, "literal {} does not exist, there are {}", node.attr, literals.size());
+      if (node.attr >= literals.size())
+        return Bad(v, node, "literal {} does not exist, there are {}", node.attr, literals.size());
       const uint64_t bits = literals[node.attr];
       const int width = DTypeBits(node.type);
       if ((width < 64 && bits >> width != 0) || (node.type == DType::kPred && bits > 1)) {
@@ -134,24 +143,30 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
       return node.type == DType::kS64 ? OkStatus() : Bad(v, node, "has type s64, got {}", DTypeName(node.type));
     case Op::kRead:
     case Op::kReduced:
-    case Op::kCarried: return OkStatus();
-    case Op::kArgument: return no_attr();
+    case Op::kCarried:
+      return OkStatus();
+    case Op::kArgument:
+      return no_attr();
     case Op::kCompare:
-      if ((node.imm & 0xf) > kGe || (node.imm & ~(0xf | kTotalOrder)) != 0) return Bad(v, node, "comparison {} does not exist", node.imm);
+      if ((node.imm & 0xf) > kGe || (node.imm & ~(0xf | kTotalOrder)) != 0)
+        return Bad(v, node, "comparison {} does not exist", node.imm);
       if (type_of(0) != type_of(1)) {
         return Bad(v, node, "operands are {} and {}, wanted one type", DTypeName(type_of(0)), DTypeName(type_of(1)));
       }
-      if ((node.imm & kTotalOrder) && !IsFloat(type_of(0))) return Bad(v, node, "total order is for floats, got {}", DTypeName(type_of(0)));
+      if ((node.imm & kTotalOrder) && !IsFloat(type_of(0)))
+        return Bad(v, node, "total order is for floats, got {}", DTypeName(type_of(0)));
       if (node.type != DType::kPred) return Bad(v, node, "has type pred, got {}", DTypeName(node.type));
       return no_attr();
     case Op::kSelect:
       if (node.imm > 1) return Bad(v, node, "hint {} does not exist", node.imm);
       if (type_of(0) != DType::kPred) return Bad(v, node, "the first operand is pred, got {}", DTypeName(type_of(0)));
       if (type_of(1) != node.type || type_of(2) != node.type) {
-        return Bad(v, node, "chooses between {} and {}, wanted {}", DTypeName(type_of(1)), DTypeName(type_of(2)), DTypeName(node.type));
+        return Bad(v, node, "chooses between {} and {}, wanted {}", DTypeName(type_of(1)), DTypeName(type_of(2)),
+                   DTypeName(node.type));
       }
       return no_attr();
-    case Op::kConvert: return no_attr();
+    case Op::kConvert:
+      return no_attr();
     case Op::kBitcast:
       if (type_of(0) == DType::kPred || node.type == DType::kPred) return Bad(v, node, "does not work on pred");
       if (DTypeBits(type_of(0)) != DTypeBits(node.type)) {
@@ -163,13 +178,16 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
         return Bad(v, node, "takes a float and gives pred, got {} and {}", DTypeName(type_of(0)), DTypeName(node.type));
       }
       return no_attr();
-    case Op::kMath: return VerifyMath(v, node, nodes);
-    default: return VerifyUniform(v, node, nodes);
+    case Op::kMath:
+      return VerifyMath(v, node, nodes);
+    default:
+      return VerifyUniform(v, node, nodes);
   }
 }
 
 Status VerifyGraph(const Graph& graph) {
-  if (graph.arguments.size() > 255) return InvalidArgument(fmt::format("a graph has at most 255 arguments, got {}", graph.arguments.size()));
+  if (graph.arguments.size() > 255)
+    return InvalidArgument(fmt::format("a graph has at most 255 arguments, got {}", graph.arguments.size()));
   for (DType t : graph.arguments) {
     if (!IsScalarType(t)) return InvalidArgument(fmt::format("argument type {} is not a scalar type", DTypeName(t)));
   }
@@ -181,19 +199,24 @@ Status VerifyGraph(const Graph& graph) {
       case Op::kParam:
       case Op::kRead:
       case Op::kReduced:
-      case Op::kCarried: return Bad(v, node, "does not occur in a graph");
+      case Op::kCarried:
+        return Bad(v, node, "does not occur in a graph");
       case Op::kArgument:
-        if (node.imm >= graph.arguments.size()) return Bad(v, node, "argument {} does not exist, there are {}", node.imm, graph.arguments.size());
+        if (node.imm >= graph.arguments.size())
+          return Bad(v, node, "argument {} does not exist, there are {}", node.imm, graph.arguments.size());
         if (node.type != graph.arguments[node.imm]) {
-          return Bad(v, node, "argument {} is {}, not {}", node.imm, DTypeName(graph.arguments[node.imm]), DTypeName(node.type));
+          return Bad(v, node, "argument {} is {}, not {}", node.imm, DTypeName(graph.arguments[node.imm]),
+                     DTypeName(node.type));
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (graph.results.empty()) return InvalidArgument("a graph has at least one result");
   for (Val r : graph.results) {
-    if (r >= graph.nodes.size()) return InvalidArgument(fmt::format("result %{} does not exist, there are {} nodes", r, graph.nodes.size()));
+    if (r >= graph.nodes.size())
+      return InvalidArgument(fmt::format("result %{} does not exist, there are {} nodes", r, graph.nodes.size()));
   }
   return OkStatus();
 }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 
-// Reads the text form of print.cc. The first failure is kept; after it every read yields a default, so that the grammar below needs no
-// check per token.
+// Reads the text form of print.cc. The first failure is kept; after it every read yields a default, so that the grammar
+// below needs no check per token.
 class Parser {
  public:
   Parser(std::string_view text, const std::vector<Constant>& constants) : text_(text), known_(constants) {}
@@ -232,11 +232,16 @@ class Parser {
     } else if (Take("slot")) {
       Slot slot;
       if (SlotName() != plan.slots.size()) Fail("slots must be numbered in order");
-      if (Take("arg")) slot.kind = SlotKind::kArg;
-      else if (Take("out")) slot.kind = SlotKind::kOut;
-      else if (Take("temp")) slot.kind = SlotKind::kTemp;
-      else if (Take("const")) slot.kind = SlotKind::kConst;
-      else Fail("wanted arg, out, temp or const");
+      if (Take("arg"))
+        slot.kind = SlotKind::kArg;
+      else if (Take("out"))
+        slot.kind = SlotKind::kOut;
+      else if (Take("temp"))
+        slot.kind = SlotKind::kTemp;
+      else if (Take("const"))
+        slot.kind = SlotKind::kConst;
+      else
+        Fail("wanted arg, out, temp or const");
       slot.index = Number<uint32_t>();
       Want("at");
       slot.offset_bytes = Number();
@@ -389,11 +394,16 @@ class Parser {
     Attribute a;
     if (++depth_ > kMaxDepth) Fail("attributes are nested too deeply");
     Want("attr");
-    if (Take("string")) a.kind = Attribute::Kind::kString;
-    else if (Take("scalar")) a.kind = Attribute::Kind::kScalar;
-    else if (Take("array")) a.kind = Attribute::Kind::kArray;
-    else if (Take("dict")) a.kind = Attribute::Kind::kDictionary;
-    else Fail("wanted string, scalar, array or dict");
+    if (Take("string"))
+      a.kind = Attribute::Kind::kString;
+    else if (Take("scalar"))
+      a.kind = Attribute::Kind::kScalar;
+    else if (Take("array"))
+      a.kind = Attribute::Kind::kArray;
+    else if (Take("dict"))
+      a.kind = Attribute::Kind::kDictionary;
+    else
+      Fail("wanted string, scalar, array or dict");
     a.name = String();
     a.dtype = Type();
     a.bytes = HexBytes();

@@ -1,7 +1,8 @@
 #pragma once
 
-/// A compiled program as data: which kernels and drivers run, in which order, on which memory. It holds no code and no pointer, so it can be
-/// printed, parsed, verified, serialised and run by any runtime. The compiler writes it; runtime/ executes it.
+/// A compiled program as data: which kernels and drivers run, in which order, on which memory. It holds no code and no
+/// pointer, so it can be printed, parsed, verified, serialised and run by any runtime. The compiler writes it; runtime/
+/// executes it.
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +29,9 @@ enum class SlotKind : uint8_t {
   kConst,  ///< Constant `index`; read only.
 };
 
-/// A strided view of memory: element (i...) lies at base(kind, index) + offset_bytes + sum i*stride_elems * ByteWidth(dtype). Several slots may
-/// view the same memory; in one step, no two slots overlap unless the kernel says so (in_place_of).
+/// A strided view of memory: element (i...) lies at base(kind, index) + offset_bytes + sum i*stride_elems *
+/// ByteWidth(dtype). Several slots may view the same memory; in one step, no two slots overlap unless the kernel says
+/// so (in_place_of).
 struct Slot {
   SlotKind kind = SlotKind::kTemp;
   uint32_t index = 0;
@@ -48,8 +50,8 @@ struct Constant {
 
 struct Input {
   Shape shape;
-  Dims stride_elems;         ///< The layout that the plan expects: a permutation of dense.
-  std::string memory_kind;   ///< Empty: the device's default.
+  Dims stride_elems;        ///< The layout that the plan expects: a permutation of dense.
+  std::string memory_kind;  ///< Empty: the device's default.
   friend bool operator==(const Input&, const Input&) = default;
 };
 
@@ -59,7 +61,8 @@ struct Output {
   std::string memory_kind;
   /// >= 0: may take over the memory of that argument when the caller donates it (same size in bytes).
   int32_t alias_input = -1;
-  /// The plan updates the argument's contents in place: without a donation the runtime copies the argument into the output before the first step.
+  /// The plan updates the argument's contents in place: without a donation the runtime copies the argument into the
+  /// output before the first step.
   bool alias_contents = false;
   friend bool operator==(const Output&, const Output&) = default;
 };
@@ -76,12 +79,12 @@ struct KernelStep {
   friend bool operator==(const KernelStep&, const KernelStep&) = default;
 };
 
-/// Numbers that a driver appends to a hook's params on each call: batch, row0, col0, rows, cols, row stride, column stride of the tile (strides in
-/// elements).
+/// Numbers that a driver appends to a hook's params on each call: batch, row0, col0, rows, cols, row stride, column
+/// stride of the tile (strides in elements).
 inline constexpr int kTileParams = 7;
 
-/// A KIR kernel that a driver calls on its tiles, as one piece. Buffers bound to kNoSlot are the tile (kTile) and locals; the params are `params`
-/// followed by the kTileParams numbers.
+/// A KIR kernel that a driver calls on its tiles, as one piece. Buffers bound to kNoSlot are the tile (kTile) and
+/// locals; the params are `params` followed by the kTileParams numbers.
 struct Hook {
   uint32_t kernel = 0;
   SmallVector<SlotId, 4> buffers;
@@ -89,14 +92,15 @@ struct Hook {
   friend bool operator==(const Hook&, const Hook&) = default;
 };
 
-/// Calls a precompiled driver of kernels/. `config` is the driver's own descriptor as numbers (its signature.h converts).
+/// Calls a precompiled driver of kernels/. `config` is the driver's own descriptor as numbers (its signature.h
+/// converts).
 struct DriverStep {
   std::string driver;  ///< "gemm", ...
   std::vector<int64_t> config;
   SmallVector<SlotId, 4> inputs;
   SmallVector<SlotId, 2> outputs;
   std::vector<std::pair<std::string, Hook>> hooks;  ///< "finish", "pack_a", ...
-  int64_t cost_ns = 0;  ///< Estimate on one thread.
+  int64_t cost_ns = 0;                              ///< Estimate on one thread.
   friend bool operator==(const DriverStep&, const DriverStep&) = default;
 };
 
@@ -107,8 +111,9 @@ struct CopyStep {
   friend bool operator==(const CopyStep&, const CopyStep&) = default;
 };
 
-/// Repeats: run `condition`, which leaves a pred in `predicate`; stop if false; run `body`; then for each pair copy `first` (the next value) to `second`
-/// (the carried slot), as if at once. Pairs whose body writes the carried slot itself are absent.
+/// Repeats: run `condition`, which leaves a pred in `predicate`; stop if false; run `body`; then for each pair copy
+/// `first` (the next value) to `second` (the carried slot), as if at once. Pairs whose body writes the carried slot
+/// itself are absent.
 struct WhileStep {
   Seq condition;
   SlotId predicate = 0;
@@ -118,7 +123,8 @@ struct WhileStep {
   friend bool operator==(const WhileStep&, const WhileStep&);
 };
 
-/// Runs branches[i] with i = the s32 scalar in `index`; an i out of range means the last branch. A pred index selects 0 when false, 1 when true.
+/// Runs branches[i] with i = the s32 scalar in `index`; an i out of range means the last branch. A pred index selects 0
+/// when false, 1 when true.
 struct CaseStep {
   SlotId index = 0;
   std::vector<Seq> branches;
@@ -130,29 +136,30 @@ struct Attribute {
   std::string name;
   enum class Kind : uint8_t { kString, kScalar, kArray, kDictionary } kind = Kind::kString;
   DType dtype = DType::kInvalid;
-  std::string bytes;                 ///< The text, or the scalar's or array's bytes.
-  std::vector<Attribute> members;    ///< kDictionary.
+  std::string bytes;               ///< The text, or the scalar's or array's bytes.
+  std::vector<Attribute> members;  ///< kDictionary.
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
 struct CustomCallStep {
   std::string target;
-  int32_t api_version = 0;        ///< StableHLO's api_version; 4 is the typed FFI.
-  SmallVector<SlotId, 4> operands;   ///< kNoSlot: a token.
-  SmallVector<SlotId, 4> results;    ///< kNoSlot: a token.
+  int32_t api_version = 0;          ///< StableHLO's api_version; 4 is the typed FFI.
+  SmallVector<SlotId, 4> operands;  ///< kNoSlot: a token.
+  SmallVector<SlotId, 4> results;   ///< kNoSlot: a token.
   std::vector<Attribute> attributes;
-  std::string opaque;             ///< backend_config of the untyped versions.
-  /// (result, operand): the result may or does share the operand's memory; the plan has placed the operand's contents in the result.
+  std::string opaque;  ///< backend_config of the untyped versions.
+  /// (result, operand): the result may or does share the operand's memory; the plan has placed the operand's contents
+  /// in the result.
   std::vector<std::pair<uint32_t, uint32_t>> aliases;
   friend bool operator==(const CustomCallStep&, const CustomCallStep&) = default;
 };
 
-/// Hands a small StableHLO program (portable artifact, one function) to the evaluator that the embedder installed: the way of ops that have no compiled
-/// form yet. Counted in the statistics.
+/// Hands a small StableHLO program (portable artifact, one function) to the evaluator that the embedder installed: the
+/// way of ops that have no compiled form yet. Counted in the statistics.
 struct EvaluateStep {
-  std::string op;                  ///< For statistics and errors: the op it stands for.
+  std::string op;  ///< For statistics and errors: the op it stands for.
   std::shared_ptr<const std::string> program;
-  SmallVector<SlotId, 4> operands;   ///< kNoSlot: a token.
+  SmallVector<SlotId, 4> operands;  ///< kNoSlot: a token.
   SmallVector<SlotId, 4> results;
   friend bool operator==(const EvaluateStep& a, const EvaluateStep& b);
 };
@@ -170,22 +177,26 @@ struct Plan {
   std::vector<Constant> constants;
   std::vector<kir::Kernel> kernels;  ///< Distinct ones.
   Seq steps;
-  int64_t arena_bytes = 0;           ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
-  bool has_host_callbacks = false;   ///< Must not run inline on the caller's thread.
-  int64_t cost_ns = 0;               ///< Estimate of the whole; cheap programs run inline on the caller. Unknown trip counts count as many.
+  int64_t arena_bytes = 0;          ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
+  bool has_host_callbacks = false;  ///< Must not run inline on the caller's thread.
+  int64_t cost_ns =
+      0;  ///< Estimate of the whole; cheap programs run inline on the caller. Unknown trip counts count as many.
 };
 /// Constants compare by hash.
 bool operator==(const Plan& a, const Plan& b);
 
-/// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types or extents, steps whose outputs overlap
-/// their inputs without leave, arguments or constants that are written. Everything that runs plans requires a verified one.
+/// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types or
+/// extents, steps whose outputs overlap their inputs without leave, arguments or constants that are written. Everything
+/// that runs plans requires a verified one.
 Status Verify(const Plan& plan);
 
-/// The text form: Parse(Print(p)) == p. Constants appear as hex up to 64 bytes, otherwise by hash only, and Parse then needs `constants` to find them.
+/// The text form: Parse(Print(p)) == p. Constants appear as hex up to 64 bytes, otherwise by hash only, and Parse then
+/// needs `constants` to find them.
 std::string Print(const Plan& plan);
 Result<Plan> Parse(std::string_view text, const std::vector<Constant>& constants = {});
 
-/// One self-contained byte string (text form, constants and programs), and back. DATA_LOSS for bytes that Serialize did not write.
+/// One self-contained byte string (text form, constants and programs), and back. DATA_LOSS for bytes that Serialize did
+/// not write.
 std::string Serialize(const Plan& plan);
 Result<Plan> Deserialize(std::string_view bytes);
 

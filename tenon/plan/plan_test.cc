@@ -18,9 +18,9 @@ Plan Example() {
   p.outputs = {{vec, {1}, "", 0, true}, {vec, {1}, "", -1, false}};
   p.constants = {MakeConstant(std::string(16, '\1'), 7), MakeConstant(std::string(400, 'x'), 9)};
   p.slots = {
-      {SlotKind::kArg, 0, 0, DType::kF32, {4}, {1}},      {SlotKind::kOut, 0, 0, DType::kF32, {4}, {1}},
-      {SlotKind::kTemp, 0, 64, DType::kF32, {4}, {-1}},   {SlotKind::kConst, 0, 0, DType::kF32, {4}, {1}},
-      {SlotKind::kTemp, 0, 128, DType::kPred, {}, {}},    {SlotKind::kOut, 1, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kArg, 0, 0, DType::kF32, {4}, {1}},    {SlotKind::kOut, 0, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kTemp, 0, 64, DType::kF32, {4}, {-1}}, {SlotKind::kConst, 0, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kTemp, 0, 128, DType::kPred, {}, {}},  {SlotKind::kOut, 1, 0, DType::kF32, {4}, {1}},
       {SlotKind::kConst, 1, 0, DType::kF32, {4}, {1}},
   };
   p.slots[2].offset_bytes = 64 + 12;
@@ -43,7 +43,11 @@ Plan Example() {
   call.opaque = "{}";
   call.aliases = {{0, 0}};
   call.attributes = {{"uplo", Attribute::Kind::kScalar, DType::kU8, "L", {}},
-                     {"d", Attribute::Kind::kDictionary, DType::kInvalid, "", {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
+                     {"d",
+                      Attribute::Kind::kDictionary,
+                      DType::kInvalid,
+                      "",
+                      {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
   EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
   DriverStep driver{"gemm", {1, -2, 3}, {0, 3}, {5}, {}, 700};
   p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
@@ -92,14 +96,24 @@ TEST(Verify, FindsWhatIsWrong) {
   fails([](Plan& p) { p.slots[0].index = 9; }, "no argument 9");
   fails([](Plan& p) { p.slots[0].offset_bytes = 1; }, "touches bytes [1, 17) of 16");
   fails([](Plan& p) { p.slots[2].offset_bytes = 0; }, "touches bytes [-12");
-  fails([](Plan& p) { p.slots[0].dims = {int64_t{1} << 62}; p.slots[0].stride_elems = {int64_t{1} << 62}; }, "exceeds 2^63");
+  fails(
+      [](Plan& p) {
+        p.slots[0].dims = {int64_t{1} << 62};
+        p.slots[0].stride_elems = {int64_t{1} << 62};
+      },
+      "exceeds 2^63");
   fails([](Plan& p) { p.steps[0] = {CopyStep{1, 0}}; }, "views an argument");
   fails([](Plan& p) { p.steps[0] = {CopyStep{1, 3}}; }, "views a constant");
   fails([](Plan& p) { p.steps[0] = {CopyStep{0, 4}}; }, "copies f32[4] to pred[]");
   fails([](Plan& p) { p.steps[0] = {CopyStep{0, 99}}; }, "no slot %99");
   fails([](Plan& p) { p.outputs[0].alias_input = 1; }, "of another size");
   fails([](Plan& p) { std::get<WhileStep>(p.steps[1].is).predicate = 0; }, "the predicate is f32[4]");
-  fails([](Plan& p) { std::get<DriverStep>(p.steps[5].is).outputs = {1}; std::get<DriverStep>(p.steps[5].is).inputs = {1}; }, "overlaps");
+  fails(
+      [](Plan& p) {
+        std::get<DriverStep>(p.steps[5].is).outputs = {1};
+        std::get<DriverStep>(p.steps[5].is).inputs = {1};
+      },
+      "overlaps");
 }
 
 TEST(Plan, CountsNestedSteps) {

@@ -14,9 +14,12 @@ std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (u < 32 || u > 126) out += fmt::format("\\x{:02x}", u);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (u < 32 || u > 126)
+      out += fmt::format("\\x{:02x}", u);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -53,8 +56,8 @@ class Printer {
       Line("input {} strides {} memory {}", ToString(in.shape), Numbers(in.stride_elems), Quoted(in.memory_kind));
     }
     for (const Output& o : plan.outputs) {
-      Line("output {} strides {} memory {} alias {}{}", ToString(o.shape), Numbers(o.stride_elems), Quoted(o.memory_kind),
-           o.alias_input, o.alias_contents ? " contents" : "");
+      Line("output {} strides {} memory {} alias {}{}", ToString(o.shape), Numbers(o.stride_elems),
+           Quoted(o.memory_kind), o.alias_input, o.alias_contents ? " contents" : "");
     }
     for (const Constant& c : plan.constants) {
       Line("const {:016x}{:016x}{}", c.hash.high, c.hash.low,
@@ -100,7 +103,8 @@ class Printer {
     Line("kernel {} {} params {} cost {}", s.kernel, Slots(s.buffers), Numbers(s.params), s.cost_ns);
   }
   void One(const DriverStep& s) {
-    Line("driver {} config {} {} -> {} cost {} {{", Quoted(s.driver), Numbers(s.config), Slots(s.inputs), Slots(s.outputs), s.cost_ns);
+    Line("driver {} config {} {} -> {} cost {} {{", Quoted(s.driver), Numbers(s.config), Slots(s.inputs),
+         Slots(s.outputs), s.cost_ns);
     ++depth_;
     for (const auto& [name, hook] : s.hooks) {
       Line("hook {} {} {} params {}", Quoted(name), hook.kernel, Slots(hook.buffers), Numbers(hook.params));

@@ -12,10 +12,14 @@ namespace {
 std::string Escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (static_cast<unsigned char>(c) >= 32) out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (static_cast<unsigned char>(c) >= 32)
+      out += c;
   }
   return out;
 }
@@ -113,16 +117,19 @@ std::string ToSvg(const Plan& plan) {
   }
   const int height = (static_cast<int>(all.rows.size()) + 2) * kRowHeight;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" font-size=\"11\">\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" "
+      "font-size=\"11\">\n"
       "<text x=\"4\" y=\"12\">{}: {} steps, {} kernels, arena {} bytes</text>\n",
-      kTextWidth + kArenaWidth + 20, height, Escaped(plan.name), all.rows.size(), plan.kernels.size(), plan.arena_bytes);
+      kTextWidth + kArenaWidth + 20, height, Escaped(plan.name), all.rows.size(), plan.kernels.size(),
+      plan.arena_bytes);
   for (size_t i = 0; i < all.rows.size(); ++i) {
     const Row& row = all.rows[i];
     const int y = (static_cast<int>(i) + 1) * kRowHeight;
-    fmt::format_to(std::back_inserter(out),
-                   "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
-                   4 + 12 * row.depth, y, kTextWidth - 12 * row.depth, kRowHeight - 1, row.colour, 8 + 12 * row.depth, y + 12,
-                   Escaped(row.text));
+    fmt::format_to(
+        std::back_inserter(out),
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
+        4 + 12 * row.depth, y, kTextWidth - 12 * row.depth, kRowHeight - 1, row.colour, 8 + 12 * row.depth, y + 12,
+        Escaped(row.text));
   }
   const double scale = kArenaWidth / static_cast<double>(std::max<int64_t>(plan.arena_bytes, 1));
   for (const auto& [id, life] : lives) {
@@ -131,8 +138,9 @@ std::string ToSvg(const Plan& plan) {
                    "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"#88aadd\" stroke=\"#335588\" "
                    "fill-opacity=\"0.5\"><title>%{} {} at {}</title></rect>\n",
                    kTextWidth + 10 + static_cast<double>(slot.offset_bytes) * scale, (life.first + 1) * kRowHeight,
-                   std::max(1.0, static_cast<double>(SpanBytes(slot)) * scale), (life.second - life.first + 1) * kRowHeight - 1, id,
-                   Escaped(ToString(Shape{slot.dtype, slot.dims})), slot.offset_bytes);
+                   std::max(1.0, static_cast<double>(SpanBytes(slot)) * scale),
+                   (life.second - life.first + 1) * kRowHeight - 1, id, Escaped(ToString(Shape{slot.dtype, slot.dims})),
+                   slot.offset_bytes);
   }
   return out + "</svg>\n";
 }

@@ -65,17 +65,19 @@ class Verifier {
   Status CheckOutput(size_t i) const {
     const Output& out = plan_.outputs[i];
     if (out.alias_input < 0) {
-      return out.alias_contents ? InvalidArgument(fmt::format("output {} takes contents over from no argument", i)) : OkStatus();
+      return out.alias_contents ? InvalidArgument(fmt::format("output {} takes contents over from no argument", i))
+                                : OkStatus();
     }
     if (static_cast<size_t>(out.alias_input) >= plan_.inputs.size()) {
-      return InvalidArgument(fmt::format("output {} aliases argument {} of {}", i, out.alias_input, plan_.inputs.size()));
+      return InvalidArgument(
+          fmt::format("output {} aliases argument {} of {}", i, out.alias_input, plan_.inputs.size()));
     }
     const Shape& in = plan_.inputs[static_cast<size_t>(out.alias_input)].shape;
     TENON_ASSIGN_OR_RETURN(int64_t in_bytes, CheckedSizeBytes(in));
     TENON_ASSIGN_OR_RETURN(int64_t out_bytes, CheckedSizeBytes(out.shape));
     if (in_bytes != out_bytes) {
-      return InvalidArgument(fmt::format("output {} ({}) aliases argument {} ({}) of another size", i, ToString(out.shape),
-                                         out.alias_input, ToString(in)));
+      return InvalidArgument(fmt::format("output {} ({}) aliases argument {} ({}) of another size", i,
+                                         ToString(out.shape), out.alias_input, ToString(in)));
     }
     return OkStatus();
   }
@@ -105,7 +107,8 @@ class Verifier {
     }
     const int64_t part = ByteWidth(IsComplex(slot.dtype) ? RealPartOf(slot.dtype) : slot.dtype);
     if (part > 1 && slot.offset_bytes % part != 0) {
-      return InvalidArgument(fmt::format("{} at byte {}, which is not aligned", DTypeName(slot.dtype), slot.offset_bytes));
+      return InvalidArgument(
+          fmt::format("{} at byte {}, which is not aligned", DTypeName(slot.dtype), slot.offset_bytes));
     }
     return OkStatus();
   }
@@ -119,7 +122,8 @@ class Verifier {
     TENON_RETURN_IF_ERROR(CheckId(id));
     const SlotKind kind = plan_.slots[id].kind;
     if (kind == SlotKind::kArg || kind == SlotKind::kConst) {
-      return InvalidArgument(fmt::format("slot %{} is written but views {}", id, kind == SlotKind::kArg ? "an argument" : "a constant"));
+      return InvalidArgument(
+          fmt::format("slot %{} is written but views {}", id, kind == SlotKind::kArg ? "an argument" : "a constant"));
     }
     return OkStatus();
   }
@@ -164,8 +168,10 @@ class Verifier {
   }
 
   // Binds slots to a kernel's buffers. `hook`: unbound tile buffers are legal.
-  Status CheckBinding(uint32_t index, const SmallVector<SlotId, 4>& slots, size_t params, size_t appended_params, bool hook) const {
-    if (index >= plan_.kernels.size()) return InvalidArgument(fmt::format("no kernel {} among {}", index, plan_.kernels.size()));
+  Status CheckBinding(uint32_t index, const SmallVector<SlotId, 4>& slots, size_t params, size_t appended_params,
+                      bool hook) const {
+    if (index >= plan_.kernels.size())
+      return InvalidArgument(fmt::format("no kernel {} among {}", index, plan_.kernels.size()));
     const kir::Kernel& k = plan_.kernels[index];
     if (slots.size() != k.buffers.size()) {
       return InvalidArgument(fmt::format("kernel {} has {} buffers, got {}", index, k.buffers.size(), slots.size()));
@@ -183,8 +189,8 @@ class Verifier {
       const bool written = buffer.kind == kir::BufKind::kOut || buffer.kind == kir::BufKind::kTile;
       TENON_RETURN_IF_ERROR(written ? CheckWritable(slots[i]) : CheckId(slots[i]));
       if (plan_.slots[slots[i]].dtype != buffer.type) {
-        return InvalidArgument(fmt::format("buffer {} of kernel {} is {}, slot %{} is {}", i, index, DTypeName(buffer.type), slots[i],
-                                           DTypeName(plan_.slots[slots[i]].dtype)));
+        return InvalidArgument(fmt::format("buffer {} of kernel {} is {}, slot %{} is {}", i, index,
+                                           DTypeName(buffer.type), slots[i], DTypeName(plan_.slots[slots[i]].dtype)));
       }
     }
     return OkStatus();
@@ -201,7 +207,8 @@ class Verifier {
                              // Outputs may be parts of one array (concatenate): the kernel's stores are disjoint.
                              k.buffers[j].kind == kir::BufKind::kOut;
         if (!allowed && Overlap(s.buffers[i], s.buffers[j])) {
-          return InvalidArgument(fmt::format("kernel {}: output %{} overlaps %{}", s.kernel, s.buffers[i], s.buffers[j]));
+          return InvalidArgument(
+              fmt::format("kernel {}: output %{} overlaps %{}", s.kernel, s.buffers[i], s.buffers[j]));
         }
       }
     }
@@ -213,11 +220,13 @@ class Verifier {
                                         SmallVector<SlotId, 4>(s.outputs.begin(), s.outputs.end())));
     for (SlotId out : s.outputs) {
       for (SlotId in : s.inputs) {
-        if (Overlap(out, in)) return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, out, in));
+        if (Overlap(out, in))
+          return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, out, in));
       }
     }
     for (const auto& [name, hook] : s.hooks) {
-      TENON_RETURN_IF_ERROR(CheckBinding(hook.kernel, hook.buffers, hook.params.size(), kTileParams, true).WithContext("hook " + name));
+      TENON_RETURN_IF_ERROR(
+          CheckBinding(hook.kernel, hook.buffers, hook.params.size(), kTileParams, true).WithContext("hook " + name));
     }
     return OkStatus();
   }
@@ -232,7 +241,8 @@ class Verifier {
     const Slot& a = plan_.slots[from];
     const Slot& b = plan_.slots[to];
     if (a.dtype == b.dtype && a.dims == b.dims) return OkStatus();
-    return InvalidArgument(fmt::format("copies {} to {}", ToString(Shape{a.dtype, a.dims}), ToString(Shape{b.dtype, b.dims})));
+    return InvalidArgument(
+        fmt::format("copies {} to {}", ToString(Shape{a.dtype, a.dims}), ToString(Shape{b.dtype, b.dims})));
   }
 
   Status One(const WhileStep& s, int depth) const {
@@ -256,7 +266,8 @@ class Verifier {
 
   Status One(const CustomCallStep& s, int) const {
     for (const auto& [result, operand] : s.aliases) {
-      if (result >= s.results.size() || operand >= s.operands.size()) return InvalidArgument("alias of no operand or result");
+      if (result >= s.results.size() || operand >= s.operands.size())
+        return InvalidArgument("alias of no operand or result");
     }
     return CheckOperands(s.operands, s.results).WithContext("custom_call " + s.target);
   }
@@ -276,7 +287,8 @@ namespace {
 /// A port's size must fit, and its strides be those of a permutation of a dense array.
 Status CheckPort(const Shape& shape, const Dims& strides) {
   TENON_RETURN_IF_ERROR(CheckedSizeBytes(shape).status());
-  if (strides.size() != shape.rank()) return InvalidArgument(fmt::format("{} has {} strides", ToString(shape), strides.size()));
+  if (strides.size() != shape.rank())
+    return InvalidArgument(fmt::format("{} has {} strides", ToString(shape), strides.size()));
   std::vector<std::pair<int64_t, int64_t>> by_stride;
   for (size_t i = 0; i < strides.size(); ++i) {
     if (shape.dims[i] == 0) return OkStatus();
@@ -295,7 +307,8 @@ Status CheckPort(const Shape& shape, const Dims& strides) {
 
 Status Verify(const Plan& plan) {
   for (const Input& in : plan.inputs) TENON_RETURN_IF_ERROR(CheckPort(in.shape, in.stride_elems).WithContext("input"));
-  for (const Output& out : plan.outputs) TENON_RETURN_IF_ERROR(CheckPort(out.shape, out.stride_elems).WithContext("output"));
+  for (const Output& out : plan.outputs)
+    TENON_RETURN_IF_ERROR(CheckPort(out.shape, out.stride_elems).WithContext("output"));
   for (const Constant& c : plan.constants) {
     if (!c.bytes) return InvalidArgument("a constant has no bytes");
   }

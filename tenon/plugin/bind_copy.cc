@@ -142,7 +142,8 @@ TENON_BIND(PJRT_Buffer_DonateWithControlDependency) {
   args.callback_data = dependency.release();
   args.dependency_ready_callback = [](PJRT_Buffer_DonateWithControlDependency_Callback_Args* callback_args) {
     Ref<Event> event = Ref<Event>::Adopt(static_cast<Event*>(callback_args->callback_data));
-    event->Set(StatusFromC(CallerValue(callback_args->error_code), callback_args->error_message, callback_args->error_message_size));
+    event->Set(StatusFromC(CallerValue(callback_args->error_code), callback_args->error_message,
+                           callback_args->error_message_size));
   };
   return OkStatus();
 }

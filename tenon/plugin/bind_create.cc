@@ -65,7 +65,8 @@ Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, s
 
 TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.type), args.dims, args.num_dims, args.device_layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec,
+                         MakeSpec(fn, CallerValue(args.type), args.dims, args.num_dims, args.device_layout));
   HostArray array{.data = args.data, .shape = spec.shape, .byte_strides = {}};
   if (args.num_byte_strides != 0) {
     TENON_REQUIRE(byte_strides);
@@ -78,8 +79,7 @@ TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
   if (SizeBytes(spec.shape) != 0) TENON_REQUIRE(data);
   const int semantics = CallerValue(args.host_buffer_semantics);
   if (static_cast<unsigned>(semantics) > PJRT_HostBufferSemantics_kMutableZeroCopy) {
-    return InvalidArgument(
-        fmt::format("{}: unknown host_buffer_semantics {}", fn, semantics));
+    return InvalidArgument(fmt::format("{}: unknown host_buffer_semantics {}", fn, semantics));
   }
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), args.device, args.memory));
   TENON_ASSIGN_OR_RETURN(Upload upload, UploadArray(to.device, to.memory, array, std::move(spec.minor_to_major),
@@ -91,8 +91,8 @@ TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
 
 TENON_BIND(PJRT_Client_CreateUninitializedBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(
-      ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, args.shape_layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims,
+                                                  args.shape_num_dims, args.shape_layout));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), args.device, args.memory));
   TENON_ASSIGN_OR_RETURN(Ref<Storage> storage,
                          to.memory->Allocate(to.device, static_cast<size_t>(SizeBytes(spec.shape))));
@@ -104,8 +104,8 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
   TENON_REQUIRE(client);
   PJRT_Buffer_MemoryLayout* layout = args.shape_layout;
   if (TENON_HAS(args, device_layout) && args.device_layout != nullptr) layout = args.device_layout;
-  TENON_ASSIGN_OR_RETURN(ArraySpec spec,
-                         MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, layout));
+  TENON_ASSIGN_OR_RETURN(
+      ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, layout));
   Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   if (error.ok()) return InvalidArgument("PJRT_Client_CreateErrorBuffer: error_code is OK");
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
@@ -116,8 +116,8 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
 // A PJRT_FulfillAliasBufferCallback is a reference to the promised buffer.
 TENON_BIND(PJRT_Client_CreateAliasBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(
-      ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, args.shape_layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims,
+                                                  args.shape_num_dims, args.shape_layout));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
   Ref<Buffer> promise = Buffer::MakePromise(to.device, to.memory, std::move(spec));
   args.fulfill_alias_buffer_cb = reinterpret_cast<PJRT_FulfillAliasBufferCallback*>(Ref<Buffer>(promise).release());
@@ -151,7 +151,8 @@ TENON_BIND(PJRT_Client_FulfillAliasBuffer) {
 
 TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {
   TENON_REQUIRE(client);
-  TENON_ASSIGN_OR_RETURN(ArraySpec spec, MakeSpec(fn, CallerValue(args.element_type), args.dims, args.num_dims, args.layout));
+  TENON_ASSIGN_OR_RETURN(ArraySpec spec,
+                         MakeSpec(fn, CallerValue(args.element_type), args.dims, args.num_dims, args.layout));
   size_t size = static_cast<size_t>(SizeBytes(spec.shape));
   if (size != 0) TENON_REQUIRE(device_buffer_ptr);
   if (args.stream != 0) return Unimplemented(fmt::format("{}: streams are not supported", fn));

@@ -50,7 +50,8 @@ TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_TransferData) {
 
 TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral) {
   TENON_REQUIRE(transfer_manager);
-  TENON_ASSIGN_OR_RETURN(Shape shape, MakeShape(CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims));
+  TENON_ASSIGN_OR_RETURN(Shape shape,
+                         MakeShape(CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims));
   TENON_ASSIGN_OR_RETURN(Dims order, DecodeLayout(args.shape_layout, shape));
   if (SizeBytes(shape) != 0) TENON_REQUIRE(data);
   Dims strides = DenseByteStrides(ArraySpec{.shape = shape, .minor_to_major = std::move(order)});

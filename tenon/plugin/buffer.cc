@@ -36,7 +36,8 @@ Dims DenseByteStrides(const ArraySpec& spec) {
     size_t dim = spec.row_major() ? rank - 1 - i : static_cast<size_t>(spec.minor_to_major[i]);
     strides[dim] = stride;
     // Unsigned, since the strides of an empty array, which nobody uses, may leave int64.
-    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(spec.shape.dims[dim], 1)));
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) *
+                                  static_cast<uint64_t>(std::max<int64_t>(spec.shape.dims[dim], 1)));
   }
   return strides;
 }

@@ -517,7 +517,8 @@ TEST_F(RemoteBufferTest, RoundTrips) {
   }
 }
 
-// Neither side can be reached by the host and both serve requests later: nobody may wait for them, and the objects may go first.
+// Neither side can be reached by the host and both serve requests later: nobody may wait for them, and the objects may
+// go first.
 TEST_F(RemoteBufferTest, CopiesBetweenRemoteMemoriesWithoutWaiting) {
   PJRT_Buffer* source = Four(1);
   ARGS(PJRT_Buffer_CopyToDevice, copy);

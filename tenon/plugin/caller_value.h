@@ -6,7 +6,8 @@
 
 namespace tenon::plugin {
 
-/// The number in an enum that a caller filled in. Callers may put any number there, and reading one outside the enum as the enum is undefined.
+/// The number in an enum that a caller filled in. Callers may put any number there, and reading one outside the enum as
+/// the enum is undefined.
 template <class E>
   requires(std::is_enum_v<E> && sizeof(E) == sizeof(int))
 int CallerValue(const E& value) {

@@ -110,13 +110,14 @@ EventRef Memory::CopyFrom(Storage& dst, const Memory& src_memory, const Storage&
   if (!staging.ok()) return EventRef::Of(staging.status());
   // Nobody waits: the caller may be the thread that has to serve the read.
   Ref<Event> done = Event::Make();
-  from.Read(src, 0, (*staging)->data(), size).OnReady([this, keep = Ref<Client>(client_), &dst, staging = *staging, size, done](const Status& read) {
-    if (!read.ok()) {
-      done->Set(read);
-      return;
-    }
-    Write(dst, 0, staging->data(), size).OnReady([staging, done](const Status& written) { done->Set(written); });
-  });
+  from.Read(src, 0, (*staging)->data(), size)
+      .OnReady([this, keep = Ref<Client>(client_), &dst, staging = *staging, size, done](const Status& read) {
+        if (!read.ok()) {
+          done->Set(read);
+          return;
+        }
+        Write(dst, 0, staging->data(), size).OnReady([staging, done](const Status& written) { done->Set(written); });
+      });
   return EventRef(done);
 }
 

@@ -21,13 +21,18 @@ KernelAttributes KernelAttributesOf(mlir::Operation* op) {
   // CHLO has the same enumerations under its own name, with the same numbers.
   const auto number = [&](llvm::StringRef name) -> int {
     const mlir::Attribute attribute = op->getAttr(name);
-    if (auto direction = mlir::dyn_cast_or_null<stablehlo::ComparisonDirectionAttr>(attribute)) return static_cast<int>(direction.getValue());
-    if (auto type = mlir::dyn_cast_or_null<stablehlo::ComparisonTypeAttr>(attribute)) return static_cast<int>(type.getValue());
-    if (auto direction = mlir::dyn_cast_or_null<chlo::ComparisonDirectionAttr>(attribute)) return static_cast<int>(direction.getValue());
-    if (auto type = mlir::dyn_cast_or_null<chlo::ComparisonTypeAttr>(attribute)) return static_cast<int>(type.getValue());
+    if (auto direction = mlir::dyn_cast_or_null<stablehlo::ComparisonDirectionAttr>(attribute))
+      return static_cast<int>(direction.getValue());
+    if (auto type = mlir::dyn_cast_or_null<stablehlo::ComparisonTypeAttr>(attribute))
+      return static_cast<int>(type.getValue());
+    if (auto direction = mlir::dyn_cast_or_null<chlo::ComparisonDirectionAttr>(attribute))
+      return static_cast<int>(direction.getValue());
+    if (auto type = mlir::dyn_cast_or_null<chlo::ComparisonTypeAttr>(attribute))
+      return static_cast<int>(type.getValue());
     return 0;
   };
-  constexpr Direction kDirections[] = {Direction::kEq, Direction::kNe, Direction::kGe, Direction::kGt, Direction::kLe, Direction::kLt};
+  constexpr Direction kDirections[] = {Direction::kEq, Direction::kNe, Direction::kGe,
+                                       Direction::kGt, Direction::kLe, Direction::kLt};
   attributes.direction = kDirections[number("comparison_direction")];
   attributes.total_order = number("compare_type") == static_cast<int>(stablehlo::ComparisonType::TOTALORDER);
   attributes.exponent_bits = static_cast<int>(IntAttr(op, "exponent_bits"));
@@ -38,30 +43,33 @@ KernelAttributes KernelAttributesOf(mlir::Operation* op) {
 DotDims DotDimsOf(mlir::Operation* op) {
   auto a = Get<stablehlo::DotDimensionNumbersAttr>(op, "dot_dimension_numbers");
   if (!a) return {};
-  return {ToDims(a.getLhsBatchingDimensions()), ToDims(a.getRhsBatchingDimensions()), ToDims(a.getLhsContractingDimensions()),
-          ToDims(a.getRhsContractingDimensions())};
+  return {ToDims(a.getLhsBatchingDimensions()), ToDims(a.getRhsBatchingDimensions()),
+          ToDims(a.getLhsContractingDimensions()), ToDims(a.getRhsContractingDimensions())};
 }
 
 RaggedDotDims RaggedDotDimsOf(mlir::Operation* op) {
   auto a = Get<chlo::RaggedDotDimensionNumbersAttr>(op, "ragged_dot_dimension_numbers");
   if (!a) return {};
-  return {{ToDims(a.getLhsBatchingDimensions()), ToDims(a.getRhsBatchingDimensions()), ToDims(a.getLhsContractingDimensions()),
-           ToDims(a.getRhsContractingDimensions())},
-          ToDims(a.getLhsRaggedDimensions()), ToDims(a.getRhsGroupDimensions())};
+  return {{ToDims(a.getLhsBatchingDimensions()), ToDims(a.getRhsBatchingDimensions()),
+           ToDims(a.getLhsContractingDimensions()), ToDims(a.getRhsContractingDimensions())},
+          ToDims(a.getLhsRaggedDimensions()),
+          ToDims(a.getRhsGroupDimensions())};
 }
 
 GatherDims GatherDimsOf(mlir::Operation* op) {
   auto a = Get<stablehlo::GatherDimensionNumbersAttr>(op, "dimension_numbers");
   if (!a) return {};
-  return {ToDims(a.getOffsetDims()),    ToDims(a.getCollapsedSliceDims()), ToDims(a.getOperandBatchingDims()), ToDims(a.getStartIndicesBatchingDims()),
-          ToDims(a.getStartIndexMap()), a.getIndexVectorDim()};
+  return {ToDims(a.getOffsetDims()),          ToDims(a.getCollapsedSliceDims()),
+          ToDims(a.getOperandBatchingDims()), ToDims(a.getStartIndicesBatchingDims()),
+          ToDims(a.getStartIndexMap()),       a.getIndexVectorDim()};
 }
 
 ScatterDims ScatterDimsOf(mlir::Operation* op) {
   auto a = Get<stablehlo::ScatterDimensionNumbersAttr>(op, "scatter_dimension_numbers");
   if (!a) return {};
-  return {ToDims(a.getUpdateWindowDims()),         ToDims(a.getInsertedWindowDims()),       ToDims(a.getInputBatchingDims()),
-          ToDims(a.getScatterIndicesBatchingDims()), ToDims(a.getScatterDimsToOperandDims()), a.getIndexVectorDim()};
+  return {ToDims(a.getUpdateWindowDims()),         ToDims(a.getInsertedWindowDims()),
+          ToDims(a.getInputBatchingDims()),        ToDims(a.getScatterIndicesBatchingDims()),
+          ToDims(a.getScatterDimsToOperandDims()), a.getIndexVectorDim()};
 }
 
 ConvDims ConvDimsOf(mlir::Operation* op) {
@@ -83,10 +91,14 @@ ConvDims ConvDimsOf(mlir::Operation* op) {
 FftKind FftKindOf(mlir::Operation* op) {
   auto a = Get<stablehlo::FftTypeAttr>(op, "fft_type");
   switch (a.getValue()) {
-    case stablehlo::FftType::FFT: return FftKind::kFft;
-    case stablehlo::FftType::IFFT: return FftKind::kIfft;
-    case stablehlo::FftType::RFFT: return FftKind::kRfft;
-    case stablehlo::FftType::IRFFT: return FftKind::kIrfft;
+    case stablehlo::FftType::FFT:
+      return FftKind::kFft;
+    case stablehlo::FftType::IFFT:
+      return FftKind::kIfft;
+    case stablehlo::FftType::RFFT:
+      return FftKind::kRfft;
+    case stablehlo::FftType::IRFFT:
+      return FftKind::kIrfft;
   }
   return FftKind::kFft;
 }
@@ -186,7 +198,8 @@ Attribute ToAttribute(mlir::Attribute attribute) {
   if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
     // A list without names: each entry under its number.
     Attributes entries;
-    for (size_t i = 0; i < list.size(); ++i) entries.push_back({std::to_string(i), ToAttribute(list[static_cast<unsigned>(i)])});
+    for (size_t i = 0; i < list.size(); ++i)
+      entries.push_back({std::to_string(i), ToAttribute(list[static_cast<unsigned>(i)])});
     return {entries};
   }
   return {Value()};
@@ -196,7 +209,8 @@ Attribute ToAttribute(mlir::Attribute attribute) {
 
 Attributes AttributesOfDictionary(mlir::DictionaryAttr dictionary) {
   Attributes attributes;
-  for (mlir::NamedAttribute entry : dictionary) attributes.push_back({entry.getName().str(), ToAttribute(entry.getValue())});
+  for (mlir::NamedAttribute entry : dictionary)
+    attributes.push_back({entry.getName().str(), ToAttribute(entry.getValue())});
   return attributes;
 }
 

@@ -12,12 +12,24 @@
 
 namespace tenon::reference {
 
-struct DotDims { Dims lhs_batch, rhs_batch, lhs_contract, rhs_contract; };
-struct RaggedDotDims { DotDims dot; Dims lhs_ragged, rhs_group; };
-struct GatherDims { Dims offset, collapsed, operand_batch, start_batch, start_map; int64_t index_vector_dim = 0; };
-struct ScatterDims { Dims window, inserted, input_batch, scatter_batch, to_operand; int64_t index_vector_dim = 0; };
+struct DotDims {
+  Dims lhs_batch, rhs_batch, lhs_contract, rhs_contract;
+};
+struct RaggedDotDims {
+  DotDims dot;
+  Dims lhs_ragged, rhs_group;
+};
+struct GatherDims {
+  Dims offset, collapsed, operand_batch, start_batch, start_map;
+  int64_t index_vector_dim = 0;
+};
+struct ScatterDims {
+  Dims window, inserted, input_batch, scatter_batch, to_operand;
+  int64_t index_vector_dim = 0;
+};
 struct ConvDims {
-  int64_t input_batch = 0, input_feature = 0, kernel_input_feature = 0, kernel_output_feature = 0, output_batch = 0, output_feature = 0;
+  int64_t input_batch = 0, input_feature = 0, kernel_input_feature = 0, kernel_output_feature = 0, output_batch = 0,
+          output_feature = 0;
   Dims input_spatial, kernel_spatial, output_spatial;
 };
 enum class FftKind { kFft, kIfft, kRfft, kIrfft };

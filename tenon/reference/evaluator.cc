@@ -1,10 +1,10 @@
 #include "tenon/reference/evaluator.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "tenon/dialect/parse_mlir.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -26,14 +26,16 @@ Result<Value> Spread(const Value& value, std::span<const int64_t> dims) {
   if (value.rank() == dims.size()) return value;
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({value.dtype(), Dims(dims.begin(), dims.end())}));
   const auto width = static_cast<size_t>(ByteWidth(value.dtype()));
-  for (int64_t i = 0; i < out.num_elements(); ++i) std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width, value.bytes(), width);
+  for (int64_t i = 0; i < out.num_elements(); ++i)
+    std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width, value.bytes(), width);
   return out;
 }
 
 }  // namespace
 
 Status Evaluator::CheckCancelled() const {
-  if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) return Cancelled("the run was cancelled");
+  if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed))
+    return Cancelled("the run was cancelled");
   return OkStatus();
 }
 
@@ -54,10 +56,12 @@ Result<std::vector<Value>> Evaluator::Call(const PreparedFunction& function, std
 Result<std::vector<Value>> Evaluator::RunBlock(const PreparedBlock& block, Frame& frame, std::vector<Value> args) {
   DepthGuard guard(depth_);
   if (depth_ > options_.max_depth) {
-    return ResourceExhausted(fmt::format("calls and regions lie more than {} deep inside each other", options_.max_depth));
+    return ResourceExhausted(
+        fmt::format("calls and regions lie more than {} deep inside each other", options_.max_depth));
   }
   if (args.size() != block.arguments.size()) {
-    return InvalidArgument(fmt::format("{} arguments were given to a block that takes {}", args.size(), block.arguments.size()));
+    return InvalidArgument(
+        fmt::format("{} arguments were given to a block that takes {}", args.size(), block.arguments.size()));
   }
   for (size_t i = 0; i < args.size(); ++i) {
     if (block.arguments[i] >= 0) frame[static_cast<size_t>(block.arguments[i])] = std::move(args[i]);
@@ -85,7 +89,8 @@ Status Evaluator::RunStep(const Step& step, Frame& frame) {
   };
   if (Status cancelled = CheckCancelled(); !cancelled.ok()) return locate(cancelled);
   if (step.handler == nullptr) {
-    return locate(Unimplemented(fmt::format("the evaluator has no {} for these types", step.op->getName().getStringRef().str())));
+    return locate(
+        Unimplemented(fmt::format("the evaluator has no {} for these types", step.op->getName().getStringRef().str())));
   }
   std::vector<Value> operands, results;
   operands.reserve(step.operands.size());
@@ -96,7 +101,8 @@ Status Evaluator::RunStep(const Step& step, Frame& frame) {
   OpContext context{*this, step, step.op, operands, frame, results};
   if (Status status = step.handler(context); !status.ok()) return locate(status);
   if (results.size() != step.results.size()) {
-    return locate(Internal(fmt::format("{} results were made where {} are wanted", results.size(), step.results.size())));
+    return locate(
+        Internal(fmt::format("{} results were made where {} are wanted", results.size(), step.results.size())));
   }
   for (size_t i = 0; i < results.size(); ++i) {
     if (step.results[i] >= 0) frame[static_cast<size_t>(step.results[i])] = std::move(results[i]);
@@ -108,7 +114,8 @@ Status Evaluator::RunStep(const Step& step, Frame& frame) {
 Status CheckSameDims(const OpContext& context, size_t first, size_t count) {
   for (size_t i = first + 1; i < first + count; ++i) {
     if (context.in(i).shape().dims != context.in(first).shape().dims) {
-      return InvalidArgument(fmt::format("operands of shapes {} and {} meet", ToString(context.in(first).shape()), ToString(context.in(i).shape())));
+      return InvalidArgument(fmt::format("operands of shapes {} and {} meet", ToString(context.in(first).shape()),
+                                         ToString(context.in(i).shape())));
     }
   }
   return OkStatus();
@@ -136,7 +143,8 @@ Status RunElementwise(OpContext& context) {
     Value& operand = context.operands[i];
     TENON_ASSIGN_OR_RETURN(operand, Spread(operand, dims));
     if (operand.shape().dims != dims) {
-      return InvalidArgument(fmt::format("operands of shapes {} and {} meet", ToString(operand.shape()), DimsToString(dims)));
+      return InvalidArgument(
+          fmt::format("operands of shapes {} and {} meet", ToString(operand.shape()), DimsToString(dims)));
     }
     inputs[i] = operand.bytes();
     // An operand that nobody else holds and whose elements are as wide becomes the result.

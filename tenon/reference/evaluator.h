@@ -19,8 +19,12 @@ class Processes;
 class Evaluator {
  public:
   /// `processes`: where this process meets the others; null when it runs alone.
-  Evaluator(const PreparedModule& module, const RunOptions& options, uint64_t caller_float_environment, Processes* processes = nullptr)
-      : module_(module), options_(options), caller_float_environment_(caller_float_environment), processes_(processes) {}
+  Evaluator(const PreparedModule& module, const RunOptions& options, uint64_t caller_float_environment,
+            Processes* processes = nullptr)
+      : module_(module),
+        options_(options),
+        caller_float_environment_(caller_float_environment),
+        processes_(processes) {}
 
   Result<std::vector<Value>> Call(const PreparedFunction& function, std::vector<Value> args);
   /// Runs a block on `args`, which become its block arguments, in the frame of its function.
@@ -65,7 +69,8 @@ struct OpContext {
   }
 };
 
-/// INVALID_ARGUMENT unless operands first .. first + count - 1 have the same extents: verified for static shapes, not for dynamic ones.
+/// INVALID_ARGUMENT unless operands first .. first + count - 1 have the same extents: verified for static shapes, not
+/// for dynamic ones.
 Status CheckSameDims(const OpContext& context, size_t first, size_t count);
 
 /// An array whose extents the IR must state: UNIMPLEMENTED when one is dynamic.

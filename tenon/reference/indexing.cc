@@ -8,7 +8,8 @@ namespace tenon::reference {
 namespace {
 
 template <class T>
-void CopyLevel(std::span<const int64_t> dims, T* to, std::span<const int64_t> to_strides, const T* from, std::span<const int64_t> from_strides) {
+void CopyLevel(std::span<const int64_t> dims, T* to, std::span<const int64_t> to_strides, const T* from,
+               std::span<const int64_t> from_strides) {
   if (dims.empty()) {
     *to = *from;
     return;
@@ -23,14 +24,15 @@ void CopyLevel(std::span<const int64_t> dims, T* to, std::span<const int64_t> to
     return;
   }
   for (int64_t i = 0; i < dims[0]; ++i) {
-    CopyLevel(dims.subspan(1), to + i * to_strides[0], to_strides.subspan(1), from + i * from_strides[0], from_strides.subspan(1));
+    CopyLevel(dims.subspan(1), to + i * to_strides[0], to_strides.subspan(1), from + i * from_strides[0],
+              from_strides.subspan(1));
   }
 }
 
 }  // namespace
 
-void CopyElements(int width, std::span<const int64_t> dims, std::byte* to, std::span<const int64_t> to_strides, const std::byte* from,
-                  std::span<const int64_t> from_strides) {
+void CopyElements(int width, std::span<const int64_t> dims, std::byte* to, std::span<const int64_t> to_strides,
+                  const std::byte* from, std::span<const int64_t> from_strides) {
   if (NumElements(dims) == 0) return;
   VisitWidth(width, [&](auto zero) {
     using T = decltype(zero);

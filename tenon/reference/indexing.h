@@ -10,10 +10,10 @@
 
 namespace tenon::reference {
 
-/// Copies an array of `dims` elements of `width` bytes (1, 2, 4, 8, 16) between two places given by their first element and by strides in elements, which may
-/// be zero or negative.
-void CopyElements(int width, std::span<const int64_t> dims, std::byte* to, std::span<const int64_t> to_strides, const std::byte* from,
-                  std::span<const int64_t> from_strides);
+/// Copies an array of `dims` elements of `width` bytes (1, 2, 4, 8, 16) between two places given by their first element
+/// and by strides in elements, which may be zero or negative.
+void CopyElements(int width, std::span<const int64_t> dims, std::byte* to, std::span<const int64_t> to_strides,
+                  const std::byte* from, std::span<const int64_t> from_strides);
 
 /// Writes `count` copies of the element at `value`.
 void FillElements(int width, int64_t count, std::byte* to, const std::byte* value);

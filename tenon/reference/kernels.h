@@ -1,7 +1,7 @@
 #pragma once
 
-// Elementwise operations as loops over arrays of one storage type each: the common ground of whole-array operations and of the scalar bodies of
-// reduce, scatter, sort and so on.
+// Elementwise operations as loops over arrays of one storage type each: the common ground of whole-array operations and
+// of the scalar bodies of reduce, scatter, sort and so on.
 
 #include <array>
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace tenon::reference {
 
 enum class Direction : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. Arrays are dense; out may be one of the operands when the element types have the same width.
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. Arrays are dense; out may be one of the operands when the element
+/// types have the same width.
 struct Kernel {
   using Fn = void (*)(const Kernel& self, const void* const* in, void* out, int64_t n);
   Fn fn = nullptr;
-  std::array<DType, 2> types{};      // convert: from, to
-  std::array<int64_t, 2> params{};   // what the attributes say
+  std::array<DType, 2> types{};     // convert: from, to
+  std::array<int64_t, 2> params{};  // what the attributes say
 
   explicit operator bool() const { return fn != nullptr; }
   void Run(const void* const* in, void* out, int64_t n) const { fn(*this, in, out, n); }
@@ -27,16 +28,17 @@ struct Kernel {
 
 /// Attributes of the operations that have some.
 struct KernelAttributes {
-  Direction direction = Direction::kEq;  // compare
-  bool total_order = false;              // compare
+  Direction direction = Direction::kEq;      // compare
+  bool total_order = false;                  // compare
   int exponent_bits = 0, mantissa_bits = 0;  // reduce_precision
 };
 
 inline constexpr size_t kMaxKernelOperands = 3;
 
-/// The kernel of `op` ("stablehlo.add", "chlo.erf") for operands and result of these types; an empty one when `op` is not elementwise or does not take them.
-/// clamp and select want operands of full shape.
-Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result, const KernelAttributes& attributes);
+/// The kernel of `op` ("stablehlo.add", "chlo.erf") for operands and result of these types; an empty one when `op` is
+/// not elementwise or does not take them. clamp and select want operands of full shape.
+Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result,
+                  const KernelAttributes& attributes);
 
 /// Whether `op` is elementwise for some types.
 bool IsElementwise(std::string_view op);
@@ -45,7 +47,8 @@ bool IsElementwise(std::string_view op);
 Kernel FindArithmetic(std::string_view op, std::span<const DType> operands);
 Kernel FindMath(std::string_view op, std::span<const DType> operands);
 Kernel FindSpecial(std::string_view op, std::span<const DType> operands);
-Kernel FindConversion(std::string_view op, std::span<const DType> operands, DType result, const KernelAttributes& attributes);
+Kernel FindConversion(std::string_view op, std::span<const DType> operands, DType result,
+                      const KernelAttributes& attributes);
 
 /// Element-by-element conversion with the rules of `convert`.
 Kernel ConvertKernel(DType from, DType to);
@@ -53,13 +56,21 @@ Kernel ConvertKernel(DType from, DType to);
 //===--- How the parts make their loops ---===//
 
 template <class Op, class T>
-constexpr bool kUnary = requires(ComputeOf<T> a) { { Op::Apply(a) } -> std::same_as<ComputeOf<T>>; };
+constexpr bool kUnary = requires(ComputeOf<T> a) {
+  { Op::Apply(a) } -> std::same_as<ComputeOf<T>>;
+};
 template <class Op, class T>
-constexpr bool kUnaryBits = requires(ComputeOf<T> a) { { Op::Apply(a, 8) } -> std::same_as<ComputeOf<T>>; };
+constexpr bool kUnaryBits = requires(ComputeOf<T> a) {
+  { Op::Apply(a, 8) } -> std::same_as<ComputeOf<T>>;
+};
 template <class Op, class T>
-constexpr bool kBinary = requires(ComputeOf<T> a) { { Op::Apply(a, a) } -> std::same_as<ComputeOf<T>>; };
+constexpr bool kBinary = requires(ComputeOf<T> a) {
+  { Op::Apply(a, a) } -> std::same_as<ComputeOf<T>>;
+};
 template <class Op, class T>
-constexpr bool kBinaryBits = requires(ComputeOf<T> a) { { Op::Apply(a, a, 8) } -> std::same_as<ComputeOf<T>>; };
+constexpr bool kBinaryBits = requires(ComputeOf<T> a) {
+  { Op::Apply(a, a, 8) } -> std::same_as<ComputeOf<T>>;
+};
 
 /// The loop of a unary `Op` from T to T; empty when Op has no Apply for T's arithmetic type.
 template <class Op>

@@ -46,16 +46,24 @@ To ConvertValue(From v, int bits) {
 }
 
 template <class C>
-struct ComputeTag { using type = C; };
+struct ComputeTag {
+  using type = C;
+};
 template <class F>
 void VisitCompute(DType type, F&& f) {
   switch (KindOf(type)) {
-    case DTypeKind::kBool: return f(ComputeTag<bool>{});
-    case DTypeKind::kSigned: return f(ComputeTag<int64_t>{});
-    case DTypeKind::kUnsigned: return f(ComputeTag<uint64_t>{});
-    case DTypeKind::kFloat: return type == DType::kF64 ? f(ComputeTag<double>{}) : f(ComputeTag<float>{});
-    case DTypeKind::kComplex: return type == DType::kC128 ? f(ComputeTag<std::complex<double>>{}) : f(ComputeTag<std::complex<float>>{});
-    case DTypeKind::kNone: return;
+    case DTypeKind::kBool:
+      return f(ComputeTag<bool>{});
+    case DTypeKind::kSigned:
+      return f(ComputeTag<int64_t>{});
+    case DTypeKind::kUnsigned:
+      return f(ComputeTag<uint64_t>{});
+    case DTypeKind::kFloat:
+      return type == DType::kF64 ? f(ComputeTag<double>{}) : f(ComputeTag<float>{});
+    case DTypeKind::kComplex:
+      return type == DType::kC128 ? f(ComputeTag<std::complex<double>>{}) : f(ComputeTag<std::complex<float>>{});
+    case DTypeKind::kNone:
+      return;
   }
 }
 
@@ -113,7 +121,9 @@ int Order(C a, C b) {
 // The total order of floats: negative patterns have all bits flipped, others the sign bit; then unsigned.
 template <class T>
 int TotalOrder(T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+  using Bits = std::conditional_t<
+      sizeof(T) == 1, uint8_t,
+      std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
   const Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
   const auto key = [&](T v) {
     const Bits bits = std::bit_cast<Bits>(v);
@@ -124,12 +134,18 @@ int TotalOrder(T a, T b) {
 
 bool Holds(Direction direction, int order) {
   switch (direction) {
-    case Direction::kEq: return order == 0;
-    case Direction::kNe: return order != 0;
-    case Direction::kGe: return order == 0 || order == 1;
-    case Direction::kGt: return order == 1;
-    case Direction::kLe: return order == 0 || order == -1;
-    case Direction::kLt: return order == -1;
+    case Direction::kEq:
+      return order == 0;
+    case Direction::kNe:
+      return order != 0;
+    case Direction::kGe:
+      return order == 0 || order == 1;
+    case Direction::kGt:
+      return order == 1;
+    case Direction::kLe:
+      return order == 0 || order == -1;
+    case Direction::kLt:
+      return order == -1;
   }
   return false;
 }
@@ -152,12 +168,18 @@ void RunCompare(const Kernel&, const void* const* in, void* out, int64_t n) {
 template <class T, bool kTotal>
 Kernel::Fn CompareFn(Direction direction) {
   switch (direction) {
-    case Direction::kEq: return &RunCompare<T, Direction::kEq, kTotal>;
-    case Direction::kNe: return &RunCompare<T, Direction::kNe, kTotal>;
-    case Direction::kGe: return &RunCompare<T, Direction::kGe, kTotal>;
-    case Direction::kGt: return &RunCompare<T, Direction::kGt, kTotal>;
-    case Direction::kLe: return &RunCompare<T, Direction::kLe, kTotal>;
-    case Direction::kLt: return &RunCompare<T, Direction::kLt, kTotal>;
+    case Direction::kEq:
+      return &RunCompare<T, Direction::kEq, kTotal>;
+    case Direction::kNe:
+      return &RunCompare<T, Direction::kNe, kTotal>;
+    case Direction::kGe:
+      return &RunCompare<T, Direction::kGe, kTotal>;
+    case Direction::kGt:
+      return &RunCompare<T, Direction::kGt, kTotal>;
+    case Direction::kLe:
+      return &RunCompare<T, Direction::kLe, kTotal>;
+    case Direction::kLt:
+      return &RunCompare<T, Direction::kLt, kTotal>;
   }
   return nullptr;
 }
@@ -213,7 +235,8 @@ Kernel ComplexKernel(DType part) {
   const auto make = []<class R>(R) {
     Kernel kernel;
     kernel.fn = [](const Kernel&, const void* const* in, void* out, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) static_cast<std::complex<R>*>(out)[i] = {static_cast<const R*>(in[0])[i], static_cast<const R*>(in[1])[i]};
+      for (int64_t i = 0; i < n; ++i)
+        static_cast<std::complex<R>*>(out)[i] = {static_cast<const R*>(in[0])[i], static_cast<const R*>(in[1])[i]};
     };
     return kernel;
   };
@@ -232,9 +255,11 @@ Kernel PartKernel(DType type) {
         using R = typename C::value_type;
         for (int64_t i = 0; i < n; ++i) {
           const C z = static_cast<const C*>(in[0])[i];
-          static_cast<R*>(out)[i] = kWhich == 0   ? z.real()
-                                    : kWhich == 1 ? z.imag()
-                                                  : static_cast<R>(std::hypot(static_cast<Wider<R>>(z.real()), static_cast<Wider<R>>(z.imag())));
+          static_cast<R*>(out)[i] =
+              kWhich == 0 ? z.real()
+              : kWhich == 1
+                  ? z.imag()
+                  : static_cast<R>(std::hypot(static_cast<Wider<R>>(z.real()), static_cast<Wider<R>>(z.imag())));
         }
       };
     } else if constexpr (FloatCompute<C> || (kWhich == 2 && std::is_same_v<C, int64_t>)) {
@@ -255,7 +280,8 @@ Kernel IsFiniteKernel(DType type) {
     Kernel kernel;
     if constexpr (FloatCompute<ComputeOf<T>>) {
       kernel.fn = [](const Kernel&, const void* const* in, void* out, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) static_cast<Pred*>(out)[i] = Store<Pred>(std::isfinite(Load(static_cast<const T*>(in[0])[i])));
+        for (int64_t i = 0; i < n; ++i)
+          static_cast<Pred*>(out)[i] = Store<Pred>(std::isfinite(Load(static_cast<const T*>(in[0])[i])));
       };
     }
     return kernel;
@@ -264,7 +290,8 @@ Kernel IsFiniteKernel(DType type) {
 
 //===--- reduce_precision ---===//
 
-// Rounds the mantissa to `mantissa` bits (nearest even), then cuts the exponent range: beyond it infinity, below its normal numbers zero.
+// Rounds the mantissa to `mantissa` bits (nearest even), then cuts the exponent range: beyond it infinity, below its
+// normal numbers zero.
 double ReducePrecision(double v, int exponent, int mantissa) {
   if (!std::isfinite(v) || v == 0) return v;
   int e = 0;
@@ -273,7 +300,8 @@ double ReducePrecision(double v, int exponent, int mantissa) {
   const int bias = (1 << (exponent - 1)) - 1;
   const double magnitude = std::fabs(rounded);
   if (magnitude < std::ldexp(1.0, 1 - bias)) return std::copysign(0.0, v);
-  if (bias < 1023 && magnitude >= std::ldexp(1.0, bias + 1)) return std::copysign(std::numeric_limits<double>::infinity(), v);
+  if (bias < 1023 && magnitude >= std::ldexp(1.0, bias + 1))
+    return std::copysign(std::numeric_limits<double>::infinity(), v);
   return rounded;
 }
 
@@ -285,7 +313,8 @@ Kernel ReducePrecisionKernel(DType type, int exponent_bits, int mantissa_bits) {
     if constexpr (FloatCompute<ComputeOf<T>>) {
       kernel.fn = [](const Kernel& self, const void* const* in, void* out, int64_t n) {
         // 52 bits of mantissa hold every element; an exponent range wider than f64's cuts nothing.
-        const int e = static_cast<int>(std::min<int64_t>(self.params[0], 11)), m = static_cast<int>(std::min<int64_t>(self.params[1], 52));
+        const int e = static_cast<int>(std::min<int64_t>(self.params[0], 11)),
+                  m = static_cast<int>(std::min<int64_t>(self.params[1], 52));
         for (int64_t i = 0; i < n; ++i) {
           const double v = static_cast<double>(Load(static_cast<const T*>(in[0])[i]));
           static_cast<T*>(out)[i] = Store<T>(static_cast<ComputeOf<T>>(ReducePrecision(v, e, m)));
@@ -316,7 +345,8 @@ Kernel ConvertKernel(DType from, DType to) {
   return kernel;
 }
 
-Kernel FindConversion(std::string_view op, std::span<const DType> operands, DType result, const KernelAttributes& attributes) {
+Kernel FindConversion(std::string_view op, std::span<const DType> operands, DType result,
+                      const KernelAttributes& attributes) {
   if (operands.size() == 1) {
     const DType from = operands[0];
     if (op == "stablehlo.convert") return ConvertKernel(from, result);
@@ -325,7 +355,8 @@ Kernel FindConversion(std::string_view op, std::span<const DType> operands, DTyp
     if (op == "stablehlo.imag") return PartKernel<1>(from);
     if (op == "stablehlo.abs") return PartKernel<2>(from);
     if (op == "stablehlo.is_finite") return IsFiniteKernel(from);
-    if (op == "stablehlo.reduce_precision") return ReducePrecisionKernel(from, attributes.exponent_bits, attributes.mantissa_bits);
+    if (op == "stablehlo.reduce_precision")
+      return ReducePrecisionKernel(from, attributes.exponent_bits, attributes.mantissa_bits);
   } else if (operands.size() == 2 && operands[0] == operands[1]) {
     if (op == "stablehlo.compare") return CompareKernel(operands[0], attributes.direction, attributes.total_order);
     if (op == "stablehlo.complex") return ComplexKernel(operands[0]);
@@ -336,7 +367,8 @@ Kernel FindConversion(std::string_view op, std::span<const DType> operands, DTyp
   return {};
 }
 
-Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result, const KernelAttributes& attributes) {
+Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result,
+                  const KernelAttributes& attributes) {
   if (Kernel k = FindArithmetic(op, operands)) return k;
   if (Kernel k = FindConversion(op, operands, result, attributes)) return k;
   if (Kernel k = FindMath(op, operands)) return k;

@@ -7,14 +7,22 @@ namespace tenon::reference {
 namespace {
 
 constexpr KernelEntry kFunctions[] = {
-    {"chlo.acos", &UnaryKernel<Acos>},       {"chlo.acosh", &UnaryKernel<Acosh>},
-    {"chlo.asin", &UnaryKernel<Asin>},       {"chlo.asinh", &UnaryKernel<Asinh>},
-    {"chlo.atan", &UnaryKernel<Atan>},       {"chlo.atanh", &UnaryKernel<Atanh>},
-    {"chlo.cosh", &UnaryKernel<Cosh>},       {"chlo.sinh", &UnaryKernel<Sinh>},
-    {"chlo.tan", &UnaryKernel<Tan>},         {"chlo.erf", &UnaryKernel<Erf>},
-    {"chlo.erfc", &UnaryKernel<Erfc>},       {"chlo.erf_inv", &UnaryKernel<ErfInv>},
-    {"chlo.lgamma", &UnaryKernel<Lgamma>},   {"chlo.digamma", &UnaryKernel<Digamma>},
-    {"chlo.square", &UnaryKernel<Square>},   {"chlo.conj", &UnaryKernel<Conj>},
+    {"chlo.acos", &UnaryKernel<Acos>},
+    {"chlo.acosh", &UnaryKernel<Acosh>},
+    {"chlo.asin", &UnaryKernel<Asin>},
+    {"chlo.asinh", &UnaryKernel<Asinh>},
+    {"chlo.atan", &UnaryKernel<Atan>},
+    {"chlo.atanh", &UnaryKernel<Atanh>},
+    {"chlo.cosh", &UnaryKernel<Cosh>},
+    {"chlo.sinh", &UnaryKernel<Sinh>},
+    {"chlo.tan", &UnaryKernel<Tan>},
+    {"chlo.erf", &UnaryKernel<Erf>},
+    {"chlo.erfc", &UnaryKernel<Erfc>},
+    {"chlo.erf_inv", &UnaryKernel<ErfInv>},
+    {"chlo.lgamma", &UnaryKernel<Lgamma>},
+    {"chlo.digamma", &UnaryKernel<Digamma>},
+    {"chlo.square", &UnaryKernel<Square>},
+    {"chlo.conj", &UnaryKernel<Conj>},
     {"chlo.bessel_i1e", &UnaryKernel<BesselI1eFunction>},
 };
 
@@ -22,7 +30,9 @@ constexpr KernelEntry kFunctions[] = {
 template <class T>
   requires(FloatCompute<ComputeOf<T>>)
 T NextAfter(T x, T y) {
-  using Bits = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+  using Bits = std::conditional_t<
+      sizeof(T) == 1, uint8_t,
+      std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
   if (std::isnan(Load(x))) return x;
   if (std::isnan(Load(y))) return y;
   const Bits a = std::bit_cast<Bits>(x), b = std::bit_cast<Bits>(y);
@@ -40,7 +50,8 @@ Kernel NextAfterKernel(DType type) {
     Kernel kernel;
     if constexpr (FloatCompute<ComputeOf<T>>) {
       kernel.fn = [](const Kernel&, const void* const* in, void* out, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = NextAfter(static_cast<const T*>(in[0])[i], static_cast<const T*>(in[1])[i]);
+        for (int64_t i = 0; i < n; ++i)
+          static_cast<T*>(out)[i] = NextAfter(static_cast<const T*>(in[0])[i], static_cast<const T*>(in[1])[i]);
       };
     }
     return kernel;
@@ -65,8 +76,9 @@ Kernel InfinityKernel(DType type) {
   });
 }
 
-constexpr KernelEntry kInfinities[] = {
-    {"chlo.is_inf", &InfinityKernel<3>}, {"chlo.is_pos_inf", &InfinityKernel<1>}, {"chlo.is_neg_inf", &InfinityKernel<2>}};
+constexpr KernelEntry kInfinities[] = {{"chlo.is_inf", &InfinityKernel<3>},
+                                       {"chlo.is_pos_inf", &InfinityKernel<1>},
+                                       {"chlo.is_neg_inf", &InfinityKernel<2>}};
 
 constexpr KernelEntry kBinaryOps[] = {
     {"chlo.next_after", &NextAfterKernel},

@@ -48,7 +48,8 @@ TEST(KernelsTest, IntegerDivisionByZeroAndOverflowAreDefined) {
   EXPECT_EQ(Binary<int32_t>("stablehlo.divide", 7, 0), -1);
   EXPECT_EQ(Binary<uint8_t>("stablehlo.divide", 7, 0), 255);
   EXPECT_EQ(Binary<int32_t>("stablehlo.divide", min, -1), min);
-  EXPECT_EQ(Binary<int64_t>("stablehlo.divide", std::numeric_limits<int64_t>::min(), -1), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(Binary<int64_t>("stablehlo.divide", std::numeric_limits<int64_t>::min(), -1),
+            std::numeric_limits<int64_t>::min());
   EXPECT_EQ(Binary<int32_t>("stablehlo.divide", -7, 2), -3);
   EXPECT_EQ(Binary<int32_t>("stablehlo.remainder", 7, 0), 7);
   EXPECT_EQ(Binary<int32_t>("stablehlo.remainder", min, -1), 0);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Elementwise functions on the arithmetic types of scalar.h: one struct per operation with an Apply per kind of operand. f32 functions are computed in
-// f64 and rounded once, complex<f32> in complex<f64>, complex<f64> in complex<long double>.
+// Elementwise functions on the arithmetic types of scalar.h: one struct per operation with an Apply per kind of
+// operand. f32 functions are computed in f64 and rounded once, complex<f32> in complex<f64>, complex<f64> in
+// complex<long double>.
 
 #include <bit>
 #include <cmath>
@@ -15,9 +16,13 @@ namespace tenon::reference {
 template <class R>
 using Wider = std::conditional_t<std::is_same_v<R, float>, double, long double>;
 template <class R>
-std::complex<Wider<R>> Widen(std::complex<R> z) { return {z.real(), z.imag()}; }
+std::complex<Wider<R>> Widen(std::complex<R> z) {
+  return {z.real(), z.imag()};
+}
 template <class R, class W>
-std::complex<R> NarrowTo(std::complex<W> z) { return {static_cast<R>(z.real()), static_cast<R>(z.imag())}; }
+std::complex<R> NarrowTo(std::complex<W> z) {
+  return {static_cast<R>(z.real()), static_cast<R>(z.imag())};
+}
 
 inline int64_t Wrap(uint64_t v) { return static_cast<int64_t>(v); }
 inline uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
@@ -32,7 +37,9 @@ struct Add {
   static float Apply(float a, float b) { return a + b; }
   static double Apply(double a, double b) { return a + b; }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> a, std::complex<R> b) { return {a.real() + b.real(), a.imag() + b.imag()}; }
+  static std::complex<R> Apply(std::complex<R> a, std::complex<R> b) {
+    return {a.real() + b.real(), a.imag() + b.imag()};
+  }
 };
 
 struct Subtract {
@@ -41,7 +48,9 @@ struct Subtract {
   static float Apply(float a, float b) { return a - b; }
   static double Apply(double a, double b) { return a - b; }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> a, std::complex<R> b) { return {a.real() - b.real(), a.imag() - b.imag()}; }
+  static std::complex<R> Apply(std::complex<R> a, std::complex<R> b) {
+    return {a.real() - b.real(), a.imag() - b.imag()};
+  }
 };
 
 struct Multiply {
@@ -110,7 +119,9 @@ struct Power {
     if (base == -1) return (exponent & 1) != 0 ? -1 : 1;
     return 0;
   }
-  static float Apply(float a, float b) { return static_cast<float>(std::pow(static_cast<double>(a), static_cast<double>(b))); }
+  static float Apply(float a, float b) {
+    return static_cast<float>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+  }
   static double Apply(double a, double b) { return std::pow(a, b); }
   template <class R>
   static std::complex<R> Apply(std::complex<R> a, std::complex<R> b) {
@@ -129,7 +140,9 @@ struct Power {
 struct Maximum {
   template <class C>
     requires(IntCompute<C> || BoolCompute<C>)
-  static C Apply(C a, C b) { return a > b ? a : b; }
+  static C Apply(C a, C b) {
+    return a > b ? a : b;
+  }
   template <FloatCompute C>
   static C Apply(C a, C b) {
     if (std::isnan(a)) return a;
@@ -148,7 +161,9 @@ struct Maximum {
 struct Minimum {
   template <class C>
     requires(IntCompute<C> || BoolCompute<C>)
-  static C Apply(C a, C b) { return a < b ? a : b; }
+  static C Apply(C a, C b) {
+    return a < b ? a : b;
+  }
   template <FloatCompute C>
   static C Apply(C a, C b) {
     if (std::isnan(a)) return a;
@@ -164,7 +179,9 @@ struct Minimum {
 };
 
 struct Atan2 {
-  static float Apply(float y, float x) { return static_cast<float>(std::atan2(static_cast<double>(y), static_cast<double>(x))); }
+  static float Apply(float y, float x) {
+    return static_cast<float>(std::atan2(static_cast<double>(y), static_cast<double>(x)));
+  }
   static double Apply(double y, double x) { return std::atan2(y, x); }
   // -i log((x + iy) / sqrt(x^2 + y^2))
   template <class R>
@@ -180,29 +197,39 @@ struct Atan2 {
 struct And {
   template <class C>
     requires(IntCompute<C> || BoolCompute<C>)
-  static C Apply(C a, C b) { return a & b; }
+  static C Apply(C a, C b) {
+    return a & b;
+  }
 };
 struct Or {
   template <class C>
     requires(IntCompute<C> || BoolCompute<C>)
-  static C Apply(C a, C b) { return a | b; }
+  static C Apply(C a, C b) {
+    return a | b;
+  }
 };
 struct Xor {
   template <class C>
     requires(IntCompute<C> || BoolCompute<C>)
-  static C Apply(C a, C b) { return a ^ b; }
+  static C Apply(C a, C b) {
+    return a ^ b;
+  }
 };
 struct Not {
   static bool Apply(bool a) { return !a; }
   template <IntCompute C>
-  static C Apply(C a) { return ~a; }
+  static C Apply(C a) {
+    return ~a;
+  }
 };
 
 // Amounts of the width and beyond (negative ones count as huge) shift everything out.
 struct ShiftLeft {
   template <IntCompute C>
   static C Apply(C a, C amount, int bits) {
-    return LowBits(static_cast<uint64_t>(amount), bits) >= static_cast<uint64_t>(bits) ? C{0} : static_cast<C>(static_cast<uint64_t>(a) << amount);
+    return LowBits(static_cast<uint64_t>(amount), bits) >= static_cast<uint64_t>(bits)
+               ? C{0}
+               : static_cast<C>(static_cast<uint64_t>(a) << amount);
   }
 };
 struct ShiftRightLogical {
@@ -215,18 +242,23 @@ struct ShiftRightLogical {
 struct ShiftRightArithmetic {
   template <IntCompute C>
   static C Apply(C a, C amount, int bits) {
-    const int64_t value = static_cast<int64_t>(static_cast<uint64_t>(a) << (64 - bits)) >> (64 - bits);  // sign-extended, also when unsigned
+    const int64_t value = static_cast<int64_t>(static_cast<uint64_t>(a) << (64 - bits)) >>
+                          (64 - bits);  // sign-extended, also when unsigned
     const uint64_t n = LowBits(static_cast<uint64_t>(amount), bits);
     return static_cast<C>(value >> (n >= static_cast<uint64_t>(bits) ? 63 : n));
   }
 };
 struct Popcnt {
   template <IntCompute C>
-  static C Apply(C a, int bits) { return static_cast<C>(std::popcount(LowBits(static_cast<uint64_t>(a), bits))); }
+  static C Apply(C a, int bits) {
+    return static_cast<C>(std::popcount(LowBits(static_cast<uint64_t>(a), bits)));
+  }
 };
 struct CountLeadingZeros {
   template <IntCompute C>
-  static C Apply(C a, int bits) { return static_cast<C>(std::countl_zero(LowBits(static_cast<uint64_t>(a), bits)) - (64 - bits)); }
+  static C Apply(C a, int bits) {
+    return static_cast<C>(std::countl_zero(LowBits(static_cast<uint64_t>(a), bits)) - (64 - bits));
+  }
 };
 
 //===--- Signs and rounding ---===//
@@ -237,7 +269,9 @@ struct Negate {
   static float Apply(float a) { return std::bit_cast<float>(std::bit_cast<uint32_t>(a) ^ 0x80000000u); }
   static double Apply(double a) { return std::bit_cast<double>(std::bit_cast<uint64_t>(a) ^ (uint64_t{1} << 63)); }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> a) { return {Apply(a.real()), Apply(a.imag())}; }
+  static std::complex<R> Apply(std::complex<R> a) {
+    return {Apply(a.real()), Apply(a.imag())};
+  }
 };
 
 struct Abs {
@@ -249,7 +283,9 @@ struct Abs {
 struct Sign {
   static int64_t Apply(int64_t a) { return (a > 0) - (a < 0); }
   template <FloatCompute C>
-  static C Apply(C a) { return std::isnan(a) || a == 0 ? a : std::copysign(C{1}, a); }
+  static C Apply(C a) {
+    return std::isnan(a) || a == 0 ? a : std::copysign(C{1}, a);
+  }
   template <class R>
   static std::complex<R> Apply(std::complex<R> a) {
     const auto z = Widen(a);
@@ -261,24 +297,33 @@ struct Sign {
 
 struct Ceil {
   template <FloatCompute C>
-  static C Apply(C a) { return std::ceil(a); }
+  static C Apply(C a) {
+    return std::ceil(a);
+  }
 };
 struct Floor {
   template <FloatCompute C>
-  static C Apply(C a) { return std::floor(a); }
+  static C Apply(C a) {
+    return std::floor(a);
+  }
 };
 struct RoundNearestAfz {
   template <FloatCompute C>
-  static C Apply(C a) { return std::round(a); }
+  static C Apply(C a) {
+    return std::round(a);
+  }
 };
 struct RoundNearestEven {
   template <FloatCompute C>
-  static C Apply(C a) { return std::nearbyint(a); }
+  static C Apply(C a) {
+    return std::nearbyint(a);
+  }
 };
 
 //===--- Functions ---===//
 
-/// Gives Apply to a struct with Real(W) and perhaps Complex(std::complex<W>). `W64` is the type in which f64 is computed.
+/// Gives Apply to a struct with Real(W) and perhaps Complex(std::complex<W>). `W64` is the type in which f64 is
+/// computed.
 template <class Derived, class W64 = double>
 struct Function {
   static float Apply(float x) { return static_cast<float>(Derived::Real(static_cast<double>(x))); }
@@ -293,7 +338,9 @@ struct Function {
 
 struct Exponential : Function<Exponential> {
   template <class W>
-  static W Real(W x) { return std::exp(x); }
+  static W Real(W x) {
+    return std::exp(x);
+  }
   template <class W>
   static std::complex<W> Complex(std::complex<W> z) {
     if (z.imag() == 0) return {std::exp(z.real()), z.imag()};
@@ -303,7 +350,9 @@ struct Exponential : Function<Exponential> {
 };
 struct ExponentialMinusOne : Function<ExponentialMinusOne> {
   template <class W>
-  static W Real(W x) { return std::expm1(x); }
+  static W Real(W x) {
+    return std::expm1(x);
+  }
   template <class W>
   static std::complex<W> Complex(std::complex<W> z) {
     const W x = z.real(), y = z.imag(), s = std::sin(y / 2);
@@ -313,21 +362,31 @@ struct ExponentialMinusOne : Function<ExponentialMinusOne> {
 };
 struct Log : Function<Log> {
   template <class W>
-  static W Real(W x) { return std::log(x); }
+  static W Real(W x) {
+    return std::log(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::log(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::log(z);
+  }
 };
 struct LogPlusOne : Function<LogPlusOne> {
   template <class W>
-  static W Real(W x) { return std::log1p(x); }
+  static W Real(W x) {
+    return std::log1p(x);
+  }
   template <class W>
   static std::complex<W> Complex(std::complex<W> z);
 };
 struct Logistic : Function<Logistic> {
   template <class W>
-  static W Real(W x) { return 1 / (1 + std::exp(-x)); }
+  static W Real(W x) {
+    return 1 / (1 + std::exp(-x));
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return W{1} / (W{1} + Exponential::Complex(-z)); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return W{1} / (W{1} + Exponential::Complex(-z));
+  }
 };
 struct Sqrt {
   static float Apply(float x) { return std::sqrt(x); }
@@ -357,33 +416,53 @@ struct Rsqrt {
 };
 struct Cbrt : Function<Cbrt> {
   template <class W>
-  static W Real(W x) { return std::cbrt(x); }
+  static W Real(W x) {
+    return std::cbrt(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return z == W{0} ? z : std::exp(std::log(z) / W{3}); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return z == W{0} ? z : std::exp(std::log(z) / W{3});
+  }
 };
 struct Sine : Function<Sine> {
   template <class W>
-  static W Real(W x) { return std::sin(x); }
+  static W Real(W x) {
+    return std::sin(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::sin(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::sin(z);
+  }
 };
 struct Cosine : Function<Cosine> {
   template <class W>
-  static W Real(W x) { return std::cos(x); }
+  static W Real(W x) {
+    return std::cos(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::cos(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::cos(z);
+  }
 };
 struct Tan : Function<Tan> {
   template <class W>
-  static W Real(W x) { return std::tan(x); }
+  static W Real(W x) {
+    return std::tan(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::tan(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::tan(z);
+  }
 };
 struct Tanh : Function<Tanh> {
   template <class W>
-  static W Real(W x) { return std::tanh(x); }
+  static W Real(W x) {
+    return std::tanh(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::tanh(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::tanh(z);
+  }
 };
 
 template <class W>

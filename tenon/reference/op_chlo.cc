@@ -1,5 +1,7 @@
 // CHLO operations that are not elementwise: numpy-like broadcasting, top_k, scan.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -9,14 +11,13 @@
 #include "tenon/reference/indexing.h"
 #include "tenon/reference/movement.h"
 
-#include <fmt/format.h>
-
 namespace tenon::reference {
 namespace {
 
 constexpr std::string_view kBroadcastPrefix = "chlo.broadcast_";
 
-// Result extents of operands that are aligned at their last dimensions (or where `where` puts the dimensions of the lower-ranked one).
+// Result extents of operands that are aligned at their last dimensions (or where `where` puts the dimensions of the
+// lower-ranked one).
 Status BroadcastOperands(OpContext& context, const Dims& where) {
   size_t rank = 0;
   for (const Value& operand : context.operands) rank = std::max(rank, operand.rank());
@@ -33,7 +34,8 @@ Status BroadcastOperands(OpContext& context, const Dims& where) {
       int64_t& extent = dims[static_cast<size_t>(at[d])];
       if (operand.dims()[d] == 1) continue;
       if (extent != 1 && extent != operand.dims()[d]) {
-        return InvalidArgument(fmt::format("extents {} and {} cannot be broadcast together", extent, operand.dims()[d]));
+        return InvalidArgument(
+            fmt::format("extents {} and {} cannot be broadcast together", extent, operand.dims()[d]));
       }
       extent = operand.dims()[d];
     }
@@ -88,11 +90,13 @@ Status TopK(OpContext& context) {
   Shape shape = operand.shape();
   shape.dims.back() = std::min(k, n);
   const DType types[] = {operand.dtype(), operand.dtype()};
-  const Kernel greater = FindKernel("stablehlo.compare", types, DType::kPred, {Direction::kGt, /*total_order=*/true, 0, 0});
+  const Kernel greater =
+      FindKernel("stablehlo.compare", types, DType::kPred, {Direction::kGt, /*total_order=*/true, 0, 0});
   if (!greater) return Unimplemented("top_k of this element type");
   TENON_ASSIGN_OR_RETURN(Value values, Value::Allocate(shape));
   TENON_ASSIGN_OR_RETURN(Value indices, Value::Allocate({DType::kS32, shape.dims}));
-  const int64_t rows = n == 0 ? 0 : operand.num_elements() / n, width = ByteWidth(operand.dtype()), kept = shape.dims.back();
+  const int64_t rows = n == 0 ? 0 : operand.num_elements() / n, width = ByteWidth(operand.dtype()),
+                kept = shape.dims.back();
   std::vector<int32_t> order(static_cast<size_t>(n));
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* base = operand.bytes() + row * n * width;
@@ -103,7 +107,8 @@ Status TopK(OpContext& context) {
       greater.Run(inputs, &greater_byte, 1);
       return greater_byte != 0;
     };
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return is_greater(a, b) || (a < b && !is_greater(b, a)); });
+    std::sort(order.begin(), order.end(),
+              [&](int32_t a, int32_t b) { return is_greater(a, b) || (a < b && !is_greater(b, a)); });
     for (int64_t i = 0; i < kept; ++i) {
       const int32_t from = order[static_cast<size_t>(i)];
       indices.mutable_data<int32_t>()[row * kept + i] = from;
@@ -114,7 +119,8 @@ Status TopK(OpContext& context) {
   return OkStatus();
 }
 
-// One step per position along `dimension`: the body takes a slice of every input and the carries, and gives a slice of every output and the new carries.
+// One step per position along `dimension`: the body takes a slice of every input and the carries, and gives a slice of
+// every output and the new carries.
 Status Scan(OpContext& context) {
   const size_t num_outputs_and_carries = context.op->getNumResults();
   const auto segments = mlir::dyn_cast_or_null<mlir::DenseI32ArrayAttr>(context.op->getAttr("operandSegmentSizes"));
@@ -124,7 +130,8 @@ Status Scan(OpContext& context) {
   const auto dimension = static_cast<size_t>(IntAttr(context.op, "dimension"));
   const bool reverse = BoolAttr(context.op, "is_reverse");
   const int64_t steps = inputs > 0 ? context.in(0).dims()[dimension] : IntAttr(context.op, "scan_dim_size");
-  std::vector<Value> stacked, carried(context.operands.begin() + static_cast<std::ptrdiff_t>(inputs), context.operands.end());
+  std::vector<Value> stacked,
+      carried(context.operands.begin() + static_cast<std::ptrdiff_t>(inputs), context.operands.end());
   for (size_t i = 0; i < outputs; ++i) {
     TENON_ASSIGN_OR_RETURN(Value out, AllocateResult(context, i));
     stacked.push_back(std::move(out));
@@ -149,15 +156,17 @@ Status Scan(OpContext& context) {
       args.push_back(slice.WithShape(erased));
     }
     for (Value& carry : carried) args.push_back(std::move(carry));
-    TENON_ASSIGN_OR_RETURN(std::vector<Value> returned, context.evaluator.RunBlock(context.block(0), context.frame, std::move(args)));
+    TENON_ASSIGN_OR_RETURN(std::vector<Value> returned,
+                           context.evaluator.RunBlock(context.block(0), context.frame, std::move(args)));
     for (size_t i = 0; i < outputs; ++i) {
       const Dims strides = RowMajorStridesElems(stacked[i].dims());
       const Dims dims = slice_dims(stacked[i]);
       const int width = ByteWidth(stacked[i].dtype());
-      CopyElements(width, Span(dims), stacked[i].mutable_bytes() + position * strides[dimension] * width, Span(strides), returned[i].bytes(),
-                   Span(RowMajorStridesElems(Span(dims))));
+      CopyElements(width, Span(dims), stacked[i].mutable_bytes() + position * strides[dimension] * width, Span(strides),
+                   returned[i].bytes(), Span(RowMajorStridesElems(Span(dims))));
     }
-    carried.assign(std::make_move_iterator(returned.begin() + static_cast<std::ptrdiff_t>(outputs)), std::make_move_iterator(returned.end()));
+    carried.assign(std::make_move_iterator(returned.begin() + static_cast<std::ptrdiff_t>(outputs)),
+                   std::make_move_iterator(returned.end()));
     TENON_RETURN_IF_ERROR(context.evaluator.CheckCancelled());
   }
   context.results = std::move(stacked);

@@ -1,5 +1,7 @@
 // Collectives. A process that is alone in its group needs nobody; larger groups meet in Processes.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tenon/reference/attributes.h"
@@ -7,8 +9,6 @@
 #include "tenon/reference/movement.h"
 #include "tenon/reference/processes.h"
 #include "tenon/reference/scalar_body.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -42,17 +42,20 @@ std::vector<int64_t> Members(const Dims& ids, Grouping grouping, const RunOption
         for (int64_t r : ids) members.push_back(r * partitions + p);
       }
       break;
-    case Grouping::kFlattened: members.assign(ids.begin(), ids.end()); break;
+    case Grouping::kFlattened:
+      members.assign(ids.begin(), ids.end());
+      break;
   }
   return members;
 }
 
-// Reductions and gathers span replicas, replicas and partitions (with a channel), or flattened ids; the others replicas, or partitions (with a channel).
+// Reductions and gathers span replicas, replicas and partitions (with a channel), or flattened ids; the others
+// replicas, or partitions (with a channel).
 Grouping GroupingOf(mlir::Operation* op) {
   const llvm::StringRef name = op->getName().getStringRef();
   const bool channel = ChannelOf(op) > 0, global = BoolAttr(op, "use_global_device_ids");
-  if (name == "stablehlo.all_to_all" || name == "stablehlo.collective_permute" || name == "stablehlo.collective_broadcast" ||
-      name == "stablehlo.collective_reduce") {
+  if (name == "stablehlo.all_to_all" || name == "stablehlo.collective_permute" ||
+      name == "stablehlo.collective_broadcast" || name == "stablehlo.collective_reduce") {
     return global ? Grouping::kFlattened : channel ? Grouping::kPartitions : Grouping::kReplicas;
   }
   return !channel ? Grouping::kReplicas : global ? Grouping::kFlattened : Grouping::kBoth;
@@ -64,9 +67,10 @@ Result<Group> GroupOf(const OpContext& context) {
   const Grouping grouping = GroupingOf(context.op);
   TENON_ASSIGN_OR_RETURN(std::vector<Dims> lists, ReplicaGroupsOf(context.op));
   if (lists.empty()) {
-    const int64_t everybody = grouping == Grouping::kPartitions  ? options.num_partitions
-                              : grouping == Grouping::kFlattened ? int64_t{options.num_replicas} * options.num_partitions
-                                                                 : options.num_replicas;
+    const int64_t everybody = grouping == Grouping::kPartitions ? options.num_partitions
+                              : grouping == Grouping::kFlattened
+                                  ? int64_t{options.num_replicas} * options.num_partitions
+                                  : options.num_replicas;
     lists.emplace_back();
     for (int64_t i = 0; i < everybody; ++i) lists.back().push_back(i);
   }
@@ -87,7 +91,8 @@ Result<std::vector<std::vector<Value>>> Exchange(const OpContext& context, const
   std::vector<Value> mine(context.operands.begin(), context.operands.end());
   if (members.size() == 1) return std::vector<std::vector<Value>>{std::move(mine)};
   if (context.evaluator.processes() == nullptr) return Unimplemented("a collective of several processes");
-  const std::string name = fmt::format("{} channel {}", context.op->getName().getStringRef().str(), ChannelOf(context.op));
+  const std::string name =
+      fmt::format("{} channel {}", context.op->getName().getStringRef().str(), ChannelOf(context.op));
   return context.evaluator.processes()->Meet(name, members, Me(context), std::move(mine));
 }
 
@@ -106,7 +111,8 @@ Result<Value> ConcatenateAlong(std::span<const Value> parts, size_t dimension) {
   const int width = ByteWidth(shape.dtype);
   int64_t at = 0;
   for (const Value& part : parts) {
-    CopyElements(width, part.dims(), out.mutable_bytes() + at * strides[dimension] * width, Span(strides), part.bytes(), Span(RowMajorStridesElems(part.dims())));
+    CopyElements(width, part.dims(), out.mutable_bytes() + at * strides[dimension] * width, Span(strides), part.bytes(),
+                 Span(RowMajorStridesElems(part.dims())));
     at += part.dims()[dimension];
   }
   return out;
@@ -156,7 +162,9 @@ Status CrossReplicaSum(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(auto brought, ExchangeInGroup(context, group));
   const DType types[] = {context.in(0).dtype(), context.in(0).dtype()};
   const Kernel add = FindKernel("stablehlo.add", types, types[0], {});
-  TENON_ASSIGN_OR_RETURN(Value out, Value::Copy(context.in(0).shape(), {brought[0][0].bytes(), static_cast<size_t>(brought[0][0].size_bytes())}));
+  TENON_ASSIGN_OR_RETURN(
+      Value out,
+      Value::Copy(context.in(0).shape(), {brought[0][0].bytes(), static_cast<size_t>(brought[0][0].size_bytes())}));
   for (size_t member = 1; member < brought.size(); ++member) {
     const void* inputs[] = {out.bytes(), brought[member][0].bytes(), nullptr};
     add.Run(inputs, out.mutable_bytes(), out.num_elements());
@@ -169,8 +177,9 @@ Status ReduceScatter(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(auto brought, ExchangeInGroup(context, group));
   TENON_ASSIGN_OR_RETURN(Computation body, Computation::Bind(context, 0));
   TENON_ASSIGN_OR_RETURN(Value sum, Fold(body, brought, 0));
-  TENON_ASSIGN_OR_RETURN(Value out, Piece(sum, static_cast<size_t>(IntAttr(context.op, "scatter_dimension")), static_cast<int64_t>(group.rank),
-                                          static_cast<int64_t>(group.members.size())));
+  TENON_ASSIGN_OR_RETURN(Value out,
+                         Piece(sum, static_cast<size_t>(IntAttr(context.op, "scatter_dimension")),
+                               static_cast<int64_t>(group.rank), static_cast<int64_t>(group.members.size())));
   return context.Return(std::move(out));
 }
 
@@ -180,7 +189,8 @@ Status AllGather(OpContext& context) {
   for (size_t i = 0; i < context.operands.size(); ++i) {
     std::vector<Value> parts;
     for (const auto& values : brought) parts.push_back(values[i]);
-    TENON_ASSIGN_OR_RETURN(Value out, ConcatenateAlong(parts, static_cast<size_t>(IntAttr(context.op, "all_gather_dim"))));
+    TENON_ASSIGN_OR_RETURN(Value out,
+                           ConcatenateAlong(parts, static_cast<size_t>(IntAttr(context.op, "all_gather_dim"))));
     context.results.push_back(std::move(out));
   }
   return OkStatus();
@@ -190,11 +200,13 @@ Status AllGather(OpContext& context) {
 Status AllToAll(OpContext& context) {
   Group group;
   TENON_ASSIGN_OR_RETURN(auto brought, ExchangeInGroup(context, group));
-  const auto split = static_cast<size_t>(IntAttr(context.op, "split_dimension")), join = static_cast<size_t>(IntAttr(context.op, "concat_dimension"));
+  const auto split = static_cast<size_t>(IntAttr(context.op, "split_dimension")),
+             join = static_cast<size_t>(IntAttr(context.op, "concat_dimension"));
   for (size_t i = 0; i < context.operands.size(); ++i) {
     std::vector<Value> parts;
     for (const auto& values : brought) {
-      TENON_ASSIGN_OR_RETURN(Value part, Piece(values[i], split, static_cast<int64_t>(group.rank), IntAttr(context.op, "split_count", 1)));
+      TENON_ASSIGN_OR_RETURN(
+          Value part, Piece(values[i], split, static_cast<int64_t>(group.rank), IntAttr(context.op, "split_count", 1)));
       parts.push_back(std::move(part));
     }
     TENON_ASSIGN_OR_RETURN(Value out, ConcatenateAlong(parts, join));

@@ -1,8 +1,8 @@
 // Control flow, calls, tuples, tokens.
 
-#include "tenon/reference/evaluator.h"
-
 #include <fmt/format.h>
+
+#include "tenon/reference/evaluator.h"
 
 namespace tenon::reference {
 namespace {
@@ -28,7 +28,8 @@ Status Composite(OpContext& context) {
 }
 
 Status RunRegion(OpContext& context, unsigned region, std::vector<Value> args) {
-  TENON_ASSIGN_OR_RETURN(context.results, context.evaluator.RunBlock(context.block(region), context.frame, std::move(args)));
+  TENON_ASSIGN_OR_RETURN(context.results,
+                         context.evaluator.RunBlock(context.block(region), context.frame, std::move(args)));
   return OkStatus();
 }
 
@@ -46,10 +47,12 @@ Status While(OpContext& context) {
   const int64_t limit = context.evaluator.options().max_loop_iterations;
   for (int64_t iteration = 0;; ++iteration) {
     {
-      TENON_ASSIGN_OR_RETURN(std::vector<Value> go_on, context.evaluator.RunBlock(context.block(0), context.frame, carried));
+      TENON_ASSIGN_OR_RETURN(std::vector<Value> go_on,
+                             context.evaluator.RunBlock(context.block(0), context.frame, carried));
       if (go_on[0].data<uint8_t>()[0] == 0) break;
     }
-    if (limit > 0 && iteration >= limit) return ResourceExhausted(fmt::format("a while loop ran {} times, the most that this run allows", limit));
+    if (limit > 0 && iteration >= limit)
+      return ResourceExhausted(fmt::format("a while loop ran {} times, the most that this run allows", limit));
     TENON_RETURN_IF_ERROR(context.evaluator.CheckCancelled());
     TENON_ASSIGN_OR_RETURN(carried, context.evaluator.RunBlock(context.block(1), context.frame, std::move(carried)));
   }
@@ -66,7 +69,8 @@ Status MakeTuple(OpContext& context) { return context.Return(Value::Tuple(TakeOp
 
 Status GetTupleElement(OpContext& context) {
   const auto index = static_cast<size_t>(IntAttr(context.op, "index"));
-  if (!context.in(0).is_tuple() || index >= context.in(0).elements().size()) return InvalidArgument("no such tuple element");
+  if (!context.in(0).is_tuple() || index >= context.in(0).elements().size())
+    return InvalidArgument("no such tuple element");
   return context.Return(context.in(0).elements()[index]);
 }
 
@@ -74,7 +78,8 @@ Status MakeToken(OpContext& context) { return context.Return(Value::Token()); }
 
 // Started and finished at once; the future is the tuple of the results.
 Status AsyncStart(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(std::vector<Value> results, context.evaluator.RunBlock(context.block(0), context.frame, TakeOperands(context)));
+  TENON_ASSIGN_OR_RETURN(std::vector<Value> results,
+                         context.evaluator.RunBlock(context.block(0), context.frame, TakeOperands(context)));
   return context.Return(Value::Tuple(std::move(results)));
 }
 
@@ -84,7 +89,8 @@ Status AsyncDone(OpContext& context) {
   return OkStatus();
 }
 
-// On one device the manual region of a mesh is the whole. A region whose arguments are pieces of the operands is meant for several.
+// On one device the manual region of a mesh is the whole. A region whose arguments are pieces of the operands is meant
+// for several.
 Status ManualComputation(OpContext& context) {
   mlir::Block& block = context.region(0).front();
   for (unsigned i = 0; i < block.getNumArguments(); ++i) {

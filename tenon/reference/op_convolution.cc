@@ -19,7 +19,8 @@ Dims Permutation(int64_t first, std::span<const int64_t> middle, int64_t last) {
   return p;
 }
 
-// Operands in the order [batch, spatial..., feature] and [output feature, spatial..., input feature]; the result [batch, spatial..., feature].
+// Operands in the order [batch, spatial..., feature] and [output feature, spatial..., input feature]; the result
+// [batch, spatial..., feature].
 template <class T>
 void Run(const ConvSpec& spec, const Value& lhs, const Value& rhs, Value& out) {
   const size_t spatial = spec.strides.size();
@@ -40,7 +41,9 @@ void Run(const ConvSpec& spec, const Value& lhs, const Value& rhs, Value& out) {
       int64_t from = batch * lhs_strides[0] + first_input, weight = feature * rhs_strides[0];
       for (size_t d = 0; d < spatial; ++d) {
         const int64_t position = at[d + 1] * spec.strides[d] + cell[d] * spec.rhs_dilation[d] - spec.low[d];
-        if (position < 0 || position % spec.lhs_dilation[d] != 0 || position / spec.lhs_dilation[d] >= lhs.dims()[d + 1]) return;
+        if (position < 0 || position % spec.lhs_dilation[d] != 0 ||
+            position / spec.lhs_dilation[d] >= lhs.dims()[d + 1])
+          return;
         from += position / spec.lhs_dilation[d] * lhs_strides[d + 1];
         weight += (spec.reversed[d] != 0 ? kernel_dims[d] - 1 - cell[d] : cell[d]) * rhs_strides[d + 1];
       }
@@ -95,11 +98,14 @@ ConvSpec ConvSpecOf(mlir::Operation* op, const Dims& padding) {
 Result<Value> Convolve(const Value& lhs, const Value& rhs, const ConvSpec& spec, DType result) {
   const ConvDims& dims = spec.dims;
   const size_t spatial = spec.strides.size();
-  TENON_ASSIGN_OR_RETURN(Value a, Transpose(lhs, Permutation(dims.input_batch, Span(dims.input_spatial), dims.input_feature)));
-  TENON_ASSIGN_OR_RETURN(Value b, Transpose(rhs, Permutation(dims.kernel_output_feature, Span(dims.kernel_spatial), dims.kernel_input_feature)));
+  TENON_ASSIGN_OR_RETURN(Value a,
+                         Transpose(lhs, Permutation(dims.input_batch, Span(dims.input_spatial), dims.input_feature)));
+  TENON_ASSIGN_OR_RETURN(Value b, Transpose(rhs, Permutation(dims.kernel_output_feature, Span(dims.kernel_spatial),
+                                                             dims.kernel_input_feature)));
   if (a.dims().back() != b.dims().back() * spec.feature_groups || a.dims()[0] % spec.batch_groups != 0 ||
       b.dims()[0] % std::max(spec.feature_groups, spec.batch_groups) != 0) {
-    return InvalidArgument("a convolution of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) + " whose features do not agree");
+    return InvalidArgument("a convolution of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) +
+                           " whose features do not agree");
   }
   const int64_t terms = b.num_elements() / std::max<int64_t>(1, b.dims()[0]);
   Shape shape{AccumulationType(result, terms), {a.dims()[0] / spec.batch_groups}};
@@ -114,13 +120,27 @@ Result<Value> Convolve(const Value& lhs, const Value& rhs, const ConvSpec& spec,
   shape.dims.push_back(b.dims()[0]);
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
   switch (shape.dtype) {
-    case DType::kPred: Run<Pred>(spec, a, b, out); break;
-    case DType::kS64: Run<int64_t>(spec, a, b, out); break;
-    case DType::kU64: Run<uint64_t>(spec, a, b, out); break;
-    case DType::kF32: Run<float>(spec, a, b, out); break;
-    case DType::kC64: Run<std::complex<float>>(spec, a, b, out); break;
-    case DType::kC128: Run<std::complex<double>>(spec, a, b, out); break;
-    default: Run<double>(spec, a, b, out); break;
+    case DType::kPred:
+      Run<Pred>(spec, a, b, out);
+      break;
+    case DType::kS64:
+      Run<int64_t>(spec, a, b, out);
+      break;
+    case DType::kU64:
+      Run<uint64_t>(spec, a, b, out);
+      break;
+    case DType::kF32:
+      Run<float>(spec, a, b, out);
+      break;
+    case DType::kC64:
+      Run<std::complex<float>>(spec, a, b, out);
+      break;
+    case DType::kC128:
+      Run<std::complex<double>>(spec, a, b, out);
+      break;
+    default:
+      Run<double>(spec, a, b, out);
+      break;
   }
   // From [batch, spatial..., feature] to where the result has them.
   Dims order(spatial + 2, 0);

@@ -1,9 +1,9 @@
 // custom_call: the embedder's handler first, then the few targets with a known meaning.
 
+#include <fmt/format.h>
+
 #include "tenon/reference/attributes.h"
 #include "tenon/reference/evaluator.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -25,9 +25,11 @@ Result<std::optional<std::vector<Value>>> AskHandler(OpContext& context, const s
   for (size_t i = 0; i < context.op->getNumResults(); ++i) results.push_back(context.result_shape(i));
   const std::string config = StringAttr(context.op, "backend_config");
   auto dictionary = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(context.op->getAttr("backend_config"));
-  if (!dictionary) dictionary = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(context.op->getAttr("mhlo.backend_config"));
+  if (!dictionary)
+    dictionary = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(context.op->getAttr("mhlo.backend_config"));
   const Attributes attributes = dictionary ? AttributesOfDictionary(dictionary) : Attributes();
-  const auto operand_layouts = LayoutsOf(context.op, "operand_layouts"), result_layouts = LayoutsOf(context.op, "result_layouts");
+  const auto operand_layouts = LayoutsOf(context.op, "operand_layouts"),
+             result_layouts = LayoutsOf(context.op, "result_layouts");
   const auto aliases = AliasesOf(context.op);
   CustomCall call;
   call.target = target;
@@ -46,22 +48,26 @@ Result<std::optional<std::vector<Value>>> AskHandler(OpContext& context, const s
 
 Status CheckResults(OpContext& context, const std::string& target) {
   if (context.results.size() != context.op->getNumResults()) {
-    return Internal(fmt::format("the handler of @{} gave {} results, {} are wanted", target, context.results.size(), context.op->getNumResults()));
+    return Internal(fmt::format("the handler of @{} gave {} results, {} are wanted", target, context.results.size(),
+                                context.op->getNumResults()));
   }
   for (size_t i = 0; i < context.results.size(); ++i) {
     const Shape wanted = context.result_shape(i);
     if (wanted.dtype == DType::kToken || wanted.dtype == DType::kInvalid) continue;
     bool fits = context.results[i].dtype() == wanted.dtype && context.results[i].rank() == wanted.rank();
-    for (size_t d = 0; fits && d < wanted.rank(); ++d) fits = wanted.dims[d] < 0 || wanted.dims[d] == context.results[i].dims()[d];
-    if (!fits) return Internal(fmt::format("the handler of @{} gave {}, wanted {}", target, ToString(context.results[i].shape()), ToString(wanted)));
+    for (size_t d = 0; fits && d < wanted.rank(); ++d)
+      fits = wanted.dims[d] < 0 || wanted.dims[d] == context.results[i].dims()[d];
+    if (!fits)
+      return Internal(fmt::format("the handler of @{} gave {}, wanted {}", target, ToString(context.results[i].shape()),
+                                  ToString(wanted)));
   }
   return OkStatus();
 }
 
 // Calls that only say where data lies.
 bool IsIdentity(std::string_view target) {
-  for (std::string_view name : {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "MoveToHost", "MoveToDevice",
-                                "LayoutConstraint", "Pin", "Unpin"}) {
+  for (std::string_view name : {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+                                "MoveToHost", "MoveToDevice", "LayoutConstraint", "Pin", "Unpin"}) {
     if (target == name) return true;
   }
   return false;

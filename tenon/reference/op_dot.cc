@@ -46,7 +46,8 @@ void Multiply3(const Value& lhs, const Value& rhs, Value& out, int64_t batch, in
       for (int64_t p = 0; p < k; ++p) {
         const auto factor = Load(a[(g * m + i) * k + p]);
         const T* right = b + (g * k + p) * n;
-        for (int64_t j = 0; j < n; ++j) row[j] = Store<T>(Add::Apply(Load(row[j]), Multiply::Apply(factor, Load(right[j]))));
+        for (int64_t j = 0; j < n; ++j)
+          row[j] = Store<T>(Add::Apply(Load(row[j]), Multiply::Apply(factor, Load(right[j]))));
       }
     }
   }
@@ -70,8 +71,10 @@ Status DotOp(OpContext& context) {
 Status Einsum(OpContext& context) {
   const std::string config = StringAttr(context.op, "einsum_config");
   const size_t comma = config.find(','), arrow = config.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow) return InvalidArgument("the einsum \"" + config + "\"");
-  const std::string a = config.substr(0, comma), b = config.substr(comma + 1, arrow - comma - 1), c = config.substr(arrow + 2);
+  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow)
+    return InvalidArgument("the einsum \"" + config + "\"");
+  const std::string a = config.substr(0, comma), b = config.substr(comma + 1, arrow - comma - 1),
+                    c = config.substr(arrow + 2);
   if (config.find('.') != std::string::npos || a.size() != context.in(0).rank() || b.size() != context.in(1).rank()) {
     return Unimplemented("the einsum \"" + config + "\"");
   }
@@ -106,7 +109,8 @@ Status Einsum(OpContext& context) {
   return OkStatus();
 }
 
-constexpr OpEntry kOps[] = {{"stablehlo.dot_general", &DotGeneralOp}, {"stablehlo.dot", &DotOp}, {"stablehlo.einsum", &Einsum}};
+constexpr OpEntry kOps[] = {
+    {"stablehlo.dot_general", &DotGeneralOp}, {"stablehlo.dot", &DotOp}, {"stablehlo.einsum", &Einsum}};
 
 }  // namespace
 
@@ -115,11 +119,16 @@ std::span<const OpEntry> DotOps() { return kOps; }
 DType AccumulationType(DType result, int64_t terms) {
   constexpr int64_t kShort = 64;
   switch (KindOf(result)) {
-    case DTypeKind::kBool: return DType::kPred;
-    case DTypeKind::kSigned: return DType::kS64;
-    case DTypeKind::kUnsigned: return DType::kU64;
-    case DTypeKind::kComplex: return result == DType::kC64 && terms <= kShort ? DType::kC64 : DType::kC128;
-    default: return result != DType::kF64 && terms <= kShort ? DType::kF32 : DType::kF64;
+    case DTypeKind::kBool:
+      return DType::kPred;
+    case DTypeKind::kSigned:
+      return DType::kS64;
+    case DTypeKind::kUnsigned:
+      return DType::kU64;
+    case DTypeKind::kComplex:
+      return result == DType::kC64 && terms <= kShort ? DType::kC64 : DType::kC128;
+    default:
+      return result != DType::kF64 && terms <= kShort ? DType::kF32 : DType::kF64;
   }
 }
 
@@ -140,13 +149,15 @@ Result<Value> DotGeneral(const Value& lhs, const Value& rhs, const DotDims& dims
     return true;
   };
   if (!agree(dims.lhs_batch, dims.rhs_batch) || !agree(dims.lhs_contract, dims.rhs_contract)) {
-    return InvalidArgument("a product of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) + " whose dimensions do not agree");
+    return InvalidArgument("a product of " + ToString(lhs.shape()) + " and " + ToString(rhs.shape()) +
+                           " whose dimensions do not agree");
   }
   const Dims lhs_free = FreeDims(lhs.rank(), dims.lhs_batch, dims.lhs_contract);
   const Dims rhs_free = FreeDims(rhs.rank(), dims.rhs_batch, dims.rhs_contract);
   TENON_ASSIGN_OR_RETURN(Value a, Transpose(lhs, Joined(dims.lhs_batch, lhs_free, dims.lhs_contract)));
   TENON_ASSIGN_OR_RETURN(Value b, Transpose(rhs, Joined(dims.rhs_batch, dims.rhs_contract, rhs_free)));
-  const int64_t batch = Extent(lhs, dims.lhs_batch), m = Extent(lhs, lhs_free), k = Extent(lhs, dims.lhs_contract), n = Extent(rhs, rhs_free);
+  const int64_t batch = Extent(lhs, dims.lhs_batch), m = Extent(lhs, lhs_free), k = Extent(lhs, dims.lhs_contract),
+                n = Extent(rhs, rhs_free);
   Shape shape{AccumulationType(result, k), {}};
   TENON_ASSIGN_OR_RETURN(a, AsFactor(a, result, shape.dtype));
   TENON_ASSIGN_OR_RETURN(b, AsFactor(b, result, shape.dtype));
@@ -155,13 +166,27 @@ Result<Value> DotGeneral(const Value& lhs, const Value& rhs, const DotDims& dims
   for (int64_t d : rhs_free) shape.dims.push_back(rhs.dims()[static_cast<size_t>(d)]);
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
   switch (shape.dtype) {
-    case DType::kPred: Multiply3<Pred>(a, b, out, batch, m, k, n); break;
-    case DType::kS64: Multiply3<int64_t>(a, b, out, batch, m, k, n); break;
-    case DType::kU64: Multiply3<uint64_t>(a, b, out, batch, m, k, n); break;
-    case DType::kF32: Multiply3<float>(a, b, out, batch, m, k, n); break;
-    case DType::kC64: Multiply3<std::complex<float>>(a, b, out, batch, m, k, n); break;
-    case DType::kC128: Multiply3<std::complex<double>>(a, b, out, batch, m, k, n); break;
-    default: Multiply3<double>(a, b, out, batch, m, k, n); break;
+    case DType::kPred:
+      Multiply3<Pred>(a, b, out, batch, m, k, n);
+      break;
+    case DType::kS64:
+      Multiply3<int64_t>(a, b, out, batch, m, k, n);
+      break;
+    case DType::kU64:
+      Multiply3<uint64_t>(a, b, out, batch, m, k, n);
+      break;
+    case DType::kF32:
+      Multiply3<float>(a, b, out, batch, m, k, n);
+      break;
+    case DType::kC64:
+      Multiply3<std::complex<float>>(a, b, out, batch, m, k, n);
+      break;
+    case DType::kC128:
+      Multiply3<std::complex<double>>(a, b, out, batch, m, k, n);
+      break;
+    default:
+      Multiply3<double>(a, b, out, batch, m, k, n);
+      break;
   }
   return out;
 }

@@ -19,13 +19,15 @@ using Line = std::vector<Wide>;
 Line RootsOfUnity(int64_t n, int sign) {
   Line roots(static_cast<size_t>(n));
   for (int64_t k = 0; k < n; ++k) {
-    const long double angle = 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
+    const long double angle =
+        2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
     roots[static_cast<size_t>(k)] = {std::cos(angle), sign * std::sin(angle)};
   }
   return roots;
 }
 
-// The transform of `x`, whose length n divides the number of roots: split by the smallest prime factor p into p interleaved transforms of length n / p.
+// The transform of `x`, whose length n divides the number of roots: split by the smallest prime factor p into p
+// interleaved transforms of length n / p.
 Line Transform(const Line& x, const Line& roots) {
   const size_t n = x.size(), step = roots.size() / std::max<size_t>(n, 1);
   if (n <= 1) return x;
@@ -66,12 +68,14 @@ std::vector<Wide> WithLastExtent(const std::vector<Wide>& data, int64_t from, in
   const int64_t rows = from == 0 ? 0 : static_cast<int64_t>(data.size()) / from;
   std::vector<Wide> out(static_cast<size_t>(rows * to));
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t k = 0; k < std::min(from, to); ++k) out[static_cast<size_t>(r * to + k)] = data[static_cast<size_t>(r * from + k)];
+    for (int64_t k = 0; k < std::min(from, to); ++k)
+      out[static_cast<size_t>(r * to + k)] = data[static_cast<size_t>(r * from + k)];
   }
   return out;
 }
 
-// The bins of a real signal of length n, of which data holds the first n/2 + 1: the rest are conjugates. Bins that must be real are.
+// The bins of a real signal of length n, of which data holds the first n/2 + 1: the rest are conjugates. Bins that must
+// be real are.
 std::vector<Wide> FullSpectrum(const std::vector<Wide>& data, int64_t half, int64_t n) {
   std::vector<Wide> out = WithLastExtent(data, half, n);
   const int64_t rows = n == 0 ? 0 : static_cast<int64_t>(out.size()) / n;

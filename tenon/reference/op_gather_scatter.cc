@@ -18,7 +18,8 @@ Result<Value> AsIndices(const Value& indices) {
   if (wide.dtype() == DType::kS64) return wide;
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({DType::kS64, wide.shape().dims}));
   for (int64_t i = 0; i < out.num_elements(); ++i) {
-    out.mutable_data<int64_t>()[i] = static_cast<int64_t>(std::min<uint64_t>(wide.data<uint64_t>()[i], std::numeric_limits<int64_t>::max()));
+    out.mutable_data<int64_t>()[i] =
+        static_cast<int64_t>(std::min<uint64_t>(wide.data<uint64_t>()[i], std::numeric_limits<int64_t>::max()));
   }
   return out;
 }
@@ -27,7 +28,11 @@ Result<Value> AsIndices(const Value& indices) {
 class Starts {
  public:
   Starts(const Value& indices, int64_t vector_dim, Dims map, Dims operand_batch, Dims indices_batch)
-      : indices_(indices), vector_dim_(vector_dim), map_(std::move(map)), operand_batch_(std::move(operand_batch)), indices_batch_(std::move(indices_batch)) {
+      : indices_(indices),
+        vector_dim_(vector_dim),
+        map_(std::move(map)),
+        operand_batch_(std::move(operand_batch)),
+        indices_batch_(std::move(indices_batch)) {
     strides_ = RowMajorStridesElems(indices_.dims());
     for (size_t d = 0; d < indices_.rank(); ++d) {
       if (static_cast<int64_t>(d) != vector_dim_) batch_dims_.push_back(indices_.dims()[d]);
@@ -38,13 +43,15 @@ class Starts {
   Status Check() const {
     const bool scalars = vector_dim_ >= static_cast<int64_t>(indices_.rank());
     const int64_t given = scalars ? 1 : indices_.dims()[static_cast<size_t>(vector_dim_)];
-    return given == static_cast<int64_t>(map_.size()) ? OkStatus() : InvalidArgument("index vectors of the wrong length");
+    return given == static_cast<int64_t>(map_.size()) ? OkStatus()
+                                                      : InvalidArgument("index vectors of the wrong length");
   }
 
   /// Extents of the array of vectors.
   std::span<const int64_t> batch_dims() const { return Span(batch_dims_); }
 
-  /// Sets start (per operand dimension) for the vector at `batch`; coordinates that the vector does not give are 0, or the batch coordinate.
+  /// Sets start (per operand dimension) for the vector at `batch`; coordinates that the vector does not give are 0, or
+  /// the batch coordinate.
   void Read(std::span<const int64_t> batch, Dims& start) const {
     std::fill(start.begin(), start.end(), 0);
     int64_t offset = 0;
@@ -52,8 +59,10 @@ class Starts {
     for (size_t d = 0; d < indices_.rank(); ++d) {
       if (static_cast<int64_t>(d) != vector_dim_) offset += batch[b++] * strides_[d];
     }
-    const int64_t step = vector_dim_ < static_cast<int64_t>(indices_.rank()) ? strides_[static_cast<size_t>(vector_dim_)] : 0;
-    for (size_t k = 0; k < map_.size(); ++k) start[static_cast<size_t>(map_[k])] = indices_.data<int64_t>()[offset + static_cast<int64_t>(k) * step];
+    const int64_t step =
+        vector_dim_ < static_cast<int64_t>(indices_.rank()) ? strides_[static_cast<size_t>(vector_dim_)] : 0;
+    for (size_t k = 0; k < map_.size(); ++k)
+      start[static_cast<size_t>(map_[k])] = indices_.data<int64_t>()[offset + static_cast<int64_t>(k) * step];
     for (size_t k = 0; k < operand_batch_.size(); ++k) {
       const int64_t d = indices_batch_[k];
       start[static_cast<size_t>(operand_batch_[k])] = batch[static_cast<size_t>(d > vector_dim_ ? d - 1 : d)];
@@ -66,14 +75,16 @@ class Starts {
   Dims map_, operand_batch_, indices_batch_, strides_, batch_dims_;
 };
 
-Result<Value> GatherWindows(const Value& operand, const Value& start_indices, const GatherDims& dims, const Dims& sizes) {
+Result<Value> GatherWindows(const Value& operand, const Value& start_indices, const GatherDims& dims,
+                            const Dims& sizes) {
   TENON_ASSIGN_OR_RETURN(Value indices, AsIndices(start_indices));
   const Starts starts(indices, dims.index_vector_dim, dims.start_map, dims.operand_batch, dims.start_batch);
   TENON_RETURN_IF_ERROR(starts.Check());
   for (size_t d = 0; d < operand.rank(); ++d) {
     if (sizes[d] < 0 || sizes[d] > operand.dims()[d]) return InvalidArgument("a slice that is larger than the operand");
   }
-  // The result: batch extents where no offset dimension is, window extents (without collapsed and batching ones) at the offset dimensions.
+  // The result: batch extents where no offset dimension is, window extents (without collapsed and batching ones) at the
+  // offset dimensions.
   const size_t rank = starts.batch_dims().size() + dims.offset.size();
   Dims window;  // the operand dimensions that offset dimensions run over
   for (size_t d = 0; d < operand.rank(); ++d) {
@@ -107,19 +118,21 @@ Result<Value> GatherWindows(const Value& operand, const Value& start_indices, co
     for (size_t d = 0; d < start.size(); ++d) start[d] = std::clamp<int64_t>(start[d], 0, operand.dims()[d] - sizes[d]);
     int64_t to = 0;
     for (size_t k = 0; k < batch.size(); ++k) to += batch[k] * out_strides[static_cast<size_t>(batch_at[k])];
-    CopyElements(width, Span(window_sizes), out.mutable_bytes() + to * width, Span(window_to), operand.bytes() + Dot(Span(start), Span(in_strides)) * width,
-                 Span(window_from));
+    CopyElements(width, Span(window_sizes), out.mutable_bytes() + to * width, Span(window_to),
+                 operand.bytes() + Dot(Span(start), Span(in_strides)) * width, Span(window_from));
   });
   return out;
 }
 
 Status Gather(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, GatherWindows(context.in(0), context.in(1), GatherDimsOf(context.op), IntsAttr(context.op, "slice_sizes")));
+  TENON_ASSIGN_OR_RETURN(Value out, GatherWindows(context.in(0), context.in(1), GatherDimsOf(context.op),
+                                                  IntsAttr(context.op, "slice_sizes")));
   return context.Return(std::move(out));
 }
 
 Status DynamicGather(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, GatherWindows(context.in(0), context.in(1), GatherDimsOf(context.op), IntsOf(context.in(2))));
+  TENON_ASSIGN_OR_RETURN(Value out,
+                         GatherWindows(context.in(0), context.in(1), GatherDimsOf(context.op), IntsOf(context.in(2))));
   return context.Return(std::move(out));
 }
 
@@ -127,7 +140,8 @@ Status DynamicGather(OpContext& context) {
 Status TorchIndexSelect(OpContext& context) {
   const Value& operand = context.in(0);
   TENON_ASSIGN_OR_RETURN(Value index, AsIndices(context.in(1)));
-  const auto dim = static_cast<size_t>(IntAttr(context.op, "dim")), batch = static_cast<size_t>(IntAttr(context.op, "batch_dims"));
+  const auto dim = static_cast<size_t>(IntAttr(context.op, "dim")),
+             batch = static_cast<size_t>(IntAttr(context.op, "batch_dims"));
   Shape shape{operand.dtype(), {}};
   for (size_t d = 0; d < dim; ++d) shape.dims.push_back(operand.dims()[d]);
   for (size_t d = batch; d < index.rank(); ++d) shape.dims.push_back(index.dims()[d]);
@@ -145,12 +159,14 @@ Status TorchIndexSelect(OpContext& context) {
     for (size_t d = 0; d < dim; ++d) from += at[d] * in_strides[d];
     for (size_t d = dim + 1; d < operand.rank(); ++d) from += at[d + picked - 1] * in_strides[d];
     from += std::clamp<int64_t>(index.data<int64_t>()[index_offset], 0, operand.dims()[dim] - 1) * in_strides[dim];
-    std::memcpy(out.mutable_bytes() + static_cast<size_t>(to++) * width, operand.bytes() + static_cast<size_t>(from) * width, width);
+    std::memcpy(out.mutable_bytes() + static_cast<size_t>(to++) * width,
+                operand.bytes() + static_cast<size_t>(from) * width, width);
   });
   return context.Return(std::move(out));
 }
 
-// Windows one after the other, in row-major order of the index vectors; a window that does not lie inside as a whole is dropped.
+// Windows one after the other, in row-major order of the index vectors; a window that does not lie inside as a whole is
+// dropped.
 Status Scatter(OpContext& context) {
   const size_t n = context.operands.size() / 2;
   const ScatterDims dims = ScatterDimsOf(context.op);
@@ -163,7 +179,8 @@ Status Scatter(OpContext& context) {
     Value input = std::move(context.operands[i]);
     TENON_ASSIGN_OR_RETURN(input, ConvertTo(input, body.argument_type(i)));
     if (!input.unique()) {
-      TENON_ASSIGN_OR_RETURN(input, Value::Copy(input.shape(), {input.bytes(), static_cast<size_t>(input.size_bytes())}));
+      TENON_ASSIGN_OR_RETURN(input,
+                             Value::Copy(input.shape(), {input.bytes(), static_cast<size_t>(input.size_bytes())}));
     }
     TENON_ASSIGN_OR_RETURN(Value update, ConvertTo(context.in(n + 1 + i), body.argument_type(n + i)));
     results.push_back(std::move(input));
@@ -188,7 +205,8 @@ Status Scatter(OpContext& context) {
   for (size_t u = 0; u < update_dims.size(); ++u) {
     if (Contains(Span(dims.window), static_cast<int64_t>(u))) continue;
     const size_t b = batch_strides.size();
-    if (b >= starts.batch_dims().size() || starts.batch_dims()[b] != update_dims[u]) return InvalidArgument("updates that do not fit the indices");
+    if (b >= starts.batch_dims().size() || starts.batch_dims()[b] != update_dims[u])
+      return InvalidArgument("updates that do not fit the indices");
     batch_strides.push_back(update_strides[u]);
   }
   std::vector<std::byte> lanes(2 * n * kLanes * 16);
@@ -214,7 +232,8 @@ Status Scatter(OpContext& context) {
     for (size_t i = 0; i < n; ++i) {
       VisitWidth(ByteWidth(results[i].dtype()), [&](auto zero) {
         using T = decltype(zero);
-        for (int64_t lane = 0; lane < count; ++lane) results[i].mutable_data<T>()[to_offsets[lane]] = static_cast<const T*>(outs[i])[lane];
+        for (int64_t lane = 0; lane < count; ++lane)
+          results[i].mutable_data<T>()[to_offsets[lane]] = static_cast<const T*>(outs[i])[lane];
       });
     }
   };

@@ -14,20 +14,32 @@ namespace {
 
 // The arithmetic of a solve on elements of type T.
 template <class C>
-struct Wide { using type = Wider<C>; };
+struct Wide {
+  using type = Wider<C>;
+};
 template <class R>
-struct Wide<std::complex<R>> { using type = std::complex<Wider<R>>; };
+struct Wide<std::complex<R>> {
+  using type = std::complex<Wider<R>>;
+};
 
 template <class R>
-std::complex<R> Conjugate(std::complex<R> z) { return std::conj(z); }
+std::complex<R> Conjugate(std::complex<R> z) {
+  return std::conj(z);
+}
 template <class R>
   requires(!kIsComplex<R>)
-R Conjugate(R x) { return x; }
+R Conjugate(R x) {
+  return x;
+}
 template <class R>
-R RealOf(std::complex<R> z) { return z.real(); }
+R RealOf(std::complex<R> z) {
+  return z.real();
+}
 template <class R>
   requires(!kIsComplex<R>)
-R RealOf(R x) { return x; }
+R RealOf(R x) {
+  return x;
+}
 
 template <class W, class C>
 W ToWide(C v) {
@@ -46,7 +58,8 @@ C ToNarrow(W v) {
   }
 }
 
-// The lower triangle L of a = L L^H, row-major n*n; all NaN when a is not positive definite. Reads the lower triangle only.
+// The lower triangle L of a = L L^H, row-major n*n; all NaN when a is not positive definite. Reads the lower triangle
+// only.
 template <class W>
 void Factorize(std::vector<W>& a, int64_t n) {
   const auto at = [&](int64_t i, int64_t j) -> W& { return a[static_cast<size_t>(i * n + j)]; };
@@ -70,7 +83,8 @@ Status Cholesky(OpContext& context) {
   const Value& operand = context.in(0);
   const bool lower = BoolAttr(context.op, "lower");
   const int64_t n = operand.dims().back();
-  if (operand.rank() < 2 || operand.dims()[operand.rank() - 2] != n) return InvalidArgument("cholesky of a matrix that is not square");
+  if (operand.rank() < 2 || operand.dims()[operand.rank() - 2] != n)
+    return InvalidArgument("cholesky of a matrix that is not square");
   TENON_ASSIGN_OR_RETURN(Value out, Value::Zeros(operand.shape()));
   const int64_t matrices = n == 0 ? 0 : operand.num_elements() / (n * n);
   const bool known = VisitType(operand.dtype(), [&](auto tag) {
@@ -119,7 +133,8 @@ void Substitute(std::vector<W>& x, int64_t n, bool lower, bool unit_diagonal, Co
 
 Status TriangularSolve(OpContext& context) {
   const Value &a = context.in(0), &b = context.in(1);
-  const bool left = BoolAttr(context.op, "left_side"), unit = BoolAttr(context.op, "unit_diagonal"), stored_lower = BoolAttr(context.op, "lower");
+  const bool left = BoolAttr(context.op, "left_side"), unit = BoolAttr(context.op, "unit_diagonal"),
+             stored_lower = BoolAttr(context.op, "lower");
   const SolveKind kind = SolveKindOf(context.op);
   const int64_t n = a.dims().back(), rows = b.dims()[b.rank() - 2], columns = b.dims()[b.rank() - 1];
   const bool batches_agree = a.rank() == b.rank() && std::equal(a.dims().begin(), a.dims().end() - 2, b.dims().begin());
@@ -150,7 +165,8 @@ Status TriangularSolve(OpContext& context) {
           const auto place = [&](int64_t i) { return base + (left ? i * columns + s : s * columns + i); };
           for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = ToWide<W>(Load(b.data<T>()[place(i)]));
           Substitute(x, n, lower, unit, coefficient);
-          for (int64_t i = 0; i < n; ++i) out.mutable_data<T>()[place(i)] = Store<T>(ToNarrow<C>(x[static_cast<size_t>(i)]));
+          for (int64_t i = 0; i < n; ++i)
+            out.mutable_data<T>()[place(i)] = Store<T>(ToNarrow<C>(x[static_cast<size_t>(i)]));
         }
       }
       return true;

@@ -1,12 +1,12 @@
 // Operations that move whole arrays: shapes, broadcasts, transposes, concatenation, padding, iota, bit casts.
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "tenon/reference/evaluator.h"
 #include "tenon/reference/indexing.h"
 #include "tenon/reference/movement.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -24,7 +24,8 @@ Status Reshape(OpContext& context) {
 }
 
 Status BroadcastInDim(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, BroadcastTo(context.in(0), IntsAttr(context.op, "broadcast_dimensions"), context.result_shape().dims));
+  TENON_ASSIGN_OR_RETURN(
+      Value out, BroadcastTo(context.in(0), IntsAttr(context.op, "broadcast_dimensions"), context.result_shape().dims));
   return context.Return(std::move(out));
 }
 
@@ -70,7 +71,8 @@ Status Concatenate(OpContext& context) {
   for (const Value& operand : context.operands) {
     for (size_t d = 0; d < shape.rank(); ++d) {
       if (d != dimension && operand.dims()[d] != shape.dims[d]) {
-        return InvalidArgument(fmt::format("{} cannot be joined to {} along dimension {}", ToString(operand.shape()), ToString(context.in(0).shape()), dimension));
+        return InvalidArgument(fmt::format("{} cannot be joined to {} along dimension {}", ToString(operand.shape()),
+                                           ToString(context.in(0).shape()), dimension));
       }
     }
     shape.dims[dimension] += operand.dims()[dimension];
@@ -80,16 +82,17 @@ Status Concatenate(OpContext& context) {
   const int width = ByteWidth(shape.dtype);
   int64_t at = 0;
   for (const Value& operand : context.operands) {
-    CopyElements(width, operand.dims(), out.mutable_bytes() + at * strides[dimension] * width, Span(strides), operand.bytes(),
-                 Span(RowMajorStridesElems(operand.dims())));
+    CopyElements(width, operand.dims(), out.mutable_bytes() + at * strides[dimension] * width, Span(strides),
+                 operand.bytes(), Span(RowMajorStridesElems(operand.dims())));
     at += operand.dims()[dimension];
   }
   return context.Return(std::move(out));
 }
 
 Status PadOp(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, Pad(context.in(0), context.in(1), IntsAttr(context.op, "edge_padding_low"), IntsAttr(context.op, "edge_padding_high"),
-                                        IntsAttr(context.op, "interior_padding")));
+  TENON_ASSIGN_OR_RETURN(Value out,
+                         Pad(context.in(0), context.in(1), IntsAttr(context.op, "edge_padding_low"),
+                             IntsAttr(context.op, "edge_padding_high"), IntsAttr(context.op, "interior_padding")));
   return context.Return(std::move(out));
 }
 
@@ -107,18 +110,22 @@ Status BitcastConvert(OpContext& context) {
   if (from_bits > to_bits) {
     shape.dims.push_back(from_bits / to_bits);
   } else if (from_bits < to_bits) {
-    if (shape.dims.empty() || shape.dims.back() * from_bits != to_bits) return InvalidArgument("the last dimension does not make up one element");
+    if (shape.dims.empty() || shape.dims.back() * from_bits != to_bits)
+      return InvalidArgument("the last dimension does not make up one element");
     shape.dims.pop_back();
   }
   if (from_bits == 8 * ByteWidth(from) && to_bits == 8 * ByteWidth(to)) return context.Return(operand.WithShape(shape));
   // Elements narrower than a byte: through a stream of bits.
   TENON_ASSIGN_OR_RETURN(Value out, Value::Zeros(shape));
   const int64_t total = operand.num_elements() * from_bits;
-  const auto bit_place = [](int64_t bit, int bits, DType type) { return bit / bits * ByteWidth(type) * 8 + bit % bits; };
+  const auto bit_place = [](int64_t bit, int bits, DType type) {
+    return bit / bits * ByteWidth(type) * 8 + bit % bits;
+  };
   for (int64_t bit = 0; bit < total; ++bit) {
     const int64_t source = bit_place(bit, from_bits, from), target = bit_place(bit, to_bits, to);
     const auto set = static_cast<uint8_t>(operand.data<uint8_t>()[source / 8] >> (source % 8) & 1);
-    out.mutable_data<uint8_t>()[target / 8] = static_cast<uint8_t>(out.data<uint8_t>()[target / 8] | set << (target % 8));
+    out.mutable_data<uint8_t>()[target / 8] =
+        static_cast<uint8_t>(out.data<uint8_t>()[target / 8] | set << (target % 8));
   }
   // Sign-extend what is signed.
   VisitType(to, [&](auto tag) {
@@ -133,14 +140,16 @@ Status BitcastConvert(OpContext& context) {
 
 Status GetDimensionSize(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({DType::kS32, {}}));
-  out.mutable_data<int32_t>()[0] = static_cast<int32_t>(context.in(0).dims()[static_cast<size_t>(IntAttr(context.op, "dimension"))]);
+  out.mutable_data<int32_t>()[0] =
+      static_cast<int32_t>(context.in(0).dims()[static_cast<size_t>(IntAttr(context.op, "dimension"))]);
   return context.Return(std::move(out));
 }
 
 // Only the full size, which changes nothing.
 Status SetDimensionSize(OpContext& context) {
   const auto dimension = static_cast<size_t>(IntAttr(context.op, "dimension"));
-  if (IntsOf(context.in(1))[0] != context.in(0).dims()[dimension]) return Unimplemented("set_dimension_size to less than the extent");
+  if (IntsOf(context.in(1))[0] != context.in(0).dims()[dimension])
+    return Unimplemented("set_dimension_size to less than the extent");
   return context.Return(context.in(0));
 }
 
@@ -181,7 +190,8 @@ Result<Value> BroadcastTo(const Value& operand, const Dims& where, const Dims& d
     }
     if (operand.dims()[d] != 1) from[static_cast<size_t>(where[d])] = strides[d];
   }
-  CopyElements(ByteWidth(operand.dtype()), Span(dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(dims))), operand.bytes(), Span(from));
+  CopyElements(ByteWidth(operand.dtype()), Span(dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(dims))),
+               operand.bytes(), Span(from));
   return out;
 }
 
@@ -193,7 +203,8 @@ Result<Value> Transpose(const Value& operand, const Dims& permutation) {
     from.push_back(strides[static_cast<size_t>(p)]);
   }
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({operand.dtype(), dims}));
-  CopyElements(ByteWidth(operand.dtype()), Span(dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(dims))), operand.bytes(), Span(from));
+  CopyElements(ByteWidth(operand.dtype()), Span(dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(dims))),
+               operand.bytes(), Span(from));
   return out;
 }
 
@@ -222,7 +233,8 @@ Result<Value> Pad(const Value& operand, const Value& padding, const Dims& low, c
     start += (low[d] + first[d] * step[d]) * to[d];
     to[d] *= step[d];
   }
-  CopyElements(width, Span(count), out.mutable_bytes() + start * width, Span(to), operand.bytes() + Dot(Span(first), Span(from)) * width, Span(from));
+  CopyElements(width, Span(count), out.mutable_bytes() + start * width, Span(to),
+               operand.bytes() + Dot(Span(first), Span(from)) * width, Span(from));
   return out;
 }
 

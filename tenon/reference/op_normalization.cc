@@ -16,8 +16,11 @@ struct Features {
   size_t count = 0;
   double per_feature = 0;
 
-  Features(std::span<const int64_t> dims, int64_t feature_index) : count(static_cast<size_t>(dims[static_cast<size_t>(feature_index)])) {
-    ForEachIndex(dims, [&](std::span<const int64_t> index) { feature_of.push_back(static_cast<size_t>(index[static_cast<size_t>(feature_index)])); });
+  Features(std::span<const int64_t> dims, int64_t feature_index)
+      : count(static_cast<size_t>(dims[static_cast<size_t>(feature_index)])) {
+    ForEachIndex(dims, [&](std::span<const int64_t> index) {
+      feature_of.push_back(static_cast<size_t>(index[static_cast<size_t>(feature_index)]));
+    });
     per_feature = count == 0 ? 0 : static_cast<double>(feature_of.size()) / static_cast<double>(count);
   }
 };
@@ -40,8 +43,9 @@ std::vector<double> MeanOf(const std::vector<double>& x, const Features& f) {
   return mean;
 }
 
-std::vector<double> Normalized(const std::vector<double>& x, const Features& f, const std::vector<double>& scale, const std::vector<double>& offset,
-                               const std::vector<double>& mean, const std::vector<double>& variance, double epsilon) {
+std::vector<double> Normalized(const std::vector<double>& x, const Features& f, const std::vector<double>& scale,
+                               const std::vector<double>& offset, const std::vector<double>& mean,
+                               const std::vector<double>& variance, double epsilon) {
   std::vector<double> y(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = f.feature_of[i];
@@ -57,7 +61,8 @@ Status Inference(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(std::vector<double> offset, Doubles(context.in(2)));
   TENON_ASSIGN_OR_RETURN(std::vector<double> mean, Doubles(context.in(3)));
   TENON_ASSIGN_OR_RETURN(std::vector<double> variance, Doubles(context.in(4)));
-  return ReturnDoubles(context, Normalized(x, f, scale, offset, mean, variance, FloatAttr(context.op, "epsilon")), context.in(0).shape());
+  return ReturnDoubles(context, Normalized(x, f, scale, offset, mean, variance, FloatAttr(context.op, "epsilon")),
+                       context.in(0).shape());
 }
 
 // Statistics over all dimensions but the feature; the variance is the biased one.
@@ -70,7 +75,9 @@ Status Training(OpContext& context) {
   std::vector<double> squares(x.size());
   for (size_t i = 0; i < x.size(); ++i) squares[i] = (x[i] - mean[f.feature_of[i]]) * (x[i] - mean[f.feature_of[i]]);
   const std::vector<double> variance = MeanOf(squares, f);
-  TENON_RETURN_IF_ERROR(ReturnDoubles(context, Normalized(x, f, scale, offset, mean, variance, FloatAttr(context.op, "epsilon")), context.in(0).shape()));
+  TENON_RETURN_IF_ERROR(ReturnDoubles(context,
+                                      Normalized(x, f, scale, offset, mean, variance, FloatAttr(context.op, "epsilon")),
+                                      context.in(0).shape()));
   TENON_RETURN_IF_ERROR(ReturnDoubles(context, mean, context.in(1).shape()));
   return ReturnDoubles(context, variance, context.in(1).shape());
 }
@@ -100,8 +107,9 @@ Status Gradient(OpContext& context) {
   return ReturnDoubles(context, sum_g, context.in(1).shape());
 }
 
-constexpr OpEntry kOps[] = {
-    {"stablehlo.batch_norm_inference", &Inference}, {"stablehlo.batch_norm_training", &Training}, {"stablehlo.batch_norm_grad", &Gradient}};
+constexpr OpEntry kOps[] = {{"stablehlo.batch_norm_inference", &Inference},
+                            {"stablehlo.batch_norm_training", &Training},
+                            {"stablehlo.batch_norm_grad", &Gradient}};
 
 }  // namespace
 

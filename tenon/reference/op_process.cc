@@ -1,13 +1,13 @@
 // Process ids, channels, and processes side by side.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
 #include "tenon/reference/attributes.h"
 #include "tenon/reference/evaluator.h"
 #include "tenon/reference/processes.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -66,7 +66,8 @@ const PreparedFunction* FunctionOf(const OpContext& context, mlir::Attribute sym
   return reference ? context.evaluator.module().Find(reference.getValue()) : nullptr;
 }
 
-// interpreter.run_parallel: the rows of `programs` are replicas, the columns partitions. Operands and results of all processes lie one behind the other.
+// interpreter.run_parallel: the rows of `programs` are replicas, the columns partitions. Operands and results of all
+// processes lie one behind the other.
 Status RunParallel(OpContext& context) {
   auto rows = mlir::dyn_cast_or_null<mlir::ArrayAttr>(context.op->getAttr("programs"));
   std::vector<const PreparedFunction*> programs;
@@ -77,7 +78,8 @@ Status RunParallel(OpContext& context) {
     partitions = columns.size();
     for (mlir::Attribute symbol : columns) programs.push_back(FunctionOf(context, symbol));
   }
-  if (programs.empty() || programs.size() != rows.size() * partitions || std::count(programs.begin(), programs.end(), nullptr) > 0) {
+  if (programs.empty() || programs.size() != rows.size() * partitions ||
+      std::count(programs.begin(), programs.end(), nullptr) > 0) {
     return InvalidArgument("programs is no matrix of functions");
   }
   Processes processes(static_cast<int64_t>(rows.size()), static_cast<int64_t>(partitions));
@@ -92,7 +94,8 @@ Status RunParallel(OpContext& context) {
   std::vector<std::vector<Value>> args(programs.size());
   size_t next = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
-    for (size_t a = 0; a < programs[i]->body->arguments.size() && next < context.operands.size(); ++a) args[i].push_back(context.operands[next++]);
+    for (size_t a = 0; a < programs[i]->body->arguments.size() && next < context.operands.size(); ++a)
+      args[i].push_back(context.operands[next++]);
   }
   std::vector<Status> statuses(programs.size());
   std::vector<std::vector<Value>> results(programs.size());
@@ -117,16 +120,22 @@ Status RunParallel(OpContext& context) {
   }
   for (std::thread& thread : threads) thread.join();
   // The cause, not the processes that were let go because of it.
-  std::stable_partition(statuses.begin(), statuses.end(), [](const Status& s) { return !s.ok() && s.code() != Code::kAborted; });
+  std::stable_partition(statuses.begin(), statuses.end(),
+                        [](const Status& s) { return !s.ok() && s.code() != Code::kAborted; });
   for (const Status& status : statuses) TENON_RETURN_IF_ERROR(status);
   for (std::vector<Value>& part : results) context.results.insert(context.results.end(), part.begin(), part.end());
   return OkStatus();
 }
 
 constexpr OpEntry kOps[] = {
-    {"stablehlo.replica_id", &ReplicaId}, {"stablehlo.partition_id", &PartitionId}, {"stablehlo.send", &Send},
-    {"stablehlo.recv", &Recv},            {"stablehlo.infeed", &Infeed},            {"stablehlo.outfeed", &Outfeed},
-    {"interpreter.print", &Print},        {"interpreter.run_parallel", &RunParallel},
+    {"stablehlo.replica_id", &ReplicaId},
+    {"stablehlo.partition_id", &PartitionId},
+    {"stablehlo.send", &Send},
+    {"stablehlo.recv", &Recv},
+    {"stablehlo.infeed", &Infeed},
+    {"stablehlo.outfeed", &Outfeed},
+    {"interpreter.print", &Print},
+    {"interpreter.run_parallel", &RunParallel},
 };
 
 }  // namespace

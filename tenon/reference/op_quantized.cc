@@ -1,5 +1,7 @@
 // Operations with an operand or a result of a quantized type. Arrays hold the storage integers.
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <vector>
 
@@ -10,8 +12,6 @@
 #include "tenon/reference/evaluator.h"
 #include "tenon/reference/indexing.h"
 #include "tenon/reference/movement.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -25,7 +25,9 @@ struct Quantization {
   DType storage = DType::kInvalid, expressed = DType::kInvalid;
 
   // Which scale the element at `index` has.
-  size_t Part(std::span<const int64_t> index) const { return axis < 0 ? 0 : std::min(scales.size() - 1, static_cast<size_t>(index[static_cast<size_t>(axis)])); }
+  size_t Part(std::span<const int64_t> index) const {
+    return axis < 0 ? 0 : std::min(scales.size() - 1, static_cast<size_t>(index[static_cast<size_t>(axis)]));
+  }
 };
 
 std::optional<Quantization> QuantizationOf(mlir::Type type) {
@@ -50,7 +52,9 @@ std::optional<Quantization> QuantizationOf(mlir::Type type) {
   return q;
 }
 
-std::optional<Quantization> OperandQuantization(const OpContext& context, unsigned i) { return QuantizationOf(context.op->getOperand(i).getType()); }
+std::optional<Quantization> OperandQuantization(const OpContext& context, unsigned i) {
+  return QuantizationOf(context.op->getOperand(i).getType());
+}
 
 // f(position, index) for every element.
 template <class F>
@@ -73,7 +77,8 @@ Result<Value> Dequantize(const Value& value, const Quantization& q) {
   TENON_ASSIGN_OR_RETURN(Value centered, Centered(value, q));
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({DType::kF32, value.shape().dims}));
   ForEachElement(out.dims(), [&](int64_t i, std::span<const int64_t> index) {
-    out.mutable_data<float>()[i] = static_cast<float>(centered.data<int64_t>()[i]) * static_cast<float>(q.scales[q.Part(index)]);
+    out.mutable_data<float>()[i] =
+        static_cast<float>(centered.data<int64_t>()[i]) * static_cast<float>(q.scales[q.Part(index)]);
   });
   return ConvertTo(out, q.expressed);
 }
@@ -89,7 +94,8 @@ int64_t ToStorage(float scaled, const Quantization& q) {
 template <class F>
 Result<Value> MakeStorage(std::span<const int64_t> dims, const Quantization& q, F&& f) {
   TENON_ASSIGN_OR_RETURN(Value wide, Value::Allocate({DType::kS64, Dims(dims.begin(), dims.end())}));
-  ForEachElement(dims, [&](int64_t i, std::span<const int64_t> index) { wide.mutable_data<int64_t>()[i] = f(i, index); });
+  ForEachElement(dims,
+                 [&](int64_t i, std::span<const int64_t> index) { wide.mutable_data<int64_t>()[i] = f(i, index); });
   return ConvertTo(wide, q.storage);
 }
 
@@ -97,15 +103,18 @@ Result<Value> Quantize(const Value& value, const Quantization& q) {
   TENON_ASSIGN_OR_RETURN(Value input, ConvertTo(value, DType::kF32));
   return MakeStorage(input.dims(), q, [&](int64_t i, std::span<const int64_t> index) {
     const size_t part = q.Part(index);
-    return ToStorage(input.data<float>()[i] / static_cast<float>(q.scales[part]) + static_cast<float>(q.zero_points[part]), q);
+    return ToStorage(
+        input.data<float>()[i] / static_cast<float>(q.scales[part]) + static_cast<float>(q.zero_points[part]), q);
   });
 }
 
 // Storage at `from` as storage at `to`, not clamped: one merged scale and zero point, in f32.
 int64_t Rescale(int64_t storage, const Quantization& from, size_t from_part, const Quantization& to, size_t to_part) {
   const double scale = from.scales[from_part] / to.scales[to_part];
-  const double zero_point = static_cast<double>(to.zero_points[to_part]) - static_cast<double>(from.zero_points[from_part]) * scale;
-  return static_cast<int64_t>(std::nearbyint(static_cast<float>(storage) * static_cast<float>(scale) + static_cast<float>(zero_point)));
+  const double zero_point =
+      static_cast<double>(to.zero_points[to_part]) - static_cast<double>(from.zero_points[from_part]) * scale;
+  return static_cast<int64_t>(
+      std::nearbyint(static_cast<float>(storage) * static_cast<float>(scale) + static_cast<float>(zero_point)));
 }
 
 int64_t Clamp(int64_t storage, const Quantization& q) {
@@ -121,9 +130,10 @@ Status UniformQuantize(OpContext& context) {
     TENON_ASSIGN_OR_RETURN(out, Quantize(context.in(0), *to));
   } else {
     TENON_ASSIGN_OR_RETURN(Value input, ConvertTo(context.in(0), DType::kS64));
-    TENON_ASSIGN_OR_RETURN(out, MakeStorage(input.dims(), *to, [&](int64_t i, std::span<const int64_t> index) {
-                             return Clamp(Rescale(input.data<int64_t>()[i], *from, from->Part(index), *to, to->Part(index)), *to);
-                           }));
+    TENON_ASSIGN_OR_RETURN(
+        out, MakeStorage(input.dims(), *to, [&](int64_t i, std::span<const int64_t> index) {
+          return Clamp(Rescale(input.data<int64_t>()[i], *from, from->Part(index), *to, to->Part(index)), *to);
+        }));
   }
   return context.Return(std::move(out));
 }
@@ -150,12 +160,14 @@ Status AddQuantized(OpContext& context, const Quantization& result) {
   return context.Return(std::move(out));
 }
 
-// Products: sums of centered integers, then one combined scale. A float on the left makes it a float operation on the dequantized right side.
+// Products: sums of centered integers, then one combined scale. A float on the left makes it a float operation on the
+// dequantized right side.
 template <class Product>
 Status MultiplyQuantized(OpContext& context, int64_t channel_axis, Product product) {
   const auto lhs = OperandQuantization(context, 0), rhs = OperandQuantization(context, 1);
   const auto result = QuantizationOf(context.op->getResult(0).getType());
-  if (!rhs || (lhs.has_value() != result.has_value())) return Unimplemented("this mixture of quantized and other operands");
+  if (!rhs || (lhs.has_value() != result.has_value()))
+    return Unimplemented("this mixture of quantized and other operands");
   if (!lhs) {
     TENON_ASSIGN_OR_RETURN(Value weights, Dequantize(context.in(1), *rhs));
     const DType type = context.result_shape().dtype;
@@ -168,28 +180,33 @@ Status MultiplyQuantized(OpContext& context, int64_t channel_axis, Product produ
   TENON_ASSIGN_OR_RETURN(Value sums, product(a, b, DType::kS64));
   const int64_t axis = result->axis >= 0 ? result->axis : channel_axis;
   if (lhs->axis >= 0 || (rhs->axis >= 0 && axis < 0)) return Unimplemented("this per-axis quantization of a product");
-  TENON_ASSIGN_OR_RETURN(Value out, MakeStorage(sums.dims(), *result, [&](int64_t i, std::span<const int64_t> index) {
-                           const size_t part = result->Part(index);
-                           const size_t rhs_part = rhs->axis < 0 ? 0 : static_cast<size_t>(index[static_cast<size_t>(axis)]);
-                           const auto scale = static_cast<float>(lhs->scales[0] * rhs->scales[rhs_part] / result->scales[part]);
-                           const int64_t sum = sums.data<int64_t>()[i], zero_point = result->zero_points[part];
-                           if (scale == 1.0f) return Clamp(sum + zero_point, *result);
-                           return ToStorage(static_cast<float>(sum) * scale + static_cast<float>(zero_point), *result);
-                         }));
+  TENON_ASSIGN_OR_RETURN(
+      Value out, MakeStorage(sums.dims(), *result, [&](int64_t i, std::span<const int64_t> index) {
+        const size_t part = result->Part(index);
+        const size_t rhs_part = rhs->axis < 0 ? 0 : static_cast<size_t>(index[static_cast<size_t>(axis)]);
+        const auto scale = static_cast<float>(lhs->scales[0] * rhs->scales[rhs_part] / result->scales[part]);
+        const int64_t sum = sums.data<int64_t>()[i], zero_point = result->zero_points[part];
+        if (scale == 1.0f) return Clamp(sum + zero_point, *result);
+        return ToStorage(static_cast<float>(sum) * scale + static_cast<float>(zero_point), *result);
+      }));
   return context.Return(std::move(out));
 }
 
 Status DotQuantized(OpContext& context) {
   DotDims dims = DotDimsOf(context.op);
-  if (context.op->getName().getStringRef() == "stablehlo.dot") dims = {{}, {}, {static_cast<int64_t>(context.in(0).rank()) - 1}, {0}};
-  return MultiplyQuantized(context, -1, [&](const Value& a, const Value& b, DType type) { return DotGeneral(a, b, dims, type); });
+  if (context.op->getName().getStringRef() == "stablehlo.dot")
+    dims = {{}, {}, {static_cast<int64_t>(context.in(0).rank()) - 1}, {0}};
+  return MultiplyQuantized(context, -1,
+                           [&](const Value& a, const Value& b, DType type) { return DotGeneral(a, b, dims, type); });
 }
 
 Status ConvolveQuantized(OpContext& context) {
   const size_t spatial = context.in(0).rank() - 2;
-  const Dims padding = context.operands.size() > 2 ? IntsOf(context.in(2)) : IntsAttr(context.op, "padding", Dims(2 * spatial, 0));
+  const Dims padding =
+      context.operands.size() > 2 ? IntsOf(context.in(2)) : IntsAttr(context.op, "padding", Dims(2 * spatial, 0));
   const ConvSpec spec = ConvSpecOf(context.op, padding.size() == 2 * spatial ? padding : Dims(2 * spatial, padding[0]));
-  return MultiplyQuantized(context, spec.dims.output_feature, [&](const Value& a, const Value& b, DType type) { return Convolve(a, b, spec, type); });
+  return MultiplyQuantized(context, spec.dims.output_feature,
+                           [&](const Value& a, const Value& b, DType type) { return Convolve(a, b, spec, type); });
 }
 
 // Everything else that computes: dequantize, the operation on floats, quantize.

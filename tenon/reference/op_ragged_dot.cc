@@ -42,7 +42,8 @@ void CopyRange(const Value& from, Value& to, size_t dimension, int64_t first, in
 Status RaggedDot(OpContext& context) {
   const RaggedDotDims ragged = RaggedDotDimsOf(context.op);
   const Value &lhs = context.in(0), &rhs = context.in(1);
-  if (context.in(2).rank() != 1 || ragged.lhs_ragged.size() != 1) return Unimplemented("ragged_dot with group sizes per batch");
+  if (context.in(2).rank() != 1 || ragged.lhs_ragged.size() != 1)
+    return Unimplemented("ragged_dot with group sizes per batch");
   const Dims sizes = IntsOf(context.in(2));
   const int64_t dim = ragged.lhs_ragged[0];
   const auto ragged_dim = static_cast<size_t>(dim);
@@ -61,16 +62,20 @@ Status RaggedDot(OpContext& context) {
     const int64_t last = std::min(extent, first + std::max<int64_t>(0, sizes[g]));
     if (contracting) {
       // Each group sums over its own part: one product per group.
-      const auto place = std::find(ragged.dot.lhs_contract.begin(), ragged.dot.lhs_contract.end(), dim) - ragged.dot.lhs_contract.begin();
+      const auto place = std::find(ragged.dot.lhs_contract.begin(), ragged.dot.lhs_contract.end(), dim) -
+                         ragged.dot.lhs_contract.begin();
       TENON_ASSIGN_OR_RETURN(Value a, Range(lhs, ragged_dim, first, last));
-      TENON_ASSIGN_OR_RETURN(Value b, Range(rhs, static_cast<size_t>(ragged.dot.rhs_contract[static_cast<size_t>(place)]), first, last));
+      TENON_ASSIGN_OR_RETURN(
+          Value b, Range(rhs, static_cast<size_t>(ragged.dot.rhs_contract[static_cast<size_t>(place)]), first, last));
       TENON_ASSIGN_OR_RETURN(Value part, DotGeneral(a, b, ragged.dot, type));
       TENON_ASSIGN_OR_RETURN(part, ConvertTo(part, type));
-      std::memcpy(out.mutable_bytes() + static_cast<int64_t>(g) * part.size_bytes(), part.bytes(), static_cast<size_t>(part.size_bytes()));
+      std::memcpy(out.mutable_bytes() + static_cast<int64_t>(g) * part.size_bytes(), part.bytes(),
+                  static_cast<size_t>(part.size_bytes()));
     } else {
       // Each group of rows has a right side of its own; rows of no group stay zero.
       const int64_t group_dim = ragged.rhs_group[0];
-      TENON_ASSIGN_OR_RETURN(Value b, Range(rhs, static_cast<size_t>(group_dim), static_cast<int64_t>(g), static_cast<int64_t>(g) + 1));
+      TENON_ASSIGN_OR_RETURN(
+          Value b, Range(rhs, static_cast<size_t>(group_dim), static_cast<int64_t>(g), static_cast<int64_t>(g) + 1));
       Shape erased = b.shape();
       erased.dims.erase(erased.dims.begin() + group_dim);
       const DotDims dims{ragged.dot.lhs_batch, WithoutDim(ragged.dot.rhs_batch, group_dim), ragged.dot.lhs_contract,
@@ -78,7 +83,8 @@ Status RaggedDot(OpContext& context) {
       TENON_ASSIGN_OR_RETURN(Value part, DotGeneral(lhs, b.WithShape(erased), dims, type));
       TENON_ASSIGN_OR_RETURN(part, ConvertTo(part, type));
       size_t at = dims.lhs_batch.size();
-      for (int64_t d = 0; d < dim; ++d) at += !Contains(Span(dims.lhs_batch), d) && !Contains(Span(dims.lhs_contract), d);
+      for (int64_t d = 0; d < dim; ++d)
+        at += !Contains(Span(dims.lhs_batch), d) && !Contains(Span(dims.lhs_contract), d);
       CopyRange(part, out, at, first, last);
     }
     first = last;

@@ -11,7 +11,8 @@ namespace tenon::reference {
 namespace {
 
 // Folds `rows` rows of `lanes` elements, first to last, into `accumulators` (one array of `lanes` elements per result).
-Status FoldRows(Computation& body, int64_t rows, int64_t lanes, std::span<const std::byte* const> inputs, std::span<std::byte* const> accumulators) {
+Status FoldRows(Computation& body, int64_t rows, int64_t lanes, std::span<const std::byte* const> inputs,
+                std::span<std::byte* const> accumulators) {
   const size_t n = inputs.size();
   std::vector<const void*> args(2 * n);
   std::vector<void*> results(n);
@@ -29,12 +30,15 @@ Status FoldRows(Computation& body, int64_t rows, int64_t lanes, std::span<const 
   return OkStatus();
 }
 
-// Whether a fold of this body may be done piece by piece, the pieces' results folded afterwards: a single operation of accumulator and element, in a type that is
-// not summed in the order of the elements by XLA's CPU backend (the narrow floats are).
+// Whether a fold of this body may be done piece by piece, the pieces' results folded afterwards: a single operation of
+// accumulator and element, in a type that is not summed in the order of the elements by XLA's CPU backend (the narrow
+// floats are).
 bool MayChunk(const PreparedBlock& block) {
   const ScalarBody* body = block.scalar.get();
-  if (body == nullptr || body->instructions.size() != 1 || body->arguments.size() != 2 || !body->filled.empty()) return false;
-  if (body->results[0] != body->instructions[0].output || body->arguments[0] < 0 || body->arguments[1] < 0) return false;
+  if (body == nullptr || body->instructions.size() != 1 || body->arguments.size() != 2 || !body->filled.empty())
+    return false;
+  if (body->results[0] != body->instructions[0].output || body->arguments[0] < 0 || body->arguments[1] < 0)
+    return false;
   const DType type = block.argument_types[0];
   return block.argument_types[1] == type && block.returned_types[0] == type && !(IsFloat(type) && DTypeBits(type) < 32);
 }
@@ -42,7 +46,8 @@ bool MayChunk(const PreparedBlock& block) {
 // A sum of 2^24 numbers one after the other would lose all the late ones; so do long folds in pieces of this length.
 constexpr int64_t kChunk = 1024;
 
-// The same fold for one input of [rows, lanes] that MayChunk: first every chunk by itself, beginning with its first element, then their results in order.
+// The same fold for one input of [rows, lanes] that MayChunk: first every chunk by itself, beginning with its first
+// element, then their results in order.
 Status FoldInChunks(Computation& body, int64_t rows, int64_t lanes, const Value& input, std::byte* accumulators) {
   const int64_t chunks = rows / kChunk;
   const int64_t width = ByteWidth(input.dtype());

@@ -64,7 +64,8 @@ void ThreefryBits(std::vector<uint64_t>& state, std::span<const int64_t> dims, i
     state[1] += 1;
     return;
   }
-  // One dimension is split: a block gives two elements along it. The first even one, otherwise the first of the largest.
+  // One dimension is split: a block gives two elements along it. The first even one, otherwise the first of the
+  // largest.
   size_t split = dims.size();
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] % 2 == 0) split = d;
@@ -136,11 +137,14 @@ Status Rng(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(Value b, ConvertTo(context.in(1), DType::kF64));
   const double low = a.data<double>()[0], high = b.data<double>()[0];
   const bool normal = IsNormalDistribution(context.op);
-  const auto uniform = [&](int64_t i) { return static_cast<double>(Threefry(key, static_cast<uint64_t>(i)) >> 11) * 0x1p-53; };
+  const auto uniform = [&](int64_t i) {
+    return static_cast<double>(Threefry(key, static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
+  };
   for (int64_t i = 0; i < draws.num_elements(); ++i) {
     double& draw = draws.mutable_data<double>()[i];
     if (normal) {
-      draw = low + high * std::sqrt(-2 * std::log(1 - uniform(2 * i))) * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
+      draw = low +
+             high * std::sqrt(-2 * std::log(1 - uniform(2 * i))) * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
     } else {
       draw = low + (high - low) * uniform(i);
     }

@@ -1,5 +1,7 @@
 // slice, dynamic_slice, dynamic_update_slice and their run-time forms.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,23 +9,24 @@
 #include "tenon/reference/indexing.h"
 #include "tenon/reference/movement.h"
 
-#include <fmt/format.h>
-
 namespace tenon::reference {
 namespace {
 
 Status SliceOp(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, Slice(context.in(0), IntsAttr(context.op, "start_indices"), IntsAttr(context.op, "limit_indices"), IntsAttr(context.op, "strides")));
+  TENON_ASSIGN_OR_RETURN(Value out, Slice(context.in(0), IntsAttr(context.op, "start_indices"),
+                                          IntsAttr(context.op, "limit_indices"), IntsAttr(context.op, "strides")));
   return context.Return(std::move(out));
 }
 
 Status RealDynamicSlice(OpContext& context) {
-  TENON_ASSIGN_OR_RETURN(Value out, Slice(context.in(0), IntsOf(context.in(1)), IntsOf(context.in(2)), IntsOf(context.in(3))));
+  TENON_ASSIGN_OR_RETURN(Value out,
+                         Slice(context.in(0), IntsOf(context.in(1)), IntsOf(context.in(2)), IntsOf(context.in(3))));
   return context.Return(std::move(out));
 }
 
 // The starts that operands first_index... give, each clamped so that the window of `sizes` lies inside `dims`.
-Result<Dims> ClampedStarts(const OpContext& context, size_t first_index, std::span<const int64_t> dims, std::span<const int64_t> sizes) {
+Result<Dims> ClampedStarts(const OpContext& context, size_t first_index, std::span<const int64_t> dims,
+                           std::span<const int64_t> sizes) {
   Dims starts;
   for (size_t d = 0; d < dims.size(); ++d) {
     const Value& index = context.in(first_index + d);
@@ -56,8 +59,8 @@ Status DynamicUpdateSlice(OpContext& context) {
   }
   const Dims strides = RowMajorStridesElems(out.dims());
   const int width = ByteWidth(out.dtype());
-  CopyElements(width, update.dims(), out.mutable_bytes() + Dot(Span(starts), Span(strides)) * width, Span(strides), update.bytes(),
-               Span(RowMajorStridesElems(update.dims())));
+  CopyElements(width, update.dims(), out.mutable_bytes() + Dot(Span(starts), Span(strides)) * width, Span(strides),
+               update.bytes(), Span(RowMajorStridesElems(update.dims())));
   return context.Return(std::move(out));
 }
 
@@ -78,7 +81,8 @@ Result<Value> Slice(const Value& operand, const Dims& start, const Dims& limit, 
   Dims from = strides;
   for (size_t d = 0; d < shape.rank(); ++d) {
     if (stride[d] < 1 || start[d] < 0 || limit[d] < start[d] || limit[d] > shape.dims[d]) {
-      return InvalidArgument(fmt::format("the slice {}:{}:{} of an extent of {}", start[d], limit[d], stride[d], shape.dims[d]));
+      return InvalidArgument(
+          fmt::format("the slice {}:{}:{} of an extent of {}", start[d], limit[d], stride[d], shape.dims[d]));
     }
     shape.dims[d] = CeilDiv(limit[d] - start[d], stride[d]);
     from[d] *= stride[d];
@@ -86,8 +90,8 @@ Result<Value> Slice(const Value& operand, const Dims& start, const Dims& limit, 
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
   if (out.num_elements() == 0) return out;
   const int width = ByteWidth(shape.dtype);
-  CopyElements(width, Span(shape.dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(shape.dims))), operand.bytes() + Dot(Span(start), Span(strides)) * width,
-               Span(from));
+  CopyElements(width, Span(shape.dims), out.mutable_bytes(), Span(RowMajorStridesElems(Span(shape.dims))),
+               operand.bytes() + Dot(Span(start), Span(strides)) * width, Span(from));
   return out;
 }
 

@@ -76,7 +76,8 @@ Status Sort(OpContext& context) {
       VisitWidth(ByteWidth(inputs[i].dtype()), [&](auto zero) {
         using T = decltype(zero);
         for (int64_t k = 0; k < extent; ++k) {
-          outputs[i].mutable_data<T>()[row * extent + k] = inputs[i].data<T>()[row * extent + permutation[static_cast<size_t>(k)]];
+          outputs[i].mutable_data<T>()[row * extent + k] =
+              inputs[i].data<T>()[row * extent + permutation[static_cast<size_t>(k)]];
         }
       });
     }

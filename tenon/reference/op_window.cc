@@ -35,7 +35,8 @@ std::vector<WindowDim> WindowOf(mlir::Operation* op, size_t rank) {
   Dims padding = IntsAttr(op, "padding", zeros);
   if (padding.size() != 2 * rank) padding.assign(2 * rank, padding.empty() ? 0 : padding[0]);
   std::vector<WindowDim> window;
-  for (size_t d = 0; d < rank; ++d) window.push_back({sizes[d], strides[d], base[d], dilations[d], padding[2 * d], padding[2 * d + 1]});
+  for (size_t d = 0; d < rank; ++d)
+    window.push_back({sizes[d], strides[d], base[d], dilations[d], padding[2 * d], padding[2 * d + 1]});
   return window;
 }
 
@@ -45,7 +46,8 @@ Dims SizesOf(const std::vector<WindowDim>& window) {
   return sizes;
 }
 
-// Collects pairs of elements and folds them in batches: accumulators[to] = body(accumulators[to], inputs[from]). Within a batch every `to` is another one.
+// Collects pairs of elements and folds them in batches: accumulators[to] = body(accumulators[to], inputs[from]). Within
+// a batch every `to` is another one.
 class Folder {
  public:
   Folder(Computation& body, std::span<const Value> inputs, std::span<Value> accumulators)
@@ -69,7 +71,8 @@ class Folder {
     for (size_t i = 0; i < n; ++i) {
       VisitWidth(ByteWidth(accumulators_[i].dtype()), [&](auto zero) {
         using T = decltype(zero);
-        for (int64_t k = 0; k < count_; ++k) accumulators_[i].mutable_data<T>()[to_[k]] = static_cast<const T*>(results[i])[k];
+        for (int64_t k = 0; k < count_; ++k)
+          accumulators_[i].mutable_data<T>()[to_[k]] = static_cast<const T*>(results[i])[k];
       });
     }
     count_ = 0;
@@ -110,9 +113,10 @@ bool IsScan(const std::vector<WindowDim>& window, std::span<const int64_t> dims,
   return found;
 }
 
-// The running fold: each result is the one before it, with one more element. From the end it takes the elements in the other order than the windows do; that is
-// only done where the windows would take too long.
-Status Scan(Computation& body, std::span<const Value> inputs, std::span<Value> accumulators, size_t dimension, bool from_end) {
+// The running fold: each result is the one before it, with one more element. From the end it takes the elements in the
+// other order than the windows do; that is only done where the windows would take too long.
+Status Scan(Computation& body, std::span<const Value> inputs, std::span<Value> accumulators, size_t dimension,
+            bool from_end) {
   const Dims dims = inputs[0].shape().dims;
   const Dims strides = RowMajorStridesElems(Span(dims));
   Dims others = dims;
@@ -123,7 +127,8 @@ Status Scan(Computation& body, std::span<const Value> inputs, std::span<Value> a
     if (step > 0) {
       for (Value& accumulator : accumulators) {
         const int64_t width = ByteWidth(accumulator.dtype());
-        CopyElements(static_cast<int>(width), Span(others), accumulator.mutable_bytes() + at * strides[dimension] * width, Span(strides),
+        CopyElements(static_cast<int>(width), Span(others),
+                     accumulator.mutable_bytes() + at * strides[dimension] * width, Span(strides),
                      accumulator.bytes() + before * strides[dimension] * width, Span(strides));
       }
     }
@@ -162,7 +167,8 @@ Status ReduceWindow(OpContext& context) {
   }
   size_t scan_dimension = 0;
   bool from_end = false;
-  if (IsScan(window, Span(dims), scan_dimension, from_end) && NumElements(Span(out_dims)) > 0 && (!from_end || dims[scan_dimension] > kLongScan)) {
+  if (IsScan(window, Span(dims), scan_dimension, from_end) && NumElements(Span(out_dims)) > 0 &&
+      (!from_end || dims[scan_dimension] > kLongScan)) {
     TENON_RETURN_IF_ERROR(Scan(body, inputs, accumulators, scan_dimension, from_end));
     context.results = std::move(accumulators);
     return OkStatus();
@@ -210,7 +216,8 @@ Status SelectAndScatter(OpContext& context) {
   const std::vector<WindowDim> window = WindowOf(context.op, operand.rank());
   const Dims sizes = SizesOf(window);
   const Dims strides = RowMajorStridesElems(operand.dims());
-  const int64_t width = ByteWidth(operand.dtype()), source_width = ByteWidth(source.dtype()), out_width = ByteWidth(out.dtype());
+  const int64_t width = ByteWidth(operand.dtype()), source_width = ByteWidth(source.dtype()),
+                out_width = ByteWidth(out.dtype());
   int64_t source_index = 0;
   Status status;
   ForEachIndex(source.dims(), [&](std::span<const int64_t> at) {
@@ -244,7 +251,8 @@ Status SelectAndScatter(OpContext& context) {
   return context.Return(std::move(out));
 }
 
-constexpr OpEntry kOps[] = {{"stablehlo.reduce_window", &ReduceWindow}, {"stablehlo.select_and_scatter", &SelectAndScatter}};
+constexpr OpEntry kOps[] = {{"stablehlo.reduce_window", &ReduceWindow},
+                            {"stablehlo.select_and_scatter", &SelectAndScatter}};
 
 }  // namespace
 

@@ -11,7 +11,8 @@ namespace {
 
 bool IsQuantized(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor && !mlir::isa<mlir::IntegerType, mlir::FloatType, mlir::ComplexType, mlir::IndexType>(tensor.getElementType());
+  return tensor &&
+         !mlir::isa<mlir::IntegerType, mlir::FloatType, mlir::ComplexType, mlir::IndexType>(tensor.getElementType());
 }
 
 bool AnyQuantized(mlir::Operation* op) {
@@ -159,11 +160,13 @@ Result<std::unique_ptr<PreparedModule>> PreparedModule::Make(mlir::ModuleOp modu
   return prepared;
 }
 
-Result<std::unique_ptr<PreparedModule>> PreparedModule::MakeForOp(mlir::Operation* op, std::vector<mlir::Value>& captures) {
+Result<std::unique_ptr<PreparedModule>> PreparedModule::MakeForOp(mlir::Operation* op,
+                                                                  std::vector<mlir::Value>& captures) {
   auto prepared = std::make_unique<PreparedModule>();
   if (auto module = op->getParentOfType<mlir::ModuleOp>()) {
     // The operation may call functions of its module.
-    if (mlir::isa<mlir::func::CallOp>(op) || op->getName().getStringRef() == "stablehlo.composite" || op->getNumRegions() > 0) {
+    if (mlir::isa<mlir::func::CallOp>(op) || op->getName().getStringRef() == "stablehlo.composite" ||
+        op->getNumRegions() > 0) {
       TENON_ASSIGN_OR_RETURN(prepared, Make(module));
     }
   }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A module made ready to run: every operation with its handler and its kernel, every SSA value with a slot in its function's frame, and the place of each
-// value's last use, so that arrays are freed (or changed in place) as early as possible.
+// A module made ready to run: every operation with its handler and its kernel, every SSA value with a slot in its
+// function's frame, and the place of each value's last use, so that arrays are freed (or changed in place) as early as
+// possible.
 
 #include <memory>
 #include <string>
@@ -31,14 +32,14 @@ struct Step {
   Kernel kernel;                // of elementwise operations
   Value constant;               // of constants
   std::vector<Use> operands;
-  std::vector<int> results;     // slots; -1 for results that nobody reads
-  std::vector<int> dead;        // slots to clear after the step
+  std::vector<int> results;  // slots; -1 for results that nobody reads
+  std::vector<int> dead;     // slots to clear after the step
 };
 
 struct PreparedBlock {
   std::vector<int> arguments;  // slots; -1 for those that nobody reads
   std::vector<DType> argument_types;
-  std::vector<Step> steps;     // without the terminator
+  std::vector<Step> steps;  // without the terminator
   std::vector<Step::Use> returned;
   std::vector<DType> returned_types;
   std::shared_ptr<const ScalarBody> scalar;  // when the block is a function on scalars, elementwise throughout
@@ -50,13 +51,14 @@ struct PreparedFunction {
   const PreparedBlock* body = nullptr;
 };
 
-/// Everything a run reads; it never changes once made, and threads may share it. Refers to the MLIR module, which must outlive it.
+/// Everything a run reads; it never changes once made, and threads may share it. Refers to the MLIR module, which must
+/// outlive it.
 class PreparedModule {
  public:
   /// Prepares every function with a body. Fails only for constants that cannot be read.
   static Result<std::unique_ptr<PreparedModule>> Make(mlir::ModuleOp module);
-  /// Prepares one operation (and its regions) whose operands are given at run time: a function whose arguments are the operands, followed by the values that
-  /// its regions capture, in the order of `captures`.
+  /// Prepares one operation (and its regions) whose operands are given at run time: a function whose arguments are the
+  /// operands, followed by the values that its regions capture, in the order of `captures`.
   static Result<std::unique_ptr<PreparedModule>> MakeForOp(mlir::Operation* op, std::vector<mlir::Value>& captures);
 
   /// Null when there is none.

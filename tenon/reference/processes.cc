@@ -4,7 +4,8 @@
 
 namespace tenon::reference {
 
-Result<std::vector<std::vector<Value>>> Processes::Meet(const std::string& name, std::span<const int64_t> members, int64_t me, std::vector<Value> mine) {
+Result<std::vector<std::vector<Value>>> Processes::Meet(const std::string& name, std::span<const int64_t> members,
+                                                        int64_t me, std::vector<Value> mine) {
   std::string group = name;
   for (int64_t member : members) group += "," + std::to_string(member);
   std::unique_lock lock(mutex_);
@@ -30,7 +31,8 @@ void Processes::Send(int64_t channel, std::vector<Value> values) {
 
 Result<std::vector<Value>> Processes::Receive(int64_t channel) {
   std::unique_lock lock(mutex_);
-  const bool came = changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds), [&] { return aborted_ || !channels_[channel].empty(); });
+  const bool came = changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds),
+                                      [&] { return aborted_ || !channels_[channel].empty(); });
   if (aborted_ || !came) return Aborted("nothing came over channel " + std::to_string(channel));
   std::vector<Value> values = std::move(channels_[channel].front());
   channels_[channel].pop_front();

@@ -21,9 +21,10 @@ class Processes {
   int64_t replicas() const { return replicas_; }
   int64_t partitions() const { return partitions_; }
 
-  /// Waits until every one of `members` has come to its next meeting called `name` and gives what each brought, in the order of `members`. ABORTED when a process failed
-  /// or the others do not come within `kPatienceSeconds`.
-  Result<std::vector<std::vector<Value>>> Meet(const std::string& name, std::span<const int64_t> members, int64_t me, std::vector<Value> mine);
+  /// Waits until every one of `members` has come to its next meeting called `name` and gives what each brought, in the
+  /// order of `members`. ABORTED when a process failed or the others do not come within `kPatienceSeconds`.
+  Result<std::vector<std::vector<Value>>> Meet(const std::string& name, std::span<const int64_t> members, int64_t me,
+                                               std::vector<Value> mine);
   void Send(int64_t channel, std::vector<Value> values);
   Result<std::vector<Value>> Receive(int64_t channel);
   /// Lets every waiting process go with ABORTED.

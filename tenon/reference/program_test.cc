@@ -45,7 +45,8 @@ TEST(ProgramTest, RefusesArgumentsThatDoNotFit) {
 TEST(ProgramTest, MalformedInputIsAnError) {
   EXPECT_EQ(Program::Load("func.func @main(").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Program::Load("").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Program::Load("func.func @a() { return } func.func @b() { return }").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Program::Load("func.func @a() { return } func.func @b() { return }").status().code(),
+            Code::kInvalidArgument);
 }
 
 TEST(ProgramTest, AnUpdateInPlaceIsSeenByNobodyElse) {
@@ -89,11 +90,14 @@ TEST(ProgramTest, ARunCanBeCancelled) {
 TEST(ProgramTest, DeepCallsEndInAnErrorThatNamesTheLimit) {
   std::string text;
   for (int i = 0; i < 300; ++i) {
-    text += "func.func private @f" + std::to_string(i) + "() -> tensor<i32> { %r = func.call @f" + std::to_string(i + 1) +
-            "() : () -> tensor<i32> return %r : tensor<i32> }\n";
+    text += "func.func private @f" + std::to_string(i) + "() -> tensor<i32> { %r = func.call @f" +
+            std::to_string(i + 1) + "() : () -> tensor<i32> return %r : tensor<i32> }\n";
   }
-  text += "func.func private @f300() -> tensor<i32> { %r = stablehlo.constant dense<1> : tensor<i32> return %r : tensor<i32> }\n";
-  text += "func.func public @main() -> tensor<i32> { %r = func.call @f0() : () -> tensor<i32> return %r : tensor<i32> }\n";
+  text +=
+      "func.func private @f300() -> tensor<i32> { %r = stablehlo.constant dense<1> : tensor<i32> return %r : "
+      "tensor<i32> }\n";
+  text +=
+      "func.func public @main() -> tensor<i32> { %r = func.call @f0() : () -> tensor<i32> return %r : tensor<i32> }\n";
   EXPECT_EQ(TryRun(text).status().code(), Code::kResourceExhausted);
   RunOptions deeper;
   deeper.max_depth = 400;
@@ -104,7 +108,8 @@ TEST(ProgramTest, AnArrayThatCannotBeHadIsResourceExhausted) {
   const auto status = TryRun(R"(func.func @main() -> tensor<1000000000000000xf32> {
     %r = stablehlo.iota dim = 0 : tensor<1000000000000000xf32>
     return %r : tensor<1000000000000000xf32>
-  })").status();
+  })")
+                          .status();
   EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
 }
 
@@ -123,7 +128,8 @@ TEST(ProgramTest, CustomCallsGoToTheHandlerWithTheirAttributes) {
     const float factor = std::get<Value>((*call.attributes)[0].attribute.value).data<float>()[0];
     EXPECT_EQ(std::get<std::string>((*call.attributes)[1].attribute.value), "x");
     TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(call.results[0]));
-    for (int64_t i = 0; i < out.num_elements(); ++i) out.mutable_data<float>()[i] = factor * call.operands[0].data<float>()[i];
+    for (int64_t i = 0; i < out.num_elements(); ++i)
+      out.mutable_data<float>()[i] = factor * call.operands[0].data<float>()[i];
     return std::optional(std::vector<Value>{out});
   };
   EXPECT_EQ(RunAll(text, options)[0], (Doubles{3, 6}));
@@ -131,11 +137,16 @@ TEST(ProgramTest, CustomCallsGoToTheHandlerWithTheirAttributes) {
 
 TEST(ProgramTest, ShardingCallsAreIdentities) {
   EXPECT_EQ(RunBody(R"(%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
-    %r = stablehlo.custom_call @Sharding(%a) : (tensor<2xf32>) -> tensor<2xf32>)", "tensor<2xf32>"), (Doubles{1, 2}));
+    %r = stablehlo.custom_call @Sharding(%a) : (tensor<2xf32>) -> tensor<2xf32>)",
+                    "tensor<2xf32>"),
+            (Doubles{1, 2}));
 }
 
 TEST(ProgramTest, UnknownCallsNameTheTarget) {
-  const auto status = TryRun(R"(func.func @main() { stablehlo.custom_call @no_such_target() {has_side_effect = true} : () -> () return })").status();
+  const auto status =
+      TryRun(
+          R"(func.func @main() { stablehlo.custom_call @no_such_target() {has_side_effect = true} : () -> () return })")
+          .status();
   EXPECT_EQ(status.code(), Code::kUnimplemented);
   EXPECT_NE(status.message().find("no_such_target"), std::string_view::npos) << status.ToString();
 }
@@ -154,7 +165,8 @@ TEST(ProgramTest, LongSumsDoNotStopAtTheMantissa) {
   EXPECT_EQ(RunBody(R"(%one = stablehlo.constant dense<1.0> : tensor<20000003xf32>
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %r = stablehlo.reduce(%one init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<20000003xf32>, tensor<f32>) -> tensor<f32>)",
-                    "tensor<f32>"), (Doubles{20000004}));  // the nearest f32
+                    "tensor<f32>"),
+            (Doubles{20000004}));  // the nearest f32
 }
 
 TEST(ProgramTest, BodiesMayCallFunctionsAndCaptureValues) {
@@ -186,30 +198,57 @@ TEST(ProgramTest, BodiesMayCallFunctionsAndCaptureValues) {
   EXPECT_EQ(results[1], (Doubles{30}));
 }
 
-// Dynamic extents pass the verifier; whether they fit shows only when the program runs. Under AddressSanitizer, reading on would end the test.
+// Dynamic extents pass the verifier; whether they fit shows only when the program runs. Under AddressSanitizer, reading
+// on would end the test.
 TEST(ProgramTest, DynamicExtentsThatDoNotFitAreErrors) {
   const auto run = [](std::string_view body, std::string_view result) {
-    const std::string text = "func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %i: tensor<?x1xi32>) -> " + std::string(result) + " {\n" + std::string(body) +
-                             "\nreturn %r : " + std::string(result) + "\n}";
+    const std::string text = "func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %i: tensor<?x1xi32>) -> " +
+                             std::string(result) + " {\n" + std::string(body) + "\nreturn %r : " + std::string(result) +
+                             "\n}";
     const auto zeros = [](DType type, Dims dims) { return *Value::Zeros({type, std::move(dims)}); };
-    return TryRun(text, {}, {zeros(DType::kF32, {2, 3}), zeros(DType::kF32, {4, 5}), zeros(DType::kS32, {7, 1})}).status().code();
+    return TryRun(text, {}, {zeros(DType::kF32, {2, 3}), zeros(DType::kF32, {4, 5}), zeros(DType::kS32, {7, 1})})
+        .status()
+        .code();
   };
   const auto code = Code::kInvalidArgument;
   EXPECT_EQ(run("%r = stablehlo.add %x, %y : tensor<?x?xf32>", "tensor<?x?xf32>"), code);
-  EXPECT_EQ(run("%r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
-  EXPECT_EQ(run("%r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
-  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_slice %x, %c, %c, sizes = [3, 3] : (tensor<?x?xf32>, tensor<i32>, tensor<i32>) -> "
-                "tensor<3x3xf32>", "tensor<3x3xf32>"), code);
-  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_update_slice %x, %y, %c, %c : (tensor<?x?xf32>, tensor<?x?xf32>, tensor<i32>, "
-                "tensor<i32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
-  EXPECT_EQ(run("%r = \"stablehlo.gather\"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
-                "index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>} : (tensor<?x?xf32>, tensor<?x1xi32>) -> tensor<?x4xf32>", "tensor<?x4xf32>"), code);
-  EXPECT_EQ(run("%r = \"stablehlo.scatter\"(%x, %i, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\nstablehlo.return %q : tensor<f32>\n}) {scatter_dimension_numbers = "
-                "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<?x?xf32>, "
-                "tensor<?x1xi32>, tensor<?x?xf32>) -> tensor<?x?xf32>", "tensor<?x?xf32>"), code);
-  EXPECT_EQ(run("%r, %s = \"stablehlo.sort\"(%x, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>, %u: tensor<f32>, %v: tensor<f32>):\n%l = stablehlo.compare LT, %p, %q : "
-                "(tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %l : tensor<i1>\n}) {dimension = 0 : i64} : (tensor<?x?xf32>, tensor<?x?xf32>) -> "
-                "(tensor<?x?xf32>, tensor<?x?xf32>)", "tensor<?x?xf32>"), code);
+  EXPECT_EQ(run("%r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>",
+                "tensor<?x?xf32>"),
+            code);
+  EXPECT_EQ(run("%r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<?x?xf32>, tensor<?x?xf32>) "
+                "-> tensor<?x?xf32>",
+                "tensor<?x?xf32>"),
+            code);
+  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_slice %x, %c, %c, sizes = [3, "
+                "3] : (tensor<?x?xf32>, tensor<i32>, tensor<i32>) -> "
+                "tensor<3x3xf32>",
+                "tensor<3x3xf32>"),
+            code);
+  EXPECT_EQ(run("%c = stablehlo.constant dense<0> : tensor<i32>\n%r = stablehlo.dynamic_update_slice %x, %y, %c, %c : "
+                "(tensor<?x?xf32>, tensor<?x?xf32>, tensor<i32>, "
+                "tensor<i32>) -> tensor<?x?xf32>",
+                "tensor<?x?xf32>"),
+            code);
+  EXPECT_EQ(run("%r = \"stablehlo.gather\"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+                "collapsed_slice_dims = [0], start_index_map = [0], "
+                "index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>} : (tensor<?x?xf32>, tensor<?x1xi32>) -> "
+                "tensor<?x4xf32>",
+                "tensor<?x4xf32>"),
+            code);
+  EXPECT_EQ(run("%r = \"stablehlo.scatter\"(%x, %i, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\nstablehlo.return "
+                "%q : tensor<f32>\n}) {scatter_dimension_numbers = "
+                "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims "
+                "= [0], index_vector_dim = 1>} : (tensor<?x?xf32>, "
+                "tensor<?x1xi32>, tensor<?x?xf32>) -> tensor<?x?xf32>",
+                "tensor<?x?xf32>"),
+            code);
+  EXPECT_EQ(run("%r, %s = \"stablehlo.sort\"(%x, %y) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>, %u: tensor<f32>, %v: "
+                "tensor<f32>):\n%l = stablehlo.compare LT, %p, %q : "
+                "(tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %l : tensor<i1>\n}) {dimension = 0 : i64} "
+                ": (tensor<?x?xf32>, tensor<?x?xf32>) -> "
+                "(tensor<?x?xf32>, tensor<?x?xf32>)",
+                "tensor<?x?xf32>"),
+            code);
 }
 
 TEST(ProgramTest, ThreadsMayShareAProgram) {

@@ -1,9 +1,9 @@
 #include "tenon/reference/reference.h"
 
+#include <fmt/format.h>
+
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/reference/evaluate_mlir.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -30,8 +30,8 @@ bool Fits(const Shape& wanted, const Value& got) {
   return true;
 }
 
-Result<std::vector<Value>> RunFunction(const PreparedModule& module, const PreparedFunction& function, std::span<const Value> args,
-                                       const RunOptions& options) {
+Result<std::vector<Value>> RunFunction(const PreparedModule& module, const PreparedFunction& function,
+                                       std::span<const Value> args, const RunOptions& options) {
   FloatEnvironment environment(options.flush_denormals);
   Evaluator evaluator(module, options, environment.saved());
   return evaluator.Call(function, {args.begin(), args.end()});
@@ -73,13 +73,15 @@ Result<std::vector<Value>> Program::Run(std::span<const Value> args, const RunOp
   }
   for (size_t i = 0; i < args.size(); ++i) {
     if (!Fits(inputs()[i], args[i])) {
-      return InvalidArgument(fmt::format("argument {} of {} is {}, wanted {}", i, name(), ToString(args[i].shape()), ToString(inputs()[i])));
+      return InvalidArgument(fmt::format("argument {} of {} is {}, wanted {}", i, name(), ToString(args[i].shape()),
+                                         ToString(inputs()[i])));
     }
   }
   return RunFunction(*impl_->prepared, *impl_->entry, args, options);
 }
 
-Result<std::vector<Value>> EvaluateFunction(mlir::func::FuncOp function, std::span<const Value> args, const RunOptions& options) {
+Result<std::vector<Value>> EvaluateFunction(mlir::func::FuncOp function, std::span<const Value> args,
+                                            const RunOptions& options) {
   auto module = function->getParentOfType<mlir::ModuleOp>();
   if (!module) return InvalidArgument("a function outside of a module cannot be evaluated");
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<PreparedModule> prepared, PreparedModule::Make(module));
@@ -88,7 +90,8 @@ Result<std::vector<Value>> EvaluateFunction(mlir::func::FuncOp function, std::sp
   return RunFunction(*prepared, *entry, args, options);
 }
 
-Result<std::vector<Value>> EvaluateOp(mlir::Operation* op, const std::function<Result<Value>(mlir::Value)>& value_of, const RunOptions& options) {
+Result<std::vector<Value>> EvaluateOp(mlir::Operation* op, const std::function<Result<Value>(mlir::Value)>& value_of,
+                                      const RunOptions& options) {
   std::vector<mlir::Value> captures;
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<PreparedModule> prepared, PreparedModule::MakeForOp(op, captures));
   std::vector<Value> args;

@@ -9,8 +9,9 @@ using Families = std::span<const OpEntry> (*)();
 
 // Every family of operations that are not elementwise.
 constexpr Families kFamilies[] = {
-    &ControlOps, &MovementOps, &SliceOps, &DynamicOps,       &ReduceOps, &WindowOps,  &GatherScatterOps, &SortOps,  &DotOps,
-    &RaggedDotOps, &ConvolutionOps, &LinalgOps, &NormalizationOps, &FftOps, &RngOps, &ProcessOps, &CollectiveOps,  &CustomCallOps, &ChloOps,
+    &ControlOps, &MovementOps, &SliceOps,      &DynamicOps,     &ReduceOps, &WindowOps,        &GatherScatterOps,
+    &SortOps,    &DotOps,      &RaggedDotOps,  &ConvolutionOps, &LinalgOps, &NormalizationOps, &FftOps,
+    &RngOps,     &ProcessOps,  &CollectiveOps, &CustomCallOps,  &ChloOps,
 };
 
 std::unordered_map<std::string_view, OpHandler> MakeTable() {

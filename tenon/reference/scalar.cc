@@ -15,26 +15,38 @@ namespace {
 // What a float of at most 8 bits does beyond its finite values.
 struct TinyFormat {
   int bits, mantissa_bits, bias;
-  int max_code;       // the largest finite value, sign bit clear
-  int inf_code;       // -1: no infinity
-  int nan_code;       // what NaN becomes, sign bit clear (or the only NaN)
-  int overflow_code;  // what too large values become
-  bool unsigned_zero; // "FNUZ": minus zero does not exist, its code is NaN
+  int max_code;        // the largest finite value, sign bit clear
+  int inf_code;        // -1: no infinity
+  int nan_code;        // what NaN becomes, sign bit clear (or the only NaN)
+  int overflow_code;   // what too large values become
+  bool unsigned_zero;  // "FNUZ": minus zero does not exist, its code is NaN
 };
 
 TinyFormat FormatOf(DType type) {
   switch (type) {
-    case DType::kF8E5M2: return {8, 2, 15, 0x7b, 0x7c, 0x7e, 0x7c, false};
-    case DType::kF8E4M3: return {8, 3, 7, 0x77, 0x78, 0x7c, 0x78, false};
-    case DType::kF8E3M4: return {8, 4, 3, 0x6f, 0x70, 0x78, 0x70, false};
-    case DType::kF8E4M3FN: return {8, 3, 7, 0x7e, -1, 0x7f, 0x7f, false};
-    case DType::kF8E4M3FNUZ: return {8, 3, 8, 0x7f, -1, 0x80, 0x80, true};
-    case DType::kF8E5M2FNUZ: return {8, 2, 16, 0x7f, -1, 0x80, 0x80, true};
-    case DType::kF8E4M3B11FNUZ: return {8, 3, 11, 0x7f, -1, 0x80, 0x80, true};
-    case DType::kF6E2M3FN: return {6, 3, 1, 0x1f, -1, -1, 0x1f, false};
-    case DType::kF6E3M2FN: return {6, 2, 3, 0x1f, -1, -1, 0x1f, false};
-    case DType::kF4E2M1FN: return {4, 1, 1, 0x7, -1, -1, 0x7, false};
-    default: TENON_CHECK(false); return {};
+    case DType::kF8E5M2:
+      return {8, 2, 15, 0x7b, 0x7c, 0x7e, 0x7c, false};
+    case DType::kF8E4M3:
+      return {8, 3, 7, 0x77, 0x78, 0x7c, 0x78, false};
+    case DType::kF8E3M4:
+      return {8, 4, 3, 0x6f, 0x70, 0x78, 0x70, false};
+    case DType::kF8E4M3FN:
+      return {8, 3, 7, 0x7e, -1, 0x7f, 0x7f, false};
+    case DType::kF8E4M3FNUZ:
+      return {8, 3, 8, 0x7f, -1, 0x80, 0x80, true};
+    case DType::kF8E5M2FNUZ:
+      return {8, 2, 16, 0x7f, -1, 0x80, 0x80, true};
+    case DType::kF8E4M3B11FNUZ:
+      return {8, 3, 11, 0x7f, -1, 0x80, 0x80, true};
+    case DType::kF6E2M3FN:
+      return {6, 3, 1, 0x1f, -1, -1, 0x1f, false};
+    case DType::kF6E3M2FN:
+      return {6, 2, 3, 0x1f, -1, -1, 0x1f, false};
+    case DType::kF4E2M1FN:
+      return {4, 1, 1, 0x7, -1, -1, 0x7, false};
+    default:
+      TENON_CHECK(false);
+      return {};
   }
 }
 
@@ -81,8 +93,8 @@ TinyTable MakeTable(DType type) {
 const TinyTable& TableOf(DType type) {
   static const auto* tables = [] {
     auto* all = new std::array<TinyTable, kNumDTypes>();
-    for (DType t : {DType::kF8E5M2, DType::kF8E4M3, DType::kF8E3M4, DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
-                    DType::kF8E4M3B11FNUZ, DType::kF6E2M3FN, DType::kF6E3M2FN, DType::kF4E2M1FN}) {
+    for (DType t : {DType::kF8E5M2, DType::kF8E4M3, DType::kF8E3M4, DType::kF8E4M3FN, DType::kF8E4M3FNUZ,
+                    DType::kF8E5M2FNUZ, DType::kF8E4M3B11FNUZ, DType::kF6E2M3FN, DType::kF6E3M2FN, DType::kF4E2M1FN}) {
       (*all)[static_cast<size_t>(t)] = MakeTable(t);
     }
     return all;
@@ -155,7 +167,7 @@ uint16_t EncodeF16(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00);  // 65520 and above
-  if (magnitude < 0x38800000u) {                                             // below 2^-14: multiples of 2^-24
+  if (magnitude < 0x38800000u) {                                              // below 2^-14: multiples of 2^-24
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p24f;
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(scaled)));
   }

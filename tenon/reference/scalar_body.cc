@@ -1,10 +1,10 @@
 #include "tenon/reference/scalar_body.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "llvm/ADT/DenseMap.h"
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 namespace {
@@ -16,7 +16,8 @@ bool IsScalar(mlir::Type type) {
 
 // Operations that hand a scalar on as it is.
 bool IsIdentity(llvm::StringRef name) {
-  return name == "stablehlo.reshape" || name == "stablehlo.broadcast_in_dim" || name == "stablehlo.optimization_barrier" || name == "stablehlo.transpose";
+  return name == "stablehlo.reshape" || name == "stablehlo.broadcast_in_dim" ||
+         name == "stablehlo.optimization_barrier" || name == "stablehlo.transpose";
 }
 
 }  // namespace
@@ -45,7 +46,11 @@ std::shared_ptr<const ScalarBody> ScalarBody::Make(const PreparedBlock& block) {
     for (mlir::Type type : step.op->getOperandTypes()) {
       if (!IsScalar(type)) return nullptr;
     }
-    const auto width = [&](size_t i) { return ByteWidth(ElementTypeOf(mlir::cast<mlir::RankedTensorType>(step.op->getOperand(static_cast<unsigned>(i)).getType()).getElementType())); };
+    const auto width = [&](size_t i) {
+      return ByteWidth(
+          ElementTypeOf(mlir::cast<mlir::RankedTensorType>(step.op->getOperand(static_cast<unsigned>(i)).getType())
+                            .getElementType()));
+    };
     if (step.constant.is_array()) {
       if (step.results[0] < 0) continue;
       const int reg = fresh();
@@ -64,7 +69,8 @@ std::shared_ptr<const ScalarBody> ScalarBody::Make(const PreparedBlock& block) {
       return nullptr;
     }
   }
-  for (size_t i = 0; i < block.returned.size(); ++i) body->results.push_back(read(block.returned[i].slot, ByteWidth(block.returned_types[i])));
+  for (size_t i = 0; i < block.returned.size(); ++i)
+    body->results.push_back(read(block.returned[i].slot, ByteWidth(block.returned_types[i])));
   return body;
 }
 
@@ -80,14 +86,17 @@ Result<Computation> Computation::Bind(const OpContext& context, unsigned region)
     if (!check(type)) return Unimplemented("a body whose results are not scalars");
   }
   if (const ScalarBody* body = block.scalar.get()) {
-    computation.registers_ = std::shared_ptr<std::byte[]>(new std::byte[static_cast<size_t>(body->num_registers + 1) * kLanes * 16]());
+    computation.registers_ =
+        std::shared_ptr<std::byte[]>(new std::byte[static_cast<size_t>(body->num_registers + 1) * kLanes * 16]());
     computation.current_.resize(static_cast<size_t>(body->num_registers));
-    for (int r = 0; r < body->num_registers; ++r) computation.current_[static_cast<size_t>(r)] = computation.Register(r);
+    for (int r = 0; r < body->num_registers; ++r)
+      computation.current_[static_cast<size_t>(r)] = computation.Register(r);
     for (const ScalarBody::Filled& filled : body->filled) {
       const Value& value = filled.slot >= 0 ? context.frame[static_cast<size_t>(filled.slot)] : filled.constant;
       if (!value.is_array()) return Internal("a captured scalar has no value");
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        std::memcpy(computation.Register(filled.reg) + lane * filled.width, value.bytes(), static_cast<size_t>(filled.width));
+        std::memcpy(computation.Register(filled.reg) + lane * filled.width, value.bytes(),
+                    static_cast<size_t>(filled.width));
       }
     }
   }
@@ -108,15 +117,18 @@ Status Computation::Apply(int64_t n, std::span<const void* const> args, std::spa
   // Results may overwrite the arguments, and an argument may be a result: take copies of those first.
   std::byte held[4][kLanes * 16];
   if (results.size() == 1) {
-    std::memmove(results[0], current_[static_cast<size_t>(body->results[0])], static_cast<size_t>(n * ByteWidth(result_type(0))));
+    std::memmove(results[0], current_[static_cast<size_t>(body->results[0])],
+                 static_cast<size_t>(n * ByteWidth(result_type(0))));
     return OkStatus();
   }
   std::vector<std::byte> more(results.size() > 4 ? results.size() * kLanes * 16 : 0);
   const auto copy = [&](size_t i) { return more.empty() ? held[i] : more.data() + i * kLanes * 16; };
   for (size_t i = 0; i < results.size(); ++i) {
-    std::memcpy(copy(i), current_[static_cast<size_t>(body->results[i])], static_cast<size_t>(n * ByteWidth(result_type(i))));
+    std::memcpy(copy(i), current_[static_cast<size_t>(body->results[i])],
+                static_cast<size_t>(n * ByteWidth(result_type(i))));
   }
-  for (size_t i = 0; i < results.size(); ++i) std::memcpy(results[i], copy(i), static_cast<size_t>(n * ByteWidth(result_type(i))));
+  for (size_t i = 0; i < results.size(); ++i)
+    std::memcpy(results[i], copy(i), static_cast<size_t>(n * ByteWidth(result_type(i))));
   return OkStatus();
 }
 
@@ -125,7 +137,10 @@ Status Computation::ApplyGenerally(int64_t n, std::span<const void* const> args,
     std::vector<Value> values;
     for (size_t i = 0; i < args.size(); ++i) {
       const auto width = static_cast<size_t>(ByteWidth(argument_type(i)));
-      TENON_ASSIGN_OR_RETURN(Value value, Value::Copy({argument_type(i), {}}, {static_cast<const std::byte*>(args[i]) + static_cast<size_t>(lane) * width, width}));
+      TENON_ASSIGN_OR_RETURN(
+          Value value,
+          Value::Copy({argument_type(i), {}},
+                      {static_cast<const std::byte*>(args[i]) + static_cast<size_t>(lane) * width, width}));
       values.push_back(std::move(value));
     }
     TENON_ASSIGN_OR_RETURN(std::vector<Value> returned, evaluator_->RunBlock(*block_, *frame_, std::move(values)));

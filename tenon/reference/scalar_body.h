@@ -14,7 +14,8 @@ namespace tenon::reference {
 /// Lanes that a body runs at most at once.
 inline constexpr int64_t kLanes = 64;
 
-/// A block all of whose operations are elementwise (or constants, or scalar reshapes), as a list of kernels over registers of kLanes elements.
+/// A block all of whose operations are elementwise (or constants, or scalar reshapes), as a list of kernels over
+/// registers of kLanes elements.
 class ScalarBody {
  public:
   /// Null when the block is something else.
@@ -53,7 +54,8 @@ class Computation {
   Status Apply(int64_t n, std::span<const void* const> args, std::span<void* const> results);
 
  private:
-  Computation(Evaluator& evaluator, Frame& frame, const PreparedBlock& block) : evaluator_(&evaluator), frame_(&frame), block_(&block) {}
+  Computation(Evaluator& evaluator, Frame& frame, const PreparedBlock& block)
+      : evaluator_(&evaluator), frame_(&frame), block_(&block) {}
   Status ApplyGenerally(int64_t n, std::span<const void* const> args, std::span<void* const> results);
   std::byte* Register(int r) { return registers_.get() + static_cast<size_t>(r) * kLanes * 16; }
 

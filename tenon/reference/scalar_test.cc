@@ -27,7 +27,7 @@ TEST(ScalarTest, HalfRoundsToNearestEven) {
   EXPECT_EQ(EncodeF16(65520.0f), 0x7c00);
   EXPECT_EQ(EncodeF16(2049.0f), EncodeF16(2048.0f));
   EXPECT_EQ(EncodeF16(2051.0f), EncodeF16(2052.0f));
-  EXPECT_EQ(EncodeF16(0x1p-25f), 0);         // half of the smallest: to even
+  EXPECT_EQ(EncodeF16(0x1p-25f), 0);  // half of the smallest: to even
   EXPECT_EQ(EncodeF16(0x1.8p-25f), 1);
   EXPECT_EQ(EncodeF16(-0.0f), 0x8000);
 }
@@ -40,8 +40,9 @@ TEST(ScalarTest, Bfloat16RoundsAndKeepsNan) {
 }
 
 TEST(ScalarTest, EveryTinyFloatSurvives) {
-  for (DType type : {DType::kF8E5M2, DType::kF8E4M3, DType::kF8E3M4, DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ, DType::kF8E4M3B11FNUZ,
-                     DType::kF8E8M0FNU, DType::kF6E2M3FN, DType::kF6E3M2FN, DType::kF4E2M1FN}) {
+  for (DType type :
+       {DType::kF8E5M2, DType::kF8E4M3, DType::kF8E3M4, DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
+        DType::kF8E4M3B11FNUZ, DType::kF8E8M0FNU, DType::kF6E2M3FN, DType::kF6E3M2FN, DType::kF4E2M1FN}) {
     const int codes = 1 << DTypeBits(type);
     for (int code = 0; code < codes; ++code) {
       const float value = DecodeTiny(type, static_cast<uint8_t>(code));

@@ -11,8 +11,9 @@ constexpr long double kPi = std::numbers::pi_v<long double>;
 
 // The Bernoulli numbers B2, B4, ... B28.
 constexpr std::array<long double, 14> kBernoulli = {
-    1.0L / 6,        -1.0L / 30,       1.0L / 42,          -1.0L / 30,          5.0L / 66,          -691.0L / 2730,       7.0L / 6,
-    -3617.0L / 510,  43867.0L / 798,   -174611.0L / 330,   854513.0L / 138,     -236364091.0L / 2730, 8553103.0L / 6,     -23749461029.0L / 870};
+    1.0L / 6,       -1.0L / 30,           1.0L / 42,      -1.0L / 30,       5.0L / 66,       -691.0L / 2730,
+    7.0L / 6,       -3617.0L / 510,       43867.0L / 798, -174611.0L / 330, 854513.0L / 138, -236364091.0L / 2730,
+    8553103.0L / 6, -23749461029.0L / 870};
 
 }  // namespace
 
@@ -34,7 +35,8 @@ long double DigammaOf(long double x) {
   for (; x < 20; x += 1) shift -= 1 / x;
   const long double inverse_square = 1 / (x * x);
   long double series = 0, power = inverse_square;
-  for (size_t k = 0; k < kBernoulli.size(); ++k, power *= inverse_square) series += kBernoulli[k] / (2 * static_cast<long double>(k + 1)) * power;
+  for (size_t k = 0; k < kBernoulli.size(); ++k, power *= inverse_square)
+    series += kBernoulli[k] / (2 * static_cast<long double>(k + 1)) * power;
   return shift + std::log(x) - 1 / (2 * x) - series;
 }
 

@@ -18,27 +18,39 @@ long double LgammaOf(long double x);
 
 struct Erf : Function<Erf, long double> {
   template <class W>
-  static W Real(W x) { return std::erf(x); }
+  static W Real(W x) {
+    return std::erf(x);
+  }
 };
 struct Erfc : Function<Erfc, long double> {
   template <class W>
-  static W Real(W x) { return std::erfc(x); }
+  static W Real(W x) {
+    return std::erfc(x);
+  }
 };
 struct ErfInv : Function<ErfInv, long double> {
   template <class W>
-  static W Real(W x) { return static_cast<W>(ErfInvOf(x)); }
+  static W Real(W x) {
+    return static_cast<W>(ErfInvOf(x));
+  }
 };
 struct Lgamma : Function<Lgamma, long double> {
   template <class W>
-  static W Real(W x) { return static_cast<W>(LgammaOf(x)); }
+  static W Real(W x) {
+    return static_cast<W>(LgammaOf(x));
+  }
 };
 struct Digamma : Function<Digamma, long double> {
   template <class W>
-  static W Real(W x) { return static_cast<W>(DigammaOf(x)); }
+  static W Real(W x) {
+    return static_cast<W>(DigammaOf(x));
+  }
 };
 struct BesselI1eFunction : Function<BesselI1eFunction, long double> {
   template <class W>
-  static W Real(W x) { return static_cast<W>(BesselI1e(x)); }
+  static W Real(W x) {
+    return static_cast<W>(BesselI1e(x));
+  }
 };
 struct Zeta {
   static float Apply(float x, float q) { return static_cast<float>(HurwitzZeta(x, q)); }
@@ -51,41 +63,66 @@ struct Polygamma {
 
 struct Acos : Function<Acos, long double> {
   template <class W>
-  static W Real(W x) { return std::acos(x); }
+  static W Real(W x) {
+    return std::acos(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::acos(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::acos(z);
+  }
 };
 struct Asin : Function<Asin, long double> {
   template <class W>
-  static W Real(W x) { return std::asin(x); }
+  static W Real(W x) {
+    return std::asin(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::asin(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::asin(z);
+  }
 };
 struct Atan : Function<Atan, long double> {
   template <class W>
-  static W Real(W x) { return std::atan(x); }
+  static W Real(W x) {
+    return std::atan(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::atan(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::atan(z);
+  }
 };
 struct Acosh : Function<Acosh, long double> {
   template <class W>
-  static W Real(W x) { return std::acosh(x); }
+  static W Real(W x) {
+    return std::acosh(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::acosh(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::acosh(z);
+  }
 };
 struct Asinh : Function<Asinh, long double> {
   template <class W>
-  static W Real(W x) { return std::asinh(x); }
+  static W Real(W x) {
+    return std::asinh(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::asinh(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::asinh(z);
+  }
 };
 struct Atanh : Function<Atanh, long double> {
   template <class W>
-  static W Real(W x) { return std::atanh(x); }
+  static W Real(W x) {
+    return std::atanh(x);
+  }
   template <class W>
-  static std::complex<W> Complex(std::complex<W> z) { return std::atanh(z); }
+  static std::complex<W> Complex(std::complex<W> z) {
+    return std::atanh(z);
+  }
 };
-// Hyperbolic functions in the arithmetic of their type, as clients expand them before XLA sees them: e^(x - log 2) overflows only where the result does.
+// Hyperbolic functions in the arithmetic of their type, as clients expand them before XLA sees them: e^(x - log 2)
+// overflows only where the result does.
 struct Cosh {
   template <FloatCompute C>
   static C Apply(C x) {
@@ -93,7 +130,9 @@ struct Cosh {
     return Exponential::Apply(x + half_log) + Exponential::Apply(half_log - x);
   }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> z) { return NarrowTo<R>(std::cosh(std::complex<long double>(z.real(), z.imag()))); }
+  static std::complex<R> Apply(std::complex<R> z) {
+    return NarrowTo<R>(std::cosh(std::complex<long double>(z.real(), z.imag())));
+  }
 };
 struct Sinh {
   template <FloatCompute C>
@@ -106,11 +145,15 @@ struct Sinh {
     return Exponential::Apply(x + half_log) - Exponential::Apply(half_log - x);
   }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> z) { return NarrowTo<R>(std::sinh(std::complex<long double>(z.real(), z.imag()))); }
+  static std::complex<R> Apply(std::complex<R> z) {
+    return NarrowTo<R>(std::sinh(std::complex<long double>(z.real(), z.imag())));
+  }
 };
 struct Square {
   template <FloatCompute C>
-  static C Apply(C a) { return a * a; }
+  static C Apply(C a) {
+    return a * a;
+  }
   // (x - y)(x + y) does not cancel as x^2 - y^2 does.
   template <class R>
   static std::complex<R> Apply(std::complex<R> z) {
@@ -120,9 +163,13 @@ struct Square {
 };
 struct Conj {
   template <FloatCompute C>
-  static C Apply(C a) { return a; }
+  static C Apply(C a) {
+    return a;
+  }
   template <class R>
-  static std::complex<R> Apply(std::complex<R> z) { return {z.real(), Negate::Apply(z.imag())}; }
+  static std::complex<R> Apply(std::complex<R> z) {
+    return {z.real(), Negate::Apply(z.imag())};
+  }
 };
 struct Mulhi {
   static int64_t Apply(int64_t a, int64_t b, int bits) {

@@ -2,10 +2,10 @@
 
 // For tests: programs as text, results as doubles.
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tenon/reference/kernels.h"
 #include "tenon/reference/reference.h"
@@ -31,7 +31,8 @@ inline std::vector<double> ToDoubles(const Value& value) {
   return out;
 }
 
-inline Result<std::vector<Value>> TryRun(const std::string& text, const RunOptions& options = {}, const std::vector<Value>& args = {}) {
+inline Result<std::vector<Value>> TryRun(const std::string& text, const RunOptions& options = {},
+                                         const std::vector<Value>& args = {}) {
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, Program::Load(text));
   return program->Run(args, options);
 }
@@ -49,7 +50,8 @@ inline std::vector<std::vector<double>> RunAll(const std::string& text, const Ru
 
 /// Result 0 of @main with this body and result type: `body` ends with the value to return, named %r.
 inline std::vector<double> RunBody(const std::string& body, const std::string& type, const RunOptions& options = {}) {
-  const auto results = RunAll("func.func @main() -> " + type + " {\n" + body + "\nreturn %r : " + type + "\n}\n", options);
+  const auto results =
+      RunAll("func.func @main() -> " + type + " {\n" + body + "\nreturn %r : " + type + "\n}\n", options);
   return results.empty() ? std::vector<double>{} : results[0];
 }
 

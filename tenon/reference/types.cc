@@ -1,26 +1,34 @@
 #include "tenon/reference/types.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
-#include <fmt/format.h>
-
 namespace tenon::reference {
 namespace {
 
 DType IntegerType(unsigned width, bool is_unsigned) {
   switch (width) {
-    case 1: return DType::kPred;
-    case 2: return is_unsigned ? DType::kU2 : DType::kS2;
-    case 4: return is_unsigned ? DType::kU4 : DType::kS4;
-    case 8: return is_unsigned ? DType::kU8 : DType::kS8;
-    case 16: return is_unsigned ? DType::kU16 : DType::kS16;
-    case 32: return is_unsigned ? DType::kU32 : DType::kS32;
-    case 64: return is_unsigned ? DType::kU64 : DType::kS64;
-    default: return DType::kInvalid;
+    case 1:
+      return DType::kPred;
+    case 2:
+      return is_unsigned ? DType::kU2 : DType::kS2;
+    case 4:
+      return is_unsigned ? DType::kU4 : DType::kS4;
+    case 8:
+      return is_unsigned ? DType::kU8 : DType::kS8;
+    case 16:
+      return is_unsigned ? DType::kU16 : DType::kS16;
+    case 32:
+      return is_unsigned ? DType::kU32 : DType::kS32;
+    case 64:
+      return is_unsigned ? DType::kU64 : DType::kS64;
+    default:
+      return DType::kInvalid;
   }
 }
 
@@ -40,7 +48,8 @@ Result<Value> FromDense(mlir::DenseElementsAttr dense, const Shape& shape) {
   const bool splat = dense.isSplat();
   const auto stored = static_cast<size_t>(DTypeBits(shape.dtype));
   if (n == 0) return value;
-  if (!splat && shape.dtype != DType::kPred && stored == 8 * width && dense.getRawData().size() == width * static_cast<size_t>(n)) {
+  if (!splat && shape.dtype != DType::kPred && stored == 8 * width &&
+      dense.getRawData().size() == width * static_cast<size_t>(n)) {
     std::memcpy(out, dense.getRawData().data(), dense.getRawData().size());
     return value;
   }
@@ -59,7 +68,8 @@ Result<Value> FromDense(mlir::DenseElementsAttr dense, const Shape& shape) {
       StoreBits(part, z.imag().bitcastToAPInt(), p + width / 2);
     });
   } else if (IsFloat(shape.dtype)) {
-    fill(dense.getValues<llvm::APFloat>(), [&](const llvm::APFloat& f, std::byte* p) { StoreBits(shape.dtype, f.bitcastToAPInt(), p); });
+    fill(dense.getValues<llvm::APFloat>(),
+         [&](const llvm::APFloat& f, std::byte* p) { StoreBits(shape.dtype, f.bitcastToAPInt(), p); });
   } else {
     fill(dense.getValues<llvm::APInt>(), [&](const llvm::APInt& i, std::byte* p) { StoreBits(shape.dtype, i, p); });
   }
@@ -71,7 +81,8 @@ Result<Value> FromDense(mlir::DenseElementsAttr dense, const Shape& shape) {
 
 Result<Value> FromResource(mlir::DenseResourceElementsAttr resource, const Shape& shape) {
   const mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
-  if (blob == nullptr) return InvalidArgument("the resource of a constant is missing (was it printed with elided literals?)");
+  if (blob == nullptr)
+    return InvalidArgument("the resource of a constant is missing (was it printed with elided literals?)");
   TENON_ASSIGN_OR_RETURN(Value value, Value::Allocate(shape));
   const llvm::ArrayRef<char> data = blob->getData();
   const auto n = static_cast<size_t>(value.num_elements());
@@ -80,7 +91,8 @@ Result<Value> FromResource(mlir::DenseResourceElementsAttr resource, const Shape
     return value;
   }
   if (static_cast<int64_t>(data.size()) != value.size_bytes()) {
-    return InvalidArgument(fmt::format("the resource of a constant holds {} bytes, {} takes {}", data.size(), ToString(shape), value.size_bytes()));
+    return InvalidArgument(fmt::format("the resource of a constant holds {} bytes, {} takes {}", data.size(),
+                                       ToString(shape), value.size_bytes()));
   }
   std::memcpy(value.mutable_bytes(), data.data(), data.size());
   return value;
@@ -89,11 +101,13 @@ Result<Value> FromResource(mlir::DenseResourceElementsAttr resource, const Shape
 }  // namespace
 
 DType ElementTypeOf(mlir::Type type) {
-  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) return IntegerType(integer.getWidth(), integer.isUnsigned());
+  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type))
+    return IntegerType(integer.getWidth(), integer.isUnsigned());
   if (auto quantized = mlir::dyn_cast<mlir::quant::QuantizedType>(type)) {
     return IntegerType(quantized.getStorageTypeIntegralWidth(), !quantized.isSigned());
   }
-  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type)) return complex.getElementType().isF32() ? DType::kC64 : DType::kC128;
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type))
+    return complex.getElementType().isF32() ? DType::kC64 : DType::kC128;
   return llvm::TypeSwitch<mlir::Type, DType>(type)
       .Case<mlir::IndexType>([](auto) { return DType::kS64; })
       .Case<mlir::Float32Type>([](auto) { return DType::kF32; })

@@ -1,9 +1,9 @@
 #include "tenon/reference/value.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace tenon::reference {
 
@@ -42,8 +42,8 @@ Result<Value> Value::Zeros(Shape shape) {
 Result<Value> Value::Copy(Shape shape, std::span<const std::byte> bytes) {
   TENON_ASSIGN_OR_RETURN(Value v, Allocate(std::move(shape)));
   if (static_cast<int64_t>(bytes.size()) != v.size_bytes()) {
-    return InvalidArgument(
-        fmt::format("{} bytes were given for an array of shape {}, which takes {}", bytes.size(), ToString(v.shape_), v.size_bytes()));
+    return InvalidArgument(fmt::format("{} bytes were given for an array of shape {}, which takes {}", bytes.size(),
+                                       ToString(v.shape_), v.size_bytes()));
   }
   if (!bytes.empty()) std::memcpy(v.mutable_bytes(), bytes.data(), bytes.size());
   return v;

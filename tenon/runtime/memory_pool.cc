@@ -18,7 +18,8 @@ constexpr int64_t kUnitBytes = 64;
 constexpr int64_t kHugePageBytes = int64_t{2} << 20;
 
 void* SystemAllocate(int64_t size_bytes) {
-  if (size_bytes < kHugePageBytes) return ::operator new(static_cast<size_t>(size_bytes), std::align_val_t(kUnitBytes), std::nothrow);
+  if (size_bytes < kHugePageBytes)
+    return ::operator new(static_cast<size_t>(size_bytes), std::align_val_t(kUnitBytes), std::nothrow);
   // Reserve one huge page more, so that an aligned part can be cut out.
   const size_t reserved = static_cast<size_t>(size_bytes + kHugePageBytes);
   void* raw = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -44,7 +45,9 @@ void SystemFree(void* data, int64_t size_bytes) {
 }  // namespace
 
 Block::Block(Block&& o) noexcept
-    : pool_(std::exchange(o.pool_, nullptr)), data_(std::exchange(o.data_, nullptr)), size_bytes_(std::exchange(o.size_bytes_, 0)),
+    : pool_(std::exchange(o.pool_, nullptr)),
+      data_(std::exchange(o.data_, nullptr)),
+      size_bytes_(std::exchange(o.size_bytes_, 0)),
       size_class_(o.size_class_) {}
 
 Block& Block::operator=(Block&& o) noexcept {
@@ -84,7 +87,8 @@ int64_t MemoryPool::ClassBytes(int index) {
 
 Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   if (size_bytes < 0 || size_bytes > statistics_.limit_bytes) {
-    return ResourceExhausted(fmt::format("{} bytes were asked for, the device has {}", size_bytes, statistics_.limit_bytes));
+    return ResourceExhausted(
+        fmt::format("{} bytes were asked for, the device has {}", size_bytes, statistics_.limit_bytes));
   }
   const int index = ClassOf(size_bytes);
   Block block;
@@ -94,8 +98,8 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   {
     std::lock_guard lock(mutex_);
     if (statistics_.bytes_in_use + size_bytes > statistics_.limit_bytes) {
-      return ResourceExhausted(fmt::format("{} bytes were asked for, {} of {} are in use", size_bytes, statistics_.bytes_in_use,
-                                           statistics_.limit_bytes));
+      return ResourceExhausted(fmt::format("{} bytes were asked for, {} of {} are in use", size_bytes,
+                                           statistics_.bytes_in_use, statistics_.limit_bytes));
     }
     statistics_.bytes_in_use += block.size_bytes_;
     statistics_.peak_bytes_in_use = std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
@@ -116,7 +120,8 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   if (block.data_ == nullptr) {
     std::lock_guard lock(mutex_);
     statistics_.bytes_in_use -= block.size_bytes_;
-    return ResourceExhausted(fmt::format("the system gave no {} bytes; {} are in use", size_bytes, statistics_.bytes_in_use));
+    return ResourceExhausted(
+        fmt::format("the system gave no {} bytes; {} are in use", size_bytes, statistics_.bytes_in_use));
   }
   return block;
 }

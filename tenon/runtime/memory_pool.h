@@ -32,9 +32,9 @@ class Block {
   int size_class_ = 0;
 };
 
-/// Recycled memory for buffers and arenas: a fresh page costs more than the work on it. Blocks that come back wait for the next request of their
-/// size class, up to `cache_limit_bytes` in all, and for no longer than kMaxIdle; larger ones are made of huge pages where the system has them.
-/// Thread-safe. Must outlive its blocks.
+/// Recycled memory for buffers and arenas: a fresh page costs more than the work on it. Blocks that come back wait for
+/// the next request of their size class, up to `cache_limit_bytes` in all, and for no longer than kMaxIdle; larger ones
+/// are made of huge pages where the system has them. Thread-safe. Must outlive its blocks.
 class MemoryPool {
  public:
   static constexpr std::chrono::seconds kMaxIdle{2};

@@ -11,11 +11,13 @@ namespace {
 
 TEST(MemoryPool, EveryBlockIsLargeEnoughAlignedAndWritable) {
   MemoryPool pool(int64_t{1} << 30);
-  for (int64_t size : {0, 1, 63, 64, 65, 256, 257, 320, 321, 4096, 5000, 1 << 20, (1 << 20) + 1, 2 << 20, (2 << 20) + 1, 9 << 20}) {
+  for (int64_t size :
+       {0, 1, 63, 64, 65, 256, 257, 320, 321, 4096, 5000, 1 << 20, (1 << 20) + 1, 2 << 20, (2 << 20) + 1, 9 << 20}) {
     Result<Block> block = pool.Allocate(size);
     ASSERT_TRUE(block.ok()) << size;
     EXPECT_GE(block->size_bytes(), size);
-    EXPECT_LE(block->size_bytes(), std::max<int64_t>(64, size + size / 4 + 64) + (size >= (1 << 20) ? 2 << 20 : 0)) << size;
+    EXPECT_LE(block->size_bytes(), std::max<int64_t>(64, size + size / 4 + 64) + (size >= (1 << 20) ? 2 << 20 : 0))
+        << size;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block->data()) % 64, 0u);
     std::memset(block->data(), 1, static_cast<size_t>(block->size_bytes()));
   }

@@ -17,23 +17,29 @@ class Checker {
   explicit Checker(const plan::Plan& plan) : plan_(plan) {}
 
   Status Check(const plan::Seq& seq) const {
-    for (const plan::Step& step : seq) TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
+    for (const plan::Step& step : seq)
+      TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
     return OkStatus();
   }
 
  private:
   int64_t MemoryBytes(const plan::Slot& slot) const {
     switch (slot.kind) {
-      case plan::SlotKind::kArg: return SizeBytes(plan_.inputs[slot.index].shape);
-      case plan::SlotKind::kOut: return SizeBytes(plan_.outputs[slot.index].shape);
-      case plan::SlotKind::kConst: return static_cast<int64_t>(plan_.constants[slot.index].bytes->size());
-      case plan::SlotKind::kTemp: return plan_.arena_bytes;
+      case plan::SlotKind::kArg:
+        return SizeBytes(plan_.inputs[slot.index].shape);
+      case plan::SlotKind::kOut:
+        return SizeBytes(plan_.outputs[slot.index].shape);
+      case plan::SlotKind::kConst:
+        return static_cast<int64_t>(plan_.constants[slot.index].bytes->size());
+      case plan::SlotKind::kTemp:
+        return plan_.arena_bytes;
     }
     return 0;
   }
 
   template <class Slots, class Params>
-  Status CheckKernel(uint32_t kernel, const Slots& slots, const Params& params, const std::optional<internal::TileOf>& tile) const {
+  Status CheckKernel(uint32_t kernel, const Slots& slots, const Params& params,
+                     const std::optional<internal::TileOf>& tile) const {
     std::vector<internal::Reach> reach;
     for (plan::SlotId id : slots) {
       if (id == plan::kNoSlot) {
@@ -43,10 +49,13 @@ class Checker {
       // Of the whole memory behind the slot: other slots there are this plan's own affair.
       const plan::Slot& slot = plan_.slots[id];
       const int64_t size = MemoryBytes(slot);
-      if (slot.offset_bytes < 0 || slot.offset_bytes > size) reach.push_back({});
-      else reach.push_back({slot.offset_bytes, size - slot.offset_bytes});
+      if (slot.offset_bytes < 0 || slot.offset_bytes > size)
+        reach.push_back({});
+      else
+        reach.push_back({slot.offset_bytes, size - slot.offset_bytes});
     }
-    return internal::CheckBounds(plan_.kernels[kernel], std::span<const int64_t>(params.data(), params.size()), reach, tile)
+    return internal::CheckBounds(plan_.kernels[kernel], std::span<const int64_t>(params.data(), params.size()), reach,
+                                 tile)
         .WithContext(fmt::format("kernel {}", kernel));
   }
 

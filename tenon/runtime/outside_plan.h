@@ -5,8 +5,9 @@
 
 namespace tenon::runtime {
 
-/// For plans that were not compiled here (deserialised executables): INVALID_ARGUMENT unless every kernel provably stays inside the memory of the slots that
-/// it is bound to, whatever the values of the data. `plan` must be verified. Program::Create checks the other steps itself.
+/// For plans that were not compiled here (deserialised executables): INVALID_ARGUMENT unless every kernel provably
+/// stays inside the memory of the slots that it is bound to, whatever the values of the data. `plan` must be verified.
+/// Program::Create checks the other steps itself.
 Status CheckOutsidePlan(const plan::Plan& plan);
 
 }  // namespace tenon::runtime

@@ -16,7 +16,8 @@ struct Program::Body {
 Program::Program() = default;
 Program::~Program() = default;
 
-Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vector<KernelCode> code, Services services) {
+Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vector<KernelCode> code,
+                                                       Services services) {
   TENON_RETURN_IF_ERROR(plan::Verify(plan));
   if (code.size() != plan.kernels.size()) {
     return InvalidArgument(fmt::format("the plan has {} kernels, got code for {}", plan.kernels.size(), code.size()));
@@ -32,8 +33,9 @@ Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vec
 
 Status Program::Run(const RunArguments& arguments, threads::ThreadPool& pool, MemoryPool& memory) const {
   if (arguments.inputs.size() != plan_.inputs.size() || arguments.outputs.size() != plan_.outputs.size()) {
-    return InvalidArgument(fmt::format("{} has {} inputs and {} outputs, got {} and {}", plan_.name, plan_.inputs.size(),
-                                       plan_.outputs.size(), arguments.inputs.size(), arguments.outputs.size()));
+    return InvalidArgument(fmt::format("{} has {} inputs and {} outputs, got {} and {}", plan_.name,
+                                       plan_.inputs.size(), plan_.outputs.size(), arguments.inputs.size(),
+                                       arguments.outputs.size()));
   }
   Block arena;
   if (plan_.arena_bytes > 0) {

@@ -21,9 +21,10 @@ struct KernelCode {
 };
 
 struct RunArguments {
-  /// One per Plan::inputs and Plan::outputs, each the whole array in its layout, element-aligned. An output whose plan entry has alias_contents holds
-  /// the aliased argument's contents already (the caller copied them or passes the donated memory); one that takes over a donated argument's
-  /// memory equals that input's pointer. Otherwise outputs overlap nothing.
+  /// One per Plan::inputs and Plan::outputs, each the whole array in its layout, element-aligned. An output whose plan
+  /// entry has alias_contents holds the aliased argument's contents already (the caller copied them or passes the
+  /// donated memory); one that takes over a donated argument's memory equals that input's pointer. Otherwise outputs
+  /// overlap nothing.
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   /// Handed to the services.
@@ -35,14 +36,16 @@ struct RunArguments {
 /// A plan bound to its code, ready to run. Immutable; any number of threads may Run it at once.
 class Program {
  public:
-  /// `code`: one entry per plan.kernels. INVALID_ARGUMENT for a plan that plan::Verify rejects or that names a driver nobody has.
-  static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code, Services services);
+  /// `code`: one entry per plan.kernels. INVALID_ARGUMENT for a plan that plan::Verify rejects or that names a driver
+  /// nobody has.
+  static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code,
+                                                       Services services);
   ~Program();
 
   const plan::Plan& plan() const { return plan_; }
 
-  /// Runs all steps, on the calling thread and `pool`; the arena comes from `memory`. The calling thread must be in the compute float state
-  /// (threads/flush_denormals.h). Outputs are unspecified after an error.
+  /// Runs all steps, on the calling thread and `pool`; the arena comes from `memory`. The calling thread must be in the
+  /// compute float state (threads/flush_denormals.h). Outputs are unspecified after an error.
   Status Run(const RunArguments& arguments, threads::ThreadPool& pool, MemoryPool& memory) const;
 
  private:

@@ -23,7 +23,9 @@ kir::Kernel AddOneKernel(int64_t grain) {
   const kir::Axis axis{{kir::Term{0, kir::Size::Of(1)}}};
   k.reads = {{0, {axis}}};
   k.literals = {0x3f800000};
-  k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}}, {kir::Op::kConst, DType::kF32, 0, 0, {}}, {kir::Op::kAdd, DType::kF32, 0, 0, {0, 1}}};
+  k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}},
+             {kir::Op::kConst, DType::kF32, 0, 0, {}},
+             {kir::Op::kAdd, DType::kF32, 0, 0, {0, 1}}};
   kir::Stage stage;
   stage.dims = {0};
   kir::Store store;
@@ -37,7 +39,8 @@ kir::Kernel AddOneKernel(int64_t grain) {
 }
 
 void AddOne(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
-  for (int64_t i = begin; i < end; ++i) static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
 }
 
 Slot F32(SlotKind kind, uint32_t index, int64_t offset, Dims dims) {
@@ -101,7 +104,10 @@ TEST_F(ProgramTest, ConditionEndsALoopAndServicesAreCalled) {
   p.outputs = {{{DType::kF32, {1}}, {1}, ""}};
   p.kernels = {AddOneKernel(16)};
   p.constants = {{std::make_shared<const std::string>(4, '\0'), {1, 1}}};
-  p.slots = {F32(SlotKind::kOut, 0, 0, {1}), F32(SlotKind::kTemp, 0, 64, {1}), {SlotKind::kTemp, 0, 0, DType::kPred, {}, {}}, F32(SlotKind::kConst, 0, 0, {1})};
+  p.slots = {F32(SlotKind::kOut, 0, 0, {1}),
+             F32(SlotKind::kTemp, 0, 64, {1}),
+             {SlotKind::kTemp, 0, 0, DType::kPred, {}, {}},
+             F32(SlotKind::kConst, 0, 0, {1})};
   p.arena_bytes = 128;
   plan::WhileStep loop;
   loop.predicate = 2;
@@ -112,7 +118,8 @@ TEST_F(ProgramTest, ConditionEndsALoopAndServicesAreCalled) {
   float out[1] = {9};
   EXPECT_EQ(Run(p, {{AddOne, nullptr}}, {}, {out}).code(), Code::kUnimplemented);
   Services services;
-  services.evaluate = [](const plan::EvaluateStep& step, std::span<const View> operands, std::span<const View> results, void*) {
+  services.evaluate = [](const plan::EvaluateStep& step, std::span<const View> operands, std::span<const View> results,
+                         void*) {
     EXPECT_EQ(step.op, "test");
     EXPECT_EQ(operands[1].data, nullptr);
     *static_cast<bool*>(results[0].data) = *static_cast<const float*>(operands[0].data) < 3;
@@ -126,7 +133,10 @@ TEST_F(ProgramTest, CasesOutOfRangeTakeTheLastBranch) {
   plan::Plan p;
   p.inputs = {{{DType::kS32, {}}, {}, ""}, {{DType::kF32, {2}}, {1}, ""}};
   p.outputs = {{{DType::kF32, {}}, {}, ""}};
-  p.slots = {{SlotKind::kArg, 0, 0, DType::kS32, {}, {}}, F32(SlotKind::kArg, 1, 0, {}), F32(SlotKind::kArg, 1, 4, {}), F32(SlotKind::kOut, 0, 0, {})};
+  p.slots = {{SlotKind::kArg, 0, 0, DType::kS32, {}, {}},
+             F32(SlotKind::kArg, 1, 0, {}),
+             F32(SlotKind::kArg, 1, 4, {}),
+             F32(SlotKind::kOut, 0, 0, {})};
   plan::CaseStep choose;
   choose.index = 0;
   choose.branches = {{{plan::CopyStep{1, 3}}}, {{plan::CopyStep{2, 3}}}};
@@ -146,7 +156,8 @@ TEST_F(ProgramTest, GemmChecksItsReach) {
   p.outputs = {{two, {2, 1}, ""}};
   p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), F32(SlotKind::kOut, 0, 0, {2, 2})};
   const auto f32 = DType::kF32;
-  p.steps = {{plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 2)), {0, 1}, {2}, {}}}};
+  p.steps = {
+      {plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 2)), {0, 1}, {2}, {}}}};
   const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
   float c[4] = {};
   ASSERT_TRUE(Run(p, {}, {a, b}, {c}).ok());
@@ -186,7 +197,10 @@ TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
   EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[3].dims = {8}; }));
   EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[1].dtype = DType::kS32; }));
   EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[2].dims = {2}; }));
-  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[3].offset_bytes = 4; b.slots[3].dims = {4000}; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) {
+    b.slots[3].offset_bytes = 4;
+    b.slots[3].dims = {4000};
+  }));
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs = {1, 1, 3}; }));
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs.clear(); }));
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.inputs = {0}; }));
@@ -201,12 +215,20 @@ TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
   const auto f32 = DType::kF32, f16 = DType::kF16;
   p.inputs = {{{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 0}}, {1, 1}, ""}};
   p.outputs = {{{f16, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}};
-  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), {SlotKind::kOut, 0, 0, f16, {2, 2}, {2, 1}},
-             F32(SlotKind::kOut, 1, 0, {2, 2}), F32(SlotKind::kArg, 2, 0, {2, 0})};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}),
+             F32(SlotKind::kArg, 1, 0, {2, 2}),
+             {SlotKind::kOut, 0, 0, f16, {2, 2}, {2, 1}},
+             F32(SlotKind::kOut, 1, 0, {2, 2}),
+             F32(SlotKind::kArg, 2, 0, {2, 0})};
   const float in[4] = {};
   float out[4], half[2];
   const auto gemm = [&](plan::SlotId a, plan::SlotId c, int64_t k) {
-    p.steps = {{plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, k == 1 ? 1 : 2, k == 1 ? 1 : 2, k)), {a, 1}, {c}, {}}}};
+    p.steps = {
+        {plan::DriverStep{"gemm",
+                          kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, k == 1 ? 1 : 2, k == 1 ? 1 : 2, k)),
+                          {a, 1},
+                          {c},
+                          {}}}};
     return Run(p, {}, {in, in, in}, {half, out}).code();
   };
   EXPECT_EQ(gemm(0, 3, 2), Code::kOk);

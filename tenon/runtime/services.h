@@ -14,11 +14,15 @@ struct View {
   const plan::Slot* slot = nullptr;
 };
 
-/// What a program needs beyond kernels and drivers; the embedder supplies it, so that the runtime knows no StableHLO and no FFI. Both are called on the
-/// thread that runs the program, may block, and must be thread-safe. `user` is RunArguments::user. Operands are read only.
+/// What a program needs beyond kernels and drivers; the embedder supplies it, so that the runtime knows no StableHLO
+/// and no FFI. Both are called on the thread that runs the program, may block, and must be thread-safe. `user` is
+/// RunArguments::user. Operands are read only.
 struct Services {
-  std::function<Status(const plan::EvaluateStep& step, std::span<const View> operands, std::span<const View> results, void* user)> evaluate;
-  std::function<Status(const plan::CustomCallStep& step, std::span<const View> operands, std::span<const View> results, void* user)>
+  std::function<Status(const plan::EvaluateStep& step, std::span<const View> operands, std::span<const View> results,
+                       void* user)>
+      evaluate;
+  std::function<Status(const plan::CustomCallStep& step, std::span<const View> operands, std::span<const View> results,
+                       void* user)>
       custom_call;
 };
 

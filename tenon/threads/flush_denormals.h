@@ -31,8 +31,8 @@ inline void SetFloatControl(uint32_t bits) {
 /// The state in which all compiled code and kernels run: nearest-even, no traps, FTZ and DAZ on.
 inline constexpr uint32_t kComputeFloatControl = 0x1f80 | kFlushDenormalsBits;
 
-/// Puts the calling thread into the compute state for the scope and restores exactly what was there. For callers' threads;
-/// Tenon's own threads are in it for life.
+/// Puts the calling thread into the compute state for the scope and restores exactly what was there. For callers'
+/// threads; Tenon's own threads are in it for life.
 class ScopedFlushDenormals {
  public:
   ScopedFlushDenormals() : saved_(FloatControl()) {
@@ -46,8 +46,8 @@ class ScopedFlushDenormals {
   uint32_t saved_;
 };
 
-/// The opposite: IEEE default arithmetic for the scope, on any thread. For foreign code (FFI handlers, host callbacks) that one
-/// of our threads calls.
+/// The opposite: IEEE default arithmetic for the scope, on any thread. For foreign code (FFI handlers, host callbacks)
+/// that one of our threads calls.
 class ScopedDefaultFloat {
  public:
   ScopedDefaultFloat() : saved_(FloatControl()) { SetFloatControl(0x1f80); }

@@ -18,14 +18,14 @@ inline constexpr int64_t kMinParallelNs = 40'000;
 /// How long a worker without work spins before it sleeps.
 inline constexpr int64_t kSpinNs = 100'000;
 
-/// Threads that help callers with loops. Any number of threads may call ParallelFor at once, from inside a chunk too. Workers run
-/// in the compute float state (flush_denormals.h) with all signals blocked.
+/// Threads that help callers with loops. Any number of threads may call ParallelFor at once, from inside a chunk too.
+/// Workers run in the compute float state (flush_denormals.h) with all signals blocked.
 ///
 /// Chunks must not block on other chunks. After fork the child's pool has no workers and runs everything on its caller.
 class ThreadPool {
  public:
-  /// `num_threads` counts the caller: 1 makes no thread at all. RESOURCE_EXHAUSTED when the system gives none; a pool that got only
-  /// some of its workers works with them. Requires 1 <= num_threads <= kMaxThreads.
+  /// `num_threads` counts the caller: 1 makes no thread at all. RESOURCE_EXHAUSTED when the system gives none; a pool
+  /// that got only some of its workers works with them. Requires 1 <= num_threads <= kMaxThreads.
   static Result<std::unique_ptr<ThreadPool>> Create(int num_threads);
   /// Joins the workers; no ParallelFor may be running.
   ~ThreadPool();
@@ -34,10 +34,10 @@ class ThreadPool {
 
   int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls fn(0) ... fn(num_chunks - 1), each once, in no particular order, on the caller and on whichever workers are free; returns
-  /// when all are done, and what they wrote is visible. `cost_ns` is a guess at the time that one thread would need for all: below
-  /// kMinParallelNs, or with one chunk, everything runs on the caller in ascending order. The caller starts at once and never waits
-  /// for a worker that has not begun a chunk. Does not allocate.
+  /// Calls fn(0) ... fn(num_chunks - 1), each once, in no particular order, on the caller and on whichever workers are
+  /// free; returns when all are done, and what they wrote is visible. `cost_ns` is a guess at the time that one thread
+  /// would need for all: below kMinParallelNs, or with one chunk, everything runs on the caller in ascending order. The
+  /// caller starts at once and never waits for a worker that has not begun a chunk. Does not allocate.
   ///
   /// Results must not depend on who runs a chunk; num_chunks must not depend on num_threads().
   void ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<void(int64_t)> fn);
@@ -61,8 +61,8 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-/// The pool of the process, with DefaultNumThreads(): made at the first call, joined when the last holder lets go, made anew
-/// afterwards. In a forked child, a new one. Thread-safe.
+/// The pool of the process, with DefaultNumThreads(): made at the first call, joined when the last holder lets go, made
+/// anew afterwards. In a forked child, a new one. Thread-safe.
 Result<std::shared_ptr<ThreadPool>> AcquireProcessPool();
 
 }  // namespace tenon::threads

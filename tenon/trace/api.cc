@@ -40,7 +40,8 @@ PJRT_Extension_Base* CopyExtensions(int number, Session& session, PJRT_Extension
   const std::span<const Slot> slots = ExtensionSlots();
   for (int i = 0; from != nullptr; from = from->next, ++i) {
     char* copy = nullptr;
-    if (from->struct_size >= sizeof(PJRT_Extension_Base) && from->struct_size <= kMaxExtensionSize && i < kMaxExtensions) {
+    if (from->struct_size >= sizeof(PJRT_Extension_Base) && from->struct_size <= kMaxExtensionSize &&
+        i < kMaxExtensions) {
       copy = static_cast<char*>(std::calloc(1, from->struct_size));
     }
     if (copy == nullptr) {

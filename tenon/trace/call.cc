@@ -19,7 +19,9 @@ T Load(const void* args, size_t offset) {
   return value;
 }
 
-std::string HandleText(const HandleInfo& info) { return std::string(KindName(info.kind)) + "#" + std::to_string(info.serial); }
+std::string HandleText(const HandleInfo& info) {
+  return std::string(KindName(info.kind)) + "#" + std::to_string(info.serial);
+}
 
 // The arguments of one call as far as they were looked at before it.
 struct Arguments {
@@ -61,8 +63,8 @@ void CheckStructSize(int id, const Function& function, size_t size) {
   constexpr size_t kPlausible = 4096;
   if (size > function.struct_size && size <= kPlausible) return;
   ReportMisuse(Misuse::kWrongStructSize, id,
-               std::string(function.args_name) + ".struct_size is " + std::to_string(size) + "; callers of 0.117 set it to " +
-                   std::to_string(function.struct_size));
+               std::string(function.args_name) + ".struct_size is " + std::to_string(size) +
+                   "; callers of 0.117 set it to " + std::to_string(function.struct_size));
 }
 
 // Looks at the handles among the inputs and tells of misuse.
@@ -119,14 +121,16 @@ void Inspect(const Session& session, int id, const Function& function, Arguments
       ReportMisuse(twice ? Misuse::kDoubleDestroy : Misuse::kUseAfterDestroy, id, what);
       if (Shielded(session)) refusal = {true, what};
     } else if (info.state == HandleInfo::kDeleted && function.reads_data) {
-      ReportMisuse(Misuse::kUseAfterDelete, id, std::string(field.name) + " is " + HandleText(info) + ", which was deleted");
+      ReportMisuse(Misuse::kUseAfterDelete, id,
+                   std::string(field.name) + " is " + HandleText(info) + ", which was deleted");
     }
   }
   if (id == k_PJRT_Event_Error && !refusal.refused && arguments.num_handles == 1 && !arguments.handles[0].info.ready &&
       Has(session, &PJRT_Api::PJRT_Event_IsReady)) {
     auto* event = Load<PJRT_Event*>(arguments.args, offsetof(PJRT_Event_Error_Args, event));
     if (!AskReady(session, event)) {
-      const std::string what = HandleText(arguments.handles[0].info) + " has not fired; wait for it before its error is read";
+      const std::string what =
+          HandleText(arguments.handles[0].info) + " has not fired; wait for it before its error is read";
       ReportMisuse(Misuse::kErrorBeforeReady, id, what);
       if (Shielded(session)) refusal = {true, what};
     }
@@ -154,7 +158,8 @@ void InspectExecution(const Session& session, const Arguments& arguments, Record
       const bool destroyed = info.state == HandleInfo::kDestroyed;
       const std::string what = "argument " + std::to_string(i) + " of device " + std::to_string(d) + " is " +
                                HandleText(info) + ", which was " + (destroyed ? "destroyed" : "deleted");
-      ReportMisuse(destroyed ? Misuse::kUseAfterDestroy : Misuse::kUseAfterDelete, k_PJRT_LoadedExecutable_Execute, what);
+      ReportMisuse(destroyed ? Misuse::kUseAfterDestroy : Misuse::kUseAfterDelete, k_PJRT_LoadedExecutable_Execute,
+                   what);
       if (destroyed && Shielded(session)) refusal = {true, what};
     }
   }
@@ -294,7 +299,8 @@ void AddExecution(const Session& session, Arguments& arguments, uint64_t now, Re
     }
     if (args->device_complete_events != nullptr && args->device_complete_events[d] != nullptr) {
       PJRT_Event* event = args->device_complete_events[d];
-      const HandleInfo info = Handles::Get().Created(event, HandleKind::kEvent, k_PJRT_LoadedExecutable_Execute, now, 0);
+      const HandleInfo info =
+          Handles::Get().Created(event, HandleKind::kEvent, k_PJRT_LoadedExecutable_Execute, now, 0);
       record.Handle(kEvents, info, Role::kCreated);
       FollowEvent(session, event, info);
     }
@@ -332,7 +338,8 @@ PJRT_Error* Call(int table, int id, void* args) {
     if (!function.returns_error || id == k_PJRT_Error_Destroy || id == k_PJRT_Error_Message) return nullptr;
     return MakeError(PJRT_Error_Code_INVALID_ARGUMENT, std::string(function.name) + ": args is NULL", id);
   }
-  if (!recording_now) return IsErrorFunction(id) ? CallErrorFunction(session.inner, id, args) : function.invoke(target, args);
+  if (!recording_now)
+    return IsErrorFunction(id) ? CallErrorFunction(session.inner, id, args) : function.invoke(target, args);
 
   Arguments arguments;
   arguments.args = static_cast<char*>(args);
@@ -356,7 +363,9 @@ PJRT_Error* Call(int table, int id, void* args) {
   const uint64_t begin = Now();
   PJRT_Error* error;
   if (refusal.refused) {
-    error = !function.returns_error ? nullptr : MakeError(PJRT_Error_Code_INVALID_ARGUMENT, std::string(function.name) + ": " + refusal.why, id);
+    error = !function.returns_error
+                ? nullptr
+                : MakeError(PJRT_Error_Code_INVALID_ARGUMENT, std::string(function.name) + ": " + refusal.why, id);
   } else if (error_function) {
     error = CallErrorFunction(session.inner, id, args);
   } else if (id == k_PJRT_Event_OnReady && arguments.valid == PJRT_Event_OnReady_Args_STRUCT_SIZE) {

@@ -45,7 +45,6 @@ constexpr std::array<PJRT_GetPjrtApi_Function, kMostPlugins> MakeReplacements(st
 }
 constexpr auto kReplacements = MakeReplacements(std::make_index_sequence<kMostPlugins>());
 
-
 }  // namespace
 }  // namespace tenon::trace
 

@@ -67,8 +67,13 @@ void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, 
   DestroyInner(traced->api, traced->api->PJRT_Error_ForEachPayload(&args));
 }
 
-constexpr PJRT_Error_FunctionTable kVtable = {
-    PJRT_Error_FunctionTable_STRUCT_SIZE, PJRT_Error_STRUCT_SIZE, nullptr, Destroy, GetMessage, GetCode, ForEachPayload};
+constexpr PJRT_Error_FunctionTable kVtable = {PJRT_Error_FunctionTable_STRUCT_SIZE,
+                                              PJRT_Error_STRUCT_SIZE,
+                                              nullptr,
+                                              Destroy,
+                                              GetMessage,
+                                              GetCode,
+                                              ForEachPayload};
 
 PJRT_Error* Register(TracedError* error, int function) {
   Handles::Get().Created(error, HandleKind::kError, function, Now(), 0);
@@ -121,13 +126,17 @@ PJRT_Error* CallErrorFunction(const PJRT_Api* api, int function, void* args) {
   // A freed one is still readable for a while: see Quarantine.
   switch (function) {
     case k_PJRT_Error_Destroy:
-      if (ours) Destroy(error);
-      else if (api != nullptr) api->PJRT_Error_Destroy(static_cast<PJRT_Error_Destroy_Args*>(args));
+      if (ours)
+        Destroy(error);
+      else if (api != nullptr)
+        api->PJRT_Error_Destroy(static_cast<PJRT_Error_Destroy_Args*>(args));
       return nullptr;
     case k_PJRT_Error_Message: {
       auto* message = static_cast<PJRT_Error_Message_Args*>(args);
-      if (ours) GetMessage(error, &message->message, &message->message_size);
-      else if (api != nullptr) api->PJRT_Error_Message(message);
+      if (ours)
+        GetMessage(error, &message->message, &message->message_size);
+      else if (api != nullptr)
+        api->PJRT_Error_Message(message);
       return nullptr;
     }
     case k_PJRT_Error_GetCode: {

@@ -7,8 +7,8 @@
 
 namespace tenon::trace {
 
-/// Stands for an error of a plugin while the caller has it, so that it is seen when it is freed in whichever way: through
-/// the table or through its own function table. NULL stays NULL. `inner` itself when there is no memory.
+/// Stands for an error of a plugin while the caller has it, so that it is seen when it is freed in whichever way:
+/// through the table or through its own function table. NULL stays NULL. `inner` itself when there is no memory.
 PJRT_Error* WrapError(const PJRT_Api* api, PJRT_Error* inner, int function);
 
 /// An error of our own.

@@ -122,22 +122,24 @@ constexpr bool IsRequired(std::string_view args, std::string_view field, Directi
 template <class Args>
 struct FieldsOf;
 
-#define TRACE_ARGS(args)         \
-  template <>                    \
-  struct FieldsOf<args> {        \
-    using Args = args;           \
+#define TRACE_ARGS(args)                   \
+  template <>                              \
+  struct FieldsOf<args> {                  \
+    using Args = args;                     \
     static constexpr char kName[] = #args; \
     static constexpr Field kFields[] = {
-#define TRACE_FIELD(args, field, direction)                                                           \
-  MakeField<decltype(args::field)>(#field, offsetof(args, field), Direction::direction, 0,            \
+#define TRACE_FIELD(args, field, direction)                                                \
+  MakeField<decltype(args::field)>(#field, offsetof(args, field), Direction::direction, 0, \
                                    IsRequired<decltype(args::field)>(#args, #field, Direction::direction)),
-#define TRACE_ARRAY(args, field, direction, count)                                                    \
+#define TRACE_ARRAY(args, field, direction, count) \
   MakeField<decltype(args::field)>(#field, offsetof(args, field), Direction::direction, offsetof(args, count), false),
-#define TRACE_END(args)                                                                               \
-  Field{}                                                                                             \
-  };                                                                                                  \
-  static constexpr std::span<const Field> Get() { return {kFields, std::size(kFields) - 1}; }         \
-  };
+#define TRACE_END(args)                                                                       \
+  Field {}                                                                                    \
+  }                                                                                           \
+  ;                                                                                           \
+  static constexpr std::span<const Field> Get() { return {kFields, std::size(kFields) - 1}; } \
+  }                                                                                           \
+  ;
 #include "tenon/trace/fields.def"
 
 template <class F>
@@ -211,16 +213,19 @@ template <>
 struct Signature<UnknownFunction> {
   using Result = PJRT_Error*;
   using Args = void;
-  static PJRT_Error* Invoke(void* function, void* args) {
-    return reinterpret_cast<UnknownFunction*>(function)(args);
-  }
+  static PJRT_Error* Invoke(void* function, void* args) { return reinterpret_cast<UnknownFunction*>(function)(args); }
 };
 
-constexpr std::string_view kReadsData[] = {
-    "PJRT_Buffer_CopyToDevice",     "PJRT_Buffer_ToHostBuffer",      "PJRT_Buffer_CopyToMemory",
-    "PJRT_Buffer_CopyRawToHost",    "PJRT_Buffer_CopyRawToHostFuture", "PJRT_Buffer_UnsafePointer",
-    "PJRT_Buffer_OpaqueDeviceMemoryDataPointer", "PJRT_Buffer_DonateWithControlDependency", "PJRT_Buffer_Bitcast",
-    "PJRT_LoadedExecutable_Execute"};
+constexpr std::string_view kReadsData[] = {"PJRT_Buffer_CopyToDevice",
+                                           "PJRT_Buffer_ToHostBuffer",
+                                           "PJRT_Buffer_CopyToMemory",
+                                           "PJRT_Buffer_CopyRawToHost",
+                                           "PJRT_Buffer_CopyRawToHostFuture",
+                                           "PJRT_Buffer_UnsafePointer",
+                                           "PJRT_Buffer_OpaqueDeviceMemoryDataPointer",
+                                           "PJRT_Buffer_DonateWithControlDependency",
+                                           "PJRT_Buffer_Bitcast",
+                                           "PJRT_LoadedExecutable_Execute"};
 
 struct Tables {
   std::vector<Function> functions;
@@ -293,9 +298,9 @@ std::array<void*, kNumFunctions> MakeForwarders(std::index_sequence<kUnknown...>
   reinterpret_cast<void*>(&Forwarder<kTable, k_##function, function>::Forward),
 #include "tenon/abi/api.def"
 #undef PJRT_FN
-#define TRACE_SLOT(extension, slot, args)                                                       \
-  reinterpret_cast<void*>(&Forwarder<kTable, kSlot_##extension##_##slot,                        \
-                                     FunctionType<decltype(extension::slot)>>::Forward),
+#define TRACE_SLOT(extension, slot, args) \
+  reinterpret_cast<void*>(                \
+      &Forwarder<kTable, kSlot_##extension##_##slot, FunctionType<decltype(extension::slot)>>::Forward),
 #include "tenon/trace/fields.def"
       reinterpret_cast<void*>(&Forwarder<kTable, kFirstUnknown + kUnknown, UnknownFunction>::Forward)...};
 }
@@ -309,10 +314,24 @@ auto MakeAllForwarders(std::index_sequence<kTables...>) {
 }  // namespace
 
 const char* KindName(HandleKind kind) {
-  static constexpr const char* kNames[kNumHandleKinds] = {
-      "handle",  "error",          "event",         "client",           "topology", "executable",
-      "loaded",  "buffer",         "context",       "transfer_manager", "stream",   "tracking_event",
-      "promise", "layout",         "raw_buffer",    "device",           "device_description", "memory"};
+  static constexpr const char* kNames[kNumHandleKinds] = {"handle",
+                                                          "error",
+                                                          "event",
+                                                          "client",
+                                                          "topology",
+                                                          "executable",
+                                                          "loaded",
+                                                          "buffer",
+                                                          "context",
+                                                          "transfer_manager",
+                                                          "stream",
+                                                          "tracking_event",
+                                                          "promise",
+                                                          "layout",
+                                                          "raw_buffer",
+                                                          "device",
+                                                          "device_description",
+                                                          "memory"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -80,9 +80,9 @@ struct Function {
   uint16_t struct_size;
   Invoke invoke;
   Effect effect = Effect::kNone;
-  bool returns_error = true;        // some functions of extensions return nothing
-  bool reads_data = false;          // uses the contents of a buffer: misuse once it is deleted
-  bool borrowed_output = false;     // its handle belongs to another object
+  bool returns_error = true;             // some functions of extensions return nothing
+  bool reads_data = false;               // uses the contents of a buffer: misuse once it is deleted
+  bool borrowed_output = false;          // its handle belongs to another object
   std::span<const uint16_t> sizes = {};  // every struct_size that callers send
 };
 

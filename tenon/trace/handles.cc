@@ -19,7 +19,8 @@ uint64_t Mix(void* handle) {
 
 }  // namespace
 
-// Open addressing. Destroyed handles stay as markers until their address comes again; when they fill the table, they go.
+// Open addressing. Destroyed handles stay as markers until their address comes again; when they fill the table, they
+// go.
 struct alignas(64) Handles::Shard {
   struct Entry {
     void* key;
@@ -145,7 +146,8 @@ HandleInfo Handles::Destroyed(void* handle, HandleKind kind) {
   if (Shard::Entry* entry = shard.Find(handle); entry != nullptr && entry->info.kind == kind) {
     before = entry->info;
     if (before.state != HandleInfo::kDestroyed && --entry->info.count == 0) entry->info.state = HandleInfo::kDestroyed;
-    if (before.state == HandleInfo::kLive && entry->info.state == HandleInfo::kDestroyed && kind == HandleKind::kBuffer) {
+    if (before.state == HandleInfo::kLive && entry->info.state == HandleInfo::kDestroyed &&
+        kind == HandleKind::kBuffer) {
       live_bytes_.fetch_sub(static_cast<int64_t>(before.bytes), std::memory_order_relaxed);
     }
   }

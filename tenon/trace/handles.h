@@ -15,12 +15,12 @@ struct HandleInfo {
   enum State : uint8_t { kUnknown, kLive, kDeleted, kDestroyed };
   State state = kUnknown;
   HandleKind kind = HandleKind::kNone;
-  uint32_t serial = 0;    // 1, 2 ... per kind; 0: never seen
-  uint32_t count = 0;     // how often it was handed out and not given back
-  uint16_t creator = 0;   // function
-  bool ready = false;     // an event that has fired
-  uint64_t bytes = 0;     // of a buffer
-  uint64_t created = 0;   // nanoseconds
+  uint32_t serial = 0;   // 1, 2 ... per kind; 0: never seen
+  uint32_t count = 0;    // how often it was handed out and not given back
+  uint16_t creator = 0;  // function
+  bool ready = false;    // an event that has fired
+  uint64_t bytes = 0;    // of a buffer
+  uint64_t created = 0;  // nanoseconds
 };
 
 /// Every handle that callers got, by address, and those destroyed whose address nobody has got since. Any thread; each

@@ -12,8 +12,8 @@ namespace tenon::trace {
 /// TENON_TRACE_SHIELD=0, TENON_TRACE_EVENTS=0, TENON_TRACE_SIZES=0.
 TraceOptions OptionsFromEnvironment();
 
-/// Files that TENON_TRACE_PLUGIN may mean, in the order in which they are tried: itself when it has a slash, otherwise the
-/// usual file names of such a plugin in PJRT_PLUGIN_LIBRARY_PATH, beside this library and where the loader looks.
+/// Files that TENON_TRACE_PLUGIN may mean, in the order in which they are tried: itself when it has a slash, otherwise
+/// the usual file names of such a plugin in PJRT_PLUGIN_LIBRARY_PATH, beside this library and where the loader looks.
 std::vector<std::string> PluginCandidates(const std::string& plugin, const std::string& search_path,
                                           const std::string& own_folder);
 

@@ -32,7 +32,8 @@ int AskNumOutputs(const Session& session, PJRT_LoadedExecutable* loaded) {
       !Has(session, &PJRT_Api::PJRT_Executable_NumOutputs) || !Has(session, &PJRT_Api::PJRT_Executable_Destroy)) {
     return -1;
   }
-  PJRT_LoadedExecutable_GetExecutable_Args get{PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE, nullptr, loaded, nullptr};
+  PJRT_LoadedExecutable_GetExecutable_Args get{PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE, nullptr, loaded,
+                                               nullptr};
   if (PJRT_Error* error = api->PJRT_LoadedExecutable_GetExecutable(&get)) {
     DestroyInner(api, error);
     return -1;
@@ -62,7 +63,8 @@ int NumOutputs(const Session& session, PJRT_LoadedExecutable* executable, uint32
   for (int i = 0; i < count; ++i) fresh->bytes[i] = -1;
   std::atomic<Outputs*>& place = known[serial % kMaxExecutables];
   Outputs* there = place.load();
-  // Of an executable that is still in use elsewhere, or of an earlier trace: readers may hold it, so it stays allocated.
+  // Of an executable that is still in use elsewhere, or of an earlier trace: readers may hold it, so it stays
+  // allocated.
   if ((there != nullptr && there->epoch == epoch) || !place.compare_exchange_strong(there, fresh)) delete fresh;
   return count;
 }

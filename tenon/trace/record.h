@@ -30,7 +30,7 @@ struct RecordHead {
   uint32_t size;  // of all of it, a multiple of 8
   uint16_t function;
   RecordType type;
-  uint8_t code;  // error code of a call; Misuse of a misuse
+  uint8_t code;    // error code of a call; Misuse of a misuse
   uint64_t begin;  // nanoseconds
   uint64_t duration;
   uint16_t raw_size;
@@ -55,7 +55,7 @@ inline constexpr uint8_t kEvents = 0xfc;
 struct ItemHead {
   ItemType type;
   uint8_t field;
-  uint16_t size;  // of what follows, before padding to 8
+  uint16_t size;   // of what follows, before padding to 8
   uint32_t total;  // bytes of the whole text, elements of the whole array
 };
 

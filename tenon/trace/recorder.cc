@@ -158,8 +158,8 @@ void RegisterForkHandlers() {
 
 const char* MisuseName(Misuse misuse) {
   static constexpr const char* kNames[kNumMisuses] = {
-      "double destroy",        "use after destroy", "use after delete", "wrong struct_size", "null argument",
-      "error read before ready", "error never freed", "leaked handle"};
+      "double destroy", "use after destroy",       "use after delete",  "wrong struct_size",
+      "null argument",  "error read before ready", "error never freed", "leaked handle"};
   return kNames[static_cast<int>(misuse)];
 }
 

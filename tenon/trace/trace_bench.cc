@@ -156,7 +156,8 @@ int main() {
   std::printf("%-34s %17s   %17s\n", "nanoseconds (best of 200 runs)", "query, added", "execute+destroy, added");
   Print("bare", without, without);
   Print("forwarded, not recording", without, Measure(traced, kBatch, kBatches));
-  // Short bursts fit into the ring and show what a call pays; long ones also pay for writing when they outrun the writer.
+  // Short bursts fit into the ring and show what a call pays; long ones also pay for writing when they outrun the
+  // writer.
   trace::StartTrace({.file = "/dev/null", .text = ""});
   Print("recording JSON, bursts", without, Measure(traced, kBatch, kBatches));
   Print("recording JSON, 200000 in a row", without, Measure(traced, 200000, 3));

@@ -7,10 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
-
-#include <nlohmann/json.hpp>
 
 #include "tenon/abi/pjrt_layouts.h"
 #include "tenon/plugin/testing/harness.h"
@@ -84,8 +83,8 @@ TEST_F(TraceTest, EveryEntryOfThePluginIsForwarded) {
   EXPECT_EQ(traced, api());
   EXPECT_EQ(traced->struct_size, inner->struct_size);
   EXPECT_EQ(traced->pjrt_api_version.minor_version, inner->pjrt_api_version.minor_version);
-#define PJRT_FN(function, args, since, owner)            \
-  EXPECT_NE(traced->function, nullptr) << #function;     \
+#define PJRT_FN(function, args, since, owner)        \
+  EXPECT_NE(traced->function, nullptr) << #function; \
   EXPECT_NE(traced->function, inner->function) << #function;
 #include "tenon/abi/api.def"
 #undef PJRT_FN
@@ -104,7 +103,8 @@ TEST_F(TraceTest, AProgramIsWrittenWithArgumentsSizesAndLifetimes) {
   EXPECT_NE(text.find("PJRT_Client_Compile(client=client#1, program=\"mlir, 9 bytes\""), text.npos) << text;
   EXPECT_NE(text.find("type=f32"), text.npos) << text;
   EXPECT_NE(text.find("dims=[4]"), text.npos) << text;
-  EXPECT_NE(text.find("arguments=[buffer#1, buffer#2], outputs=[buffer#3 16 bytes], events=[event#"), text.npos) << text;
+  EXPECT_NE(text.find("arguments=[buffer#1, buffer#2], outputs=[buffer#3 16 bytes], events=[event#"), text.npos)
+      << text;
   Destroy(one);
   Destroy(two);
   Destroy(outcome->outputs[0]);
@@ -277,7 +277,8 @@ TEST_F(TraceTest, CleanUseIsClean) {
   EXPECT_TRUE(Finish(outcome->done).ok());
   for (PJRT_Buffer* output : outcome->outputs) Destroy(output);
   Destroy(*pair);
-  for (int i = 0; i < kNumMisuses; ++i) EXPECT_EQ(Count(static_cast<Misuse>(i)), 0u) << MisuseName(static_cast<Misuse>(i));
+  for (int i = 0; i < kNumMisuses; ++i)
+    EXPECT_EQ(Count(static_cast<Misuse>(i)), 0u) << MisuseName(static_cast<Misuse>(i));
 }
 
 TEST_F(TraceTest, CallbacksRunOnceAndOwnTheirError) {
@@ -373,7 +374,8 @@ TEST_F(TraceTest, ExtensionFunctionsAreRecorded) {
   EXPECT_TRUE(TakeStatus(layouts->PJRT_Layouts_MemoryLayout_Destroy(&destroy)).ok());
   EXPECT_CODE(TakeStatus(layouts->PJRT_Layouts_MemoryLayout_Destroy(&destroy)), kInvalidArgument);
   EXPECT_EQ(Count(Misuse::kDoubleDestroy), 1u);
-  EXPECT_NE(Text().find("PJRT_Layouts_PJRT_Buffer_MemoryLayout(buffer=buffer#1) -> (layout=layout#1)"), std::string::npos)
+  EXPECT_NE(Text().find("PJRT_Layouts_PJRT_Buffer_MemoryLayout(buffer=buffer#1) -> (layout=layout#1)"),
+            std::string::npos)
       << Text();
   Destroy(buffer);
 }
@@ -460,13 +462,14 @@ TEST(PluginCandidates, NamesBecomeFiles) {
   EXPECT_EQ(PluginCandidates("./my.so", "/a", "/b"), std::vector<std::string>{"./my.so"});
   const std::vector<std::string> files = PluginCandidates("tenon", "/a:/b", "/c");
   EXPECT_EQ(files[0], "/a/tenon");
-  for (const char* file : {"/a/pjrt_plugin_tenon.so", "/b/pjrt_c_api_tenon_plugin.so", "/c/pjrt_plugin_tenon.so", "libtenon.so"}) {
+  for (const char* file :
+       {"/a/pjrt_plugin_tenon.so", "/b/pjrt_c_api_tenon_plugin.so", "/c/pjrt_plugin_tenon.so", "libtenon.so"}) {
     EXPECT_NE(std::ranges::find(files, file), files.end()) << file;
   }
 }
 
 TEST(Functions, StructsEndWhereTheirLastFieldEnds) {
-#define PJRT_FN(function, args, since, owner)                                                 \
+#define PJRT_FN(function, args, since, owner)                                                     \
   EXPECT_EQ(FunctionOf(k_##function).struct_size, static_cast<int>(args##_STRUCT_SIZE)) << #args; \
   EXPECT_STREQ(FunctionOf(k_##function).name, #function);
 #include "tenon/abi/api.def"

@@ -77,19 +77,24 @@ void ForEachItem(const char* items, size_t size, auto visitor) {
 const char* kSemanticsNames[] = {"during_call", "until_done", "zero_copy", "mutable_zero_copy"};
 
 // One field of an argument struct, the same way in both outputs except for quotes.
-void AppendField(std::string& out, const Field& field, const char* raw, const char* items, size_t items_size, uint8_t index,
-                 bool json) {
+void AppendField(std::string& out, const Field& field, const char* raw, const char* items, size_t items_size,
+                 uint8_t index, bool json) {
   const char* at = raw + field.offset;
   const char* quote = json ? "\"" : "";
   switch (field.type) {
     case FieldType::kSigned:
-      if (field.size == 4) AppendNumber(out, Load<int32_t>(at));
-      else if (field.size == 8) AppendNumber(out, Load<int64_t>(at));
-      else AppendNumber(out, Load<int8_t>(at));
+      if (field.size == 4)
+        AppendNumber(out, Load<int32_t>(at));
+      else if (field.size == 8)
+        AppendNumber(out, Load<int64_t>(at));
+      else
+        AppendNumber(out, Load<int8_t>(at));
       return;
     case FieldType::kUnsigned:
-      if (field.size == 4) AppendNumber(out, Load<uint32_t>(at));
-      else AppendNumber(out, Load<uint64_t>(at));
+      if (field.size == 4)
+        AppendNumber(out, Load<uint32_t>(at));
+      else
+        AppendNumber(out, Load<uint64_t>(at));
       return;
     case FieldType::kBool:
       out += Load<uint8_t>(at) != 0 ? "true" : "false";
@@ -202,8 +207,10 @@ void OutputFile::Append(std::string_view text) {
   while (fd_ >= 0 && !failed_ && !text.empty()) {
     const ssize_t n = write(fd_, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) failed_ = true;
-    else text.remove_prefix(static_cast<size_t>(n));
+    if (n <= 0)
+      failed_ = true;
+    else
+      text.remove_prefix(static_cast<size_t>(n));
   }
 }
 
@@ -577,13 +584,13 @@ void Writer::Finish(const std::vector<HandleInfo>& leaks) {
                   static_cast<double>(now - origin_) / 1e9, static_cast<unsigned long long>(buffers_),
                   static_cast<unsigned long long>(bytes_), static_cast<unsigned long long>(peak_bytes_));
     text += line;
-    std::snprintf(line, sizeof(line), "# %10s %14s %12s %12s %7s  function\n", "calls", "total us", "mean us", "longest us",
-                  "errors");
+    std::snprintf(line, sizeof(line), "# %10s %14s %12s %12s %7s  function\n", "calls", "total us", "mean us",
+                  "longest us", "errors");
     text += line;
     for (const int i : order) {
       const Totals& totals = totals_[i];
-      std::snprintf(line, sizeof(line), "# %10llu %14.3f %12.3f %12.3f %7llu  ", static_cast<unsigned long long>(totals.calls),
-                    static_cast<double>(totals.nanoseconds) / 1e3,
+      std::snprintf(line, sizeof(line), "# %10llu %14.3f %12.3f %12.3f %7llu  ",
+                    static_cast<unsigned long long>(totals.calls), static_cast<double>(totals.nanoseconds) / 1e3,
                     static_cast<double>(totals.nanoseconds) / 1e3 / static_cast<double>(totals.calls),
                     static_cast<double>(totals.longest) / 1e3, static_cast<unsigned long long>(totals.errors));
       text += line;

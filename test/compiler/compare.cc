@@ -52,7 +52,8 @@ std::string InLayout(const std::string& dense, const Shape& shape, const Dims& s
 
 }  // namespace
 
-Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed, const Tolerance& tolerance) {
+Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed,
+                            const Tolerance& tolerance) {
   Result<std::unique_ptr<reference::Program>> oracle = reference::Program::Load(program);
   if (!oracle.ok()) return Unimplemented("reference: " + std::string(oracle.status().message()));
   std::mt19937_64 random(seed);
@@ -80,9 +81,11 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
       if (shape.dtype == DType::kToken) continue;
       const DType part = IsComplex(shape.dtype) ? RealPartOf(shape.dtype) : shape.dtype;
       const size_t width = static_cast<size_t>(ByteWidth(part));
-      std::string expected(reinterpret_cast<const char*>((*want)[o].bytes()), static_cast<size_t>((*want)[o].size_bytes()));
+      std::string expected(reinterpret_cast<const char*>((*want)[o].bytes()),
+                           static_cast<size_t>((*want)[o].size_bytes()));
       expected = InLayout(expected, shape, compiled.plan.outputs[o].stride_elems);
-      if (expected.size() != got[o].size()) return Aborted(fmt::format("output {}: {} bytes, wanted {}", o, got[o].size(), expected.size()));
+      if (expected.size() != got[o].size())
+        return Aborted(fmt::format("output {}: {} bytes, wanted {}", o, got[o].size(), expected.size()));
       for (size_t i = 0; i < got[o].size() / width; ++i) {
         uint64_t g = 0;
         uint64_t w = 0;
@@ -99,7 +102,9 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
           const double relative = wide ? 1e-9 : narrow ? 1.0 / 64 : tolerance.relative;
           ok = (std::isnan(gv) && std::isnan(wv)) || std::abs(gv - wv) <= absolute + relative * std::abs(wv);
         }
-        if (!ok) return Aborted(fmt::format("output {} ({}){} element {}: got {}, wanted {}", o, ToString(shape), donate ? " donated" : "", i, gv, wv));
+        if (!ok)
+          return Aborted(fmt::format("output {} ({}){} element {}: got {}, wanted {}", o, ToString(shape),
+                                     donate ? " donated" : "", i, gv, wv));
       }
     }
   }

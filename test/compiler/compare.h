@@ -9,12 +9,15 @@
 namespace tenon::test {
 
 struct Tolerance {
-  /// |got - want| <= absolute + relative * |want|, in f32 and c64; f64 and c128 take 1e-9 of both, narrow floats 2^-6 relative.
+  /// |got - want| <= absolute + relative * |want|, in f32 and c64; f64 and c128 take 1e-9 of both, narrow floats 2^-6
+  /// relative.
   double absolute = 2e-4;
   double relative = 2e-4;
 };
 
-/// OK when both agree; UNIMPLEMENTED when the interpreter or the reference cannot run the program; ABORTED with the first difference.
-Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed, const Tolerance& tolerance);
+/// OK when both agree; UNIMPLEMENTED when the interpreter or the reference cannot run the program; ABORTED with the
+/// first difference.
+Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed,
+                            const Tolerance& tolerance);
 
 }  // namespace tenon::test

@@ -1,3 +1,5 @@
+#include "tenon/compiler/compile.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "tenon/compiler/compile.h"
 #include "test/compiler/compare.h"
 
 namespace tenon::test {
@@ -36,11 +37,13 @@ TEST(Compile, ChainsBecomeOneKernel) {
     %2 = stablehlo.tanh %1 : tensor<40x33xf32>
     %3 = stablehlo.multiply %2, %x : tensor<40x33xf32>
     return %3 : tensor<40x33xf32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, SortsByWhatComparatorsCompute) {
-  // One key that is an expression, downwards; the positions are neither made nor read; only the first three are asked for.
+  // One key that is an expression, downwards; the positions are neither made nor read; only the first three are asked
+  // for.
   Check(R"(func.func @main(%x: tensor<4x50xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
     %i = stablehlo.iota dim = 1 : tensor<4x50xi32>
     %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64, is_stable = true}> ({
@@ -55,11 +58,13 @@ TEST(Compile, SortsByWhatComparatorsCompute) {
     %z = stablehlo.constant dense<7> : tensor<i32>
     %q = stablehlo.pad %w, %z, low = [0, 0], high = [0, 1], interior = [0, 0] : (tensor<4x2xi32>, tensor<i32>) -> tensor<4x3xi32>
     return %v, %q : tensor<4x3xf32>, tensor<4x3xi32>
-  })", 2, 1);
+  })",
+        2, 1);
 }
 
 TEST(Compile, SortsBySeveralKeys) {
-  Check(R"(func.func @main(%x: tensor<30x5xi8>, %y: tensor<30x5xf32>, %z: tensor<30x5xf64>) -> (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>) {
+  Check(
+      R"(func.func @main(%x: tensor<30x5xi8>, %y: tensor<30x5xf32>, %z: tensor<30x5xf64>) -> (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>) {
     %s:3 = "stablehlo.sort"(%x, %y, %z) <{dimension = 0 : i64, is_stable = true}> ({
     ^bb0(%a: tensor<i8>, %b: tensor<i8>, %c: tensor<f32>, %d: tensor<f32>, %e: tensor<f64>, %f: tensor<f64>):
       %l1 = stablehlo.compare GT, %d, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -70,7 +75,8 @@ TEST(Compile, SortsBySeveralKeys) {
       stablehlo.return %or : tensor<i1>
     }) : (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>) -> (tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>)
     return %s#0, %s#1, %s#2 : tensor<30x5xi8>, tensor<30x5xf32>, tensor<30x5xf64>
-  })", 0, 1);
+  })",
+      0, 1);
 }
 
 TEST(Compile, ComparatorsThatAreNoKeysAreEvaluated) {
@@ -81,7 +87,8 @@ TEST(Compile, ComparatorsThatAreNoKeysAreEvaluated) {
       stablehlo.return %p : tensor<i1>
     }) : (tensor<30xi32>, tensor<30xi32>) -> (tensor<30xi32>, tensor<30xi32>)
     return %s#0 : tensor<30xi32>
-  })", 0, 0, 1);
+  })",
+        0, 0, 1);
 }
 
 TEST(Compile, FactorsAndSolves) {
@@ -101,15 +108,18 @@ TEST(Compile, FactorsAndSolves) {
     %s = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>}>
        : (tensor<3x6x6xf32>, tensor<3x6x4xf32>) -> tensor<3x6x4xf32>
     return %t, %s : tensor<3x6x6xf32>, tensor<3x6x4xf32>
-  })", 2, 2);
+  })",
+        2, 2);
 }
 
 TEST(Compile, EqualKernelsOfOtherExtentsAreShared) {
-  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<40x33xf32>, %y: tensor<1000xf32>) -> (tensor<40x33xf32>, tensor<1000xf32>) {
+  const CompiledProgram p =
+      Check(R"(func.func @main(%x: tensor<40x33xf32>, %y: tensor<1000xf32>) -> (tensor<40x33xf32>, tensor<1000xf32>) {
     %0 = stablehlo.add %x, %x : tensor<40x33xf32>
     %1 = stablehlo.add %y, %y : tensor<1000xf32>
     return %0, %1 : tensor<40x33xf32>, tensor<1000xf32>
-  })", 2);
+  })",
+            2);
   EXPECT_EQ(p.plan.kernels.size(), 1u);
 }
 
@@ -124,7 +134,8 @@ TEST(Compile, ReshapesOfBroadcastsKeepTheirBroadcastDims) {
     %v = stablehlo.reverse %r, dims = [1] : tensor<2x33xf32>
     %s = stablehlo.reduce(%v init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x33xf32>, tensor<f32>) -> tensor<33xf32>
     return %s : tensor<33xf32>
-  })", 2);
+  })",
+        2);
 }
 
 TEST(Compile, CropsOfPadsWithHoles) {
@@ -132,7 +143,8 @@ TEST(Compile, CropsOfPadsWithHoles) {
     %0 = stablehlo.pad %x, %p, low = [-1, 1], high = [-1, -3], interior = [1, 2] : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x11xf32>
     %1 = stablehlo.pad %0, %p, low = [0, -1], high = [0, -1], interior = [0, 0] : (tensor<3x11xf32>, tensor<f32>) -> tensor<3x9xf32>
     return %1 : tensor<3x9xf32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, PlacesThatAreNothingButPadding) {
@@ -144,36 +156,43 @@ TEST(Compile, PlacesThatAreNothingButPadding) {
     %p = stablehlo.pad %c, %one, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x9xf32>, tensor<f32>) -> tensor<6x9xf32>
     %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<6x9xf32>, tensor<f32>) -> tensor<9xf32>
     return %r : tensor<9xf32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, ConvolutionsTakeAnyLayout) {
-  // Channels last, as they lie; then channels first with window, strides and dilations; the weights' order does not suit the third.
+  // Channels last, as they lie; then channels first with window, strides and dilations; the weights' order does not
+  // suit the third.
   Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>, %w: tensor<3x3x5x6xf32>) -> tensor<2x9x8x6xf32> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x8x5xf32>, tensor<3x3x5x6xf32>) -> tensor<2x9x8x6xf32>
     return %0 : tensor<2x9x8x6xf32>
-  })", 0, 1);
+  })",
+        0, 1);
   Check(R"(func.func @main(%x: tensor<2x4x9x8xf32>, %w: tensor<6x2x3x2xf32>) -> tensor<2x6x6x8xf32> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {stride = [2, 1], pad = [[2, 2], [-1, 2]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false]}
       {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x4x9x8xf32>, tensor<6x2x3x2xf32>) -> tensor<2x6x6x8xf32>
     return %0 : tensor<2x6x6x8xf32>
-  })", 0, 1);
+  })",
+        0, 1);
   Check(R"(func.func @main(%x: tensor<4x7x5xf32>, %w: tensor<6x5x3xf32>) -> tensor<2x13x6xf32> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2]}
       {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<4x7x5xf32>, tensor<6x5x3xf32>) -> tensor<2x13x6xf32>
     return %0 : tensor<2x13x6xf32>
-  })", 0, 1);
+  })",
+        0, 1);
 }
 
 TEST(Compile, FourierTransformsAreDriven) {
-  Check(R"(func.func @main(%x: tensor<3x6x10xf32>) -> (tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>) {
+  Check(
+      R"(func.func @main(%x: tensor<3x6x10xf32>) -> (tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>) {
     %0 = stablehlo.fft %x, type = RFFT, length = [6, 10] : (tensor<3x6x10xf32>) -> tensor<3x6x6xcomplex<f32>>
     %1 = stablehlo.fft %0, type = IRFFT, length = [6, 10] : (tensor<3x6x6xcomplex<f32>>) -> tensor<3x6x10xf32>
     %2 = stablehlo.fft %0, type = IFFT, length = [6] : (tensor<3x6x6xcomplex<f32>>) -> tensor<3x6x6xcomplex<f32>>
     return %0, %1, %2 : tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>
-  })", 0, 3);
+  })",
+      0, 3);
 }
 
 TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
@@ -181,7 +200,8 @@ TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[1, 1], [0, 1]], reverse = [false, true]}
       {batch_group_count = 1 : i64, feature_group_count = 5 : i64} : (tensor<2x9x8x5xf32>, tensor<3x2x1x5xf32>) -> tensor<2x5x5x8xf32>
     return %0 : tensor<2x5x5x8xf32>
-  })", 1);
+  })",
+        1);
   Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>) -> (tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>) {
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %one = stablehlo.constant dense<1.0> : tensor<f32>
@@ -197,19 +217,22 @@ TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
       stablehlo.return %m : tensor<f32>
     }) : (tensor<2x9x8x5xf32>, tensor<f32>) -> tensor<2x8x6x5xf32>
     return %0, %1 : tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>
-  })", 2);
+  })",
+        2);
 }
 
 TEST(Compile, SelectAndScatterNeedsNoEvaluator) {
   // Windows that overlap and reach into the padding; equal values; then windows side by side.
-  for (const char* form : {"window_dimensions = array<i64: 1, 3, 2>, window_strides = array<i64: 1, 2, 2>, padding = dense<[[0, 0], [1, 1], [1, 0]]> : tensor<3x2xi64>",
+  for (const char* form : {"window_dimensions = array<i64: 1, 3, 2>, window_strides = array<i64: 1, 2, 2>, padding = "
+                           "dense<[[0, 0], [1, 1], [1, 0]]> : tensor<3x2xi64>",
                            "window_dimensions = array<i64: 1, 2, 2>, window_strides = array<i64: 1, 2, 2>"}) {
     const bool pads = std::string_view(form).find("padding") != std::string_view::npos;
     const std::string source = pads ? "tensor<2x4x4xf32>" : "tensor<2x4x3xf32>";
     const std::string program = "func.func @main(%x: tensor<2x8x7xf32>, %s: " + source + R"() -> tensor<2x8x7xf32> {
       %zero = stablehlo.constant dense<0.5> : tensor<f32>
       %y = stablehlo.floor %x : tensor<2x8x7xf32>
-      %0 = "stablehlo.select_and_scatter"(%y, %s, %zero) <{)" + form + R"(}> ({
+      %0 = "stablehlo.select_and_scatter"(%y, %s, %zero) <{)" +
+                                form + R"(}> ({
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
         %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
         stablehlo.return %c : tensor<i1>
@@ -217,7 +240,8 @@ TEST(Compile, SelectAndScatterNeedsNoEvaluator) {
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
         %c = stablehlo.add %a, %b : tensor<f32>
         stablehlo.return %c : tensor<f32>
-      }) : (tensor<2x8x7xf32>, )" + source + R"(, tensor<f32>) -> tensor<2x8x7xf32>
+      }) : (tensor<2x8x7xf32>, )" +
+                                source + R"(, tensor<f32>) -> tensor<2x8x7xf32>
       return %0 : tensor<2x8x7xf32>
     })";
     const Result<CompiledProgram> compiled = Compile(program, {});
@@ -237,7 +261,8 @@ TEST(Compile, ScansRunAlongTheirDim) {
       stablehlo.return %m : tensor<f32>
     }) : (tensor<3x40x5xf32>, tensor<f32>) -> tensor<3x40x5xf32>
     return %0 : tensor<3x40x5xf32>
-  })", 1);
+  })",
+        1);
   // Blocks, what comes before each, both together.
   Check(R"(func.func @main(%x: tensor<4099xf32>) -> tensor<4099xf32> {
     %three = stablehlo.constant dense<3.0> : tensor<f32>
@@ -247,13 +272,16 @@ TEST(Compile, ScansRunAlongTheirDim) {
       stablehlo.return %m : tensor<f32>
     }) : (tensor<4099xf32>, tensor<f32>) -> tensor<4099xf32>
     return %0 : tensor<4099xf32>
-  })", 5);
+  })",
+        5);
 }
 
 TEST(Compile, ScattersRunInOrder) {
   // Indices repeat and leave the operand on both sides; rows of 20; the last one overwrites.
-  for (const char* combine : {"%m = stablehlo.add %a, %b : tensor<f32>", "%m = stablehlo.maximum %b, %a : tensor<f32>", "%m = stablehlo.reshape %b : (tensor<f32>) -> tensor<f32>"}) {
-    Check(std::string(R"(func.func @main(%t: tensor<7x20xf32>, %s: tensor<30xf32>, %u: tensor<30x20xf32>) -> tensor<7x20xf32> {
+  for (const char* combine : {"%m = stablehlo.add %a, %b : tensor<f32>", "%m = stablehlo.maximum %b, %a : tensor<f32>",
+                              "%m = stablehlo.reshape %b : (tensor<f32>) -> tensor<f32>"}) {
+    Check(std::string(
+              R"(func.func @main(%t: tensor<7x20xf32>, %s: tensor<30xf32>, %u: tensor<30x20xf32>) -> tensor<7x20xf32> {
       %four = stablehlo.constant dense<4.0> : tensor<30xf32>
       %0 = stablehlo.multiply %s, %four : tensor<30xf32>
       %i = stablehlo.convert %0 : (tensor<30xf32>) -> tensor<30xi32>
@@ -261,14 +289,17 @@ TEST(Compile, ScattersRunInOrder) {
       %r = "stablehlo.scatter"(%t, %j, %u) <{indices_are_sorted = false, unique_indices = false,
         scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        )") + combine + R"(
+        )") + combine +
+              R"(
         stablehlo.return %m : tensor<f32>
       }) : (tensor<7x20xf32>, tensor<30x1xi32>, tensor<30x20xf32>) -> tensor<7x20xf32>
       return %r : tensor<7x20xf32>
-    })", 2);
+    })",
+          2);
   }
   // Batches, and windows that reach over the edge.
-  Check(R"(func.func @main(%t: tensor<3x9x10xf32>, %s: tensor<3x5x2xf32>, %u: tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32> {
+  Check(
+      R"(func.func @main(%t: tensor<3x9x10xf32>, %s: tensor<3x5x2xf32>, %u: tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32> {
     %four = stablehlo.constant dense<4.0> : tensor<3x5x2xf32>
     %0 = stablehlo.multiply %s, %four : tensor<3x5x2xf32>
     %i = stablehlo.convert %0 : (tensor<3x5x2xf32>) -> tensor<3x5x2xi64>
@@ -280,20 +311,23 @@ TEST(Compile, ScattersRunInOrder) {
       stablehlo.return %m : tensor<f32>
     }) : (tensor<3x9x10xf32>, tensor<3x5x2xi64>, tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32>
     return %r : tensor<3x9x10xf32>
-  })", 2);
+  })",
+      2);
 }
 
 TEST(Compile, FirstPlacesOfExtremesNeedNoOrder) {
   for (const char* direction : {"GT", "LT"}) {
     const std::string program = std::string(R"(func.func @main(%x: tensor<6x50xf32>) -> (tensor<6xf32>, tensor<6xi32>) {
-      %low = stablehlo.constant dense<)") + (direction[0] == 'G' ? "0xFF800000" : "0x7F800000") + R"(> : tensor<f32>
+      %low = stablehlo.constant dense<)") +
+                                (direction[0] == 'G' ? "0xFF800000" : "0x7F800000") + R"(> : tensor<f32>
       %zero = stablehlo.constant dense<0> : tensor<i32>
       %half = stablehlo.floor %x : tensor<6x50xf32>
       %nan = stablehlo.sqrt %half : tensor<6x50xf32>
       %i = stablehlo.iota dim = 1 : tensor<6x50xi32>
       %r:2 = stablehlo.reduce(%nan init: %low), (%i init: %zero) across dimensions = [1] : (tensor<6x50xf32>, tensor<6x50xi32>, tensor<f32>, tensor<i32>) -> (tensor<6xf32>, tensor<6xi32>)
         reducer(%a: tensor<f32>, %c: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {
-          %0 = stablehlo.compare )" + direction + R"(, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          %0 = stablehlo.compare )" +
+                                direction + R"(, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
           %1 = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
           %2 = stablehlo.or %0, %1 : tensor<i1>
           %3 = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -329,11 +363,13 @@ TEST(Compile, ReversedViewsIntoLoops) {
       stablehlo.return %j, %d : tensor<i32>, tensor<3x5xf32>
     }
     return %0#1 : tensor<3x5xf32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, EmptyArraysOfSeveralResults) {
-  Check(R"(func.func @main(%x: tensor<4x0xf32>, %k: tensor<4x0xi32>, %a: tensor<f32>, %b: tensor<i32>) -> (tensor<0xf32>, tensor<0xi32>, tensor<4xf32>, tensor<4xi32>) {
+  Check(
+      R"(func.func @main(%x: tensor<4x0xf32>, %k: tensor<4x0xi32>, %a: tensor<f32>, %b: tensor<i32>) -> (tensor<0xf32>, tensor<0xi32>, tensor<4xf32>, tensor<4xi32>) {
     %0:2 = "stablehlo.reduce"(%x, %k, %a, %b) ({
     ^bb0(%p: tensor<f32>, %q: tensor<i32>, %r: tensor<f32>, %s: tensor<i32>):
       stablehlo.return %r, %s : tensor<f32>, tensor<i32>
@@ -343,7 +379,8 @@ TEST(Compile, EmptyArraysOfSeveralResults) {
       stablehlo.return %r, %s : tensor<f32>, tensor<i32>
     }) {dimensions = array<i64: 1>} : (tensor<4x0xf32>, tensor<4x0xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
     return %0#0, %0#1, %1#0, %1#1 : tensor<0xf32>, tensor<0xi32>, tensor<4xf32>, tensor<4xi32>
-  })", 0);
+  })",
+      0);
 }
 
 TEST(Compile, ApproxTopKIsExact) {
@@ -352,19 +389,23 @@ TEST(Compile, ApproxTopKIsExact) {
       %i = stablehlo.iota dim = 1 : tensor<4x128xi32>
       %a = stablehlo.constant dense<0xFF800000> : tensor<f32>
       %b = stablehlo.constant dense<-1> : tensor<i32>
-      )") + std::string(call) + R"(
+      )") + std::string(call) +
+                       R"(
       return %r#0, %r#1 : tensor<4x3xf32>, tensor<4x3xi32>
     }
     func.func private @top_k_gt(%p: tensor<f32>, %q: tensor<f32>, %j: tensor<i32>, %k: tensor<i32>) -> tensor<i1> {
       %0 = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
       return %0 : tensor<i1>
-    })", {});
+    })",
+                   {});
   };
-  Result<CompiledProgram> compiled = compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
+  Result<CompiledProgram> compiled =
+      compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
       mhlo.backend_config = {aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64,
       reduction_input_size_override = -1 : i64, top_k = 3 : i64}} : (tensor<4x128xf32>, tensor<4x128xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>))");
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-  const Status same = CompareWithReference(R"(func.func @main(%x: tensor<4x128xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+  const Status same =
+      CompareWithReference(R"(func.func @main(%x: tensor<4x128xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
     %i = stablehlo.iota dim = 1 : tensor<4x128xi32>
     %s:2 = "stablehlo.sort"(%x, %i) ({
     ^bb0(%p: tensor<f32>, %q: tensor<f32>, %j: tensor<i32>, %k: tensor<i32>):
@@ -374,15 +415,19 @@ TEST(Compile, ApproxTopKIsExact) {
     %u = stablehlo.slice %s#0 [0:4, 0:3] : (tensor<4x128xf32>) -> tensor<4x3xf32>
     %v = stablehlo.slice %s#1 [0:4, 0:3] : (tensor<4x128xi32>) -> tensor<4x3xi32>
     return %u, %v : tensor<4x3xf32>, tensor<4x3xi32>
-  })", *compiled, 3, {});
+  })",
+                           *compiled, 3, {});
   EXPECT_TRUE(same.ok()) << same.ToString();
   EXPECT_EQ(compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
       mhlo.backend_config = {reduction_dim = 2 : i64}} : (tensor<4x128xf32>, tensor<4x128xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>))")
-                .status().code(), Code::kInvalidArgument);
+                .status()
+                .code(),
+            Code::kInvalidArgument);
 }
 
 TEST(Compile, PaddingOfWindowsTakesNoPart) {
-  Result<CompiledProgram> compiled = Compile(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
+  Result<CompiledProgram> compiled =
+      Compile(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
     %init = stablehlo.constant dense<100> : tensor<i32>
     %0 = "stablehlo.reduce_window"(%x, %init) ({
     ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -395,9 +440,11 @@ TEST(Compile, PaddingOfWindowsTakesNoPart) {
       stablehlo.return %s : tensor<i32>
     }) {window_dimensions = array<i64: 4>, padding = dense<2> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<6xi32>
     return %0, %1 : tensor<5xi32>, tensor<6xi32>
-  })", {});
+  })",
+              {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-  const Status same = CompareWithReference(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
+  const Status same =
+      CompareWithReference(R"(func.func @main(%x: tensor<5xi32>, %y: tensor<i32>) -> (tensor<5xi32>, tensor<6xi32>) {
     %init = stablehlo.constant dense<100> : tensor<i32>
     %0 = "stablehlo.reduce_window"(%x, %init) ({
     ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -410,7 +457,8 @@ TEST(Compile, PaddingOfWindowsTakesNoPart) {
       stablehlo.return %s : tensor<i32>
     }) {window_dimensions = array<i64: 4>, padding = dense<2> : tensor<1x2xi64>} : (tensor<5xi32>, tensor<i32>) -> tensor<6xi32>
     return %0, %1 : tensor<5xi32>, tensor<6xi32>
-  })", *compiled, 5, {});
+  })",
+                           *compiled, 5, {});
   EXPECT_TRUE(same.ok()) << same.ToString();
 }
 
@@ -418,10 +466,15 @@ TEST(Compile, WhatHasNoKernelIsEvaluated) {
   // More loop dims than a kernel holds, around other work that has kernels.
   const std::string small = "tensor<1x2x2x2x2x2x2x2xf32>";
   const std::string big = "tensor<5x2x2x2x2x2x2x2xf32>";
-  Check("func.func @main(%x: " + small + ", %y: " + small + ") -> " + big + " {\n"
-        "%a = stablehlo.tanh %x : " + small + "\n%b = stablehlo.exponential %y : " + small + "\n%c = stablehlo.add %a, %b : " + small + "\n"
-        "%d = stablehlo.concatenate %x, %a, %b, %c, %y, dim = 0 : (" + small + ", " + small + ", " + small + ", " + small + ", " + small + ") -> " + big +
-        "\n%e = stablehlo.negate %d : " + big + "\nreturn %e : " + big + "\n}", 2, 0, 1);
+  Check("func.func @main(%x: " + small + ", %y: " + small + ") -> " + big +
+            " {\n"
+            "%a = stablehlo.tanh %x : " +
+            small + "\n%b = stablehlo.exponential %y : " + small + "\n%c = stablehlo.add %a, %b : " + small +
+            "\n"
+            "%d = stablehlo.concatenate %x, %a, %b, %c, %y, dim = 0 : (" +
+            small + ", " + small + ", " + small + ", " + small + ", " + small + ") -> " + big +
+            "\n%e = stablehlo.negate %d : " + big + "\nreturn %e : " + big + "\n}",
+        2, 0, 1);
 }
 
 TEST(Compile, CombinersThatUseOuterValuesAreEvaluated) {
@@ -435,7 +488,8 @@ TEST(Compile, CombinersThatUseOuterValuesAreEvaluated) {
       stablehlo.return %m : tensor<f32>
     }) {dimensions = array<i64: 1>} : (tensor<4x40xf32>, tensor<f32>) -> tensor<4xf32>
     return %r : tensor<4xf32>
-  })", 1, 0, 1);
+  })",
+        1, 0, 1);
 }
 
 TEST(Compile, SoftmaxIsOneKernelOfRows) {
@@ -450,7 +504,8 @@ TEST(Compile, SoftmaxIsOneKernelOfRows) {
     %sb = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<24xf32>) -> tensor<24x80xf32>
     %r = stablehlo.divide %e, %sb : tensor<24x80xf32>
     return %r : tensor<24x80xf32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, LongSumsBecomeTwoKernels) {
@@ -458,12 +513,14 @@ TEST(Compile, LongSumsBecomeTwoKernels) {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<131072xf32>, tensor<f32>) -> tensor<f32>
     return %r : tensor<f32>
-  })", 2);
+  })",
+        2);
   Check(R"(func.func @main(%x: tensor<100003xf32>) -> tensor<f32> {
     %zero = stablehlo.constant dense<2.0> : tensor<f32>
     %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100003xf32>, tensor<f32>) -> tensor<f32>
     return %r : tensor<f32>
-  })", 2);
+  })",
+        2);
 }
 
 TEST(Compile, TallColumnsAreSummedInBlocksOfRows) {
@@ -471,7 +528,8 @@ TEST(Compile, TallColumnsAreSummedInBlocksOfRows) {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
     return %0 : tensor<1024xf32>
-  })", 2);
+  })",
+                                         2);
   ASSERT_FALSE(compiled.plan.kernels.empty());
 }
 
@@ -480,7 +538,8 @@ TEST(Compile, ProductsTakeTransposesAsStrides) {
     %t = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<5x12x8xf32>) -> tensor<5x8x12xf32>
     %r = stablehlo.dot_general %t, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<5x8x12xf32>, tensor<5x16x12xf32>) -> tensor<5x8x16xf32>
     return %r : tensor<5x8x16xf32>
-  })", 0, 1);
+  })",
+        0, 1);
 }
 
 TEST(Compile, LoopsOfScalarsRunInOneKernel) {
@@ -497,7 +556,8 @@ TEST(Compile, LoopsOfScalarsRunInOneKernel) {
            %next = stablehlo.add %k, %one : tensor<i32>
            stablehlo.return %m, %next : tensor<f32>, tensor<i32> }
     return %r#0 : tensor<f32>
-  })", 1);
+  })",
+        1);
 }
 
 TEST(Compile, StackedResultsAreStoredTripByTrip) {
@@ -517,16 +577,19 @@ TEST(Compile, StackedResultsAreStoredTripByTrip) {
            %next = stablehlo.add %k, %one : tensor<i32>
            stablehlo.return %s, %next, %u : tensor<3xf32>, tensor<i32>, tensor<20x3xf32> }
     return %r#2 : tensor<20x3xf32>
-  })", 1);
+  })",
+                                  1);
   EXPECT_EQ(plan::Count(p.plan).loops, 0);
 }
 
 TEST(Compile, DonatedArgumentsAreUpdatedInPlace) {
-  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<50x4xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<1x4xf32>, %i: tensor<i32>) -> tensor<50x4xf32> {
+  const CompiledProgram p = Check(
+      R"(func.func @main(%x: tensor<50x4xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<1x4xf32>, %i: tensor<i32>) -> tensor<50x4xf32> {
     %zero = stablehlo.constant dense<0> : tensor<i32>
     %r = stablehlo.dynamic_update_slice %x, %u, %i, %zero : (tensor<50x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<50x4xf32>
     return %r : tensor<50x4xf32>
-  })", 1);
+  })",
+      1);
   EXPECT_EQ(p.plan.outputs[0].alias_input, 0);
   EXPECT_TRUE(p.plan.outputs[0].alias_contents);
   EXPECT_EQ(plan::Count(p.plan).copy_steps, 0);
@@ -534,19 +597,22 @@ TEST(Compile, DonatedArgumentsAreUpdatedInPlace) {
 
 TEST(Compile, AnArgumentThatIsReadLaterIsNotTakenOver) {
   // The first output overwrites %x while the second still needs it.
-  const CompiledProgram p = Check(R"(func.func @main(%x: tensor<8x4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<8x4xf32>, tensor<4x4xf32>) {
+  const CompiledProgram p = Check(
+      R"(func.func @main(%x: tensor<8x4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<8x4xf32>, tensor<4x4xf32>) {
     %r = stablehlo.reverse %x, dims = [0] : tensor<8x4xf32>
     %n = stablehlo.negate %r : tensor<8x4xf32>
     %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
     return %n, %d : tensor<8x4xf32>, tensor<4x4xf32>
-  })", 1, 1);
+  })",
+      1, 1);
   EXPECT_EQ(p.plan.outputs[0].alias_input, -1);
 }
 
 TEST(Compile, ErrorsNameTheTrouble) {
   const Result<CompiledProgram> broken = Compile("func.func @main(", {});
   EXPECT_EQ(broken.status().code(), Code::kInvalidArgument);
-  const Result<CompiledProgram> dynamic = Compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }", {});
+  const Result<CompiledProgram> dynamic =
+      Compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }", {});
   EXPECT_EQ(dynamic.status().code(), Code::kUnimplemented);
   EXPECT_THAT(std::string(dynamic.status().message()), testing::HasSubstr("dynamic"));
 }
@@ -554,7 +620,8 @@ TEST(Compile, ErrorsNameTheTrouble) {
 // Programs recorded from clients, where they are at hand.
 TEST(Compile, RecordedProgramsCompile) {
   const char* shared = std::getenv("TENON_SHARED");
-  const std::filesystem::path folder = std::filesystem::path(shared != nullptr ? shared : TENON_SHARED_DEFAULT) / "clients/captures/jax_generic_shlo1.9.0";
+  const std::filesystem::path folder = std::filesystem::path(shared != nullptr ? shared : TENON_SHARED_DEFAULT) /
+                                       "clients/captures/jax_generic_shlo1.9.0";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   int programs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,7 @@
-// Compiled plans, spoilt: whatever still passes the checks on plans from outside must not leave its memory when it runs.
+// Compiled plans, spoilt: whatever still passes the checks on plans from outside must not leave its memory when it
+// runs.
+
+#include "tenon/runtime/outside_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +10,6 @@
 #include <string>
 
 #include "tenon/compiler/compile.h"
-#include "tenon/runtime/outside_plan.h"
 #include "tenon/runtime/program.h"
 #include "test/compiler/plan_interpreter.h"
 #include "test/compiler/wide_program.h"
@@ -31,10 +33,12 @@ bool IsLong(const plan::Plan& plan, const plan::Seq& seq) {
   for (const plan::Step& step : seq) {
     if (const auto* k = std::get_if<plan::KernelStep>(&step.is)) {
       double points = 1;
-      for (const kir::Dim& d : plan.kernels[k->kernel].dims) points *= static_cast<double>(d.extent.Value(k->params.data()));
+      for (const kir::Dim& d : plan.kernels[k->kernel].dims)
+        points *= static_cast<double>(d.extent.Value(k->params.data()));
       bool many = points > 1e5;
       for (const kir::Step& s : plan.kernels[k->kernel].seq) {
-        if (const auto* loop = std::get_if<kir::Loop>(&s.is)) many |= loop->condition != kir::kNone || loop->trip_count.Value(k->params.data()) > 100;
+        if (const auto* loop = std::get_if<kir::Loop>(&s.is))
+          many |= loop->condition != kir::kNone || loop->trip_count.Value(k->params.data()) > 100;
       }
       if (many) return true;
     } else if (const auto* w = std::get_if<plan::WhileStep>(&step.is)) {
@@ -64,9 +68,11 @@ TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
         ++refused;
         continue;
       }
-      // Binding checks what is not a kernel; evaluate steps check their shapes when they run, but not in the interpreter.
+      // Binding checks what is not a kernel; evaluate steps check their shapes when they run, but not in the
+      // interpreter.
       if (plan::Count(*plan).evaluate_steps > 0) continue;
-      std::vector<runtime::KernelCode> code(plan->kernels.size(), {[](void* const*, const int64_t*, int64_t, int64_t, void*) {}, nullptr});
+      std::vector<runtime::KernelCode> code(plan->kernels.size(),
+                                            {[](void* const*, const int64_t*, int64_t, int64_t, void*) {}, nullptr});
       if (!runtime::Program::Create(*plan, std::move(code), {}).ok()) {
         ++refused;
         continue;
@@ -80,11 +86,16 @@ TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
       for (const plan::Input& in : plan->inputs) bytes += SizeBytes(in.shape);
       for (const plan::Output& out : plan->outputs) bytes += SizeBytes(out.shape);
       if (bytes > 1 << 20 || IsLong(*plan, plan->steps)) continue;  // A large one is no error, but no test either.
-      for (const plan::Input& in : plan->inputs) arguments.push_back(std::string(static_cast<size_t>(SizeBytes(in.shape)), '\x01'));
+      for (const plan::Input& in : plan->inputs)
+        arguments.push_back(std::string(static_cast<size_t>(SizeBytes(in.shape)), '\x01'));
       const Result<std::vector<std::string>> run = RunPlan(*plan, std::move(arguments));
       ++ran;
-      // The interpreter knows each buffer's memory. (It also insists on the extents that the kernel states, which is no matter of memory.)
-      if (!run.ok()) EXPECT_EQ(run.status().message().find("is outside its"), std::string_view::npos) << run.status().ToString() << "\n" << text;
+      // The interpreter knows each buffer's memory. (It also insists on the extents that the kernel states, which is no
+      // matter of memory.)
+      if (!run.ok())
+        EXPECT_EQ(run.status().message().find("is outside its"), std::string_view::npos)
+            << run.status().ToString() << "\n"
+            << text;
     }
   }
   EXPECT_GT(refused, 100);

@@ -27,7 +27,11 @@ struct Memory {
 class Interpreter {
  public:
   Interpreter(const plan::Plan& plan, std::vector<std::string>& args, std::vector<std::string>& outs, bool donate)
-      : plan_(plan), args_(args), outs_(outs), arena_(static_cast<size_t>(plan.arena_bytes) + 64, '\x5a'), donate_(donate) {}
+      : plan_(plan),
+        args_(args),
+        outs_(outs),
+        arena_(static_cast<size_t>(plan.arena_bytes) + 64, '\x5a'),
+        donate_(donate) {}
 
   Status Run(const plan::Seq& seq) {
     for (const plan::Step& step : seq) {
@@ -40,7 +44,8 @@ class Interpreter {
  private:
   Memory Base(const plan::Slot& s) {
     switch (s.kind) {
-      case plan::SlotKind::kArg: return {args_[s.index].data(), static_cast<int64_t>(args_[s.index].size())};
+      case plan::SlotKind::kArg:
+        return {args_[s.index].data(), static_cast<int64_t>(args_[s.index].size())};
       case plan::SlotKind::kOut: {
         const int32_t alias = plan_.outputs[s.index].alias_input;
         std::string& bytes = donate_ && alias >= 0 ? args_[static_cast<size_t>(alias)] : outs_[s.index];
@@ -50,7 +55,8 @@ class Interpreter {
         const std::string& bytes = *plan_.constants[s.index].bytes;
         return {const_cast<char*>(bytes.data()), static_cast<int64_t>(bytes.size())};
       }
-      case plan::SlotKind::kTemp: return {arena_.data(), static_cast<int64_t>(arena_.size())};
+      case plan::SlotKind::kTemp:
+        return {arena_.data(), static_cast<int64_t>(arena_.size())};
     }
     return {};
   }
@@ -73,16 +79,21 @@ class Interpreter {
   std::string Gather(plan::SlotId id) {
     const plan::Slot& s = plan_.slots[id];
     const size_t w = static_cast<size_t>(ByteWidth(s.dtype));
-    std::string dense(w * static_cast<size_t>(NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size()))), '\0');
+    std::string dense(w * static_cast<size_t>(NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size()))),
+                      '\0');
     const char* base = At(id);
-    ForEach(s, [&](int64_t i, int64_t at) { std::memcpy(dense.data() + static_cast<size_t>(i) * w, base + at * static_cast<int64_t>(w), w); });
+    ForEach(s, [&](int64_t i, int64_t at) {
+      std::memcpy(dense.data() + static_cast<size_t>(i) * w, base + at * static_cast<int64_t>(w), w);
+    });
     return dense;
   }
   void Scatter(plan::SlotId id, const std::string& dense) {
     const plan::Slot& s = plan_.slots[id];
     const size_t w = static_cast<size_t>(ByteWidth(s.dtype));
     char* base = At(id);
-    ForEach(s, [&](int64_t i, int64_t at) { std::memcpy(base + at * static_cast<int64_t>(w), dense.data() + static_cast<size_t>(i) * w, w); });
+    ForEach(s, [&](int64_t i, int64_t at) {
+      std::memcpy(base + at * static_cast<int64_t>(w), dense.data() + static_cast<size_t>(i) * w, w);
+    });
   }
 
   Status One(const plan::KernelStep& s) {
@@ -128,10 +139,13 @@ class Interpreter {
         for (int64_t j = 0; j < g.n; ++j) {
           double sum = 0;
           for (int64_t p = 0; p < g.k; ++p) {
-            sum += load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride) * load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride);
+            sum += load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride) *
+                   load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride);
           }
-          const uint64_t bits = IsFloat(g.c_type) ? kir::LiteralBits(g.c_type, sum) : kir::LiteralBits(g.c_type, static_cast<int64_t>(sum));
-          std::memcpy(c + (co + i * g.c_row_stride + j * g.c_col_stride) * ByteWidth(g.c_type), &bits, static_cast<size_t>(ByteWidth(g.c_type)));
+          const uint64_t bits = IsFloat(g.c_type) ? kir::LiteralBits(g.c_type, sum)
+                                                  : kir::LiteralBits(g.c_type, static_cast<int64_t>(sum));
+          std::memcpy(c + (co + i * g.c_row_stride + j * g.c_col_stride) * ByteWidth(g.c_type), &bits,
+                      static_cast<size_t>(ByteWidth(g.c_type)));
         }
       }
     }
@@ -151,7 +165,8 @@ class Interpreter {
       std::memcpy(&bits, from.data() + i * width, width);
       return kir::LiteralValue(part, bits);
     };
-    for (size_t i = 0; i < from.size() / (real_in ? width : 2 * width); ++i) x.push_back(real_in ? number(i) : std::complex(number(2 * i), number(2 * i + 1)));
+    for (size_t i = 0; i < from.size() / (real_in ? width : 2 * width); ++i)
+      x.push_back(real_in ? number(i) : std::complex(number(2 * i), number(2 * i + 1)));
     Dims dims = in.dims;
     for (size_t axis = dims.size() - (s.config.size() - 1); axis < dims.size(); ++axis) {
       const int64_t n = s.config[1 + axis - (dims.size() - (s.config.size() - 1))], have = dims[axis];
@@ -161,12 +176,15 @@ class Interpreter {
       const int64_t keep = real_in && axis + 1 == dims.size() ? n / 2 + 1 : n;
       std::vector<std::complex<double>> y(static_cast<size_t>(lines * keep));
       for (int64_t line = 0; line < lines; ++line) {
-        const auto at = [&](int64_t j, int64_t extent) { return static_cast<size_t>((line / inner * extent + j) * inner + line % inner); };
+        const auto at = [&](int64_t j, int64_t extent) {
+          return static_cast<size_t>((line / inner * extent + j) * inner + line % inner);
+        };
         for (int64_t k = 0; k < keep; ++k) {
           std::complex<double> sum = 0;
           for (int64_t j = 0; j < n; ++j) {
             const auto value = j < have ? x[at(j, have)] : std::conj(x[at(n - j, have)]);
-            sum += value * std::polar(1.0, (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+            sum += value * std::polar(1.0, (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(j * k % n) /
+                                               static_cast<double>(n));
           }
           y[at(k, keep)] = inverse ? sum / static_cast<double>(n) : sum;
         }
@@ -203,7 +221,8 @@ class Interpreter {
       return kir::LiteralValue(slot.dtype, bits);
     };
     const auto of = [](auto& dims, int64_t d) -> auto& { return dims[static_cast<size_t>(d)]; };
-    const int64_t channels = of(weights.dims, n.weight_in), per_group = of(out.dims, n.out_feature) / (n.feature_groups * n.batch_groups);
+    const int64_t channels = of(weights.dims, n.weight_in),
+                  per_group = of(out.dims, n.out_feature) / (n.feature_groups * n.batch_groups);
     int64_t taps = channels;
     for (int64_t d : n.weight_spatial) taps *= of(weights.dims, d);
     ForEach(out, [&](int64_t i, int64_t offset) {
@@ -224,14 +243,16 @@ class Interpreter {
           const int64_t window = of(weights.dims, n.weight_spatial[d]);
           const int64_t k = rest % window;
           rest /= window;
-          const int64_t p = of(place, n.out_spatial[d]) * n.strides[d] - n.low[d] + (n.reversed[d] != 0 ? window - 1 - k : k) * n.window_dilation[d];
+          const int64_t p = of(place, n.out_spatial[d]) * n.strides[d] - n.low[d] +
+                            (n.reversed[d] != 0 ? window - 1 - k : k) * n.window_dilation[d];
           exists &= p >= 0 && p % n.in_dilation[d] == 0 && p / n.in_dilation[d] < of(in.dims, n.in_spatial[d]);
           of(from, n.in_spatial[d]) = p / n.in_dilation[d];
           of(weight, n.weight_spatial[d]) = k;
         }
         if (exists) sum += load(s.inputs[0], from) * load(s.inputs[1], weight);
       }
-      const uint64_t bits = IsFloat(out.dtype) ? kir::LiteralBits(out.dtype, sum) : kir::LiteralBits(out.dtype, static_cast<int64_t>(sum));
+      const uint64_t bits = IsFloat(out.dtype) ? kir::LiteralBits(out.dtype, sum)
+                                               : kir::LiteralBits(out.dtype, static_cast<int64_t>(sum));
       std::memcpy(At(s.outputs[0]) + offset * ByteWidth(out.dtype), &bits, static_cast<size_t>(ByteWidth(out.dtype)));
     });
     return OkStatus();
@@ -250,7 +271,8 @@ class Interpreter {
         const double v = kir::LiteralValue(type, bits(at));
         const bool negative = (bits(at) >> (8 * width - 1)) != 0;
         const double magnitude = std::isnan(v) ? 2 : std::isinf(v) ? 1 : 0;
-        return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0, v == 0 && !zeros_equal && !negative);
+        return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0,
+                          v == 0 && !zeros_equal && !negative);
       };
       return rank(i) < rank(j);
     }
@@ -269,15 +291,18 @@ class Interpreter {
       std::vector<double> v(bytes.size() / static_cast<size_t>(ByteWidth(slot.dtype)));
       for (size_t i = 0; i < v.size(); ++i) {
         uint64_t bits = 0;
-        std::memcpy(&bits, bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)), static_cast<size_t>(ByteWidth(slot.dtype)));
+        std::memcpy(&bits, bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)),
+                    static_cast<size_t>(ByteWidth(slot.dtype)));
         v[i] = kir::LiteralValue(slot.dtype, bits);
       }
       return v;
     };
     std::vector<double> x = numbers(s.inputs[0]);
-    const auto rows = static_cast<size_t>(slot.dims[slot.dims.size() - 2]), cols = static_cast<size_t>(slot.dims.back());
+    const auto rows = static_cast<size_t>(slot.dims[slot.dims.size() - 2]),
+               cols = static_cast<size_t>(slot.dims.back());
     const size_t matrices = rows * cols == 0 ? 0 : x.size() / (rows * cols);
-    const std::vector<double> a = config.op == kernels::LinalgOp::kTriangularSolve ? numbers(s.inputs[1]) : std::vector<double>();
+    const std::vector<double> a =
+        config.op == kernels::LinalgOp::kTriangularSolve ? numbers(s.inputs[1]) : std::vector<double>();
     std::vector<int32_t> info(matrices, 0);
     for (size_t b = 0; b < matrices; ++b) {
       double* m = x.data() + b * rows * cols;
@@ -314,10 +339,12 @@ class Interpreter {
     std::string bytes(x.size() * static_cast<size_t>(ByteWidth(slot.dtype)), '\0');
     for (size_t i = 0; i < x.size(); ++i) {
       const uint64_t bits = kir::LiteralBits(slot.dtype, x[i]);
-      std::memcpy(bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)), &bits, static_cast<size_t>(ByteWidth(slot.dtype)));
+      std::memcpy(bytes.data() + i * static_cast<size_t>(ByteWidth(slot.dtype)), &bits,
+                  static_cast<size_t>(ByteWidth(slot.dtype)));
     }
     Scatter(s.outputs[0], bytes);
-    if (config.has_info) Scatter(s.outputs[1], std::string(reinterpret_cast<const char*>(info.data()), 4 * info.size()));
+    if (config.has_info)
+      Scatter(s.outputs[1], std::string(reinterpret_cast<const char*>(info.data()), 4 * info.size()));
     return OkStatus();
   }
 
@@ -329,7 +356,8 @@ class Interpreter {
     for (plan::SlotId id : s.inputs) in.push_back(Gather(id));
     for (plan::SlotId id : s.outputs) out.push_back(Gather(id));
     int64_t inner = 1, outer = 1;
-    for (size_t d = 0; d < first.dims.size(); ++d) (d < dim ? outer : d > dim ? inner : outer) *= d == dim ? 1 : first.dims[d];
+    for (size_t d = 0; d < first.dims.size(); ++d)
+      (d < dim ? outer : d > dim ? inner : outer) *= d == dim ? 1 : first.dims[d];
     const int64_t n = first.dims[dim];
     const int64_t take = plan_.slots[s.outputs[0]].dims[dim];
     for (int64_t row = 0; row < outer * inner; ++row) {
@@ -339,7 +367,9 @@ class Interpreter {
       std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
         for (size_t k = 0; k < config.keys.size(); ++k) {
           const DType type = plan_.slots[s.inputs[k]].dtype;
-          const auto before = [&](int64_t a, int64_t b) { return Before(type, in[k], at(a, n), at(b, n), config.keys[k].zeros_equal); };
+          const auto before = [&](int64_t a, int64_t b) {
+            return Before(type, in[k], at(a, n), at(b, n), config.keys[k].zeros_equal);
+          };
           if (before(x, y)) return !config.keys[k].descending;
           if (before(y, x)) return config.keys[k].descending;
         }
@@ -350,7 +380,8 @@ class Interpreter {
         const auto width = static_cast<size_t>(ByteWidth(plan_.slots[s.outputs[p]].dtype));
         for (int64_t i = 0; i < take; ++i) {
           const int64_t from = order[static_cast<size_t>(i)];
-          const char* bytes = config.is_position[p] ? reinterpret_cast<const char*>(&from) : in[next].data() + static_cast<size_t>(at(from, n)) * width;
+          const char* bytes = config.is_position[p] ? reinterpret_cast<const char*>(&from)
+                                                    : in[next].data() + static_cast<size_t>(at(from, n)) * width;
           std::memcpy(out[p].data() + static_cast<size_t>(at(i, take)) * width, bytes, width);
         }
         next += config.is_position[p] ? 0 : 1;
@@ -400,14 +431,15 @@ class Interpreter {
         continue;
       }
       const std::string dense = Gather(id);
-      TENON_ASSIGN_OR_RETURN(reference::Value v,
-                             reference::Value::Copy({plan_.slots[id].dtype, plan_.slots[id].dims}, std::as_bytes(std::span(dense))));
+      TENON_ASSIGN_OR_RETURN(reference::Value v, reference::Value::Copy({plan_.slots[id].dtype, plan_.slots[id].dims},
+                                                                        std::as_bytes(std::span(dense))));
       in.push_back(std::move(v));
     }
     TENON_ASSIGN_OR_RETURN(std::vector<reference::Value> out, program->Run(in));
     for (size_t i = 0; i < s.results.size(); ++i) {
       if (s.results[i] == plan::kNoSlot) continue;
-      Scatter(s.results[i], std::string(reinterpret_cast<const char*>(out[i].bytes()), static_cast<size_t>(out[i].size_bytes())));
+      Scatter(s.results[i],
+              std::string(reinterpret_cast<const char*>(out[i].bytes()), static_cast<size_t>(out[i].size_bytes())));
     }
     return OkStatus();
   }

@@ -55,7 +55,10 @@ class Generator {
     for (int64_t d : dims) n *= d;
     return n;
   }
-  const Value Any() { return values_[values_.size() - 1 - static_cast<size_t>(Pick(static_cast<int>(std::min<size_t>(values_.size(), 6))))]; }
+  const Value Any() {
+    return values_[values_.size() - 1 -
+                   static_cast<size_t>(Pick(static_cast<int>(std::min<size_t>(values_.size(), 6))))];
+  }
   void Emit(const std::string& text, Dims dims) {
     const std::string name = fmt::format("%{}", next_++);
     body_ += fmt::format("  {} = {}\n", name, text);
@@ -77,7 +80,9 @@ class Generator {
         if (!std::equal(v.dims.begin(), v.dims.end(), dims.begin() + static_cast<long>(first))) continue;
         Dims map;
         for (size_t i = 0; i < v.dims.size(); ++i) map.push_back(static_cast<int64_t>(first + i));
-        Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = [{}] : ({}) -> {}", v.name, fmt::join(map, ", "), Type(v.dims), Type(dims)), dims);
+        Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = [{}] : ({}) -> {}", v.name, fmt::join(map, ", "),
+                         Type(v.dims), Type(dims)),
+             dims);
         return values_.back().name;
       }
     }
@@ -109,7 +114,9 @@ class Generator {
         std::shuffle(permutation.begin(), permutation.end(), random_);
         Dims out;
         for (int64_t p : permutation) out.push_back(v.dims[static_cast<size_t>(p)]);
-        Emit(fmt::format("stablehlo.transpose {}, dims = [{}] : ({}) -> {}", v.name, fmt::join(permutation, ", "), Type(v.dims), Type(out)), out);
+        Emit(fmt::format("stablehlo.transpose {}, dims = [{}] : ({}) -> {}", v.name, fmt::join(permutation, ", "),
+                         Type(v.dims), Type(out)),
+             out);
         break;
       }
       case 4:
@@ -127,16 +134,21 @@ class Generator {
         if (dims.empty()) return;
         const bool sum = Pick(2) == 0;
         const std::string init = Constant(sum ? 0.5 : -3.0);
-        Emit(fmt::format("stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = [{}] : ({}, tensor<f32>) -> {}", v.name, init,
-                         sum ? "add" : "maximum", fmt::join(dims, ", "), Type(v.dims), Type(out)),
-             out);
+        Emit(
+            fmt::format(
+                "stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = [{}] : ({}, tensor<f32>) -> {}",
+                v.name, init, sum ? "add" : "maximum", fmt::join(dims, ", "), Type(v.dims), Type(out)),
+            out);
         // Back over the rows, as normalisations do.
         if (Pick(2) == 0) {
           Dims map;
           for (size_t i = 0; i < rank; ++i) {
-            if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) == dims.end()) map.push_back(static_cast<int64_t>(i));
+            if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) == dims.end())
+              map.push_back(static_cast<int64_t>(i));
           }
-          Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = [{}] : ({}) -> {}", values_.back().name, fmt::join(map, ", "), Type(out), Type(v.dims)), v.dims);
+          Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = [{}] : ({}) -> {}", values_.back().name,
+                           fmt::join(map, ", "), Type(out), Type(v.dims)),
+               v.dims);
           const std::string spread = values_.back().name;
           Emit(fmt::format("stablehlo.subtract {}, {} : {}", v.name, spread, Type(v.dims)), v.dims);
         }
@@ -155,7 +167,8 @@ class Generator {
           out.push_back((limit.back() - start.back() + stride.back() - 1) / stride.back());
         }
         std::string ranges;
-        for (size_t i = 0; i < rank; ++i) ranges += fmt::format("{}{}:{}:{}", i ? ", " : "", start[i], limit[i], stride[i]);
+        for (size_t i = 0; i < rank; ++i)
+          ranges += fmt::format("{}{}:{}:{}", i ? ", " : "", start[i], limit[i], stride[i]);
         Emit(fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", v.name, ranges, Type(v.dims), Type(out)), out);
         break;
       }
@@ -165,7 +178,9 @@ class Generator {
         Dims out = v.dims;
         out[along] *= 2;
         const std::string other = Like(v.dims);
-        Emit(fmt::format("stablehlo.concatenate {}, {}, dim = {} : ({}, {}) -> {}", v.name, other, along, Type(v.dims), Type(v.dims), Type(out)), out);
+        Emit(fmt::format("stablehlo.concatenate {}, {}, dim = {} : ({}, {}) -> {}", v.name, other, along, Type(v.dims),
+                         Type(v.dims), Type(out)),
+             out);
         break;
       }
       case 8: {
@@ -181,8 +196,9 @@ class Generator {
           out.push_back(low.back() + d + (d - 1) * interior.back() + high.back());
         }
         const std::string pad = Constant(1.5);
-        Emit(fmt::format("stablehlo.pad {}, {}, low = [{}], high = [{}], interior = [{}] : ({}, tensor<f32>) -> {}", v.name, pad, fmt::join(low, ", "),
-                         fmt::join(high, ", "), fmt::join(interior, ", "), Type(v.dims), Type(out)),
+        Emit(fmt::format("stablehlo.pad {}, {}, low = [{}], high = [{}], interior = [{}] : ({}, tensor<f32>) -> {}",
+                         v.name, pad, fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(interior, ", "),
+                         Type(v.dims), Type(out)),
              out);
         break;
       }
@@ -201,13 +217,16 @@ class Generator {
       }
       case 10: {
         if (rank == 0) return;
-        Emit(fmt::format("stablehlo.reverse {}, dims = [{}] : {}", v.name, Pick(static_cast<int>(rank)), Type(v.dims)), v.dims);
+        Emit(fmt::format("stablehlo.reverse {}, dims = [{}] : {}", v.name, Pick(static_cast<int>(rank)), Type(v.dims)),
+             v.dims);
         break;
       }
       case 11: {
         if (rank != 2 || Count(v.dims) > 400) return;
         Dims out = {v.dims[0], v.dims[0]};
-        Emit(fmt::format("stablehlo.dot_general {0}, {0}, contracting_dims = [1] x [1] : ({1}, {1}) -> {2}", v.name, Type(v.dims), Type(out)), out);
+        Emit(fmt::format("stablehlo.dot_general {0}, {0}, contracting_dims = [1] x [1] : ({1}, {1}) -> {2}", v.name,
+                         Type(v.dims), Type(out)),
+             out);
         break;
       }
       case 12: {

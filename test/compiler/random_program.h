@@ -1,6 +1,7 @@
 #pragma once
 
-/// Random StableHLO programs of elementwise ops, moves, reductions and products, for comparing the compiler with the reference.
+/// Random StableHLO programs of elementwise ops, moves, reductions and products, for comparing the compiler with the
+/// reference.
 
 #include <cstdint>
 #include <string>

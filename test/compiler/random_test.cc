@@ -9,7 +9,8 @@
 namespace tenon::test {
 namespace {
 
-// Values of a few dozen chained ops, sums among them, stay below 1e5 or so; f32 keeps 7 digits, and every op may lose one bit.
+// Values of a few dozen chained ops, sums among them, stay below 1e5 or so; f32 keeps 7 digits, and every op may lose
+// one bit.
 constexpr Tolerance kChained{.absolute = 2e-2, .relative = 1e-3};
 
 template <class Make>

@@ -1,5 +1,5 @@
-// Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check, runs the plan the slow way on
-// random arguments and compares with the reference.
+// Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check,
+// runs the plan the slow way on random arguments and compares with the reference.
 //
 //   compile_report [--check] [--repeat N] [--partitions N] [--dump DIR] FILES...
 
@@ -77,11 +77,15 @@ int main(int argc, char** argv) {
     std::multiset<std::string> ops;
     OpsOf(program->plan.steps, ops);
     std::string evaluated;
-    for (auto it = ops.begin(); it != ops.end(); it = ops.upper_bound(*it)) evaluated += fmt::format(" {}x{}", *it, ops.count(*it));
+    for (auto it = ops.begin(); it != ops.end(); it = ops.upper_bound(*it))
+      evaluated += fmt::format(" {}x{}", *it, ops.count(*it));
     native += evaluated.empty();
-    fmt::print("{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} | us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} |{}",
-               name, s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps, c.loops, c.cases,
-               c.custom_calls, s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, evaluated);
+    fmt::print(
+        "{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} | us import {:6.0f} "
+        "simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} |{}",
+        name, s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps,
+        c.loops, c.cases, c.custom_calls, s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3,
+        evaluated);
     if (check) {
       const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
       fmt::print(" {}", ok.ToString());

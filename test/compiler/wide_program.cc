@@ -102,15 +102,21 @@ class Generator {
 
  private:
   int Pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(std::max(n, 1))); }
-  int64_t PickWide(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(std::max<int64_t>(n, 1))); }
+  int64_t PickWide(int64_t n) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(std::max<int64_t>(n, 1)));
+  }
   bool Chance(int one_in) { return Pick(one_in) == 0; }
-  int64_t Extent() { return std::vector<int64_t>{0, 1, 1, 2, 3, 4, 5, 8, 17, 33}[static_cast<size_t>(Chance(4) ? Pick(10) : 1 + Pick(9))]; }
+  int64_t Extent() {
+    return std::vector<int64_t>{
+        0, 1, 1, 2, 3, 4, 5, 8, 17, 33}[static_cast<size_t>(Chance(4) ? Pick(10) : 1 + Pick(9))];
+  }
   Type AnyType() { return kTypes[Pick(static_cast<int>(std::size(kTypes)))]; }
   /// One of the latest values, rather one with elements to work on.
   Value Any() {
     Value v;
     for (int tries = 0; tries < 3; ++tries) {
-      v = values_[values_.size() - 1 - static_cast<size_t>(Pick(static_cast<int>(std::min<size_t>(values_.size(), 8))))];
+      v = values_[values_.size() - 1 -
+                  static_cast<size_t>(Pick(static_cast<int>(std::min<size_t>(values_.size(), 8))))];
       if (Count(v.dims) > 1) break;
     }
     return v;
@@ -132,12 +138,17 @@ class Generator {
 
   /// A splat that is not offered to later ops.
   Value Constant(const Type& type, const Dims& dims, int64_t v) {
-    const std::string literal = type.kind == Kind::kBool ? (v & 1 ? "true" : "false") : type.kind == Kind::kFloat ? fmt::format("{}.0", v) : fmt::format("{}", v);
-    const Value c = Emit(fmt::format("stablehlo.constant dense<{}> : {}", literal, Text(type, dims)), type, dims, std::abs(static_cast<double>(v)));
+    const std::string literal = type.kind == Kind::kBool    ? (v & 1 ? "true" : "false")
+                                : type.kind == Kind::kFloat ? fmt::format("{}.0", v)
+                                                            : fmt::format("{}", v);
+    const Value c = Emit(fmt::format("stablehlo.constant dense<{}> : {}", literal, Text(type, dims)), type, dims,
+                         std::abs(static_cast<double>(v)));
     values_.pop_back();
     return c;
   }
-  int64_t Small(const Type& type) { return type.kind == Kind::kUnsigned || type.kind == Kind::kBool ? Pick(6) : Pick(9) - 4; }
+  int64_t Small(const Type& type) {
+    return type.kind == Kind::kUnsigned || type.kind == Kind::kBool ? Pick(6) : Pick(9) - 4;
+  }
 
   /// A value of this type and these dims: an existing one, a broadcast of one, or a constant.
   Value Match(const Type& type, const Dims& dims) {
@@ -155,7 +166,9 @@ class Generator {
         map.push_back(static_cast<int64_t>(d++));
       }
       if (map.size() != v.dims.size()) continue;
-      return Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> {}", v.name, List(map), Text(v), Text(type, dims)), type, dims, v.bound, v.exact);
+      return Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> {}", v.name, List(map), Text(v),
+                              Text(type, dims)),
+                  type, dims, v.bound, v.exact);
     }
     return Constant(type, dims, Small(type));
   }
@@ -174,27 +187,74 @@ class Generator {
   void AddOp() {
     const size_t before = values_.size();
     switch (Pick(26)) {
-      case 0: case 1: case 2: Binary(); break;
-      case 3: Unary(); break;
-      case 4: case 5: Convert(); break;
-      case 6: Compare(); break;
-      case 7: case 8: Select(); break;
-      case 9: Transpose(); break;
-      case 10: case 11: Reduce(); break;
-      case 12: ArgReduce(); break;
-      case 13: Slice(); break;
-      case 14: DynamicSlice(); break;
-      case 15: DynamicUpdate(); break;
-      case 16: Concatenate(); break;
-      case 17: Pad(); break;
-      case 18: Reshape(); break;
-      case 19: Reverse(); break;
-      case 20: Iota(); break;
-      case 21: Dot(); break;
-      case 22: Gather(); break;
-      case 23: Loop(); break;
-      case 24: Branch(); break;
-      case 25: Chance(2) ? Scatter() : Window(); break;
+      case 0:
+      case 1:
+      case 2:
+        Binary();
+        break;
+      case 3:
+        Unary();
+        break;
+      case 4:
+      case 5:
+        Convert();
+        break;
+      case 6:
+        Compare();
+        break;
+      case 7:
+      case 8:
+        Select();
+        break;
+      case 9:
+        Transpose();
+        break;
+      case 10:
+      case 11:
+        Reduce();
+        break;
+      case 12:
+        ArgReduce();
+        break;
+      case 13:
+        Slice();
+        break;
+      case 14:
+        DynamicSlice();
+        break;
+      case 15:
+        DynamicUpdate();
+        break;
+      case 16:
+        Concatenate();
+        break;
+      case 17:
+        Pad();
+        break;
+      case 18:
+        Reshape();
+        break;
+      case 19:
+        Reverse();
+        break;
+      case 20:
+        Iota();
+        break;
+      case 21:
+        Dot();
+        break;
+      case 22:
+        Gather();
+        break;
+      case 23:
+        Loop();
+        break;
+      case 24:
+        Branch();
+        break;
+      case 25:
+        Chance(2) ? Scatter() : Window();
+        break;
     }
     if (values_.size() > before) Trim();
   }
@@ -204,12 +264,26 @@ class Generator {
     const Value w = Match(v.type, v.dims);
     std::vector<const char*> ops = {"add", "subtract", "multiply", "maximum", "minimum"};
     if (v.type.kind == Kind::kBool) ops = {"and", "or", "xor", "maximum", "minimum", "add", "multiply"};
-    if (v.is_int()) ops = {"add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor", "divide", "remainder", "shift_left", "shift_right_logical", "shift_right_arithmetic"};
+    if (v.is_int())
+      ops = {"add",
+             "subtract",
+             "multiply",
+             "maximum",
+             "minimum",
+             "and",
+             "or",
+             "xor",
+             "divide",
+             "remainder",
+             "shift_left",
+             "shift_right_logical",
+             "shift_right_arithmetic"};
     const std::string op = ops[static_cast<size_t>(Pick(static_cast<int>(ops.size())))];
     double bound = std::max(v.bound, w.bound);
     if (op == "add" || op == "subtract") bound = v.bound + w.bound;
     if (op == "multiply") bound = v.bound * w.bound;
-    Emit(fmt::format("stablehlo.{} {}, {} : {}", op, v.name, w.name, Text(v)), v.type, v.dims, bound, v.exact && w.exact);
+    Emit(fmt::format("stablehlo.{} {}, {} : {}", op, v.name, w.name, Text(v)), v.type, v.dims, bound,
+         v.exact && w.exact);
   }
 
   void Unary() {
@@ -222,7 +296,8 @@ class Generator {
       }
       if (v.type.bits < 32) return;
       const char* ops[] = {"tanh", "logistic", "sine", "cosine"};
-      Emit(fmt::format("stablehlo.{} {} : {}", ops[v.bound > 50 ? Pick(2) : Pick(4)], v.name, Text(v)), v.type, v.dims, 1, false);
+      Emit(fmt::format("stablehlo.{} {} : {}", ops[v.bound > 50 ? Pick(2) : Pick(4)], v.name, Text(v)), v.type, v.dims,
+           1, false);
       return;
     }
     if (v.type.kind == Kind::kBool) {
@@ -231,7 +306,9 @@ class Generator {
     }
     std::vector<const char*> ops = {"not", "negate", "count_leading_zeros", "popcnt"};
     if (v.type.kind == Kind::kSigned) ops.insert(ops.end(), {"abs", "sign"});
-    Like(fmt::format("stablehlo.{} {} : {}", ops[static_cast<size_t>(Pick(static_cast<int>(ops.size())))], v.name, Text(v)), v);
+    Like(fmt::format("stablehlo.{} {} : {}", ops[static_cast<size_t>(Pick(static_cast<int>(ops.size())))], v.name,
+                     Text(v)),
+         v);
   }
 
   void Convert() {
@@ -245,13 +322,17 @@ class Generator {
       bound = v.type.kind == Kind::kBool ? 1 : std::pow(2.0, v.type.bits);
       if (bound > to.exact) return;
     }
-    Emit(fmt::format("stablehlo.convert {} : ({}) -> {}", v.name, Text(v), Text(to, v.dims)), to, v.dims, bound, v.exact);
+    Emit(fmt::format("stablehlo.convert {} : ({}) -> {}", v.name, Text(v), Text(to, v.dims)), to, v.dims, bound,
+         v.exact);
   }
 
   Value CompareTo(const Value& v, const Value& w) {
     const char* directions[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
-    const char* kind = v.is_float() ? (Chance(3) ? "TOTALORDER" : "FLOAT") : v.type.kind == Kind::kSigned ? "SIGNED" : "UNSIGNED";
-    return Emit(fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> {}", directions[Pick(6)], v.name, w.name, kind, Text(v), Text(w), Text(kI1, v.dims)),
+    const char* kind = v.is_float()                   ? (Chance(3) ? "TOTALORDER" : "FLOAT")
+                       : v.type.kind == Kind::kSigned ? "SIGNED"
+                                                      : "UNSIGNED";
+    return Emit(fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> {}", directions[Pick(6)], v.name, w.name,
+                            kind, Text(v), Text(w), Text(kI1, v.dims)),
                 kI1, v.dims);
   }
   void Compare() {
@@ -270,12 +351,14 @@ class Generator {
       const int64_t low = Small(v.type);
       const Value a = Constant(v.type, dims, low);
       const Value b = Chance(2) && w.dims == dims ? w : Constant(v.type, dims, low + 5);
-      Emit(fmt::format("stablehlo.clamp {}, {}, {} : ({}, {}, {}) -> {}", a.name, v.name, b.name, Text(a), Text(v), Text(b), Text(v)), v.type, v.dims,
-           std::max(v.bound, std::max(b.bound, 10.0)), v.exact && b.exact);
+      Emit(fmt::format("stablehlo.clamp {}, {}, {} : ({}, {}, {}) -> {}", a.name, v.name, b.name, Text(a), Text(v),
+                       Text(b), Text(v)),
+           v.type, v.dims, std::max(v.bound, std::max(b.bound, 10.0)), v.exact && b.exact);
       return;
     }
     const Value p = Match(kI1, Chance(4) ? Dims() : v.dims);
-    Emit(fmt::format("stablehlo.select {}, {}, {} : {}, {}", p.name, v.name, w.name, Text(p), Text(v)), v.type, v.dims, std::max(v.bound, w.bound), v.exact && w.exact);
+    Emit(fmt::format("stablehlo.select {}, {}, {} : {}, {}", p.name, v.name, w.name, Text(p), Text(v)), v.type, v.dims,
+         std::max(v.bound, w.bound), v.exact && w.exact);
   }
 
   Dims Permutation(size_t n) {
@@ -290,15 +373,19 @@ class Generator {
     const Dims permutation = Permutation(v.dims.size());
     Dims out;
     for (int64_t p : permutation) out.push_back(v.dims[static_cast<size_t>(p)]);
-    Emit(fmt::format("stablehlo.transpose {}, dims = {} : ({}) -> {}", v.name, List(permutation), Text(v), Text(v.type, out)), v.type, out, v.bound, v.exact);
+    Emit(fmt::format("stablehlo.transpose {}, dims = {} : ({}) -> {}", v.name, List(permutation), Text(v),
+                     Text(v.type, out)),
+         v.type, out, v.bound, v.exact);
   }
 
   void Reduce() {
     const Value v = Any();
     Dims dims, out;
     for (size_t i = 0; i < v.dims.size(); ++i) {
-      if (Chance(2)) dims.push_back(static_cast<int64_t>(i));
-      else out.push_back(v.dims[i]);
+      if (Chance(2))
+        dims.push_back(static_cast<int64_t>(i));
+      else
+        out.push_back(v.dims[i]);
     }
     if (dims.empty() && Chance(2)) return;
     std::vector<const char*> ops = {"add", "maximum", "minimum"};
@@ -307,8 +394,8 @@ class Generator {
     const std::string op = ops[static_cast<size_t>(Pick(static_cast<int>(ops.size())))];
     const Value init = Chance(3) ? Match(v.type, {}) : Constant(v.type, {}, Small(v.type));
     const double n = static_cast<double>(std::max<int64_t>(Count(v.dims), 1));
-    Emit(fmt::format("stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = {} : ({}, {}) -> {}", v.name, init.name, op, List(dims), Text(v),
-                     Text(init), Text(v.type, out)),
+    Emit(fmt::format("stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = {} : ({}, {}) -> {}",
+                     v.name, init.name, op, List(dims), Text(v), Text(init), Text(v.type, out)),
          v.type, out, op == "add" ? v.bound * n + init.bound : std::max(v.bound, init.bound), v.exact && init.exact);
     if (Chance(2)) return;
     // Back over the rows, as normalisations do.
@@ -317,9 +404,11 @@ class Generator {
     const Value r = values_.back();
     Dims map;
     for (size_t i = 0; i < v.dims.size(); ++i) {
-      if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) == dims.end()) map.push_back(static_cast<int64_t>(i));
+      if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) == dims.end())
+        map.push_back(static_cast<int64_t>(i));
     }
-    Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> {}", r.name, List(map), Text(r), Text(v)), v.type, v.dims, r.bound, r.exact);
+    Emit(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> {}", r.name, List(map), Text(r), Text(v)),
+         v.type, v.dims, r.bound, r.exact);
   }
 
   /// The place of the largest element along one dim, as JAX writes it.
@@ -336,7 +425,8 @@ class Generator {
     const std::string name = fmt::format("%{}", next_++);
     const char* kind = v.is_float() ? "FLOAT" : v.type.kind == Kind::kSigned ? "SIGNED" : "UNSIGNED";
     body_ += fmt::format(
-        "  {0}:2 = stablehlo.reduce({1} init: {2}), ({3} init: {4}) across dimensions = [{5}] : ({6}, {7}, {8}, tensor<i32>) -> ({9}, {10})\n"
+        "  {0}:2 = stablehlo.reduce({1} init: {2}), ({3} init: {4}) across dimensions = [{5}] : ({6}, {7}, {8}, "
+        "tensor<i32>) -> ({9}, {10})\n"
         "   reducer(%x: {8}, %y: {8}) (%i: tensor<i32>, %j: tensor<i32>) {{\n"
         "    %gt = stablehlo.compare GT, %x, %y, {11} : ({8}, {8}) -> tensor<i1>\n"
         "    %eq = stablehlo.compare EQ, %x, %y, {11} : ({8}, {8}) -> tensor<i1>\n"
@@ -347,7 +437,8 @@ class Generator {
         "    %k = stablehlo.select %pick, %i, %j : tensor<i1>, tensor<i32>\n"
         "    stablehlo.return %v, %k : {8}, tensor<i32>\n"
         "  }}\n",
-        name, v.name, low.name, index.name, zero.name, along, Text(v), Text(index), s, Text(v.type, out), Text(kI32, out), kind);
+        name, v.name, low.name, index.name, zero.name, along, Text(v), Text(index), s, Text(v.type, out),
+        Text(kI32, out), kind);
     values_.push_back({name + "#0", v.type, out, v.bound, true});
     values_.push_back({name + "#1", kI32, out, 0, true});
   }
@@ -363,7 +454,8 @@ class Generator {
       ranges += fmt::format("{}{}:{}:{}", ranges.empty() ? "" : ", ", start, limit, stride);
       out.push_back((limit - start + stride - 1) / stride);
     }
-    Emit(fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", v.name, ranges, Text(v), Text(v.type, out)), v.type, out, v.bound, v.exact);
+    Emit(fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", v.name, ranges, Text(v), Text(v.type, out)), v.type, out,
+         v.bound, v.exact);
   }
 
   /// Scalars of one integer type, in range or not.
@@ -391,7 +483,8 @@ class Generator {
     const std::vector<Value> starts = Starts(v.dims.size(), type);
     Dims out;
     for (int64_t d : v.dims) out.push_back(Chance(3) ? d : PickWide(d + 1));
-    Emit(fmt::format("stablehlo.dynamic_slice {}{}, sizes = {} : ({}{}) -> {}", v.name, Names(starts), List(out), Text(v), Types(starts), Text(v.type, out)),
+    Emit(fmt::format("stablehlo.dynamic_slice {}{}, sizes = {} : ({}{}) -> {}", v.name, Names(starts), List(out),
+                     Text(v), Types(starts), Text(v.type, out)),
          v.type, out, v.bound, v.exact);
   }
 
@@ -402,7 +495,8 @@ class Generator {
     const Value update = Match(v.type, dims);
     Type type = kI32;
     const std::vector<Value> starts = Starts(v.dims.size(), type);
-    Emit(fmt::format("stablehlo.dynamic_update_slice {}, {}{} : ({}, {}{}) -> {}", v.name, update.name, Names(starts), Text(v), Text(update), Types(starts), Text(v)),
+    Emit(fmt::format("stablehlo.dynamic_update_slice {}, {}{} : ({}, {}{}) -> {}", v.name, update.name, Names(starts),
+                     Text(v), Text(update), Types(starts), Text(v)),
          v.type, v.dims, std::max(v.bound, update.bound), v.exact && update.exact);
   }
 
@@ -423,7 +517,9 @@ class Generator {
       exact &= parts.back().exact;
     }
     std::shuffle(parts.begin(), parts.end(), random_);
-    Emit(fmt::format("stablehlo.concatenate {}, dim = {} : ({}) -> {}", Names(parts).substr(2), along, Types(parts).substr(2), Text(v.type, out)), v.type, out, bound, exact);
+    Emit(fmt::format("stablehlo.concatenate {}, dim = {} : ({}) -> {}", Names(parts).substr(2), along,
+                     Types(parts).substr(2), Text(v.type, out)),
+         v.type, out, bound, exact);
   }
 
   void Pad() {
@@ -441,8 +537,8 @@ class Generator {
       out.push_back(size);
     }
     const Value with = Match(v.type, {});
-    Emit(fmt::format("stablehlo.pad {}, {}, low = {}, high = {}, interior = {} : ({}, {}) -> {}", v.name, with.name, List(low), List(high), List(interior), Text(v),
-                     Text(with), Text(v.type, out)),
+    Emit(fmt::format("stablehlo.pad {}, {}, low = {}, high = {}, interior = {} : ({}, {}) -> {}", v.name, with.name,
+                     List(low), List(high), List(interior), Text(v), Text(with), Text(v.type, out)),
          v.type, out, std::max(v.bound, with.bound), v.exact && with.exact);
   }
 
@@ -456,8 +552,10 @@ class Generator {
     } else {
       for (int64_t p : {2, 3, 5, 11, 17}) {
         while (n % p == 0) {
-          if (!factors.empty() && Chance(2)) factors.back() *= p;
-          else factors.push_back(p);
+          if (!factors.empty() && Chance(2))
+            factors.back() *= p;
+          else
+            factors.push_back(p);
           n /= p;
         }
       }
@@ -465,7 +563,8 @@ class Generator {
       if (Chance(3)) factors.push_back(1);
     }
     std::shuffle(factors.begin(), factors.end(), random_);
-    Emit(fmt::format("stablehlo.reshape {} : ({}) -> {}", v.name, Text(v), Text(v.type, factors)), v.type, factors, v.bound, v.exact);
+    Emit(fmt::format("stablehlo.reshape {} : ({}) -> {}", v.name, Text(v), Text(v.type, factors)), v.type, factors,
+         v.bound, v.exact);
   }
 
   void Reverse() {
@@ -481,13 +580,15 @@ class Generator {
     const Value v = AnyWhere([](const Value& x) { return !x.dims.empty(); });
     Type type = AnyType();
     if (v.dims.empty() || type.kind == Kind::kBool) return;
-    Emit(fmt::format("stablehlo.iota dim = {} : {}", Pick(static_cast<int>(v.dims.size())), Text(type, v.dims)), type, v.dims, 1000);
+    Emit(fmt::format("stablehlo.iota dim = {} : {}", Pick(static_cast<int>(v.dims.size())), Text(type, v.dims)), type,
+         v.dims, 1000);
   }
 
   void Dot() {
     const Value v = AnyWhere([](const Value& x) { return x.type.kind != Kind::kBool && Count(x.dims) < 1000; });
     if (v.name.empty() || v.type.kind == Kind::kBool || Count(v.dims) >= 1000) return;
-    // Every dim of the left side is batch, contracted or free; the right side has the first two, shuffled, and free ones of its own.
+    // Every dim of the left side is batch, contracted or free; the right side has the first two, shuffled, and free
+    // ones of its own.
     struct Dim {
       int role;
       int64_t extent;
@@ -513,7 +614,9 @@ class Generator {
       (right[i].role == 0 ? batch_l : con_l).push_back(right[i].lhs);
       (right[i].role == 0 ? batch_r : con_r).push_back(static_cast<int64_t>(i));
     }
-    const auto has = [](const Dims& list, size_t d) { return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end(); };
+    const auto has = [](const Dims& list, size_t d) {
+      return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+    };
     for (int64_t d : batch_l) out.push_back(v.dims[static_cast<size_t>(d)]);
     for (size_t i = 0; i < v.dims.size(); ++i) {
       if (!has(batch_l, i) && !has(con_l, i)) out.push_back(v.dims[i]);
@@ -525,8 +628,9 @@ class Generator {
     std::string numbers;
     if (!batch_l.empty()) numbers += fmt::format(", batching_dims = {} x {}", List(batch_l), List(batch_r));
     numbers += fmt::format(", contracting_dims = {} x {}", List(con_l), List(con_r));
-    Emit(fmt::format("stablehlo.dot_general {}, {}{} : ({}, {}) -> {}", v.name, w.name, numbers, Text(v), Text(w), Text(v.type, out)), v.type, out,
-         v.bound * w.bound * std::max(terms, 1.0), v.exact && w.exact);
+    Emit(fmt::format("stablehlo.dot_general {}, {}{} : ({}, {}) -> {}", v.name, w.name, numbers, Text(v), Text(w),
+                     Text(v.type, out)),
+         v.type, out, v.bound * w.bound * std::max(terms, 1.0), v.exact && w.exact);
   }
 
   void Gather() {
@@ -541,8 +645,10 @@ class Generator {
       if (looked_up) map.push_back(static_cast<int64_t>(i));
       const bool drop = Chance(2);
       sizes.push_back(drop ? 1 : looked_up ? 1 + PickWide(v.dims[i]) : 1 + PickWide(v.dims[i]));
-      if (drop) collapsed.push_back(static_cast<int64_t>(i));
-      else offsets.push_back(sizes.back());
+      if (drop)
+        collapsed.push_back(static_cast<int64_t>(i));
+      else
+        offsets.push_back(sizes.back());
     }
     std::shuffle(map.begin(), map.end(), random_);
     Dims batch;
@@ -562,10 +668,11 @@ class Generator {
       out.push_back(is_offset[i] ? offsets[o++] : batch[b++]);
       if (is_offset[i]) offset_dims.push_back(static_cast<int64_t>(i));
     }
-    Emit(fmt::format("\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = {}, collapsed_slice_dims = {}, start_index_map = {}, "
+    Emit(fmt::format("\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = {}, "
+                     "collapsed_slice_dims = {}, start_index_map = {}, "
                      "index_vector_dim = {}>, slice_sizes = array<i64{}{}>}} : ({}, {}) -> {}",
-                     v.name, index.name, List(offset_dims), List(collapsed), List(map), vector, sizes.empty() ? "" : ": ", fmt::join(sizes, ", "), Text(v),
-                     Text(index), Text(v.type, out)),
+                     v.name, index.name, List(offset_dims), List(collapsed), List(map), vector,
+                     sizes.empty() ? "" : ": ", fmt::join(sizes, ", "), Text(v), Text(index), Text(v.type, out)),
          v.type, out, v.bound, v.exact);
   }
 
@@ -575,11 +682,13 @@ class Generator {
     const int64_t n = 1 + Pick(4);
     const Value index = Match(kI32, {n, 1});
     const Value update = Match(v.type, {n, v.dims[1]});
-    Emit(fmt::format("\"stablehlo.scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.add %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
-                     "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+    Emit(fmt::format("\"stablehlo.scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.add %p, %q : "
+                     "{}\n    stablehlo.return %s : {}\n  }}) "
+                     "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims "
+                     "= [0], scatter_dims_to_operand_dims = [0], "
                      "index_vector_dim = 1>}} : ({}, {}, {}) -> {}",
-                     v.name, index.name, update.name, Text(v.type, {}), Text(v.type, {}), Text(v.type, {}), Text(v.type, {}), Text(v), Text(index), Text(update),
-                     Text(v)),
+                     v.name, index.name, update.name, Text(v.type, {}), Text(v.type, {}), Text(v.type, {}),
+                     Text(v.type, {}), Text(v), Text(index), Text(update), Text(v)),
          v.type, v.dims, v.bound + update.bound * static_cast<double>(n), v.exact && update.exact);
   }
 
@@ -600,9 +709,12 @@ class Generator {
     const char* op = boolean ? "or" : Chance(2) ? "add" : "maximum";
     const Value init = Constant(v.type, {}, Small(v.type));
     const std::string s = Text(v.type, {});
-    Emit(fmt::format("\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
-                     "{{window_dimensions = array<i64: {}>, window_strides = array<i64: {}>, padding = dense<[{}]> : tensor<2x2xi64>}} : ({}, {}) -> {}",
-                     v.name, init.name, s, s, op, s, s, fmt::join(window, ", "), fmt::join(strides, ", "), padding, Text(v), s, Text(v.type, out)),
+    Emit(fmt::format("\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : "
+                     "{}\n    stablehlo.return %s : {}\n  }}) "
+                     "{{window_dimensions = array<i64: {}>, window_strides = array<i64: {}>, padding = dense<[{}]> : "
+                     "tensor<2x2xi64>}} : ({}, {}) -> {}",
+                     v.name, init.name, s, s, op, s, s, fmt::join(window, ", "), fmt::join(strides, ", "), padding,
+                     Text(v), s, Text(v.type, out)),
          v.type, out, v.bound * 9 + 6, v.exact);
   }
 
@@ -626,13 +738,16 @@ class Generator {
     const std::string name = fmt::format("%{}", next_++);
     const std::string iter = fmt::format("%i{}", next_), carry = fmt::format("%c{}", next_);
     ++next_;
-    body_ += fmt::format("  {}:2 = stablehlo.while({} = {}, {} = {}) : tensor<i32>, {}\n   cond {{\n", name, iter, start.name, carry, v.name, Text(v));
+    body_ += fmt::format("  {}:2 = stablehlo.while({} = {}, {} = {}) : tensor<i32>, {}\n   cond {{\n", name, iter,
+                         start.name, carry, v.name, Text(v));
     Inside([&] {
       std::string limit = trips.name;
       if (limit.empty()) limit = Constant(kI32, {}, few).name;
       const std::string go = fmt::format("%{}", next_++);
-      body_ += fmt::format("  {} = stablehlo.compare LT, {}, {}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return {} : tensor<i1>\n  }} do {{\n",
-                           go, iter, limit, go);
+      body_ += fmt::format(
+          "  {} = stablehlo.compare LT, {}, {}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return "
+          "{} : tensor<i1>\n  }} do {{\n",
+          go, iter, limit, go);
     });
     Inside([&] {
       values_.push_back({iter, kI32, {}, 0, true});
@@ -640,10 +755,13 @@ class Generator {
       for (int n = 1 + Pick(4); n > 0; --n) AddOp();
       // The next value: something of that type, kept small.
       Value next = Match(v.type, v.dims);
-      if (next.is_float() && (next.exact != v.exact || next.bound > bound)) next = Value{carry, v.type, v.dims, bound, v.exact};
+      if (next.is_float() && (next.exact != v.exact || next.bound > bound))
+        next = Value{carry, v.type, v.dims, bound, v.exact};
       const Value one = Constant(kI32, {}, 1);
       const std::string inc = fmt::format("%{}", next_++);
-      body_ += fmt::format("  {} = stablehlo.add {}, {} : tensor<i32>\n  stablehlo.return {}, {} : tensor<i32>, {}\n  }}\n", inc, iter, one.name, inc, next.name, Text(v));
+      body_ +=
+          fmt::format("  {} = stablehlo.add {}, {} : tensor<i32>\n  stablehlo.return {}, {} : tensor<i32>, {}\n  }}\n",
+                      inc, iter, one.name, inc, next.name, Text(v));
     });
     values_.push_back({name + "#1", v.type, v.dims, bound, v.exact});
     if (Chance(3)) values_.push_back({name + "#0", kI32, {}, 0, true});

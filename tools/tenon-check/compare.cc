@@ -1,12 +1,12 @@
 #include "tools/tenon-check/compare.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "tenon/reference/scalar.h"
-
-#include <fmt/format.h>
 
 namespace tenon::check_tool {
 namespace {
@@ -17,7 +17,9 @@ using reference::Load;
 constexpr uint64_t kFarApart = std::numeric_limits<uint64_t>::max();
 
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+using BitsOf = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 // Units in the last place of T between a and b: magnitudes are subtracted, or added when the signs differ.
 template <class T>
@@ -37,10 +39,14 @@ template <class T>
 bool FloatPasses(T actual, T expected, const Criterion& criterion, uint64_t& distance) {
   const auto a = static_cast<double>(Load(actual)), b = static_cast<double>(Load(expected));
   switch (criterion.rule) {
-    case Rule::kEqual: return a == b;
-    case Rule::kUlp: distance = UlpDistance(actual, expected); return distance <= criterion.max_ulp && distance >= criterion.min_ulp;
+    case Rule::kEqual:
+      return a == b;
+    case Rule::kUlp:
+      distance = UlpDistance(actual, expected);
+      return distance <= criterion.max_ulp && distance >= criterion.min_ulp;
     case Rule::kScaled:
-    case Rule::kAlmost: return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= criterion.tolerance;
+    case Rule::kAlmost:
+      return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= criterion.tolerance;
   }
   return false;
 }
@@ -82,15 +88,20 @@ double LargestMagnitude(const reference::Value& value) {
 Criterion AgreementIn(DType type) {
   switch (type) {
     case DType::kF64:
-    case DType::kC128: return {Rule::kScaled, 0, 0, 1e-10};
+    case DType::kC128:
+      return {Rule::kScaled, 0, 0, 1e-10};
     case DType::kF32:
-    case DType::kC64: return {Rule::kScaled, 0, 0, 1e-4};
-    case DType::kF16: return {Rule::kScaled, 0, 0, 1e-2};
-    default: return {Rule::kScaled, 0, 0, 5e-2};
+    case DType::kC64:
+      return {Rule::kScaled, 0, 0, 1e-4};
+    case DType::kF16:
+      return {Rule::kScaled, 0, 0, 1e-2};
+    default:
+      return {Rule::kScaled, 0, 0, 5e-2};
   }
 }
 
-std::optional<std::string> Compare(const reference::Value& actual, const reference::Value& expected, const Criterion& given) {
+std::optional<std::string> Compare(const reference::Value& actual, const reference::Value& expected,
+                                   const Criterion& given) {
   Criterion criterion = given;
   if (criterion.rule == Rule::kScaled) criterion.tolerance *= std::max(1.0, LargestMagnitude(expected));
   if (!(actual.shape() == expected.shape())) {
@@ -127,8 +138,11 @@ std::optional<std::string> Compare(const reference::Value& actual, const referen
       ++wrong;
     }
     if (first < 0) return std::nullopt;
-    const std::string apart = criterion.rule != Rule::kUlp ? "" : first_distance == kFarApart ? ", far apart" : fmt::format(", {} ulp apart", first_distance);
-    return fmt::format("{} of {} elements differ, first element {}: got {}, wanted {}{}", wrong, actual.num_elements(), first, Show(a[first]), Show(b[first]), apart);
+    const std::string apart = criterion.rule != Rule::kUlp  ? ""
+                              : first_distance == kFarApart ? ", far apart"
+                                                            : fmt::format(", {} ulp apart", first_distance);
+    return fmt::format("{} of {} elements differ, first element {}: got {}, wanted {}{}", wrong, actual.num_elements(),
+                       first, Show(a[first]), Show(b[first]), apart);
   });
 }
 

@@ -1,7 +1,6 @@
 #include "tools/tenon-check/compare.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <csignal>
@@ -18,7 +17,8 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 reference::Value F32(std::vector<float> values) {
-  return *reference::Value::Copy({DType::kF32, {static_cast<int64_t>(values.size())}}, std::as_bytes(std::span(values)));
+  return *reference::Value::Copy({DType::kF32, {static_cast<int64_t>(values.size())}},
+                                 std::as_bytes(std::span(values)));
 }
 
 bool Passes(std::vector<float> actual, std::vector<float> expected, const Criterion& criterion) {
@@ -50,9 +50,7 @@ TEST(CompareTest, AlmostIsAbsolute) {
   EXPECT_FALSE(Passes({kNan}, {1.0f}, criterion));
 }
 
-TEST(CompareTest, ShapesMustAgree) {
-  EXPECT_FALSE(Passes({1.0f}, {1.0f, 1.0f}, {Rule::kEqual}));
-}
+TEST(CompareTest, ShapesMustAgree) { EXPECT_FALSE(Passes({1.0f}, {1.0f, 1.0f}, {Rule::kEqual})); }
 
 TEST(ProgramTest, ChunksAreSplitAtTheirLine) {
   EXPECT_EQ(SplitChunks("// only a comment\n\n// -----\nfunc.func @a() {\n}\n// -----\n// nothing\n").size(), 1u);
@@ -77,22 +75,23 @@ TEST(ProgramTest, ChecksBecomeResults) {
 
 TEST(WorkersTest, ACrashOrAHangCostsOneFile) {
   int passed = 0, failed = 0;
-  RunFiles({"good", "crash", "good", "hang", "good"}, 2, 2,
-           [] {
-             return [](const std::string& file) {
-               if (file == "crash") std::raise(SIGKILL);
-               if (file == "hang") {
-                 for (;;) pause();
-               }
-               FileReport report;
-               report.passed = 1;
-               return report;
-             };
-           },
-           [&](const std::string&, const FileReport& report) {
-             passed += report.passed;
-             failed += report.failed;
-           });
+  RunFiles(
+      {"good", "crash", "good", "hang", "good"}, 2, 2,
+      [] {
+        return [](const std::string& file) {
+          if (file == "crash") std::raise(SIGKILL);
+          if (file == "hang") {
+            for (;;) pause();
+          }
+          FileReport report;
+          report.passed = 1;
+          return report;
+        };
+      },
+      [&](const std::string&, const FileReport& report) {
+        passed += report.passed;
+        failed += report.failed;
+      });
   EXPECT_EQ(passed, 3);
   EXPECT_EQ(failed, 2);
 }

@@ -1,5 +1,8 @@
 // tenon-check: runs self-checking StableHLO programs in the evaluator or on a plugin.
 
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,9 +10,6 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "tools/tenon-check/runner.h"
 #include "tools/tenon-check/workers.h"
@@ -48,14 +48,16 @@ struct Judges {
 };
 
 Outcome FromStatus(const Status& status) {
-  return status.code() == Code::kUnimplemented ? Outcome{"", std::string(status.message())} : Outcome{status.ToString(), ""};
+  return status.code() == Code::kUnimplemented ? Outcome{"", std::string(status.message())}
+                                               : Outcome{status.ToString(), ""};
 }
 
 Outcome CheckProgram(std::string_view text, const Judges& judges) {
   auto program = LoadProgram(text);
   if (!program.ok()) {
     const std::string message(program.status().message());
-    return program.status().code() == Code::kUnimplemented ? Outcome{"", message} : Outcome{"cannot be read: " + message, ""};
+    return program.status().code() == Code::kUnimplemented ? Outcome{"", message}
+                                                           : Outcome{"cannot be read: " + message, ""};
   }
   if (!(*program)->inputs.empty() && !judges.fill) return {"", "an entry function with arguments"};
   auto args = MakeArguments(**program);
@@ -67,12 +69,14 @@ Outcome CheckProgram(std::string_view text, const Judges& judges) {
     if (!wanted.ok()) return FromStatus(wanted.status());
     for (size_t i = 0; i < results->size(); ++i) {
       if (!(*wanted)[i].is_array()) continue;
-      if (auto wrong = Compare((*results)[i], (*wanted)[i], AgreementIn((*wanted)[i].dtype()))) return {fmt::format("result {}: {}", i, *wrong), ""};
+      if (auto wrong = Compare((*results)[i], (*wanted)[i], AgreementIn((*wanted)[i].dtype())))
+        return {fmt::format("result {}: {}", i, *wrong), ""};
     }
   }
   for (const Check& check : (*program)->checks) {
     const reference::Value& expected = check.expected.is_array() ? check.expected : (*results)[check.expected_result];
-    if (auto wrong = Compare((*results)[check.actual], expected, check.criterion)) return {fmt::format("{}: {}", check.name, *wrong), ""};
+    if (auto wrong = Compare((*results)[check.actual], expected, check.criterion))
+      return {fmt::format("{}: {}", check.name, *wrong), ""};
   }
   return {};
 }
@@ -88,7 +92,8 @@ Result<KnownFailures> ReadKnownFailures(const std::string& path) {
   for (std::string line; std::getline(in, line);) {
     const size_t colon = line.find(": ");
     if (line.empty() || line[0] == '#') continue;
-    if (colon == std::string::npos) return InvalidArgument(fmt::format("{}: the line \"{}\" is not `name: reason`", path, line));
+    if (colon == std::string::npos)
+      return InvalidArgument(fmt::format("{}: the line \"{}\" is not `name: reason`", path, line));
     known[line.substr(0, colon)] = line.substr(colon + 2);
   }
   return known;
@@ -144,7 +149,8 @@ int Main(int argc, char** argv) {
   app.add_flag("--fill", fill, "run programs that take arguments, too, on made-up numbers; they pass when they run");
   app.add_flag("--compare", compare, "as --fill, and what the plugin computes must agree with the evaluator");
   app.add_flag("--keep-denormals", keep_denormals, "the evaluator does not flush subnormal numbers to zero");
-  app.add_option("--known", known_path, "a list of programs (lines `file.mlir: reason`) whose failures count as skipped");
+  app.add_option("--known", known_path,
+                 "a list of programs (lines `file.mlir: reason`) whose failures count as skipped");
   app.add_option("--jobs,-j", jobs, "processes at a time");
   app.add_option("--timeout", timeout_s, "seconds that one file may take");
   app.add_flag("--quiet,-q", quiet, "print only the last line");

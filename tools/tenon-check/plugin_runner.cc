@@ -1,13 +1,12 @@
 // A plugin through its C interface: no more of it than checking takes.
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "tenon/abi/pjrt.h"
 #include "tools/tenon-check/runner.h"
-
-#include <fmt/format.h>
 
 namespace tenon::check_tool {
 namespace {
@@ -45,7 +44,8 @@ class PluginRunner : public Runner {
     TENON_RETURN_IF_ERROR(ToStatus(api_->PJRT_Plugin_Attributes(&attributes)));
     for (size_t i = 0; i < attributes.num_attributes; ++i) {
       const PJRT_NamedValue& value = attributes.attributes[i];
-      if (std::string_view(value.name, value.name_size) != "stablehlo_current_version" || value.value_size != 3) continue;
+      if (std::string_view(value.name, value.name_size) != "stablehlo_current_version" || value.value_size != 3)
+        continue;
       const auto number = [&](int part) { return static_cast<int32_t>(value.int64_array_value[part]); };
       version_ = std::min(version_, dialect::Version{number(0), number(1), number(2)});
     }
@@ -86,7 +86,8 @@ class PluginRunner : public Runner {
     auto code = TENON_ARGS(PJRT_Error_GetCode_Args);
     code.error = error;
     PJRT_Error* second = api_->PJRT_Error_GetCode(&code);
-    Status status(second == nullptr ? static_cast<Code>(code.code) : Code::kUnknown, std::string(message.message, message.message_size));
+    Status status(second == nullptr ? static_cast<Code>(code.code) : Code::kUnknown,
+                  std::string(message.message, message.message_size));
     for (PJRT_Error* e : {error, second}) {
       if (e == nullptr) continue;
       auto destroy = TENON_ARGS(PJRT_Error_Destroy_Args);
@@ -132,7 +133,8 @@ class PluginRunner : public Runner {
     return upload.buffer;
   }
 
-  Result<std::vector<reference::Value>> Execute(PJRT_LoadedExecutable* executable, const Program& program, std::span<const reference::Value> args) const {
+  Result<std::vector<reference::Value>> Execute(PJRT_LoadedExecutable* executable, const Program& program,
+                                                std::span<const reference::Value> args) const {
     std::vector<PJRT_Buffer*> inputs;
     for (const reference::Value& arg : args) {
       TENON_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, Upload(arg));
@@ -143,7 +145,8 @@ class PluginRunner : public Runner {
     return results;
   }
 
-  Result<std::vector<reference::Value>> ExecuteOn(PJRT_LoadedExecutable* executable, const Program& program, const std::vector<PJRT_Buffer*>& inputs) const {
+  Result<std::vector<reference::Value>> ExecuteOn(PJRT_LoadedExecutable* executable, const Program& program,
+                                                  const std::vector<PJRT_Buffer*>& inputs) const {
     std::vector<PJRT_Buffer*> buffers(program.results.size(), nullptr);
     PJRT_Buffer** output_list = buffers.data();
     PJRT_Buffer* const* argument_list = inputs.data();

@@ -1,10 +1,10 @@
 #include "tools/tenon-check/program.h"
 
+#include <fmt/format.h>
+
 #include "tenon/dialect/check/dialect.h"
 #include "tenon/reference/movement.h"
 #include "tenon/reference/types.h"
-
-#include <fmt/format.h>
 
 namespace tenon::check_tool {
 namespace {
@@ -46,7 +46,8 @@ Status TakeOut(mlir::Operation& op, const std::string& name, Program& program, s
   mlir::Value actual = op.getOperand(0);
   if (name == "check.eq") {
     // (expected, actual) -> i1, which is true when the check passes.
-    if (op.getNumOperands() != 2 || op.getNumResults() != 1) return InvalidArgument("check.eq takes two values and gives one");
+    if (op.getNumOperands() != 2 || op.getNumResults() != 1)
+      return InvalidArgument("check.eq takes two values and gives one");
     actual = op.getOperand(1);
     check.expected_result = results.size() + 1;
     results.insert(results.end(), {actual, op.getOperand(0)});
@@ -136,14 +137,16 @@ Result<std::vector<reference::Value>> MakeArguments(const Program& program) {
   std::vector<reference::Value> args;
   uint64_t state = 1;
   for (const Shape& shape : program.inputs) {
-    if (shape.dtype == DType::kToken || shape.dtype == DType::kInvalid) return Unimplemented("an argument that is no array");
+    if (shape.dtype == DType::kToken || shape.dtype == DType::kInvalid)
+      return Unimplemented("an argument that is no array");
     for (int64_t d : shape.dims) {
       if (d < 0) return Unimplemented("an argument of dynamic shape");
     }
     TENON_ASSIGN_OR_RETURN(reference::Value numbers, reference::Value::Allocate({DType::kF64, shape.dims}));
     for (int64_t i = 0; i < numbers.num_elements(); ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      numbers.mutable_data<double>()[i] = static_cast<double>(static_cast<int64_t>(state) >> 11) * 0x1p-51;  // in [-2, 2)
+      numbers.mutable_data<double>()[i] =
+          static_cast<double>(static_cast<int64_t>(state) >> 11) * 0x1p-51;  // in [-2, 2)
     }
     TENON_ASSIGN_OR_RETURN(reference::Value value, reference::ConvertTo(numbers, shape.dtype));
     args.push_back(std::move(value));

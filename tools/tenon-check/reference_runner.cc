@@ -17,6 +17,8 @@ class ReferenceRunner : public Runner {
 
 }  // namespace
 
-std::unique_ptr<Runner> MakeReferenceRunner(bool keep_denormals) { return std::make_unique<ReferenceRunner>(keep_denormals); }
+std::unique_ptr<Runner> MakeReferenceRunner(bool keep_denormals) {
+  return std::make_unique<ReferenceRunner>(keep_denormals);
+}
 
 }  // namespace tenon::check_tool

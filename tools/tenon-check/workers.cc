@@ -1,5 +1,6 @@
 #include "tools/tenon-check/workers.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +10,6 @@
 #include <cstring>
 #include <deque>
 
-#include <fmt/format.h>
-
 namespace tenon::check_tool {
 namespace {
 
@@ -18,7 +17,8 @@ namespace {
 constexpr char kSeparator = '\x1f';
 
 std::string Encode(size_t file, const FileReport& report) {
-  std::string line = fmt::format("{}{s}{}{s}{}{s}{}{s}{}", file, report.passed, report.failed, report.skipped, report.failures.size(), fmt::arg("s", kSeparator));
+  std::string line = fmt::format("{}{s}{}{s}{}{s}{}{s}{}", file, report.passed, report.failed, report.skipped,
+                                 report.failures.size(), fmt::arg("s", kSeparator));
   for (const auto* texts : {&report.failures, &report.skip_reasons}) {
     for (std::string text : *texts) {
       for (char& c : text) {
@@ -45,7 +45,8 @@ bool Decode(const std::string& line, size_t& file, FileReport& report) {
   report.failed = std::stoi(fields[2]);
   report.skipped = std::stoi(fields[3]);
   const size_t failures = std::stoul(fields[4]);
-  for (size_t i = 5; i < fields.size(); ++i) (i < 5 + failures ? report.failures : report.skip_reasons).push_back(fields[i]);
+  for (size_t i = 5; i < fields.size(); ++i)
+    (i < 5 + failures ? report.failures : report.skip_reasons).push_back(fields[i]);
   return true;
 }
 
@@ -64,7 +65,8 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-bool Start(Child& child, const std::vector<std::string>& files, unsigned timeout_s, const std::function<FileFunction()>& make) {
+bool Start(Child& child, const std::vector<std::string>& files, unsigned timeout_s,
+           const std::function<FileFunction()>& make) {
   int ends[2];
   if (pipe(ends) != 0) return false;
   std::fflush(stdout);
@@ -88,7 +90,8 @@ bool Start(Child& child, const std::vector<std::string>& files, unsigned timeout
 
 }  // namespace
 
-void RunFiles(const std::vector<std::string>& files, int jobs, unsigned timeout_s, const std::function<FileFunction()>& make,
+void RunFiles(const std::vector<std::string>& files, int jobs, unsigned timeout_s,
+              const std::function<FileFunction()>& make,
               const std::function<void(const std::string&, const FileReport&)>& report) {
   std::vector<Child> children(static_cast<size_t>(std::max(1, jobs)));
   for (size_t i = 0; i < files.size(); ++i) children[i % children.size()].files.push_back(i);
@@ -121,9 +124,10 @@ void RunFiles(const std::vector<std::string>& files, int jobs, unsigned timeout_
       if (!child.files.empty()) {
         FileReport crash;
         crash.failed = 1;
-        crash.failures.push_back(WIFSIGNALED(status) ? WTERMSIG(status) == SIGALRM ? fmt::format("no result within {} seconds", timeout_s)
-                                                                                   : fmt::format("crashed: {}", strsignal(WTERMSIG(status)))
-                                                     : fmt::format("the process ended with status {}", WEXITSTATUS(status)));
+        crash.failures.push_back(
+            WIFSIGNALED(status) ? WTERMSIG(status) == SIGALRM ? fmt::format("no result within {} seconds", timeout_s)
+                                                              : fmt::format("crashed: {}", strsignal(WTERMSIG(status)))
+                                : fmt::format("the process ended with status {}", WEXITSTATUS(status)));
         report(files[child.files.front()], crash);
         child.files.pop_front();
         if (!child.files.empty()) Start(child, files, timeout_s, make);

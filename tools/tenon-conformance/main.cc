@@ -1,4 +1,5 @@
 // Runs the conformance suite over a PJRT plugin, or writes the matrix of several runs.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,8 +10,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "tenon/conformance/profile.h"
 #include "tenon/conformance/report.h"
@@ -55,7 +54,8 @@ Status Matrix(const std::vector<std::string>& files, const std::string& markdown
     reports.push_back(std::move(report).value());
   }
   if (!html.empty()) TENON_RETURN_IF_ERROR(WriteFile(html, MatrixHtml(reports)));
-  if (!markdown.empty() || html.empty()) TENON_RETURN_IF_ERROR(WriteFile(markdown.empty() ? "-" : markdown, MatrixMarkdown(reports)));
+  if (!markdown.empty() || html.empty())
+    TENON_RETURN_IF_ERROR(WriteFile(markdown.empty() ? "-" : markdown, MatrixMarkdown(reports)));
   return OkStatus();
 }
 
@@ -74,21 +74,26 @@ Result<std::string> ProfileText(const std::string& name) {
 int main(int argc, char** argv) {
   if (argc == 5 && std::string(argv[1]) == "--worker") return RunWorker(argv[2], std::atoi(argv[3]), argv[4]);
 
-  CLI::App app{"Checks a PJRT plugin against the rules of the C API.\n"
-               "Exit status: 0 all that the plugin claims passes, 1 it does not, 2 the suite could not run."};
+  CLI::App app{
+      "Checks a PJRT plugin against the rules of the C API.\n"
+      "Exit status: 0 all that the plugin claims passes, 1 it does not, 2 the suite could not run."};
   RunOptions options;
   std::string profile, json, junit, markdown, html;
   std::vector<std::string> matrix;
   bool list = false, all = false, profiles = false, quiet = false;
   app.add_option("plugin", options.plugin, "shared library of the plugin");
-  app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)")->allow_extra_args(false);
-  app.add_option("--skip", options.skips, "leave out tests that match this glob (may be repeated)")->allow_extra_args(false);
-  app.add_option("--profile", profile, "name or file of the plugin's profile, or 'none'; found by the file's name otherwise");
+  app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--skip", options.skips, "leave out tests that match this glob (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--profile", profile,
+                 "name or file of the plugin's profile, or 'none'; found by the file's name otherwise");
   app.add_option("--json", json, "write the report as JSON to this file ('-' for standard output)");
   app.add_option("--junit", junit, "write the report as JUnit XML to this file");
   app.add_option("-j,--jobs", options.jobs, "child processes at once")->check(CLI::Range(1, 256));
   app.add_option("--timeout", options.timeout_s, "seconds that one test may take")->check(CLI::PositiveNumber);
-  app.add_option("--batch", options.batch, "tests per child process; a test that fails runs again alone")->check(CLI::Range(1, 100000));
+  app.add_option("--batch", options.batch, "tests per child process; a test that fails runs again alone")
+      ->check(CLI::Range(1, 100000));
   app.add_flag("--isolate", options.isolate, "each test in a child process of its own");
   app.add_flag("-a,--all", all, "report tests that pass, too");
   app.add_flag("-q,--quiet", quiet, "no progress, no report for people");
@@ -118,7 +123,8 @@ int main(int argc, char** argv) {
   if (options.plugin.find('/') == std::string::npos) options.plugin = "./" + options.plugin;
   options.worker = "/proc/self/exe";
   char self[4096];
-  if (ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1); n > 0) options.worker.assign(self, static_cast<size_t>(n));
+  if (ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1); n > 0)
+    options.worker.assign(self, static_cast<size_t>(n));
   if (profile == "none") {
     options.no_profile = true;
   } else if (!profile.empty()) {

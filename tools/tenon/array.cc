@@ -1,12 +1,12 @@
 #include "tools/tenon/array.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace tenon::cli {
 namespace {
@@ -22,12 +22,12 @@ bool Visit(DType type, V&& visitor) {
     return true;
   };
   const auto any = [&]<class... T>() { return (one.template operator()<T>() || ...); };
-  return any.template operator()<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double,
-                                 std::complex<float>, std::complex<double>, client::F16, client::BF16, client::F8E5M2,
-                                 client::F8E4M3, client::F8E3M4, client::F8E4M3FN, client::F8E4M3B11FNUZ,
-                                 client::F8E5M2FNUZ, client::F8E4M3FNUZ, client::F4E2M1FN, client::F6E2M3FN,
-                                 client::F6E3M2FN, client::F8E8M0FNU, client::S1, client::S2, client::S4, client::U1,
-                                 client::U2, client::U4>();
+  return any
+      .template operator()<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float,
+                           double, std::complex<float>, std::complex<double>, client::F16, client::BF16, client::F8E5M2,
+                           client::F8E4M3, client::F8E3M4, client::F8E4M3FN, client::F8E4M3B11FNUZ, client::F8E5M2FNUZ,
+                           client::F8E4M3FNUZ, client::F4E2M1FN, client::F6E2M3FN, client::F6E3M2FN, client::F8E8M0FNU,
+                           client::S1, client::S2, client::S4, client::U1, client::U2, client::U4>();
 }
 
 template <class T>
@@ -109,7 +109,8 @@ Result<T> ParseAs(std::string_view text) {
       return T(static_cast<Real>(real), 0);
     }
     const size_t comma = text.find(',');
-    if (comma == text.npos || !text.ends_with(')')) return InvalidArgument(fmt::format("'{}' is no complex number, wanted (re,im)", text));
+    if (comma == text.npos || !text.ends_with(')'))
+      return InvalidArgument(fmt::format("'{}' is no complex number, wanted (re,im)", text));
     TENON_ASSIGN_OR_RETURN(const double real, ParseDouble(Trim(text.substr(1, comma - 1))));
     TENON_ASSIGN_OR_RETURN(const double imaginary, ParseDouble(Trim(text.substr(comma + 1, text.size() - comma - 2))));
     return T(static_cast<Real>(real), static_cast<Real>(imaginary));
@@ -122,7 +123,8 @@ Result<T> ParseAs(std::string_view text) {
 }  // namespace
 
 Result<Array> MakeArray(const Shape& shape) {
-  if (ByteWidth(shape.dtype) == 0) return InvalidArgument(fmt::format("arrays of {} have no elements", DTypeName(shape.dtype)));
+  if (ByteWidth(shape.dtype) == 0)
+    return InvalidArgument(fmt::format("arrays of {} have no elements", DTypeName(shape.dtype)));
   TENON_ASSIGN_OR_RETURN(const int64_t bytes, CheckedSizeBytes(shape));
   constexpr int64_t kMost = int64_t{1} << 40;
   if (bytes > kMost) return InvalidArgument(fmt::format("{} takes {} bytes", ToString(shape), bytes));
@@ -169,7 +171,8 @@ Result<Shape> ParseShape(std::string_view text) {
 
 Result<Array> ParseLiteral(std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == text.npos) return InvalidArgument(fmt::format("'{}' is no literal, wanted TYPE[DIMS]:VALUES such as f32[3]:1,2,3", text));
+  if (colon == text.npos)
+    return InvalidArgument(fmt::format("'{}' is no literal, wanted TYPE[DIMS]:VALUES such as f32[3]:1,2,3", text));
   TENON_ASSIGN_OR_RETURN(const Shape shape, ParseShape(text.substr(0, colon)));
   TENON_ASSIGN_OR_RETURN(Array array, MakeArray(shape));
   const auto count = static_cast<size_t>(NumElements(shape.dims));
@@ -187,7 +190,8 @@ Result<Array> ParseLiteral(std::string_view text) {
     from = i + 1;
   }
   if (values.size() != count && values.size() != 1) {
-    return InvalidArgument(fmt::format("'{}' has {} values, {} takes {} (or one for all)", text, values.size(), ToString(shape), count));
+    return InvalidArgument(
+        fmt::format("'{}' has {} values, {} takes {} (or one for all)", text, values.size(), ToString(shape), count));
   }
   for (size_t i = 0; i < count; ++i) {
     TENON_RETURN_IF_ERROR(ParseElement(array, i, values[values.size() == 1 ? 0 : i]));
@@ -204,10 +208,14 @@ Result<Array> MakeFilled(const Shape& shape, Fill fill, uint64_t seed) {
       const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
       double value = fill == Fill::kOnes ? 1 : fill == Fill::kIota ? static_cast<double>(i) : 0;
       if (fill == Fill::kRandom) {
-        if constexpr (std::is_same_v<T, bool>) value = unit < 0.5 ? 0 : 1;
-        else if constexpr (kIsFloat<T> || kIsComplex<T>) value = 2 * unit - 1;
-        else if constexpr (kIsSmallInt<T>) value = std::floor(unit * 2);
-        else value = std::floor(std::is_signed_v<T> ? 20 * unit - 10 : 10 * unit);
+        if constexpr (std::is_same_v<T, bool>)
+          value = unit < 0.5 ? 0 : 1;
+        else if constexpr (kIsFloat<T> || kIsComplex<T>)
+          value = 2 * unit - 1;
+        else if constexpr (kIsSmallInt<T>)
+          value = std::floor(unit * 2);
+        else
+          value = std::floor(std::is_signed_v<T> ? 20 * unit - 10 : 10 * unit);
       }
       if constexpr (kIsComplex<T>) {
         const double imaginary = fill == Fill::kRandom ? 2 * (static_cast<double>(random() >> 11) * 0x1p-53) - 1 : 0;
@@ -239,8 +247,10 @@ void AppendText(std::string& out, const Array& array, size_t axis, size_t& at, s
   for (size_t i = 0; i < extent; ++i) {
     if (i != 0) {
       out += ',';
-      if (axis + 1 == array.shape.dims.size()) out += ' ';
-      else out += "\n" + std::string(axis + 1, ' ');
+      if (axis + 1 == array.shape.dims.size())
+        out += ' ';
+      else
+        out += "\n" + std::string(axis + 1, ' ');
     }
     if (left == 0) {
       out += "...";

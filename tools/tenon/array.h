@@ -2,10 +2,9 @@
 
 #include <complex>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 #include "tenon/client/buffer.h"
 
@@ -29,8 +28,8 @@ Result<Shape> ParseShape(std::string_view text);
 Result<Array> ParseLiteral(std::string_view text);
 
 enum class Fill { kZeros, kOnes, kIota, kRandom };
-/// kRandom: floats in [-1, 1), integers over small values (indices stay in range of most programs: 0 to 9, signed -10 to 9), booleans
-/// evenly; the same for the same seed, type and shape.
+/// kRandom: floats in [-1, 1), integers over small values (indices stay in range of most programs: 0 to 9, signed -10
+/// to 9), booleans evenly; the same for the same seed, type and shape.
 Result<Array> MakeFilled(const Shape& shape, Fill fill, uint64_t seed);
 
 /// As NumPy prints: nested brackets; at most `most` elements, the rest as "...".

@@ -1,10 +1,10 @@
 // tenon bench.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "tools/tenon/command.h"
 #include "tools/tenon/inputs.h"
@@ -30,7 +30,9 @@ struct Figures {
   std::string plugin;
   double compile = 0;
   std::vector<double> runs;  // sorted, seconds
-  double At(double quantile) const { return runs[static_cast<size_t>(quantile * static_cast<double>(runs.size() - 1))]; }
+  double At(double quantile) const {
+    return runs[static_cast<size_t>(quantile * static_cast<double>(runs.size() - 1))];
+  }
 };
 
 double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -38,11 +40,11 @@ double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clo
 // One plugin, ready to run; kept so that two of them can take turns.
 class Subject {
  public:
-  static Result<std::unique_ptr<Subject>> Make(Context& context, const BenchOptions& options, const PluginOptions& plugin_options,
-                                               const client::Program& program) {
+  static Result<std::unique_ptr<Subject>> Make(Context& context, const BenchOptions& options,
+                                               const PluginOptions& plugin_options, const client::Program& program) {
     TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, plugin_options));
-    TENON_ASSIGN_OR_RETURN(client::Client client,
-                           OpenClient(context, plugin, plugin_options, options.compile.replicas * options.compile.partitions));
+    TENON_ASSIGN_OR_RETURN(client::Client client, OpenClient(context, plugin, plugin_options,
+                                                             options.compile.replicas * options.compile.partitions));
     TENON_ASSIGN_OR_RETURN(const client::CompileOptions compile, MakeCompileOptions(context, options.compile));
     const Clock::time_point begin = Clock::now();
     Result<client::LoadedExecutable> executable = [&] {
@@ -58,7 +60,8 @@ class Subject {
     if (options.compile.partitions == 1) parameters = FindParameters(program, &subject->executable_.executable());
     const std::vector<client::Device> devices = subject->executable_.AddressableDevices();
     for (size_t d = 0; d < devices.size(); ++d) {
-      TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs, MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
+      TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs,
+                             MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
       TENON_ASSIGN_OR_RETURN(std::vector<client::Buffer> buffers, Upload(subject->client_, devices[d], inputs));
       subject->arguments_.push_back(std::move(buffers));
     }
@@ -108,7 +111,10 @@ Status Bench(Context& context, const BenchOptions& options) {
     }
     // In turns, so that what else the machine does hits both alike.
     const Clock::time_point begin = Clock::now();
-    for (int i = 0; options.iterations > 0 ? i < options.iterations : i < 3 || Since(begin) < options.seconds * static_cast<double>(subjects.size()); ++i) {
+    for (int i = 0;
+         options.iterations > 0 ? i < options.iterations
+                                : i < 3 || Since(begin) < options.seconds * static_cast<double>(subjects.size());
+         ++i) {
       for (const auto& subject : subjects) {
         TENON_ASSIGN_OR_RETURN(const double seconds, subject->RunOnce());
         subject->figures().runs.push_back(seconds);
@@ -116,7 +122,8 @@ Status Bench(Context& context, const BenchOptions& options) {
     }
   }
   context.output["results"] = json::array();
-  context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>8}", "plugin", "compile", "minimum", "median", "90 %", "spread", "runs", "ratio"));
+  context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>8}", "plugin", "compile", "minimum",
+                          "median", "90 %", "spread", "runs", "ratio"));
   double base = 0;
   for (const auto& subject : subjects) {
     Figures& figures = subject->figures();
@@ -133,9 +140,9 @@ Status Bench(Context& context, const BenchOptions& options) {
                                          {"spread", spread},
                                          {"runs", figures.runs.size()},
                                          {"median_ratio", median / base}});
-    context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>10.1f}% {:>9} {:>8.2f}", figures.plugin, SecondsText(figures.compile),
-                            SecondsText(figures.runs.front()), SecondsText(median), SecondsText(figures.At(0.9)), 100 * spread,
-                            figures.runs.size(), median / base));
+    context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>10.1f}% {:>9} {:>8.2f}", figures.plugin,
+                            SecondsText(figures.compile), SecondsText(figures.runs.front()), SecondsText(median),
+                            SecondsText(figures.At(0.9)), 100 * spread, figures.runs.size(), median / base));
   }
   return OkStatus();
 }
@@ -145,16 +152,25 @@ Status Bench(Context& context, const BenchOptions& options) {
 void AddBench(CLI::App& app, Context& context) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "measure a program, also on two plugins side by side");
-  command->add_option("program", options->program, "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+  command
+      ->add_option("program", options->program,
+                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
       ->required()
       ->type_name("PROGRAM");
   AddPluginOptions(*command, options->plugin);
-  command->add_option("--against", options->against, "name or file of a second plugin; the two take turns")->type_name("PLUGIN");
+  command->add_option("--against", options->against, "name or file of a second plugin; the two take turns")
+      ->type_name("PLUGIN");
   AddInputFlags(*command, options->inputs);
   AddCompileFlags(*command, options->compile);
-  command->add_option("--warm-up", options->warm_up, "runs that are not measured")->check(CLI::Range(0, 1000000))->type_name("N");
-  command->add_option("--iterations", options->iterations, "measured runs; otherwise as many as fit into --seconds")->check(CLI::Range(1, 100000000))->type_name("N");
-  command->add_option("--seconds", options->seconds, "time to measure per plugin")->check(CLI::Range(0.0, 86400.0))->type_name("SECONDS");
+  command->add_option("--warm-up", options->warm_up, "runs that are not measured")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N");
+  command->add_option("--iterations", options->iterations, "measured runs; otherwise as many as fit into --seconds")
+      ->check(CLI::Range(1, 100000000))
+      ->type_name("N");
+  command->add_option("--seconds", options->seconds, "time to measure per plugin")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->type_name("SECONDS");
   context.commands[command] = [&context, options] { return Bench(context, *options); };
 }
 

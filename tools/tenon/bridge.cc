@@ -1,4 +1,5 @@
-// In builds with LLVM: the dialect reads and writes programs. Nothing of MLIR is included: the dialect's facade hides it.
+// In builds with LLVM: the dialect reads and writes programs. Nothing of MLIR is included: the dialect's facade hides
+// it.
 
 #include "tools/tenon/bridge.h"
 
@@ -6,9 +7,7 @@
 #include "tenon/dialect/parse.h"
 
 namespace tenon::cli {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::string> Convert(std::string_view program, const ConvertOptions& options) {
   dialect::Context context;

@@ -18,8 +18,9 @@ struct ConvertOptions {
   bool locations = false;
 };
 
-/// Reads a program in any form and writes it in another. Needs the dialect, hence LLVM: builds without it answer UNIMPLEMENTED and say how to
-/// get it (bridge_none.cc). Programs that HLO has no form of (dynamic shapes, quantized types ...) are UNIMPLEMENTED, naming the op.
+/// Reads a program in any form and writes it in another. Needs the dialect, hence LLVM: builds without it answer
+/// UNIMPLEMENTED and say how to get it (bridge_none.cc). Programs that HLO has no form of (dynamic shapes, quantized
+/// types ...) are UNIMPLEMENTED, naming the op.
 Result<std::string> Convert(std::string_view program, const ConvertOptions& options);
 
 }  // namespace tenon::cli

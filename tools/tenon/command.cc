@@ -1,13 +1,12 @@
 #include "tools/tenon/command.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
-
-#include <fmt/format.h>
 
 #include "tenon/client/discovery.h"
 #include "tenon/client/log_suppression.h"
@@ -55,8 +54,10 @@ Progress::~Progress() {
 }
 
 void AddPluginOptions(CLI::App& app, PluginOptions& options) {
-  app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
-  app.add_option("--option", options.options, "option NAME=VALUE for the plugin's client; may be repeated")->type_name("NAME=VALUE");
+  app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
+      ->type_name("PLUGIN");
+  app.add_option("--option", options.options, "option NAME=VALUE for the plugin's client; may be repeated")
+      ->type_name("NAME=VALUE");
   app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
 }
 
@@ -98,7 +99,8 @@ Result<client::Client> CreateClient(const client::Plugin& plugin, const client::
 
 }  // namespace
 
-Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin, const PluginOptions& options, int num_devices) {
+Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin, const PluginOptions& options,
+                                  int num_devices) {
   context.stage = kUsage;
   TENON_ASSIGN_OR_RETURN(client::Options values, ParseOptions(options.options));
   context.stage = kNoPlugin;
@@ -126,8 +128,12 @@ Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin
 }
 
 void AddCompileFlags(CLI::App& app, CompileFlags& flags) {
-  app.add_option("--replicas", flags.replicas, "copies of the program, one per device")->check(CLI::Range(1, 4096))->type_name("N");
-  app.add_option("--partitions", flags.partitions, "devices that one program is partitioned over")->check(CLI::Range(1, 4096))->type_name("N");
+  app.add_option("--replicas", flags.replicas, "copies of the program, one per device")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.add_option("--partitions", flags.partitions, "devices that one program is partitioned over")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   app.add_option("--flag", flags.flags, "debug option as in XLA_FLAGS; may be repeated")->type_name("NAME=VALUE");
   app.add_option("--set", flags.overrides, "compile option of the plugin; may be repeated")->type_name("NAME=VALUE");
 }
@@ -144,10 +150,14 @@ Result<client::CompileOptions> MakeCompileOptions(Context& context, const Compil
   }
   TENON_ASSIGN_OR_RETURN(const client::Options overrides, ParseOptions(flags.overrides));
   for (const client::NamedValue& value : overrides.values()) {
-    if (const auto* text = std::get_if<std::string>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*text));
-    if (const auto* number = std::get_if<int64_t>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*number));
-    if (const auto* flag = std::get_if<bool>(&value.value)) options.Set(value.name, client::CompileOptions::Override(*flag));
-    if (const auto* real = std::get_if<float>(&value.value)) options.Set(value.name, client::CompileOptions::Override(double{*real}));
+    if (const auto* text = std::get_if<std::string>(&value.value))
+      options.Set(value.name, client::CompileOptions::Override(*text));
+    if (const auto* number = std::get_if<int64_t>(&value.value))
+      options.Set(value.name, client::CompileOptions::Override(*number));
+    if (const auto* flag = std::get_if<bool>(&value.value))
+      options.Set(value.name, client::CompileOptions::Override(*flag));
+    if (const auto* real = std::get_if<float>(&value.value))
+      options.Set(value.name, client::CompileOptions::Override(double{*real}));
   }
   TENON_RETURN_IF_ERROR(options.Serialize().status());
   context.stage = kFailed;

@@ -1,13 +1,12 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tenon/client/client.h"
 #include "tenon/client/plugin.h"
@@ -17,15 +16,15 @@ namespace tenon::cli {
 /// What the program ends with; docs/cli lists them.
 enum ExitCode : int {
   kSuccess = 0,
-  kFailed = 1,      // the operation itself
-  kUsage = 2,       // the command line
-  kNoPlugin = 3,    // no such plugin, or it does not start here
-  kBadInput = 4,    // a file or value that was given
-  kBadOutput = 5,   // a file that should be written
+  kFailed = 1,     // the operation itself
+  kUsage = 2,      // the command line
+  kNoPlugin = 3,   // no such plugin, or it does not start here
+  kBadInput = 4,   // a file or value that was given
+  kBadOutput = 5,  // a file that should be written
 };
 
-/// What the parts of one command share. A command sets `stage` before it does something that can fail, so that its failure ends the
-/// program with that code, and fills `output`, which --json prints.
+/// What the parts of one command share. A command sets `stage` before it does something that can fail, so that its
+/// failure ends the program with that code, and fills `output`, which --json prints.
 struct Context {
   bool json = false;
   bool quiet = false;
@@ -67,7 +66,8 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options);
 /// By name or file; without either: $TENON_PLUGIN, else "tenon".
 Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options);
 /// A client with the options. `num_devices` above 1: asks plugins that make devices on demand for that many.
-Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin, const PluginOptions& options, int num_devices = 1);
+Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin, const PluginOptions& options,
+                                  int num_devices = 1);
 
 /// --replicas, --partitions, --flag, --set.
 struct CompileFlags {

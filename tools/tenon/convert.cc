@@ -49,12 +49,17 @@ Status ConvertFile(Context& context, Options& options) {
 void AddConvert(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("convert", "write a program in another form (needs a build with LLVM)");
-  command->add_option("program", options->input, "StableHLO or HLO in any form; - is standard input")->required()->type_name("PROGRAM");
+  command->add_option("program", options->input, "StableHLO or HLO in any form; - is standard input")
+      ->required()
+      ->type_name("PROGRAM");
   command->add_option("-o,--output", options->output, "where to; standard output otherwise")->type_name("FILE");
   command->add_option("--to", options->to, "text, artifact (portable bytecode), hlo-text or hlo-proto (HloModuleProto)")
       ->check(CLI::IsMember({"text", "artifact", "hlo-text", "hlo-proto"}))
       ->type_name("FORM");
-  command->add_option("--target", options->convert.target, "StableHLO version that readers of the artifact have, such as 1.9.0")->type_name("X.Y.Z");
+  command
+      ->add_option("--target", options->convert.target,
+                   "StableHLO version that readers of the artifact have, such as 1.9.0")
+      ->type_name("X.Y.Z");
   command->add_flag("--generic", options->convert.generic, "text in the generic form of MLIR");
   command->add_flag("--locations", options->convert.locations, "text with locations");
   context.commands[command] = [&context, options] { return ConvertFile(context, *options); };

@@ -1,8 +1,8 @@
 // tenon completions, tenon man: written from the definitions of the commands, so that they cannot disagree with them.
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "tools/tenon/command.h"
 
@@ -29,7 +29,8 @@ std::vector<Flag> FlagsOf(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) flag.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) flag.names.push_back("--" + name);
     if (flag.names.empty()) continue;
-    if (option->get_items_expected_max() != 0) flag.value = option->get_type_name().substr(0, option->get_type_name().find(':'));
+    if (option->get_items_expected_max() != 0)
+      flag.value = option->get_type_name().substr(0, option->get_type_name().find(':'));
     flag.description = option->get_description();
     flags.push_back(std::move(flag));
   }
@@ -41,7 +42,8 @@ std::vector<Command> CommandsOf(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands({})) {
     Command command{sub->get_name(), sub->get_description(), FlagsOf(*sub), {}};
     for (const CLI::Option* option : sub->get_options()) {
-      if (option->get_positional()) command.positionals.push_back({{option->get_name(true)}, option->get_type_name(), option->get_description()});
+      if (option->get_positional())
+        command.positionals.push_back({{option->get_name(true)}, option->get_type_name(), option->get_description()});
     }
     commands.push_back(std::move(command));
   }
@@ -70,7 +72,8 @@ std::string Bash(const CLI::App& app) {
     names.push_back(command.name);
     cases += fmt::format("    {}) flags=\"{}\" ;;\n", command.name, FlagNames(command.flags));
   }
-  return fmt::format(R"sh(# bash completion for tenon: source it, or put it into /usr/share/bash-completion/completions/tenon
+  return fmt::format(
+      R"sh(# bash completion for tenon: source it, or put it into /usr/share/bash-completion/completions/tenon
 _tenon() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command= flags i
   for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -89,7 +92,7 @@ _tenon() {{
 }}
 complete -o filenames -F _tenon tenon
 )sh",
-                     kPluginNames, Join(names, " "), FlagNames(FlagsOf(app)), cases, FlagNames(FlagsOf(app)));
+      kPluginNames, Join(names, " "), FlagNames(FlagsOf(app)), cases, FlagNames(FlagsOf(app)));
 }
 
 // Within [...] of _arguments, and within single quotes.
@@ -97,8 +100,10 @@ std::string ZshText(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '[' || c == ']' || c == ':') out += '\\';
-    if (c == '\'') out += "'\\''";
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
   }
   return out;
 }
@@ -108,9 +113,12 @@ std::string ZshFlags(const std::vector<Flag>& flags) {
   for (const Flag& flag : flags) {
     for (const std::string& name : flag.names) {
       std::string action;
-      if (flag.value == "PLUGIN") action = ":plugin:_tenon_plugins";
-      else if (flag.value == "FORM") action = ":form:(text artifact hlo-text hlo-proto)";
-      else if (!flag.value.empty()) action = ":" + ZshText(flag.value) + ":_files";
+      if (flag.value == "PLUGIN")
+        action = ":plugin:_tenon_plugins";
+      else if (flag.value == "FORM")
+        action = ":form:(text artifact hlo-text hlo-proto)";
+      else if (!flag.value.empty())
+        action = ":" + ZshText(flag.value) + ":_files";
       out += fmt::format("        '*{}[{}]{}' \\\n", name, ZshText(flag.description), action);
     }
   }
@@ -121,8 +129,9 @@ std::string Zsh(const CLI::App& app) {
   std::string names, cases;
   for (const Command& command : CommandsOf(app)) {
     names += fmt::format("    '{}:{}'\n", command.name, ZshText(command.description));
-    cases += fmt::format("    {})\n      _arguments \\\n{}        '*:file:_files' ;;\n", command.name,
-                         command.name == "completions" ? "        '1:shell:(bash zsh fish)' \\\n" : ZshFlags(command.flags));
+    cases +=
+        fmt::format("    {})\n      _arguments \\\n{}        '*:file:_files' ;;\n", command.name,
+                    command.name == "completions" ? "        '1:shell:(bash zsh fish)' \\\n" : ZshFlags(command.flags));
   }
   return fmt::format(R"sh(#compdef tenon
 # zsh completion for tenon: put it into a folder of $fpath as _tenon
@@ -167,15 +176,19 @@ std::string Fish(const CLI::App& app) {
       for (const std::string& name : flag.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      if (flag.value == "PLUGIN") out += fmt::format(" -r -a '({})'", FishText(kPluginNames));
-      else if (flag.value == "FORM") out += " -x -a 'text artifact hlo-text hlo-proto'";
-      else if (!flag.value.empty()) out += " -r";
+      if (flag.value == "PLUGIN")
+        out += fmt::format(" -r -a '({})'", FishText(kPluginNames));
+      else if (flag.value == "FORM")
+        out += " -x -a 'text artifact hlo-text hlo-proto'";
+      else if (!flag.value.empty())
+        out += " -r";
       out += fmt::format(" -d '{}'\n", FishText(flag.description));
     }
   };
   flags(FlagsOf(app), "__fish_use_subcommand");
   for (const Command& command : CommandsOf(app)) {
-    out += fmt::format("complete -c tenon -f -n __fish_use_subcommand -a {} -d '{}'\n", command.name, FishText(command.description));
+    out += fmt::format("complete -c tenon -f -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
+                       FishText(command.description));
     flags(command.flags, "__fish_seen_subcommand_from " + command.name);
   }
   out += "complete -c tenon -f -n '__fish_seen_subcommand_from completions' -a 'bash zsh fish'\n";
@@ -186,9 +199,12 @@ std::string Fish(const CLI::App& app) {
 std::string Roff(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '-') out += "\\-";
-    else if (c == '\\') out += "\\e";
-    else out += c;
+    if (c == '-')
+      out += "\\-";
+    else if (c == '\\')
+      out += "\\e";
+    else
+      out += c;
   }
   return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
@@ -207,9 +223,12 @@ std::string RoffFlags(const std::vector<Flag>& flags) {
 
 std::string ManPage(const CLI::App& app) {
   std::string out = ".\\\" Written by `tenon man` from the definitions of the commands.\n";
-  out += ".TH TENON 1 \"\" \"Tenon\" \"User Commands\"\n.SH NAME\ntenon \\- programs, plugins and traces of PJRT from the shell\n";
+  out +=
+      ".TH TENON 1 \"\" \"Tenon\" \"User Commands\"\n.SH NAME\ntenon \\- programs, plugins and traces of PJRT from the "
+      "shell\n";
   out += ".SH SYNOPSIS\n.B tenon\n[\\fB\\-\\-json\\fR] [\\fB\\-\\-quiet\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n";
-  out += ".SH DESCRIPTION\n" + Roff(app.get_description()) + "\n.SH OPTIONS\nThey may stand before or behind the command.\n";
+  out += ".SH DESCRIPTION\n" + Roff(app.get_description()) +
+         "\n.SH OPTIONS\nThey may stand before or behind the command.\n";
   out += RoffFlags(FlagsOf(app)) + ".SH COMMANDS\n";
   for (const Command& command : CommandsOf(app)) {
     out += ".SS tenon " + Roff(command.name);
@@ -221,13 +240,12 @@ std::string ManPage(const CLI::App& app) {
     out += RoffFlags(command.flags);
   }
   out += ".SH EXIT STATUS\n";
-  const std::pair<const char*, const char*> codes[] = {
-      {"0", "success"},
-      {"1", "the operation failed: compiling, running, converting"},
-      {"2", "the command line is wrong"},
-      {"3", "there is no such plugin, or it does not start here"},
-      {"4", "a file or value that was given cannot be used"},
-      {"5", "a file cannot be written"}};
+  const std::pair<const char*, const char*> codes[] = {{"0", "success"},
+                                                       {"1", "the operation failed: compiling, running, converting"},
+                                                       {"2", "the command line is wrong"},
+                                                       {"3", "there is no such plugin, or it does not start here"},
+                                                       {"4", "a file or value that was given cannot be used"},
+                                                       {"5", "a file cannot be written"}};
   for (const auto& [code, meaning] : codes) out += fmt::format(".TP\n{}\n{}\n", code, meaning);
   out += ".PP\ncheck, conform and trace end with the status of the program that they run.\n";
   out += ".SH ENVIRONMENT\n.TP\nTENON_PLUGIN\nthe plugin when \\fB\\-\\-plugin\\fR is not given\n";
@@ -240,7 +258,10 @@ std::string ManPage(const CLI::App& app) {
 void AddCompletions(CLI::App& app, Context& context) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completions", "print completions for a shell");
-  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}))->type_name("SHELL");
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
   context.commands[command] = [&context, &app, shell] {
     const std::string text = *shell == "bash" ? Bash(app) : *shell == "zsh" ? Zsh(app) : Fish(app);
     context.output = {{"shell", *shell}, {"text", text}};

@@ -10,7 +10,8 @@ namespace tenon::cli {
 namespace {
 
 constexpr const char* kForms =
-    "an input is FILE.npy, FILE.npz (all of its arrays), FILE.npz:NAME, a literal such as f32[3]:1,2,3, or random, zeros, ones, iota, "
+    "an input is FILE.npy, FILE.npz (all of its arrays), FILE.npz:NAME, a literal such as f32[3]:1,2,3, or random, "
+    "zeros, ones, iota, "
     "each with a shape as in random:f32[3] unless the program shows it";
 
 std::string WithDevice(std::string text, int device) {
@@ -27,8 +28,8 @@ std::optional<Fill> FillNamed(std::string_view name) {
 }
 
 // What one text says; several arrays for a whole .npz.
-Result<std::vector<Array>> MakeInput(const std::string& text, const std::optional<std::vector<Shape>>& parameters, size_t index,
-                                     uint64_t seed) {
+Result<std::vector<Array>> MakeInput(const std::string& text, const std::optional<std::vector<Shape>>& parameters,
+                                     size_t index, uint64_t seed) {
   const bool known = parameters && index < parameters->size();
   std::vector<Array> arrays;
   const size_t colon = text.find(':');
@@ -39,7 +40,8 @@ Result<std::vector<Array>> MakeInput(const std::string& text, const std::optiona
     } else if (known) {
       shape = (*parameters)[index];
     } else {
-      return InvalidArgument(fmt::format("'{}' needs a shape, as in {}:f32[2,3]: the program does not show it", text, text));
+      return InvalidArgument(
+          fmt::format("'{}' needs a shape, as in {}:f32[2,3]: the program does not show it", text, text));
     }
     TENON_ASSIGN_OR_RETURN(Array array, MakeFilled(shape, *fill, seed + index));
     arrays.push_back(std::move(array));
@@ -72,7 +74,8 @@ Result<std::vector<Array>> MakeInput(const std::string& text, const std::optiona
       if (!array.ok()) return array.status().WithContext(fmt::format("{}:{}", file, name));
       arrays.push_back(std::move(array).value());
     }
-    if (arrays.empty()) return NotFound(fmt::format("{} has no array '{}'; it has {}", file, member, names.empty() ? "none" : names));
+    if (arrays.empty())
+      return NotFound(fmt::format("{} has no array '{}'; it has {}", file, member, names.empty() ? "none" : names));
     return arrays;
   }
   if (file.ends_with(".npy") || file != text) {
@@ -94,7 +97,8 @@ Result<std::vector<Array>> MakeInput(const std::string& text, const std::optiona
 }  // namespace
 
 void AddInputFlags(CLI::App& app, InputFlags& flags) {
-  app.add_option("-i,--input", flags.inputs, "an argument, in order: FILE.npy, FILE.npz[:NAME], TYPE[DIMS]:VALUES, random, zeros, ones or iota")
+  app.add_option("-i,--input", flags.inputs,
+                 "an argument, in order: FILE.npy, FILE.npz[:NAME], TYPE[DIMS]:VALUES, random, zeros, ones or iota")
       ->type_name("INPUT");
   app.add_flag("-r,--random", flags.random, "random values for the arguments that are not given");
   app.add_option("--seed", flags.seed, "of random values")->type_name("N");
@@ -112,15 +116,16 @@ std::optional<std::vector<Shape>> FindParameters(const client::Program& program,
   return optimized.ok() ? ReadParameters(*optimized) : std::nullopt;
 }
 
-Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags, const std::optional<std::vector<Shape>>& parameters,
-                                      int device) {
+Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
+                                      const std::optional<std::vector<Shape>>& parameters, int device) {
   context.stage = kBadInput;
   context.advice = kForms;
   std::vector<Array> arrays;
   std::vector<std::string> names;
   for (const std::string& input : flags.inputs) {
     const std::string text = WithDevice(input, device);
-    Result<std::vector<Array>> some = MakeInput(text, parameters, arrays.size(), flags.seed + 1000 * static_cast<uint64_t>(device));
+    Result<std::vector<Array>> some =
+        MakeInput(text, parameters, arrays.size(), flags.seed + 1000 * static_cast<uint64_t>(device));
     if (!some.ok()) return some.status().WithContext(fmt::format("input {}", arrays.size()));
     for (Array& array : *some) {
       arrays.push_back(std::move(array));
@@ -129,8 +134,9 @@ Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
   }
   if (parameters) {
     while (flags.random && arrays.size() < parameters->size()) {
-      TENON_ASSIGN_OR_RETURN(Array array, MakeFilled((*parameters)[arrays.size()], Fill::kRandom,
-                                                     flags.seed + 1000 * static_cast<uint64_t>(device) + arrays.size()));
+      TENON_ASSIGN_OR_RETURN(Array array,
+                             MakeFilled((*parameters)[arrays.size()], Fill::kRandom,
+                                        flags.seed + 1000 * static_cast<uint64_t>(device) + arrays.size()));
       arrays.push_back(std::move(array));
       names.push_back("random");
     }
@@ -138,13 +144,14 @@ Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
       std::string wanted;
       for (const Shape& shape : *parameters) wanted += (wanted.empty() ? "" : ", ") + ToString(shape);
       context.advice = flags.random ? "" : "--random fills in those that are missing";
-      return InvalidArgument(fmt::format("{} inputs were given, the program takes {}: {}", arrays.size(), parameters->size(), wanted));
+      return InvalidArgument(
+          fmt::format("{} inputs were given, the program takes {}: {}", arrays.size(), parameters->size(), wanted));
     }
     for (size_t i = 0; i < arrays.size(); ++i) {
       if (arrays[i].shape == (*parameters)[i]) continue;
       context.advice = "numpy's astype and reshape make arrays fit";
-      return InvalidArgument(
-          fmt::format("input {} ({}) is {}, the program wants {}", i, names[i], ToString(arrays[i].shape), ToString((*parameters)[i])));
+      return InvalidArgument(fmt::format("input {} ({}) is {}, the program wants {}", i, names[i],
+                                         ToString(arrays[i].shape), ToString((*parameters)[i])));
     }
   } else if (flags.random) {
     context.advice = "name the shapes, as in -i random:f32[2,3], or give the program as text";
@@ -155,7 +162,8 @@ Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
   return arrays;
 }
 
-Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device, const std::vector<Array>& arrays) {
+Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device,
+                                           const std::vector<Array>& arrays) {
   std::vector<client::Buffer> buffers;
   for (const Array& array : arrays) {
     TENON_ASSIGN_OR_RETURN(client::Buffer buffer, client.ToDevice(array.View(), device));

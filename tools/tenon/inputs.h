@@ -20,11 +20,13 @@ void AddInputFlags(CLI::App& app, InputFlags& flags);
 /// What the program expects: by its bytes, else by the compiled program as the plugin shows it, else nothing.
 std::optional<std::vector<Shape>> FindParameters(const client::Program& program, const client::Executable* executable);
 
-/// The arguments for device number `device`, checked against `parameters` when they are known. `%d` in file names becomes the number.
-Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags, const std::optional<std::vector<Shape>>& parameters,
-                                      int device);
+/// The arguments for device number `device`, checked against `parameters` when they are known. `%d` in file names
+/// becomes the number.
+Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
+                                      const std::optional<std::vector<Shape>>& parameters, int device);
 
 /// On the device; the arguments of one execution.
-Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device, const std::vector<Array>& arrays);
+Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device,
+                                           const std::vector<Array>& arrays);
 
 }  // namespace tenon::cli

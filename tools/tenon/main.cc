@@ -1,14 +1,15 @@
 // tenon: plugins, programs and traces from the shell. docs/cli describes it.
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "tools/tenon/command.h"
 
 namespace {
 
-// `tenon trace [OPTIONS] COMMAND...`: the parser would take the command's words for its own, so they are cut off before it.
+// `tenon trace [OPTIONS] COMMAND...`: the parser would take the command's words for its own, so they are cut off before
+// it.
 std::vector<std::string> CutCommand(std::vector<std::string>& arguments) {
   size_t i = 0;
   while (i < arguments.size() && arguments[i].starts_with('-')) ++i;
@@ -60,7 +61,8 @@ int main(int argc, char** argv) {
   if (!status.ok()) {
     const std::string message(status.message());
     if (context.json) {
-      const nlohmann::json error = {{"error", {{"code", tenon::CodeName(status.code())}, {"message", message}, {"advice", context.advice}}}};
+      const nlohmann::json error = {
+          {"error", {{"code", tenon::CodeName(status.code())}, {"message", message}, {"advice", context.advice}}}};
       fmt::print("{}\n", error.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     }
     fmt::print(stderr, "tenon {}: {}: {}\n", command->get_name(), tenon::CodeName(status.code()), message);

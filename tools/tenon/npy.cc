@@ -1,5 +1,6 @@
 #include "tools/tenon/npy.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-
-#include <fmt/format.h>
 #ifdef TENON_CLI_ZLIB
 #include <zlib.h>
 #endif
@@ -22,7 +21,8 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 template <class T>
 T Little(std::string_view bytes, size_t at) {
   T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i));
+  for (size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i));
   return value;
 }
 template <class T>
@@ -64,8 +64,8 @@ Result<Descr> ParseDescr(std::string_view text, DType wanted) {
   const std::string_view kind = descr.substr(1);
   const bool swap = descr.front() == '>';
   constexpr std::pair<std::string_view, DType> kTypes[] = {
-      {"b1", DType::kPred}, {"i1", DType::kS8},  {"i2", DType::kS16}, {"i4", DType::kS32}, {"i8", DType::kS64},
-      {"u1", DType::kU8},   {"u2", DType::kU16}, {"u4", DType::kU32}, {"u8", DType::kU64}, {"f2", DType::kF16},
+      {"b1", DType::kPred}, {"i1", DType::kS8},  {"i2", DType::kS16}, {"i4", DType::kS32},  {"i8", DType::kS64},
+      {"u1", DType::kU8},   {"u2", DType::kU16}, {"u4", DType::kU32}, {"u8", DType::kU64},  {"f2", DType::kF16},
       {"f4", DType::kF32},  {"f8", DType::kF64}, {"c8", DType::kC64}, {"c16", DType::kC128}};
   for (const auto& [name, type] : kTypes) {
     if (kind != name) continue;
@@ -77,14 +77,17 @@ Result<Descr> ParseDescr(std::string_view text, DType wanted) {
   if (kind == "V1" || kind == "V2") {
     const int width = kind == "V1" ? 1 : 2;
     if (wanted != DType::kInvalid && ByteWidth(wanted) == width && IsFloat(wanted)) return Descr{wanted, false};
-    return InvalidArgument(fmt::format("its elements are raw bytes ({}): name the type in front, as in {}@FILE", descr, width == 2 ? "bf16" : "f8e4m3fn"));
+    return InvalidArgument(fmt::format("its elements are raw bytes ({}): name the type in front, as in {}@FILE", descr,
+                                       width == 2 ? "bf16" : "f8e4m3fn"));
   }
-  return InvalidArgument(fmt::format("its elements are '{}', wanted booleans, integers, floats or complex numbers", descr));
+  return InvalidArgument(
+      fmt::format("its elements are '{}', wanted booleans, integers, floats or complex numbers", descr));
 }
 
 Result<Dims> ParseTuple(std::string_view text) {
   Dims dims;
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return InvalidArgument(fmt::format("its shape is '{}'", text));
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
+    return InvalidArgument(fmt::format("its shape is '{}'", text));
   text = text.substr(1, text.size() - 2);
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
@@ -94,7 +97,8 @@ Result<Dims> ParseTuple(std::string_view text) {
     if (digits.empty() && text.empty()) break;  // (3,)
     int64_t extent = -1;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
-    if (error != std::errc() || extent < 0) return InvalidArgument(fmt::format("its shape has the extent '{}'", digits));
+    if (error != std::errc() || extent < 0)
+      return InvalidArgument(fmt::format("its shape has the extent '{}'", digits));
     dims.push_back(extent);
   }
   return dims;
@@ -151,17 +155,20 @@ Result<std::string> Inflate(std::string_view bytes, size_t size) {
   if (!whole) return InvalidArgument("its compressed data are damaged");
   return out;
 #else
-  return Unimplemented("it is compressed, and this build has no zlib: write it with numpy.savez instead of savez_compressed");
+  return Unimplemented(
+      "it is compressed, and this build has no zlib: write it with numpy.savez instead of savez_compressed");
 #endif
 }
 
 }  // namespace
 
 Result<Array> ParseNpy(std::string_view bytes, DType wanted) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) return InvalidArgument("it is no .npy file: the first bytes are not \\x93NUMPY");
+  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic)
+    return InvalidArgument("it is no .npy file: the first bytes are not \\x93NUMPY");
   const int version = bytes[6];
   const size_t start = version == 1 ? 10 : 12;
-  if (version < 1 || version > 3 || bytes.size() < start) return InvalidArgument(fmt::format("its .npy version is {}, wanted 1 to 3", version));
+  if (version < 1 || version > 3 || bytes.size() < start)
+    return InvalidArgument(fmt::format("its .npy version is {}, wanted 1 to 3", version));
   const size_t length = version == 1 ? Little<uint16_t>(bytes, 8) : Little<uint32_t>(bytes, 8);
   if (bytes.size() - start < length) return InvalidArgument("it ends within its header");
   const std::string_view header = bytes.substr(start, length);
@@ -181,7 +188,8 @@ Result<Array> ParseNpy(std::string_view bytes, DType wanted) {
   if (descr.swap) {
     const size_t width = static_cast<size_t>(ByteWidth(descr.type)) / (IsComplex(descr.type) ? 2 : 1);
     for (size_t i = 0; i < array.bytes.size(); i += width) {
-      std::reverse(array.bytes.begin() + static_cast<ptrdiff_t>(i), array.bytes.begin() + static_cast<ptrdiff_t>(i + width));
+      std::reverse(array.bytes.begin() + static_cast<ptrdiff_t>(i),
+                   array.bytes.begin() + static_cast<ptrdiff_t>(i + width));
     }
   }
   if (order.starts_with("True") && dims.size() > 1) array.bytes = FromColumns(array.bytes, shape);
@@ -192,15 +200,22 @@ std::string ToNpy(const Array& array) {
   const DType type = array.shape.dtype;
   const int width = ByteWidth(type);
   std::string descr;
-  if (type == DType::kPred) descr = "|b1";
-  else if (IsInteger(type)) descr = fmt::format("{}{}{}", width == 1 ? '|' : '<', IsSigned(type) ? 'i' : 'u', width);
-  else if (type == DType::kF16 || type == DType::kF32 || type == DType::kF64) descr = fmt::format("<f{}", width);
-  else if (IsComplex(type)) descr = fmt::format("<c{}", width);
-  else descr = fmt::format("|V{}", width);
+  if (type == DType::kPred)
+    descr = "|b1";
+  else if (IsInteger(type))
+    descr = fmt::format("{}{}{}", width == 1 ? '|' : '<', IsSigned(type) ? 'i' : 'u', width);
+  else if (type == DType::kF16 || type == DType::kF32 || type == DType::kF64)
+    descr = fmt::format("<f{}", width);
+  else if (IsComplex(type))
+    descr = fmt::format("<c{}", width);
+  else
+    descr = fmt::format("|V{}", width);
   std::string shape;
   for (const int64_t extent : array.shape.dims) shape += fmt::format("{}, ", extent);
-  if (array.shape.dims.size() > 1) shape.resize(shape.size() - 2);
-  else if (array.shape.dims.size() == 1) shape.resize(shape.size() - 1);
+  if (array.shape.dims.size() > 1)
+    shape.resize(shape.size() - 2);
+  else if (array.shape.dims.size() == 1)
+    shape.resize(shape.size() - 1);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   // Data begin at a multiple of 64.
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
@@ -229,7 +244,8 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseNpz(std::string_vi
   std::vector<std::pair<std::string, std::string>> members;
   for (size_t i = 0; i < count; ++i) {
     const Status damaged = InvalidArgument("its zip directory is damaged");
-    if (at > bytes.size() || bytes.size() - at < 46 || bytes.substr(at, 4) != std::string_view("PK\x01\x02", 4)) return damaged;
+    if (at > bytes.size() || bytes.size() - at < 46 || bytes.substr(at, 4) != std::string_view("PK\x01\x02", 4))
+      return damaged;
     const auto method = Little<uint16_t>(bytes, at + 10);
     const auto crc = Little<uint32_t>(bytes, at + 16);
     uint64_t compressed = Little<uint32_t>(bytes, at + 20), size = Little<uint32_t>(bytes, at + 24);
@@ -257,7 +273,8 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseNpz(std::string_vi
     at += 46 + name_size + extra_size + comment_size;
     if (local > bytes.size() || bytes.size() - local < 30) return damaged;
     const size_t data = local + 30 + Little<uint16_t>(bytes, local + 26) + Little<uint16_t>(bytes, local + 28);
-    if (data > bytes.size() || bytes.size() - data < compressed) return InvalidArgument(fmt::format("it ends within '{}'", name));
+    if (data > bytes.size() || bytes.size() - data < compressed)
+      return InvalidArgument(fmt::format("it ends within '{}'", name));
     std::string content;
     constexpr uint64_t kMost = uint64_t{1} << 36;
     if (size > kMost || (method == 0 && size != compressed)) return damaged;
@@ -285,7 +302,7 @@ std::string ToNpz(const std::vector<std::pair<std::string, std::string>>& member
     std::string common;
     AppendLittle<uint16_t>(common, 20);  // version
     AppendLittle<uint16_t>(common, 0);
-    AppendLittle<uint16_t>(common, 0);  // stored
+    AppendLittle<uint16_t>(common, 0);           // stored
     AppendLittle<uint32_t>(common, 0x00210000);  // the first day of 1980: the same bytes for the same arrays
     AppendLittle<uint32_t>(common, Crc(content));
     AppendLittle<uint32_t>(common, static_cast<uint32_t>(content.size()));
@@ -318,7 +335,8 @@ std::string ToNpz(const std::vector<std::pair<std::string, std::string>>& member
 
 Result<std::string> ReadFile(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return InvalidArgument(fmt::format("'{}' is a folder, wanted a file", path));
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return InvalidArgument(fmt::format("'{}' is a folder, wanted a file", path));
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
     const std::string message = fmt::format("cannot read '{}': {}", path, std::strerror(errno));

@@ -9,9 +9,9 @@
 
 namespace tenon::cli {
 
-/// Reads NumPy's .npy format, versions 1 to 3: booleans, integers, floats and complex numbers of either byte order, and the raw
-/// bytes ("V1", "V2") in which NumPy stores ml_dtypes' types; `wanted` names the type of those (kInvalid: not known). INVALID_ARGUMENT
-/// says what is wrong with the file's contents.
+/// Reads NumPy's .npy format, versions 1 to 3: booleans, integers, floats and complex numbers of either byte order, and
+/// the raw bytes ("V1", "V2") in which NumPy stores ml_dtypes' types; `wanted` names the type of those (kInvalid: not
+/// known). INVALID_ARGUMENT says what is wrong with the file's contents.
 Result<Array> ParseNpy(std::string_view bytes, DType wanted);
 /// What numpy.load reads. Types that NumPy does not have become raw bytes, narrow integers int8 or uint8.
 std::string ToNpy(const Array& array);

@@ -32,16 +32,20 @@ Status ListPlugins(Context& context, bool load, bool folders) {
   for (const json& plugin : list) {
     context.Say(fmt::format("{:<12} {:<7} {:<26} {}", plugin["name"].get<std::string>(), plugin.value("version", ""),
                             plugin["source"].get<std::string>(), plugin["path"].get<std::string>()));
-    if (!plugin.value("usable", true)) context.Say(fmt::format("{:<12} refused: {}", "", plugin["reason"].get<std::string>()));
+    if (!plugin.value("usable", true))
+      context.Say(fmt::format("{:<12} refused: {}", "", plugin["reason"].get<std::string>()));
   }
   if (list.empty()) {
-    context.Say("no plugin was found; PJRT_PLUGIN_LIBRARY_PATH adds folders, and -p of the other commands takes a file");
+    context.Say(
+        "no plugin was found; PJRT_PLUGIN_LIBRARY_PATH adds folders, and -p of the other commands takes a file");
   }
   context.output["plugins"] = std::move(list);
   json searched = json::array();
   for (const client::SearchFolder& folder : client::SearchFolders()) {
     searched.push_back({{"path", folder.path}, {"source", folder.source}, {"exists", folder.exists}});
-    if (folders) context.Say(fmt::format("searched {} ({}){}", folder.path, folder.source, folder.exists ? "" : ", which does not exist"));
+    if (folders)
+      context.Say(
+          fmt::format("searched {} ({}){}", folder.path, folder.source, folder.exists ? "" : ", which does not exist"));
   }
   if (folders) context.output["folders"] = std::move(searched);
   return OkStatus();
@@ -52,7 +56,9 @@ template <class T>
 json OrNull(const Result<T>& result) {
   return result.ok() ? json(*result) : json(nullptr);
 }
-json OrNull(const Result<std::vector<client::NamedValue>>& result) { return result.ok() ? ToJson(*result) : json(nullptr); }
+json OrNull(const Result<std::vector<client::NamedValue>>& result) {
+  return result.ok() ? ToJson(*result) : json(nullptr);
+}
 
 json Describe(const client::Device& device) {
   json about = {{"id", OrNull(device.id())},
@@ -86,17 +92,20 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
   out["name"] = plugin.name();
   out["path"] = plugin.path();
   out["version"] = plugin.version();
-  context.Say(fmt::format("plugin      {} ({})", plugin.name(), plugin.path().empty() ? "in this program" : plugin.path()));
+  context.Say(
+      fmt::format("plugin      {} ({})", plugin.name(), plugin.path().empty() ? "in this program" : plugin.path()));
   context.Say(fmt::format("C API       {}", plugin.version()));
   const Result<std::vector<client::NamedValue>> attributes = plugin.Attributes();
   out["attributes"] = OrNull(attributes);
   if (attributes.ok()) {
-    for (const client::NamedValue& value : *attributes) context.Say(fmt::format("  {} = {}", value.name, client::ToString(value.value)));
+    for (const client::NamedValue& value : *attributes)
+      context.Say(fmt::format("  {} = {}", value.name, client::ToString(value.value)));
   }
   out["extensions"] = json::array();
   std::string extensions;
   for (const auto& [type, size] : plugin.api().Extensions()) {
-    out["extensions"].push_back({{"type", static_cast<int>(type)}, {"name", client::ExtensionName(type)}, {"bytes", size}});
+    out["extensions"].push_back(
+        {{"type", static_cast<int>(type)}, {"name", client::ExtensionName(type)}, {"bytes", size}});
     extensions += (extensions.empty() ? "" : ", ") + client::ExtensionName(type);
   }
   context.Say(fmt::format("extensions  {}", extensions.empty() ? "none" : extensions));
@@ -105,12 +114,15 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
   const std::vector<client::TableEntry> entries = plugin.api().Entries();
   for (const client::TableEntry& entry : entries) {
     present += entry.present ? 1 : 0;
-    out["entries"].push_back({{"name", entry.name}, {"since", entry.since_minor}, {"present", entry.present}, {"reason", entry.reason}});
+    out["entries"].push_back(
+        {{"name", entry.name}, {"since", entry.since_minor}, {"present", entry.present}, {"reason", entry.reason}});
   }
   context.Say(fmt::format("entries     {} of {}", present, entries.size()));
   for (const client::TableEntry& entry : entries) {
-    if (!entry.present) context.Say(fmt::format("  without {}: {}", entry.name, entry.reason));
-    else if (all_entries) context.Say(fmt::format("  {}", entry.name));
+    if (!entry.present)
+      context.Say(fmt::format("  without {}: {}", entry.name, entry.reason));
+    else if (all_entries)
+      context.Say(fmt::format("  {}", entry.name));
   }
   if (!open) return OkStatus();
 
@@ -127,17 +139,21 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
     json about = Describe(device);
     std::string memories;
     for (const json& memory : about["memories"]) {
-      memories += fmt::format("{}{}{}", memories.empty() ? "" : ", ", memory["kind"].is_string() ? memory["kind"].get<std::string>() : "?",
+      memories += fmt::format("{}{}{}", memories.empty() ? "" : ", ",
+                              memory["kind"].is_string() ? memory["kind"].get<std::string>() : "?",
                               memory["default"].get<bool>() ? " (default)" : "");
     }
-    context.Say(fmt::format("device {}    {}, kind {}", about["id"].dump(), about["text"].is_string() ? about["text"].get<std::string>() : "?",
+    context.Say(fmt::format("device {}    {}, kind {}", about["id"].dump(),
+                            about["text"].is_string() ? about["text"].get<std::string>() : "?",
                             about["kind"].is_string() ? about["kind"].get<std::string>() : "?"));
     if (!memories.empty()) context.Say(fmt::format("  memories: {}", memories));
     if (about.contains("bytes_limit")) {
-      context.Say(fmt::format("  {} of {} in use", BytesText(about["bytes_in_use"].get<double>()), BytesText(about["bytes_limit"].get<double>())));
+      context.Say(fmt::format("  {} of {} in use", BytesText(about["bytes_in_use"].get<double>()),
+                              BytesText(about["bytes_limit"].get<double>())));
     }
     if (about.contains("attributes")) {
-      for (const auto& [name, value] : about["attributes"].items()) context.Say(fmt::format("  {} = {}", name, value.dump()));
+      for (const auto& [name, value] : about["attributes"].items())
+        context.Say(fmt::format("  {} = {}", name, value.dump()));
     }
     out["devices"].push_back(std::move(about));
   }
@@ -156,7 +172,8 @@ void AddPlugins(CLI::App& app, Context& context) {
     bool no_load = false, folders = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("plugins", "list the plugins that are found, their versions, and why others are refused");
+  CLI::App* command =
+      app.add_subcommand("plugins", "list the plugins that are found, their versions, and why others are refused");
   command->add_flag("--no-load", options->no_load, "only look for files; do not load them");
   command->add_flag("--folders", options->folders, "list the folders that were searched, too");
   context.commands[command] = [&context, options] { return ListPlugins(context, !options->no_load, options->folders); };
@@ -168,11 +185,14 @@ void AddInfo(CLI::App& app, Context& context) {
     bool no_client = false, entries = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("info", "show a plugin's devices, memories, attributes, extensions and table entries");
+  CLI::App* command =
+      app.add_subcommand("info", "show a plugin's devices, memories, attributes, extensions and table entries");
   AddPluginOptions(*command, options->plugin);
   command->add_flag("--no-client", options->no_client, "do not open the devices");
   command->add_flag("--entries", options->entries, "list the entries that are there, not only those that are missing");
-  context.commands[command] = [&context, options] { return Info(context, options->plugin, !options->no_client, options->entries); };
+  context.commands[command] = [&context, options] {
+    return Info(context, options->plugin, !options->no_client, options->entries);
+  };
 }
 
 }  // namespace tenon::cli

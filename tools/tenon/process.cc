@@ -1,6 +1,7 @@
 #include "tools/tenon/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace tenon::cli {
 
@@ -51,7 +50,8 @@ Result<int> RunProcess(const std::vector<std::string>& command, const std::map<s
     }
     signal(SIGINT, interrupt);
   }
-  if (failed) return NotFound(fmt::format("cannot start '{}': {}", command[0], std::strerror(error != 0 ? error : errno)));
+  if (failed)
+    return NotFound(fmt::format("cannot start '{}': {}", command[0], std::strerror(error != 0 ? error : errno)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -22,8 +22,8 @@ struct RunOptions {
   size_t most = 1000;
 };
 
-Result<client::LoadedExecutable> CompileOrLoad(Context& context, const RunOptions& options, const client::Client& client,
-                                               const client::Program& program) {
+Result<client::LoadedExecutable> CompileOrLoad(Context& context, const RunOptions& options,
+                                               const client::Client& client, const client::Program& program) {
   TENON_ASSIGN_OR_RETURN(const client::CompileOptions compile, MakeCompileOptions(context, options.compile));
   const Progress progress(context, options.executable ? "loading" : "compiling");
   if (options.executable) {
@@ -52,7 +52,8 @@ Status SaveOutputs(Context& context, const std::string& file, const std::vector<
   if (file.ends_with(".npy")) {
     if (outputs.size() != 1) {
       context.stage = kUsage;
-      return InvalidArgument(fmt::format("the program has {} outputs, '{}' holds one: write to a .npz file", outputs.size(), file));
+      return InvalidArgument(
+          fmt::format("the program has {} outputs, '{}' holds one: write to a .npz file", outputs.size(), file));
     }
     TENON_RETURN_IF_ERROR(WriteFile(file, ToNpy(outputs[0])));
   } else if (file.ends_with(".npz")) {
@@ -74,8 +75,9 @@ Status RunProgram(Context& context, const RunOptions& options) {
   }
   TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
   TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, options.plugin));
-  TENON_ASSIGN_OR_RETURN(const client::Client client,
-                         OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
+  TENON_ASSIGN_OR_RETURN(
+      const client::Client client,
+      OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
   TENON_ASSIGN_OR_RETURN(const client::LoadedExecutable executable, CompileOrLoad(context, options, client, program));
   std::optional<std::vector<Shape>> parameters;
   // A partitioned program takes pieces, which the program as it was written does not show.
@@ -85,7 +87,8 @@ Status RunProgram(Context& context, const RunOptions& options) {
   std::vector<std::vector<client::Buffer>> arguments(devices.size());
   std::vector<std::vector<const client::Buffer*>> lists(devices.size());
   for (size_t d = 0; d < devices.size(); ++d) {
-    TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs, MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs,
+                           MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
     TENON_ASSIGN_OR_RETURN(arguments[d], Upload(client, devices[d], inputs));
     for (const client::Buffer& buffer : arguments[d]) lists[d].push_back(&buffer);
   }
@@ -108,8 +111,10 @@ Status RunProgram(Context& context, const RunOptions& options) {
     for (size_t i = 0; i < outputs[d].size(); ++i) {
       list.push_back(ToJson(outputs[d][i], options.most));
       if (context.json || !options.output.empty()) continue;
-      if (devices.size() > 1) context.Say(fmt::format("device {}, output {}: {}", d, i, ToString(outputs[d][i].shape)));
-      else context.Say(fmt::format("output {}: {}", i, ToString(outputs[d][i].shape)));
+      if (devices.size() > 1)
+        context.Say(fmt::format("device {}, output {}: {}", d, i, ToString(outputs[d][i].shape)));
+      else
+        context.Say(fmt::format("output {}: {}", i, ToString(outputs[d][i].shape)));
       context.Say(ToText(outputs[d][i], options.most));
     }
     context.output["devices"].push_back({{"outputs", std::move(list)}});
@@ -142,8 +147,8 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   std::optional<client::LoadedExecutable> loaded;
   std::optional<client::Executable> unloaded;
   if (options.topology.empty()) {
-    TENON_ASSIGN_OR_RETURN(client::Client opened,
-                           OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
+    TENON_ASSIGN_OR_RETURN(client::Client opened, OpenClient(context, plugin, options.plugin,
+                                                             options.compile.replicas * options.compile.partitions));
     client.emplace(std::move(opened));
     const Progress progress(context, "compiling");
     TENON_ASSIGN_OR_RETURN(client::LoadedExecutable compiled, client->Compile(program, compile));
@@ -187,14 +192,17 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   context.Say(fmt::format("program     {}", out.value("name", options.program)));
   context.Say(fmt::format("outputs     {}", shapes.empty() ? "none" : shapes));
   if (const auto stats = executable.MemoryStats(); stats.ok()) {
-    out["memory"] = {{"arguments", stats->arguments}, {"outputs", stats->outputs},   {"aliased", stats->aliased},
-                     {"temporaries", stats->temporaries}, {"code", stats->generated_code}, {"needed", stats->Requirements()}};
-    context.Say(fmt::format("memory      {} needed: arguments {}, outputs {}, temporaries {}, shared {}", BytesText(stats->Requirements()),
-                            BytesText(stats->arguments), BytesText(stats->outputs), BytesText(stats->temporaries), BytesText(stats->aliased)));
+    out["memory"] = {{"arguments", stats->arguments}, {"outputs", stats->outputs},
+                     {"aliased", stats->aliased},     {"temporaries", stats->temporaries},
+                     {"code", stats->generated_code}, {"needed", stats->Requirements()}};
+    context.Say(fmt::format("memory      {} needed: arguments {}, outputs {}, temporaries {}, shared {}",
+                            BytesText(stats->Requirements()), BytesText(stats->arguments), BytesText(stats->outputs),
+                            BytesText(stats->temporaries), BytesText(stats->aliased)));
   }
   if (const auto cost = executable.CostAnalysis(); cost.ok()) {
     out["cost"] = ToJson(*cost);
-    if (const client::Value* flops = client::Find(*cost, "flops")) context.Say(fmt::format("flops       {}", client::ToString(*flops)));
+    if (const client::Value* flops = client::Find(*cost, "flops"))
+      context.Say(fmt::format("flops       {}", client::ToString(*flops)));
   }
   if (!options.optimized.empty()) {
     TENON_ASSIGN_OR_RETURN(const client::Program optimized, executable.OptimizedProgram());
@@ -221,13 +229,17 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
 void AddRun(CLI::App& app, Context& context) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "run a program and print or save its outputs");
-  command->add_option("program", options->program, "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+  command
+      ->add_option("program", options->program,
+                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
       ->required()
       ->type_name("PROGRAM");
   AddPluginOptions(*command, options->plugin);
   AddInputFlags(*command, options->inputs);
   AddCompileFlags(*command, options->compile);
-  command->add_option("-o,--output", options->output, "write the outputs to FILE.npz (out0, out1 ...) or FILE.npy; %d becomes the device's number")
+  command
+      ->add_option("-o,--output", options->output,
+                   "write the outputs to FILE.npz (out0, out1 ...) or FILE.npy; %d becomes the device's number")
       ->type_name("FILE");
   command->add_flag("--executable", options->executable, "PROGRAM is an executable that `tenon compile` wrote");
   command->add_flag("--donate", options->donate, "let the program take the arguments that it marks for it");
@@ -238,15 +250,21 @@ void AddRun(CLI::App& app, Context& context) {
 void AddCompile(CLI::App& app, Context& context) {
   const auto options = std::make_shared<CompileCommand>();
   CLI::App* command = app.add_subcommand("compile", "compile a program, show what it needs, and save it");
-  command->add_option("program", options->program, "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+  command
+      ->add_option("program", options->program,
+                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
       ->required()
       ->type_name("PROGRAM");
   AddPluginOptions(*command, options->plugin);
   AddCompileFlags(*command, options->compile);
   command->add_option("-o,--output", options->output, "write the serialized executable to FILE")->type_name("FILE");
-  command->add_option("--optimized", options->optimized, "write the program after the compiler's passes to FILE")->type_name("FILE");
-  command->add_option("--topology", options->topology, "compile for these devices, which need not be here")->type_name("NAME");
-  command->add_option("--topology-option", options->topology_options, "option NAME=VALUE of the topology; may be repeated")->type_name("NAME=VALUE");
+  command->add_option("--optimized", options->optimized, "write the program after the compiler's passes to FILE")
+      ->type_name("FILE");
+  command->add_option("--topology", options->topology, "compile for these devices, which need not be here")
+      ->type_name("NAME");
+  command
+      ->add_option("--topology-option", options->topology_options, "option NAME=VALUE of the topology; may be repeated")
+      ->type_name("NAME=VALUE");
   context.commands[command] = [&context, options] { return CompileProgram(context, *options); };
 }
 

@@ -1,7 +1,6 @@
 #include "tools/tenon/signature.h"
 
 #include <charconv>
-
 #include <protozero/pbf_reader.hpp>
 
 #include "tools/tenon/array.h"
@@ -24,8 +23,10 @@ std::optional<std::string_view> Enclosed(std::string_view text, size_t open) {
   for (size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
       continue;
     }
     if (c == '"') quoted = true;
@@ -79,7 +80,8 @@ std::optional<Shapes> ParseTypes(std::string_view list, bool named) {
   return shapes;
 }
 
-// HloModuleProto.host_program_shape = 4, ProgramShapeProto.parameters = 1, ShapeProto {element_type = 2, dimensions = 3}.
+// HloModuleProto.host_program_shape = 4, ProgramShapeProto.parameters = 1, ShapeProto {element_type = 2, dimensions =
+// 3}.
 std::optional<Shapes> ReadHlo(std::string_view bytes) {
   Shapes shapes;
   bool found = false;
@@ -96,7 +98,8 @@ std::optional<Shapes> ReadHlo(std::string_view bytes) {
         while (parameter.next()) {
           if (parameter.tag_and_type() == protozero::tag_and_type(2, protozero::pbf_wire_type::varint)) {
             type = parameter.get_enum();
-          } else if (parameter.tag_and_type() == protozero::tag_and_type(3, protozero::pbf_wire_type::length_delimited)) {
+          } else if (parameter.tag_and_type() ==
+                     protozero::tag_and_type(3, protozero::pbf_wire_type::length_delimited)) {
             for (const int64_t extent : parameter.get_packed_int64()) dims.push_back(extent);
           } else if (parameter.tag_and_type() == protozero::tag_and_type(3, protozero::pbf_wire_type::varint)) {
             dims.push_back(parameter.get_int64());
@@ -106,13 +109,15 @@ std::optional<Shapes> ReadHlo(std::string_view bytes) {
         }
         // xla.PrimitiveType by its numbers.
         constexpr DType kTypes[] = {
-            DType::kInvalid, DType::kPred, DType::kS8,      DType::kS16,      DType::kS32,     DType::kS64,  DType::kU8,
-            DType::kU16,     DType::kU32,  DType::kU64,     DType::kF16,      DType::kF32,     DType::kF64,  DType::kInvalid,
-            DType::kInvalid, DType::kC64,  DType::kBF16,    DType::kToken,    DType::kC128,    DType::kF8E5M2,
-            DType::kF8E4M3FN, DType::kS4,  DType::kU4,      DType::kF8E4M3B11FNUZ, DType::kF8E5M2FNUZ, DType::kF8E4M3FNUZ,
-            DType::kS2,      DType::kU2,   DType::kF8E4M3,  DType::kF8E3M4,   DType::kS1,      DType::kU1,   DType::kF4E2M1FN,
-            DType::kF8E8M0FNU};
-        if (type < 0 || type >= static_cast<int>(std::size(kTypes)) || kTypes[type] == DType::kInvalid) return std::nullopt;
+            DType::kInvalid,    DType::kPred, DType::kS8,       DType::kS16,           DType::kS32,
+            DType::kS64,        DType::kU8,   DType::kU16,      DType::kU32,           DType::kU64,
+            DType::kF16,        DType::kF32,  DType::kF64,      DType::kInvalid,       DType::kInvalid,
+            DType::kC64,        DType::kBF16, DType::kToken,    DType::kC128,          DType::kF8E5M2,
+            DType::kF8E4M3FN,   DType::kS4,   DType::kU4,       DType::kF8E4M3B11FNUZ, DType::kF8E5M2FNUZ,
+            DType::kF8E4M3FNUZ, DType::kS2,   DType::kU2,       DType::kF8E4M3,        DType::kF8E3M4,
+            DType::kS1,         DType::kU1,   DType::kF4E2M1FN, DType::kF8E8M0FNU};
+        if (type < 0 || type >= static_cast<int>(std::size(kTypes)) || kTypes[type] == DType::kInvalid)
+          return std::nullopt;
         shapes.push_back({kTypes[type], dims});
       }
     }

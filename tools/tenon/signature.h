@@ -9,8 +9,8 @@
 
 namespace tenon::cli {
 
-/// The parameters of a program's entry, as far as its bytes tell without a compiler: StableHLO text, HLO text and HLO protos. Nothing
-/// for bytecode and for what cannot be read. Tokens are DType::kToken.
+/// The parameters of a program's entry, as far as its bytes tell without a compiler: StableHLO text, HLO text and HLO
+/// protos. Nothing for bytecode and for what cannot be read. Tokens are DType::kToken.
 std::optional<std::vector<Shape>> ReadParameters(const client::Program& program);
 
 /// The same for StableHLO text; `text` may come from anywhere.

@@ -1,11 +1,10 @@
 // tenon check, tenon conform, tenon trace: what other programs of Tenon do.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "tenon/client/discovery.h"
 #include "tools/tenon/command.h"
@@ -90,8 +89,10 @@ Status Conform(Context& context, const ConformOptions& options) {
   if (options.jobs > 0) command.insert(command.end(), {"--jobs", std::to_string(options.jobs)});
   if (options.all) command.push_back("--all");
   // The report itself is the JSON.
-  if (context.json) command.insert(command.end(), {"--quiet", "--json", "-"});
-  else if (context.quiet) command.push_back("--quiet");
+  if (context.json)
+    command.insert(command.end(), {"--quiet", "--json", "-"});
+  else if (context.quiet)
+    command.push_back("--quiet");
   context.stage = kFailed;
   TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}));
   context.json = false;
@@ -113,13 +114,16 @@ Result<std::string> TraceLibrary(const std::string& given) {
     const std::string file = folder + "/libtenon_trace.so";
     if (access(file.c_str(), R_OK) == 0) return std::filesystem::weakly_canonical(file).string();
   }
-  return NotFound("there is no libtenon_trace.so beside this program: build the target tenon_trace_plugin, or name it with --library");
+  return NotFound(
+      "there is no libtenon_trace.so beside this program: build the target tenon_trace_plugin, or name it with "
+      "--library");
 }
 
 // The summary that closes a trace; made from the calls when the process ended before it could write one.
 json Summarise(const json& events) {
   if (!events.empty() && events.back().value("name", "") == "summary") return events.back()["args"];
-  json summary = {{"complete", false}, {"functions", json::object()}, {"misuse", json::object()}, {"leaks", json::array()}};
+  json summary = {
+      {"complete", false}, {"functions", json::object()}, {"misuse", json::object()}, {"leaks", json::array()}};
   for (const json& event : events) {
     const std::string name = event.value("name", "");
     if (event.value("cat", "") == "misuse") {
@@ -133,7 +137,8 @@ json Summarise(const json& events) {
     function["calls"] = function["calls"].get<int>() + 1;
     function["total_us"] = function["total_us"].get<double>() + duration;
     function["longest_us"] = std::max(function["longest_us"].get<double>(), duration);
-    function["errors"] = function["errors"].get<int>() + (event.contains("args") && event["args"].contains("error") ? 1 : 0);
+    function["errors"] =
+        function["errors"].get<int>() + (event.contains("args") && event["args"].contains("error") ? 1 : 0);
   }
   return summary;
 }
@@ -156,7 +161,9 @@ Result<json> ReadTrace(const std::string& file) {
 
 Status Trace(Context& context, const TraceOptions& options, std::vector<std::string> command, const CLI::App& app) {
   context.stage = kUsage;
-  if (command.empty()) return InvalidArgument("wants a command to trace, such as `tenon trace run PROGRAM` or `tenon trace -- python train.py`");
+  if (command.empty())
+    return InvalidArgument(
+        "wants a command to trace, such as `tenon trace run PROGRAM` or `tenon trace -- python train.py`");
   // A subcommand of this program, or any other one.
   bool own = false;
   for (const CLI::App* sub : app.get_subcommands({})) own |= sub->get_name() == command.front();
@@ -171,7 +178,9 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
     std::string name = (std::filesystem::temp_directory_path() / "tenon_trace_XXXXXX").string();
     const int fd = mkstemp(name.data());
     context.stage = kBadOutput;
-    if (fd < 0) return PermissionDenied(fmt::format("cannot make a temporary file in {}", std::filesystem::temp_directory_path().string()));
+    if (fd < 0)
+      return PermissionDenied(
+          fmt::format("cannot make a temporary file in {}", std::filesystem::temp_directory_path().string()));
     close(fd);
     file = name;
   } else {
@@ -210,17 +219,20 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
   for (size_t i = 0; i < std::min(functions.size(), options.most); ++i) {
     const json& f = functions[i].second;
     const double total = f["total_us"].get<double>() * 1e-6;
-    fmt::print(stderr, "{:>8} {:>12} {:>12} {:>12} {:>7}  {}\n", f["calls"].get<int>(), SecondsText(total), SecondsText(total / f["calls"].get<double>()),
-               SecondsText(f["longest_us"].get<double>() * 1e-6), f["errors"].get<int>(), functions[i].first);
+    fmt::print(stderr, "{:>8} {:>12} {:>12} {:>12} {:>7}  {}\n", f["calls"].get<int>(), SecondsText(total),
+               SecondsText(total / f["calls"].get<double>()), SecondsText(f["longest_us"].get<double>() * 1e-6),
+               f["errors"].get<int>(), functions[i].first);
   }
   if (functions.size() > options.most) fmt::print(stderr, "{:>8} more functions\n", functions.size() - options.most);
   if (summary.contains("buffers")) {
-    fmt::print(stderr, "{} buffers of {}, at most {} at a time\n", summary["buffers"].get<int64_t>(), BytesText(summary["buffer_bytes"].get<double>()),
-               BytesText(summary["peak_live_bytes"].get<double>()));
+    fmt::print(stderr, "{} buffers of {}, at most {} at a time\n", summary["buffers"].get<int64_t>(),
+               BytesText(summary["buffer_bytes"].get<double>()), BytesText(summary["peak_live_bytes"].get<double>()));
   }
-  for (const auto& [kind, count] : summary["misuse"].items()) fmt::print(stderr, "MISUSE {}: {}\n", kind, count.get<int64_t>());
+  for (const auto& [kind, count] : summary["misuse"].items())
+    fmt::print(stderr, "MISUSE {}: {}\n", kind, count.get<int64_t>());
   for (const json& leak : summary["leaks"]) {
-    fmt::print(stderr, "  {} of {} was never destroyed\n", leak["handle"].get<std::string>(), leak["made_by"].get<std::string>());
+    fmt::print(stderr, "  {} of {} was never destroyed\n", leak["handle"].get<std::string>(),
+               leak["made_by"].get<std::string>());
   }
   if (summary["misuse"].empty()) fmt::print(stderr, "no misuse\n");
   if (!temporary) fmt::print(stderr, "wrote {}: open it at https://ui.perfetto.dev\n", file);
@@ -231,8 +243,10 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
 
 void AddCheck(CLI::App& app, Context& context) {
   const auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = app.add_subcommand("check", "run self-checking StableHLO programs (tenon-check; needs a build with LLVM)");
-  command->add_option("-p,--plugin", options->plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
+  CLI::App* command =
+      app.add_subcommand("check", "run self-checking StableHLO programs (tenon-check; needs a build with LLVM)");
+  command->add_option("-p,--plugin", options->plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
+      ->type_name("PLUGIN");
   command->add_flag("--reference", options->reference, "use the evaluator instead of a plugin");
   command->add_option("--known", options->known, "list of known failures")->type_name("FILE");
   command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
@@ -242,10 +256,16 @@ void AddCheck(CLI::App& app, Context& context) {
 
 void AddConform(CLI::App& app, Context& context) {
   const auto options = std::make_shared<ConformOptions>();
-  CLI::App* command = app.add_subcommand("conform", "check a plugin against the rules of the C API (tenon-conformance)");
-  command->add_option("-p,--plugin,plugin", options->plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")->type_name("PLUGIN");
-  command->add_option("-t,--test", options->tests, "only tests that match this glob; may be repeated")->type_name("GLOB");
-  command->add_option("--profile", options->profile, "name or file of the plugin's profile, or none")->type_name("PROFILE");
+  CLI::App* command =
+      app.add_subcommand("conform", "check a plugin against the rules of the C API (tenon-conformance)");
+  command
+      ->add_option("-p,--plugin,plugin", options->plugin,
+                   "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
+      ->type_name("PLUGIN");
+  command->add_option("-t,--test", options->tests, "only tests that match this glob; may be repeated")
+      ->type_name("GLOB");
+  command->add_option("--profile", options->profile, "name or file of the plugin's profile, or none")
+      ->type_name("PROFILE");
   command->add_option("--junit", options->junit, "write the report as JUnit XML, too")->type_name("FILE");
   command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
   command->add_flag("-a,--all", options->all, "report tests that pass, too");
@@ -254,10 +274,13 @@ void AddConform(CLI::App& app, Context& context) {
 
 void AddTrace(CLI::App& app, Context& context) {
   const auto options = std::make_shared<TraceOptions>();
-  CLI::App* command = app.add_subcommand("trace", "run a subcommand or any other command with its PJRT calls traced, and summarise them");
+  CLI::App* command = app.add_subcommand(
+      "trace", "run a subcommand or any other command with its PJRT calls traced, and summarise them");
   command->add_option("-o,--output", options->output, "keep the trace in FILE, for Perfetto")->type_name("FILE");
   command->add_option("--text", options->text, "write one line per call to FILE, too")->type_name("FILE");
-  command->add_option("--library", options->library, "the trace plugin; libtenon_trace.so beside this program otherwise")->type_name("FILE");
+  command
+      ->add_option("--library", options->library, "the trace plugin; libtenon_trace.so beside this program otherwise")
+      ->type_name("FILE");
   command->add_flag("--no-shield", options->no_shield, "forward calls that would use freed memory, too");
   command->add_option("--most", options->most, "how many functions are listed")->type_name("N");
   command->footer("COMMAND [ARGUMENTS...] follows the options.");

@@ -36,14 +36,15 @@ TEST(Literals, Forms) {
   EXPECT_EQ(ToText(*ParseLiteral("pred:true"), 10), "true");
   EXPECT_EQ(ToText(*ParseLiteral("f32[0]:"), 10), "[]");
   EXPECT_EQ(ToText(*ParseLiteral("s8[4]:[1, 2, 3, 4]"), 2), "[1, 2, ...]");
-  for (const char* bad : {"f32[2]:1,2,3", "f32[2]", "x32:1", "s8:128", "u8:-1", "pred:2", "f32[2:1", "s4:8", "c64:(1", "s32:1.5"}) {
+  for (const char* bad :
+       {"f32[2]:1,2,3", "f32[2]", "x32:1", "s8:128", "u8:-1", "pred:2", "f32[2:1", "s4:8", "c64:(1", "s32:1.5"}) {
     EXPECT_EQ(ParseLiteral(bad).status().code(), Code::kInvalidArgument) << bad;
   }
 }
 
 TEST(Npy, RoundTrips) {
-  for (const DType type : {DType::kPred, DType::kS8, DType::kS64, DType::kU16, DType::kF16, DType::kF32, DType::kF64, DType::kBF16,
-                           DType::kC64, DType::kC128, DType::kF8E4M3FN, DType::kS4}) {
+  for (const DType type : {DType::kPred, DType::kS8, DType::kS64, DType::kU16, DType::kF16, DType::kF32, DType::kF64,
+                           DType::kBF16, DType::kC64, DType::kC128, DType::kF8E4M3FN, DType::kS4}) {
     for (const Shape& shape : {S(type, {}), S(type, {3}), S(type, {2, 0, 4}), S(type, {2, 3})}) {
       const Array array = *MakeFilled(shape, Fill::kRandom, 1);
       const std::string bytes = ToNpy(array);
@@ -52,7 +53,8 @@ TEST(Npy, RoundTrips) {
       EXPECT_EQ(read->shape, shape);
       EXPECT_EQ(read->bytes, array.bytes);
       // No prefix of it is a file.
-      for (size_t n = 0; n < bytes.size(); n += 7) EXPECT_FALSE(ParseNpy(bytes.substr(0, n), type).ok() && n != bytes.size());
+      for (size_t n = 0; n < bytes.size(); n += 7)
+        EXPECT_FALSE(ParseNpy(bytes.substr(0, n), type).ok() && n != bytes.size());
     }
   }
 }
@@ -85,17 +87,21 @@ TEST(Npz, RoundTripsAndFindsDamage) {
 
 TEST(Signature, StableHloText) {
   const auto shapes = ReadTextParameters(
-      "func.func public @main(%arg0: tensor<2x3xf32> {jax.buffer_donor = true, s = \"a,b)\"}, %arg1: tensor<complex<f32>>, "
+      "func.func public @main(%arg0: tensor<2x3xf32> {jax.buffer_donor = true, s = \"a,b)\"}, %arg1: "
+      "tensor<complex<f32>>, "
       "%arg2: tensor<4xi1>, %arg3: tensor<1xui8>, %t: !stablehlo.token, %q: tensor<8xf8E4M3FN>) -> (tensor<f32>) {\n");
   ASSERT_TRUE(shapes);
-  EXPECT_EQ(*shapes, (std::vector<Shape>{S(DType::kF32, {2, 3}), S(DType::kC64, {}), S(DType::kPred, {4}), S(DType::kU8, {1}),
-                                        S(DType::kToken, {}), S(DType::kF8E4M3FN, {8})}));
+  EXPECT_EQ(*shapes, (std::vector<Shape>{S(DType::kF32, {2, 3}), S(DType::kC64, {}), S(DType::kPred, {4}),
+                                         S(DType::kU8, {1}), S(DType::kToken, {}), S(DType::kF8E4M3FN, {8})}));
   EXPECT_EQ(ReadTextParameters("func.func @main() -> tensor<f32> {")->size(), 0u);
-  EXPECT_EQ(*ReadTextParameters("\"func.func\"() <{function_type = (tensor<2xi64>, tensor<f32>) -> tensor<f32>, sym_name = \"main\"}> ({"),
-            (std::vector<Shape>{S(DType::kS64, {2}), S(DType::kF32, {})}));
+  EXPECT_EQ(
+      *ReadTextParameters(
+          "\"func.func\"() <{function_type = (tensor<2xi64>, tensor<f32>) -> tensor<f32>, sym_name = \"main\"}> ({"),
+      (std::vector<Shape>{S(DType::kS64, {2}), S(DType::kF32, {})}));
   EXPECT_EQ(*ReadTextParameters("HloModule m, entry_computation_layout={(f32[2,3]{1,0}, s32[])->f32[2,3]{1,0}}\n"),
             (std::vector<Shape>{S(DType::kF32, {2, 3}), S(DType::kS32, {})}));
-  for (const char* bad : {"", "func.func @main(", "func.func @main(%a: tensor<?xf32>)", "func.func @main(%a: tensor<2xnothing>)", "@main(%a)"}) {
+  for (const char* bad : {"", "func.func @main(", "func.func @main(%a: tensor<?xf32>)",
+                          "func.func @main(%a: tensor<2xnothing>)", "@main(%a)"}) {
     EXPECT_FALSE(ReadTextParameters(bad)) << bad;
   }
 }

@@ -34,10 +34,12 @@ struct ClientState {
 Status CheckSameClient(const ClientState* a, const ClientState* b, const char* what);
 
 /// A string that the plugin returned.
-inline std::string Text(const char* data, size_t size) { return data == nullptr ? std::string() : std::string(data, size); }
+inline std::string Text(const char* data, size_t size) {
+  return data == nullptr ? std::string() : std::string(data, size);
+}
 
-/// INVALID_ARGUMENT for element types that are no elements and for negative extents, UNIMPLEMENTED for types that are newer than the plugin; some
-/// plugins end the process on them.
+/// INVALID_ARGUMENT for element types that are no elements and for negative extents, UNIMPLEMENTED for types that are
+/// newer than the plugin; some plugins end the process on them.
 Status CheckShape(const Api& api, DType dtype, const int64_t* dims, size_t rank);
 
 }  // namespace tenon::client::internal

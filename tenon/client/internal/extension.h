@@ -8,7 +8,8 @@ namespace tenon::client::internal {
 
 /// Calls a slot of an extension; UNIMPLEMENTED that names `function` when the plugin lacks the extension or the slot.
 template <class Extension, class Function, class Args>
-Status CallExtension(const Api& api, PJRT_Extension_Type type, Function* Extension::*slot, const char* function, Args& args) {
+Status CallExtension(const Api& api, PJRT_Extension_Type type, Function* Extension::* slot, const char* function,
+                     Args& args) {
   const auto* extension = reinterpret_cast<const Extension*>(api.FindExtension(type));
   if (extension == nullptr) {
     return Unimplemented(api.name() + " does not have " + function + ": it lacks the extension " + ExtensionName(type));

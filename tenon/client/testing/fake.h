@@ -42,17 +42,17 @@ inline const Status& StatusOf(const Status& s) { return s; }
 
 }  // namespace tenon::client::testing
 
-#define EXPECT_OK(expr) \
+#define EXPECT_OK(expr)                                                                                   \
   EXPECT_PRED1([](const ::tenon::Status& s) { return s.ok(); }, ::tenon::client::testing::StatusOf(expr)) \
       << ::tenon::client::testing::StatusOf(expr).ToString()
 
 /// The call fails with this code, and the message has this piece.
-#define EXPECT_FAILS(expr, code_, piece)                                          \
-  do {                                                                            \
-    const auto& tenon_result = (expr);                                            \
+#define EXPECT_FAILS(expr, code_, piece)                                                   \
+  do {                                                                                     \
+    const auto& tenon_result = (expr);                                                     \
     const ::tenon::Status tenon_status = ::tenon::client::testing::StatusOf(tenon_result); \
-    EXPECT_EQ(tenon_status.code(), ::tenon::Code::code_) << tenon_status.ToString(); \
-    EXPECT_THAT(std::string(tenon_status.message()), ::testing::HasSubstr(piece)); \
+    EXPECT_EQ(tenon_status.code(), ::tenon::Code::code_) << tenon_status.ToString();       \
+    EXPECT_THAT(std::string(tenon_status.message()), ::testing::HasSubstr(piece));         \
   } while (false)
 
 /// Declares `lhs` with the value of the Result, or ends the test.

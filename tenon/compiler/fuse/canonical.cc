@@ -120,7 +120,8 @@ void DropDead(kir::Kernel& k) {
 
 namespace {
 
-/// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent places stay as they are.
+/// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent
+/// places stay as they are.
 void Flatten(kir::Kernel& k) {
   std::vector<bool> keep(k.buffers.size(), false);
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
@@ -147,7 +148,8 @@ void Flatten(kir::Kernel& k) {
     if (keep[i]) continue;
     kir::Buffer& b = k.buffers[i];
     int64_t reach = 1;
-    for (size_t d = 0; d < b.extent.size(); ++d) reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
+    for (size_t d = 0; d < b.extent.size(); ++d)
+      reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
     b.extent = {Size::Of(reach)};
     b.stride = {Size::Of(1)};
   }
@@ -252,8 +254,8 @@ int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
 
 namespace {
 
-/// The dim, other than the innermost of `parallel` ones, along which something is read contiguously that the innermost does not read
-/// contiguously: the two want tiles. -1: none.
+/// The dim, other than the innermost of `parallel` ones, along which something is read contiguously that the innermost
+/// does not read contiguously: the two want tiles. -1: none.
 int TransposedDim(const kir::Kernel& k, const kir::Stage& stage, int parallel) {
   if (!stage.reduces.empty() || parallel < 2) return -1;
   const DimId last = static_cast<DimId>(parallel - 1);
@@ -271,7 +273,8 @@ int TransposedDim(const kir::Kernel& k, const kir::Stage& stage, int parallel) {
 
 /// Whether some read runs along `dim` through memory.
 bool ReadsColumns(const kir::Kernel& k, DimId dim) {
-  return std::any_of(k.reads.begin(), k.reads.end(), [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
+  return std::any_of(k.reads.begin(), k.reads.end(),
+                     [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
 }
 
 }  // namespace
@@ -317,13 +320,15 @@ void DecideSplit(kir::Kernel& k) {
     int64_t inner = 1;
     for (int d = t + 1; d < parallel; ++d) inner *= k.dims[static_cast<size_t>(d)].extent.baked;
     k.split.dims = (kir::DimMask{1} << (t + 1)) - 1;
-    k.split.grain = grain_of(inner, along % policy::kTileRows == 0 || along > 4 * policy::kTileRows ? policy::kTileRows : along);
+    k.split.grain =
+        grain_of(inner, along % policy::kTileRows == 0 || along > 4 * policy::kTileRows ? policy::kTileRows : along);
   } else if (parallel > 1 && rows >= 16) {
     k.split.dims = (kir::DimMask{1} << (parallel - 1)) - 1;
     k.split.grain = grain_of(last, 1);
   } else {
     k.split.dims = (kir::DimMask{1} << parallel) - 1;
-    k.split.grain = grain_of(1, reduced > 1 && ReadsColumns(k, static_cast<DimId>(parallel - 1)) ? policy::kColumns : 64);
+    k.split.grain =
+        grain_of(1, reduced > 1 && ReadsColumns(k, static_cast<DimId>(parallel - 1)) ? policy::kColumns : 64);
   }
 }
 
@@ -335,11 +340,14 @@ void FindInPlace(MadeKernel& made) {
   const kir::Store& store = last.stores[0];
   if (!store.guard.empty() || store.combine >= 0 || made.buffers[store.buf].kind != BoundBuffer::Kind::kWrite) return;
   const kir::Buffer& out = k.buffers[store.buf];
-  // Other stages may name the same memory through twin dims; only reads of the last stage's own dims are compared, so the rest must not exist.
+  // Other stages may name the same memory through twin dims; only reads of the last stage's own dims are compared, so
+  // the rest must not exist.
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (made.buffers[i].kind != BoundBuffer::Kind::kRead) continue;
     const kir::Buffer& in = k.buffers[i];
-    if (ByteWidth(in.type) != ByteWidth(out.type) || in.type != out.type || !(in.extent == out.extent) || !(in.stride == out.stride)) continue;
+    if (ByteWidth(in.type) != ByteWidth(out.type) || in.type != out.type || !(in.extent == out.extent) ||
+        !(in.stride == out.stride))
+      continue;
     bool same = true;
     for (const kir::Read& r : k.reads) {
       if (r.buf == i) same &= r.guard.empty() && r.at == store.at;

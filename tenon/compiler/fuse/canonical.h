@@ -6,8 +6,9 @@
 
 namespace tenon::compiler {
 
-/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, merges loops that all accesses run through
-/// together, decides the split, finds buffers that may share memory, turns extents into parameters, estimates the cost.
+/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, merges loops that all
+/// accesses run through together, decides the split, finds buffers that may share memory, turns extents into
+/// parameters, estimates the cost.
 void FinishKernel(MadeKernel& made);
 
 // The parts, for tests.
@@ -16,7 +17,8 @@ void DropDead(kir::Kernel& kernel);
 void MergeDims(kir::Kernel& kernel);
 void DecideSplit(kir::Kernel& kernel);
 void FindInPlace(MadeKernel& made);
-/// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers share a slot.
+/// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
+/// share a slot.
 void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
 int64_t EstimateNs(const kir::Kernel& kernel);
 

@@ -15,8 +15,10 @@ bool IsPureView(const Node& node) {
     case Op::kReshape:
     case Op::kSlice:
     case Op::kReverse:
-    case Op::kBroadcast: return true;
-    default: return false;
+    case Op::kBroadcast:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -66,13 +68,15 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kCase:
     case Op::kBarrier:
     case Op::kCustomCall:
-    case Op::kOpaque: return false;
+    case Op::kOpaque:
+      return false;
     case Op::kReduce:
       for (const Shape& s : node.out) {
         if (IsComplex(s.dtype)) return false;
       }
       return KernelCanCompute(p, node) && CombinerOf(p, node).ok();
-    default: return KernelCanCompute(p, node);
+    default:
+      return KernelCanCompute(p, node);
   }
 }
 
@@ -92,7 +96,8 @@ struct ClusterState {
 
 class Former {
  public:
-  Former(const Program& p, const Block& block, const std::unordered_set<NodeId>& stored, const std::unordered_set<NodeId>& alone)
+  Former(const Program& p, const Block& block, const std::unordered_set<NodeId>& stored,
+         const std::unordered_set<NodeId>& alone)
       : p_(p), block_(block), stored_(stored), alone_(alone) {}
 
   Clustering Run() {
@@ -124,7 +129,8 @@ class Former {
   /// The clusters that compute `id`.
   const SmallVector<int, 2>& ClustersOf(NodeId id) { return in_[id]; }
 
-  /// Whether operand `i` of a member is computed in the member's kernel rather than read from memory at places that depend on data.
+  /// Whether operand `i` of a member is computed in the member's kernel rather than read from memory at places that
+  /// depend on data.
   bool Traceable(const Node& user, uint32_t operand) const {
     if (user.op == Op::kDynamicUpdate) return operand != 0;
     if (user.op == Op::kGather) return operand != 0;
@@ -187,12 +193,14 @@ class Former {
         if (operand >= user.in.size() / 2) break;
         size_t kept = 0;
         for (size_t i = 0; i < from.rank(); ++i) {
-          if (std::find(user.lists[0].begin(), user.lists[0].end(), static_cast<int64_t>(i)) == user.lists[0].end()) a[i] = result[kept++];
+          if (std::find(user.lists[0].begin(), user.lists[0].end(), static_cast<int64_t>(i)) == user.lists[0].end())
+            a[i] = result[kept++];
         }
         break;
       }
       case Op::kGather:
-      case Op::kDynamicUpdate: break;
+      case Op::kDynamicUpdate:
+        break;
       default:
         if (KindOfOp(user.op) == OpKind::kElementwise && from.dims == user.shape().dims) a = result;
     }
@@ -261,7 +269,8 @@ class Former {
 
   bool HasRoom(int c, NodeId id) const {
     const ClusterState& s = states_[static_cast<size_t>(c)];
-    return s.cluster.members.size() < policy::kMaxClusterNodes && s.cluster.cost + CostOf(p_, p_[id]) <= policy::kMaxClusterCost;
+    return s.cluster.members.size() < policy::kMaxClusterNodes &&
+           s.cluster.cost + CostOf(p_, p_[id]) <= policy::kMaxClusterCost;
   }
 
   /// A loop reduction into its users' cluster: its rows must be the cluster's rows.
@@ -331,7 +340,8 @@ class Former {
     }
     for (NodeId other : s.cluster.members) {
       if (!IsLoopReduce(p_, p_[other])) continue;
-      if (p_.shape(p_[other].in[0]).dims != p_.shape(node.in[0]).dims || p_[other].lists[0] != node.lists[0]) return false;
+      if (p_.shape(p_[other].in[0]).dims != p_.shape(node.in[0]).dims || p_[other].lists[0] != node.lists[0])
+        return false;
       if (DependsOn(other, id)) return false;
     }
     s.cluster.kind = ClusterKind::kColumn;
@@ -385,7 +395,8 @@ class Former {
     }
   }
 
-  /// Whether something outside the cluster lies between `id` (about to be a member) and the cluster: id -> outside -> cluster.
+  /// Whether something outside the cluster lies between `id` (about to be a member) and the cluster: id -> outside ->
+  /// cluster.
   bool WouldCycle(int c, NodeId id) {
     // Walk from the users of `id` outside the cluster down to see whether they reach a member.
     ClusterState& s = states_[static_cast<size_t>(c)];
@@ -507,7 +518,8 @@ class Former {
       x.last = std::max(x.last, id);
     }
     for (NodeId root : y.cluster.roots) {
-      if (std::find(x.cluster.roots.begin(), x.cluster.roots.end(), root) == x.cluster.roots.end()) x.cluster.roots.push_back(root);
+      if (std::find(x.cluster.roots.begin(), x.cluster.roots.end(), root) == x.cluster.roots.end())
+        x.cluster.roots.push_back(root);
     }
     y.dead = true;
     y.cluster.members.clear();
@@ -566,7 +578,8 @@ class Former {
       }
     }
     if (clusters.empty() && !escapes) return;  // Nobody wants it.
-    // A view of something else: that is stored, and this is where to look in it. One that no kernel can look through stays out of all.
+    // A view of something else: that is stored, and this is where to look in it. One that no kernel can look through
+    // stays out of all.
     if (IsPureView(node) && escapes) {
       escapes_.insert(node.in[0].node);
       escapes_.insert(id);
@@ -581,8 +594,9 @@ class Former {
     const bool stored = stored_.contains(id);
     if (alone) {
       // Small concatenations are selected between where they are used.
-      const bool select = node.op == Op::kConcatenate && !escapes && !stored && node.in.size() <= 4 && clusters.size() == 1 &&
-                          HasRoom(clusters[0], id) && Elements(node.shape()) <= policy::kSmallElements;
+      const bool select = node.op == Op::kConcatenate && !escapes && !stored && node.in.size() <= 4 &&
+                          clusters.size() == 1 && HasRoom(clusters[0], id) &&
+                          Elements(node.shape()) <= policy::kSmallElements;
       if (!select) {
         NewCluster(id);
         return;
@@ -595,7 +609,8 @@ class Former {
     const int cost = CostOf(p_, node);
     const bool scalar = Elements(node.shape()) == 1;
     // Cheap things are computed wherever they are used.
-    const bool cheap = !loop_reduce && (cost <= policy::kDuplicateCost || (scalar && cost <= policy::kDuplicateScalarCost) || node.op == Op::kIota);
+    const bool cheap = !loop_reduce && (cost <= policy::kDuplicateCost ||
+                                        (scalar && cost <= policy::kDuplicateScalarCost) || node.op == Op::kIota);
     if (clusters.size() > 1 && (!cheap || escapes)) {
       // One kernel for all users?
       for (size_t i = 1; i < clusters.size();) {
@@ -683,7 +698,9 @@ class Former {
     const Alignment a = AlignmentIn(c, id);
     for (size_t i = 0; i < a.size(); ++i) {
       if (p_[id].shape().dims[i] == 1) continue;
-      if (a[i] < 0 || (s.outer_fixed && static_cast<uint32_t>(a[i]) >= s.cluster.outer) || a[i] != static_cast<int8_t>(i)) return true;
+      if (a[i] < 0 || (s.outer_fixed && static_cast<uint32_t>(a[i]) >= s.cluster.outer) ||
+          a[i] != static_cast<int8_t>(i))
+        return true;
     }
     return false;
   }
@@ -744,7 +761,9 @@ class Former {
   }
 
   struct AlignKeyHasher {
-    size_t operator()(const std::pair<int, NodeId>& k) const { return static_cast<size_t>(k.first) * 0x9e3779b97f4a7c15u + k.second; }
+    size_t operator()(const std::pair<int, NodeId>& k) const {
+      return static_cast<size_t>(k.first) * 0x9e3779b97f4a7c15u + k.second;
+    }
   };
 
   const Program& p_;

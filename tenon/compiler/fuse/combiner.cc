@@ -16,14 +16,21 @@ namespace {
 std::optional<uint64_t> IdentityOf(kir::Op op, DType type) {
   const bool is_float = IsFloat(type);
   switch (op) {
-    case kir::Op::kAdd: return is_float ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x == x also for x = -0
-    case kir::Op::kMul: return kir::LiteralBits(type, 1);
-    case kir::Op::kMin: return kir::HighestBits(type);
-    case kir::Op::kMax: return kir::LowestBits(type);
-    case kir::Op::kAnd: return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
+    case kir::Op::kAdd:
+      return is_float ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x == x also for x = -0
+    case kir::Op::kMul:
+      return kir::LiteralBits(type, 1);
+    case kir::Op::kMin:
+      return kir::HighestBits(type);
+    case kir::Op::kMax:
+      return kir::LowestBits(type);
+    case kir::Op::kAnd:
+      return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
     case kir::Op::kOr:
-    case kir::Op::kXor: return uint64_t{0};
-    default: return std::nullopt;
+    case kir::Op::kXor:
+      return uint64_t{0};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -33,7 +40,8 @@ bool OnlyChooses(const kir::Graph& graph) {
     switch (n.op) {
       case kir::Op::kArgument:
       case kir::Op::kCompare:
-      case kir::Op::kSelect: break;
+      case kir::Op::kSelect:
+        break;
       case kir::Op::kAnd:
       case kir::Op::kOr:
       case kir::Op::kNot:
@@ -41,14 +49,17 @@ bool OnlyChooses(const kir::Graph& graph) {
         if (n.type != DType::kPred) return false;
         break;
       case kir::Op::kMin:
-      case kir::Op::kMax: break;
-      default: return false;
+      case kir::Op::kMax:
+        break;
+      default:
+        return false;
     }
   }
   return true;
 }
 
-/// (value, index) pairs combined by comparisons alone, as argmax and argmin do: exhaustive over the orders that values can have.
+/// (value, index) pairs combined by comparisons alone, as argmax and argmin do: exhaustive over the orders that values
+/// can have.
 bool FindPairIdentity(Combiner& combiner) {
   const kir::Graph& g = combiner.graph;
   if (g.arguments.size() != 4 || !IsInteger(g.arguments[1]) || !OnlyChooses(g)) return false;
@@ -121,7 +132,8 @@ Result<Combiner> CombinerOf(const Program& program, const Node& reduce) {
   std::vector<uint64_t> identity;
   for (size_t i = 0; plain && i < n; ++i) {
     const kir::Node& node = g.nodes[g.results[i]];
-    if (node.in.size() != 2 || g.nodes[node.in[0]].op != kir::Op::kArgument || g.nodes[node.in[1]].op != kir::Op::kArgument) {
+    if (node.in.size() != 2 || g.nodes[node.in[0]].op != kir::Op::kArgument ||
+        g.nodes[node.in[1]].op != kir::Op::kArgument) {
       plain = false;
       break;
     }

@@ -13,7 +13,8 @@ struct Combiner {
   kir::Graph graph;
   /// combine(identity, x) == x bit for bit; empty when none is known.
   std::vector<uint64_t> identity;
-  /// The elements may meet in any order and grouping: exactly the same result, or one that sums are allowed to differ by.
+  /// The elements may meet in any order and grouping: exactly the same result, or one that sums are allowed to differ
+  /// by.
   bool any_order = false;
 };
 

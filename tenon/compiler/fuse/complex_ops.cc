@@ -14,10 +14,14 @@ bool CanComputeComplex(const Program& program, const Node& node) {
     case Op::kReal:
     case Op::kImag:
     case Op::kComplex:
-    case Op::kSelect: return true;
-    case Op::kConvert: return true;
-    case Op::kCompare: return node.imm == kir::kEq || node.imm == kir::kNe;
-    default: return false;
+    case Op::kSelect:
+      return true;
+    case Op::kConvert:
+      return true;
+    case Op::kCompare:
+      return node.imm == kir::kEq || node.imm == kir::kNe;
+    default:
+      return false;
   }
 }
 
@@ -25,16 +29,23 @@ Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, con
   const DType type = node.shape().dtype;
   const DType part = PartType(type);
   switch (node.op) {
-    case Op::kAdd: return {b.Add(in[0].re, in[1].re), b.Add(in[0].im, in[1].im)};
-    case Op::kSubtract: return {b.Sub(in[0].re, in[1].re), b.Sub(in[0].im, in[1].im)};
+    case Op::kAdd:
+      return {b.Add(in[0].re, in[1].re), b.Add(in[0].im, in[1].im)};
+    case Op::kSubtract:
+      return {b.Sub(in[0].re, in[1].re), b.Sub(in[0].im, in[1].im)};
     case Op::kMultiply:
       return {b.Sub(b.Mul(in[0].re, in[1].re), b.Mul(in[0].im, in[1].im)),
               b.Add(b.Mul(in[0].re, in[1].im), b.Mul(in[0].im, in[1].re))};
-    case Op::kNegate: return {b.Neg(in[0].re), b.Neg(in[0].im)};
-    case Op::kReal: return {in[0].re};
-    case Op::kImag: return {in[0].im};
-    case Op::kComplex: return {in[0].re, in[1].re};
-    case Op::kSelect: return {b.Select(in[0].re, in[1].re, in[2].re), b.Select(in[0].re, in[1].im, in[2].im)};
+    case Op::kNegate:
+      return {b.Neg(in[0].re), b.Neg(in[0].im)};
+    case Op::kReal:
+      return {in[0].re};
+    case Op::kImag:
+      return {in[0].im};
+    case Op::kComplex:
+      return {in[0].re, in[1].re};
+    case Op::kSelect:
+      return {b.Select(in[0].re, in[1].re, in[2].re), b.Select(in[0].re, in[1].im, in[2].im)};
     case Op::kConvert: {
       const Val re = b.Convert(part, in[0].re);
       if (!IsComplex(type)) return {re};
@@ -46,7 +57,9 @@ Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, con
       const Val im = b.Compare(how, in[0].im, in[1].im);
       return {how == kir::kEq ? b.And(re, im) : b.Or(re, im)};
     }
-    default: TENON_CHECK(false); return {};
+    default:
+      TENON_CHECK(false);
+      return {};
   }
 }
 

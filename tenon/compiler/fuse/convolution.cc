@@ -42,11 +42,13 @@ Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const View like_in = DenseView(0, in_shape);
   const View like_weights = DenseView(0, weight_shape);
   const View like_out = DenseView(0, node.shape());
-  if (!kernels::MakeConvSignature(numbers, OperandOf(like_in), OperandOf(like_weights), OperandOf(like_out)).ok()) return EmitEvaluate(id, out);
+  if (!kernels::MakeConvSignature(numbers, OperandOf(like_in), OperandOf(like_weights), OperandOf(like_out)).ok())
+    return EmitEvaluate(id, out);
   TENON_ASSIGN_OR_RETURN(const View in, ViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(View weights, ViewOf(node.in[1], out));
   const View result = NewTemp(node.shape());
-  TENON_ASSIGN_OR_RETURN(kernels::ConvSignature s, kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+  TENON_ASSIGN_OR_RETURN(kernels::ConvSignature s,
+                         kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
   if (!kernels::WeightsSuit(s)) {
     // Output channels innermost, then input channels, then the window.
     Dims layout = {numbers.weight_out, numbers.weight_in};
@@ -54,7 +56,8 @@ Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
     const View packed = NewTempWithLayout(weight_shape, layout);
     Copy(weights, packed, out);
     weights = packed;
-    TENON_ASSIGN_OR_RETURN(s, kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+    TENON_ASSIGN_OR_RETURN(s,
+                           kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
     if (!kernels::WeightsSuit(s)) return Internal("a convolution's weights suit in no layout");
   }
   plan::DriverStep step;
@@ -63,7 +66,8 @@ Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   step.inputs = {Slot(in), Slot(weights)};
   step.outputs = {Slot(result)};
   step.cost_ns = static_cast<int64_t>(kernels::EstimateConvNs(s));
-  double flops = 2.0 * static_cast<double>(s.batch * s.groups) * static_cast<double>(s.in_channels) * static_cast<double>(s.out_channels);
+  double flops = 2.0 * static_cast<double>(s.batch * s.groups) * static_cast<double>(s.in_channels) *
+                 static_cast<double>(s.out_channels);
   for (const kernels::ConvDim& d : s.dims) flops *= static_cast<double>(d.out) * static_cast<double>(d.window);
   f_.flops += flops;
   Bind({id, 0}, result);

@@ -41,7 +41,9 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   s.a_type = a_type;
   s.b_type = b_type;
   s.c_type = node.shape().dtype;
-  auto has = [](const Dims& list, size_t d) { return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end(); };
+  auto has = [](const Dims& list, size_t d) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+  };
   auto positions = [](const Dims& list) { return std::vector<size_t>(list.begin(), list.end()); };
   if (!kernels::Verify(kernels::DenseGemm(a_type, b_type, s.c_type, 1, 1, 1)).ok()) return EmitEvaluate(id, out);
 
@@ -114,8 +116,8 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
     const size_t db = static_cast<size_t>(node.lists[1][i]);
     if (a.dims[da] == 1) continue;
     kernels::GemmBatchDim d{a.dims[da], a.strides[da], b.strides[db], c.strides[i]};
-    if (!batch.empty() && batch.back().a_stride == d.a_stride * d.extent && batch.back().b_stride == d.b_stride * d.extent &&
-        batch.back().c_stride == d.c_stride * d.extent) {
+    if (!batch.empty() && batch.back().a_stride == d.a_stride * d.extent &&
+        batch.back().b_stride == d.b_stride * d.extent && batch.back().c_stride == d.c_stride * d.extent) {
       d.extent *= batch.back().extent;
       batch.back() = d;
     } else {
@@ -124,7 +126,8 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   }
   // A matrix stretched over one batch dim alone joins the rows.
   if (batch.size() > s.batch.size()) return EmitEvaluate(id, out);
-  if (batch.size() == 1 && batch[0].b_stride == 0 && batch[0].a_stride == s.a_row_stride * s.m && batch[0].c_stride == s.m * s.n) {
+  if (batch.size() == 1 && batch[0].b_stride == 0 && batch[0].a_stride == s.a_row_stride * s.m &&
+      batch[0].c_stride == s.m * s.n) {
     s.m *= batch[0].extent;
     batch.clear();
   }

@@ -1,14 +1,16 @@
 // Fourier transforms to the driver for them.
 
-#include "tenon/compiler/fuse/fuser.h"
 #include "tenon/kernels/fft/fft.h"
+
+#include "tenon/compiler/fuse/fuser.h"
 
 namespace tenon::compiler {
 
 Status Fuser::EmitFft(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
   const auto kind = static_cast<kernels::FftKind>(node.imm);
-  const Result<kernels::FftSignature> signature = kernels::MakeFftSignature(kind, p_.shape(node.in[0]), node.shape(), node.lists[0]);
+  const Result<kernels::FftSignature> signature =
+      kernels::MakeFftSignature(kind, p_.shape(node.in[0]), node.shape(), node.lists[0]);
   if (!signature.ok()) return EmitEvaluate(id, out);
   TENON_ASSIGN_OR_RETURN(const View in, DenseViewOf(node.in[0], out));
   const View result = NewTemp(node.shape());

@@ -39,8 +39,10 @@ void Fuser::Bind(Ref r, const View& view) {
 void Fuser::Unbind(size_t count) {
   while (bound_.size() > count) {
     auto& [r, before] = bound_.back();
-    if (before) storage_[r] = *before;
-    else storage_.erase(r);
+    if (before)
+      storage_[r] = *before;
+    else
+      storage_.erase(r);
     bound_.pop_back();
   }
 }
@@ -118,7 +120,8 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
       }
       break;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
   view.dims = dims;
   return view;
@@ -131,7 +134,8 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
     const Shape& shape = node.shape();
     auto [it, fresh] = constant_of_.try_emplace(node.literal.hash, 0);
     if (fresh) {
-      it->second = AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()), static_cast<int64_t>(node.literal.bytes->size()));
+      it->second = AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()),
+                             static_cast<int64_t>(node.literal.bytes->size()));
       f_.constants.push_back({node.literal.bytes, node.literal.hash});
     }
     View view = DenseView(it->second, shape);
@@ -194,7 +198,9 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& o
   std::vector<View> views;
   for (const BoundBuffer& b : made.buffers) {
     switch (b.kind) {
-      case BoundBuffer::Kind::kLocal: views.push_back({}); break;
+      case BoundBuffer::Kind::kLocal:
+        views.push_back({});
+        break;
       case BoundBuffer::Kind::kRead: {
         TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
         views.push_back(view);
@@ -278,10 +284,14 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kParameter:
     case Op::kConstant:
     case Op::kBarrier:
-    case Op::kToken: return OkStatus();
-    case Op::kDot: return EmitDot(id, out);
-    case Op::kConvolution: return EmitConvolution(id, out);
-    case Op::kFft: return EmitFft(id, out);
+    case Op::kToken:
+      return OkStatus();
+    case Op::kDot:
+      return EmitDot(id, out);
+    case Op::kConvolution:
+      return EmitConvolution(id, out);
+    case Op::kFft:
+      return EmitFft(id, out);
     case Op::kScatter: {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScatter(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
@@ -290,12 +300,18 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScan(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
     }
-    case Op::kLinalg: return EmitLinalg(id, out);
-    case Op::kSort: return EmitSort(id, out);
-    case Op::kWhile: return EmitWhile(id, out);
-    case Op::kCase: return EmitCase(id, out);
-    case Op::kCustomCall: return EmitCustomCall(id, out);
-    default: return IsPureView(node) ? OkStatus() : EmitEvaluate(id, out);
+    case Op::kLinalg:
+      return EmitLinalg(id, out);
+    case Op::kSort:
+      return EmitSort(id, out);
+    case Op::kWhile:
+      return EmitWhile(id, out);
+    case Op::kCase:
+      return EmitCase(id, out);
+    case Op::kCustomCall:
+      return EmitCustomCall(id, out);
+    default:
+      return IsPureView(node) ? OkStatus() : EmitEvaluate(id, out);
   }
 }
 

@@ -23,9 +23,9 @@ struct LogicalBuffer {
 
 struct FusedProgram {
   std::vector<LogicalBuffer> buffers;
-  std::vector<View> views;               ///< What SlotIds in steps name.
+  std::vector<View> views;  ///< What SlotIds in steps name.
   plan::Seq steps;
-  std::vector<kir::Kernel> kernels;      ///< Distinct ones.
+  std::vector<kir::Kernel> kernels;  ///< Distinct ones.
   std::vector<plan::Constant> constants;
   std::vector<plan::Output> outputs;
   std::vector<plan::Input> inputs;
@@ -39,7 +39,8 @@ struct FusedProgram {
 struct OpExporter {
   /// The op with its regions as a program of one function over its operands and captures: a portable artifact.
   std::function<Result<std::shared_ptr<const std::string>>(const Node&)> program;
-  /// Target, attributes, aliases of a custom call (operands and results left empty), and the physical layouts that it wants.
+  /// Target, attributes, aliases of a custom call (operands and results left empty), and the physical layouts that it
+  /// wants.
   struct Call {
     plan::CustomCallStep step;
     std::vector<Dims> operand_layouts;  ///< Minor to major; empty: row-major.

@@ -57,7 +57,8 @@ class Fuser {
   const OpExporter& exporter_;
   FusedProgram f_;
   std::unordered_map<Ref, View, RefHasher> storage_;
-  std::vector<std::pair<Ref, std::optional<View>>> bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.
+  std::vector<std::pair<Ref, std::optional<View>>>
+      bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
   std::unordered_map<Hash128, uint32_t, Hash128Hasher> constant_of_;
 };

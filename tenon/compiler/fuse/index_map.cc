@@ -6,7 +6,10 @@ namespace tenon::compiler {
 
 size_t HashOf(const IndexMap& map) {
   uint64_t h = map.size() + 1;
-  auto mix = [&](uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15u; h ^= h >> 29; };
+  auto mix = [&](uint64_t v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  };
   for (const Index& ix : map) {
     for (const IndexTerm& t : ix.terms) {
       mix(t.dim + 1);
@@ -115,8 +118,8 @@ bool TakeApart(const Index& ix, std::span<const int64_t> parts, std::span<const 
 
 }  // namespace
 
-std::optional<IndexMap> ThroughReshape(const IndexMap& result, const Dims& from, const Dims& to, std::span<const int64_t> extents,
-                                       std::optional<CutDemand>& cut) {
+std::optional<IndexMap> ThroughReshape(const IndexMap& result, const Dims& from, const Dims& to,
+                                       std::span<const int64_t> extents, std::optional<CutDemand>& cut) {
   IndexMap map;
   size_t i = 0;
   size_t j = 0;
@@ -160,7 +163,8 @@ std::optional<IndexMap> ThroughReshape(const IndexMap& result, const Dims& from,
       if (from[k] != 1) parts.push_back(from[k]);
     }
     IndexMap pieces;
-    if (!TakeApart(position, std::span<const int64_t>(parts.data(), parts.size()), extents, pieces, cut)) return std::nullopt;
+    if (!TakeApart(position, std::span<const int64_t>(parts.data(), parts.size()), extents, pieces, cut))
+      return std::nullopt;
     size_t piece = 0;
     for (size_t k = i; k < i_end; ++k) map.push_back(from[k] == 1 ? Index() : pieces[piece++]);
     i = i_end;

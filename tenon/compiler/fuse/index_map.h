@@ -55,9 +55,9 @@ struct CutDemand {
   Dims extents;
 };
 
-/// The operand's map below a reshape from `from` to `to`, given the result's map. Nothing when the result's indices cannot be taken apart; `cut`
-/// then tells which cut of a dim would help, if one would.
-std::optional<IndexMap> ThroughReshape(const IndexMap& result, const Dims& from, const Dims& to, std::span<const int64_t> extents,
-                                       std::optional<CutDemand>& cut);
+/// The operand's map below a reshape from `from` to `to`, given the result's map. Nothing when the result's indices
+/// cannot be taken apart; `cut` then tells which cut of a dim would help, if one would.
+std::optional<IndexMap> ThroughReshape(const IndexMap& result, const Dims& from, const Dims& to,
+                                       std::span<const int64_t> extents, std::optional<CutDemand>& cut);
 
 }  // namespace tenon::compiler

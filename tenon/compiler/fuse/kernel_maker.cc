@@ -16,7 +16,8 @@ using kir::DimKind;
 using kir::Val;
 
 View DenseView(uint32_t buffer, const Shape& shape) {
-  View view{buffer, 0, shape.dtype, shape.dims, RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()))};
+  View view{buffer, 0, shape.dtype, shape.dims,
+            RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()))};
   return view;
 }
 
@@ -42,7 +43,8 @@ struct LogicalDim {
 
 class Maker {
  public:
-  Maker(const Program& program, const Cluster& cluster, const MakerEnvironment& env) : program_(program), cluster_(cluster), env_(env) {}
+  Maker(const Program& program, const Cluster& cluster, const MakerEnvironment& env)
+      : program_(program), cluster_(cluster), env_(env) {}
 
   std::optional<MadeKernel> Make(NodeId& blocking) {
     for (int attempt = 0; attempt < 12; ++attempt) {
@@ -69,7 +71,8 @@ class Maker {
     std::vector<size_t> dims;  ///< Logical dims.
   };
 
-  // Dims ---------------------------------------------------------------------------------------------------------------------------------
+  // Dims
+  // ---------------------------------------------------------------------------------------------------------------------------------
 
   size_t AddLogical(int64_t extent, bool reduce, std::optional<size_t> twin = std::nullopt) {
     const size_t number = logical_.size();
@@ -133,7 +136,8 @@ class Maker {
     return spaces_.back().second;
   }
 
-  // Seeds --------------------------------------------------------------------------------------------------------------------------------
+  // Seeds
+  // --------------------------------------------------------------------------------------------------------------------------------
 
   /// How many reductions of this cluster lie below `r`, one after another.
   int DepthOf(Ref r) {
@@ -171,7 +175,8 @@ class Maker {
     return stages_[{depth, inner}] = std::move(plan);
   }
 
-  bool AddReduce(NodeId id, StagePlan& plan, const IndexMap& result_map, const std::vector<size_t>& reduced, bool lanes) {
+  bool AddReduce(NodeId id, StagePlan& plan, const IndexMap& result_map, const std::vector<size_t>& reduced,
+                 bool lanes) {
     const Node& node = program_[id];
     const size_t n = node.in.size() / 2;
     const Shape& operand = program_.shape(node.in[0]);
@@ -179,7 +184,8 @@ class Maker {
     size_t kept = 0;
     size_t inner = 0;
     for (size_t d = 0; d < operand.rank(); ++d) {
-      const bool is_reduced = std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) != node.lists[0].end();
+      const bool is_reduced =
+          std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) != node.lists[0].end();
       at[d] = is_reduced ? logical_[reduced[inner++]].index : result_map[kept++];
     }
     Result<Combiner> combiner = CombinerOf(program_, node);
@@ -203,7 +209,8 @@ class Maker {
     reduce.combiner = b_->AddGraph(combiner->graph);
     if (lanes && !combiner->identity.empty() && combiner->any_order) {
       reduce.order = kir::ReduceOrder::kLanes;
-      for (size_t i = 0; i < n; ++i) reduce.identity.push_back(b_->ConstBits(node.shape(static_cast<uint32_t>(i)).dtype, combiner->identity[i]));
+      for (size_t i = 0; i < n; ++i)
+        reduce.identity.push_back(b_->ConstBits(node.shape(static_cast<uint32_t>(i)).dtype, combiner->identity[i]));
     }
     tracer_->reduced[id] = {result_map, reduce.id};
     plan.stage.reduces.push_back(std::move(reduce));
@@ -264,16 +271,23 @@ class Maker {
     return map;
   }
 
-  // Kinds --------------------------------------------------------------------------------------------------------------------------------
+  // Kinds
+  // --------------------------------------------------------------------------------------------------------------------------------
 
   bool Build() {
     switch (cluster_.kind) {
-      case ClusterKind::kMap: return BuildMap();
-      case ClusterKind::kRow: return BuildRow();
-      case ClusterKind::kColumn: return BuildColumn();
-      case ClusterKind::kConcat: return BuildConcat();
-      case ClusterKind::kUpdate: return BuildUpdate();
-      case ClusterKind::kScatter: return false;
+      case ClusterKind::kMap:
+        return BuildMap();
+      case ClusterKind::kRow:
+        return BuildRow();
+      case ClusterKind::kColumn:
+        return BuildColumn();
+      case ClusterKind::kConcat:
+        return BuildConcat();
+      case ClusterKind::kUpdate:
+        return BuildUpdate();
+      case ClusterKind::kScatter:
+        return false;
     }
     return false;
   }
@@ -407,7 +421,9 @@ class Maker {
   int64_t ValueCost(Val v, std::map<Val, bool>& seen) {
     if (!seen.emplace(v, true).second) return 0;
     const kir::Node& node = b_->node(v);
-    int64_t cost = node.op == kir::Op::kMath ? kir::MathCost(node.attr) : node.op == kir::Op::kRead ? 0 : kir::OpCost(node.op);
+    int64_t cost = node.op == kir::Op::kMath   ? kir::MathCost(node.attr)
+                   : node.op == kir::Op::kRead ? 0
+                                               : kir::OpCost(node.op);
     for (Val in : node.in) cost += ValueCost(in, seen);
     return cost;
   }
@@ -535,7 +551,8 @@ class Maker {
     return AddStore(node.in[1], out, StageFor(0, dims, false), at, here);
   }
 
-  // Finish -------------------------------------------------------------------------------------------------------------------------------
+  // Finish
+  // -------------------------------------------------------------------------------------------------------------------------------
 
   std::optional<MadeKernel> Finish() {
     MadeKernel made;
@@ -565,7 +582,8 @@ class Maker {
 
 }  // namespace
 
-std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env, NodeId& blocking) {
+std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env,
+                                     NodeId& blocking) {
   blocking = kNoNode;
   return Maker(program, cluster, env).Make(blocking);
 }

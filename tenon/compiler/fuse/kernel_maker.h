@@ -14,11 +14,11 @@ namespace tenon::compiler {
 
 /// Strided memory that holds a value.
 struct View {
-  uint32_t buffer = 0;          ///< Index into FusedProgram::buffers.
+  uint32_t buffer = 0;  ///< Index into FusedProgram::buffers.
   int64_t offset_elems = 0;
   DType dtype = DType::kInvalid;
   Dims dims;
-  Dims strides;                 ///< In elements.
+  Dims strides;  ///< In elements.
   friend bool operator==(const View&, const View&) = default;
 };
 View DenseView(uint32_t buffer, const Shape& shape);
@@ -26,14 +26,15 @@ bool IsDense(const View& view);
 
 struct BoundBuffer {
   enum class Kind : uint8_t { kRead, kWrite, kLocal } kind = Kind::kRead;
-  Ref value;   ///< Read or written; nothing for locals.
+  Ref value;  ///< Read or written; nothing for locals.
 };
 
 struct MadeKernel {
   kir::Kernel kernel;
-  std::vector<BoundBuffer> buffers;      ///< One per kernel buffer.
+  std::vector<BoundBuffer> buffers;  ///< One per kernel buffer.
   std::vector<int64_t> params;
-  /// (write, read) indices of buffers that may share memory: every element is read before, and only where, it is written.
+  /// (write, read) indices of buffers that may share memory: every element is read before, and only where, it is
+  /// written.
   std::vector<std::pair<kir::Buf, kir::Buf>> in_place;
   int64_t cost_ns = 0;
 };
@@ -45,6 +46,7 @@ struct MakerEnvironment {
 };
 
 /// `blocking` is set, and the result empty, when a member cannot be computed inside: it has to be stored first.
-std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env, NodeId& blocking);
+std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env,
+                                     NodeId& blocking);
 
 }  // namespace tenon::compiler

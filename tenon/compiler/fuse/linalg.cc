@@ -7,7 +7,8 @@ namespace tenon::compiler {
 
 Status Fuser::EmitLinalg(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
-  TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config, kernels::LinalgConfigOf({node.lists[0].data(), node.lists[0].size()}));
+  TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config,
+                         kernels::LinalgConfigOf({node.lists[0].data(), node.lists[0].size()}));
   plan::DriverStep step;
   step.driver = "linalg";
   step.config = kernels::ToConfig(config);
@@ -23,8 +24,9 @@ Status Fuser::EmitLinalg(NodeId id, plan::Seq& out) {
     step.outputs.push_back(Slot(view));
     Bind({id, i}, view);
   }
-  TENON_ASSIGN_OR_RETURN(const kernels::LinalgSignature signature,
-                         kernels::SignatureOf(config, arrays[0], arrays.size() > 1 ? std::optional(arrays[1]) : std::nullopt));
+  TENON_ASSIGN_OR_RETURN(
+      const kernels::LinalgSignature signature,
+      kernels::SignatureOf(config, arrays[0], arrays.size() > 1 ? std::optional(arrays[1]) : std::nullopt));
   step.outputs.push_back(Slot(NewTemp({DType::kU8, {kernels::LinalgStepScratchBytes(signature)}})));
   step.cost_ns = static_cast<int64_t>(kernels::LinalgCostNs(signature));
   f_.flops += 30 * kernels::LinalgCostNs(signature);

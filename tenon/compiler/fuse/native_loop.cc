@@ -15,10 +15,10 @@ using kir::Val;
 
 namespace {
 
-constexpr int64_t kMaxElements = 16;     // Of a carry that is written out.
-constexpr size_t kMaxCarries = 64;       // Registers, after writing out.
-constexpr size_t kMaxLoopNodes = 1500;   // Beyond, code generation costs more than it gains.
-constexpr int64_t kMinPoints = 4;        // Points that are worth lanes.
+constexpr int64_t kMaxElements = 16;    // Of a carry that is written out.
+constexpr size_t kMaxCarries = 64;      // Registers, after writing out.
+constexpr size_t kMaxLoopNodes = 1500;  // Beyond, code generation costs more than it gains.
+constexpr int64_t kMinPoints = 4;       // Points that are worth lanes.
 constexpr int64_t kUnknownTrips = 1000;
 
 int64_t Count(const Shape& s) { return NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size())); }
@@ -43,7 +43,8 @@ int64_t Flat(const Dims& dims, const IndexMap& map) {
   return flat;
 }
 
-/// One way to make the loop a kernel: every point of `points` runs the whole loop on scalars; other arrays are written out element by element.
+/// One way to make the loop a kernel: every point of `points` runs the whole loop on scalars; other arrays are written
+/// out element by element.
 class LoopMaker {
  public:
   LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points)
@@ -69,7 +70,9 @@ class LoopMaker {
     }
     b_.kernel().outer = static_cast<uint8_t>(points_.size());
     if (!Classify()) return std::nullopt;
-    tracer_.resolve = [this](Ref r, const IndexMap& map, std::optional<Scalar>& value) { return Resolve(r, map, value); };
+    tracer_.resolve = [this](Ref r, const IndexMap& map, std::optional<Scalar>& value) {
+      return Resolve(r, map, value);
+    };
 
     kir::Loop loop;
     loop.id = loop_id_ = b_.NewId();
@@ -115,7 +118,8 @@ class LoopMaker {
     FinishKernel(made);
     const double points = static_cast<double>(Count({DType::kPred, points_}));
     const double lanes = points_.empty() ? 1.0 : 8.0;
-    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : kUnknownTrips) * nodes * std::max(1.0, points / lanes) * 0.5);
+    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : kUnknownTrips) * nodes *
+                                        std::max(1.0, points / lanes) * 0.5);
     return made;
   }
 
@@ -123,7 +127,7 @@ class LoopMaker {
   /// A carry in registers: one per element, or one per point.
   struct Carry {
     size_t index;
-    size_t first;       ///< Number of its first register.
+    size_t first;  ///< Number of its first register.
     int64_t registers;
     bool per_point;
   };
@@ -153,7 +157,9 @@ class LoopMaker {
     return next > 0 && next <= kMaxCarries;
   }
 
-  IndexMap MapOf(const Carry& c, int64_t element) const { return c.per_point ? here_ : Element(p_.shape(loop_.in[c.index]).dims, element); }
+  IndexMap MapOf(const Carry& c, int64_t element) const {
+    return c.per_point ? here_ : Element(p_.shape(loop_.in[c.index]).dims, element);
+  }
 
   bool Resolve(Ref r, const IndexMap& map, std::optional<Scalar>& value) {
     auto it = arg_of_.find(r.node);
@@ -292,7 +298,8 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   // The smallest array is the likeliest to be the state; stacked results are larger.
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
-    if (shape.rank() > 0 && Count(shape) >= kMinPoints && Count(shape) < Count({DType::kPred, ways[0]})) ways[0] = shape.dims;
+    if (shape.rank() > 0 && Count(shape) >= kMinPoints && Count(shape) < Count({DType::kPred, ways[0]}))
+      ways[0] = shape.dims;
   }
   ways.push_back({});
   for (const Dims& points : ways) {

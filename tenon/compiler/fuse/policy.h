@@ -15,9 +15,11 @@ inline constexpr int64_t kMaxClusterCost = 600;
 inline constexpr size_t kMaxKernelNodes = 1500;
 /// Memory operands of one kernel.
 inline constexpr size_t kMaxClusterBuffers = 24;
-/// A producer this cheap (cycles per 16 elements) is computed again in every kernel that uses it: reading it back would cost as much.
+/// A producer this cheap (cycles per 16 elements) is computed again in every kernel that uses it: reading it back would
+/// cost as much.
 inline constexpr int kDuplicateCost = 6;
-/// Producers of so few elements are computed again whatever they cost up to this sum, where they are hoisted out of the loop.
+/// Producers of so few elements are computed again whatever they cost up to this sum, where they are hoisted out of the
+/// loop.
 inline constexpr int kDuplicateScalarCost = 80;
 /// Reductions of at most so many elements are written out as plain operations.
 inline constexpr int64_t kUnrolledReduce = 16;

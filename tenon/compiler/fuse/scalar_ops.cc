@@ -15,11 +15,15 @@ DType PartType(DType type) { return IsComplex(type) ? RealPartOf(type) : type; }
 bool KernelCanHold(DType type) {
   if (IsComplex(type)) return true;
   switch (KindOf(type)) {
-    case DTypeKind::kBool: return true;
+    case DTypeKind::kBool:
+      return true;
     case DTypeKind::kSigned:
-    case DTypeKind::kUnsigned: return DTypeBits(type) >= 8;
-    case DTypeKind::kFloat: return DTypeBits(type) >= 16;
-    default: return false;
+    case DTypeKind::kUnsigned:
+      return DTypeBits(type) >= 8;
+    case DTypeKind::kFloat:
+      return DTypeBits(type) >= 16;
+    default:
+      return false;
   }
 }
 
@@ -28,31 +32,56 @@ namespace {
 /// The KIR op of ops that are one node of the same meaning; kConst for none.
 kir::Op DirectOp(Op op) {
   switch (op) {
-    case Op::kAbs: return kir::Op::kAbs;
-    case Op::kAdd: return kir::Op::kAdd;
-    case Op::kAnd: return kir::Op::kAnd;
-    case Op::kCeil: return kir::Op::kCeil;
-    case Op::kClz: return kir::Op::kClz;
-    case Op::kDivide: return kir::Op::kDiv;
-    case Op::kFloor: return kir::Op::kFloor;
-    case Op::kMaximum: return kir::Op::kMax;
-    case Op::kMinimum: return kir::Op::kMin;
-    case Op::kMultiply: return kir::Op::kMul;
-    case Op::kNegate: return kir::Op::kNeg;
-    case Op::kNot: return kir::Op::kNot;
-    case Op::kOr: return kir::Op::kOr;
-    case Op::kPopcnt: return kir::Op::kPopcnt;
-    case Op::kRemainder: return kir::Op::kRem;
-    case Op::kRoundAway: return kir::Op::kRoundAway;
-    case Op::kRoundEven: return kir::Op::kRoundEven;
-    case Op::kShl: return kir::Op::kShl;
-    case Op::kSar: return kir::Op::kShrArith;
-    case Op::kShr: return kir::Op::kShrLogical;
-    case Op::kSign: return kir::Op::kSign;
-    case Op::kSqrt: return kir::Op::kSqrt;
-    case Op::kSubtract: return kir::Op::kSub;
-    case Op::kXor: return kir::Op::kXor;
-    default: return kir::Op::kConst;
+    case Op::kAbs:
+      return kir::Op::kAbs;
+    case Op::kAdd:
+      return kir::Op::kAdd;
+    case Op::kAnd:
+      return kir::Op::kAnd;
+    case Op::kCeil:
+      return kir::Op::kCeil;
+    case Op::kClz:
+      return kir::Op::kClz;
+    case Op::kDivide:
+      return kir::Op::kDiv;
+    case Op::kFloor:
+      return kir::Op::kFloor;
+    case Op::kMaximum:
+      return kir::Op::kMax;
+    case Op::kMinimum:
+      return kir::Op::kMin;
+    case Op::kMultiply:
+      return kir::Op::kMul;
+    case Op::kNegate:
+      return kir::Op::kNeg;
+    case Op::kNot:
+      return kir::Op::kNot;
+    case Op::kOr:
+      return kir::Op::kOr;
+    case Op::kPopcnt:
+      return kir::Op::kPopcnt;
+    case Op::kRemainder:
+      return kir::Op::kRem;
+    case Op::kRoundAway:
+      return kir::Op::kRoundAway;
+    case Op::kRoundEven:
+      return kir::Op::kRoundEven;
+    case Op::kShl:
+      return kir::Op::kShl;
+    case Op::kSar:
+      return kir::Op::kShrArith;
+    case Op::kShr:
+      return kir::Op::kShrLogical;
+    case Op::kSign:
+      return kir::Op::kSign;
+    case Op::kSqrt:
+      return kir::Op::kSqrt;
+    case Op::kSubtract:
+      return kir::Op::kSub;
+    case Op::kXor:
+      return kir::Op::kXor;
+    default:
+      return kir::Op::kConst;
   }
 }
 
@@ -71,9 +100,12 @@ std::string_view MathFunction(const Node& node) {
     case Op::kRsqrt:
     case Op::kSine:
     case Op::kTan:
-    case Op::kTanh: return OpName(node.op);
-    case Op::kNamedMath: return node.name;
-    default: return {};
+    case Op::kTanh:
+      return OpName(node.op);
+    case Op::kNamedMath:
+      return node.name;
+    default:
+      return {};
   }
 }
 
@@ -96,8 +128,8 @@ Val EmitIntegerPower(NodeBuilder& b, Val base, Val exponent) {
   const Val minus_one = b.Const(type, -1);
   const Val odd = b.Compare(kir::kNe, b.And(exponent, one), zero);
   const Val of_minus_one = b.Select(odd, minus_one, one);
-  const Val negative = b.Select(b.Compare(kir::kEq, base, one), one,
-                                b.Select(b.Compare(kir::kEq, base, minus_one), of_minus_one, zero));
+  const Val negative =
+      b.Select(b.Compare(kir::kEq, base, one), one, b.Select(b.Compare(kir::kEq, base, minus_one), of_minus_one, zero));
   return b.Select(b.Compare(kir::kLt, exponent, zero), negative, result);
 }
 
@@ -131,7 +163,8 @@ int CostOf(const Program& program, const Node& node) {
     Result<kir::MathId> id = kir::FindMath(function, MathType(type));
     return (id.ok() ? kir::MathCost(*id) : 40) * (IsComplex(type) ? 3 : 1);
   }
-  if (const kir::Op direct = DirectOp(node.op); direct != kir::Op::kConst) return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
+  if (const kir::Op direct = DirectOp(node.op); direct != kir::Op::kConst)
+    return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
   return 2;
 }
 
@@ -142,16 +175,26 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node,
   if (complex) return EmitComplex(b, program, node, in);
   auto arg = [&](size_t i) { return in[i].re; };
   switch (node.op) {
-    case Op::kClamp: return {b.Min(b.Max(arg(1), arg(0)), arg(2))};
-    case Op::kCompare: return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, static_cast<uint8_t>(node.imm))};
-    case Op::kConvert: return {b.Convert(type, arg(0))};
-    case Op::kBitcast: return {b.Bitcast(type, arg(0))};
-    case Op::kReal: return in[0];
-    case Op::kImag: return {b.Const(type, 0)};
-    case Op::kIsFinite: return {b.IsFinite(arg(0))};
-    case Op::kSelect: return {b.Select(arg(0), arg(1), arg(2))};
-    case Op::kReducePrecision: return {b.ReducePrecision(arg(0), static_cast<int>(node.imm >> 8), static_cast<int>(node.imm & 0xff))};
-    default: break;
+    case Op::kClamp:
+      return {b.Min(b.Max(arg(1), arg(0)), arg(2))};
+    case Op::kCompare:
+      return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, static_cast<uint8_t>(node.imm))};
+    case Op::kConvert:
+      return {b.Convert(type, arg(0))};
+    case Op::kBitcast:
+      return {b.Bitcast(type, arg(0))};
+    case Op::kReal:
+      return in[0];
+    case Op::kImag:
+      return {b.Const(type, 0)};
+    case Op::kIsFinite:
+      return {b.IsFinite(arg(0))};
+    case Op::kSelect:
+      return {b.Select(arg(0), arg(1), arg(2))};
+    case Op::kReducePrecision:
+      return {b.ReducePrecision(arg(0), static_cast<int>(node.imm >> 8), static_cast<int>(node.imm & 0xff))};
+    default:
+      break;
   }
   if (node.op == Op::kPower && IsInteger(type)) return {EmitIntegerPower(b, arg(0), arg(1))};
   if (const std::string_view function = MathFunction(node); !function.empty()) {

@@ -1,4 +1,5 @@
-// Windows that grow from one end of a dim to the other: running sums and the like, as a loop along the dim with the sum in a register.
+// Windows that grow from one end of a dim to the other: running sums and the like, as a loop along the dim with the sum
+// in a register.
 
 #include <algorithm>
 

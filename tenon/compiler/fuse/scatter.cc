@@ -21,7 +21,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const Shape& indices_shape = p_.shape(node.in[1]);
   const Shape& updates_shape = p_.shape(node.in[2]);
   const DType type = shape.dtype;
-  if (!KernelCanHold(type) || IsComplex(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type) return false;
+  if (!KernelCanHold(type) || IsComplex(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type)
+    return false;
   if (!IsInteger(indices_shape.dtype) || updates_shape.rank() > 16) return false;
   const Block& block = node.blocks[0];
   const bool overwrite = block.results[0] == Ref{block.args[1], 0};
@@ -56,7 +57,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   SmallVector<kir::Axis, 4> update_at;
   update_at.resize(updates_shape.rank());
   kir::Stage stage;
-  SmallVector<kir::Axis, 4> scatter_at;  // Places among the updates, in the order of the indices' dims without the vector.
+  SmallVector<kir::Axis, 4>
+      scatter_at;  // Places among the updates, in the order of the indices' dims without the vector.
   bool ordered = false;
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t d = 0; d < updates_shape.rank(); ++d) {
@@ -64,7 +66,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
       if (updates_shape.dims[d] == 1) {
         update_at[d] = kir::AtOffset(kir::Size::Of(0));
       } else {
-        const kir::DimId dim = b.AddDim(kir::Size::Of(updates_shape.dims[d]), pass == 0 ? kir::DimKind::kSerial : kir::DimKind::kParallel);
+        const kir::DimId dim =
+            b.AddDim(kir::Size::Of(updates_shape.dims[d]), pass == 0 ? kir::DimKind::kSerial : kir::DimKind::kParallel);
         update_at[d] = kir::At(dim);
         stage.dims.push_back(dim);
         ordered |= pass == 0;
@@ -86,7 +89,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     }
     const bool is_inserted = Has(inserted, dim);
     const int64_t span = is_inserted ? 1 : updates_shape.dims[static_cast<size_t>(window_dims[next_window])];
-    store.at[d] = is_inserted ? kir::AtOffset(kir::Size::Of(0)) : update_at[static_cast<size_t>(window_dims[next_window++])];
+    store.at[d] =
+        is_inserted ? kir::AtOffset(kir::Size::Of(0)) : update_at[static_cast<size_t>(window_dims[next_window++])];
     auto it = std::find(to_operand.begin(), to_operand.end(), dim);
     if (it == to_operand.end()) {
       if (span > shape.dims[d]) return Internal("a scatter's window is larger than its operand");
@@ -95,7 +99,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     SmallVector<kir::Axis, 4> index_at;
     size_t next = 0;
     for (size_t i = 0; i < indices_shape.rank(); ++i) {
-      index_at.push_back(static_cast<int64_t>(i) == node.imm ? kir::AtOffset(kir::Size::Of(it - to_operand.begin())) : scatter_at[next++]);
+      index_at.push_back(static_cast<int64_t>(i) == node.imm ? kir::AtOffset(kir::Size::Of(it - to_operand.begin()))
+                                                             : scatter_at[next++]);
     }
     store.at[d].start = b.Convert(DType::kS64, b.Read(from, index_at));
     kir::Guard guard;
@@ -113,7 +118,9 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
 
   MadeKernel made;
   made.kernel = b.Finish();
-  made.buffers = {{BoundBuffer::Kind::kRead, node.in[1]}, {BoundBuffer::Kind::kRead, node.in[2]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
+  made.buffers = {{BoundBuffer::Kind::kRead, node.in[1]},
+                  {BoundBuffer::Kind::kRead, node.in[2]},
+                  {BoundBuffer::Kind::kWrite, {id, 0}}};
   FinishKernel(made);
   made.in_place.clear();
   const int64_t elements = NumElements(std::span<const int64_t>(updates_shape.dims.data(), updates_shape.dims.size()));

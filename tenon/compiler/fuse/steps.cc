@@ -34,9 +34,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
       if (!IsToken(p_[block.args[i]].shape())) Bind({block.args[i], 0}, carried[i]);
     }
   };
-  auto leave = [&] {
-    Unbind(outside);
-  };
+  auto leave = [&] { Unbind(outside); };
   std::vector<std::optional<int64_t>> constants;
   for (Ref r : node.in) constants.push_back(IntegerConstant(p_, r));
   bool effects = false;

@@ -37,7 +37,8 @@ kir::Val Tracer::Inside(const Index& ix, int64_t low, int64_t high) {
   const IndexRange range = RangeOf(ix, extents);
   const bool open = ix.start != kir::kNone;
   const bool from_below = low != INT64_MIN;
-  const bool narrow = !open && range.low > INT32_MIN && range.high < INT32_MAX && (!from_below || low > INT32_MIN) && high < INT32_MAX;
+  const bool narrow =
+      !open && range.low > INT32_MIN && range.high < INT32_MAX && (!from_below || low > INT32_MIN) && high < INT32_MAX;
   const Val v = ValueOf(ix, narrow);
   Val inside = kir::kNone;
   if (from_below && (open || range.low < low)) inside = b_.Compare(kir::kGe, v, b_.Const(b_.type(v), low));
@@ -76,7 +77,8 @@ size_t Tracer::GuardHash() const {
   size_t h = guards_.size();
   for (const kir::Guard& g : guards_) {
     for (const kir::Term& t : g.e.terms) h = (h * 131 + t.dim) * 31 + static_cast<size_t>(t.coef.baked);
-    h = ((h * 31 + static_cast<size_t>(g.e.offset.baked)) * 31 + static_cast<size_t>(g.lo.baked)) * 31 + static_cast<size_t>(g.hi.baked);
+    h = ((h * 31 + static_cast<size_t>(g.e.offset.baked)) * 31 + static_cast<size_t>(g.lo.baked)) * 31 +
+        static_cast<size_t>(g.hi.baked);
     h = h * 31 + g.e.start;
   }
   return h;
@@ -184,7 +186,8 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     return Leaf(r, map);
   }
   if (!members_.contains(r.node) && !IsComplex(node.shape(r.result).dtype)) {
-    if (const std::optional<uint64_t> bits = SplatBits(program_, r)) return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
+    if (const std::optional<uint64_t> bits = SplatBits(program_, r))
+      return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
   }
   if (!members_.contains(r.node)) return node.op == Op::kIota ? TraceIota(node, map) : Leaf(r, map);
   if (KindOfOp(node.op) != OpKind::kView) ++places_[r.node];
@@ -201,7 +204,8 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
   }
   IndexMap below;
   switch (node.op) {
-    case Op::kIota: return TraceIota(node, map);
+    case Op::kIota:
+      return TraceIota(node, map);
     case Op::kBroadcast: {
       const Dims& from = program_.shape(node.in[0]).dims;
       for (size_t i = 0; i < from.size(); ++i) {
@@ -250,11 +254,16 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       }
       return Trace(node.in[0], below);
     }
-    case Op::kPad: return TracePad(r, map);
-    case Op::kConcatenate: return TraceConcatenate(node, map);
-    case Op::kGather: return TraceGather(node, map);
-    case Op::kReduce: return TraceReduce(r, map);
-    default: return Block(r.node);
+    case Op::kPad:
+      return TracePad(r, map);
+    case Op::kConcatenate:
+      return TraceConcatenate(node, map);
+    case Op::kGather:
+      return TraceGather(node, map);
+    case Op::kReduce:
+      return TraceReduce(r, map);
+    default:
+      return Block(r.node);
   }
 }
 
@@ -280,7 +289,8 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
     // Nothing but padding here (constant indices of reductions written out): below, the index would have no meaning.
     const IndexRange range = RangeOf(map[i], extents);
     const int64_t low = node.lists[0][i];
-    if (map[i].start == kir::kNone && (range.high < low || range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * node.lists[2][i])) {
+    if (map[i].start == kir::kNone &&
+        (range.high < low || range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * node.lists[2][i])) {
       return Trace(node.in[1], IndexMap());
     }
   }
@@ -438,7 +448,8 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
     }
     size_t next = 0;
     for (size_t d = 0; d < operand.rank(); ++d) {
-      if (std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) == node.lists[0].end()) at[d] = map[next++];
+      if (std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) == node.lists[0].end())
+        at[d] = map[next++];
     }
     SmallVector<Val, 4> arguments = values;
     for (size_t i = 0; i < n; ++i) {
@@ -465,7 +476,8 @@ Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
     return Unimplemented("a region uses a value from outside");
   };
   for (NodeId id : block.args) {
-    if (!KernelCanHold(program[id].shape().dtype) || IsComplex(program[id].shape().dtype)) return Unimplemented("element type of a region");
+    if (!KernelCanHold(program[id].shape().dtype) || IsComplex(program[id].shape().dtype))
+      return Unimplemented("element type of a region");
   }
   for (NodeId id : block.nodes) {
     const Node& node = program[id];

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Writes the value of a graph node at a point of a loop nest as KIR nodes, following its producers through their index maps.
+/// Writes the value of a graph node at a point of a loop nest as KIR nodes, following its producers through their index
+/// maps.
 
 #include <functional>
 #include <optional>
@@ -18,24 +19,28 @@ namespace tenon::compiler {
 
 class Tracer {
  public:
-  Tracer(const Program& program, const std::unordered_set<NodeId>& members, const MakerEnvironment& env, kir::KernelBuilder& builder)
+  Tracer(const Program& program, const std::unordered_set<NodeId>& members, const MakerEnvironment& env,
+         kir::KernelBuilder& builder)
       : program_(program), members_(members), env_(env), b_(builder) {}
 
   /// Extents by DimId; the maker keeps them in step with the builder's dims.
   std::vector<int64_t> extents;
-  /// Where a member that some stage has already made available lies: a reduction's results, at the map under which they are valid.
+  /// Where a member that some stage has already made available lies: a reduction's results, at the map under which they
+  /// are valid.
   struct Available {
     IndexMap map;
     uint32_t reduce = 0;
   };
   std::unordered_map<NodeId, Available> reduced;
-  /// Dims that stand for the same loop in different stages (one runs, one reduces) share a number here; kernel_maker keeps it.
+  /// Dims that stand for the same loop in different stages (one runs, one reduces) share a number here; kernel_maker
+  /// keeps it.
   std::vector<kir::DimId> same_as;
-  /// Called when a value that stage `first` computed is wanted again at the same place of the current stage; may turn it into a row kept in
-  /// memory, and gives what to use now; nothing: compute it again.
+  /// Called when a value that stage `first` computed is wanted again at the same place of the current stage; may turn
+  /// it into a row kept in memory, and gives what to use now; nothing: compute it again.
   std::function<std::optional<Scalar>(Ref, Scalar, int first)> on_reuse;
   int stage = 0;
-  /// Asked first for every value that is not known yet; true when it answered (with nothing: the value cannot be had at this place).
+  /// Asked first for every value that is not known yet; true when it answered (with nothing: the value cannot be had at
+  /// this place).
   std::function<bool(Ref, const IndexMap&, std::optional<Scalar>&)> resolve;
 
   /// Nothing when some member cannot be computed here; `blocking` or `cut` then says which, or what would help.

@@ -1,4 +1,5 @@
-// The custom call by which frameworks ask for roughly the largest elements, done exactly: sorted along the dim, cut to size.
+// The custom call by which frameworks ask for roughly the largest elements, done exactly: sorted along the dim, cut to
+// size.
 
 #include <fmt/format.h>
 
@@ -14,7 +15,9 @@ Status Importer::ImportApproxTopK(mlir::Operation* op, Block& to) {
   if (!config) config = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op->getAttr("mhlo.backend_config"));
   const auto computations = op->getAttrOfType<mlir::ArrayAttr>("called_computations");
   const auto dim_attr = config ? config.getAs<mlir::IntegerAttr>("reduction_dim") : mlir::IntegerAttr();
-  const auto comparator = computations && computations.size() == 1 ? mlir::dyn_cast<mlir::SymbolRefAttr>(computations[0]) : mlir::SymbolRefAttr();
+  const auto comparator = computations && computations.size() == 1
+                              ? mlir::dyn_cast<mlir::SymbolRefAttr>(computations[0])
+                              : mlir::SymbolRefAttr();
   const auto found = comparator ? functions_.find(comparator.getRootReference().getValue()) : functions_.end();
   const unsigned n = op->getNumResults();
   if (!dim_attr || found == functions_.end() || found->second.isExternal() || n == 0 || op->getNumOperands() != 2 * n) {
@@ -23,13 +26,16 @@ Status Importer::ImportApproxTopK(mlir::Operation* op, Block& to) {
   const auto operand = mlir::dyn_cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   const int64_t rank = operand ? operand.getRank() : 0;
   const int64_t dim = dim_attr.getInt() < 0 ? dim_attr.getInt() + rank : dim_attr.getInt();
-  if (dim < 0 || dim >= rank) return InvalidArgument(fmt::format("ApproxTopK along dim {} of {}", dim_attr.getInt(), rank));
+  if (dim < 0 || dim >= rank)
+    return InvalidArgument(fmt::format("ApproxTopK along dim {} of {}", dim_attr.getInt(), rank));
   for (unsigned i = 0; i < n; ++i) {
     const auto from = mlir::dyn_cast<mlir::RankedTensorType>(op->getOperand(i).getType());
     const auto result = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(i).getType());
-    bool fits = from && result && from.getShape() == operand.getShape() && result.getRank() == rank && from.getElementType() == result.getElementType();
+    bool fits = from && result && from.getShape() == operand.getShape() && result.getRank() == rank &&
+                from.getElementType() == result.getElementType();
     for (int64_t d = 0; fits && d < rank; ++d) {
-      fits = d == dim ? result.getDimSize(d) >= 0 && result.getDimSize(d) <= from.getDimSize(d) : result.getDimSize(d) == from.getDimSize(d);
+      fits = d == dim ? result.getDimSize(d) >= 0 && result.getDimSize(d) <= from.getDimSize(d)
+                      : result.getDimSize(d) == from.getDimSize(d);
     }
     if (!fits) return InvalidArgument(fmt::format("ApproxTopK: result {} is no part of operand {}", i, i));
   }
@@ -58,7 +64,8 @@ Status Importer::ImportApproxTopK(mlir::Operation* op, Block& to) {
     mlir::OperationState slice(op->getLoc(), "stablehlo.slice");
     slice.addOperands(sort->getResult(i));
     slice.addTypes(type);
-    slice.addAttribute("start_indices", b.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(static_cast<size_t>(rank), 0)));
+    slice.addAttribute("start_indices",
+                       b.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(static_cast<size_t>(rank), 0)));
     slice.addAttribute("limit_indices", b.getDenseI64ArrayAttr(type.getShape()));
     slice.addAttribute("strides", b.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(static_cast<size_t>(rank), 1)));
     mlir::Operation* cut = b.create(slice);

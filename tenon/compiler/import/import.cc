@@ -27,7 +27,8 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
     TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));
-    if (Status s = dialect::Verify(module); !s.ok()) return Internal(std::string(s.message())).WithContext("the program over whole arrays is wrong");
+    if (Status s = dialect::Verify(module); !s.ok())
+      return Internal(std::string(s.message())).WithContext("the program over whole arrays is wrong");
   }
   TENON_RETURN_IF_ERROR(Importer(module, imported.program).Run());
   return imported;
@@ -131,7 +132,8 @@ plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
     }
   } else if (auto dictionary = mlir::dyn_cast<mlir::DictionaryAttr>(value)) {
     a.kind = plan::Attribute::Kind::kDictionary;
-    for (const mlir::NamedAttribute& n : dictionary) a.members.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+    for (const mlir::NamedAttribute& n : dictionary)
+      a.members.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
   } else {
     a.kind = plan::Attribute::Kind::kString;
     llvm::raw_string_ostream(a.bytes) << value;
@@ -153,7 +155,8 @@ Result<Imported::Call> Imported::DescribeCall(const Node& node) const {
   mlir::Operation* op = node.origin;
   Call call;
   call.step.target = node.name;
-  if (auto version = op->getAttrOfType<mlir::IntegerAttr>("api_version")) call.step.api_version = static_cast<int32_t>(version.getInt());
+  if (auto version = op->getAttrOfType<mlir::IntegerAttr>("api_version"))
+    call.step.api_version = static_cast<int32_t>(version.getInt());
   mlir::Attribute config = op->getAttr("backend_config");
   // Artifacts older than typed calls carry the dictionary beside the call.
   if (mlir::Attribute beside = op->getAttr("mhlo.backend_config"); beside && mlir::isa<mlir::DictionaryAttr>(beside)) {
@@ -161,14 +164,16 @@ Result<Imported::Call> Imported::DescribeCall(const Node& node) const {
     call.step.api_version = 4;
   }
   if (auto dictionary = config ? mlir::dyn_cast<mlir::DictionaryAttr>(config) : mlir::DictionaryAttr()) {
-    for (const mlir::NamedAttribute& n : dictionary) call.step.attributes.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+    for (const mlir::NamedAttribute& n : dictionary)
+      call.step.attributes.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
   } else if (auto text = config ? mlir::dyn_cast<mlir::StringAttr>(config) : mlir::StringAttr()) {
     call.step.opaque = std::string(text.getValue().data(), text.getValue().size());
   }
   if (auto aliases = op->getAttrOfType<mlir::ArrayAttr>("output_operand_aliases")) {
     for (mlir::Attribute a : aliases) {
       auto alias = mlir::cast<stablehlo::OutputOperandAliasAttr>(a);
-      const uint32_t result = alias.getOutputTupleIndices().empty() ? 0 : static_cast<uint32_t>(alias.getOutputTupleIndices()[0]);
+      const uint32_t result =
+          alias.getOutputTupleIndices().empty() ? 0 : static_cast<uint32_t>(alias.getOutputTupleIndices()[0]);
       call.step.aliases.push_back({result, static_cast<uint32_t>(alias.getOperandIndex())});
     }
   }

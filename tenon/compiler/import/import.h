@@ -30,9 +30,11 @@ class Imported {
   std::string Text() const;
   /// The module as a portable artifact.
   Result<std::string> Artifact() const;
-  /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a portable artifact.
+  /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a
+  /// portable artifact.
   Result<std::shared_ptr<const std::string>> ExportOp(const Node& node) const;
-  /// Target, attributes and aliases of the custom call behind `node` (operands and results empty), and its layouts, minor to major.
+  /// Target, attributes and aliases of the custom call behind `node` (operands and results empty), and its layouts,
+  /// minor to major.
   struct Call {
     plan::CustomCallStep step;
     std::vector<Dims> operand_layouts;
@@ -44,9 +46,9 @@ class Imported {
   std::unique_ptr<Impl> impl;
 };
 
-/// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites inlined unless a kernel has them,
-/// annotations collected. A program of several devices becomes one over whole arrays (partition/globalize.h). INVALID_ARGUMENT for malformed
-/// programs, UNIMPLEMENTED for dynamic shapes.
+/// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites
+/// inlined unless a kernel has them, annotations collected. A program of several devices becomes one over whole arrays
+/// (partition/globalize.h). INVALID_ARGUMENT for malformed programs, UNIMPLEMENTED for dynamic shapes.
 Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions);
 
 }  // namespace tenon::compiler

@@ -13,8 +13,8 @@ namespace {
 constexpr int kMaxDepth = 200;
 constexpr int64_t kMaxInlinedOps = 2'000'000;
 
-/// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes that
-/// ImportStablehlo knows.
+/// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes
+/// that ImportStablehlo knows.
 const llvm::StringMap<Op>& OpTable() {
   static const llvm::StringMap<Op>* table = [] {
     auto* t = new llvm::StringMap<Op>();
@@ -38,7 +38,9 @@ Dims FromArray(llvm::ArrayRef<int64_t> values) { return Dims(values.begin(), val
 
 }  // namespace
 
-Status Importer::Where(mlir::Operation* op, Status status) const { return status.ok() ? status : status.WithContext(dialect::Describe(op)); }
+Status Importer::Where(mlir::Operation* op, Status status) const {
+  return status.ok() ? status : status.WithContext(dialect::Describe(op));
+}
 
 Result<Ref> Importer::Get(mlir::Value v) {
   auto it = values_.find(v);
@@ -87,7 +89,8 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
       }
       break;
     }
-    if (++inlined_ > kMaxInlinedOps) return ResourceExhausted("the program has more than 2000000 operations once its calls are inlined");
+    if (++inlined_ > kMaxInlinedOps)
+      return ResourceExhausted("the program has more than 2000000 operations once its calls are inlined");
     TENON_RETURN_IF_ERROR(Where(&op, ImportOp(&op, to)));
   }
   --depth_;
@@ -135,7 +138,8 @@ Status Importer::ImportOp(mlir::Operation* op, Block& to) {
   if (ns == "func" && name == "call") {
     const llvm::StringRef callee = mlir::cast<mlir::func::CallOp>(op).getCallee();
     auto it = functions_.find(callee);
-    if (it == functions_.end() || it->second.isExternal()) return InvalidArgument(fmt::format("calls @{}, which has no body", ToView(callee)));
+    if (it == functions_.end() || it->second.isExternal())
+      return InvalidArgument(fmt::format("calls @{}, which has no body", ToView(callee)));
     return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
   }
   if (ns == "chlo" && name == "square") {
@@ -263,23 +267,26 @@ std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
   if (auto flags = op->getAttrOfType<mlir::DenseBoolArrayAttr>("window_reversal")) {
     for (size_t i = 0; i < spatial && i < flags.asArrayRef().size(); ++i) reversal[i] = flags.asArrayRef()[i] ? 1 : 0;
   }
-  return {numbers(d.getInputBatchDimension(), d.getInputFeatureDimension(), d.getInputSpatialDimensions()),
-          numbers(d.getKernelInputFeatureDimension(), d.getKernelOutputFeatureDimension(), d.getKernelSpatialDimensions()),
-          numbers(d.getOutputBatchDimension(), d.getOutputFeatureDimension(), d.getOutputSpatialDimensions()),
-          filled("window_strides"),
-          low,
-          high,
-          filled("lhs_dilation"),
-          filled("rhs_dilation"),
-          reversal,
-          Dims{IntAttr(op, "feature_group_count"), IntAttr(op, "batch_group_count")}};
+  return {
+      numbers(d.getInputBatchDimension(), d.getInputFeatureDimension(), d.getInputSpatialDimensions()),
+      numbers(d.getKernelInputFeatureDimension(), d.getKernelOutputFeatureDimension(), d.getKernelSpatialDimensions()),
+      numbers(d.getOutputBatchDimension(), d.getOutputFeatureDimension(), d.getOutputSpatialDimensions()),
+      filled("window_strides"),
+      low,
+      high,
+      filled("lhs_dilation"),
+      filled("rhs_dilation"),
+      reversal,
+      Dims{IntAttr(op, "feature_group_count"), IntAttr(op, "batch_group_count")}};
 }
 
 }  // namespace
 
 Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
   // Loops and branches carry what they capture; combiners have no place for it.
-  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) && CapturesValues(op)) return ImportOpaque(op, to);
+  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) &&
+      CapturesValues(op))
+    return ImportOpaque(op, to);
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
   auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
   switch (kind) {
@@ -293,8 +300,12 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
         list("broadcast_dimensions");
       }
       break;
-    case Op::kTranspose: list("permutation"); break;
-    case Op::kReverse: list("dimensions"); break;
+    case Op::kTranspose:
+      list("permutation");
+      break;
+    case Op::kReverse:
+      list("dimensions");
+      break;
     case Op::kSlice:
       list("start_indices");
       list("limit_indices");
@@ -305,9 +316,15 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       list("edge_padding_high");
       list("interior_padding");
       break;
-    case Op::kConcatenate: node.imm = IntAttr(op, "dimension"); break;
-    case Op::kIota: node.imm = IntAttr(op, "iota_dimension"); break;
-    case Op::kReducePrecision: node.imm = IntAttr(op, "exponent_bits") << 8 | IntAttr(op, "mantissa_bits"); break;
+    case Op::kConcatenate:
+      node.imm = IntAttr(op, "dimension");
+      break;
+    case Op::kIota:
+      node.imm = IntAttr(op, "iota_dimension");
+      break;
+    case Op::kReducePrecision:
+      node.imm = IntAttr(op, "exponent_bits") << 8 | IntAttr(op, "mantissa_bits");
+      break;
     case Op::kBitcast: {
       const Shape& from = p_.shape(node.in[0]);
       if (DTypeBits(from.dtype) != DTypeBits(node.shape().dtype) || from.dims != node.shape().dims ||
@@ -319,33 +336,50 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
     case Op::kCompare: {
       auto compare = mlir::cast<stablehlo::CompareOp>(op);
       switch (compare.getComparisonDirection()) {
-        case stablehlo::ComparisonDirection::EQ: node.imm = 0; break;
-        case stablehlo::ComparisonDirection::NE: node.imm = 1; break;
-        case stablehlo::ComparisonDirection::LT: node.imm = 2; break;
-        case stablehlo::ComparisonDirection::LE: node.imm = 3; break;
-        case stablehlo::ComparisonDirection::GT: node.imm = 4; break;
-        case stablehlo::ComparisonDirection::GE: node.imm = 5; break;
+        case stablehlo::ComparisonDirection::EQ:
+          node.imm = 0;
+          break;
+        case stablehlo::ComparisonDirection::NE:
+          node.imm = 1;
+          break;
+        case stablehlo::ComparisonDirection::LT:
+          node.imm = 2;
+          break;
+        case stablehlo::ComparisonDirection::LE:
+          node.imm = 3;
+          break;
+        case stablehlo::ComparisonDirection::GT:
+          node.imm = 4;
+          break;
+        case stablehlo::ComparisonDirection::GE:
+          node.imm = 5;
+          break;
       }
-      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(p_.shape(node.in[0]).dtype)) node.imm |= 0x10;
+      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(p_.shape(node.in[0]).dtype))
+        node.imm |= 0x10;
       break;
     }
     case Op::kGather: {
       auto gather = mlir::cast<stablehlo::GatherOp>(op);
       stablehlo::GatherDimensionNumbersAttr d = gather.getDimensionNumbers();
-      node.lists = {FromArray(d.getOffsetDims()), FromArray(d.getCollapsedSliceDims()), FromArray(d.getOperandBatchingDims()),
-                    FromArray(d.getStartIndicesBatchingDims()), FromArray(d.getStartIndexMap()), FromArray(gather.getSliceSizes())};
+      node.lists = {FromArray(d.getOffsetDims()),          FromArray(d.getCollapsedSliceDims()),
+                    FromArray(d.getOperandBatchingDims()), FromArray(d.getStartIndicesBatchingDims()),
+                    FromArray(d.getStartIndexMap()),       FromArray(gather.getSliceSizes())};
       node.imm = d.getIndexVectorDim();
       break;
     }
     case Op::kScatter: {
       auto scatter = mlir::cast<stablehlo::ScatterOp>(op);
       stablehlo::ScatterDimensionNumbersAttr d = scatter.getScatterDimensionNumbers();
-      node.lists = {FromArray(d.getUpdateWindowDims()), FromArray(d.getInsertedWindowDims()), FromArray(d.getInputBatchingDims()),
-                    FromArray(d.getScatterIndicesBatchingDims()), FromArray(d.getScatterDimsToOperandDims())};
+      node.lists = {FromArray(d.getUpdateWindowDims()), FromArray(d.getInsertedWindowDims()),
+                    FromArray(d.getInputBatchingDims()), FromArray(d.getScatterIndicesBatchingDims()),
+                    FromArray(d.getScatterDimsToOperandDims())};
       node.imm = d.getIndexVectorDim();
       break;
     }
-    case Op::kReduce: list("dimensions"); break;
+    case Op::kReduce:
+      list("dimensions");
+      break;
     case Op::kReduceWindow: {
       const size_t rank = p_.shape(node.in[0]).rank();
       auto filled = [&](llvm::StringRef name) {
@@ -368,7 +402,9 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       node.lists.push_back(high);
       break;
     }
-    case Op::kConvolution: node.lists = ConvolutionLists(op); break;
+    case Op::kConvolution:
+      node.lists = ConvolutionLists(op);
+      break;
     case Op::kSelectAndScatter: {
       const size_t rank = p_.shape(node.in[0]).rank();
       for (const char* name : {"window_dimensions", "window_strides"}) {
@@ -390,10 +426,18 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
     case Op::kFft:
       list("fft_length");
       switch (mlir::cast<stablehlo::FftOp>(op).getFftType()) {
-        case stablehlo::FftType::FFT: node.imm = 0; break;
-        case stablehlo::FftType::IFFT: node.imm = 1; break;
-        case stablehlo::FftType::RFFT: node.imm = 2; break;
-        case stablehlo::FftType::IRFFT: node.imm = 3; break;
+        case stablehlo::FftType::FFT:
+          node.imm = 0;
+          break;
+        case stablehlo::FftType::IFFT:
+          node.imm = 1;
+          break;
+        case stablehlo::FftType::RFFT:
+          node.imm = 2;
+          break;
+        case stablehlo::FftType::IRFFT:
+          node.imm = 3;
+          break;
       }
       break;
     case Op::kDot:
@@ -406,7 +450,8 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
                       FromArray(d.getLhsContractingDimensions()), FromArray(d.getRhsContractingDimensions())};
       }
       break;
-    default: break;
+    default:
+      break;
   }
   if (kind == Op::kCase) {
     // `if` lists its true branch first; a pred index selects 0 when false.
@@ -449,7 +494,8 @@ Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
 Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
   auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
   const llvm::StringRef name = target ? target.getValue() : "";
-  if (name == "Sharding" || name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape" || name == "annotate_device_placement") {
+  if (name == "Sharding" || name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape" ||
+      name == "annotate_device_placement") {
     bool same = op->getNumOperands() == op->getNumResults();
     for (size_t i = 0; same && i < op->getNumResults(); ++i) {
       same &= op->getOperand(static_cast<unsigned>(i)).getType() == op->getResult(static_cast<unsigned>(i)).getType();
@@ -492,9 +538,10 @@ Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef n
     }
     return true;
   }
-  if (name == "all_reduce" || name == "all_gather" || name == "all_to_all" || name == "reduce_scatter" || name == "collective_broadcast" ||
-      name == "cross-replica-sum") {
-    if (op->getNumOperands() != op->getNumResults()) return Unimplemented("a collective with other results than operands");
+  if (name == "all_reduce" || name == "all_gather" || name == "all_to_all" || name == "reduce_scatter" ||
+      name == "collective_broadcast" || name == "cross-replica-sum") {
+    if (op->getNumOperands() != op->getNumResults())
+      return Unimplemented("a collective with other results than operands");
     for (size_t i = 0; i < op->getNumResults(); ++i) {
       if (op->getOperand(static_cast<unsigned>(i)).getType() != op->getResult(static_cast<unsigned>(i)).getType()) {
         return Unimplemented("a collective over more than one device");
@@ -545,7 +592,8 @@ Status Importer::ImportSignature(mlir::func::FuncOp main) {
     info.memory_kind = text(attrs, "mhlo.memory_kind");
     info.layout_mode = text(attrs, "mhlo.layout_mode");
     if (attrs) {
-      if (auto alias = attrs.getAs<mlir::IntegerAttr>("tf.aliasing_output")) info.aliasing_output = static_cast<int32_t>(alias.getInt());
+      if (auto alias = attrs.getAs<mlir::IntegerAttr>("tf.aliasing_output"))
+        info.aliasing_output = static_cast<int32_t>(alias.getInt());
       if (auto donor = attrs.getAs<mlir::BoolAttr>("jax.buffer_donor")) info.donor = donor.getValue();
     }
     p_.parameters.push_back(std::move(info));

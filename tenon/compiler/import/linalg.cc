@@ -1,4 +1,5 @@
-// Cholesky, triangular systems and LU, whether written as StableHLO's ops or as the calls to LAPACK that JAX makes for a CPU.
+// Cholesky, triangular systems and LU, whether written as StableHLO's ops or as the calls to LAPACK that JAX makes for
+// a CPU.
 
 #include "tenon/compiler/import/importer.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -35,7 +36,8 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
   } else if (auto solve = mlir::dyn_cast<stablehlo::TriangularSolveOp>(op)) {
     std::swap(node.in[0], node.in[1]);
     const bool transpose = solve.getTransposeA() != stablehlo::Transpose::NO_TRANSPOSE;
-    node.lists = {{kTriangularSolve, solve.getLower() ? 1 : 0, solve.getLeftSide() ? 1 : 0, transpose ? 1 : 0, solve.getUnitDiagonal() ? 1 : 0, 0}};
+    node.lists = {{kTriangularSolve, solve.getLower() ? 1 : 0, solve.getLeftSide() ? 1 : 0, transpose ? 1 : 0,
+                   solve.getUnitDiagonal() ? 1 : 0, 0}};
   } else if (name == "stablehlo.custom_call") {
     auto target_attr = op->getAttrOfType<mlir::StringAttr>("call_target_name");
     const llvm::StringRef target = target_attr ? target_attr.getValue() : "";
@@ -47,14 +49,15 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
     };
     if (is("potrf")) {
       const char uplo = Letter(attributes, "uplo");
-      const bool fits = (uplo == 'L' || uplo == 'U') && node.in.size() == 1 && node.out.size() == 2 && node.out[0] == shape && node.out[1] == info;
+      const bool fits = (uplo == 'L' || uplo == 'U') && node.in.size() == 1 && node.out.size() == 2 &&
+                        node.out[0] == shape && node.out[1] == info;
       if (!fits || rows != cols) return false;
       node.lists = {{kCholesky, uplo == 'L' ? 1 : 0, 1, 0, 0, 1}};
     } else if (is("trsm")) {
-      const char side = Letter(attributes, "side"), uplo = Letter(attributes, "uplo"), trans = Letter(attributes, "trans_x"),
-                 diag = Letter(attributes, "diag");
-      const bool known = (side == 'L' || side == 'R') && (uplo == 'L' || uplo == 'U') && (trans == 'N' || trans == 'T' || trans == 'C') &&
-                         (diag == 'N' || diag == 'U');
+      const char side = Letter(attributes, "side"), uplo = Letter(attributes, "uplo"),
+                 trans = Letter(attributes, "trans_x"), diag = Letter(attributes, "diag");
+      const bool known = (side == 'L' || side == 'R') && (uplo == 'L' || uplo == 'U') &&
+                         (trans == 'N' || trans == 'T' || trans == 'C') && (diag == 'N' || diag == 'U');
       if (!known || node.in.size() != 2 || node.out.size() != 1) return false;
       std::swap(node.in[0], node.in[1]);
       const Shape& x = p_.shape(node.in[0]);
@@ -62,11 +65,14 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
           x.dims[x.rank() - (side == 'L' ? 2 : 1)] != rows || Dims(x.dims.begin(), x.dims.end() - 2) != batch) {
         return false;
       }
-      node.lists = {{kTriangularSolve, uplo == 'L' ? 1 : 0, side == 'L' ? 1 : 0, trans == 'N' ? 0 : 1, diag == 'U' ? 1 : 0, 0}};
+      node.lists = {
+          {kTriangularSolve, uplo == 'L' ? 1 : 0, side == 'L' ? 1 : 0, trans == 'N' ? 0 : 1, diag == 'U' ? 1 : 0, 0}};
     } else if (is("getrf")) {
       Shape pivots{DType::kS32, batch};
       pivots.dims.push_back(std::min(rows, cols));
-      if (node.in.size() != 1 || node.out.size() != 3 || !(node.out[0] == shape) || !(node.out[1] == pivots) || !(node.out[2] == info)) return false;
+      if (node.in.size() != 1 || node.out.size() != 3 || !(node.out[0] == shape) || !(node.out[1] == pivots) ||
+          !(node.out[2] == info))
+        return false;
       node.lists = {{kLu, 1, 1, 0, 0, 1}};
     } else {
       return false;

@@ -1,5 +1,5 @@
-// stablehlo.sort as keys and payloads: its comparator is read as "the first key that differs decides", each key being an expression of one
-// element, which becomes an array of its own when it is more than an operand.
+// stablehlo.sort as keys and payloads: its comparator is read as "the first key that differs decides", each key being
+// an expression of one element, which becomes an array of its own when it is more than an operand.
 
 #include <functional>
 #include <optional>
@@ -14,7 +14,7 @@ constexpr int64_t kTotalOrder = 0x10;
 
 /// A comparison of one expression of the left element with the same of the right one.
 struct Comparison {
-  Ref key;         ///< In terms of the left element's arguments.
+  Ref key;            ///< In terms of the left element's arguments.
   int64_t direction;  ///< As if the left element's expression stood on the left.
   bool total;
 };
@@ -61,7 +61,8 @@ class Comparator {
   std::optional<std::vector<Key>> Chain(Ref less, Ref equal, Ref rest, int depth) const {
     const std::optional<Comparison> l = Compare(less);
     const std::optional<Comparison> e = Compare(equal);
-    if (!l || !e || l->direction == kEq || e->direction != kEq || l->total != e->total || !Same(l->key, e->key, false)) return std::nullopt;
+    if (!l || !e || l->direction == kEq || e->direction != kEq || l->total != e->total || !Same(l->key, e->key, false))
+      return std::nullopt;
     std::optional<std::vector<Key>> keys = Parse(rest, depth + 1);
     if (keys) keys->insert(keys->begin(), {l->key, l->direction == kGt, l->total});
     return keys;
@@ -107,8 +108,8 @@ class Comparator {
     const Node& m = p_[a.node];
     const Node& n = p_[b.node];
     if (m.op == Op::kConstant) return n.op == Op::kConstant && m.out == n.out && m.literal.hash == n.literal.hash;
-    if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.imm != n.imm || m.name != n.name || !(m.out == n.out) ||
-        m.in.size() != n.in.size()) {
+    if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.imm != n.imm || m.name != n.name ||
+        !(m.out == n.out) || m.in.size() != n.in.size()) {
       return false;
     }
     for (size_t i = 0; i < m.in.size(); ++i) {
@@ -122,7 +123,8 @@ class Comparator {
 };
 
 bool IsKeyType(DType t) {
-  return t == DType::kPred || IsInteger(t) || t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 || t == DType::kF64;
+  return t == DType::kPred || IsInteger(t) || t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 ||
+         t == DType::kF64;
 }
 
 }  // namespace
@@ -187,8 +189,9 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
     const Node& node = p_[operands[i].node];
     const DType type = sort.shape(static_cast<uint32_t>(i)).dtype;
     const bool counts = node.op == Op::kIota && node.imm == sort.imm;
-    const bool spread = node.op == Op::kBroadcast && p_[node.in[0].node].op == Op::kIota && p_.shape(node.in[0]).rank() == 1 &&
-                        node.lists[0][0] == sort.imm && p_.shape(node.in[0]).dims[0] == dims[dim];
+    const bool spread = node.op == Op::kBroadcast && p_[node.in[0].node].op == Op::kIota &&
+                        p_.shape(node.in[0]).rank() == 1 && node.lists[0][0] == sort.imm &&
+                        p_.shape(node.in[0]).dims[0] == dims[dim];
     const bool is_position = (counts || spread) && IsInteger(type) && DTypeBits(type) >= 32;
     positions.push_back(is_position ? 1 : 0);
     if (!is_position) in.push_back(operands[i]);

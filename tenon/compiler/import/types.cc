@@ -9,14 +9,22 @@ DType ElementTypeOf(mlir::Type type) {
   if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) {
     const bool is_unsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
-      case 1: return DType::kPred;
-      case 2: return is_unsigned ? DType::kU2 : DType::kS2;
-      case 4: return is_unsigned ? DType::kU4 : DType::kS4;
-      case 8: return is_unsigned ? DType::kU8 : DType::kS8;
-      case 16: return is_unsigned ? DType::kU16 : DType::kS16;
-      case 32: return is_unsigned ? DType::kU32 : DType::kS32;
-      case 64: return is_unsigned ? DType::kU64 : DType::kS64;
-      default: return DType::kInvalid;
+      case 1:
+        return DType::kPred;
+      case 2:
+        return is_unsigned ? DType::kU2 : DType::kS2;
+      case 4:
+        return is_unsigned ? DType::kU4 : DType::kS4;
+      case 8:
+        return is_unsigned ? DType::kU8 : DType::kS8;
+      case 16:
+        return is_unsigned ? DType::kU16 : DType::kS16;
+      case 32:
+        return is_unsigned ? DType::kU32 : DType::kS32;
+      case 64:
+        return is_unsigned ? DType::kU64 : DType::kS64;
+      default:
+        return DType::kInvalid;
     }
   }
   if (type.isF32()) return DType::kF32;
@@ -24,7 +32,9 @@ DType ElementTypeOf(mlir::Type type) {
   if (type.isBF16()) return DType::kBF16;
   if (type.isF16()) return DType::kF16;
   if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type)) {
-    return complex.getElementType().isF32() ? DType::kC64 : complex.getElementType().isF64() ? DType::kC128 : DType::kInvalid;
+    return complex.getElementType().isF32()   ? DType::kC64
+           : complex.getElementType().isF64() ? DType::kC128
+                                              : DType::kInvalid;
   }
   if (mlir::isa<mlir::Float8E5M2Type>(type)) return DType::kF8E5M2;
   if (mlir::isa<mlir::Float8E4M3FNType>(type)) return DType::kF8E4M3FN;
@@ -53,7 +63,8 @@ Result<Shape> ShapeOf(mlir::Type type) {
   Shape shape{ElementTypeOf(tensor.getElementType()), {}};
   if (shape.dtype == DType::kInvalid) return Unimplemented("element type of " + describe());
   for (int64_t d : tensor.getShape()) shape.dims.push_back(d);
-  TENON_RETURN_IF_ERROR(CheckedSizeBytes(shape).ok() ? OkStatus() : InvalidArgument("the size of " + describe() + " exceeds 2^63 - 1"));
+  TENON_RETURN_IF_ERROR(
+      CheckedSizeBytes(shape).ok() ? OkStatus() : InvalidArgument("the size of " + describe() + " exceeds 2^63 - 1"));
   return shape;
 }
 

@@ -34,7 +34,8 @@ Literal MakeLiteral(std::string bytes, bool splat) {
 
 std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   const Node* node = &program[r.node];
-  while (node->op == Op::kBroadcast || node->op == Op::kReshape || node->op == Op::kTranspose) node = &program[node->in[0].node];
+  while (node->op == Op::kBroadcast || node->op == Op::kReshape || node->op == Op::kTranspose)
+    node = &program[node->in[0].node];
   if (node->op != Op::kConstant) return std::nullopt;
   const size_t width = static_cast<size_t>(ByteWidth(node->shape().dtype));
   const std::string& bytes = *node->literal.bytes;
@@ -61,7 +62,8 @@ std::string Name(const Program& program, Ref r) {
 
 void PrintBlock(const Program& program, const Block& block, int depth, std::string& text) {
   const std::string indent(static_cast<size_t>(2 * depth), ' ');
-  for (NodeId id : block.args) text += fmt::format("{}%{} = parameter : {}\n", indent, id, ToString(program[id].shape()));
+  for (NodeId id : block.args)
+    text += fmt::format("{}%{} = parameter : {}\n", indent, id, ToString(program[id].shape()));
   for (NodeId id : block.nodes) {
     const Node& node = program[id];
     text += fmt::format("{}%{} = {}", indent, id, OpName(node.op));
@@ -73,7 +75,8 @@ void PrintBlock(const Program& program, const Block& block, int depth, std::stri
       text += node.literal.splat ? " splat 0x" : " 0x";
       const std::string& bytes = *node.literal.bytes;
       for (size_t i = 0; i < bytes.size() && i < 32; ++i) text += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
-      if (bytes.size() > 32) text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
+      if (bytes.size() > 32)
+        text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
     }
     text += " :";
     for (const Shape& shape : node.out) text += " " + ToString(shape);

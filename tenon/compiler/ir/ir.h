@@ -1,8 +1,9 @@
 #pragma once
 
-/// The compiler's own graph of a program: what import writes, simplify rewrites and fuse reads. One table of nodes with plain-data attributes;
-/// values are (node, result) pairs, so rewriting is writing a new table. It names no MLIR type but an opaque pointer to the op that a node
-/// came from, for nodes that travel whole (custom calls, ops without a form here).
+/// The compiler's own graph of a program: what import writes, simplify rewrites and fuse reads. One table of nodes with
+/// plain-data attributes; values are (node, result) pairs, so rewriting is writing a new table. It names no MLIR type
+/// but an opaque pointer to the op that a node came from, for nodes that travel whole (custom calls, ops without a form
+/// here).
 
 #include <cstdint>
 #include <deque>
@@ -54,7 +55,8 @@ struct Literal {
   Hash128 hash;  ///< Of bytes.
 };
 
-/// A list of nodes in an order that respects their operands, and what it yields. Nodes of enclosing blocks may be used freely.
+/// A list of nodes in an order that respects their operands, and what it yields. Nodes of enclosing blocks may be used
+/// freely.
 struct Block {
   std::vector<NodeId> args;  ///< kParameter nodes.
   std::vector<NodeId> nodes;
@@ -79,7 +81,7 @@ struct Node {
 
 struct ParameterInfo {
   std::string memory_kind;
-  std::string layout_mode;   ///< "default", "auto", "{0,1}" or empty.
+  std::string layout_mode;  ///< "default", "auto", "{0,1}" or empty.
   int32_t aliasing_output = -1;
   bool donor = false;
 };
@@ -106,7 +108,8 @@ struct Program {
 };
 
 Literal MakeLiteral(std::string bytes, bool splat);
-/// The bits of the one value that all elements of `r` have: a splat constant, or a broadcast or reshape of one. Zero-extended.
+/// The bits of the one value that all elements of `r` have: a splat constant, or a broadcast or reshape of one.
+/// Zero-extended.
 std::optional<uint64_t> SplatBits(const Program& program, Ref r);
 
 /// Nodes of the block and of the blocks inside it.

@@ -3,7 +3,8 @@
 namespace tenon::compiler {
 
 std::optional<ScanForm> ScanFormOf(const Program& program, const Node& node) {
-  if (node.op != Op::kReduceWindow || node.in.size() != 2 || program.shape(node.in[0]) != node.shape()) return std::nullopt;
+  if (node.op != Op::kReduceWindow || node.in.size() != 2 || program.shape(node.in[0]) != node.shape())
+    return std::nullopt;
   const Shape& shape = node.shape();
   std::optional<ScanForm> form;
   for (size_t d = 0; d < shape.rank(); ++d) {

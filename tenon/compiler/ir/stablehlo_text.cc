@@ -11,14 +11,19 @@ namespace {
 
 std::string ElementText(DType type) {
   switch (type) {
-    case DType::kPred: return "i1";
-    case DType::kC64: return "complex<f32>";
-    case DType::kC128: return "complex<f64>";
-    default: break;
+    case DType::kPred:
+      return "i1";
+    case DType::kC64:
+      return "complex<f32>";
+    case DType::kC128:
+      return "complex<f64>";
+    default:
+      break;
   }
   std::string name(DTypeName(type));
   if (IsFloat(type) && DTypeBits(type) <= 8) {
-    for (size_t i = 2; i < name.size(); ++i) name[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));  // f8E4M3FN
+    for (size_t i = 2; i < name.size(); ++i)
+      name[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));  // f8E4M3FN
   }
   if (IsSigned(type)) return "i" + name.substr(1);
   if (IsUnsigned(type)) return "ui" + name.substr(1);
@@ -38,17 +43,27 @@ std::string ListText(const Dims& list) {
 Result<std::string> AttributesOf(const Node& node) {
   const auto list = [&](size_t i) { return ListText(node.lists[i]); };
   switch (node.op) {
-    case Op::kBroadcast: return fmt::format("{{broadcast_dimensions = {}}}", list(0));
-    case Op::kReshape: return std::string();
-    case Op::kReverse: return fmt::format("{{dimensions = {}}}", list(0));
-    case Op::kSlice: return fmt::format("{{start_indices = {}, limit_indices = {}, strides = {}}}", list(0), list(1), list(2));
-    case Op::kTranspose: return fmt::format("{{permutation = {}}}", list(0));
-    case Op::kPad: return fmt::format("{{edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}}}", list(0), list(1), list(2));
-    case Op::kConcatenate: return fmt::format("{{dimension = {} : i64}}", node.imm);
-    case Op::kReduce: return fmt::format("{{dimensions = {}}}", list(0));
+    case Op::kBroadcast:
+      return fmt::format("{{broadcast_dimensions = {}}}", list(0));
+    case Op::kReshape:
+      return std::string();
+    case Op::kReverse:
+      return fmt::format("{{dimensions = {}}}", list(0));
+    case Op::kSlice:
+      return fmt::format("{{start_indices = {}, limit_indices = {}, strides = {}}}", list(0), list(1), list(2));
+    case Op::kTranspose:
+      return fmt::format("{{permutation = {}}}", list(0));
+    case Op::kPad:
+      return fmt::format("{{edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}}}", list(0), list(1),
+                         list(2));
+    case Op::kConcatenate:
+      return fmt::format("{{dimension = {} : i64}}", node.imm);
+    case Op::kReduce:
+      return fmt::format("{{dimensions = {}}}", list(0));
     case Op::kCompare:
     case Op::kNamedMath:
-    case Op::kReducePrecision: break;  // Always somebody's op.
+    case Op::kReducePrecision:
+      break;  // Always somebody's op.
     default:
       if (KindOfOp(node.op) == OpKind::kElementwise) return std::string();
   }
@@ -75,15 +90,16 @@ class Writer {
       TENON_ASSIGN_OR_RETURN(const std::string region, Region(b));
       regions += (regions.empty() ? "" : ", ") + region;
     }
-    return fmt::format("{} = \"stablehlo.{}\"({}) {}{}{} {} : ({}) -> ({})\n", results, OpName(node.op), operands, regions.empty() ? "" : "(", regions,
-                       regions.empty() ? "" : ")", attributes, in, out);
+    return fmt::format("{} = \"stablehlo.{}\"({}) {}{}{} {} : ({}) -> ({})\n", results, OpName(node.op), operands,
+                       regions.empty() ? "" : "(", regions, regions.empty() ? "" : ")", attributes, in, out);
   }
 
  private:
   Result<std::string> Region(const Block& block) {
     std::string text = "{\n^bb0(";
     for (size_t i = 0; i < block.args.size(); ++i) {
-      text += fmt::format("{}{}: {}", i ? ", " : "", Name({block.args[i], 0}, "r"), TypeText(p_[block.args[i]].shape()));
+      text +=
+          fmt::format("{}{}: {}", i ? ", " : "", Name({block.args[i], 0}, "r"), TypeText(p_[block.args[i]].shape()));
     }
     text += "):\n";
     for (NodeId id : block.nodes) {
@@ -121,8 +137,9 @@ Result<std::string> ToStablehlo(const Program& program, const Node& node) {
     results += node.out.size() == 1 ? "%out" : fmt::format("{}%out#{}", i ? ", " : "", i);
     types += (i ? ", " : "") + TypeText(node.out[i]);
   }
-  TENON_ASSIGN_OR_RETURN(const std::string line,
-                         Writer(program).Line(node, node.out.size() == 1 ? "%out" : fmt::format("%out:{}", node.out.size()), operands));
+  TENON_ASSIGN_OR_RETURN(
+      const std::string line,
+      Writer(program).Line(node, node.out.size() == 1 ? "%out" : fmt::format("%out:{}", node.out.size()), operands));
   return fmt::format("func.func @main({}) -> ({}) {{\n{}return {} : {}\n}}\n", arguments, types, line, results, types);
 }
 

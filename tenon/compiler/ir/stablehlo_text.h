@@ -9,8 +9,8 @@
 
 namespace tenon::compiler {
 
-/// A program whose @main computes `node` from its operands, in order. Elementwise ops, moves and reductions by such ops only: UNIMPLEMENTED names
-/// anything else.
+/// A program whose @main computes `node` from its operands, in order. Elementwise ops, moves and reductions by such ops
+/// only: UNIMPLEMENTED names anything else.
 Result<std::string> ToStablehlo(const Program& program, const Node& node);
 
 }  // namespace tenon::compiler

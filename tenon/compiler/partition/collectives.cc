@@ -32,7 +32,8 @@ Result<Groups> MeshGroups(mlir::Operation* op, stablehlo::ReplicaGroupMeshAxesAt
   }
   if (!mesh_attr) return Unimplemented("replica groups over a mesh that is not an sdy.mesh");
   TENON_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Create(mesh_attr, n.num_partitions));
-  // Two devices are in one group when they agree along every other axis; inside a group they stand in the order of the named axes, the first one major.
+  // Two devices are in one group when they agree along every other axis; inside a group they stand in the order of the
+  // named axes, the first one major.
   std::map<std::vector<int64_t>, std::map<int64_t, int64_t>> by_rest;
   for (int64_t d = 0; d < n.num_partitions; ++d) {
     std::vector<int64_t> rest;
@@ -94,7 +95,8 @@ Groups ToDevices(mlir::Operation* op, mlir::DenseIntElementsAttr attr, const Ins
     }
     return out;
   }
-  if (mlir::isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(op)) {  // Replica ids, over all partitions.
+  if (mlir::isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(
+          op)) {  // Replica ids, over all partitions.
     for (const auto& row : Rows(attr, replicas)) {
       auto& group = out.emplace_back();
       for (int64_t p = 0; p < partitions; ++p) {
@@ -126,13 +128,15 @@ Result<Groups> InstanceGroups(mlir::Operation* op, const Instances& n) {
     }
     if (std::find(groups.begin(), groups.end(), group) != groups.end()) continue;
     for (int64_t i : group) {
-      if (seen[static_cast<size_t>(i)]) return InvalidArgument(fmt::format("{}: process {} is in two groups", op->getName().getStringRef().str(), i));
+      if (seen[static_cast<size_t>(i)])
+        return InvalidArgument(fmt::format("{}: process {} is in two groups", op->getName().getStringRef().str(), i));
       seen[static_cast<size_t>(i)] = true;
     }
     groups.push_back(std::move(group));
   }
   const bool complete = std::all_of(seen.begin(), seen.end(), [](bool s) { return s; });
-  if (!complete) return InvalidArgument(fmt::format("{}: not every process is in a group", op->getName().getStringRef().str()));
+  if (!complete)
+    return InvalidArgument(fmt::format("{}: not every process is in a group", op->getName().getStringRef().str()));
   return groups;
 }
 
@@ -141,8 +145,10 @@ mlir::Value Combine(mlir::OpBuilder& b, mlir::Operation* op, mlir::Value x, mlir
   mlir::Block& body = op->getRegion(0).front();
   mlir::Operation& first = body.front();
   const bool single = body.getOperations().size() == 2 && first.getNumOperands() == 2 && first.getNumResults() == 1 &&
-                      first.getNumRegions() == 0 && first.getOperand(0) == body.getArgument(0) && first.getOperand(1) == body.getArgument(1) &&
-                      body.getTerminator()->getOperand(0) == first.getResult(0) && first.getResult(0).getType() == first.getOperand(0).getType();
+                      first.getNumRegions() == 0 && first.getOperand(0) == body.getArgument(0) &&
+                      first.getOperand(1) == body.getArgument(1) &&
+                      body.getTerminator()->getOperand(0) == first.getResult(0) &&
+                      first.getResult(0).getType() == first.getOperand(0).getType();
   if (single) {
     mlir::OperationState state(op->getLoc(), first.getName().getStringRef(), {x, y}, {x.getType()});
     return b.create(state)->getResult(0);
@@ -179,7 +185,9 @@ mlir::Value Part(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, int64_t 
   return Slice(b, loc, x, starts, sizes);
 }
 
-int64_t Integer(mlir::Operation* op, llvm::StringRef name) { return op->getAttrOfType<mlir::IntegerAttr>(name).getInt(); }
+int64_t Integer(mlir::Operation* op, llvm::StringRef name) {
+  return op->getAttrOfType<mlir::IntegerAttr>(name).getInt();
+}
 
 Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, const Instances& n) {
   TENON_ASSIGN_OR_RETURN(const Groups pairs, ProcessGroups(op, n));
@@ -187,7 +195,8 @@ Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, cons
   for (const auto& pair : pairs) {
     if (pair.size() != 2) return InvalidArgument("collective_permute wants pairs");
     const int64_t source = n.Of(pair[0]), target = n.Of(pair[1]);
-    if (source < 0 || target < 0) return InvalidArgument(fmt::format("collective_permute names processes {} and {}", pair[0], pair[1]));
+    if (source < 0 || target < 0)
+      return InvalidArgument(fmt::format("collective_permute names processes {} and {}", pair[0], pair[1]));
     out[static_cast<size_t>(target)] = lanes[static_cast<size_t>(source)];
   }
   mlir::Value zero;
@@ -201,7 +210,9 @@ Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, cons
         return Unimplemented("collective_permute of complex numbers that leaves a process out");
       }
       element = mlir::cast<mlir::TypedAttr>(b.getZeroAttr(type.getElementType()));
-      zero = b.create<stablehlo::ConstantOp>(op->getLoc(), mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, element))).getResult();
+      zero = b.create<stablehlo::ConstantOp>(
+                  op->getLoc(), mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, element)))
+                 .getResult();
     }
     v = zero;
   }
@@ -211,21 +222,26 @@ Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, cons
 }  // namespace
 
 bool IsCollective(mlir::Operation* op) {
-  return mlir::isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::AllToAllOp, stablehlo::CollectiveBroadcastOp,
-                   stablehlo::CollectivePermuteOp, stablehlo::ReduceScatterOp, stablehlo::CrossReplicaSumOp>(op);
+  return mlir::isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::AllToAllOp,
+                   stablehlo::CollectiveBroadcastOp, stablehlo::CollectivePermuteOp, stablehlo::ReduceScatterOp,
+                   stablehlo::CrossReplicaSumOp>(op);
 }
 
 Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, const Instances& n) {
-  mlir::Attribute attr = mlir::isa<stablehlo::CollectivePermuteOp>(op) ? op->getAttr("source_target_pairs") : op->getAttr("replica_groups");
+  mlir::Attribute attr = mlir::isa<stablehlo::CollectivePermuteOp>(op) ? op->getAttr("source_target_pairs")
+                                                                       : op->getAttr("replica_groups");
   if (auto mesh = mlir::dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr)) return MeshGroups(op, mesh, n);
   auto dense = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(attr);
-  if (!dense) return Unimplemented(fmt::format("{} with replica groups of an unknown kind", op->getName().getStringRef().str()));
+  if (!dense)
+    return Unimplemented(fmt::format("{} with replica groups of an unknown kind", op->getName().getStringRef().str()));
   return ToDevices(op, dense, n);
 }
 
-Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands, const Instances& n) {
+Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands,
+                                            const Instances& n) {
   if (mlir::isa<stablehlo::CollectivePermuteOp>(op)) return Permute(b, op, operands[0], n);
-  if (op->hasAttr("has_dynamic_root")) return Unimplemented(fmt::format("{} with a dynamic root", op->getName().getStringRef().str()));
+  if (op->hasAttr("has_dynamic_root"))
+    return Unimplemented(fmt::format("{} with a dynamic root", op->getName().getStringRef().str()));
   TENON_ASSIGN_OR_RETURN(const Groups groups, InstanceGroups(op, n));
   std::vector<Lanes> results;
   for (const Lanes& lanes : operands) {
@@ -235,15 +251,20 @@ Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation*
       Lanes members;
       for (int64_t i : group) members.push_back(lanes[static_cast<size_t>(i)]);
       mlir::Value shared;
-      if (mlir::isa<stablehlo::AllGatherOp>(op)) shared = Concatenate(b, op->getLoc(), members, Integer(op, "all_gather_dim"));
-      else if (mlir::isa<stablehlo::CollectiveBroadcastOp>(op)) shared = members[0];
-      else if (!mlir::isa<stablehlo::AllToAllOp>(op)) shared = Sum(b, op, lanes, group);
+      if (mlir::isa<stablehlo::AllGatherOp>(op))
+        shared = Concatenate(b, op->getLoc(), members, Integer(op, "all_gather_dim"));
+      else if (mlir::isa<stablehlo::CollectiveBroadcastOp>(op))
+        shared = members[0];
+      else if (!mlir::isa<stablehlo::AllToAllOp>(op))
+        shared = Sum(b, op, lanes, group);
       for (int64_t i = 0; i < size; ++i) {
         mlir::Value value = shared;
-        if (mlir::isa<stablehlo::ReduceScatterOp>(op)) value = Part(b, op->getLoc(), shared, Integer(op, "scatter_dimension"), i, size);
+        if (mlir::isa<stablehlo::ReduceScatterOp>(op))
+          value = Part(b, op->getLoc(), shared, Integer(op, "scatter_dimension"), i, size);
         if (mlir::isa<stablehlo::AllToAllOp>(op)) {
           Lanes parts;
-          for (mlir::Value m : members) parts.push_back(Part(b, op->getLoc(), m, Integer(op, "split_dimension"), i, size));
+          for (mlir::Value m : members)
+            parts.push_back(Part(b, op->getLoc(), m, Integer(op, "split_dimension"), i, size));
           value = Concatenate(b, op->getLoc(), parts, Integer(op, "concat_dimension"));
         }
         out[static_cast<size_t>(group[static_cast<size_t>(i)])] = value;

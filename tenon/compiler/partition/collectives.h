@@ -8,9 +8,9 @@ namespace tenon::compiler {
 
 bool IsCollective(mlir::Operation* op);
 
-/// A collective as ordinary ops between the lanes of its operands; the lanes of each result. INVALID_ARGUMENT for groups that miss an instance or name
-/// one twice.
-Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& builder, mlir::Operation* op, const std::vector<Lanes>& operands,
-                                            const Instances& instances);
+/// A collective as ordinary ops between the lanes of its operands; the lanes of each result. INVALID_ARGUMENT for
+/// groups that miss an instance or name one twice.
+Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& builder, mlir::Operation* op,
+                                            const std::vector<Lanes>& operands, const Instances& instances);
 
 }  // namespace tenon::compiler

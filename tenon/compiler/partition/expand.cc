@@ -54,8 +54,8 @@ class Expander {
   bool IsJoint(mlir::Operation* op, int depth = 0) const {
     bool joint = false;
     op->walk([&](mlir::Operation* inner) {
-      if (IsCollective(inner) || mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, sdy::ManualComputationOp, sdy::ShardingConstraintOp,
-                                           sdy::ReshardOp>(inner)) {
+      if (IsCollective(inner) || mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, sdy::ManualComputationOp,
+                                           sdy::ShardingConstraintOp, sdy::ReshardOp>(inner)) {
         joint = true;
       } else if (auto call = mlir::dyn_cast<mlir::func::CallOp>(inner); call && depth < kMaxCallDepth) {
         auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
@@ -85,7 +85,8 @@ class Expander {
     if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) return Call(call, maps);
     if (auto loop = mlir::dyn_cast<stablehlo::WhileOp>(op)) return While(loop, maps);
     if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return Branches(op, maps);
-    return Unimplemented(fmt::format("{} that contains collectives inside a per-device body", op->getName().getStringRef().str()));
+    return Unimplemented(
+        fmt::format("{} that contains collectives inside a per-device body", op->getName().getStringRef().str()));
   }
 
   Status Id(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
@@ -95,15 +96,18 @@ class Expander {
       const int64_t device = instances_.devices[i][0];
       const int64_t id = partition ? device % instances_.num_partitions : device / instances_.num_partitions;
       auto value = mlir::DenseElementsAttr::get(type, llvm::APInt(32, static_cast<uint64_t>(id)));
-      maps[i].map(op->getResult(0), b_.create<stablehlo::ConstantOp>(op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult());
+      maps[i].map(op->getResult(0),
+                  b_.create<stablehlo::ConstantOp>(op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult());
     }
     return OkStatus();
   }
 
   Status Call(mlir::func::CallOp call, std::vector<mlir::IRMapping>& maps) {
     auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
-    if (!callee || callee.empty()) return InvalidArgument(fmt::format("call of the unknown function '{}'", call.getCallee().str()));
-    if (++depth_ > kMaxCallDepth) return InvalidArgument(fmt::format("calls of '{}' are nested too deeply", call.getCallee().str()));
+    if (!callee || callee.empty())
+      return InvalidArgument(fmt::format("call of the unknown function '{}'", call.getCallee().str()));
+    if (++depth_ > kMaxCallDepth)
+      return InvalidArgument(fmt::format("calls of '{}' are nested too deeply", call.getCallee().str()));
     std::vector<Lanes> arguments;
     for (mlir::Value v : call.getOperands()) arguments.push_back(LanesOf(v, maps));
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Run(callee.front(), arguments));
@@ -137,7 +141,8 @@ class Expander {
         for (size_t a = 0; a < n; ++a) arguments[a].push_back(block->getArgument(static_cast<unsigned>(i * n + a)));
       }
       std::vector<mlir::IRMapping> inner = maps;  // The regions may capture.
-      for (size_t a = 0; a < n; ++a) Bind(loop->getRegion(r).getArgument(static_cast<unsigned>(a)), arguments[a], inner);
+      for (size_t a = 0; a < n; ++a)
+        Bind(loop->getRegion(r).getArgument(static_cast<unsigned>(a)), arguments[a], inner);
       TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> yielded, RunIn(loop->getRegion(r).front(), inner));
       Return(loop.getLoc(), r == 0 ? std::vector<Lanes>{{yielded[0][0]}} : yielded);
     }
@@ -148,7 +153,8 @@ class Expander {
   Status Branches(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
     llvm::SmallVector<mlir::Type> types;
     for (size_t i = 0; i < maps.size(); ++i) types.append(op->result_type_begin(), op->result_type_end());
-    mlir::OperationState state(op->getLoc(), op->getName().getStringRef(), {maps[0].lookupOrDefault(op->getOperand(0))}, types);
+    mlir::OperationState state(op->getLoc(), op->getName().getStringRef(), {maps[0].lookupOrDefault(op->getOperand(0))},
+                               types);
     for (unsigned r = 0; r < op->getNumRegions(); ++r) state.addRegion();
     mlir::Operation* joint = b_.create(state);
     const mlir::OpBuilder::InsertionGuard guard(b_);
@@ -174,7 +180,8 @@ class Expander {
 
   void BindJoint(mlir::Operation* op, mlir::Operation* joint, size_t n, std::vector<mlir::IRMapping>& maps) const {
     for (size_t i = 0; i < maps.size(); ++i) {
-      for (size_t a = 0; a < n; ++a) maps[i].map(op->getResult(static_cast<unsigned>(a)), joint->getResult(static_cast<unsigned>(i * n + a)));
+      for (size_t a = 0; a < n; ++a)
+        maps[i].map(op->getResult(static_cast<unsigned>(a)), joint->getResult(static_cast<unsigned>(i * n + a)));
     }
   }
 
@@ -192,16 +199,19 @@ int64_t Instances::Of(int64_t device) const {
   return -1;
 }
 
-Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments, const Instances& instances) {
+Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments,
+                                  const Instances& instances) {
   return Expander(builder, instances).Run(body, arguments);
 }
 
-mlir::Value Slice(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes) {
+mlir::Value Slice(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                  llvm::ArrayRef<int64_t> sizes) {
   auto type = TypeOf(x);
   if (type.getShape() == sizes) return x;
   llvm::SmallVector<int64_t> limits;
   for (size_t i = 0; i < starts.size(); ++i) limits.push_back(starts[i] + sizes[i]);
-  mlir::OperationState state(loc, stablehlo::SliceOp::getOperationName(), {x}, {mlir::RankedTensorType::get(sizes, type.getElementType())});
+  mlir::OperationState state(loc, stablehlo::SliceOp::getOperationName(), {x},
+                             {mlir::RankedTensorType::get(sizes, type.getElementType())});
   state.addAttribute("start_indices", b.getDenseI64ArrayAttr(starts));
   state.addAttribute("limit_indices", b.getDenseI64ArrayAttr(limits));
   state.addAttribute("strides", b.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(starts.size(), 1)));
@@ -214,7 +224,8 @@ mlir::Value Concatenate(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange
   llvm::SmallVector<int64_t> dims(type.getShape());
   dims[static_cast<size_t>(dim)] = 0;
   for (mlir::Value p : parts) dims[static_cast<size_t>(dim)] += TypeOf(p).getDimSize(static_cast<unsigned>(dim));
-  mlir::OperationState state(loc, stablehlo::ConcatenateOp::getOperationName(), parts, {mlir::RankedTensorType::get(dims, type.getElementType())});
+  mlir::OperationState state(loc, stablehlo::ConcatenateOp::getOperationName(), parts,
+                             {mlir::RankedTensorType::get(dims, type.getElementType())});
   state.addAttribute("dimension", b.getI64IntegerAttr(dim));
   return b.create(state)->getResult(0);
 }
@@ -222,7 +233,8 @@ mlir::Value Concatenate(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange
 mlir::Value Reshape(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> dims) {
   auto type = TypeOf(x);
   if (type.getShape() == dims) return x;
-  mlir::OperationState state(loc, stablehlo::ReshapeOp::getOperationName(), {x}, {mlir::RankedTensorType::get(dims, type.getElementType())});
+  mlir::OperationState state(loc, stablehlo::ReshapeOp::getOperationName(), {x},
+                             {mlir::RankedTensorType::get(dims, type.getElementType())});
   return b.create(state)->getResult(0);
 }
 

@@ -10,7 +10,8 @@
 
 namespace tenon::compiler {
 
-/// The processes that run one body: instance i stands for the devices in `devices[i]` (more than one when the body is manual along some mesh axes only).
+/// The processes that run one body: instance i stands for the devices in `devices[i]` (more than one when the body is
+/// manual along some mesh axes only).
 struct Instances {
   std::vector<std::vector<int64_t>> devices;
   int64_t num_replicas = 1;
@@ -24,10 +25,12 @@ struct Instances {
 /// The values of one body value, by instance.
 using Lanes = std::vector<mlir::Value>;
 
-/// Expands `body` once per instance, op by op in lock-step, at the insertion point of `builder`. `arguments`: lanes of each block argument. Returns
-/// the lanes of each operand of the terminator. Collectives become ordinary ops between lanes; loops and branches that contain collectives become
-/// one loop or branch over all lanes, steered by the first (a program in which they differ would never end).
-Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments, const Instances& instances);
+/// Expands `body` once per instance, op by op in lock-step, at the insertion point of `builder`. `arguments`: lanes of
+/// each block argument. Returns the lanes of each operand of the terminator. Collectives become ordinary ops between
+/// lanes; loops and branches that contain collectives become one loop or branch over all lanes, steered by the first (a
+/// program in which they differ would never end).
+Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments,
+                                  const Instances& instances);
 
 /// The flat device ids of each group of a collective. `op` has replica_groups or source_target_pairs.
 Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, const Instances& instances);
@@ -35,7 +38,8 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
 // Building blocks, also for callers that cut and join whole arrays.
 
 /// x[starts, starts + sizes).
-mlir::Value Slice(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes);
+mlir::Value Slice(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                  llvm::ArrayRef<int64_t> sizes);
 mlir::Value Concatenate(mlir::OpBuilder& builder, mlir::Location loc, mlir::ValueRange parts, int64_t dim);
 mlir::Value Reshape(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> dims);
 

@@ -17,7 +17,8 @@ namespace {
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 
 // The part of `whole` that tile `position` of `tiles` is.
-mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles, const Dims& position) {
+mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles,
+                    const Dims& position) {
   llvm::SmallVector<int64_t> starts, sizes;
   auto type = TypeOf(whole);
   for (size_t i = 0; i < tiles.size(); ++i) {
@@ -28,8 +29,8 @@ mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, c
 }
 
 // The array whose tile at each position is parts.at(position).
-mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts, const Dims& tiles,
-                      std::vector<int64_t> prefix = {}) {
+mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts,
+                      const Dims& tiles, std::vector<int64_t> prefix = {}) {
   const size_t dim = prefix.size();
   if (dim == tiles.size()) return parts.at(prefix);
   llvm::SmallVector<mlir::Value> along;
@@ -43,7 +44,8 @@ mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std
 
 class Globalizer {
  public:
-  Globalizer(mlir::ModuleOp module, int64_t replicas, int64_t partitions) : module_(module), replicas_(replicas), partitions_(partitions) {}
+  Globalizer(mlir::ModuleOp module, int64_t replicas, int64_t partitions)
+      : module_(module), replicas_(replicas), partitions_(partitions) {}
 
   Result<Shardings> Run() {
     auto main = module_.lookupSymbol<mlir::func::FuncOp>("main");
@@ -67,10 +69,12 @@ class Globalizer {
     if (!sharding || !ranked) return Replicated(rank, partitions_);
     TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, module_, partitions_));
     TENON_ASSIGN_OR_RETURN(Tiling tiling, mesh.TilingOf(sharding));
-    if (tiling.tiles.size() != rank) return InvalidArgument(fmt::format("a sharding of {} dims for an array of {}", tiling.tiles.size(), rank));
+    if (tiling.tiles.size() != rank)
+      return InvalidArgument(fmt::format("a sharding of {} dims for an array of {}", tiling.tiles.size(), rank));
     for (size_t i = 0; i < rank; ++i) {
       if (ranked.getDimSize(static_cast<unsigned>(i)) % tiling.tiles[i] != 0) {
-        return Unimplemented(fmt::format("{} elements over {} devices", ranked.getDimSize(static_cast<unsigned>(i)), tiling.tiles[i]));
+        return Unimplemented(
+            fmt::format("{} elements over {} devices", ranked.getDimSize(static_cast<unsigned>(i)), tiling.tiles[i]));
       }
     }
     return tiling;
@@ -78,19 +82,24 @@ class Globalizer {
 
   Result<Shardings> Read(mlir::func::FuncOp main) const {
     Shardings s;
-    const auto add = [&](mlir::Attribute attr, mlir::Type type, std::vector<Tiling>& tilings, std::vector<std::string>& texts) -> Status {
+    const auto add = [&](mlir::Attribute attr, mlir::Type type, std::vector<Tiling>& tilings,
+                         std::vector<std::string>& texts) -> Status {
       TENON_ASSIGN_OR_RETURN(Tiling tiling, TilingOf(attr, type));
       texts.push_back(ToOpSharding(tiling));
       tilings.push_back(std::move(tiling));
       return OkStatus();
     };
     for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-      if (Status status = add(main.getArgAttr(i, sdy::kShardingAttr), main.getArgument(i).getType(), s.parameter_tilings, s.parameter_shardings); !status.ok()) {
+      if (Status status = add(main.getArgAttr(i, sdy::kShardingAttr), main.getArgument(i).getType(),
+                              s.parameter_tilings, s.parameter_shardings);
+          !status.ok()) {
         return status.WithContext(fmt::format("parameter {}", i));
       }
     }
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
-      if (Status status = add(main.getResultAttr(i, sdy::kShardingAttr), main.getResultTypes()[i], s.result_tilings, s.result_shardings); !status.ok()) {
+      if (Status status = add(main.getResultAttr(i, sdy::kShardingAttr), main.getResultTypes()[i], s.result_tilings,
+                              s.result_shardings);
+          !status.ok()) {
         return status.WithContext(fmt::format("result {}", i));
       }
     }
@@ -101,7 +110,8 @@ class Globalizer {
     std::vector<sdy::ManualComputationOp> found;
     module_.walk([&](sdy::ManualComputationOp op) { found.push_back(op); });
     for (sdy::ManualComputationOp op : found) {
-      if (op->getParentOfType<sdy::ManualComputationOp>()) return Unimplemented("a manual_computation inside another one");
+      if (op->getParentOfType<sdy::ManualComputationOp>())
+        return Unimplemented("a manual_computation inside another one");
     }
     for (sdy::ManualComputationOp op : found) TENON_RETURN_IF_ERROR(ExpandOne(op));
     return OkStatus();
@@ -141,7 +151,8 @@ class Globalizer {
       TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(in[i]));
       Lanes lanes;
       for (const auto& devices : instances.devices) {
-        lanes.push_back(CutTile(b, op.getLoc(), op.getTensors()[i], tiling.tiles, tiling.tile_of_device[static_cast<size_t>(devices[0])]));
+        lanes.push_back(CutTile(b, op.getLoc(), op.getTensors()[i], tiling.tiles,
+                                tiling.tile_of_device[static_cast<size_t>(devices[0])]));
       }
       arguments.push_back(std::move(lanes));
     }
@@ -163,8 +174,8 @@ class Globalizer {
   void RemoveIdentities() {
     std::vector<mlir::Operation*> found;
     module_.walk([&](mlir::Operation* op) {
-      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp,
-                    sdy::ShardingGroupOp>(op)) {
+      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp,
+                    sdy::FuncDataFlowEdgeOp, sdy::ShardingGroupOp>(op)) {
         found.push_back(op);
       }
     });
@@ -181,7 +192,8 @@ class Globalizer {
     instances.num_partitions = partitions_;
     const int64_t n = replicas_ * partitions_;
     for (const Tiling& t : shardings.parameter_tilings) {
-      if (partitions_ > 1 && NumElements(t.tiles) > 1) return Unimplemented("replicas and sharded partitions in one program");
+      if (partitions_ > 1 && NumElements(t.tiles) > 1)
+        return Unimplemented("replicas and sharded partitions in one program");
     }
     for (int64_t d = 0; d < n; ++d) instances.devices.push_back({d});
     mlir::Block& old_body = main.front();
@@ -247,7 +259,8 @@ class Globalizer {
       op->removeAttr(sdy::kShardingRuleAttr);
       if (auto f = mlir::dyn_cast<mlir::func::FuncOp>(op)) {
         for (unsigned i = 0; i < f.getNumArguments(); ++i) f.removeArgAttr(i, sdy::kShardingAttr);
-        for (unsigned i = 0; i < f.getNumResults(); ++i) f.removeResultAttr(i, mlir::StringAttr::get(f.getContext(), sdy::kShardingAttr));
+        for (unsigned i = 0; i < f.getNumResults(); ++i)
+          f.removeResultAttr(i, mlir::StringAttr::get(f.getContext(), sdy::kShardingAttr));
       }
     });
     std::vector<sdy::MeshOp> meshes(module_.getOps<sdy::MeshOp>().begin(), module_.getOps<sdy::MeshOp>().end());

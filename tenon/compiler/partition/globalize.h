@@ -10,10 +10,11 @@
 
 namespace tenon::compiler {
 
-/// Rewrites a program of several devices that share one memory into one program over whole arrays, without Shardy and without collectives:
-/// constraints vanish, and a body that is written per device (manual_computation; with replicas the whole of @main) is expanded once per device, in
-/// lock-step, so that every collective becomes ordinary ops on the devices' values. Programs of one device only lose their Shardy ops.
-/// Requires a verified module. UNIMPLEMENTED names what has no such form (nested manual computations, dynamic roots).
+/// Rewrites a program of several devices that share one memory into one program over whole arrays, without Shardy and
+/// without collectives: constraints vanish, and a body that is written per device (manual_computation; with replicas
+/// the whole of @main) is expanded once per device, in lock-step, so that every collective becomes ordinary ops on the
+/// devices' values. Programs of one device only lose their Shardy ops. Requires a verified module. UNIMPLEMENTED names
+/// what has no such form (nested manual computations, dynamic roots).
 Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions);
 
 /// Whether Globalize has anything to do: several devices, or an sdy op or attribute.

@@ -30,7 +30,8 @@ Result<Mesh> Mesh::Create(sdy::MeshAttr attr, int64_t num_devices) {
   }
   for (int64_t position = 0; position < total; ++position) {
     const int64_t device = ids.empty() ? position : ids[static_cast<size_t>(position)];
-    if (device < 0 || device >= num_devices) return InvalidArgument(fmt::format("a mesh names device {} of {}", device, num_devices));
+    if (device < 0 || device >= num_devices)
+      return InvalidArgument(fmt::format("a mesh names device {} of {}", device, num_devices));
     int64_t rest = position;
     for (size_t a = mesh.axes_.size(); a-- > 0;) {
       mesh.coordinates_[static_cast<size_t>(device)][a] = rest % mesh.axes_[a].second;
@@ -84,7 +85,9 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
   for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
     std::vector<sdy::AxisRefAttr> axes;
     for (sdy::AxisRefAttr axis : dim.getAxes()) {
-      const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](mlir::StringAttr a) { return a.getValue() == axis.getName(); });
+      const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](mlir::StringAttr a) {
+                            return a.getValue() == axis.getName();
+                          });
       if (wanted) axes.push_back(axis);
     }
     TENON_ASSIGN_OR_RETURN(const int64_t tiles, FlatSize(axes));

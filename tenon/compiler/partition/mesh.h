@@ -19,7 +19,8 @@ class Mesh {
   static Result<Mesh> Create(sdy::MeshAttr mesh, int64_t num_devices);
 
   int64_t num_devices() const { return static_cast<int64_t>(coordinates_.size()); }
-  /// Position of `device` along an axis or sub-axis, and how many positions there are. NOT_FOUND for an axis that the mesh lacks.
+  /// Position of `device` along an axis or sub-axis, and how many positions there are. NOT_FOUND for an axis that the
+  /// mesh lacks.
   Result<int64_t> Position(int64_t device, llvm::StringRef axis, sdy::SubAxisInfoAttr sub = nullptr) const;
   Result<int64_t> Size(llvm::StringRef axis, sdy::SubAxisInfoAttr sub = nullptr) const;
 

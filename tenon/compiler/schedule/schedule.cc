@@ -22,7 +22,8 @@ constexpr int64_t kUnknownTrips = 1000;
 
 class Scheduler {
  public:
-  Scheduler(FusedProgram program, const std::vector<Donation>& donations) : p_(std::move(program)), donations_(donations) {}
+  Scheduler(FusedProgram program, const std::vector<Donation>& donations)
+      : p_(std::move(program)), donations_(donations) {}
 
   plan::Plan Run() {
     timeline_ = MakeTimeline(p_);
@@ -115,7 +116,9 @@ class Scheduler {
             taken.push_back({w.slot, e.slot});
           }
           for (const CopyAt& c : timeline_.copies) {
-            if (c.position == first && c.to == w.slot && c.from == e.slot && SamePlace(p_.views[c.from], p_.views[c.to])) ok = true;
+            if (c.position == first && c.to == w.slot && c.from == e.slot &&
+                SamePlace(p_.views[c.from], p_.views[c.to]))
+              ok = true;
           }
         }
         if (ok) continue;
@@ -126,7 +129,8 @@ class Scheduler {
     Merge(a, b);
   }
 
-  // Outputs in arguments' memory ---------------------------------------------------------------------------------------------------------
+  // Outputs in arguments' memory
+  // ---------------------------------------------------------------------------------------------------------
 
   bool TryAlias(uint32_t input, uint32_t output) {
     if (p_.outputs[output].alias_input >= 0 || p_.outputs[output].shape.dtype == DType::kToken) return false;
@@ -156,7 +160,8 @@ class Scheduler {
           taken.push_back({w.slot, r.slot});
         }
         for (const CopyAt& c : timeline_.copies) {
-          if (c.position == first && c.to == w.slot && c.from == r.slot && SamePlace(p_.views[c.from], p_.views[c.to])) ok = contents = true;
+          if (c.position == first && c.to == w.slot && c.from == r.slot && SamePlace(p_.views[c.from], p_.views[c.to]))
+            ok = contents = true;
         }
       }
       if (!ok) return false;
@@ -190,7 +195,8 @@ class Scheduler {
           const uint32_t w = Class(write);
           const uint32_t r = Class(read);
           if (w == r || KindOf(r) != SlotKind::kTemp) continue;
-          if (p_.buffers[p_.views[read].buffer].bytes < kWorthInPlace || !SamePlace(p_.views[read], p_.views[write])) continue;
+          if (p_.buffers[p_.views[read].buffer].bytes < kWorthInPlace || !SamePlace(p_.views[read], p_.views[write]))
+            continue;
           if (Events(w).front().position != k.position || Events(r).back().position != k.position) continue;
           if (!StaysInLoop(Events(r), k.position)) continue;
           int touches = 0;
@@ -204,7 +210,8 @@ class Scheduler {
     }
   }
 
-  // Places -------------------------------------------------------------------------------------------------------------------------------
+  // Places
+  // -------------------------------------------------------------------------------------------------------------------------------
 
   void Place() {
     struct Live {
@@ -233,12 +240,14 @@ class Scheduler {
       const int64_t bytes = (p_.buffers[b].bytes + kAlignment - 1) / kAlignment * kAlignment;
       lives.push_back({b, begin, end, bytes, 0});
     }
-    std::sort(lives.begin(), lives.end(), [](const Live& x, const Live& y) { return x.bytes != y.bytes ? x.bytes > y.bytes : x.c < y.c; });
+    std::sort(lives.begin(), lives.end(),
+              [](const Live& x, const Live& y) { return x.bytes != y.bytes ? x.bytes > y.bytes : x.c < y.c; });
     std::vector<std::pair<int64_t, int64_t>> busy;
     for (size_t i = 0; i < lives.size(); ++i) {
       busy.clear();
       for (size_t j = 0; j < i; ++j) {
-        if (lives[j].begin <= lives[i].end && lives[i].begin <= lives[j].end) busy.push_back({lives[j].offset, lives[j].offset + lives[j].bytes});
+        if (lives[j].begin <= lives[i].end && lives[i].begin <= lives[j].end)
+          busy.push_back({lives[j].offset, lives[j].offset + lives[j].bytes});
       }
       std::sort(busy.begin(), busy.end());
       // Best fit: the tightest gap, else the end.
@@ -258,10 +267,13 @@ class Scheduler {
     }
   }
 
-  // The plan -----------------------------------------------------------------------------------------------------------------------------
+  // The plan
+  // -----------------------------------------------------------------------------------------------------------------------------
 
   bool IsNoCopy(SlotId from, SlotId to) {
-    if (contents_of_.contains(Class(to)) && contents_of_[Class(to)] == Class(from) && SamePlace(p_.views[from], p_.views[to])) return true;
+    if (contents_of_.contains(Class(to)) && contents_of_[Class(to)] == Class(from) &&
+        SamePlace(p_.views[from], p_.views[to]))
+      return true;
     return Class(from) == Class(to) && SamePlace(p_.views[from], p_.views[to]);
   }
 
@@ -446,6 +458,8 @@ class Scheduler {
 
 }  // namespace
 
-plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations) { return Scheduler(std::move(program), donations).Run(); }
+plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations) {
+  return Scheduler(std::move(program), donations).Run();
+}
 
 }  // namespace tenon::compiler

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Steps over logical buffers to a plan: which buffers share memory, which arguments outputs take over, where temporaries lie.
+/// Steps over logical buffers to a plan: which buffers share memory, which arguments outputs take over, where
+/// temporaries lie.
 
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/plan/plan.h"

@@ -1,5 +1,5 @@
-// The largest or smallest value of a dim together with its place, as two reductions that need no order: the value first, then the first place
-// that has it.
+// The largest or smallest value of a dim together with its place, as two reductions that need no order: the value
+// first, then the first place that has it.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,24 +17,33 @@ enum class Relation : uint8_t { kLess, kEqual, kGreater, kFirstNan, kSecondNan, 
 bool Holds(int64_t direction, Relation r) {
   const bool unordered = r >= Relation::kFirstNan;
   switch (direction) {
-    case kir::kEq: return r == Relation::kEqual;
-    case kir::kNe: return r != Relation::kEqual;
-    case kir::kLt: return r == Relation::kLess;
-    case kir::kLe: return !unordered && r != Relation::kGreater;
-    case kir::kGt: return r == Relation::kGreater;
-    case kir::kGe: return !unordered && r != Relation::kLess;
-    default: return false;
+    case kir::kEq:
+      return r == Relation::kEqual;
+    case kir::kNe:
+      return r != Relation::kEqual;
+    case kir::kLt:
+      return r == Relation::kLess;
+    case kir::kLe:
+      return !unordered && r != Relation::kGreater;
+    case kir::kGt:
+      return r == Relation::kGreater;
+    case kir::kGe:
+      return !unordered && r != Relation::kLess;
+    default:
+      return false;
   }
 }
 
-/// A combiner of comparisons and selections alone: what it does depends on nothing but how its arguments relate, so trying all relations proves it.
+/// A combiner of comparisons and selections alone: what it does depends on nothing but how its arguments relate, so
+/// trying all relations proves it.
 class Picker {
  public:
   Picker(const Program& p, const Block& block) : p_(p), block_(block) {}
 
-  /// Which arguments (0: first value, 1: first place, 2: second value, 3: second place) the results are; nothing when the combiner does other things.
+  /// Which arguments (0: first value, 1: first place, 2: second value, 3: second place) the results are; nothing when
+  /// the combiner does other things.
   std::optional<std::array<int, 2>> Pick(Relation values, Relation places) const {
-    std::unordered_map<NodeId, int> chosen;   // Argument that a node yields.
+    std::unordered_map<NodeId, int> chosen;  // Argument that a node yields.
     std::unordered_map<NodeId, bool> truth;
     for (int i = 0; i < 4; ++i) chosen[block_.args[static_cast<size_t>(i)]] = i;
     for (NodeId id : block_.nodes) {
@@ -81,11 +90,16 @@ class Picker {
     }
     if (x == 0) return r;
     switch (r) {
-      case Relation::kLess: return Relation::kGreater;
-      case Relation::kGreater: return Relation::kLess;
-      case Relation::kFirstNan: return Relation::kSecondNan;
-      case Relation::kSecondNan: return Relation::kFirstNan;
-      default: return r;
+      case Relation::kLess:
+        return Relation::kGreater;
+      case Relation::kGreater:
+        return Relation::kLess;
+      case Relation::kFirstNan:
+        return Relation::kSecondNan;
+      case Relation::kSecondNan:
+        return Relation::kFirstNan;
+      default:
+        return r;
     }
   }
 
@@ -93,17 +107,25 @@ class Picker {
   const Block& block_;
 };
 
-/// Whether the combiner keeps the extreme value and, of equal ones, the place that comes first, when first places are smaller. NaN beats all.
+/// Whether the combiner keeps the extreme value and, of equal ones, the place that comes first, when first places are
+/// smaller. NaN beats all.
 bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_nan) {
   const Picker picker(p, block);
   for (int r = 0; r <= static_cast<int>(with_nan ? Relation::kBothNan : Relation::kGreater); ++r) {
     const auto relation = static_cast<Relation>(r);
     bool second = false;
     switch (relation) {
-      case Relation::kLess: second = largest; break;
-      case Relation::kGreater: second = !largest; break;
-      case Relation::kSecondNan: second = true; break;
-      default: break;
+      case Relation::kLess:
+        second = largest;
+        break;
+      case Relation::kGreater:
+        second = !largest;
+        break;
+      case Relation::kSecondNan:
+        second = true;
+        break;
+      default:
+        break;
     }
     const auto picked = picker.Pick(relation, Relation::kLess);
     if (!picked || (*picked)[1] != (second ? 3 : 1)) return false;
@@ -134,14 +156,17 @@ Block Simplifier::CombinerOf(Op op, DType type) {
 }
 
 bool Simplifier::BindExtreme(NodeId id, const Node& node) {
-  if (node.op != Op::kReduce || node.in.size() != 4 || node.lists[0].size() != 1 || node.blocks[0].args.size() != 4) return false;
+  if (node.op != Op::kReduce || node.in.size() != 4 || node.lists[0].size() != 1 || node.blocks[0].args.size() != 4)
+    return false;
   const Shape values = ShapeOf(node.in[0]);
   const Shape places = ShapeOf(node.in[1]);
   const int64_t dim = node.lists[0][0];
   const Node& iota = Def(node.in[1]);
   if (iota.op != Op::kIota || iota.imm != dim || !IsInteger(places.dtype) || values.dims != places.dims) return false;
   if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
-  if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype || node.shape(1).dtype != places.dtype) return false;
+  if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
+      node.shape(1).dtype != places.dtype)
+    return false;
   const bool with_nan = IsFloat(values.dtype);
   const bool largest = KeepsFirst(to_, node.blocks[0], true, with_nan);
   if (!largest && !KeepsFirst(to_, node.blocks[0], false, with_nan)) return false;

@@ -17,42 +17,69 @@ constexpr int64_t kMaxFolded = 256;  // Elements; more is left to run time, wher
 uint64_t ElementBits(const Node& constant, int64_t index) {
   const size_t width = static_cast<size_t>(ByteWidth(constant.shape().dtype));
   uint64_t bits = 0;
-  std::memcpy(&bits, constant.literal.bytes->data() + (constant.literal.splat ? 0 : static_cast<size_t>(index) * width), width);
+  std::memcpy(&bits, constant.literal.bytes->data() + (constant.literal.splat ? 0 : static_cast<size_t>(index) * width),
+              width);
   return bits;
 }
 
 bool Foldable(DType type) {
-  if (type == DType::kPred || type == DType::kF16 || type == DType::kBF16 || type == DType::kF32 || type == DType::kF64) return true;
+  if (type == DType::kPred || type == DType::kF16 || type == DType::kBF16 || type == DType::kF32 || type == DType::kF64)
+    return true;
   return IsInteger(type) && DTypeBits(type) >= 8;
 }
 
 kir::Op DirectOp(Op op) {
   switch (op) {
-    case Op::kAbs: return kir::Op::kAbs;
-    case Op::kAdd: return kir::Op::kAdd;
-    case Op::kAnd: return kir::Op::kAnd;
-    case Op::kDivide: return kir::Op::kDiv;
-    case Op::kMaximum: return kir::Op::kMax;
-    case Op::kMinimum: return kir::Op::kMin;
-    case Op::kMultiply: return kir::Op::kMul;
-    case Op::kNegate: return kir::Op::kNeg;
-    case Op::kNot: return kir::Op::kNot;
-    case Op::kOr: return kir::Op::kOr;
-    case Op::kRemainder: return kir::Op::kRem;
-    case Op::kShl: return kir::Op::kShl;
-    case Op::kSar: return kir::Op::kShrArith;
-    case Op::kShr: return kir::Op::kShrLogical;
-    case Op::kSign: return kir::Op::kSign;
-    case Op::kSqrt: return kir::Op::kSqrt;
-    case Op::kFloor: return kir::Op::kFloor;
-    case Op::kCeil: return kir::Op::kCeil;
-    case Op::kSubtract: return kir::Op::kSub;
-    case Op::kXor: return kir::Op::kXor;
-    case Op::kCompare: return kir::Op::kCompare;
-    case Op::kSelect: return kir::Op::kSelect;
-    case Op::kConvert: return kir::Op::kConvert;
-    case Op::kBitcast: return kir::Op::kBitcast;
-    default: return kir::Op::kConst;
+    case Op::kAbs:
+      return kir::Op::kAbs;
+    case Op::kAdd:
+      return kir::Op::kAdd;
+    case Op::kAnd:
+      return kir::Op::kAnd;
+    case Op::kDivide:
+      return kir::Op::kDiv;
+    case Op::kMaximum:
+      return kir::Op::kMax;
+    case Op::kMinimum:
+      return kir::Op::kMin;
+    case Op::kMultiply:
+      return kir::Op::kMul;
+    case Op::kNegate:
+      return kir::Op::kNeg;
+    case Op::kNot:
+      return kir::Op::kNot;
+    case Op::kOr:
+      return kir::Op::kOr;
+    case Op::kRemainder:
+      return kir::Op::kRem;
+    case Op::kShl:
+      return kir::Op::kShl;
+    case Op::kSar:
+      return kir::Op::kShrArith;
+    case Op::kShr:
+      return kir::Op::kShrLogical;
+    case Op::kSign:
+      return kir::Op::kSign;
+    case Op::kSqrt:
+      return kir::Op::kSqrt;
+    case Op::kFloor:
+      return kir::Op::kFloor;
+    case Op::kCeil:
+      return kir::Op::kCeil;
+    case Op::kSubtract:
+      return kir::Op::kSub;
+    case Op::kXor:
+      return kir::Op::kXor;
+    case Op::kCompare:
+      return kir::Op::kCompare;
+    case Op::kSelect:
+      return kir::Op::kSelect;
+    case Op::kConvert:
+      return kir::Op::kConvert;
+    case Op::kBitcast:
+      return kir::Op::kBitcast;
+    default:
+      return kir::Op::kConst;
   }
 }
 

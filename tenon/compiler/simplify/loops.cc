@@ -19,7 +19,9 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   const int64_t trips = KnownTrips(from_, old, constant);
   if (trips < 0 || trips > kMaxUnrolledTrips || trips * CountOps(from_, old.blocks[1]) > kMaxUnrolledOps) return false;
   for (NodeId n : old.blocks[1].nodes) {
-    if (from_[n].op == Op::kWhile || from_[n].op == Op::kDot || from_[n].op == Op::kOpaque || from_[n].op == Op::kCustomCall) return false;
+    if (from_[n].op == Op::kWhile || from_[n].op == Op::kDot || from_[n].op == Op::kOpaque ||
+        from_[n].op == Op::kCustomCall)
+      return false;
   }
   std::vector<Ref> carried = init;
   for (int64_t t = 0; t < trips; ++t) {

@@ -15,7 +15,9 @@ Ref Simplifier::Constant(Shape shape, Literal literal) {
 }
 
 Ref Simplifier::Splat(const Shape& shape, uint64_t bits) {
-  return Constant(shape, MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(shape.dtype))), true));
+  return Constant(
+      shape, MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(shape.dtype))),
+                         true));
 }
 
 Ref Simplifier::Binary(Op op, Ref a, Ref b) {
@@ -55,7 +57,8 @@ std::optional<Ref> Simplifier::Rewrite(Node& node) {
   if (node.op == Op::kParameter || node.op == Op::kConstant || node.side_effect) return std::nullopt;
   // Nothing to compute: an empty array.
   if (node.out.size() == 1 && node.shape().dtype != DType::kToken &&
-      NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size())) == 0 && node.op != Op::kBarrier) {
+      NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size())) == 0 &&
+      node.op != Op::kBarrier) {
     return Constant(node.shape(), MakeLiteral("", false));
   }
   if (node.op == Op::kReduce) return RewriteReduce(node);
@@ -64,9 +67,12 @@ std::optional<Ref> Simplifier::Rewrite(Node& node) {
   if (node.op == Op::kSelectAndScatter) return RewriteSelectAndScatter(node);
   if (std::optional<Ref> folded = Fold(node)) return folded;
   switch (KindOfOp(node.op)) {
-    case OpKind::kElementwise: return RewriteElementwise(node);
-    case OpKind::kView: return RewriteView(node);
-    default: return std::nullopt;
+    case OpKind::kElementwise:
+      return RewriteElementwise(node);
+    case OpKind::kView:
+      return RewriteView(node);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -90,7 +96,8 @@ std::optional<Ref> Simplifier::RewriteElementwise(Node& node) {
     case Op::kAdd:
       for (int i : {0, 1}) {
         if (is_int && IsSplat(node.in[static_cast<size_t>(i)], 0)) return node.in[static_cast<size_t>(1 - i)];
-        if (is_float && IsSplat(node.in[static_cast<size_t>(i)], kir::LiteralBits(type, -0.0))) return node.in[static_cast<size_t>(1 - i)];
+        if (is_float && IsSplat(node.in[static_cast<size_t>(i)], kir::LiteralBits(type, -0.0)))
+          return node.in[static_cast<size_t>(1 - i)];
       }
       break;
     case Op::kSubtract:
@@ -98,7 +105,8 @@ std::optional<Ref> Simplifier::RewriteElementwise(Node& node) {
       break;
     case Op::kMultiply:
       for (int i : {0, 1}) {
-        if ((is_int || is_float) && IsSplat(node.in[static_cast<size_t>(i)], kir::LiteralBits(type, 1))) return node.in[static_cast<size_t>(1 - i)];
+        if ((is_int || is_float) && IsSplat(node.in[static_cast<size_t>(i)], kir::LiteralBits(type, 1)))
+          return node.in[static_cast<size_t>(1 - i)];
       }
       break;
     case Op::kDivide:
@@ -120,8 +128,8 @@ std::optional<Ref> Simplifier::RewriteElementwise(Node& node) {
     case Op::kMinimum:
       if (node.in[0] == node.in[1]) return node.in[0];
       for (int i : {0, 1}) {
-        if ((is_int || is_float) &&
-            IsSplat(node.in[static_cast<size_t>(i)], node.op == Op::kMaximum ? kir::LowestBits(type) : kir::HighestBits(type))) {
+        if ((is_int || is_float) && IsSplat(node.in[static_cast<size_t>(i)],
+                                            node.op == Op::kMaximum ? kir::LowestBits(type) : kir::HighestBits(type))) {
           return node.in[static_cast<size_t>(1 - i)];
         }
       }
@@ -164,32 +172,42 @@ std::optional<Ref> Simplifier::RewriteElementwise(Node& node) {
         return Binary(Op::kMultiply, Binary(Op::kMultiply, node.in[0], node.in[0]), node.in[0]);
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }
 
 Op CombinerOp(const Program& program, const Block& block) {
-  if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 || block.results[0].node != block.nodes[0]) {
+  if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 ||
+      block.results[0].node != block.nodes[0]) {
     return Op::kOpaque;
   }
   const Node& node = program[block.nodes[0]];
   const Ref a{block.args[0], 0};
   const Ref b{block.args[1], 0};
-  if (node.in.size() != 2 || !((node.in[0] == a && node.in[1] == b) || (node.in[0] == b && node.in[1] == a))) return Op::kOpaque;
+  if (node.in.size() != 2 || !((node.in[0] == a && node.in[1] == b) || (node.in[0] == b && node.in[1] == a)))
+    return Op::kOpaque;
   return node.op;
 }
 
 std::optional<uint64_t> IdentityBits(Op op, DType type) {
   if (IsComplex(type) || type == DType::kToken) return std::nullopt;
   switch (op) {
-    case Op::kAdd: return IsFloat(type) ? kir::LiteralBits(type, -0.0) : uint64_t{0};
-    case Op::kMultiply: return kir::LiteralBits(type, 1);
-    case Op::kMaximum: return kir::LowestBits(type);
-    case Op::kMinimum: return kir::HighestBits(type);
-    case Op::kAnd: return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
-    case Op::kOr: return uint64_t{0};
-    default: return std::nullopt;
+    case Op::kAdd:
+      return IsFloat(type) ? kir::LiteralBits(type, -0.0) : uint64_t{0};
+    case Op::kMultiply:
+      return kir::LiteralBits(type, 1);
+    case Op::kMaximum:
+      return kir::LowestBits(type);
+    case Op::kMinimum:
+      return kir::HighestBits(type);
+    case Op::kAnd:
+      return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
+    case Op::kOr:
+      return uint64_t{0};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -197,7 +215,8 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
   const Shape& operand = ShapeOf(node.in[0]);
   const size_t n = node.in.size() / 2;
   // Over nothing: the initial value everywhere.
-  if (NumElements(std::span<const int64_t>(operand.dims.data(), operand.dims.size())) == 0 && n == 1) return Spread(node.in[1], node.shape());
+  if (NumElements(std::span<const int64_t>(operand.dims.data(), operand.dims.size())) == 0 && n == 1)
+    return Spread(node.in[1], node.shape());
   const Op op = n == 1 ? CombinerOp(to_, node.blocks[0]) : Op::kOpaque;
   // Of a transposed value: of the value itself, when the order of elements does not matter.
   if (op != Op::kOpaque && IdentityBits(op, node.shape().dtype) && Def(node.in[0]).op == Op::kTranspose) {
@@ -209,7 +228,8 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
     Dims reduced;
     for (size_t i = 0; i < operand.rank(); ++i) {
       const int64_t source = transpose.lists[0][i];
-      const bool is_reduced = std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(i)) != node.lists[0].end();
+      const bool is_reduced =
+          std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(i)) != node.lists[0].end();
       if (is_reduced) {
         reduced.push_back(source);
       } else {
@@ -249,13 +269,14 @@ int64_t CountOf(const Dims& dims, size_t from, size_t to) {
 std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   constexpr int64_t kLong = 64 << 10;
   constexpr int64_t kFewResults = 64;
-  constexpr int64_t kManyColumns = 64;        // Runs of memory that are worth reading as such.
+  constexpr int64_t kManyColumns = 64;  // Runs of memory that are worth reading as such.
   constexpr int64_t kTall = 512;
   constexpr int64_t kLargeOperand = 1 << 20;
-  constexpr int64_t kMinBlocks = 16;          // Pieces for threads.
+  constexpr int64_t kMinBlocks = 16;  // Pieces for threads.
   const Shape operand = ShapeOf(node.in[0]);
   const DType type = node.shape().dtype;
-  if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type))) return std::nullopt;  // Narrow floats round once per element.
+  if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type)))
+    return std::nullopt;  // Narrow floats round once per element.
   const Op op = CombinerOp(to_, node.blocks[0]);
   const std::optional<uint64_t> identity = IdentityBits(op, type);
   if (!identity) return std::nullopt;
@@ -263,8 +284,10 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   int64_t count = 1;
   for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
   const int64_t results = NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size()));
-  const int64_t columns = dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
-  const bool tall = columns >= kManyColumns && count >= kTall && count * columns >= kLargeOperand && results / columns < kMinBlocks;
+  const int64_t columns =
+      dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
+  const bool tall =
+      columns >= kManyColumns && count >= kTall && count * columns >= kLargeOperand && results / columns < kMinBlocks;
   if (!tall && (count <= kLong || results > kFewResults)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
@@ -274,7 +297,8 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
     part.blocks = node.blocks;
     Shape shape{type, {}};
     for (size_t i = 0; i < ShapeOf(r).rank(); ++i) {
-      if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end()) shape.dims.push_back(ShapeOf(r).dims[i]);
+      if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end())
+        shape.dims.push_back(ShapeOf(r).dims[i]);
     }
     part.lists.push_back(std::move(over));
     part.out.push_back(std::move(shape));

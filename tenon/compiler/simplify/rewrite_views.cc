@@ -15,7 +15,9 @@ bool IsIota(const Dims& list) {
   return true;
 }
 
-bool All(const Dims& list, int64_t v) { return std::all_of(list.begin(), list.end(), [v](int64_t x) { return x == v; }); }
+bool All(const Dims& list, int64_t v) {
+  return std::all_of(list.begin(), list.end(), [v](int64_t x) { return x == v; });
+}
 
 }  // namespace
 
@@ -36,7 +38,8 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
       if (def.op == Op::kConstant && def.literal.splat) return Constant(shape, def.literal);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   switch (node.op) {
     case Op::kBroadcast: {
@@ -64,7 +67,8 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
       const int64_t elements = NumElements(std::span<const int64_t>(shape.dims.data(), shape.dims.size()));
       const Dims& from = ShapeOf(source).dims;
       const bool sorted = std::is_sorted(node.lists[0].begin(), node.lists[0].end());
-      if (sorted && elements == NumElements(std::span<const int64_t>(from.data(), from.size()))) return Reshape(source, shape.dims);
+      if (sorted && elements == NumElements(std::span<const int64_t>(from.data(), from.size())))
+        return Reshape(source, shape.dims);
       break;
     }
     case Op::kReshape: {
@@ -81,7 +85,8 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
         Node merged = node;
         merged.origin = nullptr;
         merged.in[0] = def.in[0];
-        for (size_t i = 0; i < node.lists[0].size(); ++i) merged.lists[0][i] = def.lists[0][static_cast<size_t>(node.lists[0][i])];
+        for (size_t i = 0; i < node.lists[0].size(); ++i)
+          merged.lists[0][i] = def.lists[0][static_cast<size_t>(node.lists[0][i])];
         return Emit(std::move(merged));
       }
       // Moving extents of one alone reorders nothing.
@@ -167,7 +172,8 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
           const int64_t before = std::max<int64_t>(0, -node.lists[0][i]);
           full.lists[0][i] += before;
           full.lists[1][i] += std::max<int64_t>(0, -node.lists[1][i]);
-          full.out[0].dims[i] = full.lists[0][i] + full.lists[1][i] + ShapeOf(source).dims[i] + (ShapeOf(source).dims[i] - 1) * node.lists[2][i];
+          full.out[0].dims[i] = full.lists[0][i] + full.lists[1][i] + ShapeOf(source).dims[i] +
+                                (ShapeOf(source).dims[i] - 1) * node.lists[2][i];
           slice.lists[0].push_back(before);
           slice.lists[1].push_back(before + shape.dims[i]);
           slice.lists[2].push_back(1);
@@ -176,7 +182,8 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
         return Emit(std::move(slice));
       }
       break;
-    case Op::kSlice: return RewriteSlice(node);
+    case Op::kSlice:
+      return RewriteSlice(node);
     case Op::kDynamicSlice: {
       if (same) return source;
       // Known starts: a slice.
@@ -207,9 +214,11 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
     }
     case Op::kDynamicUpdate:
       if (ShapeOf(node.in[1]) == shape) return node.in[1];
-      if (NumElements(std::span<const int64_t>(ShapeOf(node.in[1]).dims.data(), ShapeOf(node.in[1]).rank())) == 0) return source;
+      if (NumElements(std::span<const int64_t>(ShapeOf(node.in[1]).dims.data(), ShapeOf(node.in[1]).rank())) == 0)
+        return source;
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }

@@ -41,7 +41,8 @@ void TakeFirst(Program& program) {
   Count(program, program.main, wanted);
   for (const auto& [id, elements] : wanted) {
     Node& node = program[id];
-    for (Shape& shape : node.out) shape.dims[static_cast<size_t>(node.imm)] = std::min(elements, shape.dims[static_cast<size_t>(node.imm)]);
+    for (Shape& shape : node.out)
+      shape.dims[static_cast<size_t>(node.imm)] = std::min(elements, shape.dims[static_cast<size_t>(node.imm)]);
   }
 }
 

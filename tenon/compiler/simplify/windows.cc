@@ -9,7 +9,8 @@ namespace {
 
 /// Larger windows make kernels that are slow to compile.
 constexpr int64_t kMaxWindow = 64;
-/// Scans of more elements are cut into blocks, which run side by side and lose less to rounding; shorter windows than the second are written out.
+/// Scans of more elements are cut into blocks, which run side by side and lose less to rounding; shorter windows than
+/// the second are written out.
 constexpr int64_t kLongScan = 4096;
 constexpr int64_t kShortScan = 8;
 constexpr int64_t kMaxScanBlock = 1024;
@@ -30,7 +31,8 @@ Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, cons
   pad.in = {r, value};
   Shape shape = ShapeOf(r);
   for (size_t d = 0; d < shape.rank(); ++d) {
-    shape.dims[d] = std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
+    shape.dims[d] =
+        std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
   }
   pad.out.push_back(std::move(shape));
   pad.lists = {low, high, interior};
@@ -66,16 +68,19 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
     case Op::kMinimum:
     case Op::kAnd:
     case Op::kOr:
-    case Op::kXor: break;
+    case Op::kXor:
+      break;
     case Op::kAdd:
     case Op::kMultiply:
       if (IsFloat(type) && DTypeBits(type) < 32) return std::nullopt;  // Narrow floats do not round once per element.
       break;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
   const Ref init = node.in[1];
   if (IsComplex(type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(init).dtype != type) return std::nullopt;
-  if (std::optional<ScanForm> form = ScanFormOf(to_, node); form && node.shape().dims[form->dim] > kShortScan) return RewriteScan(node);
+  if (std::optional<ScanForm> form = ScanFormOf(to_, node); form && node.shape().dims[form->dim] > kShortScan)
+    return RewriteScan(node);
   const Dims window = node.lists[0], strides = node.lists[1], base_dilation = node.lists[2], dilation = node.lists[3];
   const int64_t count = Product(window);
   if (count < 1 || count > kMaxWindow) return std::nullopt;
@@ -84,7 +89,8 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   const Shape shape = node.shape();
   const std::optional<uint64_t> identity = op == Op::kXor ? std::optional<uint64_t>(0) : IdentityBits(op, type);
   // Padding and holes take no part, whatever the initial value is.
-  const Ref padded = Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, node.lists[4], node.lists[5], interior);
+  const Ref padded =
+      Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, node.lists[4], node.lists[5], interior);
   if (!identity && !(padded == node.in[0])) return std::nullopt;
   Ref sum;
   if (!identity || !IsSplat(init, *identity)) sum = Spread(init, shape);
@@ -163,12 +169,16 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
   const Shape shape = node.shape();
   const Shape source = ShapeOf(node.in[1]);
   const Block& select = node.blocks[0];
-  if (select.nodes.size() != 1 || select.args.size() != 2 || select.results[0].node != select.nodes[0]) return std::nullopt;
+  if (select.nodes.size() != 1 || select.args.size() != 2 || select.results[0].node != select.nodes[0])
+    return std::nullopt;
   const Node& order = to_[select.nodes[0]];
-  if (order.op != Op::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0}) return std::nullopt;
+  if (order.op != Op::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0})
+    return std::nullopt;
   const int64_t direction = order.imm;
-  if (CombinerOp(to_, node.blocks[1]) != Op::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32) return std::nullopt;
-  if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype) return std::nullopt;
+  if (CombinerOp(to_, node.blocks[1]) != Op::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32)
+    return std::nullopt;
+  if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
+    return std::nullopt;
   const Dims window = node.lists[0], strides = node.lists[1], low = node.lists[2], high = node.lists[3];
   const int64_t count = Product(window);
   if (count < 1 || count > kMaxWindow) return std::nullopt;
@@ -232,10 +242,13 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
   const int64_t groups = node.lists[9][0];
   const size_t spatial = in_at.size() - 2;
-  if (groups < 2 || node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 || extent(weights, weight_at[1]) != groups) return std::nullopt;
+  if (groups < 2 || node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 ||
+      extent(weights, weight_at[1]) != groups)
+    return std::nullopt;
   int64_t count = 1;
   for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
-  if (count < 1 || count > kMaxWindow || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype))) return std::nullopt;
+  if (count < 1 || count > kMaxWindow || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype)))
+    return std::nullopt;
   const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
   // The operand with its dims in the result's order.
   Dims permutation(out.rank(), 0);

@@ -26,9 +26,9 @@ std::string TensorType(DType type, const Dims& dims);
 /// Distance between 1 and the next number of a float type.
 double Epsilon(DType type);
 
-/// How far a result may lie from the exact value, in units of Epsilon times its magnitude. Basic operations are correctly
-/// rounded: half a unit. Functions such as sine have no accuracy in the specification; 16 units is what this suite asks
-/// of f32 and f64, and one unit of narrower types, which are computed in f32.
+/// How far a result may lie from the exact value, in units of Epsilon times its magnitude. Basic operations are
+/// correctly rounded: half a unit. Functions such as sine have no accuracy in the specification; 16 units is what this
+/// suite asks of f32 and f64, and one unit of narrower types, which are computed in f32.
 enum class Bound { kExact, kRounded, kFunction };
 
 struct OpCase {
@@ -45,8 +45,8 @@ struct OpCase {
 /// Adds the case as a test "op.<name>".
 void AddOp(Suite& suite, OpCase op);
 /// A case whose body is one op in generic form: `"stablehlo.op"(%arg0, ...) <attributes> : (types) -> types`.
-OpCase OneOp(std::string name, const std::string& op, std::vector<Value> arguments, std::vector<Value> results, const std::string& attributes = "",
-             Bound bound = Bound::kExact);
+OpCase OneOp(std::string name, const std::string& op, std::vector<Value> arguments, std::vector<Value> results,
+             const std::string& attributes = "", Bound bound = Bound::kExact);
 
 // The families.
 void AddElementwiseOps(Suite& suite);

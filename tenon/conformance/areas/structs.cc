@@ -118,7 +118,8 @@ class Caller {
   void CheckTail(Env& env, size_t from) const {
     for (size_t i = std::max(from, size_); i < memory_.size(); ++i) {
       if (memory_[i] != static_cast<char>(kCanary)) {
-        env.Fail(std::string(Fn<Args>::kName) + " wrote byte " + std::to_string(i) + " although struct_size is " + std::to_string(size_));
+        env.Fail(std::string(Fn<Args>::kName) + " wrote byte " + std::to_string(i) + " although struct_size is " +
+                 std::to_string(size_));
       }
     }
   }
@@ -144,9 +145,12 @@ void CallWithSize(Env& env, size_t size, const Fill<Args>& fill, const Release<A
   fill(objects, filled);
   Caller<Args> caller(size, filled);
   Status status = env.Take(Fn<Args>::Slot(env.api())(&caller.args()));
-  if (status.code() == Code::kUnimplemented) env.Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
+  if (status.code() == Code::kUnimplemented)
+    env.Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
   caller.CheckTail(env, written);
-  if (!status.ok()) env.Fail(std::string(Fn<Args>::kName) + " with struct_size " + std::to_string(size) + " failed: " + status.ToString());
+  if (!status.ok())
+    env.Fail(std::string(Fn<Args>::kName) + " with struct_size " + std::to_string(size) +
+             " failed: " + status.ToString());
   if (release) release(env, caller.args());
 }
 
@@ -155,7 +159,8 @@ constexpr size_t kHead = 16;  // struct_size and extension_start
 // A struct that is too short, and an object that is NULL.
 template <class Args>
 void AddRefusals(Suite& suite, Needs needs, const std::string& function, const Fill<Args>& fill, Null null) {
-  suite.Add("structs.short." + function, needs, "PJRT_" + function + " refuses a struct_size that does not reach its first field", kReference,
+  suite.Add("structs.short." + function, needs,
+            "PJRT_" + function + " refuses a struct_size that does not reach its first field", kReference,
             [=](Env& env) {
               Objects objects(env);
               auto args = New<Args>();
@@ -165,7 +170,8 @@ void AddRefusals(Suite& suite, Needs needs, const std::string& function, const F
             });
   if (null == Null::kNotTested) return;
   suite.Add("bad_input.null." + function, needs,
-            null == Null::kAllowed ? "PJRT_" + function + " of NULL does nothing" : "PJRT_" + function + " without its object gives an error",
+            null == Null::kAllowed ? "PJRT_" + function + " of NULL does nothing"
+                                   : "PJRT_" + function + " without its object gives an error",
             null == Null::kAllowed ? kReference : kRobust, [=](Env& env) {
               Objects objects(env);
               auto args = New<Args>();
@@ -193,129 +199,167 @@ void Add(Suite& suite, Needs needs, Fill<Args> fill, Release<Args> release = {},
                   std::to_string(row.since) + " on) and writes nothing behind",
               kHeader, [=](Env& env) { CallWithSize<Args>(env, size, fill, release, written); });
   }
-  suite.Add("structs.newer." + function, needs,
-            "PJRT_" + function + " serves a caller whose struct is longer than any known and leaves the rest alone", kHeader,
-            [=](Env& env) { CallWithSize<Args>(env, Fn<Args>::kSize + kTail, fill, release, Fn<Args>::kSize + kTail); });
+  suite.Add(
+      "structs.newer." + function, needs,
+      "PJRT_" + function + " serves a caller whose struct is longer than any known and leaves the rest alone", kHeader,
+      [=](Env& env) { CallWithSize<Args>(env, Fn<Args>::kSize + kTail, fill, release, Fn<Args>::kSize + kTail); });
   if constexpr (sizeof(Args) >= kHead + sizeof(void*)) AddRefusals<Args>(suite, needs, function, fill, null);
 }
 
 void AddEvents(Suite& suite) {
-  Add<PJRT_Event_Destroy_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.NewEvent().Release(); }, {}, Null::kNotTested);
-  Add<PJRT_Event_IsReady_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.event(); },
-                               [](Env& env, auto& a) { env.Expect(a.is_ready, "the event is not ready"); });
+  Add<PJRT_Event_Destroy_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.NewEvent().Release(); }, {}, Null::kNotTested);
+  Add<PJRT_Event_IsReady_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.event(); },
+      [](Env& env, auto& a) { env.Expect(a.is_ready, "the event is not ready"); });
   Add<PJRT_Event_Error_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.event(); });
   Add<PJRT_Event_Await_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.event = o.event(); });
   Add<PJRT_Event_OnReady_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
     a.event = o.event();
     a.callback = [](PJRT_Error*, void*) {};
   });
-  Add<PJRT_Event_Create_Args>(suite, Needs::kTable, [](Objects&, auto&) {}, [](Env& env, auto& a) {
-    Event event(env, a.event);
-    auto set = New<PJRT_Event_Set_Args>();
-    set.event = event;
-    env.Ok(set);
-  }, Null::kNotTested);
+  Add<PJRT_Event_Create_Args>(
+      suite, Needs::kTable, [](Objects&, auto&) {},
+      [](Env& env, auto& a) {
+        Event event(env, a.event);
+        auto set = New<PJRT_Event_Set_Args>();
+        set.event = event;
+        env.Ok(set);
+      },
+      Null::kNotTested);
 }
-
 
 void AddClients(Suite& suite) {
   Add<PJRT_Plugin_Initialize_Args>(suite, Needs::kTable, [](Objects&, auto&) {});
-  Add<PJRT_Plugin_Attributes_Args>(suite, Needs::kTable, [](Objects&, auto&) {},
-                                   [](Env& env, auto& a) { env.Expect(a.num_attributes > 0 && a.attributes != nullptr, "no attributes"); },
-                                   Null::kNotTested);
-  Add<PJRT_Client_Create_Args>(suite, Needs::kClient, [](Objects&, auto&) {}, [](Env& env, auto& a) { Client client(env, a.client); },
-                               Null::kNotTested);
-  Add<PJRT_Client_Destroy_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.env().NewClient().Release(); }, {},
-                                Null::kNotTested);
-  Add<PJRT_Client_PlatformName_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
-                                     [](Env& env, auto& a) { env.Expect(a.platform_name_size > 0, "no name"); });
+  Add<PJRT_Plugin_Attributes_Args>(
+      suite, Needs::kTable, [](Objects&, auto&) {},
+      [](Env& env, auto& a) { env.Expect(a.num_attributes > 0 && a.attributes != nullptr, "no attributes"); },
+      Null::kNotTested);
+  Add<PJRT_Client_Create_Args>(
+      suite, Needs::kClient, [](Objects&, auto&) {}, [](Env& env, auto& a) { Client client(env, a.client); },
+      Null::kNotTested);
+  Add<PJRT_Client_Destroy_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.env().NewClient().Release(); }, {},
+      Null::kNotTested);
+  Add<PJRT_Client_PlatformName_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
+      [](Env& env, auto& a) { env.Expect(a.platform_name_size > 0, "no name"); });
   Add<PJRT_Client_PlatformVersion_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); });
   Add<PJRT_Client_ProcessIndex_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); });
-  Add<PJRT_Client_TopologyDescription_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
-                                            [](Env& env, auto& a) { env.Expect(a.topology != nullptr, "no topology"); });
-  Add<PJRT_Client_Devices_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
-                                [](Env& env, auto& a) { env.Expect(a.num_devices > 0, "no devices"); });
-  Add<PJRT_Client_AddressableDevices_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
-                                           [](Env& env, auto& a) { env.Expect(a.num_addressable_devices > 0, "no devices"); });
-  Add<PJRT_Client_AddressableMemories_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
-                                            [](Env& env, auto& a) { env.Expect(a.num_addressable_memories > 0, "no memories"); });
-  Add<PJRT_Client_LookupDevice_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.client = o.client();
-    a.id = o.env().DeviceId(o.device());
-  }, [](Env& env, auto& a) { env.Expect(a.device == env.device(), "another device"); });
-  Add<PJRT_Client_LookupAddressableDevice_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    auto id = New<PJRT_Device_LocalHardwareId_Args>();
-    id.device = o.device();
-    o.env().Ok(id);
-    a.client = o.client();
-    a.local_hardware_id = id.local_hardware_id;
-  }, [](Env& env, auto& a) { env.Expect(a.addressable_device == env.device(), "another device"); });
+  Add<PJRT_Client_TopologyDescription_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
+      [](Env& env, auto& a) { env.Expect(a.topology != nullptr, "no topology"); });
+  Add<PJRT_Client_Devices_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
+      [](Env& env, auto& a) { env.Expect(a.num_devices > 0, "no devices"); });
+  Add<PJRT_Client_AddressableDevices_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
+      [](Env& env, auto& a) { env.Expect(a.num_addressable_devices > 0, "no devices"); });
+  Add<PJRT_Client_AddressableMemories_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); },
+      [](Env& env, auto& a) { env.Expect(a.num_addressable_memories > 0, "no memories"); });
+  Add<PJRT_Client_LookupDevice_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.client = o.client();
+        a.id = o.env().DeviceId(o.device());
+      },
+      [](Env& env, auto& a) { env.Expect(a.device == env.device(), "another device"); });
+  Add<PJRT_Client_LookupAddressableDevice_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        auto id = New<PJRT_Device_LocalHardwareId_Args>();
+        id.device = o.device();
+        o.env().Ok(id);
+        a.client = o.client();
+        a.local_hardware_id = id.local_hardware_id;
+      },
+      [](Env& env, auto& a) { env.Expect(a.addressable_device == env.device(), "another device"); });
   Add<PJRT_Client_DefaultDeviceAssignment_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
     a.client = o.client();
     a.num_replicas = a.num_partitions = 1;
     a.default_assignment = o.numbers.data();
     a.default_assignment_size = 1;
   });
-  Add<PJRT_Client_UpdateGlobalProcessInfo_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.client = o.client(); });
-  Add<PJRT_Client_Compile_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    o.text = kAddProgram;
-    std::memset(static_cast<void*>(&o.program), 0, sizeof(o.program));
-    o.program.struct_size = PJRT_Program_STRUCT_SIZE;
-    o.program.code = o.text.data();
-    o.program.code_size = o.text.size();
-    o.program.format = "mlir";
-    o.program.format_size = 4;
-    a.client = o.client();
-    a.program = &o.program;
-    a.compile_options = Env::kOneDevice.data();
-    a.compile_options_size = Env::kOneDevice.size();
-  }, [](Env& env, auto& a) { Loaded loaded(env, a.executable); });
-  Add<PJRT_Client_BufferFromHostBuffer_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.client = o.client();
-    a.data = o.values.data();
-    a.type = PJRT_Buffer_Type_F32;
-    a.dims = o.dims.data();
-    a.num_dims = 1;
-    a.device = o.device();
-  }, [](Env& env, auto& a) {
-    Buffer buffer(env, a.buffer);
-    Event done(env, a.done_with_host_buffer);
-    env.ExpectValues(buffer, {1, 2, 3, 4});
-  });
-  Add<PJRT_Client_CreateUninitializedBuffer_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.client = o.client();
-    a.shape_dims = o.dims.data();
-    a.shape_num_dims = 1;
-    a.shape_element_type = PJRT_Buffer_Type_F32;
-    a.memory = o.memory();
-  }, [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
-  Add<PJRT_Client_CreateErrorBuffer_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.client = o.client();
-    a.error_code = PJRT_Error_Code_ABORTED;
-    a.error_message = "on purpose";
-    a.error_message_size = 10;
-    a.shape_dims = o.dims.data();
-    a.shape_num_dims = 1;
-    a.shape_element_type = PJRT_Buffer_Type_F32;
-    a.memory = o.memory();
-  }, [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
-  Add<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    static const int64_t dims[] = {4};
-    static PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_F32};
-    a.client = o.client();
-    a.shape_specs = &spec;
-    a.num_shape_specs = 1;
-    a.memory = o.memory();
-  }, [](Env& env, auto& a) { Manager manager(env, a.transfer_manager); });
-  Add<PJRT_Client_CreateViewOfDeviceBuffer_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    alignas(64) static float values[16] = {1, 2, 3, 4};
-    a.client = o.client();
-    a.device_buffer_ptr = values;
-    a.dims = o.dims.data();
-    a.num_dims = 1;
-    a.element_type = PJRT_Buffer_Type_F32;
-    a.device = o.device();
-  }, [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
+  Add<PJRT_Client_UpdateGlobalProcessInfo_Args>(suite, Needs::kClient,
+                                                [](Objects& o, auto& a) { a.client = o.client(); });
+  Add<PJRT_Client_Compile_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        o.text = kAddProgram;
+        std::memset(static_cast<void*>(&o.program), 0, sizeof(o.program));
+        o.program.struct_size = PJRT_Program_STRUCT_SIZE;
+        o.program.code = o.text.data();
+        o.program.code_size = o.text.size();
+        o.program.format = "mlir";
+        o.program.format_size = 4;
+        a.client = o.client();
+        a.program = &o.program;
+        a.compile_options = Env::kOneDevice.data();
+        a.compile_options_size = Env::kOneDevice.size();
+      },
+      [](Env& env, auto& a) { Loaded loaded(env, a.executable); });
+  Add<PJRT_Client_BufferFromHostBuffer_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.client = o.client();
+        a.data = o.values.data();
+        a.type = PJRT_Buffer_Type_F32;
+        a.dims = o.dims.data();
+        a.num_dims = 1;
+        a.device = o.device();
+      },
+      [](Env& env, auto& a) {
+        Buffer buffer(env, a.buffer);
+        Event done(env, a.done_with_host_buffer);
+        env.ExpectValues(buffer, {1, 2, 3, 4});
+      });
+  Add<PJRT_Client_CreateUninitializedBuffer_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.client = o.client();
+        a.shape_dims = o.dims.data();
+        a.shape_num_dims = 1;
+        a.shape_element_type = PJRT_Buffer_Type_F32;
+        a.memory = o.memory();
+      },
+      [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
+  Add<PJRT_Client_CreateErrorBuffer_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.client = o.client();
+        a.error_code = PJRT_Error_Code_ABORTED;
+        a.error_message = "on purpose";
+        a.error_message_size = 10;
+        a.shape_dims = o.dims.data();
+        a.shape_num_dims = 1;
+        a.shape_element_type = PJRT_Buffer_Type_F32;
+        a.memory = o.memory();
+      },
+      [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
+  Add<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        static const int64_t dims[] = {4};
+        static PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_F32};
+        a.client = o.client();
+        a.shape_specs = &spec;
+        a.num_shape_specs = 1;
+        a.memory = o.memory();
+      },
+      [](Env& env, auto& a) { Manager manager(env, a.transfer_manager); });
+  Add<PJRT_Client_CreateViewOfDeviceBuffer_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        alignas(64) static float values[16] = {1, 2, 3, 4};
+        a.client = o.client();
+        a.device_buffer_ptr = values;
+        a.dims = o.dims.data();
+        a.num_dims = 1;
+        a.element_type = PJRT_Buffer_Type_F32;
+        a.device = o.device();
+      },
+      [](Env& env, auto& a) { Buffer buffer(env, a.buffer); });
 }
 
 void AddDevices(Suite& suite) {
@@ -328,14 +372,17 @@ void AddDevices(Suite& suite) {
   Add<PJRT_DeviceDescription_DebugString_Args>(suite, Needs::kTopology, description);
   Add<PJRT_DeviceDescription_ToString_Args>(suite, Needs::kTopology, description);
   auto device = [](Objects& o, auto& a) { a.device = o.device(); };
-  Add<PJRT_Device_GetDescription_Args>(suite, Needs::kClient, device,
-                                       [](Env& env, auto& a) { env.Expect(a.device_description != nullptr, "no description"); });
-  Add<PJRT_Device_IsAddressable_Args>(suite, Needs::kClient, device,
-                                      [](Env& env, auto& a) { env.Expect(a.is_addressable, "an addressable device says no"); });
+  Add<PJRT_Device_GetDescription_Args>(suite, Needs::kClient, device, [](Env& env, auto& a) {
+    env.Expect(a.device_description != nullptr, "no description");
+  });
+  Add<PJRT_Device_IsAddressable_Args>(suite, Needs::kClient, device, [](Env& env, auto& a) {
+    env.Expect(a.is_addressable, "an addressable device says no");
+  });
   Add<PJRT_Device_LocalHardwareId_Args>(suite, Needs::kClient, device);
   Add<PJRT_Device_AddressableMemories_Args>(suite, Needs::kClient, device,
                                             [](Env& env, auto& a) { env.Expect(a.num_memories > 0, "no memories"); });
-  Add<PJRT_Device_DefaultMemory_Args>(suite, Needs::kClient, device, [](Env& env, auto& a) { env.Expect(a.memory != nullptr, "no memory"); });
+  Add<PJRT_Device_DefaultMemory_Args>(suite, Needs::kClient, device,
+                                      [](Env& env, auto& a) { env.Expect(a.memory != nullptr, "no memory"); });
   Add<PJRT_Device_MemoryStats_Args>(suite, Needs::kClient, device);
   Add<PJRT_Device_ClearMemoryStats_Args>(suite, Needs::kClient, device);
   Add<PJRT_Device_GetAttributes_Args>(suite, Needs::kClient, device, [](Env& env, auto& a) {
@@ -349,18 +396,22 @@ void AddDevices(Suite& suite) {
     a.error_message = "on purpose";
     a.error_message_size = 10;
   });
-  Add<PJRT_Device_CreateAsyncTrackingEvent_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.device = o.device();
-    a.description = "conformance";
-    a.description_size = 11;
-  }, [](Env& env, auto& a) {
-    auto destroy = New<PJRT_AsyncTrackingEvent_Destroy_Args>();
-    destroy.event = a.event;
-    env.Ok(destroy);
-  });
+  Add<PJRT_Device_CreateAsyncTrackingEvent_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.device = o.device();
+        a.description = "conformance";
+        a.description_size = 11;
+      },
+      [](Env& env, auto& a) {
+        auto destroy = New<PJRT_AsyncTrackingEvent_Destroy_Args>();
+        destroy.event = a.event;
+        env.Ok(destroy);
+      });
   auto memory = [](Objects& o, auto& a) { a.memory = o.memory(); };
   Add<PJRT_Memory_Id_Args>(suite, Needs::kClient, memory);
-  Add<PJRT_Memory_Kind_Args>(suite, Needs::kClient, memory, [](Env& env, auto& a) { env.Expect(a.kind_size > 0, "no kind"); });
+  Add<PJRT_Memory_Kind_Args>(suite, Needs::kClient, memory,
+                             [](Env& env, auto& a) { env.Expect(a.kind_size > 0, "no kind"); });
   Add<PJRT_Memory_Kind_Id_Args>(suite, Needs::kClient, memory);
   Add<PJRT_Memory_DebugString_Args>(suite, Needs::kClient, memory);
   Add<PJRT_Memory_ToString_Args>(suite, Needs::kClient, memory);
@@ -370,13 +421,16 @@ void AddDevices(Suite& suite) {
 
 void AddExecutables(Suite& suite) {
   auto executable = [](Objects& o, auto& a) { a.executable = o.executable(); };
-  Add<PJRT_Executable_Destroy_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.executable = o.env().GetExecutable(o.loaded()).Release(); },
-                                    {}, Null::kNotTested);
+  Add<PJRT_Executable_Destroy_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.executable = o.env().GetExecutable(o.loaded()).Release(); },
+      {}, Null::kNotTested);
   Add<PJRT_Executable_Name_Args>(suite, Needs::kClient, executable);
-  Add<PJRT_Executable_NumReplicas_Args>(suite, Needs::kClient, executable, [](Env& env, auto& a) { env.Equal(a.num_replicas, 1, "replicas"); });
+  Add<PJRT_Executable_NumReplicas_Args>(suite, Needs::kClient, executable,
+                                        [](Env& env, auto& a) { env.Equal(a.num_replicas, 1, "replicas"); });
   Add<PJRT_Executable_NumPartitions_Args>(suite, Needs::kClient, executable,
                                           [](Env& env, auto& a) { env.Equal(a.num_partitions, 1, "partitions"); });
-  Add<PJRT_Executable_NumOutputs_Args>(suite, Needs::kClient, executable, [](Env& env, auto& a) { env.Equal(a.num_outputs, 1, "outputs"); });
+  Add<PJRT_Executable_NumOutputs_Args>(suite, Needs::kClient, executable,
+                                       [](Env& env, auto& a) { env.Equal(a.num_outputs, 1, "outputs"); });
   Add<PJRT_Executable_SizeOfGeneratedCodeInBytes_Args>(suite, Needs::kClient, executable);
   Add<PJRT_Executable_Fingerprint_Args>(suite, Needs::kClient, executable);
   Add<PJRT_Executable_GetCostAnalysis_Args>(suite, Needs::kClient, executable);
@@ -392,73 +446,90 @@ void AddExecutables(Suite& suite) {
     env.Equal(a.dim_sizes[0], 1, "rank");
     env.Equal(a.dims[0], 4, "extent");
   });
-  Add<PJRT_Executable_OutputMemoryKinds_Args>(suite, Needs::kClient, executable, [](Env& env, auto& a) { env.Equal(a.num_outputs, 1, "outputs"); });
-  Add<PJRT_Executable_ParameterMemoryKinds_Args>(suite, Needs::kClient, executable,
-                                                 [](Env& env, auto& a) { env.Equal(a.num_parameters, 2, "parameters"); });
+  Add<PJRT_Executable_OutputMemoryKinds_Args>(suite, Needs::kClient, executable,
+                                              [](Env& env, auto& a) { env.Equal(a.num_outputs, 1, "outputs"); });
+  Add<PJRT_Executable_ParameterMemoryKinds_Args>(
+      suite, Needs::kClient, executable, [](Env& env, auto& a) { env.Equal(a.num_parameters, 2, "parameters"); });
   Add<PJRT_Executable_OptimizedProgram_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
     std::memset(static_cast<void*>(&o.program), 0, sizeof(o.program));
     o.program.struct_size = PJRT_Program_STRUCT_SIZE;
     a.executable = o.executable();
     a.program = &o.program;
   });
-  Add<PJRT_Executable_Serialize_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.executable = o.executable(); }, [](Env& env, auto& a) {
-    env.Expect(a.serialized_executable_deleter != nullptr, "no deleter");
-    a.serialized_executable_deleter(a.serialized_executable);
-  });
+  Add<PJRT_Executable_Serialize_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.executable = o.executable(); },
+      [](Env& env, auto& a) {
+        env.Expect(a.serialized_executable_deleter != nullptr, "no deleter");
+        a.serialized_executable_deleter(a.serialized_executable);
+      });
   Add<PJRT_Executable_GetCompileOptions_Args>(suite, Needs::kClient, executable, [](Env& env, auto& a) {
     env.Expect(a.serialized_compile_options_deleter != nullptr, "no deleter");
     a.serialized_compile_options_deleter(a.serialized_compile_options);
   });
-  Add<PJRT_Executable_DeserializeAndLoad_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    auto serialize = New<PJRT_Executable_Serialize_Args>();
-    serialize.executable = o.executable();
-    o.env().Ok(serialize);
-    o.text.assign(serialize.serialized_bytes, serialize.serialized_bytes_size);
-    serialize.serialized_executable_deleter(serialize.serialized_executable);
-    a.client = o.client();
-    a.serialized_executable = o.text.data();
-    a.serialized_executable_size = o.text.size();
-  }, [](Env& env, auto& a) { Loaded loaded(env, a.loaded_executable); });
+  Add<PJRT_Executable_DeserializeAndLoad_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        auto serialize = New<PJRT_Executable_Serialize_Args>();
+        serialize.executable = o.executable();
+        o.env().Ok(serialize);
+        o.text.assign(serialize.serialized_bytes, serialize.serialized_bytes_size);
+        serialize.serialized_executable_deleter(serialize.serialized_executable);
+        a.client = o.client();
+        a.serialized_executable = o.text.data();
+        a.serialized_executable_size = o.text.size();
+      },
+      [](Env& env, auto& a) { Loaded loaded(env, a.loaded_executable); });
   auto loaded = [](Objects& o, auto& a) { a.executable = o.loaded(); };
-  Add<PJRT_LoadedExecutable_GetExecutable_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.loaded_executable = o.loaded(); },
-                                                [](Env& env, auto& a) { Executable executable(env, a.executable); });
-  Add<PJRT_LoadedExecutable_AddressableDevices_Args>(suite, Needs::kClient, loaded,
-                                                     [](Env& env, auto& a) { env.Equal(a.num_addressable_devices, 1, "devices"); });
-  Add<PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args>(
-      suite, Needs::kClient, loaded, [](Env& env, auto& a) { env.Equal(a.num_addressable_device_logical_ids, 1, "devices"); });
+  Add<PJRT_LoadedExecutable_GetExecutable_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.loaded_executable = o.loaded(); },
+      [](Env& env, auto& a) { Executable executable(env, a.executable); });
+  Add<PJRT_LoadedExecutable_AddressableDevices_Args>(
+      suite, Needs::kClient, loaded, [](Env& env, auto& a) { env.Equal(a.num_addressable_devices, 1, "devices"); });
+  Add<PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args>(suite, Needs::kClient, loaded, [](Env& env, auto& a) {
+    env.Equal(a.num_addressable_device_logical_ids, 1, "devices");
+  });
   Add<PJRT_LoadedExecutable_GetDeviceAssignment_Args>(suite, Needs::kClient, loaded, [](Env& env, auto& a) {
     env.Expect(a.serialized_device_assignment_deleter != nullptr, "no deleter");
     a.serialized_device_assignment_deleter(a.serialized_device_assignment);
   });
-  Add<PJRT_LoadedExecutable_IsDeleted_Args>(suite, Needs::kClient, loaded, [](Env& env, auto& a) { env.Expect(!a.is_deleted, "it is deleted"); });
+  Add<PJRT_LoadedExecutable_IsDeleted_Args>(suite, Needs::kClient, loaded,
+                                            [](Env& env, auto& a) { env.Expect(!a.is_deleted, "it is deleted"); });
   Add<PJRT_LoadedExecutable_Delete_Args>(suite, Needs::kClient, loaded);
-  Add<PJRT_LoadedExecutable_Destroy_Args>(suite, Needs::kClient,
-                                          [](Objects& o, auto& a) { a.executable = o.env().Compile(kAddProgram).Release(); }, {},
-                                          Null::kNotTested);
-  Add<PJRT_ExecuteContext_Create_Args>(suite, Needs::kClient, [](Objects&, auto&) {}, [](Env& env, auto& a) {
-    Handle<PJRT_ExecuteContext> context(env, a.context);
-  }, Null::kNotTested);
+  Add<PJRT_LoadedExecutable_Destroy_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.executable = o.env().Compile(kAddProgram).Release(); }, {},
+      Null::kNotTested);
+  Add<PJRT_ExecuteContext_Create_Args>(
+      suite, Needs::kClient, [](Objects&, auto&) {},
+      [](Env& env, auto& a) { Handle<PJRT_ExecuteContext> context(env, a.context); }, Null::kNotTested);
 }
 
 void AddBuffers(Suite& suite) {
   auto buffer = [](Objects& o, auto& a) { a.buffer = o.buffer(); };
-  Add<PJRT_Buffer_ElementType_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Equal(a.type, PJRT_Buffer_Type_F32, "type"); });
-  Add<PJRT_Buffer_Dimensions_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Equal(a.num_dims, 1, "rank"); });
-  Add<PJRT_Buffer_UnpaddedDimensions_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Equal(a.num_dims, 1, "rank"); });
-  Add<PJRT_Buffer_DynamicDimensionIndices_Args>(suite, Needs::kClient, buffer,
-                                                [](Env& env, auto& a) { env.Equal(a.num_dynamic_dims, 0, "dynamic dimensions"); });
+  Add<PJRT_Buffer_ElementType_Args>(suite, Needs::kClient, buffer,
+                                    [](Env& env, auto& a) { env.Equal(a.type, PJRT_Buffer_Type_F32, "type"); });
+  Add<PJRT_Buffer_Dimensions_Args>(suite, Needs::kClient, buffer,
+                                   [](Env& env, auto& a) { env.Equal(a.num_dims, 1, "rank"); });
+  Add<PJRT_Buffer_UnpaddedDimensions_Args>(suite, Needs::kClient, buffer,
+                                           [](Env& env, auto& a) { env.Equal(a.num_dims, 1, "rank"); });
+  Add<PJRT_Buffer_DynamicDimensionIndices_Args>(
+      suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Equal(a.num_dynamic_dims, 0, "dynamic dimensions"); });
   Add<PJRT_Buffer_GetMemoryLayout_Args>(suite, Needs::kClient, buffer);
-  Add<PJRT_Buffer_OnDeviceSizeInBytes_Args>(suite, Needs::kClient, buffer,
-                                            [](Env& env, auto& a) { env.Expect(a.on_device_size_in_bytes >= 16, "too few bytes"); });
-  Add<PJRT_Buffer_Device_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Expect(a.device == env.device(), "another device"); });
-  Add<PJRT_Buffer_Memory_Args>(suite, Needs::kClient, buffer,
-                               [](Env& env, auto& a) { env.Expect(a.memory == env.DefaultMemory(env.device()), "another memory"); });
-  Add<PJRT_Buffer_IsDeleted_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Expect(!a.is_deleted, "it is deleted"); });
+  Add<PJRT_Buffer_OnDeviceSizeInBytes_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) {
+    env.Expect(a.on_device_size_in_bytes >= 16, "too few bytes");
+  });
+  Add<PJRT_Buffer_Device_Args>(suite, Needs::kClient, buffer,
+                               [](Env& env, auto& a) { env.Expect(a.device == env.device(), "another device"); });
+  Add<PJRT_Buffer_Memory_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) {
+    env.Expect(a.memory == env.DefaultMemory(env.device()), "another memory");
+  });
+  Add<PJRT_Buffer_IsDeleted_Args>(suite, Needs::kClient, buffer,
+                                  [](Env& env, auto& a) { env.Expect(!a.is_deleted, "it is deleted"); });
   Add<PJRT_Buffer_IsOnCpu_Args>(suite, Needs::kClient, buffer);
   Add<PJRT_Buffer_ReadyEvent_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { Event event(env, a.event); });
-  Add<PJRT_Buffer_UnsafePointer_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Expect(a.buffer_pointer != 0, "NULL"); });
-  Add<PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>(suite, Needs::kClient, buffer,
-                                                      [](Env& env, auto& a) { env.Expect(a.device_memory_ptr != nullptr, "NULL"); });
+  Add<PJRT_Buffer_UnsafePointer_Args>(suite, Needs::kClient, buffer,
+                                      [](Env& env, auto& a) { env.Expect(a.buffer_pointer != 0, "NULL"); });
+  Add<PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>(
+      suite, Needs::kClient, buffer, [](Env& env, auto& a) { env.Expect(a.device_memory_ptr != nullptr, "NULL"); });
   Add<PJRT_Buffer_IncreaseExternalReferenceCount_Args>(suite, Needs::kClient, buffer, [](Env& env, auto& a) {
     auto decrease = New<PJRT_Buffer_DecreaseExternalReferenceCount_Args>();
     decrease.buffer = a.buffer;
@@ -470,56 +541,73 @@ void AddBuffers(Suite& suite) {
     o.env().Ok(increase);
   });
   Add<PJRT_Buffer_Delete_Args>(suite, Needs::kClient, buffer);
-  Add<PJRT_Buffer_Destroy_Args>(suite, Needs::kClient, [](Objects& o, auto& a) { a.buffer = o.env().Four().Release(); }, {}, Null::kNotTested);
-  Add<PJRT_Buffer_ToHostBuffer_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.src = o.buffer();
-    a.dst = o.values.data();
-    a.dst_size = 16;
-  }, [](Env& env, auto& a) {
-    Event event(env, a.event);
-    env.Expect(env.Await(event).ok(), "the copy failed");
-  });
-  Add<PJRT_Buffer_CopyToDevice_Args>(suite, Needs::kDevices2, [](Objects& o, auto& a) {
-    a.buffer = o.buffer();
-    a.dst_device = o.env().device(1);
-  }, [](Env& env, auto& a) { Buffer copy(env, a.dst_buffer); });
-  Add<PJRT_Buffer_CopyToMemory_Args>(suite, Needs::kDevices2, [](Objects& o, auto& a) {
-    a.buffer = o.buffer();
-    a.dst_memory = o.env().DefaultMemory(o.env().device(1));
-  }, [](Env& env, auto& a) { Buffer copy(env, a.dst_buffer); });
-  Add<PJRT_Buffer_CopyRawToHost_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.buffer = o.buffer();
-    a.dst = o.values.data();
-    a.transfer_size = 16;
-  }, [](Env& env, auto& a) {
-    Event event(env, a.event);
-    env.Expect(env.Await(event).ok(), "the copy failed");
-  });
-  Add<PJRT_Buffer_Bitcast_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    a.buffer = o.buffer();
-    a.element_type = PJRT_Buffer_Type_S32;
-    a.dims = o.dims.data();
-    a.num_dims = 1;
-  }, [](Env& env, auto& a) { Buffer out(env, a.out_buffer); });
+  Add<PJRT_Buffer_Destroy_Args>(
+      suite, Needs::kClient, [](Objects& o, auto& a) { a.buffer = o.env().Four().Release(); }, {}, Null::kNotTested);
+  Add<PJRT_Buffer_ToHostBuffer_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.src = o.buffer();
+        a.dst = o.values.data();
+        a.dst_size = 16;
+      },
+      [](Env& env, auto& a) {
+        Event event(env, a.event);
+        env.Expect(env.Await(event).ok(), "the copy failed");
+      });
+  Add<PJRT_Buffer_CopyToDevice_Args>(
+      suite, Needs::kDevices2,
+      [](Objects& o, auto& a) {
+        a.buffer = o.buffer();
+        a.dst_device = o.env().device(1);
+      },
+      [](Env& env, auto& a) { Buffer copy(env, a.dst_buffer); });
+  Add<PJRT_Buffer_CopyToMemory_Args>(
+      suite, Needs::kDevices2,
+      [](Objects& o, auto& a) {
+        a.buffer = o.buffer();
+        a.dst_memory = o.env().DefaultMemory(o.env().device(1));
+      },
+      [](Env& env, auto& a) { Buffer copy(env, a.dst_buffer); });
+  Add<PJRT_Buffer_CopyRawToHost_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.buffer = o.buffer();
+        a.dst = o.values.data();
+        a.transfer_size = 16;
+      },
+      [](Env& env, auto& a) {
+        Event event(env, a.event);
+        env.Expect(env.Await(event).ok(), "the copy failed");
+      });
+  Add<PJRT_Buffer_Bitcast_Args>(
+      suite, Needs::kClient,
+      [](Objects& o, auto& a) {
+        a.buffer = o.buffer();
+        a.element_type = PJRT_Buffer_Type_S32;
+        a.dims = o.dims.data();
+        a.num_dims = 1;
+      },
+      [](Env& env, auto& a) { Buffer out(env, a.out_buffer); });
   auto manager = [](Objects& o, auto& a) { a.transfer_manager = o.manager(); };
-  Add<PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args>(suite, Needs::kClient, manager,
-                                                              [](Env& env, auto& a) { env.Equal(a.buffer_count, 1, "buffers"); });
-  Add<PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args>(suite, Needs::kClient, manager,
-                                                             [](Env& env, auto& a) { env.Expect(a.buffer_size >= 16, "too few bytes"); });
-  Add<PJRT_AsyncHostToDeviceTransferManager_Device_Args>(suite, Needs::kClient, manager,
-                                                         [](Env& env, auto& a) { env.Expect(a.device_out == env.device(), "another device"); });
+  Add<PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args>(
+      suite, Needs::kClient, manager, [](Env& env, auto& a) { env.Equal(a.buffer_count, 1, "buffers"); });
+  Add<PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args>(
+      suite, Needs::kClient, manager, [](Env& env, auto& a) { env.Expect(a.buffer_size >= 16, "too few bytes"); });
+  Add<PJRT_AsyncHostToDeviceTransferManager_Device_Args>(suite, Needs::kClient, manager, [](Env& env, auto& a) {
+    env.Expect(a.device_out == env.device(), "another device");
+  });
   Add<PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args>(suite, Needs::kClient, manager);
-  Add<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>(suite, Needs::kClient, manager,
-                                                                 [](Env& env, auto& a) { Buffer buffer(env, a.buffer_out); });
+  Add<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>(
+      suite, Needs::kClient, manager, [](Env& env, auto& a) { Buffer buffer(env, a.buffer_out); });
 }
 
 void AddTopologies(Suite& suite) {
   auto topology = [](Objects& o, auto& a) { a.topology = o.topology(); };
-  Add<PJRT_TopologyDescription_PlatformName_Args>(suite, Needs::kTopology, topology,
-                                                  [](Env& env, auto& a) { env.Expect(a.platform_name_size > 0, "no name"); });
+  Add<PJRT_TopologyDescription_PlatformName_Args>(
+      suite, Needs::kTopology, topology, [](Env& env, auto& a) { env.Expect(a.platform_name_size > 0, "no name"); });
   Add<PJRT_TopologyDescription_PlatformVersion_Args>(suite, Needs::kTopology, topology);
-  Add<PJRT_TopologyDescription_GetDeviceDescriptions_Args>(suite, Needs::kTopology, topology,
-                                                           [](Env& env, auto& a) { env.Expect(a.num_descriptions > 0, "no devices"); });
+  Add<PJRT_TopologyDescription_GetDeviceDescriptions_Args>(
+      suite, Needs::kTopology, topology, [](Env& env, auto& a) { env.Expect(a.num_descriptions > 0, "no devices"); });
   Add<PJRT_TopologyDescription_Attributes_Args>(suite, Needs::kTopology, topology);
   Add<PJRT_TopologyDescription_Fingerprint_Args>(suite, Needs::kTopology, topology);
   Add<PJRT_TopologyDescription_GetMemorySpaceKindIds_Args>(suite, Needs::kTopology, topology);
@@ -527,15 +615,18 @@ void AddTopologies(Suite& suite) {
     env.Expect(a.serialized_topology_deleter != nullptr, "no deleter");
     a.serialized_topology_deleter(a.serialized_topology);
   });
-  Add<PJRT_TopologyDescription_Deserialize_Args>(suite, Needs::kTopology, [](Objects& o, auto& a) {
-    auto serialize = New<PJRT_TopologyDescription_Serialize_Args>();
-    serialize.topology = o.topology();
-    o.env().Ok(serialize);
-    o.text.assign(serialize.serialized_bytes, serialize.serialized_bytes_size);
-    serialize.serialized_topology_deleter(serialize.serialized_topology);
-    a.serialized_topology = o.text.data();
-    a.serialized_topology_size = o.text.size();
-  }, [](Env& env, auto& a) { Topology topology_made(env, a.topology); }, Null::kNotTested);
+  Add<PJRT_TopologyDescription_Deserialize_Args>(
+      suite, Needs::kTopology,
+      [](Objects& o, auto& a) {
+        auto serialize = New<PJRT_TopologyDescription_Serialize_Args>();
+        serialize.topology = o.topology();
+        o.env().Ok(serialize);
+        o.text.assign(serialize.serialized_bytes, serialize.serialized_bytes_size);
+        serialize.serialized_topology_deleter(serialize.serialized_topology);
+        a.serialized_topology = o.text.data();
+        a.serialized_topology_size = o.text.size();
+      },
+      [](Env& env, auto& a) { Topology topology_made(env, a.topology); }, Null::kNotTested);
 }
 
 // PJRT_ExecuteOptions is no args struct but grew more often than any.
@@ -558,19 +649,19 @@ void AddExecuteOptions(Suite& suite) {
     if (std::string_view(row.name) != "PJRT_ExecuteOptions") continue;
     size_t size = row.size;
     suite.Add("structs.caller.ExecuteOptions." + std::to_string(size), Needs::kClient,
-              "Execute accepts PJRT_ExecuteOptions of " + std::to_string(size) + " bytes (from 0." + std::to_string(row.since) +
-                  " on) and reads nothing behind",
+              "Execute accepts PJRT_ExecuteOptions of " + std::to_string(size) + " bytes (from 0." +
+                  std::to_string(row.since) + " on) and reads nothing behind",
               kClients, [=](Env& env) { run(env, size); });
   }
-  suite.Add("structs.newer.ExecuteOptions", Needs::kClient, "Execute accepts PJRT_ExecuteOptions longer than any known", kHeader,
-            [=](Env& env) { run(env, PJRT_ExecuteOptions_STRUCT_SIZE + kTail); });
+  suite.Add("structs.newer.ExecuteOptions", Needs::kClient, "Execute accepts PJRT_ExecuteOptions longer than any known",
+            kHeader, [=](Env& env) { run(env, PJRT_ExecuteOptions_STRUCT_SIZE + kTail); });
 }
 
 // Destroying nothing is allowed: clients do it.
 template <class Args>
 void AddDestroyNull(Suite& suite, Needs needs) {
-  suite.Add(std::string("teardown.null.") + (Fn<Args>::kName + 5), needs, std::string(Fn<Args>::kName) + " of NULL does nothing", kReference,
-            [](Env& env) {
+  suite.Add(std::string("teardown.null.") + (Fn<Args>::kName + 5), needs,
+            std::string(Fn<Args>::kName) + " of NULL does nothing", kReference, [](Env& env) {
               auto args = New<Args>();
               env.Ok(args);
             });

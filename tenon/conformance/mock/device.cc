@@ -1,12 +1,12 @@
 #include "tenon/conformance/mock/device.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "tenon/conformance/mock/program.h"
 
@@ -57,7 +57,8 @@ class CountedStorage final : public plugin::Storage {
 
 class MockMemory final : public plugin::Memory {
  public:
-  MockMemory(int id, plugin::MemoryKind kind, std::shared_ptr<Counter> counter) : Memory(id, std::move(kind)), counter_(std::move(counter)) {}
+  MockMemory(int id, plugin::MemoryKind kind, std::shared_ptr<Counter> counter)
+      : Memory(id, std::move(kind)), counter_(std::move(counter)) {}
   Result<Ref<plugin::Storage>> Allocate(plugin::Device*, size_t size_bytes) override {
     TENON_ASSIGN_OR_RETURN(Ref<plugin::Storage> real, plugin::AllocateHostStorage(size_bytes));
     return Ref<plugin::Storage>(plugin::MakeRef<CountedStorage>(std::move(real), counter_));
@@ -69,7 +70,8 @@ class MockMemory final : public plugin::Memory {
 
 class MockDevice final : public plugin::Device {
  public:
-  MockDevice(std::shared_ptr<const plugin::DeviceDescription> description, int local_hardware_id, std::shared_ptr<Counter> counter)
+  MockDevice(std::shared_ptr<const plugin::DeviceDescription> description, int local_hardware_id,
+             std::shared_ptr<Counter> counter)
       : Device(std::move(description), local_hardware_id), counter_(std::move(counter)) {}
   Result<plugin::MemoryStats> GetMemoryStats() const override {
     plugin::MemoryStats stats;
@@ -144,8 +146,10 @@ class MockLoaded final : public plugin::LoadedExecutable {
     for (size_t i = 0; i < info().outputs.size(); ++i) {
       const plugin::ValueSpec& spec = info().outputs[i];
       plugin::Memory* memory = device.device->default_memory();
-      TENON_ASSIGN_OR_RETURN(Ref<plugin::Storage> storage, memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.array.shape))));
-      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec.array, storage, plugin::EventRef(work->done));
+      TENON_ASSIGN_OR_RETURN(Ref<plugin::Storage> storage,
+                             memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.array.shape))));
+      device.outputs[i] =
+          plugin::Buffer::Make(device.device, memory, spec.array, storage, plugin::EventRef(work->done));
       work->outputs.push_back(std::move(storage));
     }
     device.done = plugin::EventRef(work->done);
@@ -164,10 +168,12 @@ class MockLoaded final : public plugin::LoadedExecutable {
     std::vector<std::vector<double>> arguments;
     for (size_t i = 0; i < work.arguments.size(); ++i) {
       const Shape& shape = info.parameters[i].array.shape;
-      arguments.push_back(Load(shape.dtype, work.arguments[i].storage->data(), static_cast<size_t>(NumElements({shape.dims.data(), shape.dims.size()}))));
+      arguments.push_back(Load(shape.dtype, work.arguments[i].storage->data(),
+                               static_cast<size_t>(NumElements({shape.dims.data(), shape.dims.size()}))));
     }
     std::vector<std::vector<double>> results = work.executable->program().Run(arguments, work.replica);
-    for (size_t i = 0; i < results.size(); ++i) Store(info.outputs[i].array.shape.dtype, results[i], work.outputs[i]->data());
+    for (size_t i = 0; i < results.size(); ++i)
+      Store(info.outputs[i].array.shape.dtype, results[i], work.outputs[i]->data());
   }
 
   Ref<MockExecutable> mock_;
@@ -175,41 +181,51 @@ class MockLoaded final : public plugin::LoadedExecutable {
 
 class MockClient final : public plugin::Client {
  public:
-  explicit MockClient(int num_devices) : Client({.platform_name = "mock", .platform_version = "Tenon's mock for the conformance suite"}) {
+  explicit MockClient(int num_devices)
+      : Client({.platform_name = "mock", .platform_version = "Tenon's mock for the conformance suite"}) {
     for (int i = 0; i < num_devices; ++i) {
       plugin::DeviceDescription::Info info;
       info.id = i;
       info.kind = "mock";
       info.attributes = {{"color", std::string("blue")}};
-      info.memory_kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind), plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind)};
+      info.memory_kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
+                           plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind)};
       info.default_memory_kind = 0;
       auto counter = std::make_shared<Counter>();
       auto description = std::make_shared<plugin::DeviceDescription>(info);
       plugin::Device* device = AddDevice(std::make_unique<MockDevice>(description, i, counter));
       for (size_t k = 0; k < 2; ++k) {
-        AddMemory(std::make_unique<MockMemory>(2 * i + static_cast<int>(k), info.memory_kinds[k], counter), {&device, 1}, k == 0);
+        AddMemory(std::make_unique<MockMemory>(2 * i + static_cast<int>(k), info.memory_kinds[k], counter),
+                  {&device, 1}, k == 0);
       }
     }
     Ready();
   }
 
-  Result<Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program, const CompileOptions& options, const DeviceAssignment& assignment) override {
+  Result<Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program, const CompileOptions& options,
+                                                const DeviceAssignment& assignment) override {
     TENON_ASSIGN_OR_RETURN(Ref<MockExecutable> executable, CompileText(program.code, options));
-    return Ref<plugin::LoadedExecutable>(plugin::MakeRef<MockLoaded>(Ref<plugin::Client>(this), std::move(executable), assignment));
+    return Ref<plugin::LoadedExecutable>(
+        plugin::MakeRef<MockLoaded>(Ref<plugin::Client>(this), std::move(executable), assignment));
   }
   bool AcceptsFormat(std::string_view format) const override { return format == "mlir"; }
-  Result<Ref<plugin::LoadedExecutable>> Load(Ref<plugin::Executable> executable, const CompileOptions* options) override {
+  Result<Ref<plugin::LoadedExecutable>> Load(Ref<plugin::Executable> executable,
+                                             const CompileOptions* options) override {
     auto* mine = dynamic_cast<MockExecutable*>(executable.get());
     if (mine == nullptr) return InvalidArgument("not an executable of the mock");
-    TENON_ASSIGN_OR_RETURN(DeviceAssignment assignment, ResolveAssignment(options == nullptr ? CompileOptions() : *options));
-    return Ref<plugin::LoadedExecutable>(plugin::MakeRef<MockLoaded>(Ref<plugin::Client>(this), Ref<MockExecutable>(mine), std::move(assignment)));
+    TENON_ASSIGN_OR_RETURN(DeviceAssignment assignment,
+                           ResolveAssignment(options == nullptr ? CompileOptions() : *options));
+    return Ref<plugin::LoadedExecutable>(
+        plugin::MakeRef<MockLoaded>(Ref<plugin::Client>(this), Ref<MockExecutable>(mine), std::move(assignment)));
   }
   Result<Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes, const CompileOptions* options) override {
-    if (bytes.size() < 12 || bytes.substr(0, 4) != "mock" || std::to_string(100000000 + bytes.size() - 12).substr(1) != bytes.substr(4, 8)) {
+    if (bytes.size() < 12 || bytes.substr(0, 4) != "mock" ||
+        std::to_string(100000000 + bytes.size() - 12).substr(1) != bytes.substr(4, 8)) {
       return InvalidArgument("not a serialized executable of the mock");
     }
     CompileOptions defaults;
-    TENON_ASSIGN_OR_RETURN(Ref<MockExecutable> executable, CompileText(bytes.substr(12), options == nullptr ? defaults : *options));
+    TENON_ASSIGN_OR_RETURN(Ref<MockExecutable> executable,
+                           CompileText(bytes.substr(12), options == nullptr ? defaults : *options));
     return Load(std::move(executable), options);
   }
 };
@@ -223,8 +239,8 @@ class MockPlugin final : public plugin::Plugin {
   Result<Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
     return Ref<plugin::Client>(plugin::MakeRef<MockClient>(static_cast<int>(options.GetInt("num_devices", 2))));
   }
-  Result<Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program, const CompileOptions& options, plugin::Topology&,
-                                                     plugin::Client*) override {
+  Result<Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program, const CompileOptions& options,
+                                                     plugin::Topology&, plugin::Client*) override {
     TENON_ASSIGN_OR_RETURN(Ref<MockExecutable> executable, CompileText(program.code, options));
     return Ref<plugin::Executable>(std::move(executable));
   }

@@ -40,9 +40,11 @@ void Drop(PJRT_Error* error) {
 // The same fault in every function that returns an error. `Wrap<Args>::Call` is the misbehaving function.
 template <template <class> class Wrap>
 void WrapAll(PJRT_Api& table) {
-#define PJRT_FN(function, args, since, owner)                                                           \
+#define PJRT_FN(function, args, since, owner)                                                                       \
   if constexpr (!std::is_same_v<args, PJRT_Error_Destroy_Args> && !std::is_same_v<args, PJRT_Error_Message_Args>) { \
-    table.function = [](args* a) -> decltype(table.function(a)) { return decltype(table.function(a))(Wrap<args>::Call(a)); }; \
+    table.function = [](args* a) -> decltype(table.function(a)) {                                                   \
+      return decltype(table.function(a))(Wrap<args>::Call(a));                                                      \
+    };                                                                                                              \
   }
 #include "tenon/abi/api.def"
 #undef PJRT_FN
@@ -83,8 +85,9 @@ bool WithoutObject(const Args* args) {
   void* object;
   std::memcpy(&object, reinterpret_cast<const char*>(args) + kObject, sizeof(object));
   std::string_view name = Fn<Args>::kName;
-  bool has_object = !name.ends_with("_Destroy") && name != "PJRT_Plugin_Attributes" && name != "PJRT_Client_Create" && name != "PJRT_Event_Create" &&
-                    name != "PJRT_ExecuteContext_Create" && name != "PJRT_TopologyDescription_Create" && name != "PJRT_TopologyDescription_Deserialize";
+  bool has_object = !name.ends_with("_Destroy") && name != "PJRT_Plugin_Attributes" && name != "PJRT_Client_Create" &&
+                    name != "PJRT_Event_Create" && name != "PJRT_ExecuteContext_Create" &&
+                    name != "PJRT_TopologyDescription_Create" && name != "PJRT_TopologyDescription_Deserialize";
   return object == nullptr && has_object;
 }
 template <class Args>
@@ -197,7 +200,8 @@ const Fault kFaults[] = {
        reinterpret_cast<PJRT_Extension_Base*>(copy)->next = g_real->extension_start;
        t.extension_start = reinterpret_cast<PJRT_Extension_Base*>(copy);
      }},
-    {"initialize_once", [](PJRT_Api& t) { t.PJRT_Plugin_Initialize = [](auto* a) -> E { return g_count++ == 1 ? Fail() : Real(a); }; }},
+    {"initialize_once",
+     [](PJRT_Api& t) { t.PJRT_Plugin_Initialize = [](auto* a) -> E { return g_count++ == 1 ? Fail() : Real(a); }; }},
     {"attributes_same_name",
      [](PJRT_Api& t) {
        t.PJRT_Plugin_Attributes = [](PJRT_Plugin_Attributes_Args* a) -> E {
@@ -236,7 +240,8 @@ const Fault kFaults[] = {
        };
      }},
     // --- errors
-    {"error_no_message", [](PJRT_Api& t) { t.PJRT_Error_Message = [](auto* a) { a->message = "", a->message_size = 0; }; }},
+    {"error_no_message",
+     [](PJRT_Api& t) { t.PJRT_Error_Message = [](auto* a) { a->message = "", a->message_size = 0; }; }},
     {"error_code_internal",
      [](PJRT_Api& t) {
        t.PJRT_Error_GetCode = [](auto* a) -> E {
@@ -327,7 +332,9 @@ const Fault kFaults[] = {
      [](PJRT_Api& t) {
        t.PJRT_Client_DefaultDeviceAssignment = [](auto* a) -> E {
          E error = Real(a);
-         if (error == nullptr) std::fill(a->default_assignment, a->default_assignment + a->default_assignment_size, a->default_assignment[0]);
+         if (error == nullptr)
+           std::fill(a->default_assignment, a->default_assignment + a->default_assignment_size,
+                     a->default_assignment[0]);
          return error;
        };
      }},
@@ -342,7 +349,8 @@ const Fault kFaults[] = {
          return error;
        };
      }},
-    {"client_create_fails_second", [](PJRT_Api& t) { t.PJRT_Client_Create = [](auto* a) -> E { return g_count++ >= 1 ? Fail() : Real(a); }; }},
+    {"client_create_fails_second",
+     [](PJRT_Api& t) { t.PJRT_Client_Create = [](auto* a) -> E { return g_count++ >= 1 ? Fail() : Real(a); }; }},
     {"calls_key_value_store",
      [](PJRT_Api& t) {
        t.PJRT_Client_Create = [](auto* a) -> E {
@@ -420,7 +428,8 @@ const Fault kFaults[] = {
        t.PJRT_Device_MemoryStats = [](auto* a) -> E {
          auto before = *a;
          E error = Real(a);
-         if (error == nullptr && a->struct_size >= 185) std::memcpy(&a->pool_bytes_is_set, &before.pool_bytes_is_set, 1);
+         if (error == nullptr && a->struct_size >= 185)
+           std::memcpy(&a->pool_bytes_is_set, &before.pool_bytes_is_set, 1);
          return error;
        };
      }},
@@ -544,7 +553,8 @@ const Fault kFaults[] = {
          auto copy = *a;
          copy.num_byte_strides = 0;
          copy.byte_strides = nullptr;
-         copy.struct_size = a->struct_size > sizeof(copy) ? Fn<PJRT_Client_BufferFromHostBuffer_Args>::kSize : a->struct_size;
+         copy.struct_size =
+             a->struct_size > sizeof(copy) ? Fn<PJRT_Client_BufferFromHostBuffer_Args>::kSize : a->struct_size;
          E error = Real(&copy);
          if (error == nullptr) a->buffer = copy.buffer, a->done_with_host_buffer = copy.done_with_host_buffer;
          return error;
@@ -560,7 +570,8 @@ const Fault kFaults[] = {
     {"upload_reads_late",
      [](PJRT_Api& t) {
        t.PJRT_Client_BufferFromHostBuffer = [](auto* a) -> E {
-         bool copies = a->host_buffer_semantics <= PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes && a->num_dims == 1;
+         bool copies =
+             a->host_buffer_semantics <= PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes && a->num_dims == 1;
          if (a->client == nullptr || a->struct_size < 120 || !copies) return Real(a);
          auto copy = *a;
          copy.struct_size = Fn<PJRT_Client_BufferFromHostBuffer_Args>::kSize;
@@ -579,7 +590,8 @@ const Fault kFaults[] = {
     {"upload_wrong_device",
      [](PJRT_Api& t) {
        t.PJRT_Client_BufferFromHostBuffer = [](auto* a) -> E {
-         if (a->client != nullptr && a->struct_size >= 120 && a->memory == nullptr && a->device != nullptr) a->device = FirstDevice(a->client);
+         if (a->client != nullptr && a->struct_size >= 120 && a->memory == nullptr && a->device != nullptr)
+           a->device = FirstDevice(a->client);
          return Real(a);
        };
      }},
@@ -618,7 +630,12 @@ const Fault kFaults[] = {
          return Real(a);
        };
      }},
-    {"delete_nothing", [](PJRT_Api& t) { t.PJRT_Buffer_Delete = [](auto* a) -> E { return a->struct_size < 24 || a->buffer == nullptr ? Real(a) : nullptr; }; }},
+    {"delete_nothing",
+     [](PJRT_Api& t) {
+       t.PJRT_Buffer_Delete = [](auto* a) -> E {
+         return a->struct_size < 24 || a->buffer == nullptr ? Real(a) : nullptr;
+       };
+     }},
     {"delete_twice_fails",
      [](PJRT_Api& t) {
        t.PJRT_Buffer_Delete = [](auto* a) -> E {
@@ -743,7 +760,8 @@ const Fault kFaults[] = {
     {"view_nowhere_ok",
      [](PJRT_Api& t) {
        t.PJRT_Client_CreateViewOfDeviceBuffer = [](auto* a) -> E {
-         if (a->struct_size >= 112 && a->client != nullptr && a->device == nullptr && a->memory == nullptr) a->device = FirstDevice(a->client);
+         if (a->struct_size >= 112 && a->client != nullptr && a->device == nullptr && a->memory == nullptr)
+           a->device = FirstDevice(a->client);
          return Real(a);
        };
      }},
@@ -784,7 +802,8 @@ const Fault kFaults[] = {
          return Real(a);
        };
      }},
-    {"metadata_fails", [](PJRT_Api& t) { t.PJRT_AsyncHostToDeviceTransferManager_AddMetadata = [](auto*) -> E { return Fail(); }; }},
+    {"metadata_fails",
+     [](PJRT_Api& t) { t.PJRT_AsyncHostToDeviceTransferManager_AddMetadata = [](auto*) -> E { return Fail(); }; }},
     {"never_ready",
      [](PJRT_Api& t) {
        t.PJRT_Event_IsReady = [](auto* a) -> E {
@@ -803,7 +822,9 @@ const Fault kFaults[] = {
      }},
     {"on_ready_never",
      [](PJRT_Api& t) {
-       t.PJRT_Event_OnReady = [](auto* a) -> E { return a->struct_size < 40 || a->event == nullptr ? Real(a) : nullptr; };
+       t.PJRT_Event_OnReady = [](auto* a) -> E {
+         return a->struct_size < 40 || a->event == nullptr ? Real(a) : nullptr;
+       };
      }},
     {"on_ready_twice",
      [](PJRT_Api& t) {
@@ -855,7 +876,9 @@ const Fault kFaults[] = {
     {"compile_any_format",
      [](PJRT_Api& t) {
        t.PJRT_Client_Compile = [](PJRT_Client_Compile_Args* a) -> E {
-         static char code[] = "module @m { func.func public @main() -> tensor<f32> {\n %0 = stablehlo.constant dense<1.0> : tensor<f32>\n return %0 : tensor<f32>\n } }";
+         static char code[] =
+             "module @m { func.func public @main() -> tensor<f32> {\n %0 = stablehlo.constant dense<1.0> : "
+             "tensor<f32>\n return %0 : tensor<f32>\n } }";
          if (a->client == nullptr || a->struct_size < 56) return Real(a);
          std::string_view format(a->program->format, a->program->format_size);
          if (format == "mlir") return Real(a);
@@ -882,9 +905,12 @@ const Fault kFaults[] = {
     {"compile_accepts_garbage",
      [](PJRT_Api& t) {
        t.PJRT_Client_Compile = [](PJRT_Client_Compile_Args* a) -> E {
-         static char code[] = "module @m { func.func public @main() -> tensor<f32> {\n %0 = stablehlo.constant dense<1.0> : tensor<f32>\n return %0 : tensor<f32>\n } }";
+         static char code[] =
+             "module @m { func.func public @main() -> tensor<f32> {\n %0 = stablehlo.constant dense<1.0> : "
+             "tensor<f32>\n return %0 : tensor<f32>\n } }";
          E error = Real(a);
-         if (error == nullptr || a->client == nullptr || a->struct_size < 56 || a->program->format_size != 4) return error;
+         if (error == nullptr || a->client == nullptr || a->struct_size < 56 || a->program->format_size != 4)
+           return error;
          auto get = New<PJRT_Error_GetCode_Args>();
          get.error = error;
          g_real->PJRT_Error_GetCode(&get);
@@ -986,7 +1012,8 @@ const Fault kFaults[] = {
      [](PJRT_Api& t) {
        t.PJRT_Executable_OptimizedProgram = [](auto* a) -> E {
          E error = Real(a);
-         if (error != nullptr && a->struct_size >= 32 && a->executable != nullptr && a->program != nullptr && a->program->code_size == 1) {
+         if (error != nullptr && a->struct_size >= 32 && a->executable != nullptr && a->program != nullptr &&
+             a->program->code_size == 1) {
            Drop(error);
            error = nullptr;
          }
@@ -1091,7 +1118,8 @@ const Fault kFaults[] = {
      [](PJRT_Api& t) {
        t.PJRT_LoadedExecutable_Execute = [](auto* a) -> E {
          E error = Real(a);
-         if (error == nullptr && NumOutputs(a->executable) == 2) std::swap(a->output_lists[0][0], a->output_lists[0][1]);
+         if (error == nullptr && NumOutputs(a->executable) == 2)
+           std::swap(a->output_lists[0][0], a->output_lists[0][1]);
          return error;
        };
      }},
@@ -1122,7 +1150,9 @@ const Fault kFaults[] = {
      }},
     {"requires_events",
      [](PJRT_Api& t) {
-       t.PJRT_LoadedExecutable_Execute = [](auto* a) -> E { return a->device_complete_events == nullptr ? Fail() : Real(a); };
+       t.PJRT_LoadedExecutable_Execute = [](auto* a) -> E {
+         return a->device_complete_events == nullptr ? Fail() : Real(a);
+       };
      }},
     {"donates_anyway",
      [](PJRT_Api& t) {
@@ -1147,7 +1177,9 @@ const Fault kFaults[] = {
        // Whatever is wrong with the arguments: no outputs, no error.
        t.PJRT_LoadedExecutable_Execute = [](auto* a) -> E {
          E error = Real(a);
-         if (error == nullptr || a->struct_size < 80 || a->executable == nullptr || a->options == nullptr || a->device_complete_events == nullptr) return error;
+         if (error == nullptr || a->struct_size < 80 || a->executable == nullptr || a->options == nullptr ||
+             a->device_complete_events == nullptr)
+           return error;
          Drop(error);
          for (size_t d = 0; d < a->num_devices; ++d) a->device_complete_events[d] = ReadyNow();
          return nullptr;
@@ -1165,7 +1197,9 @@ const Fault kFaults[] = {
     {"deserialize_needs_options",
      [](PJRT_Api& t) {
        t.PJRT_Executable_DeserializeAndLoad = [](auto* a) -> E {
-         return a->struct_size >= 64 && a->client != nullptr && a->overridden_serialized_compile_options_size == 0 ? Fail() : Real(a);
+         return a->struct_size >= 64 && a->client != nullptr && a->overridden_serialized_compile_options_size == 0
+                    ? Fail()
+                    : Real(a);
        };
      }},
     {"deserialize_anything",
@@ -1229,7 +1263,9 @@ const Fault kFaults[] = {
      }},
     {"leaks_buffers",
      [](PJRT_Api& t) {
-       t.PJRT_Buffer_Destroy = [](auto* a) -> E { return a->struct_size < 24 || a->buffer == nullptr ? Real(a) : nullptr; };
+       t.PJRT_Buffer_Destroy = [](auto* a) -> E {
+         return a->struct_size < 24 || a->buffer == nullptr ? Real(a) : nullptr;
+       };
      }},
 };
 

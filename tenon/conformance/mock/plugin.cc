@@ -1,5 +1,8 @@
-// A PJRT plugin that misbehaves on purpose. TENON_MOCK_FAULT names the fault, of those in faults.txt; without it the plugin
-// does well. TENON_MOCK_TARGET names a plugin to stand in front of; without it the plugin has devices of its own.
+// A PJRT plugin that misbehaves on purpose. TENON_MOCK_FAULT names the fault, of those in faults.txt; without it the
+// plugin does well. TENON_MOCK_TARGET names a plugin to stand in front of; without it the plugin has devices of its
+// own.
+#include "tenon/plugin/plugin.h"
+
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -8,7 +11,6 @@
 
 #include "tenon/conformance/mock/device.h"
 #include "tenon/conformance/mock/faults.h"
-#include "tenon/plugin/plugin.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
 #include "tenon/conformance/mock/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <map>
-
-#include <fmt/format.h>
 
 namespace tenon::conformance::mock {
 
@@ -76,7 +76,8 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 Status ParseHeader(std::string_view header, MockProgram& program) {
   size_t open = header.find('(');
   size_t arrow = header.find("->");
-  if (open == std::string_view::npos || arrow == std::string_view::npos) return InvalidArgument("main wants (parameters) -> results");
+  if (open == std::string_view::npos || arrow == std::string_view::npos)
+    return InvalidArgument("main wants (parameters) -> results");
   size_t close = header.rfind(')', arrow);
   for (std::string_view piece : Split(header.substr(open + 1, close - open - 1), ',')) {
     std::vector<std::string> names = Names(piece);
@@ -137,8 +138,9 @@ Status ParseStatement(std::string_view line, const std::map<std::string, Shape>&
         p = after;
       }
     }
-    statement.constant.resize(static_cast<size_t>(NumElements({statement.shape.dims.data(), statement.shape.dims.size()})),
-                              statement.constant.empty() ? 0 : statement.constant[0]);
+    statement.constant.resize(
+        static_cast<size_t>(NumElements({statement.shape.dims.data(), statement.shape.dims.size()})),
+        statement.constant.empty() ? 0 : statement.constant[0]);
   } else if (op != "replica_id") {
     return Unimplemented(fmt::format("the mock has no op stablehlo.{}", op));
   }
@@ -153,9 +155,11 @@ Result<MockProgram> ParseProgram(std::string_view text) {
   size_t module = text.find("module");
   size_t main = text.find("@main");
   if (module == std::string_view::npos) return InvalidArgument("the code is no module");
-  if (text.find("\"func.func\"") != std::string_view::npos) return Unimplemented("the mock does not read the generic form of functions");
+  if (text.find("\"func.func\"") != std::string_view::npos)
+    return Unimplemented("the mock does not read the generic form of functions");
   if (main == std::string_view::npos) return InvalidArgument("there is no function main");
-  if (std::count(text.begin(), text.end(), '{') != std::count(text.begin(), text.end(), '}')) return InvalidArgument("the code is cut off");
+  if (std::count(text.begin(), text.end(), '{') != std::count(text.begin(), text.end(), '}'))
+    return InvalidArgument("the code is cut off");
   if (text.find("^bb") != std::string_view::npos || text.find("while") != std::string_view::npos) {
     return Unimplemented("the mock knows no regions");
   }
@@ -167,7 +171,8 @@ Result<MockProgram> ParseProgram(std::string_view text) {
   if (brace == std::string_view::npos || brace < main) return InvalidArgument("main wants a body");
   TENON_RETURN_IF_ERROR(ParseHeader(text.substr(main, brace - main), program));
   std::map<std::string, Shape> shapes;
-  for (size_t i = 0; i < program.parameters.size(); ++i) shapes[program.parameter_names[i]] = program.parameters[i].shape;
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    shapes[program.parameter_names[i]] = program.parameters[i].shape;
   std::string_view body = text.substr(brace + 1);
   while (!body.empty()) {
     size_t end = body.find('\n');
@@ -184,11 +189,13 @@ Result<MockProgram> ParseProgram(std::string_view text) {
     TENON_RETURN_IF_ERROR(ParseStatement(line, shapes, program));
     shapes[program.statements.back().result] = program.statements.back().shape;
   }
-  if (program.returned.size() != program.results.size()) return InvalidArgument("main returns another number of values than it says");
+  if (program.returned.size() != program.results.size())
+    return InvalidArgument("main returns another number of values than it says");
   return program;
 }
 
-std::vector<std::vector<double>> MockProgram::Run(const std::vector<std::vector<double>>& arguments, int replica) const {
+std::vector<std::vector<double>> MockProgram::Run(const std::vector<std::vector<double>>& arguments,
+                                                  int replica) const {
   std::map<std::string, std::vector<double>> values;
   for (size_t i = 0; i < arguments.size(); ++i) values[parameter_names[i]] = arguments[i];
   for (const Statement& s : statements) {
@@ -198,7 +205,8 @@ std::vector<std::vector<double>> MockProgram::Run(const std::vector<std::vector<
     } else if (s.op != "constant") {
       const std::vector<double>&a = values[s.operands[0]], &b = values[s.operands[1]];
       out.resize(a.size());
-      for (size_t i = 0; i < a.size(); ++i) out[i] = s.op == "add" ? a[i] + b[i] : s.op == "subtract" ? a[i] - b[i] : a[i] * b[i];
+      for (size_t i = 0; i < a.size(); ++i)
+        out[i] = s.op == "add" ? a[i] + b[i] : s.op == "subtract" ? a[i] - b[i] : a[i] * b[i];
     }
     values[s.result] = std::move(out);
   }

@@ -10,8 +10,8 @@
 
 namespace tenon::conformance::mock {
 
-/// A few lines of StableHLO text, enough for the suite's programs about the API: straight code of add, subtract, multiply,
-/// constant and replica_id over f32, s32 and u32. Ops that it does not know give UNIMPLEMENTED.
+/// A few lines of StableHLO text, enough for the suite's programs about the API: straight code of add, subtract,
+/// multiply, constant and replica_id over f32, s32 and u32. Ops that it does not know give UNIMPLEMENTED.
 struct MockProgram {
   struct Parameter {
     Shape shape;

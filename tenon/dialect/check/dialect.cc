@@ -1,7 +1,6 @@
 #include "tenon/dialect/check/dialect.h"
 
 #include "mlir/IR/Builders.h"
-
 #include "tenon/dialect/check/check.cc.inc"
 #include "tenon/dialect/check/interpreter.cc.inc"
 

@@ -6,7 +6,6 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
-
 #include "tenon/dialect/check/check.h.inc"
 #include "tenon/dialect/check/interpreter.h.inc"
 

@@ -3,10 +3,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "tenon/dialect/stablehlo/assembly.h"
-
 #include "tenon/dialect/chlo/dialect.cc.inc"
 #include "tenon/dialect/chlo/enums.cc.inc"
+#include "tenon/dialect/stablehlo/assembly.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "tenon/dialect/chlo/attributes.cc.inc"
@@ -100,9 +99,8 @@ ParseResult ScanOp::parse(mlir::OpAsmParser& parser, mlir::OperationState& resul
   result.addAttribute(getDimensionAttrName(result.name), builder.getI64IntegerAttr(dimension));
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr({count(inputs.size()), count(inits.size())}));
-  result.addAttribute(
-      kResultSegments,
-      builder.getDenseI32ArrayAttr({count(type.getNumResults() - inits.size()), count(inits.size())}));
+  result.addAttribute(kResultSegments,
+                      builder.getDenseI32ArrayAttr({count(type.getNumResults() - inits.size()), count(inits.size())}));
   result.addTypes(type.getResults());
   Operands operands(inputs);
   llvm::append_range(operands, inits);
@@ -111,8 +109,8 @@ ParseResult ScanOp::parse(mlir::OpAsmParser& parser, mlir::OperationState& resul
 
 void ScanOp::print(mlir::OpAsmPrinter& printer) {
   printer << '(' << getInputs() << ") inits (" << getInits() << ") dimension=" << getDimension() << ' ';
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getDimensionAttrName(), getOperandSegmentSizesAttrName(), kResultSegments});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getDimensionAttrName(), getOperandSegmentSizesAttrName(), kResultSegments});
   printer << ' ';
   printer.printRegion(getBody());
   printer << " : ";

@@ -8,10 +8,9 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "tenon/dialect/stablehlo/types.h"
-
 #include "tenon/dialect/chlo/dialect.h.inc"
 #include "tenon/dialect/chlo/enums.h.inc"
+#include "tenon/dialect/stablehlo/types.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "tenon/dialect/chlo/attributes.h.inc"

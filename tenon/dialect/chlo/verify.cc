@@ -81,8 +81,7 @@ LogicalResult BroadcastSelectOp::verify() {
 
 LogicalResult ConstantLikeOp::verify() {
   if (getValue().getType() != Element(getType())) {
-    return emitOpError() << "value has type " << getValue().getType() << ", result elements are "
-                         << Element(getType());
+    return emitOpError() << "value has type " << getValue().getType() << ", result elements are " << Element(getType());
   }
   if (!SameShape(getOperand().getType(), getType())) {
     return emitOpError() << "expected a result of the shape of " << getOperand().getType() << ", got " << getType();

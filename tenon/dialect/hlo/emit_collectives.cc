@@ -15,8 +15,11 @@ llvm::SmallVector<mlir::NamedAttribute> Emitter::GroupAttributes(const At& at, b
   const bool all = columns == 0;
   llvm::SmallVector<mlir::NamedAttribute> attrs;
   attrs.push_back(b_.getNamedAttr("replica_groups", all ? Matrix({}, 0) : Matrix(groups, columns)));
-  if (x.channel_id > 0) attrs.push_back(b_.getNamedAttr("channel_handle", stablehlo::ChannelHandleAttr::get(b_.getContext(), x.channel_id, 1)));
-  if (global_ids && x.use_global_device_ids && !all) attrs.push_back(b_.getNamedAttr("use_global_device_ids", b_.getUnitAttr()));
+  if (x.channel_id > 0)
+    attrs.push_back(
+        b_.getNamedAttr("channel_handle", stablehlo::ChannelHandleAttr::get(b_.getContext(), x.channel_id, 1)));
+  if (global_ids && x.use_global_device_ids && !all)
+    attrs.push_back(b_.getNamedAttr("use_global_device_ids", b_.getUnitAttr()));
   return attrs;
 }
 
@@ -50,7 +53,8 @@ Result<Values> Emitter::AllGather(const At& at) {
   if (start && at.i.shape.members.size() < 2) return InvalidArgument("its shape is no tuple (operands, results)");
   llvm::SmallVector<mlir::Type> types;
   TENON_RETURN_IF_ERROR(LeafTypes(start ? at.i.shape.members[1] : at.i.shape, types));
-  mlir::Operation* op = Make(at.loc, "stablehlo.all_gather", Operands(at), types, {{"all_gather_dim", I64(at.i.dims[0])}});
+  mlir::Operation* op =
+      Make(at.loc, "stablehlo.all_gather", Operands(at), types, {{"all_gather_dim", I64(at.i.dims[0])}});
   Set(op, GroupAttributes(at, true));
   return start ? StartTuple(at, Operands(at), Results(op)) : Results(op);
 }
@@ -61,10 +65,12 @@ Result<Values> Emitter::ReduceScatter(const At& at) {
   if (at.i.dims.size() != 1) return InvalidArgument(fmt::format("{} dimensions; 1 wanted", at.i.dims.size()));
   llvm::SmallVector<mlir::Type> types;
   TENON_RETURN_IF_ERROR(LeafTypes(at.i.shape, types));
-  if (types.size() != at.i.operands.size()) return InvalidArgument(fmt::format("{} operands and {} results", at.i.operands.size(), types.size()));
+  if (types.size() != at.i.operands.size())
+    return InvalidArgument(fmt::format("{} operands and {} results", at.i.operands.size(), types.size()));
   Values results;
   for (size_t n = 0; n < types.size(); ++n) {
-    mlir::Operation* op = Make(at.loc, "stablehlo.reduce_scatter", at.in(n), types[n], {{"scatter_dimension", I64(at.i.dims[0])}}, 1);
+    mlir::Operation* op =
+        Make(at.loc, "stablehlo.reduce_scatter", at.in(n), types[n], {{"scatter_dimension", I64(at.i.dims[0])}}, 1);
     Set(op, GroupAttributes(at, true));
     TENON_RETURN_IF_ERROR(FillRegion(op->getRegion(0), module_.computations[at.i.called[0]], at.loc, true));
     results.push_back(op->getResult(0));
@@ -79,13 +85,15 @@ Result<Values> Emitter::AllToAll(const At& at) {
       return Unimplemented("an all-to-all without replica groups");
     }
     const auto count = static_cast<int64_t>(at.x().replica_groups->front().size());
-    TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.all_to_all", {{"split_dimension", I64(at.i.dims[0])},
-                                                                                       {"concat_dimension", I64(at.i.dims[0])},
-                                                                                       {"split_count", I64(count)}}));
+    TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.all_to_all",
+                                                          {{"split_dimension", I64(at.i.dims[0])},
+                                                           {"concat_dimension", I64(at.i.dims[0])},
+                                                           {"split_count", I64(count)}}));
     Set(op, GroupAttributes(at, false));
     return Results(op);
   }
-  // The tuple form: operand n goes to member n, result n comes from it. As one array with a leading dim that counts members.
+  // The tuple form: operand n goes to member n, result n comes from it. As one array with a leading dim that counts
+  // members.
   const auto count = static_cast<int64_t>(at.i.operands.size());
   auto part = count == 0 ? mlir::RankedTensorType() : TypeOf(at.in(0)[0]);
   if (!part) return InvalidArgument("no operands");
@@ -100,15 +108,17 @@ Result<Values> Emitter::AllToAll(const At& at) {
     parts.push_back(Make(at.loc, "stablehlo.reshape", v, one)->getResult(0));
   }
   mlir::Value joined = Make(at.loc, "stablehlo.concatenate", parts, all, {{"dimension", I64(0)}})->getResult(0);
-  mlir::Operation* op = Make(at.loc, "stablehlo.all_to_all", joined, all, {{"split_dimension", I64(0)}, {"concat_dimension", I64(0)}, {"split_count", I64(count)}});
+  mlir::Operation* op = Make(at.loc, "stablehlo.all_to_all", joined, all,
+                             {{"split_dimension", I64(0)}, {"concat_dimension", I64(0)}, {"split_count", I64(count)}});
   Set(op, GroupAttributes(at, false));
   Values results;
   for (int64_t n = 0; n < count; ++n) {
     std::vector<int64_t> start(dims.size(), 0), limit(dims.begin(), dims.end()), stride(dims.size(), 1);
     start[0] = n;
     limit[0] = n + 1;
-    mlir::Operation* slice = Make(at.loc, "stablehlo.slice", op->getResults(), one,
-                                  {{"start_indices", Array(start)}, {"limit_indices", Array(limit)}, {"strides", Array(stride)}});
+    mlir::Operation* slice =
+        Make(at.loc, "stablehlo.slice", op->getResults(), one,
+             {{"start_indices", Array(start)}, {"limit_indices", Array(limit)}, {"strides", Array(stride)}});
     results.push_back(Make(at.loc, "stablehlo.reshape", slice->getResults(), part)->getResult(0));
   }
   return results;
@@ -133,7 +143,8 @@ Result<Values> Emitter::CollectiveBroadcast(const At& at) {
 }
 
 Result<Values> Emitter::DeviceId(const At& at) {
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, at.i.opcode == "replica-id" ? "stablehlo.replica_id" : "stablehlo.partition_id"));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, at.i.opcode == "replica-id" ? "stablehlo.replica_id" : "stablehlo.partition_id"));
   return Results(op);
 }
 
@@ -150,11 +161,13 @@ Result<Values> Emitter::AsyncStart(const At& at) {
 }
 
 Result<Values> Emitter::AsyncDone(const At& at) {
-  if (at.i.operands.size() != 1) return InvalidArgument(fmt::format("{} operands; the start is wanted", at.i.operands.size()));
+  if (at.i.operands.size() != 1)
+    return InvalidArgument(fmt::format("{} operands; the start is wanted", at.i.operands.size()));
   const Shape& start = at.shape(0);
   if (at.i.opcode == "all-reduce-done") return at.in(0);
   const size_t member = at.i.opcode == "copy-done" ? 0 : 1;
-  if (start.members.size() <= member) return InvalidArgument(fmt::format("its operand {} is no start", ToText(start, false)));
+  if (start.members.size() <= member)
+    return InvalidArgument(fmt::format("its operand {} is no start", ToText(start, false)));
   const int64_t from = member == 0 ? 0 : CountLeaves(start.members[0]);
   const int64_t count = CountLeaves(start.members[member]);
   return Values(at.in(0).begin() + from, at.in(0).begin() + from + count);

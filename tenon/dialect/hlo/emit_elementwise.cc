@@ -9,24 +9,48 @@ namespace {
 // Opcodes whose StableHLO form has operands and result alike and no attributes.
 llvm::StringRef PlainName(std::string_view opcode) {
   static const auto& names = *new std::unordered_map<std::string_view, llvm::StringRef>{
-      {"abs", "stablehlo.abs"}, {"ceil", "stablehlo.ceil"}, {"floor", "stablehlo.floor"}, {"negate", "stablehlo.negate"},
-      {"round-nearest-afz", "stablehlo.round_nearest_afz"}, {"round-nearest-even", "stablehlo.round_nearest_even"},
-      {"sign", "stablehlo.sign"}, {"not", "stablehlo.not"}, {"popcnt", "stablehlo.popcnt"},
-      {"count-leading-zeros", "stablehlo.count_leading_zeros"}, {"is-finite", "stablehlo.is_finite"}, {"real", "stablehlo.real"},
-      {"imag", "stablehlo.imag"}, {"bitcast-convert", "stablehlo.bitcast_convert"}, {"atan2", "stablehlo.atan2"},
-      {"divide", "stablehlo.divide"}, {"maximum", "stablehlo.maximum"}, {"minimum", "stablehlo.minimum"},
-      {"multiply", "stablehlo.multiply"}, {"power", "stablehlo.power"}, {"remainder", "stablehlo.remainder"},
-      {"subtract", "stablehlo.subtract"}, {"and", "stablehlo.and"}, {"or", "stablehlo.or"}, {"xor", "stablehlo.xor"},
-      {"shift-left", "stablehlo.shift_left"}, {"shift-right-arithmetic", "stablehlo.shift_right_arithmetic"},
-      {"shift-right-logical", "stablehlo.shift_right_logical"}, {"complex", "stablehlo.complex"}, {"convert", "stablehlo.convert"},
-      {"select", "stablehlo.select"}, {"clamp", "stablehlo.clamp"}, {"reshape", "stablehlo.reshape"}, {"mulhi", "chlo.mulhi"}};
+      {"abs", "stablehlo.abs"},
+      {"ceil", "stablehlo.ceil"},
+      {"floor", "stablehlo.floor"},
+      {"negate", "stablehlo.negate"},
+      {"round-nearest-afz", "stablehlo.round_nearest_afz"},
+      {"round-nearest-even", "stablehlo.round_nearest_even"},
+      {"sign", "stablehlo.sign"},
+      {"not", "stablehlo.not"},
+      {"popcnt", "stablehlo.popcnt"},
+      {"count-leading-zeros", "stablehlo.count_leading_zeros"},
+      {"is-finite", "stablehlo.is_finite"},
+      {"real", "stablehlo.real"},
+      {"imag", "stablehlo.imag"},
+      {"bitcast-convert", "stablehlo.bitcast_convert"},
+      {"atan2", "stablehlo.atan2"},
+      {"divide", "stablehlo.divide"},
+      {"maximum", "stablehlo.maximum"},
+      {"minimum", "stablehlo.minimum"},
+      {"multiply", "stablehlo.multiply"},
+      {"power", "stablehlo.power"},
+      {"remainder", "stablehlo.remainder"},
+      {"subtract", "stablehlo.subtract"},
+      {"and", "stablehlo.and"},
+      {"or", "stablehlo.or"},
+      {"xor", "stablehlo.xor"},
+      {"shift-left", "stablehlo.shift_left"},
+      {"shift-right-arithmetic", "stablehlo.shift_right_arithmetic"},
+      {"shift-right-logical", "stablehlo.shift_right_logical"},
+      {"complex", "stablehlo.complex"},
+      {"convert", "stablehlo.convert"},
+      {"select", "stablehlo.select"},
+      {"clamp", "stablehlo.clamp"},
+      {"reshape", "stablehlo.reshape"},
+      {"mulhi", "chlo.mulhi"}};
   return names.at(opcode);
 }
 
 size_t OperandsOf(std::string_view opcode) {
   if (opcode == "select" || opcode == "clamp") return 3;
-  for (std::string_view binary : {"atan2", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract", "and", "or", "xor", "shift-left",
-                                  "shift-right-arithmetic", "shift-right-logical", "complex", "mulhi"}) {
+  for (std::string_view binary :
+       {"atan2", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract", "and", "or", "xor",
+        "shift-left", "shift-right-arithmetic", "shift-right-logical", "complex", "mulhi"}) {
     if (opcode == binary) return 2;
   }
   return 1;
@@ -56,7 +80,8 @@ Result<Values> Emitter::Function1(const At& at) {
 
 Result<Values> Emitter::AddOrOr(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 2));
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, at.i.shape.type == kPred ? "stablehlo.or" : "stablehlo.add"));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, at.i.shape.type == kPred ? "stablehlo.or" : "stablehlo.add"));
   return Results(op);
 }
 
@@ -64,34 +89,46 @@ Result<Values> Emitter::Compare(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 2));
   std::string_view direction = at.x().comparison_direction;
   // Old opcodes say the direction themselves.
-  constexpr std::pair<std::string_view, std::string_view> kOld[] = {{"equal-to", "EQ"}, {"not-equal-to", "NE"}, {"greater-than", "GT"},
-                                                                    {"greater-than-or-equal-to", "GE"}, {"less-than", "LT"}, {"less-than-or-equal-to", "LE"}};
+  constexpr std::pair<std::string_view, std::string_view> kOld[] = {
+      {"equal-to", "EQ"},  {"not-equal-to", "NE"},         {"greater-than", "GT"}, {"greater-than-or-equal-to", "GE"},
+      {"less-than", "LT"}, {"less-than-or-equal-to", "LE"}};
   for (const auto& [opcode, meaning] : kOld) {
     if (at.i.opcode == opcode) direction = meaning;
   }
   const auto parsed = stablehlo::symbolizeComparisonDirection(Ref(direction));
-  if (!parsed) return InvalidArgument(fmt::format("comparison direction '{}'; EQ, NE, GE, GT, LE or LT is wanted", direction));
+  if (!parsed)
+    return InvalidArgument(fmt::format("comparison direction '{}'; EQ, NE, GE, GT, LE or LT is wanted", direction));
   using Type = stablehlo::ComparisonType;
   Type type = Type::NOTYPE;
   if (const TypeInfo* operand = FindType(at.shape(0).type); operand != nullptr) {
     switch (operand->kind) {
-      case TypeKind::kFloat: type = at.x().comparison_type == "TOTALORDER" ? Type::TOTALORDER : Type::FLOAT; break;
-      case TypeKind::kComplex: type = Type::FLOAT; break;
-      case TypeKind::kSigned: type = Type::SIGNED; break;
-      default: type = Type::UNSIGNED;
+      case TypeKind::kFloat:
+        type = at.x().comparison_type == "TOTALORDER" ? Type::TOTALORDER : Type::FLOAT;
+        break;
+      case TypeKind::kComplex:
+        type = Type::FLOAT;
+        break;
+      case TypeKind::kSigned:
+        type = Type::SIGNED;
+        break;
+      default:
+        type = Type::UNSIGNED;
     }
   }
   mlir::MLIRContext* c = b_.getContext();
   TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
-                         MakeLike(at, "stablehlo.compare", {{"comparison_direction", stablehlo::ComparisonDirectionAttr::get(c, *parsed)},
-                                                            {"compare_type", stablehlo::ComparisonTypeAttr::get(c, type)}}));
+                         MakeLike(at, "stablehlo.compare",
+                                  {{"comparison_direction", stablehlo::ComparisonDirectionAttr::get(c, *parsed)},
+                                   {"compare_type", stablehlo::ComparisonTypeAttr::get(c, type)}}));
   return Results(op);
 }
 
 Result<Values> Emitter::ReducePrecision(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.reduce_precision", {{"exponent_bits", b_.getI32IntegerAttr(at.x().exponent_bits)},
-                                                                                            {"mantissa_bits", b_.getI32IntegerAttr(at.x().mantissa_bits)}}));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, "stablehlo.reduce_precision",
+                                  {{"exponent_bits", b_.getI32IntegerAttr(at.x().exponent_bits)},
+                                   {"mantissa_bits", b_.getI32IntegerAttr(at.x().mantissa_bits)}}));
   return Results(op);
 }
 
@@ -102,7 +139,8 @@ Result<Values> Emitter::Identity(const At& at) {
 
 Result<Values> Emitter::Unsupported(const At& at) {
   return Unimplemented(fmt::format("{} is not supported here: it {}", at.i.opcode,
-                                   at.i.opcode == "stochastic-convert" || at.i.opcode == "rng-get-and-update-state" || at.i.opcode == "scaled-dot" || at.i.opcode == "scan"
+                                   at.i.opcode == "stochastic-convert" || at.i.opcode == "rng-get-and-update-state" ||
+                                           at.i.opcode == "scaled-dot" || at.i.opcode == "scan"
                                        ? "has no StableHLO form"
                                        : "exchanges data with a host or another device outside of the program"));
 }
@@ -128,14 +166,17 @@ Result<Values> Emitter::GetTupleElement(const At& at) {
 }
 
 Result<Values> Emitter::Iota(const At& at) {
-  if (!at.i.operands.empty() || at.i.dims.size() != 1) return InvalidArgument(fmt::format("{} operands and {} dimensions; 0 and 1 wanted", at.i.operands.size(), at.i.dims.size()));
+  if (!at.i.operands.empty() || at.i.dims.size() != 1)
+    return InvalidArgument(
+        fmt::format("{} operands and {} dimensions; 0 and 1 wanted", at.i.operands.size(), at.i.dims.size()));
   TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.iota", {{"iota_dimension", I64(at.i.dims[0])}}));
   return Results(op);
 }
 
 Result<Values> Emitter::Broadcast(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.broadcast_in_dim", {{"broadcast_dimensions", Array(at.i.dims)}}));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, "stablehlo.broadcast_in_dim", {{"broadcast_dimensions", Array(at.i.dims)}}));
   return Results(op);
 }
 
@@ -143,14 +184,16 @@ Result<Values> Emitter::Permutation(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
   const bool transpose = at.i.opcode == "transpose";
   TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
-                         MakeLike(at, transpose ? "stablehlo.transpose" : "stablehlo.reverse", {{transpose ? "permutation" : "dimensions", Array(at.i.dims)}}));
+                         MakeLike(at, transpose ? "stablehlo.transpose" : "stablehlo.reverse",
+                                  {{transpose ? "permutation" : "dimensions", Array(at.i.dims)}}));
   return Results(op);
 }
 
 Result<Values> Emitter::Concatenate(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, at.i.operands.size()));
   if (at.i.dims.size() != 1) return InvalidArgument(fmt::format("{} dimensions; 1 wanted", at.i.dims.size()));
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.concatenate", {{"dimension", I64(at.i.dims[0])}}));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, "stablehlo.concatenate", {{"dimension", I64(at.i.dims[0])}}));
   return Results(op);
 }
 
@@ -162,8 +205,10 @@ Result<Values> Emitter::Slice(const At& at) {
     limit.push_back(s.limit);
     stride.push_back(s.stride);
   }
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
-                         MakeLike(at, "stablehlo.slice", {{"start_indices", Array(start)}, {"limit_indices", Array(limit)}, {"strides", Array(stride)}}));
+  TENON_ASSIGN_OR_RETURN(
+      mlir::Operation * op,
+      MakeLike(at, "stablehlo.slice",
+               {{"start_indices", Array(start)}, {"limit_indices", Array(limit)}, {"strides", Array(stride)}}));
   return Results(op);
 }
 
@@ -171,18 +216,22 @@ Result<Values> Emitter::DynamicSlice(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, at.i.operands.size()));
   const bool update = at.i.opcode == "dynamic-update-slice";
   const size_t first = update ? 2 : 1;
-  if (at.i.operands.size() < first) return InvalidArgument(fmt::format("{} operands; at least {} wanted", at.i.operands.size(), first));
+  if (at.i.operands.size() < first)
+    return InvalidArgument(fmt::format("{} operands; at least {} wanted", at.i.operands.size(), first));
   Values operands = Operands(at, 0, first);
   const size_t rank = at.shape(0).dims.size();
   if (at.i.operands.size() == first + 1 && at.shape(first).dims.size() == 1) {
     // The old form: one vector of indices.
-    if (at.shape(first).dims[0] != static_cast<int64_t>(rank)) return InvalidArgument(fmt::format("{} indices for rank {}", at.shape(first).dims[0], rank));
+    if (at.shape(first).dims[0] != static_cast<int64_t>(rank))
+      return InvalidArgument(fmt::format("{} indices for rank {}", at.shape(first).dims[0], rank));
     TENON_ASSIGN_OR_RETURN(mlir::Type element, ElementOf(at.shape(first).type));
     for (size_t d = 0; d < rank; ++d) {
       const auto from = static_cast<int64_t>(d);
-      mlir::Operation* one = Make(at.loc, "stablehlo.slice", at.in(first), mlir::RankedTensorType::get({1}, element),
-                                  {{"start_indices", Array({from})}, {"limit_indices", Array({from + 1})}, {"strides", Array({1})}});
-      operands.push_back(Make(at.loc, "stablehlo.reshape", one->getResults(), mlir::RankedTensorType::get({}, element))->getResult(0));
+      mlir::Operation* one =
+          Make(at.loc, "stablehlo.slice", at.in(first), mlir::RankedTensorType::get({1}, element),
+               {{"start_indices", Array({from})}, {"limit_indices", Array({from + 1})}, {"strides", Array({1})}});
+      operands.push_back(
+          Make(at.loc, "stablehlo.reshape", one->getResults(), mlir::RankedTensorType::get({}, element))->getResult(0));
     }
   } else {
     operands.append(Operands(at, first));
@@ -200,15 +249,18 @@ Result<Values> Emitter::Pad(const At& at) {
     high.push_back(p.high);
     interior.push_back(p.interior);
   }
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.pad", {{"edge_padding_low", Array(low)}, {"edge_padding_high", Array(high)},
-                                                                              {"interior_padding", Array(interior)}}));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.pad",
+                                                        {{"edge_padding_low", Array(low)},
+                                                         {"edge_padding_high", Array(high)},
+                                                         {"interior_padding", Array(interior)}}));
   return Results(op);
 }
 
 Result<Values> Emitter::GetDimensionSize(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
   if (at.i.dims.size() != 1) return InvalidArgument(fmt::format("{} dimensions; 1 wanted", at.i.dims.size()));
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.get_dimension_size", {{"dimension", I64(at.i.dims[0])}}));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, "stablehlo.get_dimension_size", {{"dimension", I64(at.i.dims[0])}}));
   return Results(op);
 }
 
@@ -218,14 +270,16 @@ Result<Values> Emitter::Barrier(const At& at) {
 }
 
 Result<Values> Emitter::AfterAll(const At& at) {
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, at.i.operands.empty() ? "stablehlo.create_token" : "stablehlo.after_all"));
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, at.i.operands.empty() ? "stablehlo.create_token" : "stablehlo.after_all"));
   return Results(op);
 }
 
 // The bytes of the operand in the order of its layout, read in the order of the result's.
 Result<Values> Emitter::Bitcast(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
-  if (!at.shape(0).is_array() || !at.i.shape.is_array()) return InvalidArgument("a bitcast of something that is no array");
+  if (!at.shape(0).is_array() || !at.i.shape.is_array())
+    return InvalidArgument("a bitcast of something that is no array");
   if (at.shape(0).tiled || at.i.shape.tiled) return Unimplemented("a bitcast of a tiled layout");
   const auto physical = [](const Shape& shape) {
     std::vector<int64_t> dims(shape.dims.size());
@@ -244,10 +298,14 @@ Result<Values> Emitter::Bitcast(const At& at) {
   TENON_ASSIGN_OR_RETURN(mlir::RankedTensorType after_type, TensorOf(after));
   TENON_ASSIGN_OR_RETURN(mlir::RankedTensorType result_type, TensorOf(at.i.shape));
   mlir::Value v = at.in(0)[0];
-  if (!IsRowMajor(at.shape(0))) v = Make(at.loc, "stablehlo.transpose", v, before_type, {{"permutation", Array(from)}})->getResult(0);
+  if (!IsRowMajor(at.shape(0)))
+    v = Make(at.loc, "stablehlo.transpose", v, before_type, {{"permutation", Array(from)}})->getResult(0);
   if (at.shape(0).type != at.i.shape.type) {
-    if (CountElements(before) != CountElements(after)) return Unimplemented("a bitcast between element types of different width");
-    v = Make(at.loc, "stablehlo.bitcast_convert", v, mlir::RankedTensorType::get(before.dims, result_type.getElementType()))->getResult(0);
+    if (CountElements(before) != CountElements(after))
+      return Unimplemented("a bitcast between element types of different width");
+    v = Make(at.loc, "stablehlo.bitcast_convert", v,
+             mlir::RankedTensorType::get(before.dims, result_type.getElementType()))
+            ->getResult(0);
   }
   if (before.dims != after.dims) v = Make(at.loc, "stablehlo.reshape", v, after_type)->getResult(0);
   if (!IsRowMajor(at.i.shape)) {
@@ -264,17 +322,50 @@ const std::unordered_map<std::string_view, Emitter::Handler>& Emitter::Handlers(
     const auto add = [&](Handler handler, std::initializer_list<std::string_view> opcodes) {
       for (std::string_view opcode : opcodes) h->emplace(opcode, handler);
     };
-    add(&Emitter::Plain,
-        {"abs", "ceil", "floor", "negate", "round-nearest-afz", "round-nearest-even", "sign", "not", "popcnt", "count-leading-zeros", "is-finite",
-         "real", "imag", "bitcast-convert", "atan2", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract", "and", "or", "xor",
-         "shift-left", "shift-right-arithmetic", "shift-right-logical", "complex", "convert", "select", "clamp", "reshape", "mulhi"});
-    add(&Emitter::Accurate, {"cbrt", "cosine", "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"});
+    add(&Emitter::Plain, {"abs",
+                          "ceil",
+                          "floor",
+                          "negate",
+                          "round-nearest-afz",
+                          "round-nearest-even",
+                          "sign",
+                          "not",
+                          "popcnt",
+                          "count-leading-zeros",
+                          "is-finite",
+                          "real",
+                          "imag",
+                          "bitcast-convert",
+                          "atan2",
+                          "divide",
+                          "maximum",
+                          "minimum",
+                          "multiply",
+                          "power",
+                          "remainder",
+                          "subtract",
+                          "and",
+                          "or",
+                          "xor",
+                          "shift-left",
+                          "shift-right-arithmetic",
+                          "shift-right-logical",
+                          "complex",
+                          "convert",
+                          "select",
+                          "clamp",
+                          "reshape",
+                          "mulhi"});
+    add(&Emitter::Accurate, {"cbrt", "cosine", "exponential", "exponential-minus-one", "log", "log-plus-one",
+                             "logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"});
     add(&Emitter::Function1, {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "erf"});
     add(&Emitter::AddOrOr, {"add"});
-    add(&Emitter::Compare, {"compare", "equal-to", "not-equal-to", "greater-than", "greater-than-or-equal-to", "less-than", "less-than-or-equal-to"});
+    add(&Emitter::Compare, {"compare", "equal-to", "not-equal-to", "greater-than", "greater-than-or-equal-to",
+                            "less-than", "less-than-or-equal-to"});
     add(&Emitter::ReducePrecision, {"reduce-precision"});
     add(&Emitter::Identity, {"copy", "domain", "add-dependency", "async-update"});
-    add(&Emitter::Unsupported, {"infeed", "outfeed", "send", "send-done", "recv", "recv-done", "stochastic-convert", "rng-get-and-update-state", "scaled-dot", "scan"});
+    add(&Emitter::Unsupported, {"infeed", "outfeed", "send", "send-done", "recv", "recv-done", "stochastic-convert",
+                                "rng-get-and-update-state", "scaled-dot", "scan"});
     add(&Emitter::Constant, {"constant"});
     add(&Emitter::Tuple, {"tuple"});
     add(&Emitter::GetTupleElement, {"get-tuple-element"});
@@ -318,7 +409,8 @@ const std::unordered_map<std::string_view, Emitter::Handler>& Emitter::Handlers(
     add(&Emitter::CollectiveBroadcast, {"collective-broadcast"});
     add(&Emitter::DeviceId, {"partition-id", "replica-id"});
     add(&Emitter::AsyncStart, {"async-start", "copy-start"});
-    add(&Emitter::AsyncDone, {"async-done", "all-reduce-done", "all-gather-done", "collective-permute-done", "copy-done"});
+    add(&Emitter::AsyncDone,
+        {"async-done", "all-reduce-done", "all-gather-done", "collective-permute-done", "copy-done"});
     return h;
   }();
   return handlers;

@@ -13,40 +13,72 @@ namespace tenon::hlo {
 Result<mlir::Type> Emitter::ElementOf(int32_t type) {
   mlir::MLIRContext* c = b_.getContext();
   switch (type) {
-    case 1: return mlir::Type(b_.getI1Type());
-    case 2: return mlir::Type(b_.getIntegerType(8));
-    case 3: return mlir::Type(b_.getIntegerType(16));
-    case 4: return mlir::Type(b_.getIntegerType(32));
-    case 5: return mlir::Type(b_.getIntegerType(64));
-    case 6: return mlir::Type(b_.getIntegerType(8, false));
-    case 7: return mlir::Type(b_.getIntegerType(16, false));
-    case 8: return mlir::Type(b_.getIntegerType(32, false));
-    case 9: return mlir::Type(b_.getIntegerType(64, false));
-    case 10: return mlir::Type(b_.getF16Type());
-    case 11: return mlir::Type(b_.getF32Type());
-    case 12: return mlir::Type(b_.getF64Type());
-    case 15: return mlir::Type(mlir::ComplexType::get(b_.getF32Type()));
-    case 16: return mlir::Type(b_.getBF16Type());
-    case 18: return mlir::Type(mlir::ComplexType::get(b_.getF64Type()));
-    case 19: return mlir::Type(mlir::Float8E5M2Type::get(c));
-    case 20: return mlir::Type(mlir::Float8E4M3FNType::get(c));
-    case 21: return mlir::Type(b_.getIntegerType(4));
-    case 22: return mlir::Type(b_.getIntegerType(4, false));
-    case 23: return mlir::Type(mlir::Float8E4M3B11FNUZType::get(c));
-    case 24: return mlir::Type(mlir::Float8E5M2FNUZType::get(c));
-    case 25: return mlir::Type(mlir::Float8E4M3FNUZType::get(c));
-    case 26: return mlir::Type(b_.getIntegerType(2));
-    case 27: return mlir::Type(b_.getIntegerType(2, false));
-    case 28: return mlir::Type(mlir::Float8E4M3Type::get(c));
-    case 29: return mlir::Type(mlir::Float8E3M4Type::get(c));
-    case 32: return mlir::Type(mlir::Float4E2M1FNType::get(c));
-    case 33: return mlir::Type(mlir::Float8E8M0FNUType::get(c));
-    case 35: return mlir::Type(mlir::Float6E3M2FNType::get(c));
-    case 36: return mlir::Type(mlir::Float6E2M3FNType::get(c));
-    default: break;
+    case 1:
+      return mlir::Type(b_.getI1Type());
+    case 2:
+      return mlir::Type(b_.getIntegerType(8));
+    case 3:
+      return mlir::Type(b_.getIntegerType(16));
+    case 4:
+      return mlir::Type(b_.getIntegerType(32));
+    case 5:
+      return mlir::Type(b_.getIntegerType(64));
+    case 6:
+      return mlir::Type(b_.getIntegerType(8, false));
+    case 7:
+      return mlir::Type(b_.getIntegerType(16, false));
+    case 8:
+      return mlir::Type(b_.getIntegerType(32, false));
+    case 9:
+      return mlir::Type(b_.getIntegerType(64, false));
+    case 10:
+      return mlir::Type(b_.getF16Type());
+    case 11:
+      return mlir::Type(b_.getF32Type());
+    case 12:
+      return mlir::Type(b_.getF64Type());
+    case 15:
+      return mlir::Type(mlir::ComplexType::get(b_.getF32Type()));
+    case 16:
+      return mlir::Type(b_.getBF16Type());
+    case 18:
+      return mlir::Type(mlir::ComplexType::get(b_.getF64Type()));
+    case 19:
+      return mlir::Type(mlir::Float8E5M2Type::get(c));
+    case 20:
+      return mlir::Type(mlir::Float8E4M3FNType::get(c));
+    case 21:
+      return mlir::Type(b_.getIntegerType(4));
+    case 22:
+      return mlir::Type(b_.getIntegerType(4, false));
+    case 23:
+      return mlir::Type(mlir::Float8E4M3B11FNUZType::get(c));
+    case 24:
+      return mlir::Type(mlir::Float8E5M2FNUZType::get(c));
+    case 25:
+      return mlir::Type(mlir::Float8E4M3FNUZType::get(c));
+    case 26:
+      return mlir::Type(b_.getIntegerType(2));
+    case 27:
+      return mlir::Type(b_.getIntegerType(2, false));
+    case 28:
+      return mlir::Type(mlir::Float8E4M3Type::get(c));
+    case 29:
+      return mlir::Type(mlir::Float8E3M4Type::get(c));
+    case 32:
+      return mlir::Type(mlir::Float4E2M1FNType::get(c));
+    case 33:
+      return mlir::Type(mlir::Float8E8M0FNUType::get(c));
+    case 35:
+      return mlir::Type(mlir::Float6E3M2FNType::get(c));
+    case 36:
+      return mlir::Type(mlir::Float6E2M3FNType::get(c));
+    default:
+      break;
   }
   const TypeInfo* info = FindType(type);
-  return Unimplemented(fmt::format("arrays of {} have no StableHLO form", info != nullptr ? info->name : "an unknown type"));
+  return Unimplemented(
+      fmt::format("arrays of {} have no StableHLO form", info != nullptr ? info->name : "an unknown type"));
 }
 
 Result<mlir::RankedTensorType> Emitter::TensorOf(const Shape& shape) {
@@ -87,7 +119,8 @@ Result<Values> Emitter::EmitLiteral(const Literal& literal, const Shape& shape, 
     value = mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
   } else if (shape.type == kPred) {
     static_assert(sizeof(bool) == 1);
-    value = mlir::DenseElementsAttr::get(type, llvm::ArrayRef<bool>(reinterpret_cast<const bool*>(data.data()), data.size()));
+    value = mlir::DenseElementsAttr::get(type,
+                                         llvm::ArrayRef<bool>(reinterpret_cast<const bool*>(data.data()), data.size()));
   } else {
     const TypeInfo* info = FindType(shape.type);
     std::string masked;
@@ -104,7 +137,9 @@ Result<Values> Emitter::EmitLiteral(const Literal& literal, const Shape& shape, 
 }
 
 mlir::Value Emitter::Zero(mlir::RankedTensorType type, mlir::Location loc) {
-  return Make(loc, "stablehlo.constant", {}, {type}, {{"value", mlir::DenseElementsAttr::get(type, b_.getZeroAttr(type.getElementType()))}})->getResult(0);
+  return Make(loc, "stablehlo.constant", {}, {type},
+              {{"value", mlir::DenseElementsAttr::get(type, b_.getZeroAttr(type.getElementType()))}})
+      ->getResult(0);
 }
 
 mlir::Attribute Emitter::Matrix(const std::vector<std::vector<int64_t>>& rows, size_t columns) {
@@ -113,7 +148,8 @@ mlir::Attribute Emitter::Matrix(const std::vector<std::vector<int64_t>>& rows, s
     for (size_t c = 0; c < columns; ++c) flat.push_back(c < row.size() ? row[c] : -1);
   }
   return mlir::DenseIntElementsAttr::get(
-      mlir::RankedTensorType::get({static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns)}, b_.getI64Type()), flat);
+      mlir::RankedTensorType::get({static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns)}, b_.getI64Type()),
+      flat);
 }
 
 mlir::Attribute Emitter::Padding(const std::vector<WindowDim>& window) {
@@ -126,9 +162,10 @@ mlir::Attribute Emitter::AccuracyOf(const Extras& x) {
   if (!x.accuracy) return {};
   using Mode = stablehlo::ResultAccuracyMode;
   const Accuracy& a = *x.accuracy;
-  return stablehlo::ResultAccuracyAttr::get(b_.getContext(), llvm::APFloat(a.tolerance ? a.atol : 0.0), llvm::APFloat(a.tolerance ? a.rtol : 0.0),
-                                            a.tolerance ? a.ulps : 0,
-                                            stablehlo::ResultAccuracyModeAttr::get(b_.getContext(), a.tolerance ? Mode::TOLERANCE : Mode::HIGHEST));
+  return stablehlo::ResultAccuracyAttr::get(
+      b_.getContext(), llvm::APFloat(a.tolerance ? a.atol : 0.0), llvm::APFloat(a.tolerance ? a.rtol : 0.0),
+      a.tolerance ? a.ulps : 0,
+      stablehlo::ResultAccuracyModeAttr::get(b_.getContext(), a.tolerance ? Mode::TOLERANCE : Mode::HIGHEST));
 }
 
 mlir::Attribute Emitter::PrecisionOf(const Extras& x) {
@@ -148,8 +185,10 @@ Result<mlir::Attribute> Emitter::ParseDictionary(std::string_view text) {
     depth += c == '{' || c == '[' || c == '<' || c == '(';
     if (depth > 100) return InvalidArgument("a dictionary with more than 100 opening brackets");
   }
-  mlir::Attribute value = mlir::parseAttribute(Ref(text), b_.getContext(), mlir::Type(), nullptr, /*isKnownNullTerminated=*/false);
-  if (!value || !mlir::isa<mlir::DictionaryAttr>(value)) return InvalidArgument(fmt::format("no dictionary of MLIR attributes: {}", text.substr(0, 200)));
+  mlir::Attribute value =
+      mlir::parseAttribute(Ref(text), b_.getContext(), mlir::Type(), nullptr, /*isKnownNullTerminated=*/false);
+  if (!value || !mlir::isa<mlir::DictionaryAttr>(value))
+    return InvalidArgument(fmt::format("no dictionary of MLIR attributes: {}", text.substr(0, 200)));
   return value;
 }
 

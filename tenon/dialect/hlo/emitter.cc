@@ -16,23 +16,29 @@ namespace {
 
 std::string Identifier(std::string_view name) {
   std::string id;
-  for (char c : name) id.push_back(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' ? c : '_');
+  for (char c : name)
+    id.push_back(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' ? c : '_');
   if (id.empty() || std::isdigit(static_cast<unsigned char>(id[0]))) id.insert(0, "_");
   return id;
 }
 
 }  // namespace
 
-Result<mlir::OwningOpRef<mlir::ModuleOp>> ToStablehlo(const Module& module, mlir::MLIRContext* context) { return Emitter(module, context).Run(); }
+Result<mlir::OwningOpRef<mlir::ModuleOp>> ToStablehlo(const Module& module, mlir::MLIRContext* context) {
+  return Emitter(module, context).Run();
+}
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>> Emitter::Run() {
   mlir::OwningOpRef<mlir::ModuleOp> owned = mlir::ModuleOp::create(b_.getUnknownLoc(), Identifier(module_.name));
   target_ = *owned;
-  if (module_.replica_count > 1) target_->setAttr("mhlo.num_replicas", b_.getI32IntegerAttr(static_cast<int32_t>(module_.replica_count)));
-  if (module_.num_partitions > 1) target_->setAttr("mhlo.num_partitions", b_.getI32IntegerAttr(static_cast<int32_t>(module_.num_partitions)));
+  if (module_.replica_count > 1)
+    target_->setAttr("mhlo.num_replicas", b_.getI32IntegerAttr(static_cast<int32_t>(module_.replica_count)));
+  if (module_.num_partitions > 1)
+    target_->setAttr("mhlo.num_partitions", b_.getI32IntegerAttr(static_cast<int32_t>(module_.num_partitions)));
   names_["main"] = 1;
   max_ops_ = kMaxExtraOps;
-  for (const Computation& c : module_.computations) max_ops_ += kMaxOpsPerInstruction * static_cast<int64_t>(c.instructions.size());
+  for (const Computation& c : module_.computations)
+    max_ops_ += kMaxOpsPerInstruction * static_cast<int64_t>(c.instructions.size());
   TENON_RETURN_IF_ERROR(EmitEntry());
   return owned;
 }
@@ -40,13 +46,14 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> Emitter::Run() {
 mlir::Location Emitter::LocationOf(const Instruction& i) {
   mlir::Location file = b_.getUnknownLoc();
   if (!i.source_file.empty()) {
-    file = mlir::FileLineColLoc::get(b_.getContext(), Ref(i.source_file), static_cast<unsigned>(std::max(i.source_line, 0)), 0);
+    file = mlir::FileLineColLoc::get(b_.getContext(), Ref(i.source_file),
+                                     static_cast<unsigned>(std::max(i.source_line, 0)), 0);
   }
   return mlir::NameLoc::get(b_.getStringAttr(Ref(i.name)), file);
 }
 
-mlir::Operation* Emitter::Make(mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands, mlir::TypeRange types, Attrs attrs,
-                               unsigned regions) {
+mlir::Operation* Emitter::Make(mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands,
+                               mlir::TypeRange types, Attrs attrs, unsigned regions) {
   ++ops_;
   mlir::OperationState state(loc, name);
   state.addOperands(operands);
@@ -75,15 +82,18 @@ Values Emitter::Operands(const At& at, size_t from, size_t to) {
 }
 
 Status Emitter::Wants(const At& at, size_t operands) const {
-  if (at.i.operands.size() != operands) return InvalidArgument(fmt::format("{} operands; {} wanted", at.i.operands.size(), operands));
+  if (at.i.operands.size() != operands)
+    return InvalidArgument(fmt::format("{} operands; {} wanted", at.i.operands.size(), operands));
   for (size_t n = 0; n < operands; ++n) {
-    if (at.in(n).size() != 1) return InvalidArgument(fmt::format("operand {} is {}; an array is wanted", n, ToText(at.shape(n), false)));
+    if (at.in(n).size() != 1)
+      return InvalidArgument(fmt::format("operand {} is {}; an array is wanted", n, ToText(at.shape(n), false)));
   }
   return OkStatus();
 }
 
 Status Emitter::WantsCalled(const At& at, size_t computations) const {
-  if (at.i.called.size() != computations) return InvalidArgument(fmt::format("{} called computations; {} wanted", at.i.called.size(), computations));
+  if (at.i.called.size() != computations)
+    return InvalidArgument(fmt::format("{} called computations; {} wanted", at.i.called.size(), computations));
   return OkStatus();
 }
 
@@ -95,7 +105,8 @@ Result<Values> Emitter::EmitInstruction(const At& at) {
   llvm::SmallVector<mlir::Type> types;
   TENON_RETURN_IF_ERROR(LeafTypes(at.i.shape, types));
   if (types.size() != values.size()) {
-    return InvalidArgument(fmt::format("its shape {} has {} arrays; the instruction gives {}", ToText(at.i.shape, false), types.size(), values.size()));
+    return InvalidArgument(fmt::format("its shape {} has {} arrays; the instruction gives {}",
+                                       ToText(at.i.shape, false), types.size(), values.size()));
   }
   for (size_t v = 0; v < types.size(); ++v) {
     if (values[v].getType() != types[v]) {
@@ -114,7 +125,9 @@ Result<Values> Emitter::EmitBody(const Computation& c, const Values& args, bool 
   for (uint32_t p : c.parameters) {
     const Instruction& i = c.instructions[p];
     const auto leaves = static_cast<size_t>(CountLeaves(i.shape));
-    if (next + leaves > args.size()) return InvalidArgument(fmt::format("computation '{}' gets {} arrays; its parameters have more", c.name, args.size()));
+    if (next + leaves > args.size())
+      return InvalidArgument(
+          fmt::format("computation '{}' gets {} arrays; its parameters have more", c.name, args.size()));
     values[p].append(args.begin() + static_cast<ptrdiff_t>(next), args.begin() + static_cast<ptrdiff_t>(next + leaves));
     next += leaves;
     llvm::SmallVector<mlir::Type> types;
@@ -123,10 +136,13 @@ Result<Values> Emitter::EmitBody(const Computation& c, const Values& args, bool 
       if (values[p][l].getType() == types[l]) continue;
       std::string got;
       llvm::raw_string_ostream(got) << values[p][l].getType();
-      return InvalidArgument(fmt::format("parameter '{}' of computation '{}' is {}; it is given {}", i.name, c.name, ToText(i.shape, false), got));
+      return InvalidArgument(fmt::format("parameter '{}' of computation '{}' is {}; it is given {}", i.name, c.name,
+                                         ToText(i.shape, false), got));
     }
   }
-  if (next != args.size()) return InvalidArgument(fmt::format("computation '{}' gets {} arrays; its parameters have {}", c.name, args.size(), next));
+  if (next != args.size())
+    return InvalidArgument(
+        fmt::format("computation '{}' gets {} arrays; its parameters have {}", c.name, args.size(), next));
   for (size_t n = 0; n < c.instructions.size(); ++n) {
     const Instruction& i = c.instructions[n];
     if (i.opcode == "parameter") continue;
@@ -136,16 +152,19 @@ Result<Values> Emitter::EmitBody(const Computation& c, const Values& args, bool 
       // The innermost instruction is the one that matters.
       if (made.status().message().starts_with("HLO instruction")) return std::move(made).status();
       std::string operands;
-      for (size_t o = 0; o < std::min<size_t>(i.operands.size(), 8); ++o) operands += (o > 0 ? ", " : "") + ToText(at.shape(o), false);
-      return std::move(made).status().WithContext(
-          fmt::format("HLO instruction '{}' = {} {}({}) of computation '{}'", i.name, ToText(i.shape, false), i.opcode, operands, c.name));
+      for (size_t o = 0; o < std::min<size_t>(i.operands.size(), 8); ++o)
+        operands += (o > 0 ? ", " : "") + ToText(at.shape(o), false);
+      return std::move(made).status().WithContext(fmt::format("HLO instruction '{}' = {} {}({}) of computation '{}'",
+                                                              i.name, ToText(i.shape, false), i.opcode, operands,
+                                                              c.name));
     }
     values[n] = std::move(*made);
   }
   return values[c.root];
 }
 
-Status Emitter::FillRegion(mlir::Region& region, const Computation& c, mlir::Location loc, bool in_scalar_region, const Values* captured) {
+Status Emitter::FillRegion(mlir::Region& region, const Computation& c, mlir::Location loc, bool in_scalar_region,
+                           const Values* captured) {
   mlir::OpBuilder::InsertionGuard guard(b_);
   mlir::Block* block = b_.createBlock(&region);
   Values args;
@@ -190,7 +209,8 @@ Result<Values> Emitter::Call(const At& at, uint32_t computation, const Values& a
   const Computation& c = module_.computations[computation];
   llvm::SmallVector<mlir::Type> types;
   TENON_RETURN_IF_ERROR(LeafTypes(c.instructions[c.root].shape, types));
-  return Results(Make(at.loc, "func.call", args, types, {{"callee", mlir::FlatSymbolRefAttr::get(b_.getContext(), name)}}));
+  return Results(
+      Make(at.loc, "func.call", args, types, {{"callee", mlir::FlatSymbolRefAttr::get(b_.getContext(), name)}}));
 }
 
 Status Emitter::EmitEntry() {

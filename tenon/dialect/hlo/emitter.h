@@ -35,7 +35,7 @@ class Emitter {
     const Computation& computation;
     const std::vector<Values>& values;  ///< Of the whole computation.
     mlir::Location loc;
-    bool in_scalar_region;              ///< Calls must be inlined here.
+    bool in_scalar_region;  ///< Calls must be inlined here.
 
     const Values& in(size_t n) const { return values[i.operands[n]]; }
     const Shape& shape(size_t n) const { return computation.instructions[i.operands[n]].shape; }
@@ -51,7 +51,8 @@ class Emitter {
   Result<Values> EmitInstruction(const At& at);
   Result<llvm::StringRef> Function(uint32_t computation);
   /// A region of `op` that holds computation `c`; its block has an argument per leaf, or takes `captured` from outside.
-  Status FillRegion(mlir::Region& region, const Computation& c, mlir::Location loc, bool in_scalar_region, const Values* captured = nullptr);
+  Status FillRegion(mlir::Region& region, const Computation& c, mlir::Location loc, bool in_scalar_region,
+                    const Values* captured = nullptr);
   Result<Values> Call(const At& at, uint32_t computation, const Values& args);
   mlir::Location LocationOf(const Instruction& i);
 
@@ -71,8 +72,8 @@ class Emitter {
   mlir::Attribute TextDictionary(const TextMap& map);
 
   /// Makes an op; counts it against the limit on ops (checked by EmitInstruction).
-  mlir::Operation* Make(mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands, mlir::TypeRange types, Attrs attrs = {},
-                        unsigned regions = 0);
+  mlir::Operation* Make(mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands, mlir::TypeRange types,
+                        Attrs attrs = {}, unsigned regions = 0);
   /// An op with operands of the instruction and a result per leaf of its shape.
   Result<mlir::Operation*> MakeLike(const At& at, llvm::StringRef name, Attrs attrs = {}, unsigned regions = 0);
   Values Results(mlir::Operation* op) { return Values(op->result_begin(), op->result_end()); }

@@ -8,7 +8,8 @@
 namespace tenon::hlo {
 namespace {
 
-// Ops whose HLO form has the same operands and results and no attributes. Names that differ in more than '_' and '-' are listed.
+// Ops whose HLO form has the same operands and results and no attributes. Names that differ in more than '_' and '-'
+// are listed.
 std::string OpcodeOf(llvm::StringRef name) {
   std::string opcode = name.substr(name.find('.') + 1).str();
   for (char& c : opcode) c = c == '_' ? '-' : c;
@@ -21,7 +22,8 @@ mlir::RankedTensorType Tensor(mlir::Value v) { return mlir::cast<mlir::RankedTen
 
 std::vector<int64_t> Lowering::IntsOf(mlir::Operation* op, llvm::StringRef name) {
   mlir::Attribute attr = op->getAttr(name);
-  if (auto array = mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attr)) return {array.asArrayRef().begin(), array.asArrayRef().end()};
+  if (auto array = mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attr))
+    return {array.asArrayRef().begin(), array.asArrayRef().end()};
   std::vector<int64_t> values;
   if (auto dense = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(attr)) {
     for (const llvm::APInt& v : dense.getValues<llvm::APInt>()) values.push_back(v.getSExtValue());
@@ -65,7 +67,10 @@ Status Lowering::Accurate(Body& body, mlir::Operation* op) {
     using Mode = stablehlo::ResultAccuracyMode;
     if (a.getMode().getValue() == Mode::HIGHEST) i.mutable_extras().accuracy = Accuracy{.highest = true};
     if (a.getMode().getValue() == Mode::TOLERANCE) {
-      i.mutable_extras().accuracy = Accuracy{.tolerance = true, .atol = a.getAtol().convertToDouble(), .rtol = a.getRtol().convertToDouble(), .ulps = a.getUlps()};
+      i.mutable_extras().accuracy = Accuracy{.tolerance = true,
+                                             .atol = a.getAtol().convertToDouble(),
+                                             .rtol = a.getRtol().convertToDouble(),
+                                             .ulps = a.getUlps()};
     }
   }
   return Bind(body, op, std::move(i));
@@ -76,7 +81,8 @@ Status Lowering::Compare(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "compare"));
   const llvm::StringRef direction = stablehlo::stringifyComparisonDirection(compare.getComparisonDirection());
   i.mutable_extras().comparison_direction = direction.str();
-  if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER) i.mutable_extras().comparison_type = "TOTALORDER";
+  if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
+    i.mutable_extras().comparison_type = "TOTALORDER";
   return Bind(body, op, std::move(i));
 }
 
@@ -105,7 +111,8 @@ Result<uint32_t> Lowering::Constant(Body& body, mlir::Attribute value, mlir::Typ
     literal.shape.minor_to_major.emplace();
   }
   const auto append = [&](const llvm::APInt& bits) {
-    const uint64_t word = info.kind == TypeKind::kSigned ? static_cast<uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
+    const uint64_t word =
+        info.kind == TypeKind::kSigned ? static_cast<uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
     literal.data.append(reinterpret_cast<const char*>(&word), static_cast<size_t>(info.bytes));
   };
   if (info.bits >= 8) {
@@ -151,10 +158,14 @@ Status Lowering::Identity(Body& body, mlir::Operation* op) {
 Status Lowering::Dimensions(Body& body, mlir::Operation* op) {
   const llvm::StringRef name = op->getName().getStringRef();
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, OpcodeOf(name)));
-  if (name == "stablehlo.transpose") i.dims = IntsOf(op, "permutation");
-  else if (name == "stablehlo.reverse") i.dims = IntsOf(op, "dimensions");
-  else if (name == "stablehlo.concatenate") i.dims = {IntOf(op, "dimension")};
-  else if (name == "stablehlo.iota") i.dims = {IntOf(op, "iota_dimension")};
+  if (name == "stablehlo.transpose")
+    i.dims = IntsOf(op, "permutation");
+  else if (name == "stablehlo.reverse")
+    i.dims = IntsOf(op, "dimensions");
+  else if (name == "stablehlo.concatenate")
+    i.dims = {IntOf(op, "dimension")};
+  else if (name == "stablehlo.iota")
+    i.dims = {IntOf(op, "iota_dimension")};
   return Bind(body, op, std::move(i));
 }
 
@@ -186,7 +197,9 @@ Status Lowering::BroadcastInDim(Body& body, mlir::Operation* op) {
   }
   std::vector<int64_t> permutation(by_result.size());
   for (size_t d = 0; d < permutation.size(); ++d) permutation[d] = static_cast<int64_t>(d);
-  std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return by_result[static_cast<size_t>(a)].first < by_result[static_cast<size_t>(b)].first; });
+  std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) {
+    return by_result[static_cast<size_t>(a)].first < by_result[static_cast<size_t>(b)].first;
+  });
   if (!std::is_sorted(permutation.begin(), permutation.end())) {
     Shape permuted = kept;
     for (size_t d = 0; d < permutation.size(); ++d) permuted.dims[d] = kept.dims[static_cast<size_t>(permutation[d])];
@@ -205,7 +218,8 @@ Status Lowering::Slice(Body& body, mlir::Operation* op) {
   if (name == "stablehlo.dynamic_slice") {
     i.mutable_extras().sizes = IntsOf(op, "slice_sizes");
   } else if (name == "stablehlo.slice") {
-    const std::vector<int64_t> start = IntsOf(op, "start_indices"), limit = IntsOf(op, "limit_indices"), stride = IntsOf(op, "strides");
+    const std::vector<int64_t> start = IntsOf(op, "start_indices"), limit = IntsOf(op, "limit_indices"),
+                               stride = IntsOf(op, "strides");
     for (size_t d = 0; d < start.size(); ++d) i.mutable_extras().slice.push_back({start[d], limit[d], stride[d]});
   }
   return Bind(body, op, std::move(i));
@@ -213,7 +227,8 @@ Status Lowering::Slice(Body& body, mlir::Operation* op) {
 
 Status Lowering::Pad(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "pad"));
-  const std::vector<int64_t> low = IntsOf(op, "edge_padding_low"), high = IntsOf(op, "edge_padding_high"), interior = IntsOf(op, "interior_padding");
+  const std::vector<int64_t> low = IntsOf(op, "edge_padding_low"), high = IntsOf(op, "edge_padding_high"),
+                             interior = IntsOf(op, "interior_padding");
   for (size_t d = 0; d < low.size(); ++d) i.mutable_extras().padding.push_back({low[d], high[d], interior[d]});
   return Bind(body, op, std::move(i));
 }
@@ -222,7 +237,8 @@ Status Lowering::GetDimensionSize(Body& body, mlir::Operation* op) {
   // Shapes are static here.
   const int64_t size = Tensor(op->getOperand(0)).getDimSize(static_cast<unsigned>(IntOf(op, "dimension")));
   auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  TENON_ASSIGN_OR_RETURN(const uint32_t made, Constant(body, mlir::DenseElementsAttr::get(type, static_cast<int32_t>(size)), type));
+  TENON_ASSIGN_OR_RETURN(const uint32_t made,
+                         Constant(body, mlir::DenseElementsAttr::get(type, static_cast<int32_t>(size)), type));
   body.values[op->getResult(0)] = made;
   return OkStatus();
 }
@@ -250,19 +266,56 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::Handler
     const auto add = [&](Handler handler, std::initializer_list<std::string_view> names) {
       for (std::string_view name : names) h->emplace(name, handler);
     };
-    add(&Lowering::Plain,
-        {"stablehlo.abs", "stablehlo.ceil", "stablehlo.floor", "stablehlo.negate", "stablehlo.round_nearest_afz", "stablehlo.round_nearest_even",
-         "stablehlo.sign", "stablehlo.not", "stablehlo.popcnt", "stablehlo.count_leading_zeros", "stablehlo.is_finite", "stablehlo.real", "stablehlo.imag",
-         "stablehlo.bitcast_convert", "stablehlo.atan2", "stablehlo.divide", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.power",
-         "stablehlo.remainder", "stablehlo.subtract", "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.shift_left",
-         "stablehlo.shift_right_arithmetic", "stablehlo.shift_right_logical", "stablehlo.complex", "stablehlo.convert", "stablehlo.reshape",
-         "stablehlo.dynamic_update_slice", "stablehlo.tuple", "stablehlo.partition_id", "stablehlo.replica_id", "chlo.acos", "chlo.acosh", "chlo.asin",
-         "chlo.asinh", "chlo.atanh", "chlo.cosh", "chlo.sinh", "chlo.erf", "chlo.tan", "chlo.mulhi"});
+    add(&Lowering::Plain, {"stablehlo.abs",
+                           "stablehlo.ceil",
+                           "stablehlo.floor",
+                           "stablehlo.negate",
+                           "stablehlo.round_nearest_afz",
+                           "stablehlo.round_nearest_even",
+                           "stablehlo.sign",
+                           "stablehlo.not",
+                           "stablehlo.popcnt",
+                           "stablehlo.count_leading_zeros",
+                           "stablehlo.is_finite",
+                           "stablehlo.real",
+                           "stablehlo.imag",
+                           "stablehlo.bitcast_convert",
+                           "stablehlo.atan2",
+                           "stablehlo.divide",
+                           "stablehlo.maximum",
+                           "stablehlo.minimum",
+                           "stablehlo.power",
+                           "stablehlo.remainder",
+                           "stablehlo.subtract",
+                           "stablehlo.and",
+                           "stablehlo.or",
+                           "stablehlo.xor",
+                           "stablehlo.shift_left",
+                           "stablehlo.shift_right_arithmetic",
+                           "stablehlo.shift_right_logical",
+                           "stablehlo.complex",
+                           "stablehlo.convert",
+                           "stablehlo.reshape",
+                           "stablehlo.dynamic_update_slice",
+                           "stablehlo.tuple",
+                           "stablehlo.partition_id",
+                           "stablehlo.replica_id",
+                           "chlo.acos",
+                           "chlo.acosh",
+                           "chlo.asin",
+                           "chlo.asinh",
+                           "chlo.atanh",
+                           "chlo.cosh",
+                           "chlo.sinh",
+                           "chlo.erf",
+                           "chlo.tan",
+                           "chlo.mulhi"});
     add(&Lowering::Square, {"chlo.square"});
     add(&Lowering::Logical, {"stablehlo.add", "stablehlo.multiply"});
-    add(&Lowering::Accurate, {"stablehlo.cbrt", "stablehlo.cosine", "stablehlo.exponential", "stablehlo.exponential_minus_one", "stablehlo.log",
-                              "stablehlo.log_plus_one", "stablehlo.logistic", "stablehlo.rsqrt", "stablehlo.sine", "stablehlo.sqrt", "stablehlo.tan",
-                              "stablehlo.tanh"});
+    add(&Lowering::Accurate,
+        {"stablehlo.cbrt", "stablehlo.cosine", "stablehlo.exponential", "stablehlo.exponential_minus_one",
+         "stablehlo.log", "stablehlo.log_plus_one", "stablehlo.logistic", "stablehlo.rsqrt", "stablehlo.sine",
+         "stablehlo.sqrt", "stablehlo.tan", "stablehlo.tanh"});
     add(&Lowering::Compare, {"stablehlo.compare"});
     add(&Lowering::SelectOrClamp, {"stablehlo.select", "stablehlo.clamp"});
     add(&Lowering::ConstantOp, {"stablehlo.constant", "chlo.constant"});
@@ -276,8 +329,9 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::Handler
     add(&Lowering::Dot, {"stablehlo.dot_general", "stablehlo.dot"});
     add(&Lowering::RaggedDot, {"chlo.ragged_dot"});
     add(&Lowering::Convolution, {"stablehlo.convolution"});
-    add(&Lowering::Linalg, {"stablehlo.fft", "stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.batch_norm_training",
-                            "stablehlo.batch_norm_inference", "stablehlo.batch_norm_grad", "stablehlo.reduce_precision", "chlo.top_k"});
+    add(&Lowering::Linalg,
+        {"stablehlo.fft", "stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.batch_norm_training",
+         "stablehlo.batch_norm_inference", "stablehlo.batch_norm_grad", "stablehlo.reduce_precision", "chlo.top_k"});
     add(&Lowering::Rng, {"stablehlo.rng", "stablehlo.rng_bit_generator"});
     add(&Lowering::GetDimensionSize, {"stablehlo.get_dimension_size"});
     add(&Lowering::GetTupleElement, {"stablehlo.get_tuple_element"});
@@ -291,8 +345,9 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::Handler
     add(&Lowering::Conditional, {"stablehlo.if", "stablehlo.case"});
     add(&Lowering::Call, {"func.call", "stablehlo.composite"});
     add(&Lowering::CustomCall, {"stablehlo.custom_call"});
-    add(&Lowering::Collective, {"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter", "stablehlo.all_to_all",
-                                "stablehlo.collective_permute", "stablehlo.collective_broadcast"});
+    add(&Lowering::Collective,
+        {"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter", "stablehlo.all_to_all",
+         "stablehlo.collective_permute", "stablehlo.collective_broadcast"});
     return h;
   }();
   return handlers;

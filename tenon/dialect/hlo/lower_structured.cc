@@ -18,7 +18,13 @@ int32_t AlgorithmNumber(stablehlo::DotAlgorithmAttr a) {
   if (is_f8(lhs) && is_f8(rhs) && sum.isF32()) return a.getAllowImpreciseAccumulation() ? 2 : 1;
   if (lhs != rhs || a.getAllowImpreciseAccumulation()) return -1;
   if (lhs.isF16()) return sum.isF16() ? 3 : 4;
-  if (lhs.isBF16()) return sum.isBF16() ? 5 : operations == 1 ? 6 : operations == 3 ? 7 : operations == 6 ? 8 : operations == 9 ? 13 : -1;
+  if (lhs.isBF16())
+    return sum.isBF16()      ? 5
+           : operations == 1 ? 6
+           : operations == 3 ? 7
+           : operations == 6 ? 8
+           : operations == 9 ? 13
+                             : -1;
   if (mlir::isa<mlir::FloatTF32Type>(lhs)) return operations == 3 ? 10 : 9;
   if (lhs.isF32()) return 11;
   if (lhs.isF64()) return 12;
@@ -48,8 +54,9 @@ Status Lowering::Gather(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "gather"));
   Extras& x = i.mutable_extras();
   const auto n = gather.getDimensionNumbers();
-  x.gather = GatherDims{List(n.getOffsetDims()), List(n.getCollapsedSliceDims()), List(n.getStartIndexMap()), List(n.getOperandBatchingDims()),
-                        List(n.getStartIndicesBatchingDims()), n.getIndexVectorDim()};
+  x.gather =
+      GatherDims{List(n.getOffsetDims()),          List(n.getCollapsedSliceDims()),       List(n.getStartIndexMap()),
+                 List(n.getOperandBatchingDims()), List(n.getStartIndicesBatchingDims()), n.getIndexVectorDim()};
   x.sizes = IntsOf(op, "slice_sizes");
   x.indices_are_sorted = FlagOf(op, "indices_are_sorted");
   return Bind(body, op, std::move(i));
@@ -60,8 +67,9 @@ Status Lowering::Scatter(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "scatter"));
   Extras& x = i.mutable_extras();
   const auto n = scatter.getScatterDimensionNumbers();
-  x.scatter = ScatterDims{List(n.getUpdateWindowDims()), List(n.getInsertedWindowDims()), List(n.getScatterDimsToOperandDims()),
-                          List(n.getInputBatchingDims()), List(n.getScatterIndicesBatchingDims()), n.getIndexVectorDim()};
+  x.scatter = ScatterDims{List(n.getUpdateWindowDims()),           List(n.getInsertedWindowDims()),
+                          List(n.getScatterDimsToOperandDims()),   List(n.getInputBatchingDims()),
+                          List(n.getScatterIndicesBatchingDims()), n.getIndexVectorDim()};
   x.indices_are_sorted = FlagOf(op, "indices_are_sorted");
   x.unique_indices = FlagOf(op, "unique_indices");
   TENON_ASSIGN_OR_RETURN(const uint32_t callee, ScalarRegion(op->getRegion(0), "scatter_update"));
@@ -74,8 +82,12 @@ Status Lowering::Dot(Body& body, mlir::Operation* op) {
   Extras& x = i.mutable_extras();
   if (auto general = mlir::dyn_cast<stablehlo::DotGeneralOp>(op)) {
     const auto n = general.getDotDimensionNumbers();
-    x.dot = DotDims{List(n.getLhsContractingDimensions()), List(n.getRhsContractingDimensions()), List(n.getLhsBatchingDimensions()),
-                    List(n.getRhsBatchingDimensions()), {}, {}};
+    x.dot = DotDims{List(n.getLhsContractingDimensions()),
+                    List(n.getRhsContractingDimensions()),
+                    List(n.getLhsBatchingDimensions()),
+                    List(n.getRhsBatchingDimensions()),
+                    {},
+                    {}};
     if (auto algorithm = general.getAlgorithmAttr()) {
       x.algorithm = AlgorithmNumber(algorithm);
       if (x.algorithm < 0) return Unimplemented("its dot algorithm has no number in HLO");
@@ -91,14 +103,16 @@ Status Lowering::Dot(Body& body, mlir::Operation* op) {
 Status Lowering::RaggedDot(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "ragged-dot"));
   const auto n = mlir::cast<chlo::RaggedDotOp>(op).getRaggedDotDimensionNumbers();
-  i.mutable_extras().dot = DotDims{List(n.getLhsContractingDimensions()), List(n.getRhsContractingDimensions()), List(n.getLhsBatchingDimensions()),
-                                   List(n.getRhsBatchingDimensions()), List(n.getLhsRaggedDimensions()), List(n.getRhsGroupDimensions())};
+  i.mutable_extras().dot = DotDims{List(n.getLhsContractingDimensions()), List(n.getRhsContractingDimensions()),
+                                   List(n.getLhsBatchingDimensions()),    List(n.getRhsBatchingDimensions()),
+                                   List(n.getLhsRaggedDimensions()),      List(n.getRhsGroupDimensions())};
   return Bind(body, op, std::move(i));
 }
 
-Status Lowering::SetWindow(mlir::Operation* op, Extras& x, llvm::StringRef sizes, llvm::StringRef base, llvm::StringRef dilation, size_t rank) {
-  const std::vector<int64_t> size = IntsOf(op, sizes), stride = IntsOf(op, "window_strides"), padding = IntsOf(op, "padding"), from = IntsOf(op, base),
-                             apart = IntsOf(op, dilation);
+Status Lowering::SetWindow(mlir::Operation* op, Extras& x, llvm::StringRef sizes, llvm::StringRef base,
+                           llvm::StringRef dilation, size_t rank) {
+  const std::vector<int64_t> size = IntsOf(op, sizes), stride = IntsOf(op, "window_strides"),
+                             padding = IntsOf(op, "padding"), from = IntsOf(op, base), apart = IntsOf(op, dilation);
   for (size_t d = 0; d < rank; ++d) {
     WindowDim& w = x.window.emplace_back();
     if (d < size.size()) w.size = size[d];
@@ -116,9 +130,10 @@ Status Lowering::Convolution(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "convolution"));
   Extras& x = i.mutable_extras();
   const auto n = conv.getDimensionNumbers();
-  x.conv = ConvDims{n.getInputBatchDimension(), n.getInputFeatureDimension(), n.getKernelInputFeatureDimension(), n.getKernelOutputFeatureDimension(),
-                    n.getOutputBatchDimension(), n.getOutputFeatureDimension(), List(n.getInputSpatialDimensions()), List(n.getKernelSpatialDimensions()),
-                    List(n.getOutputSpatialDimensions())};
+  x.conv = ConvDims{
+      n.getInputBatchDimension(),          n.getInputFeatureDimension(),         n.getKernelInputFeatureDimension(),
+      n.getKernelOutputFeatureDimension(), n.getOutputBatchDimension(),          n.getOutputFeatureDimension(),
+      List(n.getInputSpatialDimensions()), List(n.getKernelSpatialDimensions()), List(n.getOutputSpatialDimensions())};
   TENON_RETURN_IF_ERROR(SetWindow(op, x, "", "lhs_dilation", "rhs_dilation", n.getKernelSpatialDimensions().size()));
   const Shape& kernel = body.computation.instructions[i.operands[1]].shape;
   const auto reversal = mlir::dyn_cast_or_null<mlir::DenseBoolArrayAttr>(op->getAttr("window_reversal"));
@@ -154,7 +169,8 @@ Status Lowering::Linalg(Body& body, mlir::Operation* op) {
     x.exponent_bits = static_cast<int32_t>(IntOf(op, "exponent_bits"));
     x.mantissa_bits = static_cast<int32_t>(IntOf(op, "mantissa_bits"));
   } else {
-    if (auto epsilon = mlir::dyn_cast_or_null<mlir::FloatAttr>(op->getAttr("epsilon"))) x.epsilon = static_cast<float>(epsilon.getValueAsDouble());
+    if (auto epsilon = mlir::dyn_cast_or_null<mlir::FloatAttr>(op->getAttr("epsilon")))
+      x.epsilon = static_cast<float>(epsilon.getValueAsDouble());
     x.feature_index = IntOf(op, "feature_index");
   }
   return Bind(body, op, std::move(i));
@@ -187,7 +203,8 @@ Status Lowering::Reduce(Body& body, mlir::Operation* op) {
 
 Status Lowering::ReduceWindow(Body& body, mlir::Operation* op) {
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, "reduce-window"));
-  TENON_RETURN_IF_ERROR(SetWindow(op, i.mutable_extras(), "window_dimensions", "base_dilations", "window_dilations", IntsOf(op, "window_dimensions").size()));
+  TENON_RETURN_IF_ERROR(SetWindow(op, i.mutable_extras(), "window_dimensions", "base_dilations", "window_dilations",
+                                  IntsOf(op, "window_dimensions").size()));
   TENON_ASSIGN_OR_RETURN(const uint32_t callee, ScalarRegion(op->getRegion(0), "reduction"));
   i.called = {callee};
   return Bind(body, op, std::move(i));
@@ -216,9 +233,11 @@ Status Lowering::Sort(Body& body, mlir::Operation* op) {
 Status Lowering::While(Body& body, mlir::Operation* op) {
   Captures captures;
   for (mlir::Region& region : op->getRegions()) Collect(region, captures);
-  TENON_ASSIGN_OR_RETURN(const uint32_t condition, Region(op->getRegion(0).front(), "condition", {.tupled = true, .captures = &captures}));
+  TENON_ASSIGN_OR_RETURN(const uint32_t condition,
+                         Region(op->getRegion(0).front(), "condition", {.tupled = true, .captures = &captures}));
   // The body's results may be fewer than its parameters: captures go round unchanged.
-  TENON_ASSIGN_OR_RETURN(const uint32_t loop, Region(op->getRegion(1).front(), "body", {.tupled = true, .pass_on = true, .captures = &captures}));
+  TENON_ASSIGN_OR_RETURN(const uint32_t loop, Region(op->getRegion(1).front(), "body",
+                                                     {.tupled = true, .pass_on = true, .captures = &captures}));
   TENON_ASSIGN_OR_RETURN(std::vector<uint32_t> state, OperandsOf(body, op));
   for (mlir::Value v : captures) {
     TENON_ASSIGN_OR_RETURN(const uint32_t captured, ValueOf(body, v));
@@ -245,7 +264,8 @@ Status Lowering::Conditional(Body& body, mlir::Operation* op) {
       members.push_back(captured);
     }
     i.operands.push_back(Tuple(body, members));
-    TENON_ASSIGN_OR_RETURN(const uint32_t branch, Region(region.front(), predicate ? "branch" : "case", {.tupled = true, .captures = &captures}));
+    TENON_ASSIGN_OR_RETURN(const uint32_t branch, Region(region.front(), predicate ? "branch" : "case",
+                                                         {.tupled = true, .captures = &captures}));
     i.called.push_back(branch);
   }
   return Bind(body, op, std::move(i));
@@ -264,7 +284,8 @@ Status Lowering::Call(Body& body, mlir::Operation* op) {
     x.is_composite = true;
     std::string attributes;
     llvm::raw_string_ostream(attributes) << composite.getCompositeAttributes();
-    x.frontend_attributes = {{"composite.attributes", std::move(attributes)}, {"composite.name", composite.getName().str()},
+    x.frontend_attributes = {{"composite.attributes", std::move(attributes)},
+                             {"composite.name", composite.getName().str()},
                              {"composite.version", std::to_string(composite.getVersion())}};
   }
   return Bind(body, op, std::move(i));
@@ -283,21 +304,28 @@ Status Lowering::CustomCall(Body& body, mlir::Operation* op) {
     config = beside;
     x.api_version = 4;
   }
-  if (auto text = mlir::dyn_cast_or_null<mlir::StringAttr>(config)) x.backend_config = text.getValue().str();
-  else if (config) llvm::raw_string_ostream(x.backend_config) << config;
+  if (auto text = mlir::dyn_cast_or_null<mlir::StringAttr>(config))
+    x.backend_config = text.getValue().str();
+  else if (config)
+    llvm::raw_string_ostream(x.backend_config) << config;
   const auto operand_layouts = mlir::dyn_cast_or_null<mlir::ArrayAttr>(op->getAttr("operand_layouts"));
   const auto result_layouts = mlir::dyn_cast_or_null<mlir::ArrayAttr>(op->getAttr("result_layouts"));
-  if (operand_layouts && result_layouts && operand_layouts.size() == i.operands.size() && result_layouts.size() == op->getNumResults()) {
+  if (operand_layouts && result_layouts && operand_layouts.size() == i.operands.size() &&
+      result_layouts.size() == op->getNumResults()) {
     x.constrain_layout = true;
-    for (size_t n = 0; n < i.operands.size(); ++n) x.operand_shapes.push_back(WithLayout(body.computation.instructions[i.operands[n]].shape, operand_layouts[n]));
-    if (op->getNumResults() == 1) i.shape = WithLayout(i.shape, result_layouts[0]);
+    for (size_t n = 0; n < i.operands.size(); ++n)
+      x.operand_shapes.push_back(WithLayout(body.computation.instructions[i.operands[n]].shape, operand_layouts[n]));
+    if (op->getNumResults() == 1)
+      i.shape = WithLayout(i.shape, result_layouts[0]);
     else
-      for (unsigned r = 0; r < op->getNumResults(); ++r) i.shape.members[r] = WithLayout(i.shape.members[r], result_layouts[r]);
+      for (unsigned r = 0; r < op->getNumResults(); ++r)
+        i.shape.members[r] = WithLayout(i.shape.members[r], result_layouts[r]);
   }
   if (auto aliases = mlir::dyn_cast_or_null<mlir::ArrayAttr>(op->getAttr("output_operand_aliases"))) {
     for (mlir::Attribute a : aliases) {
       auto alias = mlir::cast<stablehlo::OutputOperandAliasAttr>(a);
-      x.aliases.push_back({List(alias.getOutputTupleIndices()), alias.getOperandIndex(), List(alias.getOperandTupleIndices())});
+      x.aliases.push_back(
+          {List(alias.getOutputTupleIndices()), alias.getOperandIndex(), List(alias.getOperandTupleIndices())});
     }
   }
   if (auto called = mlir::dyn_cast_or_null<mlir::ArrayAttr>(op->getAttr("called_computations"))) {
@@ -310,7 +338,8 @@ Status Lowering::CustomCall(Body& body, mlir::Operation* op) {
   }
   if (auto attributes = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op->getAttr("mhlo.frontend_attributes"))) {
     for (const mlir::NamedAttribute& a : attributes) {
-      if (auto text = mlir::dyn_cast<mlir::StringAttr>(a.getValue())) x.frontend_attributes.emplace_back(a.getName().str(), text.getValue().str());
+      if (auto text = mlir::dyn_cast<mlir::StringAttr>(a.getValue()))
+        x.frontend_attributes.emplace_back(a.getName().str(), text.getValue().str());
     }
   }
   return Bind(body, op, std::move(i));
@@ -336,7 +365,8 @@ Status Lowering::Collective(Body& body, mlir::Operation* op) {
   for (char& c : opcode) c = c == '_' ? '-' : c;
   TENON_ASSIGN_OR_RETURN(Instruction i, Like(body, op, opcode));
   Extras& x = i.mutable_extras();
-  if (auto channel = mlir::dyn_cast_or_null<stablehlo::ChannelHandleAttr>(op->getAttr("channel_handle"))) x.channel_id = channel.getHandle();
+  if (auto channel = mlir::dyn_cast_or_null<stablehlo::ChannelHandleAttr>(op->getAttr("channel_handle")))
+    x.channel_id = channel.getHandle();
   if (name == "stablehlo.collective_permute") {
     const std::vector<int64_t> pairs = IntsOf(op, "source_target_pairs");
     for (size_t n = 0; n + 1 < pairs.size(); n += 2) x.source_target_pairs.emplace_back(pairs[n], pairs[n + 1]);
@@ -348,7 +378,8 @@ Status Lowering::Collective(Body& body, mlir::Operation* op) {
   if (name == "stablehlo.reduce_scatter") i.dims = {IntOf(op, "scatter_dimension")};
   if (name == "stablehlo.all_to_all") {
     if (op->getNumOperands() != 1 || IntOf(op, "split_dimension") != IntOf(op, "concat_dimension")) {
-      return Unimplemented("an all_to_all of several operands, or that splits and joins different dims, has no HLO form here");
+      return Unimplemented(
+          "an all_to_all of several operands, or that splits and joins different dims, has no HLO form here");
     }
     i.dims = {IntOf(op, "split_dimension")};
   }

@@ -24,17 +24,26 @@ int32_t TypeNumber(mlir::Type type) {
   if (auto i = mlir::dyn_cast<mlir::IntegerType>(type)) {
     const bool is_unsigned = i.isUnsigned();
     switch (i.getWidth()) {
-      case 1: return is_unsigned ? 0 : kPred;
-      case 2: return is_unsigned ? 27 : 26;
-      case 4: return is_unsigned ? 22 : 21;
-      case 8: return is_unsigned ? 6 : 2;
-      case 16: return is_unsigned ? 7 : 3;
-      case 32: return is_unsigned ? 8 : 4;
-      case 64: return is_unsigned ? 9 : 5;
-      default: return 0;
+      case 1:
+        return is_unsigned ? 0 : kPred;
+      case 2:
+        return is_unsigned ? 27 : 26;
+      case 4:
+        return is_unsigned ? 22 : 21;
+      case 8:
+        return is_unsigned ? 6 : 2;
+      case 16:
+        return is_unsigned ? 7 : 3;
+      case 32:
+        return is_unsigned ? 8 : 4;
+      case 64:
+        return is_unsigned ? 9 : 5;
+      default:
+        return 0;
     }
   }
-  if (auto c = mlir::dyn_cast<mlir::ComplexType>(type)) return c.getElementType().isF32() ? kC64 : c.getElementType().isF64() ? kC128 : 0;
+  if (auto c = mlir::dyn_cast<mlir::ComplexType>(type))
+    return c.getElementType().isF32() ? kC64 : c.getElementType().isF64() ? kC128 : 0;
   if (type.isF16()) return kF16;
   if (type.isBF16()) return kBF16;
   if (type.isF32()) return kF32;
@@ -55,14 +64,16 @@ int32_t TypeNumber(mlir::Type type) {
 
 std::string Sanitized(llvm::StringRef name) {
   std::string id;
-  for (char c : name) id.push_back(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ? c : '_');
+  for (char c : name)
+    id.push_back(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ? c : '_');
   if (id.empty() || !(std::isalpha(static_cast<unsigned char>(id[0])) != 0 || id[0] == '_')) id.insert(0, "_");
   return id;
 }
 
 bool IsConstant(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
-  return op != nullptr && (op->getName().getStringRef() == "stablehlo.constant" || op->getName().getStringRef() == "chlo.constant");
+  return op != nullptr &&
+         (op->getName().getStringRef() == "stablehlo.constant" || op->getName().getStringRef() == "chlo.constant");
 }
 
 }  // namespace
@@ -97,7 +108,8 @@ Result<Module> Lowering::Run() {
       module_.donors.push_back({a, {}});
     }
   }
-  if (Status s = Check(module_); !s.ok()) return Internal(std::string(s.message())).WithContext("the HLO that was made is wrong");
+  if (Status s = Check(module_); !s.ok())
+    return Internal(std::string(s.message())).WithContext("the HLO that was made is wrong");
   return std::move(module_);
 }
 
@@ -200,7 +212,8 @@ uint32_t Lowering::Tuple(Body& body, const std::vector<uint32_t>& members) {
 }
 
 uint32_t Lowering::Element(Body& body, uint32_t tuple, int64_t index) {
-  Instruction i = New("get-tuple-element", body.computation.instructions[tuple].shape.members[static_cast<size_t>(index)]);
+  Instruction i =
+      New("get-tuple-element", body.computation.instructions[tuple].shape.members[static_cast<size_t>(index)]);
   i.operands = {tuple};
   i.number = index;
   return Append(body, std::move(i));
@@ -238,7 +251,8 @@ Status Lowering::Finish(Body& body, const std::vector<uint32_t>& results, bool f
 Result<uint32_t> Lowering::Function(mlir::func::FuncOp function, bool entry) {
   if (const auto it = functions_.find(function); it != functions_.end()) return it->second;
   if (function.isExternal()) return InvalidArgument(fmt::format("function {} has no body", function.getName().str()));
-  if (!llvm::hasSingleElement(function.getBody())) return Unimplemented(fmt::format("function {} has several blocks", function.getName().str()));
+  if (!llvm::hasSingleElement(function.getBody()))
+    return Unimplemented(fmt::format("function {} has several blocks", function.getName().str()));
   // Recursion is caught by depth: a function is entered here only once its caller is under way.
   if (++depth_ > static_cast<int>(kMaxCallDepth)) return InvalidArgument("functions call each other too deeply");
   Body body;
@@ -302,7 +316,9 @@ Result<uint32_t> Lowering::Region(mlir::Block& block, std::string_view name, con
   return Add(std::move(body.computation));
 }
 
-Result<uint32_t> Lowering::ScalarRegion(mlir::Region& region, std::string_view name) { return Region(region.front(), name, {}); }
+Result<uint32_t> Lowering::ScalarRegion(mlir::Region& region, std::string_view name) {
+  return Region(region.front(), name, {});
+}
 
 Status Lowering::Block(Body& body, mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {

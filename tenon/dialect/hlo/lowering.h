@@ -36,8 +36,9 @@ class Lowering {
 
   // --- Structure (lowering.cc)
   Result<uint32_t> Function(mlir::func::FuncOp function, bool entry);
-  /// A computation of `block`. Its parameters are the block's arguments, or with `tupled` one tuple of them and of `captures`, which
-  /// are the values from outside that it uses. Its root holds what the block returns, and with `pass_on` the captures too.
+  /// A computation of `block`. Its parameters are the block's arguments, or with `tupled` one tuple of them and of
+  /// `captures`, which are the values from outside that it uses. Its root holds what the block returns, and with
+  /// `pass_on` the captures too.
   struct Form {
     bool tupled = false, pass_on = false;
     const Captures* captures = nullptr;
@@ -72,7 +73,8 @@ class Lowering {
   static int64_t IntOf(mlir::Operation* op, llvm::StringRef name, int64_t otherwise = 0);
   Status SetGroups(mlir::Operation* op, Extras& x);
   static void SetPrecision(mlir::Operation* op, Extras& x);
-  Status SetWindow(mlir::Operation* op, Extras& x, llvm::StringRef sizes, llvm::StringRef base, llvm::StringRef dilation, size_t rank);
+  Status SetWindow(mlir::Operation* op, Extras& x, llvm::StringRef sizes, llvm::StringRef base,
+                   llvm::StringRef dilation, size_t rank);
 
   // --- Handlers (lower_*.cc)
   Status Plain(Body& body, mlir::Operation* op);

@@ -13,7 +13,8 @@ constexpr int64_t kMaxDevices = 1 << 14;
 Result<int64_t> Product(const std::vector<int64_t>& sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) {
-    if (s <= 0 || s > kMaxDevices / n) return InvalidArgument(fmt::format("a device list of sizes {} is not possible", fmt::join(sizes, "x")));
+    if (s <= 0 || s > kMaxDevices / n)
+      return InvalidArgument(fmt::format("a device list of sizes {} is not possible", fmt::join(sizes, "x")));
     n *= s;
   }
   return n;
@@ -21,7 +22,8 @@ Result<int64_t> Product(const std::vector<int64_t>& sizes) {
 
 }  // namespace
 
-Result<std::vector<int64_t>> TransposedIota(const std::vector<int64_t>& reshape, const std::vector<int64_t>& transpose) {
+Result<std::vector<int64_t>> TransposedIota(const std::vector<int64_t>& reshape,
+                                            const std::vector<int64_t>& transpose) {
   TENON_ASSIGN_OR_RETURN(const int64_t count, Product(reshape));
   std::vector<int64_t> perm = transpose;
   if (perm.empty()) {
@@ -32,7 +34,8 @@ Result<std::vector<int64_t>> TransposedIota(const std::vector<int64_t>& reshape,
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted.size() != reshape.size() || sorted[i] != static_cast<int64_t>(i)) {
-      return InvalidArgument(fmt::format("{} is no permutation of {} dims of a device list", fmt::join(perm, ","), reshape.size()));
+      return InvalidArgument(
+          fmt::format("{} is no permutation of {} dims of a device list", fmt::join(perm, ","), reshape.size()));
     }
   }
   std::vector<int64_t> strides(reshape.size(), 1);
@@ -81,7 +84,8 @@ Result<Mesh::Laid> Mesh::Lay(const std::vector<std::vector<AxisRef>>& order) con
   std::vector<std::vector<int64_t>> cuts(sizes.size());
   for (const auto& list : order) {
     for (const AxisRef& ref : list) {
-      if (ref.axis < 0 || ref.axis >= static_cast<int64_t>(sizes.size())) return InvalidArgument(fmt::format("axis {} of a mesh of {} axes", ref.axis, sizes.size()));
+      if (ref.axis < 0 || ref.axis >= static_cast<int64_t>(sizes.size()))
+        return InvalidArgument(fmt::format("axis {} of a mesh of {} axes", ref.axis, sizes.size()));
       if (ref.size == 0) continue;
       const int64_t all = sizes[static_cast<size_t>(ref.axis)];
       if (ref.pre <= 0 || ref.size < 0 || ref.pre > all || ref.size > all || all % (ref.pre * ref.size) != 0) {

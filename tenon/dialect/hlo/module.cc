@@ -13,22 +13,45 @@ namespace {
 using enum TypeKind;
 
 constexpr TypeInfo kTypes[] = {
-    {1, "pred", kBool, 1, 1, 2},          {2, "s8", kSigned, 8, 1, 15},          {3, "s16", kSigned, 16, 2, 17},
-    {4, "s32", kSigned, 32, 4, 4},        {5, "s64", kSigned, 64, 8, 5},         {6, "u8", kUnsigned, 8, 1, 3},
-    {7, "u16", kUnsigned, 16, 2, 16},     {8, "u32", kUnsigned, 32, 4, 6},       {9, "u64", kUnsigned, 64, 8, 7},
-    {10, "f16", kFloat, 16, 2, 11},       {11, "f32", kFloat, 32, 4, 8},         {12, "f64", kFloat, 64, 8, 9},
-    {13, "tuple", kOther, 0, 0, 0},       {14, "opaque", kOther, 0, 0, 0},       {15, "c64", kComplex, 64, 8, 12},
-    {16, "bf16", kFloat, 16, 2, 13},      {17, "token", kOther, 0, 0, 0},        {18, "c128", kComplex, 128, 16, 18},
-    {19, "f8e5m2", kFloat, 8, 1, 19},     {20, "f8e4m3fn", kFloat, 8, 1, 20},    {21, "s4", kSigned, 4, 1, 21},
-    {22, "u4", kUnsigned, 4, 1, 22},      {23, "f8e4m3b11fnuz", kFloat, 8, 1, 23}, {24, "f8e5m2fnuz", kFloat, 8, 1, 24},
-    {25, "f8e4m3fnuz", kFloat, 8, 1, 25}, {26, "s2", kSigned, 2, 1, 26},         {27, "u2", kUnsigned, 2, 1, 27},
-    {28, "f8e4m3", kFloat, 8, 1, 28},     {29, "f8e3m4", kFloat, 8, 1, 29},      {30, "s1", kSigned, 1, 1, 30},
-    {31, "u1", kUnsigned, 1, 1, 31},      {32, "f4e2m1fn", kFloat, 4, 1, 32},    {33, "f8e8m0fnu", kFloat, 8, 1, 33},
-    {35, "f6e3m2fn", kFloat, 6, 1, 35},   {36, "f6e2m3fn", kFloat, 6, 1, 36},
+    {1, "pred", kBool, 1, 1, 2},
+    {2, "s8", kSigned, 8, 1, 15},
+    {3, "s16", kSigned, 16, 2, 17},
+    {4, "s32", kSigned, 32, 4, 4},
+    {5, "s64", kSigned, 64, 8, 5},
+    {6, "u8", kUnsigned, 8, 1, 3},
+    {7, "u16", kUnsigned, 16, 2, 16},
+    {8, "u32", kUnsigned, 32, 4, 6},
+    {9, "u64", kUnsigned, 64, 8, 7},
+    {10, "f16", kFloat, 16, 2, 11},
+    {11, "f32", kFloat, 32, 4, 8},
+    {12, "f64", kFloat, 64, 8, 9},
+    {13, "tuple", kOther, 0, 0, 0},
+    {14, "opaque", kOther, 0, 0, 0},
+    {15, "c64", kComplex, 64, 8, 12},
+    {16, "bf16", kFloat, 16, 2, 13},
+    {17, "token", kOther, 0, 0, 0},
+    {18, "c128", kComplex, 128, 16, 18},
+    {19, "f8e5m2", kFloat, 8, 1, 19},
+    {20, "f8e4m3fn", kFloat, 8, 1, 20},
+    {21, "s4", kSigned, 4, 1, 21},
+    {22, "u4", kUnsigned, 4, 1, 22},
+    {23, "f8e4m3b11fnuz", kFloat, 8, 1, 23},
+    {24, "f8e5m2fnuz", kFloat, 8, 1, 24},
+    {25, "f8e4m3fnuz", kFloat, 8, 1, 25},
+    {26, "s2", kSigned, 2, 1, 26},
+    {27, "u2", kUnsigned, 2, 1, 27},
+    {28, "f8e4m3", kFloat, 8, 1, 28},
+    {29, "f8e3m4", kFloat, 8, 1, 29},
+    {30, "s1", kSigned, 1, 1, 30},
+    {31, "u1", kUnsigned, 1, 1, 31},
+    {32, "f4e2m1fn", kFloat, 4, 1, 32},
+    {33, "f8e8m0fnu", kFloat, 8, 1, 33},
+    {35, "f6e3m2fn", kFloat, 6, 1, 35},
+    {36, "f6e2m3fn", kFloat, 6, 1, 36},
 };
 
-// Depth-first over "uses" edges without recursion. `edges(n)` lists what n needs; `visit(n)` is called once everything n needs has
-// been visited. Returns a node on a cycle, or nothing.
+// Depth-first over "uses" edges without recursion. `edges(n)` lists what n needs; `visit(n)` is called once everything
+// n needs has been visited. Returns a node on a cycle, or nothing.
 template <class Edges, class Visit>
 std::optional<uint32_t> PostOrder(size_t count, Edges edges, Visit visit) {
   enum : uint8_t { kNew, kOpen, kDone };
@@ -60,23 +83,30 @@ std::optional<uint32_t> PostOrder(size_t count, Edges edges, Visit visit) {
 
 Status CheckShape(const Shape& shape, std::string_view where, int64_t& leaves) {
   const TypeInfo* type = FindType(shape.type);
-  if (type == nullptr) return InvalidArgument(fmt::format("{}: the shape has element type {}, which there is none of", where, shape.type));
+  if (type == nullptr)
+    return InvalidArgument(fmt::format("{}: the shape has element type {}, which there is none of", where, shape.type));
   if (shape.type == kTuple) {
     for (const Shape& member : shape.members) TENON_RETURN_IF_ERROR(CheckShape(member, where, leaves));
     return OkStatus();
   }
-  if (++leaves > kMaxLeaves) return InvalidArgument(fmt::format("{}: the shape has more than {} arrays", where, kMaxLeaves));
-  if (!shape.members.empty()) return InvalidArgument(fmt::format("{}: a shape of type {} has members; only tuples have", where, type->name));
+  if (++leaves > kMaxLeaves)
+    return InvalidArgument(fmt::format("{}: the shape has more than {} arrays", where, kMaxLeaves));
+  if (!shape.members.empty())
+    return InvalidArgument(fmt::format("{}: a shape of type {} has members; only tuples have", where, type->name));
   if (!shape.is_array()) {
-    if (!shape.dims.empty()) return InvalidArgument(fmt::format("{}: a shape of type {} has dimensions", where, type->name));
+    if (!shape.dims.empty())
+      return InvalidArgument(fmt::format("{}: a shape of type {} has dimensions", where, type->name));
     return OkStatus();
   }
-  if (shape.dims.size() > kMaxRank) return InvalidArgument(fmt::format("{}: the shape has rank {}, at most {} is accepted", where, shape.dims.size(), kMaxRank));
+  if (shape.dims.size() > kMaxRank)
+    return InvalidArgument(
+        fmt::format("{}: the shape has rank {}, at most {} is accepted", where, shape.dims.size(), kMaxRank));
   uint64_t bytes = static_cast<uint64_t>(std::max(type->bytes, 1));
   bool empty = false;
   for (int64_t d : shape.dims) {
     if (d == std::numeric_limits<int64_t>::min()) continue;  // Unbounded; refused below.
-    if (d < 0) return InvalidArgument(fmt::format("{}: the shape {} has a negative dimension", where, ToText(shape, false)));
+    if (d < 0)
+      return InvalidArgument(fmt::format("{}: the shape {} has a negative dimension", where, ToText(shape, false)));
     empty = empty || d == 0;
     if (d > 0 && static_cast<uint64_t>(d) > kMaxArrayBytes / bytes) {
       return InvalidArgument(fmt::format("{}: the shape {} has too many elements", where, ToText(shape, false)));
@@ -84,7 +114,8 @@ Status CheckShape(const Shape& shape, std::string_view where, int64_t& leaves) {
     if (d > 0) bytes *= static_cast<uint64_t>(d);
   }
   if (!shape.dynamic.empty() && shape.dynamic.size() != shape.dims.size()) {
-    return InvalidArgument(fmt::format("{}: is_dynamic_dimension has {} entries for rank {}", where, shape.dynamic.size(), shape.dims.size()));
+    return InvalidArgument(fmt::format("{}: is_dynamic_dimension has {} entries for rank {}", where,
+                                       shape.dynamic.size(), shape.dims.size()));
   }
   if (shape.minor_to_major) {
     std::vector<bool> seen(shape.dims.size(), false);
@@ -93,16 +124,21 @@ Status CheckShape(const Shape& shape, std::string_view where, int64_t& leaves) {
       ok = ok && d >= 0 && d < static_cast<int64_t>(seen.size()) && !seen[static_cast<size_t>(d)];
       if (ok) seen[static_cast<size_t>(d)] = true;
     }
-    if (!ok) return InvalidArgument(fmt::format("{}: minor_to_major of the layout is no permutation of the {} dims", where, shape.dims.size()));
+    if (!ok)
+      return InvalidArgument(
+          fmt::format("{}: minor_to_major of the layout is no permutation of the {} dims", where, shape.dims.size()));
   }
   return OkStatus();
 }
 
 Status CheckStatic(const Shape& shape, std::string_view where) {
   for (const Shape& member : shape.members) TENON_RETURN_IF_ERROR(CheckStatic(member, where));
-  const bool unbounded = std::find(shape.dims.begin(), shape.dims.end(), std::numeric_limits<int64_t>::min()) != shape.dims.end();
+  const bool unbounded =
+      std::find(shape.dims.begin(), shape.dims.end(), std::numeric_limits<int64_t>::min()) != shape.dims.end();
   if (unbounded || std::find(shape.dynamic.begin(), shape.dynamic.end(), true) != shape.dynamic.end()) {
-    return Unimplemented(fmt::format("{}: dynamic dimensions in HLO are not supported, got {}; compile with static shapes", where, ToText(shape, false)));
+    return Unimplemented(
+        fmt::format("{}: dynamic dimensions in HLO are not supported, got {}; compile with static shapes", where,
+                    ToText(shape, false)));
   }
   return OkStatus();
 }
@@ -120,8 +156,11 @@ Status CheckComputation(Computation& c) {
   std::vector<uint32_t> order;
   order.reserve(c.instructions.size());
   const auto cycle = PostOrder(
-      c.instructions.size(), [&](uint32_t n) { return std::span<const uint32_t>(c.instructions[n].operands); }, [&](uint32_t n) { order.push_back(n); });
-  if (cycle) return InvalidArgument(fmt::format("instruction '{}' of computation '{}' depends on itself", c.instructions[*cycle].name, c.name));
+      c.instructions.size(), [&](uint32_t n) { return std::span<const uint32_t>(c.instructions[n].operands); },
+      [&](uint32_t n) { order.push_back(n); });
+  if (cycle)
+    return InvalidArgument(
+        fmt::format("instruction '{}' of computation '{}' depends on itself", c.instructions[*cycle].name, c.name));
   std::vector<uint32_t> position(order.size());
   bool sorted = true;
   for (uint32_t n = 0; n < order.size(); ++n) {
@@ -145,8 +184,9 @@ Status CheckComputation(Computation& c) {
   for (uint32_t n : c.parameters) {
     const int64_t number = c.instructions[n].number;
     if (number < 0 || number >= static_cast<int64_t>(by_number.size())) {
-      return InvalidArgument(fmt::format("parameter '{}' of computation '{}' has number {}; the {} parameters are numbered from 0 without gaps",
-                                         c.instructions[n].name, c.name, number, by_number.size()));
+      return InvalidArgument(fmt::format(
+          "parameter '{}' of computation '{}' has number {}; the {} parameters are numbered from 0 without gaps",
+          c.instructions[n].name, c.name, number, by_number.size()));
     }
     uint32_t& slot = by_number[static_cast<size_t>(number)];
     if (slot != std::numeric_limits<uint32_t>::max()) {
@@ -222,8 +262,10 @@ std::string ToText(const Shape& shape, bool layouts) {
     std::string text = "(";
     for (size_t i = 0; i < shape.members.size(); ++i) {
       // As XLA prints long tuples.
-      if (i > 0 && i % 5 == 0) text += fmt::format(", /*index={}*/", i);
-      else if (i > 0) text += ", ";
+      if (i > 0 && i % 5 == 0)
+        text += fmt::format(", /*index={}*/", i);
+      else if (i > 0)
+        text += ", ";
       text += ToText(shape.members[i], layouts);
     }
     return text + ")";
@@ -240,7 +282,8 @@ std::string ToText(const Shape& shape, bool layouts) {
     text += std::to_string(shape.dims[i]);
   }
   text += "]";
-  if (layouts && shape.is_array() && shape.minor_to_major && !shape.minor_to_major->empty()) text += fmt::format("{{{}}}", fmt::join(*shape.minor_to_major, ","));
+  if (layouts && shape.is_array() && shape.minor_to_major && !shape.minor_to_major->empty())
+    text += fmt::format("{{{}}}", fmt::join(*shape.minor_to_major, ","));
   return text;
 }
 
@@ -274,10 +317,13 @@ Status Check(Module& module) {
       });
   if (cycle) return InvalidArgument(fmt::format("computation '{}' calls itself", module.computations[*cycle].name));
   ReorderComputations(module, order);
-  if (deepest > kMaxCallDepth) return InvalidArgument(fmt::format("computations call each other {} deep; at most {} is accepted", deepest, kMaxCallDepth));
+  if (deepest > kMaxCallDepth)
+    return InvalidArgument(
+        fmt::format("computations call each other {} deep; at most {} is accepted", deepest, kMaxCallDepth));
   if (module.signature) {
     int64_t leaves = 0;
-    for (const Shape& s : module.signature->parameters) TENON_RETURN_IF_ERROR(CheckShape(s, "the entry's parameter layouts", leaves));
+    for (const Shape& s : module.signature->parameters)
+      TENON_RETURN_IF_ERROR(CheckShape(s, "the entry's parameter layouts", leaves));
     TENON_RETURN_IF_ERROR(CheckShape(module.signature->result, "the entry's result layout", leaves));
   }
   return OkStatus();

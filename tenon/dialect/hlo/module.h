@@ -11,14 +11,14 @@
 
 #include "tenon/base/status.h"
 
-/// HLO programs as plain data: what both wire forms (HloModuleProto and HLO text) say, and what StableHLO is made of and
-/// written to. Names no type of MLIR or protobuf.
+/// HLO programs as plain data: what both wire forms (HloModuleProto and HLO text) say, and what StableHLO is made of
+/// and written to. Names no type of MLIR or protobuf.
 namespace tenon::hlo {
 
 // --- Types. Numbers are those of xla.PrimitiveType.
 
-inline constexpr int32_t kPred = 1, kS32 = 4, kS64 = 5, kU8 = 6, kU32 = 8, kU64 = 9, kF16 = 10, kF32 = 11, kF64 = 12, kTuple = 13,
-                         kOpaque = 14, kC64 = 15, kBF16 = 16, kToken = 17, kC128 = 18;
+inline constexpr int32_t kPred = 1, kS32 = 4, kS64 = 5, kU8 = 6, kU32 = 8, kU64 = 9, kF16 = 10, kF32 = 11, kF64 = 12,
+                         kTuple = 13, kOpaque = 14, kC64 = 15, kBF16 = 16, kToken = 17, kC128 = 18;
 
 enum class TypeKind : uint8_t { kBool, kSigned, kUnsigned, kFloat, kComplex, kOther };
 
@@ -26,9 +26,9 @@ struct TypeInfo {
   int32_t number;
   std::string_view name;  ///< As in HLO text: "f32", "pred", "s4".
   TypeKind kind;
-  int bits;               ///< Significant bits of one element.
-  int bytes;              ///< Bytes of one element in Literal::data; 0 for types without literals.
-  uint32_t literal_field; ///< Field of xla.LiteralProto that carries the elements.
+  int bits;                ///< Significant bits of one element.
+  int bytes;               ///< Bytes of one element in Literal::data; 0 for types without literals.
+  uint32_t literal_field;  ///< Field of xla.LiteralProto that carries the elements.
 };
 
 /// Null when there is no such type.
@@ -43,7 +43,7 @@ struct Shape {
   std::vector<Shape> members;
   /// Dims from the fastest to the slowest; nothing when the program does not say.
   std::optional<std::vector<int64_t>> minor_to_major;
-  bool tiled = false;         ///< The layout has tiles, padding or another memory form that is not a permutation.
+  bool tiled = false;  ///< The layout has tiles, padding or another memory form that is not a permutation.
   int64_t memory_space = 0;
 
   bool is_array() const { return type != kTuple && type != kToken && type != kOpaque; }
@@ -90,7 +90,8 @@ struct GatherDims {
   int64_t index_vector_dim = 0;
 };
 struct ScatterDims {
-  std::vector<int64_t> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, input_batching, indices_batching;
+  std::vector<int64_t> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, input_batching,
+      indices_batching;
   int64_t index_vector_dim = 0;
 };
 struct OutputAlias {
@@ -108,9 +109,9 @@ struct Accuracy {
 struct Sharding {
   enum class Kind { kReplicated, kMaximal, kTuple, kTiled, kManual, kUnknown, kUnreduced };
   Kind kind = Kind::kReplicated;
-  std::vector<int64_t> tiles;       ///< Parts per dim of the array, then sizes of the trailing groups.
-  std::vector<int64_t> devices;     ///< Row-major over `tiles`; one for kMaximal.
-  std::vector<Kind> trailing;       ///< What the last dims of `tiles` mean.
+  std::vector<int64_t> tiles;    ///< Parts per dim of the array, then sizes of the trailing groups.
+  std::vector<int64_t> devices;  ///< Row-major over `tiles`; one for kMaximal.
+  std::vector<Kind> trailing;    ///< What the last dims of `tiles` mean.
   std::vector<Sharding> members;
 };
 
@@ -125,29 +126,29 @@ struct Extras {
   std::optional<ConvDims> conv;
   std::optional<GatherDims> gather;
   std::optional<ScatterDims> scatter;
-  std::vector<int64_t> sizes;           ///< dynamic_slice_sizes, gather_slice_sizes or fft_length.
-  std::vector<int32_t> precision;       ///< 0 DEFAULT 1 HIGH 2 HIGHEST
-  int32_t algorithm = 0;                ///< PrecisionConfig.Algorithm
+  std::vector<int64_t> sizes;      ///< dynamic_slice_sizes, gather_slice_sizes or fft_length.
+  std::vector<int32_t> precision;  ///< 0 DEFAULT 1 HIGH 2 HIGHEST
+  int32_t algorithm = 0;           ///< PrecisionConfig.Algorithm
   int64_t feature_group_count = 1, batch_group_count = 1;
   int32_t exponent_bits = 0, mantissa_bits = 0;
-  int32_t distribution = 0;             ///< 1 UNIFORM 2 NORMAL
-  int32_t rng_algorithm = 0;            ///< 0 DEFAULT 1 THREE_FRY 2 PHILOX
+  int32_t distribution = 0;   ///< 1 UNIFORM 2 NORMAL
+  int32_t rng_algorithm = 0;  ///< 0 DEFAULT 1 THREE_FRY 2 PHILOX
   float epsilon = 0;
   int64_t feature_index = 0;
-  int64_t channel_id = 0;               ///< None when not positive.
+  int64_t channel_id = 0;  ///< None when not positive.
   bool use_global_device_ids = false, is_host_transfer = false, has_dynamic_root = false;
   bool indices_are_sorted = false, unique_indices = false, is_stable = false, largest = true;
   int64_t k = 0;
   std::optional<std::vector<std::vector<int64_t>>> replica_groups;
   std::vector<std::pair<int64_t, int64_t>> source_target_pairs;
-  int32_t fft_type = 0;                 ///< 0 FFT 1 IFFT 2 RFFT 3 IRFFT
+  int32_t fft_type = 0;  ///< 0 FFT 1 IFFT 2 RFFT 3 IRFFT
   bool lower = false, left_side = false, unit_diagonal = false;
-  int32_t transpose_a = 0;              ///< 1 NO_TRANSPOSE 2 TRANSPOSE 3 ADJOINT
+  int32_t transpose_a = 0;  ///< 1 NO_TRANSPOSE 2 TRANSPOSE 3 ADJOINT
   std::string comparison_direction, comparison_type;
   std::string custom_call_target, backend_config;
   int32_t api_version = 0;
   bool has_side_effect = false, constrain_layout = false;
-  std::vector<Shape> operand_shapes;    ///< operand_shapes_with_layout
+  std::vector<Shape> operand_shapes;  ///< operand_shapes_with_layout
   std::vector<OutputAlias> aliases;
   bool is_composite = false;
   std::optional<Accuracy> accuracy;
@@ -183,7 +184,7 @@ struct Computation {
   std::vector<Instruction> instructions;  ///< After Check: operands before their users.
   uint32_t root = 0;
   bool is_fusion = false;
-  std::vector<uint32_t> parameters;       ///< Filled by Check: positions by parameter number.
+  std::vector<uint32_t> parameters;  ///< Filled by Check: positions by parameter number.
 };
 
 struct Alias {
@@ -215,9 +216,9 @@ struct Module {
   std::optional<Sharding> output_sharding;
 };
 
-/// Whether the module hangs together: shapes are possible, parameters are numbered without gaps, nothing calls itself. Puts
-/// instructions into an order in which operands come first, and computations into one in which callees come first; fills
-/// Computation::parameters. INVALID_ARGUMENT names the instruction.
+/// Whether the module hangs together: shapes are possible, parameters are numbered without gaps, nothing calls itself.
+/// Puts instructions into an order in which operands come first, and computations into one in which callees come first;
+/// fills Computation::parameters. INVALID_ARGUMENT names the instruction.
 Status Check(Module& module);
 
 // --- Wire forms.
@@ -226,8 +227,8 @@ Status Check(Module& module);
 bool LooksLikeProto(std::string_view bytes);
 bool LooksLikeText(std::string_view bytes);
 
-/// Reads a serialized xla.HloModuleProto, HloModuleProtoWithConfig or HloProto; the result is checked. INVALID_ARGUMENT names the
-/// instruction and the field.
+/// Reads a serialized xla.HloModuleProto, HloModuleProtoWithConfig or HloProto; the result is checked. INVALID_ARGUMENT
+/// names the instruction and the field.
 Result<Module> ReadProto(std::string_view bytes);
 /// Reads HLO text ("HloModule name ..."); the result is checked. INVALID_ARGUMENT gives line and column.
 Result<Module> ReadText(std::string_view text);

@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <protozero/pbf_reader.hpp>
 
 #include "tenon/base/status.h"
 
 namespace tenon::hlo {
 
-/// The fields of one protobuf message, with the first mistake kept: a field whose wire type is not the one asked for. protozero
-/// throws its exceptions on bytes that end early or lie about lengths; whoever uses Fields catches them once, outside.
+/// The fields of one protobuf message, with the first mistake kept: a field whose wire type is not the one asked for.
+/// protozero throws its exceptions on bytes that end early or lie about lengths; whoever uses Fields catches them once,
+/// outside.
 class Fields {
  public:
   Fields(protozero::pbf_reader reader, Status* error) : reader_(reader), error_(error) {}
@@ -37,7 +37,9 @@ class Fields {
   }
   std::string Text() { return std::string(Bytes()); }
   Fields Message() {
-    return {Expect(protozero::pbf_wire_type::length_delimited, "a message") ? reader_.get_message() : protozero::pbf_reader(), error_};
+    return {Expect(protozero::pbf_wire_type::length_delimited, "a message") ? reader_.get_message()
+                                                                            : protozero::pbf_reader(),
+            error_};
   }
   /// A repeated integer, packed or not; calls use(int64_t) for each.
   template <class F>

@@ -12,11 +12,25 @@ namespace {
 void AppendElements(const TypeInfo& type, Fields& f, std::string& data) {
   const auto put = [&](int64_t v) { data.append(reinterpret_cast<const char*>(&v), static_cast<size_t>(type.bytes)); };
   switch (type.number) {
-    case kPred: f.Ints([&](int64_t v) { data.push_back(v != 0 ? 1 : 0); }); return;
-    case kS32: case kS64: case kU32: case kU64: f.Ints(put); return;
-    case kF32: case kC64: f.Fixed(4, data); return;
-    case kF64: case kC128: f.Fixed(8, data); return;
-    default: break;
+    case kPred:
+      f.Ints([&](int64_t v) { data.push_back(v != 0 ? 1 : 0); });
+      return;
+    case kS32:
+    case kS64:
+    case kU32:
+    case kU64:
+      f.Ints(put);
+      return;
+    case kF32:
+    case kC64:
+      f.Fixed(4, data);
+      return;
+    case kF64:
+    case kC128:
+      f.Fixed(8, data);
+      return;
+    default:
+      break;
   }
   const std::string_view raw = f.Bytes();
   if (type.bits >= 8) {
@@ -27,7 +41,8 @@ void AppendElements(const TypeInfo& type, Fields& f, std::string& data) {
   const int unused = 8 - type.bits;
   for (char c : raw) {
     const auto shifted = static_cast<uint8_t>(static_cast<uint8_t>(c) << unused);
-    data.push_back(type.kind == TypeKind::kSigned ? static_cast<char>(static_cast<int8_t>(shifted) >> unused) : static_cast<char>(shifted >> unused));
+    data.push_back(type.kind == TypeKind::kSigned ? static_cast<char>(static_cast<int8_t>(shifted) >> unused)
+                                                  : static_cast<char>(shifted >> unused));
   }
 }
 
@@ -42,9 +57,12 @@ Mesh ReadMesh(Fields f) {
       f.Ints(mesh.devices);
     } else if (f.tag() == 3) {
       for (Fields iota = f.Message(); iota.Next();) {
-        if (iota.tag() == 1) iota.Ints(mesh.reshape);
-        else if (iota.tag() == 2) iota.Ints(mesh.transpose);
-        else iota.Skip();
+        if (iota.tag() == 1)
+          iota.Ints(mesh.reshape);
+        else if (iota.tag() == 2)
+          iota.Ints(mesh.transpose);
+        else
+          iota.Skip();
       }
     } else {
       f.Skip();
@@ -60,9 +78,12 @@ Mesh::AxisRef ReadAxisRef(Fields f) {
       ref.axis = f.Int();
     } else if (f.tag() == 2) {
       for (Fields sub = f.Message(); sub.Next();) {
-        if (sub.tag() == 1) ref.pre = sub.Int();
-        else if (sub.tag() == 2) ref.size = sub.Int();
-        else sub.Skip();
+        if (sub.tag() == 1)
+          ref.pre = sub.Int();
+        else if (sub.tag() == 2)
+          ref.size = sub.Int();
+        else
+          sub.Skip();
       }
     } else {
       f.Skip();
@@ -77,16 +98,26 @@ Result<Sharding> ReadNamedSharding(Fields f) {
   std::vector<Mesh::AxisRef> replicated, unreduced, manual;
   while (f.Next()) {
     switch (f.tag()) {
-      case 2: mesh = ReadMesh(f.Message()); break;
+      case 2:
+        mesh = ReadMesh(f.Message());
+        break;
       case 3: {
         std::vector<Mesh::AxisRef>& axes = dims.emplace_back();
-        for (Fields dim = f.Message(); dim.Next();) dim.tag() == 1 ? void(axes.push_back(ReadAxisRef(dim.Message()))) : dim.Skip();
+        for (Fields dim = f.Message(); dim.Next();)
+          dim.tag() == 1 ? void(axes.push_back(ReadAxisRef(dim.Message()))) : dim.Skip();
         break;
       }
-      case 4: replicated.push_back(ReadAxisRef(f.Message())); break;
-      case 5: unreduced.push_back(ReadAxisRef(f.Message())); break;
-      case 7: manual.push_back(ReadAxisRef(f.Message())); break;
-      default: f.Skip();
+      case 4:
+        replicated.push_back(ReadAxisRef(f.Message()));
+        break;
+      case 5:
+        unreduced.push_back(ReadAxisRef(f.Message()));
+        break;
+      case 7:
+        manual.push_back(ReadAxisRef(f.Message()));
+        break;
+      default:
+        f.Skip();
     }
   }
   Sharding s;
@@ -138,8 +169,12 @@ Result<Shape> ReadShape(Fields f, int depth) {
   Shape shape;
   while (f.Next()) {
     switch (f.tag()) {
-      case 2: shape.type = f.Int32(); break;
-      case 3: f.Ints(shape.dims); break;
+      case 2:
+        shape.type = f.Int32();
+        break;
+      case 3:
+        f.Ints(shape.dims);
+        break;
       case 4: {
         TENON_ASSIGN_OR_RETURN(Shape member, ReadShape(f.Message(), depth + 1));
         shape.members.push_back(std::move(member));
@@ -149,17 +184,30 @@ Result<Shape> ReadShape(Fields f, int depth) {
         shape.minor_to_major.emplace();
         for (Fields layout = f.Message(); layout.Next();) {
           switch (layout.tag()) {
-            case 1: layout.Ints(*shape.minor_to_major); break;
-            case 6: shape.tiled = true; layout.Skip(); break;
-            case 8: shape.memory_space = layout.Int(); break;
-            case 16: shape.tiled = layout.Int() > 1 || shape.tiled; break;
-            default: layout.Skip();
+            case 1:
+              layout.Ints(*shape.minor_to_major);
+              break;
+            case 6:
+              shape.tiled = true;
+              layout.Skip();
+              break;
+            case 8:
+              shape.memory_space = layout.Int();
+              break;
+            case 16:
+              shape.tiled = layout.Int() > 1 || shape.tiled;
+              break;
+            default:
+              layout.Skip();
           }
         }
         break;
       }
-      case 6: f.Ints([&](int64_t v) { shape.dynamic.push_back(v != 0); }); break;
-      default: f.Skip();
+      case 6:
+        f.Ints([&](int64_t v) { shape.dynamic.push_back(v != 0); });
+        break;
+      default:
+        f.Skip();
     }
   }
   // Writers of tokens and tuples may add an empty layout, and one for every dim that none is.
@@ -181,7 +229,9 @@ Result<Literal> ReadLiteral(Fields f, int depth) {
       TENON_ASSIGN_OR_RETURN(literal.shape, ReadShape(f.Message(), depth));
       have_shape = true;
       type = FindType(literal.shape.type);
-      if (type == nullptr) return InvalidArgument(fmt::format("a literal has element type {}, which there is none of", literal.shape.type));
+      if (type == nullptr)
+        return InvalidArgument(
+            fmt::format("a literal has element type {}, which there is none of", literal.shape.type));
     } else if (f.tag() == 10) {
       TENON_ASSIGN_OR_RETURN(Literal member, ReadLiteral(f.Message(), depth + 1));
       literal.members.push_back(std::move(member));
@@ -192,7 +242,8 @@ Result<Literal> ReadLiteral(Fields f, int depth) {
     } else if (f.tag() == type->literal_field) {
       AppendElements(*type, f, literal.data);
     } else {
-      return InvalidArgument(fmt::format("a literal of type {} has elements in field {}; they belong in {}", type->name, f.tag(), type->literal_field));
+      return InvalidArgument(fmt::format("a literal of type {} has elements in field {}; they belong in {}", type->name,
+                                         f.tag(), type->literal_field));
     }
   }
   if (!have_shape) return InvalidArgument("a literal has no shape");
@@ -207,24 +258,41 @@ Result<Sharding> ReadSharding(Fields f, int depth) {
   bool replicate_last = false;
   while (f.Next()) {
     switch (f.tag()) {
-      case 1: type = f.Int(); break;
-      case 3: f.Ints(s.tiles); break;
-      case 4: f.Ints(s.devices); break;
+      case 1:
+        type = f.Int();
+        break;
+      case 3:
+        f.Ints(s.tiles);
+        break;
+      case 4:
+        f.Ints(s.devices);
+        break;
       case 5: {
         TENON_ASSIGN_OR_RETURN(Sharding member, ReadSharding(f.Message(), depth + 1));
         s.members.push_back(std::move(member));
         break;
       }
-      case 6: replicate_last = f.Bool(); break;
-      case 8: f.Ints(last); break;
-      case 9: f.Ints(reshape); break;
-      case 10: f.Ints(transpose); break;
-      case 14: return ReadNamedSharding(f.Message());
-      default: f.Skip();
+      case 6:
+        replicate_last = f.Bool();
+        break;
+      case 8:
+        f.Ints(last);
+        break;
+      case 9:
+        f.Ints(reshape);
+        break;
+      case 10:
+        f.Ints(transpose);
+        break;
+      case 14:
+        return ReadNamedSharding(f.Message());
+      default:
+        f.Skip();
     }
   }
   using Kind = Sharding::Kind;
-  constexpr Kind kKinds[] = {Kind::kReplicated, Kind::kMaximal, Kind::kTuple, Kind::kTiled, Kind::kManual, Kind::kUnknown, Kind::kUnreduced};
+  constexpr Kind kKinds[] = {Kind::kReplicated, Kind::kMaximal, Kind::kTuple,    Kind::kTiled,
+                             Kind::kManual,     Kind::kUnknown, Kind::kUnreduced};
   if (type < 0 || type > 6) return InvalidArgument(fmt::format("a sharding of type {}; 0 to 6 are known", type));
   s.kind = kKinds[type];
   if (s.kind != Kind::kTiled) return s;
@@ -258,16 +326,26 @@ Result<std::vector<std::vector<int64_t>>> ReadGroups(Fields f, uint32_t field) {
     std::vector<int64_t> reshape, transpose;
     while (f.Next()) {
       switch (f.tag()) {
-        case 1: count = f.Int(); break;
-        case 2: size = f.Int(); break;
-        case 3: f.Ints(reshape); break;
-        case 4: f.Ints(transpose); break;
-        default: f.Skip();
+        case 1:
+          count = f.Int();
+          break;
+        case 2:
+          size = f.Int();
+          break;
+        case 3:
+          f.Ints(reshape);
+          break;
+        case 4:
+          f.Ints(transpose);
+          break;
+        default:
+          f.Skip();
       }
     }
     if (reshape.empty()) return groups;
     TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> flat, TransposedIota(reshape, transpose));
-    if (count <= 0 || size <= 0 || count > static_cast<int64_t>(flat.size()) || size * count != static_cast<int64_t>(flat.size())) {
+    if (count <= 0 || size <= 0 || count > static_cast<int64_t>(flat.size()) ||
+        size * count != static_cast<int64_t>(flat.size())) {
       return InvalidArgument(fmt::format("{} groups of {} from a list of {} devices", count, size, flat.size()));
     }
     return CutIntoGroups(flat, size);
@@ -275,9 +353,12 @@ Result<std::vector<std::vector<int64_t>>> ReadGroups(Fields f, uint32_t field) {
   Mesh mesh;
   std::vector<Mesh::AxisRef> axes;
   while (f.Next()) {
-    if (f.tag() == 1) mesh = ReadMesh(f.Message());
-    else if (f.tag() == 2) axes.push_back(ReadAxisRef(f.Message()));
-    else f.Skip();
+    if (f.tag() == 1)
+      mesh = ReadMesh(f.Message());
+    else if (f.tag() == 2)
+      axes.push_back(ReadAxisRef(f.Message()));
+    else
+      f.Skip();
   }
   TENON_ASSIGN_OR_RETURN(const Mesh::Laid laid, mesh.Lay({axes}));
   groups.resize(static_cast<size_t>(laid.sizes[1]));

@@ -10,7 +10,8 @@ namespace tenon::hlo {
 Result<Shape> ReadShape(Fields f, int depth = 0);
 Result<Literal> ReadLiteral(Fields f, int depth = 0);
 Result<Sharding> ReadSharding(Fields f, int depth = 0);
-/// Groups as lists, from CollectiveDeviceListProto (87), IotaReplicaGroupListProto (92) or MeshAxesReplicaGroupListProto (93).
+/// Groups as lists, from CollectiveDeviceListProto (87), IotaReplicaGroupListProto (92) or
+/// MeshAxesReplicaGroupListProto (93).
 Result<std::vector<std::vector<int64_t>>> ReadGroups(Fields f, uint32_t field);
 
 /// Moves elements between the order of `shape`'s layout and row-major order.

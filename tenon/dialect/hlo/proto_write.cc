@@ -14,8 +14,8 @@ struct Bytes {
   std::string bytes;
 };
 
-/// A message inside another, added when it ends. Unlike protozero's own it is also written when it is empty: readers tell a message that
-/// is there, with all of its fields zero, from one that is not.
+/// A message inside another, added when it ends. Unlike protozero's own it is also written when it is empty: readers
+/// tell a message that is there, with all of its fields zero, from one that is not.
 class Nested : private Bytes, public pbf_writer {
  public:
   Nested(pbf_writer& parent, uint32_t field) : pbf_writer(Bytes::bytes), parent_(parent), field_(field) {}
@@ -71,16 +71,28 @@ void WriteLiteral(Nested w, const Literal& literal, const Shape& shape) {
   if (!shape.is_array() || literal.data.empty()) return;
   const TypeInfo& type = *FindType(shape.type);
   // Elements lie in the order of the layout.
-  const std::string data = IsRowMajor(shape) ? literal.data : Permute(shape, literal.data, static_cast<size_t>(type.bytes), false);
+  const std::string data =
+      IsRowMajor(shape) ? literal.data : Permute(shape, literal.data, static_cast<size_t>(type.bytes), false);
   const uint32_t field = type.literal_field;
   const auto packed = [&](auto values, auto add) { add(values.begin(), values.end()); };
   switch (type.number) {
-    case kPred: packed(Elements<uint8_t>(data), [&](auto a, auto b) { w.add_packed_bool(field, a, b); }); return;
-    case kS32: packed(Elements<int32_t>(data), [&](auto a, auto b) { w.add_packed_int32(field, a, b); }); return;
-    case kS64: packed(Elements<int64_t>(data), [&](auto a, auto b) { w.add_packed_int64(field, a, b); }); return;
-    case kU32: packed(Elements<uint32_t>(data), [&](auto a, auto b) { w.add_packed_uint32(field, a, b); }); return;
-    case kU64: packed(Elements<uint64_t>(data), [&](auto a, auto b) { w.add_packed_uint64(field, a, b); }); return;
-    default: break;
+    case kPred:
+      packed(Elements<uint8_t>(data), [&](auto a, auto b) { w.add_packed_bool(field, a, b); });
+      return;
+    case kS32:
+      packed(Elements<int32_t>(data), [&](auto a, auto b) { w.add_packed_int32(field, a, b); });
+      return;
+    case kS64:
+      packed(Elements<int64_t>(data), [&](auto a, auto b) { w.add_packed_int64(field, a, b); });
+      return;
+    case kU32:
+      packed(Elements<uint32_t>(data), [&](auto a, auto b) { w.add_packed_uint32(field, a, b); });
+      return;
+    case kU64:
+      packed(Elements<uint64_t>(data), [&](auto a, auto b) { w.add_packed_uint64(field, a, b); });
+      return;
+    default:
+      break;
   }
   if (type.bits >= 8) {
     // Floats and complex numbers are packed as they lie; all others are bytes.
@@ -96,13 +108,20 @@ void WriteSharding(Nested w, const Sharding& s) {
   using Kind = Sharding::Kind;
   const auto number = [](Kind kind) {
     switch (kind) {
-      case Kind::kReplicated: return 0;
-      case Kind::kMaximal: return 1;
-      case Kind::kTuple: return 2;
-      case Kind::kTiled: return 3;
-      case Kind::kManual: return 4;
-      case Kind::kUnknown: return 5;
-      case Kind::kUnreduced: return 6;
+      case Kind::kReplicated:
+        return 0;
+      case Kind::kMaximal:
+        return 1;
+      case Kind::kTuple:
+        return 2;
+      case Kind::kTiled:
+        return 3;
+      case Kind::kManual:
+        return 4;
+      case Kind::kUnknown:
+        return 5;
+      case Kind::kUnreduced:
+        return 6;
     }
     return 0;
   };
@@ -125,7 +144,8 @@ void WriteMap(Nested w, const TextMap& map) {
   }
 }
 
-void WriteProgramShape(Nested w, const std::vector<const Shape*>& parameters, const Shape& result, const std::vector<std::string>& names) {
+void WriteProgramShape(Nested w, const std::vector<const Shape*>& parameters, const Shape& result,
+                       const std::vector<std::string>& names) {
   for (const Shape* p : parameters) WriteShape(Nested(w, 1), *p);
   WriteShape(Nested(w, 2), result);
   for (const std::string& name : names) w.add_string(3, name);
@@ -258,7 +278,8 @@ void WriteExtras(pbf_writer& w, const Instruction& i) {
   if (!x.frontend_attributes.empty()) WriteMap(Nested(w, 68), x.frontend_attributes);
 }
 
-void WriteInstruction(Nested w, const Instruction& i, int64_t first_id, int64_t id, const std::vector<int64_t>& computation_ids) {
+void WriteInstruction(Nested w, const Instruction& i, int64_t first_id, int64_t id,
+                      const std::vector<int64_t>& computation_ids) {
   const Extras& x = i.extras();
   w.add_string(1, i.name);
   w.add_string(2, i.opcode);
@@ -328,7 +349,8 @@ ProgramShape ShapeOf(const Computation& c) {
 }
 
 void WriteModule(pbf_writer& w, const Module& module) {
-  // One counter numbers computations and instructions; readers that look at the low 32 bits and those that look at all see the same.
+  // One counter numbers computations and instructions; readers that look at the low 32 bits and those that look at all
+  // see the same.
   std::vector<int64_t> computation_ids;
   int64_t next = 1;
   for (size_t c = 0; c < module.computations.size(); ++c) computation_ids.push_back(next++);

@@ -23,7 +23,8 @@ class ShardingWriter {
       // A tuple's members are listed flat, one for each leaf.
       const int64_t leaves = CountLeaves(shape);
       if (each && static_cast<int64_t>(sharding.members.size()) != leaves) {
-        return InvalidArgument(fmt::format("a sharding of {} members for the {} arrays of {}", sharding.members.size(), leaves, ToText(shape, false)));
+        return InvalidArgument(fmt::format("a sharding of {} members for the {} arrays of {}", sharding.members.size(),
+                                           leaves, ToText(shape, false)));
       }
       size_t leaf = 0;
       return WriteLeaves(shape, sharding, each, leaf, next, set);
@@ -50,20 +51,25 @@ class ShardingWriter {
   Status WriteLeaf(const Shape& shape, const Sharding& sharding, unsigned at, F set) {
     using Kind = Sharding::Kind;
     if (!shape.is_array() || sharding.kind != Kind::kTiled) {
-      if (sharding.kind == Kind::kManual) return Unimplemented("a parameter or result that is cut by hand (sharding {manual}) is understood in StableHLO only");
+      if (sharding.kind == Kind::kManual)
+        return Unimplemented(
+            "a parameter or result that is cut by hand (sharding {manual}) is understood in StableHLO only");
       return OkStatus();
     }
     const size_t rank = shape.dims.size();
     if (sharding.tiles.size() != rank + sharding.trailing.size()) {
-      return InvalidArgument(fmt::format("a sharding of {} dims and {} subgroups for {}", sharding.tiles.size() - std::min(sharding.tiles.size(), sharding.trailing.size()),
-                                         sharding.trailing.size(), ToText(shape, false)));
+      return InvalidArgument(
+          fmt::format("a sharding of {} dims and {} subgroups for {}",
+                      sharding.tiles.size() - std::min(sharding.tiles.size(), sharding.trailing.size()),
+                      sharding.trailing.size(), ToText(shape, false)));
     }
     int64_t count = 1;
     for (int64_t t : sharding.tiles) {
       if (t <= 0 || t > (1 << 14) || count > (1 << 14)) return InvalidArgument("a sharding of impossible size");
       count *= t;
     }
-    if (count != static_cast<int64_t>(sharding.devices.size())) return InvalidArgument(fmt::format("a sharding of {} tiles over {} devices", count, sharding.devices.size()));
+    if (count != static_cast<int64_t>(sharding.devices.size()))
+      return InvalidArgument(fmt::format("a sharding of {} tiles over {} devices", count, sharding.devices.size()));
     for (size_t t = 0; t < sharding.trailing.size(); ++t) {
       if (sharding.trailing[t] != Kind::kReplicated && sharding.tiles[rank + t] != 1) {
         return Unimplemented("a sharding with subgroups other than replicated ones is understood in StableHLO only");
@@ -76,7 +82,8 @@ class ShardingWriter {
       if (sharding.tiles[d] > 1) axes.push_back(sdy::AxisRefAttr::get(main_.getContext(), AxisName(d), {}));
       dims.push_back(sdy::DimensionShardingAttr::get(main_.getContext(), axes, true, std::nullopt));
     }
-    set(at, sdy::TensorShardingAttr::get(main_.getContext(), mlir::FlatSymbolRefAttr::get(mesh), dims, {}, {}, sdy::ReductionOp::SUM));
+    set(at, sdy::TensorShardingAttr::get(main_.getContext(), mlir::FlatSymbolRefAttr::get(mesh), dims, {}, {},
+                                         sdy::ReductionOp::SUM));
     return OkStatus();
   }
 
@@ -88,7 +95,8 @@ class ShardingWriter {
     name = b_.getStringAttr(fmt::format("hlo_mesh_{}", meshes_.size() - 1));
     llvm::SmallVector<sdy::MeshAxisAttr> axes;
     for (size_t d = 0; d < sharding.tiles.size(); ++d) {
-      if (sharding.tiles[d] > 1) axes.push_back(sdy::MeshAxisAttr::get(main_.getContext(), AxisName(d), sharding.tiles[d]));
+      if (sharding.tiles[d] > 1)
+        axes.push_back(sdy::MeshAxisAttr::get(main_.getContext(), AxisName(d), sharding.tiles[d]));
     }
     llvm::SmallVector<int64_t> ids(sharding.devices.begin(), sharding.devices.end());
     bool in_order = true;
@@ -117,13 +125,17 @@ Status SetShardings(const Module& module, mlir::func::FuncOp main) {
       next += static_cast<unsigned>(CountLeaves(i.shape));
       continue;
     }
-    Status status = writer.Write(i.shape, *i.extras().sharding, next, [&](unsigned at, mlir::Attribute value) { main.setArgAttr(at, sdy::kShardingAttr, value); });
+    Status status = writer.Write(i.shape, *i.extras().sharding, next, [&](unsigned at, mlir::Attribute value) {
+      main.setArgAttr(at, sdy::kShardingAttr, value);
+    });
     TENON_RETURN_IF_ERROR(status.WithContext(fmt::format("HLO instruction '{}'", i.name)));
   }
   const Instruction& root = entry.instructions[entry.root];
   if (!root.extras().sharding) return OkStatus();
   next = 0;
-  Status status = writer.Write(root.shape, *root.extras().sharding, next, [&](unsigned at, mlir::Attribute value) { main.setResultAttr(at, sdy::kShardingAttr, value); });
+  Status status = writer.Write(root.shape, *root.extras().sharding, next, [&](unsigned at, mlir::Attribute value) {
+    main.setResultAttr(at, sdy::kShardingAttr, value);
+  });
   return status.WithContext(fmt::format("HLO instruction '{}'", root.name));
 }
 

@@ -8,14 +8,14 @@
 
 namespace tenon::hlo {
 
-/// `module` (checked) as StableHLO: the entry is the public function main, tuples are taken apart into their leaves, computations
-/// that are called become private functions and all others regions. Not verified yet. Donation and shardings of the entry become the
-/// attributes that JAX's programs carry; layouts are left out (see entry.h). UNIMPLEMENTED names an instruction that has no StableHLO form, INVALID_ARGUMENT
-/// one whose fields are wrong.
+/// `module` (checked) as StableHLO: the entry is the public function main, tuples are taken apart into their leaves,
+/// computations that are called become private functions and all others regions. Not verified yet. Donation and
+/// shardings of the entry become the attributes that JAX's programs carry; layouts are left out (see entry.h).
+/// UNIMPLEMENTED names an instruction that has no StableHLO form, INVALID_ARGUMENT one whose fields are wrong.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> ToStablehlo(const Module& module, mlir::MLIRContext* context);
 
-/// `module` (verified StableHLO) as an HLO module, checked. Functions other than main that are called stay computations. UNIMPLEMENTED
-/// names an op that HLO has no form of.
+/// `module` (verified StableHLO) as an HLO module, checked. Functions other than main that are called stay
+/// computations. UNIMPLEMENTED names an op that HLO has no form of.
 Result<Module> FromStablehlo(mlir::ModuleOp module);
 
 }  // namespace tenon::hlo

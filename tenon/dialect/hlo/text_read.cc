@@ -20,9 +20,21 @@ struct Pending {
   size_t at;
 };
 
-constexpr std::string_view kDotAlgorithms[] = {"unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16", "dot_f16_f16_f32",
-                                               "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3", "dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32",
-                                               "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32", "dot_f64_f64_f64", "dot_bf16_bf16_f32_x9", "dot_bf16_bf16_fp8_x3",
+constexpr std::string_view kDotAlgorithms[] = {"unset",
+                                               "dot_any_f8_any_f8_f32",
+                                               "dot_any_f8_any_f8_f32_fast_accum",
+                                               "dot_f16_f16_f16",
+                                               "dot_f16_f16_f32",
+                                               "dot_bf16_bf16_bf16",
+                                               "dot_bf16_bf16_f32",
+                                               "dot_bf16_bf16_f32_x3",
+                                               "dot_bf16_bf16_f32_x6",
+                                               "dot_tf32_tf32_f32",
+                                               "dot_tf32_tf32_f32_x3",
+                                               "dot_f32_f32_f32",
+                                               "dot_f64_f64_f64",
+                                               "dot_bf16_bf16_f32_x9",
+                                               "dot_bf16_bf16_fp8_x3",
                                                "dot_bf16_bf16_fp8_x4"};
 
 template <size_t n>
@@ -63,7 +75,8 @@ class TextReader {
     for (const auto& [computation, pending] : calls_) {
       const auto callee = computations_.find(pending.name);
       if (callee == computations_.end()) {
-        return InvalidArgument(fmt::format("HLO text, {}: there is no computation '{}'", s_.Place(pending.at), pending.name));
+        return InvalidArgument(
+            fmt::format("HLO text, {}: there is no computation '{}'", s_.Place(pending.at), pending.name));
       }
       module_.computations[computation].instructions[pending.instruction].called.push_back(callee->second);
     }
@@ -78,13 +91,20 @@ class TextReader {
     while (s_.ok() && s_.Accept(",")) {
       const std::string_view key = s_.ExpectName("an attribute");
       s_.Expect("=");
-      if (key == "entry_computation_layout") ReadSignature();
-      else if (key == "input_output_alias") ReadAliases();
-      else if (key == "buffer_donor") ReadDonors();
-      else if (key == "replica_count") module_.replica_count = std::max<int64_t>(s_.Int(), 1);
-      else if (key == "num_partitions") module_.num_partitions = std::max<int64_t>(s_.Int(), 1);
-      else if (key == "frontend_attributes") module_.frontend_attributes = s_.ReadTextMap();
-      else s_.SkipValue();
+      if (key == "entry_computation_layout")
+        ReadSignature();
+      else if (key == "input_output_alias")
+        ReadAliases();
+      else if (key == "buffer_donor")
+        ReadDonors();
+      else if (key == "replica_count")
+        module_.replica_count = std::max<int64_t>(s_.Int(), 1);
+      else if (key == "num_partitions")
+        module_.num_partitions = std::max<int64_t>(s_.Int(), 1);
+      else if (key == "frontend_attributes")
+        module_.frontend_attributes = s_.ReadTextMap();
+      else
+        s_.SkipValue();
     }
   }
 
@@ -201,7 +221,8 @@ class TextReader {
         c.instructions[n].operands.push_back(operand->second);
       }
     }
-    std::stable_sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return a.order < b.order; });
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const Pending& a, const Pending& b) { return a.order < b.order; });
     for (Pending& p : pending_) calls_.emplace_back(index, std::move(p));
     module_.computations.push_back(std::move(c));
   }
@@ -271,12 +292,32 @@ class TextReader {
       return;
     }
     // Hints and debugging that change no value.
-    for (std::string_view skipped : {"metadata", "control-predecessors", "origin", "statistics", "parameter_replication", "kind", "schedule", "async_execution_thread",
-                                     "padding_type", "sparsity_config", "block_scaling_config", "custom_call_schedule", "domain", "cross_program_prefetch_index",
-                                     "delta", "original_value", "backend_config_payload", "conv_kind", "outfeed_shape", "outfeed_config", "infeed_config"}) {
+    for (std::string_view skipped : {"metadata",
+                                     "control-predecessors",
+                                     "origin",
+                                     "statistics",
+                                     "parameter_replication",
+                                     "kind",
+                                     "schedule",
+                                     "async_execution_thread",
+                                     "padding_type",
+                                     "sparsity_config",
+                                     "block_scaling_config",
+                                     "custom_call_schedule",
+                                     "domain",
+                                     "cross_program_prefetch_index",
+                                     "delta",
+                                     "original_value",
+                                     "backend_config_payload",
+                                     "conv_kind",
+                                     "outfeed_shape",
+                                     "outfeed_config",
+                                     "infeed_config"}) {
       if (key == skipped) {
-        if (key == "metadata") ReadMetadata(i);
-        else s_.SkipValue();
+        if (key == "metadata")
+          ReadMetadata(i);
+        else
+          s_.SkipValue();
         return;
       }
     }
@@ -288,12 +329,18 @@ class TextReader {
     while (s_.ok() && !s_.Accept("}")) {
       const std::string_view key = s_.ExpectName("a field of metadata");
       s_.Expect("=");
-      if (key == "op_name") i.op_name = s_.String();
-      else if (key == "source_file") i.source_file = s_.String();
-      else if (key == "source_line") i.source_line = static_cast<int32_t>(s_.Int());
-      else if (s_.Sees("{")) s_.SkipValue();
-      else if (s_.Sees("\"")) s_.String();
-      else s_.Raw();
+      if (key == "op_name")
+        i.op_name = s_.String();
+      else if (key == "source_file")
+        i.source_file = s_.String();
+      else if (key == "source_line")
+        i.source_line = static_cast<int32_t>(s_.Int());
+      else if (s_.Sees("{"))
+        s_.SkipValue();
+      else if (s_.Sees("\""))
+        s_.String();
+      else
+        s_.Raw();
       s_.Accept(",");
     }
   }
@@ -311,11 +358,16 @@ class TextReader {
       if (window.size() != parts.size()) return s_.Fail("fields of a window differ in rank", at);
       for (size_t d = 0; s_.ok() && d < parts.size(); ++d) {
         WindowDim& w = window[d];
-        if (key == "size") w.size = ToInt(parts[d], at);
-        else if (key == "stride") w.stride = ToInt(parts[d], at);
-        else if (key == "lhs_dilate") w.base_dilation = ToInt(parts[d], at);
-        else if (key == "rhs_dilate") w.window_dilation = ToInt(parts[d], at);
-        else if (key == "rhs_reversal") w.reversal = ToInt(parts[d], at) != 0;
+        if (key == "size")
+          w.size = ToInt(parts[d], at);
+        else if (key == "stride")
+          w.stride = ToInt(parts[d], at);
+        else if (key == "lhs_dilate")
+          w.base_dilation = ToInt(parts[d], at);
+        else if (key == "rhs_dilate")
+          w.window_dilation = ToInt(parts[d], at);
+        else if (key == "rhs_reversal")
+          w.reversal = ToInt(parts[d], at) != 0;
         else if (key == "pad") {
           const std::vector<std::string_view> pad = Split(parts[d], '_');
           if (pad.size() != 2) return s_.Fail("padding is low_high for each dim", at);
@@ -340,9 +392,11 @@ class TextReader {
     const size_t at = s_.offset();
     const std::string_view text = s_.Raw();
     const size_t bar = text.find('_'), arrow = text.find("->");
-    if (bar == std::string_view::npos || arrow == std::string_view::npos || arrow < bar) return s_.Fail("dim_labels are input_kernel->output", at);
+    if (bar == std::string_view::npos || arrow == std::string_view::npos || arrow < bar)
+      return s_.Fail("dim_labels are input_kernel->output", at);
     ConvDims& c = i.mutable_extras().conv.emplace();
-    const auto read = [&](std::string_view labels, char batch, char feature, int64_t& batch_dim, int64_t& feature_dim, std::vector<int64_t>& spatial) {
+    const auto read = [&](std::string_view labels, char batch, char feature, int64_t& batch_dim, int64_t& feature_dim,
+                          std::vector<int64_t>& spatial) {
       spatial.assign(labels.size() >= 2 ? labels.size() - 2 : 0, -1);
       int64_t seen = 0;
       for (size_t d = 0; d < labels.size(); ++d) {
@@ -351,14 +405,16 @@ class TextReader {
           batch_dim = dim;
         } else if (labels[d] == feature) {
           feature_dim = dim;
-        } else if (const size_t n = static_cast<size_t>(labels[d] - '0'); labels[d] >= '0' && n < spatial.size() && spatial[n] < 0) {
+        } else if (const size_t n = static_cast<size_t>(labels[d] - '0');
+                   labels[d] >= '0' && n < spatial.size() && spatial[n] < 0) {
           spatial[n] = dim;
         } else {
           s_.Fail(fmt::format("'{}' is no dimension label of '{}'", labels[d], labels), at);
         }
         ++seen;
       }
-      if (std::find(spatial.begin(), spatial.end(), -1) != spatial.end() || seen < 2) s_.Fail(fmt::format("'{}' does not label every dim once", labels), at);
+      if (std::find(spatial.begin(), spatial.end(), -1) != spatial.end() || seen < 2)
+        s_.Fail(fmt::format("'{}' does not label every dim once", labels), at);
     };
     read(text.substr(0, bar), 'b', 'f', c.input_batch, c.input_feature, c.input_spatial);
     read(text.substr(bar + 1, arrow - bar - 1), 'i', 'o', c.kernel_input, c.kernel_output, c.kernel_spatial);
@@ -377,7 +433,8 @@ class TextReader {
     std::vector<int64_t> shape;
     Result<std::vector<int64_t>> flat = ReadTiles(shape);
     if (!s_.ok()) return;
-    if (!flat.ok() || shape.size() != 2) return s_.Fail(flat.ok() ? "replica groups are a matrix" : flat.status().message(), at);
+    if (!flat.ok() || shape.size() != 2)
+      return s_.Fail(flat.ok() ? "replica groups are a matrix" : flat.status().message(), at);
     groups = CutIntoGroups(*flat, shape[1]);
   }
 
@@ -413,11 +470,13 @@ class TextReader {
       if (!s_.ok()) return devices;
       TENON_ASSIGN_OR_RETURN(devices, TransposedIota(reshape, transpose));
     }
-    if (s_.ok() && static_cast<int64_t>(devices.size()) != count) return InvalidArgument(fmt::format("{} devices for a grid of {}", devices.size(), count));
+    if (s_.ok() && static_cast<int64_t>(devices.size()) != count)
+      return InvalidArgument(fmt::format("{} devices for a grid of {}", devices.size(), count));
     return devices;
   }
 
-  // {replicated}, {maximal device=0}, {devices=[2,1]<=[2]}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}, {{...}, {...}}
+  // {replicated}, {maximal device=0}, {devices=[2,1]<=[2]}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}, {{...},
+  // {...}}
   Sharding ReadSharding(int depth = 0) {
     Sharding s;
     if (depth > 8) s_.Fail("a sharding nests too deeply");
@@ -437,14 +496,18 @@ class TextReader {
       if (s_.Accept("devices=")) {
         s.kind = Kind::kTiled;
         Result<std::vector<int64_t>> devices = ReadTiles(s.tiles);
-        if (!devices.ok()) s_.Fail(devices.status().message(), at);
-        else s.devices = std::move(*devices);
+        if (!devices.ok())
+          s_.Fail(devices.status().message(), at);
+        else
+          s.devices = std::move(*devices);
       } else if (s_.Accept("device=")) {
         s.devices = {s_.Int()};
       } else if (s_.Accept("last_tile_dims={")) {
         while (s_.ok() && !s_.Accept("}")) {
           const std::string_view kind = s_.ExpectName("a kind of subgroup");
-          s.trailing.push_back(kind == "manual" ? Kind::kManual : kind == "unreduced" ? Kind::kUnreduced : Kind::kReplicated);
+          s.trailing.push_back(kind == "manual"      ? Kind::kManual
+                               : kind == "unreduced" ? Kind::kUnreduced
+                                                     : Kind::kReplicated);
           s_.Accept(",");
         }
       } else if (s_.AcceptWord("last_tile_dim_replicate")) {
@@ -506,8 +569,10 @@ class TextReader {
     const size_t at = s_.offset();
     for (std::string_view dim : Split(s_.Raw(), 'x')) {
       const std::vector<std::string_view> parts = Split(dim, '_');
-      if (parts.size() != 2 && parts.size() != 3) return s_.Fail("padding is low_high or low_high_interior for each dim", at);
-      i.mutable_extras().padding.push_back({ToInt(parts[0], at), ToInt(parts[1], at), parts.size() == 3 ? ToInt(parts[2], at) : 0});
+      if (parts.size() != 2 && parts.size() != 3)
+        return s_.Fail("padding is low_high or low_high_interior for each dim", at);
+      i.mutable_extras().padding.push_back(
+          {ToInt(parts[0], at), ToInt(parts[1], at), parts.size() == 3 ? ToInt(parts[2], at) : 0});
     }
   }
 
@@ -521,10 +586,14 @@ class TextReader {
         s_.Expect("{");
         a.tolerance = true;
         while (s_.ok() && !s_.Accept("}")) {
-          if (s_.Accept("atol=")) a.atol = s_.Number();
-          else if (s_.Accept("rtol=")) a.rtol = s_.Number();
-          else if (s_.Accept("ulps=")) a.ulps = s_.Int();
-          else s_.Fail("atol, rtol or ulps is wanted");
+          if (s_.Accept("atol="))
+            a.atol = s_.Number();
+          else if (s_.Accept("rtol="))
+            a.rtol = s_.Number();
+          else if (s_.Accept("ulps="))
+            a.ulps = s_.Int();
+          else
+            s_.Fail("atol, rtol or ulps is wanted");
           s_.Accept(",");
         }
       } else {
@@ -562,14 +631,26 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
   using I = Instruction;
   static const auto& attributes = *[] {
     auto* a = new std::unordered_map<std::string_view, AttributeReader>;
-    const auto ints = [&](std::string_view key, auto get) { a->emplace(key, [get](R& r, I& i, size_t) { get(i) = r.s_.Ints(); }); };
-    const auto number = [&](std::string_view key, auto get) {
-      a->emplace(key, [get](R& r, I& i, size_t) { get(i) = static_cast<std::remove_reference_t<decltype(get(i))>>(r.s_.Int()); });
+    const auto ints = [&](std::string_view key, auto get) {
+      a->emplace(key, [get](R& r, I& i, size_t) { get(i) = r.s_.Ints(); });
     };
-    const auto flag = [&](std::string_view key, auto get) { a->emplace(key, [get](R& r, I& i, size_t) { get(i) = r.s_.Bool(); }); };
-    const auto dot = [](I& i) -> DotDims& { return i.extras().dot ? *i.mutable_extras().dot : i.mutable_extras().dot.emplace(); };
-    const auto gather = [](I& i) -> GatherDims& { return i.extras().gather ? *i.mutable_extras().gather : i.mutable_extras().gather.emplace(); };
-    const auto scatter = [](I& i) -> ScatterDims& { return i.extras().scatter ? *i.mutable_extras().scatter : i.mutable_extras().scatter.emplace(); };
+    const auto number = [&](std::string_view key, auto get) {
+      a->emplace(key, [get](R& r, I& i, size_t) {
+        get(i) = static_cast<std::remove_reference_t<decltype(get(i))>>(r.s_.Int());
+      });
+    };
+    const auto flag = [&](std::string_view key, auto get) {
+      a->emplace(key, [get](R& r, I& i, size_t) { get(i) = r.s_.Bool(); });
+    };
+    const auto dot = [](I& i) -> DotDims& {
+      return i.extras().dot ? *i.mutable_extras().dot : i.mutable_extras().dot.emplace();
+    };
+    const auto gather = [](I& i) -> GatherDims& {
+      return i.extras().gather ? *i.mutable_extras().gather : i.mutable_extras().gather.emplace();
+    };
+    const auto scatter = [](I& i) -> ScatterDims& {
+      return i.extras().scatter ? *i.mutable_extras().scatter : i.mutable_extras().scatter.emplace();
+    };
 
     ints("dimensions", [](I& i) -> auto& { return i.dims; });
     a->emplace("iota_dimension", [](R& r, I& i, size_t) { i.dims = {r.s_.Int()}; });
@@ -617,7 +698,8 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
     flag("is_composite", [](I& i) -> auto& { return i.mutable_extras().is_composite; });
     flag("has_dynamic_root", [](I& i) -> auto& { return i.mutable_extras().has_dynamic_root; });
     a->emplace("epsilon", [](R& r, I& i, size_t) { i.mutable_extras().epsilon = static_cast<float>(r.s_.Number()); });
-    a->emplace("direction", [](R& r, I& i, size_t) { i.mutable_extras().comparison_direction = r.s_.ExpectName("a direction"); });
+    a->emplace("direction",
+               [](R& r, I& i, size_t) { i.mutable_extras().comparison_direction = r.s_.ExpectName("a direction"); });
     const AttributeReader order = [](R& r, I& i, size_t) {
       const std::string_view type = r.s_.ExpectName("a type of comparison");
       i.mutable_extras().comparison_type = type == "TOTAL" ? "TOTALORDER" : type == "PARTIAL" ? "FLOAT" : type;
@@ -650,7 +732,8 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
     a->emplace("padding", [](R& r, I& i, size_t) { r.ReadPadding(i); });
     a->emplace("replica_groups", [](R& r, I& i, size_t) { r.ReadGroups(i); });
     a->emplace("sharding", [](R& r, I& i, size_t) { i.mutable_extras().sharding = r.ReadSharding(); });
-    a->emplace("frontend_attributes", [](R& r, I& i, size_t) { i.mutable_extras().frontend_attributes = r.s_.ReadTextMap(); });
+    a->emplace("frontend_attributes",
+               [](R& r, I& i, size_t) { i.mutable_extras().frontend_attributes = r.s_.ReadTextMap(); });
     a->emplace("result_accuracy", [](R& r, I& i, size_t) { r.ReadAccuracy(i); });
     a->emplace("output_to_operand_aliasing", [](R& r, I& i, size_t) { r.ReadOutputAliases(i); });
     a->emplace("source_target_pairs", [](R& r, I& i, size_t) {
@@ -665,7 +748,8 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
       i.mutable_extras().backend_config = r.s_.Sees("\"") ? r.s_.String() : std::string(r.s_.SkipValue());
     });
     a->emplace("api_version", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+      static constexpr std::string_view kNames[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                                                    "API_VERSION_STATUS_RETURNING",
                                                     "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
       i.mutable_extras().api_version = r.OneOf(kNames, "version of custom calls");
     });
@@ -678,9 +762,17 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
       }
     });
     // Computations, in the order in which the protobuf form lists them.
-    const std::pair<std::string_view, int> calls[] = {{"to_apply", 0}, {"calls", 0}, {"body", 0}, {"condition", 1}, {"select", 0}, {"scatter", 1},
-                                                      {"true_computation", 0}, {"false_computation", 1}, {"called_computation", 0}};
-    for (const auto& [key, position] : calls) a->emplace(key, [position = position](R& r, I&, size_t n) { r.Calls(n, position); });
+    const std::pair<std::string_view, int> calls[] = {{"to_apply", 0},
+                                                      {"calls", 0},
+                                                      {"body", 0},
+                                                      {"condition", 1},
+                                                      {"select", 0},
+                                                      {"scatter", 1},
+                                                      {"true_computation", 0},
+                                                      {"false_computation", 1},
+                                                      {"called_computation", 0}};
+    for (const auto& [key, position] : calls)
+      a->emplace(key, [position = position](R& r, I&, size_t n) { r.Calls(n, position); });
     const AttributeReader list = [](R& r, I&, size_t n) {
       r.s_.Expect("{");
       if (r.s_.Accept("}")) return;

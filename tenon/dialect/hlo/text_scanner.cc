@@ -14,27 +14,43 @@
 namespace tenon::hlo {
 namespace {
 
-bool IsNameChar(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; }
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+}
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 const llvm::fltSemantics* SemanticsOf(int32_t type) {
   switch (type) {
-    case 10: return &llvm::APFloat::IEEEhalf();
-    case 16: return &llvm::APFloat::BFloat();
-    case 19: return &llvm::APFloat::Float8E5M2();
-    case 20: return &llvm::APFloat::Float8E4M3FN();
-    case 23: return &llvm::APFloat::Float8E4M3B11FNUZ();
-    case 24: return &llvm::APFloat::Float8E5M2FNUZ();
-    case 25: return &llvm::APFloat::Float8E4M3FNUZ();
-    case 28: return &llvm::APFloat::Float8E4M3();
-    case 29: return &llvm::APFloat::Float8E3M4();
-    case 32: return &llvm::APFloat::Float4E2M1FN();
-    case 33: return &llvm::APFloat::Float8E8M0FNU();
-    case 35: return &llvm::APFloat::Float6E3M2FN();
-    case 36: return &llvm::APFloat::Float6E2M3FN();
-    default: return nullptr;
+    case 10:
+      return &llvm::APFloat::IEEEhalf();
+    case 16:
+      return &llvm::APFloat::BFloat();
+    case 19:
+      return &llvm::APFloat::Float8E5M2();
+    case 20:
+      return &llvm::APFloat::Float8E4M3FN();
+    case 23:
+      return &llvm::APFloat::Float8E4M3B11FNUZ();
+    case 24:
+      return &llvm::APFloat::Float8E5M2FNUZ();
+    case 25:
+      return &llvm::APFloat::Float8E4M3FNUZ();
+    case 28:
+      return &llvm::APFloat::Float8E4M3();
+    case 29:
+      return &llvm::APFloat::Float8E3M4();
+    case 32:
+      return &llvm::APFloat::Float4E2M1FN();
+    case 33:
+      return &llvm::APFloat::Float8E8M0FNU();
+    case 35:
+      return &llvm::APFloat::Float6E3M2FN();
+    case 36:
+      return &llvm::APFloat::Float6E2M3FN();
+    default:
+      return nullptr;
   }
 }
 
@@ -137,7 +153,8 @@ bool Scanner::AcceptWord(std::string_view word) {
 void Scanner::Expect(std::string_view token) {
   if (Accept(token) || !ok()) return;
   const std::string_view got = text_.substr(at_, 12);
-  Fail(got.empty() ? fmt::format("'{}' is wanted, got the end", token) : fmt::format("'{}' is wanted, got '{}'", token, got.substr(0, got.find('\n'))));
+  Fail(got.empty() ? fmt::format("'{}' is wanted, got the end", token)
+                   : fmt::format("'{}' is wanted, got '{}'", token, got.substr(0, got.find('\n'))));
 }
 
 std::string_view Scanner::Name() {
@@ -167,9 +184,12 @@ int64_t Scanner::Int() {
   if (!ok()) return 0;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-  if (error == std::errc::result_out_of_range) Fail("the integer does not fit 64 bits");
-  else if (error != std::errc()) Fail("an integer is wanted");
-  else at_ = static_cast<size_t>(end - text_.data());
+  if (error == std::errc::result_out_of_range)
+    Fail("the integer does not fit 64 bits");
+  else if (error != std::errc())
+    Fail("an integer is wanted");
+  else
+    at_ = static_cast<size_t>(end - text_.data());
   return ok() ? value : 0;
 }
 
@@ -202,10 +222,17 @@ std::string Scanner::String() {
     // C escapes, as XLA writes them.
     const char e = text_[at_++];
     switch (e) {
-      case 'n': value.push_back('\n'); break;
-      case 't': value.push_back('\t'); break;
-      case 'r': value.push_back('\r'); break;
-      case 'x': case 'X': {
+      case 'n':
+        value.push_back('\n');
+        break;
+      case 't':
+        value.push_back('\t');
+        break;
+      case 'r':
+        value.push_back('\r');
+        break;
+      case 'x':
+      case 'X': {
         unsigned byte = 0;
         const char* last = text_.data() + std::min(at_ + 2, text_.size());
         const auto [end, error] = std::from_chars(text_.data() + at_, last, byte, 16);
@@ -233,7 +260,9 @@ std::string Scanner::String() {
 std::string_view Scanner::Raw() {
   SkipBlanks();
   const size_t from = at_;
-  while (ok() && at_ < text_.size() && !IsBlank(text_[at_]) && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ')') ++at_;
+  while (ok() && at_ < text_.size() && !IsBlank(text_[at_]) && text_[at_] != ',' && text_[at_] != '}' &&
+         text_[at_] != ')')
+    ++at_;
   return text_.substr(from, at_ - from);
 }
 
@@ -347,10 +376,16 @@ Shape Scanner::ReadShape(int depth) {
     if (Accept(":")) {
       while (ok() && !Sees("}")) {
         // Tiles change the memory form; element sizes and memory spaces do not concern values.
-        if (Accept("T")) shape.tiled = true;
-        else if (Accept("S(")) { shape.memory_space = Int(); Expect(")"); continue; }
-        else if (Accept("E") || Accept("D") || Accept("#") || Accept("*") || Accept("L") || Accept("P") || Accept("M") || Accept("SC")) {}
-        else Fail("a part of a layout that is not known");
+        if (Accept("T"))
+          shape.tiled = true;
+        else if (Accept("S(")) {
+          shape.memory_space = Int();
+          Expect(")");
+          continue;
+        } else if (Accept("E") || Accept("D") || Accept("#") || Accept("*") || Accept("L") || Accept("P") ||
+                   Accept("M") || Accept("SC")) {
+        } else
+          Fail("a part of a layout that is not known");
         while (Sees("(")) {
           Accept("(");
           SkipValue();
@@ -383,8 +418,10 @@ double Scanner::ReadReal() {
     }
   } else {
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error == std::errc::invalid_argument) Fail("a number is wanted");
-    else at_ = static_cast<size_t>(end - text_.data());
+    if (error == std::errc::invalid_argument)
+      Fail("a number is wanted");
+    else
+      at_ = static_cast<size_t>(end - text_.data());
     if (error == std::errc::result_out_of_range) Fail("the number does not fit a double");
   }
   return minus ? -value : value;
@@ -393,8 +430,11 @@ double Scanner::ReadReal() {
 void Scanner::ReadElement(const TypeInfo& type, std::string& data) {
   SkipBlanks();
   switch (type.kind) {
-    case TypeKind::kBool: data.push_back(Bool() ? 1 : 0); return;
-    case TypeKind::kSigned: case TypeKind::kUnsigned: {
+    case TypeKind::kBool:
+      data.push_back(Bool() ? 1 : 0);
+      return;
+    case TypeKind::kSigned:
+    case TypeKind::kUnsigned: {
       const size_t start = at_;
       // Booleans stand for 0 and 1.
       int64_t value = 0;
@@ -407,20 +447,25 @@ void Scanner::ReadElement(const TypeInfo& type, std::string& data) {
           const auto [at, error] = std::from_chars(text_.data() + at_, end, wide);
           if (error != std::errc()) return Fail("an integer is wanted", start);
           at_ = static_cast<size_t>(at - text_.data());
-          if (type.bits < 64 && wide >> type.bits != 0) return Fail(fmt::format("{} does not fit {}", wide, type.name), start);
+          if (type.bits < 64 && wide >> type.bits != 0)
+            return Fail(fmt::format("{} does not fit {}", wide, type.name), start);
           value = static_cast<int64_t>(wide);
         } else {
           value = Int();
           const int64_t limit = type.bits < 64 ? int64_t{1} << (type.bits - 1) : 0;
-          const bool fits = type.kind == TypeKind::kUnsigned ? value == 0 : type.bits == 64 || (value >= -limit && value < limit);
+          const bool fits =
+              type.kind == TypeKind::kUnsigned ? value == 0 : type.bits == 64 || (value >= -limit && value < limit);
           if (ok() && !fits) return Fail(fmt::format("{} does not fit {}", value, type.name), start);
         }
-        if (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == 'e')) return Fail(fmt::format("an integer is wanted for {}", type.name), start);
+        if (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == 'e'))
+          return Fail(fmt::format("an integer is wanted for {}", type.name), start);
       }
       data.append(reinterpret_cast<const char*>(&value), static_cast<size_t>(type.bytes));
       return;
     }
-    case TypeKind::kFloat: data += FloatBytes(type, ReadReal()); return;
+    case TypeKind::kFloat:
+      data += FloatBytes(type, ReadReal());
+      return;
     case TypeKind::kComplex: {
       double re = 0, im = 0;
       if (Accept("(")) {
@@ -436,7 +481,9 @@ void Scanner::ReadElement(const TypeInfo& type, std::string& data) {
       data += FloatBytes(part, im);
       return;
     }
-    case TypeKind::kOther: Fail(fmt::format("there are no literals of type {}", type.name)); return;
+    case TypeKind::kOther:
+      Fail(fmt::format("there are no literals of type {}", type.name));
+      return;
   }
 }
 
@@ -486,8 +533,10 @@ Literal Scanner::ReadLiteral(const Shape& shape, int depth) {
   }
   bool empty = false;
   for (int64_t d : shape.dims) empty = empty || d == 0;
-  if (empty) SkipValue();
-  else ReadElements(shape, *type, 0, literal.data);
+  if (empty)
+    SkipValue();
+  else
+    ReadElements(shape, *type, 0, literal.data);
   return literal;
 }
 

@@ -10,8 +10,8 @@
 
 namespace tenon::hlo {
 
-/// Reads HLO text from left to right. The first mistake sticks with its line and column; from then on everything reads as empty, so
-/// callers check ok() at loop heads and status() at the end.
+/// Reads HLO text from left to right. The first mistake sticks with its line and column; from then on everything reads
+/// as empty, so callers check ok() at loop heads and status() at the end.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -22,11 +22,15 @@ class Scanner {
   void Fail(std::string_view message) { Fail(message, at_); }
   void Fail(std::string_view message, size_t at);
   /// Keeps another's mistake, with the place.
-  void Fail(const Status& status) { if (!status.ok()) Fail(status.message()); }
+  void Fail(const Status& status) {
+    if (!status.ok()) Fail(status.message());
+  }
 
   bool AtEnd();
   size_t offset() const { return at_; }
-  void Rewind(size_t offset) { if (ok()) at_ = offset; }
+  void Rewind(size_t offset) {
+    if (ok()) at_ = offset;
+  }
   /// "line 3, column 7" of an offset.
   std::string Place(size_t at) const;
 

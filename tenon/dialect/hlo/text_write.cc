@@ -18,11 +18,16 @@ std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (byte < 0x20 || byte == 0x7F) out += fmt::format("\\{:03o}", byte);
-    else out.push_back(c);
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (byte < 0x20 || byte == 0x7F)
+      out += fmt::format("\\{:03o}", byte);
+    else
+      out.push_back(c);
   }
   return out + "\"";
 }
@@ -35,7 +40,8 @@ std::string Real(double value, bool single) {
 
 std::string Element(const TypeInfo& type, const char* at) {
   switch (type.kind) {
-    case TypeKind::kBool: return *at != 0 ? "true" : "false";
+    case TypeKind::kBool:
+      return *at != 0 ? "true" : "false";
     case TypeKind::kSigned: {
       int64_t v = 0;
       std::memcpy(&v, at, static_cast<size_t>(type.bytes));
@@ -47,18 +53,22 @@ std::string Element(const TypeInfo& type, const char* at) {
       std::memcpy(&v, at, static_cast<size_t>(type.bytes));
       return std::to_string(v);
     }
-    case TypeKind::kFloat: return Real(FloatValue(type, at), type.number != kF64);
+    case TypeKind::kFloat:
+      return Real(FloatValue(type, at), type.number != kF64);
     case TypeKind::kComplex: {
       const bool single = type.number == kC64;
       const TypeInfo& part = *FindType(single ? kF32 : kF64);
-      return fmt::format("({}, {})", Real(FloatValue(part, at), single), Real(FloatValue(part, at + part.bytes), single));
+      return fmt::format("({}, {})", Real(FloatValue(part, at), single),
+                         Real(FloatValue(part, at + part.bytes), single));
     }
-    case TypeKind::kOther: return "";
+    case TypeKind::kOther:
+      return "";
   }
   return "";
 }
 
-void Elements(const Literal& literal, const Shape& shape, const TypeInfo& type, size_t dim, size_t& at, std::string& out) {
+void Elements(const Literal& literal, const Shape& shape, const TypeInfo& type, size_t dim, size_t& at,
+              std::string& out) {
   if (dim == shape.dims.size()) {
     out += Element(type, literal.data.data() + at);
     at += static_cast<size_t>(type.bytes);
@@ -100,17 +110,23 @@ void WriteLiteral(const Literal& literal, const Shape& shape, std::string& out) 
 std::string TextOf(const Sharding& s) {
   using Kind = Sharding::Kind;
   switch (s.kind) {
-    case Kind::kReplicated: return "{replicated}";
-    case Kind::kMaximal: return fmt::format("{{maximal device={}}}", s.devices.empty() ? 0 : s.devices[0]);
-    case Kind::kManual: return "{manual}";
-    case Kind::kUnknown: return "{unknown}";
-    case Kind::kUnreduced: return "{unreduced}";
+    case Kind::kReplicated:
+      return "{replicated}";
+    case Kind::kMaximal:
+      return fmt::format("{{maximal device={}}}", s.devices.empty() ? 0 : s.devices[0]);
+    case Kind::kManual:
+      return "{manual}";
+    case Kind::kUnknown:
+      return "{unknown}";
+    case Kind::kUnreduced:
+      return "{unreduced}";
     case Kind::kTuple: {
       std::string text = "{";
       for (size_t m = 0; m < s.members.size(); ++m) text += (m > 0 ? ", " : "") + TextOf(s.members[m]);
       return text + "}";
     }
-    case Kind::kTiled: break;
+    case Kind::kTiled:
+      break;
   }
   std::string text = fmt::format("{{devices=[{}]{}", fmt::join(s.tiles, ","), fmt::join(s.devices, ","));
   if (s.trailing.size() == 1 && s.trailing[0] == Kind::kReplicated) return text + " last_tile_dim_replicate}";
@@ -118,7 +134,9 @@ std::string TextOf(const Sharding& s) {
     text += " last_tile_dims={";
     for (size_t n = 0; n < s.trailing.size(); ++n) {
       text += n > 0 ? ", " : "";
-      text += s.trailing[n] == Kind::kManual ? "manual" : s.trailing[n] == Kind::kUnreduced ? "unreduced" : "replicated";
+      text += s.trailing[n] == Kind::kManual      ? "manual"
+              : s.trailing[n] == Kind::kUnreduced ? "unreduced"
+                                                  : "replicated";
     }
     text += "}";
   }
@@ -152,7 +170,8 @@ std::string Window(const Instruction& i) {
 }
 
 std::string DimLabels(const ConvDims& c) {
-  const auto labels = [](char batch, int64_t batch_dim, char feature, int64_t feature_dim, const std::vector<int64_t>& spatial) {
+  const auto labels = [](char batch, int64_t batch_dim, char feature, int64_t feature_dim,
+                         const std::vector<int64_t>& spatial) {
     std::string text(spatial.size() + 2, '?');
     const auto set = [&](int64_t dim, char label) {
       if (dim >= 0 && dim < static_cast<int64_t>(text.size())) text[static_cast<size_t>(dim)] = label;
@@ -162,7 +181,8 @@ std::string DimLabels(const ConvDims& c) {
     for (size_t d = 0; d < spatial.size(); ++d) set(spatial[d], static_cast<char>('0' + d));
     return text;
   };
-  return labels('b', c.input_batch, 'f', c.input_feature, c.input_spatial) + "_" + labels('i', c.kernel_input, 'o', c.kernel_output, c.kernel_spatial) + "->" +
+  return labels('b', c.input_batch, 'f', c.input_feature, c.input_spatial) + "_" +
+         labels('i', c.kernel_input, 'o', c.kernel_output, c.kernel_spatial) + "->" +
          labels('b', c.output_batch, 'f', c.output_feature, c.output_spatial);
 }
 
@@ -180,22 +200,27 @@ class TextWriter {
     if (!module_.aliases.empty()) {
       std::string list;
       for (const Alias& a : module_.aliases) {
-        list += fmt::format("{}{}: ({}, {}, {})", list.empty() ? " " : ", ", Ints(a.output_index), a.parameter, Ints(a.parameter_index),
-                            a.must ? "must-alias" : "may-alias");
+        list += fmt::format("{}{}: ({}, {}, {})", list.empty() ? " " : ", ", Ints(a.output_index), a.parameter,
+                            Ints(a.parameter_index), a.must ? "must-alias" : "may-alias");
       }
       Attribute("input_output_alias", "{" + list + " }");
     }
     if (!module_.donors.empty()) {
       std::string list;
-      for (const Donor& d : module_.donors) list += fmt::format("{}({}, {})", list.empty() ? " " : ", ", d.parameter, Ints(d.parameter_index));
+      for (const Donor& d : module_.donors)
+        list += fmt::format("{}({}, {})", list.empty() ? " " : ", ", d.parameter, Ints(d.parameter_index));
       Attribute("buffer_donor", "{" + list + " }");
     }
     const Computation& entry = module_.computations[module_.entry];
     std::string layout;
     for (size_t p = 0; p < entry.parameters.size(); ++p) {
-      layout += (p > 0 ? ", " : "") + ToText(module_.signature ? module_.signature->parameters[p] : entry.instructions[entry.parameters[p]].shape);
+      layout += (p > 0 ? ", " : "") + ToText(module_.signature ? module_.signature->parameters[p]
+                                                               : entry.instructions[entry.parameters[p]].shape);
     }
-    Attribute("entry_computation_layout", fmt::format("{{({})->{}}}", layout, ToText(module_.signature ? module_.signature->result : entry.instructions[entry.root].shape)));
+    Attribute(
+        "entry_computation_layout",
+        fmt::format("{{({})->{}}}", layout,
+                    ToText(module_.signature ? module_.signature->result : entry.instructions[entry.root].shape)));
     if (module_.replica_count > 1) Attribute("replica_count", std::to_string(module_.replica_count));
     if (module_.num_partitions > 1) Attribute("num_partitions", std::to_string(module_.num_partitions));
     if (!module_.frontend_attributes.empty()) Attribute("frontend_attributes", Map(module_.frontend_attributes));
@@ -239,11 +264,14 @@ class TextWriter {
   void WriteAttributes(const Instruction& i) {
     const Extras& x = i.extras();
     const std::string_view op = i.opcode;
-    const auto is = [&](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), op) != names.end(); };
+    const auto is = [&](std::initializer_list<std::string_view> names) {
+      return std::find(names.begin(), names.end(), op) != names.end();
+    };
     if (op == "iota" && !i.dims.empty()) {
       Attribute("iota_dimension", std::to_string(i.dims[0]));
-    } else if (is({"broadcast", "transpose", "reverse", "concatenate", "reduce", "map", "sort", "get-dimension-size", "set-dimension-size", "all-gather",
-                   "all-gather-start", "reduce-scatter"}) || (op == "all-to-all" && !i.dims.empty())) {
+    } else if (is({"broadcast", "transpose", "reverse", "concatenate", "reduce", "map", "sort", "get-dimension-size",
+                   "set-dimension-size", "all-gather", "all-gather-start", "reduce-scatter"}) ||
+               (op == "all-to-all" && !i.dims.empty())) {
       Attribute("dimensions", Ints(i.dims));
     }
     if (op == "get-tuple-element") Attribute("index", std::to_string(i.number));
@@ -278,7 +306,8 @@ class TextWriter {
       Attribute("collapsed_slice_dims", Ints(x.gather->collapsed_slice_dims));
       Attribute("start_index_map", Ints(x.gather->start_index_map));
       if (!x.gather->operand_batching.empty()) Attribute("operand_batching_dims", Ints(x.gather->operand_batching));
-      if (!x.gather->indices_batching.empty()) Attribute("start_indices_batching_dims", Ints(x.gather->indices_batching));
+      if (!x.gather->indices_batching.empty())
+        Attribute("start_indices_batching_dims", Ints(x.gather->indices_batching));
       Attribute("index_vector_dim", std::to_string(x.gather->index_vector_dim));
       Attribute("slice_sizes", Ints(x.sizes));
     }
@@ -287,7 +316,8 @@ class TextWriter {
       Attribute("inserted_window_dims", Ints(x.scatter->inserted_window_dims));
       Attribute("scatter_dims_to_operand_dims", Ints(x.scatter->scatter_dims_to_operand_dims));
       if (!x.scatter->input_batching.empty()) Attribute("input_batching_dims", Ints(x.scatter->input_batching));
-      if (!x.scatter->indices_batching.empty()) Attribute("scatter_indices_batching_dims", Ints(x.scatter->indices_batching));
+      if (!x.scatter->indices_batching.empty())
+        Attribute("scatter_indices_batching_dims", Ints(x.scatter->indices_batching));
       Attribute("index_vector_dim", std::to_string(x.scatter->index_vector_dim));
     }
     IfTrue("indices_are_sorted", x.indices_are_sorted);
@@ -339,10 +369,22 @@ class TextWriter {
       if (any) Attribute("operand_precision", "{" + list + "}");
     }
     if (x.algorithm != 0) {
-      static constexpr std::string_view kNames[] = {"unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",
-                                                    "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3",
-                                                    "dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32",
-                                                    "dot_f64_f64_f64", "dot_bf16_bf16_f32_x9", "dot_bf16_bf16_fp8_x3", "dot_bf16_bf16_fp8_x4"};
+      static constexpr std::string_view kNames[] = {"unset",
+                                                    "dot_any_f8_any_f8_f32",
+                                                    "dot_any_f8_any_f8_f32_fast_accum",
+                                                    "dot_f16_f16_f16",
+                                                    "dot_f16_f16_f32",
+                                                    "dot_bf16_bf16_bf16",
+                                                    "dot_bf16_bf16_f32",
+                                                    "dot_bf16_bf16_f32_x3",
+                                                    "dot_bf16_bf16_f32_x6",
+                                                    "dot_tf32_tf32_f32",
+                                                    "dot_tf32_tf32_f32_x3",
+                                                    "dot_f32_f32_f32",
+                                                    "dot_f64_f64_f64",
+                                                    "dot_bf16_bf16_f32_x9",
+                                                    "dot_bf16_bf16_fp8_x3",
+                                                    "dot_bf16_bf16_fp8_x4"};
       Attribute("algorithm", NameAt(kNames, x.algorithm));
     }
     if (x.channel_id > 0) Attribute("channel_id", std::to_string(x.channel_id));
@@ -354,14 +396,16 @@ class TextWriter {
     IfTrue("use_global_device_ids", x.use_global_device_ids);
     if (op.starts_with("collective-permute")) {
       std::string list;
-      for (const auto& [source, target] : x.source_target_pairs) list += fmt::format("{}{{{},{}}}", list.empty() ? "" : ",", source, target);
+      for (const auto& [source, target] : x.source_target_pairs)
+        list += fmt::format("{}{{{},{}}}", list.empty() ? "" : ",", source, target);
       Attribute("source_target_pairs", "{" + list + "}");
     }
     WriteCalls(i);
     if (op == "custom-call") WriteCustomCall(i);
     IfTrue("is_composite", x.is_composite);
     if (x.accuracy) {
-      Attribute("result_accuracy", x.accuracy->tolerance ? fmt::format("{{tolerance={{atol={},rtol={},ulps={}}}}}", Real(x.accuracy->atol, false),
+      Attribute("result_accuracy", x.accuracy->tolerance ? fmt::format("{{tolerance={{atol={},rtol={},ulps={}}}}}",
+                                                                       Real(x.accuracy->atol, false),
                                                                        Real(x.accuracy->rtol, false), x.accuracy->ulps)
                                                          : "{mode=highest}");
     }
@@ -370,7 +414,9 @@ class TextWriter {
     if (!i.op_name.empty() || !i.source_file.empty()) {
       std::string text;
       if (!i.op_name.empty()) text += "op_name=" + Quoted(i.op_name);
-      if (!i.source_file.empty()) text += fmt::format("{}source_file={} source_line={}", text.empty() ? "" : " ", Quoted(i.source_file), i.source_line);
+      if (!i.source_file.empty())
+        text += fmt::format("{}source_file={} source_line={}", text.empty() ? "" : " ", Quoted(i.source_file),
+                            i.source_line);
       Attribute("metadata", "{" + text + "}");
     }
   }
@@ -421,10 +467,13 @@ class TextWriter {
     IfTrue("custom_call_has_side_effect", x.has_side_effect);
     if (!x.aliases.empty()) {
       std::string list;
-      for (const OutputAlias& a : x.aliases) list += fmt::format("{}{}: ({}, {})", list.empty() ? "" : ", ", Ints(a.output_index), a.operand, Ints(a.operand_index));
+      for (const OutputAlias& a : x.aliases)
+        list += fmt::format("{}{}: ({}, {})", list.empty() ? "" : ", ", Ints(a.output_index), a.operand,
+                            Ints(a.operand_index));
       Attribute("output_to_operand_aliasing", "{" + list + "}");
     }
-    static constexpr std::string_view kVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+    static constexpr std::string_view kVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                                                     "API_VERSION_STATUS_RETURNING",
                                                      "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
     if (x.api_version > 1) Attribute("api_version", NameAt(kVersions, x.api_version));
     if (!x.backend_config.empty()) Attribute("backend_config", Quoted(x.backend_config));

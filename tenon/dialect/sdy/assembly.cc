@@ -34,14 +34,17 @@ ParseResult ParseFactors(AsmParser& parser, llvm::StringRef word, llvm::SmallVec
   size_t at = 0;
   while (at < word.size()) {
     const char letter = word[at++];
-    if (letter < 'i' || letter > 'z') return parser.emitError(where, "expected factors i to z or z_N, got '") << word << "'";
+    if (letter < 'i' || letter > 'z')
+      return parser.emitError(where, "expected factors i to z or z_N, got '") << word << "'";
     int64_t factor = letter - 'i';
     if (letter == 'z' && at < word.size() && word[at] == '_') {
       ++at;
       int64_t number = 0;
       const size_t begin = at;
-      while (at < word.size() && word[at] >= '0' && word[at] <= '9' && number < kMaxFactors) number = number * 10 + (word[at++] - '0');
-      if (at == begin || number == 0 || number > kMaxFactors) return parser.emitError(where, "expected a number after 'z_'");
+      while (at < word.size() && word[at] >= '0' && word[at] <= '9' && number < kMaxFactors)
+        number = number * 10 + (word[at++] - '0');
+      if (at == begin || number == 0 || number > kMaxFactors)
+        return parser.emitError(where, "expected a number after 'z_'");
       factor = kLetterFactors + number - 1;
     }
     factors.push_back(factor);
@@ -60,7 +63,8 @@ AxisRefAttr ParseAxis(AsmParser& parser) {
   if (mlir::succeeded(parser.parseOptionalColon())) {
     int64_t pre_size = 0;
     int64_t size = 0;
-    if (parser.parseLParen() || parser.parseInteger(pre_size) || parser.parseRParen() || parser.parseInteger(size)) return {};
+    if (parser.parseLParen() || parser.parseInteger(pre_size) || parser.parseRParen() || parser.parseInteger(size))
+      return {};
     sub_axis = SubAxisInfoAttr::get(parser.getContext(), pre_size, size);
   }
   return AxisRefAttr::get(parser.getContext(), name, sub_axis);
@@ -429,7 +433,8 @@ Attribute OpShardingRuleAttr::parse(AsmParser& parser, mlir::Type) {
     custom = true;
   }
   if (parser.parseGreater()) return {};
-  return OpShardingRuleAttr::get(parser.getContext(), sizes, operands, results, lists[0], lists[1], lists[2], lists[3], custom);
+  return OpShardingRuleAttr::get(parser.getContext(), sizes, operands, results, lists[0], lists[1], lists[2], lists[3],
+                                 custom);
 }
 void OpShardingRuleAttr::print(AsmPrinter& p) const {
   const auto mappings = [&](llvm::ArrayRef<TensorMappingAttr> list) {

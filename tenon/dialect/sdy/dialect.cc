@@ -4,7 +4,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-
 #include "tenon/dialect/sdy/dialect.cc.inc"
 #include "tenon/dialect/sdy/enums.cc.inc"
 
@@ -52,7 +51,8 @@ llvm::LogicalResult CheckValueAttr(mlir::Operation* op, mlir::NamedAttribute att
 llvm::LogicalResult SdyDialect::verifyRegionArgAttribute(mlir::Operation* op, unsigned region, unsigned argument,
                                                          mlir::NamedAttribute attribute) {
   mlir::Type type;
-  if (auto function = mlir::dyn_cast<mlir::FunctionOpInterface>(op); function && argument < function.getNumArguments()) {
+  if (auto function = mlir::dyn_cast<mlir::FunctionOpInterface>(op);
+      function && argument < function.getNumArguments()) {
     type = function.getArgumentTypes()[argument];
   }
   return CheckValueAttr(op, attribute, type);

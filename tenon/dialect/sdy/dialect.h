@@ -11,7 +11,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
 #include "tenon/dialect/sdy/dialect.h.inc"
 #include "tenon/dialect/sdy/enums.h.inc"
 
@@ -21,8 +20,8 @@
 #define GET_OP_CLASSES
 #include "tenon/dialect/sdy/ops.h.inc"
 
-/// Shardy: how tensors lie over meshes of devices. Here are its attributes and ops with their assembly and light checks (ranks,
-/// block arguments, kinds of attributes); what shardings mean is the partitioner's business.
+/// Shardy: how tensors lie over meshes of devices. Here are its attributes and ops with their assembly and light checks
+/// (ranks, block arguments, kinds of attributes); what shardings mean is the partitioner's business.
 namespace tenon::sdy {
 
 /// The discardable attribute that carries a TensorShardingAttr (function arguments and results) or a

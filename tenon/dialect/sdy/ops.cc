@@ -59,14 +59,15 @@ llvm::LogicalResult VerifyReturn(mlir::Operation* op, mlir::Region& body) {
 // "(%arg: type, ...) { ... }"
 mlir::ParseResult ParseBody(mlir::OpAsmParser& parser, mlir::Region& body) {
   llvm::SmallVector<mlir::OpAsmParser::Argument> arguments;
-  return mlir::failure(
-      parser.parseArgumentList(arguments, mlir::OpAsmParser::Delimiter::Paren, /*allowType=*/true, /*allowAttrs=*/false) ||
-      parser.parseRegion(body, arguments));
+  return mlir::failure(parser.parseArgumentList(arguments, mlir::OpAsmParser::Delimiter::Paren, /*allowType=*/true,
+                                                /*allowAttrs=*/false) ||
+                       parser.parseRegion(body, arguments));
 }
 
 void PrintBody(mlir::OpAsmPrinter& p, mlir::Region& body) {
   p << "(";
-  if (!body.empty()) llvm::interleaveComma(body.getArguments(), p, [&](mlir::BlockArgument a) { p.printRegionArgument(a); });
+  if (!body.empty())
+    llvm::interleaveComma(body.getArguments(), p, [&](mlir::BlockArgument a) { p.printRegionArgument(a); });
   p << ") ";
   p.printRegion(body, /*printEntryBlockArgs=*/false);
 }
@@ -95,7 +96,8 @@ llvm::LogicalResult MeshOp::verify() {
   int64_t devices = 1;
   for (MeshAxisAttr axis : getMesh().getAxes()) {
     if (axis.getSize() <= 0) return emitOpError("has an axis of size ") << axis.getSize();
-    if (__builtin_mul_overflow(devices, axis.getSize(), &devices)) return emitOpError("has more devices than can be counted");
+    if (__builtin_mul_overflow(devices, axis.getSize(), &devices))
+      return emitOpError("has more devices than can be counted");
   }
   llvm::ArrayRef<int64_t> ids = getMesh().getDeviceIds();
   if (ids.empty()) return mlir::success();
@@ -126,7 +128,8 @@ mlir::ParseResult ManualComputationOp::parse(mlir::OpAsmParser& parser, mlir::Op
     state.addAttribute(name, attr);
     return mlir::success();
   };
-  if (shardings("in_shardings") || shardings("out_shardings") || parser.parseKeyword("manual_axes") || parser.parseEqual()) {
+  if (shardings("in_shardings") || shardings("out_shardings") || parser.parseKeyword("manual_axes") ||
+      parser.parseEqual()) {
     return mlir::failure();
   }
   mlir::Attribute axes = ManualAxesAttr::parse(parser, {});
@@ -163,7 +166,8 @@ llvm::LogicalResult ManualComputationOp::verify() {
     if (mlir::failed(VerifySharding(*this, sharding, type))) return mlir::failure();
   }
   if (getBody().getNumArguments() != getTensors().size()) {
-    return emitOpError("has a body of ") << getBody().getNumArguments() << " arguments for " << getTensors().size() << " operands";
+    return emitOpError("has a body of ") << getBody().getNumArguments() << " arguments for " << getTensors().size()
+                                         << " operands";
   }
   return VerifyReturn(*this, getBody());
 }

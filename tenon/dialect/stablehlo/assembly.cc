@@ -80,8 +80,8 @@ void printSameOrFunctionType(OpAsmPrinter& printer, Operation*, Type a, Type b, 
   PrintSame(printer, {a, b, c}, result);
 }
 
-ParseResult parseVariadicSameType(OpAsmParser& parser, const UnresolvedOperands& operands,
-                                  SmallVectorImpl<Type>& types, Type& result) {
+ParseResult parseVariadicSameType(OpAsmParser& parser, const UnresolvedOperands& operands, SmallVectorImpl<Type>& types,
+                                  Type& result) {
   types.resize(operands.size());
   SmallVector<Type*> pointers;
   for (Type& type : types) pointers.push_back(&type);
@@ -196,7 +196,8 @@ ParseResult parseSliceRanges(OpAsmParser& parser, mlir::DenseI64ArrayAttr& start
   SmallVector<int64_t> starts, limits, steps;
   const auto parse_range = [&]() -> ParseResult {
     int64_t step = 1;
-    if (parser.parseInteger(starts.emplace_back()) || parser.parseColon() || parser.parseInteger(limits.emplace_back()) ||
+    if (parser.parseInteger(starts.emplace_back()) || parser.parseColon() ||
+        parser.parseInteger(limits.emplace_back()) ||
         (succeeded(parser.parseOptionalColon()) && parser.parseInteger(step))) {
       return failure();
     }
@@ -213,11 +214,12 @@ ParseResult parseSliceRanges(OpAsmParser& parser, mlir::DenseI64ArrayAttr& start
 void printSliceRanges(OpAsmPrinter& printer, Operation*, mlir::DenseI64ArrayAttr start, mlir::DenseI64ArrayAttr limit,
                       mlir::DenseI64ArrayAttr strides) {
   printer << '[';
-  llvm::interleaveComma(llvm::zip(start.asArrayRef(), limit.asArrayRef(), strides.asArrayRef()), printer, [&](auto range) {
-    const auto [from, to, step] = range;
-    printer << from << ':' << to;
-    if (step != 1) printer << ':' << step;
-  });
+  llvm::interleaveComma(llvm::zip(start.asArrayRef(), limit.asArrayRef(), strides.asArrayRef()), printer,
+                        [&](auto range) {
+                          const auto [from, to, step] = range;
+                          printer << from << ':' << to;
+                          if (step != 1) printer << ':' << step;
+                        });
   printer << ']';
 }
 
@@ -330,8 +332,8 @@ ParseResult ParsePadding(AsmParser& parser, mlir::DenseIntElementsAttr& padding)
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parse_pair)) return failure();
-  const auto type = mlir::RankedTensorType::get({static_cast<int64_t>(values.size() / 2), 2},
-                                                parser.getBuilder().getI64Type());
+  const auto type =
+      mlir::RankedTensorType::get({static_cast<int64_t>(values.size() / 2), 2}, parser.getBuilder().getI64Type());
   padding = mlir::DenseIntElementsAttr::get(type, values);
   return success();
 }

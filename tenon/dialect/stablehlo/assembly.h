@@ -16,8 +16,8 @@ mlir::ParseResult parseSameOrFunctionType(mlir::OpAsmParser& parser, mlir::Type&
 void printSameOrFunctionType(mlir::OpAsmPrinter& printer, mlir::Operation* op, mlir::Type a, mlir::Type result);
 void printSameOrFunctionType(mlir::OpAsmPrinter& printer, mlir::Operation* op, mlir::Type a, mlir::Type b,
                              mlir::Type result);
-void printSameOrFunctionType(mlir::OpAsmPrinter& printer, mlir::Operation* op, mlir::Type a, mlir::Type b,
-                             mlir::Type c, mlir::Type result);
+void printSameOrFunctionType(mlir::OpAsmPrinter& printer, mlir::Operation* op, mlir::Type a, mlir::Type b, mlir::Type c,
+                             mlir::Type result);
 
 /// As above for a list of operands; the type alone if there are none.
 mlir::ParseResult parseVariadicSameType(mlir::OpAsmParser& parser, const UnresolvedOperands& operands,

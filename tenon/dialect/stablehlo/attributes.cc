@@ -1,9 +1,8 @@
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "tenon/dialect/stablehlo/assembly.h"
 #include "tenon/dialect/stablehlo/dialect.h"
-
 #include "tenon/dialect/stablehlo/enums.cc.inc"
 
 #define GET_TYPEDEF_CLASSES
@@ -134,12 +133,9 @@ Attribute GatherDimensionNumbersAttr::parse(AsmParser& parser, Type) {
   const auto d = [&] { return ParseInts(parser, index_batching); };
   const auto e = [&] { return ParseInts(parser, map); };
   const auto f = [&] { return parser.parseInteger(vector_dim); };
-  Field fields[] = {{"offset_dims", false, a},
-                    {"collapsed_slice_dims", false, b},
-                    {"operand_batching_dims", false, c},
-                    {"start_indices_batching_dims", false, d},
-                    {"start_index_map", false, e},
-                    {"index_vector_dim", false, f}};
+  Field fields[] = {{"offset_dims", false, a},           {"collapsed_slice_dims", false, b},
+                    {"operand_batching_dims", false, c}, {"start_indices_batching_dims", false, d},
+                    {"start_index_map", false, e},       {"index_vector_dim", false, f}};
   if (ParseRecord(parser, fields)) return {};
   return get(parser.getContext(), offset, collapsed, batching, index_batching, map, vector_dim);
 }
@@ -162,12 +158,9 @@ Attribute ScatterDimensionNumbersAttr::parse(AsmParser& parser, Type) {
   const auto d = [&] { return ParseInts(parser, index_batching); };
   const auto e = [&] { return ParseInts(parser, map); };
   const auto f = [&] { return parser.parseInteger(vector_dim); };
-  Field fields[] = {{"update_window_dims", false, a},
-                    {"inserted_window_dims", false, b},
-                    {"input_batching_dims", false, c},
-                    {"scatter_indices_batching_dims", false, d},
-                    {"scatter_dims_to_operand_dims", false, e},
-                    {"index_vector_dim", false, f}};
+  Field fields[] = {{"update_window_dims", false, a},           {"inserted_window_dims", false, b},
+                    {"input_batching_dims", false, c},          {"scatter_indices_batching_dims", false, d},
+                    {"scatter_dims_to_operand_dims", false, e}, {"index_vector_dim", false, f}};
   if (ParseRecord(parser, fields)) return {};
   return get(parser.getContext(), window, inserted, batching, index_batching, map, vector_dim);
 }
@@ -229,9 +222,9 @@ Attribute DotAlgorithmAttr::parse(AsmParser& parser, Type) {
     }
     return parser.parseKeyword("false");
   };
-  Field fields[] = {{"lhs_precision_type", true, a},     {"rhs_precision_type", true, b},
-                    {"accumulation_type", true, c},      {"lhs_component_count", true, d},
-                    {"rhs_component_count", true, e},    {"num_primitive_operations", true, f},
+  Field fields[] = {{"lhs_precision_type", true, a},          {"rhs_precision_type", true, b},
+                    {"accumulation_type", true, c},           {"lhs_component_count", true, d},
+                    {"rhs_component_count", true, e},         {"num_primitive_operations", true, f},
                     {"allow_imprecise_accumulation", true, g}};
   if (ParseRecord(parser, fields)) return {};
   return get(parser.getContext(), lhs, rhs, accumulation, lhs_count, rhs_count, operations, imprecise);

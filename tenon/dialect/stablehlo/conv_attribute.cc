@@ -48,7 +48,8 @@ ParseResult ParseConvDims(AsmParser& parser, StringRef first, StringRef second, 
     }
     if (failed(*parsed)) return failure();
     constexpr int64_t kMaxSpatial = 1 << 10;
-    if (number < 0 || number >= kMaxSpatial) return parser.emitError(loc) << "spatial dimension " << number << " is out of range";
+    if (number < 0 || number >= kMaxSpatial)
+      return parser.emitError(loc) << "spatial dimension " << number << " is out of range";
     while (static_cast<int64_t>(dims.spatial.size()) <= number) dims.spatial.push_back(-1);
     if (dims.spatial[number] != -1) return parser.emitError(loc) << "spatial dimension " << number << " given twice";
     dims.spatial[number] = here;

@@ -2,7 +2,6 @@
 
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/Builders.h"
-
 #include "tenon/dialect/stablehlo/dialect.cc.inc"
 
 namespace tenon::stablehlo {
@@ -13,8 +12,8 @@ void StablehloDialect::initialize() {
   registerStablehloDialectOperations(this);
 }
 
-mlir::Operation* StablehloDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value,
-                                                       mlir::Type type, mlir::Location loc) {
+mlir::Operation* StablehloDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value, mlir::Type type,
+                                                       mlir::Location loc) {
   auto elements = llvm::dyn_cast<mlir::ElementsAttr>(value);
   if (!elements || elements.getType() != type) return nullptr;
   return ConstantOp::create(builder, loc, type, elements);

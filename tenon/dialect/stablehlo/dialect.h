@@ -10,10 +10,9 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "tenon/dialect/stablehlo/types.h"
-
 #include "tenon/dialect/stablehlo/dialect.h.inc"
 #include "tenon/dialect/stablehlo/enums.h.inc"
+#include "tenon/dialect/stablehlo/types.h"
 
 #define GET_TYPEDEF_CLASSES
 #include "tenon/dialect/stablehlo/types.h.inc"

@@ -47,8 +47,7 @@ std::optional<int64_t> PaddedSize(int64_t size, int64_t low, int64_t high, int64
 std::optional<int64_t> WindowedSize(int64_t input, const WindowDim& window) {
   if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window.size)) return ShapedType::kDynamic;
   const std::optional<int64_t> padded = PaddedSize(input, window.low, window.high, window.base_dilation - 1);
-  const std::optional<int64_t> dilated =
-      window.size == 0 ? 0 : MulAdd(window.size - 1, window.window_dilation, 1);
+  const std::optional<int64_t> dilated = window.size == 0 ? 0 : MulAdd(window.size - 1, window.window_dilation, 1);
   if (!padded || !dilated) return std::nullopt;
   if (*padded == 0 || *dilated > *padded) return 0;
   return (*padded - *dilated) / window.stride + 1;

@@ -115,8 +115,9 @@ namespace {
 
 // Ops that `applies` may name: commutative, two operands, one result.
 bool MayApply(StringRef name) {
-  static constexpr StringRef kNames[] = {"stablehlo.add",     "stablehlo.and",      "stablehlo.maximum", "stablehlo.minimum",
-                                         "stablehlo.multiply", "stablehlo.or", "stablehlo.xor"};
+  static constexpr StringRef kNames[] = {"stablehlo.add",     "stablehlo.and",      "stablehlo.maximum",
+                                         "stablehlo.minimum", "stablehlo.multiply", "stablehlo.or",
+                                         "stablehlo.xor"};
   return llvm::is_contained(kNames, name);
 }
 

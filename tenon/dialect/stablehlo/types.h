@@ -15,17 +15,17 @@ namespace tenon::stablehlo {
 
 /// Bits that TableGen constraints combine (base.td states the same numbers).
 enum ElementKind : uint32_t {
-  kFloat = 1,         ///< f4 f6 f8 (all variants), f16, bf16, f32, f64
-  kBool = 2,          ///< i1
-  kInt = 4,           ///< i2 ... i64 (meaning signed) and ui2 ... ui64
-  kSignless = 8,      ///< i2 ... i64
-  kComplex = 16,      ///< complex<f32>, complex<f64>
-  kQuant = 32,        ///< !quant.uniform with one scale
-  kQuantAxis = 64,    ///< !quant.uniform with a scale per index of an axis
-  kIndex = 128,       ///< index
-  kPart = 256,        ///< f32, f64: what complex numbers are made of
-  kI32 = 512,         ///< i32
-  kUi32 = 1024,       ///< ui32
+  kFloat = 1,       ///< f4 f6 f8 (all variants), f16, bf16, f32, f64
+  kBool = 2,        ///< i1
+  kInt = 4,         ///< i2 ... i64 (meaning signed) and ui2 ... ui64
+  kSignless = 8,    ///< i2 ... i64
+  kComplex = 16,    ///< complex<f32>, complex<f64>
+  kQuant = 32,      ///< !quant.uniform with one scale
+  kQuantAxis = 64,  ///< !quant.uniform with a scale per index of an axis
+  kIndex = 128,     ///< index
+  kPart = 256,      ///< f32, f64: what complex numbers are made of
+  kI32 = 512,       ///< i32
+  kUi32 = 1024,     ///< ui32
 };
 
 /// True if `type` is of one of the kinds in `kinds`.

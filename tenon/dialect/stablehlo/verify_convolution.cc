@@ -42,7 +42,8 @@ LogicalResult CheckDims(mlir::Operation* op, llvm::StringRef name, int64_t first
 // A list with one entry, at least 1, per spatial dimension.
 LogicalResult CheckPositive(mlir::Operation* op, llvm::StringRef name, std::optional<Dims> values, int64_t count) {
   if (!values) return success();
-  return success(succeeded(CheckCount(op, name, values->size(), count)) && succeeded(CheckAtLeast(op, name, *values, 1)));
+  return success(succeeded(CheckCount(op, name, values->size(), count)) &&
+                 succeeded(CheckAtLeast(op, name, *values, 1)));
 }
 
 LogicalResult CheckDivides(mlir::Operation* op, llvm::StringRef name, int64_t size, int64_t groups) {
@@ -209,7 +210,8 @@ LogicalResult DynamicConvOp::verify() {
   // dynamic_conv_c4
   const Dims padding = getPadding().getType().getShape();
   if (padding != Dims({std::max<int64_t>(c.lhs.getRank() - 2, 0), 2})) {
-    return emitOpError() << "padding must have shape [" << c.lhs.getRank() - 2 << ", 2], got " << getPadding().getType();
+    return emitOpError() << "padding must have shape [" << c.lhs.getRank() - 2 << ", 2], got "
+                         << getPadding().getType();
   }
   return CheckConvolution(c);
 }

@@ -14,9 +14,9 @@ LogicalResult VerifyElementwise(mlir::Operation* op) {
   for (Type type : op->getOperandTypes()) {
     // add_c1 and_c1 atan2_c1 divide_c1 maximum_c1 minimum_c1 multiply_c1 or_c1 power_c1 remainder_c1 shift_left_c1
     // shift_right_arithmetic_c1 shift_right_logical_c1 subtract_c1 xor_c1: operands have one type; the result's is
-    // inferred, as for cbrt_c1 ceil_c1 cosine_c1 count_leading_zeros_c1 exponential_c1 exponential_minus_one_c1 floor_c1
-    // log_c1 log_plus_one_c1 logistic_c1 negate_c1 not_c1 popcnt_c1 round_nearest_afz_c1 round_nearest_even_c1 rsqrt_c1
-    // sign_c1 sine_c1 sqrt_c1 tan_c1 tanh_c1, abs_c1 abs_c2 imag_c1 imag_c2 real_c1 real_c2, is_finite_c1,
+    // inferred, as for cbrt_c1 ceil_c1 cosine_c1 count_leading_zeros_c1 exponential_c1 exponential_minus_one_c1
+    // floor_c1 log_c1 log_plus_one_c1 logistic_c1 negate_c1 not_c1 popcnt_c1 round_nearest_afz_c1 round_nearest_even_c1
+    // rsqrt_c1 sign_c1 sine_c1 sqrt_c1 tan_c1 tanh_c1, abs_c1 abs_c2 imag_c1 imag_c2 real_c1 real_c2, is_finite_c1,
     // uniform_dequantize_c1 uniform_dequantize_c2.
     if (!AreCompatible(first, type)) {
       return op->emitOpError() << "operands must have one type, got " << op->getOperandTypes();
@@ -37,8 +37,8 @@ LogicalResult VerifyQuantizedSum(mlir::Operation* op) {
   const std::optional<int64_t> result = axis_of(op->getResult(0));
   // add_c5, add_c6, add_c7
   if ((lhs || rhs) != result.has_value() || (lhs && lhs != result) || (rhs && rhs != result)) {
-    return op->emitOpError() << "result must be quantized along the operands' axes, got " << op->getOperandTypes() << " and "
-                             << op->getResult(0).getType();
+    return op->emitOpError() << "result must be quantized along the operands' axes, got " << op->getOperandTypes()
+                             << " and " << op->getResult(0).getType();
   }
   return success();
 }
@@ -49,7 +49,8 @@ LogicalResult VerifyAccuracy(mlir::Operation* op, ResultAccuracyAttr accuracy) {
   }
   const bool zero = accuracy.getAtol().isZero() && accuracy.getRtol().isZero() && accuracy.getUlps() == 0;
   if (!zero && accuracy.getMode().getValue() != ResultAccuracyMode::TOLERANCE) {
-    return op->emitOpError() << "result_accuracy must have no tolerances unless its mode is TOLERANCE, got " << accuracy;
+    return op->emitOpError() << "result_accuracy must have no tolerances unless its mode is TOLERANCE, got "
+                             << accuracy;
   }
   return success();
 }
@@ -65,8 +66,8 @@ LogicalResult CompareOp::Check() {
       Expressed(Element(getLhs())) != Expressed(Element(getRhs()))) {
     return emitOpError() << "operands must have one type, got " << getOperandTypes();
   }
-  // compare_c3 is not demanded: artifacts in the field carry SIGNED or UNSIGNED beside floats; only TOTALORDER on floats
-  // says something that the element type does not.
+  // compare_c3 is not demanded: artifacts in the field carry SIGNED or UNSIGNED beside floats; only TOTALORDER on
+  // floats says something that the element type does not.
   return success();
 }
 

@@ -79,13 +79,14 @@ LogicalResult CheckGatherNumbers(mlir::Operation* op, RankedTensorType operand, 
   const Dims batching = numbers.getOperandBatchingDims();
   const size_t rank = offset.size() + collapsed.size() + batching.size();
   if (rank != static_cast<size_t>(operand.getRank())) {
-    return op->emitOpError() << "offset_dims, collapsed_slice_dims and operand_batching_dims must have as many entries as "
-                             << operand << " has dimensions, got " << rank;
+    return op->emitOpError()
+           << "offset_dims, collapsed_slice_dims and operand_batching_dims must have as many entries as " << operand
+           << " has dimensions, got " << rank;
   }
-  if (failed(CheckIndexNumbers(op, {operand, indices, "collapsed_slice_dims", "operand_batching_dims",
-                                    "start_indices_batching_dims", "start_index_map", collapsed, batching,
-                                    numbers.getStartIndicesBatchingDims(), numbers.getStartIndexMap(),
-                                    numbers.getIndexVectorDim()}))) {
+  if (failed(CheckIndexNumbers(
+          op, {operand, indices, "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
+               "start_index_map", collapsed, batching, numbers.getStartIndicesBatchingDims(),
+               numbers.getStartIndexMap(), numbers.getIndexVectorDim()}))) {
     return failure();
   }
   // gather_c4, dynamic_gather_c4
@@ -166,13 +167,14 @@ LogicalResult ScatterOp::verify() {
   const Dims batching = numbers.getInputBatchingDims();
   const size_t rank = window.size() + inserted.size() + batching.size();
   if (rank != static_cast<size_t>(input.getRank())) {
-    return emitOpError() << "update_window_dims, inserted_window_dims and input_batching_dims must have as many entries as "
-                         << input << " has dimensions, got " << rank;
+    return emitOpError()
+           << "update_window_dims, inserted_window_dims and input_batching_dims must have as many entries as " << input
+           << " has dimensions, got " << rank;
   }
-  if (failed(CheckIndexNumbers(*this, {input, indices, "inserted_window_dims", "input_batching_dims",
-                                       "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", inserted,
-                                       batching, numbers.getScatterIndicesBatchingDims(),
-                                       numbers.getScatterDimsToOperandDims(), numbers.getIndexVectorDim()}))) {
+  if (failed(CheckIndexNumbers(
+          *this, {input, indices, "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
+                  "scatter_dims_to_operand_dims", inserted, batching, numbers.getScatterIndicesBatchingDims(),
+                  numbers.getScatterDimsToOperandDims(), numbers.getIndexVectorDim()}))) {
     return failure();
   }
   // scatter_c7
@@ -199,7 +201,8 @@ LogicalResult ScatterOp::verify() {
     if (llvm::is_contained(window, static_cast<int64_t>(dim))) {
       const int64_t limit = limits[next_window++];
       if (ShapedType::isDynamic(size) || ShapedType::isDynamic(limit) || size <= limit) continue;
-      return emitOpError() << "window dimension " << dim << " of the updates must be at most " << limit << ", got " << size;
+      return emitOpError() << "window dimension " << dim << " of the updates must be at most " << limit << ", got "
+                           << size;
     }
     const int64_t want = batch[next_batch++];
     if (AgreeSizes(size, want)) continue;

@@ -21,8 +21,10 @@ LogicalResult CheckQuantizedProduct(mlir::Operation* op, RankedTensorType lhs, R
   const Type a = lhs.getElementType(), b = rhs.getElementType(), c = result.getElementType();
   // dot_general_c14, convolution_c28
   if (IsQuantized(a) != IsQuantized(c) || (IsQuantized(a) && !IsQuantized(b))) {
-    return op->emitOpError() << "lhs and result must both be quantized or both not, and a quantized lhs needs a quantized "
-                                "rhs; got " << lhs << ", " << rhs << " and " << result;
+    return op->emitOpError()
+           << "lhs and result must both be quantized or both not, and a quantized lhs needs a quantized "
+              "rhs; got "
+           << lhs << ", " << rhs << " and " << result;
   }
   if (!IsQuantized(b)) return success();
   if (!IsQuantized(a)) {
@@ -47,7 +49,8 @@ LogicalResult CheckQuantizedProduct(mlir::Operation* op, RankedTensorType lhs, R
   return success();
 }
 
-LogicalResult CheckAlgorithm(mlir::Operation* op, std::optional<mlir::ArrayAttr> precision, DotAlgorithmAttr algorithm) {
+LogicalResult CheckAlgorithm(mlir::Operation* op, std::optional<mlir::ArrayAttr> precision,
+                             DotAlgorithmAttr algorithm) {
   if (!algorithm) return success();
   if (precision) {
     for (PrecisionAttr entry : precision->getAsRange<PrecisionAttr>()) {
@@ -63,7 +66,8 @@ LogicalResult CheckAlgorithm(mlir::Operation* op, std::optional<mlir::ArrayAttr>
   if (failed(CheckAtLeast(op, "rhs_component_count", algorithm.getRhsComponentCount(), 1))) return failure();
   // dot_general_c24
   if (failed(CheckAtLeast(op, "num_primitive_operations", algorithm.getNumPrimitiveOperations(), 1))) return failure();
-  for (Type type : {algorithm.getLhsPrecisionType(), algorithm.getRhsPrecisionType(), algorithm.getAccumulationType()}) {
+  for (Type type :
+       {algorithm.getLhsPrecisionType(), algorithm.getRhsPrecisionType(), algorithm.getAccumulationType()}) {
     if (!llvm::isa<mlir::FloatType, mlir::IntegerType>(type)) {
       return op->emitOpError() << "algorithm must name number types, got " << type;
     }
@@ -91,7 +95,8 @@ LogicalResult DotGeneralOp::verify() {
   // dot_general_c1
   if (failed(CheckCount(*this, "rhs_batching_dimensions", rhs_batch.size(), lhs_batch.size()))) return failure();
   // dot_general_c2
-  if (failed(CheckCount(*this, "rhs_contracting_dimensions", rhs_contract.size(), lhs_contract.size()))) return failure();
+  if (failed(CheckCount(*this, "rhs_contracting_dimensions", rhs_contract.size(), lhs_contract.size())))
+    return failure();
   // dot_general_c3, dot_general_c4
   SmallVector<int64_t> lhs_used(lhs_batch), rhs_used(rhs_batch);
   llvm::append_range(lhs_used, lhs_contract);
@@ -108,8 +113,9 @@ LogicalResult DotGeneralOp::verify() {
     // dot_general_c9, dot_general_c10
     const auto [a, b] = pair;
     if (AgreeSizes(lhs.getDimSize(a), rhs.getDimSize(b))) continue;
-    return emitOpError() << (index < lhs_batch.size() ? "batching" : "contracting") << " dimensions " << a << " of lhs and "
-                         << b << " of rhs must have one size, got " << lhs.getDimSize(a) << " and " << rhs.getDimSize(b);
+    return emitOpError() << (index < lhs_batch.size() ? "batching" : "contracting") << " dimensions " << a
+                         << " of lhs and " << b << " of rhs must have one size, got " << lhs.getDimSize(a) << " and "
+                         << rhs.getDimSize(b);
   }
   // dot_general_c11
   if (failed(CheckPrecision(*this, getPrecisionConfig()))) return failure();
@@ -180,7 +186,8 @@ LogicalResult TriangularSolveOp::Check() {
   if (!AreCompatibleShapes(a.getShape().drop_back(2), b.getShape().drop_back(2))) {
     return emitOpError() << "operands must have one batch shape, got " << a << " and " << b;
   }
-  if (getTransposeA() == Transpose::TRANSPOSE_INVALID) return emitOpError() << "transpose_a must not be TRANSPOSE_INVALID";
+  if (getTransposeA() == Transpose::TRANSPOSE_INVALID)
+    return emitOpError() << "transpose_a must not be TRANSPOSE_INVALID";
   return success();
 }
 
@@ -190,8 +197,8 @@ LogicalResult FftOp::Check() {
   const int64_t count = static_cast<int64_t>(length.size());
   // fft_c1, fft_c3
   if (count < 1 || count > 3 || count > type.getRank()) {
-    return emitOpError() << "fft_length must have 1 to 3 entries and at most as many as " << type << " has dimensions, got "
-                         << count;
+    return emitOpError() << "fft_length must have 1 to 3 entries and at most as many as " << type
+                         << " has dimensions, got " << count;
   }
   if (failed(CheckAtLeast(*this, "fft_length", length, 0))) return failure();
   // fft_c2 (results: inferred)

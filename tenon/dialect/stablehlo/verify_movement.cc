@@ -1,4 +1,5 @@
-// Checks of ops that make and move elements. Constraints on results that are not named are checked against inferred types.
+// Checks of ops that make and move elements. Constraints on results that are not named are checked against inferred
+// types.
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "tenon/dialect/stablehlo/shape_math.h"
 #include "tenon/dialect/stablehlo/verify_util.h"
@@ -43,9 +44,8 @@ LogicalResult BitcastConvertOp::verify() {
   const bool narrows = width_b < width_a;
   const RankedTensorType wide = narrows ? from : to, narrow = narrows ? to : from;
   const int64_t large = std::max(width_a, width_b), small = std::min(width_a, width_b);
-  if (narrow.getRank() == wide.getRank() + 1 &&
-      AreCompatibleShapes(narrow.getShape().drop_back(), wide.getShape()) && large % small == 0 &&
-      AgreeSizes(narrow.getShape().back(), large / small)) {
+  if (narrow.getRank() == wide.getRank() + 1 && AreCompatibleShapes(narrow.getShape().drop_back(), wide.getShape()) &&
+      large % small == 0 && AgreeSizes(narrow.getShape().back(), large / small)) {
     return success();
   }
   return emitOpError() << "result must hold the bits of " << from << ", got " << to;
@@ -142,7 +142,8 @@ LogicalResult TransposeOp::Check() {
   // transpose_c2 (transpose_c1, transpose_c3, transpose_c4: inferred)
   const int64_t rank = getOperand().getType().getRank();
   if (IsPermutation(getPermutation(), rank)) return success();
-  return emitOpError() << "permutation must hold each of 0 .. " << rank - 1 << " once, got [" << getPermutation() << "]";
+  return emitOpError() << "permutation must hold each of 0 .. " << rank - 1 << " once, got [" << getPermutation()
+                       << "]";
 }
 
 LogicalResult ReverseOp::Check() {
@@ -296,7 +297,8 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
   const Dims keeps = getKnownNonexpandingDimensions().value_or(Dims());
   if (failed(CheckBroadcast(*this, operand, getType(), getBroadcastDimensions()))) return failure();
   // dynamic_broadcast_in_dim_c7
-  if (failed(CheckCount(*this, "output_dimensions", getOutputDimensions().getType().getDimSize(0), getType().getRank()))) {
+  if (failed(
+          CheckCount(*this, "output_dimensions", getOutputDimensions().getType().getDimSize(0), getType().getRank()))) {
     return failure();
   }
   // dynamic_broadcast_in_dim_c8
@@ -334,9 +336,9 @@ LogicalResult DynamicPadOp::verify() {
                          << getPaddingValue().getType() << " and " << getType();
   }
   // dynamic_pad_c2
-  for (auto [name, value] : {std::pair("edge_padding_low", getEdgePaddingLow()),
-                             std::pair("edge_padding_high", getEdgePaddingHigh()),
-                             std::pair("interior_padding", getInteriorPadding())}) {
+  for (auto [name, value] :
+       {std::pair("edge_padding_low", getEdgePaddingLow()), std::pair("edge_padding_high", getEdgePaddingHigh()),
+        std::pair("interior_padding", getInteriorPadding())}) {
     if (failed(CheckCount(*this, name, value.getType().getDimSize(0), type.getRank()))) return failure();
   }
   // dynamic_pad_c4: sizes are operands, the rank is known.
@@ -346,11 +348,12 @@ LogicalResult DynamicPadOp::verify() {
 
 LogicalResult RealDynamicSliceOp::verify() {
   const RankedTensorType type = getOperand().getType();
-  if (!AreCompatibleElements(type.getElementType(), getType().getElementType()) || type.getRank() != getType().getRank()) {
+  if (!AreCompatibleElements(type.getElementType(), getType().getElementType()) ||
+      type.getRank() != getType().getRank()) {
     return emitOpError() << "result must have element type and rank of " << type << ", got " << getType();
   }
-  for (auto [name, value] : {std::pair("start_indices", getStartIndices()), std::pair("limit_indices", getLimitIndices()),
-                             std::pair("strides", getStrides())}) {
+  for (auto [name, value] : {std::pair("start_indices", getStartIndices()),
+                             std::pair("limit_indices", getLimitIndices()), std::pair("strides", getStrides())}) {
     const int64_t count = value.getType().getDimSize(0);
     if (!ShapedType::isDynamic(count) && failed(CheckCount(*this, name, count, type.getRank()))) return failure();
   }

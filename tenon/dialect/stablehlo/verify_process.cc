@@ -115,7 +115,8 @@ LogicalResult CheckRoots(mlir::Operation* op, bool dynamic_root) {
   // collective_broadcast_c4, collective_reduce_c3
   if (count < 2) return op->emitOpError() << "expected at least one operand before the roots, got " << count - 1;
   auto roots = Tensor(op->getOperand(count - 1));
-  if (roots.getRank() == 1 && AgreeSizes(roots.getDimSize(0), count - 1) && roots.getElementType().isSignlessInteger(32)) {
+  if (roots.getRank() == 1 && AgreeSizes(roots.getDimSize(0), count - 1) &&
+      roots.getElementType().isSignlessInteger(32)) {
     return success();
   }
   return op->emitOpError() << "roots must have type tensor<" << count - 1 << "xi32>, got " << roots;
@@ -166,7 +167,8 @@ LogicalResult AllToAllOp::verify() {
   if (failed(CheckAtLeast(*this, "split_count", count, 1))) return failure();
   // all_to_all_c8
   const std::optional<int64_t> group = GroupSize(getReplicaGroups());
-  if (group && *group != count) return emitOpError() << "split_count must be the group size " << *group << ", got " << count;
+  if (group && *group != count)
+    return emitOpError() << "split_count must be the group size " << *group << ", got " << count;
   if (failed(CheckCount(*this, "results", getNumResults(), getNumOperands()))) return failure();
   for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes())) {
     auto type = llvm::cast<RankedTensorType>(operand);
@@ -178,7 +180,8 @@ LogicalResult AllToAllOp::verify() {
     // all_to_all_c2
     SmallVector<int64_t> shape(type.getShape());
     if (!ShapedType::isDynamic(shape[split]) && shape[split] % count != 0) {
-      return emitOpError() << "dimension " << split << " must be a multiple of split_count " << count << ", got " << type;
+      return emitOpError() << "dimension " << split << " must be a multiple of split_count " << count << ", got "
+                           << type;
     }
     // all_to_all_c9
     if (split != concat) {
@@ -238,7 +241,8 @@ LogicalResult ReduceScatterOp::verify() {
   if (!group || *group == 0 || ShapedType::isDynamic(shape[dim])) {
     shape[dim] = ShapedType::kDynamic;
   } else if (shape[dim] % *group != 0) {
-    return emitOpError() << "dimension " << dim << " must be a multiple of the group size " << *group << ", got " << type;
+    return emitOpError() << "dimension " << dim << " must be a multiple of the group size " << *group << ", got "
+                         << type;
   } else {
     shape[dim] /= *group;
   }
@@ -254,8 +258,8 @@ LogicalResult AsyncStartOp::verify() {
   }
   // async_start_c2
   mlir::Operation& inner = block.front();
-  if (!llvm::isa<AllReduceOp, AllGatherOp, AllToAllOp, CollectivePermuteOp, ReduceScatterOp, CollectiveBroadcastOp, SliceOp,
-                 DynamicSliceOp, DynamicUpdateSliceOp>(inner)) {
+  if (!llvm::isa<AllReduceOp, AllGatherOp, AllToAllOp, CollectivePermuteOp, ReduceScatterOp, CollectiveBroadcastOp,
+                 SliceOp, DynamicSliceOp, DynamicUpdateSliceOp>(inner)) {
     return emitOpError() << "body must hold a collective or a slice, got " << inner.getName();
   }
   // async_start_c3
@@ -379,9 +383,10 @@ LogicalResult CustomCallOp::verify() {
   if (operands && failed(CheckLayouts(*this, "operand_layouts", *operands, getOperandTypes()))) return failure();
   if (results && failed(CheckLayouts(*this, "result_layouts", *results, getResultTypes()))) return failure();
   for (OutputOperandAliasAttr alias : getOutputOperandAliases().getAsRange<OutputOperandAliasAttr>()) {
-    if (failed(CheckInRange(*this, "operand_index of an alias", alias.getOperandIndex(), getNumOperands()))) return failure();
-    const Type from = TypeAt(getOperand(static_cast<unsigned>(alias.getOperandIndex())).getType(),
-                             alias.getOperandTupleIndices());
+    if (failed(CheckInRange(*this, "operand_index of an alias", alias.getOperandIndex(), getNumOperands())))
+      return failure();
+    const Type from =
+        TypeAt(getOperand(static_cast<unsigned>(alias.getOperandIndex())).getType(), alias.getOperandTupleIndices());
     // Several results are one tuple to the path.
     const Dims path = alias.getOutputTupleIndices();
     Type to;

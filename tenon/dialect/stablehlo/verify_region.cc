@@ -33,7 +33,8 @@ LogicalResult IfOp::verify() {
 }
 
 LogicalResult CaseOp::verify() {
-  if (getIndex().getType().getRank() != 0) return emitOpError() << "index must be a scalar, got " << getIndex().getType();
+  if (getIndex().getType().getRank() != 0)
+    return emitOpError() << "index must be a scalar, got " << getIndex().getType();
   // case_c1
   if (getBranches().empty()) return emitOpError() << "expected at least one branch";
   for (mlir::Region& branch : getBranches()) {
@@ -130,8 +131,9 @@ LogicalResult CheckWindows(mlir::Operation* op, Dims shape, const Windows& windo
     if (windows.window_dilations) window.window_dilation = (*windows.window_dilations)[dim];
     const std::optional<int64_t> count = WindowedSize(size, window);
     if (!count) {
-      return op->emitOpError() << "padding must leave dimension " << dim << " a size of at least 0 that fits 64 bits, got "
-                               << size << " with low " << window.low << " and high " << window.high;
+      return op->emitOpError() << "padding must leave dimension " << dim
+                               << " a size of at least 0 that fits 64 bits, got " << size << " with low " << window.low
+                               << " and high " << window.high;
     }
     result.push_back(*count);
   }
@@ -163,7 +165,8 @@ LogicalResult ReduceWindowOp::verify() {
   // reduce_window_c1, reduce_window_c2
   if (failed(CheckSameShapes(*this, getInputs()))) return failure();
   SmallVector<int64_t> shape;
-  const Windows windows{getWindowDimensions(), getWindowStrides(), getBaseDilations(), getWindowDilations(), getPadding()};
+  const Windows windows{getWindowDimensions(), getWindowStrides(), getBaseDilations(), getWindowDilations(),
+                        getPadding()};
   if (failed(CheckWindows(*this, JoinedShape(getInputs()), windows, shape))) return failure();
   // reduce_window_c3, reduce_window_c13
   SmallVector<Type> elements;
@@ -181,7 +184,8 @@ LogicalResult SelectAndScatterOp::verify() {
   // select_and_scatter_c2: source has one element per window.
   const SmallVector<int64_t> ones(operand.getRank(), 1);
   SmallVector<int64_t> shape;
-  const Windows windows{getWindowDimensions().value_or(ones), getWindowStrides(), std::nullopt, std::nullopt, getPadding()};
+  const Windows windows{getWindowDimensions().value_or(ones), getWindowStrides(), std::nullopt, std::nullopt,
+                        getPadding()};
   if (failed(CheckWindows(*this, operand.getShape(), windows, shape)) ||
       failed(CheckShape(*this, "source", source, shape))) {
     return failure();
@@ -220,8 +224,8 @@ LogicalResult SortOp::verify() {
   if (failed(CheckSameShapes(*this, getInputs()))) return failure();
   // sort_c2
   if (!AreCompatible(getOperandTypes(), getResultTypes())) {
-    return emitOpError() << "results must have the inputs' types (" << getOperandTypes() << "), got (" << getResultTypes()
-                         << ")";
+    return emitOpError() << "results must have the inputs' types (" << getOperandTypes() << "), got ("
+                         << getResultTypes() << ")";
   }
   // sort_c4
   const int64_t rank = Tensor(getInputs().front()).getRank(), dimension = static_cast<int64_t>(getDimension());

@@ -155,8 +155,8 @@ LogicalResult CheckReducer(Operation* op, StringRef name, mlir::Region& region, 
       return op->emitOpError() << "initial value " << i << " must have the element type of input " << i << " ("
                                << inputs[i].getType() << "), got " << inits[i].getType();
     } else if (!AreCompatibleShapes(tensor.getShape(), Tensor(inits[i]).getShape())) {
-      return op->emitOpError() << name << " must work on the shape of initial value " << i << " ("
-                               << inits[i].getType() << "), got " << lhs;
+      return op->emitOpError() << name << " must work on the shape of initial value " << i << " (" << inits[i].getType()
+                               << "), got " << lhs;
     }
     elements.push_back(element);
   }

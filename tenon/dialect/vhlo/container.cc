@@ -21,7 +21,7 @@ enum SectionId : uint8_t {
   kProperties = 8,
   kSections = 9,
 };
-constexpr const char* kSectionNames[kSections] = {"string",   "dialect",         "attribute and type", "offset", "IR",
+constexpr const char* kSectionNames[kSections] = {"string",   "dialect",         "attribute and type", "offset",  "IR",
                                                   "resource", "resource offset", "dialect version",    "property"};
 constexpr uint64_t kNewestBytecode = 6;
 
@@ -143,8 +143,8 @@ Result<Container> ReadContainer(std::string_view bytes) {
   out.producer = in.CString();
   if (!in.ok()) return Malformed("it ends in its header");
   if (out.version > kNewestBytecode) {
-    return InvalidArgument("bytecode version " + std::to_string(out.version) + " is newer than the newest that can be read, " +
-                           std::to_string(kNewestBytecode));
+    return InvalidArgument("bytecode version " + std::to_string(out.version) +
+                           " is newer than the newest that can be read, " + std::to_string(kNewestBytecode));
   }
   std::array<std::optional<std::string_view>, kSections> sections;
   while (!in.AtEnd()) {

@@ -16,8 +16,8 @@ struct Container {
   };
   struct OpName {
     uint32_t dialect;
-    std::string_view name;    ///< Without the dialect.
-    bool registered = true;   ///< Written where the op was known; when not, properties are one attribute.
+    std::string_view name;   ///< Without the dialect.
+    bool registered = true;  ///< Written where the op was known; when not, properties are one attribute.
   };
   struct Entry {
     uint32_t dialect;
@@ -39,8 +39,8 @@ struct Container {
 inline constexpr std::string_view kBytecodeMagic = "ML\xefR";
 inline constexpr std::string_view kPortableProducer = "StableHLO_v";
 
-/// Takes bytecode of versions 0 to 6 apart. Every index in the result is in range, and the memory it takes is bounded by a small
-/// multiple of the input. `bytes` must outlive the result. INVALID_ARGUMENT names the section at fault.
+/// Takes bytecode of versions 0 to 6 apart. Every index in the result is in range, and the memory it takes is bounded
+/// by a small multiple of the input. `bytes` must outlive the result. INVALID_ARGUMENT names the section at fault.
 Result<Container> ReadContainer(std::string_view bytes);
 
 }  // namespace tenon::vhlo

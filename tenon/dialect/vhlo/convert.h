@@ -10,13 +10,13 @@
 
 namespace tenon::vhlo {
 
-/// Adds to `out` the StableHLO attributes that `values` (one per op.attrs, in that order, none null) stand for: defaults are left
-/// out, structured attributes put together, forms of an older version brought up to date. INVALID_ARGUMENT names the attribute
-/// that is not of its kind.
+/// Adds to `out` the StableHLO attributes that `values` (one per op.attrs, in that order, none null) stand for:
+/// defaults are left out, structured attributes put together, forms of an older version brought up to date.
+/// INVALID_ARGUMENT names the attribute that is not of its kind.
 Status ToStablehlo(const Op& op, llvm::ArrayRef<mlir::Attribute> values, mlir::NamedAttrList& out);
 
-/// The other way: the values for op.attrs from a StableHLO (or func) operation. INVALID_ARGUMENT when the operation says something
-/// that this form cannot, as a batching dimension in gather_v1.
+/// The other way: the values for op.attrs from a StableHLO (or func) operation. INVALID_ARGUMENT when the operation
+/// says something that this form cannot, as a batching dimension in gather_v1.
 Status FromStablehlo(mlir::Operation* operation, const Op& op, llvm::SmallVectorImpl<mlir::Attribute>& values);
 
 }  // namespace tenon::vhlo

@@ -1,5 +1,5 @@
-// Attributes and types of the builtin dialect and of Shardy in their own encodings: locations, the module's attributes, and what
-// Shardy's ops carry.
+// Attributes and types of the builtin dialect and of Shardy in their own encodings: locations, the module's attributes,
+// and what Shardy's ops carry.
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
@@ -130,7 +130,8 @@ llvm::StringRef Encoder::EncodeNativeAttr(mlir::Attribute attr, Sink& out) {
     out.Blob({a.getRawData().data(), a.getRawData().size()});
     return kBuiltin;
   }
-  if (mlir::isa<mlir::DenseResourceElementsAttr>(attr)) Fail("a literal in a resource has no form outside of StableHLO ops");
+  if (mlir::isa<mlir::DenseResourceElementsAttr>(attr))
+    Fail("a literal in a resource has no form outside of StableHLO ops");
   return "";
 }
 

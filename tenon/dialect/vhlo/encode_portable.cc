@@ -147,14 +147,17 @@ void Encoder::EncodePortableAttr(mlir::Attribute attr, Form form, Sink& out) {
     auto type = mlir::RankedTensorType::get({a.size()}, mlir::IntegerType::get(attr.getContext(), 1));
     return EncodeElements(mlir::DenseElementsAttr::get(type, a.asArrayRef()), out);
   }
-  if (auto a = mlir::dyn_cast<sh::ComparisonDirectionAttr>(attr)) return enum_case(AttrCode::kComparisonDirection, a.getValue());
+  if (auto a = mlir::dyn_cast<sh::ComparisonDirectionAttr>(attr))
+    return enum_case(AttrCode::kComparisonDirection, a.getValue());
   if (auto a = mlir::dyn_cast<sh::ComparisonTypeAttr>(attr)) return enum_case(AttrCode::kComparisonType, a.getValue());
   if (auto a = mlir::dyn_cast<sh::FftTypeAttr>(attr)) return enum_case(AttrCode::kFftType, a.getValue());
   if (auto a = mlir::dyn_cast<sh::PrecisionAttr>(attr)) return enum_case(AttrCode::kPrecision, a.getValue());
   if (auto a = mlir::dyn_cast<sh::RngAlgorithmAttr>(attr)) return enum_case(AttrCode::kRngAlgorithm, a.getValue());
-  if (auto a = mlir::dyn_cast<sh::RngDistributionAttr>(attr)) return enum_case(AttrCode::kRngDistribution, a.getValue());
+  if (auto a = mlir::dyn_cast<sh::RngDistributionAttr>(attr))
+    return enum_case(AttrCode::kRngDistribution, a.getValue());
   if (auto a = mlir::dyn_cast<sh::TransposeAttr>(attr)) return enum_case(AttrCode::kTranspose, a.getValue());
-  if (auto a = mlir::dyn_cast<sh::ResultAccuracyModeAttr>(attr)) return enum_case(AttrCode::kResultAccuracyMode, a.getValue());
+  if (auto a = mlir::dyn_cast<sh::ResultAccuracyModeAttr>(attr))
+    return enum_case(AttrCode::kResultAccuracyMode, a.getValue());
   if (auto a = mlir::dyn_cast<sh::ResultAccuracyAttr>(attr)) {
     code(AttrCode::kResultAccuracy);
     Double(a.getAtol().convertToDouble(), out);
@@ -216,24 +219,39 @@ void Encoder::EncodePortableType(mlir::Type type, Sink& out) {
   if (auto t = mlir::dyn_cast<mlir::IntegerType>(type)) {
     if (t.isSignless()) {
       switch (t.getWidth()) {
-        case 1: return code(TypeCode::kBoolean);
-        case 2: return code(TypeCode::kSI2);
-        case 4: return code(TypeCode::kSI4);
-        case 8: return code(TypeCode::kSI8);
-        case 16: return code(TypeCode::kSI16);
-        case 32: return code(TypeCode::kSI32);
-        case 64: return code(TypeCode::kSI64);
-        default: break;
+        case 1:
+          return code(TypeCode::kBoolean);
+        case 2:
+          return code(TypeCode::kSI2);
+        case 4:
+          return code(TypeCode::kSI4);
+        case 8:
+          return code(TypeCode::kSI8);
+        case 16:
+          return code(TypeCode::kSI16);
+        case 32:
+          return code(TypeCode::kSI32);
+        case 64:
+          return code(TypeCode::kSI64);
+        default:
+          break;
       }
     } else if (t.isUnsigned()) {
       switch (t.getWidth()) {
-        case 2: return code(TypeCode::kUI2);
-        case 4: return code(TypeCode::kUI4);
-        case 8: return code(TypeCode::kUI8);
-        case 16: return code(TypeCode::kUI16);
-        case 32: return code(TypeCode::kUI32);
-        case 64: return code(TypeCode::kUI64);
-        default: break;
+        case 2:
+          return code(TypeCode::kUI2);
+        case 4:
+          return code(TypeCode::kUI4);
+        case 8:
+          return code(TypeCode::kUI8);
+        case 16:
+          return code(TypeCode::kUI16);
+        case 32:
+          return code(TypeCode::kUI32);
+        case 64:
+          return code(TypeCode::kUI64);
+        default:
+          break;
       }
     }
     return Fail("type " + Show(type) + " has no portable form");
@@ -263,7 +281,8 @@ void Encoder::EncodePortableType(mlir::Type type, Sink& out) {
   if (auto t = mlir::dyn_cast<mlir::RankedTensorType>(type)) {
     code(t.getEncoding() ? TypeCode::kRankedTensorWithEncoding : TypeCode::kRankedTensor);
     if (t.getEncoding()) {
-      if (!mlir::isa<sh::TypeExtensionsAttr>(t.getEncoding())) return Fail("type " + Show(type) + " has no portable form");
+      if (!mlir::isa<sh::TypeExtensionsAttr>(t.getEncoding()))
+        return Fail("type " + Show(type) + " has no portable form");
       out.VarInt(Attr(t.getEncoding(), Form::kPortable));
     }
     Ints(t.getShape(), out);

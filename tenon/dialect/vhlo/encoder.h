@@ -15,8 +15,9 @@
 
 namespace tenon::vhlo {
 
-/// Numbers strings, dialects, op names, attributes, types and property blobs of an artifact and encodes each once. A number is given at
-/// first use. Errors stick: status() says the first one, and the numbers given after it mean nothing.
+/// Numbers strings, dialects, op names, attributes, types and property blobs of an artifact and encodes each once. A
+/// number is given at first use. Errors stick: status() says the first one, and the numbers given after it mean
+/// nothing.
 class Encoder {
  public:
   /// How an attribute or type goes to the wire: as itself, or as the VHLO one it stands for.

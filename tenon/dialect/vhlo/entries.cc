@@ -234,7 +234,8 @@ mlir::Attribute EntryReader::MakeDictionary(llvm::SmallVectorImpl<mlir::NamedAtt
 }
 
 mlir::Type EntryReader::MakeTensor(llvm::ArrayRef<int64_t> shape, mlir::Type element, mlir::Attribute encoding) {
-  if (!element || !mlir::TensorType::isValidElementType(element)) return Fail("a tensor of elements that it cannot hold");
+  if (!element || !mlir::TensorType::isValidElementType(element))
+    return Fail("a tensor of elements that it cannot hold");
   if (!dialect::CheckedElements(shape.data(), shape.size(), 16)) {
     return Fail("a tensor with a negative dimension or more elements than can be addressed");
   }
@@ -244,7 +245,8 @@ mlir::Type EntryReader::MakeTensor(llvm::ArrayRef<int64_t> shape, mlir::Type ele
 }
 
 mlir::Type EntryReader::MakeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
-  if (!element || !mlir::BaseMemRefType::isValidElementType(element)) return Fail("a buffer of elements that it cannot hold");
+  if (!element || !mlir::BaseMemRefType::isValidElementType(element))
+    return Fail("a buffer of elements that it cannot hold");
   if (!dialect::CheckedElements(shape.data(), shape.size(), 16)) {
     return Fail("a buffer with a negative dimension or more elements than can be addressed");
   }
@@ -252,7 +254,8 @@ mlir::Type EntryReader::MakeBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type ele
 }
 
 mlir::Type EntryReader::MakeComplex(mlir::Type element) {
-  if (!mlir::isa_and_nonnull<mlir::FloatType, mlir::IntegerType>(element)) return Fail("a complex number of no number type");
+  if (!mlir::isa_and_nonnull<mlir::FloatType, mlir::IntegerType>(element))
+    return Fail("a complex number of no number type");
   return mlir::ComplexType::get(element);
 }
 

@@ -22,14 +22,17 @@ struct LiteralPolicy {
   size_t borrow_from = static_cast<size_t>(-1);
 };
 
-/// Decodes the attributes and types of a container on demand, each once. Entries of VHLO become what they stand for in StableHLO
-/// at once (a string_v1 is a StringAttr, tensor_v1 a DenseElementsAttr, f32_v1 is f32): no VHLO object ever exists.
-/// Nothing in an entry is trusted: nesting and the size of the expanded tree are bounded, cycles are errors, and every attribute
-/// and type is checked before MLIR, whose own constructors assert, builds it.
+/// Decodes the attributes and types of a container on demand, each once. Entries of VHLO become what they stand for in
+/// StableHLO at once (a string_v1 is a StringAttr, tensor_v1 a DenseElementsAttr, f32_v1 is f32): no VHLO object ever
+/// exists. Nothing in an entry is trusted: nesting and the size of the expanded tree are bounded, cycles are errors,
+/// and every attribute and type is checked before MLIR, whose own constructors assert, builds it.
 class EntryReader {
  public:
   EntryReader(const Container& container, mlir::MLIRContext* context, LiteralPolicy literals)
-      : container_(container), context_(context), literals_(literals), attrs_(container.attrs.size()),
+      : container_(container),
+        context_(context),
+        literals_(literals),
+        attrs_(container.attrs.size()),
         types_(container.types.size()) {}
 
   /// The attribute or type of this number. Null on error, when status() says why; errors stick.
@@ -66,7 +69,8 @@ class EntryReader {
 
   // Shared builders; null on error.
 
-  /// A dense elements attribute over `data`, the raw buffer in row-major little endian order. i1 comes packed or as bytes.
+  /// A dense elements attribute over `data`, the raw buffer in row-major little endian order. i1 comes packed or as
+  /// bytes.
   mlir::Attribute MakeElements(mlir::Type type, std::string_view data);
   mlir::Attribute MakeInteger(mlir::Type type, Cursor& in);
   mlir::Attribute MakeFloat(mlir::Type type, Cursor& in);
@@ -79,13 +83,14 @@ class EntryReader {
   template <class T>
   struct Slot {
     T value;
-    uint32_t height = 0;   // Levels of nesting below and including this one.
-    uint64_t weight = 0;   // Nodes of the tree that the entry expands to.
+    uint32_t height = 0;  // Levels of nesting below and including this one.
+    uint64_t weight = 0;  // Nodes of the tree that the entry expands to.
     bool busy = false;
   };
 
   template <class T>
-  T Resolve(std::vector<Slot<T>>& slots, const std::vector<Container::Entry>& entries, uint64_t index, const char* what);
+  T Resolve(std::vector<Slot<T>>& slots, const std::vector<Container::Entry>& entries, uint64_t index,
+            const char* what);
   mlir::Attribute DecodeAttr(std::string_view dialect, Cursor& in);
   mlir::Type DecodeType(std::string_view dialect, Cursor& in);
   mlir::Attribute ParseAttrText(std::string_view text);

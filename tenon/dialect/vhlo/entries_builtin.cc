@@ -1,10 +1,10 @@
-// The encodings of the builtin dialect, as MLIR writes them. Those that no program needs (vectors, sparse and string literals,
-// resources, distinct attributes, memory spaces) are refused by name.
+// The encodings of the builtin dialect, as MLIR writes them. Those that no program needs (vectors, sparse and string
+// literals, resources, distinct attributes, memory spaces) are refused by name.
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/TypeRange.h"
-#include "tenon/dialect/vhlo/limits.h"
 #include "tenon/dialect/vhlo/entries.h"
+#include "tenon/dialect/vhlo/limits.h"
 
 namespace tenon::vhlo {
 namespace {
@@ -140,12 +140,17 @@ mlir::Attribute EntryReader::DecodeBuiltinAttr(Cursor& in) {
         v[i] = static_cast<unsigned>(value);
       }
       switch (n) {
-        case 0: return FileLineColRange::get(file);
-        case 1: return FileLineColRange::get(file, v[0]);
-        case 2: return FileLineColRange::get(file, v[0], v[1]);
+        case 0:
+          return FileLineColRange::get(file);
+        case 1:
+          return FileLineColRange::get(file, v[0]);
+        case 2:
+          return FileLineColRange::get(file, v[0], v[1]);
         // Line, start column, end column; with four, start line, start column, end line, end column.
-        case 3: return FileLineColRange::get(file, v[0], v[1], v[2]);
-        default: return FileLineColRange::get(file, v[0], v[1], v[2], v[3]);
+        case 3:
+          return FileLineColRange::get(file, v[0], v[1], v[2]);
+        default:
+          return FileLineColRange::get(file, v[0], v[1], v[2], v[3]);
       }
     }
     case kFusedLoc:
@@ -174,7 +179,8 @@ mlir::Attribute EntryReader::DecodeBuiltinAttr(Cursor& in) {
       const uint64_t size = in.VarInt();
       std::string_view data = in.Blob();
       if (!element) return {};
-      if (!in.ok() || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 64) return Fail("a broken dense array");
+      if (!in.ok() || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 64)
+        return Fail("a broken dense array");
       const uint64_t each = (element.getIntOrFloatBitWidth() + 7) / 8;
       if (data.size() % each != 0 || data.size() / each != size) return Fail("a dense array of the wrong length");
       if (element.isInteger(1)) {
@@ -203,19 +209,25 @@ mlir::Type EntryReader::DecodeBuiltinType(Cursor& in) {
       const uint64_t value = in.VarInt();
       if (!in.ok() || (value & 3) > 2) return Fail("a broken integer type");
       if (value >> 2 == 0 || value >> 2 > 64) return Fail("an integer type of " + std::to_string(value >> 2) + " bits");
-      return IntegerType::get(context_, static_cast<unsigned>(value >> 2), static_cast<IntegerType::SignednessSemantics>(value & 3));
+      return IntegerType::get(context_, static_cast<unsigned>(value >> 2),
+                              static_cast<IntegerType::SignednessSemantics>(value & 3));
     }
-    case kIndexType: return IndexType::get(context_);
+    case kIndexType:
+      return IndexType::get(context_);
     case kFunctionType: {
       llvm::SmallVector<mlir::Type> inputs;
       llvm::SmallVector<mlir::Type> results;
       if (!ReadTypes(in, inputs) || !ReadTypes(in, results)) return {};
       return FunctionType::get(context_, inputs, results);
     }
-    case kBF16: return BFloat16Type::get(context_);
-    case kF16: return Float16Type::get(context_);
-    case kF32: return Float32Type::get(context_);
-    case kF64: return Float64Type::get(context_);
+    case kBF16:
+      return BFloat16Type::get(context_);
+    case kF16:
+      return Float16Type::get(context_);
+    case kF32:
+      return Float32Type::get(context_);
+    case kF64:
+      return Float64Type::get(context_);
     case kComplex: {
       mlir::Type element = ReadType(in);
       return element ? MakeComplex(element) : nullptr;
@@ -230,7 +242,8 @@ mlir::Type EntryReader::DecodeBuiltinType(Cursor& in) {
       if (!map || !map.isIdentity()) return Fail("a buffer with a layout");
       return MakeBuffer(shape, element);
     }
-    case kNone: return NoneType::get(context_);
+    case kNone:
+      return NoneType::get(context_);
     case kTensor:
     case kTensorWithEncoding: {
       Attribute encoding;

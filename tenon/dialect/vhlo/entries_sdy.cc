@@ -108,7 +108,8 @@ mlir::Attribute EntryReader::DecodeSdyAttr(Cursor& in) {
     case kShardingReduced: {
       Attribute mesh = ReadAttr(in);
       if (!mesh) return {};
-      if (!mlir::isa<sdy::MeshAttr, mlir::FlatSymbolRefAttr>(mesh)) return Fail("a sharding over something that is no mesh");
+      if (!mlir::isa<sdy::MeshAttr, mlir::FlatSymbolRefAttr>(mesh))
+        return Fail("a sharding over something that is no mesh");
       llvm::SmallVector<sdy::DimensionShardingAttr> dims;
       llvm::SmallVector<sdy::AxisRefAttr> replicated;
       llvm::SmallVector<sdy::AxisRefAttr> unreduced;
@@ -148,7 +149,8 @@ mlir::Attribute EntryReader::DecodeSdyAttr(Cursor& in) {
       }
       const bool custom = in.Byte() != 0;
       if (!in.ok()) return Fail("it ends early");
-      return sdy::OpShardingRuleAttr::get(context_, sizes, operands, results, lists[0], lists[1], lists[2], lists[3], custom);
+      return sdy::OpShardingRuleAttr::get(context_, sizes, operands, results, lists[0], lists[1], lists[2], lists[3],
+                                          custom);
     }
     case kAxisRefList: {
       llvm::SmallVector<sdy::AxisRefAttr> axes;
@@ -169,7 +171,8 @@ mlir::Attribute EntryReader::DecodeSdyAttr(Cursor& in) {
       llvm::SmallVector<sdy::AllToAllParamAttr> params;
       return ReadListOf(*this, in, params, "parameter") ? sdy::AllToAllParamListAttr::get(context_, params) : nullptr;
     }
-    default: return Fail("there is no Shardy attribute of code " + std::to_string(code));
+    default:
+      return Fail("there is no Shardy attribute of code " + std::to_string(code));
   }
 }
 

@@ -74,8 +74,8 @@ mlir::Attribute EntryReader::DecodeStablehloAttr(Cursor& in) {
         feature[i] = in.SignedVarInt();
         if (!ReadInts(in, spatial[i])) return {};
       }
-      return sh::ConvDimensionNumbersAttr::get(context_, batch[0], feature[0], spatial[0], batch[1], feature[1], spatial[1],
-                                               batch[2], feature[2], spatial[2]);
+      return sh::ConvDimensionNumbersAttr::get(context_, batch[0], feature[0], spatial[0], batch[1], feature[1],
+                                               spatial[1], batch[2], feature[2], spatial[2]);
     }
     case kDotDimensionNumbers: {
       Dims d[4];
@@ -136,7 +136,8 @@ mlir::Attribute EntryReader::DecodeStablehloAttr(Cursor& in) {
       int64_t counts[3];
       for (int64_t& count : counts) count = in.SignedVarInt();
       const bool imprecise = in.Byte() != 0;
-      return sh::DotAlgorithmAttr::get(context_, types[0], types[1], types[2], counts[0], counts[1], counts[2], imprecise);
+      return sh::DotAlgorithmAttr::get(context_, types[0], types[1], types[2], counts[0], counts[1], counts[2],
+                                       imprecise);
     }
     case kResultAccuracyMode:
       return enum_case(AttrCode::kResultAccuracyMode, [&](uint32_t v) -> Attribute {
@@ -147,12 +148,14 @@ mlir::Attribute EntryReader::DecodeStablehloAttr(Cursor& in) {
       const double rtol = std::bit_cast<double>(ReadBits(in, 64));
       const int64_t ulps = in.SignedVarInt();
       auto mode = ReadAttrOf<sh::ResultAccuracyModeAttr>(in, "result accuracy mode");
-      return mode ? sh::ResultAccuracyAttr::get(context_, llvm::APFloat(atol), llvm::APFloat(rtol), ulps, mode) : nullptr;
+      return mode ? sh::ResultAccuracyAttr::get(context_, llvm::APFloat(atol), llvm::APFloat(rtol), ulps, mode)
+                  : nullptr;
     }
     case kReplicaGroupMeshAxes: {
       Attribute mesh = ReadAttr(in);
       if (!mesh) return {};
-      if (!mlir::isa<sh::MeshAttr, mlir::FlatSymbolRefAttr>(mesh)) return Fail("replica groups over something that is no mesh");
+      if (!mlir::isa<sh::MeshAttr, mlir::FlatSymbolRefAttr>(mesh))
+        return Fail("replica groups over something that is no mesh");
       llvm::SmallVector<sh::AxisRefAttr> axes;
       const size_t n = in.Count();
       for (size_t i = 0; i < n; ++i) {
@@ -192,7 +195,8 @@ mlir::Attribute EntryReader::DecodeStablehloAttr(Cursor& in) {
       if (in.Byte() != 0 && !(ids = ReadAttrOf<mlir::DenseIntElementsAttr>(in, "tensor of integers"))) return {};
       return sh::MeshAttr::get(context_, axes, ids);
     }
-    default: return Fail("there is no StableHLO attribute of code " + std::to_string(code));
+    default:
+      return Fail("there is no StableHLO attribute of code " + std::to_string(code));
   }
 }
 

@@ -17,18 +17,24 @@ mlir::Attribute MakeEnum(mlir::MLIRContext* context, AttrCode code, uint32_t val
   switch (code) {
     case AttrCode::kComparisonDirection:
       return sh::ComparisonDirectionAttr::get(context, static_cast<sh::ComparisonDirection>(value));
-    case AttrCode::kComparisonType: return sh::ComparisonTypeAttr::get(context, static_cast<sh::ComparisonType>(value));
-    case AttrCode::kFftType: return sh::FftTypeAttr::get(context, static_cast<sh::FftType>(value));
-    case AttrCode::kPrecision: return sh::PrecisionAttr::get(context, static_cast<sh::Precision>(value));
+    case AttrCode::kComparisonType:
+      return sh::ComparisonTypeAttr::get(context, static_cast<sh::ComparisonType>(value));
+    case AttrCode::kFftType:
+      return sh::FftTypeAttr::get(context, static_cast<sh::FftType>(value));
+    case AttrCode::kPrecision:
+      return sh::PrecisionAttr::get(context, static_cast<sh::Precision>(value));
     case AttrCode::kResultAccuracyMode:
       return sh::ResultAccuracyModeAttr::get(context, static_cast<sh::ResultAccuracyMode>(value));
-    case AttrCode::kRngAlgorithm: return sh::RngAlgorithmAttr::get(context, static_cast<sh::RngAlgorithm>(value));
+    case AttrCode::kRngAlgorithm:
+      return sh::RngAlgorithmAttr::get(context, static_cast<sh::RngAlgorithm>(value));
     case AttrCode::kRngDistribution:
       return sh::RngDistributionAttr::get(context, static_cast<sh::RngDistribution>(value));
-    case AttrCode::kTranspose: return sh::TransposeAttr::get(context, static_cast<sh::Transpose>(value));
+    case AttrCode::kTranspose:
+      return sh::TransposeAttr::get(context, static_cast<sh::Transpose>(value));
     case AttrCode::kApiVersion:
       return mlir::IntegerAttr::get(mlir::IntegerType::get(context, 32), static_cast<int64_t>(value));
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -53,7 +59,8 @@ mlir::Attribute EntryReader::DecodeVhloAttr(Cursor& in) {
     }
     case AttrCode::kBoolean: {
       const uint64_t value = in.VarInt();
-      return in.ok() && value <= 1 ? BoolAttr::get(context_, value != 0) : Attribute(Fail("a boolean that is neither 0 nor 1"));
+      return in.ok() && value <= 1 ? BoolAttr::get(context_, value != 0)
+                                   : Attribute(Fail("a boolean that is neither 0 nor 1"));
     }
     case AttrCode::kDictionary: {
       const size_t n = in.Count(2);
@@ -107,7 +114,8 @@ mlir::Attribute EntryReader::DecodeVhloAttr(Cursor& in) {
       const double rtol = std::bit_cast<double>(ReadBits(in, 64));
       const int64_t ulps = in.SignedVarInt();
       auto mode = ReadAttrOf<sh::ResultAccuracyModeAttr>(in, "result accuracy mode");
-      return mode ? sh::ResultAccuracyAttr::get(context_, llvm::APFloat(atol), llvm::APFloat(rtol), ulps, mode) : nullptr;
+      return mode ? sh::ResultAccuracyAttr::get(context_, llvm::APFloat(atol), llvm::APFloat(rtol), ulps, mode)
+                  : nullptr;
     }
     case AttrCode::kSubAxisInfo: {
       const int64_t pre_size = in.SignedVarInt();
@@ -143,7 +151,8 @@ mlir::Attribute EntryReader::DecodeVhloAttr(Cursor& in) {
     case AttrCode::kMeshAxis: {
       auto name = ReadAttrOf<StringAttr>(in, "string");
       const int64_t size = in.SignedVarInt();
-      return name && in.ok() ? sh::MeshAxisAttr::get(context_, name.getValue(), size) : Attribute(Fail("it ends early"));
+      return name && in.ok() ? sh::MeshAxisAttr::get(context_, name.getValue(), size)
+                             : Attribute(Fail("it ends early"));
     }
     case AttrCode::kMesh: {
       auto list = ReadAttrOf<ArrayAttr>(in, "array");
@@ -159,7 +168,9 @@ mlir::Attribute EntryReader::DecodeVhloAttr(Cursor& in) {
       if (ids && !isa<DenseIntElementsAttr>(ids)) return Fail("device ids of a mesh that are no integers");
       return sh::MeshAttr::get(context_, axes, cast_or_null<DenseIntElementsAttr>(ids));
     }
-    default: return Fail("there is no VHLO attribute of code " + std::to_string(raw_code) + " up to version " + dialect::kCurrentVersion.ToString());
+    default:
+      return Fail("there is no VHLO attribute of code " + std::to_string(raw_code) + " up to version " +
+                  dialect::kCurrentVersion.ToString());
   }
 }
 
@@ -172,38 +183,70 @@ mlir::Type EntryReader::DecodeVhloType(Cursor& in) {
   const uint64_t raw_code = in.VarInt();
   if (!in.ok()) return Fail("it ends early");
   switch (static_cast<TypeCode>(raw_code)) {
-    case TypeCode::kBoolean: return integer(1);
-    case TypeCode::kSI2: return integer(2);
-    case TypeCode::kSI4: return integer(4);
-    case TypeCode::kSI8: return integer(8);
-    case TypeCode::kSI16: return integer(16);
-    case TypeCode::kSI32: return integer(32);
-    case TypeCode::kSI64: return integer(64);
-    case TypeCode::kUI2: return unsigned_integer(2);
-    case TypeCode::kUI4: return unsigned_integer(4);
-    case TypeCode::kUI8: return unsigned_integer(8);
-    case TypeCode::kUI16: return unsigned_integer(16);
-    case TypeCode::kUI32: return unsigned_integer(32);
-    case TypeCode::kUI64: return unsigned_integer(64);
-    case TypeCode::kIndex: return IndexType::get(context_);
-    case TypeCode::kNone: return NoneType::get(context_);
-    case TypeCode::kF4E2M1FN: return Float4E2M1FNType::get(context_);
-    case TypeCode::kF6E2M3FN: return Float6E2M3FNType::get(context_);
-    case TypeCode::kF6E3M2FN: return Float6E3M2FNType::get(context_);
-    case TypeCode::kF8E3M4: return Float8E3M4Type::get(context_);
-    case TypeCode::kF8E4M3: return Float8E4M3Type::get(context_);
-    case TypeCode::kF8E4M3FN: return Float8E4M3FNType::get(context_);
-    case TypeCode::kF8E4M3FNUZ: return Float8E4M3FNUZType::get(context_);
-    case TypeCode::kF8E4M3B11FNUZ: return Float8E4M3B11FNUZType::get(context_);
-    case TypeCode::kF8E5M2: return Float8E5M2Type::get(context_);
-    case TypeCode::kF8E5M2FNUZ: return Float8E5M2FNUZType::get(context_);
-    case TypeCode::kF8E8M0FNU: return Float8E8M0FNUType::get(context_);
-    case TypeCode::kBF16: return BFloat16Type::get(context_);
-    case TypeCode::kF16: return Float16Type::get(context_);
-    case TypeCode::kTF32: return FloatTF32Type::get(context_);
-    case TypeCode::kF32: return Float32Type::get(context_);
-    case TypeCode::kF64: return Float64Type::get(context_);
-    case TypeCode::kToken: return stablehlo::TokenType::get(context_);
+    case TypeCode::kBoolean:
+      return integer(1);
+    case TypeCode::kSI2:
+      return integer(2);
+    case TypeCode::kSI4:
+      return integer(4);
+    case TypeCode::kSI8:
+      return integer(8);
+    case TypeCode::kSI16:
+      return integer(16);
+    case TypeCode::kSI32:
+      return integer(32);
+    case TypeCode::kSI64:
+      return integer(64);
+    case TypeCode::kUI2:
+      return unsigned_integer(2);
+    case TypeCode::kUI4:
+      return unsigned_integer(4);
+    case TypeCode::kUI8:
+      return unsigned_integer(8);
+    case TypeCode::kUI16:
+      return unsigned_integer(16);
+    case TypeCode::kUI32:
+      return unsigned_integer(32);
+    case TypeCode::kUI64:
+      return unsigned_integer(64);
+    case TypeCode::kIndex:
+      return IndexType::get(context_);
+    case TypeCode::kNone:
+      return NoneType::get(context_);
+    case TypeCode::kF4E2M1FN:
+      return Float4E2M1FNType::get(context_);
+    case TypeCode::kF6E2M3FN:
+      return Float6E2M3FNType::get(context_);
+    case TypeCode::kF6E3M2FN:
+      return Float6E3M2FNType::get(context_);
+    case TypeCode::kF8E3M4:
+      return Float8E3M4Type::get(context_);
+    case TypeCode::kF8E4M3:
+      return Float8E4M3Type::get(context_);
+    case TypeCode::kF8E4M3FN:
+      return Float8E4M3FNType::get(context_);
+    case TypeCode::kF8E4M3FNUZ:
+      return Float8E4M3FNUZType::get(context_);
+    case TypeCode::kF8E4M3B11FNUZ:
+      return Float8E4M3B11FNUZType::get(context_);
+    case TypeCode::kF8E5M2:
+      return Float8E5M2Type::get(context_);
+    case TypeCode::kF8E5M2FNUZ:
+      return Float8E5M2FNUZType::get(context_);
+    case TypeCode::kF8E8M0FNU:
+      return Float8E8M0FNUType::get(context_);
+    case TypeCode::kBF16:
+      return BFloat16Type::get(context_);
+    case TypeCode::kF16:
+      return Float16Type::get(context_);
+    case TypeCode::kTF32:
+      return FloatTF32Type::get(context_);
+    case TypeCode::kF32:
+      return Float32Type::get(context_);
+    case TypeCode::kF64:
+      return Float64Type::get(context_);
+    case TypeCode::kToken:
+      return stablehlo::TokenType::get(context_);
     case TypeCode::kComplex: {
       mlir::Type element = ReadType(in);
       return element ? MakeComplex(element) : nullptr;
@@ -217,7 +260,8 @@ mlir::Type EntryReader::DecodeVhloType(Cursor& in) {
     case TypeCode::kRankedTensor:
     case TypeCode::kRankedTensorWithEncoding: {
       Attribute encoding;
-      if (static_cast<TypeCode>(raw_code) == TypeCode::kRankedTensorWithEncoding && !(encoding = ReadAttr(in))) return {};
+      if (static_cast<TypeCode>(raw_code) == TypeCode::kRankedTensorWithEncoding && !(encoding = ReadAttr(in)))
+        return {};
       llvm::SmallVector<int64_t> shape;
       if (!ReadInts(in, shape)) return {};
       mlir::Type element = ReadType(in);
@@ -243,9 +287,12 @@ mlir::Type EntryReader::DecodeVhloType(Cursor& in) {
       llvm::SmallVector<mlir::Type> types;
       return ReadTypes(in, types) ? mlir::Type(stablehlo::FutureType::get(context_, types)) : nullptr;
     }
-    case TypeCode::kQuantized: return MakeQuantized(in, /*per_axis=*/false);
-    case TypeCode::kQuantizedPerAxis: return MakeQuantized(in, /*per_axis=*/true);
-    case TypeCode::kWitness: return Fail("shape witnesses are not supported");
+    case TypeCode::kQuantized:
+      return MakeQuantized(in, /*per_axis=*/false);
+    case TypeCode::kQuantizedPerAxis:
+      return MakeQuantized(in, /*per_axis=*/true);
+    case TypeCode::kWitness:
+      return Fail("shape witnesses are not supported");
     default:
       return Fail("there is no VHLO type of code " + std::to_string(raw_code) + " up to version " +
                   dialect::kCurrentVersion.ToString());
@@ -282,8 +329,8 @@ mlir::Type EntryReader::MakeQuantized(Cursor& in, bool per_axis) {
   }
   mlir::Type type;
   if (per_axis) {
-    type = quant::UniformQuantizedPerAxisType::getChecked(emit, static_cast<unsigned>(flags), storage, expressed, scales,
-                                                          zero_points, static_cast<int32_t>(axis), low, high);
+    type = quant::UniformQuantizedPerAxisType::getChecked(emit, static_cast<unsigned>(flags), storage, expressed,
+                                                          scales, zero_points, static_cast<int32_t>(axis), low, high);
   } else {
     type = quant::UniformQuantizedType::getChecked(emit, static_cast<unsigned>(flags), storage, expressed, scales[0],
                                                    zero_points[0], low, high);

@@ -24,13 +24,15 @@ class Converter {
     for (const Attr& attr : op_.attrs) {
       Attribute value = One(attr, Get(attr.name));
       if (!value) {
-        if (status_.ok()) status_ = InvalidArgument("attribute '" + std::string(attr.name) + "' is missing or of the wrong kind");
+        if (status_.ok())
+          status_ = InvalidArgument("attribute '" + std::string(attr.name) + "' is missing or of the wrong kind");
         return status_;
       }
       values_.push_back(value);
     }
     // What newer forms can say and this one cannot must be left unsaid.
-    for (std::string_view newer : {"result_accuracy", "source_target_pairs", "result_tilings", "has_dynamic_root", "algorithm"}) {
+    for (std::string_view newer :
+         {"result_accuracy", "source_target_pairs", "result_tilings", "has_dynamic_root", "algorithm"}) {
       if (!Get(newer) || Writes(newer)) continue;
       if (newer == "result_accuracy" && IsDefaultAccuracy(Get(newer))) continue;
       if (newer == "algorithm" && Writes("lhs_component_count")) continue;
@@ -82,26 +84,42 @@ class Converter {
   Attribute One(const Attr& attr, Attribute value) {
     using enum AttrKind;
     switch (attr.kind) {
-      case kCopy: return value;
-      case kDenseArray: return value;
-      case kNoDenseArray: return value ? value : Ints({});
-      case kOnes: return value ? value : Ints(llvm::SmallVector<int64_t>(WindowRank(), 1));
-      case kFalses: return value ? value : Attribute(b_.getDenseBoolArrayAttr(llvm::SmallVector<bool>(WindowRank())));
-      case kZeroPadding: return value ? value : Zeros();
-      case kOldPadding: return Zeros();
-      case kNoTensor: return value ? value : Ints({});
-      case kUnit: return b_.getBoolAttr(value != nullptr);
-      case kFalse: return value ? value : Attribute(b_.getBoolAttr(false));
-      case kMinusOne: return value ? value : Int(-1);
-      case kVersion: return value ? value : Int(0);
-      case kNoString: return value ? value : Attribute(b_.getStringAttr(""));
+      case kCopy:
+        return value;
+      case kDenseArray:
+        return value;
+      case kNoDenseArray:
+        return value ? value : Ints({});
+      case kOnes:
+        return value ? value : Ints(llvm::SmallVector<int64_t>(WindowRank(), 1));
+      case kFalses:
+        return value ? value : Attribute(b_.getDenseBoolArrayAttr(llvm::SmallVector<bool>(WindowRank())));
+      case kZeroPadding:
+        return value ? value : Zeros();
+      case kOldPadding:
+        return Zeros();
+      case kNoTensor:
+        return value ? value : Ints({});
+      case kUnit:
+        return b_.getBoolAttr(value != nullptr);
+      case kFalse:
+        return value ? value : Attribute(b_.getBoolAttr(false));
+      case kMinusOne:
+        return value ? value : Int(-1);
+      case kVersion:
+        return value ? value : Int(0);
+      case kNoString:
+        return value ? value : Attribute(b_.getStringAttr(""));
       case kNoArray:
       case kSymbols:
-      case kLayouts: return value ? value : Attribute(b_.getArrayAttr({}));
-      case kNoDictionary: return value ? value : Attribute(b_.getDictionaryAttr({}));
+      case kLayouts:
+        return value ? value : Attribute(b_.getArrayAttr({}));
+      case kNoDictionary:
+        return value ? value : Attribute(b_.getDictionaryAttr({}));
       case kNoType:
         return value ? value : Attribute(sh::ComparisonTypeAttr::get(b_.getContext(), sh::ComparisonType::NOTYPE));
-      case kSymbol: return value;
+      case kSymbol:
+        return value;
       case kPrecision: {
         if (value) return value;
         Attribute plain = sh::PrecisionAttr::get(b_.getContext(), sh::Precision::DEFAULT);
@@ -109,8 +127,10 @@ class Converter {
       }
       case kAccuracy:
         return value ? value
-                     : Attribute(sh::ResultAccuracyAttr::get(b_.getContext(), 0.0, 0.0, 0, sh::ResultAccuracyMode::DEFAULT));
-      case kApiVersion: return value ? value : Attribute(b_.getI32IntegerAttr(1));
+                     : Attribute(
+                           sh::ResultAccuracyAttr::get(b_.getContext(), 0.0, 0.0, 0, sh::ResultAccuracyMode::DEFAULT));
+      case kApiVersion:
+        return value ? value : Attribute(b_.getI32IntegerAttr(1));
       case kBackendConfig: {
         if (value) return value;
         auto version = mlir::dyn_cast_or_null<mlir::IntegerAttr>(Get("api_version"));
@@ -121,18 +141,24 @@ class Converter {
         auto handle = mlir::dyn_cast_or_null<sh::ChannelHandleAttr>(Get("channel_handle"));
         return Int(handle ? handle.getHandle() : 0);
       }
-      case kField: return Field(attr.name);
+      case kField:
+        return Field(attr.name);
     }
     return {};
   }
 
   Attribute Field(std::string_view name) {
     switch (op_.special) {
-      case Special::kPlain: return {};
-      case Special::kConvolution: return ConvolutionField(name);
-      case Special::kDotGeneral: return DotField(name);
-      case Special::kGather: return GatherField(name);
-      case Special::kScatter: return ScatterField(name);
+      case Special::kPlain:
+        return {};
+      case Special::kConvolution:
+        return ConvolutionField(name);
+      case Special::kDotGeneral:
+        return DotField(name);
+      case Special::kGather:
+        return GatherField(name);
+      case Special::kScatter:
+        return ScatterField(name);
       case Special::kTransfer: {
         auto handle = mlir::dyn_cast_or_null<sh::ChannelHandleAttr>(Get("channel_handle"));
         if (!handle) return {};

@@ -7,7 +7,8 @@ namespace tenon::dialect {
 std::optional<uint64_t> CheckedElements(const int64_t* dims, size_t rank, uint64_t bytes_each) {
   constexpr int64_t kDynamic = INT64_MIN;
   uint64_t count = 1;
-  uint64_t product = std::max<uint64_t>(bytes_each, 1);  // Of the dimensions above zero: no order of multiplication overflows.
+  uint64_t product =
+      std::max<uint64_t>(bytes_each, 1);  // Of the dimensions above zero: no order of multiplication overflows.
   for (size_t i = 0; i < rank; ++i) {
     if (dims[i] == kDynamic) continue;
     if (dims[i] < 0) return std::nullopt;

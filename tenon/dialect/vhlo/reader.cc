@@ -9,9 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
-#include "tenon/dialect/vhlo/limits.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/convert.h"
+#include "tenon/dialect/vhlo/limits.h"
 #include "tenon/dialect/vhlo/table.h"
 
 namespace tenon::vhlo {
@@ -42,7 +42,9 @@ class PropertyReader : public mlir::DialectBytecodeReader {
   mlir::InFlightDiagnostic emitWarning(const mlir::Twine& message) const {
     return mlir::emitWarning(mlir::UnknownLoc::get(entries_.context()), message);
   }
-  mlir::FailureOr<const mlir::DialectVersion*> getDialectVersion(llvm::StringRef) const override { return mlir::failure(); }
+  mlir::FailureOr<const mlir::DialectVersion*> getDialectVersion(llvm::StringRef) const override {
+    return mlir::failure();
+  }
   mlir::MLIRContext* getContext() const override { return entries_.context(); }
   uint64_t getBytecodeVersion() const override { return entries_.container().version; }
 
@@ -104,7 +106,10 @@ class PropertyReader : public mlir::DialectBytecodeReader {
 class IrReader {
  public:
   IrReader(const Container& container, mlir::MLIRContext* context, LiteralPolicy literals)
-      : container_(container), context_(context), entries_(container, context, literals), names_(container.op_names.size()) {}
+      : container_(container),
+        context_(context),
+        entries_(container, context, literals),
+        names_(container.op_names.size()) {}
 
   Result<mlir::OwningOpRef<mlir::ModuleOp>> Run() {
     Cursor in(container_.ir);
@@ -162,7 +167,8 @@ class IrReader {
     std::string what = "'" + std::string(name) + "'";
     if (location) {
       if (auto file = location.findInstanceOf<mlir::FileLineColLoc>()) {
-        what += " at " + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+        what += " at " + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+                std::to_string(file.getColumn());
       }
     }
     status_ = s.WithContext(what);
@@ -183,7 +189,8 @@ class IrReader {
     if (dialect == "vhlo") {
       name.vhlo = FindOp(wire.name);
       if (name.vhlo == nullptr) {
-        Fail("unknown op 'vhlo." + std::string(wire.name) + "': no version up to " + dialect::kCurrentVersion.ToString() + " has it");
+        Fail("unknown op 'vhlo." + std::string(wire.name) + "': no version up to " +
+             dialect::kCurrentVersion.ToString() + " has it");
         return nullptr;
       }
       full = name.vhlo->stablehlo;
@@ -311,9 +318,10 @@ class IrReader {
     return true;
   }
 
-  bool FillVhlo(const Op& vhlo, mlir::DictionaryAttr dictionary, std::optional<std::string_view> properties, mlir::Block* block,
-                size_t num_regions, mlir::OperationState& state) {
-    if (!vhlo.operands.Allows(state.operands.size())) return WrongCount(vhlo.operands, state.operands.size(), "operands");
+  bool FillVhlo(const Op& vhlo, mlir::DictionaryAttr dictionary, std::optional<std::string_view> properties,
+                mlir::Block* block, size_t num_regions, mlir::OperationState& state) {
+    if (!vhlo.operands.Allows(state.operands.size()))
+      return WrongCount(vhlo.operands, state.operands.size(), "operands");
     if (!vhlo.results.Allows(state.types.size())) return WrongCount(vhlo.results, state.types.size(), "results");
     if (!vhlo.regions.Allows(num_regions)) return WrongCount(vhlo.regions, num_regions, "regions");
     llvm::SmallVector<Attribute, 17> values(vhlo.attrs.size());
@@ -344,7 +352,8 @@ class IrReader {
         return false;
       }
     }
-    if (vhlo.stablehlo == "func.return" && !(block && mlir::isa_and_nonnull<mlir::func::FuncOp>(block->getParentOp()))) {
+    if (vhlo.stablehlo == "func.return" &&
+        !(block && mlir::isa_and_nonnull<mlir::func::FuncOp>(block->getParentOp()))) {
       if (!stablehlo_return_) {
         auto name = mlir::RegisteredOperationName::lookup("stablehlo.return", context_);
         if (!name) {

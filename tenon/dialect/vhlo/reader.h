@@ -9,9 +9,10 @@
 
 namespace tenon::vhlo {
 
-/// Reads MLIR bytecode (a portable artifact, or plain bytecode of StableHLO) into StableHLO, func, sdy and chlo operations: each op
-/// is made once, in its final form. The result is not verified. INVALID_ARGUMENT names the op and its location.
-/// The context needs every dialect of the program loaded. Diagnostics of MLIR go to the context's handler.
+/// Reads MLIR bytecode (a portable artifact, or plain bytecode of StableHLO) into StableHLO, func, sdy and chlo
+/// operations: each op is made once, in its final form. The result is not verified. INVALID_ARGUMENT names the op and
+/// its location. The context needs every dialect of the program loaded. Diagnostics of MLIR go to the context's
+/// handler.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> ReadBytecode(std::string_view bytes, mlir::MLIRContext* context,
                                                        LiteralPolicy literals = {});
 

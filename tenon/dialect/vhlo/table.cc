@@ -17,13 +17,13 @@ constexpr Count Exactly(uint16_t n) { return {n, false}; }
 constexpr Count AtLeast(uint16_t n) { return {n, true}; }
 
 constexpr Attr kAllGather[] = {
-    {"all_gather_dim", kCopy}, {"channel_id", kChannelId}, {"replica_groups", kCopy},
-    {"use_global_device_ids", kUnit}};
-constexpr Attr kAllReduce[] = {
-    {"channel_id", kChannelId}, {"replica_groups", kCopy}, {"use_global_device_ids", kUnit}};
-constexpr Attr kAllToAll[] = {
-    {"channel_id", kChannelId}, {"concat_dimension", kCopy}, {"replica_groups", kCopy},
-    {"split_count", kCopy}, {"split_dimension", kCopy}};
+    {"all_gather_dim", kCopy}, {"channel_id", kChannelId}, {"replica_groups", kCopy}, {"use_global_device_ids", kUnit}};
+constexpr Attr kAllReduce[] = {{"channel_id", kChannelId}, {"replica_groups", kCopy}, {"use_global_device_ids", kUnit}};
+constexpr Attr kAllToAll[] = {{"channel_id", kChannelId},
+                              {"concat_dimension", kCopy},
+                              {"replica_groups", kCopy},
+                              {"split_count", kCopy},
+                              {"split_dimension", kCopy}};
 constexpr Attr kBatchNorm[] = {{"epsilon", kCopy}, {"feature_index", kCopy}};
 constexpr Attr kBroadcastInDim[] = {{"broadcast_dimensions", kDenseArray}};
 constexpr Attr kBroadcast[] = {{"broadcast_sizes", kDenseArray}};
@@ -34,115 +34,148 @@ constexpr Attr kCollectiveBroadcastV1[] = {{"channel_id", kChannelId}, {"replica
 constexpr Attr kCollectiveBroadcastV2[] = {
     {"channel_id", kChannelId}, {"has_dynamic_root", kUnit}, {"replica_groups", kCopy}};
 constexpr Attr kCollectivePermute[] = {{"channel_id", kChannelId}, {"source_target_pairs", kCopy}};
-constexpr Attr kCollectiveReduce[] = {
-    {"channel_id", kChannelId}, {"has_dynamic_root", kUnit}, {"replica_groups", kCopy},
-    {"use_global_device_ids", kUnit}};
+constexpr Attr kCollectiveReduce[] = {{"channel_id", kChannelId},
+                                      {"has_dynamic_root", kUnit},
+                                      {"replica_groups", kCopy},
+                                      {"use_global_device_ids", kUnit}};
 constexpr Attr kCompare[] = {{"compare_type", kNoType}, {"comparison_direction", kCopy}};
 constexpr Attr kComposite[] = {
-    {"composite_attributes", kNoDictionary}, {"decomposition", kSymbol}, {"name", kCopy},
-    {"version", kVersion}};
+    {"composite_attributes", kNoDictionary}, {"decomposition", kSymbol}, {"name", kCopy}, {"version", kVersion}};
 constexpr Attr kConcatenate[] = {{"dimension", kCopy}};
 constexpr Attr kConstant[] = {{"value", kCopy}};
-constexpr Attr kConvolutionAttrs[] = {
-    {"batch_group_count", kCopy}, {"feature_group_count", kCopy}, {"input_batch_dimension", kField},
-    {"input_feature_dimension", kField}, {"input_spatial_dimensions", kField},
-    {"kernel_input_feature_dimension", kField}, {"kernel_output_feature_dimension", kField},
-    {"kernel_spatial_dimensions", kField}, {"lhs_dilation", kOnes}, {"output_batch_dimension", kField},
-    {"output_feature_dimension", kField}, {"output_spatial_dimensions", kField}, {"padding", kZeroPadding},
-    {"precision_config", kPrecision}, {"rhs_dilation", kOnes}, {"window_reversal", kFalses},
-    {"window_strides", kOnes}};
+constexpr Attr kConvolutionAttrs[] = {{"batch_group_count", kCopy},
+                                      {"feature_group_count", kCopy},
+                                      {"input_batch_dimension", kField},
+                                      {"input_feature_dimension", kField},
+                                      {"input_spatial_dimensions", kField},
+                                      {"kernel_input_feature_dimension", kField},
+                                      {"kernel_output_feature_dimension", kField},
+                                      {"kernel_spatial_dimensions", kField},
+                                      {"lhs_dilation", kOnes},
+                                      {"output_batch_dimension", kField},
+                                      {"output_feature_dimension", kField},
+                                      {"output_spatial_dimensions", kField},
+                                      {"padding", kZeroPadding},
+                                      {"precision_config", kPrecision},
+                                      {"rhs_dilation", kOnes},
+                                      {"window_reversal", kFalses},
+                                      {"window_strides", kOnes}};
 constexpr Attr kCrossReplicaSum[] = {{"replica_groups", kCopy}};
-constexpr Attr kCustomCallV1[] = {
-    {"api_version", kApiVersion}, {"backend_config", kBackendConfig}, {"call_target_name", kCopy},
-    {"called_computations", kSymbols}, {"has_side_effect", kFalse}, {"operand_layouts", kLayouts},
-    {"output_operand_aliases", kNoArray}, {"result_layouts", kLayouts}};
+constexpr Attr kCustomCallV1[] = {{"api_version", kApiVersion},         {"backend_config", kBackendConfig},
+                                  {"call_target_name", kCopy},          {"called_computations", kSymbols},
+                                  {"has_side_effect", kFalse},          {"operand_layouts", kLayouts},
+                                  {"output_operand_aliases", kNoArray}, {"result_layouts", kLayouts}};
 constexpr Attr kCustomCallV2[] = {
-    {"api_version", kApiVersion}, {"backend_config", kBackendConfig}, {"call_target_name", kCopy},
-    {"called_computations", kSymbols}, {"has_side_effect", kFalse}, {"operand_layouts", kLayouts},
-    {"output_operand_aliases", kNoArray}, {"result_layouts", kLayouts}, {"result_tilings", kNoArray}};
-constexpr Attr kDotGeneralV1[] = {
-    {"lhs_batching_dimensions", kField}, {"lhs_contracting_dimensions", kField},
-    {"precision_config", kPrecision}, {"rhs_batching_dimensions", kField},
-    {"rhs_contracting_dimensions", kField}};
+    {"api_version", kApiVersion},         {"backend_config", kBackendConfig}, {"call_target_name", kCopy},
+    {"called_computations", kSymbols},    {"has_side_effect", kFalse},        {"operand_layouts", kLayouts},
+    {"output_operand_aliases", kNoArray}, {"result_layouts", kLayouts},       {"result_tilings", kNoArray}};
+constexpr Attr kDotGeneralV1[] = {{"lhs_batching_dimensions", kField},
+                                  {"lhs_contracting_dimensions", kField},
+                                  {"precision_config", kPrecision},
+                                  {"rhs_batching_dimensions", kField},
+                                  {"rhs_contracting_dimensions", kField}};
 constexpr Attr kDotGeneralV2[] = {
-    {"accumulation_type", kField}, {"allow_imprecise_accumulation", kField},
-    {"lhs_batching_dimensions", kField}, {"lhs_component_count", kField},
-    {"lhs_contracting_dimensions", kField}, {"lhs_precision_type", kField},
-    {"num_primitive_operations", kField}, {"precision_config", kPrecision},
-    {"rhs_batching_dimensions", kField}, {"rhs_component_count", kField},
-    {"rhs_contracting_dimensions", kField}, {"rhs_precision_type", kField}};
+    {"accumulation_type", kField},        {"allow_imprecise_accumulation", kField}, {"lhs_batching_dimensions", kField},
+    {"lhs_component_count", kField},      {"lhs_contracting_dimensions", kField},   {"lhs_precision_type", kField},
+    {"num_primitive_operations", kField}, {"precision_config", kPrecision},         {"rhs_batching_dimensions", kField},
+    {"rhs_component_count", kField},      {"rhs_contracting_dimensions", kField},   {"rhs_precision_type", kField}};
 constexpr Attr kDot[] = {{"precision_config", kPrecision}};
-constexpr Attr kDynamicBroadcastInDim[] = {
-    {"broadcast_dimensions", kDenseArray}, {"known_expanding_dimensions", kNoDenseArray},
-    {"known_nonexpanding_dimensions", kNoDenseArray}};
-constexpr Attr kDynamicConvV1[] = {
-    {"batch_group_count", kCopy}, {"feature_group_count", kCopy}, {"input_batch_dimension", kField},
-    {"input_feature_dimension", kField}, {"input_spatial_dimensions", kField},
-    {"kernel_input_feature_dimension", kField}, {"kernel_output_feature_dimension", kField},
-    {"kernel_spatial_dimensions", kField}, {"lhs_dilation", kOnes}, {"output_batch_dimension", kField},
-    {"output_feature_dimension", kField}, {"output_spatial_dimensions", kField}, {"padding", kOldPadding},
-    {"precision_config", kPrecision}, {"rhs_dilation", kOnes}, {"window_reversal", kFalses},
-    {"window_strides", kOnes}};
-constexpr Attr kDynamicConvV2[] = {
-    {"batch_group_count", kCopy}, {"feature_group_count", kCopy}, {"input_batch_dimension", kField},
-    {"input_feature_dimension", kField}, {"input_spatial_dimensions", kField},
-    {"kernel_input_feature_dimension", kField}, {"kernel_output_feature_dimension", kField},
-    {"kernel_spatial_dimensions", kField}, {"lhs_dilation", kOnes}, {"output_batch_dimension", kField},
-    {"output_feature_dimension", kField}, {"output_spatial_dimensions", kField},
-    {"precision_config", kPrecision}, {"rhs_dilation", kOnes}, {"window_reversal", kFalses},
-    {"window_strides", kOnes}};
-constexpr Attr kDynamicGatherV1[] = {
-    {"collapsed_slice_dims", kField}, {"index_vector_dim", kField}, {"indices_are_sorted", kFalse},
-    {"offset_dims", kField}, {"start_index_map", kField}};
-constexpr Attr kDynamicGatherV2[] = {
-    {"collapsed_slice_dims", kField}, {"index_vector_dim", kField}, {"indices_are_sorted", kFalse},
-    {"offset_dims", kField}, {"operand_batching_dims", kField}, {"start_index_map", kField},
-    {"start_indices_batching_dims", kField}};
+constexpr Attr kDynamicBroadcastInDim[] = {{"broadcast_dimensions", kDenseArray},
+                                           {"known_expanding_dimensions", kNoDenseArray},
+                                           {"known_nonexpanding_dimensions", kNoDenseArray}};
+constexpr Attr kDynamicConvV1[] = {{"batch_group_count", kCopy},
+                                   {"feature_group_count", kCopy},
+                                   {"input_batch_dimension", kField},
+                                   {"input_feature_dimension", kField},
+                                   {"input_spatial_dimensions", kField},
+                                   {"kernel_input_feature_dimension", kField},
+                                   {"kernel_output_feature_dimension", kField},
+                                   {"kernel_spatial_dimensions", kField},
+                                   {"lhs_dilation", kOnes},
+                                   {"output_batch_dimension", kField},
+                                   {"output_feature_dimension", kField},
+                                   {"output_spatial_dimensions", kField},
+                                   {"padding", kOldPadding},
+                                   {"precision_config", kPrecision},
+                                   {"rhs_dilation", kOnes},
+                                   {"window_reversal", kFalses},
+                                   {"window_strides", kOnes}};
+constexpr Attr kDynamicConvV2[] = {{"batch_group_count", kCopy},
+                                   {"feature_group_count", kCopy},
+                                   {"input_batch_dimension", kField},
+                                   {"input_feature_dimension", kField},
+                                   {"input_spatial_dimensions", kField},
+                                   {"kernel_input_feature_dimension", kField},
+                                   {"kernel_output_feature_dimension", kField},
+                                   {"kernel_spatial_dimensions", kField},
+                                   {"lhs_dilation", kOnes},
+                                   {"output_batch_dimension", kField},
+                                   {"output_feature_dimension", kField},
+                                   {"output_spatial_dimensions", kField},
+                                   {"precision_config", kPrecision},
+                                   {"rhs_dilation", kOnes},
+                                   {"window_reversal", kFalses},
+                                   {"window_strides", kOnes}};
+constexpr Attr kDynamicGatherV1[] = {{"collapsed_slice_dims", kField},
+                                     {"index_vector_dim", kField},
+                                     {"indices_are_sorted", kFalse},
+                                     {"offset_dims", kField},
+                                     {"start_index_map", kField}};
+constexpr Attr kDynamicGatherV2[] = {{"collapsed_slice_dims", kField},       {"index_vector_dim", kField},
+                                     {"indices_are_sorted", kFalse},         {"offset_dims", kField},
+                                     {"operand_batching_dims", kField},      {"start_index_map", kField},
+                                     {"start_indices_batching_dims", kField}};
 constexpr Attr kDynamicIota[] = {{"iota_dimension", kCopy}};
 constexpr Attr kDynamicSlice[] = {{"slice_sizes", kDenseArray}};
 constexpr Attr kEinsum[] = {{"einsum_config", kCopy}};
 constexpr Attr kFft[] = {{"fft_length", kDenseArray}, {"fft_type", kCopy}};
-constexpr Attr kFunc[] = {
-    {"arg_attrs", kNoArray}, {"function_type", kCopy}, {"res_attrs", kNoArray}, {"sym_name", kCopy},
-    {"sym_visibility", kNoString}};
-constexpr Attr kGatherV1[] = {
-    {"collapsed_slice_dims", kField}, {"index_vector_dim", kField}, {"indices_are_sorted", kFalse},
-    {"offset_dims", kField}, {"slice_sizes", kDenseArray}, {"start_index_map", kField}};
-constexpr Attr kGatherV2[] = {
-    {"collapsed_slice_dims", kField}, {"index_vector_dim", kField}, {"indices_are_sorted", kFalse},
-    {"offset_dims", kField}, {"operand_batching_dims", kField}, {"slice_sizes", kDenseArray},
-    {"start_index_map", kField}, {"start_indices_batching_dims", kField}};
+constexpr Attr kFunc[] = {{"arg_attrs", kNoArray},
+                          {"function_type", kCopy},
+                          {"res_attrs", kNoArray},
+                          {"sym_name", kCopy},
+                          {"sym_visibility", kNoString}};
+constexpr Attr kGatherV1[] = {{"collapsed_slice_dims", kField}, {"index_vector_dim", kField},
+                              {"indices_are_sorted", kFalse},   {"offset_dims", kField},
+                              {"slice_sizes", kDenseArray},     {"start_index_map", kField}};
+constexpr Attr kGatherV2[] = {{"collapsed_slice_dims", kField},  {"index_vector_dim", kField},
+                              {"indices_are_sorted", kFalse},    {"offset_dims", kField},
+                              {"operand_batching_dims", kField}, {"slice_sizes", kDenseArray},
+                              {"start_index_map", kField},       {"start_indices_batching_dims", kField}};
 constexpr Attr kGetTupleElement[] = {{"index", kCopy}};
 constexpr Attr kInfeed[] = {{"infeed_config", kNoString}, {"layout", kNoArray}};
 constexpr Attr kMap[] = {{"dimensions", kDenseArray}};
 constexpr Attr kOutfeed[] = {{"outfeed_config", kNoString}};
 constexpr Attr kPad[] = {
-    {"edge_padding_high", kDenseArray}, {"edge_padding_low", kDenseArray},
-    {"interior_padding", kDenseArray}};
+    {"edge_padding_high", kDenseArray}, {"edge_padding_low", kDenseArray}, {"interior_padding", kDenseArray}};
 constexpr Attr kRecvV1[] = {{"channel_id", kField}, {"channel_type", kField}, {"is_host_transfer", kFalse}};
 constexpr Attr kRecvV2[] = {
-    {"channel_id", kField}, {"channel_type", kField}, {"is_host_transfer", kFalse},
-    {"source_target_pairs", kNoTensor}};
+    {"channel_id", kField}, {"channel_type", kField}, {"is_host_transfer", kFalse}, {"source_target_pairs", kNoTensor}};
 constexpr Attr kReducePrecision[] = {{"exponent_bits", kCopy}, {"mantissa_bits", kCopy}};
-constexpr Attr kReduceScatter[] = {
-    {"channel_id", kChannelId}, {"replica_groups", kCopy}, {"scatter_dimension", kCopy},
-    {"use_global_device_ids", kUnit}};
-constexpr Attr kReduceWindow[] = {
-    {"base_dilations", kOnes}, {"padding", kZeroPadding}, {"window_dilations", kOnes},
-    {"window_dimensions", kDenseArray}, {"window_strides", kOnes}};
+constexpr Attr kReduceScatter[] = {{"channel_id", kChannelId},
+                                   {"replica_groups", kCopy},
+                                   {"scatter_dimension", kCopy},
+                                   {"use_global_device_ids", kUnit}};
+constexpr Attr kReduceWindow[] = {{"base_dilations", kOnes},
+                                  {"padding", kZeroPadding},
+                                  {"window_dilations", kOnes},
+                                  {"window_dimensions", kDenseArray},
+                                  {"window_strides", kOnes}};
 constexpr Attr kRngBitGenerator[] = {{"rng_algorithm", kCopy}};
 constexpr Attr kRng[] = {{"rng_distribution", kCopy}};
-constexpr Attr kScatterV1[] = {
-    {"index_vector_dim", kField}, {"indices_are_sorted", kFalse}, {"inserted_window_dims", kField},
-    {"scatter_dims_to_operand_dims", kField}, {"unique_indices", kFalse}, {"update_window_dims", kField}};
-constexpr Attr kScatterV2[] = {
-    {"index_vector_dim", kField}, {"indices_are_sorted", kFalse}, {"input_batching_dims", kField},
-    {"inserted_window_dims", kField}, {"scatter_dims_to_operand_dims", kField},
-    {"scatter_indices_batching_dims", kField}, {"unique_indices", kFalse}, {"update_window_dims", kField}};
+constexpr Attr kScatterV1[] = {{"index_vector_dim", kField},     {"indices_are_sorted", kFalse},
+                               {"inserted_window_dims", kField}, {"scatter_dims_to_operand_dims", kField},
+                               {"unique_indices", kFalse},       {"update_window_dims", kField}};
+constexpr Attr kScatterV2[] = {{"index_vector_dim", kField},
+                               {"indices_are_sorted", kFalse},
+                               {"input_batching_dims", kField},
+                               {"inserted_window_dims", kField},
+                               {"scatter_dims_to_operand_dims", kField},
+                               {"scatter_indices_batching_dims", kField},
+                               {"unique_indices", kFalse},
+                               {"update_window_dims", kField}};
 constexpr Attr kSelectAndScatter[] = {
     {"padding", kZeroPadding}, {"window_dimensions", kDenseArray}, {"window_strides", kOnes}};
-constexpr Attr kSlice[] = {
-    {"limit_indices", kDenseArray}, {"start_indices", kDenseArray}, {"strides", kDenseArray}};
+constexpr Attr kSlice[] = {{"limit_indices", kDenseArray}, {"start_indices", kDenseArray}, {"strides", kDenseArray}};
 constexpr Attr kSort[] = {{"dimension", kMinusOne}, {"is_stable", kFalse}};
 constexpr Attr kTorchIndexSelect[] = {{"batch_dims", kCopy}, {"dim", kCopy}};
 constexpr Attr kTranspose[] = {{"permutation", kDenseArray}};
@@ -184,10 +217,10 @@ constexpr Op kOps[] = {
      Exactly(0), kPlain, kCollectiveBroadcastV1},
     {"collective_broadcast_v2", "stablehlo.collective_broadcast", V(1, 20), kNow, AtLeast(0), AtLeast(0), Exactly(0),
      kPlain, kCollectiveBroadcastV2},
-    {"collective_permute_v1", "stablehlo.collective_permute", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, kCollectivePermute},
-    {"collective_reduce_v1", "stablehlo.collective_reduce", V(1, 19), kNow, AtLeast(0), AtLeast(0), Exactly(1),
-     kPlain, kCollectiveReduce},
+    {"collective_permute_v1", "stablehlo.collective_permute", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
+     kCollectivePermute},
+    {"collective_reduce_v1", "stablehlo.collective_reduce", V(1, 19), kNow, AtLeast(0), AtLeast(0), Exactly(1), kPlain,
+     kCollectiveReduce},
     {"compare_v1", "stablehlo.compare", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, kCompare},
     {"complex_v1", "stablehlo.complex", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
     {"composite_v1", "stablehlo.composite", V(0, 19), V(1, 13), AtLeast(0), AtLeast(0), Exactly(0), kPlain, kComposite},
@@ -200,11 +233,18 @@ constexpr Op kOps[] = {
      kConvolutionAttrs},
     {"cosine_v1", "stablehlo.cosine", V(0, 9), V(1, 9), Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"cosine_v2", "stablehlo.cosine", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kAccuracyOnly},
-    {"count_leading_zeros_v1", "stablehlo.count_leading_zeros", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, {}},
+    {"count_leading_zeros_v1",
+     "stablehlo.count_leading_zeros",
+     V(0, 9),
+     kNow,
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
     {"create_token_v1", "stablehlo.create_token", V(0, 9), kNow, Exactly(0), Exactly(1), Exactly(0), kPlain, {}},
-    {"cross-replica-sum_v1", "stablehlo.cross-replica-sum", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, kCrossReplicaSum},
+    {"cross-replica-sum_v1", "stablehlo.cross-replica-sum", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
+     kCrossReplicaSum},
     {"custom_call_v1", "stablehlo.custom_call", V(0, 9), V(1, 17), AtLeast(0), AtLeast(0), Exactly(0), kPlain,
      kCustomCallV1},
     {"custom_call_v2", "stablehlo.custom_call", V(1, 18), kNow, AtLeast(0), AtLeast(0), Exactly(0), kPlain,
@@ -217,8 +257,8 @@ constexpr Op kOps[] = {
     {"dot_v1", "stablehlo.dot", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, kDot},
     {"dynamic_broadcast_in_dim_v1", "stablehlo.dynamic_broadcast_in_dim", V(0, 9), kNow, Exactly(2), Exactly(1),
      Exactly(0), kPlain, kDynamicBroadcastInDim},
-    {"dynamic_conv_v1", "stablehlo.dynamic_conv", V(0, 9), V(0, 19), Exactly(3), Exactly(1), Exactly(0),
-     kConvolution, kDynamicConvV1},
+    {"dynamic_conv_v1", "stablehlo.dynamic_conv", V(0, 9), V(0, 19), Exactly(3), Exactly(1), Exactly(0), kConvolution,
+     kDynamicConvV1},
     {"dynamic_conv_v2", "stablehlo.dynamic_conv", V(0, 20), kNow, Exactly(3), Exactly(1), Exactly(0), kConvolution,
      kDynamicConvV2},
     {"dynamic_gather_v1", "stablehlo.dynamic_gather", V(0, 9), V(1, 0), Exactly(3), Exactly(1), Exactly(0), kGather,
@@ -231,13 +271,27 @@ constexpr Op kOps[] = {
     {"dynamic_reshape_v1", "stablehlo.dynamic_reshape", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
     {"dynamic_slice_v1", "stablehlo.dynamic_slice", V(0, 9), kNow, AtLeast(1), Exactly(1), Exactly(0), kPlain,
      kDynamicSlice},
-    {"dynamic_update_slice_v1", "stablehlo.dynamic_update_slice", V(0, 9), kNow, AtLeast(2), Exactly(1), Exactly(0),
-     kPlain, {}},
+    {"dynamic_update_slice_v1",
+     "stablehlo.dynamic_update_slice",
+     V(0, 9),
+     kNow,
+     AtLeast(2),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
     {"einsum_v1", "stablehlo.einsum", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, kEinsum},
-    {"exponential_minus_one_v1", "stablehlo.exponential_minus_one", V(0, 9), V(1, 9), Exactly(1), Exactly(1),
-     Exactly(0), kPlain, {}},
-    {"exponential_minus_one_v2", "stablehlo.exponential_minus_one", V(1, 10), kNow, Exactly(1), Exactly(1),
-     Exactly(0), kPlain, kAccuracyOnly},
+    {"exponential_minus_one_v1",
+     "stablehlo.exponential_minus_one",
+     V(0, 9),
+     V(1, 9),
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
+    {"exponential_minus_one_v2", "stablehlo.exponential_minus_one", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0),
+     kPlain, kAccuracyOnly},
     {"exponential_v1", "stablehlo.exponential", V(0, 9), V(1, 8), Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"exponential_v2", "stablehlo.exponential", V(1, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
      kAccuracyOnly},
@@ -246,10 +300,10 @@ constexpr Op kOps[] = {
     {"func_v1", "func.func", V(0, 9), kNow, Exactly(0), Exactly(0), Exactly(1), kPlain, kFunc},
     {"gather_v1", "stablehlo.gather", V(0, 9), V(1, 0), Exactly(2), Exactly(1), Exactly(0), kGather, kGatherV1},
     {"gather_v2", "stablehlo.gather", V(1, 1), kNow, Exactly(2), Exactly(1), Exactly(0), kGather, kGatherV2},
-    {"get_dimension_size_v1", "stablehlo.get_dimension_size", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, kConcatenate},
-    {"get_tuple_element_v1", "stablehlo.get_tuple_element", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, kGetTupleElement},
+    {"get_dimension_size_v1", "stablehlo.get_dimension_size", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
+     kConcatenate},
+    {"get_tuple_element_v1", "stablehlo.get_tuple_element", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
+     kGetTupleElement},
     {"if_v1", "stablehlo.if", V(0, 9), kNow, Exactly(1), AtLeast(0), Exactly(2), kPlain, {}},
     {"imag_v1", "stablehlo.imag", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"infeed_v1", "stablehlo.infeed", V(0, 9), kNow, Exactly(1), AtLeast(0), Exactly(0), kPlain, kInfeed},
@@ -268,16 +322,30 @@ constexpr Op kOps[] = {
     {"multiply_v1", "stablehlo.multiply", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
     {"negate_v1", "stablehlo.negate", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"not_v1", "stablehlo.not", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
-    {"optimization_barrier_v1", "stablehlo.optimization_barrier", V(0, 9), kNow, AtLeast(0), AtLeast(0), Exactly(0),
-     kPlain, {}},
+    {"optimization_barrier_v1",
+     "stablehlo.optimization_barrier",
+     V(0, 9),
+     kNow,
+     AtLeast(0),
+     AtLeast(0),
+     Exactly(0),
+     kPlain,
+     {}},
     {"or_v1", "stablehlo.or", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
     {"outfeed_v1", "stablehlo.outfeed", V(0, 9), kNow, AtLeast(1), Exactly(1), Exactly(0), kPlain, kOutfeed},
     {"pad_v1", "stablehlo.pad", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, kPad},
     {"partition_id_v1", "stablehlo.partition_id", V(0, 9), kNow, Exactly(0), Exactly(1), Exactly(0), kPlain, {}},
     {"popcnt_v1", "stablehlo.popcnt", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"power_v1", "stablehlo.power", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
-    {"real_dynamic_slice_v1", "stablehlo.real_dynamic_slice", V(0, 9), kNow, Exactly(4), Exactly(1), Exactly(0),
-     kPlain, {}},
+    {"real_dynamic_slice_v1",
+     "stablehlo.real_dynamic_slice",
+     V(0, 9),
+     kNow,
+     Exactly(4),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
     {"real_v1", "stablehlo.real", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"recv_v1", "stablehlo.recv", V(0, 9), V(1, 11), Exactly(1), AtLeast(0), Exactly(0), kTransfer, kRecvV1},
     {"recv_v2", "stablehlo.recv", V(1, 12), kNow, Exactly(1), AtLeast(0), Exactly(0), kTransfer, kRecvV2},
@@ -293,29 +361,57 @@ constexpr Op kOps[] = {
     {"reshape_v1", "stablehlo.reshape", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"return_v1", "func.return", V(0, 9), kNow, AtLeast(0), Exactly(0), Exactly(0), kPlain, {}},
     {"reverse_v1", "stablehlo.reverse", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kMap},
-    {"rng_bit_generator_v1", "stablehlo.rng_bit_generator", V(0, 9), kNow, Exactly(1), Exactly(2), Exactly(0),
-     kPlain, kRngBitGenerator},
+    {"rng_bit_generator_v1", "stablehlo.rng_bit_generator", V(0, 9), kNow, Exactly(1), Exactly(2), Exactly(0), kPlain,
+     kRngBitGenerator},
     {"rng_v1", "stablehlo.rng", V(0, 9), kNow, Exactly(3), Exactly(1), Exactly(0), kPlain, kRng},
-    {"round_nearest_afz_v1", "stablehlo.round_nearest_afz", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, {}},
-    {"round_nearest_even_v1", "stablehlo.round_nearest_even", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, {}},
+    {"round_nearest_afz_v1",
+     "stablehlo.round_nearest_afz",
+     V(0, 9),
+     kNow,
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
+    {"round_nearest_even_v1",
+     "stablehlo.round_nearest_even",
+     V(0, 9),
+     kNow,
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
     {"rsqrt_v1", "stablehlo.rsqrt", V(0, 9), V(1, 9), Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"rsqrt_v2", "stablehlo.rsqrt", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kAccuracyOnly},
     {"scatter_v1", "stablehlo.scatter", V(0, 9), V(1, 0), AtLeast(1), AtLeast(0), Exactly(1), kScatter, kScatterV1},
     {"scatter_v2", "stablehlo.scatter", V(1, 1), kNow, AtLeast(1), AtLeast(0), Exactly(1), kScatter, kScatterV2},
-    {"select_and_scatter_v1", "stablehlo.select_and_scatter", V(0, 9), kNow, Exactly(3), Exactly(1), Exactly(2),
-     kPlain, kSelectAndScatter},
+    {"select_and_scatter_v1", "stablehlo.select_and_scatter", V(0, 9), kNow, Exactly(3), Exactly(1), Exactly(2), kPlain,
+     kSelectAndScatter},
     {"select_v1", "stablehlo.select", V(0, 9), kNow, Exactly(3), Exactly(1), Exactly(0), kPlain, {}},
     {"send_v1", "stablehlo.send", V(0, 9), V(1, 11), AtLeast(1), Exactly(1), Exactly(0), kTransfer, kRecvV1},
     {"send_v2", "stablehlo.send", V(1, 12), kNow, AtLeast(1), Exactly(1), Exactly(0), kTransfer, kRecvV2},
-    {"set_dimension_size_v1", "stablehlo.set_dimension_size", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0),
-     kPlain, kConcatenate},
+    {"set_dimension_size_v1", "stablehlo.set_dimension_size", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain,
+     kConcatenate},
     {"shift_left_v1", "stablehlo.shift_left", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
-    {"shift_right_arithmetic_v1", "stablehlo.shift_right_arithmetic", V(0, 9), kNow, Exactly(2), Exactly(1),
-     Exactly(0), kPlain, {}},
-    {"shift_right_logical_v1", "stablehlo.shift_right_logical", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0),
-     kPlain, {}},
+    {"shift_right_arithmetic_v1",
+     "stablehlo.shift_right_arithmetic",
+     V(0, 9),
+     kNow,
+     Exactly(2),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
+    {"shift_right_logical_v1",
+     "stablehlo.shift_right_logical",
+     V(0, 9),
+     kNow,
+     Exactly(2),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
     {"sign_v1", "stablehlo.sign", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"sine_v1", "stablehlo.sine", V(0, 9), V(1, 9), Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"sine_v2", "stablehlo.sine", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kAccuracyOnly},
@@ -328,16 +424,30 @@ constexpr Op kOps[] = {
     {"tan_v2", "stablehlo.tan", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kAccuracyOnly},
     {"tanh_v1", "stablehlo.tanh", V(0, 9), V(1, 9), Exactly(1), Exactly(1), Exactly(0), kPlain, {}},
     {"tanh_v2", "stablehlo.tanh", V(1, 10), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kAccuracyOnly},
-    {"torch_index_select_v1", "stablehlo.torch_index_select", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0),
-     kPlain, kTorchIndexSelect},
+    {"torch_index_select_v1", "stablehlo.torch_index_select", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain,
+     kTorchIndexSelect},
     {"transpose_v1", "stablehlo.transpose", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kTranspose},
     {"triangular_solve_v1", "stablehlo.triangular_solve", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain,
      kTriangularSolve},
     {"tuple_v1", "stablehlo.tuple", V(0, 9), kNow, AtLeast(0), Exactly(1), Exactly(0), kPlain, {}},
     {"unary_einsum_v1", "stablehlo.unary_einsum", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain, kEinsum},
-    {"uniform_dequantize_v1", "stablehlo.uniform_dequantize", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0),
-     kPlain, {}},
-    {"uniform_quantize_v1", "stablehlo.uniform_quantize", V(0, 9), kNow, Exactly(1), Exactly(1), Exactly(0), kPlain,
+    {"uniform_dequantize_v1",
+     "stablehlo.uniform_dequantize",
+     V(0, 9),
+     kNow,
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
+     {}},
+    {"uniform_quantize_v1",
+     "stablehlo.uniform_quantize",
+     V(0, 9),
+     kNow,
+     Exactly(1),
+     Exactly(1),
+     Exactly(0),
+     kPlain,
      {}},
     {"while_v1", "stablehlo.while", V(0, 9), kNow, AtLeast(0), AtLeast(0), Exactly(2), kPlain, {}},
     {"xor_v1", "stablehlo.xor", V(0, 9), kNow, Exactly(2), Exactly(1), Exactly(0), kPlain, {}},
@@ -515,16 +625,26 @@ std::string_view Name(TypeCode code) {
 
 std::optional<uint64_t> EnumLast(AttrCode code) {
   switch (code) {
-    case AttrCode::kComparisonDirection: return 5;
-    case AttrCode::kComparisonType: return 4;
-    case AttrCode::kApiVersion: return 4;
-    case AttrCode::kFftType: return 3;
-    case AttrCode::kPrecision: return 2;
-    case AttrCode::kResultAccuracyMode: return 2;
-    case AttrCode::kRngAlgorithm: return 2;
-    case AttrCode::kRngDistribution: return 2;
-    case AttrCode::kTranspose: return 3;
-    default: return std::nullopt;
+    case AttrCode::kComparisonDirection:
+      return 5;
+    case AttrCode::kComparisonType:
+      return 4;
+    case AttrCode::kApiVersion:
+      return 4;
+    case AttrCode::kFftType:
+      return 3;
+    case AttrCode::kPrecision:
+      return 2;
+    case AttrCode::kResultAccuracyMode:
+      return 2;
+    case AttrCode::kRngAlgorithm:
+      return 2;
+    case AttrCode::kRngDistribution:
+      return 2;
+    case AttrCode::kTranspose:
+      return 3;
+    default:
+      return std::nullopt;
   }
 }
 uint64_t EnumFirst(AttrCode code) { return code == AttrCode::kRngDistribution ? 1 : 0; }

@@ -7,14 +7,14 @@
 
 #include "tenon/dialect/vhlo/version.h"
 
-/// The portable form of StableHLO as data: which op, attribute and type names exist on the wire, since and until which version,
-/// and how each op's attributes relate to those of the StableHLO op.
+/// The portable form of StableHLO as data: which op, attribute and type names exist on the wire, since and until which
+/// version, and how each op's attributes relate to those of the StableHLO op.
 namespace tenon::vhlo {
 
 using dialect::Version;
 
-/// How an attribute on the wire relates to the one of the same name on the StableHLO op. "Dropped" means: when reading, the value
-/// named is not put on the op; when writing, that value stands for an absent attribute.
+/// How an attribute on the wire relates to the one of the same name on the StableHLO op. "Dropped" means: when reading,
+/// the value named is not put on the op; when writing, that value stands for an absent attribute.
 enum class AttrKind : uint8_t {
   kCopy,           ///< The same attribute; must be present.
   kDenseArray,     ///< A 1-d tensor here, array<i64: ...> or array<i1: ...> on the op.
@@ -164,7 +164,8 @@ Version Since(TypeCode code);
 /// "tensor_v1" and so on, for messages; empty for a code outside the list.
 std::string_view Name(AttrCode code);
 std::string_view Name(TypeCode code);
-/// The highest value of an enum attribute; nothing for other attributes. Every value from EnumFirst to EnumLast is a case.
+/// The highest value of an enum attribute; nothing for other attributes. Every value from EnumFirst to EnumLast is a
+/// case.
 std::optional<uint64_t> EnumLast(AttrCode code);
 uint64_t EnumFirst(AttrCode code);
 

@@ -28,10 +28,11 @@ TEST(Table, RangesOfAnOpAreContiguous) {
     for (const auto& [since, op] : list) {
       EXPECT_LE(since, op->until) << op->name;
       if (before) {
-        const bool follows = before->until.major == since.major ? before->until.minor + 1 == since.minor
-                                                                : (before->until == Version{0, 20, 0} && since == Version{1, 0, 0});
-        EXPECT_TRUE(follows) << before->name << " ends at " << before->until.ToString() << ", " << op->name << " begins at "
-                             << since.ToString();
+        const bool follows = before->until.major == since.major
+                                 ? before->until.minor + 1 == since.minor
+                                 : (before->until == Version{0, 20, 0} && since == Version{1, 0, 0});
+        EXPECT_TRUE(follows) << before->name << " ends at " << before->until.ToString() << ", " << op->name
+                             << " begins at " << since.ToString();
       }
       before = op;
     }

@@ -50,7 +50,9 @@ class Scanner {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       switch (c) {
-        case '"': TENON_RETURN_IF_ERROR(String()); break;
+        case '"':
+          TENON_RETURN_IF_ERROR(String());
+          break;
         case '/':
           if (Peek(1) == '/') {
             const size_t end = text_.find('\n', at_);
@@ -61,7 +63,9 @@ class Scanner {
           break;
         case '(':
         case '[':
-        case '<': TENON_RETURN_IF_ERROR(Open(c)); break;
+        case '<':
+          TENON_RETURN_IF_ERROR(Open(c));
+          break;
         case '{':
           if (Peek(1) == '-' && Peek(2) == '#') return Error("file metadata and resources are not supported");
           TENON_RETURN_IF_ERROR(Open(c));
@@ -69,19 +73,32 @@ class Scanner {
         case '-':
           at_ += Peek(1) == '>' ? 2 : 1;  // An arrow closes nothing.
           break;
-        case ')': TENON_RETURN_IF_ERROR(Close('(')); break;
-        case ']': TENON_RETURN_IF_ERROR(Close('[')); break;
-        case '}': TENON_RETURN_IF_ERROR(Close('{')); break;
-        case '>': TENON_RETURN_IF_ERROR(Close('<')); break;
-        case '%': TENON_RETURN_IF_ERROR(Value()); break;
+        case ')':
+          TENON_RETURN_IF_ERROR(Close('('));
+          break;
+        case ']':
+          TENON_RETURN_IF_ERROR(Close('['));
+          break;
+        case '}':
+          TENON_RETURN_IF_ERROR(Close('{'));
+          break;
+        case '>':
+          TENON_RETURN_IF_ERROR(Close('<'));
+          break;
+        case '%':
+          TENON_RETURN_IF_ERROR(Value());
+          break;
         case '@':
         case '^':  // Names of symbols and blocks may look like types.
           ++at_;
           SkipWord();
           break;
         case '#':
-        case '!': TENON_RETURN_IF_ERROR(Alias()); break;
-        case '\0': return Error("a NUL byte outside of strings");
+        case '!':
+          TENON_RETURN_IF_ERROR(Alias());
+          break;
+        case '\0':
+          return Error("a NUL byte outside of strings");
         default:
           if (IsLetter(c)) {
             TENON_RETURN_IF_ERROR(Word());
@@ -130,7 +147,8 @@ class Scanner {
     const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
     const size_t start = before.rfind('\n');
     const size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-    return InvalidArgument(std::string(what) + " (at line " + std::to_string(line) + ", column " + std::to_string(column) + ")");
+    return InvalidArgument(std::string(what) + " (at line " + std::to_string(line) + ", column " +
+                           std::to_string(column) + ")");
   }
 
   Status String() {
@@ -248,12 +266,14 @@ class Scanner {
     if (it == aliases_.end()) return OkStatus();
     if (definition_) {
       cost_.weight = std::min(cost_.weight + it->second.weight, kMaxExpansion + 1);
-      if (cost_.weight > kMaxExpansion) return Error("aliases expand to more than " + std::to_string(kMaxExpansion) + " parts");
+      if (cost_.weight > kMaxExpansion)
+        return Error("aliases expand to more than " + std::to_string(kMaxExpansion) + " parts");
     }
     return CheckDepth(static_cast<uint32_t>(brackets_.size()) + it->second.height);
   }
 
-  // What follows a definition up to the next one counts as part of it; that errs on the safe side, as definitions come first.
+  // What follows a definition up to the next one counts as part of it; that errs on the safe side, as definitions come
+  // first.
   void EndDefinition() {
     if (definition_) aliases_.insert_or_assign(*definition_, cost_);
     definition_.reset();

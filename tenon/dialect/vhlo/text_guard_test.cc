@@ -12,7 +12,9 @@ using ::testing::HasSubstr;
 
 TEST(TextGuard, LetsOrdinaryTextPass) {
   EXPECT_TRUE(CheckText("").ok());
-  EXPECT_TRUE(CheckText("#map = [1]\nmodule attributes {a = #map} { func.func @f(%x: tensor<?x3xf32>) -> () { return } }").ok());
+  EXPECT_TRUE(
+      CheckText("#map = [1]\nmodule attributes {a = #map} { func.func @f(%x: tensor<?x3xf32>) -> () { return } }")
+          .ok());
   EXPECT_TRUE(CheckText("// )))) comment\nmodule {}").ok());
   EXPECT_TRUE(CheckText("module attributes {s = \"(((\\\"[[[\"} {}").ok());
   EXPECT_TRUE(CheckText("%0:2 = \"op\"(%x#1) : (tensor<2xi1>)->(tensor<2xi1>, i1)").ok());
@@ -57,8 +59,10 @@ TEST(TextGuard, BoundsExpansion) {
 }
 
 TEST(TextGuard, RefusesFormsThatNoProgramNeeds) {
-  for (const char* text : {"affine_map<(d0) -> (d0)>", "array<index>", "array // x\n <\nindex: 1>", "vector<4xf32>", "dense_resource<a> : tensor<1xi8>", "distinct[0]<1>",
-                           "{-# x #-}", "%x#99999", "tensor<4xi1000>", "ui65", "%0:99999 = ", "tensor<9223372036854775807x9xf32>", "\"open", "(]", ">"}) {
+  for (const char* text :
+       {"affine_map<(d0) -> (d0)>", "array<index>", "array // x\n <\nindex: 1>", "vector<4xf32>",
+        "dense_resource<a> : tensor<1xi8>", "distinct[0]<1>", "{-# x #-}", "%x#99999", "tensor<4xi1000>", "ui65",
+        "%0:99999 = ", "tensor<9223372036854775807x9xf32>", "\"open", "(]", ">"}) {
     EXPECT_FALSE(CheckText(text).ok()) << text;
   }
   EXPECT_FALSE(CheckText(std::string_view("a\0b", 3)).ok());

@@ -23,12 +23,23 @@ class Reader {
   Status Run() {
     for (size_t i = 0; i < op_.attrs.size(); ++i) One(op_.attrs[i], values_[i]);
     switch (op_.special) {
-      case Special::kPlain: break;
-      case Special::kConvolution: Convolution(); break;
-      case Special::kDotGeneral: DotGeneral(); break;
-      case Special::kGather: Gather(); break;
-      case Special::kScatter: Scatter(); break;
-      case Special::kTransfer: Transfer(); break;
+      case Special::kPlain:
+        break;
+      case Special::kConvolution:
+        Convolution();
+        break;
+      case Special::kDotGeneral:
+        DotGeneral();
+        break;
+      case Special::kGather:
+        Gather();
+        break;
+      case Special::kScatter:
+        Scatter();
+        break;
+      case Special::kTransfer:
+        Transfer();
+        break;
     }
     return status_;
   }
@@ -92,11 +103,13 @@ class Reader {
   void One(const Attr& attr, Attribute value) {
     using enum AttrKind;
     switch (attr.kind) {
-      case kCopy: return Put(attr.name, value);
+      case kCopy:
+        return Put(attr.name, value);
       case kDenseArray:
       case kNoDenseArray:
       case kOnes:
-      case kFalses: return Dense(attr.name, value, attr.kind);
+      case kFalses:
+        return Dense(attr.name, value, attr.kind);
       case kZeroPadding: {
         auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(value);
         if (!dense || !dense.getElementType().isInteger(64)) return Wrong(attr.name, "tensor of i64");
@@ -104,7 +117,8 @@ class Reader {
         return Put(attr.name, value);
       }
       case kOldPadding:
-      case kField: return;
+      case kField:
+        return;
       case kNoTensor: {
         auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(value);
         if (!dense) return Wrong(attr.name, "tensor of integers");
@@ -211,8 +225,9 @@ class Reader {
   void Convolution() {
     auto numbers = sh::ConvDimensionNumbersAttr::get(
         context_, Int("input_batch_dimension"), Int("input_feature_dimension"), Ints("input_spatial_dimensions"),
-        Int("kernel_input_feature_dimension"), Int("kernel_output_feature_dimension"), Ints("kernel_spatial_dimensions"),
-        Int("output_batch_dimension"), Int("output_feature_dimension"), Ints("output_spatial_dimensions"));
+        Int("kernel_input_feature_dimension"), Int("kernel_output_feature_dimension"),
+        Ints("kernel_spatial_dimensions"), Int("output_batch_dimension"), Int("output_feature_dimension"),
+        Ints("output_spatial_dimensions"));
     Put("dimension_numbers", numbers);
   }
 
@@ -228,8 +243,9 @@ class Reader {
     mlir::Type rhs = ElementType("rhs_precision_type");
     mlir::Type accumulation = ElementType("accumulation_type");
     if (!lhs || !rhs || !accumulation) return;
-    Put("algorithm", sh::DotAlgorithmAttr::get(context_, lhs, rhs, accumulation, Int("lhs_component_count"),
-                                               Int("rhs_component_count"), Int("num_primitive_operations"), flag.getValue()));
+    Put("algorithm",
+        sh::DotAlgorithmAttr::get(context_, lhs, rhs, accumulation, Int("lhs_component_count"),
+                                  Int("rhs_component_count"), Int("num_primitive_operations"), flag.getValue()));
   }
   static bool IsNone(Attribute value) {
     auto type = mlir::dyn_cast<mlir::TypeAttr>(value);

@@ -9,12 +9,14 @@
 
 namespace tenon::vhlo {
 
-/// Reads MLIR bytecode primitives from bytes that nobody vouches for. A read past the end or a malformed number makes the cursor
-/// fail for good: from then on every read yields zero or nothing, so a record is read as a whole and checked once.
+/// Reads MLIR bytecode primitives from bytes that nobody vouches for. A read past the end or a malformed number makes
+/// the cursor fail for good: from then on every read yields zero or nothing, so a record is read as a whole and checked
+/// once.
 class Cursor {
  public:
   Cursor() = default;
-  explicit Cursor(std::string_view bytes) : begin_(bytes.data()), at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+  explicit Cursor(std::string_view bytes)
+      : begin_(bytes.data()), at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
   bool ok() const { return !failed_; }
   /// Whether everything was read and nothing failed.
@@ -62,8 +64,8 @@ class Cursor {
     return static_cast<int64_t>((u >> 1) ^ (~(u & 1) + 1));
   }
 
-  /// A number of elements, each of which takes at least `min_size` bytes: more than can follow is a failure, so that a caller
-  /// may reserve what this returns.
+  /// A number of elements, each of which takes at least `min_size` bytes: more than can follow is a failure, so that a
+  /// caller may reserve what this returns.
   size_t Count(size_t min_size = 1) {
     const uint64_t n = VarInt();
     if (n > left() / min_size) {
@@ -118,9 +120,7 @@ class Sink {
     const uint64_t encoded = ((value << 1) | 1) << extra;
     for (size_t i = 0; i <= extra; ++i) Byte(static_cast<uint8_t>(encoded >> (8 * i)));
   }
-  void SignedVarInt(int64_t value) {
-    VarInt((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
-  }
+  void SignedVarInt(int64_t value) { VarInt((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63)); }
   void Bytes(std::string_view bytes) { bytes_.append(bytes); }
   void Blob(std::string_view bytes) {
     VarInt(bytes.size());

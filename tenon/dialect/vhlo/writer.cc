@@ -27,19 +27,25 @@ class PropertyWriter : public mlir::DialectBytecodeWriter {
     out_.VarInt(attr ? encoder_.Attr(attr, Form::kNative) << 1 | 1 : 0);
   }
   void writeType(mlir::Type type) override { out_.VarInt(encoder_.Type(type, Form::kNative)); }
-  void writeResourceHandle(const mlir::AsmDialectResourceHandle&) override { encoder_.Fail("resources have no portable form"); }
+  void writeResourceHandle(const mlir::AsmDialectResourceHandle&) override {
+    encoder_.Fail("resources have no portable form");
+  }
   void writeVarInt(uint64_t value) override { out_.VarInt(value); }
   void writeSignedVarInt(int64_t value) override { out_.SignedVarInt(value); }
   void writeAPIntWithKnownWidth(const llvm::APInt& value) override {
     if (value.getBitWidth() <= 8) return out_.Byte(static_cast<uint8_t>(value.getZExtValue()));
     out_.SignedVarInt(static_cast<int64_t>(value.getZExtValue()));
   }
-  void writeAPFloatWithKnownSemantics(const llvm::APFloat& value) override { writeAPIntWithKnownWidth(value.bitcastToAPInt()); }
+  void writeAPFloatWithKnownSemantics(const llvm::APFloat& value) override {
+    writeAPIntWithKnownWidth(value.bitcastToAPInt());
+  }
   void writeOwnedString(llvm::StringRef text) override { out_.VarInt(encoder_.String(text)); }
   void writeOwnedBlob(llvm::ArrayRef<char> blob) override { out_.Blob({blob.data(), blob.size()}); }
   void writeOwnedBool(bool value) override { out_.Byte(value ? 1 : 0); }
   int64_t getBytecodeVersion() const override { return encoder_.bytecode(); }
-  mlir::FailureOr<const mlir::DialectVersion*> getDialectVersion(llvm::StringRef) const override { return mlir::failure(); }
+  mlir::FailureOr<const mlir::DialectVersion*> getDialectVersion(llvm::StringRef) const override {
+    return mlir::failure();
+  }
 
  private:
   Encoder& encoder_;
@@ -48,7 +54,8 @@ class PropertyWriter : public mlir::DialectBytecodeWriter {
 
 bool IsPortable(mlir::Operation* op) { return HasForm(op->getName().getStringRef()); }
 
-// Numbers of values on the wire. A value of an op outside of VHLO has two: its own, and that of the cast to its VHLO type.
+// Numbers of values on the wire. A value of an op outside of VHLO has two: its own, and that of the cast to its VHLO
+// type.
 struct Numbers {
   llvm::DenseMap<mlir::Value, uint64_t> portable;
   llvm::DenseMap<mlir::Value, uint64_t> native;
@@ -95,7 +102,8 @@ class IrWriter {
     const Status& why = status_.ok() ? encoder_.status() : status_;
     std::string what = "'" + op->getName().getStringRef().str() + "'";
     if (auto file = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>()) {
-      what += " at " + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+      what += " at " + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+              std::to_string(file.getColumn());
     }
     status_ = why.WithContext(what);
   }
@@ -165,7 +173,8 @@ class IrWriter {
     if (nested) out.Section(4, section.bytes());
   }
 
-  // Inherent attributes become the op's properties (or, before bytecode 5, part of its dictionary), the others its dictionary.
+  // Inherent attributes become the op's properties (or, before bytecode 5, part of its dictionary), the others its
+  // dictionary.
   Status Portable(mlir::Operation* op, const Op& row, uint8_t& mask, uint64_t& dictionary, uint64_t& properties) {
     if (!row.operands.Allows(op->getNumOperands()) || !row.results.Allows(op->getNumResults()) ||
         !row.regions.Allows(op->getNumRegions())) {
@@ -185,7 +194,8 @@ class IrWriter {
       } else {
         entries.emplace_back(llvm::StringRef(row.attrs[i].name.data(), row.attrs[i].name.size()), number);
       }
-      if (!encoder_.status().ok()) return encoder_.status().WithContext("attribute '" + std::string(row.attrs[i].name) + "'");
+      if (!encoder_.status().ok())
+        return encoder_.status().WithContext("attribute '" + std::string(row.attrs[i].name) + "'");
     }
     for (mlir::NamedAttribute attr : op->getDiscardableAttrs()) {
       entries.emplace_back(attr.getName().getValue(), encoder_.Attr(attr.getValue(), Form::kPortable));
@@ -219,7 +229,8 @@ class IrWriter {
       auto version = op->getAttrOfType<mlir::IntegerAttr>("api_version");
       if (target < Version{1, 3, 0} && (mlir::isa_and_nonnull<mlir::DictionaryAttr>(op->getAttr("backend_config")) ||
                                         (version && version.getInt() == 4))) {
-        return InvalidArgument("before version 1.3.0 custom calls have neither a dictionary as configuration nor the typed API");
+        return InvalidArgument(
+            "before version 1.3.0 custom calls have neither a dictionary as configuration nor the typed API");
       }
       if (target < Version{1, 17, 0} &&
           llvm::any_of(op->getOperandTypes(), [](mlir::Type t) { return mlir::isa<stablehlo::FutureType>(t); })) {
@@ -334,8 +345,8 @@ class IrWriter {
 
 Result<std::string> WriteArtifact(mlir::ModuleOp module, Version target) {
   if (target < dialect::kMinimumVersion || target > dialect::kCurrentVersion) {
-    return InvalidArgument("version " + target.ToString() + " cannot be written; wanted " + dialect::kMinimumVersion.ToString() +
-                           " to " + dialect::kCurrentVersion.ToString());
+    return InvalidArgument("version " + target.ToString() + " cannot be written; wanted " +
+                           dialect::kMinimumVersion.ToString() + " to " + dialect::kCurrentVersion.ToString());
   }
   return IrWriter(target).Run(module);
 }

@@ -43,7 +43,8 @@ Access Analysis::AccessOf(const kir::Kernel& kernel, kir::Buf buf, const SmallVe
       access.parts.push_back({.kind = Contribution::Kind::kDim, .dim = term.dim, .a = term.coef, .b = stride});
       if (access.parts.back().ConstFactor() != 0) access.dims |= DimMask{1} << term.dim;
     }
-    if (axis.start != kNone) access.parts.push_back({.kind = Contribution::Kind::kStart, .start = axis.start, .b = stride});
+    if (axis.start != kNone)
+      access.parts.push_back({.kind = Contribution::Kind::kStart, .start = axis.start, .b = stride});
   }
   return access;
 }
@@ -52,7 +53,8 @@ Analysis::Analysis(const kir::Kernel& k) : kernel(k) {
   buffer_mutable.resize(k.buffers.size());
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::BufKind kind = k.buffers[i].kind;
-    if (kind == kir::BufKind::kOut || kind == kir::BufKind::kLocal || kind == kir::BufKind::kTile) buffer_mutable[i] = 1;
+    if (kind == kir::BufKind::kOut || kind == kir::BufKind::kLocal || kind == kir::BufKind::kTile)
+      buffer_mutable[i] = 1;
     if (k.buffers[i].in_place_of != kir::kNoBuf) buffer_mutable[k.buffers[i].in_place_of] = 1;
   }
   for (const kir::Read& read : k.reads) reads.push_back(AccessOf(k, read.buf, read.at, read.guard));

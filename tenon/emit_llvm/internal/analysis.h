@@ -36,9 +36,9 @@ class Analysis {
   explicit Analysis(const kir::Kernel& kernel);
 
   const kir::Kernel& kernel;
-  std::vector<kir::DimMask> deps;        ///< Per node: the dims that its value depends on.
-  std::vector<uint8_t> buffer_mutable;   ///< Per buffer: the kernel may write it, directly or under another name.
-  std::vector<Access> reads;             ///< Per Kernel::reads.
+  std::vector<kir::DimMask> deps;       ///< Per node: the dims that its value depends on.
+  std::vector<uint8_t> buffer_mutable;  ///< Per buffer: the kernel may write it, directly or under another name.
+  std::vector<Access> reads;            ///< Per Kernel::reads.
 
   /// Nodes that evaluating `roots` needs, ascending. Does not look through kReduced and kCarried.
   std::vector<kir::Val> Needed(const std::vector<kir::Val>& roots) const;
@@ -46,7 +46,8 @@ class Analysis {
   static void StoreRoots(const kir::Store& store, std::vector<kir::Val>* roots);
   /// Roots of everything below the sequence.
   void SeqRoots(const kir::Seq& seq, std::vector<kir::Val>* roots) const;
-  static Access AccessOf(const kir::Kernel& kernel, kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>& guards);
+  static Access AccessOf(const kir::Kernel& kernel, kir::Buf buf, const SmallVector<kir::Axis, 4>& at,
+                         const SmallVector<kir::Guard, 1>& guards);
   /// Whether the store runs after the stage's reductions, once per point of the other dims.
   bool RunsAfterReduce(const kir::Stage& stage, const kir::Store& store) const;
   /// Dims that a store's place, value or guards depend on.

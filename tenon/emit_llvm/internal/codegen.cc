@@ -1,9 +1,5 @@
 #include "tenon/emit_llvm/internal/codegen.h"
 
-#include <csetjmp>
-#include <mutex>
-#include <vector>
-
 #include <fmt/format.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -22,8 +18,12 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetOptions.h>
-#include <llvm/Transforms/Scalar.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/Scalar.h>
+
+#include <csetjmp>
+#include <mutex>
+#include <vector>
 
 namespace tenon::emit_llvm {
 namespace {
@@ -75,10 +75,12 @@ class DiagnosticCollector : public llvm::DiagnosticHandler {
   std::string* errors_;
 };
 
-/// The machine pipeline is LLVM's own less the passes that cost more than they bring to code that the emitter has already laid out: it hoists,
-/// unrolls and orders by itself, so what remains to do is selection, register allocation and encoding.
+/// The machine pipeline is LLVM's own less the passes that cost more than they bring to code that the emitter has
+/// already laid out: it hoists, unrolls and orders by itself, so what remains to do is selection, register allocation
+/// and encoding.
 void DisablePasses(llvm::TargetPassConfig& config) {
-  for (llvm::AnalysisID id : {static_cast<llvm::AnalysisID>(&llvm::MachineSchedulerID), static_cast<llvm::AnalysisID>(&llvm::PostRASchedulerID),
+  for (llvm::AnalysisID id : {static_cast<llvm::AnalysisID>(&llvm::MachineSchedulerID),
+                              static_cast<llvm::AnalysisID>(&llvm::PostRASchedulerID),
                               static_cast<llvm::AnalysisID>(&llvm::PostMachineSchedulerID),
                               static_cast<llvm::AnalysisID>(&llvm::EarlyTailDuplicateLegacyID),
                               static_cast<llvm::AnalysisID>(&llvm::TailDuplicateLegacyID),
@@ -180,12 +182,12 @@ Status CodegenSession::MakeMachine() {
   options.ExceptionModel = llvm::ExceptionHandling::None;
   const std::string_view cpu = isa::LlvmCpu(isa_);
   const std::string_view features = isa::LlvmFeatures(isa_);
-  machine_.reset(target->createTargetMachine(triple, llvm::StringRef(cpu.data(), cpu.size()),
-                                                      llvm::StringRef(features.data(), features.size()), options,
-                                                      llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  machine_.reset(target->createTargetMachine(
+      triple, llvm::StringRef(cpu.data(), cpu.size()), llvm::StringRef(features.data(), features.size()), options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   if (machine_ == nullptr) return Internal("LLVM made no x86-64 target machine");
-  if (machine_->createDataLayout().getStringRepresentation() != kDataLayout) return Internal("LLVM lays data out in another way than kernels are emitted for");
+  if (machine_->createDataLayout().getStringRepresentation() != kDataLayout)
+    return Internal("LLVM lays data out in another way than kernels are emitted for");
   return OkStatus();
 }
 

@@ -1,21 +1,22 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
+
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "tenon/base/status.h"
 #include "tenon/isa/isa.h"
 
 namespace tenon::emit_llvm {
 
-/// LLVM IR -> object code or assembly for one ISA level. What LLVM's code generator needs is expensive to make (a TargetMachine, a pipeline), so it is
-/// made when first wanted, and sessions are kept and lent out; one thread uses one at a time.
+/// LLVM IR -> object code or assembly for one ISA level. What LLVM's code generator needs is expensive to make (a
+/// TargetMachine, a pipeline), so it is made when first wanted, and sessions are kept and lent out; one thread uses one
+/// at a time.
 class CodegenSession {
  public:
   explicit CodegenSession(isa::IsaLevel isa);
@@ -42,15 +43,16 @@ class CodegenSession {
   std::unique_ptr<Pipeline> object_pipeline_;
 };
 
-/// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile ended in a fatal error
-/// must be abandoned instead (AbandonSession), because LLVM's state in it is unknown.
+/// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile
+/// ended in a fatal error must be abandoned instead (AbandonSession), because LLVM's state in it is unknown.
 using LentSession = std::unique_ptr<CodegenSession, void (*)(CodegenSession*)>;
 LentSession BorrowSession(isa::IsaLevel isa);
 void AbandonSession(LentSession session);
 /// Frees the sessions that are not out.
 void DropSessions();
 
-/// Runs `work`, turning LLVM's fatal errors on this thread into INTERNAL. What `work` had allocated is leaked then, and `*crashed` is true.
+/// Runs `work`, turning LLVM's fatal errors on this thread into INTERNAL. What `work` had allocated is leaked then, and
+/// `*crashed` is true.
 Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed);
 
 }  // namespace tenon::emit_llvm

@@ -1,12 +1,12 @@
 #include "tenon/emit_llvm/internal/compile.h"
 
-#include <chrono>
-#include <cstdlib>
-#include <optional>
-
 #include <fmt/format.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
 
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/function_emitter.h"
@@ -17,11 +17,16 @@ namespace tenon::emit_llvm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double MicrosSince(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
+double MicrosSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
 
-std::string SymbolName(const Hash128& hash) { return fmt::format("tenon_{:016x}", hash.low ^ (hash.high * 0x9e3779b97f4a7c15u)); }
+std::string SymbolName(const Hash128& hash) {
+  return fmt::format("tenon_{:016x}", hash.low ^ (hash.high * 0x9e3779b97f4a7c15u));
+}
 
-Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::Kernel& kernel, const std::string& name) {
+Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::Kernel& kernel,
+                const std::string& name) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
@@ -56,12 +61,14 @@ bool UseX64(isa::IsaLevel isa) {
   static const bool wanted = [] {
     const char* choice = std::getenv("TENON_CODEGEN");
     const char* debugger = std::getenv("TENON_GDB_JIT");
-    return (choice == nullptr || std::string_view(choice) != "llvm") && (debugger == nullptr || *debugger == '\0' || *debugger == '0');
+    return (choice == nullptr || std::string_view(choice) != "llvm") &&
+           (debugger == nullptr || *debugger == '\0' || *debugger == '0');
   }();
   return wanted && isa == isa::IsaLevel::kAvx512;
 }
 
-Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, CodegenSession& session, ModuleResult* out) {
+Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, CodegenSession& session,
+                  ModuleResult* out) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = session.NewModule(context);
   double instructions = 0;
@@ -133,10 +140,12 @@ Status WithSession(isa::IsaLevel isa, const std::function<Status(CodegenSession&
 }  // namespace
 
 std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::span<const kir::Kernel* const> kernels,
-                                                                         std::span<const Hash128> hashes, isa::IsaLevel isa) {
+                                                                         std::span<const Hash128> hashes,
+                                                                         isa::IsaLevel isa) {
   // On the heap, so that a fatal error, which unwinds nothing, leaves no half-made result behind.
   auto module = std::make_unique<ModuleResult>();
-  const Status status = WithSession(isa, [&](CodegenSession& session) { return CompileAll(kernels, hashes, session, module.get()); });
+  const Status status =
+      WithSession(isa, [&](CodegenSession& session) { return CompileAll(kernels, hashes, session, module.get()); });
   std::vector<Result<std::shared_ptr<const CompiledKernel>>> results;
   if (status.ok()) {
     for (auto& kernel : module->kernels) results.emplace_back(std::shared_ptr<const CompiledKernel>(std::move(kernel)));

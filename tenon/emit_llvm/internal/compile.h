@@ -9,10 +9,11 @@
 
 namespace tenon::emit_llvm {
 
-/// Compiles the kernels as one module, past the cache. When one of them cannot be compiled, each is tried alone, so that the others still
-/// succeed. One result per kernel.
+/// Compiles the kernels as one module, past the cache. When one of them cannot be compiled, each is tried alone, so
+/// that the others still succeed. One result per kernel.
 std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::span<const kir::Kernel* const> kernels,
-                                                                         std::span<const Hash128> hashes, isa::IsaLevel isa);
+                                                                         std::span<const Hash128> hashes,
+                                                                         isa::IsaLevel isa);
 
 enum class TextKind { kLlvm, kAssembly };
 Result<std::string> CompileToText(const kir::Kernel& kernel, isa::IsaLevel isa, TextKind kind);

@@ -1,6 +1,7 @@
 #include "tenon/emit_llvm/internal/debug_registration.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,10 +10,9 @@
 #include <mutex>
 #include <string>
 
-#include <fmt/format.h>
-
 extern "C" {
-// The interface that debuggers look for by these names: a list of objects, and a function whose only purpose is a breakpoint.
+// The interface that debuggers look for by these names: a list of objects, and a function whose only purpose is a
+// breakpoint.
 struct jit_code_entry {
   jit_code_entry* next_entry;
   jit_code_entry* prev_entry;

@@ -7,11 +7,12 @@
 
 namespace tenon::emit_llvm {
 
-/// With TENON_PERF_MAP=1: appends a line to /tmp/perf-<pid>.map, where perf looks for names of generated code. Thread-safe.
+/// With TENON_PERF_MAP=1: appends a line to /tmp/perf-<pid>.map, where perf looks for names of generated code.
+/// Thread-safe.
 void WritePerfMap(std::string_view name, const void* address, int64_t size_bytes);
 
-/// With TENON_GDB_JIT=1: shows the object to an attached debugger (gdb's and lldb's JIT interface). `section_at`: where each section
-/// was loaded. Null when switched off.
+/// With TENON_GDB_JIT=1: shows the object to an attached debugger (gdb's and lldb's JIT interface). `section_at`: where
+/// each section was loaded. Null when switched off.
 void* RegisterWithDebugger(std::span<const char> object, const std::vector<char*>& section_at);
 void UnregisterWithDebugger(void* entry);
 

@@ -1,11 +1,11 @@
 #include "tenon/emit_llvm/internal/function_emitter.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
 
 namespace tenon::emit_llvm {
 
@@ -14,7 +14,12 @@ using kir::DimMask;
 using llvm::Value;
 
 FunctionEmitter::FunctionEmitter(const Analysis& analysis, isa::IsaLevel isa, llvm::Function* function)
-    : an_(analysis), k_(analysis.kernel), isa_(isa), fn_(function), b_(function->getContext()), entry_(function->getContext()),
+    : an_(analysis),
+      k_(analysis.kernel),
+      isa_(isa),
+      fn_(function),
+      b_(function->getContext()),
+      entry_(function->getContext()),
       low_(&b_, isa) {
   values_.resize(kMaxCopies * k_.nodes.size());
   splats_.resize(kMaxCopies * k_.nodes.size());
@@ -115,7 +120,8 @@ void FunctionEmitter::For(Value* lo, Value* hi, Value* step, Values* carried, ll
   const bool known = const_lo != nullptr && const_hi != nullptr;
   if (known && const_lo->getSExtValue() >= const_hi->getSExtValue()) return;
   const size_t mark = Mark();
-  if (known && const_step != nullptr && const_lo->getSExtValue() + const_step->getSExtValue() >= const_hi->getSExtValue()) {
+  if (known && const_step != nullptr &&
+      const_lo->getSExtValue() + const_step->getSExtValue() >= const_hi->getSExtValue()) {
     before();
     body(lo);  // exactly once
     Rewind(mark);
@@ -262,25 +268,27 @@ void FunctionEmitter::EmitFlatRows(const llvm::SmallVector<DimId, 4>& rows, DimI
     rest = b_.CreateUDiv(rest, extent);
   }
   at[0] = rest;
-  For(first_row, b_.CreateAdd(last_row, I64(1)), I64(1), &at, [] {}, [&](Value* row) {
-    Value* start = b_.CreateMul(row, n);
-    Value* lo = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(begin, start), I64(0));
-    Value* hi = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, start), n);
-    range_[last] = {lo, hi};
-    for (size_t i = 0; i < rows.size(); ++i) dim_value_[rows[i]] = at[i];
-    std::vector<kir::Val> roots;
-    an_.SeqRoots(k_.seq, &roots);
-    Precompute(an_.Needed(roots));
-    EmitOuterDims(0);
-    for (DimId d : rows) dim_value_[d] = nullptr;
-    Value* carry = b_.getTrue();
-    for (size_t i = rows.size(); i-- > 0;) {
-      at[i] = b_.CreateAdd(at[i], b_.CreateZExt(carry, b_.getInt64Ty()));
-      if (i == 0) break;
-      carry = b_.CreateICmpEQ(at[i], SizeValue(k_.dims[rows[i]].extent));
-      at[i] = b_.CreateSelect(carry, I64(0), at[i]);
-    }
-  });
+  For(
+      first_row, b_.CreateAdd(last_row, I64(1)), I64(1), &at, [] {},
+      [&](Value* row) {
+        Value* start = b_.CreateMul(row, n);
+        Value* lo = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(begin, start), I64(0));
+        Value* hi = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, start), n);
+        range_[last] = {lo, hi};
+        for (size_t i = 0; i < rows.size(); ++i) dim_value_[rows[i]] = at[i];
+        std::vector<kir::Val> roots;
+        an_.SeqRoots(k_.seq, &roots);
+        Precompute(an_.Needed(roots));
+        EmitOuterDims(0);
+        for (DimId d : rows) dim_value_[d] = nullptr;
+        Value* carry = b_.getTrue();
+        for (size_t i = rows.size(); i-- > 0;) {
+          at[i] = b_.CreateAdd(at[i], b_.CreateZExt(carry, b_.getInt64Ty()));
+          if (i == 0) break;
+          carry = b_.CreateICmpEQ(at[i], SizeValue(k_.dims[rows[i]].extent));
+          at[i] = b_.CreateSelect(carry, I64(0), at[i]);
+        }
+      });
 }
 
 void FunctionEmitter::EmitOuterDims(size_t next) {
@@ -290,12 +298,14 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
   an_.SeqRoots(k_.seq, &roots);
   const NodeList needed = an_.Needed(roots);
   if (dim < k_.outer) {
-    For(DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); }, [&](Value* i) {
-      dim_value_[dim] = i;
-      Precompute(needed);
-      EmitOuterDims(dim + 1u);
-      dim_value_[dim] = nullptr;
-    });
+    For(
+        DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); },
+        [&](Value* i) {
+          dim_value_[dim] = i;
+          Precompute(needed);
+          EmitOuterDims(dim + 1u);
+          dim_value_[dim] = nullptr;
+        });
     return;
   }
   if (outer_vector_dim_ < 0) {
@@ -341,10 +351,12 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   Rewind(mark);
 
   if (loop.condition == kir::kNone) {
-    For(I64(0), SizeValue(loop.trip_count), I64(1), &state, [] {}, [&](Value*) {
-      SetResult(carried_, loop.id, {state.begin(), state.end()});
-      state = EmitIteration(loop, needed, state);
-    });
+    For(
+        I64(0), SizeValue(loop.trip_count), I64(1), &state, [] {},
+        [&](Value*) {
+          SetResult(carried_, loop.id, {state.begin(), state.end()});
+          state = EmitIteration(loop, needed, state);
+        });
     SetResult(carried_, loop.id, {state.begin(), state.end()});
     mutable_ok_ = outer_mutable_ok;
     return;
@@ -360,7 +372,8 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   }
   const size_t header_mark = Mark();
   SetResult(carried_, loop.id, {phis.begin(), phis.end()});
-  // Only the condition may be evaluated once more than the body: what the body reads may not exist after the last iteration.
+  // Only the condition may be evaluated once more than the body: what the body reads may not exist after the last
+  // iteration.
   const NodeList condition = an_.Needed({loop.condition});
   Precompute(condition);
   const size_t condition_mark = Mark();
@@ -384,7 +397,8 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   mutable_ok_ = outer_mutable_ok;
 }
 
-FunctionEmitter::Values FunctionEmitter::EmitIteration(const kir::Loop& loop, const NodeList& needed, const Values& state) {
+FunctionEmitter::Values FunctionEmitter::EmitIteration(const kir::Loop& loop, const NodeList& needed,
+                                                       const Values& state) {
   Precompute(needed);
   EmitSeq(loop.body);
   mutable_ok_ = true;

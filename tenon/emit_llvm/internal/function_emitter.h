@@ -1,15 +1,15 @@
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/IR/Function.h>
-#include <llvm/IR/IRBuilder.h>
 
 #include "tenon/emit_llvm/internal/analysis.h"
 #include "tenon/emit_llvm/internal/plan_stage.h"
@@ -19,10 +19,10 @@ namespace tenon::emit_llvm {
 
 /// Writes one kernel's body into an LLVM function of kir::KernelFn's signature.
 ///
-/// Values are cached per node while the insertion point is inside the loop nest that computed them (scopes). Whenever a loop is about to be opened,
-/// everything that its body needs and that can be known already is emitted before it: hoisting is structural and no
-/// optimiser has to find it. Inside a vector loop there may be several copies of the body (unrolling, or the rows of a transposing
-/// tile); values that differ between copies are cached per copy.
+/// Values are cached per node while the insertion point is inside the loop nest that computed them (scopes). Whenever a
+/// loop is about to be opened, everything that its body needs and that can be known already is emitted before it:
+/// hoisting is structural and no optimiser has to find it. Inside a vector loop there may be several copies of the body
+/// (unrolling, or the rows of a transposing tile); values that differ between copies are cached per copy.
 class FunctionEmitter {
  public:
   FunctionEmitter(const Analysis& analysis, isa::IsaLevel isa, llvm::Function* function);
@@ -37,12 +37,13 @@ class FunctionEmitter {
 
   /// The vector loop that the insertion point is in.
   struct Lanes {
-    int dim = -1;        ///< The dim whose consecutive values are lanes; -1: scalar code.
+    int dim = -1;  ///< The dim whose consecutive values are lanes; -1: scalar code.
     unsigned lanes = 1;
-    int copy_dim = -1;   ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
+    int copy_dim = -1;  ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
     unsigned copies = 1;
-    Value* mask = nullptr;        ///< <lanes x i1>: lanes that exist; null: all.
-    Value* stream = nullptr;      ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
+    Value* mask = nullptr;  ///< <lanes x i1>: lanes that exist; null: all.
+    Value* stream =
+        nullptr;  ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
   };
 
   // --- function and control flow (function_emitter.cc)
@@ -62,9 +63,10 @@ class FunctionEmitter {
   Value* I64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
   Value* Alloca(llvm::Type* type, uint64_t count);
   llvm::BasicBlock* NewBlock(const char* name);
-  /// for (i = lo; i < hi; i += step) body(i). `before` runs where the loop is known to run at least once. `carried` holds the current
-  /// values of what the loop carries; the body replaces them.
-  void For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before, llvm::function_ref<void(Value*)> body);
+  /// for (i = lo; i < hi; i += step) body(i). `before` runs where the loop is known to run at least once. `carried`
+  /// holds the current values of what the loop carries; the body replaces them.
+  void For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before,
+           llvm::function_ref<void(Value*)> body);
   void If(Value* condition, Values* carried, llvm::function_ref<void()> then);
   void IfElse(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
 
@@ -99,7 +101,7 @@ class FunctionEmitter {
     Value* pointer = nullptr;           ///< Of lane 0, or of everything when scalar.
     std::optional<int64_t> stride = 0;  ///< Bytes between lanes; nothing: see `stride_value`.
     Value* stride_value = nullptr;
-    Value* offsets = nullptr;           ///< <lanes x i64> bytes from `pointer`; then strides do not count.
+    Value* offsets = nullptr;  ///< <lanes x i64> bytes from `pointer`; then strides do not count.
     bool vector = false;
   };
   size_t AccessId(const kir::Store& store);
@@ -127,15 +129,16 @@ class FunctionEmitter {
   void EmitElementwise(const kir::Stage& stage, const StagePlan& plan);
   void EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
-  void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried, llvm::function_ref<void()> body);
-  /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies only.
-  /// `stream`: see Lanes; of all whole vectors from the dim's low end.
-  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, Value* stream,
-                  llvm::function_ref<void()> body);
-  /// i1: all stores should stream and are aligned (to a vector of `lanes`, and to `aligned_bytes`) while `dims`, then `along`, run from their low ends in
-  /// the loops that are about to be opened; null: never.
-  Value* StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<kir::DimId, 4>& dims, kir::DimId along,
-                          int64_t aligned_bytes, unsigned lanes);
+  void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
+               llvm::function_ref<void()> body);
+  /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies
+  /// only. `stream`: see Lanes; of all whole vectors from the dim's low end.
+  void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
+                  Value* stream, llvm::function_ref<void()> body);
+  /// i1: all stores should stream and are aligned (to a vector of `lanes`, and to `aligned_bytes`) while `dims`, then
+  /// `along`, run from their low ends in the loops that are about to be opened; null: never.
+  Value* StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<kir::DimId, 4>& dims,
+                          kir::DimId along, int64_t aligned_bytes, unsigned lanes);
   /// Whether the store's memory is too large to stay in the caches and nothing in the kernel reads it; null: no.
   Value* WantsStreaming(const kir::Store& store);
   bool StreamsAlong(const kir::Store& store, kir::DimId dim);
@@ -153,10 +156,13 @@ class FunctionEmitter {
     size_t values() const { return reduce->in.size(); }
   };
   void EmitReduction(const kir::Stage& stage, const StagePlan& plan);
-  void ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
-  void ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during, const NodeList& needed);
-  void ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during,
-                     const std::vector<const kir::Store*>& after, const NodeList& needed, const NodeList& needed_after);
+  void ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                  const std::vector<const kir::Store*>& during, const NodeList& needed);
+  void ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                     const std::vector<const kir::Store*>& during, const NodeList& needed);
+  void ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs,
+                     const std::vector<const kir::Store*>& during, const std::vector<const kir::Store*>& after,
+                     const NodeList& needed, const NodeList& needed_after);
   bool ManyRows(const StagePlan& plan) const;
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
   void FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers);
@@ -175,13 +181,13 @@ class FunctionEmitter {
   ScalarLowering low_;
 
   Lanes lanes_;
-  kir::DimMask promoted_ = 0;    ///< Stage dims that the split turned into outer loops.
-  Value* dim_value_[32] = {};    ///< The current value (of lane 0, copy 0); null: not open.
+  kir::DimMask promoted_ = 0;                 ///< Stage dims that the split turned into outer loops.
+  Value* dim_value_[32] = {};                 ///< The current value (of lane 0, copy 0); null: not open.
   std::pair<Value*, Value*> range_[32] = {};  ///< Where it is not [0, extent).
   int outer_vector_dim_ = -1;
   unsigned outer_lanes_ = 1;
-  bool streams_ = false;         ///< Some code streams: the function ends with a fence.
-  bool mutable_ok_ = false;      ///< Reads of memory that the kernel writes may be emitted here.
+  bool streams_ = false;     ///< Some code streams: the function ends with a fence.
+  bool mutable_ok_ = false;  ///< Reads of memory that the kernel writes may be emitted here.
 
   struct Undo {
     Value** where;

@@ -16,7 +16,8 @@ class Regions {
  public:
   static constexpr Val kAlways = kir::kNone;
 
-  explicit Regions(const kir::Graph& graph) : graph_(graph), owner_(graph.nodes.size(), kUnused), depth_(graph.nodes.size(), 0) {
+  explicit Regions(const kir::Graph& graph)
+      : graph_(graph), owner_(graph.nodes.size(), kUnused), depth_(graph.nodes.size(), 0) {
     for (Val v : graph.results) Use(v, kAlways);
     for (Val v = static_cast<Val>(graph.nodes.size()); v-- > 0;) {
       if (owner_[v] == kUnused) continue;

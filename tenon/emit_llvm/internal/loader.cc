@@ -1,6 +1,7 @@
 #include "tenon/emit_llvm/internal/loader.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,8 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "tenon/emit_llvm/internal/debug_registration.h"
 
@@ -44,7 +43,8 @@ struct Object {
         header->e_machine != EM_X86_64 || header->e_type != ET_REL) {
       return Internal("object code is not a relocatable ELF64 x86-64 file");
     }
-    if (header->e_shentsize != sizeof(Elf64_Shdr) || !o.Contains(header->e_shoff, uint64_t{header->e_shnum} * sizeof(Elf64_Shdr))) {
+    if (header->e_shentsize != sizeof(Elf64_Shdr) ||
+        !o.Contains(header->e_shoff, uint64_t{header->e_shnum} * sizeof(Elf64_Shdr))) {
       return Internal("object code has a damaged section table");
     }
     o.sections = reinterpret_cast<const Elf64_Shdr*>(bytes.data() + header->e_shoff);
@@ -57,7 +57,9 @@ struct Object {
     }
     return o;
   }
-  bool Contains(uint64_t offset, uint64_t size) const { return offset <= bytes.size() && size <= bytes.size() - offset; }
+  bool Contains(uint64_t offset, uint64_t size) const {
+    return offset <= bytes.size() && size <= bytes.size() - offset;
+  }
   template <class T>
   std::span<const T> Table(const Elf64_Shdr& s) const {
     return {reinterpret_cast<const T*>(bytes.data() + s.sh_offset), s.sh_size / sizeof(T)};
@@ -99,7 +101,8 @@ struct Relocator {
       std::memcpy(place, &value, 8);
       return OkStatus();
     }
-    if (type != R_X86_64_PC32 && type != R_X86_64_PLT32) return Internal(fmt::format("relocation type {} is not known", type));
+    if (type != R_X86_64_PC32 && type != R_X86_64_PLT32)
+      return Internal(fmt::format("relocation type {} is not known", type));
     if (room < 4) return Internal("a relocation lies outside of its section");
     const int64_t distance = value - reinterpret_cast<int64_t>(place);
     if (distance != static_cast<int32_t>(distance)) return Internal("a relocation does not reach its target");
@@ -158,7 +161,8 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
     if (s.sh_type != SHT_RELA || s.sh_info >= object.num_sections || section_at[s.sh_info] == nullptr) continue;
     for (const Elf64_Rela& r : object.Table<Elf64_Rela>(s)) {
       const uint64_t index = ELF64_R_SYM(r.r_info);
-      if (index >= table.size() || r.r_offset >= section_bytes[s.sh_info]) return Internal("object code has a damaged relocation");
+      if (index >= table.size() || r.r_offset >= section_bytes[s.sh_info])
+        return Internal("object code has a damaged relocation");
       const Elf64_Sym& symbol = table[index];
       char* target = nullptr;
       if (symbol.st_shndx == SHN_UNDEF) {
@@ -176,12 +180,13 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
     return Internal(fmt::format("code pages cannot be made executable: {}", strerror(errno)));
   }
   for (const Elf64_Sym& symbol : table) {
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx >= object.num_sections || section_at[symbol.st_shndx] == nullptr) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx >= object.num_sections ||
+        section_at[symbol.st_shndx] == nullptr) {
       continue;
     }
     if (symbol.st_value >= section_bytes[symbol.st_shndx]) return Internal("object code has a damaged symbol");
-    code->functions_.emplace(object.Name(strings, symbol.st_name),
-                             Symbol{section_at[symbol.st_shndx] + symbol.st_value, static_cast<int64_t>(symbol.st_size)});
+    code->functions_.emplace(object.Name(strings, symbol.st_name), Symbol{section_at[symbol.st_shndx] + symbol.st_value,
+                                                                          static_cast<int64_t>(symbol.st_size)});
   }
   for (const auto& [name, symbol] : code->functions_) WritePerfMap(name, symbol.address, symbol.size_bytes);
   code->debugger_entry_ = RegisterWithDebugger(bytes, section_at);

@@ -12,8 +12,8 @@
 
 namespace tenon::emit_llvm {
 
-/// One relocatable object's code and constants in executable memory: written while writable, then made executable and never
-/// writable again. The pages go with the object.
+/// One relocatable object's code and constants in executable memory: written while writable, then made executable and
+/// never writable again. The pages go with the object.
 class LoadedCode {
  public:
   struct Symbol {
@@ -21,9 +21,9 @@ class LoadedCode {
     int64_t size_bytes = 0;
   };
 
-  /// Loads an ELF64 x86-64 relocatable object as LLVM writes it. Symbols that it does not define must be among the few library functions that code
-  /// generation may call (memcpy, memset, memmove, fmod, fmodf); INTERNAL names any other, as well as unknown relocations and
-  /// damaged headers.
+  /// Loads an ELF64 x86-64 relocatable object as LLVM writes it. Symbols that it does not define must be among the few
+  /// library functions that code generation may call (memcpy, memset, memmove, fmod, fmodf); INTERNAL names any other,
+  /// as well as unknown relocations and damaged headers.
   static Result<std::shared_ptr<const LoadedCode>> Load(std::span<const char> object);
   /// Finished code that refers to nothing outside of itself.
   struct Piece {

@@ -52,7 +52,8 @@ void FunctionEmitter::ExtendPointer(size_t id) {
     if (factor == 1 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)) {
       state.pointer = b_.CreateGEP(b_.getIntNTy(8 * static_cast<unsigned>(bytes)), state.pointer, index);
     } else {
-      Value* elements = b_.CreateMul(index, factor ? I64(*factor * bytes) : b_.CreateMul(Product(part.a, part.b), I64(bytes)));
+      Value* elements =
+          b_.CreateMul(index, factor ? I64(*factor * bytes) : b_.CreateMul(Product(part.a, part.b), I64(bytes)));
       state.pointer = b_.CreateGEP(b_.getInt8Ty(), state.pointer, elements);
     }
     state.done |= uint64_t{1} << i;
@@ -130,7 +131,8 @@ FunctionEmitter::Place FunctionEmitter::PlaceOf(size_t id, unsigned copy, int co
 Value* FunctionEmitter::LaneOffsets(const Place& place) {
   if (place.offsets != nullptr) return place.offsets;
   llvm::SmallVector<llvm::Constant*, 64> iota;
-  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt64(static_cast<uint64_t>(int64_t{i} * place.stride.value_or(1))));
+  for (unsigned i = 0; i < lanes_.lanes; ++i)
+    iota.push_back(b_.getInt64(static_cast<uint64_t>(int64_t{i} * place.stride.value_or(1))));
   Value* lanes = llvm::ConstantVector::get(iota);
   return place.stride ? lanes : b_.CreateMul(lanes, low_.Splat(place.stride_value, lanes_.lanes));
 }
@@ -154,7 +156,8 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
       }
       if (lanes_differ) dim = low_.Splat(dim, lanes_.lanes);
       Value* coef = SizeValue(term.coef);
-      if (!(!term.coef.is_param() && term.coef.baked == 1)) dim = b_.CreateMul(dim, lanes_differ ? low_.Splat(coef, lanes_.lanes) : coef);
+      if (!(!term.coef.is_param() && term.coef.baked == 1))
+        dim = b_.CreateMul(dim, lanes_differ ? low_.Splat(coef, lanes_.lanes) : coef);
       e = b_.CreateAdd(e, dim);
     }
     if (guard.e.start != kNone) {
@@ -175,10 +178,13 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
     if (guard.mod > 1) {
       Value* modulus = shaped(I64(guard.mod));
       // The remainder of what is out of range does not matter; a power of two keeps it cheap.
-      Value* rest = (guard.mod & (guard.mod - 1)) == 0 ? b_.CreateAnd(relative, shaped(I64(guard.mod - 1))) : b_.CreateURem(relative, modulus);
+      Value* rest = (guard.mod & (guard.mod - 1)) == 0 ? b_.CreateAnd(relative, shaped(I64(guard.mod - 1)))
+                                                       : b_.CreateURem(relative, modulus);
       holds = b_.CreateAnd(holds, b_.CreateICmpEQ(rest, shaped(I64(0))));
     }
-    mask = mask == nullptr ? holds : b_.CreateAnd(vector ? low_.Splat(mask, lanes_.lanes) : mask, vector ? low_.Splat(holds, lanes_.lanes) : holds);
+    mask = mask == nullptr ? holds
+                           : b_.CreateAnd(vector ? low_.Splat(mask, lanes_.lanes) : mask,
+                                          vector ? low_.Splat(holds, lanes_.lanes) : holds);
   }
   return mask != nullptr && vector ? low_.Splat(mask, lanes_.lanes) : mask;
 }
@@ -192,7 +198,8 @@ Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
   if (isa_ == isa::IsaLevel::kAvx512 && lanes >= 8) {
     // count is in [1, lanes]: shift the ones of a full mask down.
     Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), count));
-    return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes)), llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
+    return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes)),
+                            llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
   }
   llvm::SmallVector<llvm::Constant*, 64> iota;
   for (unsigned i = 0; i < lanes; ++i) iota.push_back(b_.getInt32(i));
@@ -211,23 +218,25 @@ void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_r
     mask_bytes = Alloca(bytes, 1);
     b_.CreateStore(b_.CreateZExt(mask, bytes), mask_bytes);
   }
-  For(I64(0), I64(lanes_.lanes), I64(1), nullptr, [] {}, [&](Value* lane) {
-    auto one = [&] {
-      Value* offset = nullptr;
-      if (offsets != nullptr) {
-        offset = b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), offsets, lane));
-      } else {
-        offset = b_.CreateMul(lane, place.stride ? I64(*place.stride) : place.stride_value);
-      }
-      body(lane, b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset));
-    };
-    if (mask_bytes == nullptr) {
-      one();
-    } else {
-      Value* on = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), mask_bytes, lane));
-      If(b_.CreateICmpNE(on, b_.getInt8(0)), nullptr, one);
-    }
-  });
+  For(
+      I64(0), I64(lanes_.lanes), I64(1), nullptr, [] {},
+      [&](Value* lane) {
+        auto one = [&] {
+          Value* offset = nullptr;
+          if (offsets != nullptr) {
+            offset = b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), offsets, lane));
+          } else {
+            offset = b_.CreateMul(lane, place.stride ? I64(*place.stride) : place.stride_value);
+          }
+          body(lane, b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset));
+        };
+        if (mask_bytes == nullptr) {
+          one();
+        } else {
+          Value* on = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), mask_bytes, lane));
+          If(b_.CreateICmpNE(on, b_.getInt8(0)), nullptr, one);
+        }
+      });
 }
 
 Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {
@@ -252,7 +261,8 @@ Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value
   }
   if (isa_ >= isa::IsaLevel::kAvx2 && (bytes == 4 || bytes == 8)) {
     Value* pointers = b_.CreateGEP(b_.getInt8Ty(), place.pointer, LaneOffsets(place));
-    Value* m = mask != nullptr ? mask : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), b_.getTrue());
+    Value* m =
+        mask != nullptr ? mask : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), b_.getTrue());
     return b_.CreateMaskedGather(type, pointers, align, m, otherwise);
   }
   Value* result = Alloca(type, 1);
@@ -307,20 +317,21 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   if (!IsVector(v)) {
     Value* condition = GuardMask(access, copy, false);
     if (condition == nullptr) {
-      return low_.FromMemory(type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer, llvm::Align(bytes)));
+      return low_.FromMemory(
+          type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer, llvm::Align(bytes)));
     }
     Values result{Get(read.otherwise, copy)};
     const Place place = PlaceOf(node.attr, copy, node.imm);
-    If(condition, &result, [&] {
-      result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes)));
-    });
+    If(condition, &result,
+       [&] { result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes))); });
     return result[0];
   }
   if (EmitTileRead(v)) return values_[Slot(v, copy)];
   Value* guard = GuardMask(access, copy, true);
   Value* mask = AndMasks(guard, lanes_.mask);
   llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);
-  Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy)) : llvm::Constant::getNullValue(memory_type);
+  Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy))
+                                      : llvm::Constant::getNullValue(memory_type);
   const Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
   if (!place.vector) {
     // Only the guard differs between lanes: one load serves those where it holds.
@@ -392,19 +403,23 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
       Value* bits = b_.CreateBitCast(mask, b_.getIntNTy(lanes_.lanes));
       If(b_.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0)), nullptr, [&] {
         Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
-        b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer, llvm::Align(bytes));
+        b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer,
+                              llvm::Align(bytes));
       });
       return;
     }
     Value* old = nullptr;
-    if (store.combine >= 0) old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
+    if (store.combine >= 0)
+      old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
     StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);
   };
   // A guard that all lanes share is a branch: memory that was written through a mask is slow to read again.
-  const bool shared = !store.guard.empty() && std::none_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
-    return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; }) ||
-           (g.e.start != kNone && IsVector(g.e.start));
-  });
+  const bool shared =
+      !store.guard.empty() && std::none_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
+        return std::any_of(g.e.terms.begin(), g.e.terms.end(),
+                           [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; }) ||
+               (g.e.start != kNone && IsVector(g.e.start));
+      });
   if (shared) {
     If(GuardMask(accesses_[id], copy, false), nullptr, [&] { act(lanes_.mask); });
   } else {
@@ -413,8 +428,9 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
 }
 
 bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy) {
-  if (real.buf != imaginary.buf || !(real.at == imaginary.at) || !real.guard.empty() || !imaginary.guard.empty() || real.component != 0 ||
-      imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 || lanes_.mask != nullptr) {
+  if (real.buf != imaginary.buf || !(real.at == imaginary.at) || !real.guard.empty() || !imaginary.guard.empty() ||
+      real.component != 0 || imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 ||
+      lanes_.mask != nullptr) {
     return false;
   }
   const size_t id = AccessId(real);

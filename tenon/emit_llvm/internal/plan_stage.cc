@@ -39,8 +39,10 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
   return *stride == -1 ? kReversed : kStrided;
 }
 
-/// One lane per element of the widest value that runs in lanes; 64-bit values beside narrower ones take two registers instead.
-unsigned LanesFor(const Analysis& an, const std::vector<Val>& needed, const std::vector<Access>& stores, DimId v, isa::IsaLevel isa) {
+/// One lane per element of the widest value that runs in lanes; 64-bit values beside narrower ones take two registers
+/// instead.
+unsigned LanesFor(const Analysis& an, const std::vector<Val>& needed, const std::vector<Access>& stores, DimId v,
+                  isa::IsaLevel isa) {
   int widest = 1;
   bool has_four = false;
   auto see = [&](DType type) {
@@ -61,10 +63,13 @@ unsigned LanesFor(const Analysis& an, const std::vector<Val>& needed, const std:
 
 /// Whether a guard lets at most one value of `v` through.
 bool OneValueOf(const kir::Store& store, DimId v) {
-  return store.combine < 0 && std::any_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
-    return g.e.start == kir::kNone && g.e.terms.size() == 1 && g.e.terms[0].dim == v && g.e.terms[0].coef == kir::Size::Of(1) &&
-           !g.lo.is_param() && !g.hi.is_param() && g.hi.baked - g.lo.baked <= 1;
-  });
+  return store.combine < 0 && std::any_of(
+                                  store.guard.begin(), store.guard.end(),
+                                  [&](const kir::Guard& g) {
+                                    return g.e.start == kir::kNone && g.e.terms.size() == 1 && g.e.terms[0].dim == v &&
+                                           g.e.terms[0].coef == kir::Size::Of(1) && !g.lo.is_param() &&
+                                           !g.hi.is_param() && g.hi.baked - g.lo.baked <= 1;
+                                  });
 }
 
 /// Whether neighbours along `v` can be stored together.
@@ -77,8 +82,8 @@ bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& acce
   if (store.order == kir::StoreOrder::kDisjoint) return true;
   // Collisions are possible, but not between neighbours along v when v alone moves one of the axes.
   return std::any_of(store.at.begin(), store.at.end(), [&](const kir::Axis& axis) {
-    return axis.start == kir::kNone && axis.terms.size() == 1 && axis.terms[0].dim == v && !axis.terms[0].coef.is_param() &&
-           axis.terms[0].coef.baked != 0;
+    return axis.start == kir::kNone && axis.terms.size() == 1 && axis.terms[0].dim == v &&
+           !axis.terms[0].coef.is_param() && axis.terms[0].coef.baked != 0;
   });
 }
 
@@ -193,7 +198,8 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     }
     if (!contiguous) cost *= 1.5;
     const kir::Size extent = an.kernel.dims[v].extent;
-    const double filled = extent.is_param() ? lanes : std::min<double>(lanes, static_cast<double>(std::max<int64_t>(1, extent.baked)));
+    const double filled =
+        extent.is_param() ? lanes : std::min<double>(lanes, static_cast<double>(std::max<int64_t>(1, extent.baked)));
     return cost / filled;
   };
   // One point at a time costs as much per point as a vector with contiguous accesses.
@@ -253,8 +259,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       if (node.op != Op::kRead) continue;
       const Access& access = an.reads[node.attr];
       if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty()) continue;
-      if (AccessCost(an, access, v) == kStrided && AccessCost(an, access, d) == kContiguous &&
-          (access.dims & Bit(v))) {
+      if (AccessCost(an, access, v) == kStrided && AccessCost(an, access, d) == kContiguous && (access.dims & Bit(v))) {
         g += 1;
       }
     }
@@ -340,7 +345,8 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
     for (const Access& a : facts.stores) s += AccessCost(an, a, v);
     return s;
   };
-  const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(), [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
+  const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(),
+                                 [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
   // A reduction that reads along its own innermost dim is better off running that one in lanes.
   double best = std::numeric_limits<double>::infinity();
   for (DimId d : facts.inner_reduced) best = std::min(best, score(d) - 0.5);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <vector>
-
 #include <llvm/ADT/SmallVector.h>
+
+#include <vector>
 
 #include "tenon/emit_llvm/internal/analysis.h"
 #include "tenon/isa/isa.h"
@@ -12,10 +12,10 @@ namespace tenon::emit_llvm {
 /// How a stage becomes a loop nest.
 struct StagePlan {
   enum class Kind : uint8_t {
-    kScalar,   ///< Loops in the given order, one point at a time (or in the lanes of an enclosing vector loop).
-    kVector,   ///< `vector_dim`, parallel, is the innermost loop of those that are not reduced.
-    kTile,     ///< As kVector, in square tiles with `tile_dim`, along which some reads are contiguous: transposes.
-    kRow,      ///< `vector_dim` is the innermost reduced dim.
+    kScalar,  ///< Loops in the given order, one point at a time (or in the lanes of an enclosing vector loop).
+    kVector,  ///< `vector_dim`, parallel, is the innermost loop of those that are not reduced.
+    kTile,    ///< As kVector, in square tiles with `tile_dim`, along which some reads are contiguous: transposes.
+    kRow,     ///< `vector_dim` is the innermost reduced dim.
   };
   Kind kind = Kind::kScalar;
   int vector_dim = -1;
@@ -28,9 +28,11 @@ struct StagePlan {
 };
 
 /// `available`: the stage's dims that are not loops already. `vectorise`: false inside a vector loop.
-StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimMask promoted, isa::IsaLevel isa, bool vectorise);
+StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimMask promoted, isa::IsaLevel isa,
+                    bool vectorise);
 
-/// The outer dim to run in lanes, or -1: for kernels whose stages are points or reductions that read along an outer dim.
+/// The outer dim to run in lanes, or -1: for kernels whose stages are points or reductions that read along an outer
+/// dim.
 int PlanOuterVector(const Analysis& analysis, kir::DimMask candidates, isa::IsaLevel isa, unsigned* lanes);
 
 /// A combiner of one operation that gives the same bits in any order: the op, and the bits of its identity.

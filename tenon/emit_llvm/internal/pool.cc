@@ -100,7 +100,8 @@ void RunOnPool(std::vector<std::function<void()>> tasks) {
   if (tasks.empty()) return;
   auto batch = std::make_shared<Batch>();
   batch->tasks = std::move(tasks);
-  if (batch->tasks.size() > 1 && PoolWidth() > 1) ThePool().Offer(batch, std::min<size_t>(batch->tasks.size() - 1, PoolWidth() - 1));
+  if (batch->tasks.size() > 1 && PoolWidth() > 1)
+    ThePool().Offer(batch, std::min<size_t>(batch->tasks.size() - 1, PoolWidth() - 1));
   batch->Work();
   std::unique_lock lock(batch->mutex);
   batch->all_done.wait(lock, [&] { return batch->done == batch->tasks.size(); });

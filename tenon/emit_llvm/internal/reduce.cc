@@ -1,8 +1,8 @@
 // Reductions: along the lanes, beside them, and in memory.
-#include <algorithm>
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 
@@ -26,7 +26,8 @@ FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduc
   return acc;
 }
 
-FunctionEmitter::Values FunctionEmitter::Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element) {
+FunctionEmitter::Values FunctionEmitter::Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator,
+                                                 llvm::ArrayRef<Value*> element) {
   Values arguments(accumulator.begin(), accumulator.end());
   arguments.append(element.begin(), element.end());
   const llvm::SmallVector<Value*, 2> results = low_.Inline(*acc.combiner, {arguments.data(), arguments.size()});
@@ -117,7 +118,9 @@ void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& pl
           Value* memory = Alloca(slot, acc.width);
           acc.memory.push_back(memory);
           Value* identity = low_.Literal(type, acc.identity[i], vector ? lanes : 1);
-          For(I64(0), I64(acc.width), I64(1), nullptr, [] {}, [&](Value* w) { b_.CreateStore(identity, b_.CreateGEP(slot, memory, w)); });
+          For(
+              I64(0), I64(acc.width), I64(1), nullptr, [] {},
+              [&](Value* w) { b_.CreateStore(identity, b_.CreateGEP(slot, memory, w)); });
         } else {
           carried.push_back(vector ? GetLanes(acc.reduce->init[i], copy) : Get(acc.reduce->init[i], copy));
         }
@@ -167,7 +170,8 @@ void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& pl
         }
         result = Combine(acc, init, result);
       } else {
-        result.assign(carried.begin() + static_cast<long>(acc.first + n * copy), carried.begin() + static_cast<long>(acc.first + n * (copy + 1)));
+        result.assign(carried.begin() + static_cast<long>(acc.first + n * copy),
+                      carried.begin() + static_cast<long>(acc.first + n * (copy + 1)));
       }
       SetReduced(acc, copy, result);
     }
@@ -183,12 +187,15 @@ bool FunctionEmitter::ManyRows(const StagePlan& plan) const {
   return rows > 64;
 }
 
-void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs, const std::vector<const kir::Store*>& during,
-                                    const std::vector<const kir::Store*>& after, const NodeList& needed, const NodeList& needed_after) {
+void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs,
+                                    const std::vector<const kir::Store*>& during,
+                                    const std::vector<const kir::Store*>& after, const NodeList& needed,
+                                    const NodeList& needed_after) {
   // Rows outside, columns inside, sums of a block of columns in L1: memory is read in its order.
   int64_t widest = 1;
   for (const Accumulators& acc : accs) {
-    for (Val v : acc.reduce->in) widest = std::max<int64_t>(widest, ScalarLowering::RegisterBytes(TypeOf(v)) * static_cast<int64_t>(acc.values()));
+    for (Val v : acc.reduce->in)
+      widest = std::max<int64_t>(widest, ScalarLowering::RegisterBytes(TypeOf(v)) * static_cast<int64_t>(acc.values()));
   }
   const int64_t block_columns = std::max<int64_t>(1024, (16 << 10) / widest / 64 * 64);
   const auto dim = static_cast<DimId>(plan.vector_dim);
@@ -196,51 +203,56 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
   for (Accumulators& acc : accs) {
     acc.memory.clear();
-    for (Val v : acc.reduce->in) acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), block_columns / lanes));
+    for (Val v : acc.reduce->in)
+      acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), block_columns / lanes));
   }
   const auto whole = range_[dim];
   Value* lo = DimLow(dim);
   Value* hi = DimHigh(dim);
-  For(lo, hi, I64(block_columns), nullptr, [] {}, [&](Value* block) {
-    range_[dim] = {block, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(block, I64(block_columns)), hi)};
-    auto slot = [&](const Accumulators& acc, size_t i, unsigned copy) {
-      Value* index = b_.CreateLShr(b_.CreateSub(dim_value_[dim], block), llvm::Log2_32(lanes));
-      return b_.CreateGEP(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.memory[i], b_.CreateAdd(index, I64(copy)));
-    };
-    VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
-      for (Accumulators& acc : accs) {
-        for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(GetLanes(acc.reduce->init[i], 0), slot(acc, i, 0));
-      }
-    });
-    ForDims(plan.reduced, 0, needed, nullptr, [&] {
-      Precompute(needed);
-      VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, nullptr, [&] {
-        EmitPoint(during, needed);
-        for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+  For(
+      lo, hi, I64(block_columns), nullptr, [] {},
+      [&](Value* block) {
+        range_[dim] = {block,
+                       b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(block, I64(block_columns)), hi)};
+        auto slot = [&](const Accumulators& acc, size_t i, unsigned copy) {
+          Value* index = b_.CreateLShr(b_.CreateSub(dim_value_[dim], block), llvm::Log2_32(lanes));
+          return b_.CreateGEP(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.memory[i],
+                              b_.CreateAdd(index, I64(copy)));
+        };
+        VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
           for (Accumulators& acc : accs) {
-            Values old;
-            Values element;
-            for (size_t i = 0; i < acc.values(); ++i) {
-              element.push_back(GetLanes(acc.reduce->in[i], copy));
-              old.push_back(b_.CreateLoad(element[i]->getType(), slot(acc, i, copy)));
-            }
-            const Values sum = Combine(acc, old, element);
-            for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(sum[i], slot(acc, i, copy));
+            for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(GetLanes(acc.reduce->init[i], 0), slot(acc, i, 0));
           }
-        }
+        });
+        ForDims(plan.reduced, 0, needed, nullptr, [&] {
+          Precompute(needed);
+          VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, nullptr, [&] {
+            EmitPoint(during, needed);
+            for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+              for (Accumulators& acc : accs) {
+                Values old;
+                Values element;
+                for (size_t i = 0; i < acc.values(); ++i) {
+                  element.push_back(GetLanes(acc.reduce->in[i], copy));
+                  old.push_back(b_.CreateLoad(element[i]->getType(), slot(acc, i, copy)));
+                }
+                const Values sum = Combine(acc, old, element);
+                for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(sum[i], slot(acc, i, copy));
+              }
+            }
+          });
+        });
+        VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
+          for (Accumulators& acc : accs) {
+            Values result;
+            for (size_t i = 0; i < acc.values(); ++i) {
+              result.push_back(b_.CreateLoad(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), slot(acc, i, 0)));
+            }
+            SetReduced(acc, 0, result);
+          }
+          EmitPoint(after, needed_after);
+        });
       });
-    });
-    VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
-      for (Accumulators& acc : accs) {
-        Values result;
-        for (size_t i = 0; i < acc.values(); ++i) {
-          result.push_back(b_.CreateLoad(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), slot(acc, i, 0)));
-        }
-        SetReduced(acc, 0, result);
-      }
-      EmitPoint(after, needed_after);
-    });
-  });
   range_[dim] = whole;
 }
 
@@ -255,19 +267,24 @@ void FunctionEmitter::FinishMemory(Accumulators& acc) {
     };
     auto load = [&](Value* at) {
       Values v;
-      for (size_t i = 0; i < n; ++i) v.push_back(b_.CreateLoad(slot_type(i), b_.CreateGEP(slot_type(i), acc.memory[first + i], at)));
+      for (size_t i = 0; i < n; ++i)
+        v.push_back(b_.CreateLoad(slot_type(i), b_.CreateGEP(slot_type(i), acc.memory[first + i], at)));
       return v;
     };
     auto store = [&](Value* at, const Values& v) {
       for (size_t i = 0; i < n; ++i) b_.CreateStore(v[i], b_.CreateGEP(slot_type(i), acc.memory[first + i], at));
     };
-    For(I64(0), I64(l), I64(1), nullptr, [] {}, [&](Value* at) {
-      const Values low = Combine(acc, load(at), load(b_.CreateAdd(at, I64(l))));
-      const Values high = Combine(acc, load(b_.CreateAdd(at, I64(2 * l))), load(b_.CreateAdd(at, I64(3 * l))));
-      store(at, Combine(acc, low, high));
-    });
+    For(
+        I64(0), I64(l), I64(1), nullptr, [] {},
+        [&](Value* at) {
+          const Values low = Combine(acc, load(at), load(b_.CreateAdd(at, I64(l))));
+          const Values high = Combine(acc, load(b_.CreateAdd(at, I64(2 * l))), load(b_.CreateAdd(at, I64(3 * l))));
+          store(at, Combine(acc, low, high));
+        });
     for (int64_t half = l / 2; half >= 1; half /= 2) {
-      For(I64(0), I64(half), I64(1), nullptr, [] {}, [&](Value* at) { store(at, Combine(acc, load(at), load(b_.CreateAdd(at, I64(half))))); });
+      For(
+          I64(0), I64(half), I64(1), nullptr, [] {},
+          [&](Value* at) { store(at, Combine(acc, load(at), load(b_.CreateAdd(at, I64(half))))); });
     }
   }
 }
@@ -335,7 +352,8 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
   for (Accumulators& acc : accs) {
     acc.memory.clear();
     for (unsigned k = 0; k < acc.registers; ++k) {
-      for (size_t i = 0; i < acc.values(); ++i) carried.push_back(low_.Literal(TypeOf(acc.reduce->in[i]), acc.identity[i], lanes));
+      for (size_t i = 0; i < acc.values(); ++i)
+        carried.push_back(low_.Literal(TypeOf(acc.reduce->in[i]), acc.identity[i], lanes));
     }
     for (size_t i = 0; i < acc.values(); ++i) {
       acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(acc.reduce->in[i]), lanes), acc.registers));

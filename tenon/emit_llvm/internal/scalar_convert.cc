@@ -69,7 +69,8 @@ Value* ScalarLowering::F16FromBits(Value* bits) {
 Value* ScalarLowering::Convert(DType from, DType to, Value* x) {
   if (from == to) return x;
   if (to == DType::kPred) {
-    return IsFloat(from) ? b_.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0.0)) : b_.CreateICmpNE(x, Int(x, 0));
+    return IsFloat(from) ? b_.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0.0))
+                         : b_.CreateICmpNE(x, Int(x, 0));
   }
   if (IsFloat(from)) {
     if (!IsFloat(to)) {

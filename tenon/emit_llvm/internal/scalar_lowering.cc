@@ -1,17 +1,17 @@
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 
-#include <string>
-
 #include <fmt/format.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
+#include <string>
+
 namespace tenon::emit_llvm {
 
 using kir::Op;
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 
 bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
 
@@ -69,7 +69,8 @@ llvm::Constant* ScalarLowering::Literal(DType type, uint64_t bits, unsigned lane
   } else if (type == DType::kF64) {
     c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
   } else if (type == DType::kF32) {
-    c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, static_cast<uint32_t>(bits))));
+    c = llvm::ConstantFP::get(b_.getContext(),
+                              llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, static_cast<uint32_t>(bits))));
   } else if (type == DType::kBF16) {
     c = llvm::ConstantFP::get(b_.getContext(),
                               llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, (bits & 0xffff) << 16)));
@@ -172,7 +173,8 @@ Value* ScalarLowering::Lower(const kir::Node& node, std::span<const DType> in_ty
   return FlushedConstant(LowerOperation(node, in_types, flushed));
 }
 
-Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DType> in_types, std::span<Value* const> in) {
+Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DType> in_types,
+                                      std::span<Value* const> in) {
   const DType type = node.type;
   switch (node.op) {
     case Op::kAdd:
@@ -372,7 +374,8 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
   Value* divisor = b_.CreateSelect(bad, Int(y, 1), y);
   Value* quotient = nullptr;
   if (LanesOf(x) > 1 && bits <= 32) {
-    // There is no vector division; float division with enough bits truncates to the exact quotient: f32 serves 16-bit integers, f64 32-bit ones.
+    // There is no vector division; float division with enough bits truncates to the exact quotient: f32 serves 16-bit
+    // integers, f64 32-bit ones.
     llvm::Type* wide = Shaped(bits <= 16 ? b_.getFloatTy() : b_.getDoubleTy(), x);
     Value* q = is_signed ? b_.CreateFDiv(b_.CreateSIToFP(x, wide), b_.CreateSIToFP(divisor, wide))
                          : b_.CreateFDiv(b_.CreateUIToFP(x, wide), b_.CreateUIToFP(divisor, wide));
@@ -384,7 +387,8 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
       quotient = b_.CreateFPToUI(q, x->getType());
     }
   } else {
-    quotient = PerLane(x, divisor, [&](Value* a, Value* d) { return is_signed ? b_.CreateSDiv(a, d) : b_.CreateUDiv(a, d); });
+    quotient =
+        PerLane(x, divisor, [&](Value* a, Value* d) { return is_signed ? b_.CreateSDiv(a, d) : b_.CreateUDiv(a, d); });
   }
   if (!remainder) return b_.CreateSelect(zero, Int(x, ~uint64_t{0}), quotient);
   return b_.CreateSelect(zero, x, b_.CreateSub(x, b_.CreateMul(quotient, divisor)));

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
+
 #include <cstdint>
 #include <span>
-
-#include <llvm/IR/IRBuilder.h>
 
 #include "tenon/isa/isa.h"
 #include "tenon/kir/kir.h"
@@ -12,8 +12,9 @@ namespace tenon::emit_llvm {
 
 /// KIR's scalar operations as LLVM IR on scalars or vectors alike: the number of lanes is that of the operands.
 ///
-/// Register forms: pred is i1; integers are iN (narrower than a byte: i8, kept in range); f32 and f64 are themselves; f16, bf16 and f8 are f32
-/// values that the narrow type can hold exactly. Memory forms are what buffers hold: pred is i8, narrow floats are their bits.
+/// Register forms: pred is i1; integers are iN (narrower than a byte: i8, kept in range); f32 and f64 are themselves;
+/// f16, bf16 and f8 are f32 values that the narrow type can hold exactly. Memory forms are what buffers hold: pred is
+/// i8, narrow floats are their bits.
 class ScalarLowering {
  public:
   ScalarLowering(llvm::IRBuilder<>* builder, isa::IsaLevel isa) : b_(*builder), isa_(isa) {}
@@ -51,7 +52,8 @@ class ScalarLowering {
   llvm::Value* Arithmetic(const kir::Node& node, std::span<llvm::Value* const> in);
   llvm::Value* IntegerDivide(DType type, bool remainder, llvm::Value* x, llvm::Value* y);
   llvm::Value* FloatRemainder(llvm::Value* x, llvm::Value* y);
-  llvm::Value* PerLane(llvm::Value* x, llvm::Value* y, llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> scalar);
+  llvm::Value* PerLane(llvm::Value* x, llvm::Value* y,
+                       llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> scalar);
   llvm::Value* MinMax(DType type, bool max, llvm::Value* x, llvm::Value* y);
   llvm::Value* Sign(DType type, llvm::Value* x);
   llvm::Value* Shift(const kir::Node& node, llvm::Value* x, llvm::Value* amount);

@@ -1,8 +1,8 @@
 // Stages without reductions: loop order, vector loops, transposing tiles.
-#include <algorithm>
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/isa/cache.h"
@@ -81,10 +81,11 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
   };
   if (lanes_.stream != nullptr) {
     for (unsigned copy = 0; copy < lanes_.copies; ++copy) PrecomputeCopy(needed, copy);
-    IfElse(lanes_.stream, [&] { EmitStreamingStores(stores, lanes_.copies); },
-           [&] {
-             for (unsigned copy = 0; copy < lanes_.copies; ++copy) store_copy(copy);
-           });
+    IfElse(
+        lanes_.stream, [&] { EmitStreamingStores(stores, lanes_.copies); },
+        [&] {
+          for (unsigned copy = 0; copy < lanes_.copies; ++copy) store_copy(copy);
+        });
   } else {
     for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
       PrecomputeCopy(needed, copy);
@@ -94,23 +95,25 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
   mutable_ok_ = outer_mutable_ok;
 }
 
-void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
-                              llvm::function_ref<void()> body) {
+void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t next, const NodeList& needed,
+                              Values* carried, llvm::function_ref<void()> body) {
   if (next == dims.size()) {
     body();
     return;
   }
   const DimId dim = dims[next];
-  For(DimLow(dim), DimHigh(dim), I64(1), carried, [&] { Precompute(needed); }, [&](Value* i) {
-    dim_value_[dim] = i;
-    if (next + 1 < dims.size()) Precompute(needed);
-    ForDims(dims, next + 1, needed, carried, body);
-    dim_value_[dim] = nullptr;
-  });
+  For(
+      DimLow(dim), DimHigh(dim), I64(1), carried, [&] { Precompute(needed); },
+      [&](Value* i) {
+        dim_value_[dim] = i;
+        if (next + 1 < dims.size()) Precompute(needed);
+        ForDims(dims, next + 1, needed, carried, body);
+        dim_value_[dim] = nullptr;
+      });
 }
 
-void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed, Value* stream,
-                                 llvm::function_ref<void()> body) {
+void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
+                                 Value* stream, llvm::function_ref<void()> body) {
   const Lanes outer = lanes_;
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
@@ -144,8 +147,9 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   });
 }
 
-Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<DimId, 4>& dims, DimId along,
-                                         int64_t aligned_bytes, unsigned lanes) {
+Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& stores,
+                                         const llvm::SmallVector<DimId, 4>& dims, DimId along, int64_t aligned_bytes,
+                                         unsigned lanes) {
   Value* stream = b_.getTrue();
   const size_t mark = Mark();
   for (const kir::Store* store : stores) {
@@ -162,7 +166,8 @@ Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& s
     Value* bits = nullptr;
     bool known = true;
     for (const Contribution& part : accesses_[id].parts) {
-      const bool loops = part.kind == Contribution::Kind::kDim && std::find(dims.begin(), dims.end(), part.dim) != dims.end();
+      const bool loops =
+          part.kind == Contribution::Kind::kDim && std::find(dims.begin(), dims.end(), part.dim) != dims.end();
       known &= part.kind != Contribution::Kind::kStart || Available(part.start, 0);
       if (!loops || part.dim == along) continue;
       Value* step = b_.CreateMul(Product(part.a, part.b), I64(bytes));
@@ -191,7 +196,8 @@ Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& s
 bool FunctionEmitter::StreamsAlong(const kir::Store& store, DimId dim) {
   const kir::Buffer& buffer = k_.buffers[store.buf];
   const int bytes = ByteWidth(buffer.type);
-  if (buffer.kind != kir::BufKind::kOut || IsComplex(buffer.type) || !store.guard.empty() || store.combine >= 0) return false;
+  if (buffer.kind != kir::BufKind::kOut || IsComplex(buffer.type) || !store.guard.empty() || store.combine >= 0)
+    return false;
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return false;
   for (const kir::Read& read : k_.reads) {
     if (read.buf == store.buf) return false;
@@ -221,7 +227,8 @@ void FunctionEmitter::EmitStreamingStores(const std::vector<const kir::Store*>& 
       Value* memory = low_.ToMemory(type, GetLanes(store->value, copy));
       const uint64_t bytes = memory->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
       llvm::StoreInst* made = b_.CreateAlignedStore(memory, place.pointer, llvm::Align(bytes));
-      made->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+      made->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                        llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
     }
   }
 }
@@ -236,7 +243,8 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
   const NodeList needed = an_.Needed(roots);
   Precompute(needed);
   Value* stream = nullptr;
-  if (plan.kind == StagePlan::Kind::kVector) stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
+  if (plan.kind == StagePlan::Kind::kVector)
+    stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
   ForDims(plan.outside, 0, needed, nullptr, [&] {
     if (plan.kind == StagePlan::Kind::kScalar) {
       EmitPoint(stores, needed);
@@ -244,7 +252,8 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitTiles(stage, plan, needed);
     } else {
       Precompute(needed);
-      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream, [&] { EmitPoint(stores, needed); });
+      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream,
+                 [&] { EmitPoint(stores, needed); });
     }
   });
 }
@@ -259,7 +268,8 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
   Value* v_hi = DimHigh(v);
   Value* t_hi = DimHigh(t);
   // Only whole cache lines: parts of one would leave it one by one.
-  const bool lines = std::all_of(stores.begin(), stores.end(), [&](const kir::Store* s) { return ByteWidth(k_.buffers[s->buf].type) * n == 64; });
+  const bool lines = std::all_of(stores.begin(), stores.end(),
+                                 [&](const kir::Store* s) { return ByteWidth(k_.buffers[s->buf].type) * n == 64; });
   Value* stream = lines ? StreamingAllowed(stores, {t}, v, 64, plan.lanes) : nullptr;
   auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
   auto tile = [&](Value* t0, Value* v0) {
@@ -276,28 +286,36 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
     };
     // What is left at the edges goes point by point: little code, and little to do.
     IfElse(whole, full, [&] {
-      For(t0, min(b_.CreateAdd(t0, I64(n)), t_hi), I64(1), nullptr, [] {}, [&](Value* i) {
-        dim_value_[t] = i;
-        For(v0, min(b_.CreateAdd(v0, I64(n)), v_hi), I64(1), nullptr, [] {}, [&](Value* j) {
-          dim_value_[v] = j;
-          EmitPoint(stores, needed);
-        });
-      });
+      For(
+          t0, min(b_.CreateAdd(t0, I64(n)), t_hi), I64(1), nullptr, [] {},
+          [&](Value* i) {
+            dim_value_[t] = i;
+            For(
+                v0, min(b_.CreateAdd(v0, I64(n)), v_hi), I64(1), nullptr, [] {},
+                [&](Value* j) {
+                  dim_value_[v] = j;
+                  EmitPoint(stores, needed);
+                });
+          });
     });
     dim_value_[t] = nullptr;
     dim_value_[v] = nullptr;
   };
   // Blocks of tiles keep the pages of both sides in the TLB while their lines are in use.
   constexpr int64_t kBlock = 64;
-  For(DimLow(t), t_hi, I64(kBlock), nullptr, [] {}, [&](Value* tb) {
-    Value* tb_end = min(b_.CreateAdd(tb, I64(kBlock)), t_hi);
-    For(DimLow(v), v_hi, I64(kBlock), nullptr, [] {}, [&](Value* vb) {
-      Value* vb_end = min(b_.CreateAdd(vb, I64(kBlock)), v_hi);
-      For(tb, tb_end, I64(n), nullptr, [] {}, [&](Value* t0) {
-        For(vb, vb_end, I64(n), nullptr, [] {}, [&](Value* v0) { tile(t0, v0); });
+  For(
+      DimLow(t), t_hi, I64(kBlock), nullptr, [] {},
+      [&](Value* tb) {
+        Value* tb_end = min(b_.CreateAdd(tb, I64(kBlock)), t_hi);
+        For(
+            DimLow(v), v_hi, I64(kBlock), nullptr, [] {},
+            [&](Value* vb) {
+              Value* vb_end = min(b_.CreateAdd(vb, I64(kBlock)), v_hi);
+              For(
+                  tb, tb_end, I64(n), nullptr, [] {},
+                  [&](Value* t0) { For(vb, vb_end, I64(n), nullptr, [] {}, [&](Value* v0) { tile(t0, v0); }); });
+            });
       });
-    });
-  });
 }
 
 namespace {
@@ -308,7 +326,8 @@ void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
     llvm::Type* type = row->getType();
     const unsigned words = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 32);
     llvm::Type* floats = llvm::FixedVectorType::get(b.getFloatTy(), words);
-    row = b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {floats}, {b.CreateBitCast(row, floats)}), type);
+    row = b.CreateBitCast(
+        b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {floats}, {b.CreateBitCast(row, floats)}), type);
   }
 }
 

@@ -177,8 +177,9 @@ void FunctionEmitter::PrecomputeSplats(const NodeList& needed) {
 Value* FunctionEmitter::ToI64(Val v, Value* value) {
   const DType type = TypeOf(v);
   const bool vector = value->getType()->isVectorTy();
-  llvm::Type* wide = vector ? llvm::VectorType::get(b_.getInt64Ty(), llvm::cast<llvm::VectorType>(value->getType())->getElementCount())
-                            : static_cast<llvm::Type*>(b_.getInt64Ty());
+  llvm::Type* wide =
+      vector ? llvm::VectorType::get(b_.getInt64Ty(), llvm::cast<llvm::VectorType>(value->getType())->getElementCount())
+             : static_cast<llvm::Type*>(b_.getInt64Ty());
   return IsSigned(type) ? b_.CreateSExtOrTrunc(value, wide) : b_.CreateZExtOrTrunc(value, wide);
 }
 
@@ -189,8 +190,10 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
     return;
   }
   const bool vector = IsVector(v);
-  if (node.op == Op::kConvert && vector && k_.nodes[node.in[0]].op == Op::kIndex && IsInteger(node.type) && DTypeBits(node.type) >= 8) {
-    Set(v, copy, DimLanes(static_cast<DimId>(k_.nodes[node.in[0]].attr), copy, static_cast<unsigned>(DTypeBits(node.type))));
+  if (node.op == Op::kConvert && vector && k_.nodes[node.in[0]].op == Op::kIndex && IsInteger(node.type) &&
+      DTypeBits(node.type) >= 8) {
+    Set(v, copy,
+        DimLanes(static_cast<DimId>(k_.nodes[node.in[0]].attr), copy, static_cast<unsigned>(DTypeBits(node.type))));
     return;
   }
   llvm::SmallVector<Value*, 4> in;

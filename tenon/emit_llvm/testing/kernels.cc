@@ -60,7 +60,8 @@ Kernel RowSumKernel(DType type, ReduceOrder order) {
   const Val identity = IsFloat(type) ? b.Const(type, -0.0) : zero;
   Stage s;
   s.dims = {c};
-  const Val sum = b.AddReduce(s, 1u << c, Op::kAdd, b.Read(x, {At(r), At(c)}), zero, order, order == ReduceOrder::kLanes ? identity : kNone);
+  const Val sum = b.AddReduce(s, 1u << c, Op::kAdd, b.Read(x, {At(r), At(c)}), zero, order,
+                              order == ReduceOrder::kLanes ? identity : kNone);
   s.stores.push_back({.buf = out, .at = {At(r)}, .guard = {}, .value = sum});
   b.AddStage(s);
   return WithSplit(b, 1, 4);
@@ -83,7 +84,8 @@ Kernel ColumnSumKernel(DType type, ReduceOrder order, bool outer) {
   } else {
     s.dims = {c, r};
   }
-  const Val sum = b.AddReduce(s, 1u << r, Op::kAdd, b.Read(x, {At(r), At(c)}), zero, order, order == ReduceOrder::kLanes ? identity : kNone);
+  const Val sum = b.AddReduce(s, 1u << r, Op::kAdd, b.Read(x, {At(r), At(c)}), zero, order,
+                              order == ReduceOrder::kLanes ? identity : kNone);
   s.stores.push_back({.buf = out, .at = {At(c)}, .guard = {}, .value = sum});
   b.AddStage(s);
   return WithSplit(b, 1, 1024);
@@ -114,7 +116,10 @@ Kernel SoftmaxKernel() {
   b.AddStage(s2);
   Stage s3;
   s3.dims = {c3};
-  s3.stores.push_back({.buf = out, .at = {At(r), At(c3)}, .guard = {}, .value = b.Mul(b.Read(local, {At(c3)}), b.Div(b.ConstF32(1), sum))});
+  s3.stores.push_back({.buf = out,
+                       .at = {At(r), At(c3)},
+                       .guard = {},
+                       .value = b.Mul(b.Read(local, {At(c3)}), b.Div(b.ConstF32(1), sum))});
   b.AddStage(s3);
   return WithSplit(b, 1, 4);
 }
@@ -246,11 +251,15 @@ Kernel LorenzKernel(int64_t steps) {
     const Val sum = b.Add(b.Add(a, b.Mul(b.ConstF32(2), p)), b.Add(b.Mul(b.ConstF32(2), q), d));
     return b.Add(v, b.Mul(b.ConstF32(h / 6), sum));
   };
-  const Val next[3] = {mix(s.x, k1.x, k2.x, k3.x, k4.x), mix(s.y, k1.y, k2.y, k3.y, k4.y), mix(s.z, k1.z, k2.z, k3.z, k4.z)};
+  const Val next[3] = {mix(s.x, k1.x, k2.x, k3.x, k4.x), mix(s.y, k1.y, k2.y, k3.y, k4.y),
+                       mix(s.z, k1.z, k2.z, k3.z, k4.z)};
   Stage stage;
   for (size_t k = 0; k < 3; ++k) {
     loop.next.push_back(next[k]);
-    stage.stores.push_back({.buf = out, .at = {AtStart(counter), AtOffset(Size::Of(static_cast<int64_t>(k)))}, .guard = {}, .value = next[k]});
+    stage.stores.push_back({.buf = out,
+                            .at = {AtStart(counter), AtOffset(Size::Of(static_cast<int64_t>(k)))},
+                            .guard = {},
+                            .value = next[k]});
   }
   loop.next.push_back(b.Add(counter, b.ConstS64(1)));
   loop.trip_count = Size::Of(steps);

@@ -1,12 +1,11 @@
 #include "tenon/emit_llvm/testing/run.h"
 
+#include <fmt/format.h>
 #include <immintrin.h>
 
 #include <cstring>
 #include <memory>
 #include <random>
-
-#include <fmt/format.h>
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/kir/builder.h"
@@ -83,7 +82,8 @@ std::string CompareWithEvaluator(const kir::Kernel& kernel, isa::IsaLevel isa, c
   params.resize(std::max<size_t>(params.size(), kernel.num_params));
   std::mt19937_64 random(options.seed);
   std::vector<Memory> want;
-  for (const kir::Buffer& buffer : kernel.buffers) want.push_back(MakeMemory(buffer, params.data(), options.misalign_bytes));
+  for (const kir::Buffer& buffer : kernel.buffers)
+    want.push_back(MakeMemory(buffer, params.data(), options.misalign_bytes));
   for (size_t b = 0; b < want.size(); ++b) {
     if (kernel.buffers[b].kind == kir::BufKind::kLocal) continue;
     const DType type = IsComplex(kernel.buffers[b].type) ? RealPartOf(kernel.buffers[b].type) : kernel.buffers[b].type;
@@ -91,14 +91,16 @@ std::string CompareWithEvaluator(const kir::Kernel& kernel, isa::IsaLevel isa, c
     for (int64_t i = 0; i < want[b].size / width; ++i) {
       uint64_t bits = RandomBits(type, random);
       if (options.fill) options.fill(static_cast<kir::Buf>(b), i, &bits);
-      if (DTypeBits(type) < 8 && IsSigned(type) && (bits >> (DTypeBits(type) - 1) & 1)) bits |= ~uint64_t{0} << DTypeBits(type);
+      if (DTypeBits(type) < 8 && IsSigned(type) && (bits >> (DTypeBits(type) - 1) & 1))
+        bits |= ~uint64_t{0} << DTypeBits(type);
       std::memcpy(want[b].bytes.data() + want[b].begin + i * width, &bits, static_cast<size_t>(width));
     }
   }
   std::vector<Memory> got;
   for (size_t b = 0; b < want.size(); ++b) {
     got.push_back(MakeMemory(kernel.buffers[b], params.data(), options.misalign_bytes));
-    std::memcpy(got[b].bytes.data() + got[b].begin, want[b].bytes.data() + want[b].begin, static_cast<size_t>(want[b].size));
+    std::memcpy(got[b].bytes.data() + got[b].begin, want[b].bytes.data() + want[b].begin,
+                static_cast<size_t>(want[b].size));
   }
   std::vector<kir::BufferRef> refs;
   std::vector<void*> pointers;
@@ -140,8 +142,8 @@ std::string CompareWithEvaluator(const kir::Kernel& kernel, isa::IsaLevel isa, c
       uint64_t bg = 0;
       std::memcpy(&bw, pw, static_cast<size_t>(width));
       std::memcpy(&bg, pg, static_cast<size_t>(width));
-      return fmt::format("{}: buffer {} element {}: got {:#x} ({}), wanted {:#x} ({})", isa::IsaLevelName(isa), b, i, bg,
-                         kir::LiteralValue(type, bg), bw, kir::LiteralValue(type, bw));
+      return fmt::format("{}: buffer {} element {}: got {:#x} ({}), wanted {:#x} ({})", isa::IsaLevelName(isa), b, i,
+                         bg, kir::LiteralValue(type, bg), bw, kir::LiteralValue(type, bw));
     }
     for (int64_t i = 0; i < static_cast<int64_t>(g.bytes.size()); ++i) {
       if ((i < g.begin || i >= g.begin + g.size) && g.bytes[static_cast<size_t>(i)] != 0) {

@@ -1,4 +1,5 @@
-// A convolution is a product of patches and weights. The patches are never stored: the product's packing hook reads them from the input, strip by strip.
+// A convolution is a product of patches and weights. The patches are never stored: the product's packing hook reads
+// them from the input, strip by strip.
 #include "tenon/kernels/conv/conv.h"
 
 #include <algorithm>
@@ -115,17 +116,18 @@ struct Place {
 
 /// Neighbouring elements of one packed row or column.
 struct Segment {
-  int64_t k[3] = {};     // Dilated window coordinates, or output coordinates.
-  int64_t offset = 0;    // In the input, where everything is inside.
-  int64_t inner = 0;     // First channel or place.
-  int64_t to = 0;        // Where it goes.
+  int64_t k[3] = {};   // Dilated window coordinates, or output coordinates.
+  int64_t offset = 0;  // In the input, where everything is inside.
+  int64_t inner = 0;   // First channel or place.
+  int64_t to = 0;      // Where it goes.
   int64_t count = 1;
 };
 
 template <class T>
 class Patches {
  public:
-  Patches(const ConvSignature& s, const Mapping& m, const void* in) : s_(s), m_(m), in_(static_cast<const T*>(in)), along_places_(RunsAlongPlaces(s, m)) {}
+  Patches(const ConvSignature& s, const Mapping& m, const void* in)
+      : s_(s), m_(m), in_(static_cast<const T*>(in)), along_places_(RunsAlongPlaces(s, m)) {}
 
   /// Tile rows are places, columns depth.
   static void PackRows(void* context, const GemmTile& tile) {
@@ -155,7 +157,9 @@ class Patches {
     *offset += p * dim.in_stride;
     return static_cast<uint64_t>(p) < static_cast<uint64_t>(dim.in);
   }
-  int64_t BaseOf(const Place& place) const { return place.group * s_.in_group_stride + place.batch * s_.in_batch_stride; }
+  int64_t BaseOf(const Place& place) const {
+    return place.group * s_.in_group_stride + place.batch * s_.in_batch_stride;
+  }
 
   static void Copy(const T* from, int64_t from_stride, int64_t count, T* to, int64_t to_stride) {
     if (from_stride == 1 && to_stride == 1) {
@@ -227,7 +231,9 @@ class Patches {
       }
       T* const to = data + r * tile.row_stride;
       if (whole) {
-        for (const Segment& seg : inside) Copy(in_ + first + seg.offset, s_.in_channel_stride, seg.count, to + seg.to * tile.col_stride, tile.col_stride);
+        for (const Segment& seg : inside)
+          Copy(in_ + first + seg.offset, s_.in_channel_stride, seg.count, to + seg.to * tile.col_stride,
+               tile.col_stride);
         continue;
       }
       for (const Segment& seg : edge) {
@@ -314,7 +320,8 @@ class Patches {
         const int64_t lo = std::min(ceil_div(-p, dim.stride), seg.count);
         const int64_t hi = std::clamp(ceil_div(dim.in - p, dim.stride), lo, seg.count);
         Zero(lo, to, tile.col_stride);
-        Copy(in_ + offset + (p + lo * dim.stride) * dim.in_stride, dim.stride * dim.in_stride, hi - lo, to + lo * tile.col_stride, tile.col_stride);
+        Copy(in_ + offset + (p + lo * dim.stride) * dim.in_stride, dim.stride * dim.in_stride, hi - lo,
+             to + lo * tile.col_stride, tile.col_stride);
         Zero(seg.count - hi, to + hi * tile.col_stride, tile.col_stride);
       }
     }
@@ -333,7 +340,9 @@ bool DirectPatches(const ConvSignature& s, const Mapping& m, GemmSignature* g) {
   }
   const auto input_stride = [&](const Axis& a) {
     if (a.what == kGroup) return s.in_group_stride;
-    return a.what == kBatch ? s.in_batch_stride : s.dims[static_cast<size_t>(a.what)].in_stride * s.dims[static_cast<size_t>(a.what)].stride;
+    return a.what == kBatch
+               ? s.in_batch_stride
+               : s.dims[static_cast<size_t>(a.what)].in_stride * s.dims[static_cast<size_t>(a.what)].stride;
   };
   int64_t row_stride = 1, expect = 0;
   for (size_t i = m.places.size(); i-- > 0;) {
@@ -352,12 +361,14 @@ bool DirectPatches(const ConvSignature& s, const Mapping& m, GemmSignature* g) {
     g->b_row_stride = s.in_channel_stride;
     g->b_col_stride = row_stride;
   }
-  for (size_t i = 0; i < m.batches.size(); ++i) (m.places_are_rows ? g->batch[i].a_stride : g->batch[i].b_stride) = input_stride(m.batches[i]);
+  for (size_t i = 0; i < m.batches.size(); ++i)
+    (m.places_are_rows ? g->batch[i].a_stride : g->batch[i].b_stride) = input_stride(m.batches[i]);
   return true;
 }
 
 template <class T>
-Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void* weights, void* out,
+           threads::ThreadPool& pool) {
   GemmSignature g;
   g.a_type = g.b_type = s.type;
   g.c_type = s.out_type;
@@ -366,7 +377,8 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
     const Axis& a = m.batches[i];
     const int64_t weight_stride = a.what == kGroup ? s.weight_group_stride : 0;
     const int64_t out_stride = a.what == kGroup ? s.out_group_stride : a.stride;
-    g.batch[i] = m.places_are_rows ? GemmBatchDim{a.extent, 0, weight_stride, out_stride} : GemmBatchDim{a.extent, weight_stride, 0, out_stride};
+    g.batch[i] = m.places_are_rows ? GemmBatchDim{a.extent, 0, weight_stride, out_stride}
+                                   : GemmBatchDim{a.extent, weight_stride, 0, out_stride};
   }
   Patches<T> patches(s, m, in);
   GemmHooks hooks;
@@ -410,18 +422,24 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
 bool WeightsSuit(const ConvSignature& s) {
   const Mapping m = MapOf(s);
   if (!m.valid) return false;
-  return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1 || RunsAlongPlaces(s, m);
+  return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1 ||
+         RunsAlongPlaces(s, m);
 }
 
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
   const Mapping m = MapOf(s);
   if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
   switch (ByteWidth(s.type)) {
-    case 1: return Run<uint8_t>(s, m, in, weights, out, pool);
-    case 2: return Run<uint16_t>(s, m, in, weights, out, pool);
-    case 4: return Run<uint32_t>(s, m, in, weights, out, pool);
-    case 8: return Run<uint64_t>(s, m, in, weights, out, pool);
-    default: return Unimplemented("convolution: element type");
+    case 1:
+      return Run<uint8_t>(s, m, in, weights, out, pool);
+    case 2:
+      return Run<uint16_t>(s, m, in, weights, out, pool);
+    case 4:
+      return Run<uint32_t>(s, m, in, weights, out, pool);
+    case 8:
+      return Run<uint64_t>(s, m, in, weights, out, pool);
+    default:
+      return Unimplemented("convolution: element type");
   }
 }
 

@@ -13,7 +13,8 @@
 namespace tenon::kernels {
 
 /// One spatial dimension. The window's element k at output o sees the input's element p / in_dilation, where
-/// p = o * stride + k' * window_dilation - low and k' is k, or window - 1 - k when reversed; it sees 0 where p / in_dilation is no element.
+/// p = o * stride + k' * window_dilation - low and k' is k, or window - 1 - k when reversed; it sees 0 where p /
+/// in_dilation is no element.
 struct ConvDim {
   int64_t in = 1, window = 1, out = 1;
   int64_t stride = 1, low = 0, in_dilation = 1, window_dilation = 1;
@@ -23,7 +24,8 @@ struct ConvDim {
 
 /// A convolution as plain data: for every group g, image n, output channel c and place o,
 ///   out[g, n, c, o] = sum over window k and input channel i of in[g, n, i, place(o, k)] * weights[g, c, i, k].
-/// Channel counts are those of one group. Strides in elements, none of `out` zero where its extent is not 1. Types as kernels::Gemm takes them.
+/// Channel counts are those of one group. Strides in elements, none of `out` zero where its extent is not 1. Types as
+/// kernels::Gemm takes them.
 struct ConvSignature {
   DType type = DType::kF32;
   DType out_type = DType::kF32;
@@ -54,20 +56,23 @@ struct ConvOperand {
   Dims dims;
   Dims strides;  ///< In elements.
 };
-/// INVALID_ARGUMENT when the extents do not belong together, UNIMPLEMENTED for types without a product and more than 3 spatial dimensions.
-/// A signature made here reaches only elements of its operands.
-Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const ConvOperand& in, const ConvOperand& weights, const ConvOperand& out);
+/// INVALID_ARGUMENT when the extents do not belong together, UNIMPLEMENTED for types without a product and more than 3
+/// spatial dimensions. A signature made here reaches only elements of its operands.
+Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const ConvOperand& in, const ConvOperand& weights,
+                                        const ConvOperand& out);
 
-/// Whether the weights' window and input channels lie one after another in some order, as Conv wants them, and whether that order suits the way the
-/// input is read. Otherwise copy them first, to a layout with the output channels innermost, then the input channels, then the window.
+/// Whether the weights' window and input channels lie one after another in some order, as Conv wants them, and whether
+/// that order suits the way the input is read. Otherwise copy them first, to a layout with the output channels
+/// innermost, then the input channels, then the window.
 bool WeightsSuit(const ConvSignature& s);
 
 /// Estimate in ns on one thread.
 double EstimateConvNs(const ConvSignature& s);
 
-/// Computes `s` over pointers to the operands' elements 0; `out` overlaps neither of the others. The products of one output element are summed as by
-/// kernels::Gemm over k = window * in_channels, in the order in which they lie in the weights; places outside of the input count as products with 0.
-/// INVALID_ARGUMENT when !WeightsSuit for reasons of order; RESOURCE_EXHAUSTED without scratch.
+/// Computes `s` over pointers to the operands' elements 0; `out` overlaps neither of the others. The products of one
+/// output element are summed as by kernels::Gemm over k = window * in_channels, in the order in which they lie in the
+/// weights; places outside of the input count as products with 0. INVALID_ARGUMENT when !WeightsSuit for reasons of
+/// order; RESOURCE_EXHAUSTED without scratch.
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels

@@ -51,7 +51,8 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
   std::mt19937 random(seed);
   Pick pick(random);
   const size_t spatial = static_cast<size_t>(pick(0, 3));
-  // Which dim of each operand is what: input batch, feature, spatial...; weights input, output, spatial...; output batch, feature, spatial...
+  // Which dim of each operand is what: input batch, feature, spatial...; weights input, output, spatial...; output
+  // batch, feature, spatial...
   const auto permutation = [&] {
     Dims p(spatial + 2, 0);
     std::iota(p.begin(), p.end(), int64_t{0});
@@ -100,7 +101,8 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
     set(out_dims, n.out_spatial[d], out_extent[d]);
   }
   const bool shuffle = pick(0, 1) == 0;
-  Array in = Make(in_dims, random, shuffle, 0), weights = Make(weight_dims, random, shuffle, 0), out = Make(out_dims, random, shuffle, NAN);
+  Array in = Make(in_dims, random, shuffle, 0), weights = Make(weight_dims, random, shuffle, 0),
+        out = Make(out_dims, random, shuffle, NAN);
   std::uniform_real_distribution<float> value(-1, 1);
   for (float& v : in.data) v = value(random);
   for (float& v : weights.data) v = value(random);
@@ -179,7 +181,8 @@ TEST(Conv, FollowsTheDefinition) {
 TEST(Conv, RejectsExtentsThatDoNotBelongTogether) {
   ConvNumbers n;
   n.in_feature = n.weight_out = n.out_feature = 1;
-  const ConvOperand in{DType::kF32, {2, 6}, {6, 1}}, weights{DType::kF32, {6, 4}, {4, 1}}, out{DType::kF32, {2, 4}, {4, 1}};
+  const ConvOperand in{DType::kF32, {2, 6}, {6, 1}}, weights{DType::kF32, {6, 4}, {4, 1}},
+      out{DType::kF32, {2, 4}, {4, 1}};
   EXPECT_TRUE(MakeConvSignature(n, in, weights, out).ok());
   ConvOperand other = weights;
   other.dims = {5, 4};

@@ -43,11 +43,14 @@ class Scratch {
   int64_t size_ = 0;
 };
 
-double LineNs(int64_t n) { return 1.5 * static_cast<double>(n) * std::log2(static_cast<double>(std::max<int64_t>(n, 2))) / 4 + 4 * static_cast<double>(n) / 4; }
+double LineNs(int64_t n) {
+  return 1.5 * static_cast<double>(n) * std::log2(static_cast<double>(std::max<int64_t>(n, 2))) / 4 +
+         4 * static_cast<double>(n) / 4;
+}
 
 template <class T>
-Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out_dims, size_t axis, LineForm in_form, LineForm out_form, const T* in, T* out,
-               threads::ThreadPool& pool) {
+Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out_dims, size_t axis, LineForm in_form,
+               LineForm out_form, const T* in, T* out, threads::ThreadPool& pool) {
   const int64_t inner = Product(in_dims, axis + 1, in_dims.size());
   const int64_t lines = Product(in_dims, 0, axis) * inner;
   const int64_t n_in = in_dims[axis], n_out = out_dims[axis];
@@ -89,7 +92,8 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
 }
 
 template <class T>
-Status RunAll(const FftSignature& s, const std::vector<LineTables<T>>& tables, const T* in, T* out, threads::ThreadPool& pool) {
+Status RunAll(const FftSignature& s, const std::vector<LineTables<T>>& tables, const T* in, T* out,
+              threads::ThreadPool& pool) {
   const size_t rank = s.in.size(), axes = s.lengths.size();
   const size_t first = rank - axes, last = rank - 1;
   if (s.kind == FftKind::kRealInverse) {
@@ -99,7 +103,8 @@ Status RunAll(const FftSignature& s, const std::vector<LineTables<T>>& tables, c
       middle.reset(new (std::nothrow) T[static_cast<size_t>(2 * Product(s.in, 0, rank))]);
       if (!middle) return ResourceExhausted("fft: no memory for the half spectrum");
       for (size_t axis = first; axis < last; ++axis) {
-        TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axis - first], s.in, s.in, axis, LineForm::kComplex, LineForm::kComplex, from, middle.get(), pool));
+        TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axis - first], s.in, s.in, axis, LineForm::kComplex, LineForm::kComplex,
+                                         from, middle.get(), pool));
         from = middle.get();
       }
     }
@@ -109,7 +114,8 @@ Status RunAll(const FftSignature& s, const std::vector<LineTables<T>>& tables, c
   TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axes - 1], s.in, s.out, last, real ? LineForm::kReal : LineForm::kComplex,
                                    real ? LineForm::kHalf : LineForm::kComplex, in, out, pool));
   for (size_t axis = first; axis < last; ++axis) {
-    TENON_RETURN_IF_ERROR(RunAxis<T>(tables[axis - first], s.out, s.out, axis, LineForm::kComplex, LineForm::kComplex, out, out, pool));
+    TENON_RETURN_IF_ERROR(
+        RunAxis<T>(tables[axis - first], s.out, s.out, axis, LineForm::kComplex, LineForm::kComplex, out, out, pool));
   }
   return OkStatus();
 }
@@ -122,17 +128,21 @@ Result<FftSignature> MakeFftSignature(FftKind kind, const Shape& in, const Shape
   const DType complex = real_in ? out.dtype : in.dtype;
   if (complex != DType::kC64 && complex != DType::kC128) return Unimplemented("fft: element type");
   s.real_type = complex == DType::kC64 ? DType::kF32 : DType::kF64;
-  if (in.dtype != (real_in ? s.real_type : complex) || out.dtype != (real_out ? s.real_type : complex)) return InvalidArgument("fft: element types");
-  if (lengths.empty() || lengths.size() > kMaxAxes || lengths.size() > in.dims.size() || in.dims.size() != out.dims.size()) {
+  if (in.dtype != (real_in ? s.real_type : complex) || out.dtype != (real_out ? s.real_type : complex))
+    return InvalidArgument("fft: element types");
+  if (lengths.empty() || lengths.size() > kMaxAxes || lengths.size() > in.dims.size() ||
+      in.dims.size() != out.dims.size()) {
     return InvalidArgument("fft: number of dimensions");
   }
   const size_t first = in.dims.size() - lengths.size();
   for (size_t d = 0; d < in.dims.size(); ++d) {
     const bool half = d + 1 == in.dims.size() && (real_in || real_out);
     const int64_t length = d < first ? in.dims[d] : lengths[d - first];
-    const int64_t want_in = half && real_out ? length / 2 + 1 : length, want_out = half && real_in ? length / 2 + 1 : length;
+    const int64_t want_in = half && real_out ? length / 2 + 1 : length,
+                  want_out = half && real_in ? length / 2 + 1 : length;
     if (length < 0 || (d >= first && length < 1) || in.dims[d] != want_in || out.dims[d] != want_out) {
-      return InvalidArgument(fmt::format("fft: extents {} and {} of dimension {} do not fit length {}", in.dims[d], out.dims[d], d, length));
+      return InvalidArgument(fmt::format("fft: extents {} and {} of dimension {} do not fit length {}", in.dims[d],
+                                         out.dims[d], d, length));
     }
   }
   return s;
@@ -167,7 +177,8 @@ Fft::Fft(Fft&&) noexcept = default;
 
 Status Fft::Run(const void* in, void* out, threads::ThreadPool& pool) const {
   if (Product(signature_.out, 0, signature_.out.size()) == 0) return OkStatus();
-  if (signature_.real_type == DType::kF32) return RunAll(signature_, tables_->f32, static_cast<const float*>(in), static_cast<float*>(out), pool);
+  if (signature_.real_type == DType::kF32)
+    return RunAll(signature_, tables_->f32, static_cast<const float*>(in), static_cast<float*>(out), pool);
   return RunAll(signature_, tables_->f64, static_cast<const double*>(in), static_cast<double*>(out), pool);
 }
 

@@ -14,9 +14,9 @@ namespace tenon::kernels {
 
 enum class FftKind : uint8_t { kForward, kInverse, kRealForward, kRealInverse };
 
-/// Discrete Fourier transforms over the last `lengths.size()` dimensions (1 to 3) of dense row-major arrays, as stablehlo.fft defines them: forward with
-/// exp(-2 pi i / n), inverses divided by the number of elements. kRealForward takes reals and gives the first n/2 + 1 places of the last
-/// dimension; kRealInverse takes those and gives reals.
+/// Discrete Fourier transforms over the last `lengths.size()` dimensions (1 to 3) of dense row-major arrays, as
+/// stablehlo.fft defines them: forward with exp(-2 pi i / n), inverses divided by the number of elements. kRealForward
+/// takes reals and gives the first n/2 + 1 places of the last dimension; kRealInverse takes those and gives reals.
 struct FftSignature {
   FftKind kind = FftKind::kForward;
   DType real_type = DType::kF32;  ///< f32 or f64: c64 or c128 beside it.
@@ -37,7 +37,8 @@ class Fft {
   ~Fft();
   Fft(Fft&&) noexcept;
 
-  /// `in` and `out` do not overlap. Thread-safe. Bits depend on the signature and the values alone. RESOURCE_EXHAUSTED without scratch.
+  /// `in` and `out` do not overlap. Thread-safe. Bits depend on the signature and the values alone. RESOURCE_EXHAUSTED
+  /// without scratch.
   Status Run(const void* in, void* out, threads::ThreadPool& pool) const;
 
  private:

@@ -26,14 +26,16 @@ std::vector<Wide> Along(const std::vector<Wide>& x, const Dims& dims, size_t axi
   for (size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
   std::vector<Wide> roots;
   for (int64_t k = 0; k < n; ++k) {
-    const long double angle = (inverse ? 2 : -2) * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
+    const long double angle = (inverse ? 2 : -2) * std::numbers::pi_v<long double> * static_cast<long double>(k) /
+                              static_cast<long double>(n);
     roots.push_back({std::cos(angle), std::sin(angle)});
   }
   std::vector<Wide> y(x.size());
   for (int64_t at = 0; at < static_cast<int64_t>(x.size()); ++at) {
     const int64_t k = at / inner % n, base = at - k * inner;
     Wide sum = 0;
-    for (int64_t j = 0; j < n; ++j) sum += x[static_cast<size_t>(base + j * inner)] * roots[static_cast<size_t>(j * k % n)];
+    for (int64_t j = 0; j < n; ++j)
+      sum += x[static_cast<size_t>(base + j * inner)] * roots[static_cast<size_t>(j * k % n)];
     y[static_cast<size_t>(at)] = inverse ? sum / static_cast<long double>(n) : sum;
   }
   return y;
@@ -46,14 +48,16 @@ void Check(FftKind kind, const Dims& dims, size_t axes, threads::ThreadPool& poo
   Dims half = dims;
   half[dims.size() - 1] = dims[dims.size() - 1] / 2 + 1;
   const DType real = sizeof(T) == 4 ? DType::kF32 : DType::kF64, complex = sizeof(T) == 4 ? DType::kC64 : DType::kC128;
-  const Shape in{real_in ? real : complex, real_out ? half : dims}, out{real_out ? real : complex, real_in ? half : dims};
+  const Shape in{real_in ? real : complex, real_out ? half : dims},
+      out{real_out ? real : complex, real_in ? half : dims};
   const Dims lengths(dims.end() - static_cast<long>(axes), dims.end());
   const auto signature = MakeFftSignature(kind, in, out, lengths);
   ASSERT_TRUE(signature.ok()) << signature.status().message();
 
   std::mt19937 random(static_cast<uint32_t>(Count(dims)));
   std::uniform_real_distribution<T> value(-1, 1);
-  std::vector<T> from(static_cast<size_t>(Count(in.dims) * (real_in ? 1 : 2))), to(static_cast<size_t>(Count(out.dims) * (real_out ? 1 : 2)), T{77});
+  std::vector<T> from(static_cast<size_t>(Count(in.dims) * (real_in ? 1 : 2))),
+      to(static_cast<size_t>(Count(out.dims) * (real_out ? 1 : 2)), T{77});
   for (T& v : from) v = value(random);
   ASSERT_TRUE(Fft(*signature).Run(from.data(), to.data(), pool).ok());
 
@@ -70,7 +74,9 @@ void Check(FftKind kind, const Dims& dims, size_t axes, threads::ThreadPool& poo
     const int64_t n = dims[last], h = half[last];
     std::vector<Wide> full;
     for (int64_t row = 0; row < Count(in.dims) / h; ++row) {
-      for (int64_t j = 0; j < n; ++j) full.push_back(j < h ? x[static_cast<size_t>(row * h + j)] : std::conj(x[static_cast<size_t>(row * h + n - j)]));
+      for (int64_t j = 0; j < n; ++j)
+        full.push_back(j < h ? x[static_cast<size_t>(row * h + j)]
+                             : std::conj(x[static_cast<size_t>(row * h + n - j)]));
     }
     x = full;
     now = dims;
@@ -79,14 +85,16 @@ void Check(FftKind kind, const Dims& dims, size_t axes, threads::ThreadPool& poo
   long double norm = 0;
   for (const Wide& w : x) norm += std::norm(w);
   // Root mean square of the results, a few units in the last place per halving of the length.
-  const long double bound = 20 * std::numeric_limits<T>::epsilon() * (1 + std::log2(static_cast<long double>(Count(lengths)))) *
+  const long double bound = 20 * std::numeric_limits<T>::epsilon() *
+                            (1 + std::log2(static_cast<long double>(Count(lengths)))) *
                             std::sqrt(norm / static_cast<long double>(x.size()));
   const int64_t n = dims[last], kept = out.dims[last];
   for (int64_t i = 0; i < Count(out.dims); ++i) {
     const Wide want = x[static_cast<size_t>(i / kept * n + i % kept)];
     const auto at = static_cast<size_t>(i);
     const Wide got = real_out ? Wide(to[at]) : Wide(to[2 * at], to[2 * at + 1]);
-    ASSERT_LE(std::abs(got - (real_out ? Wide(want.real()) : want)), bound) << "kind " << static_cast<int>(kind) << " length " << n << " element " << i;
+    ASSERT_LE(std::abs(got - (real_out ? Wide(want.real()) : want)), bound)
+        << "kind " << static_cast<int>(kind) << " length " << n << " element " << i;
   }
 }
 
@@ -94,7 +102,8 @@ TEST(Fft, FollowsTheDefinition) {
   auto pool = threads::ThreadPool::Create(2);
   ASSERT_TRUE(pool.ok());
   for (FftKind kind : {FftKind::kForward, FftKind::kInverse, FftKind::kRealForward, FftKind::kRealInverse}) {
-    for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 19, 23, 29, 32, 49, 60, 64, 97, 101, 128, 143, 256, 500, 625, 1031, 2048}) {
+    for (int64_t n : {1,  2,  3,  4,  5,  6,  7,   8,   9,   12,  15,  16,  19,   23,
+                      29, 32, 49, 60, 64, 97, 101, 128, 143, 256, 500, 625, 1031, 2048}) {
       Check<float>(kind, {3, n}, 1, **pool);
       Check<double>(kind, {5, n}, 1, **pool);
       if (HasFatalFailure()) return;

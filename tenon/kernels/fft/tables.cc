@@ -10,8 +10,8 @@
 namespace tenon::kernels::internal {
 namespace {
 
-constexpr int64_t kMaxRadix = 19;     // Larger prime factors go the way of the chirp.
-constexpr int64_t kLongLine = 1024;   // Longer lines leave the first-level cache.
+constexpr int64_t kMaxRadix = 19;    // Larger prime factors go the way of the chirp.
+constexpr int64_t kLongLine = 1024;  // Longer lines leave the first-level cache.
 constexpr int64_t kMinSplit = 16;
 
 /// exp(2 pi i k / n) in better than T's precision.
@@ -25,10 +25,14 @@ Root<T> RootOf(int64_t k, int64_t n) {
   Wide angle = 2 * std::numbers::pi_v<Wide> * static_cast<Wide>(4 * k - quarter * n) / static_cast<Wide>(4 * n);
   const Wide c = std::cos(angle), s = std::sin(angle);
   switch (quarter) {
-    case 0: return {static_cast<T>(c), static_cast<T>(s)};
-    case 1: return {static_cast<T>(-s), static_cast<T>(c)};
-    case 2: return {static_cast<T>(-c), static_cast<T>(-s)};
-    default: return {static_cast<T>(s), static_cast<T>(-c)};
+    case 0:
+      return {static_cast<T>(c), static_cast<T>(s)};
+    case 1:
+      return {static_cast<T>(-s), static_cast<T>(c)};
+    case 2:
+      return {static_cast<T>(-c), static_cast<T>(-s)};
+    default:
+      return {static_cast<T>(s), static_cast<T>(-c)};
   }
 }
 
@@ -112,7 +116,8 @@ void MakeChirp(LineTables<T>& tables, int64_t sign) {
   line.scale = 1.0 / static_cast<double>(m);
   TransformSse4(plain, line, aligned);
   for (int64_t k = 0; k < m; ++k) {
-    tables.kernel.push_back({static_cast<T>(transformed[static_cast<size_t>(2 * k)]), static_cast<T>(transformed[static_cast<size_t>(2 * k + 1)])});
+    tables.kernel.push_back({static_cast<T>(transformed[static_cast<size_t>(2 * k)]),
+                             static_cast<T>(transformed[static_cast<size_t>(2 * k + 1)])});
   }
 }
 
@@ -150,7 +155,9 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse) {
 template <class T>
 int64_t LineScratchBytes(const LineTables<T>& tables) {
   constexpr int64_t kVectorPair = 64;
-  if (tables.split) return 2 * std::max(tables.first.n, tables.second.n) * kVectorPair + tables.n * static_cast<int64_t>(sizeof(Root<T>));
+  if (tables.split)
+    return 2 * std::max(tables.first.n, tables.second.n) * kVectorPair +
+           tables.n * static_cast<int64_t>(sizeof(Root<T>));
   return 2 * tables.direct.n * kVectorPair;
 }
 

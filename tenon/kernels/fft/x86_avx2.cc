@@ -2,5 +2,7 @@
 
 namespace tenon::kernels::internal {
 void TransformAvx2(const LineTables<float>& t, const Lines<float>& l, void* scratch) { TransformLines(t, l, scratch); }
-void TransformAvx2(const LineTables<double>& t, const Lines<double>& l, void* scratch) { TransformLines(t, l, scratch); }
+void TransformAvx2(const LineTables<double>& t, const Lines<double>& l, void* scratch) {
+  TransformLines(t, l, scratch);
+}
 }  // namespace tenon::kernels::internal

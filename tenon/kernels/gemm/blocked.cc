@@ -42,15 +42,15 @@ struct Plan {
   int64_t last_task_rows = 0;  // In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
   bool streams_b = false;  // B is read once, as it lies: what comes next is fetched meanwhile.
-  bool stage_c = false;  // Sums are kept apart from C: it has another type, or no contiguous rows.
+  bool stage_c = false;    // Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
 };
 
 int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_steps; }
 
-// Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and as many streams running as
-// the hardware follows, and neighbouring panels take the next lines of each.
+// Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and
+// as many streams running as the hardware follows, and neighbouring panels take the next lines of each.
 constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 32;
 bool StreamsB(const Problem& p) {
@@ -361,7 +361,8 @@ class BlockedGemm {
     const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch(j / nr_);
-      if (plan_.streams_b && i == task.i0) PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
+      if (plan_.streams_b && i == task.i0)
+        PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j * w_;

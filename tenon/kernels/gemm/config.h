@@ -8,11 +8,22 @@
 
 namespace tenon::kernels {
 
-/// A signature as the numbers that a plan's driver step carries, and back. Batch dimensions of extent 1 at the end are left out.
+/// A signature as the numbers that a plan's driver step carries, and back. Batch dimensions of extent 1 at the end are
+/// left out.
 inline std::vector<int64_t> ToConfig(const GemmSignature& s) {
-  std::vector<int64_t> config = {static_cast<int64_t>(s.a_type), static_cast<int64_t>(s.b_type), static_cast<int64_t>(s.c_type),
-                                 s.m, s.n, s.k, s.a_row_stride, s.a_col_stride, s.b_row_stride, s.b_col_stride,
-                                 s.c_row_stride, s.c_col_stride, s.accumulate ? 1 : 0};
+  std::vector<int64_t> config = {static_cast<int64_t>(s.a_type),
+                                 static_cast<int64_t>(s.b_type),
+                                 static_cast<int64_t>(s.c_type),
+                                 s.m,
+                                 s.n,
+                                 s.k,
+                                 s.a_row_stride,
+                                 s.a_col_stride,
+                                 s.b_row_stride,
+                                 s.b_col_stride,
+                                 s.c_row_stride,
+                                 s.c_col_stride,
+                                 s.accumulate ? 1 : 0};
   size_t used = s.batch.size();
   while (used > 0 && s.batch[used - 1].extent == 1) --used;
   for (size_t i = 0; i < used; ++i) {
@@ -28,7 +39,8 @@ inline Result<GemmSignature> FromConfig(std::span<const int64_t> config) {
   GemmSignature s;
   if (config.size() < kFixed || (config.size() - kFixed) % kPerBatchDim != 0 ||
       (config.size() - kFixed) / kPerBatchDim > s.batch.size()) {
-    return InvalidArgument("a gemm configuration has " + std::to_string(config.size()) + " numbers, wanted 13 and up to 4 groups of 4");
+    return InvalidArgument("a gemm configuration has " + std::to_string(config.size()) +
+                           " numbers, wanted 13 and up to 4 groups of 4");
   }
   for (size_t i = 0; i < 3; ++i) {
     if (config[i] < 0 || config[i] >= kNumDTypes) {

@@ -5,21 +5,33 @@
 namespace tenon::kernels {
 
 std::vector<int64_t> ToConfig(const LinalgConfig& config) {
-  return {static_cast<int64_t>(config.op), config.lower, config.left, config.transpose, config.unit_diagonal, config.has_info};
+  return {static_cast<int64_t>(config.op),
+          config.lower,
+          config.left,
+          config.transpose,
+          config.unit_diagonal,
+          config.has_info};
 }
 
 Result<LinalgConfig> LinalgConfigOf(std::span<const int64_t> numbers) {
-  if (numbers.size() != 6) return InvalidArgument(fmt::format("a linear algebra configuration of {} numbers, wanted 6", numbers.size()));
+  if (numbers.size() != 6)
+    return InvalidArgument(fmt::format("a linear algebra configuration of {} numbers, wanted 6", numbers.size()));
   if (numbers[0] < 0 || numbers[0] > static_cast<int64_t>(LinalgOp::kLu)) {
     return InvalidArgument(fmt::format("linear algebra operation {}", numbers[0]));
   }
   for (int64_t n : numbers.subspan(1)) {
     if (n != 0 && n != 1) return InvalidArgument(fmt::format("a linear algebra configuration with flag {}", n));
   }
-  return LinalgConfig{static_cast<LinalgOp>(numbers[0]), numbers[1] != 0, numbers[2] != 0, numbers[3] != 0, numbers[4] != 0, numbers[5] != 0};
+  return LinalgConfig{static_cast<LinalgOp>(numbers[0]),
+                      numbers[1] != 0,
+                      numbers[2] != 0,
+                      numbers[3] != 0,
+                      numbers[4] != 0,
+                      numbers[5] != 0};
 }
 
-Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x, const std::optional<LinalgArray>& a) {
+Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x,
+                                    const std::optional<LinalgArray>& a) {
   LinalgSignature s;
   s.op = config.op;
   s.type = x.type;
@@ -27,10 +39,12 @@ Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArra
   s.left = config.left;
   s.transpose = config.transpose;
   s.unit_diagonal = config.unit_diagonal;
-  if (a.has_value() != (config.op == LinalgOp::kTriangularSolve)) return InvalidArgument("linear algebra with a wrong number of operands");
+  if (a.has_value() != (config.op == LinalgOp::kTriangularSolve))
+    return InvalidArgument("linear algebra with a wrong number of operands");
   const auto matrix = [](const LinalgArray& array, Dims& batch, LinalgMatrix& m) -> Status {
     const size_t rank = array.dims.size();
-    if (rank < 2 || array.strides.size() != rank) return InvalidArgument(fmt::format("linear algebra on an array of rank {}", rank));
+    if (rank < 2 || array.strides.size() != rank)
+      return InvalidArgument(fmt::format("linear algebra on an array of rank {}", rank));
     batch = Dims(array.dims.begin(), array.dims.end() - 2);
     m = {array.dims[rank - 2], array.dims[rank - 1], array.strides[rank - 2], array.strides[rank - 1],
          Dims(array.strides.begin(), array.strides.end() - 2)};
@@ -40,7 +54,8 @@ Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArra
   if (a) {
     Dims batch;
     TENON_RETURN_IF_ERROR(matrix(*a, batch, s.a));
-    if (a->type != x.type || batch != s.batch) return InvalidArgument("linear algebra on operands that do not fit each other");
+    if (a->type != x.type || batch != s.batch)
+      return InvalidArgument("linear algebra on operands that do not fit each other");
   }
   TENON_RETURN_IF_ERROR(Verify(s));
   return s;

@@ -11,8 +11,9 @@
 
 namespace tenon::kernels {
 
-/// Inputs: x, then a for kTriangularSolve. Outputs: x when done; kLu: pivots; info when `has_info`; LinalgStepScratchBytes of scratch. Matrices are the
-/// last two dims. Without info, a Cholesky factor that does not exist is NaN everywhere.
+/// Inputs: x, then a for kTriangularSolve. Outputs: x when done; kLu: pivots; info when `has_info`;
+/// LinalgStepScratchBytes of scratch. Matrices are the last two dims. Without info, a Cholesky factor that does not
+/// exist is NaN everywhere.
 struct LinalgConfig {
   LinalgOp op = LinalgOp::kCholesky;
   bool lower = true, left = true, transpose = false, unit_diagonal = false;
@@ -32,7 +33,8 @@ std::vector<int64_t> ToConfig(const LinalgConfig& config);
 Result<LinalgConfig> LinalgConfigOf(std::span<const int64_t> numbers);
 
 /// What to run in place in an array of x's form.
-Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x, const std::optional<LinalgArray>& a);
+Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x,
+                                    const std::optional<LinalgArray>& a);
 /// Scratch of a step: the signature's own and one s32 per matrix, 64-byte aligned.
 int64_t LinalgStepScratchBytes(const LinalgSignature& s);
 

@@ -27,7 +27,9 @@ struct Matrix {
   int64_t rows, cols, row_stride, col_stride;
 
   T& operator()(int64_t i, int64_t j) const { return data[i * row_stride + j * col_stride]; }
-  Matrix Part(int64_t row, int64_t col, int64_t r, int64_t c) const { return {&(*this)(row, col), r, c, row_stride, col_stride}; }
+  Matrix Part(int64_t row, int64_t col, int64_t r, int64_t c) const {
+    return {&(*this)(row, col), r, c, row_stride, col_stride};
+  }
   Matrix Transposed() const { return {data, cols, rows, col_stride, row_stride}; }
   /// Rows and columns in the opposite order.
   Matrix Reversed() const {
@@ -227,7 +229,8 @@ class Solver {
 };
 
 template <class T>
-Status RunOne(const LinalgSignature& s, const T* a_data, T* x_data, int32_t* pivots, int32_t* info, void* scratch, threads::ThreadPool& pool) {
+Status RunOne(const LinalgSignature& s, const T* a_data, T* x_data, int32_t* pivots, int32_t* info, void* scratch,
+              threads::ThreadPool& pool) {
   Solver<T> solver(static_cast<T*>(scratch), pool);
   Matrix<T> x{x_data, s.x.rows, s.x.cols, s.x.row_stride, s.x.col_stride};
   int64_t found = 0;
@@ -271,14 +274,17 @@ int64_t PieceBytes(const LinalgSignature& s) { return (ScratchElems(s) * ByteWid
 
 Status Verify(const LinalgSignature& s) {
   constexpr int64_t kMaxExtent = int64_t{1} << 24;
-  if (s.type != DType::kF32 && s.type != DType::kF64) return Unimplemented(fmt::format("linear algebra over {}", DTypeName(s.type)));
+  if (s.type != DType::kF32 && s.type != DType::kF64)
+    return Unimplemented(fmt::format("linear algebra over {}", DTypeName(s.type)));
   for (int64_t d : s.batch) {
     if (d < 0) return InvalidArgument("a negative batch extent");
   }
   const auto check = [&](const LinalgMatrix& m, std::string_view name) -> Status {
-    if (m.rows < 0 || m.cols < 0 || m.rows > kMaxExtent || m.cols > kMaxExtent || m.batch_strides.size() != s.batch.size()) {
-      return InvalidArgument(fmt::format("linear algebra on a matrix {} of {} x {} with {} batch strides for {} batch extents", name, m.rows, m.cols,
-                                         m.batch_strides.size(), s.batch.size()));
+    if (m.rows < 0 || m.cols < 0 || m.rows > kMaxExtent || m.cols > kMaxExtent ||
+        m.batch_strides.size() != s.batch.size()) {
+      return InvalidArgument(
+          fmt::format("linear algebra on a matrix {} of {} x {} with {} batch strides for {} batch extents", name,
+                      m.rows, m.cols, m.batch_strides.size(), s.batch.size()));
     }
     return OkStatus();
   };
@@ -305,7 +311,8 @@ double LinalgCostNs(const LinalgSignature& s) {
   return static_cast<double>(Count(s.batch)) * (200 + m * n + flops / 30);
 }
 
-Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch, threads::ThreadPool& pool) {
+Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch,
+              threads::ThreadPool& pool) {
   const int64_t count = Count(s.batch);
   if (count == 0) return OkStatus();
   const int64_t pieces = Pieces(s);
@@ -322,9 +329,11 @@ Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots,
       int32_t* my_pivots = pivots == nullptr ? nullptr : pivots + i * pivot_count;
       int32_t* my_info = info == nullptr ? nullptr : info + i;
       if (s.type == DType::kF32) {
-        TENON_RETURN_IF_ERROR(RunOne<float>(s, static_cast<const float*>(a) + at_a, static_cast<float*>(x) + at_x, my_pivots, my_info, mine, pool));
+        TENON_RETURN_IF_ERROR(RunOne<float>(s, static_cast<const float*>(a) + at_a, static_cast<float*>(x) + at_x,
+                                            my_pivots, my_info, mine, pool));
       } else {
-        TENON_RETURN_IF_ERROR(RunOne<double>(s, static_cast<const double*>(a) + at_a, static_cast<double*>(x) + at_x, my_pivots, my_info, mine, pool));
+        TENON_RETURN_IF_ERROR(RunOne<double>(s, static_cast<const double*>(a) + at_a, static_cast<double*>(x) + at_x,
+                                             my_pivots, my_info, mine, pool));
       }
     }
     return OkStatus();

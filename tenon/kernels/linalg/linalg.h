@@ -21,11 +21,14 @@ struct LinalgMatrix {
 };
 
 /// What to compute, in place in `x`:
-///   kCholesky: the triangle of x that `lower` names becomes L with L L^T = x, or U with U^T U = x; the other one is left alone.
+///   kCholesky: the triangle of x that `lower` names becomes L with L L^T = x, or U with U^T U = x; the other one is
+///   left alone.
 ///     info is 0, or i when the leading minor of order i is not positive; x is then finished up to there.
-///   kTriangularSolve: x becomes the solution of op(a) X = x (`left`) or X op(a) = x, op being the transpose when asked; only the named
+///   kTriangularSolve: x becomes the solution of op(a) X = x (`left`) or X op(a) = x, op being the transpose when
+///   asked; only the named
 ///     triangle of a is read, and its diagonal counts as ones when `unit_diagonal`.
-///   kLu: x becomes L (below the diagonal, ones not stored) and U of P x = L U; row i was swapped with row pivots[i] - 1 (from 1, as
+///   kLu: x becomes L (below the diagonal, ones not stored) and U of P x = L U; row i was swapped with row pivots[i] -
+///   1 (from 1, as
 ///     LAPACK counts), in order. info is 0, or i when U[i, i] is the first that is zero.
 struct LinalgSignature {
   LinalgOp op = LinalgOp::kCholesky;
@@ -43,8 +46,9 @@ int64_t LinalgScratchBytes(const LinalgSignature& s);
 /// Nanoseconds on one thread, within a factor of three.
 double LinalgCostNs(const LinalgSignature& s);
 
-/// Runs a verified signature. `pivots`: s32 [batch..., min(rows, cols)], dense; kLu only. `info`: s32 [batch...], dense, or null. Bits depend on
-/// values and extents only, as those of Gemm do.
-Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch, threads::ThreadPool& pool);
+/// Runs a verified signature. `pivots`: s32 [batch..., min(rows, cols)], dense; kLu only. `info`: s32 [batch...],
+/// dense, or null. Bits depend on values and extents only, as those of Gemm do.
+Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch,
+              threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels

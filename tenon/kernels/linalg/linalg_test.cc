@@ -41,16 +41,19 @@ struct Stack {
 };
 
 template <class T>
-Status Run(const LinalgSignature& s, Stack<T>* a, Stack<T>& x, std::vector<int32_t>* pivots, std::vector<int32_t>& info) {
+Status Run(const LinalgSignature& s, Stack<T>* a, Stack<T>& x, std::vector<int32_t>* pivots,
+           std::vector<int32_t>& info) {
   const Status valid = Verify(s);
   if (!valid.ok()) return valid;
   auto pool = std::move(threads::ThreadPool::Create(3)).value();
   const auto bytes = static_cast<size_t>(LinalgScratchBytes(s));
-  std::unique_ptr<std::byte, void (*)(std::byte*)> scratch(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))),
-                                                           [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); });
+  std::unique_ptr<std::byte, void (*)(std::byte*)> scratch(
+      static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))),
+      [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); });
   info.assign(static_cast<size_t>(x.batch), -7);
   if (pivots != nullptr) pivots->assign(static_cast<size_t>(x.batch * std::min(x.rows, x.cols)), -7);
-  return Linalg(s, a == nullptr ? nullptr : a->begin(), x.begin(), pivots == nullptr ? nullptr : pivots->data(), info.data(), scratch.get(), *pool);
+  return Linalg(s, a == nullptr ? nullptr : a->begin(), x.begin(), pivots == nullptr ? nullptr : pivots->data(),
+                info.data(), scratch.get(), *pool);
 }
 
 template <class T>
@@ -98,7 +101,9 @@ void TestCholesky() {
         ASSERT_TRUE(Run<T>(s, nullptr, x, nullptr, info).ok());
         for (int64_t b = 0; b < 2; ++b) {
           EXPECT_EQ(info[static_cast<size_t>(b)], 0);
-          const auto factor = [&](int64_t i, int64_t j) { return static_cast<double>(lower ? x.at(b, i, j) : x.at(b, j, i)); };
+          const auto factor = [&](int64_t i, int64_t j) {
+            return static_cast<double>(lower ? x.at(b, i, j) : x.at(b, j, i));
+          };
           for (int64_t i = 0; i < n; ++i) {
             for (int64_t j = 0; j <= i; ++j) {
               double sum = 0, magnitude = 0;
@@ -106,7 +111,8 @@ void TestCholesky() {
                 sum += factor(i, k) * factor(j, k);
                 magnitude += std::abs(factor(i, k) * factor(j, k));
               }
-              ASSERT_NEAR(sum, want[static_cast<size_t>((b * n + i) * n + j)], Bound<T>(n, magnitude)) << n << " " << i << " " << j;
+              ASSERT_NEAR(sum, want[static_cast<size_t>((b * n + i) * n + j)], Bound<T>(n, magnitude))
+                  << n << " " << i << " " << j;
               if (i != j) ASSERT_EQ(lower ? x.at(b, j, i) : x.at(b, i, j), T(77));
             }
           }
@@ -174,11 +180,13 @@ void TestTriangular(int64_t n, int64_t other, int flags, Layout layout) {
       for (int64_t j = 0; j < x.cols; ++j) {
         double sum = 0, magnitude = 0;
         for (int64_t k = 0; k < n; ++k) {
-          const double term = left ? element(b, i, k) * static_cast<double>(x.at(b, k, j)) : static_cast<double>(x.at(b, i, k)) * element(b, k, j);
+          const double term = left ? element(b, i, k) * static_cast<double>(x.at(b, k, j))
+                                   : static_cast<double>(x.at(b, i, k)) * element(b, k, j);
           sum += term;
           magnitude += std::abs(term);
         }
-        ASSERT_NEAR(sum, static_cast<double>(right_side.at(b, i, j)), Bound<T>(n, magnitude)) << n << " flags " << flags << " at " << i << " " << j;
+        ASSERT_NEAR(sum, static_cast<double>(right_side.at(b, i, j)), Bound<T>(n, magnitude))
+            << n << " flags " << flags << " at " << i << " " << j;
       }
     }
   }
@@ -224,7 +232,8 @@ void TestLu(int64_t m, int64_t n, Layout layout) {
           sum += l * static_cast<double>(x.at(b, k, j));
           magnitude += std::abs(l * static_cast<double>(x.at(b, k, j)));
         }
-        ASSERT_NEAR(sum, static_cast<double>(before.at(b, row[static_cast<size_t>(i)], j)), Bound<T>(rank, magnitude)) << m << " x " << n;
+        ASSERT_NEAR(sum, static_cast<double>(before.at(b, row[static_cast<size_t>(i)], j)), Bound<T>(rank, magnitude))
+            << m << " x " << n;
       }
     }
   }

@@ -14,8 +14,9 @@ std::vector<int64_t> ToConfig(const SortConfig& config) {
 Result<SortConfig> SortConfigOf(std::span<const int64_t> numbers) {
   SortConfig config;
   if (numbers.size() < 2 || numbers[1] < 0 || static_cast<uint64_t>(numbers[1]) > numbers.size() - 2) {
-    return InvalidArgument(fmt::format("a sort configuration of {} numbers, wanted a dimension, a count of keys, and one number per key and result",
-                                       numbers.size()));
+    return InvalidArgument(fmt::format(
+        "a sort configuration of {} numbers, wanted a dimension, a count of keys, and one number per key and result",
+        numbers.size()));
   }
   config.dimension = numbers[0];
   const auto keys = static_cast<size_t>(numbers[1]);
@@ -31,13 +32,15 @@ Result<SortConfig> SortConfigOf(std::span<const int64_t> numbers) {
   return config;
 }
 
-Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys, std::span<const SortArray> in,
-                                  std::span<const SortArray> out) {
+Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys,
+                                  std::span<const SortArray> in, std::span<const SortArray> out) {
   size_t read = 0;
   for (bool is_position : config.is_position) read += is_position ? 0 : 1;
-  if (keys.size() != config.keys.size() || out.size() != config.is_position.size() || in.size() != read || keys.empty() || out.empty()) {
-    return InvalidArgument(fmt::format("a sort of {} keys, {} operands and {} results, wanted {}, {} and {}", keys.size(), in.size(), out.size(),
-                                       config.keys.size(), read, config.is_position.size()));
+  if (keys.size() != config.keys.size() || out.size() != config.is_position.size() || in.size() != read ||
+      keys.empty() || out.empty()) {
+    return InvalidArgument(fmt::format("a sort of {} keys, {} operands and {} results, wanted {}, {} and {}",
+                                       keys.size(), in.size(), out.size(), config.keys.size(), read,
+                                       config.is_position.size()));
   }
   const Dims& dims = keys[0].dims;
   if (config.dimension < 0 || static_cast<size_t>(config.dimension) >= dims.size()) {
@@ -62,7 +65,8 @@ Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const Sort
   s.take = out[0].dims.size() == dims.size() ? out[0].dims[along] : -1;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!fits(keys[i], s.length)) return InvalidArgument("a sort of arrays of several shapes");
-    s.keys.push_back({keys[i].type, config.keys[i].descending, config.keys[i].zeros_equal, keys[i].strides[along], outer(keys[i].strides)});
+    s.keys.push_back({keys[i].type, config.keys[i].descending, config.keys[i].zeros_equal, keys[i].strides[along],
+                      outer(keys[i].strides)});
   }
   size_t next = 0;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -74,7 +78,8 @@ Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const Sort
     p.out_outer_strides = outer(out[i].strides);
     if (!p.is_position) {
       const SortArray& from = in[next++];
-      if (from.type != out[i].type || !fits(from, s.length)) return InvalidArgument("a sort whose operand and result differ in type or shape");
+      if (from.type != out[i].type || !fits(from, s.length))
+        return InvalidArgument("a sort whose operand and result differ in type or shape");
       p.in_stride = from.strides[along];
       p.in_outer_strides = outer(from.strides);
     } else if (!IsInteger(out[i].type)) {

@@ -34,8 +34,9 @@ struct SortArray {
 std::vector<int64_t> ToConfig(const SortConfig& config);
 Result<SortConfig> SortConfigOf(std::span<const int64_t> numbers);
 
-/// What to run over arrays of these forms; `in` holds the payloads that are read. INVALID_ARGUMENT when they do not fit each other.
-Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys, std::span<const SortArray> in,
-                                  std::span<const SortArray> out);
+/// What to run over arrays of these forms; `in` holds the payloads that are read. INVALID_ARGUMENT when they do not fit
+/// each other.
+Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys,
+                                  std::span<const SortArray> in, std::span<const SortArray> out);
 
 }  // namespace tenon::kernels

@@ -68,11 +68,16 @@ void WritePayload(const SortPayload& p, const void* in, void* out, const auto& p
     return;
   }
   switch (p.width_bytes) {
-    case 1: return Gather<uint8_t>(p, in, out, position, n);
-    case 2: return Gather<uint16_t>(p, in, out, position, n);
-    case 4: return Gather<uint32_t>(p, in, out, position, n);
-    case 8: return Gather<uint64_t>(p, in, out, position, n);
-    default: return Gather<Word16>(p, in, out, position, n);
+    case 1:
+      return Gather<uint8_t>(p, in, out, position, n);
+    case 2:
+      return Gather<uint16_t>(p, in, out, position, n);
+    case 4:
+      return Gather<uint32_t>(p, in, out, position, n);
+    case 8:
+      return Gather<uint64_t>(p, in, out, position, n);
+    default:
+      return Gather<Word16>(p, in, out, position, n);
   }
 }
 
@@ -80,7 +85,8 @@ void WritePayload(const SortPayload& p, const void* in, void* out, const auto& p
 template <class Record>
 class RowSorter {
  public:
-  RowSorter(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, std::byte* scratch)
+  RowSorter(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out,
+            std::byte* scratch)
       : s_(s), keys_(keys), in_(in), out_(out), a_(reinterpret_cast<Record*>(scratch)) {
     const int64_t records = Selects(s) ? Candidates(s) : s.length;
     b_ = a_ + records;
@@ -138,7 +144,8 @@ class RowSorter {
     WriteAll([&](int64_t i) { return order_[i]; });
   }
 
-  // Later elements join the candidates only when they come before the worst of the best; equal keys do not, being later.
+  // Later elements join the candidates only when they come before the worst of the best; equal keys do not, being
+  // later.
   void Select() {
     const int64_t capacity = Candidates(s_);
     const int bits = 8 * ByteWidth(s_.keys[0].type);
@@ -190,10 +197,13 @@ class RowSorter {
 }  // namespace
 
 Status Verify(const SortSignature& s) {
-  if (s.length < 0 || s.length >= int64_t{1} << 31) return InvalidArgument(fmt::format("a sort of {} elements, wanted 0 to 2^31 - 1", s.length));
-  if (s.take < 0 || s.take > s.length) return InvalidArgument(fmt::format("a sort of {} elements that takes {}", s.length, s.take));
+  if (s.length < 0 || s.length >= int64_t{1} << 31)
+    return InvalidArgument(fmt::format("a sort of {} elements, wanted 0 to 2^31 - 1", s.length));
+  if (s.take < 0 || s.take > s.length)
+    return InvalidArgument(fmt::format("a sort of {} elements that takes {}", s.length, s.take));
   if (s.keys.empty() || s.keys.size() > 64 || s.payloads.empty() || s.payloads.size() > 256) {
-    return InvalidArgument(fmt::format("a sort of {} payloads by {} keys, wanted 1 to 256 and 1 to 64", s.payloads.size(), s.keys.size()));
+    return InvalidArgument(
+        fmt::format("a sort of {} payloads by {} keys, wanted 1 to 256 and 1 to 64", s.payloads.size(), s.keys.size()));
   }
   for (int64_t d : s.outer) {
     if (d < 0) return InvalidArgument("a sort with a negative extent");
@@ -202,14 +212,16 @@ Status Verify(const SortSignature& s) {
     const bool known = k.type == DType::kPred || IsInteger(k.type) || k.type == DType::kF16 || k.type == DType::kBF16 ||
                        k.type == DType::kF32 || k.type == DType::kF64;
     if (!known) return InvalidArgument(fmt::format("a sort by keys of type {}", DTypeName(k.type)));
-    if (k.outer_strides.size() != s.outer.size()) return InvalidArgument("a sort key whose strides do not match the outer extents");
+    if (k.outer_strides.size() != s.outer.size())
+      return InvalidArgument("a sort key whose strides do not match the outer extents");
   }
   for (const SortPayload& p : s.payloads) {
     const int64_t w = p.width_bytes;
     if (p.is_position ? w != 4 && w != 8 : w != 1 && w != 2 && w != 4 && w != 8 && w != 16) {
       return InvalidArgument(fmt::format("a sort moves elements of {} bytes", w));
     }
-    if (p.out_outer_strides.size() != s.outer.size() || (!p.is_position && p.in_outer_strides.size() != s.outer.size())) {
+    if (p.out_outer_strides.size() != s.outer.size() ||
+        (!p.is_position && p.in_outer_strides.size() != s.outer.size())) {
       return InvalidArgument("a sort payload whose strides do not match the outer extents");
     }
   }
@@ -227,7 +239,8 @@ double SortCostNs(const SortSignature& s) {
   return static_cast<double>(Rows(s)) * (static_cast<double>(s.length) * per_element + 100);
 }
 
-void Sort(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, void* scratch, threads::ThreadPool& pool) {
+void Sort(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, void* scratch,
+          threads::ThreadPool& pool) {
   const int64_t rows = Rows(s);
   if (rows == 0 || s.take == 0) return;
   const int64_t pieces = Pieces(s);
@@ -249,11 +262,13 @@ void Sort(const SortSignature& s, const void* const* keys, const void* const* in
         return at;
       };
       for (size_t i = 0; i < s.keys.size(); ++i) {
-        row_keys[i] = static_cast<const std::byte*>(keys[i]) + offset(s.keys[i].outer_strides) * ByteWidth(s.keys[i].type);
+        row_keys[i] =
+            static_cast<const std::byte*>(keys[i]) + offset(s.keys[i].outer_strides) * ByteWidth(s.keys[i].type);
       }
       for (size_t i = 0; i < s.payloads.size(); ++i) {
         const SortPayload& p = s.payloads[i];
-        row_in[i] = p.is_position ? nullptr : static_cast<const std::byte*>(in[i]) + offset(p.in_outer_strides) * p.width_bytes;
+        row_in[i] =
+            p.is_position ? nullptr : static_cast<const std::byte*>(in[i]) + offset(p.in_outer_strides) * p.width_bytes;
         row_out[i] = static_cast<std::byte*>(out[i]) + offset(p.out_outer_strides) * p.width_bytes;
       }
       if (IsWide(s)) {

@@ -12,14 +12,14 @@
 
 namespace tenon::kernels {
 
-/// What decides the order. Integers and bools compare as such; floats in total order (-NaN < -inf < -0 < 0 < inf < NaN), or, when `zeros_equal`,
-/// with both zeros equal.
+/// What decides the order. Integers and bools compare as such; floats in total order (-NaN < -inf < -0 < 0 < inf <
+/// NaN), or, when `zeros_equal`, with both zeros equal.
 struct SortKey {
   DType type = DType::kF32;  ///< Real, one byte wide or more.
   bool descending = false;
   bool zeros_equal = false;
-  int64_t stride = 1;   ///< In elements, along the sorted dimension.
-  Dims outer_strides;   ///< In elements, one per outer extent.
+  int64_t stride = 1;  ///< In elements, along the sorted dimension.
+  Dims outer_strides;  ///< In elements, one per outer extent.
 };
 
 /// What is brought into that order.
@@ -31,8 +31,8 @@ struct SortPayload {
   Dims in_outer_strides, out_outer_strides;
 };
 
-/// For every index of the outer extents: orders `length` elements by keys[0], ties by keys[1] ..., ties of all by position, and writes the first
-/// `take` of each payload.
+/// For every index of the outer extents: orders `length` elements by keys[0], ties by keys[1] ..., ties of all by
+/// position, and writes the first `take` of each payload.
 struct SortSignature {
   Dims outer;
   int64_t length = 0;
@@ -41,17 +41,20 @@ struct SortSignature {
   std::vector<SortPayload> payloads;
 };
 
-/// INVALID_ARGUMENT unless extents are >= 0, length < 2^31, 0 <= take <= length, there is a key, and types and widths are as said above.
+/// INVALID_ARGUMENT unless extents are >= 0, length < 2^31, 0 <= take <= length, there is a key, and types and widths
+/// are as said above.
 Status Verify(const SortSignature& s);
 
-/// Scratch that Sort wants, 64-byte aligned. Grows with length, and with the outer extents up to a fixed number of pieces.
+/// Scratch that Sort wants, 64-byte aligned. Grows with length, and with the outer extents up to a fixed number of
+/// pieces.
 int64_t SortScratchBytes(const SortSignature& s);
 
 /// Nanoseconds on one thread, within a factor of three.
 double SortCostNs(const SortSignature& s);
 
-/// Runs a verified signature. `keys[i]`, `in[i]` (null for positions) and `out[i]` point to the arrays' first elements; outputs overlap nothing.
-/// The result is unique, so neither threads nor methods show in it.
-void Sort(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, void* scratch, threads::ThreadPool& pool);
+/// Runs a verified signature. `keys[i]`, `in[i]` (null for positions) and `out[i]` point to the arrays' first elements;
+/// outputs overlap nothing. The result is unique, so neither threads nor methods show in it.
+void Sort(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, void* scratch,
+          threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels

@@ -18,12 +18,15 @@ namespace {
 std::unique_ptr<threads::ThreadPool> Pool() { return std::move(threads::ThreadPool::Create(3)).value(); }
 
 struct Scratch {
-  explicit Scratch(const SortSignature& s) : data(::operator new(static_cast<size_t>(SortScratchBytes(s)) + 1, std::align_val_t(64))) {}
+  explicit Scratch(const SortSignature& s)
+      : data(::operator new(static_cast<size_t>(SortScratchBytes(s)) + 1, std::align_val_t(64))) {}
   ~Scratch() { ::operator delete(data, std::align_val_t(64)); }
   void* data;
 };
 
-SortKey KeyOf(DType type, bool descending = false, bool zeros_equal = false) { return {type, descending, zeros_equal, 1, {}}; }
+SortKey KeyOf(DType type, bool descending = false, bool zeros_equal = false) {
+  return {type, descending, zeros_equal, 1, {}};
+}
 SortPayload Positions() { return {4, true, 1, 1, {}, {}}; }
 
 // Positions that sorting `values` by `before` gives.
@@ -60,7 +63,9 @@ template <class T>
 std::vector<T> Random(int64_t n, uint64_t seed, uint64_t range) {
   std::mt19937_64 bits(seed);
   std::vector<T> v(static_cast<size_t>(n));
-  for (T& x : v) x = static_cast<T>(static_cast<int64_t>(bits() % range) - (std::is_signed_v<T> ? static_cast<int64_t>(range / 2) : 0));
+  for (T& x : v)
+    x = static_cast<T>(static_cast<int64_t>(bits() % range) -
+                       (std::is_signed_v<T> ? static_cast<int64_t>(range / 2) : 0));
   return v;
 }
 
@@ -101,7 +106,9 @@ std::vector<T> RandomFloats(int64_t n) {
   std::mt19937_64 bits(static_cast<uint64_t>(n));
   std::normal_distribution<T> normal;
   const T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
-  const T special[] = {T(0), T(-0.0), nan, -nan, inf, -inf, std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::denorm_min(), T(1)};
+  const T special[] = {
+      T(0), T(-0.0), nan, -nan, inf, -inf, std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::denorm_min(),
+      T(1)};
   std::vector<T> v(static_cast<size_t>(n));
   for (T& x : v) x = bits() % 4 == 0 ? special[bits() % 9] : normal(bits);
   return v;

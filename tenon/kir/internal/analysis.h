@@ -56,7 +56,8 @@ class Analysis {
   /// As DependentDims.
   const std::vector<DimMask>& dims() const { return dims_; }
   DimMask dims(const Axis& axis) const;
-  /// Whether node `v` uses kReduced or kCarried nodes of `id`, itself or through its inputs (not through what those stand for).
+  /// Whether node `v` uses kReduced or kCarried nodes of `id`, itself or through its inputs (not through what those
+  /// stand for).
   bool Uses(Val v, uint32_t id) const;
   /// All ids that node `v` uses so.
   std::vector<uint32_t> UsedIds(Val v) const;

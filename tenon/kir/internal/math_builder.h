@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the builders of math functions share: a GraphBuilder for one float type, with that type's constants and recurring steps.
-/// f32 functions count on flushed denormals: subnormal arguments act as zeros.
+/// What the builders of math functions share: a GraphBuilder for one float type, with that type's constants and
+/// recurring steps. f32 functions count on flushed denormals: subnormal arguments act as zeros.
 
 #include <bit>
 #include <initializer_list>
@@ -43,8 +43,8 @@ class MathBuilder : public GraphBuilder {
   Val Less(Val a, double b) { return Compare(kLt, a, C(b)); }
   Val Greater(Val a, double b) { return Compare(kGt, a, C(b)); }
 
-  /// Adding it rounds a small number to an integer n, to nearest even, in the low bits; with `plus` the low bits hold n + plus, so that
-  /// shifted to the exponent they are 2^(n + plus - bias).
+  /// Adding it rounds a small number to an integer n, to nearest even, in the low bits; with `plus` the low bits hold n
+  /// + plus, so that shifted to the exponent they are 2^(n + plus - bias).
   double Magic(int64_t plus = 0) const { return (is_f32_ ? 0x1.8p23 : 0x1.8p52) + static_cast<double>(plus); }
   /// 2^n where `t` = n + Magic(bias).
   Val PowerOfTwo(Val t) { return FromBits(Shl(Bits(t), I(mantissa_bits()))); }

@@ -18,8 +18,10 @@ bool HasNegativeZero(DType type) {
     case DType::kF8E5M2FNUZ:
     case DType::kF8E4M3FNUZ:
     case DType::kF8E4M3B11FNUZ:
-    case DType::kF8E8M0FNU: return false;
-    default: return true;
+    case DType::kF8E8M0FNU:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -48,12 +50,18 @@ uint64_t TotalOrderKey(DType type, uint64_t bits) {
 
 bool Holds(Cmp how, int order) {
   switch (how) {
-    case kEq: return order == 0;
-    case kNe: return order != 0;
-    case kLt: return order == -1;
-    case kLe: return order == -1 || order == 0;
-    case kGt: return order == 1;
-    case kGe: return order == 1 || order == 0;
+    case kEq:
+      return order == 0;
+    case kNe:
+      return order != 0;
+    case kLt:
+      return order == -1;
+    case kLe:
+      return order == -1 || order == 0;
+    case kGt:
+      return order == 1;
+    case kGe:
+      return order == 1 || order == 0;
   }
   return false;
 }
@@ -118,12 +126,18 @@ uint64_t EvaluateFloat(const Node& node, std::span<const uint64_t> in, bool flus
   const auto arg = [&](size_t i) { return Operand(type, in[i], flush); };
   const auto done = [&](const Real& r) { return Rounded(type, r, flush); };
   switch (node.op) {
-    case Op::kAdd: return done(Add(arg(0), arg(1)));
-    case Op::kSub: return done(Add(arg(0), Neg(arg(1))));
-    case Op::kMul: return done(Mul(arg(0), arg(1)));
-    case Op::kDiv: return done(Div(arg(0), arg(1)));
-    case Op::kRem: return done(Rem(arg(0), arg(1)));
-    case Op::kFma: return done(Add(Mul(arg(0), arg(1)), arg(2)));
+    case Op::kAdd:
+      return done(Add(arg(0), arg(1)));
+    case Op::kSub:
+      return done(Add(arg(0), Neg(arg(1))));
+    case Op::kMul:
+      return done(Mul(arg(0), arg(1)));
+    case Op::kDiv:
+      return done(Div(arg(0), arg(1)));
+    case Op::kRem:
+      return done(Rem(arg(0), arg(1)));
+    case Op::kFma:
+      return done(Add(Mul(arg(0), arg(1)), arg(2)));
     case Op::kMin:
     case Op::kMax: {
       const Real a = arg(0);
@@ -147,15 +161,22 @@ uint64_t EvaluateFloat(const Node& node, std::span<const uint64_t> in, bool flus
       if (a.is_nan() || a.is_zero()) return done(a);
       return done(FromInt(a.negative ? -1 : 1));
     }
-    case Op::kSqrt: return done(Sqrt(arg(0)));
-    case Op::kFloor: return done(RoundToIntegral(arg(0), RoundTo::kFloor));
-    case Op::kCeil: return done(RoundToIntegral(arg(0), RoundTo::kCeil));
-    case Op::kRoundEven: return done(RoundToIntegral(arg(0), RoundTo::kEven));
-    case Op::kRoundAway: return done(RoundToIntegral(arg(0), RoundTo::kAway));
-    case Op::kTrunc: return done(RoundToIntegral(arg(0), RoundTo::kTrunc));
+    case Op::kSqrt:
+      return done(Sqrt(arg(0)));
+    case Op::kFloor:
+      return done(RoundToIntegral(arg(0), RoundTo::kFloor));
+    case Op::kCeil:
+      return done(RoundToIntegral(arg(0), RoundTo::kCeil));
+    case Op::kRoundEven:
+      return done(RoundToIntegral(arg(0), RoundTo::kEven));
+    case Op::kRoundAway:
+      return done(RoundToIntegral(arg(0), RoundTo::kAway));
+    case Op::kTrunc:
+      return done(RoundToIntegral(arg(0), RoundTo::kTrunc));
     case Op::kReducePrecision:
       return ReducePrecision(type, in[0], static_cast<int>(node.attr >> 8 & 0xff), static_cast<int>(node.attr & 0xff));
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -176,29 +197,48 @@ uint64_t EvaluateInt(const Node& node, std::span<const uint64_t> in) {
   const int64_t sa = AsInt64(type, a);
   const bool less = IsSigned(type) ? sa < AsInt64(type, b) : a < b;
   switch (node.op) {
-    case Op::kAdd: return a + b;
-    case Op::kSub: return a - b;
-    case Op::kMul: return a * b;
-    case Op::kDiv: return DivideInt(type, a, b, false);
-    case Op::kRem: return DivideInt(type, a, b, true);
-    case Op::kMin: return less ? a : b;
-    case Op::kMax: return less ? b : a;
-    case Op::kNeg: return 0 - a;
-    case Op::kAbs: return sa < 0 && IsSigned(type) ? 0 - a : a;
-    case Op::kSign: return static_cast<uint64_t>(static_cast<int64_t>(sa > 0) - static_cast<int64_t>(sa < 0));
-    case Op::kAnd: return a & b;
-    case Op::kOr: return a | b;
-    case Op::kXor: return a ^ b;
-    case Op::kNot: return ~a;
-    case Op::kShl: return b >= static_cast<uint64_t>(bits) ? 0 : a << b;
-    case Op::kShrLogical: return b >= static_cast<uint64_t>(bits) ? 0 : a >> b;
+    case Op::kAdd:
+      return a + b;
+    case Op::kSub:
+      return a - b;
+    case Op::kMul:
+      return a * b;
+    case Op::kDiv:
+      return DivideInt(type, a, b, false);
+    case Op::kRem:
+      return DivideInt(type, a, b, true);
+    case Op::kMin:
+      return less ? a : b;
+    case Op::kMax:
+      return less ? b : a;
+    case Op::kNeg:
+      return 0 - a;
+    case Op::kAbs:
+      return sa < 0 && IsSigned(type) ? 0 - a : a;
+    case Op::kSign:
+      return static_cast<uint64_t>(static_cast<int64_t>(sa > 0) - static_cast<int64_t>(sa < 0));
+    case Op::kAnd:
+      return a & b;
+    case Op::kOr:
+      return a | b;
+    case Op::kXor:
+      return a ^ b;
+    case Op::kNot:
+      return ~a;
+    case Op::kShl:
+      return b >= static_cast<uint64_t>(bits) ? 0 : a << b;
+    case Op::kShrLogical:
+      return b >= static_cast<uint64_t>(bits) ? 0 : a >> b;
     case Op::kShrArith: {
       const int64_t wide = static_cast<int64_t>(a << (64 - bits)) >> (64 - bits);
       return static_cast<uint64_t>(wide >> (b >= static_cast<uint64_t>(bits) ? 63 : b));
     }
-    case Op::kClz: return static_cast<uint64_t>(std::countl_zero(a) - (64 - bits));
-    case Op::kPopcnt: return static_cast<uint64_t>(std::popcount(a));
-    default: return 0;
+    case Op::kClz:
+      return static_cast<uint64_t>(std::countl_zero(a) - (64 - bits));
+    case Op::kPopcnt:
+      return static_cast<uint64_t>(std::popcount(a));
+    default:
+      return 0;
   }
 }
 
@@ -206,13 +246,18 @@ uint64_t EvaluatePred(const Node& node, std::span<const uint64_t> in) {
   switch (node.op) {
     case Op::kAdd:
     case Op::kMax:
-    case Op::kOr: return in[0] | in[1];
+    case Op::kOr:
+      return in[0] | in[1];
     case Op::kMul:
     case Op::kMin:
-    case Op::kAnd: return in[0] & in[1];
-    case Op::kXor: return in[0] ^ in[1];
-    case Op::kNot: return in[0] ^ 1;
-    default: return 0;
+    case Op::kAnd:
+      return in[0] & in[1];
+    case Op::kXor:
+      return in[0] ^ in[1];
+    case Op::kNot:
+      return in[0] ^ 1;
+    default:
+      return 0;
   }
 }
 
@@ -220,12 +265,18 @@ uint64_t EvaluatePred(const Node& node, std::span<const uint64_t> in) {
 
 uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush) {
   switch (node.op) {
-    case Op::kCompare: return CompareBits(node, in_type, in[0], in[1], flush);
-    case Op::kSelect: return in[0] ? in[1] : in[2];
-    case Op::kConvert: return ConvertBits(in_type, node.type, in[0], flush);
-    case Op::kBitcast: return in[0];
-    case Op::kIsFinite: return Decode(in_type, in[0]).kind == Real::kFinite;
-    default: break;
+    case Op::kCompare:
+      return CompareBits(node, in_type, in[0], in[1], flush);
+    case Op::kSelect:
+      return in[0] ? in[1] : in[2];
+    case Op::kConvert:
+      return ConvertBits(in_type, node.type, in[0], flush);
+    case Op::kBitcast:
+      return in[0];
+    case Op::kIsFinite:
+      return Decode(in_type, in[0]).kind == Real::kFinite;
+    default:
+      break;
   }
   if (IsFloat(node.type)) return EvaluateFloat(node, in, flush);
   if (node.type == DType::kPred) return EvaluatePred(node, in);

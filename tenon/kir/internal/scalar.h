@@ -9,11 +9,12 @@
 
 namespace tenon::kir::internal {
 
-/// The result of `node`, which is none of the leaves and no kMath. `in`: bits of its operands, zero-extended; `in_type`: the type of the last
-/// operand (that of the data operands of a select or compare, the source of a convert).
+/// The result of `node`, which is none of the leaves and no kMath. `in`: bits of its operands, zero-extended;
+/// `in_type`: the type of the last operand (that of the data operands of a select or compare, the source of a convert).
 uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush);
 
-/// One value of `type` from / to memory, where types narrower than a byte take a whole one (signed integers sign-extended). `from` needs no alignment.
+/// One value of `type` from / to memory, where types narrower than a byte take a whole one (signed integers
+/// sign-extended). `from` needs no alignment.
 uint64_t LoadBits(DType type, const void* from);
 void StoreBits(DType type, uint64_t bits, void* to);
 

@@ -6,11 +6,11 @@ namespace tenon::kir::internal {
 namespace {
 
 enum class Style : uint8_t {
-  kIeee,          // infinities and NaNs in the last exponent
-  kFinite,        // "FN": one NaN per sign (all ones), no infinity
-  kOneNan,        // "FNUZ": the code of -0 is the only NaN
-  kNumbersOnly,   // neither; out of range saturates
-  kPowersOfTwo,   // f8e8m0fnu
+  kIeee,         // infinities and NaNs in the last exponent
+  kFinite,       // "FN": one NaN per sign (all ones), no infinity
+  kOneNan,       // "FNUZ": the code of -0 is the only NaN
+  kNumbersOnly,  // neither; out of range saturates
+  kPowersOfTwo,  // f8e8m0fnu
 };
 
 struct Format {
@@ -22,21 +22,36 @@ struct Format {
 
 Format FormatOf(DType type) {
   switch (type) {
-    case DType::kF64: return {64, 52, 1023, Style::kIeee};
-    case DType::kF32: return {32, 23, 127, Style::kIeee};
-    case DType::kF16: return {16, 10, 15, Style::kIeee};
-    case DType::kBF16: return {16, 7, 127, Style::kIeee};
-    case DType::kF8E5M2: return {8, 2, 15, Style::kIeee};
-    case DType::kF8E4M3: return {8, 3, 7, Style::kIeee};
-    case DType::kF8E3M4: return {8, 4, 3, Style::kIeee};
-    case DType::kF8E4M3FN: return {8, 3, 7, Style::kFinite};
-    case DType::kF8E5M2FNUZ: return {8, 2, 16, Style::kOneNan};
-    case DType::kF8E4M3FNUZ: return {8, 3, 8, Style::kOneNan};
-    case DType::kF8E4M3B11FNUZ: return {8, 3, 11, Style::kOneNan};
-    case DType::kF8E8M0FNU: return {8, 0, 127, Style::kPowersOfTwo};
-    case DType::kF4E2M1FN: return {4, 1, 1, Style::kNumbersOnly};
-    case DType::kF6E2M3FN: return {6, 3, 1, Style::kNumbersOnly};
-    default: return {6, 2, 3, Style::kNumbersOnly};  // kF6E3M2FN
+    case DType::kF64:
+      return {64, 52, 1023, Style::kIeee};
+    case DType::kF32:
+      return {32, 23, 127, Style::kIeee};
+    case DType::kF16:
+      return {16, 10, 15, Style::kIeee};
+    case DType::kBF16:
+      return {16, 7, 127, Style::kIeee};
+    case DType::kF8E5M2:
+      return {8, 2, 15, Style::kIeee};
+    case DType::kF8E4M3:
+      return {8, 3, 7, Style::kIeee};
+    case DType::kF8E3M4:
+      return {8, 4, 3, Style::kIeee};
+    case DType::kF8E4M3FN:
+      return {8, 3, 7, Style::kFinite};
+    case DType::kF8E5M2FNUZ:
+      return {8, 2, 16, Style::kOneNan};
+    case DType::kF8E4M3FNUZ:
+      return {8, 3, 8, Style::kOneNan};
+    case DType::kF8E4M3B11FNUZ:
+      return {8, 3, 11, Style::kOneNan};
+    case DType::kF8E8M0FNU:
+      return {8, 0, 127, Style::kPowersOfTwo};
+    case DType::kF4E2M1FN:
+      return {4, 1, 1, Style::kNumbersOnly};
+    case DType::kF6E2M3FN:
+      return {6, 3, 1, Style::kNumbersOnly};
+    default:
+      return {6, 2, 3, Style::kNumbersOnly};  // kF6E3M2FN
   }
 }
 
@@ -46,20 +61,29 @@ bool Flushes(DType type) { return type == DType::kF32 || type == DType::kF64; }
 uint64_t MaxCode(const Format& f) {
   const uint64_t all = (uint64_t{1} << (f.bits - 1)) - 1;
   switch (f.style) {
-    case Style::kIeee: return (all >> f.mantissa_bits << f.mantissa_bits) - 1;
-    case Style::kFinite: return all - 1;
-    case Style::kPowersOfTwo: return 0xfe;
-    default: return all;
+    case Style::kIeee:
+      return (all >> f.mantissa_bits << f.mantissa_bits) - 1;
+    case Style::kFinite:
+      return all - 1;
+    case Style::kPowersOfTwo:
+      return 0xfe;
+    default:
+      return all;
   }
 }
 
 uint64_t NanCode(const Format& f) {
   switch (f.style) {
-    case Style::kIeee: return MaxCode(f) + 1 + (uint64_t{1} << (f.mantissa_bits - 1));
-    case Style::kFinite: return MaxCode(f) + 1;
-    case Style::kOneNan: return uint64_t{1} << (f.bits - 1);
-    case Style::kPowersOfTwo: return 0xff;
-    default: return uint64_t{1} << (f.bits - 1);  // there is none: -0
+    case Style::kIeee:
+      return MaxCode(f) + 1 + (uint64_t{1} << (f.mantissa_bits - 1));
+    case Style::kFinite:
+      return MaxCode(f) + 1;
+    case Style::kOneNan:
+      return uint64_t{1} << (f.bits - 1);
+    case Style::kPowersOfTwo:
+      return 0xff;
+    default:
+      return uint64_t{1} << (f.bits - 1);  // there is none: -0
   }
 }
 
@@ -144,14 +168,14 @@ uint64_t Encode(DType type, const Real& v, bool flush) {
   if (v.kind == Real::kInfinite) return overflow;
   if (v.is_zero()) return zero;
 
-  const int lowest = 1 - f.bias;                          // exponent of the smallest normal value
-  const int e = TopBit(v.mantissa) + v.exponent;          // 2^e <= |v| < 2^(e+1)
+  const int lowest = 1 - f.bias;                  // exponent of the smallest normal value
+  const int e = TopBit(v.mantissa) + v.exponent;  // 2^e <= |v| < 2^(e+1)
   if (flush && Flushes(type) && e < lowest) {
     const int shift = e - f.mantissa_bits - v.exponent;
     const Wide rounded = ShiftRightRound(v.mantissa, shift);
     if (e < lowest - 1 || rounded >> (f.mantissa_bits + 1) == 0) return zero;
   }
-  int unit = std::max(e, lowest) - f.mantissa_bits;       // exponent of the last place
+  int unit = std::max(e, lowest) - f.mantissa_bits;  // exponent of the last place
   Wide m = ShiftRightRound(v.mantissa, unit - v.exponent);
   if (m >> (f.mantissa_bits + 1) != 0) {
     m >>= 1;
@@ -161,10 +185,9 @@ uint64_t Encode(DType type, const Real& v, bool flush) {
   if (unit + f.mantissa_bits > f.bias + 1) return overflow;  // keeps the code below from wrapping
   const auto significand = static_cast<uint64_t>(m);
   const bool normal = significand >> f.mantissa_bits != 0;
-  const uint64_t code =
-      normal ? (static_cast<uint64_t>(unit + f.mantissa_bits + f.bias) << f.mantissa_bits) +
-                   (significand - (uint64_t{1} << f.mantissa_bits))
-             : significand;
+  const uint64_t code = normal ? (static_cast<uint64_t>(unit + f.mantissa_bits + f.bias) << f.mantissa_bits) +
+                                     (significand - (uint64_t{1} << f.mantissa_bits))
+                               : significand;
   return code > MaxCode(f) ? overflow : sign | code;
 }
 
@@ -295,11 +318,20 @@ Real RoundToIntegral(const Real& a, RoundTo how) {
   const Wide half = Wide{1} << (n - 1);
   bool up = false;  // away from zero
   switch (how) {
-    case RoundTo::kFloor: up = a.negative && lost != 0; break;
-    case RoundTo::kCeil: up = !a.negative && lost != 0; break;
-    case RoundTo::kEven: up = lost > half || (lost == half && (whole & 1)); break;
-    case RoundTo::kAway: up = lost >= half; break;
-    case RoundTo::kTrunc: break;
+    case RoundTo::kFloor:
+      up = a.negative && lost != 0;
+      break;
+    case RoundTo::kCeil:
+      up = !a.negative && lost != 0;
+      break;
+    case RoundTo::kEven:
+      up = lost > half || (lost == half && (whole & 1));
+      break;
+    case RoundTo::kAway:
+      up = lost >= half;
+      break;
+    case RoundTo::kTrunc:
+      break;
   }
   if (-a.exponent > 127) up = up && (how == RoundTo::kFloor || how == RoundTo::kCeil);
   return {Real::kFinite, a.negative, 0, whole + up};

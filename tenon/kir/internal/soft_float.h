@@ -1,6 +1,7 @@
 #pragma once
 
-/// Floating point in integers: every format of DType, exact until one rounding. The evaluator and the text form use it, emitters do not.
+/// Floating point in integers: every format of DType, exact until one rounding. The evaluator and the text form use it,
+/// emitters do not.
 
 #include <cstdint>
 
@@ -10,7 +11,8 @@ namespace tenon::kir::internal {
 
 __extension__ typedef unsigned __int128 Wide;
 
-/// (-1)^negative * mantissa * 2^exponent. Inexact results carry a one in their lowest mantissa bit, far below any format's precision.
+/// (-1)^negative * mantissa * 2^exponent. Inexact results carry a one in their lowest mantissa bit, far below any
+/// format's precision.
 struct Real {
   enum Kind : uint8_t { kFinite, kInfinite, kNan } kind = kFinite;
   bool negative = false;
@@ -26,8 +28,9 @@ int MantissaBits(DType type);
 
 /// The value of `bits`. `flush`: subnormals of f32 and f64 are zero.
 Real Decode(DType type, uint64_t bits, bool flush = false);
-/// Rounds to nearest even. `flush`: results of f32 and f64 that are below the normal range after rounding with unbounded exponent are zero.
-/// Out of range: infinity, NaN or the largest value, whichever the format has in this order of what it can hold.
+/// Rounds to nearest even. `flush`: results of f32 and f64 that are below the normal range after rounding with
+/// unbounded exponent are zero. Out of range: infinity, NaN or the largest value, whichever the format has in this
+/// order of what it can hold.
 uint64_t Encode(DType type, const Real& value, bool flush = false);
 
 Real FromInt(int64_t value);

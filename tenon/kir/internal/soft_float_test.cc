@@ -41,11 +41,21 @@ F RandomFloat(std::mt19937_64& random) {
   const uint64_t middle = T::kMaxExponent / 2;
   uint64_t exponent;
   switch (random() % 6) {
-    case 0: exponent = random() % (T::kMaxExponent + 1); break;
-    case 1: exponent = random() % 3; break;
-    case 2: exponent = T::kMaxExponent - random() % 3; break;
-    case 3: exponent = middle / 2 + random() % 30; break;
-    default: exponent = middle - 30 + random() % 60; break;
+    case 0:
+      exponent = random() % (T::kMaxExponent + 1);
+      break;
+    case 1:
+      exponent = random() % 3;
+      break;
+    case 2:
+      exponent = T::kMaxExponent - random() % 3;
+      break;
+    case 3:
+      exponent = middle / 2 + random() % 30;
+      break;
+    default:
+      exponent = middle - 30 + random() % 60;
+      break;
   }
   const uint64_t sign = r >> 63;
   return std::bit_cast<F>(static_cast<B>(sign << (sizeof(B) * 8 - 1) | exponent << T::kMantissa | mantissa));
@@ -129,9 +139,7 @@ TYPED_TEST(SoftFloat, EqualsTheHardwareThatFlushes) {
 #endif
 
 TEST(SoftFloatFormats, NarrowCodesDecodeAsTheirDefinitionsSay) {
-  const auto value = [](DType t, uint64_t bits) {
-    return std::bit_cast<double>(Encode(DType::kF64, Decode(t, bits)));
-  };
+  const auto value = [](DType t, uint64_t bits) { return std::bit_cast<double>(Encode(DType::kF64, Decode(t, bits))); };
   EXPECT_EQ(value(DType::kF16, 0x7bff), 65504);
   EXPECT_EQ(value(DType::kF16, 0x0001), 0x1p-24);
   EXPECT_EQ(value(DType::kBF16, 0x3fc0), 1.5);
@@ -168,8 +176,9 @@ TEST(SoftFloatFormats, OverflowFollowsTheFormat) {
 }
 
 TEST(SoftFloatFormats, EveryNarrowCodeSurvivesTheRoundTrip) {
-  for (DType t : {DType::kF16, DType::kBF16, DType::kF8E5M2, DType::kF8E4M3FN, DType::kF8E4M3B11FNUZ, DType::kF8E5M2FNUZ, DType::kF8E4M3FNUZ,
-                  DType::kF8E4M3, DType::kF8E3M4, DType::kF8E8M0FNU, DType::kF4E2M1FN, DType::kF6E2M3FN, DType::kF6E3M2FN}) {
+  for (DType t : {DType::kF16, DType::kBF16, DType::kF8E5M2, DType::kF8E4M3FN, DType::kF8E4M3B11FNUZ,
+                  DType::kF8E5M2FNUZ, DType::kF8E4M3FNUZ, DType::kF8E4M3, DType::kF8E3M4, DType::kF8E8M0FNU,
+                  DType::kF4E2M1FN, DType::kF6E2M3FN, DType::kF6E3M2FN}) {
     for (uint64_t code = 0; code < uint64_t{1} << DTypeBits(t); ++code) {
       const Real v = Decode(t, code);
       if (v.is_nan()) continue;
@@ -180,7 +189,9 @@ TEST(SoftFloatFormats, EveryNarrowCodeSurvivesTheRoundTrip) {
 }
 
 TEST(SoftFloatIntegers, Saturate) {
-  const auto to = [](double v, int bits, bool is_signed) { return ToInt(Decode(DType::kF64, std::bit_cast<uint64_t>(v)), bits, is_signed); };
+  const auto to = [](double v, int bits, bool is_signed) {
+    return ToInt(Decode(DType::kF64, std::bit_cast<uint64_t>(v)), bits, is_signed);
+  };
   EXPECT_EQ(to(100, 4, true), 7u);
   EXPECT_EQ(to(-100, 4, true), 8u);
   EXPECT_EQ(to(-1.9, 8, true), 0xffu);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Runs a math function on many arguments at once with the machine's own arithmetic, denormals flushed: fast enough for all 2^32 of them, and a second
-/// opinion on the evaluator.
+/// Runs a math function on many arguments at once with the machine's own arithmetic, denormals flushed: fast enough for
+/// all 2^32 of them, and a second opinion on the evaluator.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,8 @@ namespace tenon::kir::testing {
 
 class BlockMath {
  public:
-  /// `graph`: of f32, f64, s32, s64, u32, u64 and pred, and of operations that math functions use; other ones end the process.
+  /// `graph`: of f32, f64, s32, s64, u32, u64 and pred, and of operations that math functions use; other ones end the
+  /// process.
   explicit BlockMath(const Graph& graph);
 
   static constexpr size_t kBlock = 256;

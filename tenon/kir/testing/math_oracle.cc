@@ -63,15 +63,18 @@ bool Knows(std::string_view function) { return function == "pow" || function == 
 int NumArguments(std::string_view function) { return function == "pow" || function == "atan2" ? 2 : 1; }
 
 long double TrueValue(std::string_view function, DType type, long double x, long double y) {
-  if (function == "pow") return type == DType::kF32 ? static_cast<L>(std::pow(static_cast<D>(x), static_cast<D>(y))) : std::pow(x, y);
-  if (function == "atan2") return type == DType::kF32 ? static_cast<L>(std::atan2(static_cast<D>(x), static_cast<D>(y))) : std::atan2(x, y);
+  if (function == "pow")
+    return type == DType::kF32 ? static_cast<L>(std::pow(static_cast<D>(x), static_cast<D>(y))) : std::pow(x, y);
+  if (function == "atan2")
+    return type == DType::kF32 ? static_cast<L>(std::atan2(static_cast<D>(x), static_cast<D>(y))) : std::atan2(x, y);
   const Row* row = Find(function);
   if (row == nullptr) return std::numeric_limits<L>::quiet_NaN();
   return type == DType::kF32 ? static_cast<L>(row->d(static_cast<D>(x))) : row->l(x);
 }
 
 long double ValueOf(DType type, uint64_t bits) {
-  const double v = type == DType::kF32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))) : std::bit_cast<double>(bits);
+  const double v = type == DType::kF32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
+                                       : std::bit_cast<double>(bits);
   const double least = type == DType::kF32 ? 0x1p-126 : 0x1p-1022;
   return std::fabs(v) < least ? std::copysign(0.0, v) : v;
 }

@@ -1,5 +1,5 @@
-// Measures how far math functions are off: kir_math_ulp [--stride N] [NAME...]. For f32 functions of one argument every N-th bit pattern
-// (all of them by default); for the others, 64 Mi / N random arguments.
+// Measures how far math functions are off: kir_math_ulp [--stride N] [NAME...]. For f32 functions of one argument every
+// N-th bit pattern (all of them by default); for the others, 64 Mi / N random arguments.
 
 #include <bit>
 #include <cmath>
@@ -30,7 +30,8 @@ uint64_t RandomBits(DType type, std::mt19937_64& random, int how) {
   // Exponents around zero.
   const uint64_t sign = r >> 63;
   const int spread = how == 1 ? 16 : 4;
-  const uint64_t exponent = static_cast<uint64_t>((f32 ? 127 : 1023) - spread + static_cast<int>(random() % static_cast<uint64_t>(2 * spread)));
+  const uint64_t exponent = static_cast<uint64_t>((f32 ? 127 : 1023) - spread +
+                                                  static_cast<int>(random() % static_cast<uint64_t>(2 * spread)));
   return f32 ? sign << 31 | exponent << 23 | (r & 0x7fffff) : sign << 63 | exponent << 52 | (r & 0xfffffffffffff);
 }
 
@@ -56,7 +57,8 @@ void Measure(MathId id, uint64_t stride) {
   for (uint64_t done = 0; done < count; done += BlockMath::kBlock) {
     const size_t n = static_cast<size_t>(std::min<uint64_t>(BlockMath::kBlock, count - done));
     for (size_t i = 0; i < n; ++i) {
-      x[i] = exhaustive ? (done + i) * stride + random() % stride : RandomBits(type, random, static_cast<int>((done + i) % 3));
+      x[i] = exhaustive ? (done + i) * stride + random() % stride
+                        : RandomBits(type, random, static_cast<int>((done + i) % 3));
       y[i] = RandomBits(type, random, static_cast<int>((done + i) / 3 % 3));
     }
     const uint64_t* args[] = {x.data(), y.data()};
@@ -86,12 +88,14 @@ void Measure(MathId id, uint64_t stride) {
       }
     }
   }
-  std::printf("%-18s %zu nodes, max %.3f ulp at %#llx", name.c_str(), graph.nodes.size(), worst.ulps, static_cast<unsigned long long>(worst.x));
+  std::printf("%-18s %zu nodes, max %.3f ulp at %#llx", name.c_str(), graph.nodes.size(), worst.ulps,
+              static_cast<unsigned long long>(worst.x));
   if (n_args == 2) std::printf(", %#llx", static_cast<unsigned long long>(worst.y));
   std::printf(" (%.9Lg", ValueOf(type, worst.x));
   if (n_args == 2) std::printf(", %.9Lg", ValueOf(type, worst.y));
-  std::printf(": got %.9Lg, wanted %.9Lg), mean %.3f, %llu of %llu wrong\n", ValueOf(type, worst.got), worst.wanted, counted ? sum / static_cast<double>(counted) : 0,
-              static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(count));
+  std::printf(": got %.9Lg, wanted %.9Lg), mean %.3f, %llu of %llu wrong\n", ValueOf(type, worst.got), worst.wanted,
+              counted ? sum / static_cast<double>(counted) : 0, static_cast<unsigned long long>(wrong),
+              static_cast<unsigned long long>(count));
   std::fflush(stdout);
 }
 

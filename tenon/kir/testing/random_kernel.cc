@@ -27,7 +27,9 @@ class Random {
   int64_t Between(int64_t lo, int64_t hi) { return lo + Below(hi - lo + 1); }
   bool Chance(int percent) { return Below(100) < percent; }
   template <class L>
-  auto Pick(const L& list) { return list[static_cast<size_t>(Below(static_cast<int64_t>(std::size(list))))]; }
+  auto Pick(const L& list) {
+    return list[static_cast<size_t>(Below(static_cast<int64_t>(std::size(list))))];
+  }
 
  private:
   uint64_t state_;
@@ -42,9 +44,12 @@ uint64_t RandomValue(Random& random, DType type) {
   if (IsFloat(type)) {
     if (how == 0) return random.Bits() & mask;
     if (how == 1) return LiteralBits(type, random.Pick(std::vector<double>{0.0, -0.0, HUGE_VAL, -HUGE_VAL, 1.0, -1.0}));
-    if (how == 2) return (random.Bits() & (uint64_t{1} << (width - 1))) | static_cast<uint64_t>(random.Below(4));  // zeros and subnormals
+    if (how == 2)
+      return (random.Bits() & (uint64_t{1} << (width - 1))) |
+             static_cast<uint64_t>(random.Below(4));  // zeros and subnormals
     if (how < 8) return LiteralBits(type, static_cast<double>(random.Between(-8, 8)));
-    return LiteralBits(type, (static_cast<double>(random.Bits() >> 11) * 0x1p-53 - 0.5) * std::ldexp(1.0, static_cast<int>(random.Between(-3, 6))));
+    return LiteralBits(type, (static_cast<double>(random.Bits() >> 11) * 0x1p-53 - 0.5) *
+                                 std::ldexp(1.0, static_cast<int>(random.Between(-3, 6))));
   }
   if (how == 0) return random.Bits() & mask;
   if (how == 1) return random.Chance(50) ? LowestBits(type) : HighestBits(type);
@@ -84,7 +89,8 @@ class Generator {
   };
   using Pool = std::vector<Value>;
 
-  // Pieces ---------------------------------------------------------------------------------------------------------------------------------
+  // Pieces
+  // ---------------------------------------------------------------------------------------------------------------------------------
 
   // A number that the kernel knows now, or only as a parameter.
   Size Maybe(int64_t value) {
@@ -101,7 +107,11 @@ class Generator {
     extent_.push_back(extent);
     return d;
   }
-  int64_t VectorExtent() { return random_.Chance(10) ? random_.Between(0, 3) : random_.Chance(20) ? random_.Between(100, 300) : random_.Between(1, 70); }
+  int64_t VectorExtent() {
+    return random_.Chance(10)   ? random_.Between(0, 3)
+           : random_.Chance(20) ? random_.Between(100, 300)
+                                : random_.Between(1, 70);
+  }
 
   // A buffer with room for these extents, in a random order of axes and with random gaps.
   Buf AddBuffer(BufKind kind, Type type, const std::vector<int64_t>& extents) {
@@ -109,7 +119,8 @@ class Generator {
     std::vector<size_t> order(rank);
     for (size_t i = 0; i < rank; ++i) order[i] = i;
     if (random_.Chance(25)) {
-      for (size_t i = rank; i > 1; --i) std::swap(order[i - 1], order[static_cast<size_t>(random_.Below(static_cast<int64_t>(i)))]);
+      for (size_t i = rank; i > 1; --i)
+        std::swap(order[i - 1], order[static_cast<size_t>(random_.Below(static_cast<int64_t>(i)))]);
     }
     std::vector<int64_t> stride(rank);
     int64_t next = random_.Chance(10) ? 2 : 1;
@@ -125,7 +136,8 @@ class Generator {
     return b_.AddBuffer(kind, type, e, s);
   }
 
-  // A read whose axes follow a random part of `dims`, by random steps; guarded at times, with the buffer too small for the unguarded box.
+  // A read whose axes follow a random part of `dims`, by random steps; guarded at times, with the buffer too small for
+  // the unguarded box.
   Value RandomRead(const std::vector<DimId>& dims, Type type) {
     kir::Read read;
     std::vector<int64_t> extents;
@@ -161,7 +173,8 @@ class Generator {
       extents.push_back(extent);
     }
     const bool complex = options_.complex && (type == Type::kF32 || type == Type::kF64) && random_.Chance(30);
-    read.buf = AddBuffer(random_.Chance(10) ? BufKind::kConst : BufKind::kArg, complex ? (type == Type::kF32 ? Type::kC64 : Type::kC128) : type, extents);
+    read.buf = AddBuffer(random_.Chance(10) ? BufKind::kConst : BufKind::kArg,
+                         complex ? (type == Type::kF32 ? Type::kC64 : Type::kC128) : type, extents);
     if (!read.guard.empty()) read.otherwise = Literal(type).v;
     return {b_.Read(read, complex ? static_cast<int>(random_.Below(2)) : 0), true};
   }
@@ -228,7 +241,9 @@ class Generator {
     const Value x = Take(pool, type), y = Take(pool, type), z = Take(pool, type);
     const int64_t how = random_.Below(100);
     if (how < 45) {
-      return {b_.Binary(random_.Pick(std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kMin, Op::kMax}), x.v, y.v), false};
+      return {b_.Binary(random_.Pick(std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kMin, Op::kMax}), x.v,
+                        y.v),
+              false};
     }
     if (how < 60 && wide) return {b_.Fma(x.v, y.v, z.v), false};
     if (how < 63 && options_.float_rem) return {b_.Rem(x.v, y.v), false};
@@ -247,23 +262,34 @@ class Generator {
     }
     if (how < 76) return {b_.Unary(random_.Chance(50) ? Op::kNeg : Op::kAbs, x.v), x.exact};
     if (how < 79) {
-      const Type to = DTypeBits(type) == 64 ? Type::kS64 : DTypeBits(type) == 32 ? Type::kS32 : DTypeBits(type) == 16 ? Type::kS16 : Type::kS8;
+      const Type to = DTypeBits(type) == 64   ? Type::kS64
+                      : DTypeBits(type) == 32 ? Type::kS32
+                      : DTypeBits(type) == 16 ? Type::kS16
+                                              : Type::kS8;
       const bool known = std::find(options_.types.begin(), options_.types.end(), to) != options_.types.end();
       if (known && x.exact && DTypeBits(type) == DTypeBits(to)) return {b_.Bitcast(to, x.v), true};
     }
     if (how < 83) return {b_.IsFinite(x.v), true};
     if (how < 86 && (wide || type == Type::kF16 || type == Type::kBF16)) {
-      return {b_.ReducePrecision(x.v, static_cast<int>(random_.Between(2, 8)), static_cast<int>(random_.Between(1, 10))), false};
+      return {
+          b_.ReducePrecision(x.v, static_cast<int>(random_.Between(2, 8)), static_cast<int>(random_.Between(1, 10))),
+          false};
     }
-    return {b_.Unary(random_.Pick(std::vector<Op>{Op::kSign, Op::kSqrt, Op::kFloor, Op::kCeil, Op::kRoundEven, Op::kRoundAway, Op::kTrunc}), x.v), false};
+    return {b_.Unary(random_.Pick(std::vector<Op>{Op::kSign, Op::kSqrt, Op::kFloor, Op::kCeil, Op::kRoundEven,
+                                                  Op::kRoundAway, Op::kTrunc}),
+                     x.v),
+            false};
   }
 
   Value IntOperation(const Pool& pool, Type type) {
     const Value x = Take(pool, type), y = Take(pool, type);
     const int64_t how = random_.Below(100);
     if (how < 80) {
-      return {b_.Binary(random_.Pick(std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kRem, Op::kMin, Op::kMax, Op::kAnd, Op::kOr,
-                                                     Op::kXor, Op::kShl, Op::kShrLogical, Op::kShrArith}), x.v, y.v), true};
+      return {b_.Binary(
+                  random_.Pick(std::vector<Op>{Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kRem, Op::kMin, Op::kMax,
+                                               Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShrLogical, Op::kShrArith}),
+                  x.v, y.v),
+              true};
     }
     if (how < 90 && IsSigned(type)) return {b_.Unary(random_.Chance(50) ? Op::kAbs : Op::kSign, x.v), true};
     return {b_.Unary(random_.Pick(std::vector<Op>{Op::kNeg, Op::kNot, Op::kClz, Op::kPopcnt}), x.v), true};
@@ -286,7 +312,8 @@ class Generator {
     store.value = x.v;
     if (!dims.empty() && random_.Chance(15)) {
       const DimId d = random_.Pick(dims);
-      store.guard.push_back({At(d), Maybe(random_.Between(0, 2)), Maybe(random_.Between(0, std::max<int64_t>(extent_[d], 1))), random_.Between(1, 2)});
+      store.guard.push_back({At(d), Maybe(random_.Between(0, 2)),
+                             Maybe(random_.Between(0, std::max<int64_t>(extent_[d], 1))), random_.Between(1, 2)});
     }
     stage.stores.push_back(store);
     if (complex) {
@@ -306,17 +333,20 @@ class Generator {
     for (DimId d : dims) stage.dims.push_back(d);
   }
 
-  // Kinds of kernels -----------------------------------------------------------------------------------------------------------------------
+  // Kinds of kernels
+  // -----------------------------------------------------------------------------------------------------------------------
 
   std::vector<DimId> NewDims(int64_t rank) {
     std::vector<DimId> dims;
-    for (int64_t i = 0; i < rank; ++i) dims.push_back(AddDim(i + 1 == rank ? VectorExtent() : random_.Between(1, 5), DimKind::kParallel));
+    for (int64_t i = 0; i < rank; ++i)
+      dims.push_back(AddDim(i + 1 == rank ? VectorExtent() : random_.Between(1, 5), DimKind::kParallel));
     return dims;
   }
 
   void MaybeSplit(const std::vector<DimId>& first_inner, bool may_cut_inner) {
     int64_t count = b_.kernel().outer;
-    if (may_cut_inner && random_.Chance(50) && !first_inner.empty()) count += random_.Between(0, static_cast<int64_t>(first_inner.size()));
+    if (may_cut_inner && random_.Chance(50) && !first_inner.empty())
+      count += random_.Between(0, static_cast<int64_t>(first_inner.size()));
     if (count == 0 || random_.Chance(30)) return;
     b_.kernel().split = {(DimMask{1} << count) - 1, Maybe(random_.Between(1, 40))};
   }
@@ -364,16 +394,28 @@ class Generator {
     const Op op = random_.Pick(ops);
     uint64_t identity = 0;
     switch (op) {
-      case Op::kAdd: identity = IsFloat(type) ? LiteralBits(type, -0.0) : 0; break;
-      case Op::kMul: identity = LiteralBits(type, 1); break;
-      case Op::kMin: identity = HighestBits(type); break;
-      case Op::kMax: identity = LowestBits(type); break;
-      case Op::kAnd: identity = type == Type::kPred ? 1 : LiteralBits(type, int64_t{-1}); break;
-      default: break;
+      case Op::kAdd:
+        identity = IsFloat(type) ? LiteralBits(type, -0.0) : 0;
+        break;
+      case Op::kMul:
+        identity = LiteralBits(type, 1);
+        break;
+      case Op::kMin:
+        identity = HighestBits(type);
+        break;
+      case Op::kMax:
+        identity = LowestBits(type);
+        break;
+      case Op::kAnd:
+        identity = type == Type::kPred ? 1 : LiteralBits(type, int64_t{-1});
+        break;
+      default:
+        break;
     }
     const bool lanes = random_.Chance(50);
-    const Val v = b_.AddReduce(stage, dims, op, x.v, random_.Chance(50) ? b_.ConstBits(type, identity) : Literal(type).v,
-                               lanes ? ReduceOrder::kLanes : ReduceOrder::kSequential, lanes ? b_.ConstBits(type, identity) : kNone);
+    const Val v = b_.AddReduce(
+        stage, dims, op, x.v, random_.Chance(50) ? b_.ConstBits(type, identity) : Literal(type).v,
+        lanes ? ReduceOrder::kLanes : ReduceOrder::kSequential, lanes ? b_.ConstBits(type, identity) : kNone);
     return {v, !IsFloat(type)};
   }
 
@@ -428,7 +470,8 @@ class Generator {
     std::vector<bool> uses(b_.num_nodes(), false);
     for (Val v = 0; v < b_.num_nodes(); ++v) {
       const Node& n = b_.node(v);
-      uses[v] = n.op == Op::kReduced && std::any_of(stage.reduces.begin(), stage.reduces.end(), [&](const Reduce& r) { return r.id == n.attr; });
+      uses[v] = n.op == Op::kReduced && std::any_of(stage.reduces.begin(), stage.reduces.end(),
+                                                    [&](const Reduce& r) { return r.id == n.attr; });
       for (Val in : n.in) uses[v] = uses[v] || uses[in];
     }
     if (!uses[x.v]) x = {b_.Reduced(id, 0, b_.type(stage.reduces[0].in[0])), false};
@@ -548,7 +591,8 @@ class Generator {
     store.value = As(type, pool.back()).v;
     store.order = StoreOrder::kRowMajor;
     if (random_.Chance(60)) {
-      store.combine = static_cast<int32_t>(b_.AddGraph(BinaryGraph(random_.Pick(std::vector<Op>{Op::kAdd, Op::kMul, Op::kMax}), type)));
+      store.combine = static_cast<int32_t>(
+          b_.AddGraph(BinaryGraph(random_.Pick(std::vector<Op>{Op::kAdd, Op::kMul, Op::kMax}), type)));
     }
     Stage stage;
     SetDims(stage, dims);
@@ -557,7 +601,8 @@ class Generator {
     MaybeSplit({}, false);
   }
 
-  // Data ---------------------------------------------------------------------------------------------------------------------------------
+  // Data
+  // ---------------------------------------------------------------------------------------------------------------------------------
 
   Sample Finish() {
     Sample s;
@@ -598,7 +643,8 @@ class Generator {
 std::vector<BufferRef> Memory::Refs() {
   std::vector<BufferRef> refs;
   for (Block& b : blocks) {
-    refs.push_back(b.present ? BufferRef{b.bytes.data() + b.data, b.bytes.data() + b.data, static_cast<int64_t>(b.bytes.size()) - b.data - 64}
+    refs.push_back(b.present ? BufferRef{b.bytes.data() + b.data, b.bytes.data() + b.data,
+                                         static_cast<int64_t>(b.bytes.size()) - b.data - 64}
                              : BufferRef{});
   }
   return refs;
@@ -612,7 +658,8 @@ std::vector<void*> Memory::Pointers() {
 
 Sample RandomKernel(uint64_t seed, const RandomKernelOptions& options) { return Generator(seed, options).Run(); }
 
-std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& params, const Memory& got, const Memory& wanted) {
+std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& params, const Memory& got,
+                            const Memory& wanted) {
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
     const Buffer& b = kernel.buffers[i];
     const auto& g = got.blocks[i].bytes;
@@ -628,8 +675,9 @@ std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& pa
       std::memcpy(&raw_x, g.data() + at, width);
       std::memcpy(&raw_y, w.data() + at, width);
       const int64_t offset = static_cast<int64_t>(at) - got.blocks[i].data;
-      return fmt::format("b{} ({}) at byte {}, that is element {} of its data: got {:#x} ({}), wanted {:#x} ({})", i, DTypeName(b.type), offset,
-                         static_cast<double>(offset) / ByteWidth(b.type), raw_x, LiteralValue(part, x), raw_y, LiteralValue(part, y));
+      return fmt::format("b{} ({}) at byte {}, that is element {} of its data: got {:#x} ({}), wanted {:#x} ({})", i,
+                         DTypeName(b.type), offset, static_cast<double>(offset) / ByteWidth(b.type), raw_x,
+                         LiteralValue(part, x), raw_y, LiteralValue(part, y));
     }
   }
   return "";

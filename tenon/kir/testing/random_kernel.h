@@ -14,7 +14,8 @@ namespace tenon::kir::testing {
 
 struct RandomKernelOptions {
   /// Element types to draw from; floats, integers and pred.
-  std::vector<DType> types = {DType::kF32, DType::kF64, DType::kS32, DType::kU8, DType::kS64, DType::kU32, DType::kPred};
+  std::vector<DType> types = {DType::kF32, DType::kF64, DType::kS32, DType::kU8,
+                              DType::kS64, DType::kU32, DType::kPred};
   int max_nodes = 24;      ///< Scalar operations, besides leaves.
   bool reduces = true;     ///< Stages with reductions, row-wise chains over a local buffer.
   bool loops = true;       ///< Native while loops.
@@ -50,8 +51,9 @@ struct Sample {
 /// The same seed and options give the same sample on every machine.
 Sample RandomKernel(uint64_t seed, const RandomKernelOptions& options = {});
 
-/// Where `got` first differs from `wanted` after both were run on; empty when nowhere. All bytes count, those around the buffers too, but NaNs of one type
-/// are equal.
-std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& params, const Memory& got, const Memory& wanted);
+/// Where `got` first differs from `wanted` after both were run on; empty when nowhere. All bytes count, those around
+/// the buffers too, but NaNs of one type are equal.
+std::string FirstDifference(const Kernel& kernel, const std::vector<int64_t>& params, const Memory& got,
+                            const Memory& wanted);
 
 }  // namespace tenon::kir::testing

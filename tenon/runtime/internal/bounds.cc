@@ -31,7 +31,9 @@ Wide Times(Wide a, Wide b) {
   return Clamp(a * b);
 }
 Interval operator+(Interval a, Interval b) { return {Clamp(a.lo + b.lo), Clamp(a.hi + b.hi)}; }
-Interval operator*(Interval a, Wide k) { return k >= 0 ? Interval{Times(a.lo, k), Times(a.hi, k)} : Interval{Times(a.hi, k), Times(a.lo, k)}; }
+Interval operator*(Interval a, Wide k) {
+  return k >= 0 ? Interval{Times(a.lo, k), Times(a.hi, k)} : Interval{Times(a.hi, k), Times(a.lo, k)};
+}
 Interval Meet(Interval a, Interval b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
 Interval Join(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 
@@ -69,7 +71,8 @@ struct Fact {
 
 class Checker {
  public:
-  Checker(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach, const std::optional<TileOf>& tile)
+  Checker(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach,
+          const std::optional<TileOf>& tile)
       : k_(kernel), params_(params), reach_(reach), tile_(tile) {}
 
   Status All() {
@@ -86,7 +89,9 @@ class Checker {
   }
 
  private:
-  bool IsTileParam(int32_t slot) const { return tile_ && slot >= tile_->first_param && slot < tile_->first_param + plan::kTileParams; }
+  bool IsTileParam(int32_t slot) const {
+    return tile_ && slot >= tile_->first_param && slot < tile_->first_param + plan::kTileParams;
+  }
 
   Interval ParamRange(int32_t slot) const {
     if (!IsTileParam(slot)) {
@@ -94,15 +99,23 @@ class Checker {
       return {params_[static_cast<size_t>(slot)], params_[static_cast<size_t>(slot)]};
     }
     switch (slot - tile_->first_param) {
-      case 0: return {0, tile_->batch - 1};
-      case 1: return {0, tile_->rows - 1};
-      case 2: return {0, tile_->cols - 1};
-      case 3: return {0, tile_->rows};
-      case 4: return {0, tile_->cols};
-      default: return {};  // Strides: wherever the driver keeps the tile.
+      case 0:
+        return {0, tile_->batch - 1};
+      case 1:
+        return {0, tile_->rows - 1};
+      case 2:
+        return {0, tile_->cols - 1};
+      case 3:
+        return {0, tile_->rows};
+      case 4:
+        return {0, tile_->cols};
+      default:
+        return {};  // Strides: wherever the driver keeps the tile.
     }
   }
-  Interval ValueOf(const kir::Size& size) const { return size.is_param() ? ParamRange(size.param) : Interval{size.baked, size.baked}; }
+  Interval ValueOf(const kir::Size& size) const {
+    return size.is_param() ? ParamRange(size.param) : Interval{size.baked, size.baked};
+  }
   bool Known(const kir::Size& size) const { return !size.is_param() || !IsTileParam(size.param); }
   Wide Exact(const kir::Size& size) const { return ValueOf(size).lo; }
 
@@ -123,7 +136,8 @@ class Checker {
       Wide last = 0;
       bool empty = false;
       for (size_t d = 0; d < b.extent.size(); ++d) {
-        if (!Known(b.extent[d]) || !Known(b.stride[d]) || Exact(b.stride[d]) < 0) return InvalidArgument(fmt::format("the size of local b{} is unknown", i));
+        if (!Known(b.extent[d]) || !Known(b.stride[d]) || Exact(b.stride[d]) < 0)
+          return InvalidArgument(fmt::format("the size of local b{} is unknown", i));
         empty |= Exact(b.extent[d]) <= 0;
         last = Clamp(last + Times(Exact(b.extent[d]) - 1, Exact(b.stride[d])));
       }
@@ -133,7 +147,8 @@ class Checker {
     return bytes > kMaxLocalBytes ? InvalidArgument("its local buffers are too large") : OkStatus();
   }
 
-  /// Row of the tile + row inside it stays inside the operand, for every dim that runs over the tile's rows; likewise columns.
+  /// Row of the tile + row inside it stays inside the operand, for every dim that runs over the tile's rows; likewise
+  /// columns.
   void AddTileFacts() {
     for (size_t d = 0; d < k_.dims.size(); ++d) {
       if (!k_.dims[d].extent.is_param()) continue;
@@ -147,7 +162,8 @@ class Checker {
     }
   }
 
-  // Values ---------------------------------------------------------------------------------------------------------------------------------
+  // Values
+  // ---------------------------------------------------------------------------------------------------------------------------------
 
   /// Operands come first in Kernel::nodes, so that going up in order needs no recursion.
   Interval RangeOfNode(kir::Val v) const { return ranges_[v]; }
@@ -170,15 +186,22 @@ class Checker {
         }
         return {static_cast<Wide>(bits), static_cast<Wide>(bits)};
       }
-      case kir::Op::kIndex: return Fits(dims_[n.attr], n.type);
-      case kir::Op::kParam: return Fits(ParamRange(static_cast<int32_t>(n.attr)), n.type);
+      case kir::Op::kIndex:
+        return Fits(dims_[n.attr], n.type);
+      case kir::Op::kParam:
+        return Fits(ParamRange(static_cast<int32_t>(n.attr)), n.type);
       case kir::Op::kConvert:
         return IsWhole(k_.nodes[n.in[0]].type) && n.type != DType::kPred ? Fits(in(0), n.type) : OfType(n.type);
-      case kir::Op::kMin: return {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
-      case kir::Op::kMax: return {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)};
-      case kir::Op::kSelect: return Join(in(1), in(2));
-      case kir::Op::kAdd: return n.type == DType::kPred ? OfType(n.type) : Fits(in(0) + in(1), n.type);
-      case kir::Op::kSub: return n.type == DType::kPred ? OfType(n.type) : Fits(in(0) + in(1) * -1, n.type);
+      case kir::Op::kMin:
+        return {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
+      case kir::Op::kMax:
+        return {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)};
+      case kir::Op::kSelect:
+        return Join(in(1), in(2));
+      case kir::Op::kAdd:
+        return n.type == DType::kPred ? OfType(n.type) : Fits(in(0) + in(1), n.type);
+      case kir::Op::kSub:
+        return n.type == DType::kPred ? OfType(n.type) : Fits(in(0) + in(1) * -1, n.type);
       case kir::Op::kMul: {
         const Interval a = in(0), b = in(1);
         return Fits(Join(Join(a * b.lo, a * b.hi), Join(b * a.lo, b * a.hi)), n.type);
@@ -198,16 +221,20 @@ class Checker {
         if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
         return OfType(n.type);
       }
-      default: return OfType(n.type);
+      default:
+        return OfType(n.type);
     }
   }
 
-  // Accesses -------------------------------------------------------------------------------------------------------------------------------
+  // Accesses
+  // -------------------------------------------------------------------------------------------------------------------------------
 
   Result<Form> FormOf(const kir::Axis& axis) {
     Form f;
-    if (Known(axis.offset)) f.offset = Exact(axis.offset);
-    else f.Add(kParamBase + static_cast<uint64_t>(axis.offset.param), 1);
+    if (Known(axis.offset))
+      f.offset = Exact(axis.offset);
+    else
+      f.Add(kParamBase + static_cast<uint64_t>(axis.offset.param), 1);
     for (const kir::Term& t : axis.terms) {
       if (!Known(t.coef)) return InvalidArgument("an index is a tile's number times a dim");
       f.Add(t.dim, Exact(t.coef));
@@ -244,7 +271,8 @@ class Checker {
     for (const kir::Guard& g : guards) {
       TENON_ASSIGN_OR_RETURN(Form form, FormOf(g.e));
       Fact fact{std::move(form), {ValueOf(g.lo).lo, ValueOf(g.hi).hi - 1}};
-      if (fact.range.empty() || Meet(Bound(fact.form, standing_, 0), fact.range).empty()) return OkStatus();  // It never holds.
+      if (fact.range.empty() || Meet(Bound(fact.form, standing_, 0), fact.range).empty())
+        return OkStatus();  // It never holds.
       facts.push_back(std::move(fact));
     }
     for (const kir::Axis& a : at) {
@@ -278,14 +306,15 @@ class Checker {
     bool ok = tile_.has_value() && b.type == tile_->type && at.size() == 2 && b.stride.size() == 2;
     for (size_t i = 0; ok && i < 2; ++i) {
       const int32_t slot = static_cast<int32_t>(i);
-      ok = b.stride[i] == kir::Size::Param(tile_->first_param + 5 + slot) && at[i].terms.size() == 1 && at[i].start == kir::kNone &&
-           at[i].terms[0].coef == kir::Size::Of(1) && at[i].offset == kir::Size::Of(0) &&
+      ok = b.stride[i] == kir::Size::Param(tile_->first_param + 5 + slot) && at[i].terms.size() == 1 &&
+           at[i].start == kir::kNone && at[i].terms[0].coef == kir::Size::Of(1) && at[i].offset == kir::Size::Of(0) &&
            k_.dims[at[i].terms[0].dim].extent == kir::Size::Param(tile_->first_param + 3 + slot);
     }
     return ok ? OkStatus() : InvalidArgument("a tile is reached otherwise than element by element");
   }
 
-  // Structure ------------------------------------------------------------------------------------------------------------------------------
+  // Structure
+  // ------------------------------------------------------------------------------------------------------------------------------
 
   /// All that the values need: marks it in `seen`, finds the ranges, and checks the reads among it.
   Status CheckNodes(std::vector<kir::Val> roots, std::vector<bool>& seen) {
@@ -336,7 +365,8 @@ class Checker {
     const std::vector<Interval> whole = dims_;
     for (const kir::Range& r : stage.domain) {
       if (!Known(r.lo) || !Known(r.hi)) return InvalidArgument("a domain depends on the tile");
-      if (Exact(r.lo) < 0 || Exact(r.hi) > whole[r.dim].hi + 1) return InvalidArgument("a domain is wider than its dim");
+      if (Exact(r.lo) < 0 || Exact(r.hi) > whole[r.dim].hi + 1)
+        return InvalidArgument("a domain is wider than its dim");
       dims_[r.dim] = {Exact(r.lo), Exact(r.hi) - 1};
     }
     const Status status = CheckStageBody(stage);
@@ -371,7 +401,8 @@ class Checker {
 
 }  // namespace
 
-Status CheckBounds(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach, const std::optional<TileOf>& tile) {
+Status CheckBounds(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach,
+                   const std::optional<TileOf>& tile) {
   return Checker(kernel, params, reach, tile).All();
 }
 

@@ -17,15 +17,18 @@ struct Reach {
   int64_t after_bytes = 0;
 };
 
-/// The operand whose tiles a hook gets: rows, cols, matrices, and the slot of the first of the plan::kTileParams numbers.
+/// The operand whose tiles a hook gets: rows, cols, matrices, and the slot of the first of the plan::kTileParams
+/// numbers.
 struct TileOf {
   int64_t rows = 0, cols = 0, batch = 0;
   DType type = DType::kInvalid;
   int32_t first_param = 0;
 };
 
-/// INVALID_ARGUMENT unless every access of the verified `kernel` provably stays inside the `reach` of its buffer (one per buffer; unused for locals
-/// and tiles), inside its locals and inside its tile. `params`: the bound ones; `tile` set: the tile's own follow them.
-Status CheckBounds(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach, const std::optional<TileOf>& tile);
+/// INVALID_ARGUMENT unless every access of the verified `kernel` provably stays inside the `reach` of its buffer (one
+/// per buffer; unused for locals and tiles), inside its locals and inside its tile. `params`: the bound ones; `tile`
+/// set: the tile's own follow them.
+Status CheckBounds(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach,
+                   const std::optional<TileOf>& tile);
 
 }  // namespace tenon::runtime::internal

@@ -39,19 +39,23 @@ TEST(Bounds, WholeArraysFitExactly) {
   good.stage.stores.push_back({good.out, {kir::At(good.i)}, {}, good.b.Read(good.in, {kir::At(good.i)})});
   EXPECT_TRUE(good.Check().ok());
   Case small_in;
-  small_in.stage.stores.push_back({small_in.out, {kir::At(small_in.i)}, {}, small_in.b.Read(small_in.in, {kir::At(small_in.i)})});
+  small_in.stage.stores.push_back(
+      {small_in.out, {kir::At(small_in.i)}, {}, small_in.b.Read(small_in.in, {kir::At(small_in.i)})});
   EXPECT_EQ(small_in.Check(31).code(), Code::kInvalidArgument);
   Case small_out;
-  small_out.stage.stores.push_back({small_out.out, {kir::At(small_out.i)}, {}, small_out.b.Read(small_out.in, {kir::At(small_out.i)})});
+  small_out.stage.stores.push_back(
+      {small_out.out, {kir::At(small_out.i)}, {}, small_out.b.Read(small_out.in, {kir::At(small_out.i)})});
   EXPECT_EQ(small_out.Check(32, 28).code(), Code::kInvalidArgument);
 }
 
 TEST(Bounds, OffsetsAndBackwardReads) {
   Case before;
-  before.stage.stores.push_back({before.out, {kir::At(before.i)}, {}, before.b.Read(before.in, {Shifted(before.i, -1)})});
+  before.stage.stores.push_back(
+      {before.out, {kir::At(before.i)}, {}, before.b.Read(before.in, {Shifted(before.i, -1)})});
   EXPECT_EQ(before.Check().code(), Code::kInvalidArgument);
   Case backward;
-  backward.stage.stores.push_back({backward.out, {kir::At(backward.i)}, {}, backward.b.Read(backward.in, {Shifted(backward.i, 7, -1)})});
+  backward.stage.stores.push_back(
+      {backward.out, {kir::At(backward.i)}, {}, backward.b.Read(backward.in, {Shifted(backward.i, 7, -1)})});
   EXPECT_TRUE(backward.Check().ok());
 }
 

@@ -33,10 +33,14 @@ class Builder {
     const auto inputs = static_cast<uint32_t>(plan_.inputs.size());
     const auto outputs = static_cast<uint32_t>(plan_.outputs.size());
     switch (slot.kind) {
-      case plan::SlotKind::kArg: return {slot.index, slot.offset_bytes};
-      case plan::SlotKind::kOut: return {inputs + slot.index, slot.offset_bytes};
-      case plan::SlotKind::kTemp: return {inputs + outputs, slot.offset_bytes};
-      case plan::SlotKind::kConst: return {inputs + outputs + 1 + slot.index, slot.offset_bytes};
+      case plan::SlotKind::kArg:
+        return {slot.index, slot.offset_bytes};
+      case plan::SlotKind::kOut:
+        return {inputs + slot.index, slot.offset_bytes};
+      case plan::SlotKind::kTemp:
+        return {inputs + outputs, slot.offset_bytes};
+      case plan::SlotKind::kConst:
+        return {inputs + outputs + 1 + slot.index, slot.offset_bytes};
     }
     return {kNoBase, 0};
   }
@@ -63,27 +67,32 @@ class Builder {
   }
 
   OpResult FourierTransform(const plan::DriverStep& s) const {
-    if (s.inputs.size() != 1 || s.outputs.size() != 1 || !s.hooks.empty() || s.inputs[0] == plan::kNoSlot || s.outputs[0] == plan::kNoSlot) {
+    if (s.inputs.size() != 1 || s.outputs.size() != 1 || !s.hooks.empty() || s.inputs[0] == plan::kNoSlot ||
+        s.outputs[0] == plan::kNoSlot) {
       return InvalidArgument("fft takes 1 input, 1 output and no hooks");
     }
-    if (s.config.empty() || s.config[0] < 0 || s.config[0] > static_cast<int64_t>(kernels::FftKind::kRealInverse)) return InvalidArgument("fft of no known kind");
+    if (s.config.empty() || s.config[0] < 0 || s.config[0] > static_cast<int64_t>(kernels::FftKind::kRealInverse))
+      return InvalidArgument("fft of no known kind");
     const plan::Slot& in = plan_.slots[s.inputs[0]];
     const plan::Slot& out = plan_.slots[s.outputs[0]];
     for (const plan::Slot* slot : {&in, &out}) {
       int64_t dense = 1;
       for (size_t d = slot->dims.size(); d-- > 0; dense *= slot->dims[d]) {
-        if (slot->dims[d] != 1 && slot->stride_elems[d] != dense) return InvalidArgument("fft wants dense row-major operands");
+        if (slot->dims[d] != 1 && slot->stride_elems[d] != dense)
+          return InvalidArgument("fft wants dense row-major operands");
       }
     }
-    TENON_ASSIGN_OR_RETURN(const kernels::FftSignature signature,
-                           kernels::MakeFftSignature(static_cast<kernels::FftKind>(s.config[0]), {in.dtype, in.dims}, {out.dtype, out.dims},
-                                                     Dims(s.config.begin() + 1, s.config.end())));
+    TENON_ASSIGN_OR_RETURN(
+        const kernels::FftSignature signature,
+        kernels::MakeFftSignature(static_cast<kernels::FftKind>(s.config[0]), {in.dtype, in.dims},
+                                  {out.dtype, out.dims}, Dims(s.config.begin() + 1, s.config.end())));
     return std::unique_ptr<Op>(std::make_unique<FftOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.outputs[0])));
   }
 
   OpResult Convolution(const plan::DriverStep& s) const {
     if (s.inputs.size() != 2 || s.outputs.size() != 1 || !s.hooks.empty()) {
-      return InvalidArgument(fmt::format("conv takes 2 inputs, 1 output and no hooks, got {}, {} and {}", s.inputs.size(), s.outputs.size(), s.hooks.size()));
+      return InvalidArgument(fmt::format("conv takes 2 inputs, 1 output and no hooks, got {}, {} and {}",
+                                         s.inputs.size(), s.outputs.size(), s.hooks.size()));
     }
     TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers numbers, kernels::ConvNumbersOf(s.config));
     const auto operand = [&](plan::SlotId id) {
@@ -93,10 +102,12 @@ class Builder {
     for (plan::SlotId id : {s.inputs[0], s.inputs[1], s.outputs[0]}) {
       if (id == plan::kNoSlot) return InvalidArgument("conv lacks an operand");
     }
-    TENON_ASSIGN_OR_RETURN(const kernels::ConvSignature signature,
-                           kernels::MakeConvSignature(numbers, operand(s.inputs[0]), operand(s.inputs[1]), operand(s.outputs[0])));
+    TENON_ASSIGN_OR_RETURN(
+        const kernels::ConvSignature signature,
+        kernels::MakeConvSignature(numbers, operand(s.inputs[0]), operand(s.inputs[1]), operand(s.outputs[0])));
     if (!kernels::WeightsSuit(signature)) return InvalidArgument("conv: the weights' layout does not suit");
-    return std::unique_ptr<Op>(std::make_unique<ConvOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0])));
+    return std::unique_ptr<Op>(
+        std::make_unique<ConvOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0])));
   }
 
   OpResult One(const plan::DriverStep& s) const {
@@ -106,12 +117,16 @@ class Builder {
     if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm") return InvalidArgument(fmt::format("no driver is called '{}'", s.driver));
     if (s.inputs.size() != 2 || s.outputs.size() != 1) {
-      return InvalidArgument(fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));
+      return InvalidArgument(
+          fmt::format("gemm takes 2 inputs and 1 output, got {} and {}", s.inputs.size(), s.outputs.size()));
     }
     TENON_ASSIGN_OR_RETURN(kernels::GemmSignature signature, kernels::FromConfig(s.config));
     GemmOp::HookKernel pack_a, pack_b, finish;
     for (const auto& [name, hook] : s.hooks) {
-      GemmOp::HookKernel* target = name == "pack_a" ? &pack_a : name == "pack_b" ? &pack_b : name == "finish" ? &finish : nullptr;
+      GemmOp::HookKernel* target = name == "pack_a"   ? &pack_a
+                                   : name == "pack_b" ? &pack_b
+                                   : name == "finish" ? &finish
+                                                      : nullptr;
       if (target == nullptr) return InvalidArgument(fmt::format("gemm has no hook '{}'", name));
       TENON_ASSIGN_OR_RETURN(target->kernel, Bind(hook.kernel, hook.buffers, hook.params));
       target->present = true;
@@ -121,15 +136,17 @@ class Builder {
       return InvalidArgument("gemm lacks an operand");
     }
     TENON_RETURN_IF_ERROR(CheckReach(signature, s));
-    return std::unique_ptr<Op>(std::make_unique<GemmOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0]),
-                                                        std::move(pack_a), std::move(pack_b), std::move(finish)));
+    return std::unique_ptr<Op>(std::make_unique<GemmOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]),
+                                                        PlaceOf(s.outputs[0]), std::move(pack_a), std::move(pack_b),
+                                                        std::move(finish)));
   }
 
   OpResult Sort(const plan::DriverStep& s) const {
     if (!s.hooks.empty()) return InvalidArgument("sort has no hooks");
     if (s.outputs.empty()) return InvalidArgument("sort lacks its scratch");
     TENON_ASSIGN_OR_RETURN(const kernels::SortConfig config, kernels::SortConfigOf(s.config));
-    if (s.inputs.size() < config.keys.size()) return InvalidArgument(fmt::format("sort by {} keys has {} operands", config.keys.size(), s.inputs.size()));
+    if (s.inputs.size() < config.keys.size())
+      return InvalidArgument(fmt::format("sort by {} keys has {} operands", config.keys.size(), s.inputs.size()));
     std::vector<kernels::SortArray> arrays;
     std::vector<Place> in, out;
     const auto add = [&](plan::SlotId id, std::vector<Place>& places) -> Status {
@@ -143,7 +160,8 @@ class Builder {
     for (plan::SlotId id : s.outputs) TENON_RETURN_IF_ERROR(add(id, out));
     for (size_t i = 0; i < s.outputs.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
-        if (Overlap(s.outputs[i], s.outputs[j])) return InvalidArgument(fmt::format("sort: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
+        if (Overlap(s.outputs[i], s.outputs[j]))
+          return InvalidArgument(fmt::format("sort: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
       }
     }
     const std::span<const kernels::SortArray> all = arrays;
@@ -152,11 +170,14 @@ class Builder {
                                                 all.subspan(config.keys.size(), in.size() - config.keys.size()),
                                                 all.subspan(in.size(), out.size() - 1)));
     const kernels::SortArray& scratch = arrays.back();
-    const bool dense = scratch.type == DType::kU8 && scratch.dims.size() == 1 && (scratch.strides[0] == 1 || scratch.dims[0] <= 1);
+    const bool dense =
+        scratch.type == DType::kU8 && scratch.dims.size() == 1 && (scratch.strides[0] == 1 || scratch.dims[0] <= 1);
     if (!dense || scratch.dims[0] < kernels::SortScratchBytes(signature) || out.back().offset_bytes % 64 != 0) {
-      return InvalidArgument(fmt::format("sort wants {} dense, 64-byte aligned bytes of scratch", kernels::SortScratchBytes(signature)));
+      return InvalidArgument(
+          fmt::format("sort wants {} dense, 64-byte aligned bytes of scratch", kernels::SortScratchBytes(signature)));
     }
-    return std::unique_ptr<Op>(std::make_unique<SortOp>(std::move(signature), config.is_position, std::move(in), std::move(out)));
+    return std::unique_ptr<Op>(
+        std::make_unique<SortOp>(std::move(signature), config.is_position, std::move(in), std::move(out)));
   }
 
   OpResult Linalg(const plan::DriverStep& s) const {
@@ -165,8 +186,9 @@ class Builder {
     const bool solves = config.op == kernels::LinalgOp::kTriangularSolve;
     const size_t num_out = 2u + is_lu + config.has_info;
     if (!s.hooks.empty() || s.inputs.size() != 1u + solves || s.outputs.size() != num_out) {
-      return InvalidArgument(fmt::format("linear algebra with {} inputs, {} outputs and {} hooks, wanted {}, {} and none", s.inputs.size(),
-                                         s.outputs.size(), s.hooks.size(), 1 + solves, num_out));
+      return InvalidArgument(
+          fmt::format("linear algebra with {} inputs, {} outputs and {} hooks, wanted {}, {} and none", s.inputs.size(),
+                      s.outputs.size(), s.hooks.size(), 1 + solves, num_out));
     }
     std::vector<Place> in, out;
     for (plan::SlotId id : s.inputs) {
@@ -177,7 +199,9 @@ class Builder {
       if (s.outputs[i] == plan::kNoSlot) return InvalidArgument("linear algebra lacks an output");
       out.push_back(PlaceOf(s.outputs[i]));
       for (size_t j = 0; j < i; ++j) {
-        if (Overlap(s.outputs[i], s.outputs[j])) return InvalidArgument(fmt::format("linear algebra: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
+        if (Overlap(s.outputs[i], s.outputs[j]))
+          return InvalidArgument(
+              fmt::format("linear algebra: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
       }
     }
     const auto array = [&](plan::SlotId id) {
@@ -185,36 +209,43 @@ class Builder {
       return kernels::LinalgArray{slot.dtype, slot.dims, slot.stride_elems};
     };
     const kernels::LinalgArray from = array(s.inputs[0]), to = array(s.outputs[0]);
-    if (from.type != to.type || from.dims != to.dims) return InvalidArgument("linear algebra whose operand and result differ in type or shape");
+    if (from.type != to.type || from.dims != to.dims)
+      return InvalidArgument("linear algebra whose operand and result differ in type or shape");
     TENON_ASSIGN_OR_RETURN(kernels::LinalgSignature signature,
                            kernels::SignatureOf(config, to, solves ? std::optional(array(s.inputs[1])) : std::nullopt));
     const auto dense = [&](plan::SlotId id, DType type, int64_t elements) {
       const plan::Slot& slot = plan_.slots[id];
-      return slot.dtype == type && NumElements(slot.dims) >= elements && slot.stride_elems == RowMajorStridesElems(slot.dims);
+      return slot.dtype == type && NumElements(slot.dims) >= elements &&
+             slot.stride_elems == RowMajorStridesElems(slot.dims);
     };
     const int64_t matrices = NumElements(signature.batch);
     if (is_lu && !dense(s.outputs[1], DType::kS32, matrices * std::min(signature.x.rows, signature.x.cols))) {
       return InvalidArgument("LU wants dense s32 pivots, one per row or column, whichever are fewer");
     }
-    if (config.has_info && !dense(s.outputs[num_out - 2], DType::kS32, matrices)) return InvalidArgument("linear algebra wants dense s32 infos, one per matrix");
+    if (config.has_info && !dense(s.outputs[num_out - 2], DType::kS32, matrices))
+      return InvalidArgument("linear algebra wants dense s32 infos, one per matrix");
     const int64_t scratch = kernels::LinalgStepScratchBytes(signature);
     if (!dense(s.outputs.back(), DType::kU8, scratch) || out.back().offset_bytes % 64 != 0) {
       return InvalidArgument(fmt::format("linear algebra wants {} dense, 64-byte aligned bytes of scratch", scratch));
     }
-    return std::unique_ptr<Op>(std::make_unique<LinalgOp>(std::move(signature), config.has_info, std::move(in), std::move(out), to.dims, from.strides, to.strides));
+    return std::unique_ptr<Op>(std::make_unique<LinalgOp>(std::move(signature), config.has_info, std::move(in),
+                                                          std::move(out), to.dims, from.strides, to.strides));
   }
 
   // The operands' slots were verified; the signature must not reach beyond what they span.
   Status CheckReach(const kernels::GemmSignature& g, const plan::DriverStep& s) const {
     if (g.m == 0 || g.n == 0 || g.batch_count() == 0) return OkStatus();
-    const auto check = [&](plan::SlotId id, DType type, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
-                           int64_t kernels::GemmBatchDim::*batch_stride, std::string_view name) -> Status {
+    const auto check = [&](plan::SlotId id, DType type, int64_t rows, int64_t cols, int64_t row_stride,
+                           int64_t col_stride, int64_t kernels::GemmBatchDim::* batch_stride,
+                           std::string_view name) -> Status {
       if (id == plan::kNoSlot || rows == 0 || cols == 0) return OkStatus();
       const plan::Slot& slot = plan_.slots[id];
       if (slot.dtype != type) {
-        return InvalidArgument(fmt::format("gemm's operand {} is {}, slot %{} is {}", name, DTypeName(type), id, DTypeName(slot.dtype)));
+        return InvalidArgument(
+            fmt::format("gemm's operand {} is {}, slot %{} is {}", name, DTypeName(type), id, DTypeName(slot.dtype)));
       }
-      if (NumElements(slot.dims) == 0) return InvalidArgument(fmt::format("gemm's operand {}, slot %{}, is empty", name, id));
+      if (NumElements(slot.dims) == 0)
+        return InvalidArgument(fmt::format("gemm's operand {}, slot %{}, is empty", name, id));
       __int128 low = 0, high = 0;
       const auto reach = [&](__int128 by) { (by < 0 ? low : high) += by; };
       reach(static_cast<__int128>(rows - 1) * row_stride);
@@ -225,15 +256,20 @@ class Builder {
         const __int128 by = static_cast<__int128>(slot.dims[i] - 1) * slot.stride_elems[i];
         (by < 0 ? slot_low : slot_high) += by;
       }
-      if (low < slot_low || high > slot_high) return InvalidArgument(fmt::format("gemm reaches beyond operand {}, slot %{}", name, id));
+      if (low < slot_low || high > slot_high)
+        return InvalidArgument(fmt::format("gemm reaches beyond operand {}, slot %{}", name, id));
       return OkStatus();
     };
-    TENON_RETURN_IF_ERROR(check(s.inputs[0], g.a_type, g.m, g.k, g.a_row_stride, g.a_col_stride, &kernels::GemmBatchDim::a_stride, "a"));
-    TENON_RETURN_IF_ERROR(check(s.inputs[1], g.b_type, g.k, g.n, g.b_row_stride, g.b_col_stride, &kernels::GemmBatchDim::b_stride, "b"));
-    return check(s.outputs[0], g.c_type, g.m, g.n, g.c_row_stride, g.c_col_stride, &kernels::GemmBatchDim::c_stride, "c");
+    TENON_RETURN_IF_ERROR(
+        check(s.inputs[0], g.a_type, g.m, g.k, g.a_row_stride, g.a_col_stride, &kernels::GemmBatchDim::a_stride, "a"));
+    TENON_RETURN_IF_ERROR(
+        check(s.inputs[1], g.b_type, g.k, g.n, g.b_row_stride, g.b_col_stride, &kernels::GemmBatchDim::b_stride, "b"));
+    return check(s.outputs[0], g.c_type, g.m, g.n, g.c_row_stride, g.c_col_stride, &kernels::GemmBatchDim::c_stride,
+                 "c");
   }
 
-  std::unique_ptr<Op> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like, const Dims& to_strides) const {
+  std::unique_ptr<Op> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like,
+                           const Dims& to_strides) const {
     return std::make_unique<CopyOp>(from, from_strides, to, to_strides, like.dims, ByteWidth(like.dtype));
   }
 
@@ -241,7 +277,8 @@ class Builder {
     const plan::Slot& from = plan_.slots[s.from];
     const plan::Slot& to = plan_.slots[s.to];
     const bool same = PlaceOf(s.from) == PlaceOf(s.to) && from.stride_elems == to.stride_elems;
-    if (!same && Overlap(s.from, s.to)) return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
+    if (!same && Overlap(s.from, s.to))
+      return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
     return Copy(PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to, to.stride_elems);
   }
 
@@ -258,7 +295,8 @@ class Builder {
       body.push_back(std::move(carry));
     }
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
-    return std::unique_ptr<Op>(std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
+    return std::unique_ptr<Op>(
+        std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
   }
 
   // Copies one after the other equal copies at once when none overwrites what a later one reads.
@@ -279,7 +317,8 @@ class Builder {
     for (const auto& [from, to] : s.carry) {
       const plan::Slot& a = plan_.slots[from];
       const plan::Slot& b = plan_.slots[to];
-      moves.push_back({PlaceOf(from), PlaceOf(to), a.stride_elems, b.stride_elems, a.dims, ByteWidth(a.dtype), static_cast<int64_t>(bytes)});
+      moves.push_back({PlaceOf(from), PlaceOf(to), a.stride_elems, b.stride_elems, a.dims, ByteWidth(a.dtype),
+                       static_cast<int64_t>(bytes)});
       TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes({a.dtype, a.dims}));
       bytes += (static_cast<__int128>(size) + 63) / 64 * 64;
       if (bytes > INT64_MAX / 2) return InvalidArgument("the carries of a loop are too large");
@@ -319,7 +358,8 @@ class Builder {
     using Operand = typename ServiceOp<StepT>::Operand;
     const auto resolve = [&](const auto& ids) {
       std::vector<Operand> out;
-      for (plan::SlotId id : ids) out.push_back(id == plan::kNoSlot ? Operand{} : Operand{PlaceOf(id), &plan_.slots[id]});
+      for (plan::SlotId id : ids)
+        out.push_back(id == plan::kNoSlot ? Operand{} : Operand{PlaceOf(id), &plan_.slots[id]});
       return out;
     };
     return std::unique_ptr<Op>(std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results)));
@@ -333,6 +373,8 @@ class Builder {
 
 }  // namespace
 
-Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code) { return Builder(plan, code).All(plan.steps); }
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code) {
+  return Builder(plan, code).All(plan.steps);
+}
 
 }  // namespace tenon::runtime::internal

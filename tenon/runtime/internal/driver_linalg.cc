@@ -5,8 +5,15 @@
 
 namespace tenon::runtime::internal {
 
-LinalgOp::LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out, Dims dims, Dims from, Dims to)
-    : signature_(std::move(signature)), has_info_(has_info), in_(std::move(in)), out_(std::move(out)), dims_(std::move(dims)), from_(std::move(from)), to_(std::move(to)) {
+LinalgOp::LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out,
+                   Dims dims, Dims from, Dims to)
+    : signature_(std::move(signature)),
+      has_info_(has_info),
+      in_(std::move(in)),
+      out_(std::move(out)),
+      dims_(std::move(dims)),
+      from_(std::move(from)),
+      to_(std::move(to)) {
   for (int64_t& s : from_) s *= ByteWidth(signature_.type);
   for (int64_t& s : to_) s *= ByteWidth(signature_.type);
 }
@@ -18,8 +25,10 @@ Status LinalgOp::Run(const Frame& frame) const {
   const bool is_lu = signature_.op == kernels::LinalgOp::kLu;
   std::byte* scratch = out_.back().In(frame);
   auto* pivots = is_lu ? reinterpret_cast<int32_t*>(out_[1].In(frame)) : nullptr;
-  auto* info = reinterpret_cast<int32_t*>(has_info_ ? out_[is_lu ? 2 : 1].In(frame) : scratch + kernels::LinalgScratchBytes(signature_));
-  TENON_RETURN_IF_ERROR(kernels::Linalg(signature_, in_.size() > 1 ? in_[1].In(frame) : nullptr, x, pivots, info, scratch, frame.pool));
+  auto* info = reinterpret_cast<int32_t*>(has_info_ ? out_[is_lu ? 2 : 1].In(frame)
+                                                    : scratch + kernels::LinalgScratchBytes(signature_));
+  TENON_RETURN_IF_ERROR(
+      kernels::Linalg(signature_, in_.size() > 1 ? in_[1].In(frame) : nullptr, x, pivots, info, scratch, frame.pool));
   if (has_info_ || signature_.op != kernels::LinalgOp::kCholesky) return OkStatus();
   // What has no factor is NaN everywhere.
   int64_t count = 1;

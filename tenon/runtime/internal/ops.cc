@@ -65,7 +65,8 @@ Status KernelOp::Run(const Frame& frame) const {
     frame.pool.ParallelFor((total_ + grain_ - 1) / grain_, cost_ns_,
                            [&](int64_t piece) { run(piece * grain_, std::min(total_, (piece + 1) * grain_)); });
   }
-  if (out_of_memory.load()) return ResourceExhausted("no memory for a kernel's scratch of " + std::to_string(kernel_.scratch_bytes) + " bytes");
+  if (out_of_memory.load())
+    return ResourceExhausted("no memory for a kernel's scratch of " + std::to_string(kernel_.scratch_bytes) + " bytes");
   return OkStatus();
 }
 

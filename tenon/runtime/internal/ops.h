@@ -26,7 +26,9 @@ struct Frame {
   const RunArguments& arguments;
   const Services& services;
 
-  bool cancelled() const { return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed); }
+  bool cancelled() const {
+    return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed);
+  }
 };
 
 /// A slot resolved at load time.
@@ -48,7 +50,8 @@ using OpList = std::vector<std::unique_ptr<Op>>;
 
 Status RunAll(const OpList& ops, const Frame& frame);
 
-/// 64-byte aligned scratch of the calling thread, at least `size_bytes`; valid until the thread asks again. Null when there is no memory.
+/// 64-byte aligned scratch of the calling thread, at least `size_bytes`; valid until the thread asks again. Null when
+/// there is no memory.
 void* ThreadScratch(int64_t size_bytes);
 
 /// A kernel with its buffers bound.
@@ -116,7 +119,8 @@ class WhileOp final : public Op {
 
 class CaseOp final : public Op {
  public:
-  CaseOp(Place index, bool is_pred, std::vector<OpList> branches) : index_(index), is_pred_(is_pred), branches_(std::move(branches)) {}
+  CaseOp(Place index, bool is_pred, std::vector<OpList> branches)
+      : index_(index), is_pred_(is_pred), branches_(std::move(branches)) {}
   Status Run(const Frame& frame) const override;
 
  private:
@@ -149,8 +153,15 @@ class GemmOp final : public Op {
     bool present = false;
     BoundKernel kernel;
   };
-  GemmOp(const kernels::GemmSignature& signature, Place a, Place b, Place c, HookKernel pack_a, HookKernel pack_b, HookKernel finish)
-      : signature_(signature), a_(a), b_(b), c_(c), pack_a_(std::move(pack_a)), pack_b_(std::move(pack_b)), finish_(std::move(finish)) {}
+  GemmOp(const kernels::GemmSignature& signature, Place a, Place b, Place c, HookKernel pack_a, HookKernel pack_b,
+         HookKernel finish)
+      : signature_(signature),
+        a_(a),
+        b_(b),
+        c_(c),
+        pack_a_(std::move(pack_a)),
+        pack_b_(std::move(pack_b)),
+        finish_(std::move(finish)) {}
   Status Run(const Frame& frame) const override;
 
  private:
@@ -161,8 +172,10 @@ class GemmOp final : public Op {
 
 class LinalgOp final : public Op {
  public:
-  /// `in`: x, a; `out`: x, pivots, info, scratch as kernels::LinalgConfig says. `dims`, and strides in elements: of x before and after.
-  LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out, Dims dims, Dims from, Dims to);
+  /// `in`: x, a; `out`: x, pivots, info, scratch as kernels::LinalgConfig says. `dims`, and strides in elements: of x
+  /// before and after.
+  LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out, Dims dims,
+           Dims from, Dims to);
   Status Run(const Frame& frame) const override;
 
  private:
@@ -176,7 +189,10 @@ class SortOp final : public Op {
  public:
   /// `in`: keys, then payloads that are read; `out`: payloads, then scratch.
   SortOp(kernels::SortSignature signature, std::vector<bool> is_position, std::vector<Place> in, std::vector<Place> out)
-      : signature_(std::move(signature)), is_position_(std::move(is_position)), in_(std::move(in)), out_(std::move(out)) {}
+      : signature_(std::move(signature)),
+        is_position_(std::move(is_position)),
+        in_(std::move(in)),
+        out_(std::move(out)) {}
   Status Run(const Frame& frame) const override;
 
  private:

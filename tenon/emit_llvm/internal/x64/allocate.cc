@@ -30,7 +30,8 @@ class Bits {
   template <class F>
   void ForEach(F f) const {
     for (size_t w = 0; w < words_.size(); ++w) {
-      for (uint64_t word = words_[w]; word != 0; word &= word - 1) f(static_cast<Reg>(w * 64 + static_cast<size_t>(__builtin_ctzll(word))));
+      for (uint64_t word = words_[w]; word != 0; word &= word - 1)
+        f(static_cast<Reg>(w * 64 + static_cast<size_t>(__builtin_ctzll(word))));
     }
   }
 
@@ -43,9 +44,9 @@ struct Interval {
   int start = std::numeric_limits<int>::max();
   int end = -1;
   float weight = 0;
-  Reg hint = 0;   ///< Another value whose register would save a move.
+  Reg hint = 0;  ///< Another value whose register would save a move.
   Reg hint2 = 0;
-  int fixed = -1; ///< The register in which it arrives.
+  int fixed = -1;  ///< The register in which it arrives.
   void Cover(int at) {
     start = std::min(start, at);
     end = std::max(end, at);
@@ -54,7 +55,8 @@ struct Interval {
 
 class Allocator {
  public:
-  explicit Allocator(Function& function) : f_(function), intervals_(function.classes.size()), where_(function.classes.size()) {
+  explicit Allocator(Function& function)
+      : f_(function), intervals_(function.classes.size()), where_(function.classes.size()) {
     for (size_t r = 0; r < intervals_.size(); ++r) intervals_[r].reg = static_cast<Reg>(r);
   }
 
@@ -158,7 +160,8 @@ class Allocator {
   static double Worth(const Interval& i) { return static_cast<double>(i.weight) / (i.end - i.start + 1); }
 
   void ToMemory(Reg r) {
-    const auto constant = std::find_if(f_.constants.begin(), f_.constants.end(), [&](const Constant& c) { return c.reg == r; });
+    const auto constant =
+        std::find_if(f_.constants.begin(), f_.constants.end(), [&](const Constant& c) { return c.reg == r; });
     if (constant != f_.constants.end()) {
       where_[r] = {Location::Kind::kPool, 0, constant->element, constant->len, constant->pool};
       return;
@@ -173,7 +176,8 @@ class Allocator {
       if (i.end >= 0) order.push_back(&i);
     }
     for (const Constant& c : f_.constants) intervals_[c.reg].weight *= 0.25f;
-    std::stable_sort(order.begin(), order.end(), [](const Interval* a, const Interval* b) { return a->start < b->start; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Interval* a, const Interval* b) { return a->start < b->start; });
     std::vector<Interval*> active[3];
     for (Interval* i : order) {
       const auto c = static_cast<size_t>(f_.classes[i->reg]);
@@ -199,7 +203,8 @@ class Allocator {
         for (unsigned r = 0; r < kVecs; ++r) consider(static_cast<int>(r));
       }
       if (chosen < 0) {
-        auto least = std::min_element(others.begin(), others.end(), [](const Interval* a, const Interval* b) { return Worth(*a) < Worth(*b); });
+        auto least = std::min_element(others.begin(), others.end(),
+                                      [](const Interval* a, const Interval* b) { return Worth(*a) < Worth(*b); });
         if (Worth(**least) >= Worth(*i)) {
           ToMemory(i->reg);
           continue;

@@ -7,7 +7,7 @@
 namespace tenon::emit_llvm::x64 {
 
 // Registers that are never given to a value: what spilled operands pass through.
-constexpr uint8_t kScratchGpr[] = {0, 2};       // rax, rdx; division uses them too
+constexpr uint8_t kScratchGpr[] = {0, 2};  // rax, rdx; division uses them too
 constexpr uint8_t kScratchVec[] = {31, 30, 29};
 constexpr uint8_t kScratchMask[] = {7, 0};
 constexpr uint8_t kRsp = 4;
@@ -26,9 +26,9 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-/// Linear scan over one interval per value: [definition, last use], whole loops included for what lives across them. Who is used least per
-/// instruction goes to memory; constants are read from where they are.
-/// The location of each register; grows the function's frame.
+/// Linear scan over one interval per value: [definition, last use], whole loops included for what lives across them.
+/// Who is used least per instruction goes to memory; constants are read from where they are. The location of each
+/// register; grows the function's frame.
 std::vector<Location> Allocate(Function& function);
 
 }  // namespace tenon::emit_llvm::x64

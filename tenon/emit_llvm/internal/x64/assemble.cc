@@ -46,16 +46,27 @@ class Assembler {
       if (block.previous.size() == 1 && f_.blocks[block.previous[0]].next.size() > 1) EdgeMoves(block.previous[0], b);
       for (const Inst& inst : block.code) {
         switch (inst.kind) {
-          case Kind::kEncoded: Encoded(inst); break;
-          case Kind::kCopy: Move(f_.classes[inst.reg], where_[inst.reg], where_[inst.rm]); break;
-          case Kind::kDivide: Divide(inst); break;
+          case Kind::kEncoded:
+            Encoded(inst);
+            break;
+          case Kind::kCopy:
+            Move(f_.classes[inst.reg], where_[inst.reg], where_[inst.rm]);
+            break;
+          case Kind::kDivide:
+            Divide(inst);
+            break;
           case Kind::kJump:
             EdgeMoves(b, inst.target);
             if (inst.target != b + 1) Jump(inst.target);
             break;
-          case Kind::kBranch: Branch(b, inst); break;
-          case Kind::kReturn: Epilogue(); break;
-          case Kind::kNothing: break;
+          case Kind::kBranch:
+            Branch(b, inst);
+            break;
+          case Kind::kReturn:
+            Epilogue();
+            break;
+          case Kind::kNothing:
+            break;
         }
       }
     }
@@ -68,7 +79,8 @@ class Assembler {
     for (const auto& [at, block] : jumps_) Patch(at, block_at_[block]);
     code_.resize((code_.size() + 63) / 64 * 64, 0xcc);
     for (const auto& [at, pool, after] : pool_uses_) {
-      const auto distance = static_cast<int32_t>(static_cast<int64_t>(code_.size()) + pool - (static_cast<int64_t>(at) + 4 + after));
+      const auto distance =
+          static_cast<int32_t>(static_cast<int64_t>(code_.size()) + pool - (static_cast<int64_t>(at) + 4 + after));
       std::memcpy(code_.data() + at, &distance, 4);
     }
     code_.insert(code_.end(), f_.pool.begin(), f_.pool.end());
@@ -122,7 +134,8 @@ class Assembler {
     const unsigned mode = m.disp == 0 && (m.base & 7) != 5 ? 0 : fits ? 0x40 : 0x80;
     if (m.index != 0xff || (m.base & 7) == 4) {
       Byte(mode | field | 4);
-      Byte(m.index == 0xff ? 0x20u | (m.base & 7) : ScaleBits(m.scale) | static_cast<unsigned>(m.index & 7) << 3 | (m.base & 7));
+      Byte(m.index == 0xff ? 0x20u | (m.base & 7)
+                           : ScaleBits(m.scale) | static_cast<unsigned>(m.index & 7) << 3 | (m.base & 7));
     } else {
       Byte(mode | field | (m.base & 7));
     }
@@ -147,14 +160,15 @@ class Assembler {
       case Space::kVex:
         Byte(0xc4);
         Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | m.op.map);
-        Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | static_cast<unsigned>(m.len) << 2 | m.op.prefix);
+        Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 |
+             static_cast<unsigned>(m.len) << 2 | m.op.prefix);
         break;
       case Space::kEvex:
         Byte(0x62);
         Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | (~m.reg >> 4 & 1u) << 4 | m.op.map);
         Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | 4u | m.op.prefix);
-        Byte(static_cast<unsigned>(m.zeroing) << 7 | static_cast<unsigned>(m.len) << 5 | static_cast<unsigned>(m.broadcast) << 4 |
-             (~m.vvvv >> 4 & 1u) << 3 | m.mask);
+        Byte(static_cast<unsigned>(m.zeroing) << 7 | static_cast<unsigned>(m.len) << 5 |
+             static_cast<unsigned>(m.broadcast) << 4 | (~m.vvvv >> 4 & 1u) << 3 | m.mask);
         break;
     }
     Byte(m.op.opcode);
@@ -194,8 +208,12 @@ class Assembler {
       SetMemory(m, in_reg);
     }
     switch (type) {
-      case RegClass::kGpr: m.op = store ? op::kMovStore : op::kMov; break;
-      case RegClass::kMask: m.op = store ? op::kMoveMaskTo : op::kMoveToMask; break;
+      case RegClass::kGpr:
+        m.op = store ? op::kMovStore : op::kMov;
+        break;
+      case RegClass::kMask:
+        m.op = store ? op::kMoveMaskTo : op::kMoveToMask;
+        break;
       case RegClass::kVec:
         m.len = 2;
         m.mem_bytes = 64;
@@ -212,8 +230,12 @@ class Assembler {
     }
     Emit(m);
   }
-  static uint8_t ThroughOf(RegClass type) { return type == RegClass::kGpr ? kScratchGpr[1] : type == RegClass::kVec ? kScratchVec[1] : kScratchMask[1]; }
-  static uint8_t CycleOf(RegClass type) { return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? kScratchVec[0] : kScratchMask[0]; }
+  static uint8_t ThroughOf(RegClass type) {
+    return type == RegClass::kGpr ? kScratchGpr[1] : type == RegClass::kVec ? kScratchVec[1] : kScratchMask[1];
+  }
+  static uint8_t CycleOf(RegClass type) {
+    return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? kScratchVec[0] : kScratchMask[0];
+  }
 
   /// All at once: every `from` is read before any `to` is written.
   void Moves(std::vector<OneMove> moves) {
@@ -379,10 +401,12 @@ class Assembler {
 
   void Encoded(const Inst& written) {
     Inst inst = written;
-    if (inst.commutes && !inst.has_mem && where_[inst.vvvv].kind != LocationKind::kRegister && where_[inst.rm].kind == LocationKind::kRegister) {
+    if (inst.commutes && !inst.has_mem && where_[inst.vvvv].kind != LocationKind::kRegister &&
+        where_[inst.rm].kind == LocationKind::kRegister) {
       std::swap(inst.vvvv, inst.rm);
       // 213 is to = vvvv * to + rm, 132 is to = to * rm + vvvv; what else commutes keeps its name.
-      if (inst.op.map == 2 && inst.op.opcode >= 0x96 && inst.op.opcode <= 0xaf) inst.op.opcode = static_cast<uint8_t>(inst.op.opcode ^ 0x30);
+      if (inst.op.map == 2 && inst.op.opcode >= 0x96 && inst.op.opcode <= 0xaf)
+        inst.op.opcode = static_cast<uint8_t>(inst.op.opcode ^ 0x30);
     }
     Machine m;
     m.op = inst.op;
@@ -435,7 +459,10 @@ class Assembler {
     if (inst.tied != 0) {
       const RegClass type = f_.classes[defined];
       // Its scratch register must not hold an operand.
-      const size_t limit = (type == RegClass::kGpr ? std::size(kScratchGpr) : type == RegClass::kVec ? std::size(kScratchVec) : 1u) - 1;
+      const size_t limit = (type == RegClass::kGpr   ? std::size(kScratchGpr)
+                            : type == RegClass::kVec ? std::size(kScratchVec)
+                                                     : 1u) -
+                           1;
       if (result_in_memory && scratch.used[static_cast<size_t>(type)] > limit) failed_ = true;
       Move(type, {LocationKind::kRegister, result, 0, 0, 0}, where_[inst.tied]);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Machine instructions over virtual registers: what selection writes, allocation reads and assembly encodes. x86-64 with AVX-512 (F, BW, CD, DQ, VL).
+// Machine instructions over virtual registers: what selection writes, allocation reads and assembly encodes. x86-64
+// with AVX-512 (F, BW, CD, DQ, VL).
 
 #include <cstdint>
 #include <utility>
@@ -46,8 +47,8 @@ enum class Kind : uint8_t {
 struct Inst {
   Kind kind = Kind::kEncoded;
   Op op{};
-  uint8_t len = 0;        ///< 0, 1, 2: 128, 256, 512 bits.
-  uint8_t digit = 0;      ///< The reg field when no register is there.
+  uint8_t len = 0;    ///< 0, 1, 2: 128, 256, 512 bits.
+  uint8_t digit = 0;  ///< The reg field when no register is there.
   uint8_t imm_bytes = 0;
   uint8_t cc = 0;
   uint8_t mem_bytes = 0;  ///< What the rm operand reads or writes in memory.
@@ -109,7 +110,7 @@ struct Function {
   std::vector<Reg> arguments;                     ///< Integers, in the order of the calling convention.
   std::vector<Constant> constants;
   std::vector<uint8_t> pool;
-  int32_t frame_bytes = 0;                        ///< Multiple of 64.
+  int32_t frame_bytes = 0;  ///< Multiple of 64.
 
   Reg NewReg(RegClass c) {
     classes.push_back(c);

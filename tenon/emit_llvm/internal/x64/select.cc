@@ -76,7 +76,8 @@ std::optional<Function> Selector::Run() {
         code.insert(code.end(), tail.begin(), tail.end());
         if (failed_ || values.size() != results.size()) return std::nullopt;
         auto& phis = f_.blocks[ids_[&block]].phis;
-        for (size_t part = 0; part < results.size(); ++part) phis[phis.size() - results.size() + part].from.emplace_back(from, values[part]);
+        for (size_t part = 0; part < results.size(); ++part)
+          phis[phis.size() - results.size() + part].from.emplace_back(from, values[part]);
       }
     }
   }
@@ -123,7 +124,8 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
     s.kind = Shape::Kind::kVector;
     s.is_float = element->isFloatTy() || element->isDoubleTy();
     s.bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
-    const bool known = s.is_float || element->isPointerTy() || s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64;
+    const bool known =
+        s.is_float || element->isPointerTy() || s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64;
     if (!known || element->isHalfTy() || element->isBFloatTy()) Fail();
     const unsigned total = s.lanes * s.bits;
     if (total > 512) {
@@ -159,7 +161,9 @@ const Selector::Parts& Selector::Result(const Value& v) {
   Parts& parts = values_[&v];
   if (!parts.empty()) return parts;
   const Shape s = ShapeOf(v.getType());
-  const RegClass c = s.kind == Shape::Kind::kInt ? RegClass::kGpr : s.kind == Shape::Kind::kMask ? RegClass::kMask : RegClass::kVec;
+  const RegClass c = s.kind == Shape::Kind::kInt    ? RegClass::kGpr
+                     : s.kind == Shape::Kind::kMask ? RegClass::kMask
+                                                    : RegClass::kVec;
   for (unsigned i = 0; i < s.parts; ++i) parts.push_back(New(c));
   return parts;
 }
@@ -214,7 +218,9 @@ namespace {
 /// The one index that varies and its scale, or nothing; `disp` gets the rest. False when there is more to it.
 bool TakeApart(const llvm::GetElementPtrInst& gep, const Value** index, uint64_t* scale, int64_t* disp) {
   if (gep.getNumIndices() != 1) return false;
-  const uint64_t size = gep.getSourceElementType()->isPointerTy() ? 8 : gep.getSourceElementType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+  const uint64_t size = gep.getSourceElementType()->isPointerTy()
+                            ? 8
+                            : gep.getSourceElementType()->getPrimitiveSizeInBits().getFixedValue() / 8;
   if (size == 0) return false;
   const Value* i = *gep.idx_begin();
   *index = nullptr;
@@ -348,11 +354,13 @@ void Selector::SetIndex(Mem& mem, const Value* index, uint64_t scale) {
     const Reg i = One(index);
     scaled = New(RegClass::kGpr);
     if ((scale & (scale - 1)) == 0) {
-      Inst shift{.op = op::Legacy(0, 0, 1, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = scaled, .tied = i};
+      Inst shift{
+          .op = op::Legacy(0, 0, 1, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = scaled, .tied = i};
       shift.imm = __builtin_ctzll(scale);
       Add(shift);
     } else {
-      Inst mul{.op = op::Legacy(0, 0, 1, 0x69), .imm_bytes = 4, .foldable = true, .def = Slot::kReg, .reg = scaled, .rm = i};
+      Inst mul{
+          .op = op::Legacy(0, 0, 1, 0x69), .imm_bytes = 4, .foldable = true, .def = Slot::kReg, .reg = scaled, .rm = i};
       mul.imm = static_cast<int64_t>(scale);
       Add(mul);
     }
@@ -366,7 +374,8 @@ const Value* Selector::Canonical(const Value* v) const {
 }
 
 void Selector::FindDominators() {
-  // Blocks stand after what dominates them, so one order serves; loops need no second round because their headers are entered from before.
+  // Blocks stand after what dominates them, so one order serves; loops need no second round because their headers are
+  // entered from before.
   const uint32_t n = static_cast<uint32_t>(f_.blocks.size());
   dominator_.assign(n, 0);
   for (uint32_t b = 1; b < n; ++b) {
@@ -612,7 +621,10 @@ void Selector::Visit(const llvm::Instruction& inst) {
       (void)known;
     }
     const uint8_t cc = EmitCondition(branch->getCondition());
-    Add({.kind = Kind::kBranch, .cc = cc, .target = ids_[branch->getSuccessor(0)], .other = ids_[branch->getSuccessor(1)]});
+    Add({.kind = Kind::kBranch,
+         .cc = cc,
+         .target = ids_[branch->getSuccessor(0)],
+         .other = ids_[branch->getSuccessor(1)]});
     return;
   }
   if (isa<llvm::ReturnInst>(inst)) {

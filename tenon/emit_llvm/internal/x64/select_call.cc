@@ -45,8 +45,14 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
   const auto each = [&](Op o, int imm = -1) {
     const Parts from = Get(call->getArgOperand(0));
     for (unsigned part = 0; part < s.parts; ++part) {
-      Inst m{.op = o, .len = s.len, .mem_bytes = s.part_bytes(), .element = static_cast<uint8_t>(s.scalar() ? 0 : s.bytes()), .foldable = true,
-             .def = Slot::kReg, .reg = Result(*call)[part], .rm = from[part]};
+      Inst m{.op = o,
+             .len = s.len,
+             .mem_bytes = s.part_bytes(),
+             .element = static_cast<uint8_t>(s.scalar() ? 0 : s.bytes()),
+             .foldable = true,
+             .def = Slot::kReg,
+             .reg = Result(*call)[part],
+             .rm = from[part]};
       if (s.scalar()) m.vvvv = from[part];
       if (imm >= 0) {
         m.imm_bytes = 1;
@@ -62,34 +68,50 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
   };
   const bool ints32 = is_vector && !s.is_float && s.bits >= 32;
   switch (id) {
-    case llvm::Intrinsic::smin: return ints32 ? both(op::Evex(2, 1, s.wide(), 0x39)) : is_vector ? void(Fail()) : MinMax(*call, op::kLess);
-    case llvm::Intrinsic::smax: return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3d)) : is_vector ? void(Fail()) : MinMax(*call, op::kGreater);
-    case llvm::Intrinsic::umin: return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3b)) : is_vector ? void(Fail()) : MinMax(*call, op::kBelow);
-    case llvm::Intrinsic::umax: return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3f)) : is_vector ? void(Fail()) : MinMax(*call, op::kAbove);
+    case llvm::Intrinsic::smin:
+      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x39)) : is_vector ? void(Fail()) : MinMax(*call, op::kLess);
+    case llvm::Intrinsic::smax:
+      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3d)) : is_vector ? void(Fail()) : MinMax(*call, op::kGreater);
+    case llvm::Intrinsic::umin:
+      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3b)) : is_vector ? void(Fail()) : MinMax(*call, op::kBelow);
+    case llvm::Intrinsic::umax:
+      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3f)) : is_vector ? void(Fail()) : MinMax(*call, op::kAbove);
     case llvm::Intrinsic::abs:
       if (!ints32) break;
       return each(op::Evex(2, 1, s.wide(), static_cast<uint8_t>(0x1e + (s.wide() ? 1 : 0))));
     case llvm::Intrinsic::ctlz:
       if (!ints32) break;
       return each(op::Evex(2, 1, s.wide(), 0x44));
-    case llvm::Intrinsic::sqrt: return each(op::Float(op::kFSqrt, s.scalar(), s.wide()));
-    case llvm::Intrinsic::floor: return each(op::Round(s.scalar(), s.wide()), 9);
-    case llvm::Intrinsic::ceil: return each(op::Round(s.scalar(), s.wide()), 10);
-    case llvm::Intrinsic::trunc: return each(op::Round(s.scalar(), s.wide()), 11);
-    case llvm::Intrinsic::roundeven: return each(op::Round(s.scalar(), s.wide()), 8);
-    case llvm::Intrinsic::fma: return VisitFma(*call, s);
-    case llvm::Intrinsic::maximum: return VisitFloatMinMax(*call, s, true);
-    case llvm::Intrinsic::minimum: return VisitFloatMinMax(*call, s, false);
-    case llvm::Intrinsic::masked_load: return VisitMaskedLoad(*call);
-    case llvm::Intrinsic::fptosi_sat: return VisitToIntSaturating(*call);
-    case llvm::Intrinsic::arithmetic_fence: return Alias(*call, Get(call->getArgOperand(0)));
+    case llvm::Intrinsic::sqrt:
+      return each(op::Float(op::kFSqrt, s.scalar(), s.wide()));
+    case llvm::Intrinsic::floor:
+      return each(op::Round(s.scalar(), s.wide()), 9);
+    case llvm::Intrinsic::ceil:
+      return each(op::Round(s.scalar(), s.wide()), 10);
+    case llvm::Intrinsic::trunc:
+      return each(op::Round(s.scalar(), s.wide()), 11);
+    case llvm::Intrinsic::roundeven:
+      return each(op::Round(s.scalar(), s.wide()), 8);
+    case llvm::Intrinsic::fma:
+      return VisitFma(*call, s);
+    case llvm::Intrinsic::maximum:
+      return VisitFloatMinMax(*call, s, true);
+    case llvm::Intrinsic::minimum:
+      return VisitFloatMinMax(*call, s, false);
+    case llvm::Intrinsic::masked_load:
+      return VisitMaskedLoad(*call);
+    case llvm::Intrinsic::fptosi_sat:
+      return VisitToIntSaturating(*call);
+    case llvm::Intrinsic::arithmetic_fence:
+      return Alias(*call, Get(call->getArgOperand(0)));
     case llvm::Intrinsic::fabs:
     case llvm::Intrinsic::canonicalize:
     case llvm::Intrinsic::copysign: {
       if (!s.is_float) break;
       const Parts a = Get(call->getArgOperand(0));
       Shape bits = s;
-      if (s.scalar()) bits.kind = Shape::Kind::kVector;  // the operation has no scalar form; the other lanes do not matter
+      if (s.scalar())
+        bits.kind = Shape::Kind::kVector;  // the operation has no scalar form; the other lanes do not matter
       const uint64_t sign = uint64_t{1} << (s.bits - 1);
       const uint64_t one = s.wide() ? 0x3ff0000000000000u : 0x3f800000u;
       const Op land = op::Evex(1, 1, s.wide(), 0xdb);
@@ -107,7 +129,8 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
       }
       return;
     }
-    default: break;
+    default:
+      break;
   }
   Fail();
 }
@@ -137,8 +160,13 @@ void Selector::VisitFma(const llvm::IntrinsicInst& call, const Shape& s) {
   const auto* instruction = dyn_cast<Instruction>(c);
   const bool accumulates = dies(c) || (isa<llvm::PHINode>(c) && instruction != nullptr);
   for (unsigned part = 0; part < s.parts; ++part) {
-    Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .element = static_cast<uint8_t>(s.scalar() ? 0 : s.bytes()), .foldable = true,
-           .commutes = true, .def = Slot::kReg, .reg = Result(call)[part]};
+    Inst m{.len = s.len,
+           .mem_bytes = s.part_bytes(),
+           .element = static_cast<uint8_t>(s.scalar() ? 0 : s.bytes()),
+           .foldable = true,
+           .commutes = true,
+           .def = Slot::kReg,
+           .reg = Result(call)[part]};
     uint8_t form = 0xa0;  // 213: to = vvvv * to + rm
     if (accumulates) {
       form = 0xb0;  // 231: to = vvvv * rm + to
@@ -185,8 +213,13 @@ void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
   const Reg mask = One(call.getArgOperand(1));
   const Parts others = zero ? Parts() : Get(pass);
   for (unsigned part = 0; part < s.parts; ++part) {
-    Inst m{.op = op::LoadVector(s.bytes()), .len = s.len, .zeroing = zero, .def = Slot::kReg, .reg = Result(call)[part],
-           .tied = zero ? 0 : others[part], .mask = MaskOfPart(mask, part, s)};
+    Inst m{.op = op::LoadVector(s.bytes()),
+           .len = s.len,
+           .zeroing = zero,
+           .def = Slot::kReg,
+           .reg = Result(call)[part],
+           .tied = zero ? 0 : others[part],
+           .mask = MaskOfPart(mask, part, s)};
     SetMem(m, call.getArgOperand(0), s.part_bytes(), static_cast<int32_t>(64 * part));
     Add(m);
   }
@@ -210,7 +243,8 @@ void Selector::VisitMaskedStore(const llvm::IntrinsicInst& call) {
 void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
   const Shape to = ShapeOf(call.getType());
   const Shape from = ShapeOf(call.getArgOperand(0)->getType());
-  if (failed_ || to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector || from.bits != 32 || to.bits != 32) {
+  if (failed_ || to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector || from.bits != 32 ||
+      to.bits != 32) {
     Fail();
     return;
   }
@@ -225,7 +259,13 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
     Blend(bounded, to, large, SplatConstant(0x7fffffff, 4), converted);
     const Reg number = New(RegClass::kMask);
     RvmTo(number, op::Float(op::kFCompare, false, false), from, x[part], x[part], 7);
-    Add({.op = op::Evex(1, 0, 0, 0x28), .len = to.len, .zeroing = true, .def = Slot::kReg, .reg = Result(call)[part], .rm = bounded, .mask = number});
+    Add({.op = op::Evex(1, 0, 0, 0x28),
+         .len = to.len,
+         .zeroing = true,
+         .def = Slot::kReg,
+         .reg = Result(call)[part],
+         .rm = bounded,
+         .mask = number});
   }
 }
 

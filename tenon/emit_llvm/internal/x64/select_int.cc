@@ -15,14 +15,23 @@ namespace {
 
 /// Two-address: to = tied op rm.
 Inst TwoAddress(uint8_t opcode, bool wide, Reg to, Reg tied, Reg rm) {
-  return {.op = op::Legacy(0, 0, wide, opcode), .mem_bytes = static_cast<uint8_t>(wide ? 8 : 4), .foldable = true, .def = Slot::kReg, .reg = to,
-          .rm = rm, .tied = tied};
+  return {.op = op::Legacy(0, 0, wide, opcode),
+          .mem_bytes = static_cast<uint8_t>(wide ? 8 : 4),
+          .foldable = true,
+          .def = Slot::kReg,
+          .reg = to,
+          .rm = rm,
+          .tied = tied};
 }
 /// to = tied op imm.
 Inst WithImmediate(uint8_t digit, bool wide, Reg to, Reg tied, int32_t imm) {
   const bool small = imm == static_cast<int8_t>(imm);
-  Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81), .digit = digit, .imm_bytes = static_cast<uint8_t>(small ? 1 : 4), .def = Slot::kRm,
-         .rm = to, .tied = tied};
+  Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81),
+         .digit = digit,
+         .imm_bytes = static_cast<uint8_t>(small ? 1 : 4),
+         .def = Slot::kRm,
+         .rm = to,
+         .tied = tied};
   m.imm = imm;
   return m;
 }
@@ -30,16 +39,26 @@ Inst WithImmediate(uint8_t digit, bool wide, Reg to, Reg tied, int32_t imm) {
 uint8_t ConditionOf(llvm::CmpInst::Predicate p) {
   using P = llvm::CmpInst::Predicate;
   switch (p) {
-    case P::ICMP_EQ: return op::kEqual;
-    case P::ICMP_NE: return op::kNotEqual;
-    case P::ICMP_ULT: return op::kBelow;
-    case P::ICMP_ULE: return op::kBelowEqual;
-    case P::ICMP_UGT: return op::kAbove;
-    case P::ICMP_UGE: return op::kAboveEqual;
-    case P::ICMP_SLT: return op::kLess;
-    case P::ICMP_SLE: return op::kLessEqual;
-    case P::ICMP_SGT: return op::kGreater;
-    default: return op::kGreaterEqual;
+    case P::ICMP_EQ:
+      return op::kEqual;
+    case P::ICMP_NE:
+      return op::kNotEqual;
+    case P::ICMP_ULT:
+      return op::kBelow;
+    case P::ICMP_ULE:
+      return op::kBelowEqual;
+    case P::ICMP_UGT:
+      return op::kAbove;
+    case P::ICMP_UGE:
+      return op::kAboveEqual;
+    case P::ICMP_SLT:
+      return op::kLess;
+    case P::ICMP_SLE:
+      return op::kLessEqual;
+    case P::ICMP_SGT:
+      return op::kGreater;
+    default:
+      return op::kGreaterEqual;
   }
 }
 
@@ -55,7 +74,8 @@ Reg Selector::Immediate(int64_t value) {
     m = {.op = op::kMov, .mem_bytes = 8, .has_mem = true, .def = Slot::kReg, .reg = m.rm};
     f_.pool.resize((f_.pool.size() + 7) / 8 * 8);
     m.mem.pool = static_cast<int32_t>(f_.pool.size());
-    f_.pool.insert(f_.pool.end(), reinterpret_cast<const uint8_t*>(&value), reinterpret_cast<const uint8_t*>(&value) + 8);
+    f_.pool.insert(f_.pool.end(), reinterpret_cast<const uint8_t*>(&value),
+                   reinterpret_cast<const uint8_t*>(&value) + 8);
     return Add(m).reg;
   }
   return Add(m).rm;
@@ -69,8 +89,10 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
   int32_t imm = 0;
   const bool has_imm = Int32(b, &imm);
   const unsigned opcode = inst.getOpcode();
-  const bool adds = opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or || opcode == Instruction::Xor;
-  if (has_imm && shape.bits > 1 && ((imm == 0 && adds) || (imm == 1 && opcode == Instruction::Mul))) return Alias(inst, {One(a)});
+  const bool adds = opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or ||
+                    opcode == Instruction::Xor;
+  if (has_imm && shape.bits > 1 && ((imm == 0 && adds) || (imm == 1 && opcode == Instruction::Mul)))
+    return Alias(inst, {One(a)});
   if (Rotation(inst, shape)) return;
   const Reg to = Result(inst)[0];
   switch (opcode) {
@@ -98,10 +120,17 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
     }
     case Instruction::Mul:
       if (has_imm) {
-        Inst m{.op = op::Legacy(0, 0, wide, 0x69), .imm_bytes = 4, .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = One(a)};
+        Inst m{.op = op::Legacy(0, 0, wide, 0x69),
+               .imm_bytes = 4,
+               .mem_bytes = 8,
+               .foldable = true,
+               .def = Slot::kReg,
+               .reg = to,
+               .rm = One(a)};
         m.imm = imm;
         if (imm > 0 && (imm & (imm - 1)) == 0) {
-          m = {.op = op::Legacy(0, 0, wide, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = m.rm};
+          m = {
+              .op = op::Legacy(0, 0, wide, 0xc1), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = m.rm};
           m.imm = __builtin_ctz(static_cast<unsigned>(imm));
         }
         Add(m);
@@ -109,7 +138,13 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
       }
       {
         const Reg x = One(a);
-        Add({.op = op::Legacy(1, 0, wide, 0xaf), .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = One(b), .tied = x});
+        Add({.op = op::Legacy(1, 0, wide, 0xaf),
+             .mem_bytes = 8,
+             .foldable = true,
+             .def = Slot::kReg,
+             .reg = to,
+             .rm = One(b),
+             .tied = x});
       }
       return;
     case Instruction::And:
@@ -128,10 +163,13 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
     }
     case Instruction::Shl:
     case Instruction::LShr:
-    case Instruction::AShr: return Shift(inst, shape);
+    case Instruction::AShr:
+      return Shift(inst, shape);
     case Instruction::UDiv:
-    case Instruction::URem: return VisitDivide(inst, shape);
-    default: break;
+    case Instruction::URem:
+      return VisitDivide(inst, shape);
+    default:
+      break;
   }
   Fail();
 }
@@ -183,7 +221,11 @@ void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
   const bool wide = shape.bits == 64;
   const Reg to = Result(inst)[0];
   if (auto* count = Int(inst.getOperand(1))) {
-    Inst m{.op = op::Legacy(0, 0, wide, 0xc1), .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = One(inst.getOperand(0))};
+    Inst m{.op = op::Legacy(0, 0, wide, 0xc1),
+           .imm_bytes = 1,
+           .def = Slot::kRm,
+           .rm = to,
+           .tied = One(inst.getOperand(0))};
     m.digit = opcode == Instruction::Shl ? 4 : opcode == Instruction::LShr ? 5 : 7;
     m.imm = static_cast<int64_t>(count->getZExtValue() & (shape.bits - 1));
     Add(m);
@@ -192,7 +234,13 @@ void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
   Op shift = opcode == Instruction::Shl ? op::kShlx : opcode == Instruction::LShr ? op::kShrx : op::kSarx;
   shift.w = wide;
   const Reg x = One(inst.getOperand(0));
-  Add({.op = shift, .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = One(inst.getOperand(1)), .rm = x});
+  Add({.op = shift,
+       .mem_bytes = 8,
+       .foldable = true,
+       .def = Slot::kReg,
+       .reg = to,
+       .vvvv = One(inst.getOperand(1)),
+       .rm = x});
 }
 
 void Selector::VisitDivide(const llvm::BinaryOperator& inst, const Shape& shape) {
@@ -213,14 +261,24 @@ void Selector::VisitDivide(const llvm::BinaryOperator& inst, const Shape& shape)
       Add(WithImmediate(4, wide, Result(inst)[0], x, static_cast<int32_t>(d - 1)));
       return;
     }
-    Inst m{.op = op::Legacy(0, 0, wide, 0xc1), .digit = 5, .imm_bytes = 1, .def = Slot::kRm, .rm = Result(inst)[0], .tied = x};
+    Inst m{.op = op::Legacy(0, 0, wide, 0xc1),
+           .digit = 5,
+           .imm_bytes = 1,
+           .def = Slot::kRm,
+           .rm = Result(inst)[0],
+           .tied = x};
     m.imm = __builtin_ctzll(d);
     Add(m);
     return;
   }
   const Reg x = One(inst.getOperand(0));
   const Reg y = One(inst.getOperand(1));
-  Inst m{.kind = Kind::kDivide, .op = op::Legacy(0, 0, wide, 0), .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = x, .rm = y};
+  Inst m{.kind = Kind::kDivide,
+         .op = op::Legacy(0, 0, wide, 0),
+         .def = Slot::kReg,
+         .reg = Result(inst)[0],
+         .vvvv = x,
+         .rm = y};
   m.imm = remainder;
   Add(m);
 }
@@ -237,7 +295,8 @@ bool Selector::Fused(const Instruction& condition) const {
   }
   if (isa<llvm::BranchInst>(user)) return true;
   auto* select = dyn_cast<llvm::SelectInst>(user);
-  return select != nullptr && select->getCondition() == &condition && (select->getType()->isIntegerTy() || select->getType()->isPointerTy());
+  return select != nullptr && select->getCondition() == &condition &&
+         (select->getType()->isIntegerTy() || select->getType()->isPointerTy());
 }
 
 void Selector::Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool wide) {
@@ -263,7 +322,8 @@ void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool i
   int32_t imm = 0;
   const bool is_int = Int(b) != nullptr;
   if (is_int && bits < 64) {
-    imm = static_cast<int32_t>(is_signed && bits > 1 ? Int(b)->getSExtValue() : static_cast<int64_t>(Int(b)->getZExtValue()));
+    imm = static_cast<int32_t>(is_signed && bits > 1 ? Int(b)->getSExtValue()
+                                                     : static_cast<int64_t>(Int(b)->getZExtValue()));
   }
   if (isa<llvm::ConstantPointerNull>(b) || (is_int && bits < 64) || Int32(b, &imm)) {
     if (imm == 0) {
@@ -271,8 +331,12 @@ void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool i
       return;
     }
     const bool small = imm == static_cast<int8_t>(imm);
-    Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81), .digit = 7, .imm_bytes = static_cast<uint8_t>(small ? 1 : 4), .mem_bytes = 8,
-           .foldable = true, .rm = x};
+    Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81),
+           .digit = 7,
+           .imm_bytes = static_cast<uint8_t>(small ? 1 : 4),
+           .mem_bytes = 8,
+           .foldable = true,
+           .rm = x};
     m.imm = imm;
     Add(m);
     return;
@@ -300,7 +364,8 @@ uint8_t Selector::EmitCondition(const Value* condition) {
       EmitCompare(a, b, ShapeOf(a->getType()).bits, cmp->isSigned());
       return ConditionOf(predicate);
     }
-    if (auto* call = dyn_cast<llvm::IntrinsicInst>(inst); call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) {
+    if (auto* call = dyn_cast<llvm::IntrinsicInst>(inst);
+        call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) {
       const Reg mask = One(call->getArgOperand(0));
       Add({.op = op::MaskTest(ShapeOf(call->getArgOperand(0)->getType()).lanes), .reg = mask, .rm = mask});
       return op::kNotEqual;
@@ -313,7 +378,10 @@ uint8_t Selector::EmitCondition(const Value* condition) {
 
 void Selector::SetFromFlags(uint8_t cc, Reg to) {
   const Reg byte = New(RegClass::kGpr);
-  Add({.op = op::Legacy(1, 0, 0, static_cast<uint8_t>(0x90 + cc)), .byte_register = true, .def = Slot::kRm, .rm = byte});
+  Add({.op = op::Legacy(1, 0, 0, static_cast<uint8_t>(0x90 + cc)),
+       .byte_register = true,
+       .def = Slot::kRm,
+       .rm = byte});
   Add({.op = op::kMovzx8, .byte_register = true, .def = Slot::kReg, .reg = to, .rm = byte});
 }
 
@@ -331,7 +399,12 @@ void Selector::VisitICmp(const llvm::ICmpInst& cmp) {
 }
 
 void Selector::ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no) {
-  Add({.op = op::Legacy(1, 0, 1, static_cast<uint8_t>(0x40 + cc)), .mem_bytes = 8, .foldable = true, .def = Slot::kReg, .reg = to, .rm = yes,
+  Add({.op = op::Legacy(1, 0, 1, static_cast<uint8_t>(0x40 + cc)),
+       .mem_bytes = 8,
+       .foldable = true,
+       .def = Slot::kReg,
+       .reg = to,
+       .rm = yes,
        .tied = no});
 }
 
@@ -351,7 +424,8 @@ void Selector::MinMax(const llvm::IntrinsicInst& call, uint8_t cc) {
 }
 
 bool Selector::SelectOfExtreme(const llvm::SelectInst& select, const Shape& s) {
-  // The smaller or larger of what is compared: the machine's minimum and maximum give their second operand unless the first one is strictly so.
+  // The smaller or larger of what is compared: the machine's minimum and maximum give their second operand unless the
+  // first one is strictly so.
   auto* cmp = dyn_cast<llvm::FCmpInst>(select.getCondition());
   if (cmp == nullptr || !s.is_float) return false;
   const bool less = cmp->getPredicate() == llvm::CmpInst::FCMP_OLT;
@@ -373,7 +447,8 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
   const Shape s = ShapeOf(select.getType());
   if (failed_ || SelectOfExtreme(select, s)) return;
   const Value* condition = select.getCondition();
-  if (auto* known = dyn_cast<llvm::Constant>(condition); known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
+  if (auto* known = dyn_cast<llvm::Constant>(condition);
+      known != nullptr && (known->isAllOnesValue() || known->isNullValue())) {
     const Value* chosen = known->isNullValue() ? select.getFalseValue() : select.getTrueValue();
     canonical_[&select] = Canonical(chosen);
     return Alias(select, Get(chosen));
@@ -381,7 +456,8 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
   if (condition->getType()->isVectorTy()) {
     auto* yes_constant = dyn_cast<llvm::Constant>(select.getTrueValue());
     auto* no_constant = dyn_cast<llvm::Constant>(select.getFalseValue());
-    if (s.kind == Shape::Kind::kMask && yes_constant != nullptr && no_constant != nullptr && yes_constant->isAllOnesValue() && no_constant->isNullValue()) {
+    if (s.kind == Shape::Kind::kMask && yes_constant != nullptr && no_constant != nullptr &&
+        yes_constant->isAllOnesValue() && no_constant->isNullValue()) {
       return Alias(select, Get(condition));
     }
     if (s.kind != Shape::Kind::kVector) {
@@ -391,7 +467,8 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     const Reg mask = One(condition);
     const Parts yes = Get(select.getTrueValue());
     const Parts no = Get(select.getFalseValue());
-    for (unsigned part = 0; part < s.parts; ++part) Blend(Result(select)[part], s, MaskOfPart(mask, part, s), yes[part], no[part]);
+    for (unsigned part = 0; part < s.parts; ++part)
+      Blend(Result(select)[part], s, MaskOfPart(mask, part, s), yes[part], no[part]);
     return;
   }
   if (s.kind == Shape::Kind::kInt) {
@@ -433,22 +510,32 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     return Alias(inst, {One(v)});
   }
   if (opcode == Instruction::BitCast) {
-    if (from.kind == K::kVector && to.kind == K::kVector && from.parts == to.parts && from.len == to.len) return Alias(inst, Get(v));
+    if (from.kind == K::kVector && to.kind == K::kVector && from.parts == to.parts && from.len == to.len)
+      return Alias(inst, Get(v));
     if (from.kind == K::kInt && to.kind == K::kMask) {
       Alias(inst, {MaskFromGpr(One(v))});
       return;
     }
     if (from.kind == K::kMask && to.kind == K::kInt && from.lanes >= 8) {
-      const Op move = from.lanes == 8 ? op::kGprFromMask8 : from.lanes == 16 ? op::kGprFromMask16 : from.lanes == 32 ? op::kGprFromMask32 : op::kGprFromMask64;
+      const Op move = from.lanes == 8    ? op::kGprFromMask8
+                      : from.lanes == 16 ? op::kGprFromMask16
+                      : from.lanes == 32 ? op::kGprFromMask32
+                                         : op::kGprFromMask64;
       Add({.op = move, .def = Slot::kReg, .reg = Result(inst)[0], .rm = One(v)});
       return;
     }
     if (from.kind == K::kScalarFloat && to.kind == K::kInt) {
-      Add({.op = from.wide() ? op::kVmovqFromVec : op::kVmovdFromVec, .def = Slot::kRm, .reg = One(v), .rm = Result(inst)[0]});
+      Add({.op = from.wide() ? op::kVmovqFromVec : op::kVmovdFromVec,
+           .def = Slot::kRm,
+           .reg = One(v),
+           .rm = Result(inst)[0]});
       return;
     }
     if (from.kind == K::kInt && to.kind == K::kScalarFloat) {
-      Add({.op = to.wide() ? op::kVmovqToVec : op::kVmovdToVec, .def = Slot::kReg, .reg = Result(inst)[0], .rm = One(v)});
+      Add({.op = to.wide() ? op::kVmovqToVec : op::kVmovdToVec,
+           .def = Slot::kReg,
+           .reg = Result(inst)[0],
+           .rm = One(v)});
       return;
     }
     Fail();
@@ -474,17 +561,27 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     }
     const Reg x = One(v);
     // The upper part of the register comes from a constant, so that nothing waits for what it held.
-    Add({.op = op::Evex(1, to.wide() ? 3 : 2, from.bits == 64, 0x2a), .mem_bytes = static_cast<uint8_t>(from.bytes()), .def = Slot::kReg,
-         .reg = Result(inst)[0], .vvvv = SplatConstant(0, 4), .rm = x});
+    Add({.op = op::Evex(1, to.wide() ? 3 : 2, from.bits == 64, 0x2a),
+         .mem_bytes = static_cast<uint8_t>(from.bytes()),
+         .def = Slot::kReg,
+         .reg = Result(inst)[0],
+         .vvvv = SplatConstant(0, 4),
+         .rm = x});
     return;
   }
   if (from.kind == K::kScalarFloat && to.kind == K::kScalarFloat) {
     const Reg x = One(v);
-    Add({.op = op::Evex(1, from.wide() ? 3 : 2, from.wide(), 0x5a), .mem_bytes = static_cast<uint8_t>(from.bytes()), .foldable = true, .def = Slot::kReg,
-         .reg = Result(inst)[0], .vvvv = x, .rm = x});
+    Add({.op = op::Evex(1, from.wide() ? 3 : 2, from.wide(), 0x5a),
+         .mem_bytes = static_cast<uint8_t>(from.bytes()),
+         .foldable = true,
+         .def = Slot::kReg,
+         .reg = Result(inst)[0],
+         .vvvv = x,
+         .rm = x});
     return;
   }
-  if (to.kind == K::kVector && (from.kind == K::kVector || from.kind == K::kMask)) return VisitVectorCast(inst, from, to);
+  if (to.kind == K::kVector && (from.kind == K::kVector || from.kind == K::kMask))
+    return VisitVectorCast(inst, from, to);
   if (to.kind == K::kScalarFloat || from.kind == K::kScalarFloat || to.kind == K::kMask) Fail();
   Fail();
 }

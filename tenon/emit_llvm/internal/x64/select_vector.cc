@@ -98,8 +98,14 @@ Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
 // --- builders
 
 void Selector::RvmTo(Reg to, Op o, const Shape& s, Reg a, Reg b, int imm) {
-  Inst m{.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = s.part_bytes(),
-         .element = static_cast<uint8_t>(!s.scalar() && s.bits >= 32 ? s.bytes() : 0), .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a,
+  Inst m{.op = o,
+         .len = s.scalar() ? uint8_t{0} : s.len,
+         .mem_bytes = s.part_bytes(),
+         .element = static_cast<uint8_t>(!s.scalar() && s.bits >= 32 ? s.bytes() : 0),
+         .foldable = true,
+         .def = Slot::kReg,
+         .reg = to,
+         .vvvv = a,
          .rm = b};
   if (imm >= 0) {
     m.imm_bytes = 1;
@@ -121,13 +127,28 @@ void Selector::RmTo(Reg to, Op o, uint8_t len, Reg from, unsigned mem_bytes, int
   Add(m);
 }
 void Selector::Masked(Reg to, Op o, const Shape& s, Reg mask, Reg tied, Reg a, Reg b) {
-  Add({.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = s.part_bytes(), .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b, .tied = tied,
+  Add({.op = o,
+       .len = s.scalar() ? uint8_t{0} : s.len,
+       .mem_bytes = s.part_bytes(),
+       .def = Slot::kReg,
+       .reg = to,
+       .vvvv = a,
+       .rm = b,
+       .tied = tied,
        .mask = mask});
 }
 void Selector::Blend(Reg to, const Shape& s, Reg mask, Reg yes, Reg no) {
-  const Op o = s.bits >= 32 ? op::Evex(2, 1, s.bits == 64, s.is_float ? 0x65 : 0x64) : op::Evex(2, 1, s.bits == 16, 0x66);
-  Inst m{.op = o, .len = s.scalar() ? uint8_t{0} : s.len, .mem_bytes = static_cast<uint8_t>(16u << s.len),
-         .element = static_cast<uint8_t>(s.bits >= 32 ? s.bytes() : 0), .foldable = !s.scalar(), .def = Slot::kReg, .reg = to, .vvvv = no, .rm = yes,
+  const Op o =
+      s.bits >= 32 ? op::Evex(2, 1, s.bits == 64, s.is_float ? 0x65 : 0x64) : op::Evex(2, 1, s.bits == 16, 0x66);
+  Inst m{.op = o,
+         .len = s.scalar() ? uint8_t{0} : s.len,
+         .mem_bytes = static_cast<uint8_t>(16u << s.len),
+         .element = static_cast<uint8_t>(s.bits >= 32 ? s.bytes() : 0),
+         .foldable = !s.scalar(),
+         .def = Slot::kReg,
+         .reg = to,
+         .vvvv = no,
+         .rm = yes,
          .mask = mask};
   Add(m);
 }
@@ -181,12 +202,28 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
   const bool w = s.wide();
   Op o{};
   switch (opcode) {
-    case Instruction::FAdd: o = op::Float(op::kFAdd, s.scalar(), w); break;
-    case Instruction::FSub: o = op::Float(op::kFSub, s.scalar(), w); break;
-    case Instruction::FMul: o = op::Float(op::kFMul, s.scalar(), w); break;
-    case Instruction::FDiv: o = op::Float(op::kFDiv, s.scalar(), w); break;
-    case Instruction::Add: o = s.bits == 8 ? op::Evex(1, 1, 0, 0xfc) : s.bits == 16 ? op::Evex(1, 1, 0, 0xfd) : op::Evex(1, 1, w, w ? 0xd4 : 0xfe); break;
-    case Instruction::Sub: o = s.bits == 8 ? op::Evex(1, 1, 0, 0xf8) : s.bits == 16 ? op::Evex(1, 1, 0, 0xf9) : op::Evex(1, 1, w, w ? 0xfb : 0xfa); break;
+    case Instruction::FAdd:
+      o = op::Float(op::kFAdd, s.scalar(), w);
+      break;
+    case Instruction::FSub:
+      o = op::Float(op::kFSub, s.scalar(), w);
+      break;
+    case Instruction::FMul:
+      o = op::Float(op::kFMul, s.scalar(), w);
+      break;
+    case Instruction::FDiv:
+      o = op::Float(op::kFDiv, s.scalar(), w);
+      break;
+    case Instruction::Add:
+      o = s.bits == 8    ? op::Evex(1, 1, 0, 0xfc)
+          : s.bits == 16 ? op::Evex(1, 1, 0, 0xfd)
+                         : op::Evex(1, 1, w, w ? 0xd4 : 0xfe);
+      break;
+    case Instruction::Sub:
+      o = s.bits == 8    ? op::Evex(1, 1, 0, 0xf8)
+          : s.bits == 16 ? op::Evex(1, 1, 0, 0xf9)
+                         : op::Evex(1, 1, w, w ? 0xfb : 0xfa);
+      break;
     case Instruction::Mul:
       if (s.bits == 8) {
         Fail();
@@ -196,9 +233,15 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
       // Of numbers that have 32 bits each: vpmuludq, a third of the work.
       if (w && FitsIn32(a) && FitsIn32(b)) o = op::Evex(1, 1, 1, 0xf4);
       break;
-    case Instruction::And: o = op::Evex(1, 1, w, 0xdb); break;
-    case Instruction::Or: o = op::Evex(1, 1, w, 0xeb); break;
-    case Instruction::Xor: o = op::Evex(1, 1, w, 0xef); break;
+    case Instruction::And:
+      o = op::Evex(1, 1, w, 0xdb);
+      break;
+    case Instruction::Or:
+      o = op::Evex(1, 1, w, 0xeb);
+      break;
+    case Instruction::Xor:
+      o = op::Evex(1, 1, w, 0xef);
+      break;
     case Instruction::Shl:
     case Instruction::LShr:
     case Instruction::AShr: {
@@ -207,14 +250,22 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
         return;
       }
       const auto* constant = dyn_cast<llvm::Constant>(b);
-      const auto* count = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+      const auto* count =
+          constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
       const Parts x = Get(a);
       if (count != nullptr) {
         const uint8_t digit = opcode == Instruction::Shl ? 6 : opcode == Instruction::LShr ? 2 : 4;
         for (unsigned part = 0; part < s.parts; ++part) {
-          Inst m{.op = op::Evex(1, 1, w, w && opcode != Instruction::AShr ? 0x73 : 0x72), .len = s.len, .digit = digit, .imm_bytes = 1,
-                 .mem_bytes = s.part_bytes(), .element = static_cast<uint8_t>(s.bytes()), .foldable = true, .def = Slot::kVvvv,
-                 .vvvv = Result(inst)[part], .rm = x[part]};
+          Inst m{.op = op::Evex(1, 1, w, w && opcode != Instruction::AShr ? 0x73 : 0x72),
+                 .len = s.len,
+                 .digit = digit,
+                 .imm_bytes = 1,
+                 .mem_bytes = s.part_bytes(),
+                 .element = static_cast<uint8_t>(s.bytes()),
+                 .foldable = true,
+                 .def = Slot::kVvvv,
+                 .vvvv = Result(inst)[part],
+                 .rm = x[part]};
           m.imm = static_cast<int64_t>(count->getZExtValue() & (s.bits - 1));
           Add(m);
         }
@@ -222,10 +273,13 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
       }
       const Parts counts = Get(b);
       const uint8_t code = opcode == Instruction::Shl ? 0x47 : opcode == Instruction::LShr ? 0x45 : 0x46;
-      for (unsigned part = 0; part < s.parts; ++part) RvmTo(Result(inst)[part], op::Evex(2, 1, w, code), s, x[part], counts[part]);
+      for (unsigned part = 0; part < s.parts; ++part)
+        RvmTo(Result(inst)[part], op::Evex(2, 1, w, code), s, x[part], counts[part]);
       return;
     }
-    default: Fail(); return;
+    default:
+      Fail();
+      return;
   }
   if ((opcode == Instruction::And || opcode == Instruction::Or || opcode == Instruction::Xor) && s.bits < 32) o.w = 0;
   // A load whose only reader this is becomes the operand itself.
@@ -284,7 +338,8 @@ void Selector::VisitNeg(const llvm::UnaryOperator& inst, const Shape& s) {
   Shape bits = s;
   if (s.scalar()) bits.kind = Shape::Kind::kVector;
   for (unsigned part = 0; part < s.parts; ++part) {
-    RvmTo(Result(inst)[part], op::Evex(1, 1, s.wide(), 0xef), bits, x[part], SplatConstant(uint64_t{1} << (s.bits - 1), s.bytes()));
+    RvmTo(Result(inst)[part], op::Evex(1, 1, s.wide(), 0xef), bits, x[part],
+          SplatConstant(uint64_t{1} << (s.bits - 1), s.bytes()));
   }
 }
 
@@ -293,36 +348,57 @@ namespace {
 int FloatPredicate(llvm::CmpInst::Predicate p) {
   using P = llvm::CmpInst::Predicate;
   switch (p) {
-    case P::FCMP_OEQ: return 0x00;
-    case P::FCMP_OLT: return 0x11;
-    case P::FCMP_OLE: return 0x12;
-    case P::FCMP_OGT: return 0x1e;
-    case P::FCMP_OGE: return 0x1d;
-    case P::FCMP_UNO: return 0x03;
-    case P::FCMP_ORD: return 0x07;
-    case P::FCMP_UNE: return 0x04;
-    case P::FCMP_ONE: return 0x0c;
-    case P::FCMP_UEQ: return 0x08;
-    case P::FCMP_UGT: return 0x16;
-    case P::FCMP_UGE: return 0x15;
-    case P::FCMP_ULT: return 0x19;
-    case P::FCMP_ULE: return 0x1a;
-    default: return -1;
+    case P::FCMP_OEQ:
+      return 0x00;
+    case P::FCMP_OLT:
+      return 0x11;
+    case P::FCMP_OLE:
+      return 0x12;
+    case P::FCMP_OGT:
+      return 0x1e;
+    case P::FCMP_OGE:
+      return 0x1d;
+    case P::FCMP_UNO:
+      return 0x03;
+    case P::FCMP_ORD:
+      return 0x07;
+    case P::FCMP_UNE:
+      return 0x04;
+    case P::FCMP_ONE:
+      return 0x0c;
+    case P::FCMP_UEQ:
+      return 0x08;
+    case P::FCMP_UGT:
+      return 0x16;
+    case P::FCMP_UGE:
+      return 0x15;
+    case P::FCMP_ULT:
+      return 0x19;
+    case P::FCMP_ULE:
+      return 0x1a;
+    default:
+      return -1;
   }
 }
 
 int IntPredicate(llvm::CmpInst::Predicate p) {
   using P = llvm::CmpInst::Predicate;
   switch (p) {
-    case P::ICMP_EQ: return 0;
+    case P::ICMP_EQ:
+      return 0;
     case P::ICMP_SLT:
-    case P::ICMP_ULT: return 1;
+    case P::ICMP_ULT:
+      return 1;
     case P::ICMP_SLE:
-    case P::ICMP_ULE: return 2;
-    case P::ICMP_NE: return 4;
+    case P::ICMP_ULE:
+      return 2;
+    case P::ICMP_NE:
+      return 4;
     case P::ICMP_SGE:
-    case P::ICMP_UGE: return 5;
-    default: return 6;
+    case P::ICMP_UGE:
+      return 5;
+    default:
+      return 6;
   }
 }
 
@@ -339,7 +415,8 @@ void Selector::VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& s) {
   Op o = op::Float(op::kFCompare, s.scalar(), s.wide());
   if (!s.is_float) {
     const bool is_unsigned = cmp.isUnsigned();
-    o = s.bits >= 32 ? op::Evex(3, 1, s.wide(), is_unsigned ? 0x1e : 0x1f) : op::Evex(3, 1, s.bits == 16, is_unsigned ? 0x3e : 0x3f);
+    o = s.bits >= 32 ? op::Evex(3, 1, s.wide(), is_unsigned ? 0x1e : 0x1f)
+                     : op::Evex(3, 1, s.bits == 16, is_unsigned ? 0x3e : 0x3f);
   }
   Parts masks;
   for (unsigned part = 0; part < s.parts; ++part) {
@@ -359,8 +436,13 @@ void Selector::VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& s) {
 Reg Selector::Half(Reg from, uint8_t len) {
   const Reg to = New(RegClass::kVec);
   // vextractf64x4 or vextractf32x4 of the upper half.
-  Inst m{.op = len == 2 ? op::Evex(3, 1, 1, 0x1b) : op::Evex(3, 1, 0, 0x19), .len = len, .imm_bytes = 1,
-         .mem_bytes = static_cast<uint8_t>(8u << len), .def = Slot::kRm, .reg = from, .rm = to};
+  Inst m{.op = len == 2 ? op::Evex(3, 1, 1, 0x1b) : op::Evex(3, 1, 0, 0x19),
+         .len = len,
+         .imm_bytes = 1,
+         .mem_bytes = static_cast<uint8_t>(8u << len),
+         .def = Slot::kRm,
+         .reg = from,
+         .rm = to};
   m.imm = 1;
   Add(m);
   return to;
@@ -382,7 +464,13 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     const Reg mask = One(inst.getOperand(0));
     const Op move = to.bits >= 32 ? op::Evex(1, 1, to.wide(), 0x6f) : op::LoadVector(to.bytes());
     for (unsigned part = 0; part < to.parts; ++part) {
-      Add({.op = move, .len = to.len, .mem_bytes = to.part_bytes(), .zeroing = true, .def = Slot::kReg, .reg = Result(inst)[part], .rm = ones,
+      Add({.op = move,
+           .len = to.len,
+           .mem_bytes = to.part_bytes(),
+           .zeroing = true,
+           .def = Slot::kReg,
+           .reg = Result(inst)[part],
+           .rm = ones,
            .mask = MaskOfPart(mask, part, to)});
     }
     return;
@@ -423,10 +511,16 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     return;
   }
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
-  if (narrows && to.parts == 1 && (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI)) {
+  if (narrows && to.parts == 1 &&
+      (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI)) {
     const auto narrow = [&](Reg r, Reg result) {
       if (opcode == Instruction::Trunc) {
-        Add({.op = op::Evex(2, 2, 0, 0x35), .len = from.len, .mem_bytes = static_cast<uint8_t>(8u << from.len), .def = Slot::kRm, .reg = r, .rm = result});
+        Add({.op = op::Evex(2, 2, 0, 0x35),
+             .len = from.len,
+             .mem_bytes = static_cast<uint8_t>(8u << from.len),
+             .def = Slot::kRm,
+             .reg = r,
+             .rm = result});
       } else {
         RmTo(result, op::Evex(1, 1, 1, opcode == Instruction::FPToSI ? 0xe6 : 0x5a), from.len, r, from.part_bytes());
       }
@@ -436,14 +530,26 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     const Reg high = New(RegClass::kVec);
     narrow(x[0], low);
     narrow(x[1], high);
-    Inst m{.op = op::Evex(3, 1, 1, 0x1a), .len = 2, .imm_bytes = 1, .mem_bytes = 32, .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = low, .rm = high};
+    Inst m{.op = op::Evex(3, 1, 1, 0x1a),
+           .len = 2,
+           .imm_bytes = 1,
+           .mem_bytes = 32,
+           .def = Slot::kReg,
+           .reg = Result(inst)[0],
+           .vvvv = low,
+           .rm = high};
     m.imm = 1;
     Add(m);
     return;
   }
-  if (opcode == Instruction::Trunc && from.bits == 32 && (to.bits == 8 || to.bits == 16) && from.parts == 1 && to.parts == 1) {
-    Add({.op = op::Evex(2, 2, 0, to.bits == 8 ? 0x31 : 0x33), .len = from.len, .mem_bytes = static_cast<uint8_t>((16u << from.len) * to.bits / 32),
-         .def = Slot::kRm, .reg = x[0], .rm = Result(inst)[0]});
+  if (opcode == Instruction::Trunc && from.bits == 32 && (to.bits == 8 || to.bits == 16) && from.parts == 1 &&
+      to.parts == 1) {
+    Add({.op = op::Evex(2, 2, 0, to.bits == 8 ? 0x31 : 0x33),
+         .len = from.len,
+         .mem_bytes = static_cast<uint8_t>((16u << from.len) * to.bits / 32),
+         .def = Slot::kRm,
+         .reg = x[0],
+         .rm = Result(inst)[0]});
     return;
   }
   Fail();
@@ -495,10 +601,15 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
   const Shape to = ShapeOf(shuffle.getType());
   const Shape from = ShapeOf(shuffle.getOperand(0)->getType());
   if (failed_) return;
-  if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0)); insert != nullptr && shuffle.isZeroEltSplat()) {
+  if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0));
+      insert != nullptr && shuffle.isZeroEltSplat()) {
     if (to.kind == Shape::Kind::kMask) {
       const Reg all = New(RegClass::kGpr);
-      Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(insert->getOperand(1))});
+      Add({.op = op::Legacy(0, 0, 1, 0xf7),
+           .digit = 3,
+           .def = Slot::kRm,
+           .rm = all,
+           .tied = One(insert->getOperand(1))});
       return Alias(shuffle, {MaskFromGpr(all)});
     }
     return Broadcast(shuffle, insert->getOperand(1), to);
@@ -574,7 +685,8 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
     whole &= m == blocks[i / per] * per + i % per;
   }
   if (whole && blocks[0] < 4 && blocks[1] < 4 && blocks[2] >= 4 && blocks[3] >= 4) {
-    RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b, blocks[0] | blocks[1] << 2 | (blocks[2] - 4) << 4 | (blocks[3] - 4) << 6);
+    RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b,
+          blocks[0] | blocks[1] << 2 | (blocks[2] - 4) << 4 | (blocks[3] - 4) << 6);
     return true;
   }
   std::string index;
@@ -586,9 +698,24 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
   }
   const Reg indices = ConstantReg(index, 64, 2);
   if (first_only) {
-    Add({.op = op::Evex(2, 1, s.wide(), 0x16), .len = 2, .mem_bytes = 64, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = indices, .rm = a});
+    Add({.op = op::Evex(2, 1, s.wide(), 0x16),
+         .len = 2,
+         .mem_bytes = 64,
+         .foldable = true,
+         .def = Slot::kReg,
+         .reg = to,
+         .vvvv = indices,
+         .rm = a});
   } else {
-    Add({.op = op::Evex(2, 1, s.wide(), 0x77), .len = 2, .mem_bytes = 64, .foldable = true, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b, .tied = indices});
+    Add({.op = op::Evex(2, 1, s.wide(), 0x77),
+         .len = 2,
+         .mem_bytes = 64,
+         .foldable = true,
+         .def = Slot::kReg,
+         .reg = to,
+         .vvvv = a,
+         .rm = b,
+         .tied = indices});
   }
   return true;
 }
@@ -607,7 +734,13 @@ void Selector::VisitExtract(const llvm::ExtractElementInst& extract) {
   const unsigned per = 128 / s.bits;
   if (lane >= per) {
     const Reg block = New(RegClass::kVec);
-    Inst m{.op = op::Evex(3, 1, 0, 0x19), .len = s.len, .imm_bytes = 1, .mem_bytes = 16, .def = Slot::kRm, .reg = r, .rm = block};
+    Inst m{.op = op::Evex(3, 1, 0, 0x19),
+           .len = s.len,
+           .imm_bytes = 1,
+           .mem_bytes = 16,
+           .def = Slot::kRm,
+           .reg = r,
+           .rm = block};
     m.imm = lane / per;
     Add(m);
     r = block;

@@ -1,12 +1,7 @@
 #pragma once
 
-// Selection in one pass over the blocks, in order. A value has one register per 512 bits; what is only an address, a fused comparison or a load
-// that its one user reads itself has none.
-
-#include <map>
-#include <span>
-#include <string>
-#include <tuple>
+// Selection in one pass over the blocks, in order. A value has one register per 512 bits; what is only an address, a
+// fused comparison or a load that its one user reads itself has none.
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -14,6 +9,11 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
 
 #include "tenon/emit_llvm/internal/x64/ops.h"
 
@@ -30,10 +30,10 @@ class Selector {
   struct Shape {
     enum class Kind : uint8_t { kInt, kScalarFloat, kVector, kMask } kind = Kind::kInt;
     bool is_float = false;
-    unsigned bits = 0;   ///< Of an element.
+    unsigned bits = 0;  ///< Of an element.
     unsigned lanes = 1;
     unsigned parts = 1;
-    uint8_t len = 0;     ///< Of a part.
+    uint8_t len = 0;  ///< Of a part.
     bool wide() const { return bits == 64; }
     bool scalar() const { return kind == Kind::kScalarFloat; }
     unsigned bytes() const { return bits / 8; }
@@ -152,11 +152,13 @@ class Selector {
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   llvm::DenseSet<Reg> constant_regs_;
   std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
-           std::pair<const llvm::Instruction*, uint32_t>> seen_;   ///< Instructions by what they compute, and their blocks.
+           std::pair<const llvm::Instruction*, uint32_t>>
+      seen_;                         ///< Instructions by what they compute, and their blocks.
   std::vector<uint32_t> dominator_;  ///< Of each block, the nearest other one that every way to it passes.
   uint32_t run_start_ = 0;           ///< First of the blocks that follow each other without another way in.
-  llvm::DenseMap<const llvm::Value*, const llvm::Value*> canonical_;  ///< Of values that have another's registers, that other.
-  llvm::DenseMap<const llvm::Value*, Reg> scalar_masks_;              ///< Comparisons of scalars: bit 0 of these.
+  llvm::DenseMap<const llvm::Value*, const llvm::Value*>
+      canonical_;                                         ///< Of values that have another's registers, that other.
+  llvm::DenseMap<const llvm::Value*, Reg> scalar_masks_;  ///< Comparisons of scalars: bit 0 of these.
   std::map<std::pair<const llvm::Value*, uint64_t>, Reg> scaled_;
 };
 

@@ -7,8 +7,8 @@
 namespace tenon::emit_llvm::x64 {
 
 namespace {
-constexpr size_t kMaxLiveness = size_t{1} << 28;    // blocks times registers: a bit each, three times
-constexpr int32_t kMaxFrame = 1 << 17;              // spilled values have a slot each, and stacks of threads are finite
+constexpr size_t kMaxLiveness = size_t{1} << 28;  // blocks times registers: a bit each, three times
+constexpr int32_t kMaxFrame = 1 << 17;            // spilled values have a slot each, and stacks of threads are finite
 }  // namespace
 
 std::optional<std::vector<uint8_t>> Compile(const llvm::Function& function) {

@@ -20,10 +20,10 @@ template <class T>
 struct Passes {
   struct Pass {
     int64_t radix = 0;
-    int64_t parts = 0;                    ///< Length before the pass / radix.
-    int64_t stride = 0;                   ///< Product of the radices before.
-    std::vector<Root<T>> turns;           ///< parts x (radix - 1): root^(p * j), j from 1.
-    std::vector<Root<T>> roots;           ///< radix^2 of a general radix: root^(j * k).
+    int64_t parts = 0;           ///< Length before the pass / radix.
+    int64_t stride = 0;          ///< Product of the radices before.
+    std::vector<Root<T>> turns;  ///< parts x (radix - 1): root^(p * j), j from 1.
+    std::vector<Root<T>> roots;  ///< radix^2 of a general radix: root^(j * k).
   };
   int64_t n = 1;
   std::vector<Pass> passes;
@@ -39,18 +39,19 @@ struct LineTables {
   // or as n1 x n2, for long lines,
   bool split = false;
   Passes<T> first, second;
-  std::vector<Root<T>> twist;             ///< n1 x n2: root^(k1 * j2).
+  std::vector<Root<T>> twist;  ///< n1 x n2: root^(k1 * j2).
   // or, with large prime factors, as a convolution of length m.
   bool chirp = false;
-  std::vector<Root<T>> chirps;            ///< n.
-  std::vector<Root<T>> kernel;            ///< m, transformed.
+  std::vector<Root<T>> chirps;  ///< n.
+  std::vector<Root<T>> kernel;  ///< m, transformed.
   Passes<T> back;
 };
 
 /// A line's elements: reals, complex numbers, or the first half of a Hermitian line.
 enum class LineForm : uint8_t { kComplex, kReal, kHalf };
 
-/// `count` lines, at most kLanes<T>. Line l's element j lies at base + offset[l] + j * stride, in numbers of its own type.
+/// `count` lines, at most kLanes<T>. Line l's element j lies at base + offset[l] + j * stride, in numbers of its own
+/// type.
 template <class T>
 struct Lines {
   const T* in = nullptr;

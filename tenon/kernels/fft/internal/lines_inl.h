@@ -1,5 +1,5 @@
-// The transforms themselves, written with 32-byte vectors; included by one source per instruction set. Products and sums round apart, so all give the
-// same bits.
+// The transforms themselves, written with 32-byte vectors; included by one source per instruction set. Products and
+// sums round apart, so all give the same bits.
 
 #include <cstring>
 
@@ -25,7 +25,9 @@ struct Complex {
   V re, im;
   friend Complex operator+(const Complex& a, const Complex& b) { return {a.re + b.re, a.im + b.im}; }
   friend Complex operator-(const Complex& a, const Complex& b) { return {a.re - b.re, a.im - b.im}; }
-  friend Complex operator*(const Complex& a, const Root<T>& r) { return {a.re * r.re - a.im * r.im, a.re * r.im + a.im * r.re}; }
+  friend Complex operator*(const Complex& a, const Root<T>& r) {
+    return {a.re * r.re - a.im * r.im, a.re * r.im + a.im * r.re};
+  }
   Complex Scaled(T s) const { return {re * s, im * s}; }
   /// Times i * sign.
   Complex Turned(T sign) const { return {im * -sign, re * sign}; }
@@ -156,13 +158,15 @@ void StoreLines(const Lines<T>& lines, int64_t n, const Complex<T>* x) {
   const int64_t last = lines.out_form == LineForm::kHalf ? n / 2 + 1 : n;
   for (int l = 0; l < lines.count; ++l) {
     const T* from = reinterpret_cast<const T*>(x) + l;
-    for (int64_t j = 0; j < last; ++j) Put(lines, n, l, j, from[j * 2 * kN] * lines.scale, from[j * 2 * kN + kN] * lines.scale);
+    for (int64_t j = 0; j < last; ++j)
+      Put(lines, n, l, j, from[j * 2 * kN] * lines.scale, from[j * 2 * kN + kN] * lines.scale);
   }
 }
 
 /// One long line as n1 rows of n2: columns, a twist, rows.
 template <class T>
-void SplitLine(const LineTables<T>& tables, const Lines<T>& lines, int l, Complex<T>* x, Complex<T>* y, Root<T>* middle) {
+void SplitLine(const LineTables<T>& tables, const Lines<T>& lines, int l, Complex<T>* x, Complex<T>* y,
+               Root<T>* middle) {
   constexpr int kN = kLanes<T>;
   using C = Complex<T>;
   const T sign = tables.inverse ? 1 : -1;
@@ -192,7 +196,8 @@ void SplitLine(const LineTables<T>& tables, const Lines<T>& lines, int l, Comple
       Root<T>* to = middle + k1 * n2 + j2;
       const Root<T>* twist = tables.twist.data() + k1 * n2 + j2;
       for (int i = 0; i < width; ++i) {
-        to[i] = {done[k1].re[i] * twist[i].re - done[k1].im[i] * twist[i].im, done[k1].re[i] * twist[i].im + done[k1].im[i] * twist[i].re};
+        to[i] = {done[k1].re[i] * twist[i].re - done[k1].im[i] * twist[i].im,
+                 done[k1].re[i] * twist[i].im + done[k1].im[i] * twist[i].re};
       }
     }
   }
@@ -219,7 +224,8 @@ void SplitLine(const LineTables<T>& tables, const Lines<T>& lines, int l, Comple
           at[2 * i + 1] = c.im[i];
         }
       } else {
-        for (int i = 0; i < width && k + i < last; ++i) Put(lines, n, l, k + i, static_cast<T>(c.re[i]), static_cast<T>(c.im[i]));
+        for (int i = 0; i < width && k + i < last; ++i)
+          Put(lines, n, l, k + i, static_cast<T>(c.re[i]), static_cast<T>(c.im[i]));
       }
     }
   }

@@ -28,7 +28,8 @@ struct KeyReader {
     if constexpr (kKind == KeyKind::kFloat) {
       if (zeros_equal && x == kSign) x = 0;
       // All ones when negative, the sign alone otherwise.
-      const Bits mask = static_cast<Bits>(static_cast<Bits>(Bits{0} - static_cast<Bits>(x >> (8 * sizeof(Bits) - 1))) | kSign);
+      const Bits mask =
+          static_cast<Bits>(static_cast<Bits>(Bits{0} - static_cast<Bits>(x >> (8 * sizeof(Bits) - 1))) | kSign);
       x = static_cast<Bits>(x ^ mask);
     }
     return static_cast<Bits>(x ^ flip);
@@ -39,15 +40,19 @@ struct KeyReader {
 template <class Fn>
 void WithKeyReader(const SortKey& key, const void* data, const Fn& fn) {
   const auto call = [&]<class Bits, KeyKind kKind>() {
-    fn(KeyReader<Bits, kKind>{static_cast<const Bits*>(data), key.stride, key.descending ? static_cast<Bits>(~Bits{0}) : Bits{0},
-                              key.zeros_equal});
+    fn(KeyReader<Bits, kKind>{static_cast<const Bits*>(data), key.stride,
+                              key.descending ? static_cast<Bits>(~Bits{0}) : Bits{0}, key.zeros_equal});
   };
   const auto of_width = [&]<KeyKind kKind>() {
     switch (ByteWidth(key.type)) {
-      case 1: return call.template operator()<uint8_t, kKind>();
-      case 2: return call.template operator()<uint16_t, kKind>();
-      case 4: return call.template operator()<uint32_t, kKind>();
-      default: return call.template operator()<uint64_t, kKind>();
+      case 1:
+        return call.template operator()<uint8_t, kKind>();
+      case 2:
+        return call.template operator()<uint16_t, kKind>();
+      case 4:
+        return call.template operator()<uint32_t, kKind>();
+      default:
+        return call.template operator()<uint64_t, kKind>();
     }
   };
   if (IsFloat(key.type)) {
