@@ -1,4 +1,4 @@
-# Installs the client component of BUILD into a fresh folder, builds the project SOURCE against it with COMPILER, and runs that on PLUGIN.
+# Installs the client component of BUILD into a fresh folder, builds the project SOURCE against it with GENERATOR and COMPILER, and runs that on PLUGIN.
 set(prefix ${WORK}/prefix)
 file(REMOVE_RECURSE ${WORK})
 function(run)
@@ -9,7 +9,7 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component client)
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
     -DCMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer ${PLUGIN})
