@@ -74,7 +74,7 @@ function(tenon_test)
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     # LLVM's headers poison arenas that LLVM's library, which is not instrumented, does not unpoison.
-    list(APPEND A_ENV ASAN_OPTIONS=allow_user_poisoning=0)
+    list(APPEND A_ENV ASAN_OPTIONS=allow_user_poisoning=0:allocator_may_return_null=1)
   endif()
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABELS}" ENVIRONMENT "${A_ENV}")
 endfunction()
