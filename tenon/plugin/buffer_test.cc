@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/testing/harness.h"
@@ -110,7 +111,10 @@ TEST_F(BufferTest, RefusesBadArrays) {
   const std::vector<int64_t> four = {4}, negative = {-4}, huge = {int64_t{1} << 40, int64_t{1} << 40};
   auto args = FromHost(data, PJRT_Buffer_Type_INVALID, four);
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
-  args = FromHost(data, static_cast<PJRT_Buffer_Type>(1234), four);
+  args = FromHost(data, PJRT_Buffer_Type_F32, four);
+  const int unknown = 1234;  // Callers in C may put any number there.
+  static_assert(sizeof(args.type) == sizeof(unknown));
+  std::memcpy(&args.type, &unknown, sizeof(unknown));
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
   args = FromHost(data, PJRT_Buffer_Type_TOKEN, four);  // Tokens have no extents.
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
