@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/client/internal/client_state.h"
+#include "tenon/client/internal/program_argument.h"
 
 namespace tenon::client {
 
@@ -238,12 +239,7 @@ Result<LoadedExecutable> Client::CompileWithSerializedOptions(const Program& pro
         "the serialized compile options are empty, on which some plugins end the process; "
         "CompileOptions().Serialize() gives the defaults");
   }
-  PJRT_Program c{};
-  c.struct_size = PJRT_Program_STRUCT_SIZE;
-  c.code = const_cast<char*>(program.code.data());
-  c.code_size = program.code.size();
-  c.format = program.format.data();
-  c.format_size = program.format.size();
+  const PJRT_Program c = internal::ProgramArgument(program);
   auto args = MakeArgs<PJRT_Client_Compile_Args>();
   args.client = state_->client;
   args.program = &c;

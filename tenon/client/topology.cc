@@ -2,6 +2,7 @@
 
 #include "tenon/client/client.h"
 #include "tenon/client/internal/client_state.h"
+#include "tenon/client/internal/program_argument.h"
 
 namespace tenon::client {
 
@@ -96,12 +97,7 @@ Result<std::string> Topology::CanonicalShape(const Shape& shape, int memory_kind
 Result<Executable> Topology::Compile(const Program& program, const CompileOptions& options,
                                      const Client* client) const {
   TENON_ASSIGN_OR_RETURN(const std::string bytes, options.Serialize());
-  PJRT_Program c{};
-  c.struct_size = PJRT_Program_STRUCT_SIZE;
-  c.code = const_cast<char*>(program.code.data());
-  c.code_size = program.code.size();
-  c.format = program.format.data();
-  c.format_size = program.format.size();
+  const PJRT_Program c = internal::ProgramArgument(program);
   auto args = MakeArgs<PJRT_Compile_Args>();
   args.topology = get();
   args.program = &c;
