@@ -119,29 +119,6 @@ std::string List(const std::vector<std::string>& tests) {
   return text;
 }
 
-std::string EscapeHtml(std::string_view text) {
-  std::string escaped;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 const TestResult* FindResult(const Report& report, const std::string& name) {
   auto found =
       std::find_if(report.results.begin(), report.results.end(), [&](const TestResult& r) { return r.name == name; });
@@ -223,7 +200,7 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
       "<h1>PJRT compatibility matrix</h1>\n";
   std::string head;
   for (const Report& report : reports)
-    head += fmt::format("<th title=\"{}\">{}</th>", EscapeHtml(report.platform_version), EscapeHtml(Title(report)));
+    head += fmt::format("<th title=\"{}\">{}</th>", EscapeMarkup(report.platform_version), EscapeMarkup(Title(report)));
   std::vector<std::string> names = Names(reports), areas;
   for (const std::string& name : names) {
     if (std::find(areas.begin(), areas.end(), AreaOf(name)) == areas.end()) areas.push_back(AreaOf(name));
@@ -231,11 +208,11 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
   html += "<table><tr><th>area</th>" + head + "</tr>\n";
   for (const std::string& area : areas) {
     html += "<tr><td>" + area + "</td>";
-    for (const Report& report : reports) html += "<td>" + EscapeHtml(Cell(Count(report, area))) + "</td>";
+    for (const Report& report : reports) html += "<td>" + EscapeMarkup(Cell(Count(report, area))) + "</td>";
     html += "</tr>\n";
   }
   html += "<tr><td>all</td>";
-  for (const Report& report : reports) html += "<td>" + EscapeHtml(Cell(Count(report, ""))) + "</td>";
+  for (const Report& report : reports) html += "<td>" + EscapeMarkup(Cell(Count(report, ""))) + "</td>";
   html += "</tr></table>\n";
   for (const std::string& area : areas) {
     html += "<details><summary>" + area + "</summary><table><tr><th>test</th><th>rule</th>" + head + "</tr>\n";
@@ -252,10 +229,10 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
         std::string mark = Mark(r);
         std::erase(mark, '*');
         cells += fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", CssClass(r->verdict),
-                             EscapeHtml(r->reason.empty() ? r->message : r->reason + "; seen: " + r->message),
-                             EscapeHtml(mark));
+                             EscapeMarkup(r->reason.empty() ? r->message : r->reason + "; seen: " + r->message),
+                             EscapeMarkup(mark));
       }
-      html += "<tr><td>" + EscapeHtml(name) + "</td><td>" + EscapeHtml(rule) + "</td>" + cells + "</tr>\n";
+      html += "<tr><td>" + EscapeMarkup(name) + "</td><td>" + EscapeMarkup(rule) + "</td>" + cells + "</tr>\n";
     }
     html += "</table></details>\n";
   }

@@ -14,7 +14,9 @@ constexpr Verdict kVerdicts[] = {Verdict::kPass,        Verdict::kFail,         
 
 std::string AreaOf(const std::string& name) { return name.substr(0, name.find('.')); }
 
-std::string EscapeXml(std::string_view text) {
+}  // namespace
+
+std::string EscapeMarkup(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     switch (c) {
@@ -36,8 +38,6 @@ std::string EscapeXml(std::string_view text) {
   }
   return escaped;
 }
-
-}  // namespace
 
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
@@ -151,12 +151,12 @@ std::string ToJunit(const Report& report) {
   std::string xml = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n",
-      EscapeXml(report.plugin), report.results.size(), failures, skipped, seconds);
+      EscapeMarkup(report.plugin), report.results.size(), failures, skipped, seconds);
   for (const TestResult& r : report.results) {
     std::string area = AreaOf(r.name);
-    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", EscapeXml(area),
-                       EscapeXml(r.name.substr(std::min(r.name.size(), area.size() + 1))), r.seconds);
-    std::string body = EscapeXml(fmt::format("{}: {}. Rule: {} ({})", r.observed, r.message, r.rule, r.source));
+    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", EscapeMarkup(area),
+                       EscapeMarkup(r.name.substr(std::min(r.name.size(), area.size() + 1))), r.seconds);
+    std::string body = EscapeMarkup(fmt::format("{}: {}. Rule: {} ({})", r.observed, r.message, r.rule, r.source));
     switch (r.verdict) {
       case Verdict::kPass:
         xml += "/>\n";
@@ -164,11 +164,11 @@ std::string ToJunit(const Report& report) {
       case Verdict::kFail:
       case Verdict::kUnexpectedPass:
         xml += fmt::format("><failure message=\"{}\">{}</failure></testcase>\n",
-                           EscapeXml(r.message.empty() ? r.observed : r.message), body);
+                           EscapeMarkup(r.message.empty() ? r.observed : r.message), body);
         break;
       default:
         xml += fmt::format("><skipped message=\"{}: {}\"/></testcase>\n", VerdictName(r.verdict),
-                           EscapeXml(r.reason.empty() ? r.message : r.reason));
+                           EscapeMarkup(r.reason.empty() ? r.message : r.reason));
     }
   }
   return xml + "</testsuite>\n";

@@ -18,6 +18,10 @@ enum class Verdict {
   kUnexpectedPass,  // the profile says that it does not pass
   kNoDevice,        // this machine has none
 };
+
+/// The text with the characters that XML and HTML reserve written as entities.
+std::string EscapeMarkup(std::string_view text);
+
 std::string_view VerdictName(Verdict verdict);
 
 struct TestResult {
