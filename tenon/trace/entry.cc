@@ -77,8 +77,20 @@ DlsymFunction FinderOf(const char* name) {
 }  // namespace tenon::trace
 
 // Symbols are searched relative to the caller, so the real function must see the caller's address: a jump, not a call.
+// Compilers that cannot be made to promise it are told to optimise such calls, whatever the build's own level.
+#if defined(__has_cpp_attribute) && __has_cpp_attribute(clang::musttail)
+#define TENON_TAIL_CALLER
+#define TENON_TAIL [[clang::musttail]]
+#elif defined(__has_cpp_attribute) && __has_cpp_attribute(gnu::musttail)
+#define TENON_TAIL_CALLER
+#define TENON_TAIL [[gnu::musttail]]
+#else
+#define TENON_TAIL_CALLER __attribute__((optimize("O2", "optimize-sibling-calls")))
+#define TENON_TAIL
+#endif
+
 // The name is given to the assembler only: the declaration in <dlfcn.h> is, which would need a frame.
 extern "C" __attribute__((visibility("default"))) void* tenon_dlsym(void* handle, const char* name) __asm__("dlsym");
-extern "C" void* tenon_dlsym(void* handle, const char* name) {
-  [[clang::musttail]] return tenon::trace::FinderOf(name)(handle, name);
+extern "C" TENON_TAIL_CALLER void* tenon_dlsym(void* handle, const char* name) {
+  TENON_TAIL return tenon::trace::FinderOf(name)(handle, name);
 }
