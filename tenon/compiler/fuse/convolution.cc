@@ -30,8 +30,6 @@ kernels::ConvNumbers NumbersOf(const Node& node) {
   return n;
 }
 
-kernels::ConvOperand OperandOf(const View& view) { return {view.dtype, view.dims, view.strides}; }
-
 }  // namespace
 
 Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
@@ -42,13 +40,13 @@ Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const View like_in = DenseView(0, in_shape);
   const View like_weights = DenseView(0, weight_shape);
   const View like_out = DenseView(0, node.shape());
-  if (!kernels::MakeConvSignature(numbers, OperandOf(like_in), OperandOf(like_weights), OperandOf(like_out)).ok())
+  if (!kernels::MakeConvSignature(numbers, ArrayOf(like_in), ArrayOf(like_weights), ArrayOf(like_out)).ok())
     return EmitEvaluate(id, out);
   TENON_ASSIGN_OR_RETURN(const View in, ViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(View weights, ViewOf(node.in[1], out));
   const View result = NewTemp(node.shape());
   TENON_ASSIGN_OR_RETURN(kernels::ConvSignature s,
-                         kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+                         kernels::MakeConvSignature(numbers, ArrayOf(in), ArrayOf(weights), ArrayOf(result)));
   if (!kernels::WeightsSuit(s)) {
     // Output channels innermost, then input channels, then the window.
     Dims layout = {numbers.weight_out, numbers.weight_in};
@@ -56,8 +54,7 @@ Status Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
     const View packed = NewTempWithLayout(weight_shape, layout);
     Copy(weights, packed, out);
     weights = packed;
-    TENON_ASSIGN_OR_RETURN(s,
-                           kernels::MakeConvSignature(numbers, OperandOf(in), OperandOf(weights), OperandOf(result)));
+    TENON_ASSIGN_OR_RETURN(s, kernels::MakeConvSignature(numbers, ArrayOf(in), ArrayOf(weights), ArrayOf(result)));
     if (!kernels::WeightsSuit(s)) return Internal("a convolution's weights suit in no layout");
   }
   plan::DriverStep step;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/base/strided_array.h"
 #include "tenon/compiler/fuse/cluster.h"
 #include "tenon/kir/kir.h"
 
@@ -22,6 +23,7 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 View DenseView(uint32_t buffer, const Shape& shape);
+inline StridedArray ArrayOf(const View& view) { return {view.dtype, view.dims, view.strides}; }
 bool IsDense(const View& view);
 
 struct BoundBuffer {

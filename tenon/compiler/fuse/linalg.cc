@@ -12,10 +12,10 @@ Status Fuser::EmitLinalg(NodeId id, plan::Seq& out) {
   plan::DriverStep step;
   step.driver = "linalg";
   step.config = kernels::ToConfig(config);
-  std::vector<kernels::LinalgArray> arrays;
+  std::vector<StridedArray> arrays;
   for (Ref r : node.in) {
     TENON_ASSIGN_OR_RETURN(const View view, ViewOf(r, out));
-    arrays.push_back({view.dtype, view.dims, view.strides});
+    arrays.push_back(ArrayOf(view));
     step.inputs.push_back(Slot(view));
   }
   for (uint32_t i = 0; i < node.out.size(); ++i) {
@@ -29,7 +29,7 @@ Status Fuser::EmitLinalg(NodeId id, plan::Seq& out) {
       kernels::SignatureOf(config, arrays[0], arrays.size() > 1 ? std::optional(arrays[1]) : std::nullopt));
   step.outputs.push_back(Slot(NewTemp({DType::kU8, {kernels::LinalgStepScratchBytes(signature)}})));
   step.cost_ns = static_cast<int64_t>(kernels::LinalgCostNs(signature));
-  f_.flops += 30 * kernels::LinalgCostNs(signature);
+  f_.flops += kernels::LinalgFlops(signature);
   out.push_back({std::move(step)});
   return OkStatus();
 }

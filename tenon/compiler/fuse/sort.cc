@@ -15,16 +15,15 @@ Status Fuser::EmitSort(NodeId id, plan::Seq& out) {
   plan::DriverStep step;
   step.driver = "sort";
   step.config = kernels::ToConfig(config);
-  std::vector<kernels::SortArray> keys, in, results;
-  const auto array = [](const View& view) { return kernels::SortArray{view.dtype, view.dims, view.strides}; };
+  std::vector<StridedArray> keys, in, results;
   for (size_t i = 0; i < node.in.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(const View view, ViewOf(node.in[i], out));
-    (i < config.keys.size() ? keys : in).push_back(array(view));
+    (i < config.keys.size() ? keys : in).push_back(ArrayOf(view));
     step.inputs.push_back(Slot(view));
   }
   for (uint32_t i = 0; i < node.out.size(); ++i) {
     const View view = NewTemp(node.shape(i));
-    results.push_back(array(view));
+    results.push_back(ArrayOf(view));
     step.outputs.push_back(Slot(view));
     Bind({id, i}, view);
   }

@@ -8,6 +8,7 @@
 #include "tenon/base/shape.h"
 #include "tenon/base/small_vector.h"
 #include "tenon/base/status.h"
+#include "tenon/base/strided_array.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
@@ -51,15 +52,10 @@ struct ConvNumbers {
 std::vector<int64_t> ToConfig(const ConvNumbers& numbers);
 Result<ConvNumbers> ConvNumbersOf(std::span<const int64_t> config);
 
-struct ConvOperand {
-  DType type = DType::kInvalid;
-  Dims dims;
-  Dims strides;  ///< In elements.
-};
 /// INVALID_ARGUMENT when the extents do not belong together, UNIMPLEMENTED for types without a product and more than 3
 /// spatial dimensions. A signature made here reaches only elements of its operands.
-Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const ConvOperand& in, const ConvOperand& weights,
-                                        const ConvOperand& out);
+Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const StridedArray& in, const StridedArray& weights,
+                                        const StridedArray& out);
 
 /// Whether the weights' window and input channels lie one after another in some order, as Conv wants them, and whether
 /// that order suits the way the input is read. Otherwise copy them first, to a layout with the output channels

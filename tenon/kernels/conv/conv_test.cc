@@ -13,7 +13,7 @@ namespace {
 struct Array {
   Dims dims, strides;
   std::vector<float> data;
-  ConvOperand operand() const { return {DType::kF32, dims, strides}; }
+  StridedArray operand() const { return {DType::kF32, dims, strides}; }
   float& At(const std::vector<int64_t>& at) {
     int64_t offset = 0;
     for (size_t i = 0; i < at.size(); ++i) offset += at[i] * strides[i];
@@ -181,10 +181,10 @@ TEST(Conv, FollowsTheDefinition) {
 TEST(Conv, RejectsExtentsThatDoNotBelongTogether) {
   ConvNumbers n;
   n.in_feature = n.weight_out = n.out_feature = 1;
-  const ConvOperand in{DType::kF32, {2, 6}, {6, 1}}, weights{DType::kF32, {6, 4}, {4, 1}},
+  const StridedArray in{DType::kF32, {2, 6}, {6, 1}}, weights{DType::kF32, {6, 4}, {4, 1}},
       out{DType::kF32, {2, 4}, {4, 1}};
   EXPECT_TRUE(MakeConvSignature(n, in, weights, out).ok());
-  ConvOperand other = weights;
+  StridedArray other = weights;
   other.dims = {5, 4};
   EXPECT_EQ(MakeConvSignature(n, in, other, out).status().code(), Code::kInvalidArgument);
   n.in_batch = 1;

@@ -59,8 +59,8 @@ Result<ConvNumbers> ConvNumbersOf(std::span<const int64_t> config) {
   return n;
 }
 
-Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const ConvOperand& in, const ConvOperand& weights,
-                                        const ConvOperand& out) {
+Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const StridedArray& in, const StridedArray& weights,
+                                        const StridedArray& out) {
   const size_t spatial = n.in_spatial.size();
   if (spatial > kMaxSpatial)
     return Unimplemented(fmt::format("a convolution over {} dimensions, wanted at most 3", spatial));
@@ -68,7 +68,7 @@ Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const ConvOperand&
     return InvalidArgument(fmt::format("convolution: {} do not belong together", what));
   };
   // Every dimension of every operand named once.
-  const auto complete = [&](const ConvOperand& operand, int64_t a, int64_t b, const Dims& rest) {
+  const auto complete = [&](const StridedArray& operand, int64_t a, int64_t b, const Dims& rest) {
     if (operand.dims.size() != spatial + 2 || operand.strides.size() != operand.dims.size() || rest.size() != spatial)
       return false;
     uint32_t seen = 0;
@@ -90,8 +90,8 @@ Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const ConvOperand&
   s.out_type = out.type;
   if (in.type != weights.type) return Unimplemented("a convolution of operands of two types");
   TENON_RETURN_IF_ERROR(Verify(DenseGemm(s.type, s.type, s.out_type, 1, 1, 1)));
-  const auto extent = [](const ConvOperand& o, int64_t d) { return o.dims[static_cast<size_t>(d)]; };
-  const auto stride = [](const ConvOperand& o, int64_t d) { return o.strides[static_cast<size_t>(d)]; };
+  const auto extent = [](const StridedArray& o, int64_t d) { return o.dims[static_cast<size_t>(d)]; };
+  const auto stride = [](const StridedArray& o, int64_t d) { return o.strides[static_cast<size_t>(d)]; };
   const int64_t features = extent(in, n.in_feature), images = extent(in, n.in_batch),
                 results = extent(out, n.out_feature);
   if (n.feature_groups < 1 || n.batch_groups < 1 || (n.feature_groups > 1 && n.batch_groups > 1))

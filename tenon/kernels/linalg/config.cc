@@ -30,8 +30,8 @@ Result<LinalgConfig> LinalgConfigOf(std::span<const int64_t> numbers) {
                       numbers[5] != 0};
 }
 
-Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x,
-                                    const std::optional<LinalgArray>& a) {
+Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const StridedArray& x,
+                                    const std::optional<StridedArray>& a) {
   LinalgSignature s;
   s.op = config.op;
   s.type = x.type;
@@ -41,7 +41,7 @@ Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArra
   s.unit_diagonal = config.unit_diagonal;
   if (a.has_value() != (config.op == LinalgOp::kTriangularSolve))
     return InvalidArgument("linear algebra with a wrong number of operands");
-  const auto matrix = [](const LinalgArray& array, Dims& batch, LinalgMatrix& m) -> Status {
+  const auto matrix = [](const StridedArray& array, Dims& batch, LinalgMatrix& m) -> Status {
     const size_t rank = array.dims.size();
     if (rank < 2 || array.strides.size() != rank)
       return InvalidArgument(fmt::format("linear algebra on an array of rank {}", rank));

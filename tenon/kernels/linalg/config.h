@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/base/strided_array.h"
 #include "tenon/kernels/linalg/linalg.h"
 
 namespace tenon::kernels {
@@ -21,20 +22,13 @@ struct LinalgConfig {
   friend bool operator==(const LinalgConfig&, const LinalgConfig&) = default;
 };
 
-/// Type, extents and strides in elements of an operand or result.
-struct LinalgArray {
-  DType type = DType::kInvalid;
-  Dims dims;
-  Dims strides;
-};
-
 /// As numbers, and back; INVALID_ARGUMENT for numbers that ToConfig does not write.
 std::vector<int64_t> ToConfig(const LinalgConfig& config);
 Result<LinalgConfig> LinalgConfigOf(std::span<const int64_t> numbers);
 
 /// What to run in place in an array of x's form.
-Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const LinalgArray& x,
-                                    const std::optional<LinalgArray>& a);
+Result<LinalgSignature> SignatureOf(const LinalgConfig& config, const StridedArray& x,
+                                    const std::optional<StridedArray>& a);
 /// Scratch of a step: the signature's own and one s32 per matrix, 64-byte aligned.
 int64_t LinalgStepScratchBytes(const LinalgSignature& s);
 

@@ -304,11 +304,15 @@ Status Verify(const LinalgSignature& s) {
 
 int64_t LinalgScratchBytes(const LinalgSignature& s) { return Pieces(s) * PieceBytes(s); }
 
+double LinalgFlops(const LinalgSignature& s) {
+  const int64_t order = s.op == LinalgOp::kTriangularSolve ? s.a.rows : std::min(s.x.rows, s.x.cols);
+  return static_cast<double>(Count(s.batch)) * static_cast<double>(s.x.rows) * static_cast<double>(s.x.cols) *
+         static_cast<double>(order);
+}
+
 double LinalgCostNs(const LinalgSignature& s) {
-  const auto m = static_cast<double>(s.x.rows), n = static_cast<double>(s.x.cols);
-  double flops = m * n * std::min(m, n);
-  if (s.op == LinalgOp::kTriangularSolve) flops = m * n * static_cast<double>(s.a.rows);
-  return static_cast<double>(Count(s.batch)) * (200 + m * n + flops / 30);
+  const double elements = static_cast<double>(s.x.rows) * static_cast<double>(s.x.cols);
+  return static_cast<double>(Count(s.batch)) * (200 + elements) + LinalgFlops(s) / 30;
 }
 
 Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch,

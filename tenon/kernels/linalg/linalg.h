@@ -43,6 +43,8 @@ struct LinalgSignature {
 Status Verify(const LinalgSignature& s);
 /// Scratch, 64-byte aligned.
 int64_t LinalgScratchBytes(const LinalgSignature& s);
+/// Multiplications and additions, within a factor of three.
+double LinalgFlops(const LinalgSignature& s);
 /// Nanoseconds on one thread, within a factor of three.
 double LinalgCostNs(const LinalgSignature& s);
 

@@ -276,8 +276,8 @@ TEST(LinalgConfig, RoundTrips) {
   EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0, 2, 0, 0, 0, 0}).ok());
   EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0}).ok());
   EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, std::nullopt).ok());
-  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, LinalgArray{DType::kF64, {2, 2}, {2, 1}}).ok());
-  EXPECT_TRUE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, LinalgArray{DType::kF32, {2, 2}, {1, 2}}).ok());
+  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, StridedArray{DType::kF64, {2, 2}, {2, 1}}).ok());
+  EXPECT_TRUE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, StridedArray{DType::kF32, {2, 2}, {1, 2}}).ok());
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ Result<SortConfig> SortConfigOf(std::span<const int64_t> numbers) {
   return config;
 }
 
-Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys,
-                                  std::span<const SortArray> in, std::span<const SortArray> out) {
+Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const StridedArray> keys,
+                                  std::span<const StridedArray> in, std::span<const StridedArray> out) {
   size_t read = 0;
   for (bool is_position : config.is_position) read += is_position ? 0 : 1;
   if (keys.size() != config.keys.size() || out.size() != config.is_position.size() || in.size() != read ||
@@ -55,7 +55,7 @@ Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const Sort
     }
     return rest;
   };
-  const auto fits = [&](const SortArray& a, int64_t length) {
+  const auto fits = [&](const StridedArray& a, int64_t length) {
     Dims wanted = dims;
     wanted[along] = length;
     return a.dims == wanted && a.strides.size() == wanted.size();
@@ -77,7 +77,7 @@ Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const Sort
     p.out_stride = out[i].strides[along];
     p.out_outer_strides = outer(out[i].strides);
     if (!p.is_position) {
-      const SortArray& from = in[next++];
+      const StridedArray& from = in[next++];
       if (from.type != out[i].type || !fits(from, s.length))
         return InvalidArgument("a sort whose operand and result differ in type or shape");
       p.in_stride = from.strides[along];

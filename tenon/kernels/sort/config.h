@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/base/strided_array.h"
 #include "tenon/kernels/sort/sort.h"
 
 namespace tenon::kernels {
@@ -23,20 +24,13 @@ struct SortConfig {
   friend bool operator==(const SortConfig&, const SortConfig&) = default;
 };
 
-/// Type, extents and strides in elements of an operand or result.
-struct SortArray {
-  DType type = DType::kInvalid;
-  Dims dims;
-  Dims strides;
-};
-
 /// As numbers, and back; INVALID_ARGUMENT for numbers that ToConfig does not write.
 std::vector<int64_t> ToConfig(const SortConfig& config);
 Result<SortConfig> SortConfigOf(std::span<const int64_t> numbers);
 
 /// What to run over arrays of these forms; `in` holds the payloads that are read. INVALID_ARGUMENT when they do not fit
 /// each other.
-Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const SortArray> keys,
-                                  std::span<const SortArray> in, std::span<const SortArray> out);
+Result<SortSignature> SignatureOf(const SortConfig& config, std::span<const StridedArray> keys,
+                                  std::span<const StridedArray> in, std::span<const StridedArray> out);
 
 }  // namespace tenon::kernels

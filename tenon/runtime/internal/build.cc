@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 #include "tenon/kernels/gemm/config.h"
@@ -66,11 +67,58 @@ class Builder {
     return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, s.cost_ns));
   }
 
-  OpResult FourierTransform(const plan::DriverStep& s) const {
-    if (s.inputs.size() != 1 || s.outputs.size() != 1 || !s.hooks.empty() || s.inputs[0] == plan::kNoSlot ||
-        s.outputs[0] == plan::kNoSlot) {
-      return InvalidArgument("fft takes 1 input, 1 output and no hooks");
+  StridedArray ArrayOf(plan::SlotId id) const {
+    const plan::Slot& slot = plan_.slots[id];
+    return {slot.dtype, slot.dims, slot.stride_elems};
+  }
+  std::vector<StridedArray> ArraysOf(std::span<const plan::SlotId> ids) const {
+    std::vector<StridedArray> arrays;
+    for (plan::SlotId id : ids) arrays.push_back(ArrayOf(id));
+    return arrays;
+  }
+  std::vector<Place> PlacesOf(std::span<const plan::SlotId> ids) const {
+    std::vector<Place> places;
+    for (plan::SlotId id : ids) places.push_back(PlaceOf(id));
+    return places;
+  }
+  bool IsDense(plan::SlotId id, DType type, int64_t least_elements) const {
+    const plan::Slot& slot = plan_.slots[id];
+    return slot.dtype == type && NumElements(slot.dims) >= least_elements &&
+           slot.stride_elems == RowMajorStridesElems(slot.dims);
+  }
+
+  // What drivers without hooks ask of a step: so many operands, each there, and results apart from each other.
+  Status CheckOperands(const plan::DriverStep& s, size_t num_inputs, size_t num_outputs) const {
+    if (s.inputs.size() != num_inputs || s.outputs.size() != num_outputs || !s.hooks.empty()) {
+      return InvalidArgument(fmt::format("{} with {} inputs, {} outputs and {} hooks, wanted {}, {} and none", s.driver,
+                                         s.inputs.size(), s.outputs.size(), s.hooks.size(), num_inputs, num_outputs));
     }
+    for (std::span<const plan::SlotId> ids : {std::span<const plan::SlotId>(s.inputs.data(), s.inputs.size()),
+                                              std::span<const plan::SlotId>(s.outputs.data(), s.outputs.size())}) {
+      for (plan::SlotId id : ids) {
+        if (id == plan::kNoSlot) return InvalidArgument(fmt::format("{} lacks an operand", s.driver));
+      }
+    }
+    for (size_t i = 0; i < num_outputs; ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (Overlap(s.outputs[i], s.outputs[j])) {
+          return InvalidArgument(fmt::format("{}: outputs %{} and %{} overlap", s.driver, s.outputs[j], s.outputs[i]));
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  // The last output is scratch.
+  Status CheckScratch(const plan::DriverStep& s, int64_t bytes) const {
+    const plan::SlotId id = s.outputs[s.outputs.size() - 1];
+    if (plan_.slots[id].dims.size() == 1 && IsDense(id, DType::kU8, bytes) && PlaceOf(id).offset_bytes % 64 == 0)
+      return OkStatus();
+    return InvalidArgument(fmt::format("{} wants {} dense, 64-byte aligned bytes of scratch", s.driver, bytes));
+  }
+
+  OpResult FourierTransform(const plan::DriverStep& s) const {
+    TENON_RETURN_IF_ERROR(CheckOperands(s, 1, 1));
     if (s.config.empty() || s.config[0] < 0 || s.config[0] > static_cast<int64_t>(kernels::FftKind::kRealInverse))
       return InvalidArgument("fft of no known kind");
     const plan::Slot& in = plan_.slots[s.inputs[0]];
@@ -90,21 +138,11 @@ class Builder {
   }
 
   OpResult Convolution(const plan::DriverStep& s) const {
-    if (s.inputs.size() != 2 || s.outputs.size() != 1 || !s.hooks.empty()) {
-      return InvalidArgument(fmt::format("conv takes 2 inputs, 1 output and no hooks, got {}, {} and {}",
-                                         s.inputs.size(), s.outputs.size(), s.hooks.size()));
-    }
+    TENON_RETURN_IF_ERROR(CheckOperands(s, 2, 1));
     TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers numbers, kernels::ConvNumbersOf(s.config));
-    const auto operand = [&](plan::SlotId id) {
-      const plan::Slot& slot = plan_.slots[id];
-      return kernels::ConvOperand{slot.dtype, slot.dims, slot.stride_elems};
-    };
-    for (plan::SlotId id : {s.inputs[0], s.inputs[1], s.outputs[0]}) {
-      if (id == plan::kNoSlot) return InvalidArgument("conv lacks an operand");
-    }
     TENON_ASSIGN_OR_RETURN(
         const kernels::ConvSignature signature,
-        kernels::MakeConvSignature(numbers, operand(s.inputs[0]), operand(s.inputs[1]), operand(s.outputs[0])));
+        kernels::MakeConvSignature(numbers, ArrayOf(s.inputs[0]), ArrayOf(s.inputs[1]), ArrayOf(s.outputs[0])));
     if (!kernels::WeightsSuit(signature)) return InvalidArgument("conv: the weights' layout does not suit");
     return std::unique_ptr<Op>(
         std::make_unique<ConvOp>(signature, PlaceOf(s.inputs[0]), PlaceOf(s.inputs[1]), PlaceOf(s.outputs[0])));
@@ -142,42 +180,17 @@ class Builder {
   }
 
   OpResult Sort(const plan::DriverStep& s) const {
-    if (!s.hooks.empty()) return InvalidArgument("sort has no hooks");
-    if (s.outputs.empty()) return InvalidArgument("sort lacks its scratch");
     TENON_ASSIGN_OR_RETURN(const kernels::SortConfig config, kernels::SortConfigOf(s.config));
-    if (s.inputs.size() < config.keys.size())
-      return InvalidArgument(fmt::format("sort by {} keys has {} operands", config.keys.size(), s.inputs.size()));
-    std::vector<kernels::SortArray> arrays;
-    std::vector<Place> in, out;
-    const auto add = [&](plan::SlotId id, std::vector<Place>& places) -> Status {
-      if (id == plan::kNoSlot) return InvalidArgument("sort lacks an operand");
-      const plan::Slot& slot = plan_.slots[id];
-      arrays.push_back({slot.dtype, slot.dims, slot.stride_elems});
-      places.push_back(PlaceOf(id));
-      return OkStatus();
-    };
-    for (plan::SlotId id : s.inputs) TENON_RETURN_IF_ERROR(add(id, in));
-    for (plan::SlotId id : s.outputs) TENON_RETURN_IF_ERROR(add(id, out));
-    for (size_t i = 0; i < s.outputs.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) {
-        if (Overlap(s.outputs[i], s.outputs[j]))
-          return InvalidArgument(fmt::format("sort: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
-      }
-    }
-    const std::span<const kernels::SortArray> all = arrays;
-    TENON_ASSIGN_OR_RETURN(kernels::SortSignature signature,
-                           kernels::SignatureOf(config, all.first(config.keys.size()),
-                                                all.subspan(config.keys.size(), in.size() - config.keys.size()),
-                                                all.subspan(in.size(), out.size() - 1)));
-    const kernels::SortArray& scratch = arrays.back();
-    const bool dense =
-        scratch.type == DType::kU8 && scratch.dims.size() == 1 && (scratch.strides[0] == 1 || scratch.dims[0] <= 1);
-    if (!dense || scratch.dims[0] < kernels::SortScratchBytes(signature) || out.back().offset_bytes % 64 != 0) {
-      return InvalidArgument(
-          fmt::format("sort wants {} dense, 64-byte aligned bytes of scratch", kernels::SortScratchBytes(signature)));
-    }
-    return std::unique_ptr<Op>(
-        std::make_unique<SortOp>(std::move(signature), config.is_position, std::move(in), std::move(out)));
+    const size_t keys = config.keys.size();
+    const auto read = std::count(config.is_position.begin(), config.is_position.end(), false);
+    TENON_RETURN_IF_ERROR(CheckOperands(s, keys + static_cast<size_t>(read), config.is_position.size() + 1));
+    const std::vector<StridedArray> in = ArraysOf(s.inputs), out = ArraysOf(s.outputs);
+    const std::span<const StridedArray> inputs = in, outputs = out;
+    TENON_ASSIGN_OR_RETURN(
+        kernels::SortSignature signature,
+        kernels::SignatureOf(config, inputs.first(keys), inputs.subspan(keys), outputs.first(out.size() - 1)));
+    TENON_RETURN_IF_ERROR(CheckScratch(s, kernels::SortScratchBytes(signature)));
+    return std::unique_ptr<Op>(std::make_unique<SortOp>(std::move(signature), PlacesOf(s.inputs), PlacesOf(s.outputs)));
   }
 
   OpResult Linalg(const plan::DriverStep& s) const {
@@ -185,51 +198,22 @@ class Builder {
     const bool is_lu = config.op == kernels::LinalgOp::kLu;
     const bool solves = config.op == kernels::LinalgOp::kTriangularSolve;
     const size_t num_out = 2u + is_lu + config.has_info;
-    if (!s.hooks.empty() || s.inputs.size() != 1u + solves || s.outputs.size() != num_out) {
-      return InvalidArgument(
-          fmt::format("linear algebra with {} inputs, {} outputs and {} hooks, wanted {}, {} and none", s.inputs.size(),
-                      s.outputs.size(), s.hooks.size(), 1 + solves, num_out));
-    }
-    std::vector<Place> in, out;
-    for (plan::SlotId id : s.inputs) {
-      if (id == plan::kNoSlot) return InvalidArgument("linear algebra lacks an operand");
-      in.push_back(PlaceOf(id));
-    }
-    for (size_t i = 0; i < num_out; ++i) {
-      if (s.outputs[i] == plan::kNoSlot) return InvalidArgument("linear algebra lacks an output");
-      out.push_back(PlaceOf(s.outputs[i]));
-      for (size_t j = 0; j < i; ++j) {
-        if (Overlap(s.outputs[i], s.outputs[j]))
-          return InvalidArgument(
-              fmt::format("linear algebra: outputs %{} and %{} overlap", s.outputs[j], s.outputs[i]));
-      }
-    }
-    const auto array = [&](plan::SlotId id) {
-      const plan::Slot& slot = plan_.slots[id];
-      return kernels::LinalgArray{slot.dtype, slot.dims, slot.stride_elems};
-    };
-    const kernels::LinalgArray from = array(s.inputs[0]), to = array(s.outputs[0]);
+    TENON_RETURN_IF_ERROR(CheckOperands(s, 1u + solves, num_out));
+    const StridedArray from = ArrayOf(s.inputs[0]), to = ArrayOf(s.outputs[0]);
     if (from.type != to.type || from.dims != to.dims)
       return InvalidArgument("linear algebra whose operand and result differ in type or shape");
-    TENON_ASSIGN_OR_RETURN(kernels::LinalgSignature signature,
-                           kernels::SignatureOf(config, to, solves ? std::optional(array(s.inputs[1])) : std::nullopt));
-    const auto dense = [&](plan::SlotId id, DType type, int64_t elements) {
-      const plan::Slot& slot = plan_.slots[id];
-      return slot.dtype == type && NumElements(slot.dims) >= elements &&
-             slot.stride_elems == RowMajorStridesElems(slot.dims);
-    };
+    TENON_ASSIGN_OR_RETURN(
+        kernels::LinalgSignature signature,
+        kernels::SignatureOf(config, to, solves ? std::optional(ArrayOf(s.inputs[1])) : std::nullopt));
     const int64_t matrices = NumElements(signature.batch);
-    if (is_lu && !dense(s.outputs[1], DType::kS32, matrices * std::min(signature.x.rows, signature.x.cols))) {
+    if (is_lu && !IsDense(s.outputs[1], DType::kS32, matrices * std::min(signature.x.rows, signature.x.cols))) {
       return InvalidArgument("LU wants dense s32 pivots, one per row or column, whichever are fewer");
     }
-    if (config.has_info && !dense(s.outputs[num_out - 2], DType::kS32, matrices))
+    if (config.has_info && !IsDense(s.outputs[num_out - 2], DType::kS32, matrices))
       return InvalidArgument("linear algebra wants dense s32 infos, one per matrix");
-    const int64_t scratch = kernels::LinalgStepScratchBytes(signature);
-    if (!dense(s.outputs.back(), DType::kU8, scratch) || out.back().offset_bytes % 64 != 0) {
-      return InvalidArgument(fmt::format("linear algebra wants {} dense, 64-byte aligned bytes of scratch", scratch));
-    }
-    return std::unique_ptr<Op>(std::make_unique<LinalgOp>(std::move(signature), config.has_info, std::move(in),
-                                                          std::move(out), to.dims, from.strides, to.strides));
+    TENON_RETURN_IF_ERROR(CheckScratch(s, kernels::LinalgStepScratchBytes(signature)));
+    return std::unique_ptr<Op>(std::make_unique<LinalgOp>(std::move(signature), config.has_info, PlacesOf(s.inputs),
+                                                          PlacesOf(s.outputs), to.dims, from.strides, to.strides));
   }
 
   // The operands' slots were verified; the signature must not reach beyond what they span.

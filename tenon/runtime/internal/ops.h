@@ -188,16 +188,12 @@ class LinalgOp final : public Op {
 class SortOp final : public Op {
  public:
   /// `in`: keys, then payloads that are read; `out`: payloads, then scratch.
-  SortOp(kernels::SortSignature signature, std::vector<bool> is_position, std::vector<Place> in, std::vector<Place> out)
-      : signature_(std::move(signature)),
-        is_position_(std::move(is_position)),
-        in_(std::move(in)),
-        out_(std::move(out)) {}
+  SortOp(kernels::SortSignature signature, std::vector<Place> in, std::vector<Place> out)
+      : signature_(std::move(signature)), in_(std::move(in)), out_(std::move(out)) {}
   Status Run(const Frame& frame) const override;
 
  private:
   kernels::SortSignature signature_;
-  std::vector<bool> is_position_;
   std::vector<Place> in_, out_;
 };
 
