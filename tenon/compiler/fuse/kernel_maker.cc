@@ -218,14 +218,7 @@ class Maker {
   }
 
   kir::Buf OutputBuffer(Ref r) {
-    const View view = DenseView(0, program_.shape(r));
-    SmallVector<kir::Size, 4> extent;
-    SmallVector<kir::Size, 4> stride;
-    for (size_t i = 0; i < view.dims.size(); ++i) {
-      extent.push_back(kir::Size::Of(view.dims[i]));
-      stride.push_back(kir::Size::Of(view.strides[i]));
-    }
-    const kir::Buf buf = b_->AddBuffer(kir::BufKind::kOut, view.dtype, extent, stride);
+    const kir::Buf buf = BufferFor(*b_, kir::BufKind::kOut, DenseView(0, program_.shape(r)));
     tracer_->bound.push_back({BoundBuffer::Kind::kWrite, r});
     return buf;
   }

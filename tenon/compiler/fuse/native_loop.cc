@@ -174,14 +174,7 @@ class LoopMaker {
   }
 
   kir::Buf OutBuffer(size_t carry) {
-    const View view = DenseView(0, p_.shape(loop_.in[carry]));
-    SmallVector<kir::Size, 4> extent;
-    SmallVector<kir::Size, 4> stride;
-    for (size_t i = 0; i < view.dims.size(); ++i) {
-      extent.push_back(kir::Size::Of(view.dims[i]));
-      stride.push_back(kir::Size::Of(view.strides[i]));
-    }
-    const kir::Buf buf = b_.AddBuffer(kir::BufKind::kOut, view.dtype, extent, stride);
+    const kir::Buf buf = BufferFor(b_, kir::BufKind::kOut, DenseView(0, p_.shape(loop_.in[carry])));
     tracer_.bound.push_back({BoundBuffer::Kind::kWrite, {id_, static_cast<uint32_t>(carry)}});
     return buf;
   }

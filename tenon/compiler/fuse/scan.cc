@@ -26,17 +26,8 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   const View to = NewTemp(shape);
 
   kir::KernelBuilder b;
-  auto buffer = [&](kir::BufKind kind, const View& view) {
-    SmallVector<kir::Size, 4> extent;
-    SmallVector<kir::Size, 4> stride;
-    for (size_t d = 0; d < view.dims.size(); ++d) {
-      extent.push_back(kir::Size::Of(view.dims[d]));
-      stride.push_back(kir::Size::Of(view.strides[d]));
-    }
-    return b.AddBuffer(kind, type, extent, stride);
-  };
-  const kir::Buf x = buffer(kir::BufKind::kArg, from);
-  const kir::Buf y = buffer(kir::BufKind::kOut, to);
+  const kir::Buf x = BufferFor(b, kir::BufKind::kArg, from);
+  const kir::Buf y = BufferFor(b, kir::BufKind::kOut, to);
   SmallVector<kir::Axis, 4> at;
   int64_t chains = 1;
   for (size_t d = 0; d < shape.rank(); ++d) {

@@ -41,18 +41,9 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   Copy(operand, result, out);
 
   kir::KernelBuilder b;
-  auto buffer = [&](kir::BufKind kind, const View& view) {
-    SmallVector<kir::Size, 4> extent;
-    SmallVector<kir::Size, 4> stride;
-    for (size_t d = 0; d < view.dims.size(); ++d) {
-      extent.push_back(kir::Size::Of(view.dims[d]));
-      stride.push_back(kir::Size::Of(view.strides[d]));
-    }
-    return b.AddBuffer(kind, view.dtype, extent, stride);
-  };
-  const kir::Buf from = buffer(kir::BufKind::kArg, indices);
-  const kir::Buf values = buffer(kir::BufKind::kArg, updates);
-  const kir::Buf to = buffer(kir::BufKind::kOut, result);
+  const kir::Buf from = BufferFor(b, kir::BufKind::kArg, indices);
+  const kir::Buf values = BufferFor(b, kir::BufKind::kArg, updates);
+  const kir::Buf to = BufferFor(b, kir::BufKind::kOut, result);
   // Updates one after another; the elements of one never meet.
   SmallVector<kir::Axis, 4> update_at;
   update_at.resize(updates_shape.rank());

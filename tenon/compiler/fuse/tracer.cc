@@ -84,17 +84,20 @@ size_t Tracer::GuardHash() const {
   return h;
 }
 
-kir::Buf Tracer::BufferOf(Ref r) {
-  auto [it, fresh] = buffer_of_.try_emplace(r, kir::Buf{0});
-  if (!fresh) return it->second;
-  const View& view = env_.view_of(r);
+kir::Buf BufferFor(kir::KernelBuilder& b, kir::BufKind kind, const View& view) {
   SmallVector<kir::Size, 4> extent;
   SmallVector<kir::Size, 4> stride;
   for (size_t i = 0; i < view.dims.size(); ++i) {
     extent.push_back(kir::Size::Of(view.dims[i]));
     stride.push_back(kir::Size::Of(view.strides[i]));
   }
-  it->second = b_.AddBuffer(kir::BufKind::kArg, view.dtype, extent, stride);
+  return b.AddBuffer(kind, view.dtype, extent, stride);
+}
+
+kir::Buf Tracer::BufferOf(Ref r) {
+  auto [it, fresh] = buffer_of_.try_emplace(r, kir::Buf{0});
+  if (!fresh) return it->second;
+  it->second = BufferFor(b_, kir::BufKind::kArg, env_.view_of(r));
   bound.push_back({BoundBuffer::Kind::kRead, r});
   return it->second;
 }

@@ -17,6 +17,9 @@
 
 namespace tenon::compiler {
 
+/// A buffer of the kernel with the view's type, extents and strides.
+kir::Buf BufferFor(kir::KernelBuilder& b, kir::BufKind kind, const View& view);
+
 class Tracer {
  public:
   Tracer(const Program& program, const std::unordered_set<NodeId>& members, const MakerEnvironment& env,

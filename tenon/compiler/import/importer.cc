@@ -289,6 +289,24 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
     return ImportOpaque(op, to);
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
   auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
+  // Lists that are ones when absent, and the padding in two: low, high.
+  auto windows = [&](std::initializer_list<llvm::StringRef> names) {
+    const size_t rank = p_.shape(node.in[0]).rank();
+    for (llvm::StringRef name : names) {
+      Dims d = DimsOf(op->getAttr(name));
+      if (d.empty()) d.assign(rank, 1);
+      node.lists.push_back(std::move(d));
+    }
+    const Dims padding = DimsOf(op->getAttr("padding"));
+    Dims low(rank, 0);
+    Dims high(rank, 0);
+    for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
+      low[i] = padding[2 * i];
+      high[i] = padding[2 * i + 1];
+    }
+    node.lists.push_back(std::move(low));
+    node.lists.push_back(std::move(high));
+  };
   switch (kind) {
     case Op::kBroadcast:
       if (op->getName().getStringRef() == "stablehlo.broadcast") {
@@ -380,49 +398,15 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
     case Op::kReduce:
       list("dimensions");
       break;
-    case Op::kReduceWindow: {
-      const size_t rank = p_.shape(node.in[0]).rank();
-      auto filled = [&](llvm::StringRef name) {
-        Dims d = DimsOf(op->getAttr(name));
-        if (d.empty()) d.assign(rank, 1);
-        node.lists.push_back(d);
-      };
-      list("window_dimensions");
-      filled("window_strides");
-      filled("base_dilations");
-      filled("window_dilations");
-      Dims padding = DimsOf(op->getAttr("padding"));
-      Dims low(rank, 0);
-      Dims high(rank, 0);
-      for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
-        low[i] = padding[2 * i];
-        high[i] = padding[2 * i + 1];
-      }
-      node.lists.push_back(low);
-      node.lists.push_back(high);
+    case Op::kReduceWindow:
+      windows({"window_dimensions", "window_strides", "base_dilations", "window_dilations"});
       break;
-    }
     case Op::kConvolution:
       node.lists = ConvolutionLists(op);
       break;
-    case Op::kSelectAndScatter: {
-      const size_t rank = p_.shape(node.in[0]).rank();
-      for (const char* name : {"window_dimensions", "window_strides"}) {
-        Dims d = DimsOf(op->getAttr(name));
-        if (d.empty()) d.assign(rank, 1);
-        node.lists.push_back(d);
-      }
-      const Dims padding = DimsOf(op->getAttr("padding"));
-      Dims low(rank, 0);
-      Dims high(rank, 0);
-      for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
-        low[i] = padding[2 * i];
-        high[i] = padding[2 * i + 1];
-      }
-      node.lists.push_back(low);
-      node.lists.push_back(high);
+    case Op::kSelectAndScatter:
+      windows({"window_dimensions", "window_strides"});
       break;
-    }
     case Op::kFft:
       list("fft_length");
       switch (mlir::cast<stablehlo::FftOp>(op).getFftType()) {

@@ -21,12 +21,13 @@ char Letter(mlir::DictionaryAttr attributes, llvm::StringRef name) {
 }  // namespace
 
 Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
-  if (op->getNumOperands() == 0) return false;
+  auto called = op->getAttrOfType<mlir::StringAttr>("call_target_name");
+  const llvm::StringRef target = called ? called.getValue() : "";
+  if (op->getNumOperands() == 0 || (called && !target.starts_with("lapack_"))) return false;
   TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kLinalg));
   node.origin = nullptr;
   const Shape& shape = p_.shape(node.in[0]);
   if (!IsReal(shape.dtype) || shape.rank() < 2) return false;
-  const llvm::StringRef name = op->getName().getStringRef();
   Dims batch(shape.dims.begin(), shape.dims.end() - 2);
   const int64_t rows = shape.dims[shape.rank() - 2], cols = shape.dims[shape.rank() - 1];
   const Shape info{DType::kS32, batch};
@@ -38,9 +39,7 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
     const bool transpose = solve.getTransposeA() != stablehlo::Transpose::NO_TRANSPOSE;
     node.lists = {{kTriangularSolve, solve.getLower() ? 1 : 0, solve.getLeftSide() ? 1 : 0, transpose ? 1 : 0,
                    solve.getUnitDiagonal() ? 1 : 0, 0}};
-  } else if (name == "stablehlo.custom_call") {
-    auto target_attr = op->getAttrOfType<mlir::StringAttr>("call_target_name");
-    const llvm::StringRef target = target_attr ? target_attr.getValue() : "";
+  } else if (called) {
     const char prefix = shape.dtype == DType::kF32 ? 's' : 'd';
     auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.backend_config");
     if (!attributes) attributes = op->getAttrOfType<mlir::DictionaryAttr>("backend_config");
