@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "tenon/dialect/hlo/enum_names.h"
 #include "tenon/dialect/hlo/mesh.h"
 #include "tenon/dialect/hlo/module.h"
 #include "tenon/dialect/hlo/text_scanner.h"
@@ -19,23 +20,6 @@ struct Pending {
   std::string name;
   size_t at;
 };
-
-constexpr std::string_view kDotAlgorithms[] = {"unset",
-                                               "dot_any_f8_any_f8_f32",
-                                               "dot_any_f8_any_f8_f32_fast_accum",
-                                               "dot_f16_f16_f16",
-                                               "dot_f16_f16_f32",
-                                               "dot_bf16_bf16_bf16",
-                                               "dot_bf16_bf16_f32",
-                                               "dot_bf16_bf16_f32_x3",
-                                               "dot_bf16_bf16_f32_x6",
-                                               "dot_tf32_tf32_f32",
-                                               "dot_tf32_tf32_f32_x3",
-                                               "dot_f32_f32_f32",
-                                               "dot_f64_f64_f64",
-                                               "dot_bf16_bf16_f32_x9",
-                                               "dot_bf16_bf16_fp8_x3",
-                                               "dot_bf16_bf16_fp8_x4"};
 
 template <size_t n>
 int32_t IndexOf(const std::string_view (&names)[n], std::string_view name) {
@@ -606,8 +590,7 @@ class TextReader {
 
   void ReadAlgorithm(Instruction& i) {
     if (i.opcode == "rng-bit-generator") {
-      static constexpr std::string_view kNames[] = {"rng_default", "rng_three_fry", "rng_philox"};
-      i.mutable_extras().rng_algorithm = OneOf(kNames, "random algorithm");
+      i.mutable_extras().rng_algorithm = OneOf(kRngAlgorithms, "random algorithm");
     } else {
       i.mutable_extras().algorithm = OneOf(kDotAlgorithms, "dot algorithm");
     }
@@ -708,21 +691,15 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
     a->emplace("order", order);
     a->emplace("algorithm", [](R& r, I& i, size_t) { r.ReadAlgorithm(i); });
     a->emplace("distribution", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"rng_invalid", "rng_uniform", "rng_normal"};
-      i.mutable_extras().distribution = r.OneOf(kNames, "distribution");
+      i.mutable_extras().distribution = r.OneOf(kRngDistributions, "distribution");
     });
-    a->emplace("fft_type", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-      i.mutable_extras().fft_type = r.OneOf(kNames, "Fourier transform");
-    });
-    a->emplace("transpose_a", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-      i.mutable_extras().transpose_a = r.OneOf(kNames, "transposition");
-    });
+    a->emplace("fft_type",
+               [](R& r, I& i, size_t) { i.mutable_extras().fft_type = r.OneOf(kFftTypes, "Fourier transform"); });
+    a->emplace("transpose_a",
+               [](R& r, I& i, size_t) { i.mutable_extras().transpose_a = r.OneOf(kTransposes, "transposition"); });
     a->emplace("operand_precision", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"default", "high", "highest"};
       r.s_.Expect("{");
-      do i.mutable_extras().precision.push_back(r.OneOf(kNames, "precision"));
+      do i.mutable_extras().precision.push_back(r.OneOf(kPrecisions, "precision"));
       while (r.s_.ok() && r.s_.Accept(","));
       r.s_.Expect("}");
     });
@@ -748,10 +725,7 @@ const std::unordered_map<std::string_view, TextReader::AttributeReader>& TextRea
       i.mutable_extras().backend_config = r.s_.Sees("\"") ? r.s_.String() : std::string(r.s_.SkipValue());
     });
     a->emplace("api_version", [](R& r, I& i, size_t) {
-      static constexpr std::string_view kNames[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
-                                                    "API_VERSION_STATUS_RETURNING",
-                                                    "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
-      i.mutable_extras().api_version = r.OneOf(kNames, "version of custom calls");
+      i.mutable_extras().api_version = r.OneOf(kCallVersions, "version of custom calls");
     });
     a->emplace("operand_layout_constraints", [](R& r, I& i, size_t) {
       i.mutable_extras().constrain_layout = true;

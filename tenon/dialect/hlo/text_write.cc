@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tenon/dialect/hlo/enum_names.h"
 #include "tenon/dialect/hlo/module.h"
 #include "tenon/dialect/hlo/text_scanner.h"
 
@@ -323,16 +324,14 @@ class TextWriter {
     IfTrue("indices_are_sorted", x.indices_are_sorted);
     IfTrue("unique_indices", x.unique_indices);
     if (op == "fft") {
-      static constexpr std::string_view kNames[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-      Attribute("fft_type", NameAt(kNames, x.fft_type));
+      Attribute("fft_type", NameAt(kFftTypes, x.fft_type));
       Attribute("fft_length", Ints(x.sizes));
     }
     if (op == "triangular-solve") {
-      static constexpr std::string_view kNames[] = {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
       IfTrue("left_side", x.left_side);
       IfTrue("lower", x.lower);
       IfTrue("unit_diagonal", x.unit_diagonal);
-      Attribute("transpose_a", NameAt(kNames, x.transpose_a));
+      Attribute("transpose_a", NameAt(kTransposes, x.transpose_a));
     }
     if (op == "cholesky") IfTrue("lower", x.lower);
     if (op.starts_with("batch-norm")) {
@@ -344,12 +343,10 @@ class TextWriter {
       Attribute("mantissa_bits", std::to_string(x.mantissa_bits));
     }
     if (op == "rng") {
-      static constexpr std::string_view kNames[] = {"rng_invalid", "rng_uniform", "rng_normal"};
-      Attribute("distribution", NameAt(kNames, x.distribution));
+      Attribute("distribution", NameAt(kRngDistributions, x.distribution));
     }
     if (op == "rng-bit-generator") {
-      static constexpr std::string_view kNames[] = {"rng_default", "rng_three_fry", "rng_philox"};
-      Attribute("algorithm", NameAt(kNames, x.rng_algorithm));
+      Attribute("algorithm", NameAt(kRngAlgorithms, x.rng_algorithm));
     }
     if (!x.comparison_direction.empty()) Attribute("direction", x.comparison_direction);
     if (x.comparison_type == "TOTALORDER") Attribute("type", x.comparison_type);
@@ -359,33 +356,16 @@ class TextWriter {
     }
     IfTrue("is_stable", x.is_stable);
     if (!x.precision.empty()) {
-      static constexpr std::string_view kNames[] = {"default", "high", "highest"};
       bool any = false;
       std::string list;
       for (int32_t p : x.precision) {
         any = any || p != 0;
-        list += fmt::format("{}{}", list.empty() ? "" : ",", NameAt(kNames, p));
+        list += fmt::format("{}{}", list.empty() ? "" : ",", NameAt(kPrecisions, p));
       }
       if (any) Attribute("operand_precision", "{" + list + "}");
     }
     if (x.algorithm != 0) {
-      static constexpr std::string_view kNames[] = {"unset",
-                                                    "dot_any_f8_any_f8_f32",
-                                                    "dot_any_f8_any_f8_f32_fast_accum",
-                                                    "dot_f16_f16_f16",
-                                                    "dot_f16_f16_f32",
-                                                    "dot_bf16_bf16_bf16",
-                                                    "dot_bf16_bf16_f32",
-                                                    "dot_bf16_bf16_f32_x3",
-                                                    "dot_bf16_bf16_f32_x6",
-                                                    "dot_tf32_tf32_f32",
-                                                    "dot_tf32_tf32_f32_x3",
-                                                    "dot_f32_f32_f32",
-                                                    "dot_f64_f64_f64",
-                                                    "dot_bf16_bf16_f32_x9",
-                                                    "dot_bf16_bf16_fp8_x3",
-                                                    "dot_bf16_bf16_fp8_x4"};
-      Attribute("algorithm", NameAt(kNames, x.algorithm));
+      Attribute("algorithm", NameAt(kDotAlgorithms, x.algorithm));
     }
     if (x.channel_id > 0) Attribute("channel_id", std::to_string(x.channel_id));
     if (x.replica_groups) {
@@ -472,10 +452,7 @@ class TextWriter {
                             Ints(a.operand_index));
       Attribute("output_to_operand_aliasing", "{" + list + "}");
     }
-    static constexpr std::string_view kVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
-                                                     "API_VERSION_STATUS_RETURNING",
-                                                     "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
-    if (x.api_version > 1) Attribute("api_version", NameAt(kVersions, x.api_version));
+    if (x.api_version > 1) Attribute("api_version", NameAt(kCallVersions, x.api_version));
     if (!x.backend_config.empty()) Attribute("backend_config", Quoted(x.backend_config));
   }
 
