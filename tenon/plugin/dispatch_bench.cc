@@ -5,71 +5,17 @@
 #include <cstring>
 
 #include "tenon/abi/pjrt_ffi.h"
-#include "tenon/plugin/plugin.h"
+#include "tenon/plugin/testing/noop_plugin.h"
 
-namespace {
-
-using namespace tenon;          // NOLINT(google-build-using-namespace): a main program.
-using namespace tenon::plugin;  // NOLINT(google-build-using-namespace)
-
-class NoopExecutable final : public LoadedExecutable {
- public:
-  using LoadedExecutable::LoadedExecutable;
-  Status Execute(ExecuteRequest& request) override {
-    DeviceExecution& device = request.devices[0];
-    device.outputs[0] = Buffer::Make(device.device, device.device->default_memory(), info().outputs[0].array,
-                                     device.arguments[0].storage);
-    return OkStatus();
-  }
-};
-
-class NoopClient final : public Client {
- public:
-  NoopClient() : Client({.platform_name = "noop", .platform_version = "noop"}) {
-    Device* device =
-        AddDevice(std::make_unique<Device>(std::make_shared<DeviceDescription>(DeviceDescription::Info()), 0));
-    AddMemory(std::make_unique<Memory>(0, MakeMemoryKind(kDeviceMemoryKind)), {&device, 1}, true);
-    Ready();
-  }
-  Result<Ref<LoadedExecutable>> Compile(const Program&, const CompileOptions&,
-                                        const DeviceAssignment& assignment) override {
-    const ValueSpec value{.array = {.shape = {DType::kF32, {16}}}};
-    ExecutableInfo info;
-    info.parameters = {value, value};
-    info.outputs = {value};
-    return Ref<LoadedExecutable>(
-        MakeRef<NoopExecutable>(Ref<Client>(this), MakeRef<Executable>(std::move(info)), assignment));
-  }
-};
-
-class NoopPlugin final : public Plugin {
- public:
-  Result<Ref<Client>> CreateClient(ClientOptions) override { return Ref<Client>(MakeRef<NoopClient>()); }
-};
-
-#define ARGS(function, name)           \
-  function##_Args name;                \
-  std::memset(&name, 0, sizeof(name)); \
-  name.struct_size = function##_Args_STRUCT_SIZE
-
-// Any error ends the program: there is nothing to measure then.
-void Check(PJRT_Error* error) {
-  if (error == nullptr) return;
-  const char* text = nullptr;
-  size_t size = 0;
-  error->vtable->message(error, &text, &size);
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(size), text);
-  std::exit(1);
-}
-
-}  // namespace
+using namespace tenon::plugin;           // NOLINT(google-build-using-namespace): a main program.
+using namespace tenon::plugin::testing;  // NOLINT(google-build-using-namespace)
 
 int main() {
   static NoopPlugin plugin;
   const PJRT_Api* api = MakeApi(plugin);
-  ARGS(PJRT_Client_Create, create);
+  NOOP_ARGS(PJRT_Client_Create, create);
   Check(api->PJRT_Client_Create(&create));
-  ARGS(PJRT_Client_AddressableDevices, devices);
+  NOOP_ARGS(PJRT_Client_AddressableDevices, devices);
   devices.client = create.client;
   Check(api->PJRT_Client_AddressableDevices(&devices));
   PJRT_Program program{};
@@ -78,18 +24,18 @@ int main() {
   program.code_size = 1;
   program.format = "mlir";
   program.format_size = 4;
-  ARGS(PJRT_Client_Compile, compile);
+  NOOP_ARGS(PJRT_Client_Compile, compile);
   compile.client = create.client;
   compile.program = &program;
   Check(api->PJRT_Client_Compile(&compile));
-  ARGS(PJRT_LoadedExecutable_GetExecutable, get);
+  NOOP_ARGS(PJRT_LoadedExecutable_GetExecutable, get);
   get.loaded_executable = compile.executable;
   Check(api->PJRT_LoadedExecutable_GetExecutable(&get));
   float data[16] = {};
   int64_t dims[] = {16};
   PJRT_Buffer* buffers[2];
   for (PJRT_Buffer*& b : buffers) {
-    ARGS(PJRT_Client_BufferFromHostBuffer, from);
+    NOOP_ARGS(PJRT_Client_BufferFromHostBuffer, from);
     from.client = create.client;
     from.data = data;
     from.type = PJRT_Buffer_Type_F32;
@@ -106,17 +52,17 @@ int main() {
     auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < kRounds; ++i) {
       for (PJRT_Buffer* b : buffers) {
-        ARGS(PJRT_Buffer_IsDeleted, is_deleted);
+        NOOP_ARGS(PJRT_Buffer_IsDeleted, is_deleted);
         is_deleted.buffer = b;
         Check(api->PJRT_Buffer_IsDeleted(&is_deleted));
       }
-      ARGS(PJRT_ExecuteContext_Create, context);
+      NOOP_ARGS(PJRT_ExecuteContext_Create, context);
       Check(api->PJRT_ExecuteContext_Create(&context));
-      ARGS(PJRT_FFI_UserData_Add, user_data);
+      NOOP_ARGS(PJRT_FFI_UserData_Add, user_data);
       user_data.context = context.context;
       user_data.user_data = {.type_id = 77, .data = data};
       Check(ffi->user_data_add(&user_data));
-      ARGS(PJRT_Executable_NumOutputs, num_outputs);
+      NOOP_ARGS(PJRT_Executable_NumOutputs, num_outputs);
       num_outputs.executable = get.executable;
       Check(api->PJRT_Executable_NumOutputs(&num_outputs));
       PJRT_ExecuteOptions options{};
@@ -127,7 +73,7 @@ int main() {
       PJRT_Buffer* outs[1];
       PJRT_Buffer** outputs = outs;
       PJRT_Event* done = nullptr;
-      ARGS(PJRT_LoadedExecutable_Execute, execute);
+      NOOP_ARGS(PJRT_LoadedExecutable_Execute, execute);
       execute.executable = compile.executable;
       execute.options = &options;
       execute.argument_lists = &inputs;
@@ -136,26 +82,26 @@ int main() {
       execute.output_lists = &outputs;
       execute.device_complete_events = &done;
       Check(api->PJRT_LoadedExecutable_Execute(&execute));
-      ARGS(PJRT_Event_OnReady, on_ready);
+      NOOP_ARGS(PJRT_Event_OnReady, on_ready);
       on_ready.event = done;
       on_ready.callback = [](PJRT_Error*, void*) {};
       Check(api->PJRT_Event_OnReady(&on_ready));
-      ARGS(PJRT_Event_Destroy, destroy_event);
+      NOOP_ARGS(PJRT_Event_Destroy, destroy_event);
       destroy_event.event = done;
       Check(api->PJRT_Event_Destroy(&destroy_event));
-      ARGS(PJRT_ExecuteContext_Destroy, destroy_context);
+      NOOP_ARGS(PJRT_ExecuteContext_Destroy, destroy_context);
       destroy_context.context = context.context;
       Check(api->PJRT_ExecuteContext_Destroy(&destroy_context));
-      ARGS(PJRT_Buffer_Device, device);
+      NOOP_ARGS(PJRT_Buffer_Device, device);
       device.buffer = outs[0];
       Check(api->PJRT_Buffer_Device(&device));
-      ARGS(PJRT_Buffer_Memory, memory);
+      NOOP_ARGS(PJRT_Buffer_Memory, memory);
       memory.buffer = outs[0];
       Check(api->PJRT_Buffer_Memory(&memory));
-      ARGS(PJRT_Memory_Kind, kind);
+      NOOP_ARGS(PJRT_Memory_Kind, kind);
       kind.memory = memory.memory;
       Check(api->PJRT_Memory_Kind(&kind));
-      ARGS(PJRT_Buffer_Destroy, destroy);
+      NOOP_ARGS(PJRT_Buffer_Destroy, destroy);
       destroy.buffer = outs[0];
       Check(api->PJRT_Buffer_Destroy(&destroy));
     }

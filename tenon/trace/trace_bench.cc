@@ -6,73 +6,24 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tenon/plugin/plugin.h"
+#include "tenon/plugin/testing/noop_plugin.h"
 #include "tenon/trace/call.h"
 #include "tenon/trace/recorder.h"
 
 namespace {
 
-using namespace tenon;          // NOLINT(google-build-using-namespace): a main program.
-using namespace tenon::plugin;  // NOLINT(google-build-using-namespace)
-
-class NoopExecutable final : public LoadedExecutable {
- public:
-  using LoadedExecutable::LoadedExecutable;
-  Status Execute(ExecuteRequest& request) override {
-    DeviceExecution& device = request.devices[0];
-    device.outputs[0] = Buffer::Make(device.device, device.device->default_memory(), info().outputs[0].array,
-                                     device.arguments[0].storage);
-    return OkStatus();
-  }
-};
-
-class NoopClient final : public Client {
- public:
-  NoopClient() : Client({.platform_name = "noop", .platform_version = "noop"}) {
-    Device* device =
-        AddDevice(std::make_unique<Device>(std::make_shared<DeviceDescription>(DeviceDescription::Info()), 0));
-    AddMemory(std::make_unique<Memory>(0, MakeMemoryKind(kDeviceMemoryKind)), {&device, 1}, true);
-    Ready();
-  }
-  Result<Ref<LoadedExecutable>> Compile(const Program&, const CompileOptions&,
-                                        const DeviceAssignment& assignment) override {
-    const ValueSpec value{.array = {.shape = {DType::kF32, {16}}}};
-    ExecutableInfo info;
-    info.parameters = {value, value};
-    info.outputs = {value};
-    return Ref<LoadedExecutable>(
-        MakeRef<NoopExecutable>(Ref<Client>(this), MakeRef<Executable>(std::move(info)), assignment));
-  }
-};
-
-class NoopPlugin final : public Plugin {
- public:
-  Result<Ref<Client>> CreateClient(ClientOptions) override { return Ref<Client>(MakeRef<NoopClient>()); }
-};
-
-#define ARGS(function, name)           \
-  function##_Args name;                \
-  std::memset(&name, 0, sizeof(name)); \
-  name.struct_size = function##_Args_STRUCT_SIZE
-
-// Any error ends the program: there is nothing to measure then.
-void Check(PJRT_Error* error) {
-  if (error == nullptr) return;
-  const char* text = nullptr;
-  size_t size = 0;
-  error->vtable->message(error, &text, &size);
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(size), text);
-  std::exit(1);
-}
+using namespace tenon;                   // NOLINT(google-build-using-namespace): a main program.
+using namespace tenon::plugin;           // NOLINT(google-build-using-namespace)
+using namespace tenon::plugin::testing;  // NOLINT(google-build-using-namespace)
 
 struct Figures {
   double query = 1e9, run = 1e9;  // nanoseconds, the best of many runs
 };
 
 Figures Measure(const PJRT_Api* api, int batch, int batches) {
-  ARGS(PJRT_Client_Create, create);
+  NOOP_ARGS(PJRT_Client_Create, create);
   Check(api->PJRT_Client_Create(&create));
-  ARGS(PJRT_Client_AddressableDevices, devices);
+  NOOP_ARGS(PJRT_Client_AddressableDevices, devices);
   devices.client = create.client;
   Check(api->PJRT_Client_AddressableDevices(&devices));
   PJRT_Program program{};
@@ -82,7 +33,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
   program.code_size = 1;
   program.format = "mlir";
   program.format_size = 4;
-  ARGS(PJRT_Client_Compile, compile);
+  NOOP_ARGS(PJRT_Client_Compile, compile);
   compile.client = create.client;
   compile.program = &program;
   compile.compile_options = "\x1a\x04\x20\x01\x28\x01";
@@ -90,7 +41,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
   Check(api->PJRT_Client_Compile(&compile));
   float values[16] = {};
   const int64_t dims[] = {16};
-  ARGS(PJRT_Client_BufferFromHostBuffer, upload);
+  NOOP_ARGS(PJRT_Client_BufferFromHostBuffer, upload);
   upload.client = create.client;
   upload.data = values;
   upload.type = PJRT_Buffer_Type_F32;
@@ -98,7 +49,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
   upload.num_dims = 1;
   upload.device = devices.addressable_devices[0];
   Check(api->PJRT_Client_BufferFromHostBuffer(&upload));
-  ARGS(PJRT_Event_Destroy, done);
+  NOOP_ARGS(PJRT_Event_Destroy, done);
   done.event = upload.done_with_host_buffer;
   Check(api->PJRT_Event_Destroy(&done));
 
@@ -110,7 +61,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
   for (int b = 0; b < batches; ++b) {
     Clock::time_point begin = Clock::now();
     for (int i = 0; i < batch; ++i) {
-      ARGS(PJRT_Client_ProcessIndex, index);
+      NOOP_ARGS(PJRT_Client_ProcessIndex, index);
       index.client = create.client;
       Check(api->PJRT_Client_ProcessIndex(&index));
     }
@@ -123,7 +74,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
       PJRT_Buffer** output_lists[] = {outputs};
       PJRT_ExecuteOptions options{};
       options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
-      ARGS(PJRT_LoadedExecutable_Execute, execute);
+      NOOP_ARGS(PJRT_LoadedExecutable_Execute, execute);
       execute.executable = compile.executable;
       execute.options = &options;
       execute.argument_lists = lists;
@@ -131,7 +82,7 @@ Figures Measure(const PJRT_Api* api, int batch, int batches) {
       execute.num_args = 2;
       execute.output_lists = output_lists;
       Check(api->PJRT_LoadedExecutable_Execute(&execute));
-      ARGS(PJRT_Buffer_Destroy, destroy);
+      NOOP_ARGS(PJRT_Buffer_Destroy, destroy);
       destroy.buffer = outputs[0];
       Check(api->PJRT_Buffer_Destroy(&destroy));
     }
