@@ -19,6 +19,7 @@ using internal::Lines;
 using internal::LineTables;
 
 constexpr size_t kMaxAxes = 3;
+constexpr double kRunNs = 50'000;  // Of lines that one thread transforms one after the other.
 
 int64_t Product(const Dims& dims, size_t from, size_t to) {
   int64_t n = 1;
@@ -49,6 +50,21 @@ double LineNs(int64_t n) {
 }
 
 template <class T>
+using TransformFn = void (*)(const LineTables<T>&, const Lines<T>&, void* scratch);
+template <class T>
+TransformFn<T> TransformFor(isa::IsaLevel level) {
+  switch (level) {
+    case isa::IsaLevel::kAvx512:
+      return internal::TransformAvx512;
+    case isa::IsaLevel::kAvx2:
+      return internal::TransformAvx2;
+    case isa::IsaLevel::kSse4:
+      break;
+  }
+  return internal::TransformSse4;
+}
+
+template <class T>
 Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out_dims, size_t axis, LineForm in_form,
                LineForm out_form, const T* in, T* out, threads::ThreadPool& pool) {
   const int64_t inner = Product(in_dims, axis + 1, in_dims.size());
@@ -56,10 +72,15 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t n_in = in_dims[axis], n_out = out_dims[axis];
   const int64_t group = tables.split ? 1 : internal::kLanes<T>;
   const int64_t bytes = internal::LineScratchBytes(tables);
-  const bool avx2 = isa::ActiveIsa() >= isa::IsaLevel::kAvx2;
+  const TransformFn<T> transform = TransformFor<T>(isa::ActiveIsa());
   std::atomic<bool> out_of_memory{false};
   const double cost_ns = static_cast<double>(lines) * LineNs(tables.n) * (tables.chirp ? 5 : 1);
-  pool.ParallelFor((lines + group - 1) / group, static_cast<int64_t>(cost_ns), [&](int64_t g) {
+  const int64_t groups = (lines + group - 1) / group;
+  // Neighbours share cache lines: long runs of groups for a thread, but enough runs to share out.
+  const double group_ns = cost_ns / static_cast<double>(groups);
+  const int64_t run =
+      std::clamp<int64_t>(static_cast<int64_t>(kRunNs / group_ns), 1, std::max<int64_t>(groups / 16, 1));
+  pool.ParallelFor((groups + run - 1) / run, static_cast<int64_t>(cost_ns), [&](int64_t chunk) {
     thread_local Scratch scratch;
     void* const memory = scratch.Get(bytes);
     if (memory == nullptr) {
@@ -75,17 +96,15 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
     some.in_offset = in_offset;
     some.out_offset = out_offset;
     some.in_stride = some.out_stride = inner;
-    some.count = static_cast<int>(std::min(group, lines - g * group));
-    some.scale = tables.inverse ? static_cast<T>(1.0 / static_cast<double>(tables.n)) : T{1};
-    for (int l = 0; l < some.count; ++l) {
-      const int64_t line = g * group + l, outer = line / inner, i = line % inner;
-      in_offset[l] = outer * n_in * inner + i;
-      out_offset[l] = outer * n_out * inner + i;
-    }
-    if (avx2) {
-      internal::TransformAvx2(tables, some, memory);
-    } else {
-      internal::TransformSse4(tables, some, memory);
+    some.scale = tables.inverse ? static_cast<T>(1.0 / static_cast<double>(tables.line)) : T{1};
+    for (int64_t g = chunk * run; g < std::min(groups, (chunk + 1) * run); ++g) {
+      some.count = static_cast<int>(std::min(group, lines - g * group));
+      for (int l = 0; l < some.count; ++l) {
+        const int64_t line = g * group + l, outer = line / inner, i = line % inner;
+        in_offset[l] = outer * n_in * inner + i;
+        out_offset[l] = outer * n_out * inner + i;
+      }
+      transform(tables, some, memory);
     }
   });
   return out_of_memory.load() ? ResourceExhausted("fft: no memory for scratch") : OkStatus();
@@ -163,11 +182,17 @@ struct Fft::Tables {
 Fft::Fft(const FftSignature& signature) : signature_(signature) {
   auto tables = std::make_unique<Tables>();
   const bool inverse = signature.kind == FftKind::kInverse || signature.kind == FftKind::kRealInverse;
-  for (int64_t n : signature.lengths) {
+  const bool real = signature.kind == FftKind::kRealForward || signature.kind == FftKind::kRealInverse;
+  const size_t first = signature.in.size() - signature.lengths.size();
+  for (size_t i = 0; i < signature.lengths.size(); ++i) {
+    const bool is_last = i + 1 == signature.lengths.size();
+    const int64_t inner = Product(signature.in, first + i + 1, signature.in.size());
     if (signature.real_type == DType::kF32) {
-      tables->f32.push_back(internal::MakeLineTables<float>(n, inverse));
+      tables->f32.push_back(internal::MakeLineTables<float>(signature.lengths[i], inverse, real && is_last,
+                                                            inner >= internal::kLanes<float>));
     } else {
-      tables->f64.push_back(internal::MakeLineTables<double>(n, inverse));
+      tables->f64.push_back(internal::MakeLineTables<double>(signature.lengths[i], inverse, real && is_last,
+                                                             inner >= internal::kLanes<double>));
     }
   }
   tables_ = std::move(tables);

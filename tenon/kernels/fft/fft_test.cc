@@ -114,7 +114,48 @@ TEST(Fft, FollowsTheDefinition) {
     Check<double>(kind, {2, 5, 8, 6}, 3, **pool);
     Check<double>(kind, {31, 2}, 2, **pool);
     Check<float>(kind, {1, 2048, 3}, 2, **pool);
+    // Cut lines: of odd and even lengths, with and without whole vectors, and apart in memory.
+    Check<float>(kind, {2, 2187}, 1, **pool);
+    Check<double>(kind, {1, 2500}, 1, **pool);
+    Check<float>(kind, {1, 4096}, 1, **pool);
+    Check<double>(kind, {1, 1800, 2}, 2, **pool);
+    Check<float>(kind, {1, 1200, 11}, 2, **pool);
     if (HasFatalFailure()) return;
+  }
+}
+
+// The middle of a real line's spectrum is real: what stands beside it in memory does not matter.
+TEST(Fft, RealInversesIgnoreTheEndsImaginaryParts) {
+  auto pool = threads::ThreadPool::Create(1);
+  ASSERT_TRUE(pool.ok());
+  for (int64_t n : {2, 8, 4096}) {
+    const auto signature =
+        MakeFftSignature(FftKind::kRealInverse, {DType::kC64, {1, n / 2 + 1}}, {DType::kF32, {1, n}}, {n});
+    ASSERT_TRUE(signature.ok());
+    std::vector<float> spectrum(static_cast<size_t>(n + 2), 1), plain(static_cast<size_t>(n)), other(plain.size());
+    spectrum[1] = spectrum[static_cast<size_t>(n + 1)] = 0;
+    ASSERT_TRUE(Fft(*signature).Run(spectrum.data(), plain.data(), **pool).ok());
+    spectrum[1] = 5;
+    spectrum[static_cast<size_t>(n + 1)] = -7;
+    ASSERT_TRUE(Fft(*signature).Run(spectrum.data(), other.data(), **pool).ok());
+    EXPECT_EQ(plain, other);
+  }
+}
+
+// Lines share vectors and nothing else.
+TEST(Fft, NonFiniteValuesStayInTheirLine) {
+  auto pool = threads::ThreadPool::Create(1);
+  ASSERT_TRUE(pool.ok());
+  for (int64_t n : {5, 64, 2048}) {
+    const auto signature =
+        MakeFftSignature(FftKind::kRealForward, {DType::kF32, {3, n}}, {DType::kC64, {3, n / 2 + 1}}, {n});
+    ASSERT_TRUE(signature.ok());
+    std::vector<float> x(static_cast<size_t>(3 * n), 1), y(static_cast<size_t>(6 * (n / 2 + 1)));
+    x[static_cast<size_t>(n + n / 2)] = std::numeric_limits<float>::infinity();
+    ASSERT_TRUE(Fft(*signature).Run(x.data(), y.data(), **pool).ok());
+    const size_t line = static_cast<size_t>(2 * (n / 2 + 1));
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_TRUE(std::isfinite(y[i]) || i / line == 1) << n << " " << i;
+    EXPECT_FALSE(std::isfinite(y[line]));
   }
 }
 

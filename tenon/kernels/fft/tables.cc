@@ -10,8 +10,8 @@
 namespace tenon::kernels::internal {
 namespace {
 
-constexpr int64_t kMaxRadix = 19;    // Larger prime factors go the way of the chirp.
-constexpr int64_t kLongLine = 1024;  // Longer lines leave the first-level cache.
+constexpr int64_t kLongLine = 1024;         // Longer lines, kLanes at a time, leave the nearer caches.
+constexpr int64_t kLongSideBySide = 16384;  // And so do their lanes, where cutting costs a cache line per element.
 constexpr int64_t kMinSplit = 16;
 
 /// exp(2 pi i k / n) in better than T's precision.
@@ -36,13 +36,18 @@ Root<T> RootOf(int64_t k, int64_t n) {
   }
 }
 
+/// Eights while the power of two allows, fours and at most one 2, then the odd primes.
 std::vector<int64_t> Radices(int64_t n) {
   std::vector<int64_t> radices;
-  while (n % 4 == 0) {
-    radices.push_back(4);
-    n /= 4;
+  int64_t twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  while (twos >= 3 && twos != 4) {
+    radices.push_back(8);
+    twos -= 3;
   }
-  for (int64_t r = 2; r * r <= n; ++r) {
+  for (; twos >= 2; twos -= 2) radices.push_back(4);
+  if (twos == 1) radices.push_back(2);
+  for (int64_t r = 3; r * r <= n; r += 2) {
     while (n % r == 0) {
       radices.push_back(r);
       n /= r;
@@ -66,7 +71,7 @@ Passes<T> MakePasses(int64_t n, int64_t sign) {
     for (int64_t p = 0; p < pass.parts; ++p) {
       for (int64_t j = 1; j < r; ++j) pass.turns.push_back(RootOf<T>(sign * p * j, length));
     }
-    if (r > 4) {
+    if (r % 2 == 1) {
       for (int64_t j = 0; j < r; ++j) {
         for (int64_t k = 0; k < r; ++k) pass.roots.push_back(RootOf<T>(sign * j * k, r));
       }
@@ -81,8 +86,13 @@ Passes<T> MakePasses(int64_t n, int64_t sign) {
 template <class T>
 void MakeChirp(LineTables<T>& tables, int64_t sign) {
   const int64_t n = tables.n;
-  int64_t m = 1;
-  while (m < 2 * n - 1) m *= 2;
+  // The shortest of the lengths that fast passes make up.
+  int64_t m = 0;
+  for (int64_t odd : {1, 3, 5, 9, 15}) {
+    int64_t length = odd;
+    while (length < 2 * n - 1) length *= 2;
+    if (m == 0 || length < m) m = length;
+  }
   tables.chirp = true;
   tables.direct = MakePasses<T>(m, -1);
   tables.back = MakePasses<T>(m, 1);
@@ -101,7 +111,7 @@ void MakeChirp(LineTables<T>& tables, int64_t sign) {
     }
   }
   LineTables<double> plain;
-  plain.n = m;
+  plain.line = plain.n = m;
   plain.direct = MakePasses<double>(m, -1);
   std::vector<std::byte> scratch(static_cast<size_t>(LineScratchBytes(plain)) + 64);
   void* aligned = scratch.data();
@@ -124,18 +134,28 @@ void MakeChirp(LineTables<T>& tables, int64_t sign) {
 }  // namespace
 
 template <class T>
-LineTables<T> MakeLineTables(int64_t n, bool inverse) {
+LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_side) {
   LineTables<T> tables;
-  tables.n = n;
+  tables.line = n;
   tables.inverse = inverse;
   const int64_t sign = inverse ? 1 : -1;
+  if (real && n % 2 == 0) {
+    // What the fold multiplies by: i * root^k, and forward -i/2 * root^k (tables of sines turned by a quarter).
+    n /= 2;
+    for (int64_t k = 0; k <= n; ++k) {
+      const Root<T> root = RootOf<T>(sign * k, 2 * n);
+      const T scale = inverse ? T{1} : static_cast<T>(-0.5);
+      tables.fold.push_back({-root.im * scale, root.re * scale});
+    }
+  }
+  tables.n = n;
   const std::vector<int64_t> radices = Radices(n);
   if (std::any_of(radices.begin(), radices.end(), [](int64_t r) { return r > kMaxRadix; })) {
     MakeChirp(tables, sign);
     return tables;
   }
   int64_t n1 = 1;
-  for (int64_t d = 1; d * d <= n && n > kLongLine; ++d) {
+  for (int64_t d = 1; d * d <= n && n > (side_by_side ? kLongSideBySide : kLongLine); ++d) {
     if (n % d == 0) n1 = d;
   }
   if (n1 < kMinSplit) {
@@ -147,22 +167,29 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse) {
   tables.first = MakePasses<T>(n1, sign);
   tables.second = MakePasses<T>(n2, sign);
   for (int64_t k1 = 0; k1 < n1; ++k1) {
-    for (int64_t j2 = 0; j2 < n2; ++j2) tables.twist.push_back(RootOf<T>(sign * k1 * j2, n));
+    for (int64_t j2 = 0; j2 < n2; ++j2) {
+      const Root<T> root = RootOf<T>(sign * k1 * j2, n);
+      tables.twist_re.push_back(root.re);
+      tables.twist_im.push_back(root.im);
+    }
   }
+  tables.twist_re.resize(static_cast<size_t>(n + kLanes<T>));
+  tables.twist_im.resize(static_cast<size_t>(n + kLanes<T>));
   return tables;
 }
 
 template <class T>
 int64_t LineScratchBytes(const LineTables<T>& tables) {
-  constexpr int64_t kVectorPair = 64;
-  if (tables.split)
-    return 2 * std::max(tables.first.n, tables.second.n) * kVectorPair +
-           tables.n * static_cast<int64_t>(sizeof(Root<T>));
-  return 2 * tables.direct.n * kVectorPair;
+  constexpr int64_t kVectorPair = 64, kN = kLanes<T>;
+  const auto round_up = [](int64_t n) { return (n + kN - 1) / kN * kN; };
+  if (!tables.split) return 2 * std::max(tables.direct.n, tables.n + 1) * kVectorPair;
+  const int64_t n1 = tables.first.n, n2 = tables.second.n;
+  return (2 * std::max(n1, n2) + round_up(n1) / kN * round_up(n2)) * kVectorPair +
+         tables.line * static_cast<int64_t>(sizeof(Root<T>));
 }
 
-template LineTables<float> MakeLineTables<float>(int64_t, bool);
-template LineTables<double> MakeLineTables<double>(int64_t, bool);
+template LineTables<float> MakeLineTables<float>(int64_t, bool, bool, bool);
+template LineTables<double> MakeLineTables<double>(int64_t, bool, bool, bool);
 template int64_t LineScratchBytes<float>(const LineTables<float>&);
 template int64_t LineScratchBytes<double>(const LineTables<double>&);
 

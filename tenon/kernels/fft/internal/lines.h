@@ -15,6 +15,8 @@ struct Root {
   T re, im;
 };
 
+inline constexpr int64_t kMaxRadix = 19;  ///< Larger prime factors go the way of the chirp.
+
 /// The passes of a transform of length n whose prime factors are small.
 template <class T>
 struct Passes {
@@ -23,35 +25,38 @@ struct Passes {
     int64_t parts = 0;           ///< Length before the pass / radix.
     int64_t stride = 0;          ///< Product of the radices before.
     std::vector<Root<T>> turns;  ///< parts x (radix - 1): root^(p * j), j from 1.
-    std::vector<Root<T>> roots;  ///< radix^2 of a general radix: root^(j * k).
+    std::vector<Root<T>> roots;  ///< radix^2 of an odd radix: root^(j * k).
   };
   int64_t n = 1;
   std::vector<Pass> passes;
 };
 
-/// What a transform of length n along one axis needs.
+/// What transforms of length `line` along one axis need. Real lines of even length are transformed as complex ones of
+/// half the length n, even places in real parts and odd places in imaginary ones, and then folded (or folded before).
 template <class T>
 struct LineTables {
-  int64_t n = 1;
+  int64_t line = 1;
+  int64_t n = 1;  ///< Of the complex transform: `line`, or half of it when folded.
   bool inverse = false;
+  std::vector<Root<T>> fold;  ///< n + 1 roots when folded, else empty.
   // Either direct,
   Passes<T> direct;
   // or as n1 x n2, for long lines,
   bool split = false;
   Passes<T> first, second;
-  std::vector<Root<T>> twist;  ///< n1 x n2: root^(k1 * j2).
-  // or, with large prime factors, as a convolution of length m.
+  std::vector<T> twist_re, twist_im;  ///< n1 x n2: root^(k1 * j2); then kLanes places that are read and not used.
+  // or, with large prime factors, as a convolution of length direct.n.
   bool chirp = false;
   std::vector<Root<T>> chirps;  ///< n.
-  std::vector<Root<T>> kernel;  ///< m, transformed.
+  std::vector<Root<T>> kernel;  ///< direct.n, transformed.
   Passes<T> back;
 };
 
 /// A line's elements: reals, complex numbers, or the first half of a Hermitian line.
 enum class LineForm : uint8_t { kComplex, kReal, kHalf };
 
-/// `count` lines, at most kLanes<T>. Line l's element j lies at base + offset[l] + j * stride, in numbers of its own
-/// type.
+/// `count` lines, 1 to kLanes<T>. Line l's element j lies at base + offset[l] + j * stride, in numbers of its own type.
+/// Strides of real and half lines are 1.
 template <class T>
 struct Lines {
   const T* in = nullptr;
@@ -77,5 +82,7 @@ void TransformSse4(const LineTables<float>&, const Lines<float>&, void* scratch)
 void TransformSse4(const LineTables<double>&, const Lines<double>&, void* scratch);
 void TransformAvx2(const LineTables<float>&, const Lines<float>&, void* scratch);
 void TransformAvx2(const LineTables<double>&, const Lines<double>&, void* scratch);
+void TransformAvx512(const LineTables<float>&, const Lines<float>&, void* scratch);
+void TransformAvx512(const LineTables<double>&, const Lines<double>&, void* scratch);
 
 }  // namespace tenon::kernels::internal

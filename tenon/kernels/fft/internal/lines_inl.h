@@ -1,264 +1,308 @@
-// The transforms themselves, written with 32-byte vectors; included by one source per instruction set. Products and
-// sums round apart, so all give the same bits.
+// Whole lines: loaded into lanes, transformed, folded, stored. Included by one source per instruction set.
 
-#include <cstring>
-
-#include "tenon/kernels/fft/internal/lines.h"
+#include "tenon/kernels/fft/internal/passes_inl.h"
 
 namespace tenon::kernels::internal {
 namespace {
 
+/// Where each lane's line begins; lanes without a line repeat the first.
 template <class T>
-struct VectorOf;
-template <>
-struct VectorOf<float> {
-  typedef float type __attribute__((vector_size(32)));
-};
-template <>
-struct VectorOf<double> {
-  typedef double type __attribute__((vector_size(32)));
-};
+struct LanePointers {
+  T* at[kLanes<T>];
+  bool side_by_side = true;  ///< Complex lines that lie element beside element, one per lane.
 
-template <class T>
-struct Complex {
-  using V = typename VectorOf<T>::type;
-  V re, im;
-  friend Complex operator+(const Complex& a, const Complex& b) { return {a.re + b.re, a.im + b.im}; }
-  friend Complex operator-(const Complex& a, const Complex& b) { return {a.re - b.re, a.im - b.im}; }
-  friend Complex operator*(const Complex& a, const Root<T>& r) {
-    return {a.re * r.re - a.im * r.im, a.re * r.im + a.im * r.re};
+  LanePointers(T* base, const int64_t* offset, int count, LineForm form) {
+    const int64_t numbers = form == LineForm::kReal ? 1 : 2;
+    for (int l = 0; l < kLanes<T>; ++l) at[l] = base + numbers * offset[l < count ? l : 0];
+    for (int l = 1; l < kLanes<T>; ++l) side_by_side = side_by_side && at[l] == at[0] + 2 * l;
+    side_by_side = side_by_side && form != LineForm::kReal;
   }
-  Complex Scaled(T s) const { return {re * s, im * s}; }
-  /// Times i * sign.
-  Complex Turned(T sign) const { return {im * -sign, re * sign}; }
 };
 
+/// n complex numbers of each lane's line, `stride` complex numbers apart.
 template <class T>
-void OnePass(const typename Passes<T>::Pass& pass, T sign, const Complex<T>* x, Complex<T>* y) {
-  using C = Complex<T>;
-  const int64_t m = pass.parts, s = pass.stride, r = pass.radix;
-  for (int64_t p = 0; p < m; ++p) {
-    const Root<T>* turn = pass.turns.data() + p * (r - 1);
-    for (int64_t q = 0; q < s; ++q) {
-      const C* from = x + q + s * p;
-      C* to = y + q + s * r * p;
-      const int64_t step = s * m;
-      if (r == 4) {
-        const C a = from[0] + from[2 * step], b = from[0] - from[2 * step], c = from[step] + from[3 * step];
-        const C d = (from[step] - from[3 * step]).Turned(sign);
-        to[0] = a + c;
-        to[s] = (b + d) * turn[0];
-        to[2 * s] = (a - c) * turn[1];
-        to[3 * s] = (b - d) * turn[2];
-      } else if (r == 2) {
-        const C a = from[0], b = from[step];
-        to[0] = a + b;
-        to[s] = (a - b) * turn[0];
-      } else if (r == 3) {
-        const T half = static_cast<T>(-0.5), sine = sign * static_cast<T>(0.866025403784438646763723170752936183);
-        const C sum = from[step] + from[2 * step], difference = (from[step] - from[2 * step]).Scaled(sine).Turned(1);
-        const C middle = from[0] + sum.Scaled(half);
-        to[0] = from[0] + sum;
-        to[s] = (middle + difference) * turn[0];
-        to[2 * s] = (middle - difference) * turn[1];
-      } else {
-        for (int64_t j = 0; j < r; ++j) {
-          C sum = from[0];
-          for (int64_t k = 1; k < r; ++k) sum = sum + from[k * step] * pass.roots[static_cast<size_t>(j * r + k)];
-          to[j * s] = j == 0 ? sum : sum * turn[j - 1];
-        }
-      }
-    }
-  }
-}
-
-/// Transforms x; y is scratch of the same size. Where the result is.
-template <class T>
-Complex<T>* RunPasses(const Passes<T>& passes, T sign, Complex<T>* x, Complex<T>* y) {
-  for (const auto& pass : passes.passes) {
-    OnePass<T>(pass, sign, x, y);
-    Complex<T>* other = x;
-    x = y;
-    y = other;
-  }
-  return x;
-}
-
-template <class T>
-bool Adjacent(const int64_t* offset, int count) {
-  for (int l = 1; l < count; ++l) {
-    if (offset[l] != offset[0] + l) return false;
-  }
-  return count == kLanes<T>;
-}
-
-/// Element j of line l.
-template <class T>
-Root<T> At(const Lines<T>& lines, int64_t n, int l, int64_t j) {
-  const int64_t offset = lines.in_offset[l];
-  if (lines.in_form == LineForm::kReal) return {lines.in[offset + j * lines.in_stride], 0};
-  if (lines.in_form == LineForm::kHalf && j > n / 2) {
-    const T* at = lines.in + 2 * (offset + (n - j) * lines.in_stride);
-    return {at[0], -at[1]};
-  }
-  const T* at = lines.in + 2 * (offset + j * lines.in_stride);
-  return {at[0], at[1]};
-}
-template <class T>
-void Put(const Lines<T>& lines, int64_t n, int l, int64_t j, T re, T im) {
-  const int64_t offset = lines.out_offset[l] + j * lines.out_stride;
-  if (lines.out_form == LineForm::kReal) {
-    lines.out[offset] = re;
-  } else if (lines.out_form == LineForm::kComplex || j <= n / 2) {
-    lines.out[2 * offset] = re;
-    lines.out[2 * offset + 1] = im;
-  }
-}
-
-template <class T>
-void LoadLines(const Lines<T>& lines, int64_t n, Complex<T>* x) {
+void LoadLanes(const LanePointers<const T>& from, int64_t stride, int64_t n, Complex<T>* x) {
   constexpr int kN = kLanes<T>;
-  if (lines.in_form == LineForm::kComplex && Adjacent<T>(lines.in_offset, lines.count)) {
-    for (int64_t j = 0; j < n; ++j) {
-      const T* at = lines.in + 2 * (lines.in_offset[0] + j * lines.in_stride);
-      Complex<T> c;
-      for (int l = 0; l < kN; ++l) {
-        c.re[l] = at[2 * l];
-        c.im[l] = at[2 * l + 1];
-      }
-      x[j] = c;
-    }
+  if (from.side_by_side) {
+    for (int64_t j = 0; j < n; ++j) x[j] = LoadComplex(from.at[0] + 2 * j * stride);
     return;
   }
-  if (lines.count < kN) std::memset(static_cast<void*>(x), 0, static_cast<size_t>(n) * sizeof(Complex<T>));
-  for (int l = 0; l < lines.count; ++l) {
-    T* to = reinterpret_cast<T*>(x) + l;
-    for (int64_t j = 0; j < n; ++j) {
-      const Root<T> c = At(lines, n, l, j);
-      to[j * 2 * kN] = c.re;
-      to[j * 2 * kN + kN] = c.im;
+  int64_t j = 0;
+  for (; stride == 1 && j + kN / 2 <= n; j += kN / 2) {
+    Vector<T> rows[kN];
+    for (int l = 0; l < kN; ++l) rows[l] = LoadVector(from.at[l] + 2 * j);
+    Transpose<T>(rows);
+    for (int i = 0; i < kN / 2; ++i) x[j + i] = {rows[2 * i], rows[2 * i + 1]};
+  }
+  for (; j < n; ++j) {
+    for (int l = 0; l < kN; ++l) {
+      x[j].re[l] = from.at[l][2 * j * stride];
+      x[j].im[l] = from.at[l][2 * j * stride + 1];
     }
   }
 }
 
 template <class T>
-void StoreLines(const Lines<T>& lines, int64_t n, const Complex<T>* x) {
+void StoreLanes(const LanePointers<T>& to, int64_t stride, int64_t n, int count, T scale, const Complex<T>* x) {
   constexpr int kN = kLanes<T>;
-  if (lines.out_form == LineForm::kComplex && Adjacent<T>(lines.out_offset, lines.count)) {
-    for (int64_t j = 0; j < n; ++j) {
-      T* at = lines.out + 2 * (lines.out_offset[0] + j * lines.out_stride);
-      const Complex<T> c = x[j].Scaled(lines.scale);
-      for (int l = 0; l < kN; ++l) {
-        at[2 * l] = c.re[l];
-        at[2 * l + 1] = c.im[l];
-      }
-    }
+  if (to.side_by_side && count == kN) {
+    for (int64_t j = 0; j < n; ++j) StoreComplex(to.at[0] + 2 * j * stride, x[j].Scaled(scale));
     return;
   }
-  const int64_t last = lines.out_form == LineForm::kHalf ? n / 2 + 1 : n;
-  for (int l = 0; l < lines.count; ++l) {
-    const T* from = reinterpret_cast<const T*>(x) + l;
-    for (int64_t j = 0; j < last; ++j)
-      Put(lines, n, l, j, from[j * 2 * kN] * lines.scale, from[j * 2 * kN + kN] * lines.scale);
+  int64_t j = 0;
+  for (; stride == 1 && j + kN / 2 <= n; j += kN / 2) {
+    Vector<T> rows[kN];
+    for (int i = 0; i < kN / 2; ++i) {
+      rows[2 * i] = x[j + i].re * scale;
+      rows[2 * i + 1] = x[j + i].im * scale;
+    }
+    Transpose<T>(rows);
+    for (int l = 0; l < count; ++l) StoreVector<T>(to.at[l] + 2 * j, rows[l]);
+  }
+  for (; j < n; ++j) {
+    for (int l = 0; l < count; ++l) {
+      to.at[l][2 * j * stride] = x[j].re[l] * scale;
+      to.at[l][2 * j * stride + 1] = x[j].im[l] * scale;
+    }
   }
 }
 
-/// One long line as n1 rows of n2: columns, a twist, rows.
+/// A line of any form to complex numbers: all of a Hermitian line.
 template <class T>
-void SplitLine(const LineTables<T>& tables, const Lines<T>& lines, int l, Complex<T>* x, Complex<T>* y,
-               Root<T>* middle) {
+void Expand(const T* line, LineForm form, int64_t n, Root<T>* to) {
+  for (int64_t j = 0; j < n; ++j) {
+    if (form == LineForm::kReal) {
+      to[j] = {line[j], 0};
+    } else if (j <= n / 2) {
+      to[j] = {line[2 * j], line[2 * j + 1]};
+    } else {
+      to[j] = {line[2 * (n - j)], -line[2 * (n - j) + 1]};
+    }
+  }
+}
+template <class T>
+void Narrow(const Root<T>* line, LineForm form, int64_t n, T* to) {
+  for (int64_t j = 0; j < (form == LineForm::kHalf ? n / 2 + 1 : n); ++j) {
+    if (form == LineForm::kReal) {
+      to[j] = line[j].re;
+    } else {
+      to[2 * j] = line[j].re;
+      to[2 * j + 1] = line[j].im;
+    }
+  }
+}
+
+/// The same for lines in lanes of odd lengths.
+template <class T>
+void ExpandLanes(const LanePointers<const T>& from, LineForm form, int64_t n, Complex<T>* x) {
+  for (int64_t j = 0; j < n; ++j) {
+    const bool mirrored = form == LineForm::kHalf && j > n / 2;
+    const int64_t at = mirrored ? n - j : j;
+    for (int l = 0; l < kLanes<T>; ++l) {
+      x[j].re[l] = form == LineForm::kReal ? from.at[l][at] : from.at[l][2 * at];
+      x[j].im[l] = form == LineForm::kReal ? 0 : from.at[l][2 * at + 1];
+    }
+    if (mirrored) x[j] = x[j].Conjugate();
+  }
+}
+template <class T>
+void NarrowLanes(const LanePointers<T>& to, int64_t n, int count, T scale, const Complex<T>* x) {
+  for (int64_t j = 0; j < n; ++j) {
+    for (int l = 0; l < count; ++l) to.at[l][j] = x[j].re[l] * scale;
+  }
+}
+
+/// n places of the transform of (even + i odd) to n + 1 of the real line's: place k and the conjugate of place n - k
+/// give both halves' transforms.
+template <class T>
+void FoldForward(const LineTables<T>& tables, const Complex<T>* z, Complex<T>* x) {
+  const int64_t n = tables.n;
+  for (int64_t k = 0; k <= n; ++k) {
+    const Complex<T> low = z[k == n ? 0 : k], high = z[k == 0 ? 0 : n - k].Conjugate();
+    x[k] = (low + high).Scaled(static_cast<T>(0.5)) + (low - high) * tables.fold[static_cast<size_t>(k)];
+  }
+}
+
+/// Back, times 2. The imaginary parts of the first and last place say nothing of a real line and must be 0.
+template <class T>
+void FoldBack(const LineTables<T>& tables, const Complex<T>* x, Complex<T>* z) {
+  const int64_t n = tables.n;
+  for (int64_t k = 0; k < n; ++k) {
+    const Complex<T> high = x[n - k].Conjugate();
+    z[k] = (x[k] + high) + (x[k] - high) * tables.fold[static_cast<size_t>(k)];
+  }
+}
+
+template <class T>
+Root<T> Times(const Root<T>& a, const Root<T>& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/// The folds of one line in memory.
+template <class T>
+void FoldForward(const LineTables<T>& tables, const Root<T>* z, Root<T>* x) {
+  const int64_t n = tables.n;
+  for (int64_t k = 0; k <= n; ++k) {
+    const Root<T> low = z[k == n ? 0 : k], high = z[k == 0 ? 0 : n - k];
+    const Root<T> turned = Times<T>({low.re - high.re, low.im + high.im}, tables.fold[static_cast<size_t>(k)]);
+    x[k] = {(low.re + high.re) * static_cast<T>(0.5) + turned.re, (low.im - high.im) * static_cast<T>(0.5) + turned.im};
+  }
+}
+template <class T>
+void FoldBack(const LineTables<T>& tables, const Root<T>* x, Root<T>* z) {
+  const int64_t n = tables.n;
+  for (int64_t k = 0; k < n; ++k) {
+    Root<T> low = x[k], high = x[n - k];
+    if (k == 0) low.im = high.im = 0;
+    const Root<T> turned = Times<T>({low.re - high.re, low.im + high.im}, tables.fold[static_cast<size_t>(k)]);
+    z[k] = {low.re + high.re + turned.re, low.im - high.im + turned.im};
+  }
+}
+
+/// One long line as n1 rows of n2: columns, a twist, rows. Strides in complex numbers.
+template <class T, bool kInverse>
+void SplitLine(const LineTables<T>& tables, const T* in, int64_t in_stride, T* out, int64_t out_stride, T scale,
+               Complex<T>* scratch) {
   constexpr int kN = kLanes<T>;
   using C = Complex<T>;
-  const T sign = tables.inverse ? 1 : -1;
-  const int64_t n = tables.n, n1 = tables.first.n, n2 = tables.second.n;
-  const bool plain = lines.in_form == LineForm::kComplex && lines.in_stride == 1;
+  const int64_t n1 = tables.first.n, n2 = tables.second.n, longest = n1 > n2 ? n1 : n2;
+  const int64_t row_length = (n2 + kN - 1) / kN * kN;
+  C* const x = scratch;
+  C* const middle = scratch + 2 * longest;  // kN rows beside each other, a row per lane.
   for (int64_t j2 = 0; j2 < n2; j2 += kN) {
     const int width = static_cast<int>(n2 - j2 < kN ? n2 - j2 : kN);
     for (int64_t j1 = 0; j1 < n1; ++j1) {
-      C c{};
-      if (plain && width == kN) {
-        const T* at = lines.in + 2 * (lines.in_offset[l] + j1 * n2 + j2);
-        for (int i = 0; i < kN; ++i) {
-          c.re[i] = at[2 * i];
-          c.im[i] = at[2 * i + 1];
-        }
-      } else {
-        for (int i = 0; i < width; ++i) {
-          const Root<T> one = At(lines, n, l, j1 * n2 + j2 + i);
-          c.re[i] = one.re;
-          c.im[i] = one.im;
-        }
+      const T* at = in + 2 * (j1 * n2 + j2) * in_stride;
+      if (in_stride == 1 && width == kN) {
+        x[j1] = LoadComplex(at);
+        continue;
       }
-      x[j1] = c;
-    }
-    const C* done = RunPasses(tables.first, sign, x, y);
-    for (int64_t k1 = 0; k1 < n1; ++k1) {
-      Root<T>* to = middle + k1 * n2 + j2;
-      const Root<T>* twist = tables.twist.data() + k1 * n2 + j2;
+      x[j1] = {};
       for (int i = 0; i < width; ++i) {
-        to[i] = {done[k1].re[i] * twist[i].re - done[k1].im[i] * twist[i].im,
-                 done[k1].re[i] * twist[i].im + done[k1].im[i] * twist[i].re};
+        x[j1].re[i] = at[2 * i * in_stride];
+        x[j1].im[i] = at[2 * i * in_stride + 1];
       }
+    }
+    const C* done = RunPasses<T, kInverse>(tables.first, x, x + longest);
+    for (int64_t k1 = 0; k1 < n1; k1 += kN) {
+      Vector<T> re[kN], im[kN];
+      for (int i = 0; i < kN; ++i) {
+        const int64_t k = k1 + i < n1 ? k1 + i : n1 - 1;
+        const auto twist = static_cast<size_t>(k * n2 + j2);
+        const C twisted = done[k] * C{LoadVector(&tables.twist_re[twist]), LoadVector(&tables.twist_im[twist])};
+        re[i] = twisted.re;
+        im[i] = twisted.im;
+      }
+      Transpose<T>(re);
+      Transpose<T>(im);
+      C* to = middle + k1 / kN * row_length + j2;
+      for (int i = 0; i < kN; ++i) to[i] = {re[i], im[i]};
     }
   }
-  const int64_t last = lines.out_form == LineForm::kHalf ? n / 2 + 1 : n;
   for (int64_t k1 = 0; k1 < n1; k1 += kN) {
     const int width = static_cast<int>(n1 - k1 < kN ? n1 - k1 : kN);
-    if (width < kN) std::memset(static_cast<void*>(x), 0, static_cast<size_t>(n2) * sizeof(C));
-    for (int i = 0; i < width; ++i) {
-      const Root<T>* from = middle + (k1 + i) * n2;
-      T* to = reinterpret_cast<T*>(x) + i;
-      for (int64_t j2 = 0; j2 < n2; ++j2) {
-        to[j2 * 2 * kN] = from[j2].re;
-        to[j2 * 2 * kN + kN] = from[j2].im;
-      }
-    }
-    const C* done = RunPasses(tables.second, sign, x, y);
+    const C* done = RunPasses<T, kInverse>(tables.second, middle + k1 / kN * row_length, x);
     for (int64_t k2 = 0; k2 < n2; ++k2) {
-      const int64_t k = k1 + n1 * k2;
-      const C c = done[k2].Scaled(lines.scale);
-      if (width == kN && lines.out_form == LineForm::kComplex && lines.out_stride == 1) {
-        T* at = lines.out + 2 * (lines.out_offset[l] + k);
-        for (int i = 0; i < kN; ++i) {
-          at[2 * i] = c.re[i];
-          at[2 * i + 1] = c.im[i];
-        }
-      } else {
-        for (int i = 0; i < width && k + i < last; ++i)
-          Put(lines, n, l, k + i, static_cast<T>(c.re[i]), static_cast<T>(c.im[i]));
+      T* at = out + 2 * (k1 + n1 * k2) * out_stride;
+      const C c = done[k2].Scaled(scale);
+      if (width == kN && out_stride == 1) {
+        StoreComplex(at, c);
+        continue;
+      }
+      for (int i = 0; i < width; ++i) {
+        at[2 * i * out_stride] = c.re[i];
+        at[2 * i * out_stride + 1] = c.im[i];
       }
     }
   }
 }
 
-/// Any length as a convolution with a chirp.
-template <class T>
-void ChirpLines(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* x, Complex<T>* y) {
+/// Lines that are cut: forms other than complex by way of a copy.
+template <class T, bool kInverse>
+void SplitLines(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* scratch) {
+  const int64_t n1 = tables.first.n, n2 = tables.second.n, longest = n1 > n2 ? n1 : n2;
+  const auto round_up = [](int64_t n) { return (n + kLanes<T> - 1) / kLanes<T> * kLanes<T>; };
+  auto* const copy = reinterpret_cast<Root<T>*>(scratch + 2 * longest + round_up(n1) / kLanes<T> * round_up(n2));
+  T* const flat = reinterpret_cast<T*>(copy);
+  const bool folded = !tables.fold.empty();
+  for (int l = 0; l < lines.count; ++l) {
+    const T* in = lines.in + (lines.in_form == LineForm::kReal ? 1 : 2) * lines.in_offset[l];
+    T* out = lines.out + (lines.out_form == LineForm::kReal ? 1 : 2) * lines.out_offset[l];
+    const T* from = in;
+    int64_t from_stride = lines.in_stride;
+    if (lines.in_form == LineForm::kHalf && folded) {
+      FoldBack(tables, reinterpret_cast<const Root<T>*>(in), copy);
+      from = flat;
+    } else if (lines.in_form != LineForm::kComplex && !folded) {
+      Expand(in, lines.in_form, tables.n, copy);
+      from = flat;
+    }
+    const bool narrows = lines.out_form == LineForm::kHalf || (lines.out_form == LineForm::kReal && !folded);
+    SplitLine<T, kInverse>(tables, from, from_stride, narrows ? flat : out, narrows ? 1 : lines.out_stride, lines.scale,
+                           scratch);
+    if (!narrows) continue;
+    if (folded) {
+      FoldForward(tables, copy, reinterpret_cast<Root<T>*>(out));
+    } else {
+      Narrow(copy, lines.out_form, tables.n, out);
+    }
+  }
+}
+
+/// A transform of lines in lanes; y is scratch of the same size. Where the result is. A length with large prime factors
+/// goes as a convolution with a chirp.
+template <class T, bool kInverse>
+Complex<T>* TransformLanes(const LineTables<T>& tables, Complex<T>* x, Complex<T>* y) {
+  if (!tables.chirp) return RunPasses<T, kInverse>(tables.direct, x, y);
   const int64_t n = tables.n, m = tables.direct.n;
-  LoadLines(lines, n, x);
   for (int64_t j = 0; j < n; ++j) x[j] = x[j] * tables.chirps[static_cast<size_t>(j)];
   std::memset(static_cast<void*>(x + n), 0, static_cast<size_t>(m - n) * sizeof(Complex<T>));
-  Complex<T>* there = RunPasses<T>(tables.direct, -1, x, y);
-  Complex<T>* other = there == x ? y : x;
+  Complex<T>* there = RunPasses<T, false>(tables.direct, x, y);
   for (int64_t k = 0; k < m; ++k) there[k] = there[k] * tables.kernel[static_cast<size_t>(k)];
-  Complex<T>* back = RunPasses<T>(tables.back, 1, there, other);
+  Complex<T>* back = RunPasses<T, true>(tables.back, there, there == x ? y : x);
   for (int64_t k = 0; k < n; ++k) back[k] = back[k] * tables.chirps[static_cast<size_t>(k)];
-  StoreLines(lines, n, back);
+  return back;
+}
+
+template <class T, bool kInverse>
+void LinesInLanes(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* x) {
+  const int64_t n = tables.n, room = tables.direct.n > n + 1 ? tables.direct.n : n + 1;
+  Complex<T>* y = x + room;
+  const LanePointers<const T> from(lines.in, lines.in_offset, lines.count, lines.in_form);
+  const LanePointers<T> to(lines.out, lines.out_offset, lines.count, lines.out_form);
+  const bool folded = !tables.fold.empty();
+  if (lines.in_form == LineForm::kComplex || (lines.in_form == LineForm::kReal && folded)) {
+    LoadLanes(from, lines.in_stride, n, x);
+  } else if (lines.in_form == LineForm::kHalf && folded) {
+    LoadLanes(from, 1, n + 1, y);
+    y[0].im = y[n].im = Vector<T>{};
+    FoldBack(tables, y, x);
+  } else {
+    ExpandLanes(from, lines.in_form, n, x);
+  }
+  const Complex<T>* done = TransformLanes<T, kInverse>(tables, x, y);
+  if (lines.out_form == LineForm::kHalf) {
+    if (folded) {
+      Complex<T>* other = done == x ? y : x;
+      FoldForward(tables, done, other);
+      done = other;
+    }
+    StoreLanes(to, 1, tables.line / 2 + 1, lines.count, lines.scale, done);
+  } else if (lines.out_form == LineForm::kReal && !folded) {
+    NarrowLanes(to, n, lines.count, lines.scale, done);
+  } else {
+    StoreLanes(to, lines.out_stride, n, lines.count, lines.scale, done);
+  }
 }
 
 template <class T>
 void TransformLines(const LineTables<T>& tables, const Lines<T>& lines, void* scratch) {
-  auto* x = static_cast<Complex<T>*>(scratch);
+  auto* const x = static_cast<Complex<T>*>(scratch);
   if (tables.split) {
-    const int64_t longest = tables.first.n > tables.second.n ? tables.first.n : tables.second.n;
-    auto* middle = reinterpret_cast<Root<T>*>(x + 2 * longest);
-    for (int l = 0; l < lines.count; ++l) SplitLine(tables, lines, l, x, x + longest, middle);
-    return;
+    tables.inverse ? SplitLines<T, true>(tables, lines, x) : SplitLines<T, false>(tables, lines, x);
+  } else {
+    tables.inverse ? LinesInLanes<T, true>(tables, lines, x) : LinesInLanes<T, false>(tables, lines, x);
   }
-  Complex<T>* y = x + tables.direct.n;
-  if (tables.chirp) return ChirpLines(tables, lines, x, y);
-  LoadLines(lines, tables.n, x);
-  StoreLines(lines, tables.n, RunPasses<T>(tables.direct, tables.inverse ? 1 : -1, x, y));
 }
 
 }  // namespace
