@@ -5,7 +5,7 @@ import logging
 from jax._src import xla_bridge
 from jax._src.lib import xla_client
 
-from tenon_jax import _handlers
+from tenon_jax import _callbacks, _handlers
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +61,7 @@ def _select_platforms() -> None:
 
 
 def register(library: str, replace: bool) -> None:
+    _callbacks.install()
     builtin = xla_bridge._backend_factories.get('cpu')
     if not replace:
         c_api = _register_backend('tenon', library, _PRIORITY)

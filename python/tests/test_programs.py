@@ -140,6 +140,14 @@ def test_python_callbacks():
     np.testing.assert_array_equal(got, np.arange(4) * 3 + 1)
 
 
+@pytest.mark.parametrize('callback', [np.asfortranarray, lambda v: np.asarray(v)[:, ::-1], lambda v: np.broadcast_to(np.float32(2), v.shape)])
+def test_results_of_callbacks_in_any_layout(callback):
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    like = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    np.testing.assert_array_equal(jax.jit(lambda v: jax.pure_callback(callback, like, v))(x), callback(x))
+    np.testing.assert_array_equal(jax.jit(lambda v: jax.experimental.io_callback(callback, like, v, ordered=True))(x), callback(x))
+
+
 def test_a_callback_may_use_jax():
     def inner(v):
         return np.asarray(jax.jit(lambda x: x * 2)(np.asarray(v)))
