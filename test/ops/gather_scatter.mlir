@@ -40,3 +40,34 @@ func.func @main() {
   check.expect_eq_const %r, dense<[30, 41, 2, 73, 84]> : tensor<5xi32>
   func.return
 }
+
+// -----
+
+// What combines may be a mathematical function.
+func.func @main() {
+  %x = stablehlo.constant dense<[0.0, 1.0, 4.0, 9.0]> : tensor<4xf32>
+  %i = stablehlo.constant dense<[[3], [2]]> : tensor<2x1xi32>
+  %u = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
+    indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.cosine %b : tensor<f32>
+    %e = stablehlo.exponential %c : tensor<f32>
+    %s = stablehlo.add %a, %e : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<4xf32>
+  check.expect_almost_eq_const %r, dense<[0.0, 1.0, 5.7165257, 11.718282]> : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// Calls that only say where data lies give it back.
+func.func @main() {
+  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %a = stablehlo.custom_call @LayoutConstraint(%x) : (tensor<2xi32>) -> tensor<2xi32>
+  %b = stablehlo.custom_call @MoveToHost(%a) : (tensor<2xi32>) -> tensor<2xi32>
+  check.expect_eq_const %b, dense<[1, 2]> : tensor<2xi32>
+  func.return
+}

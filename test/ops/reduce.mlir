@@ -91,3 +91,21 @@ func.func @main() {
   check.expect_eq_const %0, dense<[0, 10, 0, 0, 0, 20]> : tensor<6xi32>
   func.return
 }
+
+// -----
+
+// What combines may be a mathematical function: log(exp(a) + exp(b)) and a maximum beside it.
+func.func @main() {
+  %x = stablehlo.constant dense<[[0.0, 1.0, 2.0], [3.0, 0.0, -1.0]]> : tensor<2x3xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %least) across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+      %ea = stablehlo.exponential %a : tensor<f32>
+      %eb = stablehlo.exponential %b : tensor<f32>
+      %s = stablehlo.add %ea, %eb : tensor<f32>
+      %l = stablehlo.log %s : tensor<f32>
+      stablehlo.return %l : tensor<f32>
+    }
+  check.expect_almost_eq_const %r, dense<[2.407606, 3.0658839]> : tensor<2xf32>
+  func.return
+}

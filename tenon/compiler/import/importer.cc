@@ -475,11 +475,18 @@ Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
   return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
 }
 
+// Calls that only say where data lies.
+static bool SaysWhereDataLies(llvm::StringRef target) {
+  return llvm::is_contained<llvm::StringRef>({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
+                                              "annotate_device_placement", "LayoutConstraint", "MoveToHost",
+                                              "MoveToDevice", "Pin", "Unpin"},
+                                             target);
+}
+
 Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
   auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
   const llvm::StringRef name = target ? target.getValue() : "";
-  if (name == "Sharding" || name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape" ||
-      name == "annotate_device_placement") {
+  if (SaysWhereDataLies(name)) {
     bool same = op->getNumOperands() == op->getNumResults();
     for (size_t i = 0; same && i < op->getNumResults(); ++i) {
       same &= op->getOperand(static_cast<unsigned>(i)).getType() == op->getResult(static_cast<unsigned>(i)).getType();

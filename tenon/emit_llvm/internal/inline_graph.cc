@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
+#include "tenon/kir/math.h"
 
 namespace tenon::emit_llvm {
 
@@ -90,7 +91,7 @@ llvm::SmallVector<Value*, 2> ScalarLowering::Inline(const kir::Graph& graph, std
           in.push_back(values[i]);
           types.push_back(graph.nodes[i].type);
         }
-        values[v] = Lower(node, types, in);
+        values[v] = node.op == Op::kMath ? Inline(kir::MathGraph(node.attr), in)[0] : Lower(node, types, in);
       }
     }
   };
