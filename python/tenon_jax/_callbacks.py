@@ -6,15 +6,26 @@ that jaxlib hands to plugins, and without the cache such a result ends the proce
 
 import numpy as np
 from jax._src import callback as jax_callback
+from jax._src import dtypes
 from jax.interpreters import mlir
 
 
-def _row_major(callback):
-    return lambda *args: tuple(np.asarray(result, order='C') for result in callback(*args))
+def _row_major(result) -> np.ndarray:
+    """`result` with the strides that jaxlib expects; numpy calls other ones C-contiguous too where an extent is 0 or 1."""
+    array = dtypes.canonicalize_value(np.asarray(result))
+    strides = tuple(array.itemsize * int(np.prod(array.shape[i + 1:])) for i in range(array.ndim))
+    if array.strides == strides:
+        return array
+    copy = np.ndarray(array.shape, array.dtype, strides=strides)
+    copy[...] = array
+    return copy
 
 
 def _lowering_of(jax_lowering):
-    return lambda ctx, *args, callback, **params: jax_lowering(ctx, *args, callback=_row_major(callback), **params)
+    def lower(ctx, *args, callback, **params):
+        return jax_lowering(ctx, *args, callback=lambda *operands: [_row_major(r) for r in callback(*operands)], **params)
+
+    return lower
 
 
 def install() -> None:

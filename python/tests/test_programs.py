@@ -148,6 +148,20 @@ def test_results_of_callbacks_in_any_layout(callback):
     np.testing.assert_array_equal(jax.jit(lambda v: jax.experimental.io_callback(callback, like, v, ordered=True))(x), callback(x))
 
 
+@pytest.mark.parametrize('make', [lambda: np.ones((2, 0), np.float64), lambda: np.ones((4, 1, 6), np.float32)[:, :, ::3], lambda: np.ones((3, 4), np.float32)[:, :1]])
+def test_results_of_callbacks_with_strides_of_no_use(make):
+    got = jax.jit(lambda: jax.pure_callback(make, jax.ShapeDtypeStruct(make().shape, np.float32)))()
+    np.testing.assert_array_equal(got, make())
+
+
+@pytest.mark.parametrize('dtype', [jnp.int4, jnp.uint4])
+def test_callbacks_on_small_integers(dtype):
+    x = jnp.arange(7, dtype=dtype)
+    like = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    got = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(a)[::-1], like, v))(x)
+    np.testing.assert_array_equal(got, np.asarray(x)[::-1])
+
+
 def test_a_callback_may_use_jax():
     def inner(v):
         return np.asarray(jax.jit(lambda x: x * 2)(np.asarray(v)))

@@ -7,6 +7,7 @@
 
 #include "tenon/base/small_vector.h"
 #include "tenon/ffi_host/internal.h"
+#include "tenon/ffi_host/sub_byte.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::ffi_host {
@@ -20,15 +21,17 @@ struct BufferFrame {
   SmallVector<XLA_FFI_Buffer, 8> buffers;
   SmallVector<Type, 8> types;
   SmallVector<void*, 8> pointers;
+  bool complete = true;  ///< There was memory for the copies.
 
-  BufferFrame(std::span<const runtime::View> views, Type type) {
+  BufferFrame(std::span<const runtime::View> views, Type type, SubByteArrays& sub_byte) {
     for (const runtime::View& v : views) {
       XLA_FFI_Buffer b = {};
       b.struct_size = XLA_FFI_Buffer_STRUCT_SIZE;
       b.dtype = XLA_FFI_DataType_TOKEN;
       if (v.slot != nullptr) {
         b.dtype = ToFfi(v.slot->dtype);
-        b.data = v.data;
+        b.data = sub_byte.Packed(v);
+        complete &= b.data != nullptr || v.data == nullptr;
         b.rank = static_cast<int64_t>(v.slot->dims.size());
         b.dims = const_cast<int64_t*>(v.slot->dims.data());
       }
@@ -108,8 +111,11 @@ Status CallSite::RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stag
 
 Status CallSite::Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
                       const Invocation& invocation) {
-  BufferFrame<XLA_FFI_ArgType> in(operands, XLA_FFI_ArgType_BUFFER);
-  BufferFrame<XLA_FFI_RetType> out(results, XLA_FFI_RetType_BUFFER);
+  SubByteArrays sub_byte;
+  BufferFrame<XLA_FFI_ArgType> in(operands, XLA_FFI_ArgType_BUFFER, sub_byte);
+  BufferFrame<XLA_FFI_RetType> out(results, XLA_FFI_RetType_BUFFER, sub_byte);
+  if (!in.complete || !out.complete)
+    return ResourceExhausted("custom call to " + handler_->name + ": no memory to pack its arrays");
   const XLA_FFI_Args args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, static_cast<int64_t>(in.types.size()), in.types.data(),
                              in.pointers.data()};
   const XLA_FFI_Rets rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(out.types.size()),
@@ -117,7 +123,9 @@ Status CallSite::Call(std::span<const runtime::View> operands, std::span<const r
   TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.prepare, XLA_FFI_ExecutionStage_PREPARE, args, rets, invocation));
   TENON_RETURN_IF_ERROR(
       RunStage(handler_->bundle.initialize, XLA_FFI_ExecutionStage_INITIALIZE, args, rets, invocation));
-  return RunStage(handler_->bundle.execute, XLA_FFI_ExecutionStage_EXECUTE, args, rets, invocation);
+  TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.execute, XLA_FFI_ExecutionStage_EXECUTE, args, rets, invocation));
+  for (const runtime::View& view : results) sub_byte.Unpack(view);
+  return OkStatus();
 }
 
 Status CallSite::SetState(XLA_FFI_ExecutionStage stage, int64_t type_id, void* state) {

@@ -37,8 +37,9 @@ class CallSite {
   ~CallSite();
 
   /// Calls the handler's prepare, initialize and execute stages and waits for a future that it leaves. Thread-safe if
-  /// the handler is. The views' memory is dense in the layout that the call states; tokens are passed as buffers of
-  /// token type. Handlers run with IEEE-default floating point.
+  /// the handler is. The views' memory is dense in the layout that the call states, an element in a byte where the
+  /// handler is given packed ones (sub_byte.h); tokens are passed as buffers of token type. Handlers run with
+  /// IEEE-default floating point.
   Status Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
               const Invocation& invocation);
 

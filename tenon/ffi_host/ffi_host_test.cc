@@ -72,6 +72,19 @@ XLA_FFI_Error* FromTheFuture(XLA_FFI_CallFrame* frame) {
   return nullptr;
 }
 
+// Bytes of packed s4 as they should come, and others as the result.
+XLA_FFI_Error* Nibbles(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  const auto* in = static_cast<const uint8_t*>(static_cast<XLA_FFI_Buffer*>(frame->args.args[0])->data);
+  auto* out = static_cast<uint8_t*>(static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0])->data);
+  if (in[0] != 0xe1 || in[1] != 0xc3 || in[2] != 0x05)
+    return MakeError(frame, "packing", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  out[0] = 0x8f;
+  out[1] = 0x21;
+  out[2] = 0x07;
+  return nullptr;
+}
+
 plan::CustomCallStep Call(std::string target) {
   plan::CustomCallStep step;
   step.target = std::move(target);
@@ -99,6 +112,21 @@ TEST(FfiHost, CallsAHandlerWithBuffersAndSortedAttributes) {
   const Status s = (*site)->Call(operands, results, {});
   ASSERT_TRUE(s.ok()) << s.ToString();
   EXPECT_EQ(out[2], 7.5f);
+}
+
+TEST(FfiHost, ElementsSmallerThanAByteArePacked) {
+  ASSERT_TRUE(RegisterHandler("nibbles", {nullptr, nullptr, nullptr, Nibbles, nullptr}, 0).ok());
+  auto site = CallSite::Create(Call("nibbles"));
+  ASSERT_TRUE(site.ok());
+  plan::Slot slot = kVector;
+  slot.dtype = DType::kS4;
+  slot.dims = {5};
+  int8_t in[] = {1, -2, 3, -4, 5}, out[] = {0, 0, 0, 0, 0, 99};
+  const runtime::View operands[] = {{in, &slot}}, results[] = {{out, &slot}};
+  const Status s = (*site)->Call(operands, results, {});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  const int8_t want[] = {-1, -8, 1, 2, 7, 99};
+  EXPECT_EQ(std::memcmp(out, want, sizeof want), 0);
 }
 
 TEST(FfiHost, ErrorsOfHandlersKeepCodeAndText) {
