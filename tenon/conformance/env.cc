@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 
 namespace tenon::conformance {
 
@@ -260,12 +261,13 @@ Result<Buffer> Env::TryUpload(PJRT_Buffer_Type type, const void* data, const Dim
   auto args = New<PJRT_Client_BufferFromHostBuffer_Args>();
   args.client = options.client != nullptr ? options.client : client();
   args.data = data;
-  args.type = type;
+  // Tests send numbers that the enums do not have; C++ forbids to read them as such.
+  std::memcpy(&args.type, &type, sizeof(type));
   args.dims = dims.data();
   args.num_dims = dims.size();
   args.byte_strides = options.byte_strides.empty() ? nullptr : options.byte_strides.data();
   args.num_byte_strides = options.byte_strides.size();
-  args.host_buffer_semantics = options.semantics;
+  std::memcpy(&args.host_buffer_semantics, &options.semantics, sizeof(options.semantics));
   args.memory = options.memory;
   args.device = options.device;
   if (args.memory == nullptr && args.device == nullptr) args.device = device();
