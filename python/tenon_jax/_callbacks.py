@@ -16,7 +16,8 @@ def _row_major(result) -> np.ndarray:
     strides = tuple(array.itemsize * int(np.prod(array.shape[i + 1:])) for i in range(array.ndim))
     if array.strides == strides:
         return array
-    copy = np.ndarray(array.shape, array.dtype, strides=strides)
+    # With memory of its own numpy would choose the strides.
+    copy = np.ndarray(array.shape, array.dtype, buffer=np.empty(max(array.size, 1), array.dtype), strides=strides)
     copy[...] = array
     return copy
 

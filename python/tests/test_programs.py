@@ -150,8 +150,10 @@ def test_results_of_callbacks_in_any_layout(callback):
 
 @pytest.mark.parametrize('make', [lambda: np.ones((2, 0), np.float64), lambda: np.ones((4, 1, 6), np.float32)[:, :, ::3], lambda: np.ones((3, 4), np.float32)[:, :1]])
 def test_results_of_callbacks_with_strides_of_no_use(make):
-    got = jax.jit(lambda: jax.pure_callback(make, jax.ShapeDtypeStruct(make().shape, np.float32)))()
+    likes = (jax.ShapeDtypeStruct(make().shape, np.float32), jax.ShapeDtypeStruct((2,), np.float32))
+    got, other = jax.jit(lambda: jax.pure_callback(lambda: (make(), np.float32([1, 2])), likes))()
     np.testing.assert_array_equal(got, make())
+    np.testing.assert_array_equal(other, [1, 2])
 
 
 @pytest.mark.parametrize('dtype', [jnp.int4, jnp.uint4])
