@@ -66,7 +66,7 @@ Result<Ref<Buffer>> Share(Buffer& buffer) {
   TENON_ASSIGN_OR_RETURN(BufferUse use, buffer.Use());
   if (use.promise) {
     Ref<Buffer> shared = Buffer::MakePromise(buffer.device(), buffer.memory(), buffer.spec());
-    use.ready.OnReady([promise = use.promise, shared](const Status&) { shared->Fulfill(promise->Collect(false)); });
+    TENON_RETURN_IF_ERROR(shared->Fulfill(std::move(use)));
     return shared;
   }
   return Buffer::Make(buffer.device(), buffer.memory(), buffer.spec(), std::move(use.storage), std::move(use.ready));

@@ -132,21 +132,25 @@ TENON_BIND(PJRT_Client_FulfillAliasBuffer) {
   Ref<Buffer> promise = Ref<Buffer>::Adopt(reinterpret_cast<Buffer*>(args.fulfill_alias_buffer_cb));
   Status status = StatusFromC(CallerValue(args.status_code), args.error_message, args.error_message_size);
   if (!status.ok()) {
-    promise->Fulfill(status);
+    (void)promise->Fulfill(status);
     return OkStatus();
   }
-  Result<BufferUse> contents =
-      args.buffer == nullptr ? Result<BufferUse>(NullArgument(fn, "buffer")) : FromC(args.buffer)->Use();
-  if (contents.ok() && FromC(args.buffer)->spec() != promise->spec()) {
-    contents = InvalidArgument(fmt::format("{}: the buffer is {}, {} was promised", fn,
-                                           ToString(FromC(args.buffer)->shape()), ToString(promise->shape())));
+  const auto refuse = [&promise](const Status& error) {
+    (void)promise->Fulfill(error);
+    return error;
+  };
+  if (args.buffer == nullptr) return refuse(NullArgument(fn, "buffer"));
+  Buffer& buffer = *FromC(args.buffer);
+  if (&buffer == promise.get()) {
+    return refuse(InvalidArgument(fmt::format("{}: a promise cannot be kept with itself", fn)));
   }
-  if (contents.ok() && contents->promise) {
-    contents = Unimplemented(fmt::format("{}: the buffer is itself an unfulfilled promise", fn));
+  if (buffer.spec() != promise->spec()) {
+    return refuse(InvalidArgument(fmt::format("{}: the buffer is {}, {} was promised", fn, ToString(buffer.shape()),
+                                              ToString(promise->shape()))));
   }
-  Status outcome = contents.ok() ? OkStatus() : contents.status();
-  promise->Fulfill(std::move(contents));
-  return outcome;
+  Result<BufferUse> contents = buffer.Use();
+  if (!contents.ok()) return refuse(contents.status());
+  return promise->Fulfill(std::move(contents)).WithContext(fn);
 }
 
 TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 
+#include "tenon/base/primitive_type.h"
 #include "tenon/plugin/bind.h"
-#include "tenon/plugin/primitive_type.h"
 #include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin::bind {

@@ -78,32 +78,62 @@ Ref<Buffer> Buffer::MakeError(Device* device, Memory* memory, ArraySpec spec, St
 Ref<Buffer> Buffer::MakePromise(Device* device, Memory* memory, ArraySpec spec) {
   Ref<Buffer> buffer = Make(device, memory, std::move(spec), nullptr);
   buffer->promised_ = Event::Make();
+  buffer->promised_->BeginPromise();
   buffer->ready_ = EventRef(buffer->promised_);
   return buffer;
 }
 
-void Buffer::Fulfill(Result<BufferUse> contents) {
+Ref<Event> Buffer::TakePromised() {
+  Lock lock(*this);
+  return std::move(promised_);
+}
+
+Status Buffer::Fulfill(Result<BufferUse> contents) {
+  Ref<Event> promised;
+  {
+    Lock lock(*this);
+    promised = promised_;
+  }
+  Status refused;
+  if (contents.ok() && promised && !promised->KeepPromise(contents->ready)) {
+    if (contents->promise) (void)contents->promise->Collect(contents->donated);  // takes the use back
+    refused = InvalidArgument(
+        fmt::format("the promise of {} cannot be kept with a buffer that waits for it", ToString(spec_.shape)));
+    contents = refused;
+  }
+  promised = nullptr;
   if (!contents.ok()) {
-    Ref<Event> promised;
-    {
-      Lock lock(*this);
-      promised = std::move(promised_);
-    }
-    if (promised) promised->Set(contents.status());
-    return;
+    if (promised = TakePromised(); promised) promised->Set(contents.status());
+    return refused;
   }
   EventRef ready = contents->ready;
   ready.OnReady([self = Ref<Buffer>(this), use = std::move(*contents)](const Status& status) mutable {
+    Status outcome = status;
+    if (use.promise) {
+      Result<BufferUse> collected = use.promise->Collect(use.donated);
+      outcome = collected.ok() ? OkStatus() : collected.status();
+      use = collected.ok() ? std::move(*collected) : BufferUse();
+    }
     Ref<Event> promised;
     Ref<Storage> unwanted;
     {
       Lock lock(*self);
       promised = std::move(self->promised_);
       bool wanted = !self->is_deleted() || self->pending_uses_ > 0;
-      (wanted && status.ok() ? self->storage_ : unwanted) = std::move(use.storage);
+      (wanted && outcome.ok() ? self->storage_ : unwanted) = std::move(use.storage);
     }
-    if (promised) promised->Set(status);
+    if (promised) promised->Set(std::move(outcome));
   });
+  return OkStatus();
+}
+
+void Buffer::NoteWaitsFor(const EventRef& event) {
+  EventRef mine;
+  {
+    Lock lock(*this);
+    mine = ready_;
+  }
+  if (mine.get() != nullptr) mine.get()->NoteWaitsFor(event);
 }
 
 Status Buffer::DeletedError() const {

@@ -55,8 +55,9 @@ class Buffer final : public RefCounted {
   static Ref<Buffer> MakeError(Device* device, Memory* memory, ArraySpec spec, Status error);
   /// A buffer whose storage comes later, by Fulfill. Usable at once: users wait for ready().
   static Ref<Buffer> MakePromise(Device* device, Memory* memory, ArraySpec spec);
-  /// Gives a promise its contents, or an error. Once.
-  void Fulfill(Result<BufferUse> contents);
+  /// Gives a promise its contents, which may wait and may be another promise's, or an error. Once. Contents that wait
+  /// for this promise give INVALID_ARGUMENT, which is then the promise's error, too.
+  Status Fulfill(Result<BufferUse> contents);
 
   Client& client() const { return *client_; }
   Device* device() const { return device_; }
@@ -64,6 +65,9 @@ class Buffer final : public RefCounted {
   const ArraySpec& spec() const { return spec_; }
   const Shape& shape() const { return spec_.shape; }
   size_t size_bytes() const { return size_bytes_; }
+
+  /// Notes that an unready buffer waits for `event`: see Event::NoteWaitsFor.
+  void NoteWaitsFor(const EventRef& event);
 
   /// When the contents are defined. INVALID_ARGUMENT, as an event, once the buffer is deleted.
   EventRef ready() const;
@@ -98,6 +102,7 @@ class Buffer final : public RefCounted {
   ~Buffer() override;
   class Lock;
   Status DeletedError() const;
+  Ref<Event> TakePromised();
 
   Ref<Client> client_;
   Device* device_;

@@ -5,7 +5,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "tenon/plugin/primitive_type.h"
+#include "tenon/base/primitive_type.h"
 
 namespace tenon::plugin {
 

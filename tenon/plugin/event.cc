@@ -1,10 +1,24 @@
 #include "tenon/plugin/event.h"
 
+#include <algorithm>
+#include <mutex>
 #include <vector>
 
 namespace tenon::plugin {
 
+// A promise, for as long as it is not kept or somebody waits for it.
+struct Event::Promise {
+  std::vector<std::shared_ptr<Promise>> waits_for;  // once it is to be kept
+};
+struct Event::Promises {
+  std::shared_ptr<Promise> own;                     // of the event of a promise
+  std::vector<std::shared_ptr<Promise>> waits_for;  // the own one, too
+};
+
 namespace {
+
+// Guards the contents of every Promise and Promises: they are few, and looked at when promises are made and kept.
+std::mutex promise_mutex;
 
 // Runs a list that was pushed on the front, so in reverse.
 void RunWaiters(Event::Waiter* list, const Status& status) {
@@ -27,6 +41,14 @@ void RunWaiters(Event::Waiter* list, const Status& status) {
 bool Event::Set(Status status) {
   if (setting_.exchange(true, std::memory_order_acq_rel)) return false;
   status_ = status;
+  if (promises_.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+    std::vector<std::shared_ptr<Promise>> released;
+    std::lock_guard lock(promise_mutex);
+    Promises& promises = *promises_;
+    if (promises.own != nullptr) released = std::move(promises.own->waits_for);
+    promises.own = nullptr;
+    promises.waits_for.clear();
+  }
   Waiter* waiters = waiters_.exchange(kDone, std::memory_order_acq_rel);
   waiters_.notify_all();
   RunWaiters(waiters, status);
@@ -57,6 +79,58 @@ void Event::AddWaiter(Waiter* waiter) {
 Event::~Event() {
   Waiter* waiters = waiters_.load(std::memory_order_acquire);
   if (waiters != kDone) RunWaiters(waiters, Cancelled("the event was given up before it was set"));
+  if (Promises* const promises = promises_.load(std::memory_order_acquire)) {
+    // An event given up waits for nobody; what waits for it holds its own promise, which then leads nowhere.
+    std::vector<std::shared_ptr<Promise>> released;
+    {
+      std::lock_guard lock(promise_mutex);
+      if (promises->own != nullptr) released = std::move(promises->own->waits_for);
+    }
+    delete promises;
+  }
+}
+
+void Event::BeginPromise() {
+  auto* promises = new Promises{std::make_shared<Promise>(), {}};
+  promises->waits_for.push_back(promises->own);
+  promises_.store(promises, std::memory_order_release);
+}
+
+void Event::NoteWaitsFor(const EventRef& other) {
+  if (other.get() == nullptr || other.get() == this || is_ready()) return;
+  Promises* const theirs = other.get()->promises_.load(std::memory_order_acquire);
+  if (theirs == nullptr) [[likely]]
+    return;
+  std::lock_guard lock(promise_mutex);
+  if (theirs->waits_for.empty()) return;
+  Promises* mine = promises_.load(std::memory_order_relaxed);
+  if (mine == nullptr) promises_.store(mine = new Promises, std::memory_order_release);
+  for (const std::shared_ptr<Promise>& promise : theirs->waits_for) {
+    if (std::find(mine->waits_for.begin(), mine->waits_for.end(), promise) == mine->waits_for.end())
+      mine->waits_for.push_back(promise);
+  }
+}
+
+bool Event::KeepPromise(const EventRef& contents) {
+  if (contents.is_ready()) return true;
+  Promises* const theirs = contents.get()->promises_.load(std::memory_order_acquire);
+  Promises* const mine = promises_.load(std::memory_order_acquire);
+  if (theirs == nullptr || mine == nullptr) return true;
+  std::lock_guard lock(promise_mutex);
+  if (mine->own == nullptr) return true;
+  std::vector<const Promise*> reached;
+  const auto reach = [&reached](const std::vector<std::shared_ptr<Promise>>& promises) {
+    for (const std::shared_ptr<Promise>& promise : promises) {
+      if (std::find(reached.begin(), reached.end(), promise.get()) == reached.end()) reached.push_back(promise.get());
+    }
+  };
+  reach(theirs->waits_for);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i] == mine->own.get()) return false;
+    reach(reached[i]->waits_for);
+  }
+  mine->own->waits_for = theirs->waits_for;
+  return true;
 }
 
 EventRef EventRef::Of(Status status) {
@@ -108,6 +182,7 @@ EventRef WhenAll(std::span<const EventRef> events) {
     join->left.fetch_add(1, std::memory_order_relaxed);
     e.OnReady([join](const Status&) { join->Count(); });
   }
+  for (const EventRef& e : events) join->all->NoteWaitsFor(e);
   EventRef all(join->all);
   join->Count();
   return all;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/status.h"
 #include "tenon/plugin/ref.h"
@@ -28,6 +29,8 @@ class EventRef {
   Status status() const;
   /// is_ready() with an error.
   bool failed() const;
+  /// Whether it is pending and a promise must be kept first; see Event::BeginPromise.
+  bool waits_for_promises() const;
   /// Blocks until ready and returns the outcome. Not for threads that others wait for.
   Status Wait() const;
   /// Calls callback(const Status&) exactly once: now, on this thread, when the event is ready; else on the thread that
@@ -57,6 +60,18 @@ class Event final : public RefCounted {
   const Status& status() const { return status_; }
   void Wait() const;
 
+  // What follows tells which promises (Buffer::MakePromise) an event waits for, so that a promise is not kept with what
+  // waits for it. Events that wait for none cost nothing.
+
+  /// Marks this event as that of a promise. Before it is handed out.
+  void BeginPromise();
+  /// Notes that this event completes no sooner than `other`.
+  void NoteWaitsFor(const EventRef& other);
+  /// Notes that this promise is kept when `contents` is ready. False, and nothing is noted, when `contents` waits for
+  /// this promise.
+  bool KeepPromise(const EventRef& contents);
+  bool waits_for_promises() const { return promises_.load(std::memory_order_acquire) != nullptr && !is_ready(); }
+
   /// A registered callback. `run` is called once and frees the node.
   struct Waiter {
     Waiter* next = nullptr;
@@ -66,18 +81,23 @@ class Event final : public RefCounted {
   void AddWaiter(Waiter* waiter);
 
  private:
+  struct Promise;
+  struct Promises;
   ~Event() override;
   static inline Waiter* const kDone = reinterpret_cast<Waiter*>(1);
 
   std::atomic<Waiter*> waiters_{nullptr};
   std::atomic<bool> setting_{false};
   Status status_;
+  std::atomic<Promises*> promises_{nullptr};  // owned; made once, contents under one lock for all
   [[no_unique_address]] internal::Counted<ObjectKind::kEvent> counted_;
 };
 
 /// Ready when all are; with the error of the first in `events` that failed. Null when all are ready with OK already.
 EventRef WhenAll(std::span<const EventRef> events);
 EventRef WhenAll(const EventRef& a, const EventRef& b);
+
+inline bool EventRef::waits_for_promises() const { return event_ != nullptr && event_->waits_for_promises(); }
 
 template <class F>
 void EventRef::OnReady(F callback) const {

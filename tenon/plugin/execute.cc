@@ -213,6 +213,7 @@ class ExecuteCall::Deferred {
         Memory* memory = call.executable_.client().FindMemory(*device.device, specs[i].memory_kind);
         if (memory == nullptr) memory = device.device->default_memory();
         device.outputs[i] = Buffer::MakePromise(device.device, memory, specs[i].array);
+        for (const Argument& argument : call.arguments_) device.outputs[i]->NoteWaitsFor(argument.ready);
         self->promised_.push_back(device.outputs[i]);
       }
     }
@@ -243,7 +244,7 @@ class ExecuteCall::Deferred {
     }
     if (status.ok()) status = Run();
     if (status.ok()) return;
-    for (const Ref<Buffer>& output : promised_) output->Fulfill(status);
+    for (const Ref<Buffer>& output : promised_) (void)output->Fulfill(status);
     for (const Ref<Event>& done : done_) done->Set(status);
   }
 
@@ -260,7 +261,7 @@ class ExecuteCall::Deferred {
       TENON_RETURN_IF_ERROR(call.ToExpectedForm(k, specs_[k]));
     }
     TENON_RETURN_IF_ERROR(call.Run());
-    for (size_t k = 0; k < promised_.size(); ++k) promised_[k]->Fulfill(call.outputs_[k]->Use());
+    for (size_t k = 0; k < promised_.size(); ++k) (void)promised_[k]->Fulfill(call.outputs_[k]->Use());
     for (size_t d = 0; d < done_.size(); ++d) {
       call.devices_[d].done.OnReady([done = done_[d]](const Status& s) { done->Set(s); });
     }
@@ -286,12 +287,15 @@ Status ExecuteCall::Run() {
     devices_[d].arguments = {arguments_.data() + d * num_args_, num_args_};
     devices_[d].outputs = {outputs_.data() + d * num_outputs, num_outputs};
   }
+  std::vector<EventRef> pending;
   for (const Argument& argument : arguments_) {
     if (argument.ready.failed()) [[unlikely]] {
       started_ = true;
       Poison(argument.ready.status());
       return OkStatus();
     }
+    if (argument.ready.waits_for_promises()) [[unlikely]]
+      pending.push_back(argument.ready);
   }
   if (defer_) [[unlikely]] {
     started_ = true;
@@ -307,6 +311,7 @@ Status ExecuteCall::Run() {
   for (const Ref<Buffer>& output : outputs_) {
     if (output == nullptr) [[unlikely]]
       return Internal(fmt::format("executable '{}' did not make all its outputs", executable_.info().name));
+    for (const EventRef& event : pending) output->NoteWaitsFor(event);
   }
   return OkStatus();
 }

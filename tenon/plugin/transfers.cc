@@ -78,6 +78,7 @@ EventRef WhenUsable(Client& client, BufferUse use, size_t size_bytes, std::funct
   task->work = std::move(work);
   EventRef done(task->done);
   EventRef ready = task->use.ready;
+  task->done->NoteWaitsFor(ready);
   ready.OnReady([task, size_bytes](const Status& status) {
     auto run = [task, status] {
       Status outcome = status;
