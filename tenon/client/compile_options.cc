@@ -8,6 +8,8 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "tenon/base/primitive_type.h"
+
 namespace tenon::client {
 namespace {
 
@@ -29,13 +31,24 @@ constexpr Flag kFlags[] = {
 
 // Field numbers of xla.CompileOptionsProto and what hangs on it.
 namespace options_field {
-constexpr int kBuildOptions = 3, kPortable = 4, kProfileVersion = 5, kOverrides = 7;
+constexpr int kArgumentLayouts = 1, kBuildOptions = 3, kPortable = 4, kProfileVersion = 5, kOverrides = 7;
 }
 namespace build_field {
-constexpr int kDeviceOrdinal = 1, kDebugOptions = 3, kReplicas = 4, kPartitions = 5, kSpmd = 6, kAssignment = 9,
-              kPropagateToOutputs = 12, kDeviceMemorySize = 15, kPropagateToParameters = 18, kShardy = 19,
-              kProcessIndex = 22, kProcessCount = 23, kOptimization = 24, kMemoryFitting = 25;
+constexpr int kDeviceOrdinal = 1, kResultLayout = 2, kDebugOptions = 3, kReplicas = 4, kPartitions = 5, kSpmd = 6,
+              kAssignment = 9, kPropagateToOutputs = 12, kDeviceMemorySize = 15, kPropagateToParameters = 18,
+              kShardy = 19, kProcessIndex = 22, kProcessCount = 23, kOptimization = 24, kMemoryFitting = 25;
 }
+// ... of xla.ShapeProto, xla.LayoutProto and xla.TileProto.
+namespace shape_field {
+constexpr int kElementType = 2, kDimensions = 3, kTupleShapes = 4, kLayout = 5;
+}
+namespace layout_field {
+constexpr int kMinorToMajor = 1, kTiles = 6;
+}
+namespace tile_field {
+constexpr int kDimensions = 1;
+}
+constexpr int kTuplePrimitiveType = 13;
 
 // One "name=value" or "name: value" of a list of flags.
 struct FlagText {
@@ -118,6 +131,53 @@ std::string WriteOverride(const CompileOptions::Override& value) {
   return bytes;
 }
 
+Status CheckLayout(const ArrayLayout& array) {
+  if (PrimitiveTypeFromDType(array.shape.dtype) == 0) {
+    return InvalidArgument(
+        fmt::format("the layout of {}: xla.PrimitiveType has no such element type", tenon::ToString(array.shape)));
+  }
+  TENON_RETURN_IF_ERROR(CheckedNumElements(array.shape.dims).status());
+  if (!array.layout.has_value()) return OkStatus();
+  std::vector<int64_t> sorted = array.layout->minor_to_major;
+  std::sort(sorted.begin(), sorted.end());
+  bool fits = sorted.size() == array.shape.rank();
+  for (size_t i = 0; fits && i < sorted.size(); ++i) fits = sorted[i] == static_cast<int64_t>(i);
+  if (fits) return OkStatus();
+  return InvalidArgument(fmt::format("the layout {} does not order the dimensions of {}", array.layout->ToString(),
+                                     tenon::ToString(array.shape)));
+}
+
+// The bytes of an xla.ShapeProto.
+std::string WriteShape(const ArrayLayout& array) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  out.add_enum(shape_field::kElementType, PrimitiveTypeFromDType(array.shape.dtype));
+  if (array.shape.rank() != 0)
+    out.add_packed_int64(shape_field::kDimensions, array.shape.dims.begin(), array.shape.dims.end());
+  if (array.layout.has_value()) {
+    // Written apart: a scalar's layout is an empty message, and there.
+    std::string layout_bytes;
+    pbf_writer layout(layout_bytes);
+    const std::vector<int64_t>& order = array.layout->minor_to_major;
+    if (!order.empty()) layout.add_packed_int64(layout_field::kMinorToMajor, order.begin(), order.end());
+    for (const std::vector<int64_t>& dims : array.layout->tiles) {
+      pbf_writer tile(layout, layout_field::kTiles);
+      tile.add_packed_int64(tile_field::kDimensions, dims.begin(), dims.end());
+    }
+    out.add_message(shape_field::kLayout, layout_bytes);
+  }
+  return bytes;
+}
+
+std::string WriteResultShape(const std::vector<ArrayLayout>& results) {
+  if (results.size() == 1) return WriteShape(results.front());
+  std::string bytes;
+  pbf_writer out(bytes);
+  out.add_enum(shape_field::kElementType, kTuplePrimitiveType);
+  for (const ArrayLayout& result : results) out.add_message(shape_field::kTupleShapes, WriteShape(result));
+  return bytes;
+}
+
 }  // namespace
 
 std::string Serialize(const DeviceAssignment& assignment) {
@@ -196,6 +256,12 @@ CompileOptions& CompileOptions::SetPropagateShardingToParameters(std::vector<boo
 CompileOptions& CompileOptions::SetPropagateShardingToOutputs(std::vector<bool> allow) {
   return to_outputs_ = std::move(allow), *this;
 }
+CompileOptions& CompileOptions::SetArgumentLayouts(std::vector<ArrayLayout> arguments) {
+  return argument_layouts_ = std::move(arguments), *this;
+}
+CompileOptions& CompileOptions::SetResultLayouts(std::vector<ArrayLayout> results) {
+  return result_layouts_ = std::move(results), *this;
+}
 CompileOptions& CompileOptions::SetDeviceMemorySize(int64_t bytes) { return device_memory_size_ = bytes, *this; }
 CompileOptions& CompileOptions::SetProcess(int64_t index, int64_t count) {
   return process_index_ = index, process_count_ = count, *this;
@@ -228,6 +294,9 @@ Result<std::string> CompileOptions::Serialize() const {
           num_partitions_));
     }
   }
+  for (const auto* list : {&argument_layouts_, &result_layouts_}) {
+    for (const ArrayLayout& array : *list) TENON_RETURN_IF_ERROR(CheckLayout(array));
+  }
   // What the caller set explicitly wins over texts.
   auto debug_fields = debug_fields_;
   auto overrides = overrides_;
@@ -259,9 +328,12 @@ Result<std::string> CompileOptions::Serialize() const {
 
   std::string bytes;
   pbf_writer out(bytes);
+  for (const ArrayLayout& array : argument_layouts_)
+    out.add_message(options_field::kArgumentLayouts, WriteShape(array));
   {
     pbf_writer build(out, options_field::kBuildOptions);
     build.add_int64(build_field::kDeviceOrdinal, -1);
+    if (!result_layouts_.empty()) build.add_message(build_field::kResultLayout, WriteResultShape(result_layouts_));
     if (!debug_fields.empty()) {
       pbf_writer debug(build, build_field::kDebugOptions);
       for (const auto& [field, value] : debug_fields) {

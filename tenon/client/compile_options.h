@@ -2,14 +2,24 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/client/layout.h"
 
 namespace tenon::client {
+
+/// An array that a program takes or gives: its shape, and how it lies on the device unless the compiler may choose.
+struct ArrayLayout {
+  Shape shape;
+  std::optional<TiledLayout> layout = std::nullopt;
+  friend bool operator==(const ArrayLayout&, const ArrayLayout&) = default;
+};
 
 /// Global device ids per [replica][partition].
 struct DeviceAssignment {
@@ -47,6 +57,10 @@ class CompileOptions {
   /// Whether the compiler may choose the shardings of parameters and outputs; one flag each, or one for all.
   CompileOptions& SetPropagateShardingToParameters(std::vector<bool> allow);
   CompileOptions& SetPropagateShardingToOutputs(std::vector<bool> allow);
+  /// The layouts of all parameters in order, and of all results: CompileOptionsProto.argument_layouts and the build
+  /// options' result_layout, one array or a tuple of several. Plugins take StableHLO's own layout attributes, too.
+  CompileOptions& SetArgumentLayouts(std::vector<ArrayLayout> arguments);
+  CompileOptions& SetResultLayouts(std::vector<ArrayLayout> results);
   CompileOptions& SetDeviceMemorySize(int64_t bytes);
   /// Number of this process, and how many there are.
   CompileOptions& SetProcess(int64_t index, int64_t count);
@@ -73,8 +87,8 @@ class CompileOptions {
   int num_replicas() const { return num_replicas_; }
   int num_partitions() const { return num_partitions_; }
 
-  /// The bytes for PJRT_Client_Compile. INVALID_ARGUMENT for numbers below one, an assignment that does not fit, or
-  /// flags that cannot be read.
+  /// The bytes for PJRT_Client_Compile. INVALID_ARGUMENT for numbers below one, an assignment or a layout that does
+  /// not fit, an element type that XLA's protos lack, or flags that cannot be read.
   Result<std::string> Serialize() const;
 
  private:
@@ -87,6 +101,7 @@ class CompileOptions {
   Effort optimization_ = Effort::kUnknown;
   Effort memory_fitting_ = Effort::kUnknown;
   std::vector<bool> to_parameters_, to_outputs_;
+  std::vector<ArrayLayout> argument_layouts_, result_layouts_;
   int64_t device_memory_size_ = 0;
   int64_t process_index_ = 0;
   int64_t process_count_ = 0;

@@ -59,6 +59,62 @@ TEST_F(CompileOptionsTest, TheLeastThatPluginsTake) {
   EXPECT_EQ(build.size(), 3u);
 }
 
+// The numbers of a packed field of small varints.
+std::vector<int> Packed(const std::string& bytes) { return {bytes.begin(), bytes.end()}; }
+
+TEST_F(CompileOptionsTest, LayoutsOfArgumentsAndResults) {
+  const ArrayLayout tiled{{DType::kBF16, {8, 16}}, TiledLayout{{0, 1}, {{8, 128}, {2, 1}}}};
+  const ArrayLayout free{{DType::kF8E4M3FN, {3}}};
+  const ArrayLayout scalar{{DType::kS32, {}}, TiledLayout{}};
+  const auto top =
+      Fields(CompileOptions().SetArgumentLayouts({tiled, scalar}).SetResultLayouts({free, tiled}).Serialize().value());
+  ASSERT_EQ(top.count(1), 2u);
+  const auto check_tiled = [](const std::string& bytes) {
+    const auto shape = Fields(bytes);
+    EXPECT_EQ(One(shape, 2), "16");  // BF16
+    EXPECT_EQ(Packed(One(shape, 3)), (std::vector<int>{8, 16}));
+    const auto layout = Fields(One(shape, 5));
+    EXPECT_EQ(Packed(One(layout, 1)), (std::vector<int>{0, 1}));
+    ASSERT_EQ(layout.count(6), 2u);
+    auto tile = layout.find(6);
+    EXPECT_EQ(One(Fields((tile++)->second), 1), "\x08\x80\x01");
+    EXPECT_EQ(One(Fields(tile->second), 1), "\x02\x01");
+    EXPECT_EQ(shape.size(), 3u);
+  };
+  auto argument = top.find(1);
+  check_tiled((argument++)->second);
+  const auto number = Fields(argument->second);
+  EXPECT_EQ(One(number, 2), "4");  // S32
+  EXPECT_EQ(One(number, 5), "");
+  EXPECT_EQ(number.size(), 2u);
+
+  const auto tuple = Fields(One(Fields(One(top, 3)), 2));
+  EXPECT_EQ(One(tuple, 2), "13");  // TUPLE
+  ASSERT_EQ(tuple.count(4), 2u);
+  auto element = tuple.find(4);
+  const auto first = Fields((element++)->second);
+  EXPECT_EQ(One(first, 2), "20");  // F8E4M3FN
+  EXPECT_EQ(Packed(One(first, 3)), (std::vector<int>{3}));
+  EXPECT_EQ(first.size(), 2u);
+  check_tiled(element->second);
+
+  // One result is no tuple.
+  const auto single = Fields(CompileOptions().SetResultLayouts({tiled}).Serialize().value());
+  check_tiled(One(Fields(One(single, 3)), 2));
+}
+
+TEST_F(CompileOptionsTest, LayoutsThatDoNotFitAreRefused) {
+  const Shape matrix{DType::kF32, {2, 3}};
+  for (const TiledLayout& bad : {TiledLayout{{0}, {}}, TiledLayout{{0, 0}, {}}, TiledLayout{{1, 2}, {}}}) {
+    EXPECT_EQ(CompileOptions().SetArgumentLayouts({{matrix, bad}}).Serialize().status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(CompileOptions().SetResultLayouts({{matrix, bad}}).Serialize().status().code(), Code::kInvalidArgument);
+  }
+  const auto unknown = CompileOptions().SetArgumentLayouts({{{DType::kF6E2M3FN, {2}}}}).Serialize();
+  EXPECT_EQ(unknown.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.status().message()), ::testing::HasSubstr("f6e2m3fn"));
+  EXPECT_FALSE(CompileOptions().SetArgumentLayouts({{{DType::kF32, {-1}}}}).Serialize().ok());
+}
+
 TEST_F(CompileOptionsTest, EveryField) {
   const auto bytes = CompileOptions()
                          .SetDeviceAssignment({2, 2, {0, 1, 2, 3}})

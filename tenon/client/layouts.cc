@@ -42,28 +42,35 @@ Result<std::string> BufferLayout(const Buffer& buffer) {
   return TakeLayout(api, args.layout);
 }
 
+namespace {
+// `args` name whose default is asked, `call` is the entry that knows it.
+template <class Args, class Call>
+Result<std::string> AskDefault(const Api& api, Args args, const Shape& shape, Call call) {
+  TENON_RETURN_IF_ERROR(internal::CheckShape(api, shape.dtype, shape.dims.data(), shape.dims.size()));
+  args.type = static_cast<PJRT_Buffer_Type>(shape.dtype);
+  args.dims = shape.dims.data();
+  args.num_dims = shape.dims.size();
+  TENON_RETURN_IF_ERROR(call(args));
+  return TakeLayout(api, args.layout);
+}
+}  // namespace
+
 Result<std::string> DefaultLayout(const Client& client, const Shape& shape) {
-  TENON_RETURN_IF_ERROR(internal::CheckShape(client.api(), shape.dtype, shape.dims.data(), shape.dims.size()));
   PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args args{};
   args.struct_size = PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args_STRUCT_SIZE;
   args.client = client.get();
-  args.type = static_cast<PJRT_Buffer_Type>(shape.dtype);
-  args.dims = shape.dims.data();
-  args.num_dims = shape.dims.size();
-  TENON_RETURN_IF_ERROR(TENON_CALL_LAYOUTS(client.api(), PJRT_Layouts_PJRT_Client_GetDefaultLayout, args));
-  return TakeLayout(client.api(), args.layout);
+  return AskDefault(client.api(), args, shape, [&](auto& a) {
+    return TENON_CALL_LAYOUTS(client.api(), PJRT_Layouts_PJRT_Client_GetDefaultLayout, a);
+  });
 }
 
 Result<std::string> DefaultLayout(const Topology& topology, const Shape& shape) {
-  TENON_RETURN_IF_ERROR(internal::CheckShape(topology.api(), shape.dtype, shape.dims.data(), shape.dims.size()));
   PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args args{};
   args.struct_size = PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args_STRUCT_SIZE;
   args.topology_description = topology.get();
-  args.type = static_cast<PJRT_Buffer_Type>(shape.dtype);
-  args.dims = shape.dims.data();
-  args.num_dims = shape.dims.size();
-  TENON_RETURN_IF_ERROR(TENON_CALL_LAYOUTS(topology.api(), PJRT_Layouts_PJRT_Topology_GetDefaultLayout, args));
-  return TakeLayout(topology.api(), args.layout);
+  return AskDefault(topology.api(), args, shape, [&](auto& a) {
+    return TENON_CALL_LAYOUTS(topology.api(), PJRT_Layouts_PJRT_Topology_GetDefaultLayout, a);
+  });
 }
 
 }  // namespace tenon::client

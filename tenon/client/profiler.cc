@@ -102,4 +102,27 @@ Result<std::string> Profiler::Collect() {
   return bytes;
 }
 
+Result<std::string> Profiler::Consume() {
+  PLUGIN_Profiler_Consume_Args consume{};
+  consume.struct_size = PLUGIN_Profiler_Consume_Args_STRUCT_SIZE;
+  consume.profiler = profiler_;
+  TENON_RETURN_IF_ERROR(Call(api_, &PLUGIN_Profiler_Api::consume, "consume", consume));
+  PLUGIN_Profiler_Serialize_Args serialize{};
+  serialize.struct_size = PLUGIN_Profiler_Serialize_Args_STRUCT_SIZE;
+  serialize.profiler = profiler_;
+  serialize.consume_result = consume.result;
+  const Status status = Call(api_, &PLUGIN_Profiler_Api::serialize, "serialize", serialize);
+  std::string bytes;
+  if (status.ok() && serialize.serialized_bytes != nullptr)
+    bytes.assign(reinterpret_cast<const char*>(serialize.serialized_bytes), serialize.serialized_size);
+  if (auto* const destroy = Slot(api_, &PLUGIN_Profiler_Api::consume_result_destroy)) {
+    PLUGIN_Profiler_ConsumeResult_Destroy_Args args{};
+    args.struct_size = PLUGIN_Profiler_ConsumeResult_Destroy_Args_STRUCT_SIZE;
+    args.consume_result = consume.result;
+    destroy(&args);
+  }
+  if (!status.ok()) return status;
+  return bytes;
+}
+
 }  // namespace tenon::client

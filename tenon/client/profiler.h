@@ -25,6 +25,8 @@ class Profiler {
   Status Stop();
   /// What was recorded: a serialized tensorflow.profiler.XSpace.
   Result<std::string> Collect();
+  /// The same by way of newer entries, which take the record out of the profiler: it can start afresh.
+  Result<std::string> Consume();
 
  private:
   Profiler(const PLUGIN_Profiler_Api* api, PLUGIN_Profiler* profiler);

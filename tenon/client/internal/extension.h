@@ -1,12 +1,14 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include "tenon/client/api.h"
 
 namespace tenon::client::internal {
 
 /// Calls a slot of an extension; UNIMPLEMENTED that names `function` when the plugin lacks the extension or the slot.
+/// Slots that return nothing give OK.
 template <class Extension, class Function, class Args>
 Status CallExtension(const Api& api, PJRT_Extension_Type type, Function* Extension::* slot, const char* function,
                      Args& args) {
@@ -19,7 +21,12 @@ Status CallExtension(const Api& api, PJRT_Extension_Type type, Function* Extensi
     return Unimplemented(api.name() + " does not have " + function + ": its extension " + ExtensionName(type) +
                          " is too old or leaves it out");
   }
-  return api.TakeError(call(&args), function);
+  if constexpr (std::is_void_v<decltype(call(&args))>) {
+    call(&args);
+    return OkStatus();
+  } else {
+    return api.TakeError(call(&args), function);
+  }
 }
 
 }  // namespace tenon::client::internal

@@ -24,6 +24,7 @@ Plugin FakePlugin() {
 void RunPending() { Symbol<void (*)()>("FakeRunPending")(); }
 void SetScheduling(bool on) { Symbol<void (*)(bool)>("FakeSetScheduling")(on); }
 void SetRemoteMemory(bool on) { Symbol<void (*)(bool)>("FakeSetRemoteMemory")(on); }
+int64_t LiveTestObjects() { return Symbol<int64_t (*)()>("FakeLiveTestObjects")(); }
 
 FakeTest::FakeTest() : client_(plugin_.CreateClient().value()) {}
 
