@@ -617,6 +617,35 @@ TEST(Compile, ErrorsNameTheTrouble) {
   EXPECT_THAT(std::string(dynamic.status().message()), testing::HasSubstr("dynamic"));
 }
 
+std::string Manual(std::string_view operand, std::string_view sharding, std::string_view part) {
+  return std::string("sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main(%x: ") + std::string(operand) + ") -> " +
+         std::string(operand) + R"( {
+    %token = stablehlo.create_token : !stablehlo.token
+    %r:2 = sdy.manual_computation(%x, %token) in_shardings=[<@mesh, )" +
+         std::string(sharding) + R"(>, <@mesh, []>] out_shardings=[<@mesh, )" + std::string(sharding) +
+         R"(>, <@mesh, []>] manual_axes={"x"} (%a: )" + std::string(part) + R"(, %t: !stablehlo.token) {
+      %n = stablehlo.negate %a : )" +
+         std::string(part) + R"(
+      %after = stablehlo.after_all %t, %t : !stablehlo.token
+      sdy.return %n, %after : )" +
+         std::string(part) + R"(, !stablehlo.token
+    } : ()" +
+         std::string(operand) + ", !stablehlo.token) -> (" + std::string(operand) + R"(, !stablehlo.token)
+    return %r#0 : )" +
+         std::string(operand) + "\n}";
+}
+
+TEST(Compile, ManualComputationsTakeTokensAndPartsThatFit) {
+  compiler::CompileOptions two;
+  two.num_partitions = 2;
+  const auto compiled = Compile(Manual("tensor<4xf32>", "[{\"x\"}]", "tensor<2xf32>"), two);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const auto odd = Compile(Manual("tensor<5xf32>", "[{\"x\"}]", "tensor<2xf32>"), two);
+  EXPECT_THAT(odd.status().ToString(), testing::HasSubstr("does not divide into 2 parts"));
+  const auto other = Compile(Manual("tensor<4xf32>", "[{\"x\"}]", "tensor<3xf32>"), two);
+  EXPECT_THAT(other.status().ToString(), testing::HasSubstr("the body has tensor<3xf32>"));
+}
+
 // Programs recorded from clients, where they are at hand.
 TEST(Compile, RecordedProgramsCompile) {
   const char* shared = std::getenv("TENON_SHARED");

@@ -16,9 +16,17 @@ namespace {
 
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 
-// The part of `whole` that tile `position` of `tiles` is.
+std::string ToText(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  type.print(stream);
+  return text;
+}
+
+// The part of `whole` that tile `position` of `tiles` is; all of a token. Tiles divide the dims.
 mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles,
                     const Dims& position) {
+  if (mlir::isa<stablehlo::TokenType>(whole.getType())) return whole;
   llvm::SmallVector<int64_t> starts, sizes;
   auto type = TypeOf(whole);
   for (size_t i = 0; i < tiles.size(); ++i) {
@@ -141,14 +149,19 @@ class Globalizer {
       }
       for (auto& [position, devices] : by_position) instances.devices.push_back(devices);
     }
-    const auto tiling_of = [&](sdy::TensorShardingAttr sharding) -> Result<Tiling> {
+    const auto tiling_of = [&](sdy::TensorShardingAttr sharding, mlir::Type type) -> Result<Tiling> {
       TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, op, partitions_));
-      if (manual.empty()) return Replicated(sharding.getDimShardings().size(), partitions_);
+      auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
+      if (manual.empty() || sharding.getDimShardings().empty())
+        return Replicated(ranked ? static_cast<size_t>(ranked.getRank()) : 0, partitions_);
       return mesh.TilingOf(sharding, manual);
     };
     std::vector<Lanes> arguments;
     for (size_t i = 0; i < in.size(); ++i) {
-      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(in[i]));
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(in[i], op.getTensors()[i].getType()));
+      const mlir::Type part = op.getBody().getArgument(static_cast<unsigned>(i)).getType();
+      TENON_RETURN_IF_ERROR(CheckPart(op.getTensors()[i].getType(), tiling, part)
+                                .WithContext(fmt::format("operand {} of manual_computation", i)));
       Lanes lanes;
       for (const auto& devices : instances.devices) {
         lanes.push_back(CutTile(b, op.getLoc(), op.getTensors()[i], tiling.tiles,
@@ -158,16 +171,44 @@ class Globalizer {
     }
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b, op.getBody().front(), arguments, instances));
     for (size_t i = 0; i < results.size(); ++i) {
-      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(out[i]));
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(out[i], op->getResult(static_cast<unsigned>(i)).getType()));
+      mlir::Value result = op->getResult(static_cast<unsigned>(i));
+      TENON_RETURN_IF_ERROR(CheckPart(result.getType(), tiling, results[i][0].getType())
+                                .WithContext(fmt::format("result {} of manual_computation", i)));
+      if (mlir::isa<stablehlo::TokenType>(result.getType())) {
+        result.replaceAllUsesWith(b.create<stablehlo::AfterAllOp>(op.getLoc(), result.getType(), results[i]));
+        continue;
+      }
       std::map<std::vector<int64_t>, mlir::Value> parts;
       for (size_t k = 0; k < instances.size(); ++k) {
         const Dims& position = tiling.tile_of_device[static_cast<size_t>(instances.devices[k][0])];
         parts.try_emplace(std::vector<int64_t>(position.begin(), position.end()), results[i][k]);
       }
-      op->getResult(static_cast<unsigned>(i)).replaceAllUsesWith(JoinTiles(b, op.getLoc(), parts, tiling.tiles));
+      result.replaceAllUsesWith(JoinTiles(b, op.getLoc(), parts, tiling.tiles));
     }
     op->erase();
     return OkStatus();
+  }
+
+  // Whether a tile of `whole` has the type `part`.
+  static Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
+    mlir::Type want = whole;
+    if (auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(whole)) {
+      llvm::SmallVector<int64_t> dims(ranked.getShape());
+      if (tiling.tiles.size() != dims.size())
+        return InvalidArgument(fmt::format("a sharding of {} dims for {}", tiling.tiles.size(), ToText(whole)));
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (dims[d] % tiling.tiles[d] != 0) {
+          return InvalidArgument(
+              fmt::format("{} does not divide into {} parts along dim {}", ToText(whole), tiling.tiles[d], d));
+        }
+        dims[d] /= tiling.tiles[d];
+      }
+      want = mlir::RankedTensorType::get(dims, ranked.getElementType());
+    }
+    if (part == want) return OkStatus();
+    return InvalidArgument(
+        fmt::format("the body has {}, a part of {} is {}", ToText(part), ToText(whole), ToText(want)));
   }
 
   // Whole arrays satisfy every constraint.
@@ -194,6 +235,13 @@ class Globalizer {
     for (const Tiling& t : shardings.parameter_tilings) {
       if (partitions_ > 1 && NumElements(t.tiles) > 1)
         return Unimplemented("replicas and sharded partitions in one program");
+    }
+    for (const mlir::TypeRange types :
+         {mlir::TypeRange(main.getArgumentTypes()), mlir::TypeRange(main.getResultTypes())}) {
+      for (mlir::Type type : types) {
+        if (!mlir::isa<mlir::RankedTensorType>(type))
+          return Unimplemented(fmt::format("replicas of a program that takes or gives {}", ToText(type)));
+      }
     }
     for (int64_t d = 0; d < n; ++d) instances.devices.push_back({d});
     mlir::Block& old_body = main.front();
