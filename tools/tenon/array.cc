@@ -1,6 +1,7 @@
 #include "tools/tenon/array.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cmath>
@@ -32,6 +33,8 @@ bool Visit(DType type, V&& visitor) {
 
 template <class T>
 T Get(const Array& array, size_t i) {
+  // Plugins may leave any byte for true.
+  if constexpr (std::is_same_v<T, bool>) return array.bytes[i] != std::byte{0};
   T value;
   std::memcpy(&value, array.bytes.data() + i * sizeof(T), sizeof(T));
   return value;
@@ -126,8 +129,11 @@ Result<Array> MakeArray(const Shape& shape) {
   if (ByteWidth(shape.dtype) == 0)
     return InvalidArgument(fmt::format("arrays of {} have no elements", DTypeName(shape.dtype)));
   TENON_ASSIGN_OR_RETURN(const int64_t bytes, CheckedSizeBytes(shape));
-  constexpr int64_t kMost = int64_t{1} << 40;
-  if (bytes > kMost) return InvalidArgument(fmt::format("{} takes {} bytes", ToString(shape), bytes));
+  // Beyond what is there the system would end some process rather than refuse.
+  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (memory > 0 && bytes > memory)
+    return ResourceExhausted(
+        fmt::format("{} takes {} bytes, this machine has {} bytes of memory", ToString(shape), bytes, memory));
   return Array{shape, std::vector<std::byte>(static_cast<size_t>(bytes))};
 }
 

@@ -103,6 +103,7 @@ Status Bench(Context& context, const BenchOptions& options) {
     const PluginOptions second{.plugin = options.against, .options = {}, .verbose = options.plugin.verbose};
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<Subject> other, Subject::Make(context, options, second, program));
     subjects.push_back(std::move(other));
+    BlamePlugin(fmt::format("{} or {}", subjects[0]->figures().plugin, subjects[1]->figures().plugin));
   }
   {
     const Progress progress(context, "measuring");
@@ -152,11 +153,7 @@ Status Bench(Context& context, const BenchOptions& options) {
 void AddBench(CLI::App& app, Context& context) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "measure a program, also on two plugins side by side");
-  command
-      ->add_option("program", options->program,
-                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
-      ->required()
-      ->type_name("PROGRAM");
+  AddProgramArgument(*command, options->program);
   AddPluginOptions(*command, options->plugin);
   command->add_option("--against", options->against, "name or file of a second plugin; the two take turns")
       ->type_name("PLUGIN");

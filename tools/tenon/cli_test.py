@@ -6,11 +6,14 @@ The fake plugin's programs are single words (tenon/plugin/testing/fake_plugin.h)
 import argparse
 import json
 import os
+import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -95,6 +98,74 @@ class Basics(Case):
         self.assertIn('refused: ', text)
         self.assertIn('good', self.ok('plugins', '--no-load', env=env))
 
+    def bad(self, kind):
+        path = self.path('pjrt_c_api_%s_plugin.so' % kind)
+        shutil.copy(OPTIONS.bad, path)
+        return path
+
+    def test_plugins_survives_what_is_found(self):
+        for kind in ('crash', 'abort', 'exit', 'hang', 'chatter'):
+            self.bad(kind)
+        shutil.copy(OPTIONS.fake, self.path('pjrt_c_api_good_plugin.so'))
+        args = ('plugins', '--time-limit', '10')
+        env = {'PJRT_PLUGIN_LIBRARY_PATH': self.folder}
+        plugins = [p for p in self.json(*args, env=env)['plugins'] if p['path'].startswith(self.folder)]
+        # In the order of the folder, whatever each takes.
+        self.assertEqual([p['name'] for p in plugins], ['abort', 'chatter', 'crash', 'exit', 'good', 'hang'])
+        found = {p['name']: p for p in plugins}
+        self.assertEqual([p['name'] for p in plugins if p['usable']], ['chatter', 'good'])
+        self.assertEqual(found['good']['version'], '0.117')
+        self.assertEqual(found['crash']['reason'], 'crashed with SIGSEGV while loading')
+        self.assertEqual(found['abort']['reason'], 'crashed with SIGABRT while loading')
+        self.assertEqual(found['exit']['reason'], 'ended its process with status 7 while loading')
+        self.assertEqual(found['hang']['reason'], 'did not answer in 10 s')
+        text = self.ok(*args, env=env)
+        self.assertIn('refused: crashed with SIGSEGV while loading', text)
+        self.assertNotIn('nonsense', text)
+        self.assertEqual(self.call('plugins', '--time-limit', '0').returncode, 2)
+
+    def test_no_children_are_left(self):
+        self.bad('hang')
+        env = dict(os.environ, PJRT_PLUGIN_LIBRARY_PATH=self.folder)
+        marker = self.path('pjrt_c_api_hang_plugin.so').encode()
+
+        def children():
+            count = 0
+            for pid in filter(str.isdigit, os.listdir('/proc')):
+                try:
+                    with open('/proc/%s/cmdline' % pid, 'rb') as f:
+                        count += marker in f.read()
+                except OSError:
+                    pass
+            return count
+
+        def wait_for(number):
+            for _ in range(300):
+                if children() == number:
+                    return
+                time.sleep(0.1)
+            self.fail('%d children, wanted %d' % (children(), number))
+        running = subprocess.Popen([OPTIONS.tenon, 'plugins'], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(1)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(timeout=60), -signal.SIGINT)
+        wait_for(0)
+
+    @unittest.skipIf('--sanitized' in sys.argv, 'sanitizers report crashes themselves')
+    def test_crashes_of_plugins_are_told(self):
+        for kind, command, end, words in (
+                ('crash', 'info', -signal.SIGSEGV, 'crashed with SIGSEGV while loading in the plugin'),
+                ('abort', 'info', -signal.SIGABRT, 'crashed with SIGABRT while loading in the plugin'),
+                ('opencrash', 'info', -signal.SIGSEGV, 'crashed with SIGSEGV while starting in the plugin'),
+                ('exit', 'info', 7, 'the process was ended while loading by the plugin'),
+                ('openexit', 'info', 9, 'the process was ended while starting by the plugin')):
+            path = self.bad(kind)
+            done = self.call('--json', command, '-p', path)
+            if kind != 'crash':  # That one takes handlers off first.
+                self.assertIn('tenon info: INTERNAL: ' + words + ' ' + path, done.stderr)
+                self.assertIn(words, json.loads(done.stdout)['error']['message'])
+            self.assertEqual(done.returncode, end, kind)
+
     def test_info(self):
         about = self.json('info', '--option', 'num_devices=3')
         self.assertEqual(len(about['devices']), 3)
@@ -129,6 +200,81 @@ class Basics(Case):
             self.assertEqual(out.split(), ['bench', '--warm-up'])
         with open(OPTIONS.man) as f:
             self.assertEqual(f.read(), self.ok('man'), 'write it anew: tenon man > docs/cli/tenon.1')
+
+    def test_manual_and_completions_have_the_options_of_help(self):
+        with open(OPTIONS.man) as f:
+            pages = re.split(r'^\.SS tenon (\S+).*$|^\.SH EXIT STATUS$', f.read(), flags=re.M)
+        manual = {name: text.replace('\\-', '-') for name, text in zip(pages[1::2], pages[2::2]) if name}
+        bash = dict(re.findall(r'^    (\S+)\) flags="(.*)" ;;$', self.ok('completions', 'bash'), re.M))
+        commands = re.findall(r'^  ([a-z]+) ', self.ok('--help').split('ubcommands:')[1], re.M)
+        self.assertGreaterEqual(len(commands), 10)
+        self.assertEqual(sorted(commands), sorted(manual))
+        for command in commands:
+            wanted = set()
+            for line in re.findall(r'^ +(-.*)$', self.ok(command, '--help'), re.M):
+                wanted |= set(re.findall(r'(?<![\w-])--?[a-z][a-z-]*', line.split('  ')[0]))
+            self.assertIn('--help', wanted)
+            self.assertEqual(set(re.findall(r'\\fB(-[a-z-]+)\\fR', manual[command])), wanted, command)
+            self.assertEqual(set(bash[command].split()), wanted, command)
+
+
+class Output(Case):
+    """What becomes of results, and of the program, when they cannot go where they should."""
+
+    def shell(self, script, stdin='add'):
+        script = script.replace('TENON', OPTIONS.tenon)
+        return subprocess.run(['bash', '-c', script], input=stdin, capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, TENON_PLUGIN=OPTIONS.fake))
+
+    def test_every_command_speaks_json(self):
+        program = self.path('program', 'add')
+        inputs = ('-i', 'f32[4]:1', '-i', 'f32[4]:2')
+        for args in (('plugins', '--no-load'), ('info', '--no-client'), ('run', program, *inputs), ('compile', program),
+                     ('bench', program, *inputs, '--iterations', '3'), ('completions', 'bash'), ('man',)):
+            self.assertTrue(self.json(*args), args)
+        failing = (('run', program, '-p', 'none'), ('run', '/no/such/file'), ('compile', program, '-o', '/no/such/folder/x'), ('bench', '/no/such/file'),
+                   ('info', '-p', 'none'), ('convert', '/no/such/file'), ('conform', '-p', 'none'), ('trace',), ('run',), ('nonsense',), ('run', '--nonsense'))
+        for args in failing:
+            done = self.call('--json', *args)
+            self.assertNotIn(done.returncode, (0, -6, -11), args)
+            error = json.loads(done.stdout)['error']
+            self.assertTrue(error['code'] and error['message'], args)
+
+    def test_pipes_and_full_disks(self):
+        run = 'TENON run - -i f32[4]:1 -i f32[4]:2'
+        self.assertEqual(self.shell(run + ' | head -1; exit ${PIPESTATUS[1]}').stdout.strip(), 'output 0: f32[4]')
+        # A reader that has gone: by the signal, or with the code for outputs where the signal is ignored.
+        done = self.shell("TENON man | true; echo ${PIPESTATUS[0]}; trap '' PIPE; TENON man | true; echo ${PIPESTATUS[0]}")
+        self.assertTrue(set(done.stdout.split()) <= {'0', '5', '141'}, done)
+        for where in ('> /dev/full', '>&-'):
+            for what in (run, run + ' --json', 'TENON plugins --no-load --folders', 'TENON completions bash', 'TENON man'):
+                done = self.shell('%s %s' % (what, where))
+                self.assertEqual(done.returncode, 5, (what, where, done))
+                self.assertIn('cannot write', done.stderr)
+        # Without standard error and input there is still a result.
+        done = self.shell('TENON run %s -i f32[4]:1 -i f32[4]:2 2>&- <&-' % self.path('program', 'add'))
+        self.assertEqual((done.returncode, done.stdout), (0, 'output 0: f32[4]\n[3, 3, 3, 3]\n'))
+
+    def test_unwritable_outputs_are_found_before_the_work(self):
+        folder = self.path('folder')
+        os.makedirs(folder)
+        for out in (folder, '/no/such/folder/x', '/dev/null/x'):
+            # The program does not exist either: it was not looked at.
+            self.fails(5, 'cannot write', 'compile', '/no/such/program', '-o', out)
+            self.fails(5, 'cannot write', 'compile', '/no/such/program', '--optimized', out)
+        self.fails(5, 'cannot write', 'run', '/no/such/program', '-o', '/no/such/folder/x.npy')
+
+    def test_interrupted(self):
+        running = subprocess.Popen([OPTIONS.tenon, 'bench', self.path('program', 'add'), '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--seconds', '600'],
+                                   env=dict(os.environ, TENON_PLUGIN=OPTIONS.fake), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, out, err), (-signal.SIGINT, b'', b''))
+
+    def test_programs_come_through_pipes(self):
+        done = self.shell('TENON run <(echo -n add) -i f32[4]:1 -i f32[4]:2')
+        self.assertIn('[3, 3, 3, 3]', done.stdout, done)
 
 
 class Run(Case):
@@ -216,6 +362,17 @@ class Run(Case):
         wrong('floats', 'floats[4]:1')
         wrong('extent', 'f32[-1]:1')
         wrong('shape', 'random')
+        wrong('memory', 'zeros:f32[1000000,1000000,1000]')
+        wrong('exceeds', 'zeros:f32[4000000000,4000000000,4000000000]')
+        wrong("extent '4x'", self.path('extent.npy', floats(1, 2, 3, 4).replace(b'(4,)', b'(4x)')))
+        wrong('does not fit into s4', 's4@' + self.path('nine.npy', npy('|i1', (1,), b'\x09')))
+        # A zip entry of 3 GiB in 20 bytes.
+        with zipfile.ZipFile(self.path('bomb.npz'), 'w', zipfile.ZIP_DEFLATED) as z:
+            z.writestr('x.npy', floats(1, 2, 3, 4))
+        with open(self.path('bomb.npz'), 'rb') as f:
+            bomb = f.read()
+        at = bomb.rindex(b'PK\x01\x02')
+        wrong('damaged', self.path('bomb.npz', bomb[:at + 24] + struct.pack('<I', 3 << 30) + bomb[at + 28:]))
         # The program's own complaints.
         self.fails(1, '', 'run', '-', '-i', 's32[4]:1', '-i', good, stdin='add')
         self.fails(1, '', 'run', '-', '-i', 'f32[5]:1', '-i', good, stdin='add')
@@ -233,6 +390,28 @@ class Run(Case):
         self.assertIn('[3, 3, 3, 3]', self.ok('run', saved, '--executable', '-i', 'f32[4]:1', '-i', 'f32[4]:2'))
         self.fails(1, 'same build', 'run', self.path('junk', 'junk'), '--executable')
         self.fails(5, 'cannot write', 'compile', '-', '-o', '/no/such/folder/add.exe', stdin='add')
+
+    def test_compile_for_a_topology(self):
+        saved = self.path('add.exe')
+        about = self.json('compile', '-', '--topology', 'fake:2', '-o', saved, stdin='add')
+        self.assertEqual((about['outputs'], about['bytes']), (['f32[4]'], os.path.getsize(saved)))
+        self.assertIn('[3, 3, 3, 3]', self.ok('run', saved, '--executable', '-i', 'f32[4]:1', '-i', 'f32[4]:2'))
+        self.fails(3, 'no such topology', 'compile', '-', '--topology', 'fake:9', stdin='add')
+        self.fails(2, 'nonsense', 'compile', '-', '--topology', 'fake:2', '--topology-option', 'nonsense', stdin='add')
+        self.fails(2, '--topology', 'compile', '-', '--topology-option', 'a=1', stdin='add')
+        self.fails(1, 'unknown program', 'compile', '-', '--topology', 'fake:2', stdin='nonsense')
+
+    @unittest.skipUnless(os.environ.get('TENON_LIBTPU_PLUGIN'), 'TENON_LIBTPU_PLUGIN is not set')
+    def test_compile_for_a_tpu(self):
+        add = self.path('add.mlir', ADD)
+        saved = self.path('add.tpu')
+        # Without it the library asks a server of the cloud for its name, for minutes.
+        env = {'TPU_SKIP_MDS_QUERY': '1'}
+        args = ('compile', add, '-p', os.environ['TENON_LIBTPU_PLUGIN'], '--topology', 'v5e:2x2')
+        about = self.json(*args, '-o', saved, env=env)
+        self.assertEqual((about['outputs'], about['bytes']), (['f32[2,2]'], os.path.getsize(saved)))
+        self.assertGreater(about['bytes'], 0)
+        self.fails(3, '', *args[:-1], 'v99:2x2', env=env)
 
     def test_bench(self):
         out = self.json('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '20', '--warm-up', '2', '--against', OPTIONS.fake,
@@ -332,11 +511,13 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser()
     parser.add_argument('--tenon', required=True)
     parser.add_argument('--fake', required=True)
+    parser.add_argument('--bad', required=True)
     parser.add_argument('--plugin')
+    parser.add_argument('--sanitized', action='store_true')
     parser.add_argument('--trace')
     parser.add_argument('--man', default=os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/cli/tenon.1'))
     OPTIONS, rest = parser.parse_known_args()
-    for name in ('tenon', 'fake', 'plugin', 'trace'):
+    for name in ('tenon', 'fake', 'bad', 'plugin', 'trace'):
         if getattr(OPTIONS, name):
             setattr(OPTIONS, name, os.path.abspath(getattr(OPTIONS, name)))
     unittest.main(argv=[sys.argv[0], *rest])

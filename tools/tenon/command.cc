@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -26,7 +27,7 @@ struct Progress::State {
   bool shown = false;
 };
 
-Progress::Progress(const Context& context, std::string what) {
+Progress::Progress(const Context& context, std::string what) : activity_(what) {
   if (context.json || context.quiet || isatty(STDERR_FILENO) == 0) return;
   state_ = std::make_shared<State>();
   thread_ = std::thread([state = state_, what = std::move(what)] {
@@ -53,6 +54,13 @@ Progress::~Progress() {
   thread_.join();
 }
 
+void AddProgramArgument(CLI::App& app, std::string& program) {
+  app.add_option("program", program,
+                 "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
+      ->required()
+      ->type_name("PROGRAM");
+}
+
 void AddPluginOptions(CLI::App& app, PluginOptions& options) {
   app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
       ->type_name("PLUGIN");
@@ -67,11 +75,16 @@ Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options
   if (const char* environment = std::getenv("TENON_PLUGIN"); name.empty() && environment != nullptr) name = environment;
   if (name.empty()) name = "tenon";
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
+  // A file here without a path, as the shell completes it.
+  if (name.find('/') == name.npos && name.ends_with(".so") && access(name.c_str(), R_OK) == 0) name = "./" + name;
+  BlamePlugin(name);
+  const Progress progress(context, "loading");
   std::optional<client::SuppressAbseilLogging> silence;
   if (!options.verbose) silence.emplace();
   Result<client::Plugin> plugin = client::Plugin::Load(name);
   silence.reset();
   if (plugin.ok()) {
+    BlamePlugin(plugin->path().empty() ? name : plugin->path());
     context.stage = kFailed;
     context.advice.clear();
   }
@@ -104,10 +117,13 @@ Result<client::Client> OpenClient(Context& context, const client::Plugin& plugin
   context.stage = kUsage;
   TENON_ASSIGN_OR_RETURN(client::Options values, ParseOptions(options.options));
   context.stage = kNoPlugin;
-  const Progress progress(context, fmt::format("starting {}", plugin.name()));
+  const Progress progress(context, "starting");
   Result<client::Client> client = CreateClient(plugin, values, options.verbose);
   if (!client.ok()) {
     context.advice = options.verbose ? "" : "--verbose shows what the plugin itself says";
+    if (context.advice_without_client != nullptr) {
+      context.advice += fmt::format("{}{}", context.advice.empty() ? "" : "; ", context.advice_without_client);
+    }
     return client;
   }
   context.stage = kFailed;
@@ -164,10 +180,22 @@ Result<client::CompileOptions> MakeCompileOptions(Context& context, const Compil
   return options;
 }
 
+namespace {
+
+// Protos have tags that no text contains.
+bool IsHloProto(std::string_view bytes) {
+  if (bytes.starts_with("ML\xefR")) return false;
+  return std::ranges::any_of(bytes.substr(0, 4096), [](char c) {
+    return static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t' && c != '\r' && c != '\f';
+  });
+}
+
+}  // namespace
+
 Result<client::Program> ReadProgram(Context& context, const std::string& file) {
   context.stage = kBadInput;
   context.advice.clear();
-  // Says more than the library when the file cannot be read, and takes standard input.
+  // Read once: it may be standard input or a pipe.
   TENON_ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
   if (bytes.empty()) return InvalidArgument(fmt::format("'{}' is empty, wanted a program", file));
   // Plugins read HLO as protos only.
@@ -178,13 +206,8 @@ Result<client::Program> ReadProgram(Context& context, const std::string& file) {
     context.stage = kFailed;
     return client::Program::Mlir(std::move(bytes));
   }
-  if (file == "-") {
-    context.stage = kFailed;
-    return client::Program::Mlir(std::move(bytes));
-  }
-  TENON_ASSIGN_OR_RETURN(client::Program program, client::Program::FromFile(file));
   context.stage = kFailed;
-  return program;
+  return IsHloProto(bytes) ? client::Program::Hlo(std::move(bytes)) : client::Program::Mlir(std::move(bytes));
 }
 
 std::string BytesText(double bytes) {

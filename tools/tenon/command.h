@@ -10,6 +10,7 @@
 
 #include "tenon/client/client.h"
 #include "tenon/client/plugin.h"
+#include "tools/tenon/activity.h"
 
 namespace tenon::cli {
 
@@ -29,7 +30,8 @@ struct Context {
   bool json = false;
   bool quiet = false;
   ExitCode stage = kFailed;
-  std::string advice;  // what to do about the failure; printed behind it
+  std::string advice;                           // what to do about the failure; printed behind it
+  const char* advice_without_client = nullptr;  // the same when the devices cannot be opened
   int result = kSuccess;
   std::vector<std::string> command;  // what `trace` runs
   nlohmann::json output = nlohmann::json::object();
@@ -41,7 +43,8 @@ struct Context {
   void Say(const std::string& line) const;
 };
 
-/// Shows on stderr what is going on and for how long, when that is a terminal and nobody asked for silence.
+/// Shows on stderr what is going on and for how long, when that is a terminal and nobody asked for silence. Crashes
+/// meanwhile say it, too.
 class Progress {
  public:
   Progress(const Context& context, std::string what);
@@ -51,9 +54,13 @@ class Progress {
 
  private:
   struct State;
+  Activity activity_;
   std::shared_ptr<State> state_;
   std::thread thread_;
 };
+
+/// PROGRAM, which is required.
+void AddProgramArgument(CLI::App& app, std::string& program);
 
 /// -p, --option, --verbose.
 struct PluginOptions {
@@ -79,6 +86,7 @@ struct CompileFlags {
 void AddCompileFlags(CLI::App& app, CompileFlags& flags);
 Result<client::CompileOptions> MakeCompileOptions(Context& context, const CompileFlags& flags);
 
+/// A file, a pipe or "-"; the format is told by the contents.
 Result<client::Program> ReadProgram(Context& context, const std::string& file);
 
 /// "1.5 KiB" and the like; "12.3 us".

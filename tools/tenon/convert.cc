@@ -1,6 +1,7 @@
 // tenon convert.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "tools/tenon/bridge.h"
 #include "tools/tenon/command.h"
@@ -22,6 +23,13 @@ Status ConvertFile(Context& context, Options& options) {
   if (!options.convert.target.empty() && options.convert.to != ProgramForm::kArtifact) {
     context.stage = kUsage;
     return InvalidArgument("--target names the StableHLO version of an artifact: it goes with --to artifact");
+  }
+  context.stage = kBadOutput;
+  TENON_RETURN_IF_ERROR(CheckWritable(options.output));
+  const bool binary = options.convert.to == ProgramForm::kArtifact || options.convert.to == ProgramForm::kHloProto;
+  if (binary && options.output == "-" && !context.json && isatty(STDOUT_FILENO) != 0) {
+    context.stage = kUsage;
+    return InvalidArgument("the result is not text and standard output is a terminal: -o FILE, or -o /dev/stdout");
   }
   context.stage = kBadInput;
   TENON_ASSIGN_OR_RETURN(const std::string program, ReadFile(options.input));

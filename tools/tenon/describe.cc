@@ -245,7 +245,8 @@ std::string ManPage(const CLI::App& app) {
                                                        {"2", "the command line is wrong"},
                                                        {"3", "there is no such plugin, or it does not start here"},
                                                        {"4", "a file or value that was given cannot be used"},
-                                                       {"5", "a file cannot be written"}};
+                                                       {"5", "a file or standard output cannot be written"},
+                                                       {"128 + n", "the plugin crashed with signal n"}};
   for (const auto& [code, meaning] : codes) out += fmt::format(".TP\n{}\n{}\n", code, meaning);
   out += ".PP\ncheck, conform and trace end with the status of the program that they run.\n";
   out += ".SH ENVIRONMENT\n.TP\nTENON_PLUGIN\nthe plugin when \\fB\\-\\-plugin\\fR is not given\n";

@@ -3,8 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <system_error>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/probe.h"
+#include "tools/tenon/process.h"
 
 namespace {
 
@@ -25,9 +32,26 @@ std::vector<std::string> CutCommand(std::vector<std::string>& arguments) {
   return command;
 }
 
-}  // namespace
+// Runs the command; what it throws (memory that cannot be had, files that cannot be written) is a failure like others.
+tenon::Status RunCommand(tenon::cli::Context& context, const CLI::App* command) {
+  try {
+    return context.commands.at(command)();
+  } catch (const std::bad_alloc&) {
+    return tenon::ResourceExhausted("this process cannot have as much memory as this takes");
+  } catch (const std::system_error& error) {
+    context.stage = tenon::cli::kBadOutput;
+    return tenon::Unavailable(fmt::format("cannot write the results: {}", error.code().message()));
+  } catch (const std::exception& error) {
+    return tenon::Internal(error.what());
+  }
+}
 
-int main(int argc, char** argv) {
+void PrintJson(const nlohmann::json& json) {
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int Main(std::vector<std::string> arguments) {
   using namespace tenon::cli;  // NOLINT(google-build-using-namespace): a main program.
   Context context;
   CLI::App app{"Runs, compiles, measures, converts and checks programs on any PJRT plugin.", "tenon"};
@@ -48,27 +72,47 @@ int main(int argc, char** argv) {
   AddTrace(app, context);
   AddCompletions(app, context);
   AddMan(app, context);
+  // Wrong command lines are answered as they ask, too.
+  const bool json = std::ranges::find(arguments, "--json") != arguments.end();
   try {
-    std::vector<std::string> arguments(argv + 1, argv + argc);
     context.command = CutCommand(arguments);
     std::ranges::reverse(arguments);  // The parser takes them from the back.
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kSuccess : kUsage;
+    if (app.exit(error) == 0) return kSuccess;
+    if (json) {
+      PrintJson(
+          {{"error",
+            {{"code", "INVALID_ARGUMENT"}, {"message", error.what()}, {"advice", "--help shows what there is"}}}});
+    }
+    return kUsage;
   }
   const CLI::App* command = app.get_subcommands().front();
-  const tenon::Status status = context.commands.at(command)();
-  if (!status.ok()) {
-    const std::string message(status.message());
-    if (context.json) {
-      const nlohmann::json error = {
-          {"error", {{"code", tenon::CodeName(status.code())}, {"message", message}, {"advice", context.advice}}}};
-      fmt::print("{}\n", error.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    }
-    fmt::print(stderr, "tenon {}: {}: {}\n", command->get_name(), tenon::CodeName(status.code()), message);
-    if (!context.advice.empty()) fmt::print(stderr, "  {}\n", context.advice);
-    return context.stage;
+  ReportCrashes(command->get_name(), context.json);
+  tenon::Status status = RunCommand(context, command);
+  if (status.ok() && context.json) PrintJson(context.output);
+  // What is still in the stream counts as well.
+  if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    context.stage = kBadOutput;
+    status = tenon::Unavailable(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }
-  if (context.json) fmt::print("{}\n", context.output.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  return context.result;
+  FinishReportingCrashes();
+  if (status.ok()) return context.result;
+  const std::string message(status.message());
+  if (context.json) {
+    PrintJson(
+        {{"error", {{"code", tenon::CodeName(status.code())}, {"message", message}, {"advice", context.advice}}}});
+  }
+  std::string text = fmt::format("tenon {}: {}: {}\n", command->get_name(), tenon::CodeName(status.code()), message);
+  if (!context.advice.empty()) text += fmt::format("  {}\n", context.advice);
+  std::fputs(text.c_str(), stderr);
+  return context.stage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tenon::cli::OpenStandardFiles();
+  if (argc == 4 && std::string_view(argv[1]) == tenon::cli::kProbeCommand) tenon::cli::AnswerProbe(argv[2], argv[3]);
+  return Main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

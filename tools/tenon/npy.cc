@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -97,7 +98,7 @@ Result<Dims> ParseTuple(std::string_view text) {
     if (digits.empty() && text.empty()) break;  // (3,)
     int64_t extent = -1;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
-    if (error != std::errc() || extent < 0)
+    if (error != std::errc() || end != digits.data() + digits.size() || extent < 0)
       return InvalidArgument(fmt::format("its shape has the extent '{}'", digits));
     dims.push_back(extent);
   }
@@ -142,6 +143,11 @@ uint32_t Crc(std::string_view bytes) {
 
 Result<std::string> Inflate(std::string_view bytes, size_t size) {
 #ifdef TENON_CLI_ZLIB
+  // Deflate makes at most 1032 bytes of one: sizes beyond it are not believed. zlib's counters have 32 bits.
+  constexpr size_t kMost = 0xffffffff;
+  if (size / 1032 > bytes.size()) return InvalidArgument("its compressed data are damaged");
+  if (bytes.size() > kMost || size > kMost)
+    return Unimplemented("it has more than 4 GiB in compressed form: write it with numpy.savez or as .npy files");
   std::string out(size, '\0');
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Internal("zlib cannot start");
@@ -185,6 +191,15 @@ Result<Array> ParseNpy(std::string_view bytes, DType wanted) {
   }
   Array array{shape, std::vector<std::byte>(data.size())};
   if (!data.empty()) std::memcpy(array.bytes.data(), data.data(), data.size());
+  if (DTypeBits(descr.type) < 8 && descr.type != DType::kPred) {
+    // A value per byte, which may be one that the type does not have.
+    for (const std::byte byte : array.bytes) {
+      const int value = IsSigned(descr.type) ? static_cast<signed char>(byte) : static_cast<unsigned char>(byte);
+      const int bits = DTypeBits(descr.type) - (IsSigned(descr.type) ? 1 : 0);
+      if (value >= (1 << bits) || value < (IsSigned(descr.type) ? -(1 << bits) : 0))
+        return InvalidArgument(fmt::format("its value {} does not fit into {}", value, DTypeName(descr.type)));
+    }
+  }
   if (descr.swap) {
     const size_t width = static_cast<size_t>(ByteWidth(descr.type)) / (IsComplex(descr.type) ? 2 : 1);
     for (size_t i = 0; i < array.bytes.size(); i += width) {
@@ -342,13 +357,35 @@ Result<std::string> ReadFile(const std::string& path) {
     const std::string message = fmt::format("cannot read '{}': {}", path, std::strerror(errno));
     return errno == ENOENT ? NotFound(message) : PermissionDenied(message);
   }
+  // Files without an end (/dev/zero) must not take all memory.
+  const size_t most = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::string bytes;
   char block[1 << 16];
-  while (const size_t n = std::fread(block, 1, sizeof(block), file)) bytes.append(block, n);
-  const bool failed = std::ferror(file) != 0;
+  while (const size_t n = bytes.size() > most ? 0 : std::fread(block, 1, sizeof(block), file)) bytes.append(block, n);
+  const int error = std::ferror(file) != 0 ? errno : 0;
   if (file != stdin) std::fclose(file);
-  if (failed) return Internal(fmt::format("reading '{}' failed: {}", path, std::strerror(errno)));
+  if (error != 0) return Internal(fmt::format("reading '{}' failed: {}", path, std::strerror(error)));
+  if (bytes.size() > most)
+    return ResourceExhausted(
+        fmt::format("'{}' does not end within {} bytes, half of this machine's memory", path, most));
   return bytes;
+}
+
+Status CheckWritable(const std::string& path) {
+  if (path.empty() || path == "-") return OkStatus();
+  const auto refused = [&](const char* why) {
+    return PermissionDenied(fmt::format("cannot write '{}': {}", path, why));
+  };
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return refused("it is a folder");
+    return access(path.c_str(), W_OK) == 0 ? OkStatus() : refused(std::strerror(errno));
+  }
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  if (stat(folder.c_str(), &info) != 0) return refused(std::strerror(errno));
+  if (!S_ISDIR(info.st_mode)) return refused("its folder is none");
+  return access(folder.c_str(), W_OK) == 0 ? OkStatus() : refused(std::strerror(errno));
 }
 
 Status WriteFile(const std::string& path, std::string_view bytes) {

@@ -18,10 +18,14 @@ std::string ToNpy(const Array& array);
 
 /// The arrays of a .npz file, in its order, by name. Stored and deflated members.
 Result<std::vector<std::pair<std::string, std::string>>> ParseNpz(std::string_view bytes);
+/// The archive has sizes of 32 bits: `members` have at most kMostNpzBytes together.
+inline constexpr size_t kMostNpzBytes = (size_t{4} << 30) - (size_t{1} << 20);
 std::string ToNpz(const std::vector<std::pair<std::string, std::string>>& members);
 
 /// Whole files. NOT_FOUND, PERMISSION_DENIED or INTERNAL with the reason of the operating system.
 Result<std::string> ReadFile(const std::string& path);
+/// Whether WriteFile may succeed, without touching the file.
+Status CheckWritable(const std::string& path);
 /// "-" is standard output.
 Status WriteFile(const std::string& path, std::string_view bytes);
 

@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include "tenon/client/discovery.h"
-#include "tenon/client/log_suppression.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/probe.h"
 
 namespace tenon::cli {
 namespace {
 
 using nlohmann::json;
 
-Status ListPlugins(Context& context, bool load, bool folders) {
+Status ListPlugins(Context& context, bool load, bool folders, double seconds) {
   json list = json::array();
   if (load) {
     const Progress progress(context, "loading plugins");
-    const client::SuppressAbseilLogging silence;
-    for (const client::Availability& found : client::ListPlugins()) {
+    for (const client::Availability& found : ProbePlugins(client::FindPlugins(), seconds)) {
       list.push_back({{"name", found.candidate.name},
                       {"path", found.candidate.path},
                       {"source", found.candidate.source},
@@ -126,6 +125,7 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
   }
   if (!open) return OkStatus();
 
+  context.advice_without_client = "--no-client leaves the devices alone";
   TENON_ASSIGN_OR_RETURN(const client::Client client, OpenClient(context, plugin, options));
   TENON_ASSIGN_OR_RETURN(const std::string platform, client.PlatformName());
   TENON_ASSIGN_OR_RETURN(const std::string platform_version, client.PlatformVersion());
@@ -170,13 +170,19 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
 void AddPlugins(CLI::App& app, Context& context) {
   struct Options {
     bool no_load = false, folders = false;
+    double seconds = 20;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("plugins", "list the plugins that are found, their versions, and why others are refused");
   command->add_flag("--no-load", options->no_load, "only look for files; do not load them");
   command->add_flag("--folders", options->folders, "list the folders that were searched, too");
-  context.commands[command] = [&context, options] { return ListPlugins(context, !options->no_load, options->folders); };
+  command->add_option("--time-limit", options->seconds, "how long a plugin may take to load, 20 otherwise")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->type_name("SECONDS");
+  context.commands[command] = [&context, options] {
+    return ListPlugins(context, !options->no_load, options->folders, options->seconds);
+  };
 }
 
 void AddInfo(CLI::App& app, Context& context) {

@@ -14,6 +14,19 @@
 
 namespace tenon::cli {
 
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+void OpenStandardFiles() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. Read-only for the outputs too: what is lost must not look written.
+    (void)open("/dev/null", O_RDONLY);
+  }
+}
+
 std::string OwnFolder() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
@@ -22,13 +35,15 @@ std::string OwnFolder() {
   return file.substr(0, file.rfind('/'));
 }
 
-Result<int> RunProcess(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+Result<int> RunProcess(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                       bool output_to_error) {
   // Why exec failed comes back through a pipe that a successful one closes.
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return Internal(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
+    if (output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -8,12 +8,20 @@
 
 namespace tenon::cli {
 
+/// "SIGSEGV"; "signal 40" for those without a name.
+std::string SignalName(int signal);
+
+/// Makes descriptors 0 to 2 refer to something where the caller closed them, so that no file that is opened later takes
+/// their place. Reading gives nothing, writing fails.
+void OpenStandardFiles();
+
 /// The folder of this program.
 std::string OwnFolder();
 
 /// Runs a program with changed environment variables and waits for it: its exit status, 128 + the signal that ended it.
-/// NOT_FOUND when it cannot be started.
-Result<int> RunProcess(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
+/// NOT_FOUND when it cannot be started. With `output_to_error` its standard output goes to our standard error.
+Result<int> RunProcess(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                       bool output_to_error = false);
 
 /// A program of Tenon beside this one, or in PATH; NOT_FOUND says how to get it.
 Result<std::string> FindTool(const std::string& name, const std::string& how_to_get_it);

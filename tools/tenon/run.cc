@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/client/log_suppression.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/inputs.h"
 #include "tools/tenon/npy.h"
@@ -58,6 +59,11 @@ Status SaveOutputs(Context& context, const std::string& file, const std::vector<
     TENON_RETURN_IF_ERROR(WriteFile(file, ToNpy(outputs[0])));
   } else if (file.ends_with(".npz")) {
     std::vector<std::pair<std::string, std::string>> members;
+    size_t bytes = 0;
+    for (const Array& output : outputs) bytes += output.bytes.size();
+    if (bytes > kMostNpzBytes) {
+      return ResourceExhausted(fmt::format("the outputs have {} bytes, a .npz file takes {}", bytes, kMostNpzBytes));
+    }
     for (size_t i = 0; i < outputs.size(); ++i) members.emplace_back(fmt::format("out{}", i), ToNpy(outputs[i]));
     TENON_RETURN_IF_ERROR(WriteFile(file, ToNpz(members)));
   } else {
@@ -72,6 +78,14 @@ Status RunProgram(Context& context, const RunOptions& options) {
   if (!options.output.empty() && !options.output.ends_with(".npy") && !options.output.ends_with(".npz")) {
     context.stage = kUsage;
     return InvalidArgument(fmt::format("--output '{}' is neither a .npy nor a .npz file", options.output));
+  }
+  // Before the work rather than after it.
+  const auto num_devices =
+      static_cast<size_t>(options.compile.replicas) * static_cast<size_t>(options.compile.partitions);
+  if (!options.output.empty()) {
+    TENON_ASSIGN_OR_RETURN(const std::string file, FileOfDevice(context, options.output, 0, num_devices));
+    context.stage = kBadOutput;
+    TENON_RETURN_IF_ERROR(CheckWritable(file));
   }
   TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
   TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, options.plugin));
@@ -140,6 +154,13 @@ void Put(json& out, const char* name, const Result<T>& value) {
 }
 
 Status CompileProgram(Context& context, const CompileCommand& options) {
+  context.stage = kBadOutput;
+  TENON_RETURN_IF_ERROR(CheckWritable(options.output));
+  TENON_RETURN_IF_ERROR(CheckWritable(options.optimized));
+  if (options.topology.empty() && !options.topology_options.empty()) {
+    context.stage = kUsage;
+    return InvalidArgument("--topology-option is an option of --topology, which was not given");
+  }
   TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
   TENON_ASSIGN_OR_RETURN(const client::Plugin plugin, LoadPlugin(context, options.plugin));
   TENON_ASSIGN_OR_RETURN(const client::CompileOptions compile, MakeCompileOptions(context, options.compile));
@@ -164,7 +185,16 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
     }
     context.stage = kNoPlugin;
     context.advice = "names of topologies are the plugin's own, such as v5e:2x2";
-    TENON_ASSIGN_OR_RETURN(const client::Topology topology, plugin.CreateTopology(options.topology, values));
+    Result<client::Topology> made = [&] {
+      const Progress progress(context, "describing the topology");
+      std::optional<client::SuppressAbseilLogging> silence;
+      if (!options.plugin.verbose) silence.emplace();
+      return plugin.CreateTopology(options.topology, values);
+    }();
+    if (made.status().code() == Code::kUnimplemented) {
+      context.advice = "this plugin compiles only for devices that are here: leave --topology out";
+    }
+    TENON_ASSIGN_OR_RETURN(const client::Topology topology, std::move(made));
     context.advice.clear();
     context.stage = kFailed;
     const Progress progress(context, "compiling");
@@ -189,7 +219,8 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
       shapes += (shapes.empty() ? "" : ", ") + ToString(shape);
     }
   }
-  context.Say(fmt::format("program     {}", out.value("name", options.program)));
+  const std::string name = out.value("name", "");
+  context.Say(fmt::format("program     {}", name.empty() ? options.program : name));
   context.Say(fmt::format("outputs     {}", shapes.empty() ? "none" : shapes));
   if (const auto stats = executable.MemoryStats(); stats.ok()) {
     out["memory"] = {{"arguments", stats->arguments}, {"outputs", stats->outputs},
@@ -229,11 +260,7 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
 void AddRun(CLI::App& app, Context& context) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "run a program and print or save its outputs");
-  command
-      ->add_option("program", options->program,
-                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
-      ->required()
-      ->type_name("PROGRAM");
+  AddProgramArgument(*command, options->program);
   AddPluginOptions(*command, options->plugin);
   AddInputFlags(*command, options->inputs);
   AddCompileFlags(*command, options->compile);
@@ -250,11 +277,7 @@ void AddRun(CLI::App& app, Context& context) {
 void AddCompile(CLI::App& app, Context& context) {
   const auto options = std::make_shared<CompileCommand>();
   CLI::App* command = app.add_subcommand("compile", "compile a program, show what it needs, and save it");
-  command
-      ->add_option("program", options->program,
-                   "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
-      ->required()
-      ->type_name("PROGRAM");
+  AddProgramArgument(*command, options->program);
   AddPluginOptions(*command, options->plugin);
   AddCompileFlags(*command, options->compile);
   command->add_option("-o,--output", options->output, "write the serialized executable to FILE")->type_name("FILE");

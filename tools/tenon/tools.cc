@@ -41,7 +41,7 @@ std::string DefaultPlugin(const std::string& given) {
 // Becomes the other program: its output, its exit status.
 Status RunTool(Context& context, std::vector<std::string> command) {
   context.stage = kFailed;
-  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}));
+  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}, context.json));
   if (context.json) context.output = {{"command", command}, {"status", context.result}};
   return OkStatus();
 }
@@ -195,7 +195,7 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
   environment["LD_PRELOAD"] = preloaded != nullptr && *preloaded != '\0' ? library + ":" + preloaded : library;
   if (!options.text.empty()) environment["TENON_TRACE_TEXT"] = options.text;
   if (options.no_shield) environment["TENON_TRACE_SHIELD"] = "0";
-  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, environment));
+  TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, environment, context.json));
   Result<json> events = ReadTrace(file);
   if (temporary) std::filesystem::remove(file);
   if (!events.ok()) return events.status();
@@ -206,7 +206,8 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
 
   // On stderr: stdout is the command's.
   if (events->empty()) {
-    fmt::print(stderr, "tenon trace: the command loaded no plugin\n");
+    fmt::print(stderr, "tenon trace: the command loaded no plugin{}\n",
+               context.result == kSuccess ? "" : ", or ended before a call was written");
     return OkStatus();
   }
   if (!summary.value("complete", true)) fmt::print(stderr, "the command ended without closing its trace\n");
