@@ -71,6 +71,15 @@ struct Child {
   Clock::time_point started;
 };
 
+// A file without a name, at its beginning; -1 when there cannot be one.
+int TemporaryFile() {
+  FILE* file = tmpfile();
+  if (file == nullptr) return -1;
+  int fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+  fclose(file);
+  return fd;
+}
+
 std::string Tail(int fd) {
   off_t size = lseek(fd, 0, SEEK_END);
   constexpr off_t kMost = 1500;
@@ -104,10 +113,26 @@ std::string LastWords(int fd) {
   return "";
 }
 
+// This process's environment with `changes` (NAME=VALUE) made.
+std::vector<std::string> Environment(const std::vector<std::string>& changes) {
+  std::vector<std::string> environment = changes;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    std::string_view name = text.substr(0, text.find('=') + 1);
+    bool changed = std::any_of(changes.begin(), changes.end(),
+                               [&](const std::string& change) { return !name.empty() && change.starts_with(name); });
+    if (!changed) environment.emplace_back(text);
+  }
+  return environment;
+}
+
 class Scheduler {
  public:
   Scheduler(const RunOptions& options, const std::string& profile_text)
-      : options_(options), profile_text_(profile_text) {}
+      : options_(options), profile_text_(profile_text), environment_(Environment(options.env)) {
+    for (std::string& entry : environment_) environment_pointers_.push_back(entry.data());
+    environment_pointers_.push_back(nullptr);
+  }
 
   std::map<std::string, Seen> seen;
   std::map<std::string, std::string> info;
@@ -160,21 +185,26 @@ class Scheduler {
     auto child = std::make_unique<Child>();
     child->alone = tests.size() == 1;
     child->waiting.assign(tests.begin(), tests.end());
-    int results[2], names[2];
-    if (pipe2(results, O_CLOEXEC) != 0 || pipe2(names, O_CLOEXEC) != 0) {
-      fatal = "cannot make a pipe";
+    int results[2];
+    int names = TemporaryFile();
+    child->errors = TemporaryFile();
+    if (names < 0 || child->errors < 0 || pipe2(results, O_CLOEXEC) != 0) {
+      fatal = "cannot make a pipe or a temporary file";
       return;
     }
-    FILE* file = tmpfile();
-    child->errors = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
-    fclose(file);
+    std::string text;
+    for (const std::string& name : child->waiting) text += name + "\n";
+    if (pwrite(names, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+      fatal = "cannot write a temporary file";
+      return;
+    }
     constexpr int kResultFd = 9;
     std::string fd_text = std::to_string(kResultFd);
     const char* argv[] = {options_.worker.c_str(), "--worker", options_.plugin.c_str(), fd_text.c_str(),
                           profile_text_.c_str(),   nullptr};
     child->pid = fork();
     if (child->pid == 0) {
-      dup2(names[0], 0);
+      dup2(names, 0);
       dup2(child->errors, 1);
       dup2(child->errors, 2);
       if (results[1] == kResultFd) {
@@ -182,17 +212,12 @@ class Scheduler {
       } else {
         dup2(results[1], kResultFd);
       }
-      execv(argv[0], const_cast<char* const*>(argv));
+      execve(argv[0], const_cast<char* const*>(argv), environment_pointers_.data());
       _exit(127);
     }
     close(results[1]);
-    close(names[0]);
+    close(names);
     child->results = results[0];
-    std::string text;
-    for (const std::string& name : child->waiting) text += name + "\n";
-    // The names of a batch fit into a pipe's buffer.
-    (void)!write(names[1], text.data(), text.size());
-    close(names[1]);
     child->started = Clock::now();
     children_.push_back(std::move(child));
   }
@@ -296,6 +321,8 @@ class Scheduler {
 
   const RunOptions& options_;
   const std::string& profile_text_;
+  std::vector<std::string> environment_;
+  std::vector<char*> environment_pointers_;
   std::deque<std::vector<std::string>> queue_;
   std::vector<std::unique_ptr<Child>> children_;
   size_t total_ = 0;

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string worker;                // the program that has RunWorker behind its first argument "--worker"
   std::vector<std::string> filters;  // globs; empty: all tests
   std::vector<std::string> skips;    // globs of tests to leave out
+  std::vector<std::string> env;      // NAME=VALUE, for the child processes on top of this one's environment
   /// A profile's text; empty: found by the file's name and the platform version among the built-in ones.
   std::string profile_text;
   bool no_profile = false;
@@ -26,7 +27,7 @@ struct RunOptions {
 };
 
 /// Runs the tests in child processes. A test that does not pass in company is run again alone, and that run counts.
-/// Errors: the plugin cannot be loaded at all, or no test matches.
+/// Errors: the plugin cannot be loaded at all, or no test matches. Thread-safe.
 Result<Report> RunSuite(const RunOptions& options);
 
 /// A child: loads the plugin and runs the tests named on standard input, one per line. Arguments: plugin path, number
