@@ -271,6 +271,8 @@ TEST(Text, MistakesHaveAPlace) {
   EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=f\n")),
               HasSubstr("there is no computation 'f'"));
   EXPECT_THAT(Error("HloModule m\ne { ROOT x = f32[] parameter(0) }\n"), HasSubstr("no computation is marked ENTRY"));
+  EXPECT_THAT(Error("HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0), sharding={de)ices=[2]<=[2]}\n}\n"),
+              HasSubstr("',' or '}' is wanted"));
   EXPECT_THAT(Error(Entry("  ROOT x = " + std::string(5000, '(') + "f32[] parameter(0)\n")),
               HasSubstr("nests more than"));
 }

@@ -511,7 +511,7 @@ class TextReader {
       } else {
         // Forms over named meshes; what they say is a hint unless several partitions are asked for.
         s_.SkipValue();
-        s_.Accept(",");
+        if (!s_.Accept(",") && !s_.Sees("}")) s_.Fail("',' or '}' is wanted");
         s.kind = Kind::kUnknown;
       }
     }
