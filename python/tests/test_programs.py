@@ -199,3 +199,13 @@ def test_chains_of_executions_keep_their_order():
 def test_out_of_memory_is_an_error():
     with pytest.raises(Exception, match='RESOURCE_EXHAUSTED'):
         jax.block_until_ready(jax.jit(lambda: jnp.zeros((1 << 42,), jnp.float32))())
+
+
+def test_compiler_options_written_for_xla():
+    double = lambda options: jax.jit(lambda x: x * 2, compiler_options=options)(np.float32(3))
+    assert double({'xla_embed_ir_in_executable': True, 'xla_dump_max_hlo_modules': 200, 'xla_gpu_auto_spmd_partitioning_memory_budget_ratio': 0.5}) == 6
+    assert double({'xla_embed_ir_in_executable': 'false'}) == 6
+    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'no_such_key'"):
+        double({'no_such_key': 1})
+    with pytest.raises(jax.errors.JaxRuntimeError, match="'perhaps' is not a valid bool value"):
+        double({'xla_embed_ir_in_executable': 'perhaps'})

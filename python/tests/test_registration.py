@@ -59,3 +59,15 @@ def test_a_bad_number_of_devices_is_an_error():
     ran = run('import jax; give(str(jax.devices()))', check=False, TENON_NUM_DEVICES='many', JAX_PLATFORMS='cpu')
     assert ran.returncode != 0
     assert "TENON_NUM_DEVICES is 'many', wanted a number" in ran.stderr
+
+
+def test_a_topology_without_a_client_compiles():
+    result = run('import jax, numpy as np\n'
+                 'from jax.experimental import topologies\n'
+                 'topology = topologies.get_topology_desc(topology_name="cpu", platform="cpu", num_devices=2)\n'
+                 'mesh = jax.sharding.Mesh(np.array(topology.devices), ("x",))\n'
+                 'sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))\n'
+                 'f = jax.jit(lambda x: x * 2, in_shardings=sharding)\n'
+                 'compiled = f.lower(jax.ShapeDtypeStruct((4,), np.float32)).compile()\n'
+                 'give([len(topology.devices), compiled.memory_analysis().argument_size_in_bytes])').result
+    assert result[0] == 2

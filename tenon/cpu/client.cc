@@ -28,19 +28,10 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
       memory_(std::make_shared<runtime::MemoryPool>(setup.memory_limit_bytes > 0 ? setup.memory_limit_bytes
                                                                                  : runtime::PhysicalMemoryBytes())),
       owner_pid_(getpid()) {
-  const std::vector<plugin::MemoryKind> kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
-                                                 plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind),
-                                                 plugin::MakeMemoryKind(plugin::kUnpinnedHostMemoryKind)};
   for (int i = 0; i < setup.num_devices; ++i) {
-    plugin::DeviceDescription::Info info;
-    info.id = i;
-    info.kind = "cpu";
-    info.to_string = fmt::format("CpuDevice(id={})", i);
-    info.debug_string = fmt::format("TENON_CPU_{}", i);
-    info.memory_kinds = kinds;
-    info.default_memory_kind = 0;
-    plugin::Device* device = AddDevice(
-        std::make_unique<CpuDevice>(std::make_shared<const plugin::DeviceDescription>(std::move(info)), i, memory_));
+    const std::shared_ptr<const plugin::DeviceDescription> description = DescribeDevice(i);
+    const std::vector<plugin::MemoryKind>& kinds = description->info().memory_kinds;
+    plugin::Device* device = AddDevice(std::make_unique<CpuDevice>(description, i, memory_));
     for (size_t k = 0; k < kinds.size(); ++k) {
       const int id = i * static_cast<int>(kinds.size()) + static_cast<int>(k);
       AddMemory(std::make_unique<CpuMemory>(id, kinds[k], memory_), {&device, 1}, k == 0);

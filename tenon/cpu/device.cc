@@ -1,5 +1,7 @@
 #include "tenon/cpu/device.h"
 
+#include <fmt/format.h>
+
 namespace tenon::cpu {
 namespace {
 
@@ -14,6 +16,19 @@ class PoolStorage final : public plugin::Storage {
 };
 
 }  // namespace
+
+std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id) {
+  plugin::DeviceDescription::Info info;
+  info.id = id;
+  info.kind = "cpu";
+  info.to_string = fmt::format("CpuDevice(id={})", id);
+  info.debug_string = fmt::format("TENON_CPU_{}", id);
+  info.memory_kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
+                       plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind),
+                       plugin::MakeMemoryKind(plugin::kUnpinnedHostMemoryKind)};
+  info.default_memory_kind = 0;
+  return std::make_shared<const plugin::DeviceDescription>(std::move(info));
+}
 
 Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime::MemoryPool>& pool, size_t size_bytes) {
   TENON_ASSIGN_OR_RETURN(runtime::Block block, pool->Allocate(static_cast<int64_t>(size_bytes)));

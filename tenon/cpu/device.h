@@ -10,6 +10,9 @@
 
 namespace tenon::cpu {
 
+/// What is known of device `id` without a client: its names and memories.
+std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id);
+
 /// One of the client's devices: a name under which programs run on the machine's CPUs. All devices share memory, pool
 /// and code.
 class CpuDevice final : public plugin::Device {

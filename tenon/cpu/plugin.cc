@@ -11,6 +11,7 @@
 
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/code.h"
+#include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
@@ -46,14 +47,18 @@ std::optional<int64_t> HostDeviceCountFlag() {
   return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// The option, else TENON_NUM_DEVICES, else XLA's flag, else 1.
-Result<int> NumDevices(const plugin::ClientOptions& options) {
+/// What the caller asked for, else TENON_NUM_DEVICES, else XLA's flag, else 1.
+Result<int> NumDevices(std::optional<int64_t> asked) {
   TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment("TENON_NUM_DEVICES"));
-  int64_t n = environment ? *environment : HostDeviceCountFlag().value_or(1);
-  n = options.GetInt("num_devices", n);
+  const int64_t n = asked ? *asked : environment ? *environment : HostDeviceCountFlag().value_or(1);
   if (n < 1 || n > kMaxDevices)
     return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
   return static_cast<int>(n);
+}
+
+std::optional<int64_t> FindInt(const plugin::Options& options, const std::string& name) {
+  const auto it = options.find(name);
+  return it == options.end() ? std::nullopt : std::optional(std::get<int64_t>(it->second));
 }
 
 class CpuPlugin final : public plugin::Plugin {
@@ -68,13 +73,35 @@ class CpuPlugin final : public plugin::Plugin {
     return specs;
   }
 
+  std::span<const plugin::OptionSpec> compile_option_specs() const override {
+    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
+#define TENON_XLA_OPTION(name, type) {#name, plugin::ValueType::type},
+#include "tenon/cpu/xla_options.def"
+#undef TENON_XLA_OPTION
+    };
+    return specs;
+  }
+
   Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
     CpuClient::Setup setup;
-    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(options));
+    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(FindInt(options.values, "num_devices")));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
     if (setup.memory_limit_bytes < 0)
       return InvalidArgument(fmt::format("memory_limit_bytes is {}", setup.memory_limit_bytes));
     return CpuClient::Create(setup);
+  }
+
+  /// Every machine has the same devices but for their number: a topology is called "" or "cpu".
+  Result<plugin::Ref<plugin::Topology>> CreateTopology(std::string_view name, const plugin::Options& given) override {
+    if (!name.empty() && name != kPlatformName)
+      return InvalidArgument(fmt::format("no such topology: '{}', wanted '{}' or nothing", name, kPlatformName));
+    static const plugin::OptionSpec kNumDevices{"num_devices", plugin::ValueType::kInt64};
+    TENON_ASSIGN_OR_RETURN(const plugin::Options options,
+                           plugin::CheckOptions(given, {&kNumDevices, 1}, "topology option"));
+    TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(FindInt(options, kNumDevices.name)));
+    plugin::Topology::Info info{std::string(kPlatformName), PlatformVersion()};
+    for (int id = 0; id < num_devices; ++id) info.devices.push_back(DescribeDevice(id));
+    return plugin::MakeRef<plugin::Topology>(std::move(info));
   }
 
   Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,

@@ -250,7 +250,7 @@ TEST_F(ClientTest, CreateOptionsAreCheckedByNameAndType) {
   EXPECT_EQ(unknown.message(), "No such client option: 'no_such'");
   Status wrong = create({text("num_devices", "many")});
   EXPECT_CODE(wrong, kInvalidArgument);
-  EXPECT_EQ(wrong.message(), "client option 'num_devices' has type string ('many'), wanted int64");
+  EXPECT_EQ(wrong.message(), "client option 'num_devices': 'many' is not a valid int64 value.");
   EXPECT_CODE(create({text("num_devices", "1000")}), kInvalidArgument);
   PJRT_NamedValue bad = number;
   bad.type = static_cast<PJRT_NamedValue_Type>(77);

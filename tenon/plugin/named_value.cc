@@ -115,10 +115,13 @@ Result<Options> CheckOptions(Options options, std::span<const OptionSpec> known,
     if (spec == nullptr) return InvalidArgument(fmt::format("No such {}: '{}'", what, name));
     std::optional<Value> converted = Convert(value, spec->type);
     if (!converted) {
-      const auto* text = std::get_if<std::string>(&value);
-      return InvalidArgument(fmt::format(
-          "{} '{}' has type {}{}, wanted {}", what, name, ValueTypeName(static_cast<ValueType>(value.index())),
-          text != nullptr ? fmt::format(" ('{}')", *text) : "", ValueTypeName(spec->type)));
+      if (const auto* text = std::get_if<std::string>(&value)) {
+        return InvalidArgument(
+            fmt::format("{} '{}': '{}' is not a valid {} value.", what, name, *text, ValueTypeName(spec->type)));
+      }
+      return InvalidArgument(fmt::format("{} '{}' has type {}, wanted {}", what, name,
+                                         ValueTypeName(static_cast<ValueType>(value.index())),
+                                         ValueTypeName(spec->type)));
     }
     value = std::move(*converted);
   }
