@@ -101,6 +101,10 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
 }
 
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices) {
+  if (!sharding.getUnreducedAxes().empty() && num_devices > 1) {
+    return Unimplemented(fmt::format("an array whose devices hold partial values (unreduced over '{}')",
+                                     sharding.getUnreducedAxes()[0].getName().str()));
+  }
   if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return Mesh::Create(mesh, num_devices);
   auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(sharding.getMeshOrRef());
   if (!symbol) return InvalidArgument("a sharding names no mesh");

@@ -36,7 +36,8 @@ class Mesh {
   std::vector<std::vector<int64_t>> coordinates_;  ///< [device][axis]
 };
 
-/// The mesh that a sharding names, looked up from `from`.
+/// The mesh that a sharding names, looked up from `from`. UNIMPLEMENTED when the sharding has unreduced axes: an array
+/// is kept whole here, and parts that only add up to it are none.
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);
 
 /// Every device holds all of an array of `rank` dims.
