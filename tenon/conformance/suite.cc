@@ -1,3 +1,4 @@
+#include "tenon/conformance/areas/more.h"
 #include "tenon/conformance/test.h"
 
 namespace tenon::conformance {
@@ -23,6 +24,7 @@ const Suite& AllTests() {
     AddDeviceTests(all);
     AddMemoryTests(all);
     AddBufferTests(all);
+    AddPromiseTests(all);
     AddTypeTests(all);
     AddLayoutTests(all);
     AddAsyncTests(all);
@@ -33,6 +35,8 @@ const Suite& AllTests() {
     AddMultiDeviceTests(all);
     AddAotTests(all);
     AddExtensionTests(all);
+    AddRareExtensionTests(all);
+    AddCallbackTests(all);
     AddThreadTests(all);
     AddTeardownTests(all);
     AddOpTests(all);

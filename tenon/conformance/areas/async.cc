@@ -270,6 +270,26 @@ void AddAsyncTests(Suite& suite) {
               Event ready = ReadyEvent(env, buffer);
               if (env.IsReady(ready)) env.CheckFailure(env.Await(ready), {}, "the buffer", "it never got its data");
             });
+  suite.Add("async.facts", Needs::kClient, "A manager knows its device, and the number and sizes of its buffers",
+            kHeader, [](Env& env) {
+              Manager manager = NewManager(env, {{4}, {2, 3}, {}});
+              auto count = New<PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args>();
+              count.transfer_manager = manager;
+              env.Ok(count);
+              env.Equal(count.buffer_count, 3, "buffers");
+              const size_t sizes[] = {16, 24, 4};
+              for (int i = 0; i < 3; ++i) {
+                auto size = New<PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args>();
+                size.transfer_manager = manager;
+                size.buffer_index = i;
+                env.Ok(size);
+                env.Expect(size.buffer_size >= sizes[i], "a buffer is too small");
+              }
+              auto device = New<PJRT_AsyncHostToDeviceTransferManager_Device_Args>();
+              device.transfer_manager = manager;
+              env.Ok(device);
+              env.Expect(device.device_out == env.device(), "another device");
+            });
   suite.Add("async.metadata", Needs::kClient, "AddMetadata takes strings", kHeader, [](Env& env) {
     Manager manager = NewManager(env, {{4}});
     PJRT_NamedValue value;

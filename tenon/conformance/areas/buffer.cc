@@ -1,4 +1,4 @@
-// Buffers: what they say of themselves, transfers, life after Delete, references, copies, views, errors and aliases.
+// Buffers: what they say of themselves, transfers, life after Delete, references, copies and views.
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -50,51 +50,6 @@ Result<Buffer> CopyToDevice(Env& env, PJRT_Buffer* buffer, PJRT_Device* device) 
   Status status = env.Try(args);
   if (!status.ok()) return status;
   return Buffer(env, args.dst_buffer);
-}
-
-Buffer ErrorBuffer(Env& env) {
-  static const int64_t dims[] = {4};
-  auto args = New<PJRT_Client_CreateErrorBuffer_Args>();
-  args.client = env.client();
-  args.error_code = PJRT_Error_Code_DATA_LOSS;
-  args.error_message = "lost on purpose";
-  args.error_message_size = 15;
-  args.shape_dims = dims;
-  args.shape_num_dims = 1;
-  args.shape_element_type = PJRT_Buffer_Type_F32;
-  args.memory = env.DefaultMemory(env.device());
-  env.Ok(args);
-  return {env, args.buffer};
-}
-
-struct Alias {
-  Buffer buffer;
-  PJRT_FulfillAliasBufferCallback* handle = nullptr;
-};
-
-Alias NewAlias(Env& env) {
-  static const int64_t dims[] = {4};
-  auto args = New<PJRT_Client_CreateAliasBuffer_Args>();
-  args.client = env.client();
-  args.memory = env.DefaultMemory(env.device());
-  args.shape_dims = dims;
-  args.shape_num_dims = 1;
-  args.shape_element_type = PJRT_Buffer_Type_F32;
-  env.Ok(args);
-  Alias alias{Buffer(env, args.alias_buffer), args.fulfill_alias_buffer_cb};
-  env.Expect(args.alias_buffer != nullptr && alias.handle != nullptr, "no buffer or no handle");
-  return alias;
-}
-
-Status Fulfill(Env& env, const Alias& alias, PJRT_Buffer* buffer, PJRT_Error_Code code = PJRT_Error_Code_OK) {
-  auto args = New<PJRT_Client_FulfillAliasBuffer_Args>();
-  args.client = env.client();
-  args.buffer = buffer;
-  args.status_code = code;
-  args.error_message = "failed on purpose";
-  args.error_message_size = 17;
-  args.fulfill_alias_buffer_cb = alias.handle;
-  return env.Try(args);
 }
 
 struct View {
@@ -633,79 +588,7 @@ void AddCopies(Suite& suite) {
             });
 }
 
-void AddPromises(Suite& suite) {
-  suite.Add("buffers.error_buffer", Needs::kClient,
-            "An error buffer has its shape, and its ready event gives its error", kHeader, [](Env& env) {
-              Buffer buffer = ErrorBuffer(env);
-              env.Expect(env.BufferDims(buffer) == Dims{4}, "other extents");
-              Status status = env.Ready(buffer);
-              env.Expect(status.code() == Code::kDataLoss, "got " + status.ToString());
-              env.Expect(status.message().find("lost on purpose") != std::string_view::npos,
-                         "got " + status.ToString());
-            });
-  suite.Add("buffers.error_buffer_to_host", Needs::kClient, "Reading an error buffer fails with its error", kHeader,
-            [](Env& env) {
-              Buffer buffer = ErrorBuffer(env);
-              Status status = env.TryDownload(buffer).status();
-              env.Expect(status.code() == Code::kDataLoss, "got " + status.ToString());
-            });
-  suite.Add("buffers.error_buffer_execute", Needs::kClient, "An execution over an error buffer fails with its error",
-            kHeader, [](Env& env) {
-              Loaded loaded = env.Compile(kAddOneProgram);
-              Buffer buffer = ErrorBuffer(env);
-              Result<Run> run = env.TryExecute(loaded, {{buffer}});
-              Status status = run.ok() ? env.Ready(run->outputs[0][0]) : run.status();
-              env.Expect(status.code() == Code::kDataLoss, "got " + status.ToString());
-            });
-  suite.Add("buffers.alias_fulfilled", Needs::kClient, "A promised buffer has the values of the one that fulfils it",
-            kHeader, [](Env& env) {
-              Alias alias = NewAlias(env);
-              env.Expect(env.BufferDims(alias.buffer) == Dims{4}, "other extents");
-              Buffer real = env.Four(3);
-              Status status = Fulfill(env, alias, real);
-              env.Expect(status.ok(), status.ToString());
-              env.Expect(env.Ready(alias.buffer).ok(), "the alias failed");
-              env.ExpectValues(alias.buffer, {3, 4, 5, 6});
-            });
-  suite.Add("buffers.alias_not_ready", Needs::kClient, "A promised buffer is not ready before it is fulfilled", kHeader,
-            [](Env& env) {
-              Alias alias = NewAlias(env);
-              auto args = New<PJRT_Buffer_ReadyEvent_Args>();
-              args.buffer = alias.buffer;
-              env.Ok(args);
-              Event event(env, args.event);
-              bool early = env.IsReady(event);
-              Buffer real = env.Four(3);
-              env.Expect(Fulfill(env, alias, real).ok(), "fulfilling failed");
-              env.Expect(!early, "it was ready");
-              env.Expect(env.Await(event).ok(), "the event failed");
-            });
-  suite.Add("buffers.alias_execute", Needs::kClient, "A program may be enqueued over a promised buffer", kHeader,
-            [](Env& env) {
-              Loaded loaded = env.Compile(kAddOneProgram);
-              Alias alias = NewAlias(env);
-              Result<Run> run = env.TryExecute(loaded, {{alias.buffer}});
-              Buffer real = env.Four(3);
-              Status fulfilled = Fulfill(env, alias, real);
-              env.Expect(run.ok(), run.status().ToString());
-              env.Expect(fulfilled.ok(), fulfilled.ToString());
-              env.Expect(env.Await(run->done[0]).ok(), "the execution failed");
-              env.ExpectValues(run->outputs[0][0], {4, 5, 6, 7});
-            });
-  suite.Add("buffers.alias_failed", Needs::kClient, "A promise that is broken fails the buffer with that error",
-            kHeader, [](Env& env) {
-              Alias alias = NewAlias(env);
-              Status status = Fulfill(env, alias, nullptr, PJRT_Error_Code_ABORTED);
-              env.Expect(status.ok(), status.ToString());
-              Status ready = env.Ready(alias.buffer);
-              env.Expect(ready.code() == Code::kAborted, "got " + ready.ToString());
-            });
-  suite.Add("buffers.alias_null", Needs::kClient, "Fulfilling with success and no buffer gives INVALID_ARGUMENT",
-            kReference, [](Env& env) {
-              Alias alias = NewAlias(env);
-              env.CheckFailure(Fulfill(env, alias, nullptr), {Code::kInvalidArgument}, "PJRT_Client_FulfillAliasBuffer",
-                               "there is no buffer");
-            });
+void AddViews(Suite& suite) {
   suite.Add("buffers.view", Needs::kClient, "A view shows foreign memory, and its callback runs once when it goes",
             kHeader, [](Env& env) {
               View view;
@@ -852,7 +735,7 @@ void AddBufferTests(Suite& suite) {
   AddLife(suite);
   AddReferences(suite);
   AddCopies(suite);
-  AddPromises(suite);
+  AddViews(suite);
   AddBadInput(suite);
 }
 

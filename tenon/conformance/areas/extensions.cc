@@ -8,6 +8,7 @@
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_profiler.h"
 #include "tenon/abi/pjrt_shardings.h"
+#include "tenon/conformance/areas/extension_calls.h"
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/test.h"
 
@@ -15,39 +16,8 @@ namespace tenon::conformance {
 
 namespace {
 
-template <class Extension>
-const Extension& Find(Env& env, PJRT_Extension_Type type, const char* name) {
-  for (const PJRT_Extension_Base* e = env.api()->extension_start; e != nullptr; e = e->next) {
-    if (e->type == type) return *reinterpret_cast<const Extension*>(e);
-  }
-  env.Unsupported(std::string("the plugin has no ") + name + " extension");
-}
-
-// A slot that the extension's struct_size reaches and that is filled.
-template <class Extension, class Slot>
-Slot Get(Env& env, const Extension& extension, Slot Extension::* slot, const char* name) {
-  size_t offset = reinterpret_cast<const char*>(&(extension.*slot)) - reinterpret_cast<const char*>(&extension);
-  if (extension.base.struct_size < offset + sizeof(void*) || extension.*slot == nullptr)
-    env.Unsupported(std::string(name) + " is not there");
-  return extension.*slot;
-}
-
 const PJRT_Layouts_Extension& Layouts(Env& env) {
   return Find<PJRT_Layouts_Extension>(env, PJRT_Extension_Type_Layouts, "layouts");
-}
-
-template <class Args>
-Args NewArgs(size_t size) {
-  Args args;
-  std::memset(static_cast<void*>(&args), 0, sizeof(args));
-  args.struct_size = size;
-  return args;
-}
-
-void Check(Env& env, PJRT_Error* error, const char* name) {
-  Status status = env.Take(error);
-  if (status.code() == Code::kUnimplemented) env.Unsupported(std::string(name) + ": " + status.ToString());
-  env.Expect(status.ok(), std::string(name) + " failed: " + status.ToString());
 }
 
 std::string LayoutText(Env& env, PJRT_Layouts_MemoryLayout* layout) {

@@ -10,8 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_ffi.h"
+#include "tenon/abi/pjrt_host_allocator.h"
 #include "tenon/abi/pjrt_layouts.h"
+#include "tenon/abi/pjrt_phase_compile.h"
+#include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/conformance/calls.h"
 
 namespace tenon::conformance::mock {
@@ -132,6 +136,23 @@ std::string ReadAll(PJRT_Buffer* buffer, size_t size) {
   return bytes;
 }
 
+// Whether the contents of a buffer are there already. What waits for a promise must not be waited for.
+bool HasContents(PJRT_Buffer* buffer) {
+  auto ready = New<PJRT_Buffer_ReadyEvent_Args>();
+  ready.buffer = buffer;
+  if (PJRT_Error* error = Real(&ready)) {
+    Drop(error);
+    return true;
+  }
+  auto is_ready = New<PJRT_Event_IsReady_Args>();
+  is_ready.event = ready.event;
+  Real(&is_ready);
+  auto destroy = New<PJRT_Event_Destroy_Args>();
+  destroy.event = ready.event;
+  Real(&destroy);
+  return is_ready.is_ready;
+}
+
 PJRT_Device* FirstDevice(PJRT_Client* client) {
   auto args = New<PJRT_Client_AddressableDevices_Args>();
   args.client = client;
@@ -169,6 +190,26 @@ size_t NumOutputs(PJRT_LoadedExecutable* loaded) {
   Real(&destroy);
   return num.num_outputs;
 }
+
+// Puts a misbehaving function into an extension, whose struct the mock may change, and keeps the real one.
+template <auto kSlot>
+struct SlotOf;
+template <class Extension, class Function, Function* Extension::* kSlot>
+struct SlotOf<kSlot> {
+  static inline Function* real = nullptr;
+  static void Install(PJRT_Api& table, PJRT_Extension_Type type, Function* lie) {
+    for (PJRT_Extension_Base* e = table.extension_start; e != nullptr; e = e->next) {
+      if (e->type != type) continue;
+      auto* extension = reinterpret_cast<Extension*>(e);
+      real = extension->*kSlot;
+      extension->*kSlot = lie;
+    }
+  }
+};
+constexpr PJRT_Extension_Type kRaw = PJRT_Extension_Type_RawBuffer;
+constexpr PJRT_Extension_Type kHostAllocator = PJRT_Extension_Type_HostAllocator;
+constexpr PJRT_Extension_Type kPhases = PJRT_Extension_Type_PhaseCompile;
+constexpr PJRT_Extension_Type kAbi = PJRT_Extension_Type_AbiVersion;
 
 using E = PJRT_Error*;
 std::atomic<int> g_count{0};
@@ -510,8 +551,9 @@ const Fault kFaults[] = {
     {"to_host_garbled",
      [](PJRT_Api& t) {
        t.PJRT_Buffer_ToHostBuffer = [](PJRT_Buffer_ToHostBuffer_Args* a) -> E {
+         const bool now = a->struct_size >= 24 && a->src != nullptr && HasContents(a->src);
          E error = Real(a);
-         if (error == nullptr && a->dst != nullptr && a->dst_size > 0) {
+         if (error == nullptr && now && a->dst != nullptr && a->dst_size > 0) {
            auto wait = New<PJRT_Event_Await_Args>();
            wait.event = a->event;
            if (E late = Real(&wait)) Drop(late);
@@ -1066,8 +1108,13 @@ const Fault kFaults[] = {
      [](PJRT_Api& t) {
        // Outputs as the host sees them: one bit off.
        t.PJRT_LoadedExecutable_Execute = [](PJRT_LoadedExecutable_Execute_Args* a) -> E {
+         bool now = true;
+         for (size_t d = 0; a->struct_size >= 72 && a->argument_lists != nullptr && d < a->num_devices; ++d) {
+           for (size_t i = 0; a->argument_lists[d] != nullptr && i < a->num_args; ++i)
+             now = now && (a->argument_lists[d][i] == nullptr || HasContents(a->argument_lists[d][i]));
+         }
          E error = Real(a);
-         if (error != nullptr) return error;
+         if (error != nullptr || !now) return error;
          size_t outputs = NumOutputs(a->executable);
          for (size_t d = 0; d < a->num_devices; ++d) {
            for (size_t o = 0; o < outputs; ++o) {
@@ -1251,6 +1298,257 @@ const Fault kFaults[] = {
      }},
     {"aot_fails", [](PJRT_Api& t) { t.PJRT_Compile = [](auto*) -> E { return Fail(); }; }},
     {"load_fails", [](PJRT_Api& t) { t.PJRT_Client_Load = [](auto*) -> E { return Fail(); }; }},
+    // --- promises and callbacks
+    {"hang_alias",
+     [](PJRT_Api& t) {
+       t.PJRT_Client_FulfillAliasBuffer = [](auto* a) -> E {
+         return a->struct_size >= 64 && a->client != nullptr && a->buffer != nullptr ? nullptr : Real(a);
+       };
+     }},
+    {"alias_any",
+     [](PJRT_Api& t) {
+       t.PJRT_Client_FulfillAliasBuffer = [](auto* a) -> E {
+         E error = Real(a);
+         if (error != nullptr && a->buffer != nullptr && a->fulfill_alias_buffer_cb != nullptr) {
+           Drop(error);
+           error = nullptr;
+         }
+         return error;
+       };
+     }},
+    {"alias_lost_with_source",
+     [](PJRT_Api& t) {
+       static PJRT_Buffer *alias = nullptr, *source = nullptr;
+       static bool gone = false;
+       t.PJRT_Client_CreateAliasBuffer = [](auto* a) -> E {
+         E error = Real(a);
+         if (error == nullptr) alias = a->alias_buffer, source = nullptr, gone = false;
+         return error;
+       };
+       t.PJRT_Client_FulfillAliasBuffer = [](auto* a) -> E {
+         source = a->buffer;
+         return Real(a);
+       };
+       t.PJRT_Buffer_Destroy = [](auto* a) -> E {
+         if (a->struct_size >= 24 && a->buffer != nullptr) {
+           if (a->buffer == source) gone = true;
+           if (a->buffer == alias) alias = source = nullptr, gone = false;
+         }
+         return Real(a);
+       };
+       t.PJRT_Buffer_ToHostBuffer = [](auto* a) -> E {
+         return gone && a->struct_size >= 24 && a->src == alias ? Fail() : Real(a);
+       };
+     }},
+    {"error_buffer_without_error",
+     [](PJRT_Api& t) {
+       t.PJRT_Client_CreateErrorBuffer = [](auto* a) -> E {
+         return a->struct_size >= 96 && a->client != nullptr && a->error_code == PJRT_Error_Code_OK ? nullptr : Real(a);
+       };
+     }},
+    {"manager_counts_more",
+     [](PJRT_Api& t) {
+       t.PJRT_AsyncHostToDeviceTransferManager_BufferCount = [](auto* a) -> E {
+         E error = Real(a);
+         if (error == nullptr) ++a->buffer_count;
+         return error;
+       };
+     }},
+    {"store_without_key",
+     [](PJRT_Api& t) {
+       t.PJRT_Client_Create = [](auto* a) -> E {
+         if (a->struct_size >= 88 && a->kv_try_get_callback != nullptr) {
+           auto get = PJRT_KeyValueTryGetCallback_Args{};
+           get.user_arg = a->kv_try_get_user_arg;
+           a->kv_try_get_callback(&get);
+         }
+         return Real(a);
+       };
+     }},
+    {"calls_send_callbacks",
+     [](PJRT_Api& t) {
+       t.PJRT_LoadedExecutable_Execute = [](PJRT_LoadedExecutable_Execute_Args* a) -> E {
+         if (a->struct_size < 32 || a->options == nullptr || a->options->num_send_ops == 0) return Real(a);
+         static char byte;
+         PJRT_Chunk chunk{&byte, 1, nullptr, nullptr};
+         const PJRT_SendCallbackInfo& info = a->options->send_callbacks[0][0];
+         info.send_callback(&chunk, nullptr, 1, true, info.user_arg);
+         a->options->num_send_ops = 0;
+         return Real(a);
+       };
+     }},
+    // --- extensions that few plugins have
+    {"raw_size_0",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_GetOnDeviceSizeInBytes>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         a->on_device_size_in_bytes = 0;
+         return nullptr;
+       });
+     }},
+    {"raw_no_memory",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_GetMemorySpace>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         a->memory_space = nullptr;
+         return nullptr;
+       });
+     }},
+    {"raw_offset_0",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CopyRawDeviceToHost>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         a->offset = 0;
+         return S::real(a);
+       });
+     }},
+    {"raw_write_lost",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CopyRawHostToDevice>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         a->event = ReadyNow();
+         return nullptr;
+       });
+     }},
+    {"raw_pointer_elsewhere",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_GetHostPointer>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         static float nothing[64];
+         a->host_pointer = nothing;
+         return nullptr;
+       });
+     }},
+    {"raw_any_range",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CopyRawDeviceToHost>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         E error = S::real(a);
+         if (error == nullptr) return nullptr;
+         Drop(error);
+         a->event = ReadyNow();
+         return nullptr;
+       });
+     }},
+    {"raw_lost_with_buffer",
+     [](PJRT_Api& t) {
+       static bool gone = false;
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CopyRawDeviceToHost>;
+       using Create = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CreateRawAliasOfBuffer>;
+       Create::Install(t, kRaw, [](auto* a) -> E {
+         gone = false;
+         return Create::real(a);
+       });
+       S::Install(t, kRaw, [](auto* a) -> E { return gone ? Fail() : S::real(a); });
+       t.PJRT_Buffer_Destroy = [](auto* a) -> E {
+         gone = true;
+         return Real(a);
+       };
+     }},
+    {"raw_of_deleted",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CreateRawAliasOfBuffer>;
+       S::Install(t, kRaw, [](auto* a) -> E {
+         if (E error = S::real(a)) Drop(error);
+         return nullptr;
+       });
+     }},
+    {"host_alignment_3",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_HostAllocator_Extension::get_preferred_alignment>;
+       S::Install(t, kHostAllocator, [](auto* a) -> E {
+         a->preferred_alignment = 3;
+         return nullptr;
+       });
+     }},
+    {"host_memory_shared",
+     [](PJRT_Api& t) {
+       alignas(4096) static char block[4096];
+       using S = SlotOf<&PJRT_HostAllocator_Extension::allocate>;
+       using Free = SlotOf<&PJRT_HostAllocator_Extension::free>;
+       S::Install(t, kHostAllocator, [](auto* a) -> E {
+         if (a->size > sizeof(block)) return S::real(a);
+         a->ptr = block;
+         return nullptr;
+       });
+       Free::Install(t, kHostAllocator, [](auto*) -> E { return nullptr; });
+     }},
+    {"host_memory_any",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_HostAllocator_Extension::allocate>;
+       S::Install(t, kHostAllocator, [](auto* a) -> E {
+         if (E error = S::real(a)) Drop(error);
+         return nullptr;
+       });
+     }},
+    {"phase_names_change",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_phase_names>;
+       S::Install(t, kPhases, [](auto* a) -> E {
+         E error = S::real(a);
+         if (g_count++ % 2 == 1) --a->num_phase_names;
+         return error;
+       });
+     }},
+    {"phase_compiler_shared",
+     [](PJRT_Api& t) {
+       static bool gone = false;
+       using Get = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_compiler>;
+       using Destroy = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_destroy_compiler>;
+       using Names = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_phase_names>;
+       Get::Install(t, kPhases, [](auto* a) -> E {
+         gone = false;
+         return Get::real(a);
+       });
+       Destroy::Install(t, kPhases, [](auto* a) {
+         gone = true;
+         Destroy::real(a);
+       });
+       Names::Install(t, kPhases, [](auto* a) -> E { return gone ? Fail() : Names::real(a); });
+     }},
+    {"phase_any",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_run_phases>;
+       S::Install(t, kPhases, [](auto* a) -> E {
+         if (E error = S::real(a)) Drop(error);
+         return nullptr;
+       });
+     }},
+    {"abi_unlike_itself",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_AbiVersion_Extension::runtime_abi_version_is_compatible_with_runtime>;
+       S::Install(t, kAbi, [](auto*) -> E { return Fail(); });
+     }},
+    {"abi_runs_nothing",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_AbiVersion_Extension::runtime_abi_version_is_compatible_with_executable>;
+       S::Install(t, kAbi, [](auto*) -> E { return Fail(); });
+     }},
+    {"abi_platform_changes",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_AbiVersion_Extension::executable_abi_version_platform_id>;
+       S::Install(t, kAbi, [](auto* a) -> E {
+         a->platform_id = static_cast<uint64_t>(1000 + g_count++);
+         return nullptr;
+       });
+     }},
+    {"abi_proto_changes",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_AbiVersion_Extension::executable_abi_version_to_proto>;
+       S::Install(t, kAbi, [](auto* a) -> E {
+         E error = S::real(a);
+         if (g_count++ % 2 == 1) --a->serialized_proto_size;
+         return error;
+       });
+     }},
+    {"abi_reads_anything",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_AbiVersion_Extension::runtime_abi_version_from_proto>;
+       S::Install(t, kAbi, [](auto* a) -> E {
+         if (E error = S::real(a)) Drop(error);
+         return nullptr;
+       });
+     }},
     // --- lifetimes
     {"buffer_lost_with_client",
      [](PJRT_Api& t) {

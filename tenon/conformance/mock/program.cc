@@ -19,6 +19,7 @@ std::string_view Trim(std::string_view text) {
 
 Result<Shape> ParseType(std::string_view text) {
   text = Trim(text);
+  if (text.starts_with("!stablehlo.")) return Unimplemented(fmt::format("values of type '{}' are not read", text));
   if (!text.starts_with("tensor<")) return InvalidArgument(fmt::format("'{}' is not a tensor type", text));
   text.remove_prefix(7);
   Shape shape;

@@ -45,3 +45,9 @@ permanent donation.consumes : it does not read the attributes that donate argume
 permanent donation.use_after : it does not read the attributes that donate arguments, and leaves arguments alone
 permanent donation.read_after : it does not read the attributes that donate arguments, and leaves arguments alone
 permanent async.execute_before_data : Execute runs the program on the caller's thread and so waits for its arguments
+permanent execute.send* : programs do not talk to the host while they run
+permanent execute.recv : programs do not talk to the host while they run
+permanent extensions.raw_* : no such extension
+permanent extensions.host_allocator_* : no such extension
+permanent extensions.phase_* : no such extension
+permanent extensions.abi_* : no such extension

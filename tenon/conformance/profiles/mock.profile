@@ -10,3 +10,5 @@ permanent multi_device.all_reduce : its programs have no regions
 permanent compile.generic_text : it does not read the generic form of functions
 permanent structs.caller.Device_ClearMemoryStats.* : it keeps no peaks
 permanent structs.newer.Device_ClearMemoryStats : it keeps no peaks
+permanent execute.send* : its programs have no channels
+permanent execute.recv : its programs have no channels

@@ -95,6 +95,17 @@ permanent layouts.host_permuted_3d : host layouts are ignored
 permanent types.s4_sign : s4 comes back without its sign's upper bits
 permanent compile.delete : IsDeleted of an executable stays false
 permanent compile.get_executable_fresh : an executable's handle is used after the loaded one went, and crashes
+permanent extensions.raw_* : no such extension
+permanent extensions.host_allocator_* : no such extension
+permanent extensions.phase_* : the extension is there, its slots are NULL
+permanent extensions.abi_* : no such extension
+permanent execute.send* : send is not supported by its thunk emitter
+permanent execute.recv : recv is not supported by its thunk emitter
+permanent buffers.alias_self : a promise kept with itself is accepted, and waits for ever
+permanent buffers.alias_of_copy : a promise kept with what waits for it waits for ever
+permanent buffers.alias_of_output : a promise kept with what waits for it waits for ever
+permanent buffers.alias_ring : a promise kept with what waits for it waits for ever
+permanent buffers.alias_deleted_source : keeping a promise with a deleted buffer ends the process (a CHECK)
 permanent buffers.alias_failed : FulfillAliasBuffer with an error returns that error
 permanent op.maximum_nan.* : the maximum of a number and NaN is the number
 permanent op.minimum_nan.* : the minimum of a number and NaN is the number
