@@ -19,8 +19,8 @@ int num_sessions = 0;
 Session sessions[kMaxTables];
 
 // Extensions outside of our headers whose functions hand out objects that the table's functions take.
-bool MayCreate(PJRT_Extension_Type type) {
-  switch (static_cast<int>(type)) {
+bool MayCreate(uint32_t type) {
+  switch (type) {
     case PJRT_Extension_Type_CrossHostTransfers:
     case PJRT_Extension_Type_TpuTopology:
     case PJRT_Extension_Type_Megascale:
@@ -28,7 +28,7 @@ bool MayCreate(PJRT_Extension_Type type) {
     case PJRT_Extension_Type_Unknown:
       return true;
     default:
-      return static_cast<int>(type) > PJRT_Extension_Type_XlaTransform;
+      return type > PJRT_Extension_Type_XlaTransform;
   }
 }
 
@@ -51,10 +51,12 @@ PJRT_Extension_Base* CopyExtensions(int number, Session& session, PJRT_Extension
       return first;
     }
     std::memcpy(copy, from, from->struct_size);
-    session.unseen_creators |= MayCreate(from->type);
+    const uint32_t type = NumberOf(from->type);
+    session.unseen_creators |= MayCreate(type);
     for (size_t k = 0; k < slots.size(); ++k) {
       const int id = kNumTableFunctions + static_cast<int>(k);
-      if (slots[k].extension != from->type || slots[k].offset + sizeof(void*) > from->struct_size) continue;
+      if (static_cast<uint32_t>(slots[k].extension) != type || slots[k].offset + sizeof(void*) > from->struct_size)
+        continue;
       void* function;
       std::memcpy(&function, copy + slots[k].offset, sizeof(function));
       // Callers take the first extension of a type; another one stays as it is.

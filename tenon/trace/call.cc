@@ -195,7 +195,7 @@ std::string NamedValuesText(const PJRT_NamedValue* values, size_t count) {
     if (i != 0) text += ", ";
     if (value.name != nullptr) text.append(value.name, value.name_size);
     text += '=';
-    switch (value.type) {
+    switch (NumberOf(value.type)) {
       case PJRT_NamedValue_kString:
         if (value.string_value != nullptr) text.append(value.string_value, value.value_size);
         break;
@@ -209,7 +209,7 @@ std::string NamedValuesText(const PJRT_NamedValue* values, size_t count) {
         text += std::to_string(value.float_value);
         break;
       case PJRT_NamedValue_kBool:
-        text += value.bool_value ? "true" : "false";
+        text += Load<uint8_t>(reinterpret_cast<const char*>(&value.bool_value), 0) != 0 ? "true" : "false";
         break;
       default:
         text += '?';

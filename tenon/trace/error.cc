@@ -15,7 +15,7 @@ struct TracedError {
   PJRT_Error head;
   const PJRT_Api* api;  // NULL: our own
   PJRT_Error* inner;
-  PJRT_Error_Code code;
+  uint32_t code;  // the plugin's number, in the enum or not
   std::string message;
 };
 
@@ -55,7 +55,9 @@ void GetMessage(const PJRT_Error* error, const char** message, size_t* size) {
   *size = traced->message.size();
 }
 
-PJRT_Error_Code GetCode(const PJRT_Error* error) { return reinterpret_cast<const TracedError*>(error)->code; }
+PJRT_Error_Code GetCode(const PJRT_Error* error) {
+  return static_cast<PJRT_Error_Code>(reinterpret_cast<const TracedError*>(error)->code);
+}
 
 void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg) {
   const auto* traced = reinterpret_cast<const TracedError*>(error);
@@ -94,7 +96,7 @@ PJRT_Error* WrapError(const PJRT_Api* api, PJRT_Error* inner, int function) {
   if (error == nullptr) return inner;
   PJRT_Error_GetCode_Args code{PJRT_Error_GetCode_Args_STRUCT_SIZE, nullptr, inner, PJRT_Error_Code_UNKNOWN};
   DestroyInner(api, api->PJRT_Error_GetCode(&code));
-  error->code = code.code;
+  error->code = NumberOf(code.code);
   PJRT_Error_Message_Args message{PJRT_Error_Message_Args_STRUCT_SIZE, nullptr, inner, nullptr, 0};
   api->PJRT_Error_Message(&message);
   if (message.message != nullptr) error->message.assign(message.message, message.message_size);
@@ -107,7 +109,9 @@ PJRT_Error* MakeError(PJRT_Error_Code code, std::string message, int function) {
 }
 
 int CodeOf(const PJRT_Error* error) {
-  return error != nullptr && error->vtable == &kVtable ? reinterpret_cast<const TracedError*>(error)->code : 0;
+  return error != nullptr && error->vtable == &kVtable
+             ? static_cast<int>(reinterpret_cast<const TracedError*>(error)->code)
+             : 0;
 }
 
 std::string_view MessageOf(const PJRT_Error* error) {

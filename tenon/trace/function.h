@@ -2,11 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "tenon/abi/pjrt.h"
 
 namespace tenon::trace {
+
+/// The number in an enum that somebody else wrote: it may be one that our enum lacks, which C++ forbids to read as
+/// such.
+template <class Enum>
+uint32_t NumberOf(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(uint32_t));
+  uint32_t number;
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
 
 /// What a handle is. Kinds up to kLast are owned by the caller and followed from creation to destruction.
 enum class HandleKind : uint8_t {

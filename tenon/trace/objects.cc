@@ -106,7 +106,7 @@ void Fired(PJRT_Error* error, void* user_arg) {
   if (error != nullptr) {
     PJRT_Error_GetCode_Args args{PJRT_Error_GetCode_Args_STRUCT_SIZE, nullptr, error, PJRT_Error_Code_UNKNOWN};
     DestroyInner(followed->session->inner, followed->session->inner->PJRT_Error_GetCode(&args));
-    code = args.code;
+    code = static_cast<int>(NumberOf(args.code));
     DestroyInner(followed->session->inner, error);
   }
   if (!Recording()) return;

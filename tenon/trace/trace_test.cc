@@ -17,6 +17,7 @@
 #include "tenon/trace/function.h"
 #include "tenon/trace/load.h"
 #include "tenon/trace/recorder.h"
+#include "tenon/trace/writer.h"
 
 namespace tenon::plugin::testing {
 
@@ -337,7 +338,7 @@ TEST_F(TraceTest, NewerTablesAndUnknownExtensionsAreForwarded) {
   EXPECT_EQ(traced->later(args), nullptr);
   EXPECT_EQ(seen, 42);
   const auto* extension = reinterpret_cast<const Extension*>(traced->api.extension_start);
-  EXPECT_EQ(static_cast<int>(extension->base.type), 77);
+  EXPECT_EQ(NumberOf(extension->base.type), 77u);
   EXPECT_EQ(extension->sum(2, 3), 5);
   EXPECT_NE(Text().find("table entry 138("), std::string::npos) << Text();
   // The chain goes on with all that the plugin has.
@@ -456,6 +457,30 @@ TEST(FailingApi, SaysWhyInEveryCallAndLetsFrameworksAsk) {
   ARGS(PJRT_Error_Destroy, destroy);
   destroy.error = error;
   failing->PJRT_Error_Destroy(&destroy);
+}
+
+TEST(OutputFileTest, WhatAnotherWritesIsLeftToIt) {
+  const std::string path = ::testing::TempDir() + "/trace_output_" + std::to_string(getpid());
+  const std::string other = path + "." + std::to_string(getpid());
+  std::ofstream(path) << "of an earlier run";
+  OutputFile first, second;
+  ASSERT_TRUE(first.Open(path));
+  first.Append("1");
+  ASSERT_TRUE(second.Open(path));
+  second.Append("2");
+  first.Append("3");
+  first.Close();
+  second.Close();
+  EXPECT_EQ(Read(path), "13");
+  EXPECT_EQ(Read(other), "2");
+  // Free again, also for files without contents to take care of.
+  ASSERT_TRUE(second.Open(path));
+  second.Close();
+  EXPECT_EQ(Read(path), "");
+  EXPECT_TRUE(second.Open("/dev/null"));
+  EXPECT_FALSE(second.Open("/no/such/folder/file"));
+  std::remove(path.c_str());
+  std::remove(other.c_str());
 }
 
 TEST(PluginCandidates, NamesBecomeFiles) {

@@ -1,6 +1,8 @@
 #include "tenon/trace/writer.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -199,7 +201,16 @@ bool OutputFile::Open(const std::string& path) {
   Close();
   failed_ = false;
   owned_ = path != "-";
-  fd_ = owned_ ? open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : STDERR_FILENO;
+  fd_ = owned_ ? open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : STDERR_FILENO;
+  struct stat info;
+  if (!owned_ || fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return fd_ >= 0;
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+    (void)!ftruncate(fd_, 0);
+    return true;
+  }
+  // Another process writes this one: a parent that started us, or a sibling.
+  close(fd_);
+  fd_ = open((path + "." + std::to_string(getpid())).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   return fd_ >= 0;
 }
 

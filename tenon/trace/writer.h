@@ -12,7 +12,7 @@ namespace tenon::trace {
 class OutputFile {
  public:
   ~OutputFile() { Close(); }
-  /// "-" is stderr.
+  /// "-" is stderr. A file that another process is writing is left to it, and PATH.PID written instead.
   bool Open(const std::string& path);
   void Append(std::string_view text);
   void Close();
