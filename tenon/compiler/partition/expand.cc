@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tenon/compiler/partition/collectives.h"
+#include "tenon/compiler/partition/manual.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -82,11 +83,25 @@ class Expander {
       for (mlir::IRMapping& m : maps) b_.clone(*op, m)->removeAttr(sdy::kShardingAttr);
       return OkStatus();
     }
+    if (auto inner = mlir::dyn_cast<sdy::ManualComputationOp>(op)) return Manual(inner, maps);
     if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) return Call(call, maps);
     if (auto loop = mlir::dyn_cast<stablehlo::WhileOp>(op)) return While(loop, maps);
     if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return Branches(op, maps);
     return Unimplemented(
         fmt::format("{} that contains collectives inside a per-device body", op->getName().getStringRef().str()));
+  }
+
+  Status Manual(sdy::ManualComputationOp op, std::vector<mlir::IRMapping>& maps) {
+    bool captures = false;
+    op.getBody().walk([&](mlir::Operation* inner) {
+      for (mlir::Value v : inner->getOperands()) captures |= !op.getBody().isAncestor(v.getParentRegion());
+    });
+    if (captures) return Unimplemented("a manual_computation that uses values of the one around it");
+    std::vector<Lanes> operands;
+    for (mlir::Value v : op.getTensors()) operands.push_back(LanesOf(v, maps));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b_, op, operands, instances_));
+    for (size_t i = 0; i < results.size(); ++i) Bind(op->getResult(static_cast<unsigned>(i)), results[i], maps);
+    return OkStatus();
   }
 
   Status Id(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tenon/compiler/partition/expand.h"
+#include "tenon/compiler/partition/manual.h"
 #include "tenon/compiler/partition/mesh.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -15,40 +16,6 @@ namespace tenon::compiler {
 namespace {
 
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
-
-std::string ToText(mlir::Type type) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  type.print(stream);
-  return text;
-}
-
-// The part of `whole` that tile `position` of `tiles` is; all of a token. Tiles divide the dims.
-mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles,
-                    const Dims& position) {
-  if (mlir::isa<stablehlo::TokenType>(whole.getType())) return whole;
-  llvm::SmallVector<int64_t> starts, sizes;
-  auto type = TypeOf(whole);
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    sizes.push_back(type.getDimSize(static_cast<unsigned>(i)) / tiles[i]);
-    starts.push_back(position[i] * sizes.back());
-  }
-  return Slice(b, loc, whole, starts, sizes);
-}
-
-// The array whose tile at each position is parts.at(position).
-mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts,
-                      const Dims& tiles, std::vector<int64_t> prefix = {}) {
-  const size_t dim = prefix.size();
-  if (dim == tiles.size()) return parts.at(prefix);
-  llvm::SmallVector<mlir::Value> along;
-  for (int64_t t = 0; t < tiles[dim]; ++t) {
-    prefix.push_back(t);
-    along.push_back(JoinTiles(b, loc, parts, tiles, prefix));
-    prefix.pop_back();
-  }
-  return Concatenate(b, loc, along, static_cast<int64_t>(dim));
-}
 
 class Globalizer {
  public:
@@ -115,100 +82,24 @@ class Globalizer {
   }
 
   Status ExpandManual() {
-    std::vector<sdy::ManualComputationOp> found;
-    module_.walk([&](sdy::ManualComputationOp op) { found.push_back(op); });
-    for (sdy::ManualComputationOp op : found) {
-      if (op->getParentOfType<sdy::ManualComputationOp>())
-        return Unimplemented("a manual_computation inside another one");
+    std::vector<sdy::ManualComputationOp> outermost;
+    module_.walk([&](sdy::ManualComputationOp op) {
+      if (!op->getParentOfType<sdy::ManualComputationOp>()) outermost.push_back(op);
+    });
+    Instances everybody;
+    everybody.num_partitions = partitions_;
+    everybody.devices.emplace_back();
+    for (int64_t d = 0; d < partitions_; ++d) everybody.devices[0].push_back(d);
+    for (sdy::ManualComputationOp op : outermost) {
+      mlir::OpBuilder b(op);
+      std::vector<Lanes> operands;
+      for (mlir::Value v : op.getTensors()) operands.push_back({v});
+      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b, op, operands, everybody));
+      for (size_t i = 0; i < results.size(); ++i)
+        op->getResult(static_cast<unsigned>(i)).replaceAllUsesWith(results[i][0]);
+      op->erase();
     }
-    for (sdy::ManualComputationOp op : found) TENON_RETURN_IF_ERROR(ExpandOne(op));
     return OkStatus();
-  }
-
-  Status ExpandOne(sdy::ManualComputationOp op) {
-    mlir::OpBuilder b(op);
-    const llvm::ArrayRef<mlir::StringAttr> manual = op.getManualAxes().getValue();
-    const auto in = op.getInShardings().getShardings();
-    const auto out = op.getOutShardings().getShardings();
-    // Devices with the same position along the manual axes run the body as one.
-    Instances instances;
-    instances.num_partitions = partitions_;
-    if (in.empty() && out.empty()) {
-      instances.devices = {{}};
-      for (int64_t d = 0; d < partitions_; ++d) instances.devices[0].push_back(d);
-    } else {
-      TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(in.empty() ? out[0] : in[0], op, partitions_));
-      std::map<std::vector<int64_t>, std::vector<int64_t>> by_position;
-      for (int64_t d = 0; d < partitions_; ++d) {
-        std::vector<int64_t> position;
-        for (mlir::StringAttr axis : manual) {
-          TENON_ASSIGN_OR_RETURN(const int64_t p, mesh.Position(d, axis.getValue()));
-          position.push_back(p);
-        }
-        by_position[position].push_back(d);
-      }
-      for (auto& [position, devices] : by_position) instances.devices.push_back(devices);
-    }
-    const auto tiling_of = [&](sdy::TensorShardingAttr sharding, mlir::Type type) -> Result<Tiling> {
-      TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, op, partitions_));
-      auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
-      if (manual.empty() || sharding.getDimShardings().empty())
-        return Replicated(ranked ? static_cast<size_t>(ranked.getRank()) : 0, partitions_);
-      return mesh.TilingOf(sharding, manual);
-    };
-    std::vector<Lanes> arguments;
-    for (size_t i = 0; i < in.size(); ++i) {
-      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(in[i], op.getTensors()[i].getType()));
-      const mlir::Type part = op.getBody().getArgument(static_cast<unsigned>(i)).getType();
-      TENON_RETURN_IF_ERROR(CheckPart(op.getTensors()[i].getType(), tiling, part)
-                                .WithContext(fmt::format("operand {} of manual_computation", i)));
-      Lanes lanes;
-      for (const auto& devices : instances.devices) {
-        lanes.push_back(CutTile(b, op.getLoc(), op.getTensors()[i], tiling.tiles,
-                                tiling.tile_of_device[static_cast<size_t>(devices[0])]));
-      }
-      arguments.push_back(std::move(lanes));
-    }
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b, op.getBody().front(), arguments, instances));
-    for (size_t i = 0; i < results.size(); ++i) {
-      TENON_ASSIGN_OR_RETURN(const Tiling tiling, tiling_of(out[i], op->getResult(static_cast<unsigned>(i)).getType()));
-      mlir::Value result = op->getResult(static_cast<unsigned>(i));
-      TENON_RETURN_IF_ERROR(CheckPart(result.getType(), tiling, results[i][0].getType())
-                                .WithContext(fmt::format("result {} of manual_computation", i)));
-      if (mlir::isa<stablehlo::TokenType>(result.getType())) {
-        result.replaceAllUsesWith(b.create<stablehlo::AfterAllOp>(op.getLoc(), result.getType(), results[i]));
-        continue;
-      }
-      std::map<std::vector<int64_t>, mlir::Value> parts;
-      for (size_t k = 0; k < instances.size(); ++k) {
-        const Dims& position = tiling.tile_of_device[static_cast<size_t>(instances.devices[k][0])];
-        parts.try_emplace(std::vector<int64_t>(position.begin(), position.end()), results[i][k]);
-      }
-      result.replaceAllUsesWith(JoinTiles(b, op.getLoc(), parts, tiling.tiles));
-    }
-    op->erase();
-    return OkStatus();
-  }
-
-  // Whether a tile of `whole` has the type `part`.
-  static Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
-    mlir::Type want = whole;
-    if (auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(whole)) {
-      llvm::SmallVector<int64_t> dims(ranked.getShape());
-      if (tiling.tiles.size() != dims.size())
-        return InvalidArgument(fmt::format("a sharding of {} dims for {}", tiling.tiles.size(), ToText(whole)));
-      for (size_t d = 0; d < dims.size(); ++d) {
-        if (dims[d] % tiling.tiles[d] != 0) {
-          return InvalidArgument(
-              fmt::format("{} does not divide into {} parts along dim {}", ToText(whole), tiling.tiles[d], d));
-        }
-        dims[d] /= tiling.tiles[d];
-      }
-      want = mlir::RankedTensorType::get(dims, ranked.getElementType());
-    }
-    if (part == want) return OkStatus();
-    return InvalidArgument(
-        fmt::format("the body has {}, a part of {} is {}", ToText(part), ToText(whole), ToText(want)));
   }
 
   // Whole arrays satisfy every constraint.

@@ -1,0 +1,182 @@
+#include "tenon/compiler/partition/manual.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "tenon/compiler/partition/mesh.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+
+std::string ToText(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  type.print(stream);
+  return text;
+}
+
+mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, const Dims& tiles,
+                    const Dims& position) {
+  if (mlir::isa<stablehlo::TokenType>(whole.getType())) return whole;
+  llvm::SmallVector<int64_t> starts, sizes;
+  auto type = mlir::cast<mlir::RankedTensorType>(whole.getType());
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    sizes.push_back(type.getDimSize(static_cast<unsigned>(i)) / tiles[i]);
+    starts.push_back(position[i] * sizes.back());
+  }
+  return Slice(b, loc, whole, starts, sizes);
+}
+
+namespace {
+
+// The array whose tile at each position is parts.at(position).
+mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts,
+                      const Dims& tiles, std::vector<int64_t> prefix = {}) {
+  const size_t dim = prefix.size();
+  if (dim == tiles.size()) return parts.at(prefix);
+  llvm::SmallVector<mlir::Value> along;
+  for (int64_t t = 0; t < tiles[dim]; ++t) {
+    prefix.push_back(t);
+    along.push_back(JoinTiles(b, loc, parts, tiles, prefix));
+    prefix.pop_back();
+  }
+  return Concatenate(b, loc, along, static_cast<int64_t>(dim));
+}
+
+// Whether a tile of `whole` has the type `part`.
+Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
+  mlir::Type want = whole;
+  if (auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(whole)) {
+    llvm::SmallVector<int64_t> dims(ranked.getShape());
+    if (tiling.tiles.size() != dims.size())
+      return InvalidArgument(fmt::format("a sharding of {} dims for {}", tiling.tiles.size(), ToText(whole)));
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] % tiling.tiles[d] != 0) {
+        return InvalidArgument(
+            fmt::format("{} does not divide into {} parts along dim {}", ToText(whole), tiling.tiles[d], d));
+      }
+      dims[d] /= tiling.tiles[d];
+    }
+    want = mlir::RankedTensorType::get(dims, ranked.getElementType());
+  }
+  if (part == want) return OkStatus();
+  return InvalidArgument(fmt::format("the body has {}, a part of {} is {}", ToText(part), ToText(whole), ToText(want)));
+}
+
+class ManualExpander {
+ public:
+  ManualExpander(mlir::OpBuilder& b, sdy::ManualComputationOp op, const Instances& around)
+      : b_(b), op_(op), around_(around), manual_(op.getManualAxes().getValue()) {
+    for (const auto& devices : around.devices) num_devices_ += static_cast<int64_t>(devices.size());
+  }
+
+  Result<std::vector<Lanes>> Run(const std::vector<Lanes>& operands) {
+    TENON_RETURN_IF_ERROR(Split());
+    const auto in = op_.getInShardings().getShardings();
+    const auto out = op_.getOutShardings().getShardings();
+    std::vector<Lanes> arguments;
+    for (size_t i = 0; i < in.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, TilingOf(in[i], operands[i][0].getType()));
+      const mlir::Type part = op_.getBody().getArgument(static_cast<unsigned>(i)).getType();
+      TENON_RETURN_IF_ERROR(CheckPart(operands[i][0].getType(), tiling, part)
+                                .WithContext(fmt::format("operand {} of manual_computation", i)));
+      Lanes lanes;
+      for (size_t k = 0; k < parts_.size(); ++k)
+        lanes.push_back(CutTile(b_, op_.getLoc(), operands[i][instance_of_[k]], tiling.tiles, TileOf(tiling, k)));
+      arguments.push_back(std::move(lanes));
+    }
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b_, op_.getBody().front(), arguments, parts_));
+    std::vector<Lanes> joined;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const mlir::Type type = op_->getResult(static_cast<unsigned>(i)).getType();
+      TENON_ASSIGN_OR_RETURN(const Tiling tiling, TilingOf(out[i], type));
+      TENON_RETURN_IF_ERROR(CheckPart(type, tiling, results[i][0].getType())
+                                .WithContext(fmt::format("result {} of manual_computation", i)));
+      TENON_ASSIGN_OR_RETURN(Lanes lanes, Join(results[i], type, tiling));
+      joined.push_back(std::move(lanes));
+    }
+    return joined;
+  }
+
+ private:
+  // Devices of an instance around with the same position along the manual axes run the body as one.
+  Status Split() {
+    parts_.num_replicas = around_.num_replicas;
+    parts_.num_partitions = around_.num_partitions;
+    const auto in = op_.getInShardings().getShardings();
+    const auto out = op_.getOutShardings().getShardings();
+    for (size_t i = 0; i < around_.size(); ++i) {
+      std::map<std::vector<int64_t>, std::vector<int64_t>> by_position;
+      for (int64_t device : around_.devices[i]) {
+        std::vector<int64_t> position;
+        if (!in.empty() || !out.empty()) {
+          TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(in.empty() ? out[0] : in[0], op_, num_devices_));
+          for (mlir::StringAttr axis : manual_) {
+            TENON_ASSIGN_OR_RETURN(const int64_t p, mesh.Position(device, axis.getValue()));
+            position.push_back(p);
+          }
+        }
+        by_position[position].push_back(device);
+      }
+      for (auto& [position, devices] : by_position) {
+        parts_.devices.push_back(std::move(devices));
+        instance_of_.push_back(i);
+      }
+    }
+    return OkStatus();
+  }
+
+  Result<Tiling> TilingOf(sdy::TensorShardingAttr sharding, mlir::Type type) const {
+    TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, op_, num_devices_));
+    auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
+    if (manual_.empty() || sharding.getDimShardings().empty())
+      return Replicated(ranked ? static_cast<size_t>(ranked.getRank()) : 0, num_devices_);
+    return mesh.TilingOf(sharding, manual_);
+  }
+
+  const Dims& TileOf(const Tiling& tiling, size_t part) const {
+    return tiling.tile_of_device[static_cast<size_t>(parts_.devices[part][0])];
+  }
+
+  Result<Lanes> Join(const Lanes& results, mlir::Type type, const Tiling& tiling) {
+    Lanes joined;
+    for (size_t i = 0; i < around_.size(); ++i) {
+      std::map<std::vector<int64_t>, mlir::Value> tiles;
+      Lanes own;
+      for (size_t k = 0; k < parts_.size(); ++k) {
+        if (instance_of_[k] != i) continue;
+        const Dims& position = TileOf(tiling, k);
+        tiles.try_emplace(std::vector<int64_t>(position.begin(), position.end()), results[k]);
+        own.push_back(results[k]);
+      }
+      if (mlir::isa<stablehlo::TokenType>(type)) {
+        joined.push_back(stablehlo::AfterAllOp::create(b_, op_.getLoc(), type, own));
+        continue;
+      }
+      if (static_cast<int64_t>(tiles.size()) != NumElements(tiling.tiles)) {
+        return InvalidArgument(fmt::format("manual_computation makes {} of the {} parts of {}", tiles.size(),
+                                           NumElements(tiling.tiles), ToText(type)));
+      }
+      joined.push_back(JoinTiles(b_, op_.getLoc(), tiles, tiling.tiles));
+    }
+    return joined;
+  }
+
+  mlir::OpBuilder& b_;
+  sdy::ManualComputationOp op_;
+  const Instances& around_;
+  llvm::ArrayRef<mlir::StringAttr> manual_;
+  int64_t num_devices_ = 0;
+  Instances parts_;
+  std::vector<size_t> instance_of_;  ///< The instance around that each part is of.
+};
+
+}  // namespace
+
+Result<std::vector<Lanes>> ExpandManualComputation(mlir::OpBuilder& builder, sdy::ManualComputationOp op,
+                                                   const std::vector<Lanes>& operands, const Instances& around) {
+  return ManualExpander(builder, op, around).Run(operands);
+}
+
+}  // namespace tenon::compiler
