@@ -7,10 +7,11 @@
 #   PRIVATE_DEPS ...    folders that only the sources import (checked against scripts/layers.txt)
 #   LIBS ...            other libraries for the sources
 #   MLIR | LLVM         compile against MLIR or LLVM headers and link them
+#   PCH                 start from the precompiled header of Pch.cmake: for folders without MLIR
 # )
 # defines the target tenon_<NAME> and its alias Tenon::<NAME>.
 function(tenon_library)
-  cmake_parse_arguments(A "MLIR;LLVM" "NAME" "HDRS;SRCS;PUBLIC_DEPS;PRIVATE_DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "HDRS;SRCS;PUBLIC_DEPS;PRIVATE_DEPS;LIBS" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_library(${A_NAME}): unknown arguments ${A_UNPARSED_ARGUMENTS}")
   endif()
@@ -27,6 +28,9 @@ function(tenon_library)
       _tenon_use_mlir_pch(${target})
     elseif(A_LLVM)
       target_link_libraries(${target} PRIVATE tenon_llvm_settings)
+    endif()
+    if(A_PCH)
+      _tenon_use_pch(${target} tenon_pch)
     endif()
   else()
     add_library(${target} INTERFACE)
@@ -47,14 +51,14 @@ function(tenon_library)
   add_library(Tenon::${A_NAME} ALIAS ${target})
 endfunction()
 
-# tenon_test(NAME base_status_test SRCS status_test.cc DEPS base [LIBS ...] [MLIR|LLVM] [LABELS unit] [ARGS ...]
-#            [ENV NAME=VALUE ...])
+# tenon_test(NAME base_status_test SRCS status_test.cc DEPS base [LIBS ...] [MLIR|LLVM|PCH] [LABELS unit]
+#            [ARGS ...] [ENV NAME=VALUE ...])
 # A GoogleTest program that ctest runs as a whole.
 function(tenon_test)
   if(NOT TENON_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(A "MLIR;LLVM" "NAME" "SRCS;DEPS;LIBS;LABELS;ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "SRCS;DEPS;LIBS;LABELS;ARGS;ENV" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_test(${A_NAME}): unknown arguments ${A_UNPARSED_ARGUMENTS}")
   endif()
@@ -71,6 +75,9 @@ function(tenon_test)
   elseif(A_LLVM)
     target_link_libraries(${A_NAME} PRIVATE tenon_llvm_settings)
   endif()
+  if(A_PCH)
+    _tenon_use_pch(${A_NAME} tenon_pch)
+  endif()
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     # LLVM's headers poison arenas that LLVM's library, which is not instrumented, does not unpoison.
@@ -79,9 +86,9 @@ function(tenon_test)
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABELS}" ENVIRONMENT "${A_ENV}")
 endfunction()
 
-# tenon_executable(NAME tenon-check SRCS main.cc DEPS reference [LIBS ...] [MLIR|LLVM]) puts a program into <build>/bin.
+# tenon_executable(NAME tenon-check SRCS main.cc DEPS reference [LIBS ...] [MLIR|LLVM|PCH]) puts a program into <build>/bin.
 function(tenon_executable)
-  cmake_parse_arguments(A "MLIR;LLVM" "NAME" "SRCS;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "SRCS;DEPS;LIBS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
   _tenon_compile_settings(${A_NAME})
   list(TRANSFORM A_DEPS PREPEND tenon_ OUTPUT_VARIABLE deps)
@@ -91,6 +98,9 @@ function(tenon_executable)
     _tenon_use_mlir_pch(${A_NAME})
   elseif(A_LLVM)
     target_link_libraries(${A_NAME} PRIVATE tenon_llvm_settings)
+  endif()
+  if(A_PCH)
+    _tenon_use_pch(${A_NAME} tenon_pch)
   endif()
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
@@ -111,8 +121,13 @@ endfunction()
 
 # One precompiled header of the MLIR core serves every folder that includes MLIR.
 function(_tenon_use_mlir_pch target)
+  _tenon_use_pch(${target} tenon_mlir_pch)
+endfunction()
+
+# Lets `target` start from the precompiled header of `owner`.
+function(_tenon_use_pch target owner)
   if(TENON_PCH)
-    target_precompile_headers(${target} REUSE_FROM tenon_mlir_pch)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL EXECUTABLE)
       # The header was compiled with -fPIC; CMake would give programs -fPIE, which does not match it.

@@ -31,11 +31,17 @@ Args New() {
   return args;
 }
 
-/// Whether a caller may use the function: the table reaches that far and the slot is filled.
+/// Whether a caller may use the function at `offset`, which came with minor version `since`: the table reaches that far
+/// and the slot is filled.
+inline bool Has(const PJRT_Api* api, size_t offset, int since) {
+  if (api->struct_size < offset + sizeof(void*) || api->pjrt_api_version.minor_version < since) return false;
+  void* function;
+  std::memcpy(&function, reinterpret_cast<const char*>(api) + offset, sizeof(function));
+  return function != nullptr;
+}
 template <class Args>
 bool Has(const PJRT_Api* api) {
-  return api->struct_size >= Fn<Args>::kOffset + sizeof(void*) &&
-         api->pjrt_api_version.minor_version >= Fn<Args>::kSince && Fn<Args>::Slot(api) != nullptr;
+  return Has(api, Fn<Args>::kOffset, Fn<Args>::kSince);
 }
 
 struct FunctionInfo {

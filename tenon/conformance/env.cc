@@ -85,6 +85,18 @@ std::string_view ObservedName(Observed observed) {
 void Env::Fail(std::string message) const { throw Stop{Observed::kFail, std::move(message)}; }
 void Env::Unsupported(std::string message) const { throw Stop{Observed::kUnimplemented, std::move(message)}; }
 
+void Env::Unequal(std::string_view got, std::string_view want, std::string_view what) const {
+  Fail(fmt::format("{}: got {}, wanted {}", what, got, want));
+}
+
+void Env::Missing(std::string_view function) const { Unsupported(fmt::format("{} is not in the table", function)); }
+
+void Env::CheckOk(const Status& status, std::string_view what) const {
+  if (status.ok()) return;
+  if (status.code() == Code::kUnimplemented) Unsupported(fmt::format("{}: {}", what, status.message()));
+  Fail(fmt::format("{} failed: {}", what, status.ToString()));
+}
+
 Status Env::Take(PJRT_Error* error) const {
   if (error == nullptr) return OkStatus();
   auto code = New<PJRT_Error_GetCode_Args>();

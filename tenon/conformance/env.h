@@ -135,10 +135,9 @@ class Env {
   }
   template <class A, class B>
   void Equal(const A& got, const B& want, std::string_view what) const {
-    if (!(got == static_cast<A>(want))) {
-      Fail(std::string(what) + ": got " + std::to_string(got) + ", wanted " + std::to_string(want));
-    }
+    if (!(got == static_cast<A>(want))) Unequal(std::to_string(got), std::to_string(want), what);
   }
+  [[noreturn]] void Unequal(std::string_view got, std::string_view want, std::string_view what) const;
 
   // --- Calls. Thread-safe.
   /// The error as a status; frees it. Checks that its code and text are those of an error.
@@ -150,7 +149,7 @@ class Env {
   /// Calls the function; ends the test as unsupported when the table does not have it.
   template <class Args>
   PJRT_Error* Raw(Args& args) const {
-    if (!Has<Args>(api_)) Unsupported(std::string(Fn<Args>::kName) + " is not in the table");
+    if (!Has<Args>(api_)) Missing(Fn<Args>::kName);
     return Fn<Args>::Slot(api_)(&args);
   }
   template <class Args>
@@ -160,10 +159,7 @@ class Env {
   /// Must succeed. UNIMPLEMENTED ends the test as unsupported.
   template <class Args>
   void Ok(Args& args) const {
-    Status status = Try(args);
-    if (status.code() == Code::kUnimplemented)
-      Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
-    if (!status.ok()) Fail(std::string(Fn<Args>::kName) + " failed: " + status.ToString());
+    CheckOk(Try(args), Fn<Args>::kName);
   }
   /// Must fail with one of `codes`, or with any code when there are none, and with a text, which is returned.
   template <class Args>
@@ -172,6 +168,10 @@ class Env {
     CheckFailure(status, codes, Fn<Args>::kName, why);
     return std::string(status.message());
   }
+  /// Ends the test as unsupported because the table does not have `function`.
+  [[noreturn]] void Missing(std::string_view function) const;
+  /// What Ok and Fails say of the outcome of `what`.
+  void CheckOk(const Status& status, std::string_view what) const;
   void CheckFailure(const Status& status, std::initializer_list<Code> codes, std::string_view what,
                     std::string_view why) const;
 

@@ -12,6 +12,9 @@ namespace {
 constexpr Verdict kVerdicts[] = {Verdict::kPass,        Verdict::kFail,           Verdict::kUnsupported,
                                  Verdict::kKnownDefect, Verdict::kUnexpectedPass, Verdict::kNoDevice};
 
+// One type for reading and writing: each is much to compile.
+using Json = nlohmann::ordered_json;
+
 std::string AreaOf(const std::string& name) { return name.substr(0, name.find('.')); }
 
 }  // namespace
@@ -89,14 +92,14 @@ std::string ToText(const Report& report, bool all) {
 }
 
 std::string ToJson(const Report& report) {
-  nlohmann::ordered_json json = {{"plugin", report.plugin},
-                                 {"profile", report.profile},
-                                 {"api_version", report.api_version},
-                                 {"platform_name", report.platform_name},
-                                 {"platform_version", report.platform_version},
-                                 {"tests", nlohmann::ordered_json::array()}};
+  Json json = {{"plugin", report.plugin},
+               {"profile", report.profile},
+               {"api_version", report.api_version},
+               {"platform_name", report.platform_name},
+               {"platform_version", report.platform_version},
+               {"tests", Json::array()}};
   for (const TestResult& r : report.results) {
-    nlohmann::ordered_json test = {
+    Json test = {
         {"name", r.name},         {"verdict", VerdictName(r.verdict)},
         {"observed", r.observed}, {"rule", r.rule},
         {"source", r.source},     {"seconds", static_cast<double>(static_cast<int64_t>(r.seconds * 1e6)) / 1e6}};
@@ -104,12 +107,12 @@ std::string ToJson(const Report& report) {
     if (!r.reason.empty()) test["reason"] = r.reason;
     json["tests"].push_back(std::move(test));
   }
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<Report> FromJson(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  auto string = [](const nlohmann::json& object, const char* key) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto string = [](const Json& object, const char* key) {
     auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
@@ -122,7 +125,7 @@ Result<Report> FromJson(std::string_view text) {
   report.api_version = string(json, "api_version");
   report.platform_name = string(json, "platform_name");
   report.platform_version = string(json, "platform_version");
-  for (const nlohmann::json& test : json["tests"]) {
+  for (const Json& test : json["tests"]) {
     if (!test.is_object()) return InvalidArgument("not a report of this suite: a test is not an object");
     TestResult r;
     r.name = string(test, "name");

@@ -1,10 +1,13 @@
+#include <utility>
+
 #include "tenon/conformance/areas/more.h"
 #include "tenon/conformance/test.h"
 
 namespace tenon::conformance {
 
-void Suite::Add(std::string name, Needs needs, std::string rule, std::string source, std::function<void(Env&)> run) {
-  tests_.push_back({std::move(name), needs, std::move(rule), std::move(source), std::move(run)});
+void Suite::Add(std::string_view name, Needs needs, std::string_view rule, std::string_view source,
+                std::function<void(Env&)> run) {
+  tests_.push_back({std::string(name), needs, std::string(rule), std::string(source), std::move(run)});
 }
 
 const Test* Suite::Find(std::string_view name) const {

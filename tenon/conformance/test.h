@@ -32,7 +32,8 @@ struct Test {
 /// The tests in the order in which they are reported. Names are unique.
 class Suite {
  public:
-  void Add(std::string name, Needs needs, std::string rule, std::string source, std::function<void(Env&)> run);
+  void Add(std::string_view name, Needs needs, std::string_view rule, std::string_view source,
+           std::function<void(Env&)> run);
   const std::vector<Test>& tests() const { return tests_; }
   /// Null when there is none.
   const Test* Find(std::string_view name) const;

@@ -1,7 +1,10 @@
 // Element by element: each op with each type that it takes. Expected values come from plain C++ in double and int64.
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "tenon/conformance/areas/op_case.h"
 
@@ -30,17 +33,15 @@ double Wrap(DType type, int64_t value) {
   return static_cast<double>(low);
 }
 
-template <class F>
-void Unary(Suite& suite, const std::string& op, DType type, const std::vector<double>& in, F f,
-           Bound bound = Bound::kExact) {
+void Unary(Suite& suite, const std::string& op, DType type, const std::vector<double>& in,
+           const std::function<double(double)>& f, Bound bound = Bound::kExact) {
   std::vector<double> out;
   for (double x : in) out.push_back(f(x));
   AddOp(suite, OneOp(Named(op, type), op, {Make(type, in)}, {Make(type, out)}, "", bound));
 }
 
-template <class F>
 void Binary(Suite& suite, const std::string& op, DType type, const std::vector<double>& a, const std::vector<double>& b,
-            F f, Bound bound = Bound::kExact) {
+            const std::function<double(double, double)>& f, Bound bound = Bound::kExact) {
   std::vector<double> out;
   for (size_t i = 0; i < a.size(); ++i) out.push_back(f(a[i], b[i]));
   AddOp(suite, OneOp(Named(op, type), op, {Make(type, a), Make(type, b)}, {Make(type, out)}, "", bound));

@@ -105,105 +105,151 @@ class Objects {
 constexpr size_t kTail = 64;
 constexpr unsigned char kCanary = 0xA5;
 
-// Args as a caller of another version has them: struct_size says `size`, and what lies behind is not the plugin's.
+enum class Null { kRefused, kAllowed, kNotTested };
+
+// A function of the table without the type of its arguments: a hundred tests share the code that follows.
+struct Function {
+  std::string name;  // without PJRT_
+  int since;
+  size_t slot;         // its place in the table
+  size_t size;         // struct_size as of this header
+  size_t object_size;  // sizeof its arguments
+  Needs needs;
+  Null null;
+  void (*fill)();     // void (*)(Objects&, Args&)
+  void (*release)();  // void (*)(Env&, Args&), or null
+  PJRT_Error* (*call)(const PJRT_Api* api, void* args);
+  void (*call_fill)(void (*fill)(), Objects& objects, void* args);
+  void (*call_release)(void (*release)(), Env& env, void* args);
+};
+
 template <class Args>
+PJRT_Error* Call(const PJRT_Api* api, void* args) {
+  return Fn<Args>::Slot(api)(static_cast<Args*>(args));
+}
+template <class Args>
+void CallFill(void (*fill)(), Objects& objects, void* args) {
+  reinterpret_cast<void (*)(Objects&, Args&)>(fill)(objects, *static_cast<Args*>(args));
+}
+template <class Args>
+void CallRelease(void (*release)(), Env& env, void* args) {
+  reinterpret_cast<void (*)(Env&, Args&)>(release)(env, *static_cast<Args*>(args));
+}
+
+// The arguments as a caller of another version has them: struct_size says `size`, and what lies behind is not the
+// plugin's.
 class Caller {
  public:
-  Caller(size_t size, const Args& filled) : size_(size), memory_(sizeof(Args) + kTail + sizeof(std::max_align_t)) {
-    std::memcpy(memory_.data(), &filled, sizeof(Args));
-    std::memset(memory_.data() + size, kCanary, memory_.size() - size);
-    args().struct_size = size;
+  Caller(const Function& function, Objects& objects)
+      : function_(function), memory_(function.object_size + kTail + sizeof(std::max_align_t)) {
+    SetSize(function.size);
+    function.call_fill(function.fill, objects, memory_.data());
   }
-  Args& args() { return *reinterpret_cast<Args*>(memory_.data()); }
+  void* args() { return memory_.data(); }
+  void SetSize(size_t size) {
+    size_ = size;
+    std::memcpy(memory_.data(), &size, sizeof(size));
+  }
+  void MarkTail() { std::memset(memory_.data() + size_, kCanary, memory_.size() - size_); }
   void CheckTail(Env& env, size_t from) const {
     for (size_t i = std::max(from, size_); i < memory_.size(); ++i) {
       if (memory_[i] != static_cast<char>(kCanary)) {
-        env.Fail(std::string(Fn<Args>::kName) + " wrote byte " + std::to_string(i) + " although struct_size is " +
+        env.Fail("PJRT_" + function_.name + " wrote byte " + std::to_string(i) + " although struct_size is " +
                  std::to_string(size_));
       }
     }
   }
+  Status Call(Env& env) {
+    if (!Has(env.api(), function_.slot, function_.since)) env.Missing("PJRT_" + function_.name);
+    return env.Take(function_.call(env.api(), memory_.data()));
+  }
 
  private:
+  const Function& function_;
   size_t size_;
   std::vector<char> memory_;
 };
 
-template <class Args>
-using Fill = std::function<void(Objects&, Args&)>;
-template <class Args>
-using Release = std::function<void(Env&, Args&)>;
-
-enum class Null { kRefused, kAllowed, kNotTested };
-
 // Calls with `size` and expects success.
-template <class Args>
-void CallWithSize(Env& env, size_t size, const Fill<Args>& fill, const Release<Args>& release, size_t written = 0) {
-  if (!Has<Args>(env.api())) env.Unsupported(std::string(Fn<Args>::kName) + " is not in the table");
+void CallWithSize(Env& env, const Function& function, size_t size, size_t written = 0) {
+  if (!Has(env.api(), function.slot, function.since)) env.Missing("PJRT_" + function.name);
   Objects objects(env);
-  auto filled = New<Args>();
-  fill(objects, filled);
-  Caller<Args> caller(size, filled);
-  Status status = env.Take(Fn<Args>::Slot(env.api())(&caller.args()));
+  Caller caller(function, objects);
+  caller.SetSize(size);
+  caller.MarkTail();
+  Status status = caller.Call(env);
   if (status.code() == Code::kUnimplemented)
-    env.Unsupported(std::string(Fn<Args>::kName) + ": " + std::string(status.message()));
+    env.Unsupported("PJRT_" + function.name + ": " + std::string(status.message()));
   caller.CheckTail(env, written);
   if (!status.ok())
-    env.Fail(std::string(Fn<Args>::kName) + " with struct_size " + std::to_string(size) +
-             " failed: " + status.ToString());
-  if (release) release(env, caller.args());
+    env.Fail("PJRT_" + function.name + " with struct_size " + std::to_string(size) + " failed: " + status.ToString());
+  if (function.release != nullptr) function.call_release(function.release, env, caller.args());
 }
 
 constexpr size_t kHead = 16;  // struct_size and extension_start
 
-// A struct that is too short, and an object that is NULL.
-template <class Args>
-void AddRefusals(Suite& suite, Needs needs, const std::string& function, const Fill<Args>& fill, Null null) {
-  suite.Add("structs.short." + function, needs,
-            "PJRT_" + function + " refuses a struct_size that does not reach its first field", kReference,
-            [=](Env& env) {
-              Objects objects(env);
-              auto args = New<Args>();
-              fill(objects, args);
-              args.struct_size = kHead;
-              env.Fails(args, {Code::kInvalidArgument}, "struct_size is 16");
-            });
-  if (null == Null::kNotTested) return;
-  suite.Add("bad_input.null." + function, needs,
-            null == Null::kAllowed ? "PJRT_" + function + " of NULL does nothing"
-                                   : "PJRT_" + function + " without its object gives an error",
-            null == Null::kAllowed ? kReference : kRobust, [=](Env& env) {
-              Objects objects(env);
-              auto args = New<Args>();
-              fill(objects, args);
-              std::memset(reinterpret_cast<char*>(&args) + kHead, 0, sizeof(void*));
-              if (null == Null::kAllowed) {
-                env.Ok(args);
-              } else {
-                env.Fails(args, {Code::kInvalidArgument}, "the object is NULL");
-              }
-            });
+void CallTooShort(Env& env, const Function& function) {
+  Objects objects(env);
+  Caller caller(function, objects);
+  caller.SetSize(kHead);
+  env.CheckFailure(caller.Call(env), {Code::kInvalidArgument}, "PJRT_" + function.name, "struct_size is 16");
+}
+
+void CallWithoutObject(Env& env, const Function& function) {
+  Objects objects(env);
+  Caller caller(function, objects);
+  std::memset(static_cast<char*>(caller.args()) + kHead, 0, sizeof(void*));
+  Status status = caller.Call(env);
+  if (function.null == Null::kAllowed) {
+    env.CheckOk(status, "PJRT_" + function.name);
+  } else {
+    env.CheckFailure(status, {Code::kInvalidArgument}, "PJRT_" + function.name, "the object is NULL");
+  }
+}
+
+void AddFunction(Suite& suite, Function of) {
+  auto function = std::make_shared<const Function>(std::move(of));
+  const std::string name = function->name;
+  const std::string pjrt_name = "PJRT_" + name;
+  for (const SizeRow& row : kSizes) {
+    if (pjrt_name + "_Args" != row.name) continue;
+    // Callers before 0.74 understated this one; both fields are there all the same.
+    size_t written = name == "Plugin_Attributes" ? PJRT_Plugin_Attributes_Args_STRUCT_SIZE : 0;
+    size_t size = row.size;
+    suite.Add("structs.caller." + name + "." + std::to_string(size), function->needs,
+              pjrt_name + " serves callers that send struct_size " + std::to_string(size) + " (from 0." +
+                  std::to_string(row.since) + " on) and writes nothing behind",
+              kHeader, [=](Env& env) { CallWithSize(env, *function, size, written); });
+  }
+  suite.Add("structs.newer." + name, function->needs,
+            pjrt_name + " serves a caller whose struct is longer than any known and leaves the rest alone", kHeader,
+            [=](Env& env) { CallWithSize(env, *function, function->size + kTail, function->size + kTail); });
+  if (function->object_size < kHead + sizeof(void*)) return;
+  suite.Add("structs.short." + name, function->needs,
+            pjrt_name + " refuses a struct_size that does not reach its first field", kReference,
+            [=](Env& env) { CallTooShort(env, *function); });
+  if (function->null == Null::kNotTested) return;
+  bool allowed = function->null == Null::kAllowed;
+  suite.Add("bad_input.null." + name, function->needs,
+            pjrt_name + (allowed ? " of NULL does nothing" : " without its object gives an error"),
+            allowed ? kReference : kRobust, [=](Env& env) { CallWithoutObject(env, *function); });
 }
 
 template <class Args>
-void Add(Suite& suite, Needs needs, Fill<Args> fill, Release<Args> release = {}, Null null = Null::kRefused) {
-  std::string function = std::string(Fn<Args>::kName).substr(5);
-  std::string struct_name = std::string(Fn<Args>::kName) + "_Args";
-  for (const SizeRow& row : kSizes) {
-    if (row.name != struct_name) continue;
-    // Callers before 0.74 understated this one; both fields are there all the same.
-    size_t written = struct_name == "PJRT_Plugin_Attributes_Args" ? PJRT_Plugin_Attributes_Args_STRUCT_SIZE : 0;
-    size_t size = row.size;
-    suite.Add("structs.caller." + function + "." + std::to_string(size), needs,
-              "PJRT_" + function + " serves callers that send struct_size " + std::to_string(size) + " (from 0." +
-                  std::to_string(row.since) + " on) and writes nothing behind",
-              kHeader, [=](Env& env) { CallWithSize<Args>(env, size, fill, release, written); });
-  }
-  suite.Add(
-      "structs.newer." + function, needs,
-      "PJRT_" + function + " serves a caller whose struct is longer than any known and leaves the rest alone", kHeader,
-      [=](Env& env) { CallWithSize<Args>(env, Fn<Args>::kSize + kTail, fill, release, Fn<Args>::kSize + kTail); });
-  if constexpr (sizeof(Args) >= kHead + sizeof(void*)) AddRefusals<Args>(suite, needs, function, fill, null);
+void Add(Suite& suite, Needs needs, void (*fill)(Objects&, Args&), void (*release)(Env&, Args&) = nullptr,
+         Null null = Null::kRefused) {
+  AddFunction(suite, {.name = Fn<Args>::kName + 5,
+                      .since = Fn<Args>::kSince,
+                      .slot = Fn<Args>::kOffset,
+                      .size = Fn<Args>::kSize,
+                      .object_size = sizeof(Args),
+                      .needs = needs,
+                      .null = null,
+                      .fill = reinterpret_cast<void (*)()>(fill),
+                      .release = reinterpret_cast<void (*)()>(release),
+                      .call = Call<Args>,
+                      .call_fill = CallFill<Args>,
+                      .call_release = CallRelease<Args>});
 }
 
 void AddEvents(Suite& suite) {
@@ -482,7 +528,7 @@ void AddExecutables(Suite& suite) {
   auto loaded = [](Objects& o, auto& a) { a.executable = o.loaded(); };
   Add<PJRT_LoadedExecutable_GetExecutable_Args>(
       suite, Needs::kClient, [](Objects& o, auto& a) { a.loaded_executable = o.loaded(); },
-      [](Env& env, auto& a) { Executable executable(env, a.executable); });
+      [](Env& env, auto& a) { Executable made(env, a.executable); });
   Add<PJRT_LoadedExecutable_AddressableDevices_Args>(
       suite, Needs::kClient, loaded, [](Env& env, auto& a) { env.Equal(a.num_addressable_devices, 1, "devices"); });
   Add<PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args>(suite, Needs::kClient, loaded, [](Env& env, auto& a) {
@@ -598,7 +644,7 @@ void AddBuffers(Suite& suite) {
   });
   Add<PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args>(suite, Needs::kClient, manager);
   Add<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>(
-      suite, Needs::kClient, manager, [](Env& env, auto& a) { Buffer buffer(env, a.buffer_out); });
+      suite, Needs::kClient, manager, [](Env& env, auto& a) { Buffer out(env, a.buffer_out); });
 }
 
 void AddTopologies(Suite& suite) {
