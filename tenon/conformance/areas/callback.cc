@@ -69,7 +69,8 @@ class Store {
     std::lock_guard lock(mutex_);
     CheckKey(a);
     Note(a->value != nullptr || a->value_size == 0, "a value is NULL");
-    if (a->key != nullptr && a->value != nullptr) values_[std::string(a->key, a->key_size)] = std::string(a->value, a->value_size);
+    if (a->key != nullptr && a->value != nullptr)
+      values_[std::string(a->key, a->key_size)] = std::string(a->value, a->value_size);
     return nullptr;
   }
 
