@@ -201,6 +201,12 @@ def test_out_of_memory_is_an_error():
         jax.block_until_ready(jax.jit(lambda: jnp.zeros((1 << 42,), jnp.float32))())
 
 
+def test_handlers_share_a_batch_among_threads():
+    x = np.random.default_rng(0).standard_normal((10, 15, 15)).astype(np.float32)
+    t, s = jax.jit(jax.vmap(jax.lax.linalg.schur))(x + 0j)
+    np.testing.assert_allclose(s @ t @ np.conj(np.swapaxes(s, 1, 2)), x, atol=1e-4)
+
+
 def test_compiler_options_written_for_xla():
     double = lambda options: jax.jit(lambda x: x * 2, compiler_options=options)(np.float32(3))
     assert double({'xla_embed_ir_in_executable': True, 'xla_dump_max_hlo_modules': 200, 'xla_gpu_auto_spmd_partitioning_memory_budget_ratio': 0.5}) == 6

@@ -35,9 +35,11 @@ struct LoadedCode {
 Result<LoadedCode> LoadCode(std::string_view bytes);
 
 /// What a running program needs to know of its execution; RunArguments::user of every run points to one.
+class CpuClient;
+
 struct ExecutionUser {
   plugin::ExecuteContext* context = nullptr;  ///< May be null.
-  threads::ThreadPool* pool = nullptr;
+  CpuClient* client = nullptr;                ///< Its threads run what handlers schedule.
   int64_t run_id = 0;
   int32_t device_ordinal = 0;
 };

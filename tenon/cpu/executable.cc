@@ -180,7 +180,7 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
     outputs.push_back(run.outputs[i]->data());
   }
   CpuClient& client = cpu_client();
-  ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), run.device->id()};
+  ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id()};
   return code_->program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(),
                              *client.memory_pool());
 }

@@ -78,7 +78,7 @@ Status Run(GlobalRun& run, CpuClient& client) {
     outputs.push_back(whole->data());
     whole_outputs.push_back(std::move(whole));
   }
-  ExecutionUser user{run.context.get(), &client.pool(), client.NextRunId(), 0};
+  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0};
   TENON_RETURN_IF_ERROR(run.code->program->Run({inputs, outputs, &user}, client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenon/base/strided_copy.h"
+#include "tenon/cpu/client.h"
 #include "tenon/cpu/code.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/reference/reference.h"
@@ -123,7 +124,8 @@ Result<runtime::Services> MakeServices(const plan::Plan& plan) {
     if (site == nullptr) return Internal("a custom call was not instantiated");
     const auto* execution = static_cast<const ExecutionUser*>(user);
     ffi_host::Invocation invocation;
-    invocation.num_threads = execution->pool->num_threads();
+    invocation.num_threads = execution->client->pool().num_threads();
+    invocation.schedule = [execution](std::function<void()> task) { execution->client->Schedule(std::move(task)); };
     invocation.run_id = execution->run_id;
     invocation.device_ordinal = execution->device_ordinal;
     invocation.find_user_data = [execution](int64_t type_id) -> void* {

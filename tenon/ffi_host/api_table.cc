@@ -1,6 +1,7 @@
 #include <new>
 
 #include "tenon/ffi_host/internal.h"
+#include "tenon/threads/flush_denormals.h"
 
 namespace tenon::ffi_host {
 namespace {
@@ -72,8 +73,16 @@ XLA_FFI_Error* DeviceMemoryFree(XLA_FFI_DeviceMemory_Free_Args* args) {
 
 XLA_FFI_Error* ThreadPoolSchedule(XLA_FFI_ThreadPool_Schedule_Args* args) {
   const auto& schedule = args->ctx->invocation->schedule;
-  if (!schedule) return ToError(Unimplemented("this execution has no thread pool"));
-  schedule([task = args->task, data = args->data] { task(data); });
+  auto run = [task = args->task, data = args->data] {
+    const threads::ScopedDefaultFloat ieee;
+    task(data);
+  };
+  // Never an error: not every handler that gets one runs the task itself without harm.
+  if (schedule) {
+    schedule(run);
+  } else {
+    run();
+  }
   return nullptr;
 }
 

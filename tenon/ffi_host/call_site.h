@@ -19,7 +19,7 @@ namespace tenon::ffi_host {
 struct Invocation {
   /// User data that the client attached under a type id, or null.
   std::function<void*(int64_t type_id)> find_user_data;
-  /// Runs the task on some thread; empty: handlers run their tasks themselves.
+  /// Runs the task on some thread, at once or later; empty: tasks run where handlers schedule them.
   std::function<void(std::function<void()>)> schedule;
   int64_t num_threads = 1;
   int64_t run_id = 0;

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
@@ -85,6 +87,19 @@ XLA_FFI_Error* Nibbles(XLA_FFI_CallFrame* frame) {
   return nullptr;
 }
 
+// Waits for two tasks that it schedules.
+XLA_FFI_Error* Parallel(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  std::atomic<int> done{0};
+  for (int i = 0; i < 2; ++i) {
+    XLA_FFI_ThreadPool_Schedule_Args args = {XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, nullptr, frame->ctx,
+                                             [](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &done};
+    if (XLA_FFI_Error* error = frame->api->XLA_FFI_ThreadPool_Schedule(&args)) return error;
+  }
+  while (done.load() != 2) std::this_thread::yield();
+  return nullptr;
+}
+
 plan::CustomCallStep Call(std::string target) {
   plan::CustomCallStep step;
   step.target = std::move(target);
@@ -149,6 +164,19 @@ TEST(FfiHost, WaitsForFuturesAndFindsUserData) {
   invocation.find_user_data = [&](int64_t id) -> void* { return id == 77 ? &user : nullptr; };
   ASSERT_TRUE((*site)->Call({}, results, invocation).ok());
   EXPECT_EQ(out[0], 42);
+}
+
+TEST(FfiHost, TasksOfHandlersRunWithAndWithoutThreads) {
+  ASSERT_TRUE(RegisterHandler("parallel", {nullptr, nullptr, nullptr, Parallel, nullptr}, 0).ok());
+  auto site = CallSite::Create(Call("parallel"));
+  ASSERT_TRUE(site.ok());
+  EXPECT_TRUE((*site)->Call({}, {}, {}).ok());
+  std::vector<std::thread> threads;
+  Invocation invocation;
+  invocation.schedule = [&](std::function<void()> task) { threads.emplace_back(std::move(task)); };
+  EXPECT_TRUE((*site)->Call({}, {}, invocation).ok());
+  EXPECT_EQ(threads.size(), 2u);
+  for (std::thread& t : threads) t.join();
 }
 
 TEST(FfiHost, RefusesWhatItCannotServe) {
