@@ -19,8 +19,9 @@ def outer(v):
     v = v + 100 * jax.lax.axis_index("i")
     return jax.shard_map(inner, in_specs=P(None, "j"), out_specs=P(None, "j"), axis_names={"j"})(v)
 
-f = jax.shard_map(outer, mesh=mesh, in_specs=P("i", None), out_specs=P("i", None), axis_names={"i"})
-give(np.asarray(jax.jit(f)(x)).tolist())
+f = jax.jit(jax.shard_map(outer, mesh=mesh, in_specs=P("i", None), out_specs=P("i", None), axis_names={"i"}))
+assert "HloModule" in f.lower(x).compile().as_text()
+give(np.asarray(f(x)).tolist())
 ''', TENON_NUM_DEVICES=4).result
     want = []
     for row in range(4):

@@ -159,11 +159,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     result.result_tilings = imported.shardings.result_tilings;
   }
   result.bytes_accessed = BytesOf(result.plan);
-  result.optimized_program = std::string(program);
-  if (const dialect::InputKind kind = dialect::DetectInput(program);
-      kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText) {
-    // Whoever asks for the program gets StableHLO.
+  // Whoever asks for the program gets StableHLO without shardings, which few readers know.
+  const dialect::InputKind kind = dialect::DetectInput(program);
+  if (kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText ||
+      (!imported.shardings.result_shardings.empty() && options.num_replicas == 1)) {
     TENON_ASSIGN_OR_RETURN(result.optimized_program, imported.Artifact());
+  } else {
+    result.optimized_program = std::string(program);
   }
   return result;
 }
