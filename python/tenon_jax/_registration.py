@@ -20,6 +20,10 @@ def _options() -> dict:
     return {'num_devices': count} if count >= 0 else {}
 
 
+def _topology_factory(c_api):
+    return lambda topology_name='', **options: xla_client.make_c_api_device_topology(c_api, topology_name, **options)
+
+
 def _register_backend(name: str, library: str, priority: int):
     """The plugin as backend `name`. Returns its C API."""
     c_api = xla_client.load_pjrt_plugin_dynamically(name, library)
@@ -31,11 +35,8 @@ def _register_backend(name: str, library: str, priority: int):
     def make_client():
         return xla_bridge.make_pjrt_c_api_client(name, _options())
 
-    def make_topology(topology_name='', **kwargs):
-        return xla_client.make_c_api_device_topology(c_api, topology_name, **kwargs)
-
     xla_bridge.register_backend_factory(
-        name, make_client, priority=priority, fail_quietly=False, experimental=False, make_topology=make_topology, c_api=c_api)
+        name, make_client, priority=priority, fail_quietly=False, experimental=False, make_topology=_topology_factory(c_api), c_api=c_api)
     return c_api
 
 
@@ -68,7 +69,8 @@ def register(library: str, replace: bool) -> None:
         _handlers.install(c_api, forward_to_builtin=True)
         return
     c_api = _register_backend('cpu', library, _PRIORITY)
-    xla_bridge.register_backend_factory('tenon', _cpu_client, priority=_ALIAS_PRIORITY, fail_quietly=False, c_api=c_api)
+    xla_bridge.register_backend_factory(
+        'tenon', _cpu_client, priority=_ALIAS_PRIORITY, fail_quietly=False, make_topology=_topology_factory(c_api), c_api=c_api)
     if builtin is not None:
         xla_bridge.register_backend_factory('xla_cpu', builtin.factory, priority=_BUILTIN_PRIORITY, fail_quietly=True)
     _handlers.install(c_api, forward_to_builtin=True)

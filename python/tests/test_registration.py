@@ -61,10 +61,11 @@ def test_a_bad_number_of_devices_is_an_error():
     assert "TENON_NUM_DEVICES is 'many', wanted a number" in ran.stderr
 
 
-def test_a_topology_without_a_client_compiles():
+@pytest.mark.parametrize('platform', ['cpu', 'tenon'])
+def test_a_topology_without_a_client_compiles(platform):
     result = run('import jax, numpy as np\n'
                  'from jax.experimental import topologies\n'
-                 'topology = topologies.get_topology_desc(topology_name="cpu", platform="cpu", num_devices=2)\n'
+                 f'topology = topologies.get_topology_desc(topology_name="cpu", platform="{platform}", num_devices=2)\n'
                  'mesh = jax.sharding.Mesh(np.array(topology.devices), ("x",))\n'
                  'sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))\n'
                  'f = jax.jit(lambda x: x * 2, in_shardings=sharding)\n'

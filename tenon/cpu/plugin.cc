@@ -65,7 +65,7 @@ class CpuPlugin final : public plugin::Plugin {
  public:
   CpuPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
 
-  std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 9, 0}; }
+  std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 16, 3}; }
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
     static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{

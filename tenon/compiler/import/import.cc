@@ -35,7 +35,12 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
 }
 
 std::string Imported::Text() const { return dialect::ToText(impl->module.op()); }
-Result<std::string> Imported::Artifact() const { return dialect::Serialize(impl->module.op()); }
+Result<std::string> Imported::Artifact() const {
+  // Readers of all clients in use take it.
+  constexpr dialect::Version kOld{1, 9, 0};
+  Result<std::string> artifact = dialect::Serialize(impl->module.op(), kOld);
+  return artifact.ok() ? std::move(artifact) : dialect::Serialize(impl->module.op());
+}
 
 namespace {
 

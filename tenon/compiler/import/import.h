@@ -28,7 +28,7 @@ class Imported {
 
   /// The module as text, for dumps.
   std::string Text() const;
-  /// The module as a portable artifact.
+  /// The module as a portable artifact, of an old version where it has a form there.
   Result<std::string> Artifact() const;
   /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a
   /// portable artifact.
