@@ -15,6 +15,7 @@ struct Outputs {
   uint32_t serial;
   uint32_t epoch;
   int count;
+  Outputs* replaced;                              // One of an earlier trace in the same place.
   std::unique_ptr<std::atomic<int64_t>[]> bytes;  // -1: not known yet
 };
 constexpr size_t kMaxExecutables = 4096;
@@ -53,7 +54,7 @@ int NumOutputs(const Session& session, PJRT_LoadedExecutable* executable, uint32
   if (Outputs* outputs = Find(serial)) return outputs->count;
   const int count = AskNumOutputs(session, executable);
   if (count < 0) return -1;
-  auto* fresh = new (std::nothrow) Outputs{serial, epoch, count, nullptr};
+  auto* fresh = new (std::nothrow) Outputs{serial, epoch, count, nullptr, nullptr};
   if (fresh == nullptr) return count;
   fresh->bytes.reset(new (std::nothrow) std::atomic<int64_t>[std::max(count, 1)]);
   if (fresh->bytes == nullptr) {
@@ -63,8 +64,8 @@ int NumOutputs(const Session& session, PJRT_LoadedExecutable* executable, uint32
   for (int i = 0; i < count; ++i) fresh->bytes[i] = -1;
   std::atomic<Outputs*>& place = known[serial % kMaxExecutables];
   Outputs* there = place.load();
-  // Of an executable that is still in use elsewhere, or of an earlier trace: readers may hold it, so it stays
-  // allocated.
+  // One that is still in use elsewhere stays; one of an earlier trace is kept, as readers may hold it.
+  fresh->replaced = there;
   if ((there != nullptr && there->epoch == epoch) || !place.compare_exchange_strong(there, fresh)) delete fresh;
   return count;
 }
