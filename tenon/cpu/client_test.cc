@@ -171,6 +171,11 @@ TEST(CpuClient, DevicesThatCannotStartPoisonTheirOutputs) {
 }
 
 TEST(CpuClient, ForkedChildrenGetAnErrorAndEnd) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer does not follow a process that forks while it has threads";
+#endif
+#endif
   auto client = Client();
   auto& cpu = static_cast<CpuClient&>(*client);
   auto executable = Compile(*client, kProgram);
