@@ -61,6 +61,13 @@ Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, s
   return ArraySpec{.shape = std::move(*shape), .minor_to_major = std::move(*order)};
 }
 
+// Whether a caller can have an array of so many bytes. Without a copy nobody reads it before somebody asks.
+Status CheckAddressable(std::string_view fn, int64_t size_bytes) {
+  constexpr int64_t kAddresses = int64_t{1} << 47;  // That a process has on the hosts of today.
+  if (size_bytes < kAddresses) return OkStatus();
+  return InvalidArgument(fmt::format("{}: {} bytes are more than there are addresses", fn, size_bytes));
+}
+
 }  // namespace
 
 TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
@@ -77,6 +84,7 @@ TENON_BIND(PJRT_Client_BufferFromHostBuffer) {
     array.byte_strides = {args.byte_strides, args.num_byte_strides};
   }
   if (SizeBytes(spec.shape) != 0) TENON_REQUIRE(data);
+  TENON_RETURN_IF_ERROR(CheckAddressable(fn, SizeBytes(spec.shape)));
   const int semantics = CallerValue(args.host_buffer_semantics);
   if (static_cast<unsigned>(semantics) > PJRT_HostBufferSemantics_kMutableZeroCopy) {
     return InvalidArgument(fmt::format("{}: unknown host_buffer_semantics {}", fn, semantics));
@@ -159,6 +167,7 @@ TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {
                          MakeSpec(fn, CallerValue(args.element_type), args.dims, args.num_dims, args.layout));
   size_t size = static_cast<size_t>(SizeBytes(spec.shape));
   if (size != 0) TENON_REQUIRE(device_buffer_ptr);
+  TENON_RETURN_IF_ERROR(CheckAddressable(fn, SizeBytes(spec.shape)));
   if (args.stream != 0) return Unimplemented(fmt::format("{}: streams are not supported", fn));
   PJRT_Memory* memory = TENON_HAS(args, memory) ? args.memory : nullptr;
   // The memory wins when both are given.
