@@ -38,7 +38,7 @@ class RemoteMemory final : public Memory {
   EventRef Copy(void* dst, const void* src, size_t size_bytes) {
     Ref<Event> done = Event::Make();
     Later([=] {
-      std::memcpy(dst, src, size_bytes);
+      if (size_bytes != 0) std::memcpy(dst, src, size_bytes);
       done->Set();
     });
     return EventRef(done);
