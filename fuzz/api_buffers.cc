@@ -43,6 +43,8 @@ void Machine::Upload() {
   args.device = AnyDevice();
   if (in_.OneIn(4)) args.memory = AnyMemory();
   args.host_buffer_semantics = static_cast<PJRT_HostBufferSemantics>(in_.Below(in_.OneIn(16) ? 7 : 4));
+  // A shape beyond all memory has no memory behind it that a view could be of.
+  if (shape.size_bytes == 0) args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
 
   // Strides that may be negative, zero, odd; the block spans exactly what they reach.
   std::vector<int64_t> strides;
@@ -226,6 +228,7 @@ void Machine::Download() {
   if (FUZZ_CALL(PJRT_Buffer_ToHostBuffer, args, in_) != Outcome::kOk) return;
   const size_t size = args.dst_size;
   void* block = std::malloc(size);
+  if (block == nullptr && size != 0) return;  // A size that nobody has asks for the size again.
   args.struct_size = PJRT_Buffer_ToHostBuffer_Args_STRUCT_SIZE;
   args.dst = block;
   if (in_.OneIn(32) && size != 0) args.dst_size = size - 1;
