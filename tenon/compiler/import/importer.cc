@@ -477,10 +477,10 @@ Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
 
 // Calls that only say where data lies.
 static bool SaysWhereDataLies(llvm::StringRef target) {
-  return llvm::is_contained<llvm::StringRef>({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
-                                              "annotate_device_placement", "LayoutConstraint", "MoveToHost",
-                                              "MoveToDevice", "Pin", "Unpin"},
-                                             target);
+  return llvm::is_contained<llvm::StringRef>(
+      {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint",
+       "MoveToHost", "MoveToDevice", "Pin", "Unpin"},
+      target);
 }
 
 Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
