@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tenon/compiler/partition/expand.h"
 #include "tenon/compiler/partition/manual.h"
