@@ -24,6 +24,9 @@ namespace {
 constexpr int64_t kMaxChunksPerPost = int64_t{1} << 30;
 // One more thread is asked to help per this much work.
 constexpr int64_t kWorkPerHelperNs = 20'000;
+// A thread claims this share of its even part of what is left: neighbouring chunks go to one thread, whose memory
+// streams stay whole and which seldom touches the shared counters, and the last claims are small enough to end together.
+constexpr uint32_t kClaimsPerThread = 4;
 
 class Deadline {
  public:
@@ -46,29 +49,36 @@ struct alignas(64) ThreadPool::Slot {
   alignas(64) std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> waiting{0};
 
-  // Runs one chunk if there is one left.
-  bool RunOne() {
+  // Runs 1/claim_divisor of the chunks that are left, or one, or returns false when there is none.
+  bool RunSome(uint32_t claim_divisor) {
     uint32_t left = unclaimed.load(std::memory_order_acquire);
+    uint32_t claimed;
     do {
       if (left == 0) return false;
-    } while (!unclaimed.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel, std::memory_order_acquire));
+      claimed = std::max(left / claim_divisor, 1u);
+    } while (!unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
     const uint32_t total = num_chunks;
-    (*fn)(total - left);
+    for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
     // After this addition the loop may be over and the slot another loop's. A wake for nobody does no harm.
-    if (done.fetch_add(1, std::memory_order_seq_cst) + 1 == total && waiting.load(std::memory_order_seq_cst) != 0) {
+    if (done.fetch_add(claimed, std::memory_order_seq_cst) + claimed == total &&
+        waiting.load(std::memory_order_seq_cst) != 0) {
       FutexWake(done);
     }
     return true;
   }
 };
 
-ThreadPool::ThreadPool() : slots_(new Slot[kSlots]), owner_pid_(getpid()) {}
+ThreadPool::ThreadPool(int num_threads)
+    : slots_(new Slot[kSlots]),
+      claim_divisor_(kClaimsPerThread * static_cast<uint32_t>(num_threads)),
+      owner_pid_(getpid()) {}
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads) {
   if (num_threads < 1 || num_threads > kMaxThreads) {
     return InvalidArgument(fmt::format("got {} threads for a pool, wanted 1 to {}", num_threads, kMaxThreads));
   }
-  std::unique_ptr<ThreadPool> pool(new ThreadPool());
+  std::unique_ptr<ThreadPool> pool(new ThreadPool(num_threads));
   pool->workers_.reserve(static_cast<size_t>(num_threads - 1));
   for (int i = 1; i < num_threads; ++i) {
     Result<std::thread> worker = internal::StartThread(
@@ -99,7 +109,7 @@ bool ThreadPool::RunSome(int first_slot) {
   bool ran = false;
   for (int i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[(first_slot + i) % kSlots];
-    while (slot.RunOne()) ran = true;
+    while (slot.RunSome(claim_divisor_)) ran = true;
   }
   return ran;
 }
@@ -173,7 +183,7 @@ void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<vo
       for (int64_t i = 0; i < count; ++i) piece(i);
       continue;
     }
-    while (slot->RunOne()) {
+    while (slot->RunSome(claim_divisor_)) {
     }
     WaitFor(*slot, count);
     slot->taken.store(false, std::memory_order_release);

@@ -46,13 +46,14 @@ class ThreadPool {
   struct alignas(64) Slot;
   static constexpr int kSlots = 32;
 
-  ThreadPool();
+  explicit ThreadPool(int num_threads);
   void WorkerMain(int index);
   bool RunSome(int first_slot);
   Slot* Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns);
   void WaitFor(Slot& slot, uint32_t num_chunks);
 
   std::unique_ptr<Slot[]> slots_;
+  const uint32_t claim_divisor_;
   // Counts posted loops and the shutdown; workers without work watch it, and sleep on it.
   alignas(64) std::atomic<uint32_t> epoch_{0};
   alignas(64) std::atomic<int> sleepers_{0};
