@@ -170,7 +170,8 @@ Result<BufferUse> Buffer::Donate() {
     Lock lock(*this);
     if (!is_deleted()) [[likely]] {
       deleted_.store(true, std::memory_order_release);
-      BufferUse use{.storage = std::move(storage_), .ready = ready_, .donated = true};
+      // Uses that waited for the promise may not have collected the memory yet.
+      BufferUse use{.storage = pending_uses_ > 0 ? storage_ : std::move(storage_), .ready = ready_, .donated = true};
       if (promised_) {
         use.promise = Ref<Buffer>(this);
         ++pending_uses_;

@@ -128,5 +128,22 @@ TEST_F(PromiseTest, DestroyedSourcesStillKeepThem) {
   Destroy({second.buffer, real});
 }
 
+// A copy that waited for the promise has not begun when a program gets the buffer for good.
+TEST_F(PromiseTest, DonationLeavesEarlierUsesTheirContents) {
+  SetScheduling(true);
+  const Promise promise = NewPromise();
+  PJRT_Buffer* const copy = Copy(promise.buffer);
+  PJRT_Buffer* const real = Four(3);
+  RunPending();
+  EXPECT_CODE(Keep(promise, real), kOk);
+  PJRT_Buffer* const output = Run("increment", promise.buffer);
+  RunPending();
+  SetScheduling(false);
+  EXPECT_TRUE(IsDeleted(promise.buffer));
+  EXPECT_EQ(*Download(copy), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(*Download(output), (std::vector<float>{4, 5, 6, 7}));
+  Destroy({promise.buffer, copy, real, output});
+}
+
 }  // namespace
 }  // namespace tenon::plugin::testing
