@@ -85,21 +85,19 @@ DeviceQueue::~DeviceQueue() {
     new std::shared_ptr<State>(std::move(state_));
     return;
   }
-  std::vector<std::thread> threads;
   {
     std::lock_guard lock(state_->mutex);
     state_->stop = true;
-    for (auto& lane : state_->lanes) {
-      lane->wake.notify_all();
-      if (lane->thread.joinable()) threads.push_back(std::move(lane->thread));
-    }
+    for (auto& lane : state_->lanes) lane->wake.notify_all();
   }
-  for (std::thread& t : threads) {
+  // Nobody submits any more, so the lanes stay as they are.
+  for (auto& lane : state_->lanes) {
+    if (!lane->thread.joinable()) continue;
     // The last reference to a client may go inside one of its own tasks.
-    if (t.get_id() == std::this_thread::get_id())
-      t.detach();
+    if (lane->thread.get_id() == std::this_thread::get_id())
+      lane->thread.detach();
     else
-      t.join();
+      lane->thread.join();
   }
 }
 
