@@ -61,8 +61,7 @@ struct CompiledProgram {
   std::vector<bool> donated;
   double flops = 0;
   double bytes_accessed = 0;
-  /// The program after simplify, as a portable artifact.
-  std::string optimized_program;
+  std::string source;  ///< The bytes given to Compile.
   CompileStatistics statistics;
 };
 
@@ -70,5 +69,10 @@ struct CompiledProgram {
 /// programs, naming op and location; UNIMPLEMENTED names what is not supported. Ops without compiled form become
 /// `evaluate` steps.
 Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options);
+
+/// `program` in a form that any reader of StableHLO takes: itself, or, where it is HLO or has shardings, what import
+/// makes of it as a portable artifact without them. Thread-safe. Errors as Compile; to be asked of programs that it
+/// took.
+Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replicas, int64_t num_partitions);
 
 }  // namespace tenon::compiler

@@ -159,15 +159,16 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     result.result_tilings = imported.shardings.result_tilings;
   }
   result.bytes_accessed = BytesOf(result.plan);
-  // Whoever asks for the program gets StableHLO without shardings, which few readers know.
-  const dialect::InputKind kind = dialect::DetectInput(program);
-  if (kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText ||
-      (!imported.shardings.result_shardings.empty() && options.num_replicas == 1)) {
-    TENON_ASSIGN_OR_RETURN(result.optimized_program, imported.Artifact());
-  } else {
-    result.optimized_program = std::string(program);
-  }
+  result.source = std::string(program);
   return result;
+}
+
+Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replicas, int64_t num_partitions) {
+  TENON_ASSIGN_OR_RETURN(const Imported imported, Import(program, num_replicas, num_partitions));
+  const dialect::InputKind kind = dialect::DetectInput(program);
+  const bool hlo = kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText;
+  const bool sharded = !imported.shardings.result_shardings.empty() && num_replicas == 1;
+  return hlo || sharded ? imported.Artifact() : std::string(program);
 }
 
 }  // namespace tenon::compiler

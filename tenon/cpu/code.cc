@@ -198,7 +198,7 @@ std::string SaveCode(const Code& code, std::string_view compile_options) {
   for (const bool donated : about.donated) out.Put<uint8_t>(donated ? 1 : 0);
   out.Put(about.flops);
   out.Put(about.bytes_accessed);
-  out.PutText(about.optimized_program);
+  out.PutText(about.source);
   out.PutText(plan::Serialize(code.program->plan()));
   return std::move(out).Take();
 }
@@ -223,7 +223,7 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   for (size_t i = 0; i < about.donated.size(); ++i) about.donated[i] = in.Get<uint8_t>() != 0;
   about.flops = in.Get<double>();
   about.bytes_accessed = in.Get<double>();
-  about.optimized_program = in.GetText();
+  about.source = in.GetText();
   const std::string_view plan = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));

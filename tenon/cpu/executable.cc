@@ -116,7 +116,9 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
 Result<std::string> CpuExecutable::Serialize() const { return SaveCode(*code_, info().compile_options); }
 
 Result<plugin::Executable::ProgramText> CpuExecutable::OptimizedProgram() const {
-  return ProgramText{code_->about.optimized_program, "mlir"};
+  TENON_ASSIGN_OR_RETURN(std::string program,
+                         compiler::PlainStablehlo(code_->about.source, info().num_replicas, info().num_partitions));
+  return ProgramText{std::move(program), "mlir"};
 }
 
 /// One execution on one device.
