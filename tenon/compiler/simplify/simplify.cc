@@ -175,6 +175,7 @@ Program Simplifier::Run() {
   to_.parameters = from_.parameters;
   to_.results = from_.results;
   CopyBlock(from_.main, to_.main);
+  HoistFromLoops(to_);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
   TakeFirst(to_);

@@ -1,0 +1,248 @@
+// Work that leaves loops: what is the same in every trip, and products of the slices of an array that the loop walks
+// along, which one product of the whole array gives at once.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "tenon/compiler/ir/trips.h"
+#include "tenon/compiler/simplify/simplifier.h"
+
+namespace tenon::compiler {
+namespace {
+
+// Elementwise values of fewer elements are computed again: their loop may be one kernel that keeps them in registers.
+constexpr int64_t kMinHoistedElements = 256;
+// All trips' products together take at most this much memory.
+constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
+constexpr int64_t kMinProductTrips = 4;
+
+bool IsPure(const Program& p, const Node& node) {
+  if (node.side_effect) return false;
+  switch (node.op) {
+    case Op::kParameter:
+    case Op::kToken:
+    case Op::kBarrier:
+    case Op::kCustomCall:
+    case Op::kOpaque:
+      return false;
+    default:
+      break;
+  }
+  return std::all_of(node.blocks.begin(), node.blocks.end(), [&](const Block& block) {
+    return std::all_of(block.nodes.begin(), block.nodes.end(), [&](NodeId id) { return IsPure(p, p[id]); });
+  });
+}
+
+/// Whether computing it takes so much longer than reading it that a place in memory pays.
+bool IsHeavy(const Node& node) {
+  switch (node.op) {
+    case Op::kAtan2:
+    case Op::kCbrt:
+    case Op::kCosine:
+    case Op::kExp:
+    case Op::kExpm1:
+    case Op::kLog:
+    case Op::kLog1p:
+    case Op::kLogistic:
+    case Op::kNamedMath:
+    case Op::kPower:
+    case Op::kSine:
+    case Op::kTan:
+    case Op::kTanh:
+      return NumElements(node.shape().dims) >= kMinHoistedElements;
+    default:
+      return KindOfOp(node.op) == OpKind::kStructured;
+  }
+}
+
+/// One loop and the block that it is in.
+class Hoister {
+ public:
+  Hoister(Program& p, NodeId loop) : p_(p), loop_(loop) {}
+
+  /// Nodes that belong before the loop, in order.
+  std::vector<NodeId> Run() {
+    FindVariant();
+    for (NodeId id : Body().nodes) {
+      if (!Varies(id) && IsHeavy(p_[id])) Want({id, 0});
+    }
+    const std::vector<NodeId> before = Body().nodes;
+    Body().nodes.clear();
+    for (NodeId id : before) {
+      if (Varies(id) && p_[id].op == Op::kDot) {
+        (void)(TakeProduct(id, 0) || TakeProduct(id, 1));
+      }
+      Body().nodes.push_back(id);
+    }
+    std::vector<NodeId> leaving;
+    std::erase_if(Body().nodes, [&](NodeId id) {
+      if (!wanted_.contains(id)) return false;
+      leaving.push_back(id);
+      return true;
+    });
+    leaving.insert(leaving.end(), made_.begin(), made_.end());
+    return leaving;
+  }
+
+ private:
+  Block& Body() { return p_[loop_].blocks[1]; }
+  bool Varies(NodeId id) const { return variant_.contains(id); }
+
+  bool UsesVariant(const Node& node) const {
+    for (Ref r : node.in) {
+      if (Varies(r.node)) return true;
+    }
+    for (const Block& block : node.blocks) {
+      for (NodeId id : block.nodes) {
+        if (UsesVariant(p_[id])) return true;
+      }
+      for (Ref r : block.results) {
+        if (Varies(r.node)) return true;
+      }
+    }
+    return false;
+  }
+  void FindVariant() {
+    variant_.insert(Body().args.begin(), Body().args.end());
+    for (NodeId id : Body().nodes) {
+      if (!IsPure(p_, p_[id]) || UsesVariant(p_[id])) {
+        variant_.insert(id);
+      } else {
+        invariant_.insert(id);
+      }
+    }
+  }
+
+  /// Marks an invariant value, with what it is made of, for leaving the loop.
+  void Want(Ref r) { Want(p_[r.node], r.node); }
+  void Want(const Node& node, NodeId id) {
+    if (invariant_.contains(id) && !wanted_.insert(id).second) return;
+    if (id != kNoNode && !invariant_.contains(id)) return;
+    for (Ref r : node.in) Want(r);
+    for (const Block& block : node.blocks) {
+      for (NodeId inner : block.nodes) Want(p_[inner], kNoNode);
+      for (Ref r : block.results) Want(r);
+    }
+  }
+
+  int64_t Trips() {
+    std::vector<std::optional<int64_t>> init;
+    for (Ref r : p_[loop_].in) init.push_back(IntegerConstant(p_, r));
+    return KnownTrips(p_, p_[loop_], init);
+  }
+
+  /// A product whose operand `side` is an element, along one dimension, of an array that the loop does not change, and
+  /// whose other operand it does not change either: an element of one product.
+  bool TakeProduct(NodeId id, size_t side) {
+    const Node dot = p_[id];
+    const Ref fixed = dot.in[1 - side];
+    if (Varies(fixed.node)) return false;
+    const Node& operand = p_[dot.in[side].node];
+    const bool reshaped = operand.op == Op::kReshape;
+    const Node& slice = reshaped ? p_[operand.in[0].node] : operand;
+    if (slice.op != Op::kDynamicSlice || Varies(slice.in[0].node)) return false;
+    const Ref all = slice.in[0];
+    const Shape& array = p_.shape(all);
+    size_t along = array.rank();
+    for (size_t d = 0; d < array.rank(); ++d) {
+      if (slice.shape().dims[d] == array.dims[d]) continue;
+      if (along != array.rank() || slice.shape().dims[d] != 1) return false;
+      along = d;
+    }
+    if (along == array.rank()) return false;
+    const int64_t extent = array.dims[along];
+    if (reshaped) {
+      Dims without = array.dims;
+      without.erase(without.begin() + static_cast<ptrdiff_t>(along));
+      if (operand.shape().dims != without) return false;
+    }
+    const int64_t trips = Trips();
+    if (trips < kMinProductTrips || trips < extent / 4 * 3) return false;
+
+    // The array's dimensions in place of the operand's, and where the new one comes out.
+    Node product = dot;
+    product.in[side] = all;
+    int64_t place = static_cast<int64_t>(dot.lists[0].size());
+    const auto taken = [&](const Node& node, size_t of, int64_t d) {
+      const Dims &batch = node.lists[of], &contracting = node.lists[2 + of];
+      return std::find(batch.begin(), batch.end(), d) != batch.end() ||
+             std::find(contracting.begin(), contracting.end(), d) != contracting.end();
+    };
+    if (reshaped) {
+      for (size_t list : {side, 2 + side}) {
+        for (int64_t& d : product.lists[list]) d += d >= static_cast<int64_t>(along) ? 1 : 0;
+      }
+    } else if (taken(dot, side, static_cast<int64_t>(along))) {
+      return false;
+    }
+    if (side == 1) {
+      for (size_t d = 0; d < p_.shape(fixed).rank(); ++d) place += taken(dot, 0, static_cast<int64_t>(d)) ? 0 : 1;
+    }
+    for (size_t d = 0; d < along; ++d) place += taken(product, side, static_cast<int64_t>(d)) ? 0 : 1;
+    Dims& dims = product.out[0].dims;
+    Dims window = dims;
+    if (reshaped) {
+      dims.insert(dims.begin() + place, extent);
+      window.insert(window.begin() + place, 1);
+    } else {
+      dims[static_cast<size_t>(place)] = extent;
+    }
+    const Result<int64_t> bytes = CheckedSizeBytes(product.shape());
+    if (!bytes.ok() || *bytes > kMaxProductBytes) return false;
+
+    Want(all);
+    Want(fixed);
+    const Ref at = slice.in[1 + along];
+    Node zero;
+    zero.op = Op::kConstant;
+    zero.out = {p_.shape(at)};
+    zero.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(p_.shape(at).dtype)), '\0'), true);
+    made_.push_back(p_.Add(std::move(zero)));
+    Node element;
+    element.op = Op::kDynamicSlice;
+    element.in.push_back({0, 0});
+    element.in.resize(1 + dims.size(), Ref{made_.back(), 0});
+    element.in[1 + static_cast<size_t>(place)] = at;
+    element.out = {Shape{dot.shape().dtype, window}};
+    element.out[0].dims[static_cast<size_t>(place)] = 1;
+    made_.push_back(p_.Add(std::move(product)));
+    element.in[0] = {made_.back(), 0};
+    if (!reshaped) {
+      p_[id] = std::move(element);
+      return true;
+    }
+    const NodeId taken_element = p_.Add(std::move(element));
+    variant_.insert(taken_element);
+    Body().nodes.push_back(taken_element);
+    Node flat;
+    flat.op = Op::kReshape;
+    flat.in.push_back({taken_element, 0});
+    flat.out = dot.out;
+    p_[id] = std::move(flat);
+    return true;
+  }
+
+  Program& p_;
+  const NodeId loop_;
+  std::unordered_set<NodeId> variant_, invariant_, wanted_;
+  std::vector<NodeId> made_;
+};
+
+void Hoist(Program& p, Block& block) {
+  std::vector<NodeId> nodes;
+  for (NodeId id : block.nodes) {
+    for (Block& inner : p[id].blocks) Hoist(p, inner);
+    if (p[id].op == Op::kWhile) {
+      const std::vector<NodeId> hoisted = Hoister(p, id).Run();
+      nodes.insert(nodes.end(), hoisted.begin(), hoisted.end());
+    }
+    nodes.push_back(id);
+  }
+  block.nodes = std::move(nodes);
+}
+
+}  // namespace
+
+void HoistFromLoops(Program& program) { Hoist(program, program.main); }
+
+}  // namespace tenon::compiler
