@@ -523,6 +523,18 @@ TEST(Compile, LongSumsBecomeTwoKernels) {
         2);
 }
 
+TEST(Compile, ReducedDimsStandInAnyOrder) {
+  Check(R"(func.func @main(%x: tensor<7x3x4x50xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>, tensor<4x50xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.multiply %x, %x : tensor<7x3x4x50xf32>
+    %0 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [3, 0] : (tensor<7x3x4x50xf32>, tensor<f32>) -> tensor<3x4xf32>
+    %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 3] : (tensor<7x3x4x50xf32>, tensor<f32>) -> tensor<3x4xf32>
+    %2 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [1, 0] : (tensor<7x3x4x50xf32>, tensor<f32>) -> tensor<4x50xf32>
+    return %0, %1, %2 : tensor<3x4xf32>, tensor<3x4xf32>, tensor<4x50xf32>
+  })",
+        3);
+}
+
 TEST(Compile, TallColumnsAreSummedInBlocksOfRows) {
   const CompiledProgram compiled = Check(R"(func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024xf32> {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>

@@ -132,6 +132,7 @@ class Generator {
           }
         }
         if (dims.empty()) return;
+        if (Pick(2) == 0) std::reverse(dims.begin(), dims.end());
         const bool sum = Pick(2) == 0;
         const std::string init = Constant(sum ? 0.5 : -3.0);
         Emit(

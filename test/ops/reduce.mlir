@@ -14,6 +14,27 @@ func.func @main() {
 
 // -----
 
+// Which dimensions, not in which order: x[i, j, k] = i + 10 j + 100 k.
+func.func @main() {
+  %i = stablehlo.iota dim = 0 : tensor<5x2x40xf32>
+  %j = stablehlo.iota dim = 1 : tensor<5x2x40xf32>
+  %k = stablehlo.iota dim = 2 : tensor<5x2x40xf32>
+  %ten = stablehlo.constant dense<10.0> : tensor<5x2x40xf32>
+  %hundred = stablehlo.constant dense<100.0> : tensor<5x2x40xf32>
+  %tens = stablehlo.multiply %j, %ten : tensor<5x2x40xf32>
+  %hundreds = stablehlo.multiply %k, %hundred : tensor<5x2x40xf32>
+  %low = stablehlo.add %i, %tens : tensor<5x2x40xf32>
+  %x = stablehlo.add %low, %hundreds : tensor<5x2x40xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2, 0] : (tensor<5x2x40xf32>, tensor<f32>) -> tensor<2xf32>
+  check.expect_eq_const %0, dense<[390400.0, 392400.0]> : tensor<2xf32>
+  %1 = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [1, 2] : (tensor<5x2x40xf32>, tensor<f32>) -> tensor<5xf32>
+  check.expect_eq_const %1, dense<[3910.0, 3911.0, 3912.0, 3913.0, 3914.0]> : tensor<5xf32>
+  func.return
+}
+
+// -----
+
 // The largest value and its first index.
 func.func @main() {
   %x = stablehlo.constant dense<[3.0, 7.0, 7.0, 1.0]> : tensor<4xf32>

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/kir/math.h"
@@ -396,7 +398,9 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       break;
     }
     case Op::kReduce:
+      // A set: the order in which a program names them means nothing.
       list("dimensions");
+      std::sort(node.lists.back().begin(), node.lists.back().end());
       break;
     case Op::kReduceWindow:
       windows({"window_dimensions", "window_strides", "base_dilations", "window_dilations"});
