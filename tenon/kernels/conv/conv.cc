@@ -316,7 +316,7 @@ class Patches {
           continue;
         }
         // Places [lo, hi) are inside.
-        const auto ceil_div = [](int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; };
+        const auto ceil_div = [](int64_t a, int64_t b) { return a <= 0 ? 0 : b == 1 ? a : (a + b - 1) / b; };
         const int64_t lo = std::min(ceil_div(-p, dim.stride), seg.count);
         const int64_t hi = std::clamp(ceil_div(dim.in - p, dim.stride), lo, seg.count);
         Zero(lo, to, tile.col_stride);

@@ -258,17 +258,18 @@ class BlockedGemm {
   }
 
   // The hook writes rows of its own operand, of B or of B^T when the product is swapped, which are then packed like any
-  // B.
+  // B. Its rows are long, since it may have much to do for each.
   void PackPanelsByHook(const Part& part, int64_t j0, int64_t k0, const BPanels& all) {
-    constexpr int64_t kDepth = 256;
-    const Scratch tile(static_cast<size_t>(kDepth * nr_ * operand_bytes_));
+    const int64_t most_depth = p_.swapped ? 256 : 64;
+    const int64_t most_cols = p_.swapped ? nr_ : std::min(16 * nr_, RoundUp(all.cols, nr_));
+    const Scratch tile(static_cast<size_t>(most_depth * most_cols * operand_bytes_));
     if (tile.data() == nullptr) return SetOutOfMemory();
-    for (int64_t j = 0; j < all.cols; j += nr_) {
-      for (int64_t k = 0; k < all.k; k += kDepth) {
+    for (int64_t j = 0; j < all.cols; j += most_cols) {
+      for (int64_t k = 0; k < all.k; k += most_depth) {
         BPanels b = all;
         b.src = tile.data();
-        b.k = std::min(kDepth, all.k - k);
-        b.cols = std::min(nr_, all.cols - j);
+        b.k = std::min(most_depth, all.k - k);
+        b.cols = std::min(most_cols, all.cols - j);
         b.k_stride = p_.swapped ? 1 : b.cols;
         b.col_stride = p_.swapped ? b.k : 1;
         b.dst += j / nr_ * all.panel_stride + StepsOf(kernel_, k) * nr_ * w_;
