@@ -53,6 +53,7 @@ int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.
 // as many streams running as the hardware follows, and neighbouring panels take the next lines of each.
 constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 32;
+constexpr int64_t kCachedDepth = 128;
 bool StreamsB(const Problem& p) {
   return p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooks.pack_b && p.s.b_col_stride == 1;
 }
@@ -87,8 +88,9 @@ Plan MakePlan(const Problem& p) {
   Plan plan;
   plan.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
   const bool streams = StreamsB(p) && !CanReadBInPlace(p);
-  plan.streams_b = streams;
-  if (streams) plan.kc = EvenPiece(s.k, kStreamedDepth, 8);
+  // What fits into L2 is likely to be there from the last time.
+  plan.streams_b = streams && s.k * s.n * step_bytes > caches.l2_bytes / 2;
+  if (streams) plan.kc = EvenPiece(s.k, plan.streams_b ? kStreamedDepth : kCachedDepth, 8);
   plan.kc = std::min(plan.kc, s.k);
   plan.copy_a = NeedsCopyOfA(p, plan.kc);
   plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
