@@ -48,3 +48,52 @@ jax.effects_barrier()
 give([[s for i, s in seen if i == k] for k in range(4)])
 ''', TENON_NUM_DEVICES=4).result
     assert result == [[sum(range(4 * k, 4 * k + 4)), sum(range(4 * k, 4 * k + 4)) + 4] for k in range(4)]
+
+
+def test_results_lie_as_arguments_and_constraints_do():
+    # Shapes of the devices' parts, worked out by hand from which dims of the operands the results' dims are.
+    result = run(PROLOGUE + '''
+put = lambda v, *spec: jax.device_put(v, NamedSharding(mesh, P(*spec)))
+a, b = put(np.ones((8, 6), np.float32), "i", None), put(np.ones((6, 4), np.float32), None, "j")
+programs = {
+    "same": lambda a, b: jnp.tanh(a) + 1,
+    "transposed": lambda a, b: a.T,
+    "product": lambda a, b: a @ b,
+    "sum": lambda a, b: jnp.sum(a, axis=1),
+    "sum over the cut dim": lambda a, b: jnp.sum(a, axis=0),
+    "split": lambda a, b: a.reshape(4, 2, 3, 2),
+    "joined": lambda a, b: a.reshape(48),
+    "does not divide": lambda a, b: jnp.concatenate([a.T, a.T[:, :1]], axis=1),
+    "conflict": lambda a, b: a @ jax.lax.with_sharding_constraint(b, NamedSharding(mesh, P(None, "i"))),
+    "constraint": lambda a, b: jax.lax.with_sharding_constraint(a, NamedSharding(mesh, P("j", "i"))) * 2,
+    "loop": lambda a, b: jax.lax.fori_loop(0, 3, lambda i, v: v * 2, a),
+    "branch": lambda a, b: jax.lax.cond(b[0, 0] > 0, lambda: a, lambda: 2 * a),
+    "rows": lambda a, b: a[jnp.array([1, 2, 0])],
+}
+shapes, right = {}, True
+for name, f in programs.items():
+    got = jax.jit(f)(a, b)
+    shapes[name] = got.addressable_shards[0].data.shape
+    right &= bool(np.array_equal(np.asarray(got), np.asarray(f(np.ones((8, 6), np.float32), np.ones((6, 4), np.float32)))))
+give([shapes, right])
+''', TENON_NUM_DEVICES=4).result
+    assert result == [{
+        "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
+        "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
+        "loop": [4, 6], "branch": [4, 6], "rows": [3, 6]}, True]
+
+
+def test_layouts_of_cut_arrays():
+    result = run(PROLOGUE + '''
+from jax.experimental.layout import Format, Layout
+columns = Format(Layout((1, 0)), NamedSharding(mesh, P("i", "j")))
+y = jax.device_put(x, columns)
+f = jax.jit(lambda v: v @ v, in_shardings=columns, out_shardings=columns)
+auto = jax.jit(lambda v: v.T, out_shardings=Format(Layout.AUTO)).lower(x).compile()
+give([y.format.layout.major_to_minor, np.asarray(y).tolist(), f(y).format.layout.major_to_minor, np.asarray(f(y)).tolist(),
+      auto.output_formats.layout.major_to_minor, np.asarray(auto(x)).tolist()])
+''', TENON_NUM_DEVICES=4).result
+    x = [[float(4 * i + j) for j in range(4)] for i in range(4)]
+    square = [[sum(x[i][k] * x[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
+    transposed = [[x[j][i] for j in range(4)] for i in range(4)]
+    assert result == [[1, 0], x, [1, 0], square, [1, 0], transposed]

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,7 @@ void Dump(const CompileOptions& options, std::string_view name, const std::strin
   if (options.stage) options.stage(name, text);
 }
 
-/// Strides of a layout: the client's, else the program's ("{0,1}", "default", "auto"), else row-major.
+/// Strides of a layout: the client's, else the program's ("{0,1}"), else row-major.
 Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>>& client, size_t index,
                       const std::string& mode) {
   SmallVector<int64_t, 6> minor_to_major;
@@ -64,6 +65,21 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
   }
   if (!ok) return InvalidArgument(fmt::format("layout {} is no permutation of the dims of {}", index, ToString(shape)));
   return plan::StridesOfLayout(shape.dims, minor_to_major);
+}
+
+/// Strides of a result whose layout is left to the compiler ("auto"): as its elements lie already where it is a
+/// transposed value, else row-major.
+Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& argument_strides) {
+  const Shape& shape = program.shape(result);
+  const Node& node = program[result.node];
+  Dims strides = RowMajorStridesElems(shape.dims);
+  if (node.op != Op::kTranspose) return strides;
+  Dims source = RowMajorStridesElems(program.shape(node.in[0]).dims);
+  const auto& args = program.main.args;
+  const auto argument = std::find(args.begin(), args.end(), node.in[0].node);
+  if (argument != args.end()) source = argument_strides[static_cast<size_t>(argument - args.begin())];
+  for (size_t i = 0; i < strides.size(); ++i) strides[i] = source[static_cast<size_t>(node.lists[0][i])];
+  return strides;
 }
 
 OpExporter ExporterOf(const Imported& imported, const Program& simple) {
@@ -125,8 +141,11 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     fuse.argument_strides.push_back(std::move(strides));
   }
   for (size_t i = 0; i < simple.main.results.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple.shape(simple.main.results[i]), options.result_layouts, i,
-                                                  simple.results[i].layout_mode));
+    const Ref result_ref = simple.main.results[i];
+    TENON_ASSIGN_OR_RETURN(
+        Dims strides, LayoutOf(simple.shape(result_ref), options.result_layouts, i, simple.results[i].layout_mode));
+    if (simple.results[i].layout_mode == "auto" && i >= options.result_layouts.size())
+      strides = AutoStrides(simple, result_ref, fuse.argument_strides);
     fuse.result_strides.push_back(std::move(strides));
   }
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));

@@ -49,11 +49,11 @@ Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
   return spec;
 }
 
-// What one device holds of a whole array.
+// What one device holds of a whole array, in the whole array's order of dims. Replicas' arrays are row-major.
 void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling, int num_replicas) {
   const size_t rank = spec.array.shape.rank() - (num_replicas > 1 ? 1 : 0);
   spec.array.shape.dims = PartDims(spec.array.shape.dims, tiling, rank);
-  spec.array.minor_to_major.clear();
+  if (num_replicas > 1) spec.array.minor_to_major.clear();
 }
 
 std::string Fingerprint(const plan::Plan& plan) {

@@ -22,24 +22,21 @@ struct GlobalRun {
   std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
 };
 
-Dims RowMajorBytes(const Dims& dims, DType type) {
-  Dims strides = RowMajorStridesElems(dims);
-  for (int64_t& s : strides) s *= ByteWidth(type);
-  return strides;
-}
-
-// Copies between a whole array and the part that a device holds, both row-major.
-void CopyPart(std::byte* whole, const Shape& shape, const compiler::Tiling& tiling, size_t device, std::byte* part,
-              bool to_whole) {
+// Copies between a whole array, whose strides in elements are given, and the part that a device holds.
+void CopyPart(std::byte* whole, const Shape& shape, const Dims& strides_elems, const compiler::Tiling& tiling,
+              size_t device, std::byte* part, const plugin::ArraySpec& part_spec, bool to_whole) {
+  const int64_t width = ByteWidth(shape.dtype);
   Dims dims = shape.dims;
-  const Dims whole_strides = RowMajorBytes(shape.dims, shape.dtype);
+  Dims whole_strides = strides_elems;
   int64_t offset = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     dims[i] /= tiling.tiles[i];
+    whole_strides[i] *= width;
     offset += tiling.tile_of_device[device][i] * dims[i] * whole_strides[i];
   }
-  const Dims part_strides = RowMajorBytes(dims, shape.dtype);
-  const int64_t width = ByteWidth(shape.dtype);
+  Dims part_strides = plugin::DenseByteStrides(part_spec);
+  // The dim that counts replicas is none of the part's.
+  if (part_strides.size() < dims.size()) part_strides.insert(part_strides.begin(), 0);
   if (to_whole)
     StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);
   else
@@ -53,6 +50,7 @@ bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) 
 Status Run(GlobalRun& run, CpuClient& client) {
   const plan::Plan& plan = run.code->program->plan();
   const compiler::CompiledProgram& about = run.code->about;
+  const plugin::ExecutableInfo& info = run.executable->info();
   std::vector<StorageRef> whole_inputs, whole_outputs;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -63,7 +61,8 @@ Status Run(GlobalRun& run, CpuClient& client) {
     if (!IsWhole(tiling)) {
       TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(shape))));
       for (size_t d = 0; d < run.arguments[i].size(); ++d)
-        CopyPart(Bytes(whole), shape, tiling, d, Bytes(run.arguments[i][d]), true);
+        CopyPart(Bytes(whole), shape, plan.inputs[i].stride_elems, tiling, d, Bytes(run.arguments[i][d]),
+                 info.parameters[i].array, true);
     }
     inputs.push_back(whole->data());
     whole_inputs.push_back(std::move(whole));
@@ -82,8 +81,8 @@ Status Run(GlobalRun& run, CpuClient& client) {
   TENON_RETURN_IF_ERROR(run.code->program->Run({inputs, outputs, &user}, client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
-      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, about.result_tilings[i], d, Bytes(run.outputs[i][d]),
-               false);
+      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, plan.outputs[i].stride_elems, about.result_tilings[i], d,
+               Bytes(run.outputs[i][d]), info.outputs[i].array, false);
     }
   }
   return OkStatus();

@@ -1,6 +1,7 @@
 #include "tenon/compiler/import/importer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -576,6 +577,15 @@ Status Importer::ImportOpaque(mlir::Operation* op, Block& to) {
   return OkStatus();
 }
 
+// The layout, as layout modes spell it, that a call of LayoutConstraint gives a value.
+static std::optional<std::string> ConstrainedLayout(mlir::Value value) {
+  auto call = value.getDefiningOp<stablehlo::CustomCallOp>();
+  if (!call || call.getCallTargetName() != "LayoutConstraint") return std::nullopt;
+  const auto layouts = call->getAttrOfType<mlir::ArrayAttr>("result_layouts");
+  if (!layouts || layouts.size() != 1) return std::nullopt;
+  return fmt::format("{{{}}}", fmt::join(DimsOf(layouts[0]), ","));
+}
+
 Status Importer::ImportSignature(mlir::func::FuncOp main) {
   auto text = [](mlir::DictionaryAttr attrs, llvm::StringRef name) {
     auto value = attrs ? attrs.getAs<mlir::StringAttr>(name) : mlir::StringAttr();
@@ -596,6 +606,8 @@ Status Importer::ImportSignature(mlir::func::FuncOp main) {
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
     p_.results.push_back({text(attrs, "mhlo.memory_kind"), text(attrs, "mhlo.layout_mode")});
+    std::string& mode = p_.results.back().layout_mode;
+    if (mode == "auto") mode = ConstrainedLayout(main.getBody().front().getTerminator()->getOperand(i)).value_or(mode);
   }
   return OkStatus();
 }

@@ -6,6 +6,7 @@
 #include "tenon/compiler/partition/expand.h"
 #include "tenon/compiler/partition/manual.h"
 #include "tenon/compiler/partition/mesh.h"
+#include "tenon/compiler/partition/propagate.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -68,9 +69,11 @@ class Globalizer {
         return status.WithContext(fmt::format("parameter {}", i));
       }
     }
+    std::vector<sdy::TensorShardingAttr> results;
+    if (partitions_ > 1 && replicas_ == 1) results = ResultShardings(main);
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
-      if (Status status = add(main.getResultAttr(i, sdy::kShardingAttr), main.getResultTypes()[i], s.result_tilings,
-                              s.result_shardings);
+      if (Status status = add(results.empty() ? main.getResultAttr(i, sdy::kShardingAttr) : results[i],
+                              main.getResultTypes()[i], s.result_tilings, s.result_shardings);
           !status.ok()) {
         return status.WithContext(fmt::format("result {}", i));
       }
