@@ -24,8 +24,11 @@ namespace {
 constexpr int64_t kMaxChunksPerPost = int64_t{1} << 30;
 // One more thread is asked to help per this much work.
 constexpr int64_t kWorkPerHelperNs = 20'000;
+// After so much work in short loops a worker is woken for them. It stays awake while they follow closely.
+constexpr int64_t kMaxKeptNs = 200'000;
 // A thread claims this share of its even part of what is left: neighbouring chunks go to one thread, whose memory
-// streams stay whole and which seldom touches the shared counters, and the last claims are small enough to end together.
+// streams stay whole and which seldom touches the shared counters, and the last claims are small enough to end
+// together.
 constexpr uint32_t kClaimsPerThread = 4;
 
 class Deadline {
@@ -56,8 +59,8 @@ struct alignas(64) ThreadPool::Slot {
     do {
       if (left == 0) return false;
       claimed = std::max(left / claim_divisor, 1u);
-    } while (!unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel,
-                                              std::memory_order_acquire));
+    } while (
+        !unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel, std::memory_order_acquire));
     const uint32_t total = num_chunks;
     for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
     // After this addition the loop may be over and the slot another loop's. A wake for nobody does no harm.
@@ -149,7 +152,8 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
   slot->unclaimed.store(num_chunks, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_seq_cst);
   const int asleep = sleepers_.load(std::memory_order_seq_cst);
-  if (asleep > 0) {
+  const bool wake = cost_ns >= kMinParallelNs || asleep == static_cast<int>(workers_.size());
+  if (asleep > 0 && wake) {
     const int64_t helpers = std::min<int64_t>(num_chunks - 1, cost_ns / kWorkPerHelperNs);
     FutexWake(epoch_, static_cast<int>(std::clamp<int64_t>(helpers, 1, asleep)));
   }
@@ -169,8 +173,17 @@ void ThreadPool::WaitFor(Slot& slot, uint32_t num_chunks) {
   slot.waiting.store(0, std::memory_order_relaxed);
 }
 
+bool ThreadPool::ShouldShare(int64_t cost_ns) {
+  if (cost_ns >= kMinParallelNs) return true;
+  if (cost_ns < kMinSharedNs) return false;
+  const bool all_sleep = sleepers_.load(std::memory_order_relaxed) == static_cast<int>(workers_.size());
+  if (all_sleep && kept_ns_.fetch_add(cost_ns, std::memory_order_relaxed) + cost_ns < kMaxKeptNs) return false;
+  if (all_sleep) kept_ns_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
 void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<void(int64_t)> fn) {
-  if (num_chunks <= 1 || cost_ns < kMinParallelNs || workers_.empty()) {
+  if (num_chunks <= 1 || workers_.empty() || !ShouldShare(cost_ns)) {
     for (int64_t i = 0; i < num_chunks; ++i) fn(i);
     return;
   }

@@ -13,8 +13,11 @@
 
 namespace tenon::threads {
 
-/// Work under this many nanoseconds stays on its caller: waking a sleeping worker costs about as much.
+/// Work under this many nanoseconds stays on its caller while all workers sleep: waking one costs about as much.
 inline constexpr int64_t kMinParallelNs = 40'000;
+/// Work under this many nanoseconds stays on its caller always: so long does it take until others have seen it and the
+/// caller what they wrote.
+inline constexpr int64_t kMinSharedNs = 8'000;
 /// How long a worker without work spins before it sleeps.
 inline constexpr int64_t kSpinNs = 100'000;
 
@@ -36,7 +39,7 @@ class ThreadPool {
 
   /// Calls fn(0) ... fn(num_chunks - 1), each once, in no particular order, on the caller and on whichever workers are
   /// free; returns when all are done, and what they wrote is visible. `cost_ns` is a guess at the time that one thread
-  /// would need for all: below kMinParallelNs, or with one chunk, everything runs on the caller in ascending order. The
+  /// would need for all: below kMinSharedNs, or with one chunk, everything runs on the caller in ascending order. The
   /// caller starts at once and never waits for a worker that has not begun a chunk. Does not allocate.
   ///
   /// Results must not depend on who runs a chunk; num_chunks must not depend on num_threads().
@@ -51,6 +54,7 @@ class ThreadPool {
   bool RunSome(int first_slot);
   Slot* Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns);
   void WaitFor(Slot& slot, uint32_t num_chunks);
+  bool ShouldShare(int64_t cost_ns);
 
   std::unique_ptr<Slot[]> slots_;
   const uint32_t claim_divisor_;
@@ -58,6 +62,8 @@ class ThreadPool {
   alignas(64) std::atomic<uint32_t> epoch_{0};
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
+  // Work of loops too short to wake anybody for, since somebody was last awake.
+  std::atomic<int64_t> kept_ns_{0};
   pid_t owner_pid_;
   std::vector<std::thread> workers_;
 };

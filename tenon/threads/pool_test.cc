@@ -79,13 +79,30 @@ TEST(Pool, CheapLoopsStayOnTheCallerInOrder) {
   const auto pool = MakePool(4);
   std::vector<int64_t> order;
   const std::thread::id caller = std::this_thread::get_id();
-  pool->ParallelFor(100, kMinParallelNs - 1, [&](int64_t i) {
+  pool->ParallelFor(100, kMinSharedNs - 1, [&](int64_t i) {
     EXPECT_EQ(std::this_thread::get_id(), caller);
     order.push_back(i);
   });
   std::vector<int64_t> expected(100);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(order, expected);
+}
+
+TEST(Pool, ManyShortLoopsWakeAWorker) {
+  const auto pool = MakePool(2);
+  std::set<std::thread::id> ids;
+  std::mutex mutex;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (ids.size() < 2 && std::chrono::steady_clock::now() < end) {
+    pool->ParallelFor(8, kMinSharedNs, [&](int64_t) {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      const std::lock_guard<std::mutex> lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+  }
+  EXPECT_EQ(ids.size(), 2u);
 }
 
 TEST(Pool, WorkersHelpAndTheCallerDoesNotWaitForThem) {
