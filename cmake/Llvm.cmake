@@ -49,16 +49,10 @@ function(tenon_mlir_tablegen_target target)
   add_custom_target(${target} DEPENDS ${outs})
 endfunction()
 
-if(TENON_PCH)
-  file(WRITE ${PROJECT_BINARY_DIR}/mlir_pch.cc "// Carries the precompiled header.\n")
-  add_library(tenon_mlir_pch OBJECT ${PROJECT_BINARY_DIR}/mlir_pch.cc)
-  _tenon_compile_settings(tenon_mlir_pch)
-  target_compile_features(tenon_mlir_pch PRIVATE cxx_std_20)
-  target_link_libraries(tenon_mlir_pch PRIVATE tenon_mlir_settings)
-  target_compile_options(tenon_mlir_pch PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  target_precompile_headers(tenon_mlir_pch PRIVATE <mlir/IR/Builders.h> <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h>
-    <mlir/IR/BuiltinTypes.h> <mlir/IR/Diagnostics.h> <mlir/IR/Dialect.h> <mlir/IR/OpDefinition.h> <mlir/IR/OpImplementation.h>
+_tenon_add_pch(tenon_mlir_pch
+  LIBS tenon_mlir_settings
+  HEADERS <mlir/IR/Builders.h> <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
+    <mlir/IR/Diagnostics.h> <mlir/IR/Dialect.h> <mlir/IR/OpDefinition.h> <mlir/IR/OpImplementation.h>
     <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Bytecode/BytecodeOpInterface.h>
     <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Dialect/Func/IR/FuncOps.h>
     <string> <vector> <memory> <functional> <span> <optional> <variant>)
-endif()
