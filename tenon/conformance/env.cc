@@ -385,14 +385,8 @@ Buffer Env::CopyToMemory(PJRT_Buffer* buffer, PJRT_Memory* memory) {
 
 Result<Loaded> Env::TryCompile(std::string_view code, std::string_view options, std::string_view format,
                                PJRT_Client* of_client) {
-  PJRT_Program program;
-  std::memset(static_cast<void*>(&program), 0, sizeof(program));
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
   std::string copy(code);
-  program.code = copy.data();
-  program.code_size = copy.size();
-  program.format = format.data();
-  program.format_size = format.size();
+  PJRT_Program program = NewProgram(copy, format);
   auto args = New<PJRT_Client_Compile_Args>();
   args.client = of_client != nullptr ? of_client : client();
   args.program = &program;
@@ -411,6 +405,20 @@ Loaded Env::Compile(std::string_view code, std::string_view options, PJRT_Client
     Fail("PJRT_Client_Compile failed: " + loaded.status().ToString());
   }
   return std::move(loaded).value();
+}
+
+Executable Env::CompileAhead(PJRT_TopologyDescription* topology, std::string_view code, PJRT_Client* client) {
+  std::string copy(code);
+  PJRT_Program program = NewProgram(copy);
+  auto args = New<PJRT_Compile_Args>();
+  args.topology = topology;
+  args.program = &program;
+  args.compile_options = kOneDevice.data();
+  args.compile_options_size = kOneDevice.size();
+  args.client = client;
+  Ok(args);
+  Expect(args.executable != nullptr, "PJRT_Compile gave no executable");
+  return {*this, args.executable};
 }
 
 Executable Env::GetExecutable(PJRT_LoadedExecutable* loaded) {
@@ -503,6 +511,17 @@ PJRT_Buffer_MemoryLayout ColumnMajor(size_t rank, std::vector<int64_t>* order) {
   order->clear();
   for (size_t i = 0; i < rank; ++i) order->push_back(static_cast<int64_t>(i));
   return Tiled(*order);
+}
+
+PJRT_Program NewProgram(std::string_view code, std::string_view format) {
+  PJRT_Program program;
+  std::memset(static_cast<void*>(&program), 0, sizeof(program));
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  program.code = const_cast<char*>(code.data());
+  program.code_size = code.size();
+  program.format = format.data();
+  program.format_size = format.size();
+  return program;
 }
 
 PJRT_ExecuteOptions NewExecuteOptions() {

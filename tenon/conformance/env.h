@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -107,6 +109,14 @@ struct UploadOptions {
   PJRT_Buffer_MemoryLayout* layout = nullptr;
   PJRT_Client* client = nullptr;
 };
+
+// Programs over f32[4] that many tests use.
+extern const char kAddProgram[];       // (a, b) -> a + b
+extern const char kAddOneProgram[];    // (a) -> a + 1
+extern const char kIdentityProgram[];  // (a) -> a
+extern const char kPairProgram[];      // (a, b) -> a + b, a * b
+extern const char kConstantProgram[];  // () -> {1, 2, 3, 4}
+extern const char kDonateProgram[];    // (a) -> a + a, a aliases the result
 
 struct Run {
   std::vector<std::vector<Buffer>> outputs;  // [device][output]
@@ -232,6 +242,9 @@ class Env {
   Loaded Compile(std::string_view code, std::string_view options = kOneDevice, PJRT_Client* client = nullptr);
   Result<Loaded> TryCompile(std::string_view code, std::string_view options = kOneDevice,
                             std::string_view format = "mlir", PJRT_Client* client = nullptr);
+  /// Compiles for a topology; `client` may be null.
+  Executable CompileAhead(PJRT_TopologyDescription* topology, std::string_view code = kAddProgram,
+                          PJRT_Client* client = nullptr);
   Executable GetExecutable(PJRT_LoadedExecutable* loaded);
   size_t NumOutputs(PJRT_LoadedExecutable* loaded);
   /// Runs on `arguments.size()` devices.
@@ -267,13 +280,17 @@ PJRT_Buffer_MemoryLayout RowMajor(size_t rank, std::vector<int64_t>* order);
 /// The layout whose fastest dimension is the first.
 PJRT_Buffer_MemoryLayout ColumnMajor(size_t rank, std::vector<int64_t>* order);
 PJRT_ExecuteOptions NewExecuteOptions();
+/// Points to both texts.
+PJRT_Program NewProgram(std::string_view code, std::string_view format = "mlir");
 
-// Programs over f32[4] that many tests use.
-extern const char kAddProgram[];       // (a, b) -> a + b
-extern const char kAddOneProgram[];    // (a) -> a + 1
-extern const char kIdentityProgram[];  // (a) -> a
-extern const char kPairProgram[];      // (a, b) -> a + b, a * b
-extern const char kConstantProgram[];  // () -> {1, 2, 3, 4}
-extern const char kDonateProgram[];    // (a) -> a + a, a aliases the result
+/// Waits for what another thread does, at most `limit_ms`.
+template <class Condition>
+bool Eventually(Condition condition, int limit_ms = 10000) {
+  for (int i = 0; i < limit_ms; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return condition();
+}
 
 }  // namespace tenon::conformance

@@ -1,9 +1,7 @@
 // Buffers: what they say of themselves, transfers, life after Delete, references, copies and views.
 #include <atomic>
-#include <chrono>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tenon/conformance/env.h"
@@ -71,16 +69,6 @@ Buffer NewView(Env& env, View& view) {
   args.on_delete_callback_arg = &view;
   env.Ok(args);
   return {env, args.buffer};
-}
-
-// Waits for what another thread does, at most ten seconds.
-template <class Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 10000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return condition();
 }
 
 // A call about a deleted buffer must fail, at once or through its event.

@@ -148,13 +148,23 @@ Run ExecuteOrSkip(Env& env, const Loaded& loaded, PJRT_Buffer* argument, PJRT_Ex
   return std::move(run).value();
 }
 
-// What a send callback received.
+// What a program sent on channel 5. Must live as long as the execution.
 struct Received {
   std::mutex mutex;
   std::vector<char> bytes;
   size_t total = 0;
   int ends = 0;
   bool fail = false;
+  PJRT_SendCallbackInfo info{5, this, Take};
+  PJRT_SendCallbackInfo* per_device = &info;
+
+  // Options of an execution on one device.
+  PJRT_ExecuteOptions Options() {
+    PJRT_ExecuteOptions options = NewExecuteOptions();
+    options.send_callbacks = &per_device;
+    options.num_send_ops = 1;
+    return options;
+  }
 
   static PJRT_Error* Take(PJRT_Chunk* chunk, PJRT_CallbackError* error, size_t total, bool done, void* user_arg) {
     auto& self = *static_cast<Received*>(user_arg);
@@ -173,11 +183,7 @@ void AddChannels(Suite& suite) {
             [](Env& env) {
               Loaded loaded = CompileOrSkip(env, kSendProgram);
               static Received received;
-              PJRT_SendCallbackInfo info{5, &received, Received::Take};
-              PJRT_SendCallbackInfo* per_device = &info;
-              PJRT_ExecuteOptions options = NewExecuteOptions();
-              options.send_callbacks = &per_device;
-              options.num_send_ops = 1;
+              PJRT_ExecuteOptions options = received.Options();
               Buffer argument = env.Four();
               Run run = ExecuteOrSkip(env, loaded, argument, &options);
               env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
@@ -194,11 +200,7 @@ void AddChannels(Suite& suite) {
               Loaded loaded = CompileOrSkip(env, kSendProgram);
               static Received received;
               received.fail = true;
-              PJRT_SendCallbackInfo info{5, &received, Received::Take};
-              PJRT_SendCallbackInfo* per_device = &info;
-              PJRT_ExecuteOptions options = NewExecuteOptions();
-              options.send_callbacks = &per_device;
-              options.num_send_ops = 1;
+              PJRT_ExecuteOptions options = received.Options();
               Buffer argument = env.Four();
               Run run = ExecuteOrSkip(env, loaded, argument, &options);
               env.CheckFailure(env.Await(run.done[0]), {}, "the execution", "its send callback failed");
@@ -233,11 +235,7 @@ void AddChannels(Suite& suite) {
             [](Env& env) {
               Loaded loaded = env.Compile(kAddOneProgram);
               static Received received;
-              PJRT_SendCallbackInfo info{5, &received, Received::Take};
-              PJRT_SendCallbackInfo* per_device = &info;
-              PJRT_ExecuteOptions options = NewExecuteOptions();
-              options.send_callbacks = &per_device;
-              options.num_send_ops = 1;
+              PJRT_ExecuteOptions options = received.Options();
               Buffer argument = env.Four();
               Result<Run> run = env.TryExecute(loaded, {{argument}}, &options);
               if (!run.ok()) {

@@ -51,28 +51,6 @@ std::string SerializeTopology(Env& env, PJRT_TopologyDescription* topology) {
   return bytes;
 }
 
-// Compiles for a topology; a client only when the profile has one.
-Executable CompileAot(Env& env, PJRT_TopologyDescription* topology, PJRT_Client* client,
-                      std::string_view code = kAddProgram) {
-  std::string copy(code);
-  PJRT_Program program;
-  std::memset(static_cast<void*>(&program), 0, sizeof(program));
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = copy.data();
-  program.code_size = copy.size();
-  program.format = "mlir";
-  program.format_size = 4;
-  auto args = New<PJRT_Compile_Args>();
-  args.topology = topology;
-  args.program = &program;
-  args.compile_options = Env::kOneDevice.data();
-  args.compile_options_size = Env::kOneDevice.size();
-  args.client = client;
-  env.Ok(args);
-  env.Expect(args.executable != nullptr, "no executable");
-  return {env, args.executable};
-}
-
 void ExpectRefusedProgram(Env& env, std::string_view code, std::string_view why) {
   Result<Loaded> loaded = env.TryCompile(code);
   // A parser's complaint is INVALID_ARGUMENT, or UNKNOWN in XLA's plugins.
@@ -118,11 +96,7 @@ void AddCompileTests(Suite& suite) {
   suite.Add("compile.format_before_code", Needs::kClient,
             "The format is looked at before the code: code NULL is no crash",
             "upstream's CompileInvalidProgramFormat test", [](Env& env) {
-              PJRT_Program program;
-              std::memset(static_cast<void*>(&program), 0, sizeof(program));
-              program.struct_size = PJRT_Program_STRUCT_SIZE;
-              program.format = "invalid";
-              program.format_size = 7;
+              PJRT_Program program = NewProgram({}, "invalid");
               auto args = New<PJRT_Client_Compile_Args>();
               args.client = env.client();
               args.program = &program;
@@ -309,9 +283,7 @@ void AddCompileTests(Suite& suite) {
             kHeader, [](Env& env) {
               Loaded loaded = env.Compile(kAddProgram);
               Executable executable = env.GetExecutable(loaded);
-              PJRT_Program program;
-              std::memset(static_cast<void*>(&program), 0, sizeof(program));
-              program.struct_size = PJRT_Program_STRUCT_SIZE;
+              PJRT_Program program = NewProgram({}, {});
               auto args = New<PJRT_Executable_OptimizedProgram_Args>();
               args.executable = executable;
               args.program = &program;
@@ -328,9 +300,7 @@ void AddCompileTests(Suite& suite) {
               Loaded loaded = env.Compile(kAddProgram);
               Executable executable = env.GetExecutable(loaded);
               char code[1];
-              PJRT_Program program;
-              std::memset(static_cast<void*>(&program), 0, sizeof(program));
-              program.struct_size = PJRT_Program_STRUCT_SIZE;
+              PJRT_Program program = NewProgram({}, {});
               program.code = code;
               program.code_size = 1;
               auto args = New<PJRT_Executable_OptimizedProgram_Args>();
@@ -568,7 +538,7 @@ void AddAotTests(Suite& suite) {
   suite.Add("aot.compile", Needs::kTopology, "PJRT_Compile compiles for a topology without a client", kHeader,
             [](Env& env) {
               Topology owned;
-              Executable executable = CompileAot(env, env.AnyTopology(&owned), nullptr);
+              Executable executable = env.CompileAhead(env.AnyTopology(&owned));
               auto args = New<PJRT_Executable_NumOutputs_Args>();
               args.executable = executable;
               env.Ok(args);
@@ -577,19 +547,12 @@ void AddAotTests(Suite& suite) {
   suite.Add("aot.compile_serialize", Needs::kTopology, "An executable compiled for a topology can be serialized",
             kHeader, [](Env& env) {
               Topology owned;
-              Executable executable = CompileAot(env, env.AnyTopology(&owned), nullptr);
+              Executable executable = env.CompileAhead(env.AnyTopology(&owned));
               env.Expect(!Serialize(env, executable).empty(), "no bytes");
             });
   suite.Add("aot.compile_garbage", Needs::kTopology, "PJRT_Compile refuses what is no program", kRobust, [](Env& env) {
     Topology owned;
-    std::string copy = "not a program";
-    PJRT_Program program;
-    std::memset(static_cast<void*>(&program), 0, sizeof(program));
-    program.struct_size = PJRT_Program_STRUCT_SIZE;
-    program.code = copy.data();
-    program.code_size = copy.size();
-    program.format = "mlir";
-    program.format_size = 4;
+    PJRT_Program program = NewProgram("not a program");
     auto args = New<PJRT_Compile_Args>();
     args.topology = env.AnyTopology(&owned);
     args.program = &program;
@@ -600,7 +563,7 @@ void AddAotTests(Suite& suite) {
   suite.Add("aot.compile_load", Needs::kClient, "An executable compiled for the client's topology is loaded and runs",
             kHeader, [](Env& env) {
               Topology owned;
-              Executable executable = CompileAot(env, env.AnyTopology(&owned), nullptr, kAddOneProgram);
+              Executable executable = env.CompileAhead(env.AnyTopology(&owned), kAddOneProgram);
               auto args = New<PJRT_Client_Load_Args>();
               args.client = env.client();
               args.executable = executable;
@@ -614,7 +577,7 @@ void AddAotTests(Suite& suite) {
   suite.Add("aot.compile_deserialize", Needs::kClient,
             "What was compiled for the topology and serialized is loaded and runs", kHeader, [](Env& env) {
               Topology owned;
-              Executable executable = CompileAot(env, env.AnyTopology(&owned), nullptr, kAddOneProgram);
+              Executable executable = env.CompileAhead(env.AnyTopology(&owned), kAddOneProgram);
               Result<Loaded> loaded = Deserialize(env, Serialize(env, executable));
               env.Expect(loaded.ok(), loaded.status().ToString());
               Buffer a = env.Four();
@@ -622,7 +585,7 @@ void AddAotTests(Suite& suite) {
             });
   suite.Add("aot.compile_with_client", Needs::kClient, "PJRT_Compile accepts a client as well", kHeader, [](Env& env) {
     Topology owned;
-    Executable executable = CompileAot(env, env.AnyTopology(&owned), env.client());
+    Executable executable = env.CompileAhead(env.AnyTopology(&owned), kAddProgram, env.client());
     auto args = New<PJRT_Executable_NumOutputs_Args>();
     args.executable = executable;
     env.Ok(args);

@@ -12,14 +12,7 @@ namespace {
 
 // An error that every plugin can make: a format of programs that nobody has.
 PJRT_Error* MakeError(Env& env) {
-  PJRT_Program program;
-  std::memset(static_cast<void*>(&program), 0, sizeof(program));
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  static char code[] = "nothing";
-  program.code = code;
-  program.code_size = sizeof(code) - 1;
-  program.format = "no such format";
-  program.format_size = 14;
+  PJRT_Program program = NewProgram("nothing", "no such format");
   auto args = New<PJRT_Client_Compile_Args>();
   args.client = env.client();
   args.program = &program;

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include "tenon/conformance/env.h"
 
@@ -44,16 +42,6 @@ inline void Check(Env& env, PJRT_Error* error, const char* name) {
   Status status = env.Take(error);
   if (status.code() == Code::kUnimplemented) env.Unsupported(std::string(name) + ": " + status.ToString());
   env.Expect(status.ok(), std::string(name) + " failed: " + status.ToString());
-}
-
-/// Waits for what another thread does, at most `limit_ms`.
-template <class Condition>
-bool Eventually(Condition condition, int limit_ms = 10000) {
-  for (int i = 0; i < limit_ms; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return condition();
 }
 
 }  // namespace tenon::conformance

@@ -74,6 +74,22 @@ Status ReadySoon(Env& env, PJRT_Buffer* buffer, std::string_view what) {
   return env.Await(ready);
 }
 
+// Two promises, each with what a program makes of it; the second is kept with what comes of the first.
+struct Chain {
+  explicit Chain(Env& env) : first(NewAlias(env)), second(NewAlias(env)) {
+    Loaded loaded = env.Compile(kAddOneProgram);
+    Result<Run> run_first = env.TryExecute(loaded, {{first.buffer}});
+    Result<Run> run_second = env.TryExecute(loaded, {{second.buffer}});
+    env.Expect(run_first.ok() && run_second.ok(), "executing failed");
+    of_first = std::move(run_first->outputs[0][0]);
+    of_second = std::move(run_second->outputs[0][0]);
+    Status status = Fulfill(env, second, of_first);
+    env.Expect(status.ok(), status.ToString());
+  }
+  Alias first, second;
+  Buffer of_first, of_second;
+};
+
 // What waits for itself can only fail: at the call or later, but it must not wait for ever.
 void ExpectCycleFails(Env& env, const Alias& alias, PJRT_Buffer* derived) {
   Status fulfilled = Fulfill(env, alias, derived);
@@ -268,30 +284,18 @@ void AddAliases(Suite& suite) {
             });
   suite.Add("buffers.alias_ring", Needs::kClient, "Two promises that wait for each other fail instead of waiting",
             kRobust, [](Env& env) {
-              Loaded loaded = env.Compile(kAddOneProgram);
-              Alias first = NewAlias(env), second = NewAlias(env);
-              Result<Run> of_first = env.TryExecute(loaded, {{first.buffer}});
-              Result<Run> of_second = env.TryExecute(loaded, {{second.buffer}});
-              env.Expect(of_first.ok() && of_second.ok(), "executing failed");
-              Status status = Fulfill(env, second, of_first->outputs[0][0]);
-              env.Expect(status.ok(), status.ToString());
-              ExpectCycleFails(env, first, of_second->outputs[0][0]);
-              env.Expect(!ReadySoon(env, second.buffer, "the other promise").ok(), "the other promise is ready");
+              Chain chain(env);
+              ExpectCycleFails(env, chain.first, chain.of_second);
+              env.Expect(!ReadySoon(env, chain.second.buffer, "the other promise").ok(), "the other promise is ready");
             });
   suite.Add("buffers.alias_pending_source", Needs::kClient,
             "A promise kept with a buffer that is not ready waits for it", kHeader, [](Env& env) {
-              Loaded loaded = env.Compile(kAddOneProgram);
-              Alias first = NewAlias(env), second = NewAlias(env);
-              Result<Run> of_first = env.TryExecute(loaded, {{first.buffer}});
-              Result<Run> of_second = env.TryExecute(loaded, {{second.buffer}});
-              env.Expect(of_first.ok() && of_second.ok(), "executing failed");
-              Status status = Fulfill(env, second, of_first->outputs[0][0]);
-              env.Expect(status.ok(), status.ToString());
+              Chain chain(env);
               Buffer real = env.Four(3);
-              status = Fulfill(env, first, real);
+              Status status = Fulfill(env, chain.first, real);
               env.Expect(status.ok(), status.ToString());
-              env.ExpectValues(second.buffer, {4, 5, 6, 7});
-              env.ExpectValues(of_second->outputs[0][0], {5, 6, 7, 8});
+              env.ExpectValues(chain.second.buffer, {4, 5, 6, 7});
+              env.ExpectValues(chain.of_second, {5, 6, 7, 8});
             });
 }
 

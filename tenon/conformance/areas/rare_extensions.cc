@@ -423,25 +423,6 @@ class Compiled {
   PJRT_ExecutableAbiVersion* version_;
 };
 
-// An executable that a plugin compiled without a client.
-Executable CompileForTopology(Env& env) {
-  Topology owned;
-  PJRT_Program program;
-  std::memset(static_cast<void*>(&program), 0, sizeof(program));
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = const_cast<char*>(kAddProgram);
-  program.code_size = std::strlen(kAddProgram);
-  program.format = "mlir";
-  program.format_size = 4;
-  auto args = New<PJRT_Compile_Args>();
-  args.topology = env.AnyTopology(&owned);
-  args.program = &program;
-  args.compile_options = Env::kOneDevice.data();
-  args.compile_options_size = Env::kOneDevice.size();
-  env.Ok(args);
-  return {env, args.executable};
-}
-
 void AddAbiVersions(Suite& suite) {
   suite.Add("extensions.abi_runtime", Needs::kClient, "A runtime can take its own place, also when read back", kHeader,
             [](Env& env) {
@@ -465,7 +446,8 @@ void AddAbiVersions(Suite& suite) {
   suite.Add("extensions.abi_executable_proto", Needs::kTopology,
             "The version of an executable goes through its proto and back", kHeader, [](Env& env) {
               (void)AbiVersion(env);
-              Executable executable = CompileForTopology(env);
+              Topology owned;
+              Executable executable = env.CompileAhead(env.AnyTopology(&owned));
               Compiled compiled(env, executable.get());
               std::string bytes = compiled.ToProto();
               Compiled again(env, bytes);

@@ -333,12 +333,7 @@ void AddClients(Suite& suite) {
       suite, Needs::kClient,
       [](Objects& o, auto& a) {
         o.text = kAddProgram;
-        std::memset(static_cast<void*>(&o.program), 0, sizeof(o.program));
-        o.program.struct_size = PJRT_Program_STRUCT_SIZE;
-        o.program.code = o.text.data();
-        o.program.code_size = o.text.size();
-        o.program.format = "mlir";
-        o.program.format_size = 4;
+        o.program = NewProgram(o.text);
         a.client = o.client();
         a.program = &o.program;
         a.compile_options = Env::kOneDevice.data();
@@ -497,8 +492,7 @@ void AddExecutables(Suite& suite) {
   Add<PJRT_Executable_ParameterMemoryKinds_Args>(
       suite, Needs::kClient, executable, [](Env& env, auto& a) { env.Equal(a.num_parameters, 2, "parameters"); });
   Add<PJRT_Executable_OptimizedProgram_Args>(suite, Needs::kClient, [](Objects& o, auto& a) {
-    std::memset(static_cast<void*>(&o.program), 0, sizeof(o.program));
-    o.program.struct_size = PJRT_Program_STRUCT_SIZE;
+    o.program = NewProgram({}, {});
     a.executable = o.executable();
     a.program = &o.program;
   });
