@@ -47,18 +47,13 @@ std::optional<int64_t> HostDeviceCountFlag() {
   return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// What the caller asked for, else TENON_NUM_DEVICES, else XLA's flag, else 1.
-Result<int> NumDevices(std::optional<int64_t> asked) {
+/// What the caller asked for (null: nothing), else TENON_NUM_DEVICES, else XLA's flag, else 1.
+Result<int> NumDevices(const int64_t* asked) {
   TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment("TENON_NUM_DEVICES"));
   const int64_t n = asked ? *asked : environment ? *environment : HostDeviceCountFlag().value_or(1);
   if (n < 1 || n > kMaxDevices)
     return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
   return static_cast<int>(n);
-}
-
-std::optional<int64_t> FindInt(const plugin::Options& options, const std::string& name) {
-  const auto it = options.find(name);
-  return it == options.end() ? std::nullopt : std::optional(std::get<int64_t>(it->second));
 }
 
 class CpuPlugin final : public plugin::Plugin {
@@ -84,10 +79,10 @@ class CpuPlugin final : public plugin::Plugin {
 
   Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
     CpuClient::Setup setup;
-    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(FindInt(options.values, "num_devices")));
+    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(plugin::FindOption<int64_t>(options.values, "num_devices")));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
     if (setup.memory_limit_bytes < 0)
-      return InvalidArgument(fmt::format("memory_limit_bytes is {}", setup.memory_limit_bytes));
+      return InvalidArgument(fmt::format("memory_limit_bytes is {}, wanted 0 or more", setup.memory_limit_bytes));
     return CpuClient::Create(setup);
   }
 
@@ -98,7 +93,7 @@ class CpuPlugin final : public plugin::Plugin {
     static const plugin::OptionSpec kNumDevices{"num_devices", plugin::ValueType::kInt64};
     TENON_ASSIGN_OR_RETURN(const plugin::Options options,
                            plugin::CheckOptions(given, {&kNumDevices, 1}, "topology option"));
-    TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(FindInt(options, kNumDevices.name)));
+    TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(plugin::FindOption<int64_t>(options, kNumDevices.name)));
     plugin::Topology::Info info{std::string(kPlatformName), PlatformVersion()};
     for (int id = 0; id < num_devices; ++id) info.devices.push_back(DescribeDevice(id));
     return plugin::MakeRef<plugin::Topology>(std::move(info));

@@ -112,7 +112,7 @@ struct Argument {
   /// Never null; aligned to the element size.
   Ref<Storage> storage;
   /// When the bytes are defined. It may still fail: then the outputs fail with that error.
-  EventRef ready;
+  EventRef ready = {};
   /// Where the bytes are.
   Memory* memory = nullptr;
   bool donated = false;
@@ -129,17 +129,17 @@ struct DeviceExecution {
   /// To be filled by the backend, one buffer per output.
   std::span<Ref<Buffer>> outputs;
   /// To be set by the backend: when the execution on this device has ended, with its error. Null: it has, well.
-  EventRef done;
+  EventRef done = {};
 };
 
 struct ExecuteRequest {
   /// One entry per addressable device of the executable in its order, or the one device that the caller named.
   std::span<DeviceExecution> devices;
   /// May be null. Keep a reference as long as the execution runs.
-  Ref<ExecuteContext> context;
+  Ref<ExecuteContext> context = {};
   int launch_id = 0;
   /// "file:line" or empty; lives for the call.
-  std::string_view call_location;
+  std::string_view call_location = {};
 };
 
 /// An executable bound to devices of a client. Functions are called from any thread, several at once.

@@ -26,6 +26,13 @@ struct NamedValue {
 /// Options by name, as decoded and checked from a caller's array.
 using Options = std::map<std::string, Value, std::less<>>;
 
+/// The value of `name`; null when it is not there or of another type.
+template <class T>
+const T* FindOption(const Options& options, std::string_view name) {
+  const auto it = options.find(name);
+  return it == options.end() ? nullptr : std::get_if<T>(&it->second);
+}
+
 /// An option that a plugin understands.
 struct OptionSpec {
   std::string name;

@@ -57,20 +57,17 @@ Status KeyValueStore::Put(std::string_view key, std::string_view value) const {
 }
 
 int64_t ClientOptions::GetInt(std::string_view name, int64_t otherwise) const {
-  auto it = values.find(name);
-  const auto* value = it == values.end() ? nullptr : std::get_if<int64_t>(&it->second);
+  const auto* value = FindOption<int64_t>(values, name);
   return value == nullptr ? otherwise : *value;
 }
 
 bool ClientOptions::GetBool(std::string_view name, bool otherwise) const {
-  auto it = values.find(name);
-  const auto* value = it == values.end() ? nullptr : std::get_if<bool>(&it->second);
+  const auto* value = FindOption<bool>(values, name);
   return value == nullptr ? otherwise : *value;
 }
 
 std::string ClientOptions::GetString(std::string_view name, std::string_view otherwise) const {
-  auto it = values.find(name);
-  const auto* value = it == values.end() ? nullptr : std::get_if<std::string>(&it->second);
+  const auto* value = FindOption<std::string>(values, name);
   return value == nullptr ? std::string(otherwise) : *value;
 }
 
