@@ -64,6 +64,7 @@ std::optional<Ref> Simplifier::Rewrite(Node& node) {
   if (node.op == Op::kReduce) return RewriteReduce(node);
   if (node.op == Op::kReduceWindow) return RewriteReduceWindow(node);
   if (node.op == Op::kConvolution) return RewriteConvolution(node);
+  if (node.op == Op::kDot) return RewriteDot(node);
   if (node.op == Op::kSelectAndScatter) return RewriteSelectAndScatter(node);
   if (std::optional<Ref> folded = Fold(node)) return folded;
   switch (KindOfOp(node.op)) {

@@ -38,6 +38,7 @@ class Simplifier {
   std::optional<Ref> SplitLongReduce(Node& node);
   std::optional<Ref> RewriteReduceWindow(Node& node);
   std::optional<Ref> RewriteConvolution(Node& node);
+  std::optional<Ref> RewriteDot(Node& node);
   std::optional<Ref> RewriteScan(Node& node);
   std::optional<Ref> RewriteSelectAndScatter(Node& node);
   bool BindExtreme(NodeId id, const Node& node);

@@ -1,0 +1,82 @@
+// Products of so few elements that calling a driver takes longer: written out as multiplications and sums, they join
+// their neighbours' kernels and loops.
+
+#include <algorithm>
+
+#include "tenon/compiler/simplify/simplifier.h"
+
+namespace tenon::compiler {
+namespace {
+
+constexpr int64_t kMaxMultiplications = 128;
+constexpr int64_t kMaxTerms = 16;  // Of one sum; fusion writes out as many.
+
+/// What sums of a product of this type are reckoned in; kInvalid for those that stay products.
+DType SumType(DType type) {
+  switch (type) {
+    case DType::kF16:
+    case DType::kBF16:
+      return DType::kF32;
+    case DType::kF32:
+    case DType::kF64:
+      return type;
+    default:
+      return IsInteger(type) && ByteWidth(type) * 8 == DTypeBits(type) ? type : DType::kInvalid;
+  }
+}
+
+}  // namespace
+
+std::optional<Ref> Simplifier::RewriteDot(Node& node) {
+  const Shape result = node.shape();
+  const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
+  const DType type = SumType(result.dtype);
+  for (const Shape& o : operand) {
+    if (type == DType::kInvalid || (IsFloat(type) && o.dtype != type && o.dtype != result.dtype)) return std::nullopt;
+  }
+  const auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
+  // The result's dimensions, then the summed ones.
+  Dims dims = result.dims, summed;
+  int64_t terms = 1;
+  for (int64_t d : node.lists[2]) {
+    const int64_t extent = operand[0].dims[static_cast<size_t>(d)];
+    summed.push_back(static_cast<int64_t>(dims.size()));
+    dims.push_back(extent);
+    terms *= extent;
+  }
+  if (terms > kMaxTerms || NumElements(dims) > kMaxMultiplications) return std::nullopt;
+
+  const size_t num_batch = node.lists[0].size();
+  Ref spread[2];
+  int64_t next_free = static_cast<int64_t>(num_batch);
+  for (size_t side = 0; side < 2; ++side) {
+    const Dims &batch = node.lists[side], &contracting = node.lists[2 + side];
+    Dims places;
+    for (int64_t d = 0; d < static_cast<int64_t>(operand[side].rank()); ++d) {
+      if (has(batch, d)) {
+        places.push_back(std::find(batch.begin(), batch.end(), d) - batch.begin());
+      } else if (has(contracting, d)) {
+        places.push_back(
+            summed[static_cast<size_t>(std::find(contracting.begin(), contracting.end(), d) - contracting.begin())]);
+      } else {
+        places.push_back(next_free++);
+      }
+    }
+    Node broadcast;
+    broadcast.op = Op::kBroadcast;
+    broadcast.in = {Converted(node.in[side], type)};
+    broadcast.out.push_back({type, dims});
+    broadcast.lists.push_back(std::move(places));
+    spread[side] = Emit(std::move(broadcast));
+  }
+  const Ref product = Binary(Op::kMultiply, spread[0], spread[1]);
+  Node sum;
+  sum.op = Op::kReduce;
+  sum.in = {product, Splat({type, {}}, 0)};
+  sum.out.push_back({type, result.dims});
+  sum.lists.push_back(std::move(summed));
+  sum.blocks.push_back(CombinerOf(Op::kAdd, type));
+  return Converted(terms == 1 && sum.lists[0].empty() ? product : Emit(std::move(sum)), result.dtype);
+}
+
+}  // namespace tenon::compiler
