@@ -67,18 +67,12 @@ void StoreLanes(const LanePointers<T>& to, int64_t stride, int64_t n, int count,
   }
 }
 
-/// A line of any form to complex numbers: all of a Hermitian line.
+/// Place j of a real or Hermitian line of n.
 template <class T>
-void Expand(const T* line, LineForm form, int64_t n, Root<T>* to) {
-  for (int64_t j = 0; j < n; ++j) {
-    if (form == LineForm::kReal) {
-      to[j] = {line[j], 0};
-    } else if (j <= n / 2) {
-      to[j] = {line[2 * j], line[2 * j + 1]};
-    } else {
-      to[j] = {line[2 * (n - j)], -line[2 * (n - j) + 1]};
-    }
-  }
+Root<T> PlaceOf(const T* line, LineForm form, int64_t n, int64_t j) {
+  if (form == LineForm::kReal) return {line[j], 0};
+  if (j <= n / 2) return {line[2 * j], line[2 * j + 1]};
+  return {line[2 * (n - j)], -line[2 * (n - j) + 1]};
 }
 template <class T>
 void Narrow(const Root<T>* line, LineForm form, int64_t n, T* to) {
@@ -92,17 +86,14 @@ void Narrow(const Root<T>* line, LineForm form, int64_t n, T* to) {
   }
 }
 
-/// The same for lines in lanes of odd lengths.
 template <class T>
 void ExpandLanes(const LanePointers<const T>& from, LineForm form, int64_t n, Complex<T>* x) {
   for (int64_t j = 0; j < n; ++j) {
-    const bool mirrored = form == LineForm::kHalf && j > n / 2;
-    const int64_t at = mirrored ? n - j : j;
     for (int l = 0; l < kLanes<T>; ++l) {
-      x[j].re[l] = form == LineForm::kReal ? from.at[l][at] : from.at[l][2 * at];
-      x[j].im[l] = form == LineForm::kReal ? 0 : from.at[l][2 * at + 1];
+      const Root<T> place = PlaceOf(from.at[l], form, n, j);
+      x[j].re[l] = place.re;
+      x[j].im[l] = place.im;
     }
-    if (mirrored) x[j] = x[j].Conjugate();
   }
 }
 template <class T>
@@ -112,49 +103,34 @@ void NarrowLanes(const LanePointers<T>& to, int64_t n, int count, T scale, const
   }
 }
 
-/// n places of the transform of (even + i odd) to n + 1 of the real line's: place k and the conjugate of place n - k
-/// give both halves' transforms.
 template <class T>
-void FoldForward(const LineTables<T>& tables, const Complex<T>* z, Complex<T>* x) {
-  const int64_t n = tables.n;
-  for (int64_t k = 0; k <= n; ++k) {
-    const Complex<T> low = z[k == n ? 0 : k], high = z[k == 0 ? 0 : n - k].Conjugate();
-    x[k] = (low + high).Scaled(static_cast<T>(0.5)) + (low - high) * tables.fold[static_cast<size_t>(k)];
-  }
-}
-
-/// Back, times 2. The imaginary parts of the first and last place say nothing of a real line and must be 0.
-template <class T>
-void FoldBack(const LineTables<T>& tables, const Complex<T>* x, Complex<T>* z) {
-  const int64_t n = tables.n;
-  for (int64_t k = 0; k < n; ++k) {
-    const Complex<T> high = x[n - k].Conjugate();
-    z[k] = (x[k] + high) + (x[k] - high) * tables.fold[static_cast<size_t>(k)];
-  }
-}
-
-template <class T>
-Root<T> Times(const Root<T>& a, const Root<T>& b) {
+Root<T> operator*(const Root<T>& a, const Root<T>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/// The folds of one line in memory.
-template <class T>
-void FoldForward(const LineTables<T>& tables, const Root<T>* z, Root<T>* x) {
+// The folds take lines in lanes (C = Complex<T>) and one line in memory (C = Root<T>).
+
+/// n places of the transform of (even + i odd) to n + 1 of the real line's: place k and the conjugate of place n - k
+/// give both halves' transforms.
+template <class T, class C>
+void FoldForward(const LineTables<T>& tables, const C* z, C* x) {
   const int64_t n = tables.n;
+  const T half = static_cast<T>(0.5);
   for (int64_t k = 0; k <= n; ++k) {
-    const Root<T> low = z[k == n ? 0 : k], high = z[k == 0 ? 0 : n - k];
-    const Root<T> turned = Times<T>({low.re - high.re, low.im + high.im}, tables.fold[static_cast<size_t>(k)]);
-    x[k] = {(low.re + high.re) * static_cast<T>(0.5) + turned.re, (low.im - high.im) * static_cast<T>(0.5) + turned.im};
+    const C low = z[k == n ? 0 : k], high = z[k == 0 ? 0 : n - k];
+    const C turned = C{low.re - high.re, low.im + high.im} * tables.fold[static_cast<size_t>(k)];
+    x[k] = {(low.re + high.re) * half + turned.re, (low.im - high.im) * half + turned.im};
   }
 }
-template <class T>
-void FoldBack(const LineTables<T>& tables, const Root<T>* x, Root<T>* z) {
+
+/// Back, times 2. The imaginary parts of the first and last place say nothing of a real line and count as 0.
+template <class T, class C>
+void FoldBack(const LineTables<T>& tables, const C* x, C* z) {
   const int64_t n = tables.n;
   for (int64_t k = 0; k < n; ++k) {
-    Root<T> low = x[k], high = x[n - k];
-    if (k == 0) low.im = high.im = 0;
-    const Root<T> turned = Times<T>({low.re - high.re, low.im + high.im}, tables.fold[static_cast<size_t>(k)]);
+    C low = x[k], high = x[n - k];
+    if (k == 0) low.im = high.im = decltype(low.im){};
+    const C turned = C{low.re - high.re, low.im + high.im} * tables.fold[static_cast<size_t>(k)];
     z[k] = {low.re + high.re + turned.re, low.im - high.im + turned.im};
   }
 }
@@ -229,17 +205,16 @@ void SplitLines(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* 
     const T* in = lines.in + (lines.in_form == LineForm::kReal ? 1 : 2) * lines.in_offset[l];
     T* out = lines.out + (lines.out_form == LineForm::kReal ? 1 : 2) * lines.out_offset[l];
     const T* from = in;
-    int64_t from_stride = lines.in_stride;
     if (lines.in_form == LineForm::kHalf && folded) {
       FoldBack(tables, reinterpret_cast<const Root<T>*>(in), copy);
       from = flat;
     } else if (lines.in_form != LineForm::kComplex && !folded) {
-      Expand(in, lines.in_form, tables.n, copy);
+      for (int64_t j = 0; j < tables.n; ++j) copy[j] = PlaceOf(in, lines.in_form, tables.n, j);
       from = flat;
     }
     const bool narrows = lines.out_form == LineForm::kHalf || (lines.out_form == LineForm::kReal && !folded);
-    SplitLine<T, kInverse>(tables, from, from_stride, narrows ? flat : out, narrows ? 1 : lines.out_stride, lines.scale,
-                           scratch);
+    SplitLine<T, kInverse>(tables, from, lines.in_stride, narrows ? flat : out, narrows ? 1 : lines.out_stride,
+                           lines.scale, scratch);
     if (!narrows) continue;
     if (folded) {
       FoldForward(tables, copy, reinterpret_cast<Root<T>*>(out));
@@ -275,7 +250,6 @@ void LinesInLanes(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>
     LoadLanes(from, lines.in_stride, n, x);
   } else if (lines.in_form == LineForm::kHalf && folded) {
     LoadLanes(from, 1, n + 1, y);
-    y[0].im = y[n].im = Vector<T>{};
     FoldBack(tables, y, x);
   } else {
     ExpandLanes(from, lines.in_form, n, x);

@@ -34,7 +34,6 @@ struct Complex {
     return {a.re * r.re - a.im * r.im, a.re * r.im + a.im * r.re};
   }
   Complex Scaled(T s) const { return {re * s, im * s}; }
-  Complex Conjugate() const { return {re, -im}; }
   /// Times i.
   Complex Turned() const { return {-im, re}; }
   /// Times i for inverse transforms, times -i for forward ones.
