@@ -97,3 +97,26 @@ give([y.format.layout.major_to_minor, np.asarray(y).tolist(), f(y).format.layout
     square = [[sum(x[i][k] * x[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
     transposed = [[x[j][i] for j in range(4)] for i in range(4)]
     assert result == [[1, 0], x, [1, 0], square, [1, 0], transposed]
+
+
+def test_unreduced_arrays_are_the_sum_of_their_parts():
+    # What each device holds is left open; that the parts add up to the value is not.
+    result = run(PROLOGUE + '''
+from jax.sharding import AxisType
+mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(AxisType.Explicit,) * 2)
+jax.set_mesh(mesh)
+
+a, b = jax.device_put(x, P("i", "j")), jax.device_put(x, P("j", None))
+product = jax.jit(lambda a, b: jnp.einsum("ik,kj->ij", a, b, out_sharding=P("i", None, unreduced={"j"})))(a, b)
+held = {s.device: np.asarray(s.data) for s in product.addressable_shards}
+added = np.concatenate([sum(held[d] for d in row) for row in mesh.devices])
+twice = jax.jit(lambda v: jax.sharding.reshard(v + v, P(None, "j")))(product)
+local = jax.jit(jax.shard_map(lambda v: jnp.sum(v, axis=0), in_specs=P("i", None), out_specs=P(unreduced={"i"}), check_vma=False))(
+    jax.sharding.reshard(a, P("i", None)))
+give([str(product.sharding.spec), added.tolist(), np.asarray(twice).tolist(),
+      np.asarray(jax.sharding.reshard(local, P())).tolist()])
+''', TENON_NUM_DEVICES=4).result
+    x = [[float(4 * i + j) for j in range(4)] for i in range(4)]
+    square = [[sum(x[i][k] * x[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
+    assert result[1:] == [square, [[2 * v for v in row] for row in square], [sum(row[j] for row in x) for j in range(4)]]
+    assert "unreduced={'j'}" in result[0]

@@ -42,6 +42,9 @@ struct CompileStatistics {
 struct Tiling {
   Dims tiles;                        ///< Equal parts along each dim of the whole array.
   std::vector<Dims> tile_of_device;  ///< Position of each device's part; devices may share one (replicas of it).
+  /// The whole array has a leading dim that its parts lack: one entry per replica, or per partial value of an array
+  /// that is the sum of what its devices hold.
+  bool stacked = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
@@ -53,8 +56,7 @@ struct CompiledProgram {
   std::vector<std::string> parameter_shardings;
   std::vector<std::string> output_shardings;
   /// With more than one device the plan computes on whole arrays, for all devices at once: these say how inputs are put
-  /// together from the devices' arguments and how outputs are cut. Empty for one device. With several replicas the
-  /// whole array has a leading dim more than its parts.
+  /// together from the devices' arguments and how outputs are cut. Empty for one device.
   std::vector<Tiling> parameter_tilings;
   std::vector<Tiling> result_tilings;
   /// Arguments that the program marks as donated or aliased (jax.buffer_donor, tf.aliasing_output).

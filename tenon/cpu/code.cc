@@ -110,6 +110,7 @@ void PutTilings(ByteWriter& out, const std::vector<compiler::Tiling>& tilings) {
   out.Put<uint64_t>(tilings.size());
   for (const compiler::Tiling& t : tilings) {
     put(t.tiles);
+    out.Put<uint64_t>(t.stacked ? 1 : 0);
     out.Put<uint64_t>(t.tile_of_device.size());
     for (const Dims& position : t.tile_of_device) put(position);
   }
@@ -124,6 +125,7 @@ std::vector<compiler::Tiling> GetTilings(ByteReader& in) {
   std::vector<compiler::Tiling> tilings(in.GetCount(16));
   for (compiler::Tiling& t : tilings) {
     t.tiles = get();
+    t.stacked = in.Get<uint64_t>() != 0;
     t.tile_of_device.resize(in.GetCount(8));
     for (Dims& position : t.tile_of_device) position = get();
   }
@@ -142,7 +144,8 @@ Status CheckTilings(const compiler::CompiledProgram& about) {
       const compiler::Tiling& t = tilings[i];
       const Shape& shape = ports[i].shape;
       if (devices == 0) devices = t.tile_of_device.size();
-      bool ok = t.tiles.size() == shape.rank() && t.tile_of_device.size() == devices && devices > 0;
+      bool ok = t.tiles.size() == shape.rank() && (!t.stacked || shape.rank() > 0) &&
+                t.tile_of_device.size() == devices && devices > 0;
       for (size_t d = 0; ok && d < shape.rank(); ++d) ok = t.tiles[d] > 0 && shape.dims[d] % t.tiles[d] == 0;
       for (size_t k = 0; ok && k < devices; ++k) {
         ok = t.tile_of_device[k].size() == shape.rank();

@@ -49,11 +49,11 @@ Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
   return spec;
 }
 
-// What one device holds of a whole array, in the whole array's order of dims. Replicas' arrays are row-major.
-void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling, int num_replicas) {
-  const size_t rank = spec.array.shape.rank() - (num_replicas > 1 ? 1 : 0);
+// What one device holds of a whole array, in the whole array's order of dims. Stacked arrays are row-major.
+void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling) {
+  const size_t rank = spec.array.shape.rank() - (tiling.stacked ? 1 : 0);
   spec.array.shape.dims = PartDims(spec.array.shape.dims, tiling, rank);
-  if (num_replicas > 1) spec.array.minor_to_major.clear();
+  if (tiling.stacked) spec.array.minor_to_major.clear();
 }
 
 std::string Fingerprint(const plan::Plan& plan) {
@@ -87,14 +87,13 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
     spec.donated = i < code->about.donated.size() && code->about.donated[i];
-    if (!code->about.parameter_tilings.empty()) ToPart(spec, code->about.parameter_tilings[i], options.num_replicas);
+    if (!code->about.parameter_tilings.empty()) ToPart(spec, code->about.parameter_tilings[i]);
     memory.arguments += SizeBytes(plan.inputs[i].shape);
     info.parameters.push_back(std::move(spec));
   }
   for (const plan::Output& out : plan.outputs) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
-    if (!code->about.result_tilings.empty())
-      ToPart(spec, code->about.result_tilings[info.outputs.size()], options.num_replicas);
+    if (!code->about.result_tilings.empty()) ToPart(spec, code->about.result_tilings[info.outputs.size()]);
     memory.outputs += SizeBytes(out.shape);
     if (out.alias_input >= 0) memory.aliased += SizeBytes(out.shape);
     info.outputs.push_back(std::move(spec));

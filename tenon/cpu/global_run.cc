@@ -35,7 +35,7 @@ void CopyPart(std::byte* whole, const Shape& shape, const Dims& strides_elems, c
     offset += tiling.tile_of_device[device][i] * dims[i] * whole_strides[i];
   }
   Dims part_strides = plugin::DenseByteStrides(part_spec);
-  // The dim that counts replicas is none of the part's.
+  // The dim that a stack has in front is none of the part's.
   if (part_strides.size() < dims.size()) part_strides.insert(part_strides.begin(), 0);
   if (to_whole)
     StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);

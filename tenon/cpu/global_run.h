@@ -11,7 +11,7 @@ namespace tenon::cpu {
 
 class CpuClient;
 
-/// Extents of the part of a whole array that each device holds. A leading dim that counts replicas is not part of it
+/// Extents of the part of a whole array that each device holds. The leading dim of a stack is not part of it
 /// when `part_rank` says so.
 Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
 

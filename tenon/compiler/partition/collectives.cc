@@ -203,16 +203,7 @@ Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, cons
   for (mlir::Value& v : out) {
     if (v) continue;
     if (!zero) {
-      auto type = TypeOf(lanes[0]);
-      mlir::TypedAttr element;
-      if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type.getElementType())) {
-        (void)complex;
-        return Unimplemented("collective_permute of complex numbers that leaves a process out");
-      }
-      element = mlir::cast<mlir::TypedAttr>(b.getZeroAttr(type.getElementType()));
-      zero = b.create<stablehlo::ConstantOp>(
-                  op->getLoc(), mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, element)))
-                 .getResult();
+      zero = Zeros(b, op->getLoc(), TypeOf(lanes[0]));
     }
     v = zero;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <numeric>
 #include <set>
 
@@ -243,6 +244,23 @@ mlir::Value Concatenate(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange
                              {mlir::RankedTensorType::get(dims, type.getElementType())});
   state.addAttribute("dimension", b.getI64IntegerAttr(dim));
   return b.create(state)->getResult(0);
+}
+
+mlir::Value Zeros(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type) {
+  mlir::DenseElementsAttr zeros;
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type.getElementType())) {
+    const llvm::APFloat zero(mlir::cast<mlir::FloatType>(complex.getElementType()).getFloatSemantics());
+    zeros = mlir::DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero));
+  } else {
+    zeros = mlir::DenseElementsAttr::get(type, mlir::cast<mlir::Attribute>(b.getZeroAttr(type.getElementType())));
+  }
+  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(zeros)).getResult();
+}
+
+mlir::Value Sum(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange parts) {
+  mlir::Value sum = parts[0];
+  for (mlir::Value part : parts.drop_front()) sum = stablehlo::AddOp::create(b, loc, sum, part);
+  return sum;
 }
 
 mlir::Value Reshape(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> dims) {

@@ -30,6 +30,7 @@ class Globalizer {
     TENON_RETURN_IF_ERROR(ExpandManual());
     RemoveIdentities();
     if (replicas_ > 1) TENON_RETURN_IF_ERROR(ExpandReplicas(main, shardings));
+    if (replicas_ == 1) StackPartialValues(main, shardings);
     Strip();
     return shardings;
   }
@@ -50,7 +51,7 @@ class Globalizer {
             fmt::format("{} elements over {} devices", ranked.getDimSize(static_cast<unsigned>(i)), tiling.tiles[i]));
       }
     }
-    return tiling;
+    return Stacked(std::move(tiling), mesh, sharding);
   }
 
   Result<Shardings> Read(mlir::func::FuncOp main) const {
@@ -123,9 +124,11 @@ class Globalizer {
     instances.num_replicas = replicas_;
     instances.num_partitions = partitions_;
     const int64_t n = replicas_ * partitions_;
-    for (const Tiling& t : shardings.parameter_tilings) {
-      if (partitions_ > 1 && NumElements(t.tiles) > 1)
-        return Unimplemented("replicas and sharded partitions in one program");
+    for (const auto* tilings : {&shardings.parameter_tilings, &shardings.result_tilings}) {
+      for (const Tiling& t : *tilings) {
+        if (partitions_ > 1 && (t.stacked || (tilings == &shardings.parameter_tilings && NumElements(t.tiles) > 1)))
+          return Unimplemented("replicas and sharded partitions in one program");
+      }
     }
     for (const mlir::TypeRange types :
          {mlir::TypeRange(main.getArgumentTypes()), mlir::TypeRange(main.getResultTypes())}) {
@@ -180,6 +183,7 @@ class Globalizer {
       for (Tiling& t : tilings) {
         t.tiles = Dims(t.tiles.size() + 1, 1);
         t.tiles[0] = n;
+        t.stacked = true;
         t.tile_of_device.clear();
         for (int64_t d = 0; d < n; ++d) {
           Dims& position = t.tile_of_device.emplace_back(t.tiles.size(), int64_t{0});
@@ -190,6 +194,51 @@ class Globalizer {
     restack(shardings.parameter_tilings);
     restack(shardings.result_tilings);
     return OkStatus();
+  }
+
+  // Arrays of partial values come in and go out as stacks of them. Inside they are their sum; of a result the first
+  // device holds everything and the others, which add to it, nothing.
+  void StackPartialValues(mlir::func::FuncOp main, const Shardings& shardings) {
+    mlir::Block& body = main.front();
+    mlir::OpBuilder b(main.getContext());
+    const mlir::Location loc = main.getLoc();
+    const auto dims_of = [](mlir::Value v, int64_t front) {
+      llvm::SmallVector<int64_t> dims{front};
+      dims.append(TypeOf(v).getShape().begin(), TypeOf(v).getShape().end());
+      return dims;
+    };
+    b.setInsertionPointToStart(&body);
+    for (unsigned i = 0; i < body.getNumArguments(); ++i) {
+      const Tiling& tiling = shardings.parameter_tilings[i];
+      if (!tiling.stacked) continue;
+      const mlir::RankedTensorType type = TypeOf(body.getArgument(i));
+      const llvm::SmallVector<int64_t> one = dims_of(body.getArgument(i), 1);
+      // A new argument in place of the old one, whose uses all are the sum's.
+      mlir::BlockArgument stack = body.insertArgument(
+          i, mlir::RankedTensorType::get(dims_of(body.getArgument(i), tiling.tiles[0]), type.getElementType()), loc);
+      llvm::SmallVector<mlir::Value> parts;
+      for (int64_t p = 0; p < tiling.tiles[0]; ++p) {
+        llvm::SmallVector<int64_t> starts(one.size(), 0);
+        starts[0] = p;
+        parts.push_back(Reshape(b, loc, Slice(b, loc, stack, starts, one), type.getShape()));
+      }
+      body.getArgument(i + 1).replaceAllUsesWith(Sum(b, loc, parts));
+      body.eraseArgument(i + 1);
+      for (llvm::StringRef name : {"mhlo.layout_mode", "tf.aliasing_output"})
+        main.removeArgAttr(i, b.getStringAttr(name));
+    }
+    mlir::Operation* end = body.getTerminator();
+    b.setInsertionPoint(end);
+    for (unsigned i = 0; i < end->getNumOperands(); ++i) {
+      const Tiling& tiling = shardings.result_tilings[i];
+      if (!tiling.stacked) continue;
+      const mlir::Value value = end->getOperand(i);
+      const auto rest =
+          mlir::RankedTensorType::get(dims_of(value, tiling.tiles[0] - 1), TypeOf(value).getElementType());
+      end->setOperand(i, Concatenate(b, loc, {Reshape(b, loc, value, dims_of(value, 1)), Zeros(b, loc, rest)}, 0));
+      main.removeResultAttr(i, b.getStringAttr("mhlo.layout_mode"));
+    }
+    main.setFunctionType(mlir::FunctionType::get(main.getContext(), body.getArgumentTypes(), end->getOperandTypes()));
   }
 
   void Strip() {

@@ -49,14 +49,15 @@ Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
   mlir::Type want = whole;
   if (auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(whole)) {
     llvm::SmallVector<int64_t> dims(ranked.getShape());
-    if (tiling.tiles.size() != dims.size())
-      return InvalidArgument(fmt::format("a sharding of {} dims for {}", tiling.tiles.size(), ToText(whole)));
+    const Dims tiles = PlainTiles(tiling, tiling.tiles);
+    if (tiles.size() != dims.size())
+      return InvalidArgument(fmt::format("a sharding of {} dims for {}", tiles.size(), ToText(whole)));
     for (size_t d = 0; d < dims.size(); ++d) {
-      if (dims[d] % tiling.tiles[d] != 0) {
+      if (dims[d] % tiles[d] != 0) {
         return InvalidArgument(
-            fmt::format("{} does not divide into {} parts along dim {}", ToText(whole), tiling.tiles[d], d));
+            fmt::format("{} does not divide into {} parts along dim {}", ToText(whole), tiles[d], d));
       }
-      dims[d] /= tiling.tiles[d];
+      dims[d] /= tiles[d];
     }
     want = mlir::RankedTensorType::get(dims, ranked.getElementType());
   }
@@ -82,8 +83,7 @@ class ManualExpander {
       TENON_RETURN_IF_ERROR(CheckPart(operands[i][0].getType(), tiling, part)
                                 .WithContext(fmt::format("operand {} of manual_computation", i)));
       Lanes lanes;
-      for (size_t k = 0; k < parts_.size(); ++k)
-        lanes.push_back(CutTile(b_, op_.getLoc(), operands[i][instance_of_[k]], tiling.tiles, TileOf(tiling, k)));
+      for (size_t k = 0; k < parts_.size(); ++k) lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k));
       arguments.push_back(std::move(lanes));
     }
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b_, op_.getBody().front(), arguments, parts_));
@@ -130,9 +130,22 @@ class ManualExpander {
   Result<Tiling> TilingOf(sdy::TensorShardingAttr sharding, mlir::Type type) const {
     TENON_ASSIGN_OR_RETURN(const Mesh mesh, MeshOf(sharding, op_, num_devices_));
     auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
-    if (manual_.empty() || sharding.getDimShardings().empty())
-      return Replicated(ranked ? static_cast<size_t>(ranked.getRank()) : 0, num_devices_);
-    return mesh.TilingOf(sharding, manual_);
+    const size_t rank = ranked ? static_cast<size_t>(ranked.getRank()) : 0;
+    if (manual_.empty()) return Replicated(rank, num_devices_);
+    Tiling tiling = Replicated(rank, num_devices_);
+    if (!sharding.getDimShardings().empty()) {
+      TENON_ASSIGN_OR_RETURN(tiling, mesh.TilingOf(sharding, manual_));
+    }
+    return ranked ? Stacked(std::move(tiling), mesh, sharding, manual_) : tiling;
+  }
+
+  // What part `k` holds: of values to be added, the first has everything and the others nothing.
+  mlir::Value Part(mlir::Value whole, const Tiling& tiling, size_t k) {
+    const Dims& tile = TileOf(tiling, k);
+    const mlir::Value part =
+        CutTile(b_, op_.getLoc(), whole, PlainTiles(tiling, tiling.tiles), PlainTiles(tiling, tile));
+    if (!tiling.stacked || tile[0] == 0) return part;
+    return Zeros(b_, op_.getLoc(), mlir::cast<mlir::RankedTensorType>(part.getType()));
   }
 
   const Dims& TileOf(const Tiling& tiling, size_t part) const {
@@ -142,23 +155,33 @@ class ManualExpander {
   Result<Lanes> Join(const Lanes& results, mlir::Type type, const Tiling& tiling) {
     Lanes joined;
     for (size_t i = 0; i < around_.size(); ++i) {
-      std::map<std::vector<int64_t>, mlir::Value> tiles;
+      // By place, the values to be added there; places that several parts share count once.
+      std::map<std::vector<int64_t>, std::map<int64_t, mlir::Value>> places;
       Lanes own;
       for (size_t k = 0; k < parts_.size(); ++k) {
         if (instance_of_[k] != i) continue;
-        const Dims& position = TileOf(tiling, k);
-        tiles.try_emplace(std::vector<int64_t>(position.begin(), position.end()), results[k]);
+        const Dims& tile = TileOf(tiling, k);
+        const Dims place = PlainTiles(tiling, tile);
+        places[std::vector<int64_t>(place.begin(), place.end())].try_emplace(tiling.stacked ? tile[0] : 0, results[k]);
         own.push_back(results[k]);
       }
       if (mlir::isa<stablehlo::TokenType>(type)) {
         joined.push_back(stablehlo::AfterAllOp::create(b_, op_.getLoc(), type, own));
         continue;
       }
-      if (static_cast<int64_t>(tiles.size()) != NumElements(tiling.tiles)) {
-        return InvalidArgument(fmt::format("manual_computation makes {} of the {} parts of {}", tiles.size(),
+      std::map<std::vector<int64_t>, mlir::Value> tiles;
+      int64_t made = 0;
+      for (const auto& [place, partial] : places) {
+        Lanes values;
+        for (const auto& [position, value] : partial) values.push_back(value);
+        made += static_cast<int64_t>(values.size());
+        tiles[place] = Sum(b_, op_.getLoc(), values);
+      }
+      if (made != NumElements(tiling.tiles)) {
+        return InvalidArgument(fmt::format("manual_computation makes {} of the {} parts of {}", made,
                                            NumElements(tiling.tiles), ToText(type)));
       }
-      joined.push_back(JoinTiles(b_, op_.getLoc(), tiles, tiling.tiles));
+      joined.push_back(JoinTiles(b_, op_.getLoc(), tiles, PlainTiles(tiling, tiling.tiles)));
     }
     return joined;
   }

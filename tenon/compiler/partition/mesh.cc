@@ -9,6 +9,15 @@
 
 namespace tenon::compiler {
 
+namespace {
+
+bool IsWanted(sdy::AxisRefAttr axis, llvm::ArrayRef<mlir::StringAttr> only) {
+  return only.empty() ||
+         std::any_of(only.begin(), only.end(), [&](mlir::StringAttr a) { return a.getValue() == axis.getName(); });
+}
+
+}  // namespace
+
 Result<Mesh> Mesh::Create(sdy::MeshAttr attr, int64_t num_devices) {
   Mesh mesh;
   int64_t total = 1;
@@ -85,10 +94,7 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
   for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
     std::vector<sdy::AxisRefAttr> axes;
     for (sdy::AxisRefAttr axis : dim.getAxes()) {
-      const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](mlir::StringAttr a) {
-                            return a.getValue() == axis.getName();
-                          });
-      if (wanted) axes.push_back(axis);
+      if (IsWanted(axis, only)) axes.push_back(axis);
     }
     TENON_ASSIGN_OR_RETURN(const int64_t tiles, FlatSize(axes));
     tiling.tiles.push_back(tiles);
@@ -101,10 +107,6 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
 }
 
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices) {
-  if (!sharding.getUnreducedAxes().empty() && num_devices > 1) {
-    return Unimplemented(fmt::format("an array whose devices hold partial values (unreduced over '{}')",
-                                     sharding.getUnreducedAxes()[0].getName().str()));
-  }
   if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return Mesh::Create(mesh, num_devices);
   auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(sharding.getMeshOrRef());
   if (!symbol) return InvalidArgument("a sharding names no mesh");
@@ -113,12 +115,37 @@ Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int
   return Mesh::Create(op.getMesh(), num_devices);
 }
 
+Result<Tiling> Stacked(Tiling tiling, const Mesh& mesh, sdy::TensorShardingAttr sharding,
+                       llvm::ArrayRef<mlir::StringAttr> only) {
+  std::vector<sdy::AxisRefAttr> axes;
+  for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
+    if (IsWanted(axis, only)) axes.push_back(axis);
+  }
+  TENON_ASSIGN_OR_RETURN(const int64_t positions, mesh.FlatSize(axes));
+  if (positions == 1) return tiling;
+  if (sharding.getReductionOp() != sdy::ReductionOp::SUM) {
+    return Unimplemented(fmt::format("partial values over '{}' that are not summed", axes[0].getName().str()));
+  }
+  tiling.stacked = true;
+  tiling.tiles.insert(tiling.tiles.begin(), positions);
+  for (int64_t d = 0; d < mesh.num_devices(); ++d) {
+    TENON_ASSIGN_OR_RETURN(const int64_t position, mesh.FlatPosition(d, axes));
+    Dims& tile = tiling.tile_of_device[static_cast<size_t>(d)];
+    tile.insert(tile.begin(), position);
+  }
+  return tiling;
+}
+
+Dims PlainTiles(const Tiling& tiling, const Dims& tiles) {
+  return tiling.stacked ? Dims(tiles.begin() + 1, tiles.end()) : tiles;
+}
+
 Tiling Replicated(size_t rank, int64_t num_devices) {
   return {Dims(rank, 1), std::vector<Dims>(static_cast<size_t>(num_devices), Dims(rank, 0))};
 }
 
 std::string ToOpSharding(const Tiling& tiling) {
-  constexpr int kReplicated = 0, kOther = 3;
+  constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;
   const int64_t tiles = NumElements(tiling.tiles);
   const auto devices = static_cast<int64_t>(tiling.tile_of_device.size());
   std::string bytes;
@@ -127,7 +154,8 @@ std::string ToOpSharding(const Tiling& tiling) {
     out.add_enum(1, kReplicated);
     return bytes;
   }
-  // Devices in the order of the tiles that they hold; those that share one are neighbours.
+  // Devices in the order of the tiles that they hold; those that share one are neighbours, those that hold the same
+  // partial value of it a partial value apart.
   std::vector<std::vector<int64_t>> holders(static_cast<size_t>(tiles));
   const Dims strides = RowMajorStridesElems(tiling.tiles);
   for (int64_t d = 0; d < devices; ++d) {
@@ -135,15 +163,33 @@ std::string ToOpSharding(const Tiling& tiling) {
     for (size_t i = 0; i < strides.size(); ++i) flat += tiling.tile_of_device[static_cast<size_t>(d)][i] * strides[i];
     holders[static_cast<size_t>(flat)].push_back(d);
   }
-  std::vector<int64_t> dims(tiling.tiles.begin(), tiling.tiles.end());
+  const int64_t partial = tiling.stacked ? tiling.tiles[0] : 1;
+  const Dims plain = PlainTiles(tiling, tiling.tiles);
+  std::vector<int64_t> dims(plain.begin(), plain.end());
   const bool shared = tiles < devices;
   if (shared) dims.push_back(devices / tiles);
+  if (tiling.stacked) dims.push_back(partial);
   std::vector<int64_t> order;
-  for (const auto& h : holders) order.insert(order.end(), h.begin(), h.end());
+  const int64_t places = tiles / partial;
+  for (int64_t place = 0; place < places; ++place) {
+    for (int64_t k = 0; k < devices / tiles; ++k) {
+      for (int64_t p = 0; p < partial; ++p) {
+        const std::vector<int64_t>& h = holders[static_cast<size_t>(p * places + place)];
+        if (static_cast<size_t>(k) < h.size()) order.push_back(h[static_cast<size_t>(k)]);
+      }
+    }
+  }
   out.add_enum(1, kOther);
   out.add_packed_int64(3, dims.begin(), dims.end());
   out.add_packed_int64(4, order.begin(), order.end());
-  if (shared) out.add_bool(6, true);
+  if (tiling.stacked) {
+    std::vector<int32_t> last;
+    if (shared) last.push_back(kReplicated);
+    last.push_back(kUnreduced);
+    out.add_packed_enum(8, last.begin(), last.end());
+  } else if (shared) {
+    out.add_bool(6, true);
+  }
   return bytes;
 }
 

@@ -28,7 +28,7 @@ class Mesh {
   Result<int64_t> FlatPosition(int64_t device, llvm::ArrayRef<sdy::AxisRefAttr> axes) const;
   Result<int64_t> FlatSize(llvm::ArrayRef<sdy::AxisRefAttr> axes) const;
 
-  /// The tiling that a sharding means. `only`: axes to respect, empty for all of them.
+  /// The tiling that a sharding means, its unreduced axes apart. `only`: axes to respect, empty for all of them.
   Result<Tiling> TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> only = {}) const;
 
  private:
@@ -36,9 +36,17 @@ class Mesh {
   std::vector<std::vector<int64_t>> coordinates_;  ///< [device][axis]
 };
 
-/// The mesh that a sharding names, looked up from `from`. UNIMPLEMENTED when the sharding has unreduced axes: an array
-/// is kept whole here, and parts that only add up to it are none.
+/// The mesh that a sharding names, looked up from `from`.
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);
+
+/// `tiling` of an array that is the sum over the unreduced axes (those in `only`, unless it is empty) of what its
+/// devices hold: stacked, one entry per position along them. Unchanged when they have one position. UNIMPLEMENTED when
+/// the devices' values are not to be added.
+Result<Tiling> Stacked(Tiling tiling, const Mesh& mesh, sdy::TensorShardingAttr sharding,
+                       llvm::ArrayRef<mlir::StringAttr> only = {});
+
+/// Tiles, or a position among them, without the dim that stacked tilings have in front.
+Dims PlainTiles(const Tiling& tiling, const Dims& tiles);
 
 /// Every device holds all of an array of `rank` dims.
 Tiling Replicated(size_t rank, int64_t num_devices);
