@@ -39,7 +39,8 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
     layers = read_layers(root / 'scripts' / 'layers.txt')
     targets = {name.replace('/', '_'): name for name in layers}
-    bad = []
+    named = set(layers).union(*(allowed for allowed, _ in layers.values()))
+    bad = [f'scripts/layers.txt names {name}, which is no folder' for name in sorted(named) if not (root / 'tenon' / name).is_dir()]
     for path in sorted((root / 'tenon').rglob('*')):
         relative = path.relative_to(root / 'tenon')
         if path.name == 'CMakeLists.txt':

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tenon/compiler/fuse/complex_ops.h"
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/math.h"
 
 namespace tenon::compiler {
@@ -28,62 +29,6 @@ bool KernelCanHold(DType type) {
 }
 
 namespace {
-
-/// The KIR op of ops that are one node of the same meaning; kConst for none.
-kir::Op DirectOp(Op op) {
-  switch (op) {
-    case Op::kAbs:
-      return kir::Op::kAbs;
-    case Op::kAdd:
-      return kir::Op::kAdd;
-    case Op::kAnd:
-      return kir::Op::kAnd;
-    case Op::kCeil:
-      return kir::Op::kCeil;
-    case Op::kClz:
-      return kir::Op::kClz;
-    case Op::kDivide:
-      return kir::Op::kDiv;
-    case Op::kFloor:
-      return kir::Op::kFloor;
-    case Op::kMaximum:
-      return kir::Op::kMax;
-    case Op::kMinimum:
-      return kir::Op::kMin;
-    case Op::kMultiply:
-      return kir::Op::kMul;
-    case Op::kNegate:
-      return kir::Op::kNeg;
-    case Op::kNot:
-      return kir::Op::kNot;
-    case Op::kOr:
-      return kir::Op::kOr;
-    case Op::kPopcnt:
-      return kir::Op::kPopcnt;
-    case Op::kRemainder:
-      return kir::Op::kRem;
-    case Op::kRoundAway:
-      return kir::Op::kRoundAway;
-    case Op::kRoundEven:
-      return kir::Op::kRoundEven;
-    case Op::kShl:
-      return kir::Op::kShl;
-    case Op::kSar:
-      return kir::Op::kShrArith;
-    case Op::kShr:
-      return kir::Op::kShrLogical;
-    case Op::kSign:
-      return kir::Op::kSign;
-    case Op::kSqrt:
-      return kir::Op::kSqrt;
-    case Op::kSubtract:
-      return kir::Op::kSub;
-    case Op::kXor:
-      return kir::Op::kXor;
-    default:
-      return kir::Op::kConst;
-  }
-}
 
 /// The math function behind an op; empty for none.
 std::string_view MathFunction(const Node& node) {
@@ -163,7 +108,7 @@ int CostOf(const Program& program, const Node& node) {
     Result<kir::MathId> id = kir::FindMath(function, MathType(type));
     return (id.ok() ? kir::MathCost(*id) : 40) * (IsComplex(type) ? 3 : 1);
   }
-  if (const kir::Op direct = DirectOp(node.op); direct != kir::Op::kConst)
+  if (const kir::Op direct = KirOpOf(node.op); direct != kir::Op::kConst)
     return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
   return 2;
 }
@@ -200,7 +145,7 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node,
   if (const std::string_view function = MathFunction(node); !function.empty()) {
     return {in.size() == 1 ? b.MathOrDie(function, {arg(0)}) : b.MathOrDie(function, {arg(0), arg(1)})};
   }
-  const kir::Op direct = DirectOp(node.op);
+  const kir::Op direct = KirOpOf(node.op);
   TENON_CHECK(direct != kir::Op::kConst);
   return {in.size() == 1 ? b.Emit(direct, type, {arg(0)}) : b.Emit(direct, type, {arg(0), arg(1)})};
 }

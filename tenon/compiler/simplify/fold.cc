@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
@@ -28,58 +29,18 @@ bool Foldable(DType type) {
   return IsInteger(type) && DTypeBits(type) >= 8;
 }
 
-kir::Op DirectOp(Op op) {
+kir::Op FoldedBy(Op op) {
   switch (op) {
-    case Op::kAbs:
-      return kir::Op::kAbs;
-    case Op::kAdd:
-      return kir::Op::kAdd;
-    case Op::kAnd:
-      return kir::Op::kAnd;
-    case Op::kDivide:
-      return kir::Op::kDiv;
-    case Op::kMaximum:
-      return kir::Op::kMax;
-    case Op::kMinimum:
-      return kir::Op::kMin;
-    case Op::kMultiply:
-      return kir::Op::kMul;
-    case Op::kNegate:
-      return kir::Op::kNeg;
-    case Op::kNot:
-      return kir::Op::kNot;
-    case Op::kOr:
-      return kir::Op::kOr;
-    case Op::kRemainder:
-      return kir::Op::kRem;
-    case Op::kShl:
-      return kir::Op::kShl;
-    case Op::kSar:
-      return kir::Op::kShrArith;
-    case Op::kShr:
-      return kir::Op::kShrLogical;
-    case Op::kSign:
-      return kir::Op::kSign;
-    case Op::kSqrt:
-      return kir::Op::kSqrt;
-    case Op::kFloor:
-      return kir::Op::kFloor;
-    case Op::kCeil:
-      return kir::Op::kCeil;
-    case Op::kSubtract:
-      return kir::Op::kSub;
-    case Op::kXor:
-      return kir::Op::kXor;
-    case Op::kCompare:
-      return kir::Op::kCompare;
-    case Op::kSelect:
-      return kir::Op::kSelect;
-    case Op::kConvert:
-      return kir::Op::kConvert;
     case Op::kBitcast:
       return kir::Op::kBitcast;
+    case Op::kCompare:
+      return kir::Op::kCompare;
+    case Op::kConvert:
+      return kir::Op::kConvert;
+    case Op::kSelect:
+      return kir::Op::kSelect;
     default:
-      return kir::Op::kConst;
+      return KirOpOf(op);
   }
 }
 
@@ -87,7 +48,7 @@ kir::Op DirectOp(Op op) {
 
 std::optional<Ref> Simplifier::Fold(const Node& node) {
   if (KindOfOp(node.op) != OpKind::kElementwise || node.in.empty()) return std::nullopt;
-  const kir::Op op = DirectOp(node.op);
+  const kir::Op op = FoldedBy(node.op);
   if (op == kir::Op::kConst || !Foldable(node.shape().dtype)) return std::nullopt;
   bool splat = true;
   for (Ref r : node.in) {
