@@ -554,6 +554,25 @@ TEST(Compile, ProductsTakeTransposesAsStrides) {
         0, 1);
 }
 
+TEST(Compile, LargeRearrangementsAreKernels) {
+  Check(R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<20x70x30xi64>) -> (tensor<260x300xf32>, tensor<300x780xf32>, tensor<70x20x30xi64>, tensor<300x130xf32>) {
+    %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<300x260xf32>) -> tensor<260x300xf32>
+    %b = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<300x260xf32>) -> tensor<300x260x3xf32>
+    %r = stablehlo.reshape %b : (tensor<300x260x3xf32>) -> tensor<300x780xf32>
+    %u = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<20x70x30xi64>) -> tensor<70x20x30xi64>
+    %s = stablehlo.slice %x [0:300, 1:260:2] : (tensor<300x260xf32>) -> tensor<300x130xf32>
+    return %t, %r, %u, %s : tensor<260x300xf32>, tensor<300x780xf32>, tensor<70x20x30xi64>, tensor<300x130xf32>
+  })",
+        4);
+  // What has strides that kernels do not take, or other types, is copied by the runtime.
+  Check(R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<300x260xf16>) -> (tensor<300x260xf32>, tensor<260x300xf16>) {
+    %r = stablehlo.reverse %x, dims = [1] : tensor<300x260xf32>
+    %t = stablehlo.transpose %y, dims = [1, 0] : (tensor<300x260xf16>) -> tensor<260x300xf16>
+    return %r, %t : tensor<300x260xf32>, tensor<260x300xf16>
+  })",
+        0);
+}
+
 TEST(Compile, ProductsOfFewElementsAreWrittenOut) {
   Check(
       R"(func.func @main(%a: tensor<2x3x4xbf16>, %b: tensor<4x2x5xbf16>, %c: tensor<3x3xi8>) -> (tensor<2x3x5xbf16>, tensor<3x3xi32>) {

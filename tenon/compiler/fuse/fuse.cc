@@ -47,11 +47,6 @@ void Fuser::Unbind(size_t count) {
   }
 }
 
-void Fuser::Copy(const View& from, const View& to, Seq& out) {
-  if (NumElements(std::span<const int64_t>(to.dims.data(), to.dims.size())) == 0) return;
-  out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
-}
-
 std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
   View view = from;
   const Dims& dims = node.shape().dims;

@@ -124,7 +124,10 @@ Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
     const View view = NewTempWithLayout(node.out[i], layout);
     for (const auto& [result, operand] : step.aliases) {
       if (result != i || operand >= step.operands.size() || step.operands[operand] == plan::kNoSlot) continue;
-      Copy(f_.views[step.operands[operand]], view, out);
+      const View source = f_.views[step.operands[operand]];
+      Copy(source, view, out);
+      // Handlers may insist on finding the operand where the result is.
+      if (source.strides == view.strides) step.operands[operand] = Slot(view);
     }
     step.results.push_back(Slot(view));
     Bind({id, static_cast<uint32_t>(i)}, view);

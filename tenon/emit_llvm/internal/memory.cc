@@ -259,6 +259,16 @@ Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value
       return reversed ? b_.CreateVectorReverse(v) : v;
     }
   }
+  if (place.offsets == nullptr && place.stride == 2 * int64_t{bytes} && mask == nullptr && bytes >= 4) {
+    // Every second element: of two vectors that meet in one element, so that nothing behind the last one is read.
+    const auto last = static_cast<int>(lanes) - 1;
+    Value* low = b_.CreateAlignedLoad(type, place.pointer, align);
+    Value* high =
+        b_.CreateAlignedLoad(type, b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(int64_t{bytes} * last)), align);
+    llvm::SmallVector<int, 16> pick;
+    for (int i = 0; i <= last; ++i) pick.push_back(2 * i <= last ? 2 * i : 2 * i - last + static_cast<int>(lanes));
+    return b_.CreateShuffleVector(low, high, pick);
+  }
   if (isa_ >= isa::IsaLevel::kAvx2 && (bytes == 4 || bytes == 8)) {
     Value* pointers = b_.CreateGEP(b_.getInt8Ty(), place.pointer, LaneOffsets(place));
     Value* m =
