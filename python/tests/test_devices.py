@@ -69,6 +69,7 @@ programs = {
     "loop": lambda a, b: jax.lax.fori_loop(0, 3, lambda i, v: v * 2, a),
     "branch": lambda a, b: jax.lax.cond(b[0, 0] > 0, lambda: a, lambda: 2 * a),
     "rows": lambda a, b: a[jnp.array([1, 2, 0])],
+    "keys": lambda a, b: jax.random.key_data(jax.vmap(jax.random.key)(a[:, 0].astype(np.uint32))),
 }
 shapes, right = {}, True
 for name, f in programs.items():
@@ -80,7 +81,8 @@ give([shapes, right])
     assert result == [{
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
-        "loop": [4, 6], "branch": [4, 6], "rows": [3, 6]}, True]
+        "loop": [4, 6], "branch": [4, 6], "rows": [3, 6],
+        "keys": [4, 2]}, True]
 
 
 def test_layouts_of_cut_arrays():
@@ -120,3 +122,16 @@ give([str(product.sharding.spec), added.tolist(), np.asarray(twice).tolist(),
     square = [[sum(x[i][k] * x[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
     assert result[1:] == [square, [[2 * v for v in row] for row in square], [sum(row[j] for row in x) for j in range(4)]]
     assert "unreduced={'j'}" in result[0]
+
+
+def test_donated_arrays_that_no_result_fits_stay():
+    result = run(PROLOGUE + '''
+import warnings
+warnings.simplefilter("ignore")
+put = lambda: jax.device_put(np.ones((8, 2), np.float32), NamedSharding(mesh, P("i", None)))
+a, b = put(), put()
+jax.jit(lambda v: v @ v.T, donate_argnums=0)(a)
+jax.jit(lambda v: v + 1, donate_argnums=0)(b)
+give([a.is_deleted(), b.is_deleted()])
+''', TENON_NUM_DEVICES=4).result
+    assert result == [False, True]

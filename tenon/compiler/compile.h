@@ -59,7 +59,7 @@ struct CompiledProgram {
   /// together from the devices' arguments and how outputs are cut. Empty for one device.
   std::vector<Tiling> parameter_tilings;
   std::vector<Tiling> result_tilings;
-  /// Arguments that the program marks as donated or aliased (jax.buffer_donor, tf.aliasing_output).
+  /// Arguments that calls take: aliased ones (tf.aliasing_output), and donors (jax.buffer_donor) that a result fits.
   std::vector<bool> donated;
   double flops = 0;
   double bytes_accessed = 0;

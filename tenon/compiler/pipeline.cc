@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/fuse/fuse.h"
@@ -100,6 +101,25 @@ OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   return exporter;
 }
 
+/// Which parameters a call takes: those that are aliased, and donors for which there is a result of as many bytes on
+/// each device.
+std::vector<bool> DonatedOf(const Program& program, const CompiledProgram& about) {
+  const auto part_bytes = [](const Shape& shape, const std::vector<Tiling>& tilings, size_t i) {
+    return SizeBytes(shape) / (i < tilings.size() ? NumElements(tilings[i].tiles) : 1);
+  };
+  std::multiset<int64_t> unclaimed;
+  for (size_t i = 0; i < about.plan.outputs.size(); ++i)
+    unclaimed.insert(part_bytes(about.plan.outputs[i].shape, about.result_tilings, i));
+  std::vector<bool> donated;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const ParameterInfo& p = program.parameters[i];
+    const auto fits = unclaimed.find(part_bytes(about.plan.inputs[i].shape, about.parameter_tilings, i));
+    donated.push_back(p.aliasing_output >= 0 || (p.donor && fits != unclaimed.end()));
+    if (donated.back() && fits != unclaimed.end()) unclaimed.erase(fits);
+  }
+  return donated;
+}
+
 double BytesOf(const plan::Plan& plan) {
   double bytes = 0;
   for (const plan::Input& in : plan.inputs) bytes += static_cast<double>(SizeBytes(in.shape));
@@ -170,13 +190,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
 
   result.name = simple.name;
-  for (const ParameterInfo& p : simple.parameters) result.donated.push_back(p.donor || p.aliasing_output >= 0);
   result.parameter_shardings = imported.shardings.parameter_shardings;
   result.output_shardings = imported.shardings.result_shardings;
   if (options.num_replicas * options.num_partitions > 1) {
     result.parameter_tilings = imported.shardings.parameter_tilings;
     result.result_tilings = imported.shardings.result_tilings;
   }
+  result.donated = DonatedOf(simple, result);
   result.bytes_accessed = BytesOf(result.plan);
   result.source = std::string(program);
   return result;

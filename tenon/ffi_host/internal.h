@@ -1,9 +1,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/abi/xla_ffi.h"
@@ -13,6 +15,12 @@
 
 // The types that the FFI leaves to its host.
 struct XLA_FFI_Error {
+  explicit XLA_FFI_Error(tenon::Status s)
+      : code_of_host(static_cast<uint64_t>(s.code()) << 2 | 1), status(std::move(s)) {}
+
+  /// What some of jaxlib's handlers, which take errors for their own host's, read and then delete: the code, as
+  /// absl::Status spells one without a message.
+  uint64_t code_of_host;
   tenon::Status status;
 };
 

@@ -234,6 +234,49 @@ void MergeDims(kir::Kernel& k) {
   }
 }
 
+void UnifyDims(kir::Kernel& k) {
+  std::vector<DimId> same(k.dims.size());
+  for (size_t d = 0; d < same.size(); ++d) same[d] = static_cast<DimId>(d);
+  const kir::Stage* first = nullptr;
+  for (const kir::Step& step : k.seq) {
+    const auto* stage = std::get_if<kir::Stage>(&step.is);
+    if (stage == nullptr || !stage->reduces.empty()) return;
+    if (first == nullptr) {
+      first = stage;
+      continue;
+    }
+    // Dims that run alike, outermost first. Twins of one stage stay apart.
+    for (size_t i = 0; i < std::min(first->dims.size(), stage->dims.size()); ++i) {
+      const DimId mine = stage->dims[i], theirs = first->dims[i];
+      if (mine < theirs || !(k.dims[mine] == k.dims[theirs])) break;
+      if (std::find(stage->dims.begin(), stage->dims.end(), theirs) != stage->dims.end() && mine != theirs) break;
+      same[mine] = theirs;
+    }
+  }
+  std::vector<DimId> place(k.dims.size());
+  std::vector<kir::Dim> dims;
+  for (size_t d = 0; d < k.dims.size(); ++d) {
+    if (same[d] == d) dims.push_back(k.dims[d]);
+    place[d] = same[d] == d ? static_cast<DimId>(dims.size() - 1) : place[same[d]];
+  }
+  if (dims.size() == k.dims.size()) return;
+  const auto rename = [&](kir::Axis& a) {
+    for (kir::Term& t : a.terms) t.dim = place[t.dim];
+  };
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (kir::Axis& a : at) rename(a);
+    for (kir::Guard& g : guard) rename(g.e);
+  });
+  for (kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex) n.attr = place[n.attr];
+  }
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (DimId& d : stage.dims) d = place[d];
+    for (kir::Range& r : stage.domain) r.dim = place[r.dim];
+  });
+  k.dims = std::move(dims);
+}
+
 namespace {
 
 int64_t BytesPerPoint(kir::Kernel& k) {
@@ -277,6 +320,25 @@ bool ReadsColumns(const kir::Kernel& k, DimId dim) {
                      [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
 }
 
+/// Several stages can be cut along the dim that all of them begin with, when none reads what another writes.
+void SplitStages(kir::Kernel& k) {
+  int64_t row_points = 0;
+  for (const kir::Step& step : k.seq) {
+    const auto& stage = std::get<kir::Stage>(step.is);
+    if (stage.dims.empty() || stage.dims[0] != 0 || k.dims[0].kind != kir::DimKind::kParallel) return;
+    for (const kir::Store& s : stage.stores) {
+      if (s.order != kir::StoreOrder::kDisjoint || s.combine >= 0) return;
+    }
+    row_points += ExtentsOf(k, stage, true) / std::max<int64_t>(1, k.dims[0].extent.baked);
+  }
+  for (const kir::Read& r : k.reads) {
+    if (k.buffers[r.buf].kind == kir::BufKind::kOut) return;
+  }
+  k.split.dims = 1;
+  const int64_t rows = policy::kPieceBytes / std::max<int64_t>(1, row_points * 8);
+  k.split.grain = Size::Of(row_points >= 64 ? std::max<int64_t>(1, rows) : std::max<int64_t>(64, rows / 64 * 64));
+}
+
 }  // namespace
 
 void DecideSplit(kir::Kernel& k) {
@@ -292,10 +354,11 @@ void DecideSplit(kir::Kernel& k) {
     if (loop) k.split.grain = Size::Of(64);  // Every point is a whole loop's work.
     return;
   }
-  if (loop || k.seq.size() != 1) return;
+  if (loop || k.seq.empty()) return;
   for (const kir::Buffer& b : k.buffers) {
     if (b.kind == kir::BufKind::kLocal) return;
   }
+  if (k.seq.size() > 1) return SplitStages(k);
   const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
   int parallel = 0;
   while (parallel < static_cast<int>(stage.dims.size()) && stage.dims[static_cast<size_t>(parallel)] == parallel &&
@@ -421,6 +484,7 @@ void FinishKernel(MadeKernel& made) {
   ContractFma(k);
   DropDead(k);
   MergeDims(k);
+  UnifyDims(k);
   DecideSplit(k);
   FindInPlace(made);
   made.cost_ns = EstimateNs(k);

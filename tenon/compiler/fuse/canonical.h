@@ -7,7 +7,7 @@
 namespace tenon::compiler {
 
 /// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, merges loops that all
-/// accesses run through together, decides the split, finds buffers that may share memory, turns extents into
+/// accesses run through together, lets stages share dims, decides the split, finds buffers that may share memory, turns extents into
 /// parameters, estimates the cost.
 void FinishKernel(MadeKernel& made);
 
@@ -15,6 +15,8 @@ void FinishKernel(MadeKernel& made);
 void ContractFma(kir::Kernel& kernel);
 void DropDead(kir::Kernel& kernel);
 void MergeDims(kir::Kernel& kernel);
+/// Stages that run over equal extents do so over the same dims, so that they can be cut together.
+void UnifyDims(kir::Kernel& kernel);
 void DecideSplit(kir::Kernel& kernel);
 void FindInPlace(MadeKernel& made);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers

@@ -71,7 +71,7 @@ class Globalizer {
       }
     }
     std::vector<sdy::TensorShardingAttr> results;
-    if (partitions_ > 1 && replicas_ == 1) results = ResultShardings(main);
+    if (partitions_ > 1 && replicas_ == 1) results = ResultShardings(main, partitions_);
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
       if (Status status = add(results.empty() ? main.getResultAttr(i, sdy::kShardingAttr) : results[i],
                               main.getResultTypes()[i], s.result_tilings, s.result_shardings);

@@ -37,7 +37,7 @@ mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::dyn_cast<mlir::Ranke
 
 class Forward {
  public:
-  explicit Forward(mlir::func::FuncOp main) : main_(main) {}
+  Forward(mlir::func::FuncOp main, int64_t num_devices) : main_(main), num_devices_(num_devices) {}
 
   std::vector<sdy::TensorShardingAttr> Run() {
     Spreads arguments;
@@ -54,9 +54,14 @@ class Forward {
   }
 
  private:
-  static Spread Of(sdy::TensorShardingAttr sharding) {
+  Spread Of(sdy::TensorShardingAttr sharding) const {
     Spread spread;
     if (!sharding) return spread;
+    const sdy::MeshAttr mesh = MeshOf(sharding.getMeshOrRef());
+    if (!mesh) return spread;
+    int64_t devices = 1;
+    for (sdy::MeshAxisAttr axis : mesh.getAxes()) devices *= axis.getSize();
+    if (devices != num_devices_) return spread;
     spread.mesh = sharding.getMeshOrRef();
     for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
       spread.dims.emplace_back(dim.getAxes().begin(), dim.getAxes().end());
@@ -69,6 +74,14 @@ class Forward {
   Spread Constrained(sdy::TensorShardingAttr own, const Spread& flowing, mlir::RankedTensorType type) const {
     if (!own) return Even(flowing, type);
     Spread spread = Of(own);
+    if (!spread.mesh && flowing.dims.size() == own.getDimShardings().size()) {
+      // Over no devices: only says which dims are not to be cut.
+      spread = flowing;
+      for (size_t d = 0; d < spread.dims.size(); ++d) {
+        if (own.getDimShardings()[d].getIsClosed()) spread.dims[d].clear();
+      }
+      return Even(spread, type);
+    }
     if (flowing.mesh != spread.mesh || flowing.dims.size() != spread.dims.size()) return spread;
     for (size_t d = 0; d < spread.dims.size(); ++d) {
       if (own.getDimShardings()[d].getIsClosed()) continue;
@@ -98,13 +111,18 @@ class Forward {
                                         own ? own.getReductionOp() : sdy::ReductionOp::SUM);
   }
 
+  sdy::MeshAttr MeshOf(mlir::Attribute mesh_or_ref) const {
+    if (auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(mesh_or_ref)) {
+      auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(main_, symbol);
+      return op ? op.getMesh() : sdy::MeshAttr();
+    }
+    return mlir::dyn_cast<sdy::MeshAttr>(mesh_or_ref);
+  }
+
   // 0 for an axis that the mesh lacks.
   int64_t SizeOf(mlir::Attribute mesh_or_ref, sdy::AxisRefAttr axis) const {
     if (sdy::SubAxisInfoAttr sub = axis.getSubAxisInfo()) return sub.getSize();
-    auto mesh = mlir::dyn_cast<sdy::MeshAttr>(mesh_or_ref);
-    if (auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(mesh_or_ref)) {
-      if (auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(main_, symbol)) mesh = op.getMesh();
-    }
+    const sdy::MeshAttr mesh = MeshOf(mesh_or_ref);
     if (!mesh) return 0;
     for (sdy::MeshAxisAttr a : mesh.getAxes()) {
       if (a.getName() == axis.getName()) return a.getSize();
@@ -422,12 +440,15 @@ class Forward {
   }
 
   mlir::func::FuncOp main_;
+  int64_t num_devices_;
   llvm::DenseMap<mlir::Value, Spread> known_;
   int depth_ = 0;
 };
 
 }  // namespace
 
-std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main) { return Forward(main).Run(); }
+std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main, int64_t num_devices) {
+  return Forward(main, num_devices).Run();
+}
 
 }  // namespace tenon::compiler

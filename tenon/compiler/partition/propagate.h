@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,6 +13,7 @@ namespace tenon::compiler {
 /// through the ops: an axis follows a dim for as long as the dim stays one, and shards evenly. Where operands disagree,
 /// the longer list of axes wins, then the first operand. Shardings are a matter of where results lie, never of what
 /// they hold; a program of one device has no use for them. Requires a verified module, before any expansion.
-std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main);
+/// Shardings over meshes of another number of devices than `num_devices` spread nothing.
+std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main, int64_t num_devices);
 
 }  // namespace tenon::compiler
