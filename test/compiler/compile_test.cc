@@ -573,6 +573,19 @@ TEST(Compile, LargeRearrangementsAreKernels) {
         0);
 }
 
+TEST(Compile, StagesOfEqualRowsAreCutTogether) {
+  const CompiledProgram p = Check(
+      R"(func.func @main(%x: tensor<50x40xf32>, %y: tensor<50x30xf32>, %z: tensor<50x40xf32>, %w: tensor<50x7xf32>, %v: tensor<50x9xf32>) -> tensor<50x126xf32> {
+    %n = stablehlo.negate %y : tensor<50x30xf32>
+    %c = stablehlo.concatenate %x, %n, %z, %w, %v, dim = 1 : (tensor<50x40xf32>, tensor<50x30xf32>, tensor<50x40xf32>, tensor<50x7xf32>, tensor<50x9xf32>) -> tensor<50x126xf32>
+    return %c : tensor<50x126xf32>
+  })",
+      1);
+  ASSERT_EQ(p.plan.kernels.size(), 1u);
+  EXPECT_EQ(p.plan.kernels[0].seq.size(), 5u);
+  EXPECT_EQ(p.plan.kernels[0].split.dims, 1u);
+}
+
 TEST(Compile, ProductsOfFewElementsAreWrittenOut) {
   Check(
       R"(func.func @main(%a: tensor<2x3x4xbf16>, %b: tensor<4x2x5xbf16>, %c: tensor<3x3xi8>) -> (tensor<2x3x5xbf16>, tensor<3x3xi32>) {
