@@ -1,5 +1,9 @@
 #include "tenon/compiler/fuse/complex_ops.h"
 
+#include <limits>
+
+#include "tenon/compiler/fuse/complex_math.h"
+
 namespace tenon::compiler {
 
 using kir::NodeBuilder;
@@ -15,13 +19,14 @@ bool CanComputeComplex(const Program& program, const Node& node) {
     case Op::kImag:
     case Op::kComplex:
     case Op::kSelect:
-      return true;
     case Op::kConvert:
+    case Op::kMaximum:
+    case Op::kMinimum:
       return true;
     case Op::kCompare:
-      return node.imm == kir::kEq || node.imm == kir::kNe;
+      return (node.imm & kir::kTotalOrder) == 0;
     default:
-      return false;
+      return ComplexCost(node.op) > 0;
   }
 }
 
@@ -55,11 +60,31 @@ Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, con
       const kir::Cmp how = static_cast<kir::Cmp>(node.imm);
       const Val re = b.Compare(how, in[0].re, in[1].re);
       const Val im = b.Compare(how, in[0].im, in[1].im);
-      return {how == kir::kEq ? b.And(re, im) : b.Or(re, im)};
+      if (how == kir::kEq) return {b.And(re, im)};
+      if (how == kir::kNe) return {b.Or(re, im)};
+      // By real parts, then by imaginary ones; nothing holds of NaN.
+      const Val same = b.Compare(kir::kEq, in[0].re, in[1].re);
+      const Val ordered = b.And(b.Compare(kir::kEq, in[0].im, in[0].im), b.Compare(kir::kEq, in[1].im, in[1].im));
+      return {b.And(ordered, b.Select(same, im, re))};
     }
+    case Op::kMaximum:
+    case Op::kMinimum: {
+      // The real parts decide, the left side at equal ones.
+      const Val left = b.Compare(node.op == Op::kMaximum ? kir::kGe : kir::kLe, in[0].re, in[1].re);
+      const Val nan = b.Or(b.Compare(kir::kNe, in[0].re, in[0].re), b.Compare(kir::kNe, in[1].re, in[1].re));
+      return {
+          b.Select(nan, b.Const(part, std::numeric_limits<double>::quiet_NaN()), b.Select(left, in[0].re, in[1].re)),
+          b.Select(nan, b.Const(part, 0), b.Select(left, in[0].im, in[1].im))};
+    }
+    case Op::kAbs:
+      return {ComplexAbs(b, in[0])};
+    case Op::kDivide:
+      return ComplexDivide(b, in[0], in[1]);
+    case Op::kPower:
+      return ComplexPower(b, in[0], in[1]);
     default:
-      TENON_CHECK(false);
-      return {};
+      TENON_CHECK(HasComplexFunction(node.op));
+      return ComplexFunction(b, node.op, in[0]);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tenon/compiler/fuse/complex_math.h"
 #include "tenon/compiler/fuse/complex_ops.h"
 #include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/math.h"
@@ -103,10 +104,12 @@ bool KernelCanCompute(const Program& program, const Node& node) {
 int CostOf(const Program& program, const Node& node) {
   if (KindOfOp(node.op) != OpKind::kElementwise) return node.op == Op::kIota ? 1 : 0;
   const DType type = node.shape().dtype;
+  if (const DType of = program.shape(node.in[0]).dtype; IsComplex(of) && ComplexCost(node.op) > 0)
+    return ComplexCost(node.op) * (of == DType::kC64 ? 1 : 3);
   if (const std::string_view function = MathFunction(node); !function.empty()) {
     if (IsInteger(type)) return 100;
     Result<kir::MathId> id = kir::FindMath(function, MathType(type));
-    return (id.ok() ? kir::MathCost(*id) : 40) * (IsComplex(type) ? 3 : 1);
+    return id.ok() ? kir::MathCost(*id) : 40;
   }
   if (const kir::Op direct = KirOpOf(node.op); direct != kir::Op::kConst)
     return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
