@@ -586,6 +586,38 @@ TEST(Compile, StagesOfEqualRowsAreCutTogether) {
   EXPECT_EQ(p.plan.kernels[0].split.dims, 1u);
 }
 
+TEST(Compile, SeamsAndEdgesAreCutOut) {
+  // Rolled along both dims, padded, and asked for its place.
+  const CompiledProgram p = Check(
+      R"(func.func @main(%x: tensor<40x30xf32>) -> tensor<40x30xf32> {
+    %a = stablehlo.slice %x [3:40, 0:30] : (tensor<40x30xf32>) -> tensor<37x30xf32>
+    %b = stablehlo.slice %x [0:3, 0:30] : (tensor<40x30xf32>) -> tensor<3x30xf32>
+    %c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<37x30xf32>, tensor<3x30xf32>) -> tensor<40x30xf32>
+    %d = stablehlo.slice %c [0:40, 25:30] : (tensor<40x30xf32>) -> tensor<40x5xf32>
+    %e = stablehlo.slice %c [0:40, 0:25] : (tensor<40x30xf32>) -> tensor<40x25xf32>
+    %f = stablehlo.concatenate %d, %e, dim = 1 : (tensor<40x5xf32>, tensor<40x25xf32>) -> tensor<40x30xf32>
+    %v = stablehlo.constant dense<2.5> : tensor<f32>
+    %s = stablehlo.slice %x [0:39, 1:30] : (tensor<40x30xf32>) -> tensor<39x29xf32>
+    %r = stablehlo.reverse %s, dims = [1] : tensor<39x29xf32>
+    %q = stablehlo.pad %r, %v, low = [1, -2], high = [0, 3], interior = [0, 0] : (tensor<39x29xf32>, tensor<f32>) -> tensor<40x30xf32>
+    %i = stablehlo.iota dim = 1 : tensor<40x30xi32>
+    %five = stablehlo.constant dense<25> : tensor<40x30xi32>
+    %ge = stablehlo.compare GE, %i, %five, SIGNED : (tensor<40x30xi32>, tensor<40x30xi32>) -> tensor<40x30xi1>
+    %m = stablehlo.multiply %f, %x : tensor<40x30xf32>
+    %n = stablehlo.add %m, %q : tensor<40x30xf32>
+    %o = stablehlo.select %ge, %x, %n : tensor<40x30xi1>, tensor<40x30xf32>
+    return %o : tensor<40x30xf32>
+  })",
+      1);
+  ASSERT_EQ(p.plan.kernels.size(), 1u);
+  const kir::Kernel& kernel = p.plan.kernels[0];
+  EXPECT_GT(kernel.seq.size(), 4u);
+  EXPECT_EQ(kernel.split.dims, 1u);
+  // Nothing is left to ask.
+  for (const kir::Read& read : kernel.reads) EXPECT_TRUE(read.guard.empty()) << kir::Print(kernel);
+  for (const kir::Node& node : kernel.nodes) EXPECT_NE(node.op, kir::Op::kSelect) << kir::Print(kernel);
+}
+
 TEST(Compile, ProductsOfFewElementsAreWrittenOut) {
   Check(
       R"(func.func @main(%a: tensor<2x3x4xbf16>, %b: tensor<4x2x5xbf16>, %c: tensor<3x3xi8>) -> (tensor<2x3x5xbf16>, tensor<3x3xi32>) {

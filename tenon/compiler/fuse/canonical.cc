@@ -288,7 +288,10 @@ int64_t BytesPerPoint(kir::Kernel& k) {
 int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
   int64_t n = 1;
   for (DimId d : stage.dims) {
-    if (reduce || k.dims[d].kind != kir::DimKind::kReduce) n *= k.dims[d].extent.baked;
+    if (!reduce && k.dims[d].kind == kir::DimKind::kReduce) continue;
+    const auto range =
+        std::find_if(stage.domain.begin(), stage.domain.end(), [d](const auto& r) { return r.dim == d; });
+    n *= range == stage.domain.end() ? k.dims[d].extent.baked : range->hi.baked - range->lo.baked;
   }
   return n;
 }
@@ -483,6 +486,7 @@ void FinishKernel(MadeKernel& made) {
   kir::Kernel& k = made.kernel;
   ContractFma(k);
   DropDead(k);
+  SplitRegions(k);
   MergeDims(k);
   UnifyDims(k);
   DecideSplit(k);

@@ -6,7 +6,7 @@
 
 namespace tenon::compiler {
 
-/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, merges loops that all
+/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges loops that all
 /// accesses run through together, lets stages share dims, decides the split, finds buffers that may share memory, turns extents into
 /// parameters, estimates the cost.
 void FinishKernel(MadeKernel& made);
@@ -14,6 +14,8 @@ void FinishKernel(MadeKernel& made);
 // The parts, for tests.
 void ContractFma(kir::Kernel& kernel);
 void DropDead(kir::Kernel& kernel);
+/// Guards and comparisons of places, where they are many, are settled by cutting the one stage into regions.
+void SplitRegions(kir::Kernel& kernel);
 void MergeDims(kir::Kernel& kernel);
 /// Stages that run over equal extents do so over the same dims, so that they can be cut together.
 void UnifyDims(kir::Kernel& kernel);

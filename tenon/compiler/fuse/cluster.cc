@@ -71,9 +71,6 @@ bool IsFusible(const Program& p, NodeId id) {
     case Op::kOpaque:
       return false;
     case Op::kReduce:
-      for (const Shape& s : node.out) {
-        if (IsComplex(s.dtype)) return false;
-      }
       return KernelCanCompute(p, node) && CombinerOf(p, node).ok();
     default:
       return KernelCanCompute(p, node);

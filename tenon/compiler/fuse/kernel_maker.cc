@@ -198,10 +198,11 @@ class Maker {
     for (size_t i = 0; i < n; ++i) {
       std::optional<Scalar> in = tracer_->Trace(node.in[i], at);
       if (!in) return false;
-      reduce.in.push_back(b_->Convert(node.shape(static_cast<uint32_t>(i)).dtype, in->re));
+      const DType type = node.shape(static_cast<uint32_t>(i)).dtype;
+      AppendParts(*b_, type, *in, reduce.in);
       std::optional<Scalar> init = tracer_->Trace(node.in[n + i], IndexMap());
       if (!init) return false;
-      reduce.init.push_back(b_->Convert(node.shape(static_cast<uint32_t>(i)).dtype, init->re));
+      AppendParts(*b_, type, *init, reduce.init);
     }
     for (size_t l : reduced) {
       for (DimId d : logical_[l].ids) reduce.dims |= kir::DimMask{1} << d;
@@ -209,8 +210,8 @@ class Maker {
     reduce.combiner = b_->AddGraph(combiner->graph);
     if (lanes && !combiner->identity.empty() && combiner->any_order) {
       reduce.order = kir::ReduceOrder::kLanes;
-      for (size_t i = 0; i < n; ++i)
-        reduce.identity.push_back(b_->ConstBits(node.shape(static_cast<uint32_t>(i)).dtype, combiner->identity[i]));
+      for (size_t i = 0; i < combiner->identity.size(); ++i)
+        reduce.identity.push_back(b_->ConstBits(combiner->graph.arguments[i], combiner->identity[i]));
     }
     tracer_->reduced[id] = {result_map, reduce.id};
     plan.stage.reduces.push_back(std::move(reduce));

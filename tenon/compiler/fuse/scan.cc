@@ -18,10 +18,11 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   const Shape& shape = node.shape();
   const size_t along = form->dim;
   const DType type = shape.dtype;
-  if (!KernelCanHold(type) || IsComplex(type)) return false;
+  if (!KernelCanHold(type)) return false;
   Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
-  const std::optional<uint64_t> init = SplatBits(p_, node.in[1]);
-  if (!combiner.ok() || !init) return false;
+  const Node* init = &p_[node.in[1].node];
+  while (init->op == Op::kReshape || init->op == Op::kBroadcast) init = &p_[init->in[0].node];
+  if (!combiner.ok() || init->op != Op::kConstant || !init->literal.splat) return false;
   TENON_ASSIGN_OR_RETURN(const View from, ViewOf(node.in[0], out));
   const View to = NewTemp(shape);
 
@@ -41,22 +42,34 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
   kir::Loop loop;
   loop.id = b.NewId();
-  loop.types = {type, DType::kS64};
+  const bool complex = IsComplex(type);
+  const DType part = PartType(type);
   const int64_t last = shape.dims[along] - 1;
-  loop.init = {b.ConstBits(type, *init), b.ConstS64(form->reverse ? last : 0)};
-  const kir::Val sum = b.Carried(loop.id, 0, type);
-  const kir::Val place = b.Carried(loop.id, 1, DType::kS64);
+  // The place, then the sum's parts.
+  loop.types = {DType::kS64};
+  loop.init = {b.ConstS64(form->reverse ? last : 0)};
+  AppendParts(b, type, EmitLiteral(b, type, init->literal, 0), loop.init);
+  SmallVector<kir::Val, 4> arguments;
+  for (size_t i = 0; i < (complex ? 2u : 1u); ++i) {
+    loop.types.push_back(part);
+    arguments.push_back(b.Carried(loop.id, 1 + i, part));
+  }
+  const kir::Val place = b.Carried(loop.id, 0, DType::kS64);
   // A place is always inside; the clamp says so to whoever checks the kernel.
   at[along] = kir::AtStart(b.Max(b.Min(place, b.ConstS64(last)), b.ConstS64(0)));
-  const kir::Val next = b.Inline(*combiner, {sum, b.Read(x, at)})[0];
+  AppendParts(b, type, {b.Read(x, at), complex ? b.Read(x, at, 1) : kir::kNone}, arguments);
+  loop.next = {b.Add(place, b.ConstS64(form->reverse ? -1 : 1))};
   kir::Stage stage;
-  kir::Store store;
-  store.buf = y;
-  store.at = at;
-  store.value = next;
-  stage.stores.push_back(std::move(store));
+  for (const kir::Val next : b.Inline(*combiner, arguments)) {
+    kir::Store store;
+    store.buf = y;
+    store.at = at;
+    store.value = next;
+    store.component = static_cast<uint8_t>(stage.stores.size());
+    stage.stores.push_back(std::move(store));
+    loop.next.push_back(next);
+  }
   loop.body.push_back(kir::Step{std::move(stage)});
-  loop.next = {next, b.Add(place, b.ConstS64(form->reverse ? -1 : 1))};
   loop.trip_count = kir::Size::Of(last + 1);
   b.AddLoop(std::move(loop));
 

@@ -21,13 +21,13 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const Shape& indices_shape = p_.shape(node.in[1]);
   const Shape& updates_shape = p_.shape(node.in[2]);
   const DType type = shape.dtype;
-  if (!KernelCanHold(type) || IsComplex(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type)
+  if (!KernelCanHold(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type)
     return false;
   if (!IsInteger(indices_shape.dtype) || updates_shape.rank() > 16) return false;
   const Block& block = node.blocks[0];
   const bool overwrite = block.results[0] == Ref{block.args[1], 0};
   Result<kir::Graph> combiner = GraphOfBlock(p_, block);
-  if (!overwrite && (!combiner.ok() || combiner->arguments[0] != type)) return false;
+  if (!overwrite && (!combiner.ok() || combiner->arguments[0] != PartType(type))) return false;
   const Dims& window_dims = node.lists[0];
   const Dims& inserted = node.lists[1];
   const Dims& batching = node.lists[2];
@@ -102,9 +102,26 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     store.guard.push_back(std::move(guard));
   }
   store.value = b.Read(values, update_at);
-  if (!overwrite) store.combine = static_cast<int32_t>(b.AddGraph(*combiner));
   store.order = ordered ? kir::StoreOrder::kRowMajor : kir::StoreOrder::kDisjoint;
-  stage.stores.push_back(std::move(store));
+  if (!IsComplex(type)) {
+    if (!overwrite) store.combine = static_cast<int32_t>(b.AddGraph(*combiner));
+    stage.stores.push_back(std::move(store));
+  } else {
+    SmallVector<kir::Val, 2> parts = {store.value, b.Read(values, update_at, 1)};
+    if (!overwrite) {  // What is there, read first.
+      kir::Read before;
+      before.buf = to;
+      before.at = store.at;
+      before.guard = store.guard;
+      before.otherwise = b.Const(PartType(type), 0);
+      parts = b.Inline(*combiner, {b.Read(before, 0), b.Read(before, 1), parts[0], parts[1]});
+    }
+    for (const uint8_t component : {0, 1}) {
+      store.value = parts[component];
+      store.component = component;
+      stage.stores.push_back(store);
+    }
+  }
   b.AddStage(std::move(stage));
 
   MadeKernel made;

@@ -422,7 +422,11 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   const Node& node = program_[r.node];
   if (auto it = reduced.find(r.node); it != reduced.end()) {
     if (!(it->second.map == map)) return Block(r.node);
-    return Scalar{b_.Reduced(it->second.reduce, r.result, node.shape(r.result).dtype)};
+    const DType type = node.shape(r.result).dtype;
+    const size_t first = FirstPart(node, r.result);
+    Scalar value{b_.Reduced(it->second.reduce, first, PartType(type))};
+    if (IsComplex(type)) value.im = b_.Reduced(it->second.reduce, first + 1, PartType(type));
+    return value;
   }
   // Small ones are written out.
   const size_t n = node.in.size() / 2;
@@ -430,16 +434,13 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   int64_t count = 1;
   for (int64_t d : node.lists[0]) count *= operand.dims[static_cast<size_t>(d)];
   if (count > policy::kUnrolledReduce) return Block(r.node);
-  for (const Shape& s : node.out) {
-    if (IsComplex(s.dtype)) return Block(r.node);
-  }
   Result<kir::Graph> combiner = GraphOfBlock(program_, node.blocks[0]);
   if (!combiner.ok()) return Block(r.node);
   SmallVector<Val, 4> values;
   for (size_t i = 0; i < n; ++i) {
     std::optional<Scalar> init = Trace(node.in[n + i], IndexMap());
     if (!init) return std::nullopt;
-    values.push_back(b_.Convert(combiner->arguments[i], init->re));
+    AppendParts(b_, node.shape(static_cast<uint32_t>(i)).dtype, *init, values);
   }
   for (int64_t point = 0; point < count; ++point) {
     IndexMap at(operand.rank());
@@ -458,30 +459,33 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
     for (size_t i = 0; i < n; ++i) {
       std::optional<Scalar> element = Trace(node.in[i], at);
       if (!element) return std::nullopt;
-      arguments.push_back(b_.Convert(combiner->arguments[n + i], element->re));
+      AppendParts(b_, node.shape(static_cast<uint32_t>(i)).dtype, *element, arguments);
     }
     const SmallVector<Val, 2> results = b_.Inline(*combiner, arguments);
-    for (size_t i = 0; i < n; ++i) values[i] = results[i];
+    for (size_t i = 0; i < values.size(); ++i) values[i] = results[i];
   }
-  return Scalar{values[r.result]};
+  const size_t first = FirstPart(node, r.result);
+  Scalar value{values[first]};
+  if (IsComplex(node.shape(r.result).dtype)) value.im = values[first + 1];
+  return value;
 }
 
 Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
   kir::GraphBuilder b;
-  std::unordered_map<Ref, Val, RefHasher> known;
-  for (NodeId id : block.args) known[{id, 0}] = b.AddArgument(program[id].shape().dtype);
-  auto resolve = [&](Ref r) -> Result<Val> {
+  std::unordered_map<Ref, Scalar, RefHasher> known;
+  for (NodeId id : block.args) {
+    const DType type = program[id].shape().dtype;
+    if (!KernelCanHold(type)) return Unimplemented("element type of a region");
+    Scalar& value = known[{id, 0}];
+    value.re = b.AddArgument(PartType(type));
+    if (IsComplex(type)) value.im = b.AddArgument(PartType(type));
+  }
+  auto resolve = [&](Ref r) -> Result<Scalar> {
     if (auto it = known.find(r); it != known.end()) return it->second;
     const Node& node = program[r.node];
-    if (node.op == Op::kConstant && node.literal.splat && !IsComplex(node.shape().dtype)) {
-      return EmitLiteral(b, node.shape().dtype, node.literal, 0).re;
-    }
+    if (node.op == Op::kConstant && node.literal.splat) return EmitLiteral(b, node.shape().dtype, node.literal, 0);
     return Unimplemented("a region uses a value from outside");
   };
-  for (NodeId id : block.args) {
-    if (!KernelCanHold(program[id].shape().dtype) || IsComplex(program[id].shape().dtype))
-      return Unimplemented("element type of a region");
-  }
   for (NodeId id : block.nodes) {
     const Node& node = program[id];
     if (node.op == Op::kConstant) continue;
@@ -490,23 +494,28 @@ Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
       TENON_ASSIGN_OR_RETURN(known[(Ref{id, 0})], resolve(node.in[0]));
       continue;
     }
-    if (KindOfOp(node.op) != OpKind::kElementwise || !KernelCanCompute(program, node) || node.shape().rank() != 0 ||
-        IsComplex(node.shape().dtype)) {
+    if (KindOfOp(node.op) != OpKind::kElementwise || !KernelCanCompute(program, node) || node.shape().rank() != 0)
       return Unimplemented("a region with " + std::string(OpName(node.op)));
-    }
     SmallVector<Scalar, 3> in;
     for (Ref r : node.in) {
-      TENON_ASSIGN_OR_RETURN(Val v, resolve(r));
-      in.push_back({v});
+      TENON_ASSIGN_OR_RETURN(Scalar v, resolve(r));
+      in.push_back(v);
     }
-    known[{id, 0}] = EmitElementwise(b, program, node, in).re;
+    known[{id, 0}] = EmitElementwise(b, program, node, in);
   }
   SmallVector<Val, 2> results;
   for (Ref r : block.results) {
-    TENON_ASSIGN_OR_RETURN(Val v, resolve(r));
-    results.push_back(v);
+    TENON_ASSIGN_OR_RETURN(Scalar v, resolve(r));
+    results.push_back(v.re);
+    if (v.im != kir::kNone) results.push_back(v.im);
   }
   return b.Finish(results);
+}
+
+size_t FirstPart(const Node& node, uint32_t result) {
+  size_t first = 0;
+  for (uint32_t i = 0; i < result; ++i) first += IsComplex(node.shape(i).dtype) ? 2 : 1;
+  return first;
 }
 
 }  // namespace tenon::compiler

@@ -106,7 +106,16 @@ class Tracer {
   std::unordered_map<NodeId, int> places_;  // At how many places a member was written out.
 };
 
-/// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's.
+/// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's, complex ones two.
 Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block);
+/// Which of such a graph's results the node's `result` begins with.
+size_t FirstPart(const Node& node, uint32_t result);
+/// Adds the value, converted to `type`, as GraphOfBlock has it.
+template <class Values>
+void AppendParts(kir::NodeBuilder& b, DType type, Scalar value, Values& values) {
+  const DType part = PartType(type);
+  values.push_back(b.Convert(part, value.re));
+  if (IsComplex(type)) values.push_back(value.im == kir::kNone ? b.Const(part, 0) : b.Convert(part, value.im));
+}
 
 }  // namespace tenon::compiler
