@@ -5,7 +5,7 @@ import logging
 from jax._src import xla_bridge
 from jax._src.lib import xla_client
 
-from tenon_jax import _callbacks, _handlers
+from tenon_jax import _callbacks, _handlers, _partitioning
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +68,7 @@ def register(library: str, replace: bool) -> None:
         c_api = _register_backend('tenon', library, _PRIORITY)
         _handlers.install(c_api, forward_to_builtin=True)
         return
+    _partitioning.install()
     c_api = _register_backend('cpu', library, _PRIORITY)
     xla_bridge.register_backend_factory(
         'tenon', _cpu_client, priority=_ALIAS_PRIORITY, fail_quietly=False, make_topology=_topology_factory(c_api), c_api=c_api)

@@ -135,3 +135,25 @@ jax.jit(lambda v: v + 1, donate_argnums=0)(b)
 give([a.is_deleted(), b.is_deleted()])
 ''', TENON_NUM_DEVICES=4).result
     assert result == [False, True]
+
+
+def test_functions_with_partitioners_of_their_own():
+    # The partitioner is not asked: whole arrays need none.
+    result = run(PROLOGUE + '''
+from jax.experimental.custom_partitioning import custom_partitioning
+
+@custom_partitioning
+def normalised(v):
+    return v / jnp.sum(v, axis=-1, keepdims=True)
+
+def never(*args):
+    raise AssertionError("asked")
+
+normalised.def_partition(partition=never, infer_sharding_from_operands=never, sharding_rule="i j -> i j", need_replication_factors=("j",))
+got = jax.jit(normalised)(jax.device_put(x + 1, NamedSharding(mesh, P("i", "j"))))
+give(np.asarray(got).tolist())
+''', TENON_NUM_DEVICES=4).result
+    rows = [[float(4 * i + j + 1) for j in range(4)] for i in range(4)]
+    want = [[v / sum(row) for v in row] for row in rows]
+    eps = 2.0**-24  # The sums are exact, the quotient rounds once.
+    assert all(abs(g - w) <= eps * w for got, row in zip(result, want) for g, w in zip(got, row))
