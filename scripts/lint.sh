@@ -5,7 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:?usage: lint.sh BUILD_DIR [FOLDER...]}
 shift
-[ $# -gt 0 ] || set -- tenon/base tenon/isa tenon/threads tenon/kir tenon/plan tenon/plugin tenon/runtime tenon/kernels
+[ $# -gt 0 ] || set -- tenon/{base,isa,threads,kir,plan,plugin,client,trace,conformance,runtime,kernels} tools/tenon tools/tenon-conformance
 cd "$root"
 # Only what the build compiles has a command line.
 git ls-files -- "${@/%//*.cc}" | while read -r f; do

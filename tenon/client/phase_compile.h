@@ -20,12 +20,12 @@ class Topology;
 struct PartialProgram {
   std::string code;
   /// What `code` is, in the plugin's words.
-  std::string format;
+  std::string format = {};
   /// The phase that made it; empty for a program that has seen none.
-  std::string made_by;
+  std::string made_by = {};
   /// The phases that may come next.
-  std::vector<std::string> next_phases;
-  std::string version;
+  std::vector<std::string> next_phases = {};
+  std::string version = {};
 
   std::string Serialize() const;
   /// DATA_LOSS for bytes that are no such message.

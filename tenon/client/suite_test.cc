@@ -195,7 +195,8 @@ TEST_F(SuiteTest, ViewsOfTheHostKeepTheirMemory) {
   auto shared = std::make_shared<AlignedMemory>(std::move(*memory));
   const std::weak_ptr<AlignedMemory> alive = shared;
   {
-    auto b = client_->ViewOfHost(HostArray{shared->data(), DType::kU8, {1 << 16}, {}}, std::move(shared), device());
+    const HostArray array{shared->data(), DType::kU8, {1 << 16}, {}};
+    auto b = client_->ViewOfHost(array, std::move(shared), device());
     ASSERT_TRUE(b.ok()) << b.status().ToString();
     EXPECT_EQ(b->ToHost<uint8_t>()->size(), size_t{1} << 16);
   }

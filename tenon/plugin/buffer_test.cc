@@ -185,9 +185,9 @@ TEST_F(BufferTest, DeviceLayouts) {
 TEST_F(BufferTest, SubByteIntegers) {
   const uint8_t data[] = {0x0e, 0xf7, 0x53, 0x08};
   const std::vector<int64_t> dims = {4};
-  for (auto [type, expected] : {std::pair(PJRT_Buffer_Type_S4, std::vector<uint8_t>{0xfe, 0x07, 0x03, 0xf8}),
-                                std::pair(PJRT_Buffer_Type_U4, std::vector<uint8_t>{0x0e, 0x07, 0x03, 0x08}),
-                                std::pair(PJRT_Buffer_Type_U2, std::vector<uint8_t>{2, 3, 3, 0})}) {
+  for (const auto& [type, expected] : {std::pair(PJRT_Buffer_Type_S4, std::vector<uint8_t>{0xfe, 0x07, 0x03, 0xf8}),
+                                       std::pair(PJRT_Buffer_Type_U4, std::vector<uint8_t>{0x0e, 0x07, 0x03, 0x08}),
+                                       std::pair(PJRT_Buffer_Type_U2, std::vector<uint8_t>{2, 3, 3, 0})}) {
     auto args = FromHost(data, type, dims);
     args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy;
     ASSERT_CALL(PJRT_Client_BufferFromHostBuffer, args);

@@ -14,14 +14,17 @@ namespace {
 struct Error {
   PJRT_Error base;
   Status status;
-  bool is_static = false;
+  bool is_owned;  // An OwnedError.
+};
+// One that is freed by whoever gets it.
+struct OwnedError : Error {
   [[no_unique_address]] internal::Counted<ObjectKind::kError> counted;
 };
 
 const Error* FromC(const PJRT_Error* error) { return reinterpret_cast<const Error*>(error); }
 
 void Destroy(PJRT_Error* error) {
-  if (error != nullptr && !FromC(error)->is_static) delete FromC(error);
+  if (error != nullptr && FromC(error)->is_owned) delete static_cast<const OwnedError*>(FromC(error));
 }
 
 void Message(const PJRT_Error* error, const char** message, size_t* message_size) {
@@ -45,16 +48,15 @@ constexpr PJRT_Error_FunctionTable kErrorTable = {
     .for_each_payload = ForEachPayload,
 };
 
+// Made when the library is loaded: later there would be no memory for it.
+Error* const kOutOfMemory = new Error{{&kErrorTable}, ResourceExhausted("out of host memory"), false};
+
 }  // namespace
 
 PJRT_Error* ToCError(const Status& status) noexcept {
   if (status.ok()) return nullptr;
-  auto* error = new (std::nothrow) Error{{&kErrorTable}, status, false, {}};
-  if (error == nullptr) {
-    static Error* const out_of_memory = new Error{{&kErrorTable}, ResourceExhausted("out of host memory"), true, {}};
-    return &out_of_memory->base;
-  }
-  return &error->base;
+  auto* error = new (std::nothrow) OwnedError{{{&kErrorTable}, status, true}, {}};
+  return error == nullptr ? &kOutOfMemory->base : &error->base;
 }
 
 Status TakeCError(PJRT_Error* error) noexcept {

@@ -72,7 +72,10 @@ Result<std::string> ProfileText(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::string(argv[1]) == "--worker") return RunWorker(argv[2], std::atoi(argv[3]), argv[4]);
+  if (argc == 5 && std::string(argv[1]) == "--worker") {
+    const int descriptor = std::atoi(argv[3]);  // NOLINT(bugprone-unchecked-string-*): the runner wrote it.
+    return RunWorker(argv[2], descriptor, argv[4]);
+  }
 
   CLI::App app{
       "Checks a PJRT plugin against the rules of the C API.\n"

@@ -38,16 +38,18 @@ struct AlteredTable {
 };
 
 template <class T>
-const Status& StatusOf(const Result<T>& r) {
+Status StatusOf(const Result<T>& r) {
   return r.status();
 }
-inline const Status& StatusOf(const Status& s) { return s; }
+inline Status StatusOf(const Status& s) { return s; }
+
+inline ::testing::AssertionResult IsOk(const Status& s) {
+  return s.ok() ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << s.ToString();
+}
 
 }  // namespace tenon::client::testing
 
-#define EXPECT_OK(expr)                                                                                   \
-  EXPECT_PRED1([](const ::tenon::Status& s) { return s.ok(); }, ::tenon::client::testing::StatusOf(expr)) \
-      << ::tenon::client::testing::StatusOf(expr).ToString()
+#define EXPECT_OK(expr) EXPECT_TRUE(::tenon::client::testing::IsOk(::tenon::client::testing::StatusOf(expr)))
 
 /// The call fails with this code, and the message has this piece.
 #define EXPECT_FAILS(expr, code_, piece)                                                   \

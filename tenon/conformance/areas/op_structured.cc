@@ -136,7 +136,7 @@ void AddStructuredOps(Suite& suite) {
                        "{dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions "
                        "= [0], lhs_contracting_dimensions = [2], "
                        "rhs_contracting_dimensions = [1]>}"));
-    std::string scalar = TensorType(t, {}), five = TensorType(t, {});
+    std::string scalar = TensorType(t, {});
     AddOp(suite, {Named("while", t),
                   {{t, {}, {1}}},
                   {{t, {}, {32}}},

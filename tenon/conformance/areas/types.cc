@@ -133,7 +133,7 @@ void AddLayoutTests(Suite& suite) {
             });
   suite.Add("layouts.strides_rank_4", Needs::kClient, "Strides of a four-dimensional permutation are followed", kHeader,
             [](Env& env) {
-              std::vector<float> values = Iota(2 * 3 * 4 * 5), want;
+              std::vector<float> values = Iota(120), want;
               // The host array is [5][4][3][2] in memory; the buffer is its reversal of dimensions.
               for (int a = 0; a < 2; ++a) {
                 for (int b = 0; b < 3; ++b) {

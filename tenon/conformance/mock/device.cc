@@ -14,7 +14,6 @@ namespace tenon::conformance::mock {
 
 namespace {
 
-using plugin::ArraySpec;
 using plugin::CompileOptions;
 using plugin::DeviceAssignment;
 using plugin::Ref;

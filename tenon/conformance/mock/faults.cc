@@ -1528,7 +1528,7 @@ const Fault kFaults[] = {
      [](PJRT_Api& t) {
        using S = SlotOf<&PJRT_AbiVersion_Extension::executable_abi_version_platform_id>;
        S::Install(t, kAbi, [](auto* a) -> E {
-         a->platform_id = static_cast<uint64_t>(1000 + g_count++);
+         a->platform_id = uint64_t{1000} + static_cast<uint64_t>(g_count++);
          return nullptr;
        });
      }},

@@ -24,17 +24,17 @@ namespace tenon::plugin::testing {
 
 #define EXPECT_CODE(expression, expected)                                     \
   do {                                                                        \
-    ::tenon::Status status_ = (expression);                                   \
+    const ::tenon::Status& status_ = (expression);                            \
     EXPECT_EQ(status_.code(), ::tenon::Code::expected) << status_.ToString(); \
   } while (false)
 #define ASSERT_CALL(function, args)                                    \
   do {                                                                 \
-    ::tenon::Status status_ = CALL(function, args);                    \
+    const ::tenon::Status status_ = CALL(function, args);              \
     ASSERT_TRUE(status_.ok()) << #function ": " << status_.ToString(); \
   } while (false)
 #define EXPECT_CALL_OK(function, args)                                 \
   do {                                                                 \
-    ::tenon::Status status_ = CALL(function, args);                    \
+    const ::tenon::Status status_ = CALL(function, args);              \
     EXPECT_TRUE(status_.ok()) << #function ": " << status_.ToString(); \
   } while (false)
 
