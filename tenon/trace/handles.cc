@@ -127,50 +127,37 @@ HandleInfo Handles::Created(void* handle, HandleKind kind, int creator, uint64_t
   return result;
 }
 
-HandleInfo Handles::Find(void* handle, HandleKind kind) {
+template <class Change>
+HandleInfo Handles::Update(void* handle, HandleKind kind, Change change) {
   if (handle == nullptr) return {};
   Shard& shard = ShardOf(handle);
   shard.Lock();
-  HandleInfo result;
+  HandleInfo before;
   // A handle of another kind at this address went in a way that was not seen.
-  if (Shard::Entry* entry = shard.Find(handle); entry != nullptr && entry->info.kind == kind) result = entry->info;
+  if (Shard::Entry* entry = shard.Find(handle); entry != nullptr && entry->info.kind == kind) {
+    before = entry->info;
+    change(entry->info);
+    if (kind == HandleKind::kBuffer && before.state == HandleInfo::kLive && entry->info.state != HandleInfo::kLive)
+      live_bytes_.fetch_sub(static_cast<int64_t>(before.bytes), std::memory_order_relaxed);
+  }
   shard.Unlock();
-  return result;
+  return before;
+}
+
+HandleInfo Handles::Find(void* handle, HandleKind kind) {
+  return Update(handle, kind, [](HandleInfo&) {});
 }
 
 HandleInfo Handles::Destroyed(void* handle, HandleKind kind) {
-  if (handle == nullptr) return {};
-  Shard& shard = ShardOf(handle);
-  shard.Lock();
-  HandleInfo before;
-  if (Shard::Entry* entry = shard.Find(handle); entry != nullptr && entry->info.kind == kind) {
-    before = entry->info;
-    if (before.state != HandleInfo::kDestroyed && --entry->info.count == 0) entry->info.state = HandleInfo::kDestroyed;
-    if (before.state == HandleInfo::kLive && entry->info.state == HandleInfo::kDestroyed &&
-        kind == HandleKind::kBuffer) {
-      live_bytes_.fetch_sub(static_cast<int64_t>(before.bytes), std::memory_order_relaxed);
-    }
-  }
-  shard.Unlock();
-  return before;
+  return Update(handle, kind, [](HandleInfo& info) {
+    if (info.state != HandleInfo::kDestroyed && --info.count == 0) info.state = HandleInfo::kDestroyed;
+  });
 }
 
 HandleInfo Handles::Deleted(void* handle, HandleKind kind) {
-  if (handle == nullptr) return {};
-  Shard& shard = ShardOf(handle);
-  shard.Lock();
-  HandleInfo before;
-  if (Shard::Entry* entry = shard.Find(handle); entry != nullptr && entry->info.kind == kind) {
-    before = entry->info;
-    if (before.state == HandleInfo::kLive) {
-      entry->info.state = HandleInfo::kDeleted;
-      if (kind == HandleKind::kBuffer) {
-        live_bytes_.fetch_sub(static_cast<int64_t>(before.bytes), std::memory_order_relaxed);
-      }
-    }
-  }
-  shard.Unlock();
-  return before;
+  return Update(handle, kind, [](HandleInfo& info) {
+    if (info.state == HandleInfo::kLive) info.state = HandleInfo::kDeleted;
+  });
 }
 
 void Handles::Forget(void* handle) {
@@ -181,13 +168,7 @@ void Handles::Forget(void* handle) {
 }
 
 void Handles::SetReady(void* handle, uint32_t serial) {
-  Shard& shard = ShardOf(handle);
-  shard.Lock();
-  Shard::Entry* entry = shard.Find(handle);
-  if (entry != nullptr && entry->info.kind == HandleKind::kEvent && entry->info.serial == serial) {
-    entry->info.ready = true;
-  }
-  shard.Unlock();
+  Update(handle, HandleKind::kEvent, [&](HandleInfo& info) { info.ready |= info.serial == serial; });
 }
 
 std::vector<HandleInfo> Handles::Live() {

@@ -52,6 +52,9 @@ class Handles {
  private:
   struct Shard;
   Shard& ShardOf(void* handle);
+  /// Applies `change` to what is known of the handle, if it is of this kind; returns what it was before.
+  template <class Change>
+  HandleInfo Update(void* handle, HandleKind kind, Change change);
   std::atomic<int64_t> live_bytes_{0};
 };
 
