@@ -43,6 +43,9 @@ void Map(T* out, Fn fn) {
   for (size_t i = 0; i < kN; ++i) out[i] = fn(i);
 }
 
+float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+double Fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
 template <class T>
 bool Arithmetic(Op op, T* r, const T* a, const T* b, const T* c) {
   switch (op) {
@@ -70,7 +73,7 @@ bool Arithmetic(Op op, T* r, const T* a, const T* b, const T* c) {
         Map(r, [=](size_t i) { return a[i] / b[i]; });
         return true;
       case Op::kFma:
-        Map(r, [=](size_t i) { return __builtin_fma(a[i], b[i], c[i]); });
+        Map(r, [=](size_t i) { return Fma(a[i], b[i], c[i]); });
         return true;
       case Op::kNeg:
         Map(r, [=](size_t i) { return -a[i]; });
@@ -134,10 +137,6 @@ bool Arithmetic(Op op, T* r, const T* a, const T* b, const T* c) {
   }
 }
 
-// fma of float must be float's.
-template <>
-bool Arithmetic<float>(Op op, float* r, const float* a, const float* b, const float* c);
-
 template <class T>
 void Compare(uint8_t imm, uint32_t* r, const T* a, const T* b) {
   switch (imm) {
@@ -159,53 +158,6 @@ void Compare(uint8_t imm, uint32_t* r, const T* a, const T* b) {
     default:
       Map(r, [=](size_t i) { return a[i] >= b[i] ? ~0u : 0u; });
       break;
-  }
-}
-
-template <>
-bool Arithmetic<float>(Op op, float* r, const float* a, const float* b, const float* c) {
-  switch (op) {
-    case Op::kAdd:
-      Map(r, [=](size_t i) { return a[i] + b[i]; });
-      return true;
-    case Op::kSub:
-      Map(r, [=](size_t i) { return a[i] - b[i]; });
-      return true;
-    case Op::kMul:
-      Map(r, [=](size_t i) { return a[i] * b[i]; });
-      return true;
-    case Op::kMin:
-      Map(r, [=](size_t i) { return MinMax<float>::Min(a[i], b[i]); });
-      return true;
-    case Op::kMax:
-      Map(r, [=](size_t i) { return MinMax<float>::Max(a[i], b[i]); });
-      return true;
-    case Op::kDiv:
-      Map(r, [=](size_t i) { return a[i] / b[i]; });
-      return true;
-    case Op::kFma:
-      Map(r, [=](size_t i) { return __builtin_fmaf(a[i], b[i], c[i]); });
-      return true;
-    case Op::kNeg:
-      Map(r, [=](size_t i) { return -a[i]; });
-      return true;
-    case Op::kAbs:
-      Map(r, [=](size_t i) { return std::fabs(a[i]); });
-      return true;
-    case Op::kSqrt:
-      Map(r, [=](size_t i) { return std::sqrt(a[i]); });
-      return true;
-    case Op::kFloor:
-      Map(r, [=](size_t i) { return std::floor(a[i]); });
-      return true;
-    case Op::kTrunc:
-      Map(r, [=](size_t i) { return std::trunc(a[i]); });
-      return true;
-    case Op::kRoundEven:
-      Map(r, [=](size_t i) { return std::nearbyint(a[i]); });
-      return true;
-    default:
-      return false;
   }
 }
 
