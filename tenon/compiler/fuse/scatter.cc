@@ -21,8 +21,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const Shape& indices_shape = p_.shape(node.in[1]);
   const Shape& updates_shape = p_.shape(node.in[2]);
   const DType type = shape.dtype;
-  if (!KernelCanHold(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type)
-    return false;
+  if (!KernelCanHold(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type) return false;
   if (!IsInteger(indices_shape.dtype) || updates_shape.rank() > 16) return false;
   const Block& block = node.blocks[0];
   const bool overwrite = block.results[0] == Ref{block.args[1], 0};

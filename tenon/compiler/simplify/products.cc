@@ -19,6 +19,8 @@ DType SumType(DType type) {
       return DType::kF32;
     case DType::kF32:
     case DType::kF64:
+    case DType::kC64:
+    case DType::kC128:
       return type;
     default:
       return IsInteger(type) && ByteWidth(type) * 8 == DTypeBits(type) ? type : DType::kInvalid;
@@ -32,7 +34,8 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
   const DType type = SumType(result.dtype);
   for (const Shape& o : operand) {
-    if (type == DType::kInvalid || (IsFloat(type) && o.dtype != type && o.dtype != result.dtype)) return std::nullopt;
+    if (type == DType::kInvalid || ((IsFloat(type) || IsComplex(type)) && o.dtype != type && o.dtype != result.dtype))
+      return std::nullopt;
   }
   const auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
   // The result's dimensions, then the summed ones.
@@ -72,7 +75,7 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   const Ref product = Binary(Op::kMultiply, spread[0], spread[1]);
   Node sum;
   sum.op = Op::kReduce;
-  sum.in = {product, Splat({type, {}}, 0)};
+  sum.in = {product, Constant({type, {}}, MakeLiteral(std::string(static_cast<size_t>(ByteWidth(type)), '\0'), true))};
   sum.out.push_back({type, result.dims});
   sum.lists.push_back(std::move(summed));
   sum.blocks.push_back(CombinerOf(Op::kAdd, type));

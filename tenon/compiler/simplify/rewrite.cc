@@ -61,10 +61,13 @@ std::optional<Ref> Simplifier::Rewrite(Node& node) {
       node.op != Op::kBarrier) {
     return Constant(node.shape(), MakeLiteral("", false));
   }
+  if (node.op == Op::kDot) {
+    if (std::optional<Ref> sum = RewriteDot(node)) return sum;
+  }
+  if (std::optional<Ref> parts = RewriteComplex(node)) return parts;
   if (node.op == Op::kReduce) return RewriteReduce(node);
   if (node.op == Op::kReduceWindow) return RewriteReduceWindow(node);
   if (node.op == Op::kConvolution) return RewriteConvolution(node);
-  if (node.op == Op::kDot) return RewriteDot(node);
   if (node.op == Op::kSelectAndScatter) return RewriteSelectAndScatter(node);
   if (std::optional<Ref> folded = Fold(node)) return folded;
   switch (KindOfOp(node.op)) {
@@ -89,11 +92,8 @@ std::optional<Ref> Simplifier::RewriteElementwise(Node& node) {
       if (same_shape(node.in[0])) return node.in[0];
       break;
     case Op::kReal:
-      if (Def(node.in[0]).op == Op::kComplex) return Def(node.in[0]).in[0];
-      break;
     case Op::kImag:
-      if (Def(node.in[0]).op == Op::kComplex) return Def(node.in[0]).in[1];
-      break;
+      return RewritePart(node);
     case Op::kAdd:
       for (int i : {0, 1}) {
         if (is_int && IsSplat(node.in[static_cast<size_t>(i)], 0)) return node.in[static_cast<size_t>(1 - i)];

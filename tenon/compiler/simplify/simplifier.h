@@ -39,6 +39,10 @@ class Simplifier {
   std::optional<Ref> RewriteReduceWindow(Node& node);
   std::optional<Ref> RewriteConvolution(Node& node);
   std::optional<Ref> RewriteDot(Node& node);
+  /// Of a complex constant, of what was real, of what was put together.
+  std::optional<Ref> RewritePart(const Node& node);
+  /// Sums and products of complex arrays.
+  std::optional<Ref> RewriteComplex(Node& node);
   std::optional<Ref> RewriteScan(Node& node);
   std::optional<Ref> RewriteSelectAndScatter(Node& node);
   bool BindExtreme(NodeId id, const Node& node);
@@ -49,6 +53,8 @@ class Simplifier {
   Ref Splat(const Shape& shape, uint64_t bits);
   Ref Binary(Op op, Ref a, Ref b);
   Ref Reshape(Ref r, Dims dims);
+  /// The real or imaginary (op) part of a complex value.
+  Ref Part(Op op, Ref r);
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
   Ref StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent);
   Ref Converted(Ref r, DType type);
