@@ -21,7 +21,7 @@ kir::Kernel AddOneKernel(int64_t grain) {
   const SmallVector<kir::Size, 4> extent{kir::Size::Param(0)}, stride{kir::Size::Of(1)};
   k.buffers = {{kir::BufKind::kArg, DType::kF32, extent, stride}, {kir::BufKind::kOut, DType::kF32, extent, stride}};
   const kir::Axis axis{{kir::Term{0, kir::Size::Of(1)}}};
-  k.reads = {{0, {axis}}};
+  k.reads = {{0, {axis}, {}, kir::kNone}};
   k.literals = {0x3f800000};
   k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}},
              {kir::Op::kConst, DType::kF32, 0, 0, {}},

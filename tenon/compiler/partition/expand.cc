@@ -113,7 +113,7 @@ class Expander {
       const int64_t id = partition ? device % instances_.num_partitions : device / instances_.num_partitions;
       auto value = mlir::DenseElementsAttr::get(type, llvm::APInt(32, static_cast<uint64_t>(id)));
       maps[i].map(op->getResult(0),
-                  b_.create<stablehlo::ConstantOp>(op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult());
+                  stablehlo::ConstantOp::create(b_, op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult());
     }
     return OkStatus();
   }

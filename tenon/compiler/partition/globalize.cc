@@ -176,7 +176,7 @@ class Globalizer {
       }
       returned.push_back(Concatenate(b, main.getLoc(), parts, 0));
     }
-    b.create<mlir::func::ReturnOp>(main.getLoc(), returned);
+    mlir::func::ReturnOp::create(b, main.getLoc(), returned);
     old_body.erase();
     main.setFunctionType(mlir::FunctionType::get(main.getContext(), inputs, outputs));
     const auto restack = [&](std::vector<Tiling>& tilings) {

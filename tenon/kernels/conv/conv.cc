@@ -309,9 +309,9 @@ class Patches {
         const int64_t p = seg.k[d] + window[d];  // Of the first place.
         if (dim.in_dilation != 1) {
           for (int64_t i = 0; i < seg.count; ++i) {
-            int64_t at = offset;
-            const bool exists = Inside(d, p + i * dim.stride, &at);
-            to[i * tile.col_stride] = exists ? in_[at] : T{};
+            int64_t from = offset;
+            const bool exists = Inside(d, p + i * dim.stride, &from);
+            to[i * tile.col_stride] = exists ? in_[from] : T{};
           }
           continue;
         }
