@@ -2,23 +2,25 @@
 // RUN: tenon-opt --simplify %s | FileCheck %s
 
 // Products of elements of arrays that the loop walks along become one product each; what depends on no trip leaves
-// with all that it is made of.
+// with all that it is made of; what a product takes from memory is computed once.
 // CHECK: program @hoist
 // CHECK-DAG: dot_general {{.*}} [] [] [2] [0] : f32[6,9,15]
 // CHECK-DAG: dot_general {{.*}} [] [] [1] [0] : f32[14,6,12]
 // CHECK-DAG: dot_general {{.*}} [0] [0] [3] [1] : f32[2,6,9,15]
 // CHECK-DAG: exponential {{.*}} : f32[16,16]
+// CHECK-DAG: multiply {{.*}} : f32[9,9]
 // CHECK: while
 // CHECK: return
 // CHECK-NOT: dot_general
 // CHECK-NOT: exponential
+// CHECK-NOT: multiply
 // CHECK: dynamic_slice {{.*}} : f32[1,9,15]
 // CHECK: dynamic_slice {{.*}} : f32[14,1,12]
 // CHECK: dynamic_slice {{.*}} : f32[2,1,9,15]
 // CHECK: dot_general {{.*}} : f32[9,9]
 module @hoist {
   func.func @main(%x: tensor<6x9x14xf32>, %w: tensor<14x15xf32>, %y: tensor<15x6x12xf32>, %z: tensor<2x6x9x14xf32>, %v: tensor<2x14x15xf32>,
-                  %e: tensor<16x16xf32>) -> (tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>) {
+                  %e: tensor<16x16xf32>, %k: tensor<9x9xf32>) -> (tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>) {
     %i0 = stablehlo.constant dense<0> : tensor<i32>
     %c0 = stablehlo.constant dense<0.1> : tensor<9x9xf32>
     %d0 = stablehlo.constant dense<0.0> : tensor<14x12xf32>
@@ -47,7 +49,10 @@ module @hoist {
       %zi = stablehlo.reshape %zs : (tensor<2x1x9x14xf32>) -> tensor<2x9x14xf32>
       %s = stablehlo.dot_general %zi, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x9x14xf32>, tensor<2x14x15xf32>) -> tensor<2x9x15xf32>
       %u = stablehlo.dot_general %p, %p, contracting_dims = [1] x [1] : (tensor<9x15xf32>, tensor<9x15xf32>) -> tensor<9x9xf32>
-      %u2 = stablehlo.dot_general %u, %c, contracting_dims = [1] x [0] : (tensor<9x9xf32>, tensor<9x9xf32>) -> tensor<9x9xf32>
+      %half = stablehlo.constant dense<0.5> : tensor<9x9xf32>
+      %h = stablehlo.multiply %k, %half : tensor<9x9xf32>
+      %u3 = stablehlo.dot_general %h, %c, contracting_dims = [1] x [0] : (tensor<9x9xf32>, tensor<9x9xf32>) -> tensor<9x9xf32>
+      %u2 = stablehlo.dot_general %u, %u3, contracting_dims = [1] x [0] : (tensor<9x9xf32>, tensor<9x9xf32>) -> tensor<9x9xf32>
       %c1 = stablehlo.tanh %u2 : tensor<9x9xf32>
       %d1 = stablehlo.add %d, %q : tensor<14x12xf32>
       %b1 = stablehlo.add %b, %s : tensor<2x9x15xf32>

@@ -55,6 +55,12 @@ bool IsHeavy(const Node& node) {
   }
 }
 
+/// Whether its operands lie in memory, whoever computes them.
+bool TakesMemory(const Node& node) {
+  return KindOfOp(node.op) == OpKind::kStructured && node.op != Op::kReduce && node.op != Op::kWhile &&
+         node.op != Op::kCase && node.op != Op::kBarrier && node.op != Op::kCustomCall && node.op != Op::kOpaque;
+}
+
 /// One loop and the block that it is in.
 class Hoister {
  public:
@@ -64,7 +70,10 @@ class Hoister {
   std::vector<NodeId> Run() {
     FindVariant();
     for (NodeId id : Body().nodes) {
-      if (!Varies(id) && IsHeavy(p_[id])) Want({id, 0});
+      if (Varies(id) ? !TakesMemory(p_[id]) : !IsHeavy(p_[id]) && !IsSmaller(p_[id])) continue;
+      if (!Varies(id)) Want({id, 0});
+      // Operands of drivers are in memory anyway.
+      for (Ref r : p_[id].in) Want(r);
     }
     const std::vector<NodeId> before = Body().nodes;
     Body().nodes.clear();
@@ -87,6 +96,16 @@ class Hoister {
  private:
   Block& Body() { return p_[loop_].blocks[1]; }
   bool Varies(NodeId id) const { return variant_.contains(id); }
+
+  /// Whether reading the value takes no more than reading one of the arrays that it is computed from.
+  bool IsSmaller(const Node& node) const {
+    if (KindOfOp(node.op) != OpKind::kElementwise || NumElements(node.shape().dims) < kMinHoistedElements) return false;
+    return std::any_of(node.in.begin(), node.in.end(), [&](Ref r) {
+      const Op op = p_[r.node].op;
+      return p_.shape(r).dims == node.shape().dims && op != Op::kBroadcast && op != Op::kIota && op != Op::kConstant &&
+             ByteWidth(p_.shape(r).dtype) >= ByteWidth(node.shape().dtype);
+    });
+  }
 
   bool UsesVariant(const Node& node) const {
     for (Ref r : node.in) {
