@@ -167,7 +167,7 @@ inline float FmaOrTwoRoundings(float a, float b, float c) {
 
 // Several rows side by side, so that chains do not wait for themselves; with so short a k nothing more is needed to
 // keep up with memory.
-template <int kRows, bool kAdjacent>
+template <int kRows>
 void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, bool accumulate,
                   float* y, int64_t y_stride) {
   float acc[kRows];
@@ -176,28 +176,59 @@ void DotShortRows(const float* a, int64_t row_stride, int64_t k_stride, const fl
   for (int64_t p = 0; p < k; ++p) {
 #pragma clang loop unroll(full)
     for (int r = 0; r < kRows; ++r) {
-      acc[r] = FmaOrTwoRoundings(a[(kAdjacent ? r : r * row_stride) + p * k_stride], x[p], acc[r]);
+      acc[r] = FmaOrTwoRoundings(a[r * row_stride + p * k_stride], x[p], acc[r]);
     }
   }
 #pragma clang loop unroll(full)
   for (int r = 0; r < kRows; ++r) y[r * y_stride] = acc[r];
 }
 
+// Adjacent rows, as many as kRegs registers hold; with kMasked the last register has `tail` of them.
+template <int kRegs, bool kMasked>
+void DotShortColumns(const float* a, int64_t k_stride, const float* x, int64_t k, bool accumulate, float* y,
+                     int64_t y_stride, int tail) {
+  constexpr int kLanes = Vec::kLanes;
+  const Vec::Mask mask = Vec::First(tail);
+  const int rows = (kRegs - 1) * kLanes + tail;
+  alignas(64) float sums[kRegs * kLanes] = {};
+  if (accumulate) {
+    for (int r = 0; r < rows; ++r) sums[r] = y[r * y_stride];
+  }
+  Vec::Reg acc[kRegs];
+#pragma clang loop unroll(full)
+  for (int v = 0; v < kRegs; ++v) acc[v] = Vec::Load(sums + v * kLanes);
+  for (int64_t p = 0; p < k; ++p) {
+    const Vec::Reg xv = Vec::Broadcast(x + p);
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kRegs; ++v) {
+      const float* const from = a + p * k_stride + v * kLanes;
+      acc[v] = Vec::Fma(kMasked && v == kRegs - 1 ? Vec::LoadFirst(from, mask) : Vec::Load(from), xv, acc[v]);
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int v = 0; v < kRegs; ++v) Vec::Store(sums + v * kLanes, acc[v]);
+  for (int r = 0; r < rows; ++r) y[r * y_stride] = sums[r];
+}
+
 void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
                  bool accumulate, float* y, int64_t y_stride) {
   int64_t r = 0;
   if (row_stride == 1) {
-    constexpr int kMany = 4 * Vec::kLanes;
-    for (; r + kMany <= rows; r += kMany)
-      DotShortRows<kMany, true>(a + r, 1, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
-  } else {
-    for (; r + 8 <= rows; r += 8) {
-      DotShortRows<8, false>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+    constexpr int kLanes = Vec::kLanes;
+    for (; r + 4 * kLanes <= rows; r += 4 * kLanes)
+      DotShortColumns<4, false>(a + r, k_stride, x, k, accumulate, y + r * y_stride, y_stride, kLanes);
+    for (; r + kLanes <= rows; r += kLanes)
+      DotShortColumns<1, false>(a + r, k_stride, x, k, accumulate, y + r * y_stride, y_stride, kLanes);
+    if (r < rows) {
+      DotShortColumns<1, true>(a + r, k_stride, x, k, accumulate, y + r * y_stride, y_stride,
+                               static_cast<int>(rows - r));
     }
+    return;
   }
-  for (; r < rows; ++r) {
-    DotShortRows<1, false>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
-  }
+  for (; r + 8 <= rows; r += 8)
+    DotShortRows<8>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  for (; r < rows; ++r)
+    DotShortRows<1>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
 }
 
 }  // namespace
