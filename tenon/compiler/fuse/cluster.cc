@@ -236,6 +236,17 @@ class Former {
     return std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(last - 1)) != node.lists[0].end();
   }
 
+  /// Whether a concatenation's users are gathers that know which operand each of their indices comes from.
+  bool MakesIndexVectors(NodeId id) {
+    const Node& node = p_[id];
+    if (node.op != Op::kConcatenate) return false;
+    const std::vector<User>& users = users_[id];
+    return !users.empty() && std::all_of(users.begin(), users.end(), [&](const User& user) {
+      const Node& gather = p_[user.node];
+      return gather.op == Op::kGather && user.operand == 1 && gather.imm == node.imm;
+    });
+  }
+
   int NewCluster(NodeId root) {
     const Node& node = p_[root];
     ClusterState s;
@@ -591,9 +602,9 @@ class Former {
     const bool stored = stored_.contains(id);
     if (alone) {
       // Small concatenations are selected between where they are used.
-      const bool select = node.op == Op::kConcatenate && !escapes && !stored && node.in.size() <= 4 &&
-                          clusters.size() == 1 && HasRoom(clusters[0], id) &&
-                          Elements(node.shape()) <= policy::kSmallElements;
+      const bool few = node.in.size() <= 4 && Elements(node.shape()) <= policy::kSmallElements;
+      const bool select = node.op == Op::kConcatenate && !escapes && !stored && (few || MakesIndexVectors(id)) &&
+                          clusters.size() == 1 && HasRoom(clusters[0], id);
       if (!select) {
         NewCluster(id);
         return;

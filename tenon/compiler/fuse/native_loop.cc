@@ -77,11 +77,12 @@ class LoopMaker {
     kir::Loop loop;
     loop.id = loop_id_ = b_.NewId();
     for (const Carry& c : carries_) {
-      for (int64_t e = 0; e < c.registers; ++e) {
+      const DType type = p_.shape(loop_.in[c.index]).dtype;
+      for (int64_t e = 0; e < c.elements; ++e) {
         std::optional<Scalar> init = tracer_.Trace(loop_.in[c.index], MapOf(c, e));
         if (!init) return std::nullopt;
-        loop.types.push_back(p_.shape(loop_.in[c.index]).dtype);
-        loop.init.push_back(init->re);
+        AppendParts(b_, type, *init, loop.init);
+        loop.types.resize(loop.init.size(), PartType(type));
       }
     }
     std::vector<std::optional<int64_t>> constants;
@@ -100,10 +101,10 @@ class LoopMaker {
     }
     if (!updates.stores.empty()) loop.body.push_back(kir::Step{std::move(updates)});
     for (const Carry& c : carries_) {
-      for (int64_t e = 0; e < c.registers; ++e) {
+      for (int64_t e = 0; e < c.elements; ++e) {
         std::optional<Scalar> next = tracer_.Trace(body.results[c.index], MapOf(c, e));
         if (!next || b_.num_nodes() > kMaxLoopNodes) return std::nullopt;
-        loop.next.push_back(next->re);
+        AppendParts(b_, p_.shape(loop_.in[c.index]).dtype, *next, loop.next);
       }
     }
     b_.AddLoop(std::move(loop));
@@ -124,11 +125,12 @@ class LoopMaker {
   }
 
  private:
-  /// A carry in registers: one per element, or one per point.
+  /// A carry in registers: one per element, or one per point; two for complex ones.
   struct Carry {
     size_t index;
-    size_t first;  ///< Number of its first register.
-    int64_t registers;
+    size_t first;      ///< Number of its first register.
+    int64_t elements;  ///< Of one point.
+    size_t parts;
     bool per_point;
   };
 
@@ -139,7 +141,7 @@ class LoopMaker {
     size_t next = 0;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
       const Shape& shape = p_.shape(loop_.in[i]);
-      if (!KernelCanHold(shape.dtype) || IsComplex(shape.dtype)) return false;
+      if (!KernelCanHold(shape.dtype)) return false;
       for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
       const bool per_point = !points_.empty() && shape.dims == points_;
       const Node& result = p_[body.results[i].node];
@@ -149,8 +151,8 @@ class LoopMaker {
         continue;
       }
       if (!per_point && Count(shape) > (points_.empty() ? kMaxElements : 1)) return false;
-      Carry c{i, next, per_point ? 1 : Count(shape), per_point};
-      next += static_cast<size_t>(c.registers);
+      Carry c{i, next, per_point ? 1 : Count(shape), IsComplex(shape.dtype) ? 2u : 1u, per_point};
+      next += static_cast<size_t>(c.elements) * c.parts;
       carry_of_[i] = static_cast<int>(carries_.size());
       carries_.push_back(c);
     }
@@ -161,6 +163,15 @@ class LoopMaker {
     return c.per_point ? here_ : Element(p_.shape(loop_.in[c.index]).dims, element);
   }
 
+  /// Element `e` of the carry as registers have it.
+  Scalar Current(const Carry& c, int64_t e) {
+    const DType part = PartType(p_.shape(loop_.in[c.index]).dtype);
+    const size_t number = c.first + static_cast<size_t>(e) * c.parts;
+    Scalar value{b_.Carried(loop_id_, number, part)};
+    if (c.parts == 2) value.im = b_.Carried(loop_id_, number + 1, part);
+    return value;
+  }
+
   bool Resolve(Ref r, const IndexMap& map, std::optional<Scalar>& value) {
     auto it = arg_of_.find(r.node);
     if (it == arg_of_.end()) return false;
@@ -168,8 +179,7 @@ class LoopMaker {
     const Carry& c = carries_[static_cast<size_t>(carry_of_[it->second])];
     const Shape& shape = p_.shape(loop_.in[c.index]);
     if (c.per_point ? !(map == here_) : !IsFixed(map)) return true;
-    const size_t number = c.first + (c.per_point ? 0 : static_cast<size_t>(Flat(shape.dims, map)));
-    value = Scalar{b_.Carried(loop_id_, number, shape.dtype)};
+    value = Current(c, c.per_point ? 0 : Flat(shape.dims, map));
     return true;
   }
 
@@ -232,24 +242,30 @@ class LoopMaker {
       std::optional<Scalar> value = tracer_.Trace(node.in[1], element);
       if (!value) return false;
       store.at = tracer_.AxesOf(at);
-      store.value = value->re;
       if (!per_point) OnlyFirst(store);
-      stage.stores.push_back(std::move(store));
+      AddParts(store, *value, stage);
     }
     return true;
   }
 
   void AddFinal(const Carry& c, kir::Stage& stage) {
-    const Shape& shape = p_.shape(loop_.in[c.index]);
     const kir::Buf buf = OutBuffer(c.index);
-    for (int64_t e = 0; e < c.registers; ++e) {
+    for (int64_t e = 0; e < c.elements; ++e) {
       kir::Store store;
       store.buf = buf;
       store.at = tracer_.AxesOf(MapOf(c, e));
-      store.value = b_.Carried(loop_id_, c.first + static_cast<size_t>(e), shape.dtype);
       if (!c.per_point) OnlyFirst(store);
-      stage.stores.push_back(std::move(store));
+      AddParts(store, Current(c, e), stage);
     }
+  }
+
+  static void AddParts(kir::Store store, Scalar value, kir::Stage& stage) {
+    store.value = value.re;
+    stage.stores.push_back(store);
+    if (value.im == kir::kNone) return;
+    store.value = value.im;
+    store.component = 1;
+    stage.stores.push_back(std::move(store));
   }
 
   const Program& p_;
