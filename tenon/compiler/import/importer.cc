@@ -7,6 +7,7 @@
 
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
+#include "tenon/kir/kir.h"
 #include "tenon/kir/math.h"
 
 namespace tenon::compiler {
@@ -242,9 +243,33 @@ bool CapturesValues(mlir::Operation* op) {
   return captures;
 }
 
-}  // namespace
+/// A list that is ones when absent.
+Dims OnesUnless(mlir::Operation* op, llvm::StringRef name, size_t rank) {
+  Dims dims = DimsOf(op->getAttr(name));
+  if (dims.empty()) dims.assign(rank, 1);
+  return dims;
+}
 
-namespace {
+/// The padding's two columns: low, high.
+std::pair<Dims, Dims> PaddingOf(mlir::Operation* op, size_t rank) {
+  Dims low(rank, 0);
+  Dims high(rank, 0);
+  const Dims padding = DimsOf(op->getAttr("padding"));
+  for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
+    low[i] = padding[2 * i];
+    high[i] = padding[2 * i + 1];
+  }
+  return {std::move(low), std::move(high)};
+}
+
+std::vector<Dims> WindowLists(mlir::Operation* op, std::initializer_list<llvm::StringRef> names, size_t rank) {
+  std::vector<Dims> lists;
+  for (llvm::StringRef name : names) lists.push_back(OnesUnless(op, name, rank));
+  auto [low, high] = PaddingOf(op, rank);
+  lists.push_back(std::move(low));
+  lists.push_back(std::move(high));
+  return lists;
+}
 
 std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
   stablehlo::ConvDimensionNumbersAttr d = mlir::cast<stablehlo::ConvolutionOp>(op).getDimensionNumbers();
@@ -254,18 +279,7 @@ std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
     return dims;
   };
   const size_t spatial = d.getInputSpatialDimensions().size();
-  Dims low(spatial, 0);
-  Dims high(spatial, 0);
-  const Dims padding = DimsOf(op->getAttr("padding"));
-  for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
-    low[i] = padding[2 * i];
-    high[i] = padding[2 * i + 1];
-  }
-  auto filled = [&](llvm::StringRef name) {
-    Dims dims = DimsOf(op->getAttr(name));
-    if (dims.empty()) dims.assign(spatial, 1);
-    return dims;
-  };
+  const auto [low, high] = PaddingOf(op, spatial);
   Dims reversal(spatial, 0);
   if (auto flags = op->getAttrOfType<mlir::DenseBoolArrayAttr>("window_reversal")) {
     for (size_t i = 0; i < spatial && i < flags.asArrayRef().size(); ++i) reversal[i] = flags.asArrayRef()[i] ? 1 : 0;
@@ -274,47 +288,56 @@ std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
       numbers(d.getInputBatchDimension(), d.getInputFeatureDimension(), d.getInputSpatialDimensions()),
       numbers(d.getKernelInputFeatureDimension(), d.getKernelOutputFeatureDimension(), d.getKernelSpatialDimensions()),
       numbers(d.getOutputBatchDimension(), d.getOutputFeatureDimension(), d.getOutputSpatialDimensions()),
-      filled("window_strides"),
+      OnesUnless(op, "window_strides", spatial),
       low,
       high,
-      filled("lhs_dilation"),
-      filled("rhs_dilation"),
+      OnesUnless(op, "lhs_dilation", spatial),
+      OnesUnless(op, "rhs_dilation", spatial),
       reversal,
       Dims{IntAttr(op, "feature_group_count"), IntAttr(op, "batch_group_count")}};
 }
 
-}  // namespace
+kir::Cmp CmpOf(stablehlo::ComparisonDirection direction) {
+  switch (direction) {
+    case stablehlo::ComparisonDirection::EQ:
+      return kir::kEq;
+    case stablehlo::ComparisonDirection::NE:
+      return kir::kNe;
+    case stablehlo::ComparisonDirection::LT:
+      return kir::kLt;
+    case stablehlo::ComparisonDirection::LE:
+      return kir::kLe;
+    case stablehlo::ComparisonDirection::GT:
+      return kir::kGt;
+    case stablehlo::ComparisonDirection::GE:
+      return kir::kGe;
+  }
+  return kir::kEq;
+}
 
-Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
-  // Loops and branches carry what they capture; combiners have no place for it.
-  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) &&
-      CapturesValues(op))
-    return ImportOpaque(op, to);
-  TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
+/// As ops.def numbers them.
+int64_t FftNumber(stablehlo::FftType type) {
+  switch (type) {
+    case stablehlo::FftType::FFT:
+      return 0;
+    case stablehlo::FftType::IFFT:
+      return 1;
+    case stablehlo::FftType::RFFT:
+      return 2;
+    case stablehlo::FftType::IRFFT:
+      return 3;
+  }
+  return 0;
+}
+
+/// Writes the op's attributes to `node`, whose first operand has the shape `first`. False when the op has no form here.
+bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node) {
   auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
-  // Lists that are ones when absent, and the padding in two: low, high.
-  auto windows = [&](std::initializer_list<llvm::StringRef> names) {
-    const size_t rank = p_.shape(node.in[0]).rank();
-    for (llvm::StringRef name : names) {
-      Dims d = DimsOf(op->getAttr(name));
-      if (d.empty()) d.assign(rank, 1);
-      node.lists.push_back(std::move(d));
-    }
-    const Dims padding = DimsOf(op->getAttr("padding"));
-    Dims low(rank, 0);
-    Dims high(rank, 0);
-    for (size_t i = 0; 2 * i + 1 < padding.size(); ++i) {
-      low[i] = padding[2 * i];
-      high[i] = padding[2 * i + 1];
-    }
-    node.lists.push_back(std::move(low));
-    node.lists.push_back(std::move(high));
-  };
   switch (kind) {
     case Op::kBroadcast:
       if (op->getName().getStringRef() == "stablehlo.broadcast") {
         Dims dims;
-        const size_t added = node.shape().rank() - p_.shape(node.in[0]).rank();
+        const size_t added = node.shape().rank() - first.rank();
         for (size_t i = added; i < node.shape().rank(); ++i) dims.push_back(static_cast<int64_t>(i));
         node.lists.push_back(dims);
       } else {
@@ -347,37 +370,15 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       node.imm = IntAttr(op, "exponent_bits") << 8 | IntAttr(op, "mantissa_bits");
       break;
     case Op::kBitcast: {
-      const Shape& from = p_.shape(node.in[0]);
-      if (DTypeBits(from.dtype) != DTypeBits(node.shape().dtype) || from.dims != node.shape().dims ||
-          IsComplex(from.dtype) != IsComplex(node.shape().dtype)) {
-        return ImportOpaque(op, to);
-      }
-      break;
+      const DType type = node.shape().dtype;
+      return DTypeBits(first.dtype) == DTypeBits(type) && first.dims == node.shape().dims &&
+             IsComplex(first.dtype) == IsComplex(type);
     }
     case Op::kCompare: {
       auto compare = mlir::cast<stablehlo::CompareOp>(op);
-      switch (compare.getComparisonDirection()) {
-        case stablehlo::ComparisonDirection::EQ:
-          node.imm = 0;
-          break;
-        case stablehlo::ComparisonDirection::NE:
-          node.imm = 1;
-          break;
-        case stablehlo::ComparisonDirection::LT:
-          node.imm = 2;
-          break;
-        case stablehlo::ComparisonDirection::LE:
-          node.imm = 3;
-          break;
-        case stablehlo::ComparisonDirection::GT:
-          node.imm = 4;
-          break;
-        case stablehlo::ComparisonDirection::GE:
-          node.imm = 5;
-          break;
-      }
-      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(p_.shape(node.in[0]).dtype))
-        node.imm |= 0x10;
+      node.imm = CmpOf(compare.getComparisonDirection());
+      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(first.dtype))
+        node.imm |= kir::kTotalOrder;
       break;
     }
     case Op::kGather: {
@@ -404,34 +405,22 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
       std::sort(node.lists.back().begin(), node.lists.back().end());
       break;
     case Op::kReduceWindow:
-      windows({"window_dimensions", "window_strides", "base_dilations", "window_dilations"});
+      node.lists =
+          WindowLists(op, {"window_dimensions", "window_strides", "base_dilations", "window_dilations"}, first.rank());
       break;
     case Op::kConvolution:
       node.lists = ConvolutionLists(op);
       break;
     case Op::kSelectAndScatter:
-      windows({"window_dimensions", "window_strides"});
+      node.lists = WindowLists(op, {"window_dimensions", "window_strides"}, first.rank());
       break;
     case Op::kFft:
       list("fft_length");
-      switch (mlir::cast<stablehlo::FftOp>(op).getFftType()) {
-        case stablehlo::FftType::FFT:
-          node.imm = 0;
-          break;
-        case stablehlo::FftType::IFFT:
-          node.imm = 1;
-          break;
-        case stablehlo::FftType::RFFT:
-          node.imm = 2;
-          break;
-        case stablehlo::FftType::IRFFT:
-          node.imm = 3;
-          break;
-      }
+      node.imm = FftNumber(mlir::cast<stablehlo::FftOp>(op).getFftType());
       break;
     case Op::kDot:
       if (op->getName().getStringRef() == "stablehlo.dot") {
-        const int64_t last = static_cast<int64_t>(p_.shape(node.in[0]).rank()) - 1;
+        const int64_t last = static_cast<int64_t>(first.rank()) - 1;
         node.lists = {Dims(), Dims(), Dims{last}, Dims{0}};
       } else {
         stablehlo::DotDimensionNumbersAttr d = mlir::cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
@@ -442,6 +431,19 @@ Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
     default:
       break;
   }
+  return true;
+}
+
+}  // namespace
+
+Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
+  // Loops and branches carry what they capture; combiners have no place for it.
+  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) &&
+      CapturesValues(op))
+    return ImportOpaque(op, to);
+  TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
+  const Shape first = node.in.empty() ? Shape() : p_.shape(node.in[0]);
+  if (!ReadAttributes(op, kind, first, node)) return ImportOpaque(op, to);
   if (kind == Op::kCase) {
     // `if` lists its true branch first; a pred index selects 0 when false.
     const bool is_if = op->getName().getStringRef() == "stablehlo.if";
