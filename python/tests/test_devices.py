@@ -71,6 +71,8 @@ programs = {
     "rows": lambda a, b: a[jnp.array([1, 2, 0])],
     "keys": lambda a, b: jax.random.key_data(jax.vmap(jax.random.key)(a[:, 0].astype(np.uint32))),
 }
+from jax.experimental.shard_alike import shard_alike
+programs["alike"] = lambda a, b: shard_alike(jnp.zeros((8, 6), np.float32) + b[0, 0], a)[0]
 shapes, right = {}, True
 for name, f in programs.items():
     got = jax.jit(f)(a, b)
@@ -82,7 +84,7 @@ give([shapes, right])
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
         "loop": [4, 6], "branch": [4, 6], "rows": [3, 6],
-        "keys": [4, 2]}, True]
+        "keys": [4, 2], "alike": [4, 6]}, True]
 
 
 def test_layouts_of_cut_arrays():
@@ -157,3 +159,19 @@ give(np.asarray(got).tolist())
     want = [[v / sum(row) for v in row] for row in rows]
     eps = 2.0**-24  # The sums are exact, the quotient rounds once.
     assert all(abs(g - w) <= eps * w for got, row in zip(result, want) for g, w in zip(got, row))
+
+
+def test_collectives_that_are_started_and_awaited():
+    result = run(PROLOGUE + '''
+from jax._src.lax import parallel
+
+def f(v):
+    whole = parallel.all_gather_start(v, "i", tiled=True)
+    twice = v + v
+    return whole.done().sum(axis=0, keepdims=True) + twice
+
+g = jax.jit(jax.shard_map(f, mesh=Mesh(np.array(jax.devices()), ("i",)), in_specs=P("i"), out_specs=P("i"), check_vma=False))
+give(np.asarray(g(x)).tolist())
+''', TENON_NUM_DEVICES=4).result
+    columns = [sum(4.0 * i + j for i in range(4)) for j in range(4)]
+    assert result == [[columns[j] + 2 * (4 * i + j) for j in range(4)] for i in range(4)]

@@ -758,6 +758,22 @@ TEST(Compile, AnArgumentThatIsReadLaterIsNotTakenOver) {
   EXPECT_EQ(p.plan.outputs[0].alias_input, -1);
 }
 
+TEST(Compile, AwaitedWorkRunsWhereItIsStarted) {
+  Check(R"(func.func @main(%x: tensor<8xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %f = "stablehlo.async_start"(%x) ({
+    ^bb0(%a: tensor<8xf32>):
+      %n = stablehlo.slice %a [2:6] : (tensor<8xf32>) -> tensor<4xf32>
+      stablehlo.return %n : tensor<4xf32>
+    }) : (tensor<8xf32>) -> !stablehlo.future<tensor<4xf32>>
+    %m = stablehlo.multiply %y, %y : tensor<4xf32>
+    stablehlo.custom_call @control_dep(%f, %m) {has_side_effect = true} : (!stablehlo.future<tensor<4xf32>>, tensor<4xf32>) -> ()
+    %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+    %s = stablehlo.add %r, %m : tensor<4xf32>
+    return %s : tensor<4xf32>
+  })",
+        1);
+}
+
 TEST(Compile, ErrorsNameTheTrouble) {
   const Result<CompiledProgram> broken = Compile("func.func @main(", {});
   EXPECT_EQ(broken.status().code(), Code::kInvalidArgument);

@@ -21,10 +21,55 @@ Imported::~Imported() = default;
 Imported::Imported(Imported&&) noexcept = default;
 Imported& Imported::operator=(Imported&&) noexcept = default;
 
+namespace {
+
+// Calls that only order others, which are ordered as it is.
+void DropOrderingHints(mlir::ModuleOp module) {
+  llvm::SmallVector<mlir::Operation*> hints;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    if (call.getCallTargetName() == "control_dep" && call->getNumResults() == 0) hints.push_back(call);
+  });
+  for (mlir::Operation* hint : hints) hint->erase();
+}
+
+// What was started and is awaited runs where it was started. Futures that go elsewhere stay.
+void InlineAsync(mlir::ModuleOp module) {
+  llvm::SmallVector<stablehlo::AsyncStartOp> starts;
+  module.walk([&](stablehlo::AsyncStartOp start) { starts.push_back(start); });
+  for (stablehlo::AsyncStartOp start : starts) {
+    mlir::Block& body = start.getBody().front();
+    const llvm::SmallVector<mlir::Value> results(body.getTerminator()->getOperands());
+    bool plain = body.getNumArguments() == start->getNumOperands();
+    llvm::SmallVector<mlir::Operation*> awaits(start->user_begin(), start->user_end());
+    for (mlir::Operation* user : awaits)
+      plain &= mlir::isa<stablehlo::AsyncDoneOp>(user) && user->getNumResults() == results.size();
+    if (!plain) continue;
+    // Results that are arguments have to be looked up before those are replaced.
+    llvm::SmallVector<mlir::Value> values;
+    for (mlir::Value v : results) {
+      auto argument = mlir::dyn_cast<mlir::BlockArgument>(v);
+      values.push_back(argument && argument.getOwner() == &body ? start->getOperand(argument.getArgNumber()) : v);
+    }
+    for (mlir::BlockArgument argument : body.getArguments())
+      argument.replaceAllUsesWith(start->getOperand(argument.getArgNumber()));
+    body.getTerminator()->erase();
+    start->getBlock()->getOperations().splice(start->getIterator(), body.getOperations());
+    for (mlir::Operation* user : awaits) {
+      user->replaceAllUsesWith(values);
+      user->erase();
+    }
+    start->erase();
+  }
+}
+
+}  // namespace
+
 Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions) {
   Imported imported;
   TENON_ASSIGN_OR_RETURN(imported.impl->module, dialect::Parse(imported.impl->context, bytes));
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
+  DropOrderingHints(module);
+  InlineAsync(module);
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
     TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));
     if (Status s = dialect::Verify(module); !s.ok())

@@ -1,6 +1,7 @@
 #include "tenon/compiler/partition/propagate.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -43,7 +44,9 @@ class Forward {
     Spreads arguments;
     for (unsigned i = 0; i < main_.getNumArguments(); ++i)
       arguments.push_back(Of(main_.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr)));
-    const Spreads spread = RunBlock(main_.front(), arguments);
+    Spreads spread = RunBlock(main_.front(), arguments);
+    // Groups learn from any of their members: once more, for those before it.
+    if (!groups_.empty()) spread = RunBlock(main_.front(), arguments);
     std::vector<sdy::TensorShardingAttr> results;
     for (unsigned i = 0; i < main_.getNumResults(); ++i) {
       auto own = mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(main_.getResultAttr(i, sdy::kShardingAttr));
@@ -182,6 +185,7 @@ class Forward {
     for (unsigned i = 0; i < block.getNumArguments(); ++i)
       Set(block.getArgument(i), i < arguments.size() ? arguments[i] : Spread());
     for (mlir::Operation& op : block.without_terminator()) {
+      if (auto member = mlir::dyn_cast<sdy::ShardingGroupOp>(op)) Share(member);
       Spreads results = Results(&op);
       results.resize(op.getNumResults());
       auto own = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::kShardingAttr);
@@ -192,6 +196,17 @@ class Forward {
       }
     }
     return Get(block.getTerminator()->getOperands());
+  }
+
+  // Members of a group lie alike: as the first one that knows.
+  void Share(sdy::ShardingGroupOp member) {
+    Spread& group = groups_[member.getGroupId()];
+    const Spread own = Get(member.getInput());
+    const auto is_cut = [](const Spread& s) { return llvm::any_of(s.dims, [](const Axes& a) { return !a.empty(); }); };
+    if (is_cut(group))
+      Set(member.getInput(), group);
+    else
+      group = own;
   }
 
   Spreads Called(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
@@ -442,6 +457,7 @@ class Forward {
   mlir::func::FuncOp main_;
   int64_t num_devices_;
   llvm::DenseMap<mlir::Value, Spread> known_;
+  std::map<uint64_t, Spread> groups_;
   int depth_ = 0;
 };
 
