@@ -16,6 +16,12 @@ struct Loop {
 
 template <class T>
 void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
+  if (loop.from == 0 && loop.to == static_cast<int64_t>(sizeof(T))) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    for (int64_t i = 0; i < loop.extent; ++i) std::memcpy(to + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+    return;
+  }
   for (int64_t i = 0; i < loop.extent; ++i) {
     T value;
     std::memcpy(&value, from + i * loop.from, sizeof(T));
