@@ -202,6 +202,15 @@ TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
     return %0 : tensor<2x5x5x8xf32>
   })",
         1);
+  // One channel: a stencil, and a long filter with an edge on either side.
+  Check(R"(func.func @main(%x: tensor<2x1x40x30xf32>, %w: tensor<1x1x5x4xf32>, %s: tensor<1x900x1xf32>, %k: tensor<30x1x1xf32>) -> (tensor<2x1x20x27xf32>, tensor<1x891x1xf32>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[2, 1], [0, 0]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x1x40x30xf32>, tensor<1x1x5x4xf32>) -> tensor<2x1x20x27xf32>
+    %1 = stablehlo.convolution(%s, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[10, 10]], reverse = [true]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x900x1xf32>, tensor<30x1x1xf32>) -> tensor<1x891x1xf32>
+    return %0, %1 : tensor<2x1x20x27xf32>, tensor<1x891x1xf32>
+  })",
+        2);
   Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>) -> (tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>) {
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %one = stablehlo.constant dense<1.0> : tensor<f32>
@@ -814,6 +823,31 @@ TEST(Compile, ManualComputationsTakeTokensAndPartsThatFit) {
   EXPECT_EQ(largest.status().code(), Code::kUnimplemented) << largest.status().ToString();
   const auto other = Compile(Manual("tensor<4xf32>", "[{\"x\"}]", "tensor<3xf32>"), two);
   EXPECT_THAT(other.status().ToString(), testing::HasSubstr("the body has tensor<3xf32>"));
+}
+
+TEST(Compile, ReadsShardingsOfBeforeShardy) {
+  const auto program = [](std::string_view first) {
+    return R"(func.func @main(%x: tensor<4x6xf32> {mhlo.sharding = ")" + std::string(first) + R"("})
+        -> (tensor<4x6xf32>, tensor<4x6xf32> {mhlo.sharding = "{replicated}"}, tensor<4x6xf32>, tensor<4x6xf32>) {
+      %0 = stablehlo.negate %x : tensor<4x6xf32>
+      %1 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[1,2]<=[2]}"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      %2 = stablehlo.custom_call @Sharding(%x) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{replicated}"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      return %0, %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+    })";
+  };
+  compiler::CompileOptions two;
+  two.num_partitions = 2;
+  const Result<CompiledProgram> compiled = Compile(program("{devices=[2,1]<=[2]}"), two);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_EQ(compiled->parameter_tilings[0].tiles, (Dims{2, 1}));
+  ASSERT_EQ(compiled->result_tilings.size(), 4u);
+  EXPECT_EQ(compiled->result_tilings[0].tiles, (Dims{2, 1}));
+  EXPECT_EQ(compiled->result_tilings[1].tiles, (Dims{1, 1}));
+  EXPECT_EQ(compiled->result_tilings[2].tiles, (Dims{1, 2}));
+  EXPECT_EQ(compiled->result_tilings[3].tiles, (Dims{2, 1}));
+  EXPECT_EQ(Compile(program("{devices=[2,1]<=[3]}"), two).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Compile(program("{manual}"), two).status().code(), Code::kUnimplemented);
+  EXPECT_TRUE(Compile(program("what one device does not read"), {}).ok());
 }
 
 // Programs recorded from clients, where they are at hand.

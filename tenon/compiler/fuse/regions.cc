@@ -148,14 +148,40 @@ class Splitter {
     }
   }
 
-  /// Leaves dims whole that have too many regions, and says whether it is worth the code.
-  bool ChooseCuts() {
-    size_t regions = 1;
-    for (size_t d = cuts_.size(); d-- > 0;) {
-      if (cuts_[d].size() > kMaxCutsPerDim || regions * (cuts_[d].size() + 1) > kMaxRegions) cuts_[d].clear();
-      regions *= cuts_[d].size() + 1;
+  /// Only the cuts around the largest region of dim d: elsewhere the questions stay.
+  void KeepLargest(size_t d) {
+    std::vector<int64_t>& cuts = cuts_[d];
+    if (cuts.size() <= 2) return;
+    size_t largest = 0;
+    const auto size_of = [&](size_t i) {
+      return (i == cuts.size() ? Extent(d) : cuts[i]) - (i == 0 ? 0 : cuts[i - 1]);
+    };
+    for (size_t i = 1; i <= cuts.size(); ++i) {
+      if (size_of(i) > size_of(largest)) largest = i;
     }
-    return regions > 1 && regions * k_.nodes.size() <= policy::kMaxKernelNodes;
+    std::vector<int64_t> kept;
+    if (largest > 0) kept.push_back(cuts[largest - 1]);
+    if (largest < cuts.size()) kept.push_back(cuts[largest]);
+    cuts = std::move(kept);
+  }
+
+  /// Keeps the number of regions small, and says whether they are worth the code.
+  bool ChooseCuts() {
+    const auto regions = [&] {
+      size_t n = 1;
+      for (const auto& cuts : cuts_) n *= cuts.size() + 1;
+      return n;
+    };
+    const auto too_many = [&] {
+      return regions() > kMaxRegions || regions() * k_.nodes.size() > policy::kMaxKernelNodes;
+    };
+    for (size_t d = 0; d < cuts_.size(); ++d) {
+      if (cuts_[d].size() > kMaxCutsPerDim) KeepLargest(d);
+    }
+    // Outer dims first: what depends on them is asked once per row.
+    for (size_t d = 0; d < cuts_.size() && too_many(); ++d) KeepLargest(d);
+    for (size_t d = 0; d < cuts_.size() && too_many(); ++d) cuts_[d].clear();
+    return regions() > 1;
   }
 
   kir::Stage StageOf(const kir::Stage& whole, const Box& box) {

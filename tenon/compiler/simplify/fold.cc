@@ -56,7 +56,7 @@ std::optional<Ref> Simplifier::Fold(const Node& node) {
     if (def.op != Op::kConstant || !Foldable(def.shape().dtype)) return std::nullopt;
     splat &= def.literal.splat || def.shape().rank() == 0;
   }
-  const int64_t elements = NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size()));
+  const int64_t elements = NumElements(node.shape().dims);
   if (!splat && elements > kMaxFolded) return std::nullopt;
   kir::GraphBuilder b;
   std::vector<kir::Val> arguments;

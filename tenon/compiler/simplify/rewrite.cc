@@ -38,16 +38,9 @@ Ref Simplifier::Reshape(Ref r, Dims dims) {
 }
 
 Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
-  if (ShapeOf(scalar).dtype != shape.dtype) {
-    Node convert;
-    convert.op = Op::kConvert;
-    convert.in = {scalar};
-    convert.out.push_back({shape.dtype, {}});
-    scalar = Emit(std::move(convert));
-  }
   Node broadcast;
   broadcast.op = Op::kBroadcast;
-  broadcast.in = {scalar};
+  broadcast.in = {Converted(scalar, shape.dtype)};
   broadcast.out.push_back(shape);
   broadcast.lists.push_back({});
   return Emit(std::move(broadcast));
@@ -56,8 +49,7 @@ Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
 std::optional<Ref> Simplifier::Rewrite(Node& node) {
   if (node.op == Op::kParameter || node.op == Op::kConstant || node.side_effect) return std::nullopt;
   // Nothing to compute: an empty array.
-  if (node.out.size() == 1 && node.shape().dtype != DType::kToken &&
-      NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size())) == 0 &&
+  if (node.out.size() == 1 && node.shape().dtype != DType::kToken && NumElements(node.shape().dims) == 0 &&
       node.op != Op::kBarrier) {
     return Constant(node.shape(), MakeLiteral("", false));
   }
@@ -216,8 +208,7 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
   const Shape& operand = ShapeOf(node.in[0]);
   const size_t n = node.in.size() / 2;
   // Over nothing: the initial value everywhere.
-  if (NumElements(std::span<const int64_t>(operand.dims.data(), operand.dims.size())) == 0 && n == 1)
-    return Spread(node.in[1], node.shape());
+  if (NumElements(operand.dims) == 0 && n == 1) return Spread(node.in[1], node.shape());
   const Op op = n == 1 ? CombinerOp(to_, node.blocks[0]) : Op::kOpaque;
   // Of a transposed value: of the value itself, when the order of elements does not matter.
   if (op != Op::kOpaque && IdentityBits(op, node.shape().dtype) && Def(node.in[0]).op == Op::kTranspose) {
@@ -284,7 +275,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   const Dims& dims = node.lists[0];
   int64_t count = 1;
   for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
-  const int64_t results = NumElements(std::span<const int64_t>(node.shape().dims.data(), node.shape().dims.size()));
+  const int64_t results = NumElements(node.shape().dims);
   const int64_t columns =
       dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
   const bool tall =

@@ -33,7 +33,11 @@ class Simplifier {
   std::optional<Ref> Rewrite(Node& node);
   std::optional<Ref> RewriteElementwise(Node& node);
   std::optional<Ref> RewriteView(Node& node);
-  std::optional<Ref> RewriteSlice(Node& node);
+  std::optional<Ref> RewriteBroadcast(const Node& node);
+  std::optional<Ref> RewriteTranspose(const Node& node);
+  std::optional<Ref> RewritePad(const Node& node);
+  std::optional<Ref> RewriteSlice(const Node& node);
+  std::optional<Ref> RewriteDynamicSlice(const Node& node);
   std::optional<Ref> RewriteReduce(Node& node);
   std::optional<Ref> SplitLongReduce(Node& node);
   std::optional<Ref> RewriteReduceWindow(Node& node);

@@ -9,6 +9,8 @@ namespace {
 
 /// Larger windows make kernels that are slow to compile.
 constexpr int64_t kMaxWindow = 64;
+/// Of a convolution that no matrix product computes well.
+constexpr int64_t kMaxTaps = 128;
 /// Scans of more elements are cut into blocks, which run side by side and lose less to rounding; shorter windows than
 /// the second are written out.
 constexpr int64_t kLongScan = 4096;
@@ -242,12 +244,12 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
   const int64_t groups = node.lists[9][0];
   const size_t spatial = in_at.size() - 2;
-  if (groups < 2 || node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 ||
+  if (node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 ||
       extent(weights, weight_at[1]) != groups)
     return std::nullopt;
   int64_t count = 1;
   for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
-  if (count < 1 || count > kMaxWindow || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype)))
+  if (count < 1 || count > kMaxTaps || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype)))
     return std::nullopt;
   const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
   // The operand with its dims in the result's order.
