@@ -151,4 +151,6 @@ std::string ToText(mlir::Operation* op, const TextOptions& options) {
   return text;
 }
 
+Status TranslateShardings(mlir::ModuleOp module) { return hlo::TranslateShardings(module); }
+
 }  // namespace tenon::dialect

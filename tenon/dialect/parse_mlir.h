@@ -18,6 +18,9 @@ inline mlir::ModuleOp AsModule(const OwnedModule& module) { return mlir::cast<ml
 /// Adds the dialects that a program may use to `registry`.
 void RegisterDialects(mlir::DialectRegistry& registry);
 
+/// Writes shardings in the form before Shardy ("mhlo.sharding") as sdy.sharding; see hlo/stablehlo.h.
+Status TranslateShardings(mlir::ModuleOp module);
+
 /// "stablehlo.add at model.py:12:3" from an op and its location; "unknown location" when there is none.
 std::string Describe(mlir::Operation* op);
 /// "model.py:12:3", the innermost file position of `loc`, with the name of a NameLoc before it.

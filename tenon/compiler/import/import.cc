@@ -70,6 +70,7 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
   DropOrderingHints(module);
   InlineAsync(module);
+  if (num_partitions > 1) TENON_RETURN_IF_ERROR(dialect::TranslateShardings(module));
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
     TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));
     if (Status s = dialect::Verify(module); !s.ok())

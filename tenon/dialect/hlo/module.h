@@ -233,6 +233,9 @@ Result<Module> ReadProto(std::string_view bytes);
 /// Reads HLO text ("HloModule name ..."); the result is checked. INVALID_ARGUMENT gives line and column.
 Result<Module> ReadText(std::string_view text);
 
+/// Reads one sharding, as text ("{devices=[2,1]<=[2]}") or as a serialized xla.OpSharding.
+Result<Sharding> ReadSharding(std::string_view bytes);
+
 /// A serialized HloModuleProto, or HloModuleProtoWithConfig.
 std::string WriteProto(const Module& module, bool with_config = false);
 /// HLO text that XLA's parser and ReadText accept.

@@ -366,4 +366,15 @@ Result<std::vector<std::vector<int64_t>>> ReadGroups(Fields f, uint32_t field) {
   return groups;
 }
 
+Result<Sharding> ReadShardingProto(std::string_view bytes) {
+  try {
+    Status error;
+    Result<Sharding> sharding = ReadSharding(Fields(protozero::pbf_reader(bytes.data(), bytes.size()), &error));
+    TENON_RETURN_IF_ERROR(error);
+    return sharding;
+  } catch (const protozero::exception& e) {
+    return InvalidArgument(fmt::format("the bytes are no serialized OpSharding: {}", e.what()));
+  }
+}
+
 }  // namespace tenon::hlo

@@ -10,6 +10,8 @@ namespace tenon::hlo {
 Result<Shape> ReadShape(Fields f, int depth = 0);
 Result<Literal> ReadLiteral(Fields f, int depth = 0);
 Result<Sharding> ReadSharding(Fields f, int depth = 0);
+/// A serialized xla.OpSharding.
+Result<Sharding> ReadShardingProto(std::string_view bytes);
 /// Groups as lists, from CollectiveDeviceListProto (87), IotaReplicaGroupListProto (92) or
 /// MeshAxesReplicaGroupListProto (93).
 Result<std::vector<std::vector<int64_t>>> ReadGroups(Fields f, uint32_t field);

@@ -18,4 +18,10 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> ToStablehlo(const Module& module, mlir
 /// computations. UNIMPLEMENTED names an op that HLO has no form of.
 Result<Module> FromStablehlo(mlir::ModuleOp module);
 
+/// Writes shardings as programs before Shardy carry them ("mhlo.sharding", text or serialized xla.OpSharding, of main's
+/// parameters and results and of calls of @Sharding) as sdy.sharding and sdy.sharding_constraint, with a mesh for each
+/// grid of devices. Those that there are stay. INVALID_ARGUMENT for one that cannot be read or does not fit,
+/// UNIMPLEMENTED for subgroups other than replicated ones.
+Status TranslateShardings(mlir::ModuleOp module);
+
 }  // namespace tenon::hlo

@@ -9,6 +9,7 @@
 #include "tenon/dialect/hlo/enum_names.h"
 #include "tenon/dialect/hlo/mesh.h"
 #include "tenon/dialect/hlo/module.h"
+#include "tenon/dialect/hlo/proto_types.h"
 #include "tenon/dialect/hlo/text_scanner.h"
 
 namespace tenon::hlo {
@@ -42,6 +43,13 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : s_(text) {}
+
+  Result<Sharding> ReadOnlySharding() {
+    Sharding sharding = ReadSharding();
+    if (s_.ok() && !s_.AtEnd()) s_.Fail("more than a sharding");
+    TENON_RETURN_IF_ERROR(s_.status());
+    return sharding;
+  }
 
   Result<Module> Read() {
     ReadHeader();
@@ -769,5 +777,9 @@ bool LooksLikeText(std::string_view bytes) {
 }
 
 Result<Module> ReadText(std::string_view text) { return TextReader(text).Read(); }
+
+Result<Sharding> ReadSharding(std::string_view bytes) {
+  return bytes.starts_with('{') ? TextReader(bytes).ReadOnlySharding() : ReadShardingProto(bytes);
+}
 
 }  // namespace tenon::hlo
