@@ -56,8 +56,7 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
       }
     }
   }
-  if (minor_to_major.empty())
-    return RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()));
+  if (minor_to_major.empty()) return RowMajorStridesElems(shape.dims);
   std::vector<bool> seen(shape.rank(), false);
   bool ok = minor_to_major.size() == shape.rank();
   for (int64_t d : minor_to_major) {

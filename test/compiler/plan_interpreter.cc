@@ -79,8 +79,7 @@ class Interpreter {
   std::string Gather(plan::SlotId id) {
     const plan::Slot& s = plan_.slots[id];
     const size_t w = static_cast<size_t>(ByteWidth(s.dtype));
-    std::string dense(w * static_cast<size_t>(NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size()))),
-                      '\0');
+    std::string dense(w * static_cast<size_t>(NumElements(s.dims)), '\0');
     const char* base = At(id);
     ForEach(s, [&](int64_t i, int64_t at) {
       std::memcpy(dense.data() + static_cast<size_t>(i) * w, base + at * static_cast<int64_t>(w), w);
@@ -106,7 +105,7 @@ class Interpreter {
       const Memory m = Base(plan_.slots[id]);
       refs.push_back({At(id), m.data, m.size});
     }
-    return kir::Evaluate(plan_.kernels[s.kernel], refs, std::span<const int64_t>(s.params.data(), s.params.size()));
+    return kir::Evaluate(plan_.kernels[s.kernel], refs, s.params);
   }
   Status One(const plan::DriverStep& s) {
     if (s.driver == "sort") return Sort(s);

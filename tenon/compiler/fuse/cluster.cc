@@ -24,8 +24,6 @@ bool IsPureView(const Node& node) {
 
 namespace {
 
-int64_t Elements(const Shape& s) { return NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size())); }
-
 int64_t ReducedCount(const Program& p, const Node& node) {
   int64_t count = 1;
   for (int64_t d : node.lists[0]) count *= p.shape(node.in[0]).dims[static_cast<size_t>(d)];
@@ -602,7 +600,7 @@ class Former {
     const bool stored = stored_.contains(id);
     if (alone) {
       // Small concatenations are selected between where they are used.
-      const bool few = node.in.size() <= 4 && Elements(node.shape()) <= policy::kSmallElements;
+      const bool few = node.in.size() <= 4 && NumElements(node.shape().dims) <= policy::kSmallElements;
       const bool select = node.op == Op::kConcatenate && !escapes && !stored && (few || MakesIndexVectors(id)) &&
                           clusters.size() == 1 && HasRoom(clusters[0], id);
       if (!select) {
@@ -615,7 +613,7 @@ class Former {
       return;
     }
     const int cost = CostOf(p_, node);
-    const bool scalar = Elements(node.shape()) == 1;
+    const bool scalar = NumElements(node.shape().dims) == 1;
     // Cheap things are computed wherever they are used.
     const bool cheap = !loop_reduce && (cost <= policy::kDuplicateCost ||
                                         (scalar && cost <= policy::kDuplicateScalarCost) || node.op == Op::kIota);
@@ -695,11 +693,11 @@ class Former {
   /// Whether users repeat the value along dims that do not hoist.
   bool IsSpread(int c, NodeId id) {
     const ClusterState& s = states_[static_cast<size_t>(c)];
-    const int64_t own = Elements(p_[id].shape());
+    const int64_t own = NumElements(p_[id].shape().dims);
     if (own < 64) return false;
     int64_t widest = own;
     for (const User& user : users_[id]) {
-      if (In(c, user.node)) widest = std::max(widest, Elements(p_[user.node].shape()));
+      if (In(c, user.node)) widest = std::max(widest, NumElements(p_[user.node].shape().dims));
     }
     if (widest < 8 * own) return false;
     // Values that follow rows hoist out of them.

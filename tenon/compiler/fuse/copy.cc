@@ -49,7 +49,7 @@ MadeKernel MakeCopy(const View& from, const View& to) {
 }  // namespace
 
 void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
-  const int64_t elements = NumElements(std::span<const int64_t>(to.dims.data(), to.dims.size()));
+  const int64_t elements = NumElements(to.dims);
   if (elements == 0) return;
   // What moves as a whole may turn out to be there already.
   const bool whole = from.strides == to.strides && IsDense(from);

@@ -77,7 +77,7 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
     case Op::kReshape: {
       // Groups of equal size; inside one, the operand's dims must form one run.
       view.strides.assign(dims.size(), 0);
-      if (NumElements(std::span<const int64_t>(dims.data(), dims.size())) == 0) break;
+      if (NumElements(dims) == 0) break;
       size_t i = 0;
       size_t j = 0;
       while (i < from.dims.size() || j < dims.size()) {

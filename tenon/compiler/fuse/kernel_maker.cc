@@ -16,8 +16,7 @@ using kir::DimKind;
 using kir::Val;
 
 View DenseView(uint32_t buffer, const Shape& shape) {
-  View view{buffer, 0, shape.dtype, shape.dims,
-            RowMajorStridesElems(std::span<const int64_t>(shape.dims.data(), shape.dims.size()))};
+  View view{buffer, 0, shape.dtype, shape.dims, RowMajorStridesElems(shape.dims)};
   return view;
 }
 

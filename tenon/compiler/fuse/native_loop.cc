@@ -21,8 +21,6 @@ constexpr size_t kMaxLoopNodes = 1500;  // Beyond, code generation costs more th
 constexpr int64_t kMinPoints = 4;       // Points that are worth lanes.
 constexpr int64_t kUnknownTrips = 1000;
 
-int64_t Count(const Shape& s) { return NumElements(std::span<const int64_t>(s.dims.data(), s.dims.size())); }
-
 /// The map of element `flat` of an array.
 IndexMap Element(const Dims& dims, int64_t flat) {
   IndexMap map(dims.size());
@@ -117,7 +115,7 @@ class LoopMaker {
     made.buffers = std::move(tracer_.bound);
     const double nodes = static_cast<double>(made.kernel.nodes.size());
     FinishKernel(made);
-    const double points = static_cast<double>(Count({DType::kPred, points_}));
+    const double points = static_cast<double>(NumElements(points_));
     const double lanes = points_.empty() ? 1.0 : 8.0;
     made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : kUnknownTrips) * nodes *
                                         std::max(1.0, points / lanes) * 0.5);
@@ -146,12 +144,12 @@ class LoopMaker {
       const bool per_point = !points_.empty() && shape.dims == points_;
       const Node& result = p_[body.results[i].node];
       const bool updated = result.op == Op::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
-      if (updated && !per_point && Count(shape) > 0) {
+      if (updated && !per_point && NumElements(shape.dims) > 0) {
         stacked[i] = true;
         continue;
       }
-      if (!per_point && Count(shape) > (points_.empty() ? kMaxElements : 1)) return false;
-      Carry c{i, next, per_point ? 1 : Count(shape), IsComplex(shape.dtype) ? 2u : 1u, per_point};
+      if (!per_point && NumElements(shape.dims) > (points_.empty() ? kMaxElements : 1)) return false;
+      Carry c{i, next, per_point ? 1 : NumElements(shape.dims), IsComplex(shape.dtype) ? 2u : 1u, per_point};
       next += static_cast<size_t>(c.elements) * c.parts;
       carry_of_[i] = static_cast<int>(carries_.size());
       carries_.push_back(c);
@@ -222,11 +220,11 @@ class LoopMaker {
       }
       while (d < points_.size() && points_[d] == 1) ++d;
       per_point = d == points_.size();
-      if (!per_point && Count(update) != 1) return false;
+      if (!per_point && NumElements(update.dims) != 1) return false;
       elements.push_back(per_point ? map : Element(update.dims, 0));
     } else {
-      if (Count(update) > kMaxElements) return false;
-      for (int64_t e = 0; e < Count(update); ++e) elements.push_back(Element(update.dims, e));
+      if (NumElements(update.dims) > kMaxElements) return false;
+      for (int64_t e = 0; e < NumElements(update.dims); ++e) elements.push_back(Element(update.dims, e));
     }
     const kir::Buf buf = OutBuffer(carry);
     for (const IndexMap& element : elements) {
@@ -302,12 +300,12 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   std::vector<Dims> ways;
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
-    if (shape.rank() > 0 && Count(shape) >= kMinPoints && ways.empty()) ways.push_back(shape.dims);
+    if (shape.rank() > 0 && NumElements(shape.dims) >= kMinPoints && ways.empty()) ways.push_back(shape.dims);
   }
   // The smallest array is the likeliest to be the state; stacked results are larger.
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
-    if (shape.rank() > 0 && Count(shape) >= kMinPoints && Count(shape) < Count({DType::kPred, ways[0]}))
+    if (shape.rank() > 0 && NumElements(shape.dims) >= kMinPoints && NumElements(shape.dims) < NumElements(ways[0]))
       ways[0] = shape.dims;
   }
   ways.push_back({});

@@ -130,7 +130,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
                   {BoundBuffer::Kind::kWrite, {id, 0}}};
   FinishKernel(made);
   made.in_place.clear();
-  const int64_t elements = NumElements(std::span<const int64_t>(updates_shape.dims.data(), updates_shape.dims.size()));
+  const int64_t elements = NumElements(updates_shape.dims);
   made.cost_ns = elements;
   Bind({id, 0}, result);
   AddKernelStep(std::move(made), {indices, updates, result}, out);
