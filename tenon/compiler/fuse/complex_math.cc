@@ -143,10 +143,12 @@ Root RootOf(Real& r, Scalar z, const Scaling& s, Val scaled_abs) {
   kir::NodeBuilder& b = r.b;
   const Val half = r.C(0.5);
   const Val x = b.Mul(b.Abs(z.re), s.by);
-  const Val large = b.Mul(b.Sqrt(b.Mul(b.Add(scaled_abs, x), half)), s.BackRoot(r));
+  Val large = b.Mul(b.Sqrt(b.Mul(b.Add(scaled_abs, x), half)), s.BackRoot(r));
   Val small = b.Div(b.Abs(z.im), b.Add(large, large));
   small = b.Select(r.IsZero(large), r.C(0), small);
-  small = b.Select(r.IsInf(z.im), r.Inf(), small);
+  const Val infinite = r.IsInf(z.im);
+  large = b.Select(infinite, r.Inf(), large);
+  small = b.Select(infinite, r.Inf(), small);
   const Val negative = b.Compare(kir::kLt, z.re, r.C(0));
   return {{b.Select(negative, small, large), b.Select(negative, large, small)}, negative};
 }
@@ -184,7 +186,9 @@ Scalar Cbrt(Real& r, Scalar z) {
   const Val back = s.Choose(r, r.C(0x1p23, 0x1p200), r.C(0x1p-21, 0x1p-200), r.C(1));
   const Val root = b.Mul(r.Math("cbrt", abs), back);
   const Val zero = b.And(r.IsZero(z.re), r.IsZero(z.im));
-  return r.Select(zero, z, {b.Mul(root, r.Math("cosine", third)), b.Mul(root, r.Math("sine", third))});
+  return r.Select(
+      zero, z,
+      {b.Mul(root, r.Math("cosine", third)), b.Select(r.IsZero(third), third, b.Mul(root, r.Math("sine", third)))});
 }
 
 /// e^|y| / 2 in two factors, for |y| beyond where cosh and sinh are the same: the product of the factors may overflow
@@ -223,11 +227,13 @@ Scalar Tanh(Real& r, Scalar z) {
   const Val c = r.Math("cosine", z.im);
   const Val norm = b.Fma(s, s, b.Mul(c, c));
   const Val far = b.Compare(kir::kGt, b.Abs(z.re), r.C(10, 20));  // tanh is 1 there to the last bit.
-  const Val re = b.Div(b.Mul(s, b.Sqrt(b.Fma(s, s, r.C(1)))), norm);
+  Val re = b.Div(b.Mul(s, b.Sqrt(b.Fma(s, s, r.C(1)))), norm);
+  re = b.Select(r.IsZero(z.re), z.re, re);
   Val im = b.Div(b.Mul(c, r.Math("sine", z.im)), norm);
   im = b.Select(r.IsZero(z.im), z.im, im);
   const Val lost = b.And(r.IsInf(z.re), r.IsNaN(im));  // The angle at infinity.
-  return {b.Select(far, r.WithSign(r.C(1), z.re), re), b.Select(lost, r.C(0), im)};
+  im = b.Select(lost, r.C(0), im);
+  return {b.Select(far, b.Fma(im, r.C(0), r.WithSign(r.C(1), z.re)), re), im};
 }
 
 // -i tanh(i z)
@@ -242,22 +248,27 @@ Scalar Logistic(Real& r, Scalar z) {
   return ComplexDivide(b, {r.C(1), r.C(0)}, {b.Add(e.re, r.C(1)), e.im});
 }
 
-/// Quotients with infinite or zero parts, from the divisor scaled: what the plain formula gives, with infinities
-/// recovered where it gives nothing but NaN, and zeros below infinite divisors.
-Scalar DivideSpecial(Real& r, Scalar x, Scalar y, Scalar scaled) {
+/// Quotients with infinite or zero parts: what the plain formula gives, with infinities recovered where it gives
+/// nothing but NaN, and zeros below infinite divisors.
+Scalar DivideSpecial(Real& r, Scalar x, Scalar y) {
   kir::NodeBuilder& b = r.b;
   const auto unit = [&](Val v) { return r.WithSign(b.Select(r.IsInf(v), r.C(1), r.C(0)), v); };
   const auto times = [&](Scalar u, Scalar v) {  // u conj(v)
     return Scalar{b.Add(b.Mul(u.re, v.re), b.Mul(u.im, v.im)), b.Sub(b.Mul(u.im, v.re), b.Mul(u.re, v.im))};
   };
   const Val infinite = r.AnyInf(y);
-  const Scalar d = r.Select(infinite, {unit(y.re), unit(y.im)}, scaled);
-  const Scalar product = times(x, d);
-  const Val norm = b.Add(b.Mul(d.re, d.re), b.Mul(d.im, d.im));
+  const Scalar d = r.Select(infinite, {unit(y.re), unit(y.im)}, y);
+  // Beside an infinity, finite numbers count no more than as such, and neither the divisor's norm nor a factor changes
+  // infinities, NaN or, below infinite divisors, zeros.
+  const Val of_infinite = r.AnyInf(x);
+  const auto count = [&](Val v) {
+    return b.Select(b.And(of_infinite, b.Not(r.IsInf(v))), b.Mul(v, r.C(0)), b.Mul(v, r.C(0.25)));
+  };
+  const Scalar product = times({count(x.re), count(x.im)}, d);
   const Val finish = b.Select(infinite, r.C(0), r.C(1));
-  const Scalar plain{b.Mul(b.Div(product.re, norm), finish), b.Mul(b.Div(product.im, norm), finish)};
+  const Scalar plain{b.Mul(product.re, finish), b.Mul(product.im, finish)};
   const Scalar ends = times({unit(x.re), unit(x.im)}, d);
-  const Val nothing = b.And(b.And(r.IsNaN(plain.re), r.IsNaN(plain.im)), b.And(r.AnyInf(x), b.Not(infinite)));
+  const Val nothing = b.And(b.And(r.IsNaN(plain.re), r.IsNaN(plain.im)), b.And(of_infinite, b.Not(infinite)));
   const Scalar value = r.Select(nothing, {b.Mul(r.Inf(), ends.re), b.Mul(r.Inf(), ends.im)}, plain);
   const Val inf = r.WithSign(r.Inf(), y.re);
   return r.Select(b.And(r.IsZero(y.re), r.IsZero(y.im)), {b.Mul(inf, x.re), b.Mul(inf, x.im)}, value);
@@ -308,7 +319,7 @@ Scalar ComplexDivide(kir::NodeBuilder& b, Scalar x, Scalar y) {
   const auto finish = [&](Val part) { return b.Mul(b.Mul(b.Div(part, norm), down), back); };
   const Val ordinary =
       b.And(b.And(b.Compare(kir::kLt, of_x, inf), b.Compare(kir::kLt, of_y, inf)), b.Compare(kir::kGt, of_y, r.C(0)));
-  return r.SelectRare(b.Not(ordinary), DivideSpecial(r, x, y, d), {finish(re), finish(im)});
+  return r.SelectRare(b.Not(ordinary), DivideSpecial(r, x, y), {finish(re), finish(im)});
 }
 
 // exp(exponent log(base))
