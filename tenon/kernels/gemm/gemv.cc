@@ -64,8 +64,9 @@ class Gemv {
     const float* x = VectorOf(batch, offsets, gathered);
     const int64_t step = adjacent_rows() ? kGemvAdjacentRows : kGemvRows;
     const bool is_short = s_.k < kGemvLanes;
-    const Scratch lanes(is_short ? 0 : sizeof(float) * kGemvLanes * static_cast<size_t>(step));
-    if (x == nullptr || (lanes.data() == nullptr && !is_short))
+    const bool whole = !is_short && !matrix_hook() && k_stride_ == 1;
+    const Scratch lanes(is_short || whole ? 0 : sizeof(float) * kGemvLanes * static_cast<size_t>(step));
+    if (x == nullptr || (lanes.data() == nullptr && !is_short && !whole))
       return out_of_memory_.store(true, std::memory_order_relaxed);
 
     float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
@@ -79,6 +80,10 @@ class Gemv {
         if (!RunShort(batch, r, m, count, x, out)) return;
         continue;
       }
+      if (whole) {
+        p_.kernel->dot_whole(m, row_stride_, x, s_.k, count, s_.accumulate, out, y_stride_);
+        continue;
+      }
       if (adjacent_rows()) {
         for (int64_t l = 0; l < kGemvLanes; ++l) {
           std::memset(lanes.floats() + l * kGemvAdjacentRows, 0, static_cast<size_t>(count) * sizeof(float));
@@ -88,11 +93,7 @@ class Gemv {
         continue;
       }
       std::memset(lanes.data(), 0, static_cast<size_t>(count) * kGemvLanes * sizeof(float));
-      if (matrix_hook() || k_stride_ != 1) {
-        if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
-      } else {
-        p_.kernel->dot_rows(m, row_stride_, x, s_.k, count, lanes.floats());
-      }
+      if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
       p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
     }
     if (!p_.hooks.finish) return;

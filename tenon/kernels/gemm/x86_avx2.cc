@@ -25,6 +25,7 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .pack_a = PackAWords,
     .pack_b = PackBWords<16>,
     .dot_short = DotShortF32,
+    .dot_whole = DotWholeF32,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .reduce_rows = ReduceRowsF32,

@@ -26,6 +26,7 @@ extern const GemmKernel gemm_f32_6x8_sse4 = {
     .pack_a = PackAWords,
     .pack_b = PackBWords<8>,
     .dot_short = DotShortF32,
+    .dot_whole = DotWholeF32,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .reduce_rows = ReduceRowsF32,

@@ -82,6 +82,61 @@ void DotRowsF32(const float* a, int64_t row_stride, const float* x, int64_t k, i
   for (r = 0; r < rows; ++r) DotTail(a + r * row_stride + done, x + done, tail, lanes + r * kGemvLanes);
 }
 
+// kRows rows at once with nothing but registers between.
+template <int kRows>
+void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k, bool accumulate, float* y,
+                  int64_t y_stride) {
+  Vec::Reg acc[kRows][kLaneRegs];
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kRows; ++r) {
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kLaneRegs; ++v) acc[r][v] = Vec::Zero();
+  }
+  int64_t p = 0;
+  for (; p + kGemvLanes <= k; p += kGemvLanes) {
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kLaneRegs; ++v) {
+      const Vec::Reg xv = Vec::Load(x + p + v * Vec::kLanes);
+#pragma clang loop unroll(full)
+      for (int r = 0; r < kRows; ++r) {
+        acc[r][v] = Vec::Fma(Vec::Load(a + r * row_stride + p + v * Vec::kLanes), xv, acc[r][v]);
+      }
+    }
+  }
+  // The last k < 64: lanes without a product stay as they are.
+#pragma clang loop unroll(full)
+  for (int v = 0; v < kLaneRegs; ++v, p += Vec::kLanes) {
+    if (p >= k) break;
+    const Vec::Mask mask = Vec::First(k - p < Vec::kLanes ? static_cast<int>(k - p) : Vec::kLanes);
+    const Vec::Reg xv = Vec::LoadFirst(x + p, mask);
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kRows; ++r) {
+      const Vec::Reg sum = Vec::Fma(Vec::LoadFirst(a + r * row_stride + p, mask), xv, acc[r][v]);
+      acc[r][v] = Vec::Select(mask, sum, acc[r][v]);
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kRows; ++r) {
+#pragma clang loop unroll(full)
+    for (int half = kLaneRegs / 2; half > 0; half /= 2) {
+#pragma clang loop unroll(full)
+      for (int v = 0; v < half; ++v) acc[r][v] = Vec::Add(acc[r][v], acc[r][v + half]);
+    }
+    const float sum = Vec::Fold(acc[r][0]);
+    y[r * y_stride] = accumulate ? y[r * y_stride] + sum : sum;
+  }
+}
+
+void DotWholeF32(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
+                 int64_t y_stride) {
+  int64_t r = 0;
+  if constexpr (kManyRegisters) {
+    for (; r + 4 <= rows; r += 4)
+      DotWholeRows<4>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  }
+  for (; r < rows; ++r) DotWholeRows<1>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+}
+
 // Adds the columns at a, a + step ... to one lane of `rows` adjacent rows. The columns of the next lane, one k_stride
 // on, are fetched meanwhile: each is too short for the hardware to notice in time.
 template <int kColumns>

@@ -82,6 +82,9 @@ struct GemmKernel {
   /// element. For k < kGemvLanes: GemmOrder::kChain.
   void (*dot_short)(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
                     bool accumulate, float* y, int64_t y_stride) = nullptr;
+  /// The same for k >= kGemvLanes in the order kLanes64, of rows whose elements are adjacent.
+  void (*dot_whole)(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate,
+                    float* y, int64_t y_stride) = nullptr;
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a
   /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
