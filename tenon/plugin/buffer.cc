@@ -114,15 +114,15 @@ Status Buffer::Fulfill(Result<BufferUse> contents) {
       outcome = collected.ok() ? OkStatus() : collected.status();
       use = collected.ok() ? std::move(*collected) : BufferUse();
     }
-    Ref<Event> promised;
+    Ref<Event> kept;
     Ref<Storage> unwanted;
     {
       Lock lock(*self);
-      promised = std::move(self->promised_);
+      kept = std::move(self->promised_);
       bool wanted = !self->is_deleted() || self->pending_uses_ > 0;
       (wanted && outcome.ok() ? self->storage_ : unwanted) = std::move(use.storage);
     }
-    if (promised) promised->Set(std::move(outcome));
+    if (kept) kept->Set(std::move(outcome));
   });
   return OkStatus();
 }

@@ -213,6 +213,9 @@ constexpr PJRT_Extension_Type kAbi = PJRT_Extension_Type_AbiVersion;
 
 using E = PJRT_Error*;
 std::atomic<int> g_count{0};
+// What the one fault of a process remembers.
+PJRT_Buffer *g_alias = nullptr, *g_source = nullptr;
+bool g_gone = false;
 PJRT_Client* g_client = nullptr;  // the first that was made
 
 struct Fault {
@@ -1318,26 +1321,24 @@ const Fault kFaults[] = {
      }},
     {"alias_lost_with_source",
      [](PJRT_Api& t) {
-       static PJRT_Buffer *alias = nullptr, *source = nullptr;
-       static bool gone = false;
        t.PJRT_Client_CreateAliasBuffer = [](auto* a) -> E {
          E error = Real(a);
-         if (error == nullptr) alias = a->alias_buffer, source = nullptr, gone = false;
+         if (error == nullptr) g_alias = a->alias_buffer, g_source = nullptr, g_gone = false;
          return error;
        };
        t.PJRT_Client_FulfillAliasBuffer = [](auto* a) -> E {
-         source = a->buffer;
+         g_source = a->buffer;
          return Real(a);
        };
        t.PJRT_Buffer_Destroy = [](auto* a) -> E {
          if (a->struct_size >= 24 && a->buffer != nullptr) {
-           if (a->buffer == source) gone = true;
-           if (a->buffer == alias) alias = source = nullptr, gone = false;
+           if (a->buffer == g_source) g_gone = true;
+           if (a->buffer == g_alias) g_alias = g_source = nullptr, g_gone = false;
          }
          return Real(a);
        };
        t.PJRT_Buffer_ToHostBuffer = [](auto* a) -> E {
-         return gone && a->struct_size >= 24 && a->src == alias ? Fail() : Real(a);
+         return g_gone && a->struct_size >= 24 && a->src == g_alias ? Fail() : Real(a);
        };
      }},
     {"error_buffer_without_error",
@@ -1432,16 +1433,15 @@ const Fault kFaults[] = {
      }},
     {"raw_lost_with_buffer",
      [](PJRT_Api& t) {
-       static bool gone = false;
        using S = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CopyRawDeviceToHost>;
        using Create = SlotOf<&PJRT_RawBuffer_Extension::PJRT_RawBuffer_CreateRawAliasOfBuffer>;
        Create::Install(t, kRaw, [](auto* a) -> E {
-         gone = false;
+         g_gone = false;
          return Create::real(a);
        });
-       S::Install(t, kRaw, [](auto* a) -> E { return gone ? Fail() : S::real(a); });
+       S::Install(t, kRaw, [](auto* a) -> E { return g_gone ? Fail() : S::real(a); });
        t.PJRT_Buffer_Destroy = [](auto* a) -> E {
-         gone = true;
+         g_gone = true;
          return Real(a);
        };
      }},
@@ -1492,19 +1492,18 @@ const Fault kFaults[] = {
      }},
     {"phase_compiler_shared",
      [](PJRT_Api& t) {
-       static bool gone = false;
        using Get = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_compiler>;
        using Destroy = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_destroy_compiler>;
        using Names = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_phase_names>;
        Get::Install(t, kPhases, [](auto* a) -> E {
-         gone = false;
+         g_gone = false;
          return Get::real(a);
        });
        Destroy::Install(t, kPhases, [](auto* a) {
-         gone = true;
+         g_gone = true;
          Destroy::real(a);
        });
-       Names::Install(t, kPhases, [](auto* a) -> E { return gone ? Fail() : Names::real(a); });
+       Names::Install(t, kPhases, [](auto* a) -> E { return g_gone ? Fail() : Names::real(a); });
      }},
     {"phase_any",
      [](PJRT_Api& t) {
