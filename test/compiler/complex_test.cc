@@ -164,6 +164,19 @@ TEST(Complex, Scatters) {
   }
 }
 
+// Without a dim to choose a place in, every window is inside.
+TEST(Complex, ScattersOfTheWhole) {
+  Check(R"(func.func @main(%x: tensor<3x4xcomplex<f32>>, %i: tensor<0xi32>, %u: tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>> {
+    %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1]>}> ({
+    ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+      %s = stablehlo.add %a, %b : tensor<complex<f32>>
+      stablehlo.return %s : tensor<complex<f32>>
+    }) : (tensor<3x4xcomplex<f32>>, tensor<0xi32>, tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>>
+    return %0 : tensor<3x4xcomplex<f32>>
+  })",
+        1);
+}
+
 TEST(Complex, ProductsAreFourRealOnes) {
   Check(
       R"(func.func @main(%x: tensor<3x20x30xcomplex<f32>>, %y: tensor<3x12x30xcomplex<f32>>) -> tensor<3x20x12xcomplex<f32>> {

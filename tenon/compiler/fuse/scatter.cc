@@ -112,7 +112,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
       before.buf = to;
       before.at = store.at;
       before.guard = store.guard;
-      before.otherwise = b.Const(PartType(type), 0);
+      if (!before.guard.empty()) before.otherwise = b.Const(PartType(type), 0);
       parts = b.Inline(*combiner, {b.Read(before, 0), b.Read(before, 1), parts[0], parts[1]});
     }
     for (const uint8_t component : {0, 1}) {
