@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/kernels/conv/internal.h"
 #include "tenon/kernels/gemm/gemm.h"
 
 namespace tenon::kernels {
@@ -420,6 +421,7 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
 }  // namespace
 
 bool WeightsSuit(const ConvSignature& s) {
+  if (internal::HasPhases(s)) return true;
   const Mapping m = MapOf(s);
   if (!m.valid) return false;
   return !m.places_are_rows || m.depth.empty() || m.depth.back().what == kChannel || s.in_channels == 1 ||
@@ -427,6 +429,12 @@ bool WeightsSuit(const ConvSignature& s) {
 }
 
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  if (internal::HasPhases(s)) return internal::ConvInPhases(s, in, weights, out, pool);
+  return internal::ConvOfWhole(s, in, weights, out, pool);
+}
+
+Status internal::ConvOfWhole(const ConvSignature& s, const void* in, const void* weights, void* out,
+                             threads::ThreadPool& pool) {
   const Mapping m = MapOf(s);
   if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
   switch (ByteWidth(s.type)) {

@@ -67,8 +67,8 @@ double EstimateConvNs(const ConvSignature& s);
 
 /// Computes `s` over pointers to the operands' elements 0; `out` overlaps neither of the others. The products of one
 /// output element are summed as by kernels::Gemm over k = window * in_channels, in the order in which they lie in the
-/// weights; places outside of the input count as products with 0. INVALID_ARGUMENT when !WeightsSuit for reasons of
-/// order; RESOURCE_EXHAUSTED without scratch.
+/// weights; places outside of the input count as products with 0, holes of a dilated input as nothing. INVALID_ARGUMENT
+/// when !WeightsSuit for reasons of order; RESOURCE_EXHAUSTED without scratch.
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels

@@ -84,7 +84,7 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
     n.in_spatial.push_back(in_at[2 + d]);
     n.weight_spatial.push_back(weight_at[2 + d]);
     n.out_spatial.push_back(out_at[2 + d]);
-    const int64_t stride = pick(1, 3), in_dilation = pick(0, 3) == 0 ? 2 : 1, window_dilation = pick(1, 2);
+    const int64_t stride = pick(1, 3), in_dilation = pick(0, 2) == 0 ? pick(2, 3) : 1, window_dilation = pick(1, 2);
     window.push_back(pick(1, 4));
     in_extent.push_back(pick(1, spatial < 3 ? 17 : 6));
     const int64_t covered = (window[d] - 1) * window_dilation + 1, base = (in_extent[d] - 1) * in_dilation + 1;
@@ -132,7 +132,8 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
     ASSERT_TRUE(made.ok());
     ASSERT_TRUE(WeightsSuit(*made)) << "seed " << seed;
   }
-  ASSERT_TRUE(Conv(*made, in.data.data(), weights.data.data(), out.data.data(), pool).ok());
+  const Status done = Conv(*made, in.data.data(), weights.data.data(), out.data.data(), pool);
+  ASSERT_TRUE(done.ok()) << done.ToString() << " seed " << seed;
 
   // The definition.
   std::vector<int64_t> at(out_dims.size(), 0);

@@ -138,7 +138,7 @@ double EstimateConvNs(const ConvSignature& s) {
   GemmSignature g = DenseGemm(s.type, s.type, s.out_type, s.batch, s.out_channels, s.in_channels);
   for (const ConvDim& d : s.dims) {
     g.m *= d.out;
-    g.k *= d.window;
+    g.k *= d.stride == 1 ? (d.window + d.in_dilation - 1) / d.in_dilation : d.window;
   }
   g.batch[0] = {s.groups, 0, 0, 0};
   const double packed = static_cast<double>(g.m) * static_cast<double>(g.k) * static_cast<double>(s.groups);
