@@ -472,13 +472,19 @@ Result<Run> Env::TryExecute(PJRT_LoadedExecutable* loaded, const std::vector<std
   return run;
 }
 
+Run Env::Start(PJRT_LoadedExecutable* loaded, const std::vector<std::vector<PJRT_Buffer*>>& arguments,
+               PJRT_ExecuteOptions* options, PJRT_Device* execute_device) {
+  Result<Run> run = TryExecute(loaded, arguments, options, execute_device);
+  if (!run.ok()) Fail("PJRT_LoadedExecutable_Execute failed: " + run.status().ToString());
+  return std::move(run).value();
+}
+
 std::vector<Buffer> Env::Execute(PJRT_LoadedExecutable* loaded, const std::vector<PJRT_Buffer*>& arguments,
                                  PJRT_ExecuteOptions* options) {
-  Result<Run> run = TryExecute(loaded, {arguments}, options);
-  if (!run.ok()) Fail("PJRT_LoadedExecutable_Execute failed: " + run.status().ToString());
-  Status done = Await(run->done[0]);
+  Run run = Start(loaded, {arguments}, options);
+  Status done = Await(run.done[0]);
   if (!done.ok()) Fail("the execution failed: " + done.ToString());
-  return std::move(run->outputs[0]);
+  return std::move(run.outputs[0]);
 }
 
 std::string Env::CompileOptions(int replicas, int partitions) {

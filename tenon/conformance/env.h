@@ -250,6 +250,9 @@ class Env {
   /// Runs on `arguments.size()` devices.
   Result<Run> TryExecute(PJRT_LoadedExecutable* loaded, const std::vector<std::vector<PJRT_Buffer*>>& arguments,
                          PJRT_ExecuteOptions* options = nullptr, PJRT_Device* execute_device = nullptr);
+  /// The same, and must succeed; what fails later shows in the events.
+  Run Start(PJRT_LoadedExecutable* loaded, const std::vector<std::vector<PJRT_Buffer*>>& arguments,
+            PJRT_ExecuteOptions* options = nullptr, PJRT_Device* execute_device = nullptr);
   /// Runs on one device and waits.
   std::vector<Buffer> Execute(PJRT_LoadedExecutable* loaded, const std::vector<PJRT_Buffer*>& arguments,
                               PJRT_ExecuteOptions* options = nullptr);

@@ -341,10 +341,9 @@ void AddEventTests(Suite& suite) {
             [](Env& env) {
               Loaded loaded = env.Compile(kAddOneProgram);
               Buffer buffer = env.Four();
-              Result<Run> run = env.TryExecute(loaded, {{buffer}});
-              env.Expect(run.ok(), run.status().ToString());
+              Run run = env.Start(loaded, {{buffer}});
               Called called;
-              auto args = OnReady(env, run->done[0], called);
+              auto args = OnReady(env, run.done[0], called);
               env.Ok(args);
               env.Expect(Eventually([&] { return called.times >= 1; }), "it was never called");
               env.Equal(called.code.load(), 0, "code");
@@ -369,9 +368,8 @@ void AddEventTests(Suite& suite) {
               Buffer buffer = env.Four();
               Called called;
               {
-                Result<Run> run = env.TryExecute(loaded, {{buffer}});
-                env.Expect(run.ok(), run.status().ToString());
-                auto args = OnReady(env, run->done[0], called);
+                Run run = env.Start(loaded, {{buffer}});
+                auto args = OnReady(env, run.done[0], called);
                 env.Ok(args);
               }
               env.Expect(Eventually([&] { return called.times >= 1; }), "it was never called");

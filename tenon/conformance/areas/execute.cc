@@ -119,9 +119,8 @@ void AddExecuteTests(Suite& suite) {
               Loaded loaded = env.Compile(kAddOneProgram);
               Buffer x = env.Four(0);
               for (int i = 0; i < 100; ++i) {
-                Result<Run> run = env.TryExecute(loaded, {{x}});
-                env.Expect(run.ok(), run.status().ToString());
-                x = std::move(run->outputs[0][0]);
+                Run run = env.Start(loaded, {{x}});
+                x = std::move(run.outputs[0][0]);
               }
               env.ExpectValues(x, {100, 101, 102, 103});
             });
@@ -129,39 +128,35 @@ void AddExecuteTests(Suite& suite) {
             kHeader, [](Env& env) {
               Loaded loaded = env.Compile(kSlowProgram);
               Buffer a = env.Four(1);
-              Result<Run> run = env.TryExecute(loaded, {{a}});
+              Run run = env.Start(loaded, {{a}});
               a.Reset();
-              env.Expect(run.ok(), run.status().ToString());
-              env.Expect(env.Await(run->done[0]).ok(), "the execution failed");
-              env.ExpectValues(run->outputs[0][0], {1, 1, 1, 1});
+              env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
+              env.ExpectValues(run.outputs[0][0], {1, 1, 1, 1});
             });
   suite.Add("execute.output_destroyed_at_once", Needs::kClient, "Outputs may be destroyed while the program runs",
             kHeader, [](Env& env) {
               Loaded loaded = env.Compile(kSlowProgram);
               Buffer a = env.Four(1);
-              Result<Run> run = env.TryExecute(loaded, {{a}});
-              env.Expect(run.ok(), run.status().ToString());
-              run->outputs.clear();
-              env.Expect(env.Await(run->done[0]).ok(), "the execution failed");
+              Run run = env.Start(loaded, {{a}});
+              run.outputs.clear();
+              env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
             });
   suite.Add("execute.executable_destroyed_at_once", Needs::kClient, "The executable may be destroyed while it runs",
             kHeader, [](Env& env) {
               Loaded loaded = env.Compile(kSlowProgram);
               Buffer a = env.Four(1);
-              Result<Run> run = env.TryExecute(loaded, {{a}});
+              Run run = env.Start(loaded, {{a}});
               loaded.Reset();
-              env.Expect(run.ok(), run.status().ToString());
-              env.Expect(env.Await(run->done[0]).ok(), "the execution failed");
-              env.ExpectValues(run->outputs[0][0], {1, 1, 1, 1});
+              env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
+              env.ExpectValues(run.outputs[0][0], {1, 1, 1, 1});
             });
   suite.Add("execute.output_ready", Needs::kClient, "The ready event of an output fires, and its values are there then",
             kHeader, [](Env& env) {
               Loaded loaded = env.Compile(kAddOneProgram);
               Buffer a = env.Four(1);
-              Result<Run> run = env.TryExecute(loaded, {{a}});
-              env.Expect(run.ok(), run.status().ToString());
-              env.Expect(env.Ready(run->outputs[0][0]).ok(), "the output failed");
-              env.ExpectValues(run->outputs[0][0], {2, 3, 4, 5});
+              Run run = env.Start(loaded, {{a}});
+              env.Expect(env.Ready(run.outputs[0][0]).ok(), "the output failed");
+              env.ExpectValues(run.outputs[0][0], {2, 3, 4, 5});
             });
   suite.Add("execute.output_placement", Needs::kClient, "Outputs are on the executable's device, in its default memory",
             kHeader, [](Env& env) {
@@ -213,11 +208,10 @@ void AddExecuteTests(Suite& suite) {
               Buffer a = env.Four(1);
               PJRT_ExecuteOptions options = NewExecuteOptions();
               options.context = context;
-              Result<Run> run = env.TryExecute(loaded, {{a}}, &options);
-              env.Expect(run.ok(), run.status().ToString());
-              env.Expect(env.Await(run->done[0]).ok(), "the execution failed");
+              Run run = env.Start(loaded, {{a}}, &options);
+              env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
               context.Reset();
-              env.ExpectValues(run->outputs[0][0], {2, 3, 4, 5});
+              env.ExpectValues(run.outputs[0][0], {2, 3, 4, 5});
             });
   suite.Add("execute.large", Needs::kClient, "A program over four million elements", kHeader, [](Env& env) {
     Loaded loaded =
@@ -357,9 +351,8 @@ void AddDonationTests(Suite& suite) {
       return %0 : tensor<4xf32> } })");
     Buffer x = env.Four(0);
     for (int i = 0; i < 100; ++i) {
-      Result<Run> run = env.TryExecute(loaded, {{x}});
-      env.Expect(run.ok(), run.status().ToString());
-      x = std::move(run->outputs[0][0]);
+      Run run = env.Start(loaded, {{x}});
+      x = std::move(run.outputs[0][0]);
     }
     env.ExpectValues(x, {100, 101, 102, 103});
   });
@@ -476,11 +469,10 @@ void AddMultiDeviceTests(Suite& suite) {
               env.Expect(devices.addressable_devices[0] != devices.addressable_devices[1], "both are the same device");
               Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});
               Buffer b = env.Upload<float>({10, 20, 30, 40}, {4}, {.device = devices.addressable_devices[1]});
-              Result<Run> run = env.TryExecute(loaded, {{a}, {b}});
-              env.Expect(run.ok(), run.status().ToString());
-              for (Event& done : run->done) env.Expect(env.Await(done).ok(), "a device failed");
-              env.ExpectValues(run->outputs[0][0], {2, 3, 4, 5}, "the first replica's output");
-              env.ExpectValues(run->outputs[1][0], {11, 21, 31, 41}, "the second replica's output");
+              Run run = env.Start(loaded, {{a}, {b}});
+              for (Event& done : run.done) env.Expect(env.Await(done).ok(), "a device failed");
+              env.ExpectValues(run.outputs[0][0], {2, 3, 4, 5}, "the first replica's output");
+              env.ExpectValues(run.outputs[1][0], {11, 21, 31, 41}, "the second replica's output");
             });
   suite.Add("multi_device.replica_id", Needs::kDevices2,
             "Replicas know their numbers, in the order of the executable's devices", kStableHlo, [](Env& env) {
@@ -488,11 +480,10 @@ void AddMultiDeviceTests(Suite& suite) {
               auto devices = Devices(env, loaded);
               Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});
               Buffer b = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[1]});
-              Result<Run> run = env.TryExecute(loaded, {{a}, {b}});
-              env.Expect(run.ok(), run.status().ToString());
+              Run run = env.Start(loaded, {{a}, {b}});
               for (size_t d = 0; d < 2; ++d) {
-                env.Expect(env.Await(run->done[d]).ok(), "a device failed");
-                env.Equal(env.Download<int32_t>(run->outputs[d][1]).at(0), d, "replica id");
+                env.Expect(env.Await(run.done[d]).ok(), "a device failed");
+                env.Equal(env.Download<int32_t>(run.outputs[d][1]).at(0), d, "replica id");
               }
             });
   suite.Add("multi_device.output_placement", Needs::kDevices2, "Outputs of a replica are on its device", kHeader,
@@ -501,11 +492,10 @@ void AddMultiDeviceTests(Suite& suite) {
               auto devices = Devices(env, loaded);
               Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});
               Buffer b = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[1]});
-              Result<Run> run = env.TryExecute(loaded, {{a}, {b}});
-              env.Expect(run.ok(), run.status().ToString());
+              Run run = env.Start(loaded, {{a}, {b}});
               for (size_t d = 0; d < 2; ++d) {
                 auto args = New<PJRT_Buffer_Device_Args>();
-                args.buffer = run->outputs[d][0];
+                args.buffer = run.outputs[d][0];
                 env.Ok(args);
                 env.Expect(args.device == devices.addressable_devices[d], "another device");
               }
@@ -516,11 +506,10 @@ void AddMultiDeviceTests(Suite& suite) {
               auto devices = Devices(env, loaded);
               Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});
               Buffer b = env.Upload<float>({10, 20, 30, 40}, {4}, {.device = devices.addressable_devices[1]});
-              Result<Run> run = env.TryExecute(loaded, {{a}, {b}});
-              env.Expect(run.ok(), run.status().ToString());
+              Run run = env.Start(loaded, {{a}, {b}});
               for (size_t d = 0; d < 2; ++d) {
-                env.Expect(env.Await(run->done[d]).ok(), "a device failed");
-                env.ExpectValues(run->outputs[d][0], {11, 22, 33, 44});
+                env.Expect(env.Await(run.done[d]).ok(), "a device failed");
+                env.ExpectValues(run.outputs[d][0], {11, 22, 33, 44});
               }
             });
   suite.Add("multi_device.logical_ids", Needs::kDevices2, "Logical ids number the replicas", kHeader, [](Env& env) {
@@ -551,11 +540,10 @@ void AddMultiDeviceTests(Suite& suite) {
               env.Equal(devices.num_addressable_devices, 2, "devices");
               Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0]});
               Buffer b = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[1]});
-              Result<Run> run = env.TryExecute(loaded, {{a}, {b}});
-              env.Expect(run.ok(), run.status().ToString());
+              Run run = env.Start(loaded, {{a}, {b}});
               for (size_t d = 0; d < 2; ++d) {
-                env.Expect(env.Await(run->done[d]).ok(), "a device failed");
-                env.ExpectValues(run->outputs[d][0], {2, 3, 4, 5});
+                env.Expect(env.Await(run.done[d]).ok(), "a device failed");
+                env.ExpectValues(run.outputs[d][0], {2, 3, 4, 5});
               }
             });
   suite.Add("multi_device.execute_device", Needs::kDevices2,
@@ -564,13 +552,12 @@ void AddMultiDeviceTests(Suite& suite) {
               Loaded loaded = env.Compile(kAddOneProgram, std::string(Env::kOneDevice) + "\x20\x01");
               for (size_t i = 0; i < 2; ++i) {
                 Buffer a = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = env.device(i)});
-                Result<Run> run = env.TryExecute(loaded, {{a}}, nullptr, env.device(i));
-                env.Expect(run.ok(), run.status().ToString());
+                Run run = env.Start(loaded, {{a}}, nullptr, env.device(i));
                 auto args = New<PJRT_Buffer_Device_Args>();
-                args.buffer = run->outputs[0][0];
+                args.buffer = run.outputs[0][0];
                 env.Ok(args);
                 env.Expect(args.device == env.device(i), "it ran on another device");
-                env.ExpectValues(run->outputs[0][0], {2, 3, 4, 5});
+                env.ExpectValues(run.outputs[0][0], {2, 3, 4, 5});
               }
             });
   suite.Add(

@@ -42,8 +42,7 @@ void DestroyInOrder(Env& env, const std::string& order) {
   Buffer buffer = env.Upload<float>({1, 2, 3, 4}, {4}, {.device = devices.addressable_devices[0], .client = client});
   Loaded loaded = env.Compile(kAddOneProgram, Env::kOneDevice, client);
   Executable executable = env.GetExecutable(loaded);
-  Result<Run> run = env.TryExecute(loaded, {{buffer}});
-  env.Expect(run.ok(), run.status().ToString());
+  Run run = env.Start(loaded, {{buffer}});
   for (char c : order) {
     switch (c) {
       case 'c':
@@ -59,10 +58,10 @@ void DestroyInOrder(Env& env, const std::string& order) {
         buffer.Reset();
         break;
       case 'o':
-        run->outputs.clear();
+        run.outputs.clear();
         break;
       case 'e':
-        run->done.clear();
+        run.done.clear();
         break;
       default:
         break;
@@ -177,9 +176,8 @@ void AddThreadTests(Suite& suite) {
   suite.Add("threads.await_many", Needs::kClient, "Eight threads wait for one event", kHeader, [](Env& env) {
     Loaded loaded = env.Compile(kAddOneProgram);
     Buffer a = env.Four();
-    Result<Run> run = env.TryExecute(loaded, {{a}});
-    env.Expect(run.ok(), run.status().ToString());
-    Parallel(env, [&](int) { env.Expect(env.Await(run->done[0]).ok(), "it failed"); });
+    Run run = env.Start(loaded, {{a}});
+    Parallel(env, [&](int) { env.Expect(env.Await(run.done[0]).ok(), "it failed"); });
   });
 }
 
