@@ -73,6 +73,8 @@ programs = {
 }
 from jax.experimental.shard_alike import shard_alike
 programs["alike"] = lambda a, b: shard_alike(jnp.zeros((8, 6), np.float32) + b[0, 0], a)[0]
+programs["partly by hand"] = lambda a, b: jax.shard_map(
+    lambda v: v * 2, mesh=mesh, in_specs=P(None, "j"), out_specs=P(None, "j"), axis_names={"j"})(a)
 shapes, right = {}, True
 for name, f in programs.items():
     got = jax.jit(f)(a, b)
@@ -84,7 +86,7 @@ give([shapes, right])
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
         "loop": [4, 6], "branch": [4, 6], "rows": [3, 6],
-        "keys": [4, 2], "alike": [4, 6]}, True]
+        "keys": [4, 2], "alike": [4, 6], "partly by hand": [4, 3]}, True]
 
 
 def test_layouts_of_cut_arrays():

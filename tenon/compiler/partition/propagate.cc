@@ -222,11 +222,7 @@ class Forward {
     if (auto constraint = mlir::dyn_cast<sdy::ShardingConstraintOp>(op))
       return {Constrained(constraint.getSharding(), Get(op->getOperand(0)), TypeOf(op->getResult(0)))};
     if (auto reshard = mlir::dyn_cast<sdy::ReshardOp>(op)) return {Of(reshard.getSharding())};
-    if (auto manual = mlir::dyn_cast<sdy::ManualComputationOp>(op)) {
-      Spreads results;
-      for (sdy::TensorShardingAttr s : manual.getOutShardings().getShardings()) results.push_back(Of(s));
-      return results;
-    }
+    if (auto manual = mlir::dyn_cast<sdy::ManualComputationOp>(op)) return Manual(manual);
     if (auto barrier = mlir::dyn_cast<sdy::PropagationBarrierOp>(op)) {
       const bool passes = barrier.getAllowedDirection() == sdy::PropagationDirection::FORWARD ||
                           barrier.getAllowedDirection() == sdy::PropagationDirection::BOTH;
@@ -241,6 +237,33 @@ class Forward {
     if (mlir::isa<stablehlo::ReshapeOp>(op)) return {Reshaped(op)};
     Spreads results;
     for (mlir::Value result : op->getResults()) results.push_back(Combine(op, result));
+    return results;
+  }
+
+  // Results lie as they say; in dims that they leave open, other axes than the manual ones follow through the body.
+  Spreads Manual(sdy::ManualComputationOp op) {
+    const llvm::ArrayRef<mlir::StringAttr> manual = op.getManualAxes().getValue();
+    Spreads arguments = Get(op.getTensors());
+    for (Spread& argument : arguments) {
+      for (Axes& axes : argument.dims) {
+        llvm::erase_if(axes, [&](sdy::AxisRefAttr axis) {
+          return llvm::any_of(manual, [&](mlir::StringAttr m) { return m.getValue() == axis.getName(); });
+        });
+      }
+    }
+    const Spreads inside = RunBlock(op.getBody().front(), arguments);
+    Spreads results;
+    const auto shardings = op.getOutShardings().getShardings();
+    for (size_t i = 0; i < shardings.size(); ++i) {
+      Spread result = Of(shardings[i]);
+      const mlir::RankedTensorType type = TypeOf(op->getResult(static_cast<unsigned>(i)));
+      if (type && i < inside.size() && inside[i].mesh == result.mesh && inside[i].dims.size() == result.dims.size()) {
+        Spread flowing = result;
+        for (size_t d = 0; d < flowing.dims.size(); ++d) flowing.dims[d].append(inside[i].dims[d]);
+        result = Constrained(shardings[i], flowing, type);
+      }
+      results.push_back(std::move(result));
+    }
     return results;
   }
 
