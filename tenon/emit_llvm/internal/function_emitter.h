@@ -5,6 +5,7 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,7 +42,8 @@ class FunctionEmitter {
     unsigned lanes = 1;
     int copy_dim = -1;  ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
     unsigned copies = 1;
-    Value* mask = nullptr;  ///< <lanes x i1>: lanes that exist; null: all.
+    Value* mask = nullptr;   ///< <lanes x i1>: lanes that exist; null: all.
+    Value* count = nullptr;  ///< i64: how many those are, the first ones.
     Value* stream =
         nullptr;  ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
   };
@@ -122,6 +124,10 @@ class FunctionEmitter {
   void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);
   bool MaskedMoveIsLegal(unsigned bytes) const;
   Value* ActiveMask(Value* count, unsigned lanes);
+  /// Whether the parts of consecutive complex numbers can be moved as whole vectors and shuffled.
+  bool PairsAreWhole() const;
+  /// The mask for half 0 or 1 of them: the lanes' mask with every lane twice.
+  Value* PairMask(unsigned half);
 
   // --- stages (stage.cc)
   void EmitStage(const kir::Stage& stage);
@@ -227,7 +233,7 @@ class FunctionEmitter {
   std::vector<ResultUndo> result_undo_;
   /// Makes the values of an id known until the enclosing scope ends.
   void SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values);
-  std::vector<Value*> pairs_;  ///< Per read and copy: both components, as loaded.
+  std::vector<std::array<Value*, 2>> pairs_;  ///< Per read and copy: both components, as loaded, in two vectors.
 };
 
 }  // namespace tenon::emit_llvm

@@ -206,6 +206,18 @@ Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
   return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(b_.CreateTrunc(count, b_.getInt32Ty()), lanes));
 }
 
+bool FunctionEmitter::PairsAreWhole() const {
+  if (lanes_.mask == nullptr) return true;
+  return lanes_.count != nullptr && isa_ == isa::IsaLevel::kAvx512 && lanes_.lanes >= 8 && lanes_.lanes <= 32;
+}
+
+Value* FunctionEmitter::PairMask(unsigned half) {
+  Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), b_.CreateShl(lanes_.count, I64(1))));
+  if (half != 0) ones = b_.CreateLShr(ones, I64(lanes_.lanes));
+  return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes_.lanes)),
+                          llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_.lanes));
+}
+
 void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value*, Value*)> body) {
   Value* offsets = nullptr;
   if (place.offsets != nullptr) {
@@ -361,14 +373,20 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
     return low_.FromMemory(type, lanes);
   }
   if (complex) {
-    if (mask == nullptr && place.offsets == nullptr && place.stride == 2 * int64_t{bytes}) {
-      Value*& pair = pairs_[CopyOf(an_.deps[v], copy) * k_.reads.size() + node.attr];
-      if (pair == nullptr) {
-        Assign(&pair, b_.CreateAlignedLoad(low_.MemoryType(type, 2 * lanes_.lanes), place.pointer, llvm::Align(bytes)));
+    if (guard == nullptr && PairsAreWhole() && place.offsets == nullptr && place.stride == 2 * int64_t{bytes}) {
+      auto& pair = pairs_[CopyOf(an_.deps[v], copy) * k_.reads.size() + node.attr];
+      if (pair[0] == nullptr) {
+        for (unsigned half = 0; half < 2; ++half) {
+          Value* pointer = b_.CreateGEP(element, place.pointer, I64(int64_t{half} * lanes_.lanes));
+          Value* part = mask == nullptr
+                            ? static_cast<Value*>(b_.CreateAlignedLoad(memory_type, pointer, llvm::Align(bytes)))
+                            : b_.CreateMaskedLoad(memory_type, pointer, llvm::Align(bytes), PairMask(half), otherwise);
+          Assign(&pair[half], part);
+        }
       }
       llvm::SmallVector<int, 64> pick;
       for (unsigned i = 0; i < lanes_.lanes; ++i) pick.push_back(static_cast<int>(2 * i + node.imm));
-      return b_.CreateShuffleVector(pair, pick);
+      return b_.CreateShuffleVector(pair[0], pair[1], pick);
     }
     return LoadLanes(element, PlaceOf(node.attr, copy, node.imm), mask, otherwise);
   }
@@ -440,20 +458,27 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
 bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy) {
   if (real.buf != imaginary.buf || !(real.at == imaginary.at) || !real.guard.empty() || !imaginary.guard.empty() ||
       real.component != 0 || imaginary.component != 1 || real.combine >= 0 || imaginary.combine >= 0 ||
-      lanes_.mask != nullptr) {
+      !PairsAreWhole()) {
     return false;
   }
   const size_t id = AccessId(real);
   const int64_t bytes = ByteWidth(k_.buffers[real.buf].type);
   const Place place = PlaceOf(id, copy, 0);
   if (place.offsets != nullptr || !place.stride || *place.stride != bytes) return false;
-  llvm::SmallVector<int, 64> weave;
-  for (unsigned i = 0; i < lanes_.lanes; ++i) {
-    weave.push_back(static_cast<int>(i));
-    weave.push_back(static_cast<int>(i + lanes_.lanes));
+  Value* parts[] = {GetLanes(real.value, copy), GetLanes(imaginary.value, copy)};
+  const llvm::Align align(static_cast<uint64_t>(bytes / 2));
+  for (unsigned half = 0; half < 2; ++half) {
+    llvm::SmallVector<int, 64> weave;
+    for (unsigned i = 0; i < lanes_.lanes; ++i)
+      weave.push_back(static_cast<int>((half * lanes_.lanes + i) / 2 + i % 2 * lanes_.lanes));
+    Value* both = b_.CreateShuffleVector(parts[0], parts[1], weave);
+    Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(half * lanes_.lanes * (bytes / 2)));
+    if (lanes_.mask == nullptr) {
+      b_.CreateAlignedStore(both, pointer, align);
+    } else {
+      b_.CreateMaskedStore(both, pointer, align, PairMask(half));
+    }
   }
-  Value* both = b_.CreateShuffleVector(GetLanes(real.value, copy), GetLanes(imaginary.value, copy), weave);
-  b_.CreateAlignedStore(both, place.pointer, llvm::Align(static_cast<uint64_t>(bytes / 2)));
   return true;
 }
 

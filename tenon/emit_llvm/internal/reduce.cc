@@ -385,6 +385,7 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
     lanes_ = full;
     if (left != nullptr) {
       lanes_.mask = ActiveMask(left, lanes);
+      lanes_.count = left;
     }
     EmitPoint(during, needed);
     for (Accumulators& acc : accs) {

@@ -139,7 +139,7 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
     dim_value_[dim] = i;
     Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
-    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
+    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes), .count = left};
     if (masked_only && stream != nullptr) lanes_.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(lanes)));
     body();
     lanes_ = outer;
