@@ -10,15 +10,17 @@
 namespace tenon::compiler {
 namespace {
 
-// Elementwise values of fewer elements are computed again: their loop may be one kernel that keeps them in registers.
+// Values of fewer elements are computed again: their loop may be one kernel that keeps them in registers.
 constexpr int64_t kMinHoistedElements = 256;
 // All trips' products together take at most this much memory.
 constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
 constexpr int64_t kMinProductTrips = 4;
 
+/// Whether it may be computed where nobody asks for it. A loop may not: it could run for ever.
 bool IsPure(const Program& p, const Node& node) {
   if (node.side_effect) return false;
   switch (node.op) {
+    case Op::kWhile:
     case Op::kParameter:
     case Op::kToken:
     case Op::kBarrier:
@@ -34,7 +36,7 @@ bool IsPure(const Program& p, const Node& node) {
 }
 
 /// Whether computing it takes so much longer than reading it that a place in memory pays.
-bool IsHeavy(const Node& node) {
+bool IsHeavy(const Program& p, const Node& node) {
   switch (node.op) {
     case Op::kAtan2:
     case Op::kCbrt:
@@ -50,6 +52,8 @@ bool IsHeavy(const Node& node) {
     case Op::kTan:
     case Op::kTanh:
       return NumElements(node.shape().dims) >= kMinHoistedElements;
+    case Op::kReduce:
+      return NumElements(p.shape(node.in[0]).dims) >= kMinHoistedElements;
     default:
       return KindOfOp(node.op) == OpKind::kStructured;
   }
@@ -70,7 +74,7 @@ class Hoister {
   std::vector<NodeId> Run() {
     FindVariant();
     for (NodeId id : Body().nodes) {
-      if (Varies(id) ? !TakesMemory(p_[id]) : !IsHeavy(p_[id]) && !IsSmaller(p_[id])) continue;
+      if (Varies(id) ? !TakesMemory(p_[id]) : !IsHeavy(p_, p_[id]) && !IsSmaller(p_[id])) continue;
       if (!Varies(id)) Want({id, 0});
       // Operands of drivers are in memory anyway.
       for (Ref r : p_[id].in) Want(r);
