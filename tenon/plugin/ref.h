@@ -59,8 +59,6 @@ class RefCounted {
   RefCounted() = default;
   virtual ~RefCounted() = default;
   virtual void Destroy() { delete this; }
-  /// For recycled objects only: makes the object as new, with one reference.
-  void ResetRefs() { refs_.store(1, std::memory_order_relaxed); }
 
  private:
   mutable std::atomic<int32_t> refs_{1};

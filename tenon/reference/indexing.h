@@ -52,6 +52,5 @@ inline bool Contains(std::span<const int64_t> list, int64_t value) {
 }
 
 inline int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }  // b > 0
-inline int64_t FloorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 }  // namespace tenon::reference

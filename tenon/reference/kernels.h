@@ -40,9 +40,6 @@ inline constexpr size_t kMaxKernelOperands = 3;
 Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result,
                   const KernelAttributes& attributes);
 
-/// Whether `op` is elementwise for some types.
-bool IsElementwise(std::string_view op);
-
 // The parts of the table; each gives an empty kernel for names that are not its own.
 Kernel FindArithmetic(std::string_view op, std::span<const DType> operands);
 Kernel FindMath(std::string_view op, std::span<const DType> operands);

@@ -375,14 +375,4 @@ Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType re
   return FindSpecial(op, operands);
 }
 
-bool IsElementwise(std::string_view op) {
-  for (DType type : {DType::kF32, DType::kS32, DType::kPred, DType::kC64}) {
-    const DType same[] = {type, type, type};
-    for (size_t n = 1; n <= 3; ++n) {
-      if (FindKernel(op, {same, n}, type, {})) return true;
-    }
-  }
-  return op == "stablehlo.select";
-}
-
 }  // namespace tenon::reference

@@ -33,29 +33,6 @@ class Preparer {
     return OkStatus();
   }
 
-  Status SingleOp(mlir::Operation* op, std::vector<mlir::Value>& captures) {
-    auto block = std::make_unique<PreparedBlock>();
-    for (mlir::Value operand : op->getOperands()) captures.push_back(operand);
-    llvm::SetVector<mlir::Value> captured = Captured(op);
-    captures.insert(captures.end(), captured.begin(), captured.end());
-    for (mlir::Value value : captures) {
-      // One argument per operand, though several may be the same value: the last of them wins, they are equal.
-      block->arguments.push_back(slots_.try_emplace(value, num_slots_).second ? num_slots_++ : slots_[value]);
-      block->argument_types.push_back(ShapeOf(value.getType()).dtype);
-    }
-    TENON_RETURN_IF_ERROR(Append(op, *block));
-    for (size_t i = 0; i < op->getNumResults(); ++i) {
-      int& slot = block->steps.back().results[i];
-      slot = num_slots_++;
-      block->returned.push_back({slot, true});
-      block->returned_types.push_back(ShapeOf(op->getResult(static_cast<unsigned>(i)).getType()).dtype);
-    }
-    block->steps.back().dead.clear();
-    module_.functions_["op"] = {"op", num_slots_, block.get()};
-    module_.blocks_[nullptr] = std::move(block);
-    return OkStatus();
-  }
-
  private:
   int SlotOf(mlir::Value value) {
     const auto [it, is_new] = slots_.try_emplace(value, num_slots_);
@@ -157,21 +134,6 @@ Result<std::unique_ptr<PreparedModule>> PreparedModule::Make(mlir::ModuleOp modu
   for (mlir::func::FuncOp function : module.getOps<mlir::func::FuncOp>()) {
     if (!function.isExternal()) TENON_RETURN_IF_ERROR(preparer.Function(function.getName(), function.getBody()));
   }
-  return prepared;
-}
-
-Result<std::unique_ptr<PreparedModule>> PreparedModule::MakeForOp(mlir::Operation* op,
-                                                                  std::vector<mlir::Value>& captures) {
-  auto prepared = std::make_unique<PreparedModule>();
-  if (auto module = op->getParentOfType<mlir::ModuleOp>()) {
-    // The operation may call functions of its module.
-    if (mlir::isa<mlir::func::CallOp>(op) || op->getName().getStringRef() == "stablehlo.composite" ||
-        op->getNumRegions() > 0) {
-      TENON_ASSIGN_OR_RETURN(prepared, Make(module));
-    }
-  }
-  Preparer preparer(*prepared);
-  TENON_RETURN_IF_ERROR(preparer.SingleOp(op, captures));
   return prepared;
 }
 

@@ -57,9 +57,6 @@ class PreparedModule {
  public:
   /// Prepares every function with a body. Fails only for constants that cannot be read.
   static Result<std::unique_ptr<PreparedModule>> Make(mlir::ModuleOp module);
-  /// Prepares one operation (and its regions) whose operands are given at run time: a function whose arguments are the
-  /// operands, followed by the values that its regions capture, in the order of `captures`.
-  static Result<std::unique_ptr<PreparedModule>> MakeForOp(mlir::Operation* op, std::vector<mlir::Value>& captures);
 
   /// Null when there is none.
   const PreparedFunction* Find(llvm::StringRef name) const;

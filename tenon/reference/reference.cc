@@ -90,16 +90,4 @@ Result<std::vector<Value>> EvaluateFunction(mlir::func::FuncOp function, std::sp
   return RunFunction(*prepared, *entry, args, options);
 }
 
-Result<std::vector<Value>> EvaluateOp(mlir::Operation* op, const std::function<Result<Value>(mlir::Value)>& value_of,
-                                      const RunOptions& options) {
-  std::vector<mlir::Value> captures;
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<PreparedModule> prepared, PreparedModule::MakeForOp(op, captures));
-  std::vector<Value> args;
-  for (mlir::Value capture : captures) {
-    TENON_ASSIGN_OR_RETURN(Value value, value_of(capture));
-    args.push_back(std::move(value));
-  }
-  return RunFunction(*prepared, *prepared->Find("op"), args, options);
-}
-
 }  // namespace tenon::reference

@@ -46,7 +46,6 @@ class Computation {
   static Result<Computation> Bind(const OpContext& context, unsigned region);
 
   size_t num_arguments() const { return block_->argument_types.size(); }
-  size_t num_results() const { return block_->returned_types.size(); }
   DType argument_type(size_t i) const { return block_->argument_types[i]; }
   DType result_type(size_t i) const { return block_->returned_types[i]; }
 

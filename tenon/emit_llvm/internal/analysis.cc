@@ -199,13 +199,6 @@ bool Analysis::RunsAfterReduce(const kir::Stage& stage, const kir::Store& store)
   });
 }
 
-DimMask Analysis::StoreDeps(const kir::Store& store) const {
-  DimMask mask = deps[store.value];
-  for (const kir::Axis& axis : store.at) mask |= AxisDeps(axis);
-  for (const kir::Guard& guard : store.guard) mask |= AxisDeps(guard.e);
-  return mask;
-}
-
 int Analysis::Cost(const std::vector<Val>& nodes, DimMask vector_dims) const {
   int cost = 0;
   for (Val v : nodes) {

@@ -50,8 +50,6 @@ class Analysis {
                          const SmallVector<kir::Guard, 1>& guards);
   /// Whether the store runs after the stage's reductions, once per point of the other dims.
   bool RunsAfterReduce(const kir::Stage& stage, const kir::Store& store) const;
-  /// Dims that a store's place, value or guards depend on.
-  kir::DimMask StoreDeps(const kir::Store& store) const;
   kir::DimMask AxisDeps(const kir::Axis& axis) const;
   /// Rough cycles of evaluating `nodes` once per vector.
   int Cost(const std::vector<kir::Val>& nodes, kir::DimMask vector_dims) const;

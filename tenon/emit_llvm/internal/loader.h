@@ -38,7 +38,6 @@ class LoadedCode {
   /// A function that the object defines; a null address when there is none.
   Symbol Find(std::string_view name) const;
   const std::unordered_map<std::string, Symbol>& functions() const { return functions_; }
-  int64_t mapped_bytes() const { return static_cast<int64_t>(bytes_); }
 
  private:
   LoadedCode() = default;

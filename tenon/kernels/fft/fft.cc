@@ -145,13 +145,17 @@ Result<FftSignature> MakeFftSignature(FftKind kind, const Shape& in, const Shape
   FftSignature s{kind, DType::kF32, in.dims, out.dims, lengths};
   const bool real_in = kind == FftKind::kRealForward, real_out = kind == FftKind::kRealInverse;
   const DType complex = real_in ? out.dtype : in.dtype;
-  if (complex != DType::kC64 && complex != DType::kC128) return Unimplemented("fft: element type");
+  const auto wrong = [&](std::string_view wanted) {
+    return fmt::format("fft of {} dimensions from {} to {}, wanted {}", lengths.size(), ToString(in), ToString(out),
+                       wanted);
+  };
+  if (complex != DType::kC64 && complex != DType::kC128) return Unimplemented(wrong("c64 or c128"));
   s.real_type = complex == DType::kC64 ? DType::kF32 : DType::kF64;
   if (in.dtype != (real_in ? s.real_type : complex) || out.dtype != (real_out ? s.real_type : complex))
-    return InvalidArgument("fft: element types");
+    return InvalidArgument(wrong("one precision on both sides"));
   if (lengths.empty() || lengths.size() > kMaxAxes || lengths.size() > in.dims.size() ||
       in.dims.size() != out.dims.size()) {
-    return InvalidArgument("fft: number of dimensions");
+    return InvalidArgument(wrong(fmt::format("1 to {} of the last dimensions of both", kMaxAxes)));
   }
   const size_t first = in.dims.size() - lengths.size();
   for (size_t d = 0; d < in.dims.size(); ++d) {

@@ -46,18 +46,11 @@ class IdleBlocks {
     idle_bytes_ += BytesOfClass(c);
     return true;
   }
-  size_t Trim() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (void*& head : heads_) {
-      while (head != nullptr) {
-        void* const next = *static_cast<void**>(head);
-        std::free(head);
-        head = next;
-      }
+  ~IdleBlocks() {
+    for (void* head : heads_) {
+      while (head != nullptr) std::free(std::exchange(head, *static_cast<void**>(head)));
     }
-    return std::exchange(idle_bytes_, 0);
   }
-  ~IdleBlocks() { Trim(); }
 
  private:
   std::mutex mutex_;
@@ -92,7 +85,5 @@ Scratch& Scratch::operator=(Scratch&& other) noexcept {
   std::swap(size_class_, other.size_class_);
   return *this;
 }
-
-size_t TrimScratch() { return Idle().Trim(); }
 
 }  // namespace tenon::kernels::internal

@@ -69,7 +69,6 @@ constexpr Op kMovzx8 = Legacy(1, 0, 0, 0xb6), kMovzx16 = Legacy(1, 0, 0, 0xb7), 
              kMovsx16 = Legacy(1, 0, 1, 0xbf);
 constexpr Op kMovsxd = Legacy(0, 0, 1, 0x63);
 constexpr Op kLea = Legacy(0, 0, 1, 0x8d), kTest = Legacy(0, 0, 1, 0x85), kTest32 = Legacy(0, 0, 0, 0x85);
-constexpr Op kImul = Legacy(1, 0, 1, 0xaf);
 constexpr Op kSfence = Legacy(1, 0, 0, 0xae);
 
 // Condition codes.

@@ -27,7 +27,4 @@ class Scratch {
   int size_class_ = 0;
 };
 
-/// Frees all blocks that are not in use; returns how many bytes that were.
-size_t TrimScratch();
-
 }  // namespace tenon::kernels::internal
