@@ -14,6 +14,7 @@
 
 namespace tenon::compiler {
 
+/// What the client, or whoever looks on, wants of one compile.
 struct CompileOptions {
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;

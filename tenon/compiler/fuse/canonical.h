@@ -6,9 +6,9 @@
 
 namespace tenon::compiler {
 
-/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges loops that all
-/// accesses run through together, lets stages share dims, decides the split, finds buffers that may share memory, turns extents into
-/// parameters, estimates the cost.
+/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges
+/// loops that all accesses run through together, lets stages share dims, decides the split, finds buffers that may
+/// share memory, turns extents into parameters, estimates the cost.
 void FinishKernel(MadeKernel& made);
 
 // The parts, for tests.

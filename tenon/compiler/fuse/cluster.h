@@ -11,6 +11,7 @@
 
 namespace tenon::compiler {
 
+/// The form of a cluster's kernel.
 enum class ClusterKind : uint8_t {
   kMap,      ///< One loop nest over the space; every stored value has its shape.
   kRow,      ///< Rows: the first `outer` dims of the space are shared by all stages, reductions run over the rest.
@@ -21,6 +22,7 @@ enum class ClusterKind : uint8_t {
   kScatter,  ///< One root, a scatter: a stage over the updates alone.
 };
 
+/// Nodes that become one kernel.
 struct Cluster {
   ClusterKind kind = ClusterKind::kMap;
   Dims space;

@@ -9,6 +9,7 @@
 
 namespace tenon::compiler {
 
+/// How elements of a reduction meet, as KIR.
 struct Combiner {
   kir::Graph graph;
   /// combine(identity, x) == x bit for bit; empty when none is known.

@@ -6,6 +6,7 @@
 
 namespace tenon::compiler {
 
+/// Whether an elementwise node with a complex operand or result has such a form.
 bool CanComputeComplex(const Program& program, const Node& node);
 /// An elementwise node with a complex operand or result for which CanComputeComplex.
 Scalar EmitComplex(kir::NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in);

@@ -21,6 +21,7 @@ struct LogicalBuffer {
   int64_t bytes = 0;
 };
 
+/// Steps over logical buffers, which have no place in memory yet: a plan but for what schedule decides.
 struct FusedProgram {
   std::vector<LogicalBuffer> buffers;
   std::vector<View> views;  ///< What SlotIds in steps name.

@@ -10,6 +10,7 @@
 
 namespace tenon::compiler {
 
+/// One run of Fuse: deals the program out to kernels and drivers and writes their steps.
 class Fuser {
  public:
   Fuser(const Program& program, const FuseOptions& options, const OpExporter& exporter)

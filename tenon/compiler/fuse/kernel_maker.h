@@ -26,11 +26,13 @@ View DenseView(uint32_t buffer, const Shape& shape);
 inline StridedArray ArrayOf(const View& view) { return {view.dtype, view.dims, view.strides}; }
 bool IsDense(const View& view);
 
+/// What a buffer of a made kernel stands for.
 struct BoundBuffer {
   enum class Kind : uint8_t { kRead, kWrite, kLocal } kind = Kind::kRead;
   Ref value;  ///< Read or written; nothing for locals.
 };
 
+/// A kernel with the values that its buffers and parameters have here.
 struct MadeKernel {
   kir::Kernel kernel;
   std::vector<BoundBuffer> buffers;  ///< One per kernel buffer.

@@ -6,6 +6,7 @@
 
 namespace tenon::compiler {
 
+/// f(Stage&) for every stage, those in loops included.
 template <class F>
 void ForEachStage(kir::Seq& seq, const F& f) {
   for (kir::Step& step : seq) {
@@ -17,6 +18,7 @@ void ForEachStage(kir::Seq& seq, const F& f) {
   }
 }
 
+/// f(Loop&) for every loop, outer ones first.
 template <class F>
 void ForEachLoop(kir::Seq& seq, const F& f) {
   for (kir::Step& step : seq) {

@@ -36,8 +36,6 @@ inline constexpr int64_t kColumns = 512;
 /// Fewer rows than this, when together large, are not worth one kernel per chain: it would run on one thread.
 inline constexpr int64_t kMinRows = 8;
 inline constexpr int64_t kSmallElements = 64 << 10;
-/// A reduction of more elements to few results is done in blocks, then combined.
-inline constexpr int64_t kLongReduction = 64 << 10;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and threads.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
 /// Memory bandwidth of one core for estimates, bytes per ns, and its clock in GHz.

@@ -356,8 +356,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap&
       guards_.resize(before);
       if (!value) return std::nullopt;
       parts.push_back(*value);
-      Index bound = ix;
-      below_end.push_back(Inside(bound, INT64_MIN, end));
+      below_end.push_back(Inside(ix, INT64_MIN, end));
     }
     begin = end;
   }

@@ -20,6 +20,8 @@ namespace tenon::compiler {
 /// A buffer of the kernel with the view's type, extents and strides.
 kir::Buf BufferFor(kir::KernelBuilder& b, kir::BufKind kind, const View& view);
 
+/// Writes the value of a node at a point into a kernel, following producers through index maps as far as the kernel
+/// computes them itself. For one kernel.
 class Tracer {
  public:
   Tracer(const Program& program, const std::unordered_set<NodeId>& members, const MakerEnvironment& env,

@@ -15,6 +15,7 @@
 
 namespace tenon::compiler {
 
+/// Writes a verified module's main function, and what it calls, into an empty program.
 class Importer {
  public:
   Importer(mlir::ModuleOp module, Program& program) : module_(module), p_(program) {}

@@ -6,6 +6,7 @@
 
 namespace tenon::compiler {
 
+/// Whether ExpandCollective takes the op.
 bool IsCollective(mlir::Operation* op);
 
 /// A collective as ordinary ops between the lanes of its operands; the lanes of each result. INVALID_ARGUMENT for

@@ -9,6 +9,7 @@
 
 namespace tenon::compiler {
 
+/// A read or write of a buffer by the step at `position`.
 struct Event {
   int32_t position = 0;
   bool write = false;
@@ -29,6 +30,7 @@ struct CopyAt {
   plan::SlotId to = 0;
 };
 
+/// All steps on one line, loops' bodies once, and what happens to each buffer when.
 struct Timeline {
   std::vector<std::vector<Event>> events;  ///< By buffer, in order.
   std::vector<LoopRange> loops;            ///< Outer ones before inner ones.
@@ -44,6 +46,7 @@ struct Timeline {
   const LoopRange* LoopAround(int32_t position) const;
 };
 
+/// Points into `program`, whose steps must stay where they are.
 Timeline MakeTimeline(FusedProgram& program);
 
 }  // namespace tenon::compiler

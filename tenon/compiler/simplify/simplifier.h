@@ -10,6 +10,7 @@
 
 namespace tenon::compiler {
 
+/// One walk over a program, which writes a simpler one. The parts are in the sources named after what they rewrite.
 class Simplifier {
  public:
   explicit Simplifier(const Program& from) : from_(from) {}
@@ -79,8 +80,8 @@ class Simplifier {
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };
 
-/// Heavy work that is the same in every trip of a loop is done before it, and so are products of the elements of an array
-/// that a loop walks along: as one. A loop of no trips does it in vain.
+/// Heavy work that is the same in every trip of a loop is done before it, and so are products of the elements of an
+/// array that a loop walks along: as one. A loop of no trips does it in vain.
 void HoistFromLoops(Program& program);
 
 /// Sorts of which only the first few elements are used give no more than those.

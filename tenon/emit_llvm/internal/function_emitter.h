@@ -134,6 +134,11 @@ class FunctionEmitter {
   void EmitStageBody(const kir::Stage& stage);
   void EmitElementwise(const kir::Stage& stage, const StagePlan& plan);
   void EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
+  /// Whether the stage combines one vector after another with memory at places that only data knows.
+  bool MayPair(const kir::Stage& stage, const StagePlan& plan);
+  /// Two iterations of the serial dim at once where they go to one place: what is added to what was just stored waits
+  /// for the store.
+  void EmitPairs(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
                llvm::function_ref<void()> body);
@@ -176,7 +181,6 @@ class FunctionEmitter {
   void SetReduced(const Accumulators& acc, unsigned copy, llvm::ArrayRef<Value*> result);
   Accumulators MakeAccumulators(const kir::Reduce& reduce);
   DType TypeOf(kir::Val v) const { return k_.nodes[v].type; }
-  unsigned ReduceLanes(const kir::Reduce& reduce) const;
 
   const Analysis& an_;
   const kir::Kernel& k_;

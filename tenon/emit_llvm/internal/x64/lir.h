@@ -65,7 +65,7 @@ struct Inst {
   Reg rm = 0;
   Reg tied = 0;  ///< What the defined register holds before.
   Reg mask = 0;
-  Mem mem;
+  Mem mem = {};
   int64_t imm = 0;
   uint32_t target = 0;
   uint32_t other = 0;
