@@ -414,24 +414,26 @@ TEST_P(Stages, LoopsOfPointsStoreWhatTheyShareOnce) {
 }
 
 TEST_P(Stages, RowsAreAddedWhereTheirIndexIsInside) {
-  // Updates meet, some leave the buffer; the lanes of a row share the guard. Widths around one vector and several.
-  for (int64_t width : {5, 16, 70}) {
-    for (DType type : {f32, DType::kF64, DType::kU8}) {
+  // Updates meet, `run` of them in a row, some leave the buffer; the lanes of a row share the guard. Widths around one
+  // vector and several. What differences leave tells their order.
+  for (const auto& [width, run] :
+       {std::pair<int64_t, int64_t>(5, 1), {5, 2}, {16, 3}, {16, 40}, {70, 1}, {70, 2}, {70, 3}}) {
+    for (DType type : {f32, DType::kF64, s64, DType::kU8}) {
       KernelBuilder b;
-      const DimId i = b.AddDim(Size::Of(40), DimKind::kSerial), j = b.AddDim(Size::Of(width));
-      const Buf index = b.AddDense(BufKind::kArg, s32, {40}), x = b.AddDense(BufKind::kArg, type, {40, width}),
+      const DimId i = b.AddDim(Size::Of(41), DimKind::kSerial), j = b.AddDim(Size::Of(width));
+      const Buf index = b.AddDense(BufKind::kArg, s32, {41}), x = b.AddDense(BufKind::kArg, type, {41, width}),
                 out = b.AddDense(BufKind::kOut, type, {6, width});
       Store store = Put(out, {AtStart(b.Convert(s64, b.Read(index, {At(i)}))), At(j)}, b.Read(x, {At(i), At(j)}));
       store.guard.push_back({.e = store.at[0], .lo = Size::Of(0), .hi = Size::Of(6)});
-      store.combine = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kAdd, type)));
+      store.combine = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kSub, type)));
       store.order = StoreOrder::kRowMajor;
       Stage s;
       s.dims = {i, j};
       s.stores.push_back(store);
       b.AddStage(s);
       testing::RunOptions options;
-      options.fill = [index](Buf buffer, int64_t at, uint64_t* bits) {
-        if (buffer == index) *bits = static_cast<uint32_t>(at * 7 % 11 - 2);
+      options.fill = [index, run = run](Buf buffer, int64_t at, uint64_t* bits) {
+        if (buffer == index) *bits = static_cast<uint32_t>(at / run * 7 % 11 - 2);
         return buffer == index;
       };
       Expect(b.Finish(), options);

@@ -242,6 +242,7 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
   }
   const NodeList needed = an_.Needed(roots);
   Precompute(needed);
+  if (MayPair(stage, plan)) return EmitPairs(stage, plan, needed);
   Value* stream = nullptr;
   if (plan.kind == StagePlan::Kind::kVector)
     stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
