@@ -244,8 +244,7 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
   const int64_t groups = node.lists[9][0];
   const size_t spatial = in_at.size() - 2;
-  if (node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 ||
-      extent(weights, weight_at[1]) != groups)
+  if (node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 || extent(weights, weight_at[1]) != groups)
     return std::nullopt;
   int64_t count = 1;
   for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
