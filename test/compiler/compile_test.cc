@@ -203,14 +203,15 @@ TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
   })",
         1);
   // One channel: a stencil, and a long filter with an edge on either side.
-  Check(R"(func.func @main(%x: tensor<2x1x40x30xf32>, %w: tensor<1x1x5x4xf32>, %s: tensor<1x900x1xf32>, %k: tensor<30x1x1xf32>) -> (tensor<2x1x20x27xf32>, tensor<1x891x1xf32>) {
+  Check(
+      R"(func.func @main(%x: tensor<2x1x40x30xf32>, %w: tensor<1x1x5x4xf32>, %s: tensor<1x900x1xf32>, %k: tensor<30x1x1xf32>) -> (tensor<2x1x20x27xf32>, tensor<1x891x1xf32>) {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[2, 1], [0, 0]]}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x1x40x30xf32>, tensor<1x1x5x4xf32>) -> tensor<2x1x20x27xf32>
     %1 = stablehlo.convolution(%s, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[10, 10]], reverse = [true]}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x900x1xf32>, tensor<30x1x1xf32>) -> tensor<1x891x1xf32>
     return %0, %1 : tensor<2x1x20x27xf32>, tensor<1x891x1xf32>
   })",
-        2);
+      2);
   Check(R"(func.func @main(%x: tensor<2x9x8x5xf32>) -> (tensor<2x5x4x5xf32>, tensor<2x8x6x5xf32>) {
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %one = stablehlo.constant dense<1.0> : tensor<f32>
@@ -564,7 +565,8 @@ TEST(Compile, ProductsTakeTransposesAsStrides) {
 }
 
 TEST(Compile, LargeRearrangementsAreKernels) {
-  Check(R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<20x70x30xi64>) -> (tensor<260x300xf32>, tensor<300x780xf32>, tensor<70x20x30xi64>, tensor<300x130xf32>) {
+  Check(
+      R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<20x70x30xi64>) -> (tensor<260x300xf32>, tensor<300x780xf32>, tensor<70x20x30xi64>, tensor<300x130xf32>) {
     %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<300x260xf32>) -> tensor<260x300xf32>
     %b = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<300x260xf32>) -> tensor<300x260x3xf32>
     %r = stablehlo.reshape %b : (tensor<300x260x3xf32>) -> tensor<300x780xf32>
@@ -572,14 +574,15 @@ TEST(Compile, LargeRearrangementsAreKernels) {
     %s = stablehlo.slice %x [0:300, 1:260:2] : (tensor<300x260xf32>) -> tensor<300x130xf32>
     return %t, %r, %u, %s : tensor<260x300xf32>, tensor<300x780xf32>, tensor<70x20x30xi64>, tensor<300x130xf32>
   })",
-        4);
+      4);
   // What has strides that kernels do not take, or other types, is copied by the runtime.
-  Check(R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<300x260xf16>) -> (tensor<300x260xf32>, tensor<260x300xf16>) {
+  Check(
+      R"(func.func @main(%x: tensor<300x260xf32>, %y: tensor<300x260xf16>) -> (tensor<300x260xf32>, tensor<260x300xf16>) {
     %r = stablehlo.reverse %x, dims = [1] : tensor<300x260xf32>
     %t = stablehlo.transpose %y, dims = [1, 0] : (tensor<300x260xf16>) -> tensor<260x300xf16>
     return %r, %t : tensor<300x260xf32>, tensor<260x300xf16>
   })",
-        0);
+      0);
 }
 
 TEST(Compile, StagesOfEqualRowsAreCutTogether) {
