@@ -1,7 +1,6 @@
 // Copies between views.
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
