@@ -166,7 +166,8 @@ TEST(Complex, Scatters) {
 
 // Without a dim to choose a place in, every window is inside.
 TEST(Complex, ScattersOfTheWhole) {
-  Check(R"(func.func @main(%x: tensor<3x4xcomplex<f32>>, %i: tensor<0xi32>, %u: tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>> {
+  Check(
+      R"(func.func @main(%x: tensor<3x4xcomplex<f32>>, %i: tensor<0xi32>, %u: tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>> {
     %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1]>}> ({
     ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
       %s = stablehlo.add %a, %b : tensor<complex<f32>>
@@ -174,7 +175,7 @@ TEST(Complex, ScattersOfTheWhole) {
     }) : (tensor<3x4xcomplex<f32>>, tensor<0xi32>, tensor<3x4xcomplex<f32>>) -> tensor<3x4xcomplex<f32>>
     return %0 : tensor<3x4xcomplex<f32>>
   })",
-        1);
+      1);
 }
 
 TEST(Complex, ProductsAreFourRealOnes) {
@@ -191,6 +192,12 @@ TEST(Complex, ProductsAreFourRealOnes) {
     return %0 : tensor<20x12xcomplex<f64>>
   })",
         -1, 2);
+  // Rows times a vector are read once.
+  Check(R"(func.func @main(%x: tensor<20x300xcomplex<f32>>, %y: tensor<300xcomplex<f32>>) -> tensor<20xcomplex<f32>> {
+    %0 = stablehlo.dot %x, %y : (tensor<20x300xcomplex<f32>>, tensor<300xcomplex<f32>>) -> tensor<20xcomplex<f32>>
+    return %0 : tensor<20xcomplex<f32>>
+  })",
+        1);
   // So few that no driver is called.
   Check(R"(func.func @main(%x: tensor<4x3xcomplex<f32>>, %y: tensor<3x5xcomplex<f32>>) -> tensor<4x5xcomplex<f32>> {
     %0 = stablehlo.dot %x, %y : (tensor<4x3xcomplex<f32>>, tensor<3x5xcomplex<f32>>) -> tensor<4x5xcomplex<f32>>

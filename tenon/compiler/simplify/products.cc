@@ -27,6 +27,26 @@ DType SumType(DType type) {
   }
 }
 
+/// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
+bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
+  if (!IsComplex(node.shape().dtype)) return false;
+  const auto free = [&](size_t side) {
+    int64_t n = NumElements(operand[side].dims);
+    for (const Dims* list : {&node.lists[side], &node.lists[2 + side]}) {
+      for (int64_t d : *list) n /= std::max<int64_t>(1, operand[side].dims[static_cast<size_t>(d)]);
+    }
+    return n;
+  };
+  for (size_t side = 0; side < 2; ++side) {
+    const Dims& contracting = node.lists[2 + side];
+    bool rows = free(1 - side) == 1;
+    for (size_t i = 0; i < contracting.size(); ++i)
+      rows &= contracting[i] == static_cast<int64_t>(operand[side].rank() - contracting.size() + i);
+    if (rows) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Ref> Simplifier::RewriteDot(Node& node) {
@@ -47,7 +67,8 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
     dims.push_back(extent);
     terms *= extent;
   }
-  if (terms > kMaxTerms || NumElements(dims) > kMaxMultiplications) return std::nullopt;
+  const bool few = terms <= kMaxTerms && NumElements(dims) <= kMaxMultiplications;
+  if (!few && !IsComplexRows(node, operand)) return std::nullopt;
 
   const size_t num_batch = node.lists[0].size();
   Ref spread[2];
