@@ -19,7 +19,6 @@ bool IsNameChar(char c) {
 }
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 const llvm::fltSemantics* SemanticsOf(int32_t type) {
   switch (type) {
