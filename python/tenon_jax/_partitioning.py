@@ -1,7 +1,7 @@
 """Functions with partitioners of their own (jax.experimental.custom_partitioning) on the CPU.
 
-Tenon's devices share one memory, and a program of several of them computes on whole arrays: there the function itself says what is computed, and there
-is nothing to cut. A call that only a partitioner can replace would have no meaning.
+Tenon's devices share one memory, and a program of several of them computes on whole arrays: there the function itself says what is
+computed, and there is nothing to cut. A call that only a partitioner can replace would have no meaning.
 """
 
 from jax._src import core
