@@ -23,8 +23,9 @@ constexpr int64_t kMaxSharedBytes = int64_t{32} << 20;
 // Rows of a copied strip lie this much further apart than they are long, so that they fall into different sets of L1.
 constexpr int64_t kStripPad = kLineWords;
 constexpr double kFlopsPerNs = 100;
-// Tasks of all rows are cut down to about this long, so that there is something to share.
+// Tasks of all rows are cut down to about this long, into about so many.
 constexpr double kShortTaskNs = 2e3;
+constexpr double kShortTasks = 8;
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
@@ -111,10 +112,11 @@ Plan MakePlan(const Problem& p) {
                           (batch * col_blocks >= 32 && matrix_ns < 1e6);
   if (whole_rows) {
     plan.task_rows = plan.last_task_rows = RoundUp(s.m, mr);
-    if (plan.time_ns >= static_cast<double>(threads::kMinSharedNs)) {
-      const double tasks = plan.time_ns / batch / kShortTaskNs;
-      plan.task_cols =
-          std::min(plan.task_cols, EvenPiece(s.n, static_cast<int64_t>(static_cast<double>(s.n) / tasks), nr));
+    // Short products of few blocks are cut until there is something to share.
+    const double tasks = std::min(plan.time_ns / kShortTaskNs, kShortTasks) / batch;
+    if (plan.time_ns >= static_cast<double>(threads::kMinSharedNs) && tasks > col_blocks) {
+      const auto cols = static_cast<int64_t>(static_cast<double>(s.n) / tasks);
+      plan.task_cols = std::min(plan.task_cols, EvenPiece(s.n, cols, nr));
     }
   } else {
     const double strip_ns = 2.0 * static_cast<double>(mr * plan.task_cols) * k_words / kFlopsPerNs;
