@@ -1,5 +1,7 @@
 """Programs of several devices."""
 
+import pytest
+
 from helpers import run
 
 PROLOGUE = '''
@@ -71,8 +73,11 @@ programs = {
     "rows": lambda a, b: a[jnp.array([1, 2, 0])],
     "keys": lambda a, b: jax.random.key_data(jax.vmap(jax.random.key)(a[:, 0].astype(np.uint32))),
 }
-from jax.experimental.shard_alike import shard_alike
-programs["alike"] = lambda a, b: shard_alike(jnp.zeros((8, 6), np.float32) + b[0, 0], a)[0]
+try:
+    from jax.experimental.shard_alike import shard_alike
+    programs["alike"] = lambda a, b: shard_alike(jnp.zeros((8, 6), np.float32) + b[0, 0], a)[0]
+except ImportError:  # Gone from newer versions.
+    pass
 programs["partly by hand"] = lambda a, b: jax.shard_map(
     lambda v: v * 2, mesh=mesh, in_specs=P(None, "j"), out_specs=P(None, "j"), axis_names={"j"})(a)
 shapes, right = {}, True
@@ -82,11 +87,13 @@ for name, f in programs.items():
     right &= bool(np.array_equal(np.asarray(got), np.asarray(f(np.ones((8, 6), np.float32), np.ones((6, 4), np.float32)))))
 give([shapes, right])
 ''', TENON_NUM_DEVICES=4).result
-    assert result == [{
+    shapes, right = result
+    assert shapes.pop("alike", [4, 6]) == [4, 6]
+    assert [shapes, right] == [{
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
         "loop": [4, 6], "branch": [4, 6], "rows": [3, 6],
-        "keys": [4, 2], "alike": [4, 6], "partly by hand": [4, 3]}, True]
+        "keys": [4, 2], "partly by hand": [4, 3]}, True]
 
 
 def test_layouts_of_cut_arrays():
@@ -173,7 +180,9 @@ def f(v):
     return whole.done().sum(axis=0, keepdims=True) + twice
 
 g = jax.jit(jax.shard_map(f, mesh=Mesh(np.array(jax.devices()), ("i",)), in_specs=P("i"), out_specs=P("i"), check_vma=False))
-give(np.asarray(g(x)).tolist())
+give(np.asarray(g(x)).tolist() if "async_start" in g.lower(x).as_text() else [])
 ''', TENON_NUM_DEVICES=4).result
+    if not result:
+        pytest.skip('this version of JAX asks for them by custom calls of XLA\'s own')
     columns = [sum(4.0 * i + j for i in range(4)) for j in range(4)]
     assert result == [[columns[j] + 2 * (4 * i + j) for j in range(4)] for i in range(4)]
