@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tenon/compiler/fuse/canonical.h"
 #include "test/compiler/compare.h"
 
 namespace tenon::test {
@@ -596,6 +597,27 @@ TEST(Compile, StagesOfEqualRowsAreCutTogether) {
   ASSERT_EQ(p.plan.kernels.size(), 1u);
   EXPECT_EQ(p.plan.kernels[0].seq.size(), 5u);
   EXPECT_EQ(p.plan.kernels[0].split.dims, 1u);
+}
+
+// A second stage that writes over the first elsewhere than in its own place of d0 must run after all of it.
+TEST(Compile, StagesThatOverwriteOtherRowsAreNotCut) {
+  for (const auto& [to, split] : {std::pair("d0*2", 0u), {"d0 + 1", 0u}, {"d0", 1u}, {"d0 + 100", 1u}}) {
+    Result<kir::Kernel> kernel = kir::Parse(std::string(R"(kernel v1 params 0 outer 0 {
+  dim d0 parallel 100
+  buffer b0 out f32 [201] stride [1]
+  %0 = f32 const 0.0
+  %1 = f32 const 2.0
+  stage (d0) {
+    store b0[d0] = %0
+  }
+  stage (d0) {
+    store b0[)") + to + R"(] = %1
+  }
+})");
+    ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+    compiler::DecideSplit(*kernel);
+    EXPECT_EQ(kernel->split.dims, split) << to;
+  }
 }
 
 TEST(Compile, SeamsAndEdgesAreCutOut) {

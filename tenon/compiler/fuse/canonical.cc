@@ -323,14 +323,45 @@ bool ReadsColumns(const kir::Kernel& k, DimId dim) {
                      [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
 }
 
-/// Several stages can be cut along the dim that all of them begin with, when none reads what another writes.
+/// Whether two stores into one buffer never meet at different places of dim 0.
+bool KeepToTheirRows(const kir::Kernel& k, const kir::Store& a, const kir::Store& b) {
+  if (a.at == b.at) return true;
+  if (a.at.size() != 1 || b.at.size() != 1 || a.at[0].start != kir::kNone || b.at[0].start != kir::kNone) return false;
+  struct Span {
+    int64_t low, high;
+  };
+  // What an access reaches, at dim 0's first place or everywhere.
+  const auto reach = [&](const kir::Axis& axis, bool everywhere) {
+    Span span{axis.offset.baked, axis.offset.baked};
+    for (const kir::Term& t : axis.terms) {
+      if (t.dim == 0 && !everywhere) continue;
+      const int64_t by = t.coef.baked * (k.dims[t.dim].extent.baked - 1);
+      (by < 0 ? span.low : span.high) += by;
+    }
+    return span;
+  };
+  const Span all_a = reach(a.at[0], true), all_b = reach(b.at[0], true);
+  if (all_a.high < all_b.low || all_b.high < all_a.low) return true;
+  const int64_t row = CoefOf(a.at[0], 0);
+  if (row <= 0 || CoefOf(b.at[0], 0) != row) return false;
+  const Span one_a = reach(a.at[0], false), one_b = reach(b.at[0], false);
+  return std::max(one_a.high, one_b.high) - std::min(one_a.low, one_b.low) < row;
+}
+
+/// Several stages can be cut along the dim that all of them begin with, when none reads what another writes and what
+/// they write one over the other stays in one piece.
 void SplitStages(kir::Kernel& k) {
   int64_t row_points = 0;
+  std::vector<const kir::Store*> stores;
   for (const kir::Step& step : k.seq) {
     const auto& stage = std::get<kir::Stage>(step.is);
     if (stage.dims.empty() || stage.dims[0] != 0 || k.dims[0].kind != kir::DimKind::kParallel) return;
     for (const kir::Store& s : stage.stores) {
       if (s.order != kir::StoreOrder::kDisjoint || s.combine >= 0) return;
+      for (const kir::Store* other : stores) {
+        if (other->buf == s.buf && !KeepToTheirRows(k, s, *other)) return;
+      }
+      stores.push_back(&s);
     }
     row_points += ExtentsOf(k, stage, true) / std::max<int64_t>(1, k.dims[0].extent.baked);
   }
