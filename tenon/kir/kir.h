@@ -96,6 +96,11 @@ enum class Op : uint8_t {
 #include "tenon/kir/scalar.def"
 #undef TENON_KIR_OP
 };
+inline constexpr size_t kNumOps = 0
+#define TENON_KIR_OP(enumerator, name, operands, cost) +1
+#include "tenon/kir/scalar.def"
+#undef TENON_KIR_OP
+    ;
 
 /// Node::imm of kCompare.
 enum Cmp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
