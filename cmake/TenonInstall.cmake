@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-foreach(name base abi client)
+foreach(name base abi discovery client)
   set_target_properties(tenon_${name} PROPERTIES EXPORT_NAME ${name})
   install(TARGETS tenon_${name} EXPORT TenonClientTargets COMPONENT client
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client

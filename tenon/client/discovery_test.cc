@@ -14,19 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Discovery, NamesOfFiles) {
-  EXPECT_EQ(PluginNameOfFile("/x/pjrt_c_api_cpu_plugin.so", true), "cpu");
-  EXPECT_EQ(PluginNameOfFile("pjrt_c_api_metal_plugin.dylib", true), "metal");
-  EXPECT_EQ(PluginNameOfFile("pjrt-plugin-cuda.so", true), "cuda");
-  EXPECT_EQ(PluginNameOfFile("/a/b/libtpu.so", true), "tpu");
-  EXPECT_EQ(PluginNameOfFile("xla_cuda_plugin.so", true), "cuda");
-  EXPECT_EQ(PluginNameOfFile("xla_cpu_pjrt.so", true), "cpu");
-  EXPECT_EQ(PluginNameOfFile("pjrt_plugin_tenon.so", true), "tenon");
-  EXPECT_EQ(PluginNameOfFile("libm.so", true), "");
-  EXPECT_EQ(PluginNameOfFile("pjrt_c_api_cpu_plugin.txt", true), "");
-  EXPECT_EQ(PluginNameOfFile("/x/whatever.so"), "whatever");
-}
-
 // A folder of plugins that only this test sees.
 class DiscoveryTest : public ::testing::Test {
  protected:

@@ -68,7 +68,7 @@ Result<Plugin> Plugin::LoadFile(const std::string& path) {
   if (const auto found = registry.files.find(table); found != registry.files.end()) {
     return Plugin(found->second.api, found->second.path);
   }
-  TENON_ASSIGN_OR_RETURN(const Api* const api, Api::Wrap(table, PluginNameOfFile(real)));
+  TENON_ASSIGN_OR_RETURN(const Api* const api, Api::Wrap(table, discovery::PluginNameOfFile(real)));
   TENON_RETURN_IF_ERROR(Initialize(*api));
   const Loaded loaded{api, new std::string(real)};
   registry.files.emplace(table, loaded);
@@ -113,8 +113,8 @@ Result<Plugin> Plugin::Load(std::string_view name_or_path) {
       return Plugin(found->second.api, found->second.path);
     }
   }
-  if (name_or_path.find('/') != std::string_view::npos) return LoadFile(std::string(name_or_path));
-  return LoadByName(name_or_path);
+  if (name_or_path.empty()) return Load(DefaultPlugin());
+  return discovery::IsFile(name_or_path) ? LoadFile(std::string(name_or_path)) : LoadByName(name_or_path);
 }
 
 std::string Plugin::version() const {

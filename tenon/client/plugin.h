@@ -25,7 +25,7 @@ class Plugin {
   static Result<Plugin> LoadFile(const std::string& path);
 
   /// Finds a plugin by name ("cpu", "cuda", "tenon" ...) or path: first those registered in this process, then files,
-  /// see discovery.h. NOT_FOUND lists what was looked at.
+  /// see discovery.h. An empty text stands for TENON_PLUGIN, else "tenon". NOT_FOUND lists what was looked at.
   static Result<Plugin> Load(std::string_view name_or_path);
 
   /// Wraps a table that is in this process already, e.g. of a statically linked plugin, and initializes it.

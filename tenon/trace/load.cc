@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "tenon/discovery/discovery.h"
 #include "tenon/trace/call.h"
 
 // The symbol of the plugin; in the shared library only.
@@ -23,12 +24,12 @@ std::string WithProcessId(std::string path) {
   return path;
 }
 
-std::string OwnFolder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&LoadTracedApi), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  return slash == path.npos ? "." : path.substr(0, slash);
+/// The files that `plugin` may mean, in the order in which they are tried.
+std::vector<std::string> FilesOf(const std::string& plugin) {
+  if (discovery::IsFile(plugin)) return {plugin.find('/') == plugin.npos ? "./" + plugin : plugin};
+  std::vector<std::string> files;
+  for (const discovery::PluginFile& file : discovery::FilesNamed(plugin)) files.push_back(file.path);
+  return files;
 }
 
 const PJRT_Api* Load() {
@@ -37,8 +38,9 @@ const PJRT_Api* Load() {
     return FailingApi("the trace plugin wraps another one: set TENON_TRACE_PLUGIN to its file or name");
   }
   std::string reasons;
-  for (const std::string& file : PluginCandidates(plugin, Environment("PJRT_PLUGIN_LIBRARY_PATH"), OwnFolder())) {
-    if (file.find('/') != file.npos && access(file.c_str(), R_OK) != 0 && plugin.find('/') == plugin.npos) continue;
+  const std::vector<std::string> files = FilesOf(plugin);
+  if (files.empty()) reasons = "; " + discovery::DescribeSearch();
+  for (const std::string& file : files) {
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* reason = dlerror();
@@ -65,27 +67,6 @@ const PJRT_Api* Load() {
 }
 
 }  // namespace
-
-std::vector<std::string> PluginCandidates(const std::string& plugin, const std::string& search_path,
-                                          const std::string& own_folder) {
-  if (plugin.find('/') != plugin.npos) return {plugin};
-  const std::string names[] = {plugin, "pjrt_plugin_" + plugin + ".so", "pjrt_c_api_" + plugin + "_plugin.so",
-                               "pjrt-plugin-" + plugin + ".so", "lib" + plugin + ".so"};
-  std::vector<std::string> files;
-  for (size_t from = 0; from < search_path.size();) {
-    const size_t to = std::min(search_path.find(':', from), search_path.size());
-    const std::string folder = search_path.substr(from, to - from);
-    for (const std::string& name : names) {
-      if (!folder.empty()) files.push_back(folder + "/" + name);
-    }
-    from = to + 1;
-  }
-  for (const std::string& name : names) {
-    if (!own_folder.empty()) files.push_back(own_folder + "/" + name);
-  }
-  files.insert(files.end(), std::begin(names), std::end(names));
-  return files;
-}
 
 TraceOptions OptionsFromEnvironment() {
   return {.file = WithProcessId(Environment("TENON_TRACE_FILE")),

@@ -483,16 +483,6 @@ TEST(OutputFileTest, WhatAnotherWritesIsLeftToIt) {
   std::remove(other.c_str());
 }
 
-TEST(PluginCandidates, NamesBecomeFiles) {
-  EXPECT_EQ(PluginCandidates("./my.so", "/a", "/b"), std::vector<std::string>{"./my.so"});
-  const std::vector<std::string> files = PluginCandidates("tenon", "/a:/b", "/c");
-  EXPECT_EQ(files[0], "/a/tenon");
-  for (const char* file :
-       {"/a/pjrt_plugin_tenon.so", "/b/pjrt_c_api_tenon_plugin.so", "/c/pjrt_plugin_tenon.so", "libtenon.so"}) {
-    EXPECT_NE(std::ranges::find(files, file), files.end()) << file;
-  }
-}
-
 TEST(Functions, StructsEndWhereTheirLastFieldEnds) {
 #define PJRT_FN(function, args, since, owner)                                                     \
   EXPECT_EQ(FunctionOf(k_##function).struct_size, static_cast<int>(args##_STRUCT_SIZE)) << #args; \

@@ -126,14 +126,17 @@ class Basics(Case):
 
     def test_no_children_are_left(self):
         self.bad('hang')
+        # Children have the environment of their parent, which only they and it have.
         env = dict(os.environ, PJRT_PLUGIN_LIBRARY_PATH=self.folder)
-        marker = self.path('pjrt_c_api_hang_plugin.so').encode()
+        marker = ('PJRT_PLUGIN_LIBRARY_PATH=' + self.folder).encode()
 
         def children():
             count = 0
             for pid in filter(str.isdigit, os.listdir('/proc')):
+                if running.poll() is None and int(pid) == running.pid:
+                    continue
                 try:
-                    with open('/proc/%s/cmdline' % pid, 'rb') as f:
+                    with open('/proc/%s/environ' % pid, 'rb') as f:
                         count += marker in f.read()
                 except OSError:
                     pass
@@ -474,6 +477,14 @@ class OtherTools(Case):
 class WithCompiler(Case):
     def call(self, *args, **more):
         return super().call(*args, plugin=OPTIONS.plugin, **more)
+
+    def test_the_plugin_beside_is_found(self):
+        """As a new user does it: no variable, no -p."""
+        env = {k: v for k, v in os.environ.items() if k not in ('TENON_PLUGIN', 'PJRT_PLUGIN_LIBRARY_PATH')}
+        done = subprocess.run([OPTIONS.tenon, 'run', self.path('add.mlir', ADD), '-i', '1,2,3,4', '-i', '4,5,6,7'],
+                              capture_output=True, text=True, timeout=120, env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertIn('[5, 7]', done.stdout)
 
     def test_program_shows_what_it_takes(self):
         add = self.path('add.mlir', ADD)

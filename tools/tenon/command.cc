@@ -71,12 +71,8 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options) {
 
 Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options) {
   context.stage = kNoPlugin;
-  std::string name = options.plugin;
-  if (const char* environment = std::getenv("TENON_PLUGIN"); name.empty() && environment != nullptr) name = environment;
-  if (name.empty()) name = "tenon";
+  std::string name = options.plugin.empty() ? client::DefaultPlugin() : options.plugin;
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
-  // A file here without a path, as the shell completes it.
-  if (name.find('/') == name.npos && name.ends_with(".so") && access(name.c_str(), R_OK) == 0) name = "./" + name;
   BlamePlugin(name);
   const Progress progress(context, "loading");
   std::optional<client::SuppressAbseilLogging> silence;

@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "tools/tenon/command.h"
-#include "tools/tenon/probe.h"
 #include "tools/tenon/process.h"
 
 namespace {
@@ -113,6 +112,5 @@ int Main(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   tenon::cli::OpenStandardFiles();
-  if (argc == 4 && std::string_view(argv[1]) == tenon::cli::kProbeCommand) tenon::cli::AnswerProbe(argv[2], argv[3]);
   return Main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -4,7 +4,6 @@
 
 #include "tenon/client/discovery.h"
 #include "tools/tenon/command.h"
-#include "tools/tenon/probe.h"
 
 namespace tenon::cli {
 namespace {
@@ -15,8 +14,9 @@ Status ListPlugins(Context& context, bool load, bool folders, double seconds) {
   json list = json::array();
   if (load) {
     const Progress progress(context, "loading plugins");
-    for (const client::Availability& found : ProbePlugins(client::FindPlugins(), seconds)) {
+    for (const client::Availability& found : client::ProbePlugins(client::FindPlugins(), seconds)) {
       list.push_back({{"name", found.candidate.name},
+                      {"aliases", found.candidate.aliases},
                       {"path", found.candidate.path},
                       {"source", found.candidate.source},
                       {"usable", found.status.ok()},
@@ -25,7 +25,8 @@ Status ListPlugins(Context& context, bool load, bool folders, double seconds) {
     }
   } else {
     for (const client::Candidate& found : client::FindPlugins()) {
-      list.push_back({{"name", found.name}, {"path", found.path}, {"source", found.source}});
+      list.push_back(
+          {{"name", found.name}, {"aliases", found.aliases}, {"path", found.path}, {"source", found.source}});
     }
   }
   for (const json& plugin : list) {

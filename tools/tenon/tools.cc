@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
-#include "tenon/client/discovery.h"
+#include "tenon/discovery/discovery.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/npy.h"
 #include "tools/tenon/process.h"
@@ -16,26 +15,17 @@ namespace {
 
 using nlohmann::json;
 
-// A name becomes the file that it stands for; these programs take files only.
-Result<std::string> PluginFile(Context& context, const std::string& name) {
+// The file that -p, or what stands for it when it is not given, names: these programs take files only.
+Result<std::string> PluginFile(Context& context, const std::string& given) {
   context.stage = kNoPlugin;
-  if (name.find('/') != name.npos) {
+  const std::string name = given.empty() ? discovery::DefaultPlugin() : given;
+  if (discovery::IsFile(name)) {
     if (access(name.c_str(), R_OK) != 0) return NotFound(fmt::format("there is no plugin '{}'", name));
-    return name;
+    return name.find('/') == name.npos ? "./" + name : name;
   }
-  std::string names;
-  for (const client::Candidate& candidate : client::FindPlugins()) {
-    if (candidate.name == name && !candidate.path.empty()) return candidate.path;
-    names += (names.empty() ? "" : ", ") + candidate.name;
-  }
-  if (access(name.c_str(), R_OK) == 0) return "./" + name;
+  if (const auto files = discovery::FilesNamed(name); !files.empty()) return files.front().path;
   context.advice = "`tenon plugins` says where was looked; -p also takes a file";
-  return NotFound(fmt::format("there is no plugin '{}'; found: {}", name, names.empty() ? "none" : names));
-}
-
-std::string DefaultPlugin(const std::string& given) {
-  const char* environment = std::getenv("TENON_PLUGIN");
-  return !given.empty() ? given : environment != nullptr ? environment : "tenon";
+  return NotFound(fmt::format("there is no plugin '{}'; {}", name, discovery::DescribeSearch()));
 }
 
 // Becomes the other program: its output, its exit status.
@@ -62,7 +52,7 @@ Status Check(Context& context, const CheckOptions& options) {
   if (options.reference) {
     command.push_back("--reference");
   } else {
-    TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, DefaultPlugin(options.plugin)));
+    TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, options.plugin));
     command.insert(command.end(), {"--plugin", file});
   }
   if (!options.known.empty()) command.insert(command.end(), {"--known", options.known});
@@ -81,7 +71,7 @@ struct ConformOptions {
 Status Conform(Context& context, const ConformOptions& options) {
   context.stage = kFailed;
   TENON_ASSIGN_OR_RETURN(const std::string tool, FindTool("tenon-conformance", "build the target tenon-conformance"));
-  TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, DefaultPlugin(options.plugin)));
+  TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, options.plugin));
   std::vector<std::string> command = {tool, file};
   for (const std::string& test : options.tests) command.insert(command.end(), {"--test", test});
   if (!options.profile.empty()) command.insert(command.end(), {"--profile", options.profile});
