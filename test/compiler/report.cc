@@ -45,10 +45,6 @@ int main(int argc, char** argv) {
       check = true;
       continue;
     }
-    if (arg == "--partitions") {
-      options.num_partitions = std::atoi(argv[++i]);
-      continue;
-    }
     if (arg == "--repeat") {
       repeat = std::atoi(argv[++i]);
       continue;
@@ -82,10 +78,10 @@ int main(int argc, char** argv) {
     native += evaluated.empty();
     fmt::print(
         "{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} | us import {:6.0f} "
-        "simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} |{}",
+        "simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} | arena {} |{}",
         name, s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps,
         c.loops, c.cases, c.custom_calls, s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3,
-        evaluated);
+        program->plan.arena_bytes, evaluated);
     if (check) {
       const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
       fmt::print(" {}", ok.ToString());

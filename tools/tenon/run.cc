@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "tenon/client/log_suppression.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/inputs.h"
@@ -167,12 +169,15 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   std::optional<client::Client> client;
   std::optional<client::LoadedExecutable> loaded;
   std::optional<client::Executable> unloaded;
+  double seconds = 0;
   if (options.topology.empty()) {
     TENON_ASSIGN_OR_RETURN(client::Client opened, OpenClient(context, plugin, options.plugin,
                                                              options.compile.replicas * options.compile.partitions));
     client.emplace(std::move(opened));
     const Progress progress(context, "compiling");
+    const auto begin = std::chrono::steady_clock::now();
     TENON_ASSIGN_OR_RETURN(client::LoadedExecutable compiled, client->Compile(program, compile));
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     loaded.emplace(std::move(compiled));
   } else {
     client::Options values;
@@ -198,7 +203,9 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
     context.advice.clear();
     context.stage = kFailed;
     const Progress progress(context, "compiling");
+    const auto begin = std::chrono::steady_clock::now();
     TENON_ASSIGN_OR_RETURN(client::Executable compiled, topology.Compile(program, compile));
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     unloaded.emplace(std::move(compiled));
   }
   const client::Executable& executable = loaded ? loaded->executable() : *unloaded;
@@ -206,6 +213,7 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   Put(out, "name", executable.Name());
   Put(out, "replicas", executable.NumReplicas());
   Put(out, "partitions", executable.NumPartitions());
+  out["compile_seconds"] = seconds;
   Put(out, "fingerprint_bytes", [&]() -> Result<size_t> {
     TENON_ASSIGN_OR_RETURN(const std::string fingerprint, executable.Fingerprint());
     return fingerprint.size();
@@ -222,6 +230,7 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   const std::string name = out.value("name", "");
   context.Say(fmt::format("program     {}", name.empty() ? options.program : name));
   context.Say(fmt::format("outputs     {}", shapes.empty() ? "none" : shapes));
+  context.Say(fmt::format("compiled in {}", SecondsText(seconds)));
   if (const auto stats = executable.MemoryStats(); stats.ok()) {
     out["memory"] = {{"arguments", stats->arguments}, {"outputs", stats->outputs},
                      {"aliased", stats->aliased},     {"temporaries", stats->temporaries},

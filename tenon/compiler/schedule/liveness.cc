@@ -1,32 +1,40 @@
 #include "tenon/compiler/schedule/liveness.h"
 
+#include <algorithm>
+
 namespace tenon::compiler {
 
-const LoopRange* Timeline::LoopAround(int32_t position) const {
-  const LoopRange* innermost = nullptr;
-  for (const LoopRange& loop : loops) {
-    if (loop.begin <= position && position <= loop.end) innermost = &loop;  // Outer ones come first.
-  }
-  return innermost;
+std::span<const CopyAt> Timeline::CopiesAt(int32_t position) const {
+  const auto by_position = [](const CopyAt& c) { return c.position; };
+  const auto found = std::ranges::equal_range(copies, position, {}, by_position);
+  return {found.begin(), found.end()};
 }
 
 namespace {
 
 class Walker {
  public:
-  Walker(FusedProgram& program, Timeline& t) : p_(program), t_(t) { t_.events.resize(program.buffers.size()); }
+  Walker(FusedProgram& program, Timeline& t) : p_(program), t_(t) {
+    t_.events.resize(program.buffers.size());
+    t_.innermost.push_back(-1);
+  }
 
   void Seq(plan::Seq& seq) {
     for (plan::Step& step : seq) {
-      ++t_.length;
+      Advance();
       std::visit([this](auto& s) { One(s); }, step.is);
     }
   }
 
  private:
+  void Advance() {
+    ++t_.length;
+    t_.innermost.push_back(loop_);
+  }
   void Touch(plan::SlotId slot, bool write) {
     if (slot == plan::kNoSlot) return;
-    t_.events[p_.views[slot].buffer].push_back({t_.length, write, slot});
+    Events& events = t_.events[p_.views[slot].buffer];
+    events.insert(events.end(), {t_.length, order_++, write, slot});
   }
   void One(plan::KernelStep& s) {
     const kir::Kernel& k = p_.kernels[s.kernel];
@@ -37,7 +45,8 @@ class Walker {
     for (plan::SlotId slot : s.inputs) Touch(slot, false);
     for (plan::SlotId slot : s.outputs) Touch(slot, true);
     for (auto& [name, hook] : s.hooks) {
-      for (plan::SlotId slot : hook.buffers) Touch(slot, false);
+      const kir::Kernel& k = p_.kernels[hook.kernel];
+      for (size_t i = 0; i < hook.buffers.size(); ++i) Touch(hook.buffers[i], k.buffers[i].kind == kir::BufKind::kOut);
     }
   }
   void One(plan::CopyStep& s) {
@@ -47,24 +56,28 @@ class Walker {
   }
   void One(plan::WhileStep& s) {
     const size_t index = t_.loops.size();
-    t_.loops.push_back({t_.length, 0, 0});
+    const int32_t outer = loop_;
+    t_.loops.push_back({t_.length, 0, 0, outer});
+    loop_ = static_cast<int32_t>(index);
+    t_.innermost.back() = loop_;
     Seq(s.condition);
-    ++t_.length;
+    Advance();
     if (s.trip_count < 0) Touch(s.predicate, false);
     t_.loops[index].body = t_.length + 1;
     Seq(s.body);
-    ++t_.length;
+    Advance();
     for (const auto& [from, to] : s.carry) Touch(from, false);
     for (const auto& [from, to] : s.carry) {
       Touch(to, true);
       t_.copies.push_back({t_.length, from, to});
     }
     t_.loops[index].end = t_.length;
+    loop_ = outer;
   }
   void One(plan::CaseStep& s) {
     Touch(s.index, false);
     for (plan::Seq& branch : s.branches) Seq(branch);
-    ++t_.length;
+    Advance();
   }
   template <class S>
   void One(S& s) {
@@ -74,6 +87,8 @@ class Walker {
 
   FusedProgram& p_;
   Timeline& t_;
+  int32_t loop_ = -1;
+  uint32_t order_ = 0;
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "tenon/compiler/schedule/schedule.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <numeric>
+#include <ranges>
 
+#include "tenon/compiler/schedule/arena.h"
 #include "tenon/compiler/schedule/liveness.h"
 
 namespace tenon::compiler {
@@ -19,6 +22,9 @@ constexpr int64_t kWorthInPlace = 256 << 10;
 constexpr int64_t kEvaluateNs = 50'000;
 constexpr int64_t kCallNs = 20'000;
 constexpr int64_t kUnknownTrips = 1000;
+/// Outputs of its shape whose memory a donor may not have, before it gives up.
+constexpr int kMostOutputsTried = 256;
+constexpr uint32_t kNoBuffer = ~0u;
 
 class Scheduler {
  public:
@@ -42,7 +48,11 @@ class Scheduler {
     return b;
   }
   uint32_t Class(SlotId slot) { return Leader(p_.views[slot].buffer); }
-  std::vector<Event>& Events(uint32_t c) { return timeline_.events[c]; }
+  Events& EventsOf(uint32_t c) { return timeline_.events[c]; }
+  static auto EventsAt(const Events& events, int32_t position) {
+    const auto [begin, end] = events.equal_range(position);
+    return std::ranges::subrange(begin, end);
+  }
 
   /// Whether the view is its whole buffer.
   bool IsWhole(const View& v) const {
@@ -66,11 +76,9 @@ class Scheduler {
     // The one that is not a temporary leads.
     if (KindOf(a) != SlotKind::kTemp) std::swap(a, b);
     leader_[a] = b;
-    std::vector<Event> merged;
-    std::merge(Events(a).begin(), Events(a).end(), Events(b).begin(), Events(b).end(), std::back_inserter(merged),
-               [](const Event& x, const Event& y) { return x.position < y.position; });
-    Events(b) = std::move(merged);
-    Events(a).clear();
+    // The smaller set goes into the larger one.
+    if (EventsOf(a).size() > EventsOf(b).size()) std::swap(EventsOf(a), EventsOf(b));
+    EventsOf(b).merge(EventsOf(a));
   }
 
   /// Whether the kernel that writes `write` may take over the memory behind `read`, both of the same layout.
@@ -80,14 +88,19 @@ class Scheduler {
   }
 
   /// Whether all events lie in the part of the innermost loop around `position` that runs once per trip.
-  bool StaysInLoop(const std::vector<Event>& events, int32_t position) const {
+  bool StaysInLoop(const Events& events, int32_t position) const {
     const LoopRange* loop = timeline_.LoopAround(position);
-    if (loop == nullptr) return true;
-    for (const Event& e : events) {
-      if (e.position < loop->begin || e.position > loop->end) return false;
-      if (position >= loop->body ? e.position < loop->body : e.position >= loop->body) return false;
-    }
-    return true;
+    if (loop == nullptr || events.empty()) return true;
+    const int32_t first = events.begin()->position, last = events.rbegin()->position;
+    return position >= loop->body ? first >= loop->body && last <= loop->end
+                                  : first >= loop->begin && last < loop->body;
+  }
+
+  /// Whether a copy of the whole from one slot to the other is made at that position.
+  bool IsCopiedAt(int32_t position, SlotId from, SlotId to) const {
+    return std::ranges::any_of(timeline_.CopiesAt(position), [&](const CopyAt& c) {
+      return c.from == from && c.to == to && SamePlace(p_.views[from], p_.views[to]);
+    });
   }
 
   void Coalesce(const CopyAt& copy) {
@@ -96,37 +109,41 @@ class Scheduler {
     if (a == b || KindOf(a) == SlotKind::kArg || KindOf(a) == SlotKind::kConst) return;
     if (KindOf(a) == SlotKind::kOut && KindOf(b) == SlotKind::kOut) return;
     if (!SamePlace(p_.views[copy.from], p_.views[copy.to])) return;
-    const std::vector<Event>& from = Events(a);
-    if (from.empty() || !from.front().write || from.back().position > copy.position) return;
+    const Events& from = EventsOf(a);
+    if (from.empty() || !from.begin()->write || from.rbegin()->position > copy.position) return;
     if (!StaysInLoop(from, copy.position)) return;
     int reads_here = 0;
-    for (const Event& e : from) reads_here += e.position == copy.position && !e.write;
+    for (const Event& e : EventsAt(from, copy.position)) reads_here += !e.write;
     if (reads_here > 1) return;  // Another carry wants it at the same time.
-    const int32_t first = from.front().position;
+    const int32_t first = from.begin()->position;
     std::vector<std::pair<SlotId, SlotId>> taken;
-    for (const Event& e : Events(b)) {
-      if (e.position < first || e.position > copy.position) continue;
-      if (e.position == copy.position && e.write && e.slot == copy.to) continue;
-      if (e.position == first && !e.write) {
-        bool ok = false;
-        for (const Event& w : from) {
-          if (w.position != first || !w.write) continue;
-          if (MayTakeOver(w.slot, e.slot)) {
-            ok = true;
-            taken.push_back({w.slot, e.slot});
-          }
-          for (const CopyAt& c : timeline_.copies) {
-            if (c.position == first && c.to == w.slot && c.from == e.slot &&
-                SamePlace(p_.views[c.from], p_.views[c.to]))
-              ok = true;
-          }
-        }
-        if (ok) continue;
-      }
+    const Events& to = EventsOf(b);
+    for (auto e = to.lower_bound(first); e != to.end() && e->position <= copy.position; ++e) {
+      if (e->position == copy.position && e->write && e->slot == copy.to) continue;
+      if (e->position == first && !e->write && TakesOver(from, *e, taken).any) continue;
       return;
     }
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     Merge(a, b);
+  }
+
+  struct TakeOver {
+    bool any = false;
+    bool by_copy = false;
+  };
+  /// Whether one of the writes at the position of `read` may have the memory that it reads, as a kernel that says so
+  /// (added to `taken`) or by being a copy of it.
+  TakeOver TakesOver(const Events& writes, const Event& read, std::vector<std::pair<SlotId, SlotId>>& taken) const {
+    TakeOver result;
+    for (const Event& w : EventsAt(writes, read.position)) {
+      if (!w.write) continue;
+      if (MayTakeOver(w.slot, read.slot)) {
+        result.any = true;
+        taken.push_back({w.slot, read.slot});
+      }
+      if (IsCopiedAt(read.position, read.slot, w.slot)) result.any = result.by_copy = true;
+    }
+    return result;
   }
 
   // Outputs in arguments' memory
@@ -134,54 +151,60 @@ class Scheduler {
 
   bool TryAlias(uint32_t input, uint32_t output) {
     if (p_.outputs[output].alias_input >= 0 || p_.outputs[output].shape.dtype == DType::kToken) return false;
-    std::optional<uint32_t> arg;
-    std::optional<uint32_t> out;
-    for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
-      if (p_.buffers[b].kind == SlotKind::kArg && p_.buffers[b].index == input) arg = b;
-      if (p_.buffers[b].kind == SlotKind::kOut && p_.buffers[b].index == output) out = b;
-    }
-    if (!arg || !out || p_.buffers[*arg].bytes != p_.buffers[*out].bytes || p_.buffers[*arg].bytes == 0) return false;
-    const std::vector<Event>& reads = Events(*arg);
-    const std::vector<Event>& events = Events(*out);
-    if (events.empty() || !events.front().write) return false;
-    const int32_t first = events.front().position;
+    const uint32_t arg = buffer_of_input_[input];
+    const uint32_t out = buffer_of_output_[output];
+    if (arg == kNoBuffer || out == kNoBuffer || p_.buffers[arg].bytes != p_.buffers[out].bytes ||
+        p_.buffers[arg].bytes == 0)
+      return false;
+    const Events& reads = EventsOf(arg);
+    const Events& events = EventsOf(out);
+    if (events.empty() || !events.begin()->write) return false;
+    const int32_t first = events.begin()->position;
     const bool in_loop = timeline_.LoopAround(first) != nullptr;
+    if (!reads.empty() && (reads.rbegin()->position > first || (in_loop && reads.rbegin()->position == first)))
+      return false;
     std::vector<std::pair<SlotId, SlotId>> taken;
     bool contents = false;
     for (const Event& r : reads) {
-      if (r.position < first && timeline_.LoopAround(r.position) == nullptr) continue;
-      if (r.position < first && !in_loop) continue;
-      if (r.position != first || in_loop) return false;
-      bool ok = false;
-      for (const Event& w : events) {
-        if (w.position != first || !w.write) continue;
-        if (MayTakeOver(w.slot, r.slot)) {
-          ok = true;
-          taken.push_back({w.slot, r.slot});
-        }
-        for (const CopyAt& c : timeline_.copies) {
-          if (c.position == first && c.to == w.slot && c.from == r.slot && SamePlace(p_.views[c.from], p_.views[c.to]))
-            ok = contents = true;
-        }
-      }
-      if (!ok) return false;
+      if (r.position < first && (!in_loop || timeline_.LoopAround(r.position) == nullptr)) continue;
+      if (r.position < first) return false;
+      const TakeOver takes = TakesOver(events, r, taken);
+      if (!takes.any) return false;
+      contents |= takes.by_copy;
     }
     p_.outputs[output].alias_input = static_cast<int32_t>(input);
     p_.outputs[output].alias_contents = contents;
-    if (contents) contents_of_[*out] = *arg;
+    if (contents) contents_of_[out] = arg;
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     return true;
   }
 
   void AliasArguments() {
+    if (std::ranges::none_of(donations_, [](const Donation& d) { return d.donor || d.aliasing_output >= 0; })) return;
+    buffer_of_input_.assign(p_.inputs.size(), kNoBuffer);
+    buffer_of_output_.assign(p_.outputs.size(), kNoBuffer);
+    for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
+      if (p_.buffers[b].kind == SlotKind::kArg) buffer_of_input_[p_.buffers[b].index] = b;
+      if (p_.buffers[b].kind == SlotKind::kOut) buffer_of_output_[p_.buffers[b].index] = b;
+    }
     for (uint32_t i = 0; i < donations_.size(); ++i) {
       const int32_t o = donations_[i].aliasing_output;
       if (o >= 0 && o < static_cast<int32_t>(p_.outputs.size())) TryAlias(i, static_cast<uint32_t>(o));
     }
+    // Donors try the outputs of their shape that no argument has, the first ones first.
+    std::map<std::string, std::list<uint32_t>> free;
+    for (uint32_t o = 0; o < p_.outputs.size(); ++o) {
+      if (p_.outputs[o].alias_input < 0) free[ToString(p_.outputs[o].shape)].push_back(o);
+    }
     for (uint32_t i = 0; i < donations_.size(); ++i) {
       if (!donations_[i].donor) continue;
-      for (uint32_t o = 0; o < p_.outputs.size(); ++o) {
-        if (p_.outputs[o].shape == p_.inputs[i].shape && TryAlias(i, o)) break;
+      const auto found = free.find(ToString(p_.inputs[i].shape));
+      if (found == free.end()) continue;
+      int tries = 0;
+      for (auto o = found->second.begin(); o != found->second.end() && tries < kMostOutputsTried; ++o, ++tries) {
+        if (!TryAlias(i, *o)) continue;
+        found->second.erase(o);
+        break;
       }
     }
   }
@@ -197,11 +220,9 @@ class Scheduler {
           if (w == r || KindOf(r) != SlotKind::kTemp) continue;
           if (p_.buffers[p_.views[read].buffer].bytes < kWorthInPlace || !SamePlace(p_.views[read], p_.views[write]))
             continue;
-          if (Events(w).front().position != k.position || Events(r).back().position != k.position) continue;
-          if (!StaysInLoop(Events(r), k.position)) continue;
-          int touches = 0;
-          for (const Event& e : Events(r)) touches += e.position == k.position;
-          if (touches != 1) continue;
+          if (EventsOf(w).begin()->position != k.position || EventsOf(r).rbegin()->position != k.position) continue;
+          if (!StaysInLoop(EventsOf(r), k.position)) continue;
+          if (std::ranges::distance(EventsAt(EventsOf(r), k.position)) != 1) continue;
           in_place_.push_back({write, read});
           Merge(r, w);
           break;
@@ -213,58 +234,32 @@ class Scheduler {
   // Places
   // -------------------------------------------------------------------------------------------------------------------------------
 
+  /// What lives across a trip lives through the whole loop: the begin of the outermost loop around `position` that does
+  /// not reach `other`, or the position itself.
+  int32_t OutOfLoops(int32_t position, int32_t other, int32_t LoopRange::* side) const {
+    int32_t result = position;
+    for (int32_t i = timeline_.innermost[static_cast<size_t>(position)]; i >= 0;) {
+      const LoopRange& loop = timeline_.loops[static_cast<size_t>(i)];
+      if (loop.begin <= other && other <= loop.end) break;
+      result = loop.*side;
+      i = loop.parent;
+    }
+    return result;
+  }
+
   void Place() {
-    struct Live {
-      uint32_t c;
-      int32_t begin;
-      int32_t end;
-      int64_t bytes;
-      int64_t offset;
-    };
-    std::vector<Live> lives;
-    offset_.assign(p_.buffers.size(), 0);
+    std::vector<Life> lives;
+    std::vector<uint32_t> classes;
     for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
-      if (Leader(b) != b || KindOf(b) != SlotKind::kTemp || Events(b).empty()) continue;
-      int32_t begin = Events(b).front().position;
-      int32_t end = Events(b).back().position;
-      // What lives across a trip lives through the whole loop. Inner loops first, so that outer ones see what grew.
-      for (size_t i = timeline_.loops.size(); i-- > 0;) {
-        const LoopRange& loop = timeline_.loops[i];
-        const bool inside = begin <= loop.end && end >= loop.begin;
-        const bool outside = begin < loop.begin || end > loop.end;
-        if (inside && outside) {
-          begin = std::min(begin, loop.begin);
-          end = std::max(end, loop.end);
-        }
-      }
+      if (Leader(b) != b || KindOf(b) != SlotKind::kTemp || EventsOf(b).empty()) continue;
+      const int32_t first = EventsOf(b).begin()->position, last = EventsOf(b).rbegin()->position;
       const int64_t bytes = (p_.buffers[b].bytes + kAlignment - 1) / kAlignment * kAlignment;
-      lives.push_back({b, begin, end, bytes, 0});
+      lives.push_back({OutOfLoops(first, last, &LoopRange::begin), OutOfLoops(last, first, &LoopRange::end), bytes, 0});
+      classes.push_back(b);
     }
-    std::sort(lives.begin(), lives.end(),
-              [](const Live& x, const Live& y) { return x.bytes != y.bytes ? x.bytes > y.bytes : x.c < y.c; });
-    std::vector<std::pair<int64_t, int64_t>> busy;
-    for (size_t i = 0; i < lives.size(); ++i) {
-      busy.clear();
-      for (size_t j = 0; j < i; ++j) {
-        if (lives[j].begin <= lives[i].end && lives[i].begin <= lives[j].end)
-          busy.push_back({lives[j].offset, lives[j].offset + lives[j].bytes});
-      }
-      std::sort(busy.begin(), busy.end());
-      // Best fit: the tightest gap, else the end.
-      int64_t at = 0;
-      int64_t best = -1;
-      int64_t best_size = INT64_MAX;
-      for (const auto& [from, to] : busy) {
-        if (from - at >= lives[i].bytes && from - at < best_size) {
-          best = at;
-          best_size = from - at;
-        }
-        at = std::max(at, to);
-      }
-      lives[i].offset = best >= 0 ? best : at;
-      offset_[lives[i].c] = lives[i].offset;
-      arena_ = std::max(arena_, lives[i].offset + lives[i].bytes);
-    }
+    arena_ = PlaceLives(lives, timeline_.length + 1);
+    offset_.assign(p_.buffers.size(), 0);
+    for (size_t i = 0; i < lives.size(); ++i) offset_[classes[i]] = lives[i].offset;
   }
 
   // The plan
@@ -295,24 +290,26 @@ class Scheduler {
   }
 
   void MarkInPlace() {
-    std::map<SlotId, SlotId> taken(in_place_.begin(), in_place_.end());
-    std::unordered_map<Hash128, uint32_t, Hash128Hasher> known;
+    const std::unordered_map<SlotId, SlotId> taken(in_place_.begin(), in_place_.end());
+    if (taken.empty()) return;
+    // Forms by the kernel and the pairs (output, what it takes over).
+    std::map<std::pair<uint32_t, std::vector<std::pair<size_t, size_t>>>, uint32_t> forms;
     for (const Timeline::KernelAt& k : timeline_.kernels) {
-      kir::Kernel variant;
-      bool changed = false;
+      std::vector<std::pair<size_t, size_t>> pairs;
       for (size_t i = 0; i < k.step->buffers.size(); ++i) {
         auto it = k.step->buffers[i] == plan::kNoSlot ? taken.end() : taken.find(k.step->buffers[i]);
         if (it == taken.end()) continue;
         for (size_t j = 0; j < k.step->buffers.size(); ++j) {
-          if (k.step->buffers[j] != it->second) continue;
-          if (!changed) variant = p_.kernels[k.step->kernel];
-          changed = true;
-          variant.buffers[i].in_place_of = static_cast<kir::Buf>(j);
+          if (k.step->buffers[j] == it->second) pairs.push_back({i, j});
         }
       }
-      if (!changed) continue;
-      auto [it, fresh] = known.try_emplace(kir::Hash(variant), static_cast<uint32_t>(p_.kernels.size()));
-      if (fresh) p_.kernels.push_back(std::move(variant));
+      if (pairs.empty()) continue;
+      const auto [it, fresh] = forms.try_emplace({k.step->kernel, pairs}, static_cast<uint32_t>(p_.kernels.size()));
+      if (fresh) {
+        kir::Kernel form = p_.kernels[k.step->kernel];
+        for (const auto& [i, j] : pairs) form.buffers[i].in_place_of = static_cast<kir::Buf>(j);
+        p_.kernels.push_back(std::move(form));
+      }
       k.step->kernel = it->second;
     }
   }
@@ -452,7 +449,8 @@ class Scheduler {
   std::vector<int64_t> offset_;
   int64_t arena_ = 0;
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
-  std::map<uint32_t, uint32_t> contents_of_;         // Output class that starts as an argument's contents.
+  std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
+  std::map<uint32_t, uint32_t> contents_of_;  // Output class that starts as an argument's contents.
   std::vector<Timeline::KernelAt> kept_;
 };
 
