@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-/// A 128-bit content hash. Equal content gives equal hashes on every machine; collisions are taken as impossible.
+/// A 128-bit content hash. Equal content gives equal hashes on every machine. Finds; what is found decides by
+/// its value.
 struct Hash128 {
   uint64_t low = 0;
   uint64_t high = 0;

@@ -69,6 +69,7 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const 
   for (const kir::Kernel& k : plan.kernels) kernels.push_back(&k);
   TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, options));
   const int64_t emit_ns = NanosSince(emit_start);
+  const emit_llvm::CacheCounters after = emit_llvm::Counters();
   auto code = std::make_shared<Code>();
   std::vector<runtime::KernelCode> bound;
   for (const auto& k : compiled) {
@@ -86,10 +87,11 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const 
       fmt::format(
           "compile {}: ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, loops {}, custom "
           "calls {}, evaluate {}, "
-          "arena {} B, us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule {:.0f} codegen {:.0f} bind {:.0f}",
-          about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(),
-          emit_llvm::Counters().compiled - before.compiled, n.driver_steps, n.copy_steps, n.loops, n.custom_calls,
-          n.evaluate_steps, code->program->plan().arena_bytes, us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns),
+          "arena {} B, kernel cache {} of {} B ({} evicted), us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule "
+          "{:.0f} codegen {:.0f} bind {:.0f}",
+          about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(), after.misses - before.misses,
+          n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps, code->program->plan().arena_bytes,
+          after.live, after.bytes, after.evictions, us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns),
           us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
   code->about = std::move(about);
   return std::shared_ptr<const Code>(std::move(code));

@@ -41,17 +41,26 @@ struct CompiledKernel {
 
 /// Counters of the process-wide kernel cache since the process started.
 struct CacheCounters {
-  int64_t hits = 0;      ///< Kernels found, including those that another thread was compiling.
-  int64_t compiled = 0;  ///< Kernels that went through the code generator.
-  int64_t live = 0;      ///< Distinct kernels held now.
+  int64_t hits = 0;       ///< Kernels found, including those that another thread was compiling.
+  int64_t misses = 0;     ///< Kernels that were not there and went through the code generator.
+  int64_t evictions = 0;  ///< Kernels that left because the budget was spent.
+  int64_t live = 0;       ///< Distinct kernels held now.
+  int64_t bytes = 0;      ///< What they take: code, and the kernel itself by which they are found.
 };
 
-/// The code of each kernel, in order. Kernels must be verified (kir::Verify). Goes through the process-wide cache keyed
-/// by (kir::Hash, isa): equal kernels, within one call or over calls and threads, compile once per process, and who
-/// asks for one that is being compiled waits for it. What is missing is compiled on the calling thread and the codegen
-/// pool together. A kernel that the code generator cannot compile gives UNIMPLEMENTED or INTERNAL (and nothing is
-/// cached for it); LLVM's fatal errors end here too. Any thread; does not depend on, or change, the thread's
-/// floating-point mode.
+/// What the cache holds unless told otherwise: room for some ten thousand kernels.
+inline constexpr int64_t kDefaultCacheBytes = int64_t{256} << 20;
+/// From now on the cache holds at most so many bytes, at least 0; who was asked for longest ago leaves first. Code that
+/// is in use stays valid, and counts no more. The environment variable TENON_KERNEL_CACHE_MIB sets what the process
+/// starts with.
+void SetCacheBudget(int64_t bytes);
+
+/// The code of each kernel, in order. Kernels must be verified (kir::Verify). Goes through the process-wide cache,
+/// which finds by the kernel's value and the level: equal kernels, within one call or over calls and threads, compile
+/// once for as long as the cache holds them, and who asks for one that is being compiled waits for it. What is missing
+/// is compiled on the calling thread and the codegen pool together. A kernel that the code generator cannot compile
+/// gives UNIMPLEMENTED or INTERNAL (and nothing is cached for it); LLVM's fatal errors end here too. Any thread; does
+/// not depend on, or change, the thread's floating-point mode.
 Result<std::vector<std::shared_ptr<const CompiledKernel>>> CompileKernels(std::span<const kir::Kernel* const> kernels,
                                                                           const EmitOptions& options);
 Result<std::shared_ptr<const CompiledKernel>> CompileKernel(const kir::Kernel& kernel, const EmitOptions& options);

@@ -14,14 +14,12 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Scalar.h>
 
-#include <csetjmp>
 #include <mutex>
 #include <vector>
 
@@ -31,18 +29,6 @@ namespace {
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 constexpr const char* kDataLayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 
-struct FatalGuard {
-  jmp_buf jump;
-  char reason[512];
-};
-thread_local FatalGuard* fatal_guard = nullptr;
-
-void OnFatalError(void*, const char* reason, bool) {
-  if (fatal_guard == nullptr) return;  // not ours: LLVM goes on to end the process
-  snprintf(fatal_guard->reason, sizeof fatal_guard->reason, "%s", reason);
-  longjmp(fatal_guard->jump, 1);
-}
-
 void InitializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -51,11 +37,6 @@ void InitializeLlvm() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-}
-
-void CatchFatalErrors() {
-  static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(OnFatalError); });
 }
 
 class DiagnosticCollector : public llvm::DiagnosticHandler {
@@ -145,29 +126,13 @@ char FallThroughPass::ID = 0;
 
 }  // namespace
 
-Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed) {
-  FatalGuard guard;
-  FatalGuard* const outer = fatal_guard;
-  *crashed = false;
-  Status status;
-  if (setjmp(guard.jump) == 0) {
-    fatal_guard = &guard;
-    status = work();
-    fatal_guard = outer;
-    return status;
-  }
-  fatal_guard = outer;
-  *crashed = true;
-  return Internal(fmt::format("LLVM gave up: {}", guard.reason));
-}
-
 struct CodegenSession::Pipeline {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager passes;
 };
 
-CodegenSession::CodegenSession(isa::IsaLevel isa) : isa_(isa) { CatchFatalErrors(); }
+CodegenSession::CodegenSession(isa::IsaLevel isa) : isa_(isa) {}
 
 Status CodegenSession::MakeMachine() {
   if (machine_ != nullptr) return OkStatus();
@@ -283,8 +248,6 @@ LentSession BorrowSession(isa::IsaLevel isa) {
   }
   return LentSession(new CodegenSession(isa), GiveBack);
 }
-
-void AbandonSession(LentSession session) { (void)session.release(); }
 
 void DropSessions() {
   SessionShelf& shelf = Shelf();

@@ -5,7 +5,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,7 +27,8 @@ class CodegenSession {
   void SetFunctionAttributes(llvm::Function& function) const;
 
   enum class Output { kObject, kAssembly };
-  /// Consumes the module's bodies. INTERNAL with LLVM's own words when it reports an error.
+  /// Consumes the module's bodies. INTERNAL with LLVM's own words when it reports an error. May end in one of LLVM's
+  /// fatal errors: call it through RunLlvm.
   Status Generate(llvm::Module& module, Output output, llvm::SmallVectorImpl<char>* out);
 
   isa::IsaLevel isa() const { return isa_; }
@@ -43,16 +43,10 @@ class CodegenSession {
   std::unique_ptr<Pipeline> object_pipeline_;
 };
 
-/// Lends a kept session, making one when all are out; it comes back when the pointer goes. A session whose compile
-/// ended in a fatal error must be abandoned instead (AbandonSession), because LLVM's state in it is unknown.
+/// Lends a kept session, making one when all are out; it comes back when the pointer goes.
 using LentSession = std::unique_ptr<CodegenSession, void (*)(CodegenSession*)>;
 LentSession BorrowSession(isa::IsaLevel isa);
-void AbandonSession(LentSession session);
 /// Frees the sessions that are not out.
 void DropSessions();
-
-/// Runs `work`, turning LLVM's fatal errors on this thread into INTERNAL. What `work` had allocated is leaked then, and
-/// `*crashed` is true.
-Status GuardFatalErrors(const std::function<Status()>& work, bool* crashed);
 
 }  // namespace tenon::emit_llvm

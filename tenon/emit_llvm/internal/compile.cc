@@ -10,6 +10,7 @@
 
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/internal/llvm_thread.h"
 #include "tenon/emit_llvm/internal/loader.h"
 #include "tenon/emit_llvm/internal/x64/x64.h"
 
@@ -25,8 +26,23 @@ std::string SymbolName(const Hash128& hash) {
   return fmt::format("tenon_{:016x}", hash.low ^ (hash.high * 0x9e3779b97f4a7c15u));
 }
 
-Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::Kernel& kernel,
-                const std::string& name) {
+/// All that LLVM works on, in one piece: after a fatal error it is never touched again, and never destroyed.
+struct Unit {
+  explicit Unit(isa::IsaLevel isa) : session(BorrowSession(isa)), module(session->NewModule(context)) {}
+  llvm::LLVMContext context;
+  LentSession session;
+  std::unique_ptr<llvm::Module> module;
+  llvm::SmallVector<char, 0> bytes;
+};
+
+/// The module's code in `unit->bytes`.
+Status Generate(const std::shared_ptr<Unit>& unit, CodegenSession::Output output) {
+  return RunLlvm([unit, output] { return unit->session->Generate(*unit->module, output, &unit->bytes); });
+}
+
+Result<llvm::Function*> EmitInto(Unit& unit, const kir::Kernel& kernel, const std::string& name) {
+  llvm::Module& module = *unit.module;
+  const CodegenSession& session = *unit.session;
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
@@ -36,7 +52,8 @@ Status EmitInto(llvm::Module& module, const CodegenSession& session, const kir::
   session.SetFunctionAttributes(*function);
   const Analysis analysis(kernel);
   FunctionEmitter emitter(analysis, session.isa(), function);
-  return emitter.Emit();
+  TENON_RETURN_IF_ERROR(emitter.Emit());
+  return function;
 }
 
 Status VerifyIr(const llvm::Function& function) {
@@ -67,10 +84,9 @@ bool UseX64(isa::IsaLevel isa) {
   return wanted && isa == isa::IsaLevel::kAvx512;
 }
 
-Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, CodegenSession& session,
+Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa,
                   ModuleResult* out) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = session.NewModule(context);
+  const auto unit = std::make_shared<Unit>(isa);
   double instructions = 0;
   std::vector<double> size_of(kernels.size(), 0);
   std::vector<LoadedCode::Piece> pieces;
@@ -80,13 +96,13 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     compiled->hash = hashes[i];
     compiled->name = SymbolName(hashes[i]);
     auto start = Clock::now();
-    TENON_RETURN_IF_ERROR(EmitInto(*module, session, *kernels[i], compiled->name));
+    TENON_ASSIGN_OR_RETURN(llvm::Function* const function, EmitInto(*unit, *kernels[i], compiled->name));
+    compiled->name = function->getName().str();  // another one when two kernels' names are equal
     compiled->times.emit_us = MicrosSince(start);
-    llvm::Function* function = module->getFunction(compiled->name);
     start = Clock::now();
     std::optional<std::vector<uint8_t>> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (UseX64(session.isa())) code = x64::Compile(*function);
+    if (UseX64(isa)) code = x64::Compile(*function);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       pieces.push_back({compiled->name, std::move(*code)});
@@ -104,11 +120,10 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
   double codegen_us = 0;
   auto start = Clock::now();
   if (left) {
-    llvm::SmallVector<char, 0> object;
-    TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kObject, &object));
+    TENON_RETURN_IF_ERROR(Generate(unit, CodegenSession::Output::kObject));
     codegen_us = MicrosSince(start);
     start = Clock::now();
-    TENON_ASSIGN_OR_RETURN(loaded[0], LoadedCode::Load({object.data(), object.size()}));
+    TENON_ASSIGN_OR_RETURN(loaded[0], LoadedCode::Load({unit->bytes.data(), unit->bytes.size()}));
   }
   if (!pieces.empty()) {
     TENON_ASSIGN_OR_RETURN(loaded[1], LoadedCode::Place(pieces));
@@ -128,27 +143,16 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
   return OkStatus();
 }
 
-/// `work` with a session, guarded; a session that saw a fatal error is not used again.
-Status WithSession(isa::IsaLevel isa, const std::function<Status(CodegenSession&)>& work) {
-  LentSession session = BorrowSession(isa);
-  bool crashed = false;
-  Status status = GuardFatalErrors([&] { return work(*session); }, &crashed);
-  if (crashed) AbandonSession(std::move(session));
-  return status;
-}
-
 }  // namespace
 
 std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::span<const kir::Kernel* const> kernels,
                                                                          std::span<const Hash128> hashes,
                                                                          isa::IsaLevel isa) {
-  // On the heap, so that a fatal error, which unwinds nothing, leaves no half-made result behind.
-  auto module = std::make_unique<ModuleResult>();
-  const Status status =
-      WithSession(isa, [&](CodegenSession& session) { return CompileAll(kernels, hashes, session, module.get()); });
+  ModuleResult module;
+  const Status status = CompileAll(kernels, hashes, isa, &module);
   std::vector<Result<std::shared_ptr<const CompiledKernel>>> results;
   if (status.ok()) {
-    for (auto& kernel : module->kernels) results.emplace_back(std::shared_ptr<const CompiledKernel>(std::move(kernel)));
+    for (auto& kernel : module.kernels) results.emplace_back(std::shared_ptr<const CompiledKernel>(std::move(kernel)));
     return results;
   }
   if (kernels.size() == 1) {
@@ -162,22 +166,17 @@ std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::sp
 }
 
 Result<std::string> CompileToText(const kir::Kernel& kernel, isa::IsaLevel isa, TextKind kind) {
+  const auto unit = std::make_shared<Unit>(isa);
+  TENON_ASSIGN_OR_RETURN(llvm::Function* const function, EmitInto(*unit, kernel, SymbolName(kir::Hash(kernel))));
+  TENON_RETURN_IF_ERROR(VerifyIr(*function));
   std::string text;
-  TENON_RETURN_IF_ERROR(WithSession(isa, [&](CodegenSession& session) -> Status {
-    llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> module = session.NewModule(context);
-    TENON_RETURN_IF_ERROR(EmitInto(*module, session, kernel, SymbolName(kir::Hash(kernel))));
-    TENON_RETURN_IF_ERROR(VerifyIr(*module->getFunction(SymbolName(kir::Hash(kernel)))));
-    if (kind == TextKind::kLlvm) {
-      llvm::raw_string_ostream os(text);
-      module->print(os, nullptr);
-      return OkStatus();
-    }
-    llvm::SmallVector<char, 0> assembly;
-    TENON_RETURN_IF_ERROR(session.Generate(*module, CodegenSession::Output::kAssembly, &assembly));
-    text.assign(assembly.data(), assembly.size());
-    return OkStatus();
-  }));
+  if (kind == TextKind::kLlvm) {
+    llvm::raw_string_ostream os(text);
+    unit->module->print(os, nullptr);
+    return text;
+  }
+  TENON_RETURN_IF_ERROR(Generate(unit, CodegenSession::Output::kAssembly));
+  text.assign(unit->bytes.data(), unit->bytes.size());
   return text;
 }
 

@@ -24,7 +24,10 @@ struct Batch {
 
   void Work() {
     for (size_t i = next.fetch_add(1); i < tasks.size(); i = next.fetch_add(1)) {
-      tasks[i]();
+      try {
+        tasks[i]();
+      } catch (...) {  // the others go on, and nobody waits for this one
+      }
       std::lock_guard lock(mutex);
       if (++done == tasks.size()) all_done.notify_all();
     }
@@ -42,8 +45,11 @@ class Pool {
         owner_ = getpid();
       }
       stopping_ = false;
-      while (threads_.size() + 1 < PoolWidth()) threads_.emplace_back([this] { Serve(); });
-      for (size_t i = 0; i < helpers; ++i) offers_.push_back(batch);
+      try {
+        while (threads_.size() + 1 < PoolWidth()) threads_.emplace_back([this] { Serve(); });
+        for (size_t i = 0; i < helpers; ++i) offers_.push_back(batch);
+      } catch (...) {  // no thread or no memory: whoever is there does it, the caller at the least
+      }
     }
     wake_.notify_all();
   }

@@ -8,7 +8,7 @@ namespace tenon::emit_llvm {
 /// Runs the tasks on the calling thread and the process's codegen threads (one less than there are cores, started at
 /// the first need) and returns when all have run. The caller works too, so that nothing waits for a thread to wake, and
 /// progress needs no pool: a forked child, whose threads are gone, runs everything itself. Tasks must not call
-/// RunOnPool.
+/// RunOnPool; what they throw is dropped.
 void RunOnPool(std::vector<std::function<void()>> tasks);
 
 /// How many tasks can run at once: the number of cores.
