@@ -51,7 +51,7 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   LoadedExecutable& executable = *FromC(args.executable);
   ExecuteOptions options;
   if (args.options != nullptr) TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, options));
-  TENON_REQUIRE_ARRAY(argument_lists, num_devices);
+  if (args.num_args != 0) TENON_REQUIRE_ARRAY(argument_lists, num_devices);  // Nothing to list: go-xla passes NULL.
   size_t num_outputs = executable.info().outputs.size();
   if (num_outputs != 0) TENON_REQUIRE_ARRAY(output_lists, num_devices);
   for (size_t d = 0; d < args.num_devices; ++d) {

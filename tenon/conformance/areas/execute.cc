@@ -191,6 +191,24 @@ void AddExecuteTests(Suite& suite) {
     Buffer result(env, output);
     env.ExpectValues(result, {2, 3, 4, 5});
   });
+  suite.Add("execute.no_argument_lists", Needs::kClient,
+            "argument_lists may be NULL when the program takes no arguments", kRobust, [](Env& env) {
+              Loaded loaded = env.Compile(R"(func.func @main() -> tensor<4xf32> {
+      %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+      return %c : tensor<4xf32>
+    })");
+              PJRT_Buffer* output = nullptr;
+              PJRT_Buffer** outputs = &output;
+              PJRT_ExecuteOptions options = NewExecuteOptions();
+              auto args = New<PJRT_LoadedExecutable_Execute_Args>();
+              args.executable = loaded;
+              args.options = &options;
+              args.num_devices = 1;
+              args.output_lists = &outputs;
+              env.Ok(args);
+              Buffer result(env, output);
+              env.ExpectValues(result, {1, 2, 3, 4});
+            });
   suite.Add("execute.launch_id", Needs::kClient, "A launch id and a call location are accepted", kHeader, [](Env& env) {
     Loaded loaded = env.Compile(kAddOneProgram);
     Buffer a = env.Four(1);
