@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Runs the `tenon` commands that the documentation shows: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+DOCUMENTS = ('README.md', 'docs/cli/README.md', 'docs/trace/README.md')
+
+# What cannot run on every machine: a pattern of the command, and what it needs.
+NEEDS = {
+    r'xla_cpu': 'the plugin xla_cpu (pip install xla-cpu-pjrt)',
+    r'-p tpu': 'libtpu',
+    r'train\.py': 'JAX for the same Python',
+}
+# What no machine runs as it stands.
+NOT_RUN = {
+    r'-p broken': 'shows what a crash of a plugin looks like; cli_test has plugins that crash',
+    r'conform -p xla_cpu': 'takes a minute; conformance_xla_cpu runs it',
+}
+
+ADD = '''func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = stablehlo.add %a, %b : tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+'''
+TRAIN = '''import jax, numpy
+step = jax.jit(lambda w, x: w - 0.1 * jax.grad(lambda w: ((x @ w) ** 2).mean())(w))
+w = numpy.ones((4, 2), numpy.float32)
+for _ in range(3):
+    w = step(w, numpy.ones((8, 4), numpy.float32))
+print(w.shape)
+'''
+
+
+def commands(root):
+    """(document, command, lines that it prints there) of every command of the program in a shell block."""
+    for document in DOCUMENTS:
+        with open(os.path.join(root, document), encoding='utf-8') as f:
+            text = f.read()
+        for block in re.findall(r'^```(?:sh|console)?\n(.*?)^```', text, re.M | re.S):
+            lines = block.splitlines()
+            # Where commands are marked, what stands between them is what they print.
+            marked = [i for i, line in enumerate(lines) if line.startswith('$ ')] + [len(lines)]
+            for begin, end in zip(marked, marked[1:]):
+                yield document, without_comment(lines[begin][2:]), lines[begin + 1:end]
+            for line in lines if len(marked) == 1 else ():
+                if line.startswith('tenon '):
+                    yield document, without_comment(line), ()
+
+
+def without_comment(line):
+    return re.sub(r'\s+#.*', '', line)
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix='tenon_docs_')
+        at = lambda name: os.path.join(cls.folder.name, name)
+        for name in ('program.mlir', 'add.mlir'):
+            with open(at(name), 'w', encoding='utf-8') as f:
+                f.write(ADD)
+        with open(at('f.mlir'), 'w', encoding='utf-8') as f:
+            f.write(ADD.replace('%a: tensor<2x2xf32>, %b', '%b').replace('%a', '%b'))
+        with open(at('train.py'), 'w', encoding='utf-8') as f:
+            f.write(TRAIN)
+        for name in ('x', 'x.0', 'x.1', 'x.2', 'x.3'):
+            numpy.save(at(name + '.npy'), numpy.ones((2, 2), numpy.float32))
+        os.symlink(os.path.join(OPTIONS.root, 'test'), at('test'))
+        cls.env = {k: v for k, v in os.environ.items() if k not in ('TENON_PLUGIN', 'PJRT_PLUGIN_LIBRARY_PATH')}
+        # `python` is the one that runs this; other plugins are those of its environment, and in --plugins.
+        path = (OPTIONS.bin, os.path.dirname(sys.executable), os.environ['PATH'])
+        cls.env.update(PATH=os.pathsep.join(path), PJRT_PLUGIN_LIBRARY_PATH=OPTIONS.plugins, TENON_NUM_DEVICES='4')
+        subprocess.run('tenon convert add.mlir --to artifact -o step.mlirbc', shell=True, check=True, cwd=cls.folder.name, env=cls.env,
+                       stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def has(self, need):
+        if 'xla_cpu' in need:
+            found = subprocess.run(['tenon', 'plugins', '--no-load'], capture_output=True, text=True, env=self.env, check=True).stdout
+            return any(line.split()[0] in ('cpu', 'xla_cpu') for line in found.splitlines())
+        if 'JAX' in need:
+            return subprocess.run(['python', '-c', 'import jax'], capture_output=True, env=self.env).returncode == 0
+        return False
+
+    def test_all_run(self):
+        ran, left_out, used = 0, [], set()
+        for document, command, shown in commands(OPTIONS.root):
+            reason = next((why for pattern, why in NOT_RUN.items() if re.search(pattern, command)), None)
+            need = next((what for pattern, what in NEEDS.items() if re.search(pattern, command)), None)
+            used |= {p for p in (*NOT_RUN, *NEEDS) if re.search(p, command)}
+            if reason is None and need is not None and not self.has(need):
+                reason = 'needs ' + need
+            if reason is not None:
+                left_out.append(f'{document}: {command}: {reason}')
+                continue
+            done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=300, cwd=self.folder.name, env=self.env)
+            self.assertEqual(done.returncode, 0, (document, command, done.stdout[-2000:], done.stderr[-2000:]))
+            for line in shown:
+                self.assertIn(line, done.stdout, (document, command))
+            ran += 1
+        print(f'{ran} commands ran')
+        for line in left_out:
+            print('not run:', line)
+        self.assertGreaterEqual(ran, 10)
+        stale = set(NEEDS) | set(NOT_RUN)
+        self.assertEqual(stale - used, set(), 'patterns that no command matches')
+
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--bin', required=True)
+    parser.add_argument('--root', required=True)
+    parser.add_argument('--plugins', default='', help='folders of further plugins')
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=sys.argv[:1] + rest)
