@@ -47,6 +47,18 @@ void Fuser::Unbind(size_t count) {
   }
 }
 
+uint32_t Fuser::ConstantBuffer(const Literal& literal) {
+  std::vector<uint32_t>& alike = constant_of_[literal.hash];
+  for (uint32_t buffer : alike) {
+    const auto& bytes = f_.constants[f_.buffers[buffer].index].bytes;
+    if (bytes == literal.bytes || *bytes == *literal.bytes) return buffer;
+  }
+  alike.push_back(AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()),
+                            static_cast<int64_t>(literal.bytes->size())));
+  f_.constants.push_back({literal.bytes, literal.hash});
+  return alike.back();
+}
+
 std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
   View view = from;
   const Dims& dims = node.shape().dims;
@@ -127,13 +139,7 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
   const Node& node = p_[r.node];
   if (node.op == Op::kConstant) {
     const Shape& shape = node.shape();
-    auto [it, fresh] = constant_of_.try_emplace(node.literal.hash, 0);
-    if (fresh) {
-      it->second = AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()),
-                             static_cast<int64_t>(node.literal.bytes->size()));
-      f_.constants.push_back({node.literal.bytes, node.literal.hash});
-    }
-    View view = DenseView(it->second, shape);
+    View view = DenseView(ConstantBuffer(node.literal), shape);
     if (node.literal.splat) view.strides.assign(shape.rank(), 0);
     Bind(r, view);
     return view;
@@ -172,14 +178,14 @@ Result<View> Fuser::KernelViewOf(Ref r, Seq& out) {
 }
 
 void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& out) {
-  const Hash128 hash = kir::Hash(made.kernel);
-  std::vector<uint32_t>& same = kernel_of_[hash];
-  if (same.empty()) {
-    same.push_back(static_cast<uint32_t>(f_.kernels.size()));
+  std::vector<uint32_t>& alike = kernel_of_[kir::Hash(made.kernel)];
+  const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t k) { return f_.kernels[k] == made.kernel; });
+  plan::KernelStep step;
+  step.kernel = same != alike.end() ? *same : static_cast<uint32_t>(f_.kernels.size());
+  if (same == alike.end()) {
+    alike.push_back(step.kernel);
     f_.kernels.push_back(std::move(made.kernel));
   }
-  plan::KernelStep step;
-  step.kernel = same[0];
   for (size_t i = 0; i < made.buffers.size(); ++i) {
     step.buffers.push_back(made.buffers[i].kind == BoundBuffer::Kind::kLocal ? plan::kNoSlot : Slot(views[i]));
   }

@@ -73,13 +73,18 @@ void Tracer::PushGuard(const Index& ix, int64_t low, int64_t high) {
   guards_.push_back(std::move(guard));
 }
 
-size_t Tracer::GuardHash() const {
-  size_t h = guards_.size();
-  for (const kir::Guard& g : guards_) {
-    for (const kir::Term& t : g.e.terms) h = (h * 131 + t.dim) * 31 + static_cast<size_t>(t.coef.baked);
-    h = ((h * 31 + static_cast<size_t>(g.e.offset.baked)) * 31 + static_cast<size_t>(g.lo.baked)) * 31 +
-        static_cast<size_t>(g.hi.baked);
-    h = h * 31 + g.e.start;
+size_t Tracer::KeyHasher::operator()(const Key& k) const {
+  size_t h = RefHasher()(k.ref) ^ (HashOf(k.map) * 31);
+  const auto mix = [&](int64_t v) { h = (h ^ static_cast<size_t>(v)) * 0x9e3779b97f4a7c15u; };
+  for (const kir::Guard& g : k.guards) {
+    for (const kir::Term& t : g.e.terms) {
+      mix(t.dim);
+      mix(t.coef.baked);
+    }
+    mix(g.e.offset.baked);
+    mix(g.e.start);
+    mix(g.lo.baked);
+    mix(g.hi.baked);
   }
   return h;
 }
@@ -104,7 +109,7 @@ kir::Buf Tracer::BufferOf(Ref r) {
 
 std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   if (blocking != kNoNode || cut) return std::nullopt;
-  Key key{r, map, guards_.empty() ? 0 : GuardHash()};
+  Key key{r, map, guards_};
   if (auto it = known_.find(key); it != known_.end() && it->second.stage == stage) return it->second.value;
   bool inner = false;
   Key place = key;

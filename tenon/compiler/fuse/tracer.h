@@ -65,11 +65,11 @@ class Tracer {
   struct Key {
     Ref ref;
     IndexMap map;
-    size_t guards;
+    SmallVector<kir::Guard, 1> guards;  ///< What holds where the value was written.
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHasher {
-    size_t operator()(const Key& k) const { return RefHasher()(k.ref) ^ (HashOf(k.map) * 31) ^ k.guards; }
+    size_t operator()(const Key& k) const;
   };
   struct Known {
     Scalar value;
@@ -95,7 +95,6 @@ class Tracer {
   Index Scaled(const Index& ix, int64_t factor);
   Index Sum(const Index& a, const Index& b);
   void PushGuard(const Index& ix, int64_t low, int64_t high);
-  size_t GuardHash() const;
 
   const Program& program_;
   const std::unordered_set<NodeId>& members_;

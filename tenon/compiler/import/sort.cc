@@ -107,7 +107,7 @@ class Comparator {
     if (a == b && !mirrored) return true;
     const Node& m = p_[a.node];
     const Node& n = p_[b.node];
-    if (m.op == Op::kConstant) return n.op == Op::kConstant && m.out == n.out && m.literal.hash == n.literal.hash;
+    if (m.op == Op::kConstant) return n.op == Op::kConstant && m.out == n.out && m.literal == n.literal;
     if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.imm != n.imm || m.name != n.name ||
         !(m.out == n.out) || m.in.size() != n.in.size()) {
       return false;

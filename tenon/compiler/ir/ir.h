@@ -53,6 +53,11 @@ struct Literal {
   std::shared_ptr<const std::string> bytes;
   bool splat = false;
   Hash128 hash;  ///< Of bytes.
+  /// By value: the hash only spares most comparisons.
+  friend bool operator==(const Literal& a, const Literal& b) {
+    return a.splat == b.splat && a.hash == b.hash &&
+           (a.bytes == b.bytes || (a.bytes && b.bytes && *a.bytes == *b.bytes));
+  }
 };
 
 /// A list of nodes in an order that respects their operands, and what it yields. Nodes of enclosing blocks may be used

@@ -47,7 +47,7 @@ Op SharedCombiner(const Program& p, const Node& n) {
 bool Same(const Program& p, const Node& a, const Node& b) {
   if (a.op == Op::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
   return a.op == b.op && a.in == b.in && a.out == b.out && a.lists == b.lists && a.imm == b.imm && a.name == b.name &&
-         a.literal.splat == b.literal.splat && a.literal.hash == b.literal.hash &&
+         a.literal == b.literal &&
          (a.op != Op::kOpaque || a.origin == b.origin);
 }
 
