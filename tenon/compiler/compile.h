@@ -11,11 +11,14 @@
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
 #include "tenon/plan/plan.h"
+#include "tenon/target/target.h"
 
 namespace tenon::compiler {
 
 /// What the client, or whoever looks on, wants of one compile.
 struct CompileOptions {
+  /// The machine that the plan is for.
+  target::Target target = *target::StandardTarget();
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
   /// Layouts of arguments by minor-to-major order, from the client's options; empty: as the program says, else

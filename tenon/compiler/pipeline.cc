@@ -137,6 +137,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   CompiledProgram result;
   Clock clock;
   TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_replicas, options.num_partitions));
+  imported.program.target = std::make_shared<const target::Target>(options.target);
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
   if (dump) {

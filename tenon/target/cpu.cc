@@ -66,6 +66,15 @@ Result<Target> CpuTarget(std::string_view level, int64_t cores) {
   return t;
 }
 
+const std::shared_ptr<const Target>& StandardTarget() {
+  static const auto& standard = *new std::shared_ptr<const Target>([] {
+    Result<Target> t = CpuTarget("avx512");
+    TENON_CHECK(t.ok());
+    return std::make_shared<const Target>(*std::move(t));
+  }());
+  return standard;
+}
+
 Result<Target> TargetByName(std::string_view name) {
   constexpr std::string_view kWanted = "wanted cpu:sse4, cpu:avx2 or cpu:avx512, with :cores=N behind it or not";
   constexpr std::string_view kCpu = "cpu:";

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -169,6 +170,9 @@ Result<Target> TargetByName(std::string_view name);
 Result<Target> CpuTarget(std::string_view level, int64_t cores = 0);
 inline constexpr int64_t kDefaultCores = 8;
 inline constexpr int64_t kMaxCores = 1024;
+
+/// CpuTarget("avx512"), for whoever does not say what he compiles for. Lives for the process.
+const std::shared_ptr<const Target>& StandardTarget();
 
 /// Whether a program compiled for one gives the same bits as one compiled for the other.
 bool SameBits(const Target& a, const Target& b);

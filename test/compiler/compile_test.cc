@@ -615,7 +615,7 @@ TEST(Compile, StagesThatOverwriteOtherRowsAreNotCut) {
   }
 })");
     ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
-    compiler::DecideSplit(*kernel);
+    compiler::DecideSplit(*kernel, *target::StandardTarget());
     EXPECT_EQ(kernel->split.dims, split) << to;
   }
 }

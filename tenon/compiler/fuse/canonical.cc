@@ -7,6 +7,7 @@
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/math.h"
+#include "tenon/target/work.h"
 
 namespace tenon::compiler {
 
@@ -311,7 +312,9 @@ int TransposedDim(const kir::Kernel& k, const kir::Stage& stage, int parallel) {
     const int64_t across = CoefOf(axis, last);
     if (across == 0 || across == 1 || k.buffers[read.buf].stride.back().baked != 1) continue;
     for (int d = parallel - 1; d-- > 0;) {
-      if (CoefOf(axis, static_cast<DimId>(d)) == 1 && k.dims[static_cast<size_t>(d)].extent.baked >= 8) return d;
+      if (CoefOf(axis, static_cast<DimId>(d)) == 1 &&
+          k.dims[static_cast<size_t>(d)].extent.baked >= policy::kMinTransposed)
+        return d;
     }
   }
   return -1;
@@ -350,7 +353,7 @@ bool KeepToTheirRows(const kir::Kernel& k, const kir::Store& a, const kir::Store
 
 /// Several stages can be cut along the dim that all of them begin with, when none reads what another writes and what
 /// they write one over the other stays in one piece.
-void SplitStages(kir::Kernel& k) {
+void SplitStages(kir::Kernel& k, int64_t piece_bytes) {
   int64_t row_points = 0;
   std::vector<const kir::Store*> stores;
   for (const kir::Step& step : k.seq) {
@@ -369,13 +372,16 @@ void SplitStages(kir::Kernel& k) {
     if (k.buffers[r.buf].kind == kir::BufKind::kOut) return;
   }
   k.split.dims = 1;
-  const int64_t rows = policy::kPieceBytes / std::max<int64_t>(1, row_points * 8);
-  k.split.grain = Size::Of(row_points >= 64 ? std::max<int64_t>(1, rows) : std::max<int64_t>(64, rows / 64 * 64));
+  const int64_t rows = piece_bytes / std::max<int64_t>(1, row_points * policy::kStagePointBytes);
+  constexpr int64_t kMultiple = policy::kPointsTogether;
+  k.split.grain = Size::Of(row_points >= kMultiple ? std::max<int64_t>(1, rows)
+                                                   : std::max<int64_t>(kMultiple, rows / kMultiple * kMultiple));
 }
 
 }  // namespace
 
-void DecideSplit(kir::Kernel& k) {
+void DecideSplit(kir::Kernel& k, const target::Target& target) {
+  const int64_t piece_bytes = policy::PieceBytes(target);
   k.split = {};
   bool loop = false;
   for (const kir::Step& s : k.seq) loop |= std::holds_alternative<kir::Loop>(s.is);
@@ -384,15 +390,15 @@ void DecideSplit(kir::Kernel& k) {
     int64_t inner = 1;
     ForEachStage(k.seq, [&](kir::Stage& stage) { inner = std::max(inner, ExtentsOf(k, stage, true)); });
     k.split.dims = (kir::DimMask{1} << k.outer) - 1;
-    k.split.grain = Size::Of(std::max<int64_t>(1, policy::kPieceBytes / std::max<int64_t>(1, inner * point_bytes)));
-    if (loop) k.split.grain = Size::Of(64);  // Every point is a whole loop's work.
+    k.split.grain = Size::Of(std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes)));
+    if (loop) k.split.grain = Size::Of(policy::kPointsTogether);  // Every point is a whole loop's work.
     return;
   }
   if (loop || k.seq.empty()) return;
   for (const kir::Buffer& b : k.buffers) {
     if (b.kind == kir::BufKind::kLocal) return;
   }
-  if (k.seq.size() > 1) return SplitStages(k);
+  if (k.seq.size() > 1) return SplitStages(k, piece_bytes);
   const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
   int parallel = 0;
   while (parallel < static_cast<int>(stage.dims.size()) && stage.dims[static_cast<size_t>(parallel)] == parallel &&
@@ -408,7 +414,7 @@ void DecideSplit(kir::Kernel& k) {
   const int64_t reduced = ExtentsOf(k, stage, true) / std::max<int64_t>(points, 1);
   const int64_t rows = points / std::max<int64_t>(last, 1);
   auto grain_of = [&](int64_t index_points, int64_t multiple) {
-    const int64_t grain = policy::kPieceBytes / std::max<int64_t>(1, index_points * reduced * point_bytes);
+    const int64_t grain = piece_bytes / std::max<int64_t>(1, index_points * reduced * point_bytes);
     return Size::Of(std::max(multiple, grain / multiple * multiple));
   };
   if (const int t = TransposedDim(k, stage, parallel); t >= 0) {
@@ -419,13 +425,14 @@ void DecideSplit(kir::Kernel& k) {
     k.split.dims = (kir::DimMask{1} << (t + 1)) - 1;
     k.split.grain =
         grain_of(inner, along % policy::kTileRows == 0 || along > 4 * policy::kTileRows ? policy::kTileRows : along);
-  } else if (parallel > 1 && rows >= 16) {
+  } else if (parallel > 1 && rows >= policy::kManyRows) {
     k.split.dims = (kir::DimMask{1} << (parallel - 1)) - 1;
     k.split.grain = grain_of(last, 1);
   } else {
     k.split.dims = (kir::DimMask{1} << parallel) - 1;
     k.split.grain =
-        grain_of(1, reduced > 1 && ReadsColumns(k, static_cast<DimId>(parallel - 1)) ? policy::kColumns : 64);
+        grain_of(1, reduced > 1 && ReadsColumns(k, static_cast<DimId>(parallel - 1)) ? policy::kColumns
+                                                                                     : policy::kPointsTogether);
   }
 }
 
@@ -489,12 +496,12 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   k.num_params = static_cast<uint16_t>(params.size());
 }
 
-int64_t EstimateNs(const kir::Kernel& kernel) {
+int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target) {
   kir::Kernel& k = const_cast<kir::Kernel&>(kernel);  // The walkers serve rewriting too.
   double per_point = 0;
   double points = 0;
   double bytes = 0;
-  for (const kir::Node& n : k.nodes) per_point += n.op == kir::Op::kMath ? kir::MathCost(n.attr) : kir::OpCost(n.op);
+  for (const kir::Node& n : k.nodes) per_point += target.costs.Of(n);
   int64_t outer = 1;
   for (size_t d = 0; d < k.outer; ++d) outer *= k.dims[d].extent.baked;
   size_t stages = 0;
@@ -509,20 +516,19 @@ int64_t EstimateNs(const kir::Kernel& kernel) {
     for (const Size& s : b.extent) size *= static_cast<double>(s.baked);
     bytes += std::min(size, points * ByteWidth(b.type));
   }
-  const double compute = points * per_point / 16 / policy::kCyclesPerNs;
-  return static_cast<int64_t>(30 + std::max(compute, bytes / policy::kBytesPerNs));
+  return static_cast<int64_t>(target::TimeNs(target, {.ops = points * per_point, .bytes_read = bytes, .launches = 1}));
 }
 
-void FinishKernel(MadeKernel& made) {
+void FinishKernel(MadeKernel& made, const target::Target& target) {
   kir::Kernel& k = made.kernel;
   ContractFma(k);
   DropDead(k);
-  SplitRegions(k);
+  SplitRegions(k, target.limits);
   MergeDims(k);
   UnifyDims(k);
-  DecideSplit(k);
+  DecideSplit(k, target);
   FindInPlace(made);
-  made.cost_ns = EstimateNs(k);
+  made.cost_ns = EstimateNs(k, target);
   Parameterise(k, made.params);
 }
 

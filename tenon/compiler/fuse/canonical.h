@@ -3,27 +3,28 @@
 /// Brings a kernel into the one form that kernels of the same meaning share, so that few distinct ones are compiled.
 
 #include "tenon/compiler/fuse/kernel_maker.h"
+#include "tenon/target/target.h"
 
 namespace tenon::compiler {
 
 /// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges
 /// loops that all accesses run through together, lets stages share dims, decides the split, finds buffers that may
 /// share memory, turns extents into parameters, estimates the cost.
-void FinishKernel(MadeKernel& made);
+void FinishKernel(MadeKernel& made, const target::Target& target);
 
 // The parts, for tests.
 void ContractFma(kir::Kernel& kernel);
 void DropDead(kir::Kernel& kernel);
 /// Guards and comparisons of places, where they are many, are settled by cutting the one stage into regions.
-void SplitRegions(kir::Kernel& kernel);
+void SplitRegions(kir::Kernel& kernel, const target::KernelLimits& limits);
 void MergeDims(kir::Kernel& kernel);
 /// Stages that run over equal extents do so over the same dims, so that they can be cut together.
 void UnifyDims(kir::Kernel& kernel);
-void DecideSplit(kir::Kernel& kernel);
+void DecideSplit(kir::Kernel& kernel, const target::Target& target);
 void FindInPlace(MadeKernel& made);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
 /// share a slot.
 void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
-int64_t EstimateNs(const kir::Kernel& kernel);
+int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target);
 
 }  // namespace tenon::compiler

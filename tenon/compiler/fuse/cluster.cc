@@ -31,7 +31,7 @@ int64_t ReducedCount(const Program& p, const Node& node) {
 }
 
 bool IsUnrolledReduce(const Program& p, const Node& node) {
-  return node.op == Op::kReduce && ReducedCount(p, node) <= policy::kUnrolledReduce;
+  return node.op == Op::kReduce && ReducedCount(p, node) <= p.target->numerics.written_out_reduce;
 }
 
 /// A reduction that runs as a loop of its own.
@@ -275,8 +275,8 @@ class Former {
 
   bool HasRoom(int c, NodeId id) const {
     const ClusterState& s = states_[static_cast<size_t>(c)];
-    return s.cluster.members.size() < policy::kMaxClusterNodes &&
-           s.cluster.cost + CostOf(p_, p_[id]) <= policy::kMaxClusterCost;
+    return static_cast<int64_t>(s.cluster.members.size()) < p_.target->limits.members &&
+           s.cluster.cost + CostOf(p_, p_[id]) <= p_.target->limits.cost;
   }
 
   /// A loop reduction into its users' cluster: its rows must be the cluster's rows.
@@ -489,9 +489,11 @@ class Former {
       const Cluster& row = x.outer_fixed ? x.cluster : y.cluster;
       if (row.outer == row.space.size()) return false;
     }
-    size_t members = x.cluster.members.size() + y.cluster.members.size();
-    if (members > policy::kMaxClusterNodes || x.cluster.cost + y.cluster.cost > policy::kMaxClusterCost) return false;
-    if (x.cluster.roots.size() + y.cluster.roots.size() > policy::kMaxClusterBuffers / 2) return false;
+    const target::KernelLimits& limits = p_.target->limits;
+    const auto members = static_cast<int64_t>(x.cluster.members.size() + y.cluster.members.size());
+    const auto roots = static_cast<int64_t>(x.cluster.roots.size() + y.cluster.roots.size());
+    if (members > limits.members || x.cluster.cost + y.cluster.cost > limits.cost) return false;
+    if (roots > limits.buffers / 2) return false;
     return !Reaches(a, b) && !Reaches(b, a);
   }
 
@@ -536,7 +538,7 @@ class Former {
   bool MayBeRoot(int c, NodeId id, const Alignment& a) {
     const ClusterState& s = states_[static_cast<size_t>(c)];
     if (s.cluster.kind == ClusterKind::kConcat || s.cluster.kind == ClusterKind::kUpdate) return false;
-    if (s.cluster.roots.size() + 1 > policy::kMaxClusterBuffers / 2) return false;
+    if (static_cast<int64_t>(s.cluster.roots.size()) + 1 > p_.target->limits.buffers / 2) return false;
     const Node& node = p_[id];
     for (const Shape& shape : node.out) {
       if (shape.dims == s.cluster.space) continue;
@@ -600,7 +602,8 @@ class Former {
     const bool stored = stored_.contains(id);
     if (alone) {
       // Small concatenations are selected between where they are used.
-      const bool few = node.in.size() <= 4 && NumElements(node.shape().dims) <= policy::kSmallElements;
+      const bool few =
+          node.in.size() <= policy::kMaxSelectedParts && NumElements(node.shape().dims) <= policy::kSmallElements;
       const bool select = node.op == Op::kConcatenate && !escapes && !stored && (few || MakesIndexVectors(id)) &&
                           clusters.size() == 1 && HasRoom(clusters[0], id);
       if (!select) {
@@ -694,12 +697,12 @@ class Former {
   bool IsSpread(int c, NodeId id) {
     const ClusterState& s = states_[static_cast<size_t>(c)];
     const int64_t own = NumElements(p_[id].shape().dims);
-    if (own < 64) return false;
+    if (own < policy::kMinSpread) return false;
     int64_t widest = own;
     for (const User& user : users_[id]) {
       if (In(c, user.node)) widest = std::max(widest, NumElements(p_[user.node].shape().dims));
     }
-    if (widest < 8 * own) return false;
+    if (widest < policy::kSpreadTimes * own) return false;
     // Values that follow rows hoist out of them.
     const Alignment a = AlignmentIn(c, id);
     for (size_t i = 0; i < a.size(); ++i) {

@@ -15,7 +15,7 @@ bool HasNegativeStride(const View& view) {
 }
 
 /// A kernel that moves every element; loops in the order of the target's memory.
-MadeKernel MakeCopy(const View& from, const View& to) {
+MadeKernel MakeCopy(const View& from, const View& to, const target::Target& target) {
   kir::KernelBuilder b;
   const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
   const kir::Buf out = BufferFor(b, kir::BufKind::kOut, to);
@@ -40,7 +40,7 @@ MadeKernel MakeCopy(const View& from, const View& to) {
   MadeKernel made;
   made.kernel = b.Finish();
   made.buffers = {{BoundBuffer::Kind::kRead, {}}, {BoundBuffer::Kind::kWrite, {}}};
-  FinishKernel(made);
+  FinishKernel(made, target);
   made.in_place.clear();
   return made;
 }
@@ -60,7 +60,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
-  AddKernelStep(MakeCopy(from, to), {from, to}, out);
+  AddKernelStep(MakeCopy(from, to, *p_.target), {from, to}, out);
 }
 
 }  // namespace tenon::compiler

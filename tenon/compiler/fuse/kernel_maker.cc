@@ -46,7 +46,7 @@ class Maker {
       : program_(program), cluster_(cluster), env_(env) {}
 
   std::optional<MadeKernel> Make(NodeId& blocking) {
-    for (int attempt = 0; attempt < 12; ++attempt) {
+    for (int attempt = 0; attempt < policy::kMaxAttempts; ++attempt) {
       b_.emplace();
       tracer_.emplace(program_, cluster_.members, env_, *b_);
       logical_.clear();
@@ -113,7 +113,7 @@ class Maker {
         finer.push_back(pieces[i]);
       }
     }
-    if (finer.size() > 8) return false;
+    if (finer.size() > policy::kMaxPiecesOfDim) return false;
     cuts_[logical] = finer;
     return true;
   }
@@ -153,7 +153,7 @@ class Maker {
     const Node& node = program_[id];
     int64_t count = 1;
     for (int64_t d : node.lists[0]) count *= program_.shape(node.in[0]).dims[static_cast<size_t>(d)];
-    return count <= policy::kUnrolledReduce;
+    return count <= program_.target->numerics.written_out_reduce;
   }
 
   static Dims ReducedExtents(const Program& program, const Node& node) {
@@ -414,9 +414,7 @@ class Maker {
   int64_t ValueCost(Val v, std::map<Val, bool>& seen) {
     if (!seen.emplace(v, true).second) return 0;
     const kir::Node& node = b_->node(v);
-    int64_t cost = node.op == kir::Op::kMath   ? kir::MathCost(node.attr)
-                   : node.op == kir::Op::kRead ? 0
-                                               : kir::OpCost(node.op);
+    int64_t cost = node.op == kir::Op::kRead ? 0 : program_.target->costs.Of(node);
     for (Val in : node.in) cost += ValueCost(in, seen);
     return cost;
   }
@@ -440,7 +438,7 @@ class Maker {
       if (tracer_->same_as[from.stage.dims[i]] != tracer_->same_as[to.stage.dims[i]]) return std::nullopt;
       bytes *= tracer_->extents[from.stage.dims[i]];
     }
-    if (bytes > policy::kMaxRowBytes) return std::nullopt;
+    if (bytes > program_.target->limits.row_bytes) return std::nullopt;
     auto [it, fresh] = locals_.try_emplace(value.re, kir::Buf{0});
     if (fresh) {
       SmallVector<kir::Size, 4> extent;
@@ -552,7 +550,7 @@ class Maker {
     for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
     made.kernel = b_->Finish();
     made.buffers = std::move(tracer_->bound);
-    FinishKernel(made);
+    FinishKernel(made, *program_.target);
     return made;
   }
 

@@ -15,12 +15,6 @@ using kir::Val;
 
 namespace {
 
-constexpr int64_t kMaxElements = 16;    // Of a carry that is written out.
-constexpr size_t kMaxCarries = 64;      // Registers, after writing out.
-constexpr size_t kMaxLoopNodes = 1500;  // Beyond, code generation costs more than it gains.
-constexpr int64_t kMinPoints = 4;       // Points that are worth lanes.
-constexpr int64_t kUnknownTrips = 1000;
-
 /// The map of element `flat` of an array.
 IndexMap Element(const Dims& dims, int64_t flat) {
   IndexMap map(dims.size());
@@ -101,7 +95,7 @@ class LoopMaker {
     for (const Carry& c : carries_) {
       for (int64_t e = 0; e < c.elements; ++e) {
         std::optional<Scalar> next = tracer_.Trace(body.results[c.index], MapOf(c, e));
-        if (!next || b_.num_nodes() > kMaxLoopNodes) return std::nullopt;
+        if (!next || static_cast<int64_t>(b_.num_nodes()) > p_.target->limits.loop_nodes) return std::nullopt;
         AppendParts(b_, p_.shape(loop_.in[c.index]).dtype, *next, loop.next);
       }
     }
@@ -114,10 +108,10 @@ class LoopMaker {
     made.kernel = b_.Finish();
     made.buffers = std::move(tracer_.bound);
     const double nodes = static_cast<double>(made.kernel.nodes.size());
-    FinishKernel(made);
+    FinishKernel(made, *p_.target);
     const double points = static_cast<double>(NumElements(points_));
     const double lanes = points_.empty() ? 1.0 : 8.0;
-    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : kUnknownTrips) * nodes *
+    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : policy::kUnknownTrips) * nodes *
                                         std::max(1.0, points / lanes) * 0.5);
     return made;
   }
@@ -148,13 +142,14 @@ class LoopMaker {
         stacked[i] = true;
         continue;
       }
-      if (!per_point && NumElements(shape.dims) > (points_.empty() ? kMaxElements : 1)) return false;
+      if (!per_point && NumElements(shape.dims) > (points_.empty() ? p_.target->limits.carry_elements : 1))
+        return false;
       Carry c{i, next, per_point ? 1 : NumElements(shape.dims), IsComplex(shape.dtype) ? 2u : 1u, per_point};
       next += static_cast<size_t>(c.elements) * c.parts;
       carry_of_[i] = static_cast<int>(carries_.size());
       carries_.push_back(c);
     }
-    return next > 0 && next <= kMaxCarries;
+    return next > 0 && static_cast<int64_t>(next) <= p_.target->limits.carries;
   }
 
   IndexMap MapOf(const Carry& c, int64_t element) const {
@@ -223,7 +218,7 @@ class LoopMaker {
       if (!per_point && NumElements(update.dims) != 1) return false;
       elements.push_back(per_point ? map : Element(update.dims, 0));
     } else {
-      if (NumElements(update.dims) > kMaxElements) return false;
+      if (NumElements(update.dims) > p_.target->limits.carry_elements) return false;
       for (int64_t e = 0; e < NumElements(update.dims); ++e) elements.push_back(Element(update.dims, e));
     }
     const kir::Buf buf = OutBuffer(carry);
@@ -285,7 +280,7 @@ class LoopMaker {
 Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
   for (const Block& block : node.blocks) {
-    if (CountOps(p_, block) > static_cast<int64_t>(kMaxLoopNodes)) return false;
+    if (CountOps(p_, block) > p_.target->limits.loop_nodes) return false;
   }
   Status failed;
   std::unordered_map<Ref, View, RefHasher> promised;
@@ -300,12 +295,14 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   std::vector<Dims> ways;
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
-    if (shape.rank() > 0 && NumElements(shape.dims) >= kMinPoints && ways.empty()) ways.push_back(shape.dims);
+    if (shape.rank() > 0 && NumElements(shape.dims) >= policy::kMinLanePoints && ways.empty())
+      ways.push_back(shape.dims);
   }
   // The smallest array is the likeliest to be the state; stacked results are larger.
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
-    if (shape.rank() > 0 && NumElements(shape.dims) >= kMinPoints && NumElements(shape.dims) < NumElements(ways[0]))
+    if (shape.rank() > 0 && NumElements(shape.dims) >= policy::kMinLanePoints &&
+        NumElements(shape.dims) < NumElements(ways[0]))
       ways[0] = shape.dims;
   }
   ways.push_back({});

@@ -1,45 +1,81 @@
 #pragma once
 
-/// The numbers behind fusion's choices, each with its reason.
+/// The numbers behind fusion's choices, each with its reason. Those that hold for one machine, and what a kernel may
+/// hold, are the target's (target/target.h). What cuts kernels here fixes bits, and is therefore the same for all
+/// targets.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/target/target.h"
+
 namespace tenon::compiler::policy {
 
-/// Members of one kernel: code generation is superlinear in them, and registers run out long before.
-inline constexpr size_t kMaxClusterNodes = 200;
-/// Sum of CostOf over one kernel's members: four fused transcendentals cost 6 ms of code generation.
-inline constexpr int64_t kMaxClusterCost = 600;
-/// KIR nodes of one kernel, members written out at several places counted each time.
-inline constexpr size_t kMaxKernelNodes = 1500;
-/// Memory operands of one kernel.
-inline constexpr size_t kMaxClusterBuffers = 24;
-/// A producer this cheap (cycles per 16 elements) is computed again in every kernel that uses it: reading it back would
-/// cost as much.
+// Which nodes share a kernel.
+
+/// A producer this cheap (OpCosts) is computed again in every kernel that uses it: reading it back would cost as much.
 inline constexpr int kDuplicateCost = 6;
-/// Producers of so few elements are computed again whatever they cost up to this sum, where they are hoisted out of the
-/// loop.
+/// Producers of one element are computed again up to this cost: they are hoisted out of the loop.
 inline constexpr int kDuplicateScalarCost = 80;
-/// Reductions of at most so many elements are written out as plain operations.
-inline constexpr int64_t kUnrolledReduce = 16;
+/// An expensive value of at least so many elements whose users repeat it at least so many times is stored instead.
+inline constexpr int64_t kMinSpread = 64;
+inline constexpr int64_t kSpreadTimes = 8;
 /// A value of an earlier stage is kept in a row rather than computed again when it costs at least this.
 inline constexpr int kKeepRowCost = 8;
-/// Rows longer than this are not kept: they leave the L2 cache.
-inline constexpr int64_t kMaxRowBytes = 256 << 10;
-/// Bytes of output or input per piece of a split kernel.
-inline constexpr int64_t kPieceBytes = 32 << 10;
-/// A piece of a transpose covers at least so many rows of what it reads: a page of each column, and whole vectors.
+/// Fewer rows than this, when together more elements than kSmallElements, are not worth one kernel per chain: there
+/// would be too few pieces to run side by side.
+inline constexpr int64_t kMinRows = 8;
+inline constexpr int64_t kSmallElements = 64 << 10;
+/// A concatenation of few parts and elements is selected between where it is used.
+inline constexpr size_t kMaxSelectedParts = 4;
+/// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
+inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
+
+// Costs of operations that no table has (OpCosts).
+
+/// Powers of integers are written out as 64 selected products at most.
+inline constexpr int kIntegerPowerCost = 100;
+/// Math functions of types without an algorithm; they never become kernels.
+inline constexpr int kUnknownFunctionCost = 40;
+
+// How a kernel is made.
+
+/// A cluster is tried so often, with its dims cut finer each time.
+inline constexpr int kMaxAttempts = 12;
+/// A dim is cut into at most so many: reshapes that ask for more are stored.
+inline constexpr size_t kMaxPiecesOfDim = 8;
+/// Stages of fewer points are not worth cutting into regions, nor are fewer questions about places.
+inline constexpr int64_t kMinRegionPoints = 512;
+inline constexpr int kMinRegionQuestions = 3;
+/// More regions than this, or more cuts of one dim, are more code than they save time.
+inline constexpr size_t kMaxRegions = 12;
+inline constexpr size_t kMaxRegionCutsPerDim = 4;
+/// Points of a loop in a kernel that are worth running in lanes.
+inline constexpr int64_t kMinLanePoints = 4;
+
+// How a kernel is cut into pieces; bits do not depend on it.
+
+/// Bytes of output or input per piece: what the nearest cache holds, in whole powers of two.
+inline int64_t PieceBytes(const target::Target& target) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(target.Cache(0).bytes)));
+}
+/// Pieces of single points hold a multiple of so many: whole vectors of every width.
+inline constexpr int64_t kPointsTogether = 64;
+/// Bytes that a point of one of several stages is taken to touch.
+inline constexpr int64_t kStagePointBytes = 8;
+/// So many rows are cut between rows, fewer ones within them.
+inline constexpr int64_t kManyRows = 16;
+/// A dim of at least so many neighbours in what is read makes a transpose; a piece of one covers at least so many rows
+/// of what it reads: a page of each column, and whole vectors.
+inline constexpr int64_t kMinTransposed = 8;
 inline constexpr int64_t kTileRows = 64;
 /// A piece of a sum of columns covers at least so many neighbours: runs that are worth prefetching.
 inline constexpr int64_t kColumns = 512;
-/// Fewer rows than this, when together large, are not worth one kernel per chain: it would run on one thread.
-inline constexpr int64_t kMinRows = 8;
-inline constexpr int64_t kSmallElements = 64 << 10;
-/// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and threads.
-inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
-/// Memory bandwidth of one core for estimates, bytes per ns, and its clock in GHz.
-inline constexpr double kBytesPerNs = 10.0;
-inline constexpr double kCyclesPerNs = 3.5;
+
+// Work.
+
+/// Trips of a loop of which nobody knows the number.
+inline constexpr int64_t kUnknownTrips = 1000;
 
 }  // namespace tenon::compiler::policy

@@ -15,12 +15,6 @@ using kir::DimId;
 using kir::Size;
 using kir::Val;
 
-// Fewer points are not worth the code, fewer questions not either.
-constexpr int64_t kMinPoints = 512;
-constexpr int kMinQuestions = 3;
-constexpr size_t kMaxRegions = 12;
-constexpr size_t kMaxCutsPerDim = 4;
-
 /// [lo, hi) of a dim, or of a value.
 struct Interval {
   int64_t lo = 0, hi = 0;
@@ -49,12 +43,12 @@ struct Question {
 
 class Splitter {
  public:
-  explicit Splitter(kir::Kernel& k) : k_(k) {}
+  Splitter(kir::Kernel& k, const target::KernelLimits& limits) : k_(k), limits_(limits) {}
 
   void Run() {
     if (!Suits()) return;
     FindCuts();
-    if (questions_ < kMinQuestions || !ChooseCuts()) return;
+    if (questions_ < policy::kMinRegionQuestions || !ChooseCuts()) return;
     std::vector<Box> boxes = {{}};
     for (size_t d = 0; d < k_.dims.size(); ++d) {
       std::vector<Box> next;
@@ -88,9 +82,9 @@ class Splitter {
       if (d.kind != kir::DimKind::kParallel) return false;
       points *= d.extent.baked;
     }
-    return points >= kMinPoints && std::all_of(stage.stores.begin(), stage.stores.end(), [](const kir::Store& s) {
-             return s.order == kir::StoreOrder::kDisjoint && s.combine < 0;
-           });
+    return points >= policy::kMinRegionPoints &&
+           std::all_of(stage.stores.begin(), stage.stores.end(),
+                       [](const kir::Store& s) { return s.order == kir::StoreOrder::kDisjoint && s.combine < 0; });
   }
 
   std::optional<Question> Asked(const kir::Node& n) const {
@@ -173,10 +167,10 @@ class Splitter {
       return n;
     };
     const auto too_many = [&] {
-      return regions() > kMaxRegions || regions() * k_.nodes.size() > policy::kMaxKernelNodes;
+      return regions() > policy::kMaxRegions || static_cast<int64_t>(regions() * k_.nodes.size()) > limits_.nodes;
     };
     for (size_t d = 0; d < cuts_.size(); ++d) {
-      if (cuts_[d].size() > kMaxCutsPerDim) KeepLargest(d);
+      if (cuts_[d].size() > policy::kMaxRegionCutsPerDim) KeepLargest(d);
     }
     // Outer dims first: what depends on them is asked once per row.
     for (size_t d = 0; d < cuts_.size() && too_many(); ++d) KeepLargest(d);
@@ -276,6 +270,7 @@ class Splitter {
   }
 
   kir::Kernel& k_;
+  const target::KernelLimits& limits_;
   std::vector<std::vector<int64_t>> cuts_;  // By dim, ascending.
   int questions_ = 0;
   const Box* box_ = nullptr;
@@ -286,6 +281,6 @@ class Splitter {
 
 }  // namespace
 
-void SplitRegions(kir::Kernel& kernel) { Splitter(kernel).Run(); }
+void SplitRegions(kir::Kernel& kernel, const target::KernelLimits& limits) { Splitter(kernel, limits).Run(); }
 
 }  // namespace tenon::compiler

@@ -4,6 +4,7 @@
 
 #include "tenon/compiler/fuse/complex_math.h"
 #include "tenon/compiler/fuse/complex_ops.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/math.h"
 
@@ -107,12 +108,12 @@ int CostOf(const Program& program, const Node& node) {
   if (const DType of = program.shape(node.in[0]).dtype; IsComplex(of) && ComplexCost(node.op) > 0)
     return ComplexCost(node.op) * (of == DType::kC64 ? 1 : 3);
   if (const std::string_view function = MathFunction(node); !function.empty()) {
-    if (IsInteger(type)) return 100;
+    if (IsInteger(type)) return policy::kIntegerPowerCost;
     Result<kir::MathId> id = kir::FindMath(function, MathType(type));
-    return id.ok() ? kir::MathCost(*id) : 40;
+    return id.ok() ? program.target->costs.OfMath(*id) : policy::kUnknownFunctionCost;
   }
   if (const kir::Op direct = KirOpOf(node.op); direct != kir::Op::kConst)
-    return kir::OpCost(direct) * (IsComplex(type) ? 3 : 1);
+    return program.target->costs.Of(direct) * (IsComplex(type) ? 3 : 1);
   return 2;
 }
 

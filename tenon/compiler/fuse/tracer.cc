@@ -199,7 +199,7 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
   }
   if (!members_.contains(r.node)) return node.op == Op::kIota ? TraceIota(node, map) : Leaf(r, map);
   if (KindOfOp(node.op) != OpKind::kView) ++places_[r.node];
-  if (b_.num_nodes() > policy::kMaxKernelNodes) return Block(MostRepeated(r.node));
+  if (static_cast<int64_t>(b_.num_nodes()) > program_.target->limits.nodes) return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;
     for (Ref operand : node.in) {
@@ -437,7 +437,7 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   const Shape& operand = program_.shape(node.in[0]);
   int64_t count = 1;
   for (int64_t d : node.lists[0]) count *= operand.dims[static_cast<size_t>(d)];
-  if (count > policy::kUnrolledReduce) return Block(r.node);
+  if (count > program_.target->numerics.written_out_reduce) return Block(r.node);
   Result<kir::Graph> combiner = GraphOfBlock(program_, node.blocks[0]);
   if (!combiner.ok()) return Block(r.node);
   SmallVector<Val, 4> values;

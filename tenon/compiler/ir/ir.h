@@ -16,6 +16,7 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/small_vector.h"
+#include "tenon/target/target.h"
 
 namespace mlir {
 class Operation;
@@ -97,6 +98,8 @@ struct ResultInfo {
 
 /// A whole program. References to nodes stay valid while nodes are added.
 struct Program {
+  /// What it is compiled for; never null.
+  std::shared_ptr<const target::Target> target = target::StandardTarget();
   std::string name;
   std::deque<Node> nodes;
   Block main;

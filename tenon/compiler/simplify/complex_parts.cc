@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
@@ -16,7 +17,6 @@ Ref Simplifier::Part(Op op, Ref r) {
 }
 
 std::optional<Ref> Simplifier::RewritePart(const Node& node) {
-  constexpr int64_t kMaxElements = 1 << 16;
   const bool imaginary = node.op == Op::kImag;
   if (!IsComplex(ShapeOf(node.in[0]).dtype)) return imaginary ? Splat(node.shape(), 0) : node.in[0];
   const Node& of = Def(node.in[0]);
@@ -29,7 +29,7 @@ std::optional<Ref> Simplifier::RewritePart(const Node& node) {
   }
   if (of.op != Op::kConstant || !IsComplex(of.shape().dtype)) return std::nullopt;
   const std::string& bytes = *of.literal.bytes;
-  if (bytes.size() / (2 * width) > kMaxElements) return std::nullopt;
+  if (bytes.size() / (2 * width) > policy::kMaxPartElements) return std::nullopt;
   std::string parts;
   for (size_t at = imaginary ? width : 0; at < bytes.size(); at += 2 * width) parts.append(bytes, at, width);
   return Constant(node.shape(), MakeLiteral(std::move(parts), of.literal.splat));

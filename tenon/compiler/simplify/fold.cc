@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tenon/compiler/ir/kir_op.h"
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
@@ -11,8 +12,6 @@
 namespace tenon::compiler {
 
 namespace {
-
-constexpr int64_t kMaxFolded = 256;  // Elements; more is left to run time, where it costs less than here.
 
 /// Element `index` of a constant as bits.
 uint64_t ElementBits(const Node& constant, int64_t index) {
@@ -57,7 +56,7 @@ std::optional<Ref> Simplifier::Fold(const Node& node) {
     splat &= def.literal.splat || def.shape().rank() == 0;
   }
   const int64_t elements = NumElements(node.shape().dims);
-  if (!splat && elements > kMaxFolded) return std::nullopt;
+  if (!splat && elements > policy::kMaxFoldedElements) return std::nullopt;
   kir::GraphBuilder b;
   std::vector<kir::Val> arguments;
   for (Ref r : node.in) arguments.push_back(b.AddArgument(ShapeOf(r).dtype));

@@ -5,16 +5,11 @@
 #include <unordered_set>
 
 #include "tenon/compiler/ir/trips.h"
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
 namespace {
-
-// Values of fewer elements are computed again: their loop may be one kernel that keeps them in registers.
-constexpr int64_t kMinHoistedElements = 256;
-// All trips' products together take at most this much memory.
-constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
-constexpr int64_t kMinProductTrips = 4;
 
 /// Whether it may be computed where nobody asks for it. A loop may not: it could run for ever.
 bool IsPure(const Program& p, const Node& node) {
@@ -51,9 +46,9 @@ bool IsHeavy(const Program& p, const Node& node) {
     case Op::kSine:
     case Op::kTan:
     case Op::kTanh:
-      return NumElements(node.shape().dims) >= kMinHoistedElements;
+      return NumElements(node.shape().dims) >= policy::kMinHoistedElements;
     case Op::kReduce:
-      return NumElements(p.shape(node.in[0]).dims) >= kMinHoistedElements;
+      return NumElements(p.shape(node.in[0]).dims) >= policy::kMinHoistedElements;
     default:
       return KindOfOp(node.op) == OpKind::kStructured;
   }
@@ -103,7 +98,8 @@ class Hoister {
 
   /// Whether reading the value takes no more than reading one of the arrays that it is computed from.
   bool IsSmaller(const Node& node) const {
-    if (KindOfOp(node.op) != OpKind::kElementwise || NumElements(node.shape().dims) < kMinHoistedElements) return false;
+    if (KindOfOp(node.op) != OpKind::kElementwise || NumElements(node.shape().dims) < policy::kMinHoistedElements)
+      return false;
     return std::any_of(node.in.begin(), node.in.end(), [&](Ref r) {
       const Op op = p_[r.node].op;
       return p_.shape(r).dims == node.shape().dims && op != Op::kBroadcast && op != Op::kIota && op != Op::kConstant &&
@@ -180,7 +176,7 @@ class Hoister {
       if (operand.shape().dims != without) return false;
     }
     const int64_t trips = Trips();
-    if (trips < kMinProductTrips || trips < extent / 4 * 3) return false;
+    if (trips < policy::kMinProductTrips || trips < extent / 4 * 3) return false;
 
     // The array's dimensions in place of the operand's, and where the new one comes out.
     Node product = dot;
@@ -211,7 +207,7 @@ class Hoister {
       dims[static_cast<size_t>(place)] = extent;
     }
     const Result<int64_t> bytes = CheckedSizeBytes(product.shape());
-    if (!bytes.ok() || *bytes > kMaxProductBytes) return false;
+    if (!bytes.ok() || *bytes > policy::kMaxProductBytes) return false;
 
     Want(all);
     Want(fixed);

@@ -1,23 +1,19 @@
 // Loops: values that do not change leave them, short ones of known length are written out.
 
 #include "tenon/compiler/ir/trips.h"
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
-
-namespace {
-
-constexpr int64_t kMaxUnrolledTrips = 8;
-constexpr int64_t kMaxUnrolledOps = 600;
-
-}  // namespace
 
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   const Node& old = from_[id];
   std::vector<std::optional<int64_t>> constant;
   for (Ref r : init) constant.push_back(IntegerConstant(to_, r));
   const int64_t trips = KnownTrips(from_, old, constant);
-  if (trips < 0 || trips > kMaxUnrolledTrips || trips * CountOps(from_, old.blocks[1]) > kMaxUnrolledOps) return false;
+  if (trips < 0 || trips > policy::kMaxUnrolledTrips ||
+      trips * CountOps(from_, old.blocks[1]) > policy::kMaxUnrolledOps)
+    return false;
   for (NodeId n : old.blocks[1].nodes) {
     if (from_[n].op == Op::kWhile || from_[n].op == Op::kDot || from_[n].op == Op::kOpaque ||
         from_[n].op == Op::kCustomCall)

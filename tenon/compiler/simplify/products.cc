@@ -8,9 +8,6 @@
 namespace tenon::compiler {
 namespace {
 
-constexpr int64_t kMaxMultiplications = 128;
-constexpr int64_t kMaxTerms = 16;  // Of one sum; fusion writes out as many.
-
 /// What sums of a product of this type are reckoned in; kInvalid for those that stay products.
 DType SumType(DType type) {
   switch (type) {
@@ -67,7 +64,7 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
     dims.push_back(extent);
     terms *= extent;
   }
-  const bool few = terms <= kMaxTerms && NumElements(dims) <= kMaxMultiplications;
+  const bool few = terms <= numerics().written_out_terms && NumElements(dims) <= numerics().written_out_product;
   if (!few && !IsComplexRows(node, operand)) return std::nullopt;
 
   const size_t num_batch = node.lists[0].size();

@@ -259,12 +259,7 @@ int64_t CountOf(const Dims& dims, size_t from, size_t to) {
 }  // namespace
 
 std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
-  constexpr int64_t kLong = 64 << 10;
-  constexpr int64_t kFewResults = 64;
-  constexpr int64_t kManyColumns = 64;  // Runs of memory that are worth reading as such.
-  constexpr int64_t kTall = 512;
-  constexpr int64_t kLargeOperand = 1 << 20;
-  constexpr int64_t kMinBlocks = 16;  // Pieces for threads.
+  const target::Numerics& cuts = numerics();
   const Shape operand = ShapeOf(node.in[0]);
   const DType type = node.shape().dtype;
   if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type)))
@@ -278,9 +273,9 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   const int64_t results = NumElements(node.shape().dims);
   const int64_t columns =
       dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
-  const bool tall =
-      columns >= kManyColumns && count >= kTall && count * columns >= kLargeOperand && results / columns < kMinBlocks;
-  if (!tall && (count <= kLong || results > kFewResults)) return std::nullopt;
+  const bool tall = columns >= cuts.tall_columns && count >= cuts.tall_rows && count * columns >= cuts.tall_elements &&
+                    results / columns < cuts.tall_blocks;
+  if (!tall && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
     Node part;
@@ -298,10 +293,10 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   };
   std::sort(node.lists[0].begin(), node.lists[0].end());
   if (tall) {
-    // Sums of columns: blocks of whole rows, so that memory is read as it lies however many threads there are.
+    // Sums of columns: blocks of whole rows, so that memory is read as it lies however many run side by side.
     const size_t d = static_cast<size_t>(dims[0]);
-    int64_t blocks = kMinBlocks;
-    while (blocks < 4 * kMinBlocks && count % blocks != 0) ++blocks;
+    int64_t blocks = cuts.tall_blocks;
+    while (blocks < 4 * cuts.tall_blocks && count % blocks != 0) ++blocks;
     if (count % blocks != 0) return std::nullopt;
     Dims cut;
     for (size_t i = 0; i < operand.rank(); ++i) {
@@ -317,7 +312,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
     for (size_t k = dims.size(); k-- > 1;) {
       inner *= operand.dims[static_cast<size_t>(dims[k])];
       const int64_t left = count / inner;
-      if (inner >= 1024 && inner <= kLong && left >= 8) {
+      if (inner >= cuts.long_sum_min_block && inner <= cuts.long_sum && left >= cuts.long_sum_rest) {
         Dims first(dims.begin() + k, dims.end());
         const Ref partial = {Append(reduce(node.in[0], first, neutral)), 0};
         Dims rest(dims.begin(), dims.begin() + k);
@@ -331,7 +326,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   }
   const size_t first = static_cast<size_t>(dims[0]);
   int64_t block = 1;
-  while (block < 16384 && count % (2 * block) == 0) block *= 2;
+  while (block < cuts.long_sum_block && count % (2 * block) == 0) block *= 2;
   Ref source = node.in[0];
   Dims flat;
   for (size_t i = 0; i < operand.rank(); ++i) {
@@ -339,9 +334,9 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
     if (i < first || i >= first + dims.size()) flat.push_back(operand.dims[i]);
   }
   int64_t padded = count;
-  if (block < 1024) {
+  if (block < cuts.long_sum_min_block) {
     if (dims.size() > 1) return std::nullopt;
-    block = 8192;
+    block = cuts.long_sum_padded_block;
     padded = (count + block - 1) / block * block;
     Node pad;
     pad.op = Op::kPad;

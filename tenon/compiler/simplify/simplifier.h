@@ -65,6 +65,7 @@ class Simplifier {
   Ref Converted(Ref r, DType type);
   /// The scalar everywhere, converted if need be.
   Ref Spread(Ref scalar, const Shape& shape);
+  const target::Numerics& numerics() const { return from_.target->numerics; }
   const Node& Def(Ref r) const { return to_[r.node]; }
   const Shape& ShapeOf(Ref r) const { return to_.shape(r); }
   bool IsSplat(Ref r, uint64_t bits) const {

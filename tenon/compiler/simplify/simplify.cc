@@ -171,6 +171,7 @@ void DropDead(Program& p, Block& block, std::vector<bool>& live) {
 }  // namespace
 
 Program Simplifier::Run() {
+  to_.target = from_.target;
   to_.name = from_.name;
   to_.parameters = from_.parameters;
   to_.results = from_.results;

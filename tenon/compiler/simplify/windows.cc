@@ -7,16 +7,6 @@
 namespace tenon::compiler {
 namespace {
 
-/// Larger windows make kernels that are slow to compile.
-constexpr int64_t kMaxWindow = 64;
-/// Of a convolution that no matrix product computes well.
-constexpr int64_t kMaxTaps = 128;
-/// Scans of more elements are cut into blocks, which run side by side and lose less to rounding; shorter windows than
-/// the second are written out.
-constexpr int64_t kLongScan = 4096;
-constexpr int64_t kShortScan = 8;
-constexpr int64_t kMaxScanBlock = 1024;
-
 int64_t Product(const Dims& dims) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
@@ -81,11 +71,12 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   }
   const Ref init = node.in[1];
   if (IsComplex(type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(init).dtype != type) return std::nullopt;
-  if (std::optional<ScanForm> form = ScanFormOf(to_, node); form && node.shape().dims[form->dim] > kShortScan)
+  if (std::optional<ScanForm> form = ScanFormOf(to_, node);
+      form && node.shape().dims[form->dim] > numerics().short_scan)
     return RewriteScan(node);
   const Dims window = node.lists[0], strides = node.lists[1], base_dilation = node.lists[2], dilation = node.lists[3];
   const int64_t count = Product(window);
-  if (count < 1 || count > kMaxWindow) return std::nullopt;
+  if (count < 1 || count > numerics().written_out_window) return std::nullopt;
   Dims interior = base_dilation;
   for (int64_t& n : interior) --n;
   const Shape shape = node.shape();
@@ -114,7 +105,7 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
   const Shape shape = node.shape();
   const int64_t n = shape.dims[form.dim];
   const std::optional<uint64_t> identity = IdentityBits(CombinerOp(to_, node.blocks[0]), shape.dtype);
-  if (n <= kLongScan || !identity) return std::nullopt;
+  if (n <= numerics().long_scan || !identity) return std::nullopt;
   const Ref neutral = Splat({shape.dtype, {}}, *identity);
   const auto scan = [&](Ref r, size_t dim, Ref init) {
     Node part;
@@ -131,7 +122,7 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
     return Emit(std::move(part));
   };
   int64_t block = 64;
-  while (block < kMaxScanBlock && block * block < n) block *= 2;
+  while (block < numerics().scan_block && block * block < n) block *= 2;
   const int64_t rows = (n + block - 1) / block;
   // Blocks, each by itself; then what comes before each.
   Dims zero(shape.rank(), 0), more(shape.rank(), 0);
@@ -183,7 +174,7 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
     return std::nullopt;
   const Dims window = node.lists[0], strides = node.lists[1], low = node.lists[2], high = node.lists[3];
   const int64_t count = Product(window);
-  if (count < 1 || count > kMaxWindow) return std::nullopt;
+  if (count < 1 || count > numerics().written_out_window) return std::nullopt;
   const auto start_of = [&](int64_t element) {
     Dims start(window.size(), 0);
     for (size_t d = window.size(); d-- > 0; element /= window[d]) start[d] = element % window[d];
@@ -248,7 +239,8 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
     return std::nullopt;
   int64_t count = 1;
   for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
-  if (count < 1 || count > kMaxTaps || IsComplex(out.dtype) || !(IsFloat(out.dtype) || IsInteger(out.dtype)))
+  if (count < 1 || count > numerics().written_out_taps || IsComplex(out.dtype) ||
+      !(IsFloat(out.dtype) || IsInteger(out.dtype)))
     return std::nullopt;
   const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
   // The operand with its dims in the result's order.

@@ -1,0 +1,26 @@
+#pragma once
+
+/// The numbers behind simplify's choices, each with its reason. What says how sums are cut is the target's
+/// (target::Numerics).
+
+#include <cstdint>
+
+namespace tenon::compiler::policy {
+
+/// Constants of more elements are left to run time: computing them there costs less than here.
+inline constexpr int64_t kMaxFoldedElements = 256;
+/// Complex constants of more elements are not copied into their parts.
+inline constexpr int64_t kMaxPartElements = 64 << 10;
+
+/// Loops of at most so many trips, and so many operations over all trips, are written out.
+inline constexpr int64_t kMaxUnrolledTrips = 8;
+inline constexpr int64_t kMaxUnrolledOps = 600;
+
+/// Values of fewer elements stay in their loop and are computed again: it may be one kernel that keeps them in
+/// registers.
+inline constexpr int64_t kMinHoistedElements = 256;
+/// Products of all trips become one product from so many trips on, while they take at most so much memory together.
+inline constexpr int64_t kMinProductTrips = 4;
+inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
+
+}  // namespace tenon::compiler::policy
