@@ -78,7 +78,8 @@ Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& ar
   const auto& args = program.main.args;
   const auto argument = std::find(args.begin(), args.end(), node.in[0].node);
   if (argument != args.end()) source = argument_strides[static_cast<size_t>(argument - args.begin())];
-  for (size_t i = 0; i < strides.size(); ++i) strides[i] = source[static_cast<size_t>(node.lists[0][i])];
+  for (size_t i = 0; i < strides.size(); ++i)
+    strides[i] = source[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])];
   return strides;
 }
 

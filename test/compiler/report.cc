@@ -1,7 +1,10 @@
 // Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check,
 // runs the plan the slow way on random arguments and compares with the reference.
 //
-//   compile_report [--check] [--repeat N] [--partitions N] [--dump DIR] FILES...
+//   compile_report [--check] [--hash] [--repeat N] [--partitions N] [--dump DIR] FILES...
+//
+// --hash prints a number of each plan's text, kernels included, in place of the times: two builds that make the same of
+// all programs print the same.
 
 #include <fmt/format.h>
 
@@ -34,6 +37,7 @@ void OpsOf(const tenon::plan::Seq& seq, std::multiset<std::string>& ops) {
 
 int main(int argc, char** argv) {
   bool check = false;
+  bool hash = false;
   int repeat = 1;
   tenon::compiler::CompileOptions options;
   int failed = 0;
@@ -43,6 +47,10 @@ int main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg == "--check") {
       check = true;
+      continue;
+    }
+    if (arg == "--hash") {
+      hash = true;
       continue;
     }
     if (arg == "--repeat") {
@@ -76,12 +84,15 @@ int main(int argc, char** argv) {
     for (auto it = ops.begin(); it != ops.end(); it = ops.upper_bound(*it))
       evaluated += fmt::format(" {}x{}", *it, ops.count(*it));
     native += evaluated.empty();
-    fmt::print(
-        "{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} | us import {:6.0f} "
-        "simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} | arena {} |{}",
-        name, s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps,
-        c.loops, c.cases, c.custom_calls, s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3,
-        program->plan.arena_bytes, evaluated);
+    fmt::print("{:32} ops {:4}->{:4} kernels {:3}/{:3} gemm {:2} copy {:3} loop {:2} case {:2} call {:2} |", name,
+               s.ops, s.ops_simplified, c.kernel_steps, program->plan.kernels.size(), c.driver_steps, c.copy_steps,
+               c.loops, c.cases, c.custom_calls);
+    if (hash) {
+      fmt::print(" {:016x}", std::hash<std::string>()(tenon::plan::Print(program->plan)));
+    } else {
+      fmt::print(" us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} | arena {} |{}", s.import_ns / 1e3,
+                 s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, program->plan.arena_bytes, evaluated);
+    }
     if (check) {
       const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
       fmt::print(" {}", ok.ToString());

@@ -4,9 +4,9 @@
 // Products of elements of arrays that the loop walks along become one product each; what depends on no trip leaves
 // with all that it is made of; what a product takes from memory is computed once.
 // CHECK: program @hoist
-// CHECK-DAG: dot_general {{.*}} [] [] [2] [0] : f32[6,9,15]
-// CHECK-DAG: dot_general {{.*}} [] [] [1] [0] : f32[14,6,12]
-// CHECK-DAG: dot_general {{.*}} [0] [0] [3] [1] : f32[2,6,9,15]
+// CHECK-DAG: dot_general {{.*}} lhs_contracting_dimensions=[2] rhs_contracting_dimensions=[0] : f32[6,9,15]
+// CHECK-DAG: dot_general {{.*}} lhs_contracting_dimensions=[1] rhs_contracting_dimensions=[0] : f32[14,6,12]
+// CHECK-DAG: dot_general {{.*}} lhs_batching_dimensions=[0] rhs_batching_dimensions=[0] lhs_contracting_dimensions=[3] rhs_contracting_dimensions=[1] : f32[2,6,9,15]
 // CHECK-DAG: exponential {{.*}} : f32[16,16]
 // CHECK-DAG: multiply {{.*}} : f32[9,9]
 // CHECK: while

@@ -26,7 +26,7 @@ namespace {
 
 int64_t ReducedCount(const Program& p, const Node& node) {
   int64_t count = 1;
-  for (int64_t d : node.lists[0]) count *= p.shape(node.in[0]).dims[static_cast<size_t>(d)];
+  for (int64_t d : node.attrs<ReduceAttrs>().dimensions) count *= p.shape(node.in[0]).dims[static_cast<size_t>(d)];
   return count;
 }
 
@@ -39,8 +39,9 @@ bool IsLoopReduce(const Program& p, const Node& node) { return node.op == Op::kR
 
 bool HasInteriorPad(const Program& p, const Node& node) {
   if (node.op != Op::kPad) return false;
-  for (size_t i = 0; i < node.lists[2].size(); ++i) {
-    if (node.lists[2][i] != 0 && p.shape(node.in[0]).dims[i] > 1) return true;
+  const Dims& interior = node.attrs<PadAttrs>().interior_padding;
+  for (size_t i = 0; i < interior.size(); ++i) {
+    if (interior[i] != 0 && p.shape(node.in[0]).dims[i] > 1) return true;
   }
   return false;
 }
@@ -139,12 +140,13 @@ class Former {
     switch (user.op) {
       case Op::kBroadcast:
         for (size_t i = 0; i < from.rank(); ++i) {
-          const size_t to = static_cast<size_t>(user.lists[0][i]);
+          const size_t to = static_cast<size_t>(user.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
           if (from.dims[i] == user.shape().dims[to]) a[i] = result[to];
         }
         break;
       case Op::kTranspose:
-        for (size_t i = 0; i < from.rank(); ++i) a[static_cast<size_t>(user.lists[0][i])] = result[i];
+        for (size_t i = 0; i < from.rank(); ++i)
+          a[static_cast<size_t>(user.attrs<TransposeAttrs>().permutation[i])] = result[i];
         break;
       case Op::kReshape: {
         // Dims that line up one to one, extents of one apart.
@@ -168,28 +170,29 @@ class Former {
       }
       case Op::kReverse:
         a = result;
-        for (int64_t d : user.lists[0]) a[static_cast<size_t>(d)] = -1;
+        for (int64_t d : user.attrs<ReverseAttrs>().dimensions) a[static_cast<size_t>(d)] = -1;
         break;
       case Op::kSlice:
       case Op::kPad:
       case Op::kDynamicSlice:
         if (operand != 0) break;
         for (size_t i = 0; i < from.rank(); ++i) {
-          const bool same = from.dims[i] == user.shape().dims[i] && (user.op != Op::kPad || user.lists[0][i] == 0);
+          const bool same = from.dims[i] == user.shape().dims[i] &&
+                            (user.op != Op::kPad || user.attrs<PadAttrs>().edge_padding_low[i] == 0);
           if (same) a[i] = result[i];
         }
         break;
       case Op::kConcatenate:
         for (size_t i = 0; i < from.rank(); ++i) {
-          if (static_cast<int64_t>(i) != user.imm) a[i] = result[i];
+          if (static_cast<int64_t>(i) != user.attrs<ConcatenateAttrs>().dimension) a[i] = result[i];
         }
         break;
       case Op::kReduce: {
         if (operand >= user.in.size() / 2) break;
+        const Dims& over = user.attrs<ReduceAttrs>().dimensions;
         size_t kept = 0;
         for (size_t i = 0; i < from.rank(); ++i) {
-          if (std::find(user.lists[0].begin(), user.lists[0].end(), static_cast<int64_t>(i)) == user.lists[0].end())
-            a[i] = result[kept++];
+          if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end()) a[i] = result[kept++];
         }
         break;
       }
@@ -231,7 +234,8 @@ class Former {
     size_t last = operand.rank();
     while (last > 0 && operand.dims[last - 1] == 1) --last;
     if (last == 0) return true;
-    return std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(last - 1)) != node.lists[0].end();
+    const Dims& over = node.attrs<ReduceAttrs>().dimensions;
+    return std::find(over.begin(), over.end(), static_cast<int64_t>(last - 1)) != over.end();
   }
 
   /// Whether a concatenation's users are gathers that know which operand each of their indices comes from.
@@ -241,7 +245,8 @@ class Former {
     const std::vector<User>& users = users_[id];
     return !users.empty() && std::all_of(users.begin(), users.end(), [&](const User& user) {
       const Node& gather = p_[user.node];
-      return gather.op == Op::kGather && user.operand == 1 && gather.imm == node.imm;
+      return gather.op == Op::kGather && user.operand == 1 &&
+             gather.attrs<GatherAttrs>().index_vector_dim == node.attrs<ConcatenateAttrs>().dimension;
     });
   }
 
@@ -346,7 +351,7 @@ class Former {
     }
     for (NodeId other : s.cluster.members) {
       if (!IsLoopReduce(p_, p_[other])) continue;
-      if (p_.shape(p_[other].in[0]).dims != p_.shape(node.in[0]).dims || p_[other].lists[0] != node.lists[0])
+      if (p_.shape(p_[other].in[0]).dims != p_.shape(node.in[0]).dims || p_[other].attributes != node.attributes)
         return false;
       if (DependsOn(other, id)) return false;
     }

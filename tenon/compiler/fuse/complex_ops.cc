@@ -24,7 +24,7 @@ bool CanComputeComplex(const Program& program, const Node& node) {
     case Op::kMinimum:
       return true;
     case Op::kCompare:
-      return (node.imm & kir::kTotalOrder) == 0;
+      return !node.attrs<CompareAttrs>().total_order;
     default:
       return ComplexCost(node.op) > 0;
   }
@@ -57,7 +57,7 @@ Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, con
       return {re, in[0].im == kir::kNone ? b.Const(part, 0) : b.Convert(part, in[0].im)};
     }
     case Op::kCompare: {
-      const kir::Cmp how = static_cast<kir::Cmp>(node.imm);
+      const kir::Cmp how = node.attrs<CompareAttrs>().comparison_direction;
       const Val re = b.Compare(how, in[0].re, in[1].re);
       const Val im = b.Compare(how, in[0].im, in[1].im);
       if (how == kir::kEq) return {b.And(re, im)};

@@ -9,24 +9,24 @@ namespace tenon::compiler {
 namespace {
 
 kernels::ConvNumbers NumbersOf(const Node& node) {
-  const auto spatial = [](const Dims& list) { return Dims(list.begin() + 2, list.end()); };
+  const auto& a = node.attrs<ConvolutionAttrs>();
   kernels::ConvNumbers n;
-  n.in_batch = node.lists[0][0];
-  n.in_feature = node.lists[0][1];
-  n.in_spatial = spatial(node.lists[0]);
-  n.weight_in = node.lists[1][0];
-  n.weight_out = node.lists[1][1];
-  n.weight_spatial = spatial(node.lists[1]);
-  n.out_batch = node.lists[2][0];
-  n.out_feature = node.lists[2][1];
-  n.out_spatial = spatial(node.lists[2]);
-  n.strides = node.lists[3];
-  n.low = node.lists[4];
-  n.in_dilation = node.lists[6];
-  n.window_dilation = node.lists[7];
-  n.reversed = node.lists[8];
-  n.feature_groups = node.lists[9][0];
-  n.batch_groups = node.lists[9][1];
+  n.in_batch = a.input_batch_dimension;
+  n.in_feature = a.input_feature_dimension;
+  n.in_spatial = a.input_spatial_dimensions;
+  n.weight_in = a.kernel_input_feature_dimension;
+  n.weight_out = a.kernel_output_feature_dimension;
+  n.weight_spatial = a.kernel_spatial_dimensions;
+  n.out_batch = a.output_batch_dimension;
+  n.out_feature = a.output_feature_dimension;
+  n.out_spatial = a.output_spatial_dimensions;
+  n.strides = a.window_strides;
+  n.low = a.padding_low;
+  n.in_dilation = a.lhs_dilation;
+  n.window_dilation = a.rhs_dilation;
+  n.reversed = a.window_reversal;
+  n.feature_groups = a.feature_group_count;
+  n.batch_groups = a.batch_group_count;
   return n;
 }
 

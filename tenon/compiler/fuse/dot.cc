@@ -37,6 +37,7 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
   const DType a_type = p_.shape(node.in[0]).dtype;
   const DType b_type = p_.shape(node.in[1]).dtype;
+  const auto& [a_batch, b_batch, a_contracting, b_contracting] = node.attrs<DotAttrs>();
   kernels::GemmSignature s;
   s.a_type = a_type;
   s.b_type = b_type;
@@ -52,20 +53,20 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   std::vector<size_t> a_free;
   std::vector<size_t> b_free;
   for (size_t d = 0; d < a.dims.size(); ++d) {
-    if (!has(node.lists[0], d) && !has(node.lists[2], d)) a_free.push_back(d);
+    if (!has(a_batch, d) && !has(a_contracting, d)) a_free.push_back(d);
   }
   for (size_t d = 0; d < b.dims.size(); ++d) {
-    if (!has(node.lists[1], d) && !has(node.lists[3], d)) b_free.push_back(d);
+    if (!has(b_batch, d) && !has(b_contracting, d)) b_free.push_back(d);
   }
   // Contracted dims in the order in which the left operand has them, outermost first.
-  std::vector<size_t> order(node.lists[2].size());
+  std::vector<size_t> order(a_contracting.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return node.lists[2][x] < node.lists[2][y]; });
+  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return a_contracting[x] < a_contracting[y]; });
   std::vector<size_t> a_con;
   std::vector<size_t> b_con;
   for (size_t i : order) {
-    a_con.push_back(static_cast<size_t>(node.lists[2][i]));
-    b_con.push_back(static_cast<size_t>(node.lists[3][i]));
+    a_con.push_back(static_cast<size_t>(a_contracting[i]));
+    b_con.push_back(static_cast<size_t>(b_contracting[i]));
   }
   DimRun am;
   DimRun ak;
@@ -77,7 +78,7 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
       // Row-major and still no runs: bring the dims together.
       View packed = NewTemp({a.dtype, a.dims});
       Dims layout;
-      std::vector<size_t> major = positions(node.lists[0]);
+      std::vector<size_t> major = positions(a_batch);
       major.insert(major.end(), a_free.begin(), a_free.end());
       major.insert(major.end(), a_con.begin(), a_con.end());
       for (size_t k = major.size(); k-- > 0;) layout.push_back(static_cast<int64_t>(major[k]));
@@ -90,7 +91,7 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   if (!AsRun(b, b_con, bk) || !AsRun(b, b_free, bn)) {
     View packed = NewTemp({b.dtype, b.dims});
     Dims layout;
-    std::vector<size_t> major = positions(node.lists[1]);
+    std::vector<size_t> major = positions(b_batch);
     major.insert(major.end(), b_con.begin(), b_con.end());
     major.insert(major.end(), b_free.begin(), b_free.end());
     for (size_t k = major.size(); k-- > 0;) layout.push_back(static_cast<int64_t>(major[k]));
@@ -111,9 +112,9 @@ Status Fuser::EmitDot(NodeId id, plan::Seq& out) {
   s.c_col_stride = 1;
   // Batch dims, neighbours that run together in all three as one.
   std::vector<kernels::GemmBatchDim> batch;
-  for (size_t i = 0; i < node.lists[0].size(); ++i) {
-    const size_t da = static_cast<size_t>(node.lists[0][i]);
-    const size_t db = static_cast<size_t>(node.lists[1][i]);
+  for (size_t i = 0; i < a_batch.size(); ++i) {
+    const size_t da = static_cast<size_t>(a_batch[i]);
+    const size_t db = static_cast<size_t>(b_batch[i]);
     if (a.dims[da] == 1) continue;
     kernels::GemmBatchDim d{a.dims[da], a.strides[da], b.strides[db], c.strides[i]};
     if (!batch.empty() && batch.back().a_stride == d.a_stride * d.extent &&

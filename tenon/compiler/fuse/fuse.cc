@@ -64,10 +64,11 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
   const Dims& dims = node.shape().dims;
   switch (node.op) {
     case Op::kTranspose:
-      for (size_t i = 0; i < dims.size(); ++i) view.strides[i] = from.strides[static_cast<size_t>(node.lists[0][i])];
+      for (size_t i = 0; i < dims.size(); ++i)
+        view.strides[i] = from.strides[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])];
       break;
     case Op::kReverse:
-      for (int64_t d : node.lists[0]) {
+      for (int64_t d : node.attrs<ReverseAttrs>().dimensions) {
         const size_t i = static_cast<size_t>(d);
         view.offset_elems += (dims[i] - 1) * from.strides[i];
         view.strides[i] = -from.strides[i];
@@ -75,14 +76,14 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
       break;
     case Op::kSlice:
       for (size_t i = 0; i < dims.size(); ++i) {
-        view.offset_elems += node.lists[0][i] * from.strides[i];
-        view.strides[i] = from.strides[i] * node.lists[2][i];
+        view.offset_elems += node.attrs<SliceAttrs>().start_indices[i] * from.strides[i];
+        view.strides[i] = from.strides[i] * node.attrs<SliceAttrs>().strides[i];
       }
       break;
     case Op::kBroadcast:
       view.strides.assign(dims.size(), 0);
       for (size_t i = 0; i < from.dims.size(); ++i) {
-        const size_t to = static_cast<size_t>(node.lists[0][i]);
+        const size_t to = static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
         if (from.dims[i] == dims[to]) view.strides[to] = from.strides[i];
       }
       break;

@@ -152,13 +152,15 @@ class Maker {
   bool IsUnrolled(NodeId id) const {
     const Node& node = program_[id];
     int64_t count = 1;
-    for (int64_t d : node.lists[0]) count *= program_.shape(node.in[0]).dims[static_cast<size_t>(d)];
+    for (int64_t d : node.attrs<ReduceAttrs>().dimensions)
+      count *= program_.shape(node.in[0]).dims[static_cast<size_t>(d)];
     return count <= program_.target->numerics.written_out_reduce;
   }
 
   static Dims ReducedExtents(const Program& program, const Node& node) {
     Dims extents;
-    for (int64_t d : node.lists[0]) extents.push_back(program.shape(node.in[0]).dims[static_cast<size_t>(d)]);
+    for (int64_t d : node.attrs<ReduceAttrs>().dimensions)
+      extents.push_back(program.shape(node.in[0]).dims[static_cast<size_t>(d)]);
     return extents;
   }
 
@@ -182,9 +184,9 @@ class Maker {
     IndexMap at(operand.rank());
     size_t kept = 0;
     size_t inner = 0;
+    const Dims& over = node.attrs<ReduceAttrs>().dimensions;
     for (size_t d = 0; d < operand.rank(); ++d) {
-      const bool is_reduced =
-          std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) != node.lists[0].end();
+      const bool is_reduced = std::find(over.begin(), over.end(), static_cast<int64_t>(d)) != over.end();
       at[d] = is_reduced ? logical_[reduced[inner++]].index : result_map[kept++];
     }
     Result<Combiner> combiner = CombinerOf(program_, node);
@@ -476,23 +478,25 @@ class Maker {
       tracer_->stage = 1;
       std::vector<size_t> part;
       const Dims& from = program_.shape(node.in[0]).dims;
+      const auto& padding = node.attrs<PadAttrs>();
       IndexMap at;
       IndexMap here;
       for (size_t d = 0; d < from.size(); ++d) {
-        const int64_t step = node.lists[2][d] + 1;
-        if (node.lists[0][d] < 0 || (from[d] - 1) * step + node.lists[0][d] >= node.shape().dims[d]) {
+        const int64_t step = padding.interior_padding[d] + 1;
+        const int64_t low = padding.edge_padding_low[d];
+        if (low < 0 || (from[d] - 1) * step + low >= node.shape().dims[d]) {
           tracer_->blocking = root;  // Cropped: nobody does this with holes.
           return false;
         }
         part.push_back(AddLogical(from[d], false));
         here.push_back(logical_[part.back()].index);
         Index ix = Times(here.back(), step);
-        ix.offset += node.lists[0][d];
+        ix.offset += low;
         at.push_back(ix);
       }
       return AddStore(node.in[0], out, StageFor(1, part, false), at, here);
     }
-    const size_t along = static_cast<size_t>(node.imm);
+    const size_t along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
     std::vector<size_t> shared;
     for (size_t d = 0; d < along; ++d) shared.push_back(AddLogical(node.shape().dims[d], false));
     b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());

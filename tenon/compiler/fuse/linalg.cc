@@ -7,8 +7,13 @@ namespace tenon::compiler {
 
 Status Fuser::EmitLinalg(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
-  TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config,
-                         kernels::LinalgConfigOf({node.lists[0].data(), node.lists[0].size()}));
+  const auto& attrs = node.attrs<LinalgAttrs>();
+  const kernels::LinalgConfig config{static_cast<kernels::LinalgOp>(attrs.op),
+                                     attrs.lower,
+                                     attrs.left_side,
+                                     attrs.transpose_a,
+                                     attrs.unit_diagonal,
+                                     attrs.has_info};
   plan::DriverStep step;
   step.driver = "linalg";
   step.config = kernels::ToConfig(config);

@@ -127,7 +127,7 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node,
     case Op::kClamp:
       return {b.Min(b.Max(arg(1), arg(0)), arg(2))};
     case Op::kCompare:
-      return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, static_cast<uint8_t>(node.imm))};
+      return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, KirCompare(node.attrs<CompareAttrs>()))};
     case Op::kConvert:
       return {b.Convert(type, arg(0))};
     case Op::kBitcast:
@@ -141,7 +141,8 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node,
     case Op::kSelect:
       return {b.Select(arg(0), arg(1), arg(2))};
     case Op::kReducePrecision:
-      return {b.ReducePrecision(arg(0), static_cast<int>(node.imm >> 8), static_cast<int>(node.imm & 0xff))};
+      return {b.ReducePrecision(arg(0), static_cast<int>(node.attrs<ReducePrecisionAttrs>().exponent_bits),
+                                static_cast<int>(node.attrs<ReducePrecisionAttrs>().mantissa_bits))};
     default:
       break;
   }

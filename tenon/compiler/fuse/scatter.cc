@@ -27,11 +27,8 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const bool overwrite = block.results[0] == Ref{block.args[1], 0};
   Result<kir::Graph> combiner = GraphOfBlock(p_, block);
   if (!overwrite && (!combiner.ok() || combiner->arguments[0] != PartType(type))) return false;
-  const Dims& window_dims = node.lists[0];
-  const Dims& inserted = node.lists[1];
-  const Dims& batching = node.lists[2];
-  const Dims& indices_batching = node.lists[3];
-  const Dims& to_operand = node.lists[4];
+  const auto& [window_dims, inserted, batching, indices_batching, to_operand, index_vector_dim] =
+      node.attrs<ScatterAttrs>();
 
   TENON_ASSIGN_OR_RETURN(const View operand, ViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(const View indices, ViewOf(node.in[1], out));
@@ -74,7 +71,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     if (auto it = std::find(batching.begin(), batching.end(), dim); it != batching.end()) {
       // The place in that batch dim of the indices; the vector's dim does not count.
       const int64_t place = indices_batching[static_cast<size_t>(it - batching.begin())];
-      store.at[d] = scatter_at[static_cast<size_t>(place - (place > node.imm ? 1 : 0))];
+      store.at[d] = scatter_at[static_cast<size_t>(place - (place > index_vector_dim ? 1 : 0))];
       continue;
     }
     const bool is_inserted = Has(inserted, dim);
@@ -89,8 +86,9 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     SmallVector<kir::Axis, 4> index_at;
     size_t next = 0;
     for (size_t i = 0; i < indices_shape.rank(); ++i) {
-      index_at.push_back(static_cast<int64_t>(i) == node.imm ? kir::AtOffset(kir::Size::Of(it - to_operand.begin()))
-                                                             : scatter_at[next++]);
+      index_at.push_back(static_cast<int64_t>(i) == index_vector_dim
+                             ? kir::AtOffset(kir::Size::Of(it - to_operand.begin()))
+                             : scatter_at[next++]);
     }
     store.at[d].start = b.Convert(DType::kS64, b.Read(from, index_at));
     kir::Guard guard;

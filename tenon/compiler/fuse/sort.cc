@@ -8,9 +8,11 @@ namespace tenon::compiler {
 Status Fuser::EmitSort(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
   kernels::SortConfig config;
-  config.dimension = node.imm;
-  for (int64_t flags : node.lists[0]) config.keys.push_back({(flags & 1) != 0, (flags & 2) != 0});
-  for (int64_t is_position : node.lists[1]) config.is_position.push_back(is_position != 0);
+  const auto& attrs = node.attrs<SortAttrs>();
+  config.dimension = attrs.dimension;
+  for (size_t i = 0; i < attrs.descending.size(); ++i)
+    config.keys.push_back({attrs.descending[i] != 0, attrs.zeros_equal[i] != 0});
+  for (int64_t is_position : attrs.is_position) config.is_position.push_back(is_position != 0);
 
   plan::DriverStep step;
   step.driver = "sort";

@@ -163,10 +163,11 @@ NodeId Tracer::MostRepeated(NodeId otherwise) const {
 }
 
 std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
-  const Index& ix = map[static_cast<size_t>(node.imm)];
+  const auto along = static_cast<size_t>(node.attrs<IotaAttrs>().iota_dimension);
+  const Index& ix = map[along];
   const DType type = node.shape().dtype;
   const DType part = PartType(type);
-  const int64_t extent = node.shape().dims[static_cast<size_t>(node.imm)];
+  const int64_t extent = node.shape().dims[along];
   // An index in range fits s32 whenever the extent does; lanes of s32 convert at full width.
   const bool narrow = extent <= INT32_MAX && RangeOf(ix, extents).high <= INT32_MAX && DTypeBits(part) <= 32;
   Scalar value{b_.Convert(part, ValueOf(ix, narrow))};
@@ -217,18 +218,19 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     case Op::kBroadcast: {
       const Dims& from = program_.shape(node.in[0]).dims;
       for (size_t i = 0; i < from.size(); ++i) {
-        const size_t to = static_cast<size_t>(node.lists[0][i]);
+        const size_t to = static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
         below.push_back(from[i] == 1 && node.shape().dims[to] != 1 ? Index() : map[to]);
       }
       return Trace(node.in[0], below);
     }
     case Op::kTranspose:
       below.resize(map.size());
-      for (size_t i = 0; i < map.size(); ++i) below[static_cast<size_t>(node.lists[0][i])] = map[i];
+      for (size_t i = 0; i < map.size(); ++i)
+        below[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])] = map[i];
       return Trace(node.in[0], below);
     case Op::kReverse: {
       below = map;
-      for (int64_t d : node.lists[0]) {
+      for (int64_t d : node.attrs<ReverseAttrs>().dimensions) {
         const size_t i = static_cast<size_t>(d);
         below[i] = Scaled(map[i], -1);
         below[i].offset += node.shape().dims[i] - 1;
@@ -237,8 +239,8 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     }
     case Op::kSlice:
       for (size_t i = 0; i < map.size(); ++i) {
-        Index ix = Scaled(map[i], node.lists[2][i]);
-        ix.offset += node.lists[0][i];
+        Index ix = Scaled(map[i], node.attrs<SliceAttrs>().strides[i]);
+        ix.offset += node.attrs<SliceAttrs>().start_indices[i];
         below.push_back(ix);
       }
       return Trace(node.in[0], below);
@@ -293,12 +295,14 @@ std::optional<Val> Tracer::TraceStart(Ref r, int64_t extent, int64_t size) {
 std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
   const Node& node = program_[r.node];
   const Dims& from = program_.shape(node.in[0]).dims;
+  const auto& padding_of = node.attrs<PadAttrs>();
   for (size_t i = 0; i < map.size(); ++i) {
     // Nothing but padding here (constant indices of reductions written out): below, the index would have no meaning.
     const IndexRange range = RangeOf(map[i], extents);
-    const int64_t low = node.lists[0][i];
+    const int64_t low = padding_of.edge_padding_low[i];
     if (map[i].start == kir::kNone &&
-        (range.high < low || range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * node.lists[2][i])) {
+        (range.high < low ||
+         range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * padding_of.interior_padding[i])) {
       return Trace(node.in[1], IndexMap());
     }
   }
@@ -306,9 +310,9 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
   Val inside = kir::kNone;
   const size_t before = guards_.size();
   for (size_t i = 0; i < map.size(); ++i) {
-    if (node.lists[2][i] != 0 && from[i] > 1) return Block(r.node);
+    if (padding_of.interior_padding[i] != 0 && from[i] > 1) return Block(r.node);
     Index ix = map[i];
-    ix.offset -= node.lists[0][i];
+    ix.offset -= padding_of.edge_padding_low[i];
     const IndexRange range = RangeOf(ix, extents);
     if (ix.start != kir::kNone || range.low < 0 || range.high >= from[i]) {
       const Val in = Inside(ix, 0, from[i]);
@@ -340,7 +344,7 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
 }
 
 std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap& map) {
-  const size_t dim = static_cast<size_t>(node.imm);
+  const size_t dim = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   const Index ix = map[dim];
   const IndexRange range = RangeOf(ix, extents);
   int64_t begin = 0;
@@ -375,15 +379,11 @@ std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap&
 }
 
 std::optional<Scalar> Tracer::TraceGather(const Node& node, const IndexMap& map) {
-  const Dims& offset_dims = node.lists[0];
-  const Dims& collapsed = node.lists[1];
-  const Dims& operand_batching = node.lists[2];
-  const Dims& indices_batching = node.lists[3];
-  const Dims& start_index_map = node.lists[4];
-  const Dims& slice_sizes = node.lists[5];
+  const auto& [offset_dims, collapsed, operand_batching, indices_batching, start_index_map, index_vector_dim,
+               slice_sizes] = node.attrs<GatherAttrs>();
   const Shape& operand = program_.shape(node.in[0]);
   const Shape& indices = program_.shape(node.in[1]);
-  const size_t vector_dim = static_cast<size_t>(node.imm);
+  const size_t vector_dim = static_cast<size_t>(index_vector_dim);
   auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
   IndexMap batch;
   for (size_t i = 0; i < map.size(); ++i) {
@@ -435,8 +435,9 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   // Small ones are written out.
   const size_t n = node.in.size() / 2;
   const Shape& operand = program_.shape(node.in[0]);
+  const Dims& over = node.attrs<ReduceAttrs>().dimensions;
   int64_t count = 1;
-  for (int64_t d : node.lists[0]) count *= operand.dims[static_cast<size_t>(d)];
+  for (int64_t d : over) count *= operand.dims[static_cast<size_t>(d)];
   if (count > program_.target->numerics.written_out_reduce) return Block(r.node);
   Result<kir::Graph> combiner = GraphOfBlock(program_, node.blocks[0]);
   if (!combiner.ok()) return Block(r.node);
@@ -449,15 +450,14 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   for (int64_t point = 0; point < count; ++point) {
     IndexMap at(operand.rank());
     int64_t rest = point;
-    for (size_t k = node.lists[0].size(); k-- > 0;) {
-      const size_t d = static_cast<size_t>(node.lists[0][k]);
+    for (size_t k = over.size(); k-- > 0;) {
+      const size_t d = static_cast<size_t>(over[k]);
       at[d].offset = rest % operand.dims[d];
       rest /= operand.dims[d];
     }
     size_t next = 0;
     for (size_t d = 0; d < operand.rank(); ++d) {
-      if (std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(d)) == node.lists[0].end())
-        at[d] = map[next++];
+      if (std::find(over.begin(), over.end(), static_cast<int64_t>(d)) == over.end()) at[d] = map[next++];
     }
     SmallVector<Val, 4> arguments = values;
     for (size_t i = 0; i < n; ++i) {

@@ -22,7 +22,7 @@ constexpr int64_t kMaxInlinedOps = 2'000'000;
 const llvm::StringMap<Op>& OpTable() {
   static const llvm::StringMap<Op>* table = [] {
     auto* t = new llvm::StringMap<Op>();
-#define TENON_IR_OP(enumerator, name, kind) (*t)[name] = Op::enumerator;
+#define TENON_IR_OP(enumerator, name, kind, attributes) (*t)[name] = Op::enumerator;
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
     for (const char* name : {"parameter", "opaque", "math", "create_token"}) t->erase(name);
@@ -262,39 +262,31 @@ std::pair<Dims, Dims> PaddingOf(mlir::Operation* op, size_t rank) {
   return {std::move(low), std::move(high)};
 }
 
-std::vector<Dims> WindowLists(mlir::Operation* op, std::initializer_list<llvm::StringRef> names, size_t rank) {
-  std::vector<Dims> lists;
-  for (llvm::StringRef name : names) lists.push_back(OnesUnless(op, name, rank));
-  auto [low, high] = PaddingOf(op, rank);
-  lists.push_back(std::move(low));
-  lists.push_back(std::move(high));
-  return lists;
-}
-
-std::vector<Dims> ConvolutionLists(mlir::Operation* op) {
+ConvolutionAttrs ReadConvolution(mlir::Operation* op) {
   stablehlo::ConvDimensionNumbersAttr d = mlir::cast<stablehlo::ConvolutionOp>(op).getDimensionNumbers();
-  auto numbers = [](int64_t first, int64_t second, llvm::ArrayRef<int64_t> spatial) {
-    Dims dims = {first, second};
-    dims.append(spatial.begin(), spatial.end());
-    return dims;
-  };
   const size_t spatial = d.getInputSpatialDimensions().size();
-  const auto [low, high] = PaddingOf(op, spatial);
+  auto [low, high] = PaddingOf(op, spatial);
   Dims reversal(spatial, 0);
   if (auto flags = op->getAttrOfType<mlir::DenseBoolArrayAttr>("window_reversal")) {
     for (size_t i = 0; i < spatial && i < flags.asArrayRef().size(); ++i) reversal[i] = flags.asArrayRef()[i] ? 1 : 0;
   }
-  return {
-      numbers(d.getInputBatchDimension(), d.getInputFeatureDimension(), d.getInputSpatialDimensions()),
-      numbers(d.getKernelInputFeatureDimension(), d.getKernelOutputFeatureDimension(), d.getKernelSpatialDimensions()),
-      numbers(d.getOutputBatchDimension(), d.getOutputFeatureDimension(), d.getOutputSpatialDimensions()),
-      OnesUnless(op, "window_strides", spatial),
-      low,
-      high,
-      OnesUnless(op, "lhs_dilation", spatial),
-      OnesUnless(op, "rhs_dilation", spatial),
-      reversal,
-      Dims{IntAttr(op, "feature_group_count"), IntAttr(op, "batch_group_count")}};
+  return {.input_batch_dimension = d.getInputBatchDimension(),
+          .input_feature_dimension = d.getInputFeatureDimension(),
+          .input_spatial_dimensions = FromArray(d.getInputSpatialDimensions()),
+          .kernel_input_feature_dimension = d.getKernelInputFeatureDimension(),
+          .kernel_output_feature_dimension = d.getKernelOutputFeatureDimension(),
+          .kernel_spatial_dimensions = FromArray(d.getKernelSpatialDimensions()),
+          .output_batch_dimension = d.getOutputBatchDimension(),
+          .output_feature_dimension = d.getOutputFeatureDimension(),
+          .output_spatial_dimensions = FromArray(d.getOutputSpatialDimensions()),
+          .window_strides = OnesUnless(op, "window_strides", spatial),
+          .padding_low = std::move(low),
+          .padding_high = std::move(high),
+          .lhs_dilation = OnesUnless(op, "lhs_dilation", spatial),
+          .rhs_dilation = OnesUnless(op, "rhs_dilation", spatial),
+          .window_reversal = std::move(reversal),
+          .feature_group_count = IntAttr(op, "feature_group_count"),
+          .batch_group_count = IntAttr(op, "batch_group_count")};
 }
 
 kir::Cmp CmpOf(stablehlo::ComparisonDirection direction) {
@@ -315,59 +307,67 @@ kir::Cmp CmpOf(stablehlo::ComparisonDirection direction) {
   return kir::kEq;
 }
 
-/// As ops.def numbers them.
-int64_t FftNumber(stablehlo::FftType type) {
+FftType FftTypeOf(stablehlo::FftType type) {
   switch (type) {
     case stablehlo::FftType::FFT:
-      return 0;
+      return FftType::kFft;
     case stablehlo::FftType::IFFT:
-      return 1;
+      return FftType::kIfft;
     case stablehlo::FftType::RFFT:
-      return 2;
+      return FftType::kRfft;
     case stablehlo::FftType::IRFFT:
-      return 3;
+      return FftType::kIrfft;
   }
-  return 0;
+  return FftType::kFft;
+}
+
+/// The attributes of an op whose fields are attributes of the same names.
+template <class T>
+T ReadByName(mlir::Operation* op) {
+  T attrs;
+  ForEachField(attrs, [&]<class V>(const char* name, V& value, FieldMeaning, FieldOf) {
+    if constexpr (std::is_same_v<V, Dims>) {
+      value = DimsOf(op->getAttr(name));
+    } else {
+      value = IntAttr(op, name);
+    }
+  });
+  return attrs;
 }
 
 /// Writes the op's attributes to `node`, whose first operand has the shape `first`. False when the op has no form here.
 bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node) {
-  auto list = [&](llvm::StringRef name) { node.lists.push_back(DimsOf(op->getAttr(name))); };
   switch (kind) {
     case Op::kBroadcast:
       if (op->getName().getStringRef() == "stablehlo.broadcast") {
         Dims dims;
         const size_t added = node.shape().rank() - first.rank();
         for (size_t i = added; i < node.shape().rank(); ++i) dims.push_back(static_cast<int64_t>(i));
-        node.lists.push_back(dims);
+        node.attributes = BroadcastAttrs{dims};
       } else {
-        list("broadcast_dimensions");
+        node.attributes = ReadByName<BroadcastAttrs>(op);
       }
       break;
     case Op::kTranspose:
-      list("permutation");
+      node.attributes = ReadByName<TransposeAttrs>(op);
       break;
     case Op::kReverse:
-      list("dimensions");
+      node.attributes = ReadByName<ReverseAttrs>(op);
       break;
     case Op::kSlice:
-      list("start_indices");
-      list("limit_indices");
-      list("strides");
+      node.attributes = ReadByName<SliceAttrs>(op);
       break;
     case Op::kPad:
-      list("edge_padding_low");
-      list("edge_padding_high");
-      list("interior_padding");
+      node.attributes = ReadByName<PadAttrs>(op);
       break;
     case Op::kConcatenate:
-      node.imm = IntAttr(op, "dimension");
+      node.attributes = ReadByName<ConcatenateAttrs>(op);
       break;
     case Op::kIota:
-      node.imm = IntAttr(op, "iota_dimension");
+      node.attributes = ReadByName<IotaAttrs>(op);
       break;
     case Op::kReducePrecision:
-      node.imm = IntAttr(op, "exponent_bits") << 8 | IntAttr(op, "mantissa_bits");
+      node.attributes = ReadByName<ReducePrecisionAttrs>(op);
       break;
     case Op::kBitcast: {
       const DType type = node.shape().dtype;
@@ -376,56 +376,76 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
     }
     case Op::kCompare: {
       auto compare = mlir::cast<stablehlo::CompareOp>(op);
-      node.imm = CmpOf(compare.getComparisonDirection());
-      if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(first.dtype))
-        node.imm |= kir::kTotalOrder;
+      node.attributes =
+          CompareAttrs{CmpOf(compare.getComparisonDirection()),
+                       compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(first.dtype)};
       break;
     }
     case Op::kGather: {
       auto gather = mlir::cast<stablehlo::GatherOp>(op);
       stablehlo::GatherDimensionNumbersAttr d = gather.getDimensionNumbers();
-      node.lists = {FromArray(d.getOffsetDims()),          FromArray(d.getCollapsedSliceDims()),
-                    FromArray(d.getOperandBatchingDims()), FromArray(d.getStartIndicesBatchingDims()),
-                    FromArray(d.getStartIndexMap()),       FromArray(gather.getSliceSizes())};
-      node.imm = d.getIndexVectorDim();
+      node.attributes = GatherAttrs{.offset_dims = FromArray(d.getOffsetDims()),
+                                    .collapsed_slice_dims = FromArray(d.getCollapsedSliceDims()),
+                                    .operand_batching_dims = FromArray(d.getOperandBatchingDims()),
+                                    .start_indices_batching_dims = FromArray(d.getStartIndicesBatchingDims()),
+                                    .start_index_map = FromArray(d.getStartIndexMap()),
+                                    .index_vector_dim = d.getIndexVectorDim(),
+                                    .slice_sizes = FromArray(gather.getSliceSizes())};
       break;
     }
     case Op::kScatter: {
       auto scatter = mlir::cast<stablehlo::ScatterOp>(op);
       stablehlo::ScatterDimensionNumbersAttr d = scatter.getScatterDimensionNumbers();
-      node.lists = {FromArray(d.getUpdateWindowDims()), FromArray(d.getInsertedWindowDims()),
-                    FromArray(d.getInputBatchingDims()), FromArray(d.getScatterIndicesBatchingDims()),
-                    FromArray(d.getScatterDimsToOperandDims())};
-      node.imm = d.getIndexVectorDim();
+      node.attributes = ScatterAttrs{.update_window_dims = FromArray(d.getUpdateWindowDims()),
+                                     .inserted_window_dims = FromArray(d.getInsertedWindowDims()),
+                                     .input_batching_dims = FromArray(d.getInputBatchingDims()),
+                                     .scatter_indices_batching_dims = FromArray(d.getScatterIndicesBatchingDims()),
+                                     .scatter_dims_to_operand_dims = FromArray(d.getScatterDimsToOperandDims()),
+                                     .index_vector_dim = d.getIndexVectorDim()};
       break;
     }
-    case Op::kReduce:
+    case Op::kReduce: {
       // A set: the order in which a program names them means nothing.
-      list("dimensions");
-      std::sort(node.lists.back().begin(), node.lists.back().end());
+      ReduceAttrs attrs = ReadByName<ReduceAttrs>(op);
+      std::sort(attrs.dimensions.begin(), attrs.dimensions.end());
+      node.attributes = std::move(attrs);
       break;
-    case Op::kReduceWindow:
-      node.lists =
-          WindowLists(op, {"window_dimensions", "window_strides", "base_dilations", "window_dilations"}, first.rank());
+    }
+    case Op::kReduceWindow: {
+      auto [low, high] = PaddingOf(op, first.rank());
+      node.attributes = ReduceWindowAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
+                                          .window_strides = OnesUnless(op, "window_strides", first.rank()),
+                                          .base_dilations = OnesUnless(op, "base_dilations", first.rank()),
+                                          .window_dilations = OnesUnless(op, "window_dilations", first.rank()),
+                                          .padding_low = std::move(low),
+                                          .padding_high = std::move(high)};
       break;
+    }
     case Op::kConvolution:
-      node.lists = ConvolutionLists(op);
+      node.attributes = ReadConvolution(op);
       break;
-    case Op::kSelectAndScatter:
-      node.lists = WindowLists(op, {"window_dimensions", "window_strides"}, first.rank());
+    case Op::kSelectAndScatter: {
+      auto [low, high] = PaddingOf(op, first.rank());
+      node.attributes = SelectAndScatterAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
+                                              .window_strides = OnesUnless(op, "window_strides", first.rank()),
+                                              .padding_low = std::move(low),
+                                              .padding_high = std::move(high)};
       break;
+    }
     case Op::kFft:
-      list("fft_length");
-      node.imm = FftNumber(mlir::cast<stablehlo::FftOp>(op).getFftType());
+      node.attributes =
+          FftAttrs{FftTypeOf(mlir::cast<stablehlo::FftOp>(op).getFftType()), DimsOf(op->getAttr("fft_length"))};
       break;
     case Op::kDot:
       if (op->getName().getStringRef() == "stablehlo.dot") {
         const int64_t last = static_cast<int64_t>(first.rank()) - 1;
-        node.lists = {Dims(), Dims(), Dims{last}, Dims{0}};
+        node.attributes = DotAttrs{.lhs_contracting_dimensions = {last}, .rhs_contracting_dimensions = {0}};
       } else {
         stablehlo::DotDimensionNumbersAttr d = mlir::cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
-        node.lists = {FromArray(d.getLhsBatchingDimensions()), FromArray(d.getRhsBatchingDimensions()),
-                      FromArray(d.getLhsContractingDimensions()), FromArray(d.getRhsContractingDimensions())};
+        node.attributes = DotAttrs{.lhs_batching_dimensions = FromArray(d.getLhsBatchingDimensions()),
+                                   .rhs_batching_dimensions = FromArray(d.getRhsBatchingDimensions()),
+                                   .lhs_contracting_dimensions = FromArray(d.getLhsContractingDimensions()),
+                                   .rhs_contracting_dimensions = FromArray(d.getRhsContractingDimensions())};
       }
       break;
     default:

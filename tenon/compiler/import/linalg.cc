@@ -7,9 +7,6 @@
 namespace tenon::compiler {
 namespace {
 
-// Numbers of kernels::LinalgConfig: operation, lower, left, transpose, unit diagonal, info.
-enum Operation : int64_t { kCholesky = 0, kTriangularSolve = 1, kLu = 2 };
-
 bool IsReal(DType t) { return t == DType::kF32 || t == DType::kF64; }
 
 /// The letter of LAPACK that the attribute holds; 0 when there is none.
@@ -33,12 +30,15 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
   const Shape info{DType::kS32, batch};
 
   if (auto cholesky = mlir::dyn_cast<stablehlo::CholeskyOp>(op)) {
-    node.lists = {{kCholesky, cholesky.getLower() ? 1 : 0, 1, 0, 0, 0}};
+    node.attributes = LinalgAttrs{.op = LinalgOp::kCholesky, .lower = cholesky.getLower(), .left_side = true};
   } else if (auto solve = mlir::dyn_cast<stablehlo::TriangularSolveOp>(op)) {
     std::swap(node.in[0], node.in[1]);
     const bool transpose = solve.getTransposeA() != stablehlo::Transpose::NO_TRANSPOSE;
-    node.lists = {{kTriangularSolve, solve.getLower() ? 1 : 0, solve.getLeftSide() ? 1 : 0, transpose ? 1 : 0,
-                   solve.getUnitDiagonal() ? 1 : 0, 0}};
+    node.attributes = LinalgAttrs{.op = LinalgOp::kTriangularSolve,
+                                  .lower = solve.getLower(),
+                                  .left_side = solve.getLeftSide(),
+                                  .transpose_a = transpose,
+                                  .unit_diagonal = solve.getUnitDiagonal()};
   } else if (called) {
     const char prefix = shape.dtype == DType::kF32 ? 's' : 'd';
     auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.backend_config");
@@ -51,7 +51,8 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
       const bool fits = (uplo == 'L' || uplo == 'U') && node.in.size() == 1 && node.out.size() == 2 &&
                         node.out[0] == shape && node.out[1] == info;
       if (!fits || rows != cols) return false;
-      node.lists = {{kCholesky, uplo == 'L' ? 1 : 0, 1, 0, 0, 1}};
+      node.attributes =
+          LinalgAttrs{.op = LinalgOp::kCholesky, .lower = uplo == 'L', .left_side = true, .has_info = true};
     } else if (is("trsm")) {
       const char side = Letter(attributes, "side"), uplo = Letter(attributes, "uplo"),
                  trans = Letter(attributes, "trans_x"), diag = Letter(attributes, "diag");
@@ -64,15 +65,18 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
           x.dims[x.rank() - (side == 'L' ? 2 : 1)] != rows || Dims(x.dims.begin(), x.dims.end() - 2) != batch) {
         return false;
       }
-      node.lists = {
-          {kTriangularSolve, uplo == 'L' ? 1 : 0, side == 'L' ? 1 : 0, trans == 'N' ? 0 : 1, diag == 'U' ? 1 : 0, 0}};
+      node.attributes = LinalgAttrs{.op = LinalgOp::kTriangularSolve,
+                                    .lower = uplo == 'L',
+                                    .left_side = side == 'L',
+                                    .transpose_a = trans != 'N',
+                                    .unit_diagonal = diag == 'U'};
     } else if (is("getrf")) {
       Shape pivots{DType::kS32, batch};
       pivots.dims.push_back(std::min(rows, cols));
       if (node.in.size() != 1 || node.out.size() != 3 || !(node.out[0] == shape) || !(node.out[1] == pivots) ||
           !(node.out[2] == info))
         return false;
-      node.lists = {{kLu, 1, 1, 0, 0, 1}};
+      node.attributes = LinalgAttrs{.op = LinalgOp::kLu, .lower = true, .left_side = true, .has_info = true};
     } else {
       return false;
     }

@@ -9,13 +9,10 @@
 namespace tenon::compiler {
 namespace {
 
-enum Direction : int64_t { kEq = 0, kLt = 2, kGt = 4 };
-constexpr int64_t kTotalOrder = 0x10;
-
 /// A comparison of one expression of the left element with the same of the right one.
 struct Comparison {
-  Ref key;            ///< In terms of the left element's arguments.
-  int64_t direction;  ///< As if the left element's expression stood on the left.
+  Ref key;             ///< In terms of the left element's arguments.
+  kir::Cmp direction;  ///< As if the left element's expression stood on the left.
   bool total;
 };
 struct Key {
@@ -40,8 +37,8 @@ class Comparator {
   std::optional<std::vector<Key>> Parse(Ref r, int depth = 0) const {
     if (depth > 64) return std::nullopt;
     if (std::optional<Comparison> c = Compare(r)) {
-      if (c->direction == kEq) return std::nullopt;
-      return std::vector<Key>{{c->key, c->direction == kGt, c->total}};
+      if (c->direction == kir::kEq) return std::nullopt;
+      return std::vector<Key>{{c->key, c->direction == kir::kGt, c->total}};
     }
     const Node& n = p_[r.node];
     if (n.op == Op::kOr) {
@@ -61,26 +58,28 @@ class Comparator {
   std::optional<std::vector<Key>> Chain(Ref less, Ref equal, Ref rest, int depth) const {
     const std::optional<Comparison> l = Compare(less);
     const std::optional<Comparison> e = Compare(equal);
-    if (!l || !e || l->direction == kEq || e->direction != kEq || l->total != e->total || !Same(l->key, e->key, false))
+    if (!l || !e || l->direction == kir::kEq || e->direction != kir::kEq || l->total != e->total ||
+        !Same(l->key, e->key, false))
       return std::nullopt;
     std::optional<std::vector<Key>> keys = Parse(rest, depth + 1);
-    if (keys) keys->insert(keys->begin(), {l->key, l->direction == kGt, l->total});
+    if (keys) keys->insert(keys->begin(), {l->key, l->direction == kir::kGt, l->total});
     return keys;
   }
 
   std::optional<Comparison> Compare(Ref r) const {
     const Node& n = p_[r.node];
     if (n.op != Op::kCompare) return std::nullopt;
-    int64_t direction = n.imm & ~kTotalOrder;
-    if (direction != kEq && direction != kLt && direction != kGt) return std::nullopt;
+    const auto [how, total] = n.attrs<CompareAttrs>();
+    kir::Cmp direction = how;
+    if (direction != kir::kEq && direction != kir::kLt && direction != kir::kGt) return std::nullopt;
     Ref left = n.in[0];
     if (!Same(n.in[0], n.in[1], true)) return std::nullopt;
     if (SideOf(n.in[0]) == 1) {
       left = n.in[1];
-      direction = direction == kLt ? int64_t{kGt} : direction == kGt ? int64_t{kLt} : direction;
+      direction = direction == kir::kLt ? kir::kGt : direction == kir::kGt ? kir::kLt : direction;
     }
     if (SideOf(left) != 0) return std::nullopt;
-    return Comparison{left, direction, (n.imm & kTotalOrder) != 0};
+    return Comparison{left, direction, total};
   }
 
   /// 0 or 1: the expression uses that side's arguments only; -1: none, or both.
@@ -108,7 +107,7 @@ class Comparator {
     const Node& m = p_[a.node];
     const Node& n = p_[b.node];
     if (m.op == Op::kConstant) return n.op == Op::kConstant && m.out == n.out && m.literal == n.literal;
-    if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.imm != n.imm || m.name != n.name ||
+    if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.attributes != n.attributes || m.name != n.name ||
         !(m.out == n.out) || m.in.size() != n.in.size()) {
       return false;
     }
@@ -135,9 +134,10 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   TENON_ASSIGN_OR_RETURN(Node sort, Start(op, Op::kSort));
   const size_t count = sort.in.size();
   const Dims& dims = sort.shape().dims;
-  sort.imm = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
-  if (sort.imm < 0) sort.imm += static_cast<int64_t>(dims.size());
-  const auto dim = static_cast<size_t>(sort.imm);
+  SortAttrs attrs;
+  attrs.dimension = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
+  if (attrs.dimension < 0) attrs.dimension += static_cast<int64_t>(dims.size());
+  const auto dim = static_cast<size_t>(attrs.dimension);
   if (count > kMaxOperands || dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
   // The comparator's nodes stay in the table, unused by any block.
   TENON_RETURN_IF_ERROR(ImportRegion(op->getRegion(0), sort));
@@ -164,7 +164,7 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
       Node spread;
       spread.op = Op::kBroadcast;
       spread.in = {{scalar, 0}};
-      spread.lists = {Dims()};
+      spread.attributes = BroadcastAttrs{};
       spread.out = {{node.shape().dtype, dims}};
       node = std::move(spread);
     } else {
@@ -178,26 +178,26 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
 
   const SmallVector<Ref, 3> operands = sort.in;
   SmallVector<Ref, 3> in;
-  Dims flags;
   for (const Key& k : *keys) {
     in.push_back(lift(k.key));
-    flags.push_back((k.descending ? 1 : 0) | (!k.total && IsFloat(p_.shape(k.key).dtype) ? 2 : 0));
+    attrs.descending.push_back(k.descending ? 1 : 0);
+    attrs.zeros_equal.push_back(!k.total && IsFloat(p_.shape(k.key).dtype) ? 1 : 0);
   }
   // Positions need not be read.
-  Dims positions;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Node& node = p_[operands[i].node];
     const DType type = sort.shape(static_cast<uint32_t>(i)).dtype;
-    const bool counts = node.op == Op::kIota && node.imm == sort.imm;
+    const bool counts = node.op == Op::kIota && node.attrs<IotaAttrs>().iota_dimension == attrs.dimension;
     const bool spread = node.op == Op::kBroadcast && p_[node.in[0].node].op == Op::kIota &&
-                        p_.shape(node.in[0]).rank() == 1 && node.lists[0][0] == sort.imm &&
+                        p_.shape(node.in[0]).rank() == 1 &&
+                        node.attrs<BroadcastAttrs>().broadcast_dimensions[0] == attrs.dimension &&
                         p_.shape(node.in[0]).dims[0] == dims[dim];
     const bool is_position = (counts || spread) && IsInteger(type) && DTypeBits(type) >= 32;
-    positions.push_back(is_position ? 1 : 0);
+    attrs.is_position.push_back(is_position ? 1 : 0);
     if (!is_position) in.push_back(operands[i]);
   }
   sort.in = std::move(in);
-  sort.lists = {std::move(flags), std::move(positions)};
+  sort.attributes = std::move(attrs);
   sort.origin = nullptr;
   Finish(op, std::move(sort), to);
   return true;

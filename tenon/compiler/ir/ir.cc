@@ -11,7 +11,7 @@ namespace tenon::compiler {
 
 std::string_view OpName(Op op) {
   static constexpr std::string_view kNames[] = {
-#define TENON_IR_OP(enumerator, name, kind) name,
+#define TENON_IR_OP(enumerator, name, kind, attributes) name,
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
   };
@@ -20,11 +20,22 @@ std::string_view OpName(Op op) {
 
 OpKind KindOfOp(Op op) {
   static constexpr OpKind kKinds[] = {
-#define TENON_IR_OP(enumerator, name, kind) OpKind::kind,
+#define TENON_IR_OP(enumerator, name, kind, attributes) OpKind::kind,
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
   };
   return kKinds[static_cast<size_t>(op)];
+}
+
+bool FitsOp(Op op, const Attributes& attributes) {
+  switch (op) {
+#define TENON_IR_OP(enumerator, name, kind, type) \
+  case Op::enumerator:                            \
+    return attributes.is<type>();
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+  }
+  return false;
 }
 
 Literal MakeLiteral(std::string bytes, bool splat) {
@@ -69,8 +80,7 @@ void PrintBlock(const Program& program, const Block& block, int depth, std::stri
     text += fmt::format("{}%{} = {}", indent, id, OpName(node.op));
     if (!node.name.empty()) text += fmt::format(" @{}", node.name);
     for (size_t i = 0; i < node.in.size(); ++i) text += (i ? ", " : " ") + Name(program, node.in[i]);
-    for (const Dims& list : node.lists) text += " " + DimsToString(list);
-    if (node.imm != 0) text += fmt::format(" imm={}", node.imm);
+    text += ToString(node.attributes);
     if (node.op == Op::kConstant) {
       text += node.literal.splat ? " splat 0x" : " 0x";
       const std::string& bytes = *node.literal.bytes;

@@ -16,6 +16,7 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/small_vector.h"
+#include "tenon/compiler/ir/attrs.h"
 #include "tenon/target/target.h"
 
 namespace mlir {
@@ -27,12 +28,14 @@ namespace tenon::compiler {
 enum class OpKind : uint8_t { kLeaf, kElementwise, kView, kStructured };
 
 enum class Op : uint8_t {
-#define TENON_IR_OP(enumerator, name, kind) enumerator,
+#define TENON_IR_OP(enumerator, name, kind, attributes) enumerator,
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
 };
 std::string_view OpName(Op op);
 OpKind KindOfOp(Op op);
+/// Whether these are the attributes that ops.def gives the op.
+bool FitsOp(Op op, const Attributes& attributes);
 
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = ~0u;
@@ -73,9 +76,8 @@ struct Node {
   Op op = Op::kOpaque;
   SmallVector<Ref, 3> in;
   SmallVector<Shape, 1> out;  ///< kToken dtype for tokens.
-  std::vector<Dims> lists;
-  int64_t imm = 0;
-  bool side_effect = false;  ///< Must stay, in order.
+  Attributes attributes;      ///< Those that ops.def gives the op.
+  bool side_effect = false;   ///< Must stay, in order.
   std::string name;
   Literal literal;
   std::vector<Block> blocks;
@@ -83,6 +85,15 @@ struct Node {
   std::vector<const void*> captures;  ///< kOpaque: the mlir values behind the operands that follow the op's own.
 
   const Shape& shape(uint32_t i = 0) const { return out[i]; }
+  /// The attributes, which must be of that type. References hold until the node is written to, or moved.
+  template <class T>
+  const T& attrs() const {
+    return attributes.as<T>();
+  }
+  template <class T>
+  T& attrs() {
+    return attributes.as<T>();
+  }
 };
 
 struct ParameterInfo {

@@ -57,4 +57,8 @@ kir::Op KirOpOf(Op op) {
   }
 }
 
+uint8_t KirCompare(const CompareAttrs& attrs) {
+  return static_cast<uint8_t>(attrs.comparison_direction | (attrs.total_order ? kir::kTotalOrder : 0));
+}
+
 }  // namespace tenon::compiler

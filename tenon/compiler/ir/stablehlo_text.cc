@@ -40,26 +40,37 @@ std::string ListText(const Dims& list) {
   return list.empty() ? "array<i64>" : fmt::format("array<i64: {}>", fmt::join(list.begin(), list.end(), ", "));
 }
 
+std::string ValueText(const Dims& list) { return ListText(list); }
+std::string ValueText(int64_t number) { return fmt::format("{} : i64", number); }
+
+/// The fields of an attribute struct by their names, which are StableHLO's.
+template <class T>
+std::string FieldsText(const Node& node) {
+  std::string text;
+  ForEachField(node.attrs<T>(), [&](const char* name, const auto& value, FieldMeaning, FieldOf) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, ValueText(value));
+  });
+  return "{" + text + "}";
+}
+
 Result<std::string> AttributesOf(const Node& node) {
-  const auto list = [&](size_t i) { return ListText(node.lists[i]); };
   switch (node.op) {
     case Op::kBroadcast:
-      return fmt::format("{{broadcast_dimensions = {}}}", list(0));
+      return FieldsText<BroadcastAttrs>(node);
     case Op::kReshape:
       return std::string();
     case Op::kReverse:
-      return fmt::format("{{dimensions = {}}}", list(0));
+      return FieldsText<ReverseAttrs>(node);
     case Op::kSlice:
-      return fmt::format("{{start_indices = {}, limit_indices = {}, strides = {}}}", list(0), list(1), list(2));
+      return FieldsText<SliceAttrs>(node);
     case Op::kTranspose:
-      return fmt::format("{{permutation = {}}}", list(0));
+      return FieldsText<TransposeAttrs>(node);
     case Op::kPad:
-      return fmt::format("{{edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}}}", list(0), list(1),
-                         list(2));
+      return FieldsText<PadAttrs>(node);
     case Op::kConcatenate:
-      return fmt::format("{{dimension = {} : i64}}", node.imm);
+      return FieldsText<ConcatenateAttrs>(node);
     case Op::kReduce:
-      return fmt::format("{{dimensions = {}}}", list(0));
+      return FieldsText<ReduceAttrs>(node);
     case Op::kCompare:
     case Op::kNamedMath:
     case Op::kReducePrecision:

@@ -23,7 +23,7 @@ int64_t KnownTrips(const Program& p, const Node& loop, const std::vector<std::op
   const Block& condition = loop.blocks[0];
   const Block& body = loop.blocks[1];
   const Node& compare = p[condition.results[0].node];
-  if (compare.op != Op::kCompare || compare.imm != 2 /* LT */) return -1;
+  if (compare.op != Op::kCompare || !(compare.attrs<CompareAttrs>() == CompareAttrs{kir::kLt, false})) return -1;
   size_t carry = condition.args.size();
   for (size_t i = 0; i < condition.args.size(); ++i) {
     if (compare.in[0] == Ref{condition.args[i], 0}) carry = i;

@@ -14,7 +14,7 @@ namespace {
 /// How two operands of a comparison relate.
 enum class Relation : uint8_t { kLess, kEqual, kGreater, kFirstNan, kSecondNan, kBothNan };
 
-bool Holds(int64_t direction, Relation r) {
+bool Holds(kir::Cmp direction, Relation r) {
   const bool unordered = r >= Relation::kFirstNan;
   switch (direction) {
     case kir::kEq:
@@ -55,9 +55,9 @@ class Picker {
       const auto known = [&](size_t i) { return truth.contains(node.in[i].node); };
       if (node.op == Op::kCompare) {
         const int a = argument(0), b = argument(1);
-        if (a < 0 || b < 0 || a % 2 != b % 2 || (node.imm & kir::kTotalOrder)) return std::nullopt;
+        if (a < 0 || b < 0 || a % 2 != b % 2 || node.attrs<CompareAttrs>().total_order) return std::nullopt;
         const Relation r = a % 2 == 0 ? values : places;
-        truth[id] = Holds(node.imm, Between(r, a / 2, b / 2));
+        truth[id] = Holds(node.attrs<CompareAttrs>().comparison_direction, Between(r, a / 2, b / 2));
       } else if (node.op == Op::kAnd || node.op == Op::kOr) {
         if (!known(0) || !known(1)) return std::nullopt;
         const bool x = truth[node.in[0].node], y = truth[node.in[1].node];
@@ -156,13 +156,16 @@ Block Simplifier::CombinerOf(Op op, DType type) {
 }
 
 bool Simplifier::BindExtreme(NodeId id, const Node& node) {
-  if (node.op != Op::kReduce || node.in.size() != 4 || node.lists[0].size() != 1 || node.blocks[0].args.size() != 4)
-    return false;
+  if (node.op != Op::kReduce || node.in.size() != 4 || node.blocks[0].args.size() != 4) return false;
+  const auto& over = node.attrs<ReduceAttrs>();
+  if (over.dimensions.size() != 1) return false;
   const Shape values = ShapeOf(node.in[0]);
   const Shape places = ShapeOf(node.in[1]);
-  const int64_t dim = node.lists[0][0];
+  const int64_t dim = over.dimensions[0];
   const Node& iota = Def(node.in[1]);
-  if (iota.op != Op::kIota || iota.imm != dim || !IsInteger(places.dtype) || values.dims != places.dims) return false;
+  if (iota.op != Op::kIota || iota.attrs<IotaAttrs>().iota_dimension != dim || !IsInteger(places.dtype) ||
+      values.dims != places.dims)
+    return false;
   if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
   if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
       node.shape(1).dtype != places.dtype)
@@ -179,24 +182,25 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   extreme.op = Op::kReduce;
   extreme.in = {node.in[0], node.in[2]};
   extreme.out.push_back(node.shape(0));
-  extreme.lists = node.lists;
+  extreme.attributes = over;
   extreme.blocks.push_back(CombinerOf(op, values.dtype));
   const Ref value = Emit(std::move(extreme));
   Node broadcast;
   broadcast.op = Op::kBroadcast;
   broadcast.in = {value};
   broadcast.out.push_back(values);
-  broadcast.lists.emplace_back();
+  BroadcastAttrs kept;
   for (size_t d = 0; d < values.rank(); ++d) {
-    if (static_cast<int64_t>(d) != dim) broadcast.lists[0].push_back(static_cast<int64_t>(d));
+    if (static_cast<int64_t>(d) != dim) kept.broadcast_dimensions.push_back(static_cast<int64_t>(d));
   }
+  broadcast.attributes = std::move(kept);
   const Ref spread = Emit(std::move(broadcast));
-  const auto compare = [&](Ref a, Ref b, int64_t direction) {
+  const auto compare = [&](Ref a, Ref b, kir::Cmp direction) {
     Node node_of;
     node_of.op = Op::kCompare;
     node_of.in = {a, b};
     node_of.out.push_back({DType::kPred, values.dims});
-    node_of.imm = direction;
+    node_of.attributes = CompareAttrs{direction};
     return Emit(std::move(node_of));
   };
   Ref here = compare(node.in[0], spread, kir::kEq);
@@ -211,7 +215,7 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   first.op = Op::kReduce;
   first.in = {candidates, Splat({places.dtype, {}}, last)};
   first.out.push_back(node.shape(1));
-  first.lists = node.lists;
+  first.attributes = over;
   first.blocks.push_back(CombinerOf(Op::kMinimum, places.dtype));
   const Ref place = Emit(std::move(first));
   Bind(id, 0, value);

@@ -63,7 +63,7 @@ std::optional<Ref> Simplifier::Fold(const Node& node) {
   kir::Node n;
   n.op = op;
   n.type = node.shape().dtype;
-  n.imm = op == kir::Op::kCompare ? static_cast<uint8_t>(node.imm) : 0;
+  n.imm = op == kir::Op::kCompare ? KirCompare(node.attrs<CompareAttrs>()) : 0;
   for (kir::Val v : arguments) n.in.push_back(v);
   const kir::Graph graph = b.Finish({b.Emit(std::move(n))});
   const size_t width = static_cast<size_t>(ByteWidth(node.shape().dtype));

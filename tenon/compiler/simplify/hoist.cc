@@ -181,15 +181,18 @@ class Hoister {
     // The array's dimensions in place of the operand's, and where the new one comes out.
     Node product = dot;
     product.in[side] = all;
-    int64_t place = static_cast<int64_t>(dot.lists[0].size());
+    int64_t place = static_cast<int64_t>(dot.attrs<DotAttrs>().lhs_batching_dimensions.size());
     const auto taken = [&](const Node& node, size_t of, int64_t d) {
-      const Dims &batch = node.lists[of], &contracting = node.lists[2 + of];
+      const auto& numbers = node.attrs<DotAttrs>();
+      const Dims &batch = BatchingDims(numbers, of), &contracting = ContractingDims(numbers, of);
       return std::find(batch.begin(), batch.end(), d) != batch.end() ||
              std::find(contracting.begin(), contracting.end(), d) != contracting.end();
     };
     if (reshaped) {
-      for (size_t list : {side, 2 + side}) {
-        for (int64_t& d : product.lists[list]) d += d >= static_cast<int64_t>(along) ? 1 : 0;
+      auto& numbers = product.attrs<DotAttrs>();
+      for (Dims* list : {&(side == 0 ? numbers.lhs_batching_dimensions : numbers.rhs_batching_dimensions),
+                         &(side == 0 ? numbers.lhs_contracting_dimensions : numbers.rhs_contracting_dimensions)}) {
+        for (int64_t& d : *list) d += d >= static_cast<int64_t>(along) ? 1 : 0;
       }
     } else if (taken(dot, side, static_cast<int64_t>(along))) {
       return false;

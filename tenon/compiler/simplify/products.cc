@@ -27,15 +27,16 @@ DType SumType(DType type) {
 /// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
 bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
   if (!IsComplex(node.shape().dtype)) return false;
+  const auto& numbers = node.attrs<DotAttrs>();
   const auto free = [&](size_t side) {
     int64_t n = NumElements(operand[side].dims);
-    for (const Dims* list : {&node.lists[side], &node.lists[2 + side]}) {
+    for (const Dims* list : {&BatchingDims(numbers, side), &ContractingDims(numbers, side)}) {
       for (int64_t d : *list) n /= std::max<int64_t>(1, operand[side].dims[static_cast<size_t>(d)]);
     }
     return n;
   };
   for (size_t side = 0; side < 2; ++side) {
-    const Dims& contracting = node.lists[2 + side];
+    const Dims& contracting = ContractingDims(numbers, side);
     bool rows = free(1 - side) == 1;
     for (size_t i = 0; i < contracting.size(); ++i)
       rows &= contracting[i] == static_cast<int64_t>(operand[side].rank() - contracting.size() + i);
@@ -48,6 +49,7 @@ bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
 
 std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   const Shape result = node.shape();
+  const auto& numbers = node.attrs<DotAttrs>();
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
   const DType type = SumType(result.dtype);
   for (const Shape& o : operand) {
@@ -58,7 +60,7 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   // The result's dimensions, then the summed ones.
   Dims dims = result.dims, summed;
   int64_t terms = 1;
-  for (int64_t d : node.lists[2]) {
+  for (int64_t d : numbers.lhs_contracting_dimensions) {
     const int64_t extent = operand[0].dims[static_cast<size_t>(d)];
     summed.push_back(static_cast<int64_t>(dims.size()));
     dims.push_back(extent);
@@ -67,11 +69,11 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   const bool few = terms <= numerics().written_out_terms && NumElements(dims) <= numerics().written_out_product;
   if (!few && !IsComplexRows(node, operand)) return std::nullopt;
 
-  const size_t num_batch = node.lists[0].size();
+  const size_t num_batch = numbers.lhs_batching_dimensions.size();
   Ref spread[2];
   int64_t next_free = static_cast<int64_t>(num_batch);
   for (size_t side = 0; side < 2; ++side) {
-    const Dims &batch = node.lists[side], &contracting = node.lists[2 + side];
+    const Dims &batch = BatchingDims(numbers, side), &contracting = ContractingDims(numbers, side);
     Dims places;
     for (int64_t d = 0; d < static_cast<int64_t>(operand[side].rank()); ++d) {
       if (has(batch, d)) {
@@ -87,7 +89,7 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
     broadcast.op = Op::kBroadcast;
     broadcast.in = {Converted(node.in[side], type)};
     broadcast.out.push_back({type, dims});
-    broadcast.lists.push_back(std::move(places));
+    broadcast.attributes = BroadcastAttrs{std::move(places)};
     spread[side] = Emit(std::move(broadcast));
   }
   const Ref product = Binary(Op::kMultiply, spread[0], spread[1]);
@@ -95,9 +97,10 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   sum.op = Op::kReduce;
   sum.in = {product, Constant({type, {}}, MakeLiteral(std::string(static_cast<size_t>(ByteWidth(type)), '\0'), true))};
   sum.out.push_back({type, result.dims});
-  sum.lists.push_back(std::move(summed));
+  const bool sums = !summed.empty();
+  sum.attributes = ReduceAttrs{std::move(summed)};
   sum.blocks.push_back(CombinerOf(Op::kAdd, type));
-  return Converted(terms == 1 && sum.lists[0].empty() ? product : Emit(std::move(sum)), result.dtype);
+  return Converted(terms == 1 && !sums ? product : Emit(std::move(sum)), result.dtype);
 }
 
 }  // namespace tenon::compiler

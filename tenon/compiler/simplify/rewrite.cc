@@ -42,7 +42,7 @@ Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
   broadcast.op = Op::kBroadcast;
   broadcast.in = {Converted(scalar, shape.dtype)};
   broadcast.out.push_back(shape);
-  broadcast.lists.push_back({});
+  broadcast.attributes = BroadcastAttrs{};
   return Emit(std::move(broadcast));
 }
 
@@ -213,15 +213,15 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
   // Of a transposed value: of the value itself, when the order of elements does not matter.
   if (op != Op::kOpaque && IdentityBits(op, node.shape().dtype) && Def(node.in[0]).op == Op::kTranspose) {
     const Node& transpose = Def(node.in[0]);
+    const Dims& over = node.attrs<ReduceAttrs>().dimensions;
     Node inner = node;
     inner.origin = nullptr;
     inner.in[0] = transpose.in[0];
     SmallVector<int64_t, 6> kept;  // Source dims of the result, in the result's order.
     Dims reduced;
     for (size_t i = 0; i < operand.rank(); ++i) {
-      const int64_t source = transpose.lists[0][i];
-      const bool is_reduced =
-          std::find(node.lists[0].begin(), node.lists[0].end(), static_cast<int64_t>(i)) != node.lists[0].end();
+      const int64_t source = transpose.attrs<TransposeAttrs>().permutation[i];
+      const bool is_reduced = std::find(over.begin(), over.end(), static_cast<int64_t>(i)) != over.end();
       if (is_reduced) {
         reduced.push_back(source);
       } else {
@@ -231,7 +231,7 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
     std::sort(reduced.begin(), reduced.end());
     SmallVector<int64_t, 6> sorted = kept;
     std::sort(sorted.begin(), sorted.end());
-    inner.lists[0] = reduced;
+    inner.attributes = ReduceAttrs{reduced};
     inner.out[0].dims.clear();
     for (int64_t d : sorted) inner.out[0].dims.push_back(ShapeOf(transpose.in[0]).dims[static_cast<size_t>(d)]);
     const Ref r = Emit(std::move(inner));
@@ -241,7 +241,7 @@ std::optional<Ref> Simplifier::RewriteReduce(Node& node) {
     back.out.push_back(node.shape());
     Dims permutation;
     for (int64_t d : kept) permutation.push_back(std::find(sorted.begin(), sorted.end(), d) - sorted.begin());
-    back.lists.push_back(permutation);
+    back.attributes = TransposeAttrs{permutation};
     return Emit(std::move(back));
   }
   if (op != Op::kOpaque) return SplitLongReduce(node);
@@ -267,7 +267,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
   const Op op = CombinerOp(to_, node.blocks[0]);
   const std::optional<uint64_t> identity = IdentityBits(op, type);
   if (!identity) return std::nullopt;
-  const Dims& dims = node.lists[0];
+  const Dims& dims = node.attrs<ReduceAttrs>().dimensions;  // Ascending.
   int64_t count = 1;
   for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
   const int64_t results = NumElements(node.shape().dims);
@@ -287,11 +287,10 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
       if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end())
         shape.dims.push_back(ShapeOf(r).dims[i]);
     }
-    part.lists.push_back(std::move(over));
+    part.attributes = ReduceAttrs{std::move(over)};
     part.out.push_back(std::move(shape));
     return part;
   };
-  std::sort(node.lists[0].begin(), node.lists[0].end());
   if (tall) {
     // Sums of columns: blocks of whole rows, so that memory is read as it lies however many run side by side.
     const size_t d = static_cast<size_t>(dims[0]);
@@ -341,8 +340,10 @@ std::optional<Ref> Simplifier::SplitLongReduce(Node& node) {
     Node pad;
     pad.op = Op::kPad;
     pad.in = {source, neutral};
-    pad.lists = {Dims(flat.size(), 0), Dims(flat.size(), 0), Dims(flat.size(), 0)};
-    pad.lists[1][first] = padded - count;
+    const Dims none(flat.size(), 0);
+    Dims more = none;
+    more[first] = padded - count;
+    pad.attributes = PadAttrs{none, more, none};
     Dims wide = flat;
     wide[first] = padded;
     pad.out.push_back({type, wide});

@@ -50,16 +50,17 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
       break;
     case Op::kTranspose:
       return RewriteTranspose(node);
-    case Op::kReverse:
-      if (std::all_of(node.lists[0].begin(), node.lists[0].end(),
-                      [&](int64_t d) { return shape.dims[static_cast<size_t>(d)] == 1; })) {
+    case Op::kReverse: {
+      const Dims& dims = node.attrs<ReverseAttrs>().dimensions;
+      if (std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return shape.dims[static_cast<size_t>(d)] == 1; }))
         return source;
-      }
       break;
+    }
     case Op::kConcatenate: {
+      const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
       SmallVector<Ref, 3> parts;
       for (Ref r : node.in) {
-        if (ShapeOf(r).dims[static_cast<size_t>(node.imm)] != 0) parts.push_back(r);
+        if (ShapeOf(r).dims[along] != 0) parts.push_back(r);
       }
       if (parts.size() == 1) return parts[0];
       if (parts.size() < node.in.size()) {
@@ -87,11 +88,12 @@ std::optional<Ref> Simplifier::RewriteView(Node& node) {
 std::optional<Ref> Simplifier::RewriteBroadcast(const Node& node) {
   const Ref source = node.in[0];
   const Shape shape = node.shape();
-  if (ShapeOf(source) == shape && IsIota(node.lists[0])) return source;
+  const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
+  if (ShapeOf(source) == shape && IsIota(places)) return source;
   const Node& def = Def(source);
   if (def.op == Op::kBroadcast) {
     Dims dims;
-    for (int64_t d : def.lists[0]) dims.push_back(node.lists[0][static_cast<size_t>(d)]);
+    for (int64_t d : def.attrs<BroadcastAttrs>().broadcast_dimensions) dims.push_back(places[static_cast<size_t>(d)]);
     // Extents of one that the first stretched must not be stretched twice to different extents: sizes decide.
     bool ok = true;
     for (size_t i = 0; i < dims.size(); ++i) {
@@ -103,32 +105,34 @@ std::optional<Ref> Simplifier::RewriteBroadcast(const Node& node) {
       Node merged = node;
       merged.origin = nullptr;
       merged.in[0] = def.in[0];
-      merged.lists[0] = std::move(dims);
+      merged.attributes = BroadcastAttrs{std::move(dims)};
       return Emit(std::move(merged));
     }
   }
   // Only extents of one are added.
-  const bool sorted = std::is_sorted(node.lists[0].begin(), node.lists[0].end());
+  const bool sorted = std::is_sorted(places.begin(), places.end());
   if (sorted && NumElements(shape.dims) == NumElements(ShapeOf(source).dims)) return Reshape(source, shape.dims);
   return std::nullopt;
 }
 
 std::optional<Ref> Simplifier::RewriteTranspose(const Node& node) {
   const Ref source = node.in[0];
-  if (IsIota(node.lists[0])) return source;
+  const Dims& permutation = node.attrs<TransposeAttrs>().permutation;
+  if (IsIota(permutation)) return source;
   const Node& def = Def(source);
   if (def.op == Op::kTranspose) {
     Node merged = node;
     merged.origin = nullptr;
     merged.in[0] = def.in[0];
-    for (size_t i = 0; i < node.lists[0].size(); ++i)
-      merged.lists[0][i] = def.lists[0][static_cast<size_t>(node.lists[0][i])];
+    const Dims& inner = def.attrs<TransposeAttrs>().permutation;
+    Dims& both = merged.attrs<TransposeAttrs>().permutation;
+    for (size_t i = 0; i < both.size(); ++i) both[i] = inner[static_cast<size_t>(permutation[i])];
     return Emit(std::move(merged));
   }
   // Moving extents of one alone reorders nothing.
   int64_t last = -1;
   bool ordered = true;
-  for (int64_t d : node.lists[0]) {
+  for (int64_t d : permutation) {
     if (ShapeOf(source).dims[static_cast<size_t>(d)] == 1) continue;
     ordered &= d > last;
     last = d;
@@ -140,8 +144,7 @@ std::optional<Ref> Simplifier::RewriteTranspose(const Node& node) {
 std::optional<Ref> Simplifier::RewritePad(const Node& node) {
   const Ref source = node.in[0], value = node.in[1];
   const Shape shape = node.shape();
-  Dims low = node.lists[0], high = node.lists[1];
-  const Dims interior = node.lists[2];
+  auto [low, high, interior] = node.attrs<PadAttrs>();
   if (ShapeOf(source) == shape && All(low, 0) && All(high, 0)) return source;
   if (NumElements(ShapeOf(source).dims) == 0) return Spread(value, shape);
   // Negative padding is a slice.
@@ -194,29 +197,32 @@ std::optional<Ref> Simplifier::RewriteSlice(const Node& node) {
   const Shape shape = node.shape();
   if (ShapeOf(source) == shape) return source;
   const Node& def = Def(source);
+  const auto& cut_out = node.attrs<SliceAttrs>();
   if (def.op == Op::kSlice) {
+    const auto& inner = def.attrs<SliceAttrs>();
     Node merged = node;
     merged.origin = nullptr;
     merged.in[0] = def.in[0];
+    auto& both = merged.attrs<SliceAttrs>();
     for (size_t i = 0; i < shape.rank(); ++i) {
-      const int64_t step = def.lists[2][i];
-      merged.lists[0][i] = def.lists[0][i] + node.lists[0][i] * step;
-      merged.lists[2][i] = node.lists[2][i] * step;
-      merged.lists[1][i] = merged.lists[0][i] + (shape.dims[i] - 1) * merged.lists[2][i] + 1;
+      const int64_t step = inner.strides[i];
+      both.start_indices[i] = inner.start_indices[i] + cut_out.start_indices[i] * step;
+      both.strides[i] = cut_out.strides[i] * step;
+      both.limit_indices[i] = both.start_indices[i] + (shape.dims[i] - 1) * both.strides[i] + 1;
     }
     return Emit(std::move(merged));
   }
   if (def.op == Op::kConcatenate) {
-    const size_t along = static_cast<size_t>(def.imm);
+    const size_t along = static_cast<size_t>(def.attrs<ConcatenateAttrs>().dimension);
     int64_t begin = 0;
     for (Ref part : def.in) {
       const int64_t end = begin + ShapeOf(part).dims[along];
-      if (node.lists[0][along] >= begin && node.lists[1][along] <= end) {
+      if (cut_out.start_indices[along] >= begin && cut_out.limit_indices[along] <= end) {
         Node inner = node;
         inner.origin = nullptr;
         inner.in[0] = part;
-        inner.lists[0][along] -= begin;
-        inner.lists[1][along] -= begin;
+        inner.attrs<SliceAttrs>().start_indices[along] -= begin;
+        inner.attrs<SliceAttrs>().limit_indices[along] -= begin;
         return Emit(std::move(inner));
       }
       begin = end;
@@ -224,12 +230,13 @@ std::optional<Ref> Simplifier::RewriteSlice(const Node& node) {
   }
   if (def.op == Op::kBroadcast) {
     // Slicing only what was stretched or added.
+    const Dims& places = def.attrs<BroadcastAttrs>().broadcast_dimensions;
     bool only_stretched = true;
     for (size_t i = 0; i < shape.rank(); ++i) {
-      const bool cut = shape.dims[i] != ShapeOf(source).dims[i] || node.lists[0][i] != 0;
+      const bool cut = shape.dims[i] != ShapeOf(source).dims[i] || cut_out.start_indices[i] != 0;
       if (!cut) continue;
-      for (size_t d = 0; d < def.lists[0].size(); ++d) {
-        if (def.lists[0][d] == static_cast<int64_t>(i) && ShapeOf(def.in[0]).dims[d] != 1) only_stretched = false;
+      for (size_t d = 0; d < places.size(); ++d) {
+        if (places[d] == static_cast<int64_t>(i) && ShapeOf(def.in[0]).dims[d] != 1) only_stretched = false;
       }
     }
     if (only_stretched) {

@@ -27,11 +27,7 @@ uint64_t HashOfNode(const Node& n) {
     mix(static_cast<uint64_t>(s.dtype));
     for (int64_t d : s.dims) mix(static_cast<uint64_t>(d) + 3);
   }
-  for (const Dims& l : n.lists) {
-    mix(l.size());
-    for (int64_t d : l) mix(static_cast<uint64_t>(d));
-  }
-  mix(static_cast<uint64_t>(n.imm));
+  mix(HashOf(n.attributes));
   if (n.literal.bytes) mix(n.literal.hash.low);
   for (char c : n.name) mix(static_cast<uint8_t>(c));
   return h;
@@ -46,9 +42,8 @@ Op SharedCombiner(const Program& p, const Node& n) {
 
 bool Same(const Program& p, const Node& a, const Node& b) {
   if (a.op == Op::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
-  return a.op == b.op && a.in == b.in && a.out == b.out && a.lists == b.lists && a.imm == b.imm && a.name == b.name &&
-         a.literal == b.literal &&
-         (a.op != Op::kOpaque || a.origin == b.origin);
+  return a.op == b.op && a.in == b.in && a.out == b.out && a.attributes == b.attributes && a.name == b.name &&
+         a.literal == b.literal && (a.op != Op::kOpaque || a.origin == b.origin);
 }
 
 bool MayShare(const Program& p, const Node& n) {

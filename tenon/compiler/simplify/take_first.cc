@@ -9,6 +9,8 @@ namespace {
 
 using Wanted = std::unordered_map<NodeId, int64_t>;
 
+size_t DimensionOf(const Node& sort) { return static_cast<size_t>(sort.attrs<SortAttrs>().dimension); }
+
 /// How many elements along its dimension each sort's users look at.
 void Count(const Program& p, const Block& block, Wanted& wanted) {
   const auto use = [&](Ref r, int64_t elements) {
@@ -17,14 +19,14 @@ void Count(const Program& p, const Block& block, Wanted& wanted) {
     most = std::max(most, elements);
   };
   const auto whole = [&](Ref r) {
-    if (p[r.node].op == Op::kSort) use(r, p.shape(r).dims[static_cast<size_t>(p[r.node].imm)]);
+    if (p[r.node].op == Op::kSort) use(r, p.shape(r).dims[DimensionOf(p[r.node])]);
   };
   for (NodeId id : block.nodes) {
     const Node& node = p[id];
     const bool is_head = node.op == Op::kSlice && p[node.in[0].node].op == Op::kSort;
     for (Ref r : node.in) {
       if (is_head) {
-        use(r, node.lists[1][static_cast<size_t>(p[r.node].imm)]);
+        use(r, node.attrs<SliceAttrs>().limit_indices[DimensionOf(p[r.node])]);
       } else {
         whole(r);
       }
@@ -41,8 +43,8 @@ void TakeFirst(Program& program) {
   Count(program, program.main, wanted);
   for (const auto& [id, elements] : wanted) {
     Node& node = program[id];
-    for (Shape& shape : node.out)
-      shape.dims[static_cast<size_t>(node.imm)] = std::min(elements, shape.dims[static_cast<size_t>(node.imm)]);
+    const size_t along = DimensionOf(node);
+    for (Shape& shape : node.out) shape.dims[along] = std::min(elements, shape.dims[along]);
   }
 }
 

@@ -27,7 +27,7 @@ Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, cons
         std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
   }
   pad.out.push_back(std::move(shape));
-  pad.lists = {low, high, interior};
+  pad.attributes = PadAttrs{low, high, interior};
   return Emit(std::move(pad));
 }
 
@@ -38,7 +38,7 @@ Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const
   Dims limit = start;
   for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
   slice.out.push_back({ShapeOf(r).dtype, extent});
-  slice.lists = {start, limit, stride};
+  slice.attributes = SliceAttrs{start, limit, stride};
   return Emit(std::move(slice));
 }
 
@@ -74,7 +74,7 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   if (std::optional<ScanForm> form = ScanFormOf(to_, node);
       form && node.shape().dims[form->dim] > numerics().short_scan)
     return RewriteScan(node);
-  const Dims window = node.lists[0], strides = node.lists[1], base_dilation = node.lists[2], dilation = node.lists[3];
+  const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
   const int64_t count = Product(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
   Dims interior = base_dilation;
@@ -82,8 +82,7 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   const Shape shape = node.shape();
   const std::optional<uint64_t> identity = op == Op::kXor ? std::optional<uint64_t>(0) : IdentityBits(op, type);
   // Padding and holes take no part, whatever the initial value is.
-  const Ref padded =
-      Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, node.lists[4], node.lists[5], interior);
+  const Ref padded = Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, low, high, interior);
   if (!identity && !(padded == node.in[0])) return std::nullopt;
   Ref sum;
   if (!identity || !IsSplat(init, *identity)) sum = Spread(init, shape);
@@ -117,7 +116,7 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
     Dims window = ones, low(of.rank(), 0), high(of.rank(), 0);
     window[dim] = of.dims[dim];
     (form.reverse ? high : low)[dim] = of.dims[dim] - 1;
-    part.lists = {window, ones, ones, ones, low, high};
+    part.attributes = ReduceWindowAttrs{window, ones, ones, ones, low, high};
     part.out.push_back(of);
     return Emit(std::move(part));
   };
@@ -147,10 +146,11 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
   broadcast.op = Op::kBroadcast;
   broadcast.in = {Reshape(before, flat)};
   broadcast.out.push_back({shape.dtype, cut});
-  broadcast.lists.emplace_back();
+  BroadcastAttrs rows_of;
   for (size_t d = 0; d < cut.size(); ++d) {
-    if (d != form.dim + 1) broadcast.lists[0].push_back(static_cast<int64_t>(d));
+    if (d != form.dim + 1) rows_of.broadcast_dimensions.push_back(static_cast<int64_t>(d));
   }
+  broadcast.attributes = std::move(rows_of);
   const Ref whole = Binary(CombinerOp(to_, node.blocks[0]), Emit(std::move(broadcast)), inner);
   Dims padded = shape.dims;
   padded[form.dim] = rows * block;
@@ -167,12 +167,12 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
   const Node& order = to_[select.nodes[0]];
   if (order.op != Op::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0})
     return std::nullopt;
-  const int64_t direction = order.imm;
+  const CompareAttrs keeps = order.attrs<CompareAttrs>();
   if (CombinerOp(to_, node.blocks[1]) != Op::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32)
     return std::nullopt;
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
-  const Dims window = node.lists[0], strides = node.lists[1], low = node.lists[2], high = node.lists[3];
+  const auto [window, strides, low, high] = node.attrs<SelectAndScatterAttrs>();
   const int64_t count = Product(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
   const auto start_of = [&](int64_t element) {
@@ -180,12 +180,12 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
     for (size_t d = window.size(); d-- > 0; element /= window[d]) start[d] = element % window[d];
     return start;
   };
-  const auto make = [&](Op op, SmallVector<Ref, 3> in, DType type, int64_t imm) {
+  const auto make = [&](Op op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
     Node made;
     made.op = op;
     made.in = std::move(in);
     made.out.push_back({type, source.dims});
-    made.imm = imm;
+    made.attributes = std::move(attributes);
     return Emit(std::move(made));
   };
   const Dims none(window.size(), 0);
@@ -200,19 +200,20 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
   Ref any = StridedSlice(inside, none, strides, source.dims);
   for (int64_t element = 1; element < count; ++element) {
     const Ref next = StridedSlice(padded, start_of(element), strides, source.dims);
-    Ref keep = make(Op::kCompare, {best, next}, DType::kPred, direction);
+    Ref keep = make(Op::kCompare, {best, next}, DType::kPred, keeps);
     if (pads) {
       const Ref exists = StridedSlice(inside, start_of(element), strides, source.dims);
-      keep = Binary(Op::kOr, Binary(Op::kAnd, keep, any), make(Op::kNot, {exists}, DType::kPred, 0));
+      keep = Binary(Op::kOr, Binary(Op::kAnd, keep, any), make(Op::kNot, {exists}, DType::kPred));
       any = Binary(Op::kOr, any, exists);
     }
-    best = make(Op::kSelect, {keep, best, next}, shape.dtype, 0);
-    place = make(Op::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32, 0);
+    best = make(Op::kSelect, {keep, best, next}, shape.dtype);
+    place = make(Op::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32);
   }
   Ref sum = Spread(node.in[2], shape);
   for (int64_t element = 0; element < count; ++element) {
-    const Ref here = make(Op::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred, 0);
-    const Ref part = make(Op::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype, 0);
+    const Ref here = make(Op::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred,
+                          CompareAttrs{kir::kEq});
+    const Ref part = make(Op::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype);
     Dims before = start_of(element);
     Dims after(window.size(), 0);
     Dims between(window.size(), 0);
@@ -231,14 +232,15 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   const Shape in = ShapeOf(node.in[0]);
   const Shape weights = ShapeOf(node.in[1]);
   const Shape out = node.shape();
-  const Dims in_at = node.lists[0], weight_at = node.lists[1], out_at = node.lists[2];
+  const ConvolutionAttrs a = node.attrs<ConvolutionAttrs>();
   const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
-  const int64_t groups = node.lists[9][0];
-  const size_t spatial = in_at.size() - 2;
-  if (node.lists[9][1] != 1 || extent(weights, weight_at[0]) != 1 || extent(weights, weight_at[1]) != groups)
+  const int64_t groups = a.feature_group_count;
+  const size_t spatial = a.input_spatial_dimensions.size();
+  if (a.batch_group_count != 1 || extent(weights, a.kernel_input_feature_dimension) != 1 ||
+      extent(weights, a.kernel_output_feature_dimension) != groups)
     return std::nullopt;
   int64_t count = 1;
-  for (size_t d = 0; d < spatial; ++d) count *= extent(weights, weight_at[2 + d]);
+  for (int64_t d : a.kernel_spatial_dimensions) count *= extent(weights, d);
   if (count < 1 || count > numerics().written_out_taps || IsComplex(out.dtype) ||
       !(IsFloat(out.dtype) || IsInteger(out.dtype)))
     return std::nullopt;
@@ -246,13 +248,15 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
   // The operand with its dims in the result's order.
   Dims permutation(out.rank(), 0);
   Dims low(out.rank(), 0), high(out.rank(), 0), interior(out.rank(), 0), strides(out.rank(), 1);
-  for (size_t i = 0; i < in_at.size(); ++i) permutation[static_cast<size_t>(out_at[i])] = in_at[i];
+  permutation[static_cast<size_t>(a.output_batch_dimension)] = a.input_batch_dimension;
+  permutation[static_cast<size_t>(a.output_feature_dimension)] = a.input_feature_dimension;
   for (size_t d = 0; d < spatial; ++d) {
-    const auto at = static_cast<size_t>(out_at[2 + d]);
-    strides[at] = node.lists[3][d];
-    low[at] = node.lists[4][d];
-    high[at] = node.lists[5][d];
-    interior[at] = node.lists[6][d] - 1;
+    const auto at = static_cast<size_t>(a.output_spatial_dimensions[d]);
+    permutation[at] = a.input_spatial_dimensions[d];
+    strides[at] = a.window_strides[d];
+    low[at] = a.padding_low[d];
+    high[at] = a.padding_high[d];
+    interior[at] = a.lhs_dilation[d] - 1;
   }
   Ref source = node.in[0];
   if (!std::is_sorted(permutation.begin(), permutation.end())) {
@@ -262,7 +266,7 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
     Shape shape = in;
     for (size_t d = 0; d < in.rank(); ++d) shape.dims[d] = extent(in, permutation[d]);
     transpose.out.push_back(std::move(shape));
-    transpose.lists = {permutation};
+    transpose.attributes = TransposeAttrs{permutation};
     source = Emit(std::move(transpose));
   }
   const Ref padded = Padded(Converted(source, type), Splat({type, {}}, 0), low, high, interior);
@@ -271,14 +275,15 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
     Dims start(out.rank(), 0);
     Dims weight_start(weights.rank(), 0);
     Dims weight_extent(weights.rank(), 1);
-    weight_extent[static_cast<size_t>(weight_at[1])] = groups;
+    weight_extent[static_cast<size_t>(a.kernel_output_feature_dimension)] = groups;
     int64_t rest = element;
     for (size_t d = spatial; d-- > 0;) {
-      const int64_t n = extent(weights, weight_at[2 + d]);
+      const int64_t n = extent(weights, a.kernel_spatial_dimensions[d]);
       const int64_t k = rest % n;
       rest /= n;
-      weight_start[static_cast<size_t>(weight_at[2 + d])] = k;
-      start[static_cast<size_t>(out_at[2 + d])] = (node.lists[8][d] != 0 ? n - 1 - k : k) * node.lists[7][d];
+      weight_start[static_cast<size_t>(a.kernel_spatial_dimensions[d])] = k;
+      start[static_cast<size_t>(a.output_spatial_dimensions[d])] =
+          (a.window_reversal[d] != 0 ? n - 1 - k : k) * a.rhs_dilation[d];
     }
     const Ref x = StridedSlice(padded, start, strides, out.dims);
     const Ref tap = Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), {groups});
@@ -286,7 +291,7 @@ std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
     broadcast.op = Op::kBroadcast;
     broadcast.in = {Converted(tap, type)};
     broadcast.out.push_back({type, out.dims});
-    broadcast.lists.push_back({out_at[1]});
+    broadcast.attributes = BroadcastAttrs{{a.output_feature_dimension}};
     const Ref product = Binary(Op::kMultiply, x, Emit(std::move(broadcast)));
     sum = sum.valid() ? Binary(Op::kAdd, sum, product) : product;
   }
