@@ -29,7 +29,22 @@ std::vector<std::string> Names(const std::vector<Report>& reports) {
 
 struct Tally {
   size_t pass = 0, claimed = 0, total = 0, no_device = 0;
+  std::map<std::string, size_t> defects;  // What did not pass and should: "crash", "timeout", "wrong".
 };
+
+bool IsDefect(const TestResult& r) { return r.verdict == Verdict::kFail || r.verdict == Verdict::kKnownDefect; }
+
+// Whatever signal it was.
+std::string DefectKind(const std::string& observed) {
+  if (observed.starts_with("crash")) return "crash";
+  return observed == "fail" ? "wrong" : observed;
+}
+
+std::string DefectText(const std::map<std::string, size_t>& defects) {
+  std::string text;
+  for (const auto& [kind, count] : defects) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return text;
+}
 
 Tally Count(const Report& report, const std::string& area) {
   Tally tally;
@@ -38,6 +53,7 @@ Tally Count(const Report& report, const std::string& area) {
     ++tally.total;
     tally.pass += r.verdict == Verdict::kPass;
     tally.no_device += r.verdict == Verdict::kNoDevice;
+    if (IsDefect(r)) ++tally.defects[DefectKind(r.observed)];
     tally.claimed += r.verdict != Verdict::kUnsupported && r.verdict != Verdict::kNoDevice;
   }
   return tally;
@@ -47,8 +63,10 @@ std::string Cell(const Tally& tally) {
   if (tally.total == 0) return "";
   if (tally.no_device == tally.total) return "no device";
   std::string text = fmt::format("{}/{}", tally.pass, tally.claimed);
-  if (size_t rest = tally.total - tally.claimed) text += fmt::format(" ({} not claimed)", rest);
-  return text;
+  std::string more = DefectText(tally.defects);
+  if (size_t rest = tally.total - tally.claimed)
+    more += fmt::format("{}{} not claimed", more.empty() ? "" : "; ", rest);
+  return more.empty() ? text : fmt::format("{} ({})", text, more);
 }
 
 std::string Mark(const TestResult* r) {
@@ -59,7 +77,7 @@ std::string Mark(const TestResult* r) {
     case Verdict::kFail:
       return r->observed == "fail" ? "**fail**" : "**" + r->observed + "**";
     case Verdict::kUnsupported:
-      return "unsupported" + (r->observed.starts_with("crash") || r->observed == "timeout" ? ": " + r->observed : "");
+      return "unsupported";
     case Verdict::kKnownDefect:
       return "defect" + (r->observed == "fail" ? "" : ": " + r->observed);
     case Verdict::kUnexpectedPass:
@@ -150,9 +168,9 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
     if (std::find(areas.begin(), areas.end(), AreaOf(name)) == areas.end()) areas.push_back(AreaOf(name));
   }
   std::string md =
-      "# Compatibility matrix\n\nWritten by `tenon-conformance --matrix`. A cell is tests passed / tests claimed; what "
-      "a plugin's "
-      "profile calls unsupported is not claimed.\n\n| |";
+      "# Compatibility matrix\n\nWritten by `tenon-conformance --matrix`. A cell is tests passed / tests claimed, and "
+      "what became of the others: crashes, hangs and wrong results are defects, whether the plugin's profile knows "
+      "them or not; what the plugin itself says that it lacks is not claimed.\n\n| |";
   auto row = [&](std::string_view head, const std::function<std::string(const Report&)>& cell) {
     md += fmt::format("| {} |", head);
     for (const Report& report : reports) md += " " + EscapeCell(cell(report)) + " |";
@@ -162,11 +180,17 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
   md += "\n|---|";
   for (size_t i = 0; i < reports.size(); ++i) md += "---|";
   md += "\n";
+  row("suite", [](const Report& r) { return r.suite; });
+  row("date", [](const Report& r) { return r.date; });
   row("file", [](const Report& r) { return r.plugin; });
   row("PJRT", [](const Report& r) { return r.api_version; });
   row("platform", [](const Report& r) { return r.platform_name; });
   for (const std::string& area : areas) row(area, [&](const Report& r) { return Cell(Count(r, area)); });
   row("**all**", [](const Report& r) { return Cell(Count(r, "")); });
+  row("defects", [](const Report& r) {
+    const Tally tally = Count(r, "");
+    return tally.defects.empty() ? "0" : DefectText(tally.defects);
+  });
   for (Verdict verdict :
        {Verdict::kFail, Verdict::kUnexpectedPass, Verdict::kKnownDefect, Verdict::kUnsupported, Verdict::kNoDevice}) {
     row(VerdictName(verdict), [&](const Report& r) { return std::to_string(r.Count(verdict)); });
@@ -213,6 +237,9 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
   }
   html += "<tr><td>all</td>";
   for (const Report& report : reports) html += "<td>" + EscapeMarkup(Cell(Count(report, ""))) + "</td>";
+  html += "</tr><tr><td>suite</td>";
+  for (const Report& report : reports)
+    html += "<td>" + EscapeMarkup(report.suite + (report.date.empty() ? "" : ", " + report.date)) + "</td>";
   html += "</tr></table>\n";
   for (const std::string& area : areas) {
     html += "<details><summary>" + area + "</summary><table><tr><th>test</th><th>rule</th>" + head + "</tr>\n";

@@ -48,11 +48,10 @@ Status ParseLine(std::string_view line, Profile& profile) {
       return InvalidArgument(fmt::format("option type '{}', wanted string, int, bool or float", option.type));
     }
     profile.options.push_back(std::move(option));
-  } else if (key == "permanent" || key == "temporary") {
+  } else if (key == "known") {
     size_t colon = rest.find(" : ");
     if (colon == std::string_view::npos) return InvalidArgument(fmt::format("'{}' wants GLOB : REASON", key));
-    profile.entries.push_back(
-        {std::string(Trim(rest.substr(0, colon))), key == "permanent", std::string(Trim(rest.substr(colon + 3)))});
+    profile.entries.push_back({std::string(Trim(rest.substr(0, colon))), std::string(Trim(rest.substr(colon + 3)))});
   } else {
     return InvalidArgument(fmt::format("unknown item '{}'", key));
   }

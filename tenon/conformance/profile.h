@@ -15,15 +15,13 @@ namespace tenon::conformance {
 ///   topology NAME                            for PJRT_TopologyDescription_Create
 ///   option NAME TYPE VALUE                   for PJRT_Client_Create; TYPE is string, int, bool or float
 ///   env NAME=VALUE                           set before the plugin is loaded, unless set already
-///   permanent GLOB : REASON                  the plugin does not support this
-///   temporary GLOB : REASON                  a defect, to be repaired
+///   known GLOB : REASON                      does not pass, and why; what was seen says whether it is missing or wrong
 struct Profile {
   struct Option {
     std::string name, type, value;
   };
   struct Entry {
     std::string glob;
-    bool permanent;
     std::string reason;
   };
   std::string name = "none";

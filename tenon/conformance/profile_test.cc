@@ -22,21 +22,19 @@ TEST(GlobTest, Matches) {
 TEST(ProfileTest, Reads) {
   Result<Profile> profile = ParseProfile(
       "# c\nname p\nmatch file *x.so\nmatch version V*\noption n int 4\nenv A=b\n"
-      "permanent a.* : not there\ntemporary b.c : broken : now\n");
+      "known a.* : not there\nknown b.c : broken : now\n");
   ASSERT_TRUE(profile.ok()) << profile.status().ToString();
   EXPECT_EQ(profile->name, "p");
   EXPECT_EQ(profile->options.at(0).value, "4");
   ASSERT_NE(profile->Find("a.b"), nullptr);
-  EXPECT_TRUE(profile->Find("a.b")->permanent);
   ASSERT_NE(profile->Find("b.c"), nullptr);
-  EXPECT_FALSE(profile->Find("b.c")->permanent);
   EXPECT_EQ(profile->Find("b.c")->reason, "broken : now");
   EXPECT_EQ(profile->Find("c"), nullptr);
 }
 
 TEST(ProfileTest, RefusesWithLine) {
-  for (const char* text : {"name p\nnonsense x\n", "name p\noption a long 4\n", "name p\npermanent x\n",
-                           "name p\nenv A\n", "name p\nmatch x y\n"}) {
+  for (const char* text : {"name p\nnonsense x\n", "name p\noption a long 4\n", "name p\nknown x\n", "name p\nenv A\n",
+                           "name p\nmatch x y\n"}) {
     Result<Profile> profile = ParseProfile(text);
     ASSERT_FALSE(profile.ok()) << text;
     EXPECT_NE(profile.status().message().find("line 2"), std::string_view::npos) << profile.status().ToString();

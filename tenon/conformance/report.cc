@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tenon_revision.h"  // Made by the build: TENON_VERSION, TENON_REVISION.
+
 namespace tenon::conformance {
 
 namespace {
@@ -65,6 +67,12 @@ size_t Report::Count(Verdict verdict) const {
       std::count_if(results.begin(), results.end(), [&](const TestResult& r) { return r.verdict == verdict; }));
 }
 
+std::string SuiteBuild() { return TENON_VERSION " " TENON_REVISION; }
+
+bool IsClean(std::string_view suite_build) {
+  return !suite_build.ends_with("-dirty") && !suite_build.ends_with("unknown") && !suite_build.empty();
+}
+
 size_t Report::Claimed() const { return results.size() - Count(Verdict::kUnsupported) - Count(Verdict::kNoDevice); }
 
 std::string ToText(const Report& report, bool all) {
@@ -88,11 +96,14 @@ std::string ToText(const Report& report, bool all) {
   }
   text.pop_back();
   text += fmt::format("; {} of {} claimed pass\n", report.Count(Verdict::kPass), report.Claimed());
+  text += fmt::format("suite {}, {}\n", report.suite, report.date);
   return text;
 }
 
 std::string ToJson(const Report& report) {
-  Json json = {{"plugin", report.plugin},
+  Json json = {{"suite", report.suite},
+               {"date", report.date},
+               {"plugin", report.plugin},
                {"profile", report.profile},
                {"api_version", report.api_version},
                {"platform_name", report.platform_name},
@@ -120,6 +131,8 @@ Result<Report> FromJson(std::string_view text) {
     return InvalidArgument("not a report of this suite: no list 'tests'");
   }
   Report report;
+  report.suite = string(json, "suite");
+  report.date = string(json, "date");
   report.plugin = string(json, "plugin");
   report.profile = string(json, "profile");
   report.api_version = string(json, "api_version");

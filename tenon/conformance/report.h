@@ -13,8 +13,8 @@ namespace tenon::conformance {
 enum class Verdict {
   kPass,
   kFail,            // not explained: crash and timeout count here too, `observed` names them
-  kUnsupported,     // the profile calls it permanent, or there is no profile and the plugin answers UNIMPLEMENTED
-  kKnownDefect,     // the profile calls it temporary
+  kUnsupported,     // the plugin answers UNIMPLEMENTED, or lacks it, and its profile says so or it has none
+  kKnownDefect,     // it crashes, hangs or is wrong, and the profile knows
   kUnexpectedPass,  // the profile says that it does not pass
   kNoDevice,        // this machine has none
 };
@@ -37,6 +37,8 @@ struct TestResult {
 
 /// One run of the suite over one plugin.
 struct Report {
+  std::string suite;    // SuiteBuild() of the suite that ran
+  std::string date;     // of the run, "2026-01-31", UTC
   std::string plugin;   // file name
   std::string profile;  // its name, "none" without one
   std::string api_version, platform_name, platform_version;
@@ -48,6 +50,12 @@ struct Report {
   /// Nothing failed without explanation and nothing passed against the profile.
   bool ok() const { return Count(Verdict::kFail) == 0 && Count(Verdict::kUnexpectedPass) == 0; }
 };
+
+/// Version and revision of the sources that the suite was built from: "0.1.0 1a2b3c4", with "-dirty" behind it when
+/// they were changed since, "0.1.0 unknown" outside of a repository.
+std::string SuiteBuild();
+/// Whether the build is that of a committed state: what a table that is kept must come from.
+bool IsClean(std::string_view suite_build);
 
 /// For people; every test when `all`, otherwise those that did not pass.
 std::string ToText(const Report& report, bool all);

@@ -6,7 +6,9 @@ namespace tenon::conformance {
 namespace {
 
 Report Sample() {
-  Report report{.plugin = "p.so",
+  Report report{.suite = "0.1.0 1a2b3c4",
+                .date = "2026-01-31",
+                .plugin = "p.so",
                 .profile = "p",
                 .api_version = "0.117",
                 .platform_name = "cpu",
@@ -57,11 +59,21 @@ TEST(ReportTest, TextNamesWhatDidNotPass) {
   EXPECT_NE(text.find("1 of 4 claimed pass"), std::string::npos) << text;
 }
 
+TEST(ReportTest, OnlyCommittedBuildsAreClean) {
+  EXPECT_TRUE(IsClean("0.1.0 1a2b3c4"));
+  EXPECT_FALSE(IsClean("0.1.0 1a2b3c4-dirty"));
+  EXPECT_FALSE(IsClean("0.1.0 unknown"));
+  EXPECT_FALSE(IsClean(""));
+  EXPECT_TRUE(SuiteBuild().starts_with("0.")) << SuiteBuild();
+}
+
 TEST(MatrixTest, BothForms) {
   std::string md = MatrixMarkdown({Sample(), Sample()});
-  EXPECT_NE(md.find("| a | 1/2 | 1/2 |"), std::string::npos) << md;
-  EXPECT_NE(md.find("| b | 0/2 (2 not claimed) |"), std::string::npos) << md;
+  EXPECT_NE(md.find("| a | 1/2 (1 crash) | 1/2 (1 crash) |"), std::string::npos) << md;
+  EXPECT_NE(md.find("| b | 0/2 (1 wrong; 2 not claimed) |"), std::string::npos) << md;
   EXPECT_NE(md.find("it \"broke\" \\| here"), std::string::npos) << md;
+  EXPECT_NE(md.find("| defects | 1 crash, 1 wrong |"), std::string::npos) << md;
+  EXPECT_NE(md.find("| suite | 0.1.0 1a2b3c4 |"), std::string::npos) << md;
   std::string html = MatrixHtml({Sample()});
   EXPECT_NE(html.find("known &amp; tracked"), std::string::npos);
   EXPECT_NE(html.find("<td class=\"f\""), std::string::npos);

@@ -329,6 +329,13 @@ class Scheduler {
   bool timed_out_ = false;
 };
 
+std::string Today() {
+  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day day(now);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
+
 bool Matches(const std::vector<std::string>& globs, std::string_view text) {
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return GlobMatch(glob, text); });
 }
@@ -338,10 +345,11 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 Verdict Judge(const Seen& seen, const Profile& profile, const Profile::Entry* entry) {
   if (seen.observed == Observed::kNoDevice) return Verdict::kNoDevice;
   if (seen.observed == Observed::kPass) return entry == nullptr ? Verdict::kPass : Verdict::kUnexpectedPass;
-  if (entry != nullptr) return entry->permanent ? Verdict::kUnsupported : Verdict::kKnownDefect;
-  // Whoever has a profile must say there what is missing.
-  if (seen.observed == Observed::kUnimplemented && profile.name == "none") return Verdict::kUnsupported;
-  return Verdict::kFail;
+  // What a plugin lacks it says itself; a crash, a hang or a wrong result stays one, whatever the profile knows of it.
+  // Whoever has a profile must list there what is missing.
+  if (seen.observed == Observed::kUnimplemented)
+    return entry != nullptr || profile.name == "none" ? Verdict::kUnsupported : Verdict::kFail;
+  return entry != nullptr ? Verdict::kKnownDefect : Verdict::kFail;
 }
 
 }  // namespace
@@ -385,6 +393,8 @@ Result<Report> RunSuite(const RunOptions& options) {
     return FailedPrecondition(fmt::format("cannot load '{}': {}", options.plugin, scheduler.fatal));
 
   Report report;
+  report.suite = SuiteBuild();
+  report.date = Today();
   report.plugin = file;
   report.profile = profile.name;
   report.api_version = info["api_version"];

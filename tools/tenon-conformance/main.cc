@@ -45,12 +45,18 @@ int Complain(const Status& status) {
   return 2;
 }
 
-Status Matrix(const std::vector<std::string>& files, const std::string& markdown, const std::string& html) {
+Status Matrix(const std::vector<std::string>& files, const std::string& markdown, const std::string& html,
+              bool any_build) {
   std::vector<Report> reports;
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
     Result<Report> report = FromJson(text);
     if (!report.ok()) return report.status().WithContext(file);
+    if (!any_build && !IsClean(report->suite)) {
+      return FailedPrecondition(fmt::format(
+          "{} is of the suite '{}', wanted one built from a committed state; --any-build takes it all the same", file,
+          report->suite));
+    }
     reports.push_back(std::move(report).value());
   }
   if (!html.empty()) TENON_RETURN_IF_ERROR(WriteFile(html, MatrixHtml(reports)));
@@ -83,7 +89,7 @@ int main(int argc, char** argv) {
   RunOptions options;
   std::string profile, json, junit, markdown, html;
   std::vector<std::string> matrix;
-  bool list = false, all = false, profiles = false, quiet = false;
+  bool list = false, all = false, profiles = false, quiet = false, any_build = false;
   app.add_option("plugin", options.plugin, "shared library of the plugin");
   app.add_option("-t,--test", options.filters, "only tests that match this glob (may be repeated)")
       ->allow_extra_args(false);
@@ -105,6 +111,7 @@ int main(int argc, char** argv) {
   app.add_option("--matrix", matrix, "JSON reports to put side by side");
   app.add_option("--markdown", markdown, "where --matrix writes Markdown (standard output unless --html is given)");
   app.add_option("--html", html, "where --matrix writes HTML");
+  app.add_flag("--any-build", any_build, "let --matrix take reports of suites built from changed sources");
   CLI11_PARSE(app, argc, argv);
 
   if (list) {
@@ -117,7 +124,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!matrix.empty()) {
-    Status status = Matrix(matrix, markdown, html);
+    Status status = Matrix(matrix, markdown, html, any_build);
     return status.ok() ? 0 : Complain(status);
   }
   if (options.plugin.empty()) return Complain(InvalidArgument("wants the path of a plugin; see --help"));

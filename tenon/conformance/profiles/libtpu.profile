@@ -5,8 +5,8 @@ device none
 topology v5e:2x2
 env ALLOW_MULTIPLE_LIBTPU_LOAD=1
 env TPU_SKIP_MDS_QUERY=1
-permanent structs.caller.Plugin_Attributes.24 : refuses the size that callers before 0.74 send
-permanent events.set_twice : a second Set ends the process (a CHECK)
-permanent events.error_not_ready : asking an event that is not ready for its error ends the process (a CHECK)
-permanent bad_input.null.DeviceDescription_* : descriptions that are NULL are used
-permanent bad_input.null.TopologyDescription_* : topologies that are NULL are used
+known structs.caller.Plugin_Attributes.24 : refuses the size that callers before 0.74 send
+known events.set_twice : a second Set ends the process (a CHECK)
+known events.error_not_ready : asking an event that is not ready for its error ends the process (a CHECK)
+known bad_input.null.DeviceDescription_* : descriptions that are NULL are used
+known bad_input.null.TopologyDescription_* : topologies that are NULL are used
