@@ -61,6 +61,27 @@ def test_a_bad_number_of_devices_is_an_error():
     assert "TENON_NUM_DEVICES is 'many', wanted a number" in ran.stderr
 
 
+def test_a_topology_may_be_another_cpus():
+    result = run('import jax, numpy as np, pickle\n'
+                 'from jax.experimental import topologies\n'
+                 'from jax.experimental.serialize_executable import deserialize_and_load, serialize\n'
+                 'topology = topologies.get_topology_desc(topology_name="cpu:avx2", platform="cpu")\n'
+                 'sharding = jax.sharding.SingleDeviceSharding(topology.devices[0])\n'
+                 'x = np.linspace(-3, 3, 1000, dtype=np.float32)\n'
+                 'f = lambda x: (jax.numpy.tanh(x) * x + x).sum()\n'
+                 'shape = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)\n'
+                 'compiled = jax.jit(f).lower(shape).compile()\n'
+                 'saved = compiled.runtime_executable().serialize()\n'
+                 'bad = ""\n'
+                 'try:\n'
+                 '    topologies.get_topology_desc(topology_name="cpu:abacus", platform="cpu")\n'
+                 'except Exception as e:\n'
+                 '    bad = str(e)\n'
+                 'give([b"cpu:avx2:cores=8" in saved, bad])').result
+    assert result[0]
+    assert 'wanted cpu:sse4, cpu:avx2 or cpu:avx512' in result[1]
+
+
 @pytest.mark.parametrize('platform', ['cpu', 'tenon'])
 def test_a_topology_without_a_client_compiles(platform):
     result = run('import jax, numpy as np\n'

@@ -71,7 +71,7 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::P
           program.format, program.code.size()));
     }
   }
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options, SharedHostTarget()));
   TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
   return plugin::Ref<plugin::LoadedExecutable>(
       plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), assignment));
@@ -86,6 +86,10 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Load(plugin::Ref<plugin
   if (options == nullptr) {
     TENON_ASSIGN_OR_RETURN(stored, plugin::DecodeCompileOptions(ours->info().compile_options));
     options = &stored;
+  }
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CodeForHost(ours->code()));
+  if (code != ours->code()) {
+    TENON_ASSIGN_OR_RETURN(ours, CpuExecutable::Create(std::move(code), *options));
   }
   TENON_ASSIGN_OR_RETURN(plugin::DeviceAssignment assignment, ResolveAssignment(*options));
   return plugin::Ref<plugin::LoadedExecutable>(

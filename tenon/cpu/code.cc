@@ -15,6 +15,7 @@
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
 #include "tenon/runtime/outside_plan.h"
+#include "tenon/target/host/host_target.h"
 
 namespace tenon::cpu {
 namespace {
@@ -58,10 +59,13 @@ void DumpPlan(const std::string& dir, const plan::Plan& plan, const emit_llvm::E
   }
 }
 
-/// Makes the kernels and binds the plan of `about` to them.
-Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const std::string& dump_dir) {
+/// Makes the kernels' code for `made_for` and binds the plan of `about` to it.
+Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
+                                         std::shared_ptr<const target::Target> compiled_for,
+                                         std::shared_ptr<const target::Target> made_for, const std::string& dump_dir) {
   plan::Plan plan = std::move(about.plan);
-  const emit_llvm::EmitOptions options{isa::ActiveIsa()};
+  TENON_ASSIGN_OR_RETURN(const isa::IsaLevel level, isa::ParseIsaLevel(made_for->isa));
+  const emit_llvm::EmitOptions options{level};
   if (!dump_dir.empty()) DumpPlan(dump_dir, plan, options);
   const auto emit_start = Clock::now();
   const emit_llvm::CacheCounters before = emit_llvm::Counters();
@@ -85,19 +89,22 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about, const 
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
       fmt::format(
-          "compile {}: ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, loops {}, custom "
+          "compile {} for {}: code for {}, ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, "
+          "loops {}, custom "
           "calls {}, evaluate {}, "
           "arena {} B, kernel cache {} of {} B ({} evicted), us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule "
           "{:.0f} codegen {:.0f} bind {:.0f}",
-          about.name, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(), after.misses - before.misses,
-          n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps, code->program->plan().arena_bytes,
-          after.live, after.bytes, after.evictions, us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns),
-          us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
+          about.name, compiled_for->name, made_for->isa, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(),
+          after.misses - before.misses, n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps,
+          code->program->plan().arena_bytes, after.live, after.bytes, after.evictions, us(s.import_ns),
+          us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
   code->about = std::move(about);
+  code->compiled_for = std::move(compiled_for);
+  code->made_for = std::move(made_for);
   return std::shared_ptr<const Code>(std::move(code));
 }
 
-constexpr std::string_view kMagic = "TENONEX1";
+constexpr std::string_view kMagic = "TENONEX2";
 
 void PutTexts(ByteWriter& out, const std::vector<std::string>& texts) {
   out.Put<uint64_t>(texts.size());
@@ -170,8 +177,10 @@ std::vector<std::string> GetTexts(ByteReader& in) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options) {
+Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
+                                                const std::shared_ptr<const target::Target>& target) {
   compiler::CompileOptions front;
+  front.target = *target;
   front.num_replicas = options.num_replicas;
   front.num_partitions = options.num_partitions;
   front.dump_dir = NewDumpDir();
@@ -185,7 +194,38 @@ Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const 
   }
   if (options.result_layout) front.result_layouts.push_back(minor_to_major(*options.result_layout));
   TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about, compiler::Compile(program, front));
-  return Bind(std::move(about), front.dump_dir);
+  return Bind(std::move(about), target, target, front.dump_dir);
+}
+
+const std::shared_ptr<const target::Target>& SharedHostTarget() {
+  static const auto& host =
+      *new std::shared_ptr<const target::Target>(std::make_shared<const target::Target>(target::HostTarget()));
+  return host;
+}
+
+Result<std::shared_ptr<const target::Target>> TargetAtLoad(const std::shared_ptr<const target::Target>& wanted,
+                                                           const std::shared_ptr<const target::Target>& host) {
+  if (target::SameBits(*wanted, *host)) return host;
+  // What the level needs, whatever the text says that the target has.
+  TENON_ASSIGN_OR_RETURN(const target::Target level, target::CpuTarget(wanted->isa));
+  Status runs = target::CheckRuns(level, *host);
+  if (runs.ok()) runs = target::CheckRuns(*wanted, *host);
+  if (!runs.ok()) {
+    return std::move(runs).WithContext(
+        fmt::format("the program was compiled for {} and this process runs on {}, whose results differ in their last "
+                    "bits, so its code cannot be made anew here",
+                    wanted->name, host->name));
+  }
+  return wanted;
+}
+
+Result<std::shared_ptr<const Code>> CodeForHost(std::shared_ptr<const Code> code) {
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const target::Target> made_for,
+                         TargetAtLoad(code->compiled_for, SharedHostTarget()));
+  if (made_for->isa == code->made_for->isa) return code;
+  compiler::CompiledProgram about = code->about;
+  about.plan = code->program->plan();
+  return Bind(std::move(about), code->compiled_for, std::move(made_for), {});
 }
 
 std::string SaveCode(const Code& code, std::string_view compile_options) {
@@ -193,6 +233,7 @@ std::string SaveCode(const Code& code, std::string_view compile_options) {
   ByteWriter out;
   out.PutText(kMagic);
   out.PutText(PlatformVersion());
+  out.PutText(target::Print(*code.compiled_for));
   out.PutText(compile_options);
   out.PutText(about.name);
   PutTexts(out, about.parameter_shardings);
@@ -216,6 +257,15 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
     return FailedPrecondition(
         fmt::format("this executable was serialised by '{}', this is '{}'", build, PlatformVersion()));
   }
+  TENON_RETURN_IF_ERROR(in.status());
+  const std::string_view target_text = in.GetText();
+  TENON_RETURN_IF_ERROR(in.status());
+  Result<target::Target> wanted = target::Parse(target_text);
+  if (!wanted.ok()) return DataLoss(std::string(wanted.status().message())).WithContext("the executable's target");
+  const auto compiled_for = std::make_shared<const target::Target>(*std::move(wanted));
+  // Before anything else: whoever loads a program of another machine wants to hear of that first.
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const target::Target> made_for,
+                         TargetAtLoad(compiled_for, SharedHostTarget()));
   LoadedCode loaded;
   loaded.compile_options = in.GetText();
   compiler::CompiledProgram about;
@@ -234,7 +284,7 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));
   TENON_RETURN_IF_ERROR(CheckTilings(about));
   TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(about.plan));
-  TENON_ASSIGN_OR_RETURN(loaded.code, Bind(std::move(about), {}));
+  TENON_ASSIGN_OR_RETURN(loaded.code, Bind(std::move(about), compiled_for, std::move(made_for), {}));
   return loaded;
 }
 

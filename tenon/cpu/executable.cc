@@ -56,10 +56,11 @@ void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling) {
   if (tiling.stacked) spec.array.minor_to_major.clear();
 }
 
-std::string Fingerprint(const plan::Plan& plan) {
-  const std::string text = PlatformVersion() + plan::Print(plan);
+// Of what was compiled by what, and for people: for which target.
+std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
+  const std::string text = PlatformVersion() + target::Print(target) + plan::Print(plan);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
   memory.peak = memory.total;
   info.memory_stats = memory;
-  info.fingerprint = Fingerprint(plan);
+  info.fingerprint = Fingerprint(plan, *code->compiled_for);
   info.parameter_shardings = code->about.parameter_shardings;
   info.output_shardings = code->about.output_shardings;
   info.cost = {{"flops", static_cast<float>(code->about.flops)},

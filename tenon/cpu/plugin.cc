@@ -56,6 +56,20 @@ Result<int> NumDevices(const int64_t* asked) {
   return static_cast<int>(n);
 }
 
+/// The topology's attribute, and the option of that name, that says what it is compiled for.
+constexpr std::string_view kTarget = "target";
+
+/// The target that the attributes name; this process's when they name none, as in a client's own topology.
+Result<std::shared_ptr<const target::Target>> TargetOf(const std::vector<plugin::NamedValue>& attributes) {
+  for (const plugin::NamedValue& a : attributes) {
+    const auto* name = std::get_if<std::string>(&a.value);
+    if (a.name != kTarget || name == nullptr || *name == SharedHostTarget()->name) continue;
+    TENON_ASSIGN_OR_RETURN(target::Target target, target::TargetByName(*name));
+    return std::make_shared<const target::Target>(std::move(target));
+  }
+  return SharedHostTarget();
+}
+
 class CpuPlugin final : public plugin::Plugin {
  public:
   CpuPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
@@ -86,23 +100,32 @@ class CpuPlugin final : public plugin::Plugin {
     return CpuClient::Create(setup);
   }
 
-  /// Every machine has the same devices but for their number: a topology is called "" or "cpu".
+  /// A topology is called "" or "cpu", for this process's target, or by a target's name ("cpu:avx2:cores=4"); the
+  /// option `target` may say the latter instead.
   Result<plugin::Ref<plugin::Topology>> CreateTopology(std::string_view name, const plugin::Options& given) override {
-    if (!name.empty() && name != kPlatformName)
-      return InvalidArgument(fmt::format("no such topology: '{}', wanted '{}' or nothing", name, kPlatformName));
-    static const plugin::OptionSpec kNumDevices{"num_devices", plugin::ValueType::kInt64};
-    TENON_ASSIGN_OR_RETURN(const plugin::Options options,
-                           plugin::CheckOptions(given, {&kNumDevices, 1}, "topology option"));
-    TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(plugin::FindOption<int64_t>(options, kNumDevices.name)));
+    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
+        {"num_devices", plugin::ValueType::kInt64}, {std::string(kTarget), plugin::ValueType::kString}};
+    TENON_ASSIGN_OR_RETURN(const plugin::Options options, plugin::CheckOptions(given, specs, "topology option"));
+    const auto* asked = plugin::FindOption<std::string>(options, kTarget);
+    const bool unnamed = name.empty() || name == kPlatformName;
+    if (asked != nullptr && !unnamed && *asked != name)
+      return InvalidArgument(fmt::format("topology '{}' with target '{}', wanted one of them", name, *asked));
+    target::Target target = *SharedHostTarget();
+    if (asked != nullptr || !unnamed) {
+      TENON_ASSIGN_OR_RETURN(target, target::TargetByName(asked != nullptr ? std::string_view(*asked) : name));
+    }
+    TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(plugin::FindOption<int64_t>(options, "num_devices")));
     plugin::Topology::Info info{std::string(kPlatformName), PlatformVersion()};
+    info.attributes = {{std::string(kTarget), target.name}};
     for (int id = 0; id < num_devices; ++id) info.devices.push_back(DescribeDevice(id));
     return plugin::MakeRef<plugin::Topology>(std::move(info));
   }
 
   Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,
-                                                             const plugin::CompileOptions& options, plugin::Topology&,
-                                                             plugin::Client*) override {
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options));
+                                                             const plugin::CompileOptions& options,
+                                                             plugin::Topology& topology, plugin::Client*) override {
+    TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const target::Target> target, TargetOf(topology.info().attributes));
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options, target));
     TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
     return plugin::Ref<plugin::Executable>(std::move(executable));
   }

@@ -513,6 +513,19 @@ class WithCompiler(Case):
         self.fails(4, '', 'convert', self.path('bad.mlir', 'func.func @main('))
         self.fails(5, 'cannot write', 'convert', add, '-o', '/no/such/folder/x')
 
+    def test_compile_for_another_level(self):
+        add, saved = self.path('add.mlir', ADD), self.path('add.exe')
+        about = self.json('compile', add, '--topology', 'cpu:avx2:cores=4', '-o', saved)
+        self.assertIn('cpu:avx2:cores=4', about['fingerprint'])
+        self.ok('run', saved, '--executable', '--random')
+        refused = self.call('run', saved, '--executable', '--random', env={'TENON_MAX_ISA': 'sse4'})
+        self.assertIn('was compiled for cpu:avx2:cores=4', refused.stderr)
+        self.assertIn('it lacks avx2', refused.stderr)
+        self.ok('compile', add, '--topology', 'cpu', '--topology-option', 'target=cpu:avx512')
+        self.fails(3, 'wanted cpu:sse4, cpu:avx2 or cpu:avx512', 'compile', add, '--topology', 'cpu:avx1024')
+        self.fails(3, 'wanted one of them', 'compile', add, '--topology', 'cpu:avx2', '--topology-option',
+                   'target=cpu:avx512')
+
     def test_devices_are_made_on_demand(self):
         add = self.path('add.mlir', ADD)
         self.assertEqual(len(self.json('run', add, '-r', '--replicas', '2')['devices']), 2)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "tenon/client/log_suppression.h"
@@ -214,10 +215,12 @@ Status CompileProgram(Context& context, const CompileCommand& options) {
   Put(out, "replicas", executable.NumReplicas());
   Put(out, "partitions", executable.NumPartitions());
   out["compile_seconds"] = seconds;
-  Put(out, "fingerprint_bytes", [&]() -> Result<size_t> {
-    TENON_ASSIGN_OR_RETURN(const std::string fingerprint, executable.Fingerprint());
-    return fingerprint.size();
-  }());
+  if (const Result<std::string> fingerprint = executable.Fingerprint(); fingerprint.ok()) {
+    out["fingerprint_bytes"] = fingerprint->size();
+    // Some plugins' are text, and tell people something.
+    if (std::all_of(fingerprint->begin(), fingerprint->end(), [](char c) { return c > ' ' && c <= '~'; }))
+      out["fingerprint"] = *fingerprint;
+  }
   Put(out, "code_bytes", executable.SizeOfGeneratedCodeInBytes());
   std::string shapes;
   if (const auto outputs = executable.OutputShapes(); outputs.ok()) {
