@@ -24,6 +24,33 @@ struct Memory {
   int64_t size = 0;
 };
 
+/// A sum of products: of floats in double, of integers modulo 2^64.
+class Sum {
+ public:
+  explicit Sum(DType type) : type_(type) {}
+  void Add(uint64_t x, DType x_type, uint64_t y, DType y_type) {
+    if (IsFloat(type_)) {
+      real_ += kir::LiteralValue(x_type, x) * kir::LiteralValue(y_type, y);
+    } else {
+      whole_ += Extended(x_type, x) * Extended(y_type, y);
+    }
+  }
+  uint64_t bits() const {
+    return IsFloat(type_) ? kir::LiteralBits(type_, real_) : kir::LiteralBits(type_, static_cast<int64_t>(whole_));
+  }
+
+ private:
+  static uint64_t Extended(DType type, uint64_t bits) {
+    if (!IsSigned(type)) return bits;
+    const int unused = 64 - 8 * ByteWidth(type);
+    return static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused);
+  }
+
+  DType type_;
+  double real_ = 0;
+  uint64_t whole_ = 0;
+};
+
 class Interpreter {
  public:
   Interpreter(const plan::Plan& plan, std::vector<std::string>& args, std::vector<std::string>& outs, bool donate)
@@ -120,7 +147,7 @@ class Interpreter {
     auto load = [](const char* base, DType type, int64_t at) {
       uint64_t bits = 0;
       std::memcpy(&bits, base + at * ByteWidth(type), static_cast<size_t>(ByteWidth(type)));
-      return kir::LiteralValue(type, bits);
+      return bits;
     };
     for (int64_t x = 0; x < g.batch_count(); ++x) {
       int64_t rest = x;
@@ -136,13 +163,12 @@ class Interpreter {
       }
       for (int64_t i = 0; i < g.m; ++i) {
         for (int64_t j = 0; j < g.n; ++j) {
-          double sum = 0;
+          Sum sum(g.c_type);
           for (int64_t p = 0; p < g.k; ++p) {
-            sum += load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride) *
-                   load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride);
+            sum.Add(load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride), g.a_type,
+                    load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride), g.b_type);
           }
-          const uint64_t bits = IsFloat(g.c_type) ? kir::LiteralBits(g.c_type, sum)
-                                                  : kir::LiteralBits(g.c_type, static_cast<int64_t>(sum));
+          const uint64_t bits = sum.bits();
           std::memcpy(c + (co + i * g.c_row_stride + j * g.c_col_stride) * ByteWidth(g.c_type), &bits,
                       static_cast<size_t>(ByteWidth(g.c_type)));
         }
@@ -217,7 +243,7 @@ class Interpreter {
       for (size_t d = 0; d < at.size(); ++d) offset += at[d] * slot.stride_elems[d];
       uint64_t bits = 0;
       std::memcpy(&bits, At(id) + offset * ByteWidth(slot.dtype), static_cast<size_t>(ByteWidth(slot.dtype)));
-      return kir::LiteralValue(slot.dtype, bits);
+      return bits;
     };
     const auto of = [](auto& dims, int64_t d) -> auto& { return dims[static_cast<size_t>(d)]; };
     const int64_t channels = of(weights.dims, n.weight_in),
@@ -228,7 +254,7 @@ class Interpreter {
       Dims place = out.dims;
       for (size_t d = place.size(); d-- > 0; i /= out.dims[d]) place[d] = i % out.dims[d];
       const int64_t result = of(place, n.out_feature), group = result / per_group;
-      double sum = 0;
+      Sum sum(out.dtype);
       for (int64_t tap = 0; tap < taps; ++tap) {
         Dims from = in.dims, weight = weights.dims;
         const int64_t channel = tap % channels;
@@ -248,10 +274,9 @@ class Interpreter {
           of(from, n.in_spatial[d]) = p / n.in_dilation[d];
           of(weight, n.weight_spatial[d]) = k;
         }
-        if (exists) sum += load(s.inputs[0], from) * load(s.inputs[1], weight);
+        if (exists) sum.Add(load(s.inputs[0], from), in.dtype, load(s.inputs[1], weight), weights.dtype);
       }
-      const uint64_t bits = IsFloat(out.dtype) ? kir::LiteralBits(out.dtype, sum)
-                                               : kir::LiteralBits(out.dtype, static_cast<int64_t>(sum));
+      const uint64_t bits = sum.bits();
       std::memcpy(At(s.outputs[0]) + offset * ByteWidth(out.dtype), &bits, static_cast<size_t>(ByteWidth(out.dtype)));
     });
     return OkStatus();

@@ -1,0 +1,495 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "test/fuzz_programs/ops.h"
+
+namespace tenon::fuzz {
+namespace {
+
+constexpr int64_t kMaxTrips = 6;
+constexpr double kCarried = 16;  // Carried floats are kept below: a power of two, which every type has.
+
+/// How a loop counts: found by trying, so that wrapping around counts too.
+struct Counter {
+  Type type;
+  uint64_t start = 0, limit = 0, step = 1;
+  std::string_view update = "add";
+  std::string_view direction = "LT";
+  int64_t trips = 0;
+};
+
+uint64_t Wrap(const Type& type, uint64_t v) {
+  if (type.bits == 64) return v;
+  v &= (uint64_t{1} << type.bits) - 1;
+  if (type.is_signed() && (v >> (type.bits - 1)) != 0) v |= ~uint64_t{0} << type.bits;
+  return v;
+}
+
+bool Holds(const Counter& c, uint64_t i) {
+  const auto less = [&](uint64_t x, uint64_t y) {
+    return c.type.is_signed() ? static_cast<int64_t>(x) < static_cast<int64_t>(y) : x < y;
+  };
+  if (c.direction == "LT") return less(i, c.limit);
+  if (c.direction == "LE") return !less(c.limit, i);
+  if (c.direction == "GT") return less(c.limit, i);
+  if (c.direction == "GE") return !less(i, c.limit);
+  if (c.direction == "NE") return i != c.limit;
+  return i == c.limit;
+}
+
+/// How often it runs; nothing when that is more than kMaxTrips.
+std::optional<int64_t> TripsOf(const Counter& c) {
+  uint64_t i = c.start;
+  for (int64_t trips = 0; trips <= kMaxTrips; ++trips) {
+    if (!Holds(c, i)) return trips;
+    i = Wrap(c.type, c.update == "add" ? i + c.step : c.update == "subtract" ? i - c.step : i * c.step);
+  }
+  return std::nullopt;
+}
+
+std::string Print(const Type& type, uint64_t v) {
+  return type.is_signed() ? fmt::format("{}", static_cast<int64_t>(v)) : fmt::format("{}", v);
+}
+
+Counter AnyCounter(Builder& b) {
+  Counter c{.type = b.AnyIndexType()};
+  if (b.limits.rare_types && b.random.Chance(12)) c.type = TypeOf(b.random.OneOf({DType::kS4, DType::kU4}));
+  for (int tries = 0; tries < 30; ++tries) {
+    const uint64_t ends[] = {
+        0, 1, 2, ~uint64_t{0}, uint64_t{1} << (c.type.bits - 1), (uint64_t{1} << (c.type.bits - 1)) - 1};
+    const auto place = [&] {
+      return Wrap(c.type, b.random.Chance(2) ? static_cast<uint64_t>(b.random.Between(-1, 5))
+                                             : ends[b.random.Pick(6)] + static_cast<uint64_t>(b.random.Between(-4, 4)));
+    };
+    c.start = place();
+    c.step = Wrap(c.type, b.random.Chance(2)   ? 1
+                          : b.random.Chance(3) ? uint64_t{1} << (c.type.bits - b.random.Between(1, 3))
+                                               : static_cast<uint64_t>(b.random.Between(-3, 4)));
+    c.update = b.random.OneOf<std::string_view>({"add", "add", "add", "add", "subtract", "subtract", "multiply"});
+    c.direction = b.random.OneOf<std::string_view>({"LT", "LT", "LT", "LE", "GT", "GE", "NE", "NE", "EQ"});
+    const uint64_t n = static_cast<uint64_t>(b.random.Pick(kMaxTrips));
+    c.limit = b.random.Chance(3) ? place()
+                                 : Wrap(c.type, (c.update == "subtract" ? c.start - n * c.step : c.start + n * c.step));
+    const std::optional<int64_t> trips = TripsOf(c);
+    if (trips && (*trips > 0 || b.random.Chance(4))) {
+      c.trips = *trips;
+      return c;
+    }
+  }
+  const int64_t trips = b.random.Pick(4);
+  return {.type = c.type, .start = 0, .limit = static_cast<uint64_t>(trips), .trips = trips};
+}
+
+/// The value, or something made of it that stays within what `is` says; `otherwise` when that cannot be.
+Value Within(Builder& b, Value v, const Numbers& is, const Value& otherwise) {
+  if (v.is.special || v.is.frozen) return is.special ? v : otherwise;
+  if (!v.is.exact() && v.is.error > is.error) return otherwise;
+  if (v.type.is_int() || v.type.is_bool()) return v;
+  if (v.is.bound <= is.bound) return v;
+  if (v.type.is_complex() || is.bound < kCarried) return otherwise;
+  const auto most = static_cast<int64_t>(kCarried);
+  const Value low = b.Splat(v.type, {}, -most), high = b.Splat(v.type, {}, most);
+  Numbers clamped = v.is;
+  clamped.bound = kCarried;
+  return b.EmitHidden(fmt::format("stablehlo.clamp {}, {}, {} : ({}, {}, {}) -> {}", low.name, v.name, high.name,
+                                  Text(low), Text(v), Text(high), Text(v)),
+                      v.type, v.dims, clamped);
+}
+
+/// One value that a loop carries.
+struct Carry {
+  enum Role { kPass, kSwap, kOuter, kComputed, kUpdated, kAccumulated, kCounter, kLimit, kGo };
+  Value init;
+  Value inner = {};
+  Role role = kComputed;
+  size_t partner = 0;  // kSwap
+};
+
+Carry::Role AnyRole(Builder& b) {
+  return b.random.OneOf({Carry::kPass, Carry::kOuter, Carry::kComputed, Carry::kComputed, Carry::kComputed,
+                         Carry::kUpdated, Carry::kUpdated, Carry::kAccumulated});
+}
+
+/// An element or a block of the carried array replaced, at a place that follows the counter.
+Value Update(Builder& b, const Value& array, const Value& counter) {
+  if (array.dims.empty() || Count(array.dims) == 0) return array;
+  Dims sizes;
+  std::vector<Value> starts;
+  const Value zero = b.Splat(counter.type, {}, 0);
+  const auto along = static_cast<size_t>(b.random.Pick(static_cast<int64_t>(array.rank())));
+  for (size_t d = 0; d < array.rank(); ++d) {
+    sizes.push_back(d == along ? std::min<int64_t>(array.dims[d], b.random.Chance(4) ? 2 : 1) : array.dims[d]);
+    starts.push_back(d == along ? (b.random.Chance(4) ? b.Match(counter.type, {}) : counter) : zero);
+  }
+  Value update;
+  if (b.random.Chance(2)) {
+    // What was there, or what stands elsewhere in it.
+    std::vector<Value> from = starts;
+    if (b.random.Chance(2)) from[along] = b.Match(counter.type, {});
+    update = b.EmitHidden(fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", array.name,
+                                      Names(from), List(sizes), Text(array), Types(from), Text(array.type, sizes)),
+                          array.type, sizes, array.is);
+    if (b.random.Chance(2)) b.Offer(update);
+    if (!array.type.is_bool() && !array.type.is_complex() && Builder::Usable(array) && b.random.Chance(2)) {
+      const Value other = b.Match(array.type, sizes);
+      update = b.EmitHidden(fmt::format("stablehlo.maximum {}, {} : {}", update.name, other.name, Text(update)),
+                            update.type, sizes, AfterBinary(b, "maximum", update.type, update.is, other.is));
+    }
+  } else {
+    update = b.Match(array.type, sizes);
+  }
+  return b.EmitHidden(fmt::format("stablehlo.dynamic_update_slice {}, {}, {} : ({}, {}, {}) -> {}", array.name,
+                                  update.name, Names(starts), Text(array), Text(update), Types(starts), Text(array)),
+                      array.type, array.dims, Join(array.is, update.is));
+}
+
+}  // namespace
+
+void AddWhile(Builder& b) {
+  if (b.depth() > 2) return;
+  const Counter counter = AnyCounter(b);
+  std::vector<Carry> carries;
+  for (int64_t n = 1 + b.random.Pick(b.random.Chance(5) ? 8 : 4); n > 0; --n) {
+    Carry c;
+    c.init = !carries.empty() && b.random.Chance(6)
+                 ? carries.back().init
+                 : b.AnyWhere([&](const Value& x) { return b.Affordable(4 * Count(x.dims)); });
+    if (c.init.empty() || !b.Affordable(4 * Count(c.init.dims))) continue;
+    c.role = AnyRole(b);
+    if (c.init.is.special || !c.init.is.exact()) c.role = Carry::kPass;
+    carries.push_back(c);
+  }
+  // Pairs of one shape may trade places.
+  for (size_t i = 0; i < carries.size(); ++i) {
+    for (size_t j = i + 1; j < carries.size(); ++j) {
+      Carry &x = carries[i], &y = carries[j];
+      if (x.role == Carry::kSwap || y.role == Carry::kSwap || !(x.init.type == y.init.type) ||
+          x.init.dims != y.init.dims)
+        continue;
+      if (b.random.Chance(3)) continue;
+      x.role = y.role = Carry::kSwap;
+      x.partner = j;
+      y.partner = i;
+      x.init.is = y.init.is = Join(x.init.is, y.init.is);
+    }
+  }
+  const auto insert = [&](Carry c) {
+    // At a random place; partners move along.
+    const auto at = static_cast<size_t>(b.random.Pick(static_cast<int64_t>(carries.size()) + 1));
+    for (Carry& other : carries) {
+      if (other.role == Carry::kSwap && other.partner >= at) ++other.partner;
+    }
+    carries.insert(carries.begin() + static_cast<int64_t>(at), std::move(c));
+  };
+  const double all = std::ldexp(1.0, counter.type.bits);
+  const bool moving_start =
+      counter.start == 0 && counter.direction == "LT" && counter.update == "add" && b.random.Chance(3);
+  Value start = b.Literal(counter.type, {}, Print(counter.type, counter.start), all);
+  if (moving_start) {
+    const Value x = b.Match(counter.type, {});
+    const Value three = b.Splat(counter.type, {}, 3);
+    start =
+        b.EmitHidden(fmt::format("stablehlo.and {}, {} : {}", x.name, three.name, Text(x)), x.type, {}, {.bound = 3});
+  }
+  insert({.init = start, .role = Carry::kCounter});
+  // The limit: a literal in the condition, one outside, or carried along.
+  const int64_t limit_place = b.random.Pick(3);
+  Value limit;
+  if (limit_place > 0) limit = b.Literal(counter.type, {}, Print(counter.type, counter.limit), all);
+  if (limit_place == 2) insert({.init = limit, .role = Carry::kLimit});
+  const Type pred = TypeOf(DType::kPred);
+  const bool go_on = b.random.Chance(5);
+  if (go_on) insert({.init = b.random.Chance(3) ? b.Match(pred, {}) : b.Splat(pred, {}, 1), .role = Carry::kGo});
+
+  const std::string name = b.NewName();
+  const std::string results = carries.size() == 1 ? "" : fmt::format(":{}", carries.size());
+  std::string assigned, types;
+  const Carry* the_counter = nullptr;
+  const Carry* the_limit = nullptr;
+  const Carry* the_go = nullptr;
+  for (size_t i = 0; i < carries.size(); ++i) {
+    Carry& c = carries[i];
+    c.inner = c.init;
+    c.inner.name = fmt::format("{}_{}", name, i);
+    if (c.role != Carry::kPass && c.role != Carry::kSwap && !c.init.is.special) {
+      Numbers& is = c.inner.is;
+      if (c.init.type.is_int()) is.bound = std::ldexp(1.0, c.init.type.bits);
+      if (c.init.type.is_float()) is.bound = std::max(kCarried, is.bound);
+      is.zero_sign = false;
+    }
+    assigned += fmt::format("{}{} = {}", i ? ", " : "", c.inner.name, c.init.name);
+    types += (i ? ", " : "") + Text(c.init);
+    if (c.role == Carry::kCounter) the_counter = &c;
+    if (c.role == Carry::kLimit) the_limit = &c;
+    if (c.role == Carry::kGo) the_go = &c;
+  }
+  b.Write(fmt::format("  {}{} = stablehlo.while({}) : {}\n   cond {{\n", name, results, assigned, types));
+  b.Inside(1, [&] {
+    Value most = the_limit != nullptr ? the_limit->inner : limit;
+    if (most.empty()) most = b.Literal(counter.type, {}, Print(counter.type, counter.limit), all);
+    const char* kind = counter.type.is_signed() ? "SIGNED" : "UNSIGNED";
+    const std::string t = Text(counter.type, {});
+    std::string_view direction = counter.direction;
+    Value x = the_counter->inner, y = most;
+    if (b.random.Chance(4)) {
+      std::swap(x, y);
+      direction = direction == "LT"   ? "GT"
+                  : direction == "LE" ? "GE"
+                  : direction == "GT" ? "LT"
+                  : direction == "GE" ? "LE"
+                                      : direction;
+    }
+    Value go = b.EmitHidden(
+        fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> tensor<i1>", direction, x.name, y.name, kind, t, t),
+        pred, {});
+    if (the_go != nullptr) {
+      go = b.EmitHidden(fmt::format("stablehlo.and {}, {} : tensor<i1>", go.name, the_go->inner.name), pred, {});
+    }
+    b.Write(fmt::format("  stablehlo.return {} : tensor<i1>\n  }} do {{\n", go.name));
+  });
+  b.Inside(std::max<int64_t>(counter.trips, 1), [&] {
+    for (const Carry& c : carries) {
+      if (!b.random.Chance(8)) b.Offer(c.inner);  // One that is not offered is unused.
+    }
+    for (int64_t n = b.random.Pick(6); n > 0; --n) b.AddOp();
+    std::vector<Value> next;
+    for (const Carry& c : carries) {
+      const Value& in = c.inner;
+      switch (c.role) {
+        case Carry::kPass:
+        case Carry::kLimit:
+          next.push_back(in);
+          break;
+        case Carry::kSwap:
+          next.push_back(carries[c.partner].inner);
+          break;
+        case Carry::kOuter:
+        case Carry::kComputed:
+          next.push_back(Within(b, b.Match(in.type, in.dims), in.is, in));
+          break;
+        case Carry::kUpdated:
+          next.push_back(Within(b, Update(b, in, the_counter->inner), in.is, in));
+          break;
+        case Carry::kAccumulated: {
+          const Value more = b.Match(in.type, in.dims);
+          const char* op = in.type.is_bool() ? "xor" : in.type.is_complex() || b.random.Chance(2) ? "add" : "maximum";
+          const Value sum = b.EmitHidden(fmt::format("stablehlo.{} {}, {} : {}", op, in.name, more.name, Text(in)),
+                                         in.type, in.dims, AfterBinary(b, op, in.type, in.is, more.is));
+          next.push_back(Within(b, sum, in.is, in));
+          break;
+        }
+        case Carry::kGo:
+          next.push_back(b.Match(pred, {}));
+          break;
+        case Carry::kCounter: {
+          const Value by = b.Literal(counter.type, {}, Print(counter.type, counter.step), all);
+          next.push_back(b.EmitHidden(
+              fmt::format("stablehlo.{} {}, {} : {}", counter.update, in.name, by.name, Text(in)), in.type, {}, in.is));
+          break;
+        }
+      }
+    }
+    b.Write(fmt::format("  stablehlo.return {} : {}\n  }}\n", Names(next), types));
+  });
+  for (size_t i = 0; i < carries.size(); ++i) {
+    if (carries.size() > 1 && b.random.Chance(5)) continue;
+    Value r = carries[i].inner;
+    r.name = carries.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    b.Offer(r);
+  }
+}
+
+/// Halves a number until nothing is left: trips that depend on data.
+void AddShiftLoop(Builder& b) {
+  if (b.depth() > 2 || !b.Affordable(64)) return;
+  const Type type = TypeOf(b.random.OneOf({DType::kU8, DType::kU8, DType::kU16, DType::kS8}));
+  const Value x = b.Match(type, {});
+  const Value other = b.Match(type, {});
+  const std::string name = b.NewName(), t = Text(type, {});
+  b.Write(
+      fmt::format("  {0}:2 = stablehlo.while({0}_n = {1}, {0}_s = {2}) : {3}, {3}\n   cond {{\n"
+                  "    %zero = stablehlo.constant dense<0> : {3}\n"
+                  "    %go = stablehlo.compare NE, {0}_n, %zero, {4} : ({3}, {3}) -> tensor<i1>\n"
+                  "    stablehlo.return %go : tensor<i1>\n  }} do {{\n"
+                  "    %one = stablehlo.constant dense<1> : {3}\n"
+                  "    %half = stablehlo.shift_right_logical {0}_n, %one : {3}\n"
+                  "    %low = stablehlo.and {0}_n, %one : {3}\n"
+                  "    %sum = stablehlo.add {0}_s, %low : {3}\n"
+                  "    %mix = stablehlo.xor %sum, %half : {3}\n"
+                  "    stablehlo.return %half, %mix : {3}, {3}\n  }}\n",
+                  name, x.name, other.name, t, type.is_signed() ? "SIGNED" : "UNSIGNED"));
+  if (b.random.Chance(2)) b.Offer({name + "#0", type, {}, {.bound = 0}});
+  b.Offer({name + "#1", type, {}, {.bound = std::ldexp(1.0, type.bits)}});
+}
+
+/// Products in a loop, some of them the same in every trip: h = f(x @ W + (2 h) @ U + 2 h), results collected.
+void AddRecurrence(Builder& b) {
+  if (b.depth() > 1) return;
+  const bool smooth = b.limits.approximate && b.random.Chance(2);
+  const Type type = smooth ? TypeOf(b.random.OneOf({DType::kF32, DType::kF32, DType::kF64}))
+                           : TypeOf(b.random.OneOf({DType::kF32, DType::kF32, DType::kF64, DType::kS32}));
+  const auto extent = [&] { return b.random.OneOf<int64_t>({1, 2, 3, 4, 5, 7, 8, 9, 16, 17}); };
+  const int64_t rows = extent(), inputs = extent(), units = extent(), trips = 1 + b.random.Pick(5);
+  if (!b.Affordable(trips * rows * (inputs + units) * units)) return;
+  const bool sequence = b.random.Chance(2);
+  const Value x = b.Match(type, sequence ? Dims{trips, rows, inputs} : Dims{rows, inputs});
+  const Value w = b.Match(type, {inputs, units});
+  Value u = b.Match(type, {units, units});
+  const Value h0 = b.random.Chance(2) ? b.Splat(type, {rows, units}, 0) : b.Match(type, {rows, units});
+  const Value ys = b.Splat(type, {trips, rows, units}, 0);
+  const double n_in = static_cast<double>(inputs), n = static_cast<double>(units);
+  if (!x.is.exact() || !w.is.exact() || !u.is.exact() || !h0.is.exact()) return;
+  if (x.is.bound * w.is.bound * n_in + 2 * kCarried * (1 + u.is.bound * n) > type.exact_limit() && !type.is_int())
+    return;
+  if (h0.is.bound > kCarried && !type.is_int()) return;
+  const std::string h = Text(type, {rows, units}), tx = Text(type, {rows, inputs}), tw = Text(w), tu = Text(u),
+                    ty = Text(ys);
+  if (smooth) {
+    int power = 0;
+    while (u.is.bound * n * std::ldexp(1.0, -power) > 0.25) ++power;
+    const Value small =
+        b.EmitHidden(fmt::format("stablehlo.constant dense<{}> : {}", std::ldexp(1.0, -power), tu), type, u.dims);
+    u = b.EmitHidden(fmt::format("stablehlo.multiply {}, {} : {}", u.name, small.name, tu), type, u.dims);
+  }
+  const Value zero = b.Splat(TypeOf(DType::kS32), {}, 0);
+  const std::string s = b.NewName();
+  b.Write(fmt::format(
+      "  {0}:3 = stablehlo.while({0}_i = {1}, {0}_h = {2}, {0}_ys = {3}) : tensor<i32>, {4}, {5}\n   cond {{\n"
+      "    %most = stablehlo.constant dense<{6}> : tensor<i32>\n"
+      "    %go = stablehlo.compare LT, {0}_i, %most, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "    stablehlo.return %go : tensor<i1>\n  }} do {{\n",
+      s, zero.name, h0.name, ys.name, h, ty, trips));
+  std::string step = x.name;
+  if (sequence) {
+    b.Write(
+        fmt::format("    %z = stablehlo.constant dense<0> : tensor<i32>\n"
+                    "    %xt3 = stablehlo.dynamic_slice {0}, {1}_i, %z, %z, sizes = [1, {2}, {3}] : ({4}, tensor<i32>, "
+                    "tensor<i32>, tensor<i32>) -> {5}\n"
+                    "    %xt = stablehlo.reshape %xt3 : ({5}) -> {6}\n",
+                    x.name, s, rows, inputs, Text(x), Text(type, {1, rows, inputs}), tx));
+    step = "%xt";
+  }
+  const std::string two = type.is_int() ? "2" : "2.0", most = type.is_int() ? "16" : "16.0";
+  b.Write(
+      fmt::format("    %two = stablehlo.constant dense<{7}> : {0}\n"
+                  "    %a = stablehlo.multiply {1}_h, %two : {0}\n"
+                  "    %y = stablehlo.dot_general {2}, {3}, contracting_dims = [1] x [0] : ({4}, {5}) -> {0}\n"
+                  "    %d = stablehlo.dot_general %a, {6}, contracting_dims = [1] x [0] : ({0}, {8}) -> {0}\n"
+                  "    %yd = stablehlo.add %y, %d : {0}\n"
+                  "    %yda = stablehlo.add %yd, %a : {0}\n",
+                  h, s, step, w.name, tx, tw, u.name, two, tu));
+  if (smooth) {
+    b.Write(fmt::format("    %h = stablehlo.tanh %yda : {}\n", h));
+  } else {
+    b.Write(
+        fmt::format("    %high = stablehlo.constant dense<{1}> : tensor<{2}>\n    %low = stablehlo.constant "
+                    "dense<-{1}> : tensor<{2}>\n"
+                    "    %h = stablehlo.clamp %low, %yda, %high : (tensor<{2}>, {0}, tensor<{2}>) -> {0}\n",
+                    h, most, type.name));
+  }
+  b.Write(
+      fmt::format("    %h3 = stablehlo.reshape %h : ({0}) -> {1}\n"
+                  "    %o = stablehlo.constant dense<0> : tensor<i32>\n"
+                  "    %ys = stablehlo.dynamic_update_slice {2}_ys, %h3, {2}_i, %o, %o : ({3}, {1}, tensor<i32>, "
+                  "tensor<i32>, tensor<i32>) -> {3}\n"
+                  "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+                  "    %i = stablehlo.add {2}_i, %one : tensor<i32>\n"
+                  "    stablehlo.return %i, %h, %ys : tensor<i32>, {0}, {3}\n  }}\n",
+                  h, Text(type, {1, rows, units}), s, ty));
+  Numbers is{.bound = kCarried, .error = smooth ? 2e-3 : 0.0, .zero_sign = false};
+  if (smooth && type.bits == 64) is.error = 1e-10;
+  if (type.is_int()) is.bound = std::ldexp(1.0, 32);
+  b.Offer({s + "#1", type, {rows, units}, is});
+  if (!b.random.Chance(3)) b.Offer({s + "#2", type, {trips, rows, units}, is});
+}
+
+namespace {
+
+/// The regions of a branch: each gives values of these types; what is known of the results.
+std::vector<Value> Branches(Builder& b, int64_t count, const std::vector<Value>& wanted) {
+  std::vector<Value> results = wanted;
+  for (int64_t r = 0; r < count; ++r) {
+    b.Write(r ? ", {\n" : "{\n");
+    b.Inside(1, [&] {
+      for (int64_t n = b.random.Pick(4); n > 0; --n) b.AddOp();
+      std::vector<Value> yields;
+      for (Value& result : results) {
+        const Value y = b.random.Chance(3) && result.is.special ? b.MatchAny(result.type, result.dims)
+                                                                : b.Match(result.type, result.dims);
+        result.is = r == 0 ? y.is : Join(result.is, y.is);
+        yields.push_back(y);
+      }
+      b.Write(fmt::format("    stablehlo.return {} : {}\n  }}", Names(yields), Types(yields)));
+    });
+  }
+  return results;
+}
+
+void Branch(Builder& b, const Value& index, int64_t count, const char* op) {
+  std::vector<Value> wanted;
+  for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) {
+    wanted.push_back(b.AnyWhere(Builder::Usable));
+    if (wanted.back().empty()) return;
+  }
+  const std::string name = b.NewName();
+  const std::string results = wanted.size() == 1 ? "" : fmt::format(":{}", wanted.size());
+  b.Write(fmt::format("  {}{} = \"stablehlo.{}\"({}) (", name, results, op, index.name));
+  const std::vector<Value> made = Branches(b, count, wanted);
+  b.Write(fmt::format(") : ({}) -> ({})\n", Text(index), Types(wanted)));
+  for (size_t i = 0; i < made.size(); ++i) {
+    Value r = made[i];
+    r.name = made.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    b.Offer(r);
+  }
+}
+
+}  // namespace
+
+void AddIf(Builder& b) {
+  if (b.depth() > 2) return;
+  Branch(b, b.Match(TypeOf(DType::kPred), {}), 2, "if");
+}
+
+void AddCase(Builder& b) {
+  if (b.depth() > 2) return;
+  Branch(b, b.Match(TypeOf(DType::kS32), {}), 1 + b.random.Pick(4), "case");
+}
+
+void AddCall(Builder& b) {
+  if (b.depth() > 2 || b.functions.size() > 4) return;
+  std::vector<Value> arguments, inner;
+  std::string parameters;
+  for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) {
+    const Value v = b.Any();
+    arguments.push_back(v);
+    Value p = v;
+    p.name = b.NewName() + "_p";
+    parameters += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", p.name, Text(p));
+    inner.push_back(p);
+  }
+  std::vector<Value> yields;
+  const std::string text = b.Apart(inner, [&] {
+    for (int64_t n = 1 + b.random.Pick(5); n > 0; --n) b.AddOp();
+    for (int64_t n = 1 + b.random.Pick(2); n > 0; --n) yields.push_back(b.Any());
+    b.Write(fmt::format("  return {} : {}\n", Names(yields), Types(yields)));
+  });
+  const std::string function = fmt::format("@f{}", b.functions.size());
+  b.functions.push_back(
+      fmt::format("func.func private {}({}) -> ({}) {{\n{}}}\n", function, parameters, Types(yields), text));
+  for (int64_t calls = b.random.Chance(3) ? 2 : 1; calls > 0; --calls) {
+    const std::string name = b.NewName();
+    b.Write(fmt::format("  {}{} = func.call {}({}) : ({}) -> ({})\n", name,
+                        yields.size() == 1 ? "" : fmt::format(":{}", yields.size()), function, Names(arguments),
+                        Types(arguments), Types(yields)));
+    for (size_t i = 0; i < yields.size(); ++i) {
+      Value r = yields[i];
+      r.name = yields.size() == 1 ? name : fmt::format("{}#{}", name, i);
+      b.Offer(r);
+    }
+  }
+}
+
+}  // namespace tenon::fuzz

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tenon/reference/reference.h"
+#include "test/fuzz_programs/generator.h"
+#include "test/fuzz_programs/judges.h"
+
+namespace tenon::fuzz {
+namespace {
+
+TEST(Generator, SameSeedSameProgram) {
+  for (uint64_t seed = 0; seed < 20; ++seed) EXPECT_EQ(GenerateProgram(seed), GenerateProgram(seed));
+  EXPECT_NE(GenerateProgram(1), GenerateProgram(2));
+}
+
+TEST(Generator, ProgramsAreValid) {
+  int invalid = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const std::string program = GenerateProgram(seed);
+    const auto loaded = reference::Program::Load(program);
+    if (!loaded.ok() && ++invalid > 1)
+      FAIL() << "seed " << seed << ": " << loaded.status().ToString() << "\n" << program;
+  }
+}
+
+TEST(Generator, WritesEveryFamily) {
+  std::map<std::string, int> seen;
+  for (const char* op : {"while",
+                         "case",
+                         "if",
+                         "func.call",
+                         "sort",
+                         "gather",
+                         "scatter",
+                         "dynamic_slice",
+                         "dynamic_update_slice",
+                         "dot_general",
+                         "convolution",
+                         "fft",
+                         "reduce_window",
+                         "select_and_scatter",
+                         "pad",
+                         "concatenate",
+                         "reverse",
+                         "bitcast_convert",
+                         "complex",
+                         "tanh",
+                         "iota",
+                         "clamp",
+                         "reduce_precision",
+                         "divide",
+                         "power"})
+    seen[op] = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    const std::string program = GenerateProgram(seed);
+    for (auto& [op, count] : seen) {
+      if (program.find((op.starts_with("func.") ? op : "stablehlo." + op)) != std::string::npos) ++count;
+    }
+  }
+  for (const auto& [op, count] : seen) EXPECT_GT(count, 4) << op;
+}
+
+TEST(Conditions, ComeBackFromTheirText) {
+  const Conditions c{.data_seed = 77, .specials = true, .outputs = {{}, {.absolute = 1e-3, .any_zero = true}}};
+  const Conditions again = ParseConditions("// a comment\n" + Print(c) + "\nfunc.func @main() { return }\n");
+  EXPECT_EQ(again.data_seed, 77u);
+  EXPECT_TRUE(again.specials);
+  EXPECT_EQ(again.outputs, c.outputs);
+}
+
+TEST(Judges, AgreeOnAProgram) {
+  Judges judges;
+  const Verdict v = judges.Judge(
+      "func.func @main(%a: tensor<7xf32>, %b: tensor<7xf32>) -> tensor<7xf32> {\n"
+      "  %0 = stablehlo.add %a, %b : tensor<7xf32>\n  return %0 : tensor<7xf32>\n}\n",
+      FullCourt());
+  EXPECT_EQ(v.outcome, Outcome::kAgree) << v.judge << ": " << v.message;
+}
+
+TEST(Judges, SeeWhatIsNotInTheConditions) {
+  // A logarithm is off by its last bits somewhere: with no tolerance stated, the judges must say so, with one they
+  // agree.
+  const std::string program =
+      "func.func @main(%a: tensor<513xf32>) -> tensor<513xf32> {\n  %n = stablehlo.iota dim = 0 : tensor<513xf32>\n"
+      "  %0 = stablehlo.add %n, %a : tensor<513xf32>\n  %1 = stablehlo.multiply %0, %0 : tensor<513xf32>\n"
+      "  %2 = stablehlo.cosine %1 : tensor<513xf32>\n  %3 = stablehlo.exponential %2 : tensor<513xf32>\n"
+      "  return %3 : tensor<513xf32>\n}\n";
+  Judges judges;
+  EXPECT_EQ(judges.Judge("// fuzz: data=1 specials=0 tolerance=0\n" + program, CheapCourt(0)).outcome,
+            Outcome::kDifferent);
+  EXPECT_EQ(judges.Judge("// fuzz: data=1 specials=0 tolerance=1e-4\n" + program, CheapCourt(0)).outcome,
+            Outcome::kAgree);
+}
+
+TEST(Judges, TellInvalidFromFailed) {
+  Judges judges;
+  EXPECT_EQ(judges.Judge("func.func @main(", CheapCourt(0)).outcome, Outcome::kInvalid);
+}
+
+}  // namespace
+}  // namespace tenon::fuzz

@@ -1,0 +1,66 @@
+#pragma once
+
+/// The families of ops, each with operands taken from what is in scope. One that finds no operands writes nothing.
+
+#include "test/fuzz_programs/builder.h"
+
+namespace tenon::fuzz {
+
+// elementwise.cc
+void AddBinary(Builder& b);
+void AddUnary(Builder& b);
+void AddConvert(Builder& b);
+void AddBitcast(Builder& b);
+void AddCompare(Builder& b);
+void AddSelect(Builder& b);
+void AddComplex(Builder& b);
+void AddTranscendental(Builder& b);
+void AddDiamonds(Builder& b);
+/// "FLOAT", "SIGNED" ... for a compare of v with another value of its type.
+const char* CompareKind(Builder& b, const Value& v, bool may_be_total);
+/// `op` (add, multiply, maximum ...) of two values of one type and dims, as text, and what is known of the result.
+Numbers AfterBinary(const Builder& b, std::string_view op, const Type& type, const Numbers& x, const Numbers& y);
+
+// movement.cc
+void AddTranspose(Builder& b);
+void AddBroadcast(Builder& b);
+void AddReshape(Builder& b);
+void AddReverse(Builder& b);
+void AddSlice(Builder& b);
+void AddConcatenate(Builder& b);
+void AddPad(Builder& b);
+void AddRoll(Builder& b);
+void AddSeams(Builder& b);
+void AddIota(Builder& b);
+
+// indexing.cc
+void AddDynamicSlice(Builder& b);
+void AddDynamicUpdate(Builder& b);
+void AddGather(Builder& b);
+void AddScatter(Builder& b);
+
+// reduce.cc
+void AddReduce(Builder& b);
+void AddArgReduce(Builder& b);
+void AddVariadicReduce(Builder& b);
+void AddReduceWindow(Builder& b);
+void AddSelectAndScatter(Builder& b);
+void AddManyRowSums(Builder& b);
+
+// sort.cc
+void AddSort(Builder& b);
+
+// products.cc
+void AddDot(Builder& b);
+void AddConvolution(Builder& b);
+void AddFft(Builder& b);
+
+// control.cc
+void AddWhile(Builder& b);
+void AddShiftLoop(Builder& b);
+void AddRecurrence(Builder& b);
+void AddIf(Builder& b);
+void AddCase(Builder& b);
+void AddCall(Builder& b);
+
+}  // namespace tenon::fuzz

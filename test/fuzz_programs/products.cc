@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "test/fuzz_programs/ops.h"
+
+namespace tenon::fuzz {
+namespace {
+
+bool MayMultiply(const Value& v) { return Builder::Usable(v) && !v.type.is_bool() && v.type.bits >= 8; }
+
+/// Sums of `terms` products.
+Numbers Products(const Builder& b, const Value& x, const Value& y, double terms) {
+  Numbers is = Join(x.is, y.is);
+  if (x.type.is_int()) return {.bound = std::ldexp(1.0, x.type.bits)};
+  const double parts = x.type.is_complex() ? 2 : 1;
+  const double bound = parts * terms * x.is.bound * y.is.bound;
+  is = b.Rounded(x.type, bound, parts * terms * (x.is.bound * y.is.error + y.is.bound * x.is.error), is);
+  if (!is.exact()) is.error += terms * std::ldexp(bound, -x.type.significant);
+  is.zero_sign = false;
+  return is;
+}
+
+}  // namespace
+
+void AddDot(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) { return MayMultiply(x) && Count(x.dims) < 1000; });
+  if (v.empty() || !MayMultiply(v) || Count(v.dims) >= 1000) return;
+  // Every dim of the left side is batch, contracted or free; the right side has the first two, shuffled, and free ones.
+  struct Dim {
+    int64_t role;
+    int64_t extent;
+    int64_t lhs;
+  };
+  std::vector<Dim> right;
+  double terms = 1;
+  for (size_t i = 0; i < v.rank(); ++i) {
+    const int64_t role = b.random.Pick(3);
+    if (role == 2) continue;
+    right.push_back({role, v.dims[i], static_cast<int64_t>(i)});
+    if (role == 1) terms *= static_cast<double>(v.dims[i]);
+  }
+  for (int64_t i = b.random.Pick(3); i > 0; --i) right.push_back({2, b.Extent(), -1});
+  b.random.Shuffle(right);
+  Dims dims;
+  for (const Dim& d : right) dims.push_back(d.extent);
+  if (!b.Fits(dims)) return;
+  const Value w = b.Match(v.type, dims);
+  Dims batch_l, batch_r, con_l, con_r, out;
+  Dims order = b.Permutation(right.size());
+  for (const int64_t at : order) {
+    const Dim& d = right[static_cast<size_t>(at)];
+    if (d.role == 2) continue;
+    (d.role == 0 ? batch_l : con_l).push_back(d.lhs);
+    (d.role == 0 ? batch_r : con_r).push_back(at);
+  }
+  const auto has = [](const Dims& list, size_t d) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+  };
+  for (const int64_t d : batch_l) out.push_back(v.dims[static_cast<size_t>(d)]);
+  for (size_t i = 0; i < v.rank(); ++i) {
+    if (!has(batch_l, i) && !has(con_l, i)) out.push_back(v.dims[i]);
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!has(batch_r, i) && !has(con_r, i)) out.push_back(dims[i]);
+  }
+  if (!b.Fits(out) || !b.Affordable(Count(out) * static_cast<int64_t>(terms))) return;
+  std::string numbers;
+  if (!batch_l.empty()) numbers += fmt::format(", batching_dims = {} x {}", List(batch_l), List(batch_r));
+  numbers += fmt::format(", contracting_dims = {} x {}", List(con_l), List(con_r));
+  // Narrow factors may have a wider product.
+  Type to = v.type;
+  if (v.type.is_float() && v.type.bits < 32 && b.random.Chance(2)) to = TypeOf(DType::kF32);
+  if (v.type.is_int() && v.type.bits < 32 && v.type.is_signed() && b.random.Chance(2)) to = TypeOf(DType::kS32);
+  Value wide = v;
+  wide.type = to;
+  b.Emit(fmt::format("stablehlo.dot_general {}, {}{} : ({}, {}) -> {}", v.name, w.name, numbers, Text(v), Text(w),
+                     Text(to, out)),
+         to, out, Products(b, wide, w, terms));
+}
+
+void AddConvolution(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) {
+    return MayMultiply(x) && x.rank() >= 3 && x.rank() <= 4 && Count(x.dims) > 0 && Count(x.dims) < 700;
+  });
+  Value in = v;
+  if (v.empty() || v.rank() < 3 || v.rank() > 4 || !MayMultiply(v) || Count(v.dims) == 0) {
+    Type type = b.AnyArithmeticType();
+    if (type.bits < 8) return;
+    Dims dims;
+    for (int64_t r = b.random.Between(3, 4); r > 0; --r) dims.push_back(1 + b.random.Pick(6));
+    in = b.Match(type, dims);
+  }
+  if (in.type.is_complex()) return;
+  const size_t rank = in.rank();
+  const Dims in_places = b.Permutation(rank), w_places = b.Permutation(rank), out_places = b.Permutation(rank);
+  const auto at = [](const Dims& dims, int64_t d) { return dims[static_cast<size_t>(d)]; };
+  const int64_t batch = at(in.dims, in_places[0]), features = at(in.dims, in_places[1]);
+  int64_t groups = 1, batch_groups = 1;
+  if (b.random.Chance(3)) groups = b.random.Chance(2) ? features : (features % 2 == 0 ? 2 : 1);
+  if (groups == 1 && b.random.Chance(5)) batch_groups = batch;
+  const int64_t out_features = groups * batch_groups * (1 + b.random.Pick(3));
+  Dims weights(rank), out(rank), strides, low_high, in_dilation, window_dilation;
+  weights[static_cast<size_t>(w_places[0])] = features / groups;
+  weights[static_cast<size_t>(w_places[1])] = out_features;
+  out[static_cast<size_t>(out_places[0])] = batch / batch_groups;
+  out[static_cast<size_t>(out_places[1])] = out_features;
+  std::string pads, reversed;
+  int64_t terms = features / groups;
+  for (size_t s = 2; s < rank; ++s) {
+    const int64_t n = at(in.dims, in_places[s]);
+    const int64_t k = 1 + b.random.Pick(3);
+    const int64_t stride = b.random.Chance(3) ? 1 + b.random.Pick(3) : 1;
+    const int64_t ld = b.random.Chance(5) ? 2 : 1, rd = b.random.Chance(5) ? 2 : 1;
+    const int64_t low = b.random.Between(b.random.Chance(4) ? -1 : 0, 2),
+                  high = b.random.Between(b.random.Chance(4) ? -1 : 0, 2);
+    const int64_t whole = (n - 1) * ld + 1 + low + high;
+    if (whole < 0) return;
+    const int64_t reach = (k - 1) * rd + 1;
+    weights[static_cast<size_t>(w_places[s])] = k;
+    out[static_cast<size_t>(out_places[s])] = whole < reach ? 0 : (whole - reach) / stride + 1;
+    strides.push_back(stride);
+    in_dilation.push_back(ld);
+    window_dilation.push_back(rd);
+    pads += fmt::format("{}[{}, {}]", s > 2 ? ", " : "", low, high);
+    reversed += fmt::format("{}{}", s > 2 ? ", " : "", b.random.Chance(4) ? "true" : "false");
+    terms *= k;
+  }
+  if (!b.Fits(out) || !b.Affordable(Count(out) * terms) || !b.Fits(weights)) return;
+  const Value w = b.Match(in.type, weights);
+  const auto order = [&](const Dims& places, const char* first, const char* second) {
+    std::vector<std::string> names(rank);
+    names[static_cast<size_t>(places[0])] = first;
+    names[static_cast<size_t>(places[1])] = second;
+    for (size_t s = 2; s < rank; ++s) names[static_cast<size_t>(places[s])] = fmt::format("{}", s - 2);
+    return fmt::format("[{}]", fmt::join(names, ", "));
+  };
+  b.Emit(
+      fmt::format(
+          "stablehlo.convolution({}, {}) dim_numbers = {}x{}->{}, window = {{stride = {}, pad = [{}], lhs_dilate = {}, "
+          "rhs_dilate = {}, reverse = [{}]}} {{batch_group_count = {} : i64, feature_group_count = {} : i64}} : ({}, "
+          "{}) -> {}",
+          in.name, w.name, order(in_places, "b", "f"), order(w_places, "i", "o"), order(out_places, "b", "f"),
+          List(strides), pads, List(in_dilation), List(window_dilation), reversed, batch_groups, groups, Text(in),
+          Text(w), Text(in.type, out)),
+      in.type, out, Products(b, in, w, static_cast<double>(terms)));
+}
+
+void AddFft(Builder& b) {
+  if (!b.limits.approximate) return;
+  const Value v = b.AnyWhere([](const Value& x) {
+    return Builder::Usable(x) && !x.dims.empty() && (x.type.is_complex() || (x.type.is_float() && x.type.bits >= 32)) &&
+           Count(x.dims) > 0;
+  });
+  if (v.empty() || v.dims.empty() || Count(v.dims) == 0 || v.type.is_bool() || v.type.is_int() || v.type.bits < 32 ||
+      !Builder::Usable(v))
+    return;
+  const auto axes = static_cast<size_t>(1 + b.random.Pick(std::min<int64_t>(2, static_cast<int64_t>(v.rank()))));
+  Dims lengths(v.dims.end() - static_cast<int64_t>(axes), v.dims.end());
+  std::string kind;
+  Type to = v.type;
+  Dims out = v.dims;
+  if (!v.type.is_complex()) {
+    kind = "RFFT";
+    to = ComplexOf(v.type);
+    out.back() = out.back() / 2 + 1;
+  } else {
+    kind = b.random.Chance(2) ? "FFT" : "IFFT";
+  }
+  double n = 1;
+  for (const int64_t l : lengths) n *= static_cast<double>(l);
+  const double bound = 2 * n * v.is.bound;
+  b.Emit(fmt::format("stablehlo.fft {}, type = {}, length = {} : ({}) -> {}", v.name, kind, List(lengths), Text(v),
+                     Text(to, out)),
+         to, out,
+         {.bound = bound,
+          .error = n * v.is.error + (5 + std::log2(n)) * std::ldexp(bound, -v.type.significant),
+          .zero_sign = false});
+}
+
+}  // namespace tenon::fuzz

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "test/fuzz_programs/ops.h"
+
+namespace tenon::fuzz {
+namespace {
+
+/// The body of a comparator: reads %x0, %y0, %x1, %y1 ...; the name of its verdict. A strict weak order, whatever the
+/// form.
+class Comparator {
+ public:
+  explicit Comparator(Builder& b) : b_(b) {}
+
+  /// One key: "x before y" of operands i, directly or through a monotone or a hashing function of each.
+  std::string Before(size_t i, const Value& v, std::string* equal) {
+    const std::string type = Text(v.type, {});
+    std::string x = fmt::format("%x{}", i), y = fmt::format("%y{}", i);
+    const char* kind = CompareKind(b_, v, true);
+    std::string key_type = type;
+    switch (b_.random.Pick(8)) {
+      case 0:
+        if (!v.type.is_int()) break;
+        // Shared additions, 2^depth paths deep: x + x + ... of both sides.
+        for (int64_t n = b_.random.Chance(12) ? 60 : b_.random.Between(2, 9); n > 0; --n) {
+          x = Op("add", x, x, type);
+          y = Op("add", y, y, type);
+        }
+        break;
+      case 1:
+        if (!v.type.is_int()) break;
+        x = Unary("not", x, type);
+        y = Unary("not", y, type);
+        break;
+      case 2:
+        if (v.type.is_bool() || (v.type.is_float() && v.is.special)) break;
+        x = Unary("negate", x, type);
+        y = Unary("negate", y, type);
+        break;
+      case 3:
+        if (!v.type.is_int()) break;
+        // Only a remainder decides: many ties.
+        if (v.type.bits < 8) break;
+        x = Op("and", x, Constant(v.type, 3), type);
+        y = Op("and", y, Constant(v.type, 3), type);
+        break;
+      case 4:
+        if (!v.type.is_float() || v.is.special) break;
+        // Zeros made alike, as numerical libraries do.
+        {
+          const std::string zero = Constant(v.type, 0);
+          x = Op("add", x, zero, type);
+          y = Op("add", y, zero, type);
+          kind = "FLOAT";
+        }
+        break;
+      default:
+        break;
+    }
+    const bool descending = b_.random.Chance(3);
+    const bool turned = b_.random.Chance(3);  // y > x for x < y.
+    const char* direction = descending != turned ? "GT" : "LT";
+    if (equal != nullptr)
+      *equal = Line(
+          fmt::format("stablehlo.compare EQ, {}, {}, {} : ({}, {}) -> tensor<i1>", x, y, kind, key_type, key_type));
+    if (turned) std::swap(x, y);
+    return Line(fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> tensor<i1>", direction, x, y, kind,
+                            key_type, key_type));
+  }
+
+  std::string Op(std::string_view op, const std::string& x, const std::string& y, const std::string& type) {
+    return Line(fmt::format("stablehlo.{} {}, {} : {}", op, x, y, type));
+  }
+  std::string Unary(std::string_view op, const std::string& x, const std::string& type) {
+    return Line(fmt::format("stablehlo.{} {} : {}", op, x, type));
+  }
+  std::string Constant(const Type& type, int64_t v) {
+    return Line(fmt::format("stablehlo.constant dense<{}{}> : {}", v, type.is_float() ? ".0" : "", Text(type, {})));
+  }
+  std::string Line(const std::string& text) {
+    const std::string name = fmt::format("%c{}", next_++);
+    body += fmt::format("    {} = {}\n", name, text);
+    return name;
+  }
+
+  std::string body;
+
+ private:
+  Builder& b_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+void AddSort(Builder& b) {
+  const Value v = b.AnyWhere([&](const Value& x) {
+    return !x.dims.empty() && x.is.exact() && !x.type.is_complex() && !x.is.frozen && b.Affordable(8 * Count(x.dims));
+  });
+  if (v.empty() || v.dims.empty() || !v.is.exact() || v.type.is_complex() || v.is.frozen) return;
+  std::vector<Value> operands = {v};
+  for (int64_t n = b.random.Pick(4); n > 0; --n) {
+    Value w = b.random.Chance(3) ? b.MatchAny(b.AnyType(), v.dims) : b.Match(b.AnyType(), v.dims);
+    if (b.random.Chance(3)) {
+      const Type place = TypeOf(DType::kS32);
+      w = b.EmitHidden(fmt::format("stablehlo.iota dim = {} : {}", b.random.Pick(static_cast<int64_t>(v.rank())),
+                                   Text(place, v.dims)),
+                       place, v.dims, {.bound = static_cast<double>(Count(v.dims))});
+    }
+    operands.push_back(w);
+  }
+  b.random.Shuffle(operands);
+  const int64_t along = b.random.Pick(static_cast<int64_t>(v.rank()));
+  Comparator c(b);
+  std::vector<size_t> keys;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Value& o = operands[i];
+    // By NaN, an order by FLOAT is none: only total orders of special keys.
+    if (o.type.is_complex() || !o.is.exact() || o.is.special || o.is.frozen) continue;
+    keys.push_back(i);
+  }
+  if (keys.empty()) return;
+  b.random.Shuffle(keys);
+  if (keys.size() > 2) keys.resize(2);
+  if (b.random.Chance(2)) keys.resize(1);
+  std::string verdict;
+  if (keys.size() == 1) {
+    verdict = c.Before(keys[0], operands[keys[0]], nullptr);
+  } else {
+    // first < or (first == and second <), in one of its forms.
+    std::string equal;
+    const std::string first = c.Before(keys[0], operands[keys[0]], &equal);
+    const std::string second = c.Before(keys[1], operands[keys[1]], nullptr);
+    if (b.random.Chance(2)) {
+      const std::string both = c.Op("and", equal, second, "tensor<i1>");
+      verdict = c.Op("or", first, both, "tensor<i1>");
+    } else {
+      verdict = c.Line(fmt::format("stablehlo.select {}, {}, {} : tensor<i1>, tensor<i1>", equal, second, first));
+    }
+  }
+  std::string arguments;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::string t = Text(operands[i].type, {});
+    arguments += fmt::format("{}%x{}: {}, %y{}: {}", i ? ", " : "", i, t, i, t);
+  }
+  // Ties have one order only where the sort is stable.
+  const std::string name = b.NewName();
+  const std::string results = operands.size() == 1 ? "" : fmt::format(":{}", operands.size());
+  b.Write(
+      fmt::format("  {}{} = \"stablehlo.sort\"({}) ({{\n  ^bb0({}):\n{}    stablehlo.return {} : tensor<i1>\n  }}) "
+                  "{{dimension = {} : i64, is_stable = true}} : ({}) -> ({})\n",
+                  name, results, Names(operands), arguments, c.body, verdict, along, Types(operands), Types(operands)));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands.size() > 1 && b.random.Chance(4)) continue;
+    Value r = operands[i];
+    r.name = operands.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    b.Offer(r);
+  }
+}
+
+}  // namespace tenon::fuzz
