@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "tenon/base/bytes.h"
@@ -59,6 +61,24 @@ void DumpPlan(const std::string& dir, const plan::Plan& plan, const emit_llvm::E
   }
 }
 
+/// "llvm=3 (2 masked_gather <8 x float> to <8 x float>, 1 too long)": kernels that LLVM's code generator made, and why.
+std::string LeftToLlvm(std::span<const std::shared_ptr<const emit_llvm::CompiledKernel>> kernels) {
+  std::map<std::string_view, int> reasons;
+  int total = 0;
+  for (const auto& k : kernels) {
+    if (k->llvm_reason.empty()) continue;
+    ++reasons[k->llvm_reason];
+    ++total;
+  }
+  std::string text = fmt::format("llvm={}", total);
+  std::string_view before = " (";
+  for (const auto& [reason, count] : reasons) {
+    text += fmt::format("{}{} {}", before, count, reason);
+    before = ", ";
+  }
+  return reasons.empty() ? text : text + ")";
+}
+
 /// Makes the kernels' code for `made_for` and binds the plan of `about` to it.
 Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
                                          std::shared_ptr<const target::Target> compiled_for,
@@ -89,15 +109,17 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
       fmt::format(
-          "compile {} for {}: code for {}, ops {} -> {}, kernels {} ({} distinct, {} compiled), drivers {}, copies {}, "
+          "compile {} for {}: code for {}, ops {} -> {}, kernels {} ({} distinct, {} compiled, {}), drivers {}, copies "
+          "{}, "
           "loops {}, custom "
           "calls {}, evaluate {}, "
           "arena {} B, kernel cache {} of {} B ({} evicted), us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule "
           "{:.0f} codegen {:.0f} bind {:.0f}",
           about.name, compiled_for->name, made_for->isa, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(),
-          after.misses - before.misses, n.driver_steps, n.copy_steps, n.loops, n.custom_calls, n.evaluate_steps,
-          code->program->plan().arena_bytes, after.live, after.bytes, after.evictions, us(s.import_ns),
-          us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start))));
+          after.misses - before.misses, LeftToLlvm(compiled), n.driver_steps, n.copy_steps, n.loops, n.custom_calls,
+          n.evaluate_steps, code->program->plan().arena_bytes, after.live, after.bytes, after.evictions,
+          us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns),
+          us(NanosSince(bind_start))));
   code->about = std::move(about);
   code->compiled_for = std::move(compiled_for);
   code->made_for = std::move(made_for);

@@ -34,7 +34,7 @@ struct CompiledKernel {
   Hash128 hash;      ///< kir::Hash of the kernel.
   std::string name;  ///< Symbol in perf maps and debuggers: "tenon_" and 16 hex digits.
   int64_t code_bytes = 0;
-  bool by_llvm = false;                ///< Made by LLVM's code generator, not by the emitter's own (AVX-512 only).
+  std::string llvm_reason;             ///< Why LLVM's code generator made it; empty: the emitter's own did.
   CompileTimes times;                  ///< Of the compile that made the code.
   std::shared_ptr<const void> memory;  ///< Owns the executable pages.
 };

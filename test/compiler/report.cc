@@ -1,20 +1,28 @@
 // Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check,
 // runs the plan the slow way on random arguments and compares with the reference.
 //
-//   compile_report [--check] [--hash] [--repeat N] [--partitions N] [--dump DIR] FILES...
+//   compile_report [--check] [--hash] [--codegen LEVEL] [--repeat N] [--partitions N] [--dump DIR] FILES...
 //
 // --hash prints a number of each plan's text, kernels included, in place of the times: two builds that make the same of
 // all programs print the same.
+//
+// --codegen makes the kernels' code too, for an ISA level that need not be this machine's (more than once for several):
+// how many were left to LLVM's code generator and why, and what a kernel costs.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <set>
+#include <vector>
 
 #include "tenon/compiler/compile.h"
+#include "tenon/emit_llvm/emit.h"
+#include "tenon/isa/isa.h"
 #include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
 
@@ -33,12 +41,56 @@ void OpsOf(const tenon::plan::Seq& seq, std::multiset<std::string>& ops) {
   }
 }
 
+/// What code generation for one level came to, over all programs.
+struct Codegen {
+  tenon::isa::IsaLevel level;
+  int kernels = 0;
+  int by_llvm = 0;
+  double own_us = 0;
+  double llvm_us = 0;
+  double emit_us = 0;
+  std::map<std::string, int> reasons;
+  std::map<std::string, std::string> example;
+  std::set<const void*> seen{};
+
+  tenon::Status Add(const tenon::plan::Plan& plan, const std::string& name) {
+    std::vector<const tenon::kir::Kernel*> kernels;
+    for (const tenon::kir::Kernel& k : plan.kernels) kernels.push_back(&k);
+    TENON_ASSIGN_OR_RETURN(auto made, tenon::emit_llvm::CompileKernels(kernels, {.isa = level}));
+    for (const auto& k : made) {
+      if (!seen.insert(k.get()).second) continue;  // equal kernels count once
+      kept.push_back(k);
+      ++this->kernels;
+      emit_us += k->times.emit_us;
+      (k->llvm_reason.empty() ? own_us : llvm_us) += k->times.codegen_us;
+      if (k->llvm_reason.empty()) continue;
+      ++by_llvm;
+      ++reasons[k->llvm_reason];
+      example.try_emplace(k->llvm_reason, name);
+    }
+    return tenon::OkStatus();
+  }
+  void Print() const {
+    fmt::print("{}: {} kernels, {} by LLVM ({:.2f} %), us per kernel: emit {:.0f}, own {:.0f}, LLVM {:.0f}\n",
+               tenon::isa::IsaLevelName(level), kernels, by_llvm, 100.0 * by_llvm / std::max(1, kernels),
+               emit_us / std::max(1, kernels), own_us / std::max(1, kernels - by_llvm), llvm_us / std::max(1, by_llvm));
+    std::vector<std::pair<int, std::string>> sorted;
+    for (const auto& [reason, count] : reasons) sorted.emplace_back(count, reason);
+    std::sort(sorted.rbegin(), sorted.rend());
+    for (const auto& [count, reason] : sorted) fmt::print("  {:5} {:60} {}\n", count, reason, example.at(reason));
+  }
+
+ private:
+  std::vector<std::shared_ptr<const tenon::emit_llvm::CompiledKernel>> kept{};
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool check = false;
   bool hash = false;
   int repeat = 1;
+  std::vector<Codegen> codegen;
   tenon::compiler::CompileOptions options;
   int failed = 0;
   int native = 0;
@@ -93,6 +145,10 @@ int main(int argc, char** argv) {
       fmt::print(" us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} | arena {} |{}", s.import_ns / 1e3,
                  s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, program->plan.arena_bytes, evaluated);
     }
+    for (Codegen& c : codegen) {
+      if (const tenon::Status made = c.Add(program->plan, name); !made.ok())
+        fmt::print(" {}: {}", tenon::isa::IsaLevelName(c.level), made.ToString());
+    }
     if (check) {
       const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
       fmt::print(" {}", ok.ToString());
@@ -101,6 +157,7 @@ int main(int argc, char** argv) {
     fmt::print("\n");
     std::fflush(stdout);
   }
+  for (const Codegen& c : codegen) c.Print();
   fmt::print("{} programs, {} without evaluate steps, {} failed\n", total, native, failed);
   return failed != 0;
 }

@@ -95,6 +95,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     auto compiled = std::make_shared<CompiledKernel>();
     compiled->hash = hashes[i];
     compiled->name = SymbolName(hashes[i]);
+    if (!UseX64(isa)) compiled->llvm_reason = isa == isa::IsaLevel::kSse4 ? "sse4" : "asked for";
     auto start = Clock::now();
     TENON_ASSIGN_OR_RETURN(llvm::Function* const function, EmitInto(*unit, *kernels[i], compiled->name));
     compiled->name = function->getName().str();  // another one when two kernels' names are equal
@@ -102,7 +103,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     start = Clock::now();
     std::optional<std::vector<uint8_t>> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (UseX64(isa)) code = x64::Compile(*function);
+    if (UseX64(isa)) code = x64::Compile(*function, &compiled->llvm_reason);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       pieces.push_back({compiled->name, std::move(*code)});
@@ -131,9 +132,10 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
   const double load_us = MicrosSince(start);
   for (size_t i = 0; i < kernels.size(); ++i) {
     CompiledKernel& compiled = *out->kernels[i];
-    compiled.by_llvm = size_of[i] > 0;
-    compiled.memory = loaded[compiled.by_llvm ? 0 : 1];
-    const LoadedCode::Symbol symbol = loaded[compiled.by_llvm ? 0 : 1]->Find(compiled.name);
+    const bool by_llvm = size_of[i] > 0;
+    if (!by_llvm) compiled.llvm_reason.clear();
+    compiled.memory = loaded[by_llvm ? 0 : 1];
+    const LoadedCode::Symbol symbol = loaded[by_llvm ? 0 : 1]->Find(compiled.name);
     if (symbol.address == nullptr) return Internal(fmt::format("the object code lacks '{}'", compiled.name));
     compiled.fn = reinterpret_cast<kir::KernelFn>(symbol.address);
     compiled.code_bytes = symbol.size_bytes;

@@ -23,6 +23,7 @@ struct Machine {
   bool broadcast = false;
   bool has_mem = false;
   bool byte_register = false;
+  bool index_is_vector = false;
   uint8_t mem_bytes = 1;
   // Memory: base 0xff for none.
   uint8_t base = 0xff;
@@ -54,6 +55,9 @@ class Assembler {
             break;
           case Kind::kDivide:
             Divide(inst);
+            break;
+          case Kind::kMultiplyHigh:
+            MultiplyHigh(inst);
             break;
           case Kind::kJump:
             EdgeMoves(b, inst.target);
@@ -168,7 +172,8 @@ class Assembler {
         Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | (~m.reg >> 4 & 1u) << 4 | m.op.map);
         Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | 4u | m.op.prefix);
         Byte(static_cast<unsigned>(m.zeroing) << 7 | static_cast<unsigned>(m.len) << 5 |
-             static_cast<unsigned>(m.broadcast) << 4 | (~m.vvvv >> 4 & 1u) << 3 | m.mask);
+             static_cast<unsigned>(m.broadcast) << 4 | (~(m.index_is_vector ? m.index : m.vvvv) >> 4 & 1u) << 3 |
+             m.mask);
         break;
     }
     Byte(m.op.opcode);
@@ -365,10 +370,16 @@ class Assembler {
     const Location rax{LocationKind::kRegister, 0, 0, 0, 0};
     const Location rdx{LocationKind::kRegister, 2, 0, 0, 0};
     Move(RegClass::kGpr, rax, where_[inst.vvvv]);
-    Bytes(0xd231, 2);  // xor edx, edx
+    if (inst.cc == 0) {
+      Bytes(0xd231, 2);  // xor edx, edx
+    } else if (inst.op.w != 0) {
+      Bytes(0x9948, 2);  // cqo
+    } else {
+      Byte(0x99);  // cdq
+    }
     Machine m;
     m.op = op::Legacy(0, 0, inst.op.w, 0xf7);
-    m.reg = 6;
+    m.reg = inst.cc == 0 ? 6 : 7;
     if (where_[inst.rm].kind == LocationKind::kRegister) {
       m.rm = where_[inst.rm].reg;
     } else {
@@ -376,6 +387,21 @@ class Assembler {
     }
     Emit(m);
     Move(RegClass::kGpr, where_[inst.reg], inst.imm != 0 ? rdx : rax);
+  }
+
+  void MultiplyHigh(const Inst& inst) {
+    Move(RegClass::kGpr, {LocationKind::kRegister, kScratchGpr[1], 0, 0, 0}, where_[inst.vvvv]);
+    const bool in_register = where_[inst.reg].kind == LocationKind::kRegister;
+    Machine m;
+    m.op = op::kMulx;
+    m.reg = m.vvvv = in_register ? where_[inst.reg].reg : kScratchGpr[0];
+    if (where_[inst.rm].kind == LocationKind::kRegister) {
+      m.rm = where_[inst.rm].reg;
+    } else {
+      SetMemory(m, where_[inst.rm]);
+    }
+    Emit(m);
+    if (!in_register) Move(RegClass::kGpr, where_[inst.reg], {LocationKind::kRegister, m.reg, 0, 0, 0});
   }
 
   struct Scratch {
@@ -388,13 +414,14 @@ class Assembler {
     size_t& n = scratch.used[static_cast<size_t>(type)];
     const std::span<const uint8_t> spare = type == RegClass::kGpr   ? std::span<const uint8_t>(kScratchGpr)
                                            : type == RegClass::kVec ? std::span<const uint8_t>(kScratchVec)
-                                                                    : std::span<const uint8_t>(kScratchMask, 1);
+                                                                    : std::span<const uint8_t>(kScratchMask);
     // The last ones first: the first is where the result goes.
     if (n >= spare.size()) {
       failed_ = true;
       return spare[0];
     }
-    const uint8_t reg = spare[spare.size() - 1 - n++];
+    // Mask 0 masks nothing, so the other one comes first there.
+    const uint8_t reg = type == RegClass::kMask ? spare[n++] : spare[spare.size() - 1 - n++];
     Move(type, {LocationKind::kRegister, reg, 0, 0, 0}, at);
     return reg;
   }
@@ -427,12 +454,39 @@ class Assembler {
       const RegClass type = f_.classes[defined];
       result = result_in_memory ? CycleOf(type) : where_[defined].reg;
     }
-    if (inst.mask != 0) m.mask = Load(inst.mask, scratch);
+    if (inst.uses_up_mask) {
+      m.index_is_vector = true;
+      m.mask = kScratchMask[0];
+      if (inst.mask == 0) {
+        Bytes(0xff46c4c5, 4);  // kxnorw k7, k7, k7
+      } else {
+        Move(RegClass::kMask, {LocationKind::kRegister, kScratchMask[0], 0, 0, 0}, where_[inst.mask]);
+      }
+    } else if (inst.mask != 0) {
+      m.mask = Load(inst.mask, scratch);
+    }
     if (inst.has_mem) {
       m.has_mem = true;
       m.scale = inst.mem.scale;
       m.disp = inst.mem.disp;
       m.pool = inst.mem.pool;
+      if (TooManySpilled(inst)) {
+        // The address is summed up first, so that it takes one register only.
+        Machine lea;
+        lea.op = op::kLea;
+        lea.has_mem = true;
+        lea.reg = kScratchGpr[1];
+        lea.base = Load(inst.mem.base, scratch);
+        lea.index = Load(inst.mem.index, scratch);
+        lea.scale = m.scale;
+        lea.disp = m.disp;
+        Emit(lea);
+        scratch.used[static_cast<size_t>(RegClass::kGpr)] = 1;
+        m.base = kScratchGpr[1];
+        m.scale = 1;
+        m.disp = 0;
+        inst.mem.base = inst.mem.index = 0;
+      }
       if (inst.mem.base != 0) m.base = Load(inst.mem.base, scratch);
       if (inst.mem.frame >= 0) {
         m.base = kRsp;
@@ -468,6 +522,16 @@ class Assembler {
     }
     Emit(m);
     if (result_in_memory) Move(f_.classes[defined], where_[defined], {LocationKind::kRegister, result, 0, 0, 0});
+  }
+  /// Whether an instruction wants three scratch registers for integers, two of them for its address.
+  bool TooManySpilled(const Inst& inst) const {
+    if (inst.uses_up_mask || inst.mem.base == 0 || inst.mem.index == 0) return false;
+    const auto spilled = [&](Reg r) {
+      return r != 0 && f_.classes[r] == RegClass::kGpr && where_[r].kind != LocationKind::kRegister;
+    };
+    const Reg defined = inst.Defined();
+    const bool third = (inst.def != Slot::kReg && spilled(inst.reg)) || (inst.tied != 0 && spilled(defined));
+    return third && spilled(inst.mem.base) && spilled(inst.mem.index);
   }
   static bool CanFold(const Inst& inst, const Location& at) {
     if (at.kind == LocationKind::kFrame) return true;

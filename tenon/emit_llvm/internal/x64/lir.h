@@ -41,7 +41,8 @@ enum class Kind : uint8_t {
   kBranch,  ///< To `target` when `cc` holds, else to `other`.
   kReturn,
   kNothing,
-  kDivide,  ///< reg <- vvvv / rm, unsigned, `w` in op; `imm` 1: the remainder.
+  kDivide,        ///< reg <- vvvv / rm, `w` in op; `imm` 1: the remainder; `cc` 1: signed.
+  kMultiplyHigh,  ///< reg <- the upper half of vvvv * rm, unsigned, 64 bits.
 };
 
 struct Inst {
@@ -59,6 +60,7 @@ struct Inst {
   bool broadcast = false;
   bool has_mem = false;
   bool byte_register = false;
+  bool uses_up_mask = false;  ///< Gathers and scatters clear their mask; 0 is a full one. The index is a vector.
   Slot def = Slot::kNone;
   Reg reg = 0;
   Reg vvvv = 0;

@@ -50,6 +50,8 @@ constexpr Op kGprFromMask8 = Vex(1, 1, 0, 0x93);   // kmovb r32, k
 // The length bit of these is set by `len`.
 constexpr Op kMaskAnd = Vex(1, 0, 1, 0x41), kMaskOr = Vex(1, 0, 1, 0x45), kMaskXor = Vex(1, 0, 1, 0x47),
              kMaskNot = Vex(1, 0, 1, 0x44);
+constexpr Op kMaskAndNot = Vex(1, 0, 1, 0x42), kMaskShiftRight64 = Vex(3, 1, 1, 0x31),
+             kMaskShiftLeft64 = Vex(3, 1, 1, 0x33);
 constexpr Op kMaskUnpack8 = Vex(1, 1, 0, 0x4b);
 constexpr Op kMaskShiftRight16 = Vex(3, 1, 1, 0x30);
 constexpr Op MaskTest(unsigned lanes) {  // kortest
@@ -60,7 +62,10 @@ constexpr Op MaskTest(unsigned lanes) {  // kortest
 }
 constexpr Op kVmovdToVec = Evex(1, 1, 0, 0x6e), kVmovqToVec = Evex(1, 1, 1, 0x6e);
 constexpr Op kVmovdFromVec = Evex(1, 1, 0, 0x7e), kVmovqFromVec = Evex(1, 1, 1, 0x7e);
+constexpr Op kMulx = Vex(2, 3, 1, 0xf6);
 constexpr Op kShlx = Vex(2, 1, 1, 0xf7), kShrx = Vex(2, 3, 1, 0xf7), kSarx = Vex(2, 2, 1, 0xf7);
+
+constexpr Op kFromHalf = Evex(2, 1, 0, 0x13), kToHalf = Evex(3, 1, 0, 0x1d);
 
 constexpr Op kMov = Legacy(0, 0, 1, 0x8b), kMovStore = Legacy(0, 0, 1, 0x89), kMov32 = Legacy(0, 0, 0, 0x8b),
              kMovStore32 = Legacy(0, 0, 0, 0x89);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include "tenon/emit_llvm/internal/x64/selector.h"
 
@@ -16,9 +17,35 @@ using llvm::Value;
 
 namespace {
 constexpr int32_t kMaxFrame = 1 << 16;
+
+/// "masked_gather <8 x float>", "fptoui <8 x float> to <8 x i8>".
+std::string Describe(const llvm::Instruction& inst) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::StringRef name = inst.getOpcodeName();
+  if (auto* call = dyn_cast<llvm::CallInst>(&inst)) {
+    const llvm::Function* callee = call->getCalledFunction();
+    name = callee == nullptr ? "call" : callee->getName();
+    name.consume_front("llvm.");
+    name = name.substr(0, name.find(".v"));
+  }
+  os << name << ' ';
+  const bool has_operand = inst.getNumOperands() > 0 && !isa<llvm::BasicBlock>(inst.getOperand(0));
+  const bool by_operand = isa<llvm::CmpInst>(inst) || inst.getType()->isVoidTy() || isa<llvm::CastInst>(inst) ||
+                          isa<llvm::ExtractElementInst>(inst) || isa<llvm::CallInst>(inst);
+  (has_operand && by_operand ? inst.getOperand(0)->getType() : inst.getType())->print(os);
+  if (isa<llvm::CastInst>(inst) || (isa<llvm::CallInst>(inst) && !inst.getType()->isVoidTy())) {
+    os << " to ";
+    inst.getType()->print(os);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::optional<Function> Select(const llvm::Function& function) { return Selector(function).Run(); }
+std::optional<Function> Select(const llvm::Function& function, std::string* reason) {
+  return Selector(function, reason).Run();
+}
 
 std::optional<Function> Selector::Run() {
   uint32_t n = 0;
@@ -38,7 +65,10 @@ std::optional<Function> Selector::Run() {
     f_.arguments.push_back(r);
     values_[&argument] = {r};
   }
-  if (f_.arguments.size() > 6) return std::nullopt;
+  if (f_.arguments.size() > 6) {
+    *reason_ = "more than six arguments";
+    return std::nullopt;
+  }
   MarkAddresses();
   FindDominators();
   for (const llvm::BasicBlock& block : fn_) {
@@ -53,7 +83,10 @@ std::optional<Function> Selector::Run() {
     for (const llvm::Instruction& inst : block) {
       if (SeenBefore(inst)) continue;
       Visit(inst);
-      if (failed_) return std::nullopt;
+      if (failed_) {
+        *reason_ = Describe(inst);
+        return std::nullopt;
+      }
     }
   }
   // Constants that edges bring along.
@@ -74,7 +107,10 @@ std::optional<Function> Selector::Run() {
         code.resize(keep);
         const Parts values = Get(phi.getIncomingValue(i));
         code.insert(code.end(), tail.begin(), tail.end());
-        if (failed_ || values.size() != results.size()) return std::nullopt;
+        if (failed_ || values.size() != results.size()) {
+          *reason_ = Describe(phi);
+          return std::nullopt;
+        }
         auto& phis = f_.blocks[ids_[&block]].phis;
         for (size_t part = 0; part < results.size(); ++part)
           phis[phis.size() - results.size() + part].from.emplace_back(from, values[part]);
@@ -124,13 +160,14 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
     s.kind = Shape::Kind::kVector;
     s.is_float = element->isFloatTy() || element->isDoubleTy();
     s.bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
-    const bool known =
-        s.is_float || element->isPointerTy() || s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64;
-    if (!known || element->isHalfTy() || element->isBFloatTy()) Fail();
+    // Half-precision numbers are only ever converted: to the registers they are 16 bits.
+    const bool known = s.is_float || element->isPointerTy() || element->isHalfTy() ||
+                       (element->isIntegerTy() && (s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64));
+    if (!known) Fail();
     const unsigned total = s.lanes * s.bits;
     if (total > 512) {
       s.parts = total / 512;
-      if (total % 512 != 0 || s.parts > 2) Fail();
+      if (total % 512 != 0 || s.parts > 4) Fail();
       s.len = 2;
     } else {
       s.len = total > 256 ? 2 : total > 128 ? 1 : 0;
@@ -146,6 +183,10 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
   }
   if (type->isPointerTy()) {
     s.bits = 64;
+    return s;
+  }
+  if (type->isHalfTy()) {
+    s.bits = 16;
     return s;
   }
   if (!type->isIntegerTy()) {
@@ -286,9 +327,19 @@ void Selector::MarkAddresses() {
       if (auto* call = dyn_cast<llvm::IntrinsicInst>(&inst)) {
         if (call->getIntrinsicID() == llvm::Intrinsic::masked_load) address = call->getArgOperand(0);
         if (call->getIntrinsicID() == llvm::Intrinsic::masked_store) address = call->getArgOperand(1);
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_gather) address = call->getArgOperand(0);
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_scatter) address = call->getArgOperand(1);
+        if (address != nullptr && address->getType()->isVectorTy()) {
+          // A lane's address is a register and an offset: the register is wanted where it is.
+          if (auto* lanes = dyn_cast<llvm::GetElementPtrInst>(address);
+              lanes != nullptr && isa<llvm::GetElementPtrInst>(lanes->getPointerOperand())) {
+            materialised_.insert(lanes->getPointerOperand());
+          }
+          continue;
+        }
       }
       if (auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst)) {
-        if (!materialised_.contains(gep)) continue;
+        if (!materialised_.contains(gep) || gep->getType()->isVectorTy()) continue;
         const Value* index = nullptr;
         uint64_t scale = 0;
         int64_t disp = 0;
@@ -444,10 +495,7 @@ void Selector::SetMem(Inst& inst, const Value* pointer, unsigned bytes, int32_t 
 
 void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
   if (!materialised_.contains(&gep)) return;
-  if (gep.getType()->isVectorTy()) {
-    Fail();
-    return;
-  }
+  if (gep.getType()->isVectorTy()) return;  // who gathers takes it apart
   const Value* index = nullptr;
   uint64_t scale = 0;
   int64_t disp = 0;
@@ -505,8 +553,14 @@ void Selector::EmitLoad(const llvm::LoadInst& load) {
   if (failed_) return;
   const Value* pointer = load.getPointerOperand();
   if (s.kind == Shape::Kind::kMask) {
-    Fail();
-    return;
+    if (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64) {
+      Fail();
+      return;
+    }
+    Inst m{.def = Slot::kReg, .reg = New(RegClass::kGpr)};
+    m.op = s.lanes == 64 ? op::kMov : s.lanes == 32 ? op::kMov32 : s.lanes == 16 ? op::kMovzx16 : op::kMovzx8;
+    SetMem(m, pointer, s.lanes / 8);
+    return Alias(load, {MaskFromGpr(Add(m).reg)});
   }
   if (s.kind == Shape::Kind::kInt) {
     Inst m{.def = Slot::kReg, .reg = Result(load)[0]};
@@ -536,6 +590,18 @@ void Selector::VisitStore(const llvm::StoreInst& store) {
   const Shape s = ShapeOf(value->getType());
   if (failed_ || store.isVolatile()) return;
   const Value* pointer = store.getPointerOperand();
+  if (s.kind == Shape::Kind::kMask && s.lanes >= 8) {
+    const Reg bits = GprFromMask(One(value), s.lanes);
+    Inst m{.reg = bits};
+    m.op = s.lanes == 64   ? op::kMovStore
+           : s.lanes == 32 ? op::kMovStore32
+           : s.lanes == 16 ? op::kMovStore16
+                           : op::kMovStore8;
+    m.byte_register = s.lanes == 8;
+    SetMem(m, pointer, s.lanes / 8);
+    Add(m);
+    return;
+  }
   if (s.kind == Shape::Kind::kMask || (s.kind == Shape::Kind::kInt && s.bits == 1)) {
     Fail();
     return;
@@ -593,10 +659,7 @@ void Selector::Visit(const llvm::Instruction& inst) {
     const Shape s = ShapeOf(cmp->getOperand(0)->getType());
     if (failed_) return;
     if (s.kind == Shape::Kind::kInt) return VisitICmp(*cast<llvm::ICmpInst>(cmp));
-    if (s.kind == Shape::Kind::kMask) {
-      Fail();
-      return;
-    }
+    if (s.kind == Shape::Kind::kMask) return VisitMaskCompare(*cast<llvm::ICmpInst>(cmp));
     return VisitVectorCompare(*cmp, s);
   }
   if (auto* unary = dyn_cast<llvm::UnaryOperator>(&inst)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "tenon/emit_llvm/internal/x64/lir.h"
 
@@ -10,7 +11,8 @@ class Function;
 
 namespace tenon::emit_llvm::x64 {
 
-/// The function in machine instructions. Nothing when it has something that there is no selection for.
-std::optional<Function> Select(const llvm::Function& function);
+/// The function in machine instructions. Nothing when it has something that there is no selection for; `reason` says
+/// what: an operation and its types.
+std::optional<Function> Select(const llvm::Function& function, std::string* reason);
 
 }  // namespace tenon::emit_llvm::x64

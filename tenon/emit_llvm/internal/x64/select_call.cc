@@ -2,6 +2,9 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "tenon/emit_llvm/internal/x64/selector.h"
 
 namespace tenon::emit_llvm::x64 {
@@ -24,6 +27,7 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
     return;
   }
   if (id == llvm::Intrinsic::masked_store) return VisitMaskedStore(*call);
+  if (id == llvm::Intrinsic::masked_scatter) return VisitScatter(*call);
   if (id == llvm::Intrinsic::vector_reduce_or) {
     const Shape s = ShapeOf(call->getArgOperand(0)->getType());
     if (failed_ || s.kind != Shape::Kind::kMask || s.lanes < 8) {
@@ -67,19 +71,65 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
     for (unsigned part = 0; part < s.parts; ++part) RvmTo(Result(*call)[part], o, s, a[part], b[part]);
   };
   const bool ints32 = is_vector && !s.is_float && s.bits >= 32;
+  // Of bytes, of 16 bits, of 32 and 64 bits.
+  const auto extreme = [&](uint8_t bytes_map, uint8_t bytes, uint8_t words_map, uint8_t words, uint8_t longs,
+                           uint8_t cc) {
+    if (!is_vector) return MinMax(*call, cc);
+    both(s.bits == 8    ? op::Evex(bytes_map, 1, 0, bytes)
+         : s.bits == 16 ? op::Evex(words_map, 1, 0, words)
+                        : op::Evex(2, 1, s.wide(), longs));
+  };
   switch (id) {
     case llvm::Intrinsic::smin:
-      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x39)) : is_vector ? void(Fail()) : MinMax(*call, op::kLess);
+      return extreme(2, 0x38, 1, 0xea, 0x39, op::kLess);
     case llvm::Intrinsic::smax:
-      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3d)) : is_vector ? void(Fail()) : MinMax(*call, op::kGreater);
+      return extreme(2, 0x3c, 1, 0xee, 0x3d, op::kGreater);
     case llvm::Intrinsic::umin:
-      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3b)) : is_vector ? void(Fail()) : MinMax(*call, op::kBelow);
+      return extreme(1, 0xda, 2, 0x3a, 0x3b, op::kBelow);
     case llvm::Intrinsic::umax:
-      return ints32 ? both(op::Evex(2, 1, s.wide(), 0x3f)) : is_vector ? void(Fail()) : MinMax(*call, op::kAbove);
+      return extreme(1, 0xde, 2, 0x3e, 0x3f, op::kAbove);
+    case llvm::Intrinsic::masked_gather:
+      return VisitGather(*call);
+    case llvm::Intrinsic::cttz:
+    case llvm::Intrinsic::ctpop:
+      if (s.kind != Shape::Kind::kInt || s.bits == 1) break;
+      return CountBits(*call);
+    case llvm::Intrinsic::round: {
+      // Half away from zero: toward zero, after all but a half was added. What is odd beyond 2^23 stays as it is.
+      const Parts x = Get(call->getArgOperand(0));
+      Shape bits = s;
+      if (s.scalar()) bits.kind = Shape::Kind::kVector;
+      const Reg half = SplatConstant(s.wide() ? 0x3fdfffffffffffffu : 0x3effffffu, s.bytes());
+      const Reg sign = SplatConstant(uint64_t{1} << (s.bits - 1), s.bytes());
+      for (unsigned part = 0; part < s.parts; ++part) {
+        const Reg only_sign = Rvm(op::Evex(1, 1, s.wide(), 0xdb), bits, x[part], sign);
+        const Reg away = Rvm(op::Evex(1, 1, s.wide(), 0xeb), bits, only_sign, half);
+        const Reg sum = Rvm(op::Float(op::kFAdd, s.scalar(), s.wide()), s, x[part], away);
+        Inst m{.op = op::Round(s.scalar(), s.wide()),
+               .len = s.len,
+               .imm_bytes = 1,
+               .mem_bytes = s.part_bytes(),
+               .def = Slot::kReg,
+               .reg = Result(*call)[part],
+               .vvvv = s.scalar() ? sum : 0,
+               .rm = sum};
+        m.imm = 11;
+        Add(m);
+      }
+      return;
+    }
     case llvm::Intrinsic::abs:
-      if (!ints32) break;
+      if (s.kind == Shape::Kind::kInt && s.bits > 1) {
+        const Reg x = Widened(call->getArgOperand(0), s.bits, true);
+        const Reg negative = New(RegClass::kGpr);
+        Add({.op = op::Legacy(0, 0, s.wide(), 0xf7), .digit = 3, .def = Slot::kRm, .rm = negative, .tied = x});
+        // The flags are those of the negation: the number was positive when it is negative now.
+        return ConditionalMove(8, Result(*call)[0], x, negative);
+      }
+      if (s.bits < 32) return each(op::Evex(2, 1, 0, s.bits == 8 ? 0x1c : 0x1d));
       return each(op::Evex(2, 1, s.wide(), static_cast<uint8_t>(0x1e + (s.wide() ? 1 : 0))));
     case llvm::Intrinsic::ctlz:
+      if (s.kind == Shape::Kind::kInt && s.bits > 1) return CountBits(*call);
       if (!ints32) break;
       return each(op::Evex(2, 1, s.wide(), 0x44));
     case llvm::Intrinsic::sqrt:
@@ -101,6 +151,7 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
     case llvm::Intrinsic::masked_load:
       return VisitMaskedLoad(*call);
     case llvm::Intrinsic::fptosi_sat:
+    case llvm::Intrinsic::fptoui_sat:
       return VisitToIntSaturating(*call);
     case llvm::Intrinsic::arithmetic_fence:
       return Alias(*call, Get(call->getArgOperand(0)));
@@ -203,14 +254,15 @@ void Selector::VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& s,
 
 void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getType());
-  if (failed_ || s.kind != Shape::Kind::kVector || (s.lanes * s.bits < 128)) {
+  if (failed_ || s.kind != Shape::Kind::kVector) {
     Fail();
     return;
   }
   const Value* pass = call.getArgOperand(2);
   auto* constant = dyn_cast<llvm::Constant>(pass);
   const bool zero = constant != nullptr && (constant->isNullValue() || isa<llvm::UndefValue>(constant));
-  const Reg mask = One(call.getArgOperand(1));
+  Reg mask = One(call.getArgOperand(1));
+  if (s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
   const Parts others = zero ? Parts() : Get(pass);
   for (unsigned part = 0; part < s.parts; ++part) {
     Inst m{.op = op::LoadVector(s.bytes()),
@@ -227,12 +279,13 @@ void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
 
 void Selector::VisitMaskedStore(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getArgOperand(0)->getType());
-  if (failed_ || s.kind != Shape::Kind::kVector || (s.lanes * s.bits < 128)) {
+  if (failed_ || s.kind != Shape::Kind::kVector) {
     Fail();
     return;
   }
   const Parts values = Get(call.getArgOperand(0));
-  const Reg mask = One(call.getArgOperand(2));
+  Reg mask = One(call.getArgOperand(2));
+  if (s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
   for (unsigned part = 0; part < s.parts; ++part) {
     Inst m{.op = op::StoreVector(s.bytes()), .len = s.len, .reg = values[part], .mask = MaskOfPart(mask, part, s)};
     SetMem(m, call.getArgOperand(1), s.part_bytes(), static_cast<int32_t>(64 * part));
@@ -241,31 +294,124 @@ void Selector::VisitMaskedStore(const llvm::IntrinsicInst& call) {
 }
 
 void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
-  const Shape to = ShapeOf(call.getType());
-  const Shape from = ShapeOf(call.getArgOperand(0)->getType());
-  if (failed_ || to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector || from.bits != 32 ||
-      to.bits != 32) {
+  Shape to = ShapeOf(call.getType());
+  Shape from = ShapeOf(call.getArgOperand(0)->getType());
+  const bool is_unsigned = call.getIntrinsicID() == llvm::Intrinsic::fptoui_sat;
+  if (failed_ || from.kind == Shape::Kind::kInt || to.kind == Shape::Kind::kMask || to.bits == 1) {
     Fail();
     return;
   }
+  // A scalar is done in the first lane of a vector.
+  const bool scalar = from.scalar();
+  const unsigned int_bits = to.bits;
+  if (scalar) {
+    const unsigned lanes = 128 / std::max(from.bits, to.bits);
+    from.kind = Shape::Kind::kVector;
+    from.lanes = lanes;
+    to = from;
+    to.is_float = false;
+    to.bits = int_bits;
+  }
   const Parts x = Get(call.getArgOperand(0));
-  for (unsigned part = 0; part < to.parts; ++part) {
+  const auto result = [&](unsigned part) { return scalar ? New(RegClass::kVec) : Result(call)[part]; };
+  const auto finish = [&](Reg made) {
+    if (!scalar) return;
+    Add({.op = int_bits == 64 ? op::kVmovqFromVec : op::kVmovdFromVec,
+         .def = Slot::kRm,
+         .reg = made,
+         .rm = Result(call)[0]});
+  };
+  const bool from_wide = from.bits == 64;
+  const auto as_float = [&](double v) {
+    uint64_t bits = 0;
+    if (from_wide) {
+      std::memcpy(&bits, &v, 8);
+    } else {
+      const auto single = static_cast<float>(v);
+      std::memcpy(&bits, &single, 4);
+    }
+    return SplatConstant(bits, from.bytes());
+  };
+  const Op compare = op::Float(op::kFCompare, false, from_wide);
+  if (int_bits < 32 || (from_wide && int_bits == 32)) {
+    // Every bound is a number that the type holds, so the number is put between them first; then it converts exactly.
+    if (from.bits == 64 && !scalar && from.parts != 1) {
+      Fail();
+      return;
+    }
+    const double low = is_unsigned ? 0 : -std::ldexp(1.0, static_cast<int>(int_bits) - 1);
+    const double high = std::ldexp(1.0, static_cast<int>(int_bits) - (is_unsigned ? 0 : 1)) - 1;
+    if (!scalar && (to.parts != 1 || from.parts != 1 || from_wide || int_bits == 32)) {
+      Fail();
+      return;
+    }
+    // The second operand, a bound, is what remains of a NaN; zero is put in its place below.
+    const Reg above = Rvm(op::Float(0x5f, false, from_wide), from, x[0], as_float(low));
+    const Reg between = Rvm(op::Float(0x5d, false, from_wide), from, above, as_float(high));
+    const Reg number = New(RegClass::kMask);
+    RvmTo(number, compare, from, x[0], x[0], 7);
+    const Reg clean = New(RegClass::kVec);
+    Add({.op = op::Evex(1, from_wide ? 1 : 0, from_wide, 0x28),
+         .len = from.len,
+         .zeroing = true,
+         .def = Slot::kReg,
+         .reg = clean,
+         .rm = between,
+         .mask = number});
+    const Reg made = New(RegClass::kVec);
+    if (scalar && (from_wide || int_bits == 32)) {
+      // All of these fit into 64 signed bits.
+      RmTo(made, op::Evex(1, 1, 1, 0x7a), 0, clean, 16);
+    } else {
+      RmTo(made, op::Evex(1, 2, 0, 0x5b), from.len, clean, from.part_bytes());
+    }
+    if (scalar) {
+      Add({.op = op::kVmovqFromVec, .def = Slot::kRm, .reg = made, .rm = Result(call)[0]});
+      return;
+    }
+    Add({.op = op::Evex(2, 2, 0, int_bits == 8 ? 0x31 : 0x33),
+         .len = from.len,
+         .mem_bytes = static_cast<uint8_t>((16u << from.len) * int_bits / 32),
+         .def = Slot::kRm,
+         .reg = made,
+         .rm = Result(call)[0]});
+    return;
+  }
+  const bool to_wide = int_bits == 64;
+  if (from_wide != to_wide && !scalar) {
+    Fail();
+    return;
+  }
+  for (unsigned part = 0; part < std::max(1u, from.parts); ++part) {
+    const auto convert = [&](Reg made, Reg r) {
+      Op o = is_unsigned ? op::Evex(1, to_wide ? 1 : 0, from_wide, 0x78)
+                         : op::Evex(1, to_wide ? 1 : 2, from_wide, to_wide ? 0x7a : 0x5b);
+      RmTo(made, o, from.len, r, to_wide && !from_wide ? 8 : from.part_bytes());
+    };
+    const Reg to_reg = result(part);
+    if (is_unsigned) {
+      // What is too large becomes all ones by itself; the rest, and NaN, is made zero first.
+      convert(to_reg, Rvm(op::Float(0x5f, false, from_wide), from, x[part], SplatConstant(0, 4)));
+      finish(to_reg);
+      continue;
+    }
     // What does not fit converts to the lowest value, which is right for all but large ones and NaN.
     const Reg converted = New(RegClass::kVec);
-    RmTo(converted, op::Evex(1, 2, 0, 0x5b), to.len, x[part], to.part_bytes());
+    convert(converted, x[part]);
     const Reg large = New(RegClass::kMask);
-    RvmTo(large, op::Float(op::kFCompare, false, false), from, x[part], SplatConstant(0x4f000000, 4), 0x1d);
+    RvmTo(large, compare, from, x[part], as_float(std::ldexp(1.0, static_cast<int>(int_bits) - 1)), 0x1d);
     const Reg bounded = New(RegClass::kVec);
-    Blend(bounded, to, large, SplatConstant(0x7fffffff, 4), converted);
+    Blend(bounded, to, large, SplatConstant(to_wide ? 0x7fffffffffffffffu : 0x7fffffffu, to.bytes()), converted);
     const Reg number = New(RegClass::kMask);
-    RvmTo(number, op::Float(op::kFCompare, false, false), from, x[part], x[part], 7);
-    Add({.op = op::Evex(1, 0, 0, 0x28),
+    RvmTo(number, compare, from, x[part], x[part], 7);
+    Add({.op = op::Evex(1, to_wide ? 1 : 0, to_wide, 0x28),
          .len = to.len,
          .zeroing = true,
          .def = Slot::kReg,
-         .reg = Result(call)[part],
+         .reg = to_reg,
          .rm = bounded,
          .mask = number});
+    finish(to_reg);
   }
 }
 

@@ -166,7 +166,9 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
     case Instruction::AShr:
       return Shift(inst, shape);
     case Instruction::UDiv:
+    case Instruction::SDiv:
     case Instruction::URem:
+    case Instruction::SRem:
       return VisitDivide(inst, shape);
     default:
       break;
@@ -213,19 +215,20 @@ bool Selector::Rotation(const llvm::BinaryOperator& inst, const Shape& shape) {
 }
 
 void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
-  if (shape.bits < 32) {
-    Fail();
-    return;
-  }
   const unsigned opcode = inst.getOpcode();
   const bool wide = shape.bits == 64;
   const Reg to = Result(inst)[0];
+  // What comes down from above must be the number's own.
+  const auto shifted = [&] {
+    return opcode == Instruction::Shl ? One(inst.getOperand(0))
+                                      : Widened(inst.getOperand(0), shape.bits, opcode == Instruction::AShr);
+  };
+  if (shape.bits == 1) {
+    Fail();
+    return;
+  }
   if (auto* count = Int(inst.getOperand(1))) {
-    Inst m{.op = op::Legacy(0, 0, wide, 0xc1),
-           .imm_bytes = 1,
-           .def = Slot::kRm,
-           .rm = to,
-           .tied = One(inst.getOperand(0))};
+    Inst m{.op = op::Legacy(0, 0, wide, 0xc1), .imm_bytes = 1, .def = Slot::kRm, .rm = to, .tied = shifted()};
     m.digit = opcode == Instruction::Shl ? 4 : opcode == Instruction::LShr ? 5 : 7;
     m.imm = static_cast<int64_t>(count->getZExtValue() & (shape.bits - 1));
     Add(m);
@@ -233,54 +236,14 @@ void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
   }
   Op shift = opcode == Instruction::Shl ? op::kShlx : opcode == Instruction::LShr ? op::kShrx : op::kSarx;
   shift.w = wide;
-  const Reg x = One(inst.getOperand(0));
+  const Reg x = shifted();
   Add({.op = shift,
        .mem_bytes = 8,
        .foldable = true,
        .def = Slot::kReg,
        .reg = to,
-       .vvvv = One(inst.getOperand(1)),
+       .vvvv = Widened(inst.getOperand(1), shape.bits, false),
        .rm = x});
-}
-
-void Selector::VisitDivide(const llvm::BinaryOperator& inst, const Shape& shape) {
-  const bool remainder = inst.getOpcode() == Instruction::URem;
-  if (shape.bits < 32) {
-    Fail();
-    return;
-  }
-  const bool wide = shape.bits == 64;
-  if (auto* divisor = Int(inst.getOperand(1))) {
-    const uint64_t d = divisor->getZExtValue();
-    if (d == 0 || (d & (d - 1)) != 0 || d > (1u << 30)) {  // others are multiplied by a reciprocal
-      Fail();
-      return;
-    }
-    const Reg x = One(inst.getOperand(0));
-    if (remainder) {
-      Add(WithImmediate(4, wide, Result(inst)[0], x, static_cast<int32_t>(d - 1)));
-      return;
-    }
-    Inst m{.op = op::Legacy(0, 0, wide, 0xc1),
-           .digit = 5,
-           .imm_bytes = 1,
-           .def = Slot::kRm,
-           .rm = Result(inst)[0],
-           .tied = x};
-    m.imm = __builtin_ctzll(d);
-    Add(m);
-    return;
-  }
-  const Reg x = One(inst.getOperand(0));
-  const Reg y = One(inst.getOperand(1));
-  Inst m{.kind = Kind::kDivide,
-         .op = op::Legacy(0, 0, wide, 0),
-         .def = Slot::kReg,
-         .reg = Result(inst)[0],
-         .vvvv = x,
-         .rm = y};
-  m.imm = remainder;
-  Add(m);
 }
 
 // --- conditions
@@ -410,16 +373,12 @@ void Selector::ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no) {
 
 void Selector::MinMax(const llvm::IntrinsicInst& call, uint8_t cc) {
   const Shape s = ShapeOf(call.getType());
-  if (s.bits < 32) {
-    Fail();
-    return;
-  }
   const Value* a = call.getArgOperand(0);
   const Value* b = call.getArgOperand(1);
   if (isa<llvm::Constant>(a)) std::swap(a, b);
   const Reg x = One(a);
   const Reg y = One(b);
-  EmitCompare(a, b, s.bits, true);
+  EmitCompare(a, b, s.bits, cc == op::kLess || cc == op::kGreater);
   ConditionalMove(cc, Result(call)[0], x, y);
 }
 
@@ -460,11 +419,16 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
         yes_constant->isAllOnesValue() && no_constant->isNullValue()) {
       return Alias(select, Get(condition));
     }
+    const Reg mask = One(condition);
+    if (s.kind == Shape::Kind::kMask) {
+      const Reg yes = One(select.getTrueValue());
+      const Reg no = One(select.getFalseValue());
+      return SelectMask(Result(select)[0], mask, yes, no);
+    }
     if (s.kind != Shape::Kind::kVector) {
       Fail();
       return;
     }
-    const Reg mask = One(condition);
     const Parts yes = Get(select.getTrueValue());
     const Parts no = Get(select.getFalseValue());
     for (unsigned part = 0; part < s.parts; ++part)
@@ -479,8 +443,12 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     return;
   }
   if (s.kind == Shape::Kind::kMask) {
-    Fail();
-    return;
+    const Reg all = New(RegClass::kGpr);
+    Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
+    const Reg which = MaskFromGpr(all);
+    const Reg yes = One(select.getTrueValue());
+    const Reg no = One(select.getFalseValue());
+    return SelectMask(Result(select)[0], which, yes, no);
   }
   Reg mask = s.scalar() ? scalar_masks_.lookup(Canonical(condition)) : 0;
   if (mask == 0) {
@@ -512,17 +480,13 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
   if (opcode == Instruction::BitCast) {
     if (from.kind == K::kVector && to.kind == K::kVector && from.parts == to.parts && from.len == to.len)
       return Alias(inst, Get(v));
+    if (from.kind == K::kInt && to.kind == K::kInt && from.bits == to.bits) return Alias(inst, {One(v)});
     if (from.kind == K::kInt && to.kind == K::kMask) {
       Alias(inst, {MaskFromGpr(One(v))});
       return;
     }
     if (from.kind == K::kMask && to.kind == K::kInt && from.lanes >= 8) {
-      const Op move = from.lanes == 8    ? op::kGprFromMask8
-                      : from.lanes == 16 ? op::kGprFromMask16
-                      : from.lanes == 32 ? op::kGprFromMask32
-                                         : op::kGprFromMask64;
-      Add({.op = move, .def = Slot::kReg, .reg = Result(inst)[0], .rm = One(v)});
-      return;
+      return Alias(inst, {GprFromMask(One(v), from.lanes)});
     }
     if (from.kind == K::kScalarFloat && to.kind == K::kInt) {
       Add({.op = from.wide() ? op::kVmovqFromVec : op::kVmovdFromVec,
@@ -555,11 +519,32 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     return Extend(Result(inst)[0], One(v), from.bits, opcode == Instruction::SExt, true);
   }
   if (from.kind == K::kInt && to.kind == K::kScalarFloat) {
-    if (opcode != Instruction::SIToFP || from.bits < 32) {
+    if (opcode == Instruction::FPExt) {  // of a half
+      const Reg half = New(RegClass::kVec);
+      Add({.op = op::kVmovdToVec, .def = Slot::kReg, .reg = half, .rm = One(v)});
+      if (to.wide()) {
+        Fail();
+        return;
+      }
+      return RmTo(Result(inst)[0], op::kFromHalf, 0, half, 8);
+    }
+    const bool is_signed = opcode == Instruction::SIToFP;
+    if (from.bits == 1 && is_signed) {
       Fail();
       return;
     }
-    const Reg x = One(v);
+    if (!is_signed && from.bits >= 32) {
+      // vcvtusi2ss, vcvtusi2sd
+      const Reg number = One(v);
+      Add({.op = op::Evex(1, to.wide() ? 3 : 2, from.bits == 64, 0x7b),
+           .mem_bytes = static_cast<uint8_t>(from.bytes()),
+           .def = Slot::kReg,
+           .reg = Result(inst)[0],
+           .vvvv = SplatConstant(0, 4),
+           .rm = number});
+      return;
+    }
+    const Reg x = from.bits == 1 ? One(v) : Widened(v, from.bits, is_signed);
     // The upper part of the register comes from a constant, so that nothing waits for what it held.
     Add({.op = op::Evex(1, to.wide() ? 3 : 2, from.bits == 64, 0x2a),
          .mem_bytes = static_cast<uint8_t>(from.bytes()),
@@ -569,6 +554,17 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
          .rm = x});
     return;
   }
+  if (from.kind == K::kScalarFloat && to.kind == K::kInt && opcode == Instruction::FPTrunc) {  // to half
+    if (from.wide()) {
+      Fail();
+      return;
+    }
+    const Reg half = New(RegClass::kVec);
+    ToHalf(half, One(v), 0);
+    Add({.op = op::kVmovdFromVec, .def = Slot::kRm, .reg = half, .rm = Result(inst)[0]});
+    return;
+  }
+  if (from.kind == K::kVector && to.kind == K::kMask && opcode == Instruction::Trunc) return TruncateToMask(inst, from);
   if (from.kind == K::kScalarFloat && to.kind == K::kScalarFloat) {
     const Reg x = One(v);
     Add({.op = op::Evex(1, from.wide() ? 3 : 2, from.wide(), 0x5a),

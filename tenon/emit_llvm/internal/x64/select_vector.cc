@@ -161,20 +161,106 @@ Reg Selector::MaskFromGpr(Reg gpr) {
 
 Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
   if (part == 0) return mask;
-  if (s.part_lanes() * part != 8 || s.lanes != 16) Fail();
   const Reg to = New(RegClass::kMask);
-  Inst m{.op = op::kMaskShiftRight16, .imm_bytes = 1, .def = Slot::kReg, .reg = to, .rm = mask};
-  m.imm = 8;
+  Inst m{.op = op::kMaskShiftRight64, .imm_bytes = 1, .def = Slot::kReg, .reg = to, .rm = mask};
+  m.imm = s.part_lanes() * part;
   Add(m);
   return to;
 }
 
 Reg Selector::JoinMasks(const Parts& parts, const Shape& s) {
   if (parts.size() == 1) return parts[0];
-  if (s.lanes != 16 || parts.size() != 2) Fail();
-  const Reg to = New(RegClass::kMask);
-  Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = parts[1], .rm = parts[0]});
+  if (s.lanes == 16 && parts.size() == 2) {
+    const Reg to = New(RegClass::kMask);
+    Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = parts[1], .rm = parts[0]});
+    return to;
+  }
+  Reg all = parts[0];
+  for (unsigned part = 1; part < parts.size(); ++part) {
+    const Reg moved = New(RegClass::kMask);
+    Inst m{.op = op::kMaskShiftLeft64, .imm_bytes = 1, .def = Slot::kReg, .reg = moved, .rm = parts[part]};
+    m.imm = s.part_lanes() * part;
+    Add(m);
+    const Reg both = New(RegClass::kMask);
+    Add({.op = op::kMaskOr, .len = 1, .def = Slot::kReg, .reg = both, .vvvv = all, .rm = moved});
+    all = both;
+  }
+  return all;
+}
+
+Reg Selector::GprFromMask(Reg mask, unsigned lanes) {
+  const Op move = lanes <= 8    ? op::kGprFromMask8
+                  : lanes == 16 ? op::kGprFromMask16
+                  : lanes == 32 ? op::kGprFromMask32
+                                : op::kGprFromMask64;
+  const Reg to = New(RegClass::kGpr);
+  Add({.op = move, .def = Slot::kReg, .reg = to, .rm = mask});
   return to;
+}
+
+Reg Selector::OnlyLanes(Reg mask, unsigned lanes) {
+  const Reg ones = MaskFromGpr(Immediate(static_cast<int64_t>((uint64_t{1} << lanes) - 1)));
+  const Reg to = New(RegClass::kMask);
+  Add({.op = op::kMaskAnd, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = mask, .rm = ones});
+  return to;
+}
+
+void Selector::SelectMask(Reg to, Reg mask, Reg yes, Reg no) {
+  const Reg first = New(RegClass::kMask);
+  const Reg second = New(RegClass::kMask);
+  Add({.op = op::kMaskAnd, .len = 1, .def = Slot::kReg, .reg = first, .vvvv = mask, .rm = yes});
+  Add({.op = op::kMaskAndNot, .len = 1, .def = Slot::kReg, .reg = second, .vvvv = mask, .rm = no});
+  Add({.op = op::kMaskOr, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = first, .rm = second});
+}
+
+void Selector::VisitMaskCompare(const llvm::ICmpInst& cmp) {
+  using P = llvm::CmpInst::Predicate;
+  P p = cmp.getPredicate();
+  Reg x = One(cmp.getOperand(0));
+  Reg y = One(cmp.getOperand(1));
+  const auto binary = [&](Op o, Reg a, Reg b) {
+    const Reg to = New(RegClass::kMask);
+    Add({.op = o, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b});
+    return to;
+  };
+  const auto inverse = [&](Reg a) {
+    const Reg to = New(RegClass::kMask);
+    Add({.op = op::kMaskNot, .def = Slot::kReg, .reg = to, .rm = a});
+    return to;
+  };
+  // As a signed number of one bit, true is the lesser one.
+  if (cmp.isSigned()) {
+    std::swap(x, y);
+    p = llvm::ICmpInst::getUnsignedPredicate(p);
+  }
+  switch (p) {
+    case P::ICMP_EQ:
+      return Alias(cmp, {inverse(binary(op::kMaskXor, x, y))});
+    case P::ICMP_NE:
+      return Alias(cmp, {binary(op::kMaskXor, x, y)});
+    case P::ICMP_ULT:
+      return Alias(cmp, {binary(op::kMaskAndNot, x, y)});
+    case P::ICMP_UGT:
+      return Alias(cmp, {binary(op::kMaskAndNot, y, x)});
+    case P::ICMP_ULE:
+      return Alias(cmp, {binary(op::kMaskOr, inverse(x), y)});
+    default:  // UGE
+      return Alias(cmp, {binary(op::kMaskOr, x, inverse(y))});
+  }
+}
+
+void Selector::TruncateToMask(const llvm::CastInst& inst, const Shape& from) {
+  const Parts x = Get(inst.getOperand(0));
+  Parts masks;
+  uint64_t one = 1;
+  for (unsigned b = from.bits; b < 32; b *= 2) one |= one << b;
+  const Reg ones = SplatConstant(one, std::max(4u, from.bytes()));
+  const Op test = from.bits >= 32 ? op::Evex(2, 1, from.wide(), 0x27) : op::Evex(2, 1, from.bits == 16, 0x26);
+  for (unsigned part = 0; part < from.parts; ++part) {
+    masks.push_back(New(RegClass::kMask));
+    RvmTo(masks.back(), test, from, x[part], ones);
+  }
+  Alias(inst, {JoinMasks(masks, from)});
 }
 
 // --- arithmetic
@@ -226,7 +312,9 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
       break;
     case Instruction::Mul:
       if (s.bits == 8) {
-        Fail();
+        const Parts x = Get(a);
+        const Parts y = Get(b);
+        for (unsigned part = 0; part < s.parts; ++part) MultiplyBytes(Result(inst)[part], s, x[part], y[part]);
         return;
       }
       o = s.bits == 16 ? op::Evex(1, 1, 0, 0xd5) : op::Evex(2, 1, w, 0x40);
@@ -245,7 +333,7 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
     case Instruction::Shl:
     case Instruction::LShr:
     case Instruction::AShr: {
-      if (s.bits < 32) {
+      if (s.bits < 16) {  // see Scalarise
         Fail();
         return;
       }
@@ -254,27 +342,21 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
           constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
       const Parts x = Get(a);
       if (count != nullptr) {
-        const uint8_t digit = opcode == Instruction::Shl ? 6 : opcode == Instruction::LShr ? 2 : 4;
-        for (unsigned part = 0; part < s.parts; ++part) {
-          Inst m{.op = op::Evex(1, 1, w, w && opcode != Instruction::AShr ? 0x73 : 0x72),
-                 .len = s.len,
-                 .digit = digit,
-                 .imm_bytes = 1,
-                 .mem_bytes = s.part_bytes(),
-                 .element = static_cast<uint8_t>(s.bytes()),
-                 .foldable = true,
-                 .def = Slot::kVvvv,
-                 .vvvv = Result(inst)[part],
-                 .rm = x[part]};
-          m.imm = static_cast<int64_t>(count->getZExtValue() & (s.bits - 1));
-          Add(m);
-        }
+        for (unsigned part = 0; part < s.parts; ++part)
+          ShiftImmediate(Result(inst)[part], s, opcode, x[part],
+                         static_cast<unsigned>(count->getZExtValue()) & (s.bits - 1));
         return;
       }
       const Parts counts = Get(b);
       const uint8_t code = opcode == Instruction::Shl ? 0x47 : opcode == Instruction::LShr ? 0x45 : 0x46;
       for (unsigned part = 0; part < s.parts; ++part)
-        RvmTo(Result(inst)[part], op::Evex(2, 1, w, code), s, x[part], counts[part]);
+        RvmTo(Result(inst)[part],
+              s.bits == 16 ? op::Evex(2, 1, 1,
+                                      code == 0x47   ? 0x12
+                                      : code == 0x45 ? 0x10
+                                                     : 0x11)
+                           : op::Evex(2, 1, w, code),
+              s, x[part], counts[part]);
       return;
     }
     default:
@@ -297,6 +379,44 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
     RvmTo(Result(inst)[part], o, s, x[part], y[part]);
     f_.blocks[block_].code.back().commutes = inst.isCommutative();
   }
+}
+
+void Selector::ShiftImmediate(Reg to, const Shape& s, unsigned opcode, Reg x, unsigned by) {
+  const bool w = s.wide();
+  const bool words = s.bits == 16;
+  Inst m{.op = op::Evex(1, 1, w,
+                        words                              ? 0x71
+                        : w && opcode != Instruction::AShr ? 0x73
+                                                           : 0x72),
+         .len = s.len,
+         .digit = static_cast<uint8_t>(opcode == Instruction::Shl    ? 6
+                                       : opcode == Instruction::LShr ? 2
+                                                                     : 4),
+         .imm_bytes = 1,
+         .mem_bytes = s.part_bytes(),
+         .element = static_cast<uint8_t>(words ? 0 : s.bytes()),
+         .foldable = true,
+         .def = Slot::kVvvv,
+         .vvvv = to,
+         .rm = x};
+  m.imm = by;
+  Add(m);
+}
+
+void Selector::MultiplyBytes(Reg to, const Shape& s, Reg a, Reg b) {
+  // Even and odd bytes as the halves of 16 bits.
+  Shape words = s;
+  words.bits = 16;
+  const Op multiply = op::Evex(1, 1, 0, 0xd5);
+  const Reg even = Rvm(multiply, words, a, b);
+  const Reg odd_a = New(RegClass::kVec);
+  const Reg odd_b = New(RegClass::kVec);
+  ShiftImmediate(odd_a, words, Instruction::LShr, a, 8);
+  ShiftImmediate(odd_b, words, Instruction::LShr, b, 8);
+  const Reg odd = New(RegClass::kVec);
+  ShiftImmediate(odd, words, Instruction::Shl, Rvm(multiply, words, odd_a, odd_b), 8);
+  const Op both = op::Evex(1, 1, 0, 0xdb);
+  RvmTo(to, op::Evex(1, 1, 0, 0xeb), words, Rvm(both, words, even, SplatConstant(0x00ff00ff, 4)), odd);
 }
 
 void Selector::VisitMaskBinary(const llvm::BinaryOperator& inst) {
@@ -452,7 +572,7 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
   const unsigned opcode = inst.getOpcode();
   if (from.kind == Shape::Kind::kMask) {
     const bool integer = opcode == Instruction::ZExt || opcode == Instruction::SExt;
-    if ((!integer && opcode != Instruction::UIToFP) || (to.bits < 32 && to.lanes * to.bits < 128)) {
+    if (!integer && opcode != Instruction::UIToFP) {
       Fail();
       return;
     }
@@ -472,6 +592,29 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
            .reg = Result(inst)[part],
            .rm = ones,
            .mask = MaskOfPart(mask, part, to)});
+    }
+    return;
+  }
+  if (from.bits < 32 && (opcode == Instruction::SIToFP || opcode == Instruction::UIToFP)) {
+    // Through 32 bits, which hold the number as it is.
+    Shape ints = to;
+    ints.is_float = false;
+    ints.bits = 32;
+    const unsigned total = ints.lanes * 32;
+    ints.parts = std::max(1u, total / 512);
+    ints.len = total > 256 ? 2 : total > 128 ? 1 : 0;
+    const Parts small = Get(inst.getOperand(0));
+    if (small.size() != 1 || ints.parts != 1 || to.parts > 2) {
+      Fail();
+      return;
+    }
+    const Reg wide = New(RegClass::kVec);
+    const auto base = static_cast<uint8_t>((from.bits == 8 ? 0x21 : 0x23) + (opcode == Instruction::UIToFP ? 0x10 : 0));
+    RmTo(wide, op::Evex(2, 1, 0, base), ints.len, small[0], ints.part_bytes() * from.bits / 32);
+    for (unsigned part = 0; part < to.parts; ++part) {
+      const Reg source = part == 0 ? wide : Half(wide, ints.len);
+      RmTo(Result(inst)[part], to.wide() ? op::Evex(1, 2, 0, 0xe6) : op::Evex(1, 0, 0, 0x5b), to.len, source,
+           to.wide() ? to.part_bytes() / 2u : to.part_bytes());
     }
     return;
   }
@@ -496,6 +639,10 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       o = op::Evex(1, 0, 0, 0x5a);
     } else if (opcode == Instruction::SIToFP && from.bits == 32) {
       o = op::Evex(1, 2, 0, 0xe6);
+    } else if (opcode == Instruction::UIToFP && from.bits == 32) {
+      o = op::Evex(1, 2, 0, 0x7a);
+    } else if (opcode == Instruction::FPExt && from.bits == 16 && to.bits == 32) {
+      o = op::kFromHalf;
     } else {
       Fail();
       return;
@@ -509,6 +656,15 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       RmTo(Result(inst)[1], o, to.len, Half(x[0], 2), to.part_bytes() / 2u);
     }
     return;
+  }
+  if (from.bits == 64 && to.bits == 32 && opcode == Instruction::FPToUI && to.parts == 1 && from.parts <= 2) {
+    const Op o = op::Evex(1, 0, 1, 0x78);
+    if (from.parts == 1) return RmTo(Result(inst)[0], o, from.len, x[0], from.part_bytes());
+    const Reg low = New(RegClass::kVec);
+    const Reg high = New(RegClass::kVec);
+    RmTo(low, o, from.len, x[0], from.part_bytes());
+    RmTo(high, o, from.len, x[1], from.part_bytes());
+    return JoinHalves(Result(inst)[0], to.len, low, high);
   }
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
   if (narrows && to.parts == 1 &&
@@ -542,17 +698,62 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     Add(m);
     return;
   }
-  if (opcode == Instruction::Trunc && from.bits == 32 && (to.bits == 8 || to.bits == 16) && from.parts == 1 &&
-      to.parts == 1) {
-    Add({.op = op::Evex(2, 2, 0, to.bits == 8 ? 0x31 : 0x33),
-         .len = from.len,
-         .mem_bytes = static_cast<uint8_t>((16u << from.len) * to.bits / 32),
-         .def = Slot::kRm,
-         .reg = x[0],
-         .rm = Result(inst)[0]});
-    return;
+  if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 && to.parts == 1 && from.parts <= 2) {
+    if (from.parts == 1) return ToHalf(Result(inst)[0], x[0], from.len);
+    const Reg low = New(RegClass::kVec);
+    const Reg high = New(RegClass::kVec);
+    ToHalf(low, x[0], from.len);
+    ToHalf(high, x[1], from.len);
+    return JoinHalves(Result(inst)[0], to.len, low, high);
+  }
+  if (opcode == Instruction::Trunc && from.bits > to.bits && to.parts == 1 && from.parts <= 2) {
+    const auto narrow = [&](Reg r, Reg result) {
+      const unsigned code = from.bits == 64   ? (to.bits == 8 ? 0x32 : 0x34)
+                            : from.bits == 32 ? (to.bits == 8 ? 0x31 : 0x33)
+                                              : 0x30;
+      Add({.op = op::Evex(2, 2, 0, static_cast<uint8_t>(code)),
+           .len = from.len,
+           .mem_bytes = static_cast<uint8_t>((16u << from.len) * to.bits / from.bits),
+           .def = Slot::kRm,
+           .reg = r,
+           .rm = result});
+    };
+    if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
+    if (to.lanes * to.bits >= 256) {
+      const Reg low = New(RegClass::kVec);
+      const Reg high = New(RegClass::kVec);
+      narrow(x[0], low);
+      narrow(x[1], high);
+      return JoinHalves(Result(inst)[0], to.len, low, high);
+    }
   }
   Fail();
+}
+
+void Selector::ToHalf(Reg to, Reg from, uint8_t len) {
+  // Rounded as the mode says, which is to the nearest.
+  Inst m{.op = op::kToHalf,
+         .len = len,
+         .imm_bytes = 1,
+         .mem_bytes = static_cast<uint8_t>(8u << len),
+         .def = Slot::kRm,
+         .reg = from,
+         .rm = to};
+  m.imm = 4;
+  Add(m);
+}
+
+void Selector::JoinHalves(Reg to, uint8_t len, Reg low, Reg high) {
+  Inst m{.op = len == 2 ? op::Evex(3, 1, 1, 0x1a) : op::Evex(3, 1, 0, 0x18),
+         .len = len,
+         .imm_bytes = 1,
+         .mem_bytes = static_cast<uint8_t>(8u << len),
+         .def = Slot::kReg,
+         .reg = to,
+         .vvvv = low,
+         .rm = high};
+  m.imm = 1;
+  Add(m);
 }
 
 // --- moving lanes
@@ -586,6 +787,49 @@ void Selector::Broadcast(const Value& result, const Value* scalar, const Shape& 
   for (unsigned part = 1; part < s.parts; ++part) Copy(to[part], to[0]);
 }
 
+void Selector::ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to) {
+  const auto temporary = [&](const Shape& s) {
+    const int32_t at = f_.frame_bytes;
+    f_.frame_bytes += static_cast<int32_t>((s.part_bytes() * s.parts + 63) / 64 * 64);
+    return at;
+  };
+  const auto move = [&](Op o, const Shape& s, int32_t at, unsigned part, Reg r, Slot def) {
+    Inst m{.op = o, .len = s.len, .mem_bytes = s.part_bytes(), .has_mem = true, .def = def, .reg = r};
+    m.mem.frame = at + static_cast<int32_t>(s.part_bytes() * part);
+    Add(m);
+  };
+  int32_t sources[2] = {0, 0};
+  for (unsigned source = 0; source < 2; ++source) {
+    if (isa<llvm::UndefValue>(shuffle.getOperand(source))) continue;
+    sources[source] = temporary(from);
+    const Parts x = Get(shuffle.getOperand(source));
+    for (unsigned part = 0; part < from.parts; ++part)
+      move(op::StoreVector(4), from, sources[source], part, x[part], Slot::kNone);
+  }
+  const int32_t result = temporary(to);
+  for (unsigned lane = 0; lane < to.lanes; ++lane) {
+    const int picked = shuffle.getMaskValue(lane);
+    if (picked < 0) continue;
+    const unsigned source = static_cast<unsigned>(picked) / from.lanes;
+    if (isa<llvm::UndefValue>(shuffle.getOperand(source))) continue;
+    Inst load{.mem_bytes = static_cast<uint8_t>(to.bytes()), .has_mem = true, .def = Slot::kReg};
+    load.op = to.bits == 64 ? op::kMov : to.bits == 32 ? op::kMov32 : to.bits == 16 ? op::kMovzx16 : op::kMovzx8;
+    load.reg = New(RegClass::kGpr);
+    load.mem.frame = sources[source] + static_cast<int32_t>(static_cast<unsigned>(picked) % from.lanes * to.bytes());
+    const Reg element = Add(load).reg;
+    Inst store{.mem_bytes = static_cast<uint8_t>(to.bytes()), .has_mem = true, .reg = element};
+    store.op = to.bits == 64   ? op::kMovStore
+               : to.bits == 32 ? op::kMovStore32
+               : to.bits == 16 ? op::kMovStore16
+                               : op::kMovStore8;
+    store.byte_register = to.bits == 8;
+    store.mem.frame = result + static_cast<int32_t>(lane * to.bytes());
+    Add(store);
+  }
+  for (unsigned part = 0; part < to.parts; ++part)
+    move(op::LoadVector(4), to, result, part, Result(shuffle)[part], Slot::kReg);
+}
+
 void Selector::VisitInsert(const llvm::InsertElementInst& insert) {
   // Only the beginning of a splat, which the shuffle sees.
   auto* index = Int(insert.getOperand(2));
@@ -614,11 +858,26 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
     }
     return Broadcast(shuffle, insert->getOperand(1), to);
   }
+  const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
+  if (to.kind == Shape::Kind::kMask) {
+    // The lower or the upper half.
+    for (size_t i = 1; i < mask.size(); ++i) {
+      if (mask[i] != mask[0] + static_cast<int>(i)) Fail();
+    }
+    const bool upper = mask[0] == static_cast<int>(mask.size());
+    if (failed_ || mask.size() * 2 != from.lanes || (mask[0] != 0 && !upper)) {
+      Fail();
+      return;
+    }
+    const Reg whole = One(shuffle.getOperand(0));
+    Shape half = from;
+    half.parts = 2;
+    return Alias(shuffle, {upper ? MaskOfPart(whole, 1, half) : whole});
+  }
   if (to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector) {
     Fail();
     return;
   }
-  const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
   const bool one_source = isa<llvm::UndefValue>(shuffle.getOperand(1));
   const auto run_from = [&](int start) {
     for (size_t i = 0; i < mask.size(); ++i) {
@@ -646,7 +905,7 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
     const Reg a = One(shuffle.getOperand(0));
     if (TwoSourceShuffle(Result(shuffle)[0], mask, to, a, one_source ? a : One(shuffle.getOperand(1)))) return;
   }
-  Fail();
+  ShuffleThroughMemory(shuffle, from, to);
 }
 
 bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {

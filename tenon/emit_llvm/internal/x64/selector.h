@@ -21,7 +21,7 @@ namespace tenon::emit_llvm::x64 {
 
 class Selector {
  public:
-  explicit Selector(const llvm::Function& function) : fn_(function) {}
+  Selector(const llvm::Function& function, std::string* reason) : fn_(function), reason_(reason) {}
   std::optional<Function> Run();
 
  private:
@@ -85,6 +85,17 @@ class Selector {
   void VisitStore(const llvm::StoreInst& store);
   bool CanDefer(const llvm::LoadInst& load) const;
 
+  // --- select_gather.cc
+  bool LanePointers(const llvm::Value* pointers, Reg* base, Parts* offsets, Shape* shape);
+  void VisitGather(const llvm::IntrinsicInst& call);
+  void VisitScatter(const llvm::IntrinsicInst& call);
+
+  // --- select_divide.cc
+  /// The number in 32 bits at least.
+  Reg Widened(const llvm::Value* v, unsigned bits, bool is_signed);
+  Reg DivideByConstant(Reg x, const llvm::APInt& divisor);
+  void CountBits(const llvm::IntrinsicInst& call);
+
   // --- select_int.cc
   void VisitIntBinary(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitDivide(const llvm::BinaryOperator& op, const Shape& shape);
@@ -122,11 +133,25 @@ class Selector {
   Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
   Reg JoinMasks(const Parts& parts, const Shape& shape);
   Reg MaskFromGpr(Reg gpr);
+  Reg GprFromMask(Reg mask, unsigned lanes);
+  /// The mask without what stands above its lanes.
+  Reg OnlyLanes(Reg mask, unsigned lanes);
+  void SelectMask(Reg to, Reg mask, Reg yes, Reg no);
+  void VisitMaskCompare(const llvm::ICmpInst& cmp);
+  void TruncateToMask(const llvm::CastInst& cast, const Shape& from);
+  void MultiplyBytes(Reg to, const Shape& shape, Reg a, Reg b);
+  void ShiftImmediate(Reg to, const Shape& shape, unsigned opcode, Reg x, unsigned by);
+  void ToHalf(Reg to, Reg from, uint8_t len);
+  /// to = high : low, which have half of the length each.
+  void JoinHalves(Reg to, uint8_t len, Reg low, Reg high);
+  bool ConvertEach(const llvm::CastInst& cast, const Shape& from, const Shape& to);
   void VisitNeg(const llvm::UnaryOperator& op, const Shape& shape);
   void Blend(Reg to, const Shape& shape, Reg mask, Reg yes, Reg no);
   void Broadcast(const llvm::Value& result, const llvm::Value* scalar, const Shape& shape);
   void VisitShuffle(const llvm::ShuffleVectorInst& shuffle);
   bool TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// What has no better way: lane by lane.
+  void ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   void VisitInsert(const llvm::InsertElementInst& insert);
   void VisitExtract(const llvm::ExtractElementInst& extract);
   Reg Half(Reg from, uint8_t len);
@@ -140,6 +165,7 @@ class Selector {
   void VisitToIntSaturating(const llvm::IntrinsicInst& call);
 
   const llvm::Function& fn_;
+  std::string* const reason_;
   Function f_;
   uint32_t block_ = 0;
   const llvm::BasicBlock* ir_block_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace llvm {
@@ -12,7 +13,8 @@ namespace tenon::emit_llvm::x64 {
 
 /// Machine code for one function as the emitter writes them for AVX-512, made in three passes without LLVM's code
 /// generator: some thirty times faster, and no slower when it runs. Self-contained (constants follow the code), to be
-/// placed at any multiple of 64. Nothing when the function has something that is left to LLVM: see README.md.
-std::optional<std::vector<uint8_t>> Compile(const llvm::Function& function);
+/// placed at any multiple of 64. Nothing when the function has something that is left to LLVM (see README.md); `reason`
+/// says what. The function may be rewritten to another one of the same meaning.
+std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, std::string* reason);
 
 }  // namespace tenon::emit_llvm::x64
