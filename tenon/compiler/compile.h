@@ -25,6 +25,9 @@ struct CompileOptions {
   /// row-major.
   std::vector<std::vector<int64_t>> argument_layouts;
   std::vector<std::vector<int64_t>> result_layouts;
+  /// Checks what every phase makes, and kernels after every rewriting, so that a mistake is named where it is made. Costs
+  /// time; TENON_VERIFY=1 in the environment asks for it as well.
+  bool verify = false;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
   std::string dump_dir;
   /// Receives the same during Compile, under the names of the files ("05_plan.txt"); null: nobody.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -169,6 +170,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
       strides = AutoStrides(simple, result_ref, fuse.argument_strides);
     fuse.result_strides.push_back(std::move(strides));
   }
+  const char* asked = std::getenv("TENON_VERIFY");
+  fuse.verify = options.verify || (asked != nullptr && std::string_view(asked) == "1");
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   result.flops = fused.flops;
   result.statistics.fuse_ns = clock.Lap();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tenon/compiler/compile.h"
 #include "test/compiler/compare.h"
@@ -16,7 +17,9 @@ using compiler::CompiledProgram;
 
 /// Compiles and compares with the reference.
 plan::Statistics Check(const std::string& program) {
-  Result<CompiledProgram> compiled = Compile(program, {});
+  compiler::CompileOptions options;
+  options.verify = true;
+  Result<CompiledProgram> compiled = Compile(program, options);
   EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
   if (!compiled.ok()) return {};
   const Status same = CompareWithReference(program, *compiled, 7, {});
@@ -35,6 +38,107 @@ TEST(Fusion, SeamsAtOtherPlacesAreOtherGuards) {
     %s = stablehlo.add %x, %y : tensor<1010xf32>
     return %s : tensor<1010xf32>
   })");
+}
+
+TEST(Fusion, NodesAddedLateAreInNoOrder) {
+  // u is multiplied in one kernel with what the product of it feeds: only topology says which of them comes first.
+  Check(
+      R"(func.func @main(%h0: tensor<8x16xf32>, %w: tensor<16x16xf32>, %u: tensor<16x16xf32>, %x: tensor<5x8x16xf32>) -> (tensor<8x16xf32>, tensor<5x8x16xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %f = stablehlo.constant dense<0.0> : tensor<f32>
+    %ys0 = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<5x8x16xf32>
+    %r:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %ys0) : tensor<i32>, tensor<8x16xf32>, tensor<5x8x16xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %five, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %two = stablehlo.constant dense<2.0> : tensor<8x16xf32>
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %a = stablehlo.multiply %h, %two : tensor<8x16xf32>
+      %xs = stablehlo.dynamic_slice %x, %i, %z, %z, sizes = [1, 8, 16] : (tensor<5x8x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x16xf32>
+      %xi = stablehlo.reshape %xs : (tensor<1x8x16xf32>) -> tensor<8x16xf32>
+      %y = stablehlo.dot_general %xi, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+      %d = stablehlo.dot_general %a, %u, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+      %yd = stablehlo.add %y, %d : tensor<8x16xf32>
+      %yda = stablehlo.add %yd, %a : tensor<8x16xf32>
+      %n = stablehlo.tanh %yda : tensor<8x16xf32>
+      %nb = stablehlo.reshape %n : (tensor<8x16xf32>) -> tensor<1x8x16xf32>
+      %yn = stablehlo.dynamic_update_slice %ys, %nb, %i, %z, %z : (tensor<5x8x16xf32>, tensor<1x8x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<5x8x16xf32>
+      %in = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %in, %n, %yn : tensor<i32>, tensor<8x16xf32>, tensor<5x8x16xf32>
+    }
+    return %r#1, %r#2 : tensor<8x16xf32>, tensor<5x8x16xf32>
+  })");
+}
+
+/// The sum over `count` arrays of sums over their rows, row i as long as `length(i)`.
+template <class Length>
+std::string SumOfRowSums(int count, Length length) {
+  std::string arguments, body, sum;
+  for (int i = 0; i < count; ++i) {
+    arguments += fmt::format("{}%x{}: tensor<12x{}xf32>", i ? ", " : "", i, length(i));
+    body += fmt::format(
+        "    %r{0} = stablehlo.reduce(%x{0} init: %zero) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<12x{1}xf32>, tensor<f32>) -> tensor<12xf32>\n",
+        i, length(i));
+    if (i > 0) body += fmt::format("    %s{} = stablehlo.add {}, %r{} : tensor<12xf32>\n", i, sum, i);
+    sum = i > 0 ? fmt::format("%s{}", i) : "%r0";
+  }
+  return fmt::format(
+      "func.func @main({}) -> tensor<12xf32> {{\n    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n{}    return "
+      "{} : tensor<12xf32>\n  }}\n",
+      arguments, body, sum);
+}
+
+TEST(Fusion, KernelsHaveOnlySoManyDims) {
+  Check(SumOfRowSums(40, [](int i) { return 20 + i; }));
+  Check(SumOfRowSums(31, [](int i) { return 20 + i; }));
+  Check(SumOfRowSums(32, [](int i) { return 20 + i; }));
+  // Equal lengths share a dim.
+  EXPECT_EQ(Check(SumOfRowSums(40, [](int) { return 20; })).kernel_steps, 1);
+}
+
+TEST(Fusion, WideConcatenationsAreCopies) {
+  // Too many parts for one kernel, and different extents that cannot share loops.
+  const auto concatenation = [](int count, auto length) {
+    std::string arguments, body, parts, types;
+    int total = 0;
+    for (int i = 0; i < count; ++i) {
+      const std::string type = fmt::format("tensor<{}xf32>", length(i));
+      arguments += fmt::format("{}%x{}: {}", i ? ", " : "", i, type);
+      body += fmt::format("    %y{0} = stablehlo.abs %x{0} : {1}\n", i, type);
+      parts += fmt::format("{}%y{}", i ? ", " : "", i);
+      types += (i ? ", " : "") + type;
+      total += length(i);
+    }
+    return fmt::format(
+        "func.func @main({0}) -> tensor<{1}xf32> {{\n{2}    %c = stablehlo.concatenate {3}, dim = 0 : ({4}) -> "
+        "tensor<{1}xf32>\n    %r = stablehlo.sqrt %c : tensor<{1}xf32>\n    return %r : tensor<{1}xf32>\n  }}\n",
+        arguments, total, body, parts, types);
+  };
+  EXPECT_EQ(Check(concatenation(40, [](int i) { return 2 + i; })).evaluate_steps, 0);
+  EXPECT_EQ(Check(concatenation(600, [](int) { return 1; })).evaluate_steps, 0);
+  EXPECT_EQ(Check(concatenation(100, [](int i) { return 2 + i % 3; })).copy_steps, 0);
+}
+
+TEST(Fusion, EffectsKeepTheirOrder) {
+  // A kernel that needs the second call's result does not bring it before the first.
+  const std::string program = R"(func.func @main(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {
+    %t = stablehlo.tanh %x : tensor<100xf32>
+    %a = stablehlo.custom_call @first(%x) {has_side_effect = true} : (tensor<100xf32>) -> tensor<100xf32>
+    %b = stablehlo.custom_call @second(%x) {has_side_effect = true} : (tensor<100xf32>) -> tensor<100xf32>
+    %r = stablehlo.add %t, %b : tensor<100xf32>
+    return %t, %r : tensor<100xf32>, tensor<100xf32>
+  })";
+  Result<CompiledProgram> compiled = Compile(program, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  std::vector<std::string> calls;
+  for (const plan::Step& step : compiled->plan.steps) {
+    if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) calls.push_back(call->target);
+  }
+  EXPECT_EQ(calls, (std::vector<std::string>{"first", "second"}));
 }
 
 }  // namespace

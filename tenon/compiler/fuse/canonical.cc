@@ -519,17 +519,33 @@ int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target) {
   return static_cast<int64_t>(target::TimeNs(target, {.ops = points * per_point, .bytes_read = bytes, .launches = 1}));
 }
 
-void FinishKernel(MadeKernel& made, const target::Target& target) {
+void KernelChecks::After(const char* step, const kir::Kernel& kernel) {
+  if (!on || !failed.ok()) return;
+  if (Status s = kir::Verify(kernel); !s.ok()) failed = Internal(std::string(s.message())).WithContext(step);
+}
+
+void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks) {
   kir::Kernel& k = made.kernel;
+  const auto done = [&](const char* step) {
+    if (checks != nullptr) checks->After(step, k);
+  };
+  done("a kernel as traced");
   ContractFma(k);
+  done("a kernel after contraction");
   DropDead(k);
+  done("a kernel without dead nodes");
   SplitRegions(k, target.limits);
+  done("a kernel cut into regions");
   MergeDims(k);
+  done("a kernel with merged dims");
   UnifyDims(k);
+  done("a kernel with shared dims");
   DecideSplit(k, target);
+  done("a kernel with a split");
   FindInPlace(made);
   made.cost_ns = EstimateNs(k, target);
   Parameterise(k, made.params);
+  done("a kernel with parameters");
 }
 
 }  // namespace tenon::compiler

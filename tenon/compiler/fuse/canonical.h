@@ -10,7 +10,8 @@ namespace tenon::compiler {
 /// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges
 /// loops that all accesses run through together, lets stages share dims, decides the split, finds buffers that may
 /// share memory, turns extents into parameters, estimates the cost.
-void FinishKernel(MadeKernel& made, const target::Target& target);
+/// With `checks`, the kernel is verified after each of these.
+void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
 
 // The parts, for tests.
 void ContractFma(kir::Kernel& kernel);

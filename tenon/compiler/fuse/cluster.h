@@ -3,10 +3,11 @@
 /// Which nodes become one kernel.
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
+#include "tenon/compiler/fuse/captures.h"
 #include "tenon/compiler/ir/ir.h"
 
 namespace tenon::compiler {
@@ -27,19 +28,20 @@ struct Cluster {
   ClusterKind kind = ClusterKind::kMap;
   Dims space;
   uint32_t outer = 0;                  ///< kRow: how many dims of the space.
-  std::vector<NodeId> roots;           ///< Nodes whose results are stored.
+  std::vector<NodeId> roots;           ///< Nodes whose results are stored, in the order of the block.
   std::unordered_set<NodeId> members;  ///< Nodes computed inside; roots are among them.
+  std::vector<NodeId> order;           ///< The members, each after its operands.
   int64_t cost = 0;                    ///< Sum of the members' costs.
 };
 
-/// What is not computed in a kernel but stands alone: a product, a loop, a call ...
+/// A cluster, or what is not computed in a kernel but stands alone: a product, a loop, a call ...
 struct Unit {
   int32_t cluster = -1;   ///< >= 0: index of a cluster.
   NodeId node = kNoNode;  ///< Otherwise the node.
 };
 
-/// The block's nodes dealt out: units in an order that respects their operands. Nodes in no unit are views of stored
-/// values, or computed where they are used.
+/// Nodes dealt out: units in an order that respects their operands. Nodes in no unit are views of stored values, or
+/// computed where they are used.
 struct Clustering {
   std::vector<Cluster> clusters;
   std::vector<Unit> units;
@@ -49,10 +51,27 @@ struct Clustering {
 bool IsFusible(const Program& program, NodeId id);
 /// Whether the node only renames the elements of its first operand (a strided view of it).
 bool IsPureView(const Node& node);
+/// Whether the reduction is written out as plain operations where it is used.
+bool IsUnrolledReduce(const Program& program, const Node& node);
+/// A reduction that runs as a loop of its own.
+bool IsLoopReduce(const Program& program, const Node& node);
+/// A pad with padding between elements.
+bool HasInteriorPad(const Program& program, const Node& node);
+/// Extents of the reduced dims of a reduction.
+Dims ReducedExtents(const Program& program, const Node& reduce);
 
-/// Deals out the nodes of `block`. Nodes in `stored` are kept out of their users' kernels; nodes in `alone` are in no
-/// kernel at all.
-Clustering FormClusters(const Program& program, const Block& block, const std::unordered_set<NodeId>& stored,
-                        const std::unordered_set<NodeId>& alone);
+/// What is to be dealt out: a block, or the members of a cluster that cannot be one kernel.
+struct Deal {
+  std::span<const NodeId> nodes;      ///< Each after its operands.
+  std::unordered_set<NodeId> wanted;  ///< Needed in memory by what is not among the nodes.
+  std::unordered_set<NodeId> stored;  ///< Kept out of their users' kernels.
+  std::unordered_set<NodeId> alone;   ///< In no kernel at all.
+};
+
+/// Deals out the nodes: each either computed in one kernel or several, alone, or a view of memory.
+Clustering FormClusters(const Program& program, const Deal& deal, const Captures& captures);
+
+/// Takes out of the cluster what `stored` names, roots apart, and what only that needed.
+void LeaveOut(const Program& program, const std::unordered_set<NodeId>& stored, Cluster& cluster);
 
 }  // namespace tenon::compiler

@@ -15,7 +15,7 @@ bool HasNegativeStride(const View& view) {
 }
 
 /// A kernel that moves every element; loops in the order of the target's memory.
-MadeKernel MakeCopy(const View& from, const View& to, const target::Target& target) {
+MadeKernel MakeCopy(const View& from, const View& to, const target::Target& target, KernelChecks* checks) {
   kir::KernelBuilder b;
   const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
   const kir::Buf out = BufferFor(b, kir::BufKind::kOut, to);
@@ -40,7 +40,7 @@ MadeKernel MakeCopy(const View& from, const View& to, const target::Target& targ
   MadeKernel made;
   made.kernel = b.Finish();
   made.buffers = {{BoundBuffer::Kind::kRead, {}}, {BoundBuffer::Kind::kWrite, {}}};
-  FinishKernel(made, target);
+  FinishKernel(made, target, checks);
   made.in_place.clear();
   return made;
 }
@@ -60,7 +60,24 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
-  AddKernelStep(MakeCopy(from, to, *p_.target), {from, to}, out);
+  AddKernelStep(MakeCopy(from, to, *p_.target, &checks_), {from, to}, out);
+}
+
+Status Fuser::EmitConcatenate(NodeId id, plan::Seq& out) {
+  const Node& node = p_[id];
+  const View whole = NewTemp(node.shape());
+  const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
+  int64_t begin = 0;
+  for (Ref r : node.in) {
+    TENON_ASSIGN_OR_RETURN(const View part, ViewOf(r, out));
+    View to = whole;
+    to.offset_elems += begin * whole.strides[along];
+    to.dims = part.dims;
+    Copy(part, to, out);
+    begin += part.dims[along];
+  }
+  Bind({id, 0}, whole);
+  return OkStatus();
 }
 
 }  // namespace tenon::compiler

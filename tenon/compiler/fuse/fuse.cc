@@ -136,29 +136,39 @@ std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
 }
 
 Result<View> Fuser::ViewOf(Ref r, Seq& out) {
-  if (auto it = storage_.find(r); it != storage_.end()) return it->second;
-  const Node& node = p_[r.node];
-  if (node.op == Op::kConstant) {
-    const Shape& shape = node.shape();
-    View view = DenseView(ConstantBuffer(node.literal), shape);
-    if (node.literal.splat) view.strides.assign(shape.rank(), 0);
-    Bind(r, view);
-    return view;
-  }
-  if (node.op == Op::kBarrier) return ViewOf(node.in[r.result], out);
-  if (IsPureView(node)) {
-    TENON_ASSIGN_OR_RETURN(View from, ViewOf(node.in[0], out));
-    std::optional<View> view = DeriveView(node, from);
-    if (!view) {
-      const View dense = NewTemp({from.dtype, from.dims});
-      Copy(from, dense, out);
-      view = DeriveView(node, dense);
+  // Down to what lies in memory, then back up through the views of it.
+  std::vector<Ref> through;
+  std::optional<View> view;
+  while (!view) {
+    const Node& node = p_[r.node];
+    if (auto it = storage_.find(r); it != storage_.end()) {
+      view = it->second;
+    } else if (node.op == Op::kConstant) {
+      view = DenseView(ConstantBuffer(node.literal), node.shape());
+      if (node.literal.splat) view->strides.assign(node.shape().rank(), 0);
+      Bind(r, *view);
+    } else if (node.op == Op::kBarrier) {
+      r = node.in[r.result];
+    } else if (IsPureView(node)) {
+      through.push_back(r);
+      r = node.in[0];
+    } else {
+      return Internal(fmt::format("%{} ({}) has no memory", r.node, OpName(node.op)));
     }
-    if (!view) return Internal(fmt::format("no view of %{} ({})", r.node, OpName(node.op)));
-    Bind(r, *view);
-    return *view;
   }
-  return Internal(fmt::format("%{} ({}) has no memory", r.node, OpName(node.op)));
+  for (size_t i = through.size(); i-- > 0;) {
+    const Node& node = p_[through[i].node];
+    std::optional<View> derived = DeriveView(node, *view);
+    if (!derived) {
+      const View dense = NewTemp({view->dtype, view->dims});
+      Copy(*view, dense, out);
+      derived = DeriveView(node, dense);
+    }
+    if (!derived) return Internal(fmt::format("no view of %{} ({})", through[i].node, OpName(node.op)));
+    view = derived;
+    Bind(through[i], *view);
+  }
+  return *view;
 }
 
 Result<View> Fuser::DenseViewOf(Ref r, Seq& out) {
@@ -196,90 +206,6 @@ void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& 
   out.push_back({std::move(step)});
 }
 
-Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, Seq& out) {
-  std::vector<View> views;
-  for (const BoundBuffer& b : made.buffers) {
-    switch (b.kind) {
-      case BoundBuffer::Kind::kLocal:
-        views.push_back({});
-        break;
-      case BoundBuffer::Kind::kRead: {
-        TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
-        views.push_back(view);
-        break;
-      }
-      case BoundBuffer::Kind::kWrite: {
-        const View view = NewTemp(p_.shape(b.value));
-        if (cluster.kind == ClusterKind::kUpdate) {  // The rest of the array is the operand's.
-          TENON_ASSIGN_OR_RETURN(View operand, ViewOf(p_[b.value.node].in[0], out));
-          Copy(operand, view, out);
-        }
-        views.push_back(view);
-        break;
-      }
-    }
-  }
-  for (size_t i = 0; i < made.buffers.size(); ++i) {
-    if (made.buffers[i].kind == BoundBuffer::Kind::kWrite) Bind(made.buffers[i].value, views[i]);
-  }
-  AddKernelStep(made, views, out);
-  return OkStatus();
-}
-
-Status Fuser::EmitBlock(const Block& block, Seq& out) {
-  std::unordered_set<NodeId> stored;
-  std::unordered_set<NodeId> alone;
-  while (true) {
-    Clustering clustering = FormClusters(p_, block, stored, alone);
-    // The kernels first: what one cannot compute inside has to be stored, which changes the clusters.
-    std::vector<MadeKernel> made(clustering.clusters.size());
-    Seq scratch;
-    Status failed;
-    MakerEnvironment env;
-    std::unordered_map<Ref, View, RefHasher> promised;
-    env.view_of = [&](Ref r) -> const View& {
-      if (auto it = storage_.find(r); it != storage_.end()) return it->second;
-      if (auto it = promised.find(r); it != promised.end()) return it->second;
-      return promised[r] = DenseView(0, p_.shape(r));
-    };
-    const size_t bound_before = bound_.size();
-    NodeId blocking = kNoNode;
-    Seq steps;
-    for (const Unit& unit : clustering.units) {
-      if (unit.cluster < 0) {
-        TENON_RETURN_IF_ERROR(EmitNode(unit.node, steps));
-        continue;
-      }
-      const Cluster& cluster = clustering.clusters[static_cast<size_t>(unit.cluster)];
-      env.view_of = [&](Ref r) -> const View& {
-        Result<View> view = KernelViewOf(r, steps);
-        if (!view.ok()) {
-          failed = view.status();
-          return promised[r] = DenseView(0, p_.shape(r));
-        }
-        return promised[r] = *view;
-      };
-      std::optional<MadeKernel> kernel = MakeKernel(p_, cluster, env, blocking);
-      TENON_RETURN_IF_ERROR(failed);
-      if (!kernel) {
-        if (blocking == kNoNode) blocking = cluster.roots[0];
-        break;
-      }
-      TENON_RETURN_IF_ERROR(EmitCluster(cluster, *kernel, steps));
-    }
-    bool complete = blocking == kNoNode;
-    if (complete) {
-      for (plan::Step& s : steps) out.push_back(std::move(s));
-      return OkStatus();
-    }
-    Unbind(bound_before);
-    // What has no kernel even by itself is left to the evaluator.
-    if (!stored.insert(blocking).second && !alone.insert(blocking).second) {
-      return Internal(fmt::format("no kernel can be made around %{} ({})", blocking, OpName(p_[blocking].op)));
-    }
-  }
-}
-
 Status Fuser::EmitNode(NodeId id, Seq& out) {
   const Node& node = p_[id];
   switch (node.op) {
@@ -302,6 +228,8 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScan(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
     }
+    case Op::kConcatenate:
+      return EmitConcatenate(id, out);
     case Op::kLinalg:
       return EmitLinalg(id, out);
     case Op::kSort:
@@ -342,6 +270,7 @@ Result<FusedProgram> Fuser::Run() {
     TENON_ASSIGN_OR_RETURN(View from, ViewOf(p_.main.results[i], f_.steps));
     Copy(from, to, f_.steps);
   }
+  TENON_RETURN_IF_ERROR(checks_.failed);
   return std::move(f_);
 }
 

@@ -55,6 +55,7 @@ struct OpExporter {
 struct FuseOptions {
   std::vector<Dims> argument_strides;
   std::vector<Dims> result_strides;
+  bool verify = false;  ///< Checks every kernel after each rewriting: a debug option, for it takes time.
 };
 
 /// UNIMPLEMENTED names an op that neither compiles nor travels.

@@ -14,7 +14,9 @@ namespace tenon::compiler {
 class Fuser {
  public:
   Fuser(const Program& program, const FuseOptions& options, const OpExporter& exporter)
-      : p_(program), options_(options), exporter_(exporter) {}
+      : p_(program), options_(options), exporter_(exporter), captures_(program) {
+    checks_.on = options.verify;
+  }
   Result<FusedProgram> Run();
 
  private:
@@ -39,8 +41,17 @@ class Fuser {
 
   // Steps.
   Status EmitBlock(const Block& block, plan::Seq& out);
+  /// Steps of units in their order. A cluster that cannot be one kernel is dealt out anew in its place.
+  Status EmitUnits(Clustering dealt, plan::Seq& out);
+  /// The cluster's kernel, and steps that make its operands as kernels want them; or nothing, and `blocked` names what
+  /// has to be stored so that more of it can be made.
+  Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, std::unordered_set<NodeId>& blocked,
+                                                plan::Seq& out);
+  Clustering DealAnew(const Cluster& cluster, const std::unordered_set<NodeId>& blocked,
+                      std::unordered_set<NodeId>& forced);
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
   Status EmitNode(NodeId id, plan::Seq& out);
+  Status EmitConcatenate(NodeId id, plan::Seq& out);
   Status EmitDot(NodeId id, plan::Seq& out);
   Status EmitConvolution(NodeId id, plan::Seq& out);
   Status EmitFft(NodeId id, plan::Seq& out);
@@ -58,6 +69,8 @@ class Fuser {
   const Program& p_;
   const FuseOptions& options_;
   const OpExporter& exporter_;
+  const Captures captures_;
+  KernelChecks checks_;
   FusedProgram f_;
   std::unordered_map<Ref, View, RefHasher> storage_;
   std::vector<std::pair<Ref, std::optional<View>>>

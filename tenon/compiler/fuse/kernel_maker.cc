@@ -53,14 +53,24 @@ class Maker {
       stages_.clear();
       spaces_.clear();
       locals_.clear();
+      full_ = false;
       const bool built = Build();
-      if (built) return Finish();
-      if (tracer_->blocking == kNoNode && tracer_->cut) {
-        if (ApplyCut(*tracer_->cut)) continue;
+      if (built && !full_) return Finish();
+      if (full_ && cluster_.kind == ClusterKind::kConcat && !share_parts_) {
+        share_parts_ = true;
+        continue;
+      }
+      if (full_) {
+        // More dims than a kernel has: without the latest cut, or without what asked for the dim.
+        blocking = last_cut_by_ != kNoNode ? last_cut_by_ : seed_;
+        return std::nullopt;
       }
       blocking = tracer_->blocking;
-      return std::nullopt;
+      if (blocking != kNoNode || !tracer_->cut) break;
+      blocking = last_cut_by_ = tracer_->cut_by;
+      if (!ApplyCut(*tracer_->cut)) break;
     }
+    if (blocking == kNoNode) blocking = cluster_.roots[0];
     return std::nullopt;
   }
 
@@ -81,6 +91,10 @@ class Maker {
       pieces = it->second;
     } else if (extent != 1) {
       pieces.push_back(extent);
+    }
+    if (full_ || static_cast<int64_t>(b_->kernel().dims.size() + pieces.size()) > program_.target->limits.dims) {
+      full_ = true;
+      pieces.clear();
     }
     int64_t stride = 1;
     for (size_t i = pieces.size(); i-- > 0;) stride *= pieces[i];
@@ -144,24 +158,9 @@ class Maker {
     if (auto it = depth_.find(r.node); it != depth_.end()) return it->second;
     int depth = 0;
     for (Ref in : program_[r.node].in) depth = std::max(depth, DepthOf(in));
-    if (program_[r.node].op == Op::kReduce && !IsUnrolled(r.node)) ++depth;
+    if (IsLoopReduce(program_, program_[r.node])) ++depth;
     depth_[r.node] = depth;
     return depth;
-  }
-
-  bool IsUnrolled(NodeId id) const {
-    const Node& node = program_[id];
-    int64_t count = 1;
-    for (int64_t d : node.attrs<ReduceAttrs>().dimensions)
-      count *= program_.shape(node.in[0]).dims[static_cast<size_t>(d)];
-    return count <= program_.target->numerics.written_out_reduce;
-  }
-
-  static Dims ReducedExtents(const Program& program, const Node& node) {
-    Dims extents;
-    for (int64_t d : node.attrs<ReduceAttrs>().dimensions)
-      extents.push_back(program.shape(node.in[0]).dims[static_cast<size_t>(d)]);
-    return extents;
   }
 
   StagePlan& StageFor(int depth, const std::vector<size_t>& inner, bool fresh) {
@@ -270,6 +269,7 @@ class Maker {
   // --------------------------------------------------------------------------------------------------------------------------------
 
   bool Build() {
+    seed_ = cluster_.roots[0];
     switch (cluster_.kind) {
       case ClusterKind::kMap:
         return BuildMap();
@@ -305,8 +305,10 @@ class Maker {
     for (int64_t extent : cluster_.space) dims.push_back(AddLogical(extent, false));
     const IndexMap map = SpaceMap(dims.size());
     for (NodeId id : OrderedReduces()) {
+      seed_ = id;
       std::vector<size_t> stage_dims = dims;
       const std::vector<size_t> reduced = InnerSpace(ReducedExtents(program_, program_[id]), true);
+      if (full_) return false;
       stage_dims.insert(stage_dims.end(), reduced.begin(), reduced.end());
       if (!stages_.empty() && !stages_.contains({0, stage_dims})) {
         tracer_->blocking = id;
@@ -328,12 +330,11 @@ class Maker {
     return true;
   }
 
-  std::vector<NodeId> OrderedReduces() {
+  std::vector<NodeId> OrderedReduces() const {
     std::vector<NodeId> reduces;
-    for (NodeId id : cluster_.members) {
-      if (program_[id].op == Op::kReduce && !IsUnrolled(id)) reduces.push_back(id);
+    for (NodeId id : cluster_.order) {
+      if (IsLoopReduce(program_, program_[id])) reduces.push_back(id);
     }
-    std::sort(reduces.begin(), reduces.end());
     return reduces;
   }
 
@@ -360,10 +361,12 @@ class Maker {
     std::vector<Seed> seeds;
     for (NodeId id : OrderedReduces()) seeds.push_back({DepthOf({id, 0}) - 1, false, id});
     for (NodeId root : cluster_.roots) seeds.push_back({DepthOf({root, 0}), true, root});
-    std::sort(seeds.begin(), seeds.end(), [](const Seed& a, const Seed& b) {
-      return std::tuple(a.depth, a.store, a.node) < std::tuple(b.depth, b.store, b.node);
+    std::stable_sort(seeds.begin(), seeds.end(), [](const Seed& a, const Seed& b) {
+      return std::tuple(a.depth, a.store) < std::tuple(b.depth, b.store);
     });
     for (const Seed& seed : seeds) {
+      if (full_) return false;
+      seed_ = seed.node;
       const Node& node = program_[seed.node];
       if (!seed.store) {
         // The reduction's rows are the cluster's: kept extents in order, those of one apart.
@@ -374,6 +377,7 @@ class Maker {
           return false;
         }
         const std::vector<size_t> reduced = InnerSpace(reduced_extents, true);
+        if (full_) return false;
         StagePlan& plan = StageFor(2 * seed.depth, reduced, false);
         tracer_->stage = StageNumber(2 * seed.depth, reduced);
         if (plan.stage.dims.empty()) {  // All reduced extents are one.
@@ -502,20 +506,23 @@ class Maker {
     b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());
     int64_t begin = 0;
     int number = 0;
+    if (node.in.size() > policy::kMaxParts) {
+      tracer_->blocking = root;
+      return false;
+    }
     for (Ref part : node.in) {
       const Dims& dims = program_.shape(part).dims;
+      const Dims extents(dims.begin() + along, dims.end());
       std::vector<size_t> inner;
+      if (share_parts_) {
+        inner = InnerSpace(extents, false);
+      } else {
+        for (int64_t extent : extents) inner.push_back(AddLogical(extent, false));
+      }
       IndexMap here;
-      IndexMap at;
-      for (size_t d = 0; d < dims.size(); ++d) {
-        if (d >= along) inner.push_back(AddLogical(dims[d], false));
-        here.push_back(logical_[d < along ? shared[d] : inner.back()].index);
-        at.push_back(here.back());
-      }
-      if (b_->kernel().dims.size() > 28) {
-        tracer_->blocking = root;
-        return false;
-      }
+      for (size_t d = 0; d < dims.size(); ++d) here.push_back(logical_[d < along ? shared[d] : inner[d - along]].index);
+      IndexMap at = here;
+      if (full_) return false;
       at[along].offset += begin;
       tracer_->stage = number;
       if (!AddStore(part, out, StageFor(number, inner, true), at, here)) return false;
@@ -554,7 +561,7 @@ class Maker {
     for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
     made.kernel = b_->Finish();
     made.buffers = std::move(tracer_->bound);
-    FinishKernel(made, *program_.target);
+    FinishKernel(made, *program_.target, env_.checks);
     return made;
   }
 
@@ -573,6 +580,10 @@ class Maker {
   std::map<StageKey, int> numbers_;
   std::map<Val, kir::Buf> locals_;
   std::unordered_map<NodeId, int> depth_;
+  bool full_ = false;             // A dim was asked for beyond what a kernel has.
+  bool share_parts_ = false;      // Parts of a concatenation with equal extents run over the same dims.
+  NodeId seed_ = kNoNode;         // What the stage in the making is for.
+  NodeId last_cut_by_ = kNoNode;  // The reshape that asked for the latest cut.
 };
 
 }  // namespace

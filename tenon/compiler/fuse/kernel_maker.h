@@ -43,13 +43,23 @@ struct MadeKernel {
   int64_t cost_ns = 0;
 };
 
+/// Where every rewriting of a kernel can be checked, which is what a debug option asks for. The first mistake is kept.
+struct KernelChecks {
+  bool on = false;
+  Status failed;
+  /// `step` names what was just done.
+  void After(const char* step, const kir::Kernel& kernel);
+};
+
 /// What the maker asks its surroundings.
 struct MakerEnvironment {
   /// The memory of a value that the kernel reads.
   std::function<const View&(Ref)> view_of;
+  KernelChecks* checks = nullptr;
 };
 
-/// `blocking` is set, and the result empty, when a member cannot be computed inside: it has to be stored first.
+/// Empty when a member cannot be computed inside, and `blocking` names it: it has to be stored first or, if it is the
+/// only root, its operands have to.
 std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env,
                                      NodeId& blocking);
 

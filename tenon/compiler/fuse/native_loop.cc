@@ -40,7 +40,7 @@ int64_t Flat(const Dims& dims, const IndexMap& map) {
 class LoopMaker {
  public:
   LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points)
-      : p_(p), loop_(p[id]), id_(id), points_(std::move(points)), tracer_(p, members_, env, b_) {}
+      : p_(p), loop_(p[id]), id_(id), points_(std::move(points)), checks_(env.checks), tracer_(p, members_, env, b_) {}
 
   /// Carries whose memory the loop updates in place; their kernel buffers come in the result as writes of (id, carry).
   std::vector<bool> stacked;
@@ -108,7 +108,7 @@ class LoopMaker {
     made.kernel = b_.Finish();
     made.buffers = std::move(tracer_.bound);
     const double nodes = static_cast<double>(made.kernel.nodes.size());
-    FinishKernel(made, *p_.target);
+    FinishKernel(made, *p_.target, checks_);
     const double points = static_cast<double>(NumElements(points_));
     const double lanes = points_.empty() ? 1.0 : 8.0;
     made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : policy::kUnknownTrips) * nodes *
@@ -265,6 +265,7 @@ class LoopMaker {
   const Node& loop_;
   NodeId id_;
   Dims points_;
+  KernelChecks* checks_;
   std::unordered_set<NodeId> members_;
   kir::KernelBuilder b_;
   Tracer tracer_;
@@ -286,6 +287,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   std::unordered_map<Ref, View, RefHasher> promised;
   plan::Seq before;
   MakerEnvironment env;
+  env.checks = &checks_;
   env.view_of = [&](Ref r) -> const View& {
     Result<View> view = KernelViewOf(r, before);
     if (!view.ok()) failed = view.status();

@@ -16,6 +16,11 @@ namespace tenon::compiler::policy {
 
 /// A producer this cheap (OpCosts) is computed again in every kernel that uses it: reading it back would cost as much.
 inline constexpr int kDuplicateCost = 6;
+/// What is repeated so, one behind the other, costs at most so much together: kernels would grow with the program.
+inline constexpr int64_t kDuplicateChain = 200;
+/// Steps that the questions of one node to the graph of units may take before the answer is no, so that placing all
+/// nodes takes linear time. Programs of a thousand nodes never get there.
+inline constexpr int64_t kPathSteps = 4096;
 /// Producers of one element are computed again up to this cost: they are hoisted out of the loop.
 inline constexpr int kDuplicateScalarCost = 80;
 /// An expensive value of at least so many elements whose users repeat it at least so many times is stored instead.
@@ -29,6 +34,8 @@ inline constexpr int64_t kMinRows = 8;
 inline constexpr int64_t kSmallElements = 64 << 10;
 /// A concatenation of few parts and elements is selected between where it is used.
 inline constexpr size_t kMaxSelectedParts = 4;
+/// A concatenation of more parts is not one kernel but one copy per part: every part is a loop nest of its own.
+inline constexpr size_t kMaxParts = 512;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
 
@@ -43,6 +50,8 @@ inline constexpr int kUnknownFunctionCost = 40;
 
 /// A cluster is tried so often, with its dims cut finer each time.
 inline constexpr int kMaxAttempts = 12;
+/// Of what keeps a cluster from being one kernel, at most so much is looked for before it is dealt out anew.
+inline constexpr int kMaxTrials = 32;
 /// A dim is cut into at most so many: reshapes that ask for more are stored.
 inline constexpr size_t kMaxPiecesOfDim = 8;
 /// Stages of fewer points are not worth cutting into regions, nor are fewer questions about places.

@@ -76,7 +76,7 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   MadeKernel made;
   made.kernel = b.Finish();
   made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
-  FinishKernel(made, *p_.target);
+  FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
   made.cost_ns = chains * (last + 1);
   Bind({id, 0}, to);

@@ -126,7 +126,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   made.buffers = {{BoundBuffer::Kind::kRead, node.in[1]},
                   {BoundBuffer::Kind::kRead, node.in[2]},
                   {BoundBuffer::Kind::kWrite, {id, 0}}};
-  FinishKernel(made, *p_.target);
+  FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
   const int64_t elements = NumElements(updates_shape.dims);
   made.cost_ns = elements;

@@ -247,6 +247,7 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     case Op::kReshape: {
       std::optional<IndexMap> m = ThroughReshape(map, program_.shape(node.in[0]).dims, node.shape().dims, extents, cut);
       if (m) return Trace(node.in[0], *m);
+      cut_by = r.node;
       return cut ? std::nullopt : Block(r.node);
     }
     case Op::kDynamicSlice: {
@@ -267,7 +268,7 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     case Op::kPad:
       return TracePad(r, map);
     case Op::kConcatenate:
-      return TraceConcatenate(node, map);
+      return TraceConcatenate(r, map);
     case Op::kGather:
       return TraceGather(node, map);
     case Op::kReduce:
@@ -343,7 +344,8 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
   return result;
 }
 
-std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap& map) {
+std::optional<Scalar> Tracer::TraceConcatenate(Ref r, const IndexMap& map) {
+  const Node& node = program_[r.node];
   const size_t dim = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   const Index ix = map[dim];
   const IndexRange range = RangeOf(ix, extents);
@@ -354,7 +356,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap&
     const int64_t end = begin + program_.shape(part).dims[dim];
     const bool reached = ix.start != kir::kNone || (range.low < end && range.high >= begin);
     if (reached && end > begin) {
-      if (parts.size() == 8) return Block(static_cast<NodeId>(part.node));
+      if (parts.size() == 8) return Block(r.node);
       Index local = ix;
       local.offset -= begin;
       IndexMap below = map;
@@ -369,7 +371,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(const Node& node, const IndexMap&
     }
     begin = end;
   }
-  if (parts.empty()) return Block(node.in[0].node);
+  if (parts.empty()) return Block(r.node);
   Scalar value = parts.back();
   for (size_t i = parts.size() - 1; i-- > 0;) {
     value.re = b_.Select(below_end[i], parts[i].re, value.re);

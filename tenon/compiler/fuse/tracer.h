@@ -52,6 +52,7 @@ class Tracer {
   std::optional<Scalar> Trace(Ref r, const IndexMap& map);
   NodeId blocking = kNoNode;
   std::optional<CutDemand> cut;
+  NodeId cut_by = kNoNode;  ///< The reshape that demands the cut.
 
   /// Kernel buffers of values that live in memory.
   kir::Buf BufferOf(Ref r);
@@ -80,7 +81,7 @@ class Tracer {
   std::optional<Scalar> Leaf(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);
   std::optional<Scalar> TracePad(Ref r, const IndexMap& map);
-  std::optional<Scalar> TraceConcatenate(const Node& node, const IndexMap& map);
+  std::optional<Scalar> TraceConcatenate(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceGather(const Node& node, const IndexMap& map);
   std::optional<Scalar> TraceIota(const Node& node, const IndexMap& map);
   std::optional<Scalar> Block(NodeId id) {

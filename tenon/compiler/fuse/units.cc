@@ -1,0 +1,148 @@
+// Units to steps: kernels are made in the order of units; what cannot be one kernel is dealt out anew in its place.
+
+#include <algorithm>
+
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/policy.h"
+
+namespace tenon::compiler {
+
+Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out) {
+  std::vector<View> views;
+  for (const BoundBuffer& b : made.buffers) {
+    switch (b.kind) {
+      case BoundBuffer::Kind::kLocal:
+        views.push_back({});
+        break;
+      case BoundBuffer::Kind::kRead: {
+        TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
+        views.push_back(view);
+        break;
+      }
+      case BoundBuffer::Kind::kWrite: {
+        const View view = NewTemp(p_.shape(b.value));
+        if (cluster.kind == ClusterKind::kUpdate) {  // The rest of the array is the operand's.
+          TENON_ASSIGN_OR_RETURN(View operand, ViewOf(p_[b.value.node].in[0], out));
+          Copy(operand, view, out);
+        }
+        views.push_back(view);
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < made.buffers.size(); ++i) {
+    if (made.buffers[i].kind == BoundBuffer::Kind::kWrite) Bind(made.buffers[i].value, views[i]);
+  }
+  AddKernelStep(made, views, out);
+  return OkStatus();
+}
+
+Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, std::unordered_set<NodeId>& blocked,
+                                                     plan::Seq& out) {
+  Status failed;
+  plan::Seq before;
+  std::unordered_map<Ref, View, RefHasher> views;
+  MakerEnvironment env;
+  env.checks = &checks_;
+  env.view_of = [&](Ref r) -> const View& {
+    if (auto it = views.find(r); it != views.end()) return it->second;
+    View& view = views[r] = DenseView(0, p_.shape(r));
+    if (blocked.contains(r.node)) return view;  // It will have memory.
+    Result<View> known = KernelViewOf(r, before);
+    if (known.ok()) {
+      view = *known;
+    } else {
+      failed = known.status();
+    }
+    return view;
+  };
+  const size_t bound_before = bound_.size();
+  NodeId blocking = kNoNode;
+  std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking);
+  TENON_RETURN_IF_ERROR(failed);
+  if (made) {
+    std::move(before.begin(), before.end(), std::back_inserter(out));
+    return made;
+  }
+  // What else blocks, as if what is known to block were stored.
+  Cluster rest = cluster;
+  for (int trial = 0; trial < policy::kMaxTrials && blocked.insert(blocking).second; ++trial) {
+    if (std::find(rest.roots.begin(), rest.roots.end(), blocking) != rest.roots.end()) break;
+    LeaveOut(p_, blocked, rest);
+    if (MakeKernel(p_, rest, env, blocking)) break;
+    TENON_RETURN_IF_ERROR(failed);
+  }
+  Unbind(bound_before);
+  return std::optional<MadeKernel>();
+}
+
+Clustering Fuser::DealAnew(const Cluster& cluster, const std::unordered_set<NodeId>& blocked,
+                           std::unordered_set<NodeId>& forced) {
+  Deal deal;
+  deal.nodes = cluster.order;
+  deal.wanted.insert(cluster.roots.begin(), cluster.roots.end());
+  // Every piece has fewer members: what is stored is in no other piece, and its own piece lacks its users or the other
+  // roots. The only root stays by itself, without its operands, and then alone.
+  for (NodeId id : blocked) {
+    if (!cluster.members.contains(id)) continue;
+    if (cluster.roots.size() > 1 || id != cluster.roots[0]) deal.stored.insert(id);
+  }
+  if (deal.stored.empty()) {
+    const NodeId root = cluster.roots[0];
+    for (Ref r : p_[root].in) {
+      if (cluster.members.contains(r.node)) deal.stored.insert(r.node);
+    }
+    if (deal.stored.empty()) deal.alone.insert(root);
+  }
+  forced.insert(deal.stored.begin(), deal.stored.end());
+  return FormClusters(p_, deal, captures_);
+}
+
+Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
+  struct Pending {
+    NodeId node = kNoNode;  ///< Alone, or none:
+    Cluster cluster;
+  };
+  std::vector<Pending> pending;  // The next one last.
+  const auto add = [&](Clustering&& more) {
+    for (size_t i = more.units.size(); i-- > 0;) {
+      const Unit& unit = more.units[i];
+      pending.push_back({unit.node, {}});
+      if (unit.cluster >= 0) pending.back().cluster = std::move(more.clusters[static_cast<size_t>(unit.cluster)]);
+    }
+  };
+  add(std::move(dealt));
+  std::unordered_set<NodeId> forced;  // What was stored because some kernel could not compute it inside.
+  std::unordered_set<NodeId> at_hand;
+  while (!pending.empty()) {
+    Pending next = std::move(pending.back());
+    pending.pop_back();
+    if (next.node != kNoNode) {
+      TENON_RETURN_IF_ERROR(EmitNode(next.node, out));
+      continue;
+    }
+    Cluster& cluster = next.cluster;
+    if (!at_hand.empty()) LeaveOut(p_, at_hand, cluster);
+    std::unordered_set<NodeId> blocked;
+    TENON_ASSIGN_OR_RETURN(const std::optional<MadeKernel> made, MakeCluster(cluster, blocked, out));
+    if (!made) {
+      add(DealAnew(cluster, blocked, forced));
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));
+    // Kernels that come later read it instead of computing it again.
+    for (NodeId root : cluster.roots) {
+      if (forced.contains(root)) at_hand.insert(root);
+    }
+  }
+  return OkStatus();
+}
+
+Status Fuser::EmitBlock(const Block& block, plan::Seq& out) {
+  Deal deal;
+  deal.nodes = block.nodes;
+  for (Ref r : block.results) deal.wanted.insert(r.node);
+  return EmitUnits(FormClusters(p_, deal, captures_), out);
+}
+
+}  // namespace tenon::compiler
