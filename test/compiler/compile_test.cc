@@ -1,5 +1,6 @@
 #include "tenon/compiler/compile.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,6 +91,94 @@ TEST(Compile, ComparatorsThatAreNoKeysAreEvaluated) {
     return %s#0 : tensor<30xi32>
   })",
         0, 0, 1);
+}
+
+TEST(Compile, ComparatorsMayShareWhatTheyCompute) {
+  // 2^60 * x, by 60 sums of a value and itself: as a tree, 2^60 places.
+  std::string sums;
+  for (const char* side : {"a", "b"}) {
+    for (int i = 0; i < 60; ++i)
+      sums += fmt::format("%{0}{1} = stablehlo.add %{0}{2}, %{0}{2} : tensor<f64>\n", side, i + 1, i);
+  }
+  Check(R"(func.func @main(%x: tensor<40xf64>) -> tensor<40xf64> {
+    %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a0: tensor<f64>, %b0: tensor<f64>):
+)" + sums + R"(
+      %p = stablehlo.compare LT, %a60, %b60, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) : (tensor<40xf64>) -> tensor<40xf64>
+    return %s : tensor<40xf64>
+  })",
+        1, 1);
+}
+
+TEST(Compile, CombinersMayShareWhatTheyCompute) {
+  std::string sums;
+  for (int i = 0; i < 60; ++i) sums += fmt::format("%s{} = stablehlo.multiply %s{}, %s{} : tensor<f32>\n", i + 1, i, i);
+  const std::string combiner = R"(({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %s0 = stablehlo.add %p, %q : tensor<f32>
+)" + sums + R"(
+      stablehlo.return %s60 : tensor<f32>
+    }))";
+  EXPECT_TRUE(Compile(R"(func.func @main(%x: tensor<40x50xf32>) -> (tensor<40xf32>, tensor<40x50xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 1>}> )" +
+                          combiner + R"( : (tensor<40x50xf32>, tensor<f32>) -> tensor<40xf32>
+    %w = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> )" +
+                          combiner +
+                          R"( : (tensor<40x50xf32>, tensor<f32>) -> tensor<40x50xf32>
+    return %r, %w : tensor<40xf32>, tensor<40x50xf32>
+  })",
+                      {})
+                  .ok());
+}
+
+TEST(Compile, LongChainsOfViewsAndOfInvariantValues) {
+  // Slices through concatenations one behind the other; a loop whose body is one long chain that no trip changes.
+  constexpr int kLength = 20000;
+  std::string grown, chain;
+  for (int i = 0; i < kLength; ++i) {
+    grown += fmt::format(
+        "%c{} = stablehlo.concatenate %c{}, %x, dim = 0 : (tensor<{}xf32>, tensor<1xf32>) -> tensor<{}xf32>\n", i + 1,
+        i, i + 1, i + 2);
+  }
+  for (int i = 0; i < kLength; ++i)
+    chain +=
+        fmt::format("%h{} = stablehlo.negate %h{} : tensor<300xf32>\n%h{} = stablehlo.abs %n{} : tensor<300xf32>\n", i,
+                    i, i + 1, i);
+  for (size_t at = 0; (at = chain.find("%h", at)) != std::string::npos; ++at) {
+    if (chain.compare(chain.find(' ', at), 19, " = stablehlo.negate") == 0) chain[at + 1] = 'n';
+  }
+  const Result<CompiledProgram> views = Compile(
+      "func.func @main(%c0: tensor<1xf32>, %x: tensor<1xf32>) -> tensor<1xf32> {\n" + grown +
+          fmt::format(
+              "%r = stablehlo.slice %c{0} [0:1] : (tensor<{1}xf32>) -> tensor<1xf32>\nreturn %r : tensor<1xf32>\n}}",
+              kLength, kLength + 1),
+      {});
+  ASSERT_TRUE(views.ok()) << views.status().ToString();
+  EXPECT_EQ(views->statistics.ops_simplified, 0);
+  const Result<CompiledProgram> loop =
+      Compile(R"(func.func @main(%h0: tensor<300xf32>, %n: tensor<i32>) -> tensor<300xf32> {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %z, %c = %h0) : tensor<i32>, tensor<300xf32>
+     cond {
+      %t = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+)" + chain +
+                  fmt::format(R"(
+      %e = stablehlo.exponential %h{} : tensor<300xf32>
+      %d = stablehlo.add %c, %e : tensor<300xf32>
+      stablehlo.return %j, %d : tensor<i32>, tensor<300xf32>
+    }}
+    return %r#1 : tensor<300xf32>
+  }})",
+                              kLength),
+              {});
+  EXPECT_TRUE(loop.ok()) << loop.status().ToString();
 }
 
 TEST(Compile, FactorsAndSolves) {
@@ -698,6 +787,39 @@ TEST(Compile, LoopsOfScalarsRunInOneKernel) {
 }
 
 // Trips beyond the arrays' ends take their last or first element, and so must the elements of the products.
+TEST(Compile, LoopsCountInTheirOwnType) {
+  // Limits beyond the signed numbers, and counting down: three trips each.
+  Check(R"(func.func @main(%x: tensor<ui64>, %y: tensor<i8>) -> (tensor<ui64>, tensor<i8>) {
+    %i0 = stablehlo.constant dense<0> : tensor<ui64>
+    %r:2 = stablehlo.while(%i = %i0, %c = %x) : tensor<ui64>, tensor<ui64>
+     cond {
+      %n = stablehlo.constant dense<0xC000000000000000> : tensor<ui64>
+      %t = stablehlo.compare LT, %i, %n, UNSIGNED : (tensor<ui64>, tensor<ui64>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %s = stablehlo.constant dense<0x4000000000000000> : tensor<ui64>
+      %j = stablehlo.add %i, %s : tensor<ui64>
+      %d = stablehlo.multiply %c, %c : tensor<ui64>
+      %e = stablehlo.add %d, %i : tensor<ui64>
+      stablehlo.return %j, %e : tensor<ui64>, tensor<ui64>
+    }
+    %k0 = stablehlo.constant dense<100> : tensor<i8>
+    %q:2 = stablehlo.while(%i = %k0, %c = %y) : tensor<i8>, tensor<i8>
+     cond {
+      %n = stablehlo.constant dense<-120> : tensor<i8>
+      %t = stablehlo.compare GE, %i, %n, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %s = stablehlo.constant dense<75> : tensor<i8>
+      %j = stablehlo.subtract %i, %s : tensor<i8>
+      %d = stablehlo.multiply %c, %i : tensor<i8>
+      stablehlo.return %j, %d : tensor<i8>, tensor<i8>
+    }
+    return %r#1, %q#1 : tensor<ui64>, tensor<i8>
+  })",
+        2);
+}
+
 TEST(Compile, ProductsOfWhatLoopsWalkAlongLeaveThem) {
   Check(
       R"(func.func @main(%x: tensor<6x9x14xf32>, %w: tensor<14x15xf32>, %y: tensor<15x6x12xf32>, %z: tensor<2x6x9x14xf32>, %v: tensor<2x14x15xf32>,

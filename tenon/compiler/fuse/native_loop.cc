@@ -77,9 +77,7 @@ class LoopMaker {
         loop.types.resize(loop.init.size(), PartType(type));
       }
     }
-    std::vector<std::optional<int64_t>> constants;
-    for (Ref r : loop_.in) constants.push_back(IntegerConstant(p_, r));
-    const int64_t trips = KnownTrips(p_, loop_, constants);
+    const int64_t trips = KnownTrips(p_, loop_);
     if (trips >= 0) {
       loop.trip_count = kir::Size::Of(trips);
     } else {
@@ -281,7 +279,7 @@ class LoopMaker {
 Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   const Node& node = p_[id];
   for (const Block& block : node.blocks) {
-    if (CountOps(p_, block) > p_.target->limits.loop_nodes) return false;
+    if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes) return false;
   }
   Status failed;
   std::unordered_map<Ref, View, RefHasher> promised;

@@ -35,11 +35,9 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     }
   };
   auto leave = [&] { Unbind(outside); };
-  std::vector<std::optional<int64_t>> constants;
-  for (Ref r : node.in) constants.push_back(IntegerConstant(p_, r));
   bool effects = false;
   for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
-  if (!effects) step.trip_count = KnownTrips(p_, node, constants);
+  if (!effects) step.trip_count = KnownTrips(p_, node);
   if (step.trip_count < 0) {
     bind(condition);
     TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));

@@ -1,8 +1,11 @@
 // stablehlo.sort as keys and payloads: its comparator is read as "the first key that differs decides", each key being
 // an expression of one element, which becomes an array of its own when it is more than an operand.
 
-#include <functional>
+#include <algorithm>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/compiler/import/importer.h"
 
@@ -21,10 +24,17 @@ struct Key {
   bool total;
 };
 
+/// A comparator's block, every expression of it numbered: equal numbers, equal expressions.
 class Comparator {
  public:
   Comparator(const Program& program, const Block& block) : p_(program) {
-    for (size_t i = 0; i < block.args.size(); ++i) argument_[block.args[i]] = i;
+    for (size_t i = 0; i < block.args.size(); ++i) {
+      const int side = static_cast<int>(i % 2);
+      argument_[block.args[i]] = i;
+      expressions_[block.args[i]] = {static_cast<int>(i), static_cast<int>(i ^ 1), side == 0, side == 1};
+    }
+    next_ = static_cast<int>(block.args.size());
+    for (NodeId id : block.nodes) AddNode(id);
   }
 
   std::optional<size_t> ArgumentOf(Ref r) const {
@@ -33,92 +43,120 @@ class Comparator {
     return it->second;
   }
 
-  /// The keys that the value compares by, most significant first; nothing when it is something else.
-  std::optional<std::vector<Key>> Parse(Ref r, int depth = 0) const {
-    if (depth > 64) return std::nullopt;
-    if (std::optional<Comparison> c = Compare(r)) {
-      if (c->direction == kir::kEq) return std::nullopt;
-      return std::vector<Key>{{c->key, c->direction == kir::kGt, c->total}};
-    }
-    const Node& n = p_[r.node];
-    if (n.op == Op::kOr) {
-      for (size_t first : {0, 1}) {
-        const Node& rest = p_[n.in[1 - first].node];
-        if (rest.op != Op::kAnd) continue;
-        for (size_t equal : {0, 1}) {
-          if (auto keys = Chain(n.in[first], rest.in[equal], rest.in[1 - equal], depth)) return keys;
-        }
+  /// The keys that the value compares by, most significant first; nothing when it is something else, or more than
+  /// `limit` keys.
+  std::optional<std::vector<Key>> Parse(Ref r, size_t limit) {
+    std::vector<Key> keys;
+    while (keys.size() < limit) {
+      if (std::optional<Comparison> c = Compare(r)) {
+        if (c->direction == kir::kEq) return std::nullopt;
+        keys.push_back({c->key, c->direction == kir::kGt, c->total});
+        return keys;
       }
+      const std::optional<Link> link = LinkOf(p_[r.node]);
+      if (!link) return std::nullopt;
+      keys.push_back(link->key);
+      r = link->rest;
     }
-    if (n.op == Op::kSelect) return Chain(n.in[2], n.in[0], n.in[1], depth);
     return std::nullopt;
   }
 
  private:
-  std::optional<std::vector<Key>> Chain(Ref less, Ref equal, Ref rest, int depth) const {
+  /// An expression of the two elements. Numbers are kNone for what is no tree of elementwise ops over them.
+  struct Expression {
+    int number = kNone;
+    int mirrored = kNone;  ///< Number of the same with the elements swapped.
+    bool left = false;     ///< Whether it uses the left element, and the right one.
+    bool right = false;
+  };
+  /// A key that decides unless it is equal, and the value that decides then.
+  struct Link {
+    Key key;
+    Ref rest;
+  };
+  static constexpr int kNone = -1;
+  using Operands = SmallVector<int, 3>;
+
+  void AddNode(NodeId id) {
+    const Node& node = p_[id];
+    Expression e;
+    Operands plain, mirrored;
+    bool known = node.op == Op::kConstant || (KindOfOp(node.op) == OpKind::kElementwise && !node.in.empty());
+    for (Ref r : node.in) {
+      const Expression& in = ExpressionOf(r);
+      known &= in.number != kNone && in.mirrored != kNone;
+      e.left |= in.left;
+      e.right |= in.right;
+      plain.push_back(in.number);
+      mirrored.push_back(in.mirrored);
+    }
+    if (known) {
+      e.number = NumberOf(node, std::move(plain));
+      e.mirrored = NumberOf(node, std::move(mirrored));
+    }
+    expressions_[id] = e;
+  }
+
+  const Expression& ExpressionOf(Ref r) {
+    if (auto it = expressions_.find(r.node); it != expressions_.end()) return it->second;
+    // From outside of the comparator.
+    if (p_[r.node].op == Op::kConstant) AddNode(r.node);
+    return expressions_[r.node];
+  }
+
+  /// The number of the node's op on operands of these numbers.
+  int NumberOf(const Node& node, Operands operands) {
+    uint64_t hash = static_cast<uint64_t>(node.op) ^ HashOf(node.attributes) ^ node.literal.hash.low;
+    for (int i : operands) hash = (hash ^ static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15u;
+    auto [begin, end] = known_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const auto& [other, of, number] = it->second;
+      if (other->op == node.op && other->out == node.out && other->attributes == node.attributes &&
+          other->name == node.name && other->literal == node.literal && of == operands)
+        return number;
+    }
+    known_.emplace(hash, std::tuple(&node, std::move(operands), next_));
+    return next_++;
+  }
+
+  /// `less | (equal & rest)`, or `equal ? rest : less`.
+  std::optional<Link> LinkOf(const Node& n) {
+    if (n.op == Op::kSelect) return LinkOf(n.in[2], n.in[0], n.in[1]);
+    if (n.op != Op::kOr) return std::nullopt;
+    for (size_t first : {0, 1}) {
+      const Node& rest = p_[n.in[1 - first].node];
+      if (rest.op != Op::kAnd) continue;
+      for (size_t equal : {0, 1}) {
+        if (const std::optional<Link> link = LinkOf(n.in[first], rest.in[equal], rest.in[1 - equal])) return link;
+      }
+    }
+    return std::nullopt;
+  }
+  std::optional<Link> LinkOf(Ref less, Ref equal, Ref rest) {
     const std::optional<Comparison> l = Compare(less);
     const std::optional<Comparison> e = Compare(equal);
     if (!l || !e || l->direction == kir::kEq || e->direction != kir::kEq || l->total != e->total ||
-        !Same(l->key, e->key, false))
+        ExpressionOf(l->key).number != ExpressionOf(e->key).number)
       return std::nullopt;
-    std::optional<std::vector<Key>> keys = Parse(rest, depth + 1);
-    if (keys) keys->insert(keys->begin(), {l->key, l->direction == kir::kGt, l->total});
-    return keys;
+    return Link{{l->key, l->direction == kir::kGt, l->total}, rest};
   }
 
-  std::optional<Comparison> Compare(Ref r) const {
+  std::optional<Comparison> Compare(Ref r) {
     const Node& n = p_[r.node];
     if (n.op != Op::kCompare) return std::nullopt;
-    const auto [how, total] = n.attrs<CompareAttrs>();
-    kir::Cmp direction = how;
+    auto [direction, total] = n.attrs<CompareAttrs>();
     if (direction != kir::kEq && direction != kir::kLt && direction != kir::kGt) return std::nullopt;
-    Ref left = n.in[0];
-    if (!Same(n.in[0], n.in[1], true)) return std::nullopt;
-    if (SideOf(n.in[0]) == 1) {
-      left = n.in[1];
-      direction = direction == kir::kLt ? kir::kGt : direction == kir::kGt ? kir::kLt : direction;
-    }
-    if (SideOf(left) != 0) return std::nullopt;
-    return Comparison{left, direction, total};
-  }
-
-  /// 0 or 1: the expression uses that side's arguments only; -1: none, or both.
-  int SideOf(Ref r) const {
-    int side = -1;
-    bool both = false;
-    std::function<void(Ref)> walk = [&](Ref x) {
-      if (std::optional<size_t> a = ArgumentOf(x)) {
-        const int s = static_cast<int>(*a % 2);
-        both |= side >= 0 && side != s;
-        side = s;
-        return;
-      }
-      for (Ref in : p_[x.node].in) walk(in);
-    };
-    walk(r);
-    return both ? -1 : side;
-  }
-
-  /// Whether both are the same expression; `mirrored`: once the sides are swapped.
-  bool Same(Ref a, Ref b, bool mirrored) const {
-    const std::optional<size_t> x = ArgumentOf(a), y = ArgumentOf(b);
-    if (x || y) return x && y && (mirrored ? (*x ^ 1) == *y : *x == *y);
-    if (a == b && !mirrored) return true;
-    const Node& m = p_[a.node];
-    const Node& n = p_[b.node];
-    if (m.op == Op::kConstant) return n.op == Op::kConstant && m.out == n.out && m.literal == n.literal;
-    if (KindOfOp(m.op) != OpKind::kElementwise || m.op != n.op || m.attributes != n.attributes || m.name != n.name ||
-        !(m.out == n.out) || m.in.size() != n.in.size()) {
-      return false;
-    }
-    for (size_t i = 0; i < m.in.size(); ++i) {
-      if (!Same(m.in[i], n.in[i], mirrored)) return false;
-    }
-    return true;
+    const Expression a = ExpressionOf(n.in[0]), b = ExpressionOf(n.in[1]);
+    if (a.number == kNone || a.mirrored != b.number || a.left == a.right) return std::nullopt;
+    if (a.left) return Comparison{n.in[0], direction, total};
+    return Comparison{n.in[1], direction == kir::kLt ? kir::kGt : direction == kir::kGt ? kir::kLt : direction, total};
   }
 
   const Program& p_;
   std::unordered_map<NodeId, size_t> argument_;
+  std::unordered_map<NodeId, Expression> expressions_;
+  std::unordered_multimap<uint64_t, std::tuple<const Node*, Operands, int>> known_;
+  int next_ = 0;
 };
 
 bool IsKeyType(DType t) {
@@ -130,7 +168,6 @@ bool IsKeyType(DType t) {
 
 Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   constexpr size_t kMaxOperands = 64;
-  constexpr size_t kMaxComparatorNodes = 200;  // Expressions are walked once per comparison.
   TENON_ASSIGN_OR_RETURN(Node sort, Start(op, Op::kSort));
   const size_t count = sort.in.size();
   const Dims& dims = sort.shape().dims;
@@ -143,20 +180,24 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   TENON_RETURN_IF_ERROR(ImportRegion(op->getRegion(0), sort));
   const Block block = std::move(sort.blocks[0]);
   sort.blocks.clear();
-  if (block.nodes.size() > kMaxComparatorNodes) return false;
-  const Comparator comparator(p_, block);
-  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0]);
-  if (!keys || keys->size() > kMaxOperands) return false;
+  Comparator comparator(p_, block);
+  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0], kMaxOperands);
+  if (!keys) return false;
   for (const Key& k : *keys) {
     if (!IsKeyType(p_.shape(k.key).dtype)) return false;
   }
 
-  std::unordered_map<Ref, Ref, RefHasher> lifted;
-  std::function<Ref(Ref)> lift = [&](Ref r) -> Ref {
-    if (std::optional<size_t> a = comparator.ArgumentOf(r)) return sort.in[*a / 2];
-    auto [it, fresh] = lifted.try_emplace(r, Ref{});
-    if (!fresh) return it->second;
-    Node node = p_[r.node];
+  // What the keys are made of, on whole arrays.
+  std::unordered_map<NodeId, Ref> lifted;
+  for (size_t i = 0; i < block.args.size(); ++i) lifted[block.args[i]] = sort.in[i / 2];
+  std::unordered_set<NodeId> wanted;
+  for (const Key& k : *keys) wanted.insert(k.key.node);
+  for (size_t i = block.nodes.size(); i-- > 0;) {
+    if (!wanted.contains(block.nodes[i])) continue;
+    for (Ref in : p_[block.nodes[i]].in) wanted.insert(in.node);
+  }
+  const auto lift = [&](NodeId id) {
+    Node node = p_[id];
     node.origin = nullptr;
     if (node.op == Op::kConstant) {
       const NodeId scalar = p_.Add(node);
@@ -168,18 +209,27 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
       spread.out = {{node.shape().dtype, dims}};
       node = std::move(spread);
     } else {
-      for (Ref& in : node.in) in = lift(in);
+      for (Ref& in : node.in) in = lifted.at(in.node);
       node.out[0].dims = dims;
     }
-    const NodeId id = p_.Add(std::move(node));
-    to.nodes.push_back(id);
-    return lifted[r] = {id, 0};
+    lifted[id] = {p_.Add(std::move(node)), 0};
+    to.nodes.push_back(lifted[id].node);
   };
+  const std::unordered_set<NodeId> inside(block.nodes.begin(), block.nodes.end());
+  std::vector<NodeId> outside;
+  for (NodeId id : wanted) {
+    if (!inside.contains(id) && !lifted.contains(id)) outside.push_back(id);
+  }
+  std::sort(outside.begin(), outside.end());
+  for (NodeId id : outside) lift(id);  // Constants.
+  for (NodeId id : block.nodes) {
+    if (wanted.contains(id)) lift(id);
+  }
 
   const SmallVector<Ref, 3> operands = sort.in;
   SmallVector<Ref, 3> in;
   for (const Key& k : *keys) {
-    in.push_back(lift(k.key));
+    in.push_back(lifted.at(k.key.node));
     attrs.descending.push_back(k.descending ? 1 : 0);
     attrs.zeros_equal.push_back(!k.total && IsFloat(p_.shape(k.key).dtype) ? 1 : 0);
   }

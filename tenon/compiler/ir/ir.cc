@@ -56,11 +56,11 @@ std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   return bits;
 }
 
-int64_t CountOps(const Program& program, const Block& block) {
+int64_t CountOps(const Program& program, const Block& block, int64_t limit) {
   int64_t count = 0;
   for (NodeId id : block.nodes) {
-    ++count;
-    for (const Block& inner : program[id].blocks) count += CountOps(program, inner);
+    if (++count > limit) break;
+    for (const Block& inner : program[id].blocks) count += CountOps(program, inner, limit - count);
   }
   return count;
 }

@@ -131,8 +131,9 @@ Literal MakeLiteral(std::string bytes, bool splat);
 /// Zero-extended.
 std::optional<uint64_t> SplatBits(const Program& program, Ref r);
 
-/// Nodes of the block and of the blocks inside it.
-int64_t CountOps(const Program& program, const Block& block);
+/// Nodes of the block and of the blocks inside it. Stops counting beyond `limit`, so that asking costs no more than
+/// what is asked about.
+int64_t CountOps(const Program& program, const Block& block, int64_t limit = INT64_MAX);
 
 /// A StableHLO-like listing for people; there is no parser.
 std::string Print(const Program& program);

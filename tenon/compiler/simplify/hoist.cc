@@ -133,21 +133,21 @@ class Hoister {
   }
 
   /// Marks an invariant value, with what it is made of, for leaving the loop.
-  void Want(Ref r) { Want(p_[r.node], r.node); }
-  void Want(const Node& node, NodeId id) {
-    if (invariant_.contains(id) && !wanted_.insert(id).second) return;
-    if (id != kNoNode && !invariant_.contains(id)) return;
-    for (Ref r : node.in) Want(r);
-    for (const Block& block : node.blocks) {
-      for (NodeId inner : block.nodes) Want(p_[inner], kNoNode);
-      for (Ref r : block.results) Want(r);
+  void Want(Ref r) {
+    std::vector<NodeId> next = {r.node};
+    while (!next.empty()) {
+      const NodeId id = next.back();
+      next.pop_back();
+      if (invariant_.contains(id) && wanted_.insert(id).second) AddUses(p_[id], next);
     }
   }
-
-  int64_t Trips() {
-    std::vector<std::optional<int64_t>> init;
-    for (Ref r : p_[loop_].in) init.push_back(IntegerConstant(p_, r));
-    return KnownTrips(p_, p_[loop_], init);
+  /// What the node and its blocks use.
+  void AddUses(const Node& node, std::vector<NodeId>& uses) const {
+    for (Ref r : node.in) uses.push_back(r.node);
+    for (const Block& block : node.blocks) {
+      for (NodeId inner : block.nodes) AddUses(p_[inner], uses);
+      for (Ref r : block.results) uses.push_back(r.node);
+    }
   }
 
   /// A product whose operand `side` is an element, along one dimension, of an array that the loop does not change, and
@@ -175,7 +175,7 @@ class Hoister {
       without.erase(without.begin() + static_cast<ptrdiff_t>(along));
       if (operand.shape().dims != without) return false;
     }
-    const int64_t trips = Trips();
+    const int64_t trips = KnownTrips(p_, p_[loop_]);
     if (trips < policy::kMinProductTrips || trips < extent / 4 * 3) return false;
 
     // The array's dimensions in place of the operand's, and where the new one comes out.

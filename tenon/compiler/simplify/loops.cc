@@ -8,11 +8,9 @@ namespace tenon::compiler {
 
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   const Node& old = from_[id];
-  std::vector<std::optional<int64_t>> constant;
-  for (Ref r : init) constant.push_back(IntegerConstant(to_, r));
-  const int64_t trips = KnownTrips(from_, old, constant);
+  const int64_t trips = KnownTrips(from_, old, to_, init);
   if (trips < 0 || trips > policy::kMaxUnrolledTrips ||
-      trips * CountOps(from_, old.blocks[1]) > policy::kMaxUnrolledOps)
+      trips * CountOps(from_, old.blocks[1], policy::kMaxUnrolledOps) > policy::kMaxUnrolledOps)
     return false;
   for (NodeId n : old.blocks[1].nodes) {
     if (from_[n].op == Op::kWhile || from_[n].op == Op::kDot || from_[n].op == Op::kOpaque ||

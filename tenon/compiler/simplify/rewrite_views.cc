@@ -192,61 +192,74 @@ std::optional<Ref> Simplifier::RewriteDynamicSlice(const Node& node) {
   return StridedSlice(source, starts, Dims(shape.rank(), 1), shape.dims);
 }
 
+// Through slices and into operands of concatenations, however many there are one behind the other.
 std::optional<Ref> Simplifier::RewriteSlice(const Node& node) {
-  const Ref source = node.in[0];
+  Ref source = node.in[0];
+  SliceAttrs at = node.attrs<SliceAttrs>();
   const Shape shape = node.shape();
-  if (ShapeOf(source) == shape) return source;
-  const Node& def = Def(source);
-  const auto& cut_out = node.attrs<SliceAttrs>();
-  if (def.op == Op::kSlice) {
-    const auto& inner = def.attrs<SliceAttrs>();
-    Node merged = node;
-    merged.origin = nullptr;
-    merged.in[0] = def.in[0];
-    auto& both = merged.attrs<SliceAttrs>();
-    for (size_t i = 0; i < shape.rank(); ++i) {
-      const int64_t step = inner.strides[i];
-      both.start_indices[i] = inner.start_indices[i] + cut_out.start_indices[i] * step;
-      both.strides[i] = cut_out.strides[i] * step;
-      both.limit_indices[i] = both.start_indices[i] + (shape.dims[i] - 1) * both.strides[i] + 1;
-    }
-    return Emit(std::move(merged));
-  }
-  if (def.op == Op::kConcatenate) {
-    const size_t along = static_cast<size_t>(def.attrs<ConcatenateAttrs>().dimension);
-    int64_t begin = 0;
-    for (Ref part : def.in) {
-      const int64_t end = begin + ShapeOf(part).dims[along];
-      if (cut_out.start_indices[along] >= begin && cut_out.limit_indices[along] <= end) {
-        Node inner = node;
-        inner.origin = nullptr;
-        inner.in[0] = part;
-        inner.attrs<SliceAttrs>().start_indices[along] -= begin;
-        inner.attrs<SliceAttrs>().limit_indices[along] -= begin;
-        return Emit(std::move(inner));
+  for (;;) {
+    if (ShapeOf(source) == shape) return source;
+    const Node& def = Def(source);
+    if (def.op == Op::kConstant && def.literal.splat) return Constant(shape, def.literal);
+    if (def.op == Op::kSlice) {
+      const auto& inner = def.attrs<SliceAttrs>();
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        at.start_indices[i] = inner.start_indices[i] + at.start_indices[i] * inner.strides[i];
+        at.strides[i] *= inner.strides[i];
+        at.limit_indices[i] = at.start_indices[i] + (shape.dims[i] - 1) * at.strides[i] + 1;
       }
-      begin = end;
+      source = def.in[0];
+      continue;
     }
-  }
-  if (def.op == Op::kBroadcast) {
-    // Slicing only what was stretched or added.
-    const Dims& places = def.attrs<BroadcastAttrs>().broadcast_dimensions;
-    bool only_stretched = true;
-    for (size_t i = 0; i < shape.rank(); ++i) {
-      const bool cut = shape.dims[i] != ShapeOf(source).dims[i] || cut_out.start_indices[i] != 0;
-      if (!cut) continue;
-      for (size_t d = 0; d < places.size(); ++d) {
-        if (places[d] == static_cast<int64_t>(i) && ShapeOf(def.in[0]).dims[d] != 1) only_stretched = false;
+    if (def.op == Op::kConcatenate) {
+      const auto along = static_cast<size_t>(def.attrs<ConcatenateAttrs>().dimension);
+      const std::vector<int64_t>& ends = EndsOf(source.node);
+      const auto end = std::upper_bound(ends.begin(), ends.end(), at.start_indices[along]);
+      if (end != ends.end() && at.limit_indices[along] <= *end) {
+        const int64_t begin = end == ends.begin() ? 0 : end[-1];
+        at.start_indices[along] -= begin;
+        at.limit_indices[along] -= begin;
+        source = def.in[static_cast<size_t>(end - ends.begin())];
+        continue;
       }
     }
-    if (only_stretched) {
-      Node broadcast = def;
-      broadcast.origin = nullptr;
-      broadcast.out[0] = shape;
-      return Emit(std::move(broadcast));
+    if (def.op == Op::kBroadcast) {
+      // Slicing only what was stretched or added.
+      const Dims& places = def.attrs<BroadcastAttrs>().broadcast_dimensions;
+      bool only_stretched = true;
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        const bool cut = shape.dims[i] != ShapeOf(source).dims[i] || at.start_indices[i] != 0;
+        if (!cut) continue;
+        for (size_t d = 0; d < places.size(); ++d) {
+          if (places[d] == static_cast<int64_t>(i) && ShapeOf(def.in[0]).dims[d] != 1) only_stretched = false;
+        }
+      }
+      if (only_stretched) {
+        Node broadcast = def;
+        broadcast.origin = nullptr;
+        broadcast.out[0] = shape;
+        return Emit(std::move(broadcast));
+      }
     }
+    break;
   }
-  return std::nullopt;
+  if (source == node.in[0]) return std::nullopt;
+  Node merged = node;
+  merged.origin = nullptr;
+  merged.in[0] = source;
+  merged.attributes = std::move(at);
+  return Emit(std::move(merged));
+}
+
+const std::vector<int64_t>& Simplifier::EndsOf(NodeId concatenation) {
+  auto [it, fresh] = ends_.try_emplace(concatenation);
+  if (fresh) {
+    const Node& node = to_[concatenation];
+    int64_t end = 0;
+    for (Ref part : node.in)
+      it->second.push_back(end += ShapeOf(part).dims[static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)]);
+  }
+  return it->second;
 }
 
 }  // namespace tenon::compiler

@@ -51,6 +51,8 @@ class Simplifier {
   std::optional<Ref> RewriteScan(Node& node);
   std::optional<Ref> RewriteSelectAndScatter(Node& node);
   bool BindExtreme(NodeId id, const Node& node);
+  /// Where each operand of a concatenation ends along its dimension.
+  const std::vector<int64_t>& EndsOf(NodeId concatenation);
   Block CombinerOf(Op op, DType type);
   std::optional<Ref> Fold(const Node& node);
 
@@ -77,6 +79,7 @@ class Simplifier {
   Program to_;
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
+  std::unordered_map<NodeId, std::vector<int64_t>> ends_;
   std::unordered_multimap<uint64_t, NodeId> known_;
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };
