@@ -528,6 +528,10 @@ class Former {
     if (!spread && !loop_reduce && to.size() == 1 && escapes && cheap && scalar && HasRoom(to[0].cluster, at)) {
       Join(to[0].cluster, at, std::move(to[0].alignment));  // Stored for others, computed again here.
     }
+    if (IsPureView(node)) {  // Not worth a kernel: who reads it looks through it.
+      to.clear();
+      return PlaceView(at, to);
+    }
     NewCluster(at);
   }
 

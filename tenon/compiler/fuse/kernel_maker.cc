@@ -506,10 +506,6 @@ class Maker {
     b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());
     int64_t begin = 0;
     int number = 0;
-    if (node.in.size() > policy::kMaxParts) {
-      tracer_->blocking = root;
-      return false;
-    }
     for (Ref part : node.in) {
       const Dims& dims = program_.shape(part).dims;
       const Dims extents(dims.begin() + along, dims.end());

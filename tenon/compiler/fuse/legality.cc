@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/fuse/policy.h"
+
 namespace tenon::compiler {
 namespace {
 
@@ -33,6 +35,7 @@ bool FitsKernels(const Program& program, const Node& node) {
   for (Ref r : node.in) {
     if (!fits(program.shape(r))) return false;
   }
+  if (node.op == Op::kConcatenate && node.in.size() > policy::kMaxParts) return false;
   for (const Block& block : node.blocks) {
     if (PartsOf(program, block.args) > kMaxGraphArguments) return false;
   }

@@ -46,6 +46,7 @@ class LoopMaker {
   std::vector<bool> stacked;
 
   std::optional<MadeKernel> Make() {
+    if (static_cast<int64_t>(points_.size()) > p_.target->limits.dims) return std::nullopt;
     const Block& condition = loop_.blocks[0];
     const Block& body = loop_.blocks[1];
     for (const Block* block : {&condition, &body}) {

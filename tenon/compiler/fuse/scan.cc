@@ -6,6 +6,7 @@
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/scans.h"
 
@@ -18,7 +19,7 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   const Shape& shape = node.shape();
   const size_t along = form->dim;
   const DType type = shape.dtype;
-  if (!KernelCanHold(type)) return false;
+  if (!KernelCanHold(type) || !FitsKernels(p_, node)) return false;
   Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
   const Node* init = &p_[node.in[1].node];
   while (init->op == Op::kReshape || init->op == Op::kBroadcast) init = &p_[init->in[0].node];

@@ -5,6 +5,7 @@
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
@@ -22,7 +23,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const Shape& updates_shape = p_.shape(node.in[2]);
   const DType type = shape.dtype;
   if (!KernelCanHold(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type) return false;
-  if (!IsInteger(indices_shape.dtype) || updates_shape.rank() > 16) return false;
+  if (!IsInteger(indices_shape.dtype) || !FitsKernels(p_, node)) return false;
   const Block& block = node.blocks[0];
   const bool overwrite = block.results[0] == Ref{block.args[1], 0};
   Result<kir::Graph> combiner = GraphOfBlock(p_, block);
