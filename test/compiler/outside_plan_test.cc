@@ -12,7 +12,7 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/runtime/program.h"
 #include "test/compiler/plan_interpreter.h"
-#include "test/compiler/wide_program.h"
+#include "test/fuzz_programs/generator.h"
 
 namespace tenon::test {
 namespace {
@@ -56,7 +56,7 @@ TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
   std::mt19937_64 random(11);
   int refused = 0, unproven = 0, ran = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    Result<compiler::CompiledProgram> compiled = compiler::Compile(WideProgram(seed, 8), {});
+    Result<compiler::CompiledProgram> compiled = compiler::Compile(fuzz::GenerateProgram(seed), {});
     ASSERT_TRUE(compiled.ok());
     const std::string good = plan::Print(compiled->plan);
     ASSERT_TRUE(runtime::CheckOutsidePlan(compiled->plan).ok());

@@ -351,7 +351,7 @@ void AddRecurrence(Builder& b) {
     int power = 0;
     while (u.is.bound * n * std::ldexp(1.0, -power) > 0.25) ++power;
     const Value small =
-        b.EmitHidden(fmt::format("stablehlo.constant dense<{}> : {}", std::ldexp(1.0, -power), tu), type, u.dims);
+        b.EmitHidden(fmt::format("stablehlo.constant dense<{:e}> : {}", std::ldexp(1.0, -power), tu), type, u.dims);
     u = b.EmitHidden(fmt::format("stablehlo.multiply {}, {} : {}", u.name, small.name, tu), type, u.dims);
   }
   const Value zero = b.Splat(TypeOf(DType::kS32), {}, 0);

@@ -16,45 +16,26 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {9, AddBinary},
-    {5, AddUnary},
-    {6, AddConvert},
-    {2, AddBitcast},
-    {4, AddCompare},
-    {5, AddSelect},
-    {3, AddComplex},
-    {12, AddTranscendental},
-    {2, AddDiamonds},
-    {4, AddTranspose},
-    {4, AddBroadcast},
-    {4, AddReshape},
-    {4, AddReverse},
-    {5, AddSlice},
-    {5, AddConcatenate},
-    {5, AddPad},
-    {3, AddRoll},
-    {6, AddSeams},
-    {3, AddIota},
-    {5, AddDynamicSlice},
-    {5, AddDynamicUpdate},
-    {5, AddGather},
-    {5, AddScatter},
-    {8, AddReduce},
-    {3, AddArgReduce},
-    {2, AddVariadicReduce},
-    {4, AddReduceWindow},
-    {2, AddSelectAndScatter},
-    {1, AddManyRowSums},
-    {3, AddSort},
-    {5, AddDot},
-    {2, AddConvolution},
-    {2, AddFft},
-    {6, AddWhile},
-    {1, AddShiftLoop},
-    {1, AddRecurrence},
-    {2, AddIf},
-    {2, AddCase},
-    {2, AddCall},
+    {9, AddBinary},        {5, AddUnary},
+    {6, AddConvert},       {2, AddBitcast},
+    {4, AddCompare},       {5, AddSelect},
+    {3, AddComplex},       {1, AddTranscendental},
+    {2, AddDiamonds},      {4, AddTranspose},
+    {4, AddBroadcast},     {4, AddReshape},
+    {4, AddReverse},       {5, AddSlice},
+    {5, AddConcatenate},   {5, AddPad},
+    {3, AddRoll},          {6, AddSeams},
+    {3, AddIota},          {5, AddDynamicSlice},
+    {5, AddDynamicUpdate}, {5, AddGather},
+    {5, AddScatter},       {8, AddReduce},
+    {3, AddArgReduce},     {2, AddVariadicReduce},
+    {4, AddReduceWindow},  {2, AddSelectAndScatter},
+    {1, AddManyRowSums},   {3, AddSort},
+    {1, AddTopK},          {5, AddDot},
+    {2, AddConvolution},   {2, AddFft},
+    {6, AddWhile},         {1, AddShiftLoop},
+    {1, AddRecurrence},    {2, AddIf},
+    {2, AddCase},          {2, AddCall},
 };
 
 /// What one program is like: small mostly, now and then large in one respect.
@@ -84,6 +65,7 @@ void Builder::AddOp() {
     for (const Family& f : kFamilies) sum += f.weight;
     return sum;
   }();
+  if (limits.approximate && random.Chance(5)) return AddTranscendental(*this);
   int64_t at = random.Pick(total);
   for (const Family& f : kFamilies) {
     if ((at -= f.weight) < 0) return f.add(*this);

@@ -13,6 +13,7 @@
 #include "tenon/reference/reference.h"
 #include "tenon/runtime/outside_plan.h"
 #include "tenon/runtime/program.h"
+#include "tenon/target/target.h"
 #include "tenon/threads/flush_denormals.h"
 #include "test/compiler/plan_interpreter.h"
 
@@ -209,7 +210,7 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
   for (const reference::Value& v : *expected)
     want.emplace_back(reinterpret_cast<const char*>(v.bytes()), static_cast<size_t>(v.size_bytes()));
 
-  auto compiled = compiler::Compile(program, {});
+  const auto compiled = compiler::Compile(program, {});
   if (!compiled.ok()) return {Outcome::kCompileFailed, "compiler", compiled.status().ToString()};
   const plan::Plan& plan = compiled->plan;
   const int64_t evaluate_steps = plan::Count(plan).evaluate_steps;
@@ -249,7 +250,16 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
   for (const Configuration& c : court.configurations) {
     const std::string who = Print(c);
     if (bound == nullptr || bound_for != c.isa) {
-      auto program_for = Bind(plan, c.isa);
+      // What is compiled for this level, which is the plan above for the highest one.
+      compiler::CompileOptions options;
+      const auto target = target::CpuTarget(isa::IsaLevelName(c.isa));
+      if (!target.ok()) return verdict(Outcome::kNoOracle, who, target.status().ToString());
+      options.target = *target;
+      const bool known = options.target == *target::StandardTarget();
+      Result<compiler::CompiledProgram> again = Internal("the plan above is meant");
+      if (!known) again = compiler::Compile(program, options);
+      if (!known && !again.ok()) return verdict(Outcome::kCompileFailed, who, again.status().ToString());
+      auto program_for = Bind(known ? plan : again->plan, c.isa);
       if (!program_for.ok()) return verdict(Outcome::kCompileFailed, who, program_for.status().ToString());
       bound = *std::move(program_for);
       bound_for = c.isa;

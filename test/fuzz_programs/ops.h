@@ -49,6 +49,7 @@ void AddManyRowSums(Builder& b);
 
 // sort.cc
 void AddSort(Builder& b);
+void AddTopK(Builder& b);
 
 // products.cc
 void AddDot(Builder& b);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "test/fuzz_programs/ops.h"
 
@@ -156,6 +157,36 @@ void AddSort(Builder& b) {
     Value r = operands[i];
     r.name = operands.size() == 1 ? name : fmt::format("{}#{}", name, i);
     b.Offer(r);
+  }
+}
+
+/// The first few of a sorted dim, with the places that they came from.
+void AddTopK(Builder& b) {
+  const Value v = b.AnyWhere([&](const Value& x) {
+    return !x.dims.empty() && x.is.exact() && !x.type.is_complex() && Builder::Usable(x) &&
+           b.Affordable(8 * Count(x.dims));
+  });
+  if (v.empty() || v.dims.empty() || !v.is.exact() || v.type.is_complex() || !Builder::Usable(v)) return;
+  const auto along = static_cast<size_t>(b.random.Pick(static_cast<int64_t>(v.rank())));
+  const Type place = TypeOf(DType::kS32);
+  const Value index = b.EmitHidden(fmt::format("stablehlo.iota dim = {} : {}", along, Text(place, v.dims)), place,
+                                   v.dims, {.bound = static_cast<double>(v.dims[along])});
+  const std::string name = b.NewName(), s = Text(v.type, {});
+  b.Write(fmt::format(
+      "  {0}:2 = \"stablehlo.sort\"({1}, {2}) ({{\n  ^bb0(%x: {3}, %y: {3}, %i: tensor<i32>, %j: tensor<i32>):\n"
+      "    %c = stablehlo.compare {4}, %x, %y, {5} : ({3}, {3}) -> tensor<i1>\n    stablehlo.return %c : tensor<i1>\n"
+      "  }}) {{dimension = {6} : i64, is_stable = true}} : ({7}, {8}) -> ({7}, {8})\n",
+      name, v.name, index.name, s, b.random.OneOf({"GT", "GT", "LT"}), CompareKind(b, v, true), along, Text(v),
+      Text(index)));
+  Dims out = v.dims;
+  out[along] = b.random.Pick(std::min<int64_t>(out[along], 5) + 1);
+  std::string ranges;
+  for (const int64_t d : out) ranges += fmt::format("{}0:{}", ranges.empty() ? "" : ", ", d);
+  for (const auto& [result, type, is] : {std::tuple{0, v.type, v.is}, std::tuple{1, place, index.is}}) {
+    if (b.random.Chance(4)) continue;
+    b.Emit(fmt::format("stablehlo.slice {}#{} [{}] : ({}) -> {}", name, result, ranges, Text(type, v.dims),
+                       Text(type, out)),
+           type, out, is);
   }
 }
 
