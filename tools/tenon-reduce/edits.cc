@@ -40,6 +40,15 @@ bool ReturnOneValue(Subject s, size_t index) {
   return true;
 }
 
+bool EraseUnused(Subject s, size_t index) {
+  for (Operation* op : OpsOf(s.module)) {
+    if (!op->use_empty() || index-- != 0) continue;
+    op->erase();
+    return true;
+  }
+  return false;
+}
+
 bool DropOutput(Subject s, size_t index) {
   mlir::func::FuncOp entry = EntryOf(s.module);
   Operation* end = entry.getBody().front().getTerminator();
@@ -70,6 +79,7 @@ bool DropArgument(Subject s, size_t index) {
 bool ReplaceByOperand(Subject s, size_t index) {
   for (Operation* op : OpsOf(s.module)) {
     for (Value result : op->getResults()) {
+      if (result.use_empty()) continue;
       for (Value operand : op->getOperands()) {
         if (operand.getType() != result.getType() || index-- != 0) continue;
         result.replaceAllUsesWith(operand);
@@ -84,8 +94,7 @@ bool ReplaceByNumber(Subject s, size_t index, int64_t number) {
   for (Operation* op : OpsOf(s.module)) {
     if (IsConstant(op)) continue;
     for (Value result : op->getResults()) {
-      if (!TensorOf(result) || index-- != 0) continue;
-      if (result.use_empty()) return true;
+      if (!TensorOf(result) || result.use_empty() || index-- != 0) continue;
       if (const Value c = ConstantBefore(op, result.getType(), number)) result.replaceAllUsesWith(c);
       return true;
     }
@@ -102,14 +111,13 @@ bool ReplaceByArgument(Subject s, size_t index) {
     if (op->getParentOfType<mlir::func::FuncOp>() != entry || IsConstant(op)) continue;
     for (Value result : op->getResults()) {
       const auto type = TensorOf(result);
-      if (!type) continue;
+      if (!type || result.use_empty()) continue;
       for (mlir::BlockArgument a : entry.getArguments()) {
         if (a.getType() != type || index-- != 0) continue;
         result.replaceAllUsesWith(a);
         return true;
       }
       if (index-- != 0) continue;
-      if (result.use_empty()) return true;
       static_cast<void>(entry.insertArgument(entry.getNumArguments(), type, {}, op->getLoc()));
       result.replaceAllUsesWith(entry.getArgument(entry.getNumArguments() - 1));
       return true;
@@ -156,8 +164,8 @@ bool SmallerConstant(Subject s, size_t index) {
     if (!element) continue;
     const llvm::APInt v = value.getSplatValue<llvm::APInt>();
     const unsigned width = v.getBitWidth();
-    for (const llvm::APInt& to : {llvm::APInt(width, 0), llvm::APInt(width, 1),
-                                  element.isUnsigned() ? v.lshr(1) : v.sdiv(llvm::APInt(width, 2, false, true))}) {
+    const llvm::APInt half = element.isUnsigned() ? v.lshr(1) : v.ashr(1);
+    for (const llvm::APInt& to : {llvm::APInt(width, 0), llvm::APInt(width, 1), half}) {
       if (to.abs().uge(v.abs())) continue;
       if (index-- != 0) continue;
       op->setAttr("value", mlir::DenseElementsAttr::get(type, to));
@@ -245,10 +253,11 @@ void EraseDead(mlir::ModuleOp module) {
 const std::vector<Edit>& AllEdits() {
   static const std::vector<Edit> edits = {
       {"return one value", ReturnOneValue},
+      {"erase unused", EraseUnused},
       {"drop output", DropOutput},
-      {"inline call", InlineCall},
-      {"branch to its region", TakeBranch},
-      {"loop to its body", UnnestLoop},
+      {"inline call", InlineCall, true},
+      {"branch to its region", TakeBranch, true},
+      {"loop to its body", UnnestLoop, true},
       {"value to zero", ReplaceByZero},
       {"value to operand", ReplaceByOperand},
       {"value to argument", ReplaceByArgument},
@@ -262,7 +271,7 @@ const std::vector<Edit>& AllEdits() {
       {"constant to splat", SplatConstant},
       {"smaller constant", SmallerConstant},
       {"operand to block argument", UseEarlier},
-      {"other element type", ChangeElementType},
+      {"other element type", ChangeElementType, true},
   };
   return edits;
 }

@@ -22,6 +22,7 @@ struct Edit {
   /// Makes the edit number `index` of this kind; false when there is no such place and none after it. A place where it
   /// cannot be made leaves the module as it was.
   bool (*apply)(Subject subject, size_t index);
+  bool may_grow = false;  ///< Kept even where there are more ops afterwards: regions that were written out.
 };
 
 /// Those that take most away first.

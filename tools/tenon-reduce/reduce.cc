@@ -1,6 +1,7 @@
 #include "tools/tenon-reduce/reduce.h"
 
 #include <unordered_set>
+#include <utility>
 
 #include "mlir/IR/Verifier.h"
 #include "tenon/dialect/parse_mlir.h"
@@ -44,26 +45,40 @@ class Reducer {
   bool Round(const Edit& edit) {
     bool changed = false;
     for (size_t index = 0; tests_ < options_.max_tests;) {
-      const dialect::DiagnosticCapture quiet(&context_.mlir());
-      dialect::OwnedModule candidate(dialect::AsModule(module_).clone());
-      mlir::ModuleOp module = dialect::AsModule(candidate);
-      fuzz::Conditions conditions = conditions_;
-      if (!edit.apply({module, conditions}, index)) break;
-      EraseDead(module);
-      std::string text;
-      if (mlir::succeeded(mlir::verify(module))) text = TextOf(module, conditions);
-      // The same program twice need not be tried twice; one that comes back in a circle must not be.
-      if (text.empty() || text == text_ || !seen_.insert(std::hash<std::string>()(text)).second || !Test(text)) {
+      // Without what is dead then, or, where that is the point, with it.
+      bool kept = false;
+      for (const bool erase : {true, false}) {
+        const dialect::DiagnosticCapture quiet(&context_.mlir());
+        dialect::OwnedModule candidate(dialect::AsModule(module_).clone());
+        mlir::ModuleOp module = dialect::AsModule(candidate);
+        fuzz::Conditions conditions = conditions_;
+        if (!edit.apply({module, conditions}, index)) return changed;
+        if (erase) EraseDead(module);
+        if (kept = Keep(std::move(candidate), conditions, edit.may_grow); kept) break;
+      }
+      if (!kept) {
         ++index;
         continue;
       }
-      module_ = std::move(candidate);
-      conditions_ = conditions;
-      text_ = std::move(text);
       changed = true;
       if (options_.kept) options_.kept(edit.name, text_);
     }
     return changed;
+  }
+
+  /// Takes the candidate when it is valid, new, not larger and interesting.
+  bool Keep(dialect::OwnedModule candidate, const fuzz::Conditions& conditions, bool may_grow) {
+    mlir::ModuleOp module = dialect::AsModule(candidate);
+    if (mlir::failed(mlir::verify(module))) return false;
+    std::string text = TextOf(module, conditions);
+    const std::pair size(OpsOf(module).size(), text.size());
+    if (!may_grow && size > std::pair(OpsOf(dialect::AsModule(module_)).size(), text_.size())) return false;
+    // The same program twice need not be tried twice; one that comes back in a circle must not be.
+    if (text == text_ || !seen_.insert(std::hash<std::string>()(text)).second || !Test(text)) return false;
+    module_ = std::move(candidate);
+    conditions_ = conditions;
+    text_ = std::move(text);
+    return true;
   }
 
   const Interesting& interesting_;

@@ -122,9 +122,12 @@ void DropDead(kir::Kernel& k) {
 namespace {
 
 /// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent
-/// places stay as they are.
+/// places stay as they are, and those with memory before their first element, which one axis from 0 on does not say.
 void Flatten(kir::Kernel& k) {
   std::vector<bool> keep(k.buffers.size(), false);
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    for (const Size& stride : k.buffers[i].stride) keep[i] = keep[i] || stride.baked < 0;
+  }
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
     for (const kir::Axis& a : at) keep[buf] = keep[buf] || a.start != kir::kNone;
   });
