@@ -457,5 +457,39 @@ TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
   Expect(kernel, {.indices_per_call = 9});
 }
 
+TEST_P(Stages, AConstantBesideWhatWasReducedInLanes) {
+  const auto kernel = Parse(R"(kernel v1 params 0 outer 0 {
+  dim d0 parallel 4
+  dim d1 parallel 2
+  dim d2 reduce 135
+  buffer b0 arg s32 [2, 135] stride [1, 2]
+  buffer b1 out u32 [4, 2] stride [1, 4]
+  buffer b2 out f32 [4, 2] stride [1, 4]
+  graph g0 (u32, u32) {
+    %0 = u32 arg 0
+    %1 = u32 arg 1
+    %2 = u32 max %0, %1
+    return %2
+  }
+  read r0 = b0[d1, d2]
+  %0 = s32 read r0
+  %1 = u32 convert %0
+  %2 = u32 const 0
+  %3 = u32 reduced #0.0
+  %4 = pred cmp gt %3, %3
+  %5 = f32 convert %3
+  %6 = f32 const 0.5
+  %7 = f32 select %4, %5, %6
+  stage (d0, d1, d2) {
+    reduce #0 over (d2) sequential g0 in (%1) init (%2)
+    store b1[d0, d1] = %3
+    store b2[d0, d1] = %7
+  }
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  Expect(*kernel);
+}
+
 }  // namespace
 }  // namespace tenon::emit_llvm

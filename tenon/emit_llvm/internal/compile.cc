@@ -81,7 +81,7 @@ bool UseX64(isa::IsaLevel isa) {
     return (choice == nullptr || std::string_view(choice) != "llvm") &&
            (debugger == nullptr || *debugger == '\0' || *debugger == '0');
   }();
-  return wanted && isa == isa::IsaLevel::kAvx512;
+  return wanted && isa != isa::IsaLevel::kSse4;
 }
 
 Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa,
@@ -103,7 +103,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     start = Clock::now();
     std::optional<std::vector<uint8_t>> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (UseX64(isa)) code = x64::Compile(*function, &compiled->llvm_reason);
+    if (UseX64(isa)) code = x64::Compile(*function, isa, &compiled->llvm_reason);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       pieces.push_back({compiled->name, std::move(*code)});

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/kir/math.h"
 
@@ -201,6 +203,12 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
   for (Val i : node.in) {
     in.push_back(vector ? GetLanes(i, copy) : Get(i, copy));
     types.push_back(TypeOf(i));
+  }
+  // What was reduced in lanes is a vector even where the dim of the lanes is not seen any more.
+  if (lanes_.lanes > 1 && std::any_of(in.begin(), in.end(), [](Value* x) { return x->getType()->isVectorTy(); })) {
+    for (Value*& x : in) {
+      if (!x->getType()->isVectorTy()) x = low_.Splat(x, lanes_.lanes);
+    }
   }
   if (node.op == Op::kMath) {
     Set(v, copy, low_.Inline(kir::MathGraph(node.attr), in)[0]);

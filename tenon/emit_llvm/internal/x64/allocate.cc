@@ -9,7 +9,7 @@ namespace {
 // Caller-saved ones first.
 constexpr uint8_t kGprs[] = {1, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
 constexpr uint8_t kMasks[] = {1, 2, 3, 4, 5, 6};
-constexpr unsigned kVecs = 29;
+constexpr unsigned kVecs = 29, kVecsAvx2 = 13;
 
 class Bits {
  public:
@@ -200,7 +200,7 @@ class Allocator {
       } else if (c == 2) {
         for (uint8_t r : kMasks) consider(r);
       } else {
-        for (unsigned r = 0; r < kVecs; ++r) consider(static_cast<int>(r));
+        for (unsigned r = 0; r < (f_.avx2 ? kVecsAvx2 : kVecs); ++r) consider(static_cast<int>(r));
       }
       if (chosen < 0) {
         auto least = std::min_element(others.begin(), others.end(),

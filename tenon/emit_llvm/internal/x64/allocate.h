@@ -9,6 +9,7 @@ namespace tenon::emit_llvm::x64 {
 // Registers that are never given to a value: what spilled operands pass through.
 constexpr uint8_t kScratchGpr[] = {0, 2};  // rax, rdx; division uses them too
 constexpr uint8_t kScratchVec[] = {31, 30, 29};
+constexpr uint8_t kScratchVecAvx2[] = {15, 14, 13};
 constexpr uint8_t kScratchMask[] = {7, 0};
 constexpr uint8_t kRsp = 4;
 constexpr uint8_t kRbp = 5;

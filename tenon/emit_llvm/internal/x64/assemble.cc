@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "tenon/emit_llvm/internal/x64/encodings.h"
 #include "tenon/emit_llvm/internal/x64/ops.h"
 
 namespace tenon::emit_llvm::x64 {
@@ -148,7 +149,14 @@ class Assembler {
   }
   static unsigned ScaleBits(uint8_t scale) { return scale == 8 ? 0xc0 : scale == 4 ? 0x80 : scale == 2 ? 0x40 : 0; }
 
-  void Emit(const Machine& m) {
+  void Emit(Machine m) {
+    if (m.op.space == Space::kEvex) {
+      if (f_.avx2) {
+        failed_ |= !VexOf(m.op, &m.op) || m.broadcast || m.zeroing || m.len > 1;
+      } else {
+        failed_ |= !HasEvex(m.op);
+      }
+    }
     const unsigned b_bit = m.has_mem ? (m.base == 0xff ? 0 : m.base >> 3 & 1) : m.rm >> 3 & 1;
     const unsigned x_bit = m.has_mem ? (m.index == 0xff ? 0 : m.index >> 3 & 1) : m.rm >> 4 & 1;
     const unsigned r_bit = m.reg >> 3 & 1;
@@ -220,8 +228,8 @@ class Assembler {
         m.op = store ? op::kMoveMaskTo : op::kMoveToMask;
         break;
       case RegClass::kVec:
-        m.len = 2;
-        m.mem_bytes = 64;
+        m.len = f_.avx2 ? 1 : 2;
+        m.mem_bytes = f_.avx2 ? 32 : 64;
         m.op = store ? op::StoreVector(4) : m.has_mem ? op::LoadVector(4) : op::kMoveVector;
         if (from.kind == LocationKind::kPool) {
           m.len = from.len;
@@ -235,11 +243,14 @@ class Assembler {
     }
     Emit(m);
   }
-  static uint8_t ThroughOf(RegClass type) {
-    return type == RegClass::kGpr ? kScratchGpr[1] : type == RegClass::kVec ? kScratchVec[1] : kScratchMask[1];
+  std::span<const uint8_t> ScratchVec() const {
+    return f_.avx2 ? std::span<const uint8_t>(kScratchVecAvx2) : std::span<const uint8_t>(kScratchVec);
   }
-  static uint8_t CycleOf(RegClass type) {
-    return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? kScratchVec[0] : kScratchMask[0];
+  uint8_t ThroughOf(RegClass type) const {
+    return type == RegClass::kGpr ? kScratchGpr[1] : type == RegClass::kVec ? ScratchVec()[1] : kScratchMask[1];
+  }
+  uint8_t CycleOf(RegClass type) const {
+    return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? ScratchVec()[0] : kScratchMask[0];
   }
 
   /// All at once: every `from` is read before any `to` is written.
@@ -413,7 +424,7 @@ class Assembler {
     const RegClass type = f_.classes[r];
     size_t& n = scratch.used[static_cast<size_t>(type)];
     const std::span<const uint8_t> spare = type == RegClass::kGpr   ? std::span<const uint8_t>(kScratchGpr)
-                                           : type == RegClass::kVec ? std::span<const uint8_t>(kScratchVec)
+                                           : type == RegClass::kVec ? ScratchVec()
                                                                     : std::span<const uint8_t>(kScratchMask);
     // The last ones first: the first is where the result goes.
     if (n >= spare.size()) {
@@ -454,7 +465,21 @@ class Assembler {
       const RegClass type = f_.classes[defined];
       result = result_in_memory ? CycleOf(type) : where_[defined].reg;
     }
-    if (inst.uses_up_mask) {
+    if (inst.uses_up_mask && f_.avx2) {
+      // The mask is the second source.
+      m.vvvv = ScratchVec()[1];
+      if (inst.mask == 0) {
+        Machine ones;
+        ones.op = op::Vex(1, 1, 0, 0x76);
+        ones.len = 1;
+        ones.reg = ones.vvvv = ones.rm = m.vvvv;
+        Emit(ones);
+      } else {
+        Move(RegClass::kVec, {LocationKind::kRegister, m.vvvv, 0, 0, 0}, where_[inst.mask]);
+      }
+    } else if (inst.mask_in_immediate) {
+      m.imm = Load(inst.mask, scratch) << 4;
+    } else if (inst.uses_up_mask) {
       m.index_is_vector = true;
       m.mask = kScratchMask[0];
       if (inst.mask == 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Machine instructions over virtual registers: what selection writes, allocation reads and assembly encodes. x86-64
-// with AVX-512 (F, BW, CD, DQ, VL).
+// with AVX-512 (F, BW, CD, DQ, VL), or with AVX2, FMA, F16C and BMI2.
 
 #include <cstdint>
 #include <utility>
@@ -60,7 +60,8 @@ struct Inst {
   bool broadcast = false;
   bool has_mem = false;
   bool byte_register = false;
-  bool uses_up_mask = false;  ///< Gathers and scatters clear their mask; 0 is a full one. The index is a vector.
+  bool mask_in_immediate = false;  ///< VEX: the mask is a vector, named by the immediate.
+  bool uses_up_mask = false;       ///< Gathers and scatters clear their mask; 0 is a full one. The index is a vector.
   Slot def = Slot::kNone;
   Reg reg = 0;
   Reg vvvv = 0;
@@ -107,6 +108,7 @@ struct Constant {
 };
 
 struct Function {
+  bool avx2 = false;  ///< VEX instead of EVEX: registers of 256 bits, 16 of them, and masks are vectors.
   std::vector<RegClass> classes{RegClass::kGpr};  ///< Of register r at [r]; [0] is nobody's.
   std::vector<Block> blocks;                      ///< In the order of the code; the first is the entry.
   std::vector<Reg> arguments;                     ///< Integers, in the order of the calling convention.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Encodings by name. Vector ones are EVEX at any length.
+// Encodings by name. Vector ones are EVEX at any length; for AVX2 the assembler takes the VEX form (encodings.def).
 
 #include "tenon/emit_llvm/internal/x64/lir.h"
 

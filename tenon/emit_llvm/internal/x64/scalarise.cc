@@ -24,7 +24,8 @@ bool OfWholeBytes(const llvm::Type* type) { return type->getScalarSizeInBits() %
 /// Whether the operation has no vector form.
 bool HasNone(const Instruction& inst, bool avx2) {
   if (auto* extract = dyn_cast<llvm::ExtractElementInst>(&inst))
-    return !llvm::isa<llvm::ConstantInt>(extract->getIndexOperand()) && OfWholeBytes(extract->getVectorOperandType());
+    return OfWholeBytes(extract->getVectorOperandType()) &&
+           (!llvm::isa<llvm::ConstantInt>(extract->getIndexOperand()) || inst.getType()->getScalarSizeInBits() < 32);
   auto* type = dyn_cast<llvm::FixedVectorType>(inst.getType());
   if (type == nullptr || !OfWholeBytes(type)) return false;
   for (const llvm::Use& operand : inst.operands()) {
@@ -46,8 +47,11 @@ bool HasNone(const Instruction& inst, bool avx2) {
       const unsigned from = inst.getOperand(0)->getType()->getScalarSizeInBits();
       return from == 64 && (avx2 || bits == 32);
     }
-    case Instruction::ShuffleVector:
-      return false;
+    case Instruction::FPToSI:
+    case Instruction::FPToUI: {
+      const bool is_unsigned = inst.getOpcode() == Instruction::FPToUI;
+      return avx2 && (bits == 64 || is_unsigned);
+    }
     case Instruction::Call: {
       auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
       if (call == nullptr) return false;

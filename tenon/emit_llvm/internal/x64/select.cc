@@ -43,11 +43,12 @@ std::string Describe(const llvm::Instruction& inst) {
 
 }  // namespace
 
-std::optional<Function> Select(const llvm::Function& function, std::string* reason) {
-  return Selector(function, reason).Run();
+std::optional<Function> Select(const llvm::Function& function, bool avx2, std::string* reason) {
+  return Selector(function, avx2, reason).Run();
 }
 
 std::optional<Function> Selector::Run() {
+  f_.avx2 = avx2_;
   uint32_t n = 0;
   for (const llvm::BasicBlock& block : fn_) ids_[&block] = n++;
   f_.blocks.resize(n);
@@ -165,10 +166,10 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
                        (element->isIntegerTy() && (s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64));
     if (!known) Fail();
     const unsigned total = s.lanes * s.bits;
-    if (total > 512) {
-      s.parts = total / 512;
-      if (total % 512 != 0 || s.parts > 4) Fail();
-      s.len = 2;
+    if (total > MaxBits()) {
+      s.parts = total / MaxBits();
+      if (total % MaxBits() != 0 || s.parts > 4) Fail();
+      s.len = avx2_ ? 1 : 2;
     } else {
       s.len = total > 256 ? 2 : total > 128 ? 1 : 0;
       if (total != 512 && total != 256 && total != 128 && total != 64 && total != 32) Fail();
@@ -203,7 +204,7 @@ const Selector::Parts& Selector::Result(const Value& v) {
   if (!parts.empty()) return parts;
   const Shape s = ShapeOf(v.getType());
   const RegClass c = s.kind == Shape::Kind::kInt    ? RegClass::kGpr
-                     : s.kind == Shape::Kind::kMask ? RegClass::kMask
+                     : s.kind == Shape::Kind::kMask ? (avx2_ ? RegClass::kVec : RegClass::kMask)
                                                     : RegClass::kVec;
   for (unsigned i = 0; i < s.parts; ++i) parts.push_back(New(c));
   return parts;
@@ -553,7 +554,7 @@ void Selector::EmitLoad(const llvm::LoadInst& load) {
   if (failed_) return;
   const Value* pointer = load.getPointerOperand();
   if (s.kind == Shape::Kind::kMask) {
-    if (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64) {
+    if (avx2_ || (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64)) {
       Fail();
       return;
     }
@@ -580,7 +581,7 @@ void Selector::EmitLoad(const llvm::LoadInst& load) {
     } else {
       m.op = op::LoadVector(std::max(4u, s.bytes()));
     }
-    SetMem(m, pointer, bytes, static_cast<int32_t>(64 * part));
+    SetMem(m, pointer, bytes, static_cast<int32_t>(16u << s.len) * static_cast<int32_t>(part));
     Add(m);
   }
 }
@@ -623,7 +624,7 @@ void Selector::VisitStore(const llvm::StoreInst& store) {
     } else {
       m.op = stream ? op::kStreamVector : op::StoreVector(std::max(4u, s.bytes()));
     }
-    SetMem(m, pointer, bytes, static_cast<int32_t>(64 * part));
+    SetMem(m, pointer, bytes, static_cast<int32_t>(16u << s.len) * static_cast<int32_t>(part));
     Add(m);
   }
 }

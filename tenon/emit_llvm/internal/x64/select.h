@@ -13,6 +13,7 @@ namespace tenon::emit_llvm::x64 {
 
 /// The function in machine instructions. Nothing when it has something that there is no selection for; `reason` says
 /// what: an operation and its types.
-std::optional<Function> Select(const llvm::Function& function, std::string* reason);
+/// `avx2`: for AVX2 instead of AVX-512.
+std::optional<Function> Select(const llvm::Function& function, bool avx2, std::string* reason);
 
 }  // namespace tenon::emit_llvm::x64

@@ -30,13 +30,12 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
   if (id == llvm::Intrinsic::masked_scatter) return VisitScatter(*call);
   if (id == llvm::Intrinsic::vector_reduce_or) {
     const Shape s = ShapeOf(call->getArgOperand(0)->getType());
-    if (failed_ || s.kind != Shape::Kind::kMask || s.lanes < 8) {
+    if (failed_ || s.kind != Shape::Kind::kMask || (!avx2_ && s.lanes < 8)) {
       Fail();
       return;
     }
     if (Fused(*call)) return;
-    const Reg mask = One(call->getArgOperand(0));
-    Add({.op = op::MaskTest(s.lanes), .reg = mask, .rm = mask});
+    TestMask(One(call->getArgOperand(0)), s.lanes);
     return SetFromFlags(op::kNotEqual, Result(*call)[0]);
   }
   if (call->getType()->isVoidTy()) {
@@ -75,6 +74,17 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
   const auto extreme = [&](uint8_t bytes_map, uint8_t bytes, uint8_t words_map, uint8_t words, uint8_t longs,
                            uint8_t cc) {
     if (!is_vector) return MinMax(*call, cc);
+    if (avx2_ && s.wide()) {
+      using P = llvm::CmpInst::Predicate;
+      const P first = cc == op::kLess      ? P::ICMP_SLT
+                      : cc == op::kGreater ? P::ICMP_SGT
+                      : cc == op::kBelow   ? P::ICMP_ULT
+                                           : P::ICMP_UGT;
+      const Parts a = Get(call->getArgOperand(0));
+      const Parts b = Get(call->getArgOperand(1));
+      for (unsigned part = 0; part < s.parts; ++part) ExtremeLongs(Result(*call)[part], s, first, a[part], b[part]);
+      return;
+    }
     both(s.bits == 8    ? op::Evex(bytes_map, 1, 0, bytes)
          : s.bits == 16 ? op::Evex(words_map, 1, 0, words)
                         : op::Evex(2, 1, s.wide(), longs));
@@ -127,6 +137,14 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
         return ConditionalMove(8, Result(*call)[0], x, negative);
       }
       if (s.bits < 32) return each(op::Evex(2, 1, 0, s.bits == 8 ? 0x1c : 0x1d));
+      if (avx2_ && s.wide()) {
+        const Parts x = Get(call->getArgOperand(0));
+        for (unsigned part = 0; part < s.parts; ++part) {
+          const Reg negative = GreaterAvx2(s, SplatConstant(0, 8), x[part]);
+          FlipAndSubtract(Result(*call)[part], s, negative, x[part]);
+        }
+        return;
+      }
       return each(op::Evex(2, 1, s.wide(), static_cast<uint8_t>(0x1e + (s.wide() ? 1 : 0))));
     case llvm::Intrinsic::ctlz:
       if (s.kind == Shape::Kind::kInt && s.bits > 1) return CountBits(*call);
@@ -244,9 +262,13 @@ void Selector::VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& s,
   const Parts a = Get(call.getArgOperand(0));
   const Parts b = Get(call.getArgOperand(1));
   for (unsigned part = 0; part < s.parts; ++part) {
+    if (avx2_) {
+      FloatMinMaxAvx2(Result(call)[part], s, a[part], b[part], max);
+      continue;
+    }
     // The range operation orders zeros by sign; a NaN operand makes the sum the result.
     const Reg chosen = Rvm(op::RangeOp(s.scalar(), s.wide()), s, a[part], b[part], max ? 5 : 4);
-    const Reg nan = New(RegClass::kMask);
+    const Reg nan = NewMask();
     RvmTo(nan, op::Float(op::kFCompare, s.scalar(), s.wide()), s, a[part], b[part], 3);
     Masked(Result(call)[part], op::Float(op::kFAdd, s.scalar(), s.wide()), s, nan, chosen, a[part], b[part]);
   }
@@ -262,9 +284,22 @@ void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
   auto* constant = dyn_cast<llvm::Constant>(pass);
   const bool zero = constant != nullptr && (constant->isNullValue() || isa<llvm::UndefValue>(constant));
   Reg mask = One(call.getArgOperand(1));
-  if (s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
+  if (!avx2_ && s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
   const Parts others = zero ? Parts() : Get(pass);
+  if (avx2_ && s.bits < 32) {
+    Fail();
+    return;
+  }
   for (unsigned part = 0; part < s.parts; ++part) {
+    if (avx2_) {
+      const Reg on = MaskOfPart(mask, part, s);
+      Inst m{.op = op::Vex(2, 1, 0, s.wide() ? 0x2d : 0x2c), .len = s.len, .def = Slot::kReg, .vvvv = on};
+      m.reg = zero ? Result(call)[part] : New(RegClass::kVec);
+      SetMem(m, call.getArgOperand(0), s.part_bytes(), static_cast<int32_t>(s.part_bytes() * part));
+      Add(m);
+      if (!zero) Blend(Result(call)[part], s, on, m.reg, others[part]);
+      continue;
+    }
     Inst m{.op = op::LoadVector(s.bytes()),
            .len = s.len,
            .zeroing = zero,
@@ -272,7 +307,7 @@ void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
            .reg = Result(call)[part],
            .tied = zero ? 0 : others[part],
            .mask = MaskOfPart(mask, part, s)};
-    SetMem(m, call.getArgOperand(0), s.part_bytes(), static_cast<int32_t>(64 * part));
+    SetMem(m, call.getArgOperand(0), s.part_bytes(), static_cast<int32_t>(s.part_bytes() * part));
     Add(m);
   }
 }
@@ -285,10 +320,21 @@ void Selector::VisitMaskedStore(const llvm::IntrinsicInst& call) {
   }
   const Parts values = Get(call.getArgOperand(0));
   Reg mask = One(call.getArgOperand(2));
-  if (s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
+  if (!avx2_ && s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
+  if (avx2_ && s.bits < 32) {
+    Fail();
+    return;
+  }
   for (unsigned part = 0; part < s.parts; ++part) {
-    Inst m{.op = op::StoreVector(s.bytes()), .len = s.len, .reg = values[part], .mask = MaskOfPart(mask, part, s)};
-    SetMem(m, call.getArgOperand(1), s.part_bytes(), static_cast<int32_t>(64 * part));
+    Inst m{.op = op::StoreVector(s.bytes()), .len = s.len, .reg = values[part]};
+    const Reg on = MaskOfPart(mask, part, s);
+    if (avx2_) {
+      m.op = op::Vex(2, 1, 0, s.wide() ? 0x2f : 0x2e);
+      m.vvvv = on;
+    } else {
+      m.mask = on;
+    }
+    SetMem(m, call.getArgOperand(1), s.part_bytes(), static_cast<int32_t>(s.part_bytes() * part));
     Add(m);
   }
 }
@@ -348,16 +394,18 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
     // The second operand, a bound, is what remains of a NaN; zero is put in its place below.
     const Reg above = Rvm(op::Float(0x5f, false, from_wide), from, x[0], as_float(low));
     const Reg between = Rvm(op::Float(0x5d, false, from_wide), from, above, as_float(high));
-    const Reg number = New(RegClass::kMask);
+    const Reg number = NewMask();
     RvmTo(number, compare, from, x[0], x[0], 7);
     const Reg clean = New(RegClass::kVec);
-    Add({.op = op::Evex(1, from_wide ? 1 : 0, from_wide, 0x28),
-         .len = from.len,
-         .zeroing = true,
-         .def = Slot::kReg,
-         .reg = clean,
-         .rm = between,
-         .mask = number});
+    ZeroUnless(clean, from, number, between);
+    if (scalar && avx2_) {
+      Add({.op = op::Evex(1, from_wide ? 3 : 2, 1, 0x2c),
+           .mem_bytes = static_cast<uint8_t>(from.bytes()),
+           .def = Slot::kReg,
+           .reg = Result(call)[0],
+           .rm = clean});
+      return;
+    }
     const Reg made = New(RegClass::kVec);
     if (scalar && (from_wide || int_bits == 32)) {
       // All of these fit into 64 signed bits.
@@ -369,6 +417,7 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
       Add({.op = op::kVmovqFromVec, .def = Slot::kRm, .reg = made, .rm = Result(call)[0]});
       return;
     }
+    if (avx2_) return Alias(call, Narrow({made}, to.lanes, 32, int_bits, false));
     Add({.op = op::Evex(2, 2, 0, int_bits == 8 ? 0x31 : 0x33),
          .len = from.len,
          .mem_bytes = static_cast<uint8_t>((16u << from.len) * int_bits / 32),
@@ -398,19 +447,13 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
     // What does not fit converts to the lowest value, which is right for all but large ones and NaN.
     const Reg converted = New(RegClass::kVec);
     convert(converted, x[part]);
-    const Reg large = New(RegClass::kMask);
+    const Reg large = NewMask();
     RvmTo(large, compare, from, x[part], as_float(std::ldexp(1.0, static_cast<int>(int_bits) - 1)), 0x1d);
     const Reg bounded = New(RegClass::kVec);
     Blend(bounded, to, large, SplatConstant(to_wide ? 0x7fffffffffffffffu : 0x7fffffffu, to.bytes()), converted);
-    const Reg number = New(RegClass::kMask);
+    const Reg number = NewMask();
     RvmTo(number, compare, from, x[part], x[part], 7);
-    Add({.op = op::Evex(1, to_wide ? 1 : 0, to_wide, 0x28),
-         .len = to.len,
-         .zeroing = true,
-         .def = Slot::kReg,
-         .reg = to_reg,
-         .rm = bounded,
-         .mask = number});
+    ZeroUnless(to_reg, to, number, bounded);
     finish(to_reg);
   }
 }

@@ -29,6 +29,13 @@ bool AllOn(const Value* mask) {
 }
 }  // namespace
 
+Reg Selector::PieceMask(Reg mask, unsigned piece, const Shape& s, const Shape& at) {
+  if (!avx2_) return MaskOfPart(mask, piece, at);
+  if (at.parts == s.parts) return MaskOfPart(mask, piece, s);
+  const Reg both = MaskOfPart(mask, piece / 2, s);
+  return piece % 2 == 0 ? both : Half(both, s.len);
+}
+
 void Selector::VisitGather(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getType());
   Reg base = 0;
@@ -59,7 +66,7 @@ void Selector::VisitGather(const llvm::IntrinsicInst& call) {
            .def = Slot::kReg,
            .reg = to,
            .tied = before,
-           .mask = mask == 0 ? 0 : MaskOfPart(mask, part, at)};
+           .mask = mask == 0 ? 0 : PieceMask(mask, part, s, at)};
     m.mem.base = base;
     m.mem.index = offsets[part];
     Add(m);
@@ -91,7 +98,7 @@ void Selector::VisitScatter(const llvm::IntrinsicInst& call) {
            .has_mem = true,
            .uses_up_mask = true,
            .reg = value,
-           .mask = mask == 0 ? 0 : MaskOfPart(mask, part, at)};
+           .mask = mask == 0 ? 0 : PieceMask(mask, part, s, at)};
     m.mem.base = base;
     m.mem.index = offsets[part];
     Add(m);

@@ -329,8 +329,7 @@ uint8_t Selector::EmitCondition(const Value* condition) {
     }
     if (auto* call = dyn_cast<llvm::IntrinsicInst>(inst);
         call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) {
-      const Reg mask = One(call->getArgOperand(0));
-      Add({.op = op::MaskTest(ShapeOf(call->getArgOperand(0)->getType()).lanes), .reg = mask, .rm = mask});
+      TestMask(One(call->getArgOperand(0)), ShapeOf(call->getArgOperand(0)->getType()).lanes);
       return op::kNotEqual;
     }
   }
@@ -443,19 +442,13 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     return;
   }
   if (s.kind == Shape::Kind::kMask) {
-    const Reg all = New(RegClass::kGpr);
-    Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
-    const Reg which = MaskFromGpr(all);
+    const Reg which = MaskFromCondition(One(condition));
     const Reg yes = One(select.getTrueValue());
     const Reg no = One(select.getFalseValue());
     return SelectMask(Result(select)[0], which, yes, no);
   }
   Reg mask = s.scalar() ? scalar_masks_.lookup(Canonical(condition)) : 0;
-  if (mask == 0) {
-    const Reg all = New(RegClass::kGpr);
-    Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = One(condition)});
-    mask = MaskFromGpr(all);
-  }
+  if (mask == 0) mask = MaskFromCondition(One(condition));
   const Parts yes = Get(select.getTrueValue());
   const Parts no = Get(select.getFalseValue());
   for (unsigned part = 0; part < s.parts; ++part) Blend(Result(select)[part], s, mask, yes[part], no[part]);
@@ -481,7 +474,7 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     if (from.kind == K::kVector && to.kind == K::kVector && from.parts == to.parts && from.len == to.len)
       return Alias(inst, Get(v));
     if (from.kind == K::kInt && to.kind == K::kInt && from.bits == to.bits) return Alias(inst, {One(v)});
-    if (from.kind == K::kInt && to.kind == K::kMask) {
+    if (from.kind == K::kInt && to.kind == K::kMask && !avx2_) {
       Alias(inst, {MaskFromGpr(One(v))});
       return;
     }
@@ -533,6 +526,18 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
       Fail();
       return;
     }
+    if (!is_signed && avx2_ && from.bits == 64) return UnsignedToFloatAvx2(inst, to);
+    if (!is_signed && avx2_ && from.bits == 32) {
+      const Reg wide = New(RegClass::kGpr);
+      Extend(wide, One(v), 32, false, true);
+      Add({.op = op::Evex(1, to.wide() ? 3 : 2, 1, 0x2a),
+           .mem_bytes = 8,
+           .def = Slot::kReg,
+           .reg = Result(inst)[0],
+           .vvvv = SplatConstant(0, 4),
+           .rm = wide});
+      return;
+    }
     if (!is_signed && from.bits >= 32) {
       // vcvtusi2ss, vcvtusi2sd
       const Reg number = One(v);
@@ -565,6 +570,15 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     return;
   }
   if (from.kind == K::kVector && to.kind == K::kMask && opcode == Instruction::Trunc) return TruncateToMask(inst, from);
+  if (from.kind == K::kScalarFloat && to.kind == K::kInt &&
+      (opcode == Instruction::FPToSI || (opcode == Instruction::FPToUI && to.bits < 64)) && to.bits > 1) {
+    Add({.op = op::Evex(1, from.wide() ? 3 : 2, 1, 0x2c),
+         .mem_bytes = static_cast<uint8_t>(from.bytes()),
+         .def = Slot::kReg,
+         .reg = Result(inst)[0],
+         .rm = One(v)});
+    return;
+  }
   if (from.kind == K::kScalarFloat && to.kind == K::kScalarFloat) {
     const Reg x = One(v);
     Add({.op = op::Evex(1, from.wide() ? 3 : 2, from.wide(), 0x5a),

@@ -16,6 +16,11 @@ using llvm::Value;
 // --- constants
 
 Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
+  if (avx2_ && element <= 8) {  // whole registers, so that instructions can read them from memory
+    while (bytes.size() < 32) bytes += bytes;
+    element = 32;
+    len = 1;
+  }
   auto [it, fresh] = constants_.try_emplace({bytes, element <= 8 ? uint8_t{3} : len}, 0);
   if (!fresh) return it->second;
   f_.pool.resize((f_.pool.size() + bytes.size() - 1) / bytes.size() * bytes.size());
@@ -79,7 +84,13 @@ Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
       bytes.append(reinterpret_cast<const char*>(&bits), s.bytes());
     }
   }
-  if (s.kind == Shape::Kind::kMask) return {MaskFromGpr(Immediate(static_cast<int64_t>(mask)))};
+  if (s.kind == Shape::Kind::kMask) {
+    if (!avx2_) return {MaskFromGpr(Immediate(static_cast<int64_t>(mask)))};
+    const unsigned n = MaskBits(s.lanes) / 8;
+    for (unsigned i = 0; i < s.lanes; ++i) bytes.append(n, (mask >> i & 1) != 0 ? '\xff' : '\0');
+    if (splat) return {SplatConstant(first != 0 ? ~uint64_t{0} : 0, 8)};
+    return {ConstantReg(bytes, static_cast<unsigned>(bytes.size()), bytes.size() == 32 ? 1 : 0)};
+  }
   Parts parts;
   if (splat) {
     for (unsigned b = s.bits; b < 32; b *= 2) first |= first << b;
@@ -137,132 +148,6 @@ void Selector::Masked(Reg to, Op o, const Shape& s, Reg mask, Reg tied, Reg a, R
        .tied = tied,
        .mask = mask});
 }
-void Selector::Blend(Reg to, const Shape& s, Reg mask, Reg yes, Reg no) {
-  const Op o =
-      s.bits >= 32 ? op::Evex(2, 1, s.bits == 64, s.is_float ? 0x65 : 0x64) : op::Evex(2, 1, s.bits == 16, 0x66);
-  Inst m{.op = o,
-         .len = s.scalar() ? uint8_t{0} : s.len,
-         .mem_bytes = static_cast<uint8_t>(16u << s.len),
-         .element = static_cast<uint8_t>(s.bits >= 32 ? s.bytes() : 0),
-         .foldable = !s.scalar(),
-         .def = Slot::kReg,
-         .reg = to,
-         .vvvv = no,
-         .rm = yes,
-         .mask = mask};
-  Add(m);
-}
-
-Reg Selector::MaskFromGpr(Reg gpr) {
-  const Reg to = New(RegClass::kMask);
-  Add({.op = op::kMaskFromGpr, .def = Slot::kReg, .reg = to, .rm = gpr});
-  return to;
-}
-
-Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
-  if (part == 0) return mask;
-  const Reg to = New(RegClass::kMask);
-  Inst m{.op = op::kMaskShiftRight64, .imm_bytes = 1, .def = Slot::kReg, .reg = to, .rm = mask};
-  m.imm = s.part_lanes() * part;
-  Add(m);
-  return to;
-}
-
-Reg Selector::JoinMasks(const Parts& parts, const Shape& s) {
-  if (parts.size() == 1) return parts[0];
-  if (s.lanes == 16 && parts.size() == 2) {
-    const Reg to = New(RegClass::kMask);
-    Add({.op = op::kMaskUnpack8, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = parts[1], .rm = parts[0]});
-    return to;
-  }
-  Reg all = parts[0];
-  for (unsigned part = 1; part < parts.size(); ++part) {
-    const Reg moved = New(RegClass::kMask);
-    Inst m{.op = op::kMaskShiftLeft64, .imm_bytes = 1, .def = Slot::kReg, .reg = moved, .rm = parts[part]};
-    m.imm = s.part_lanes() * part;
-    Add(m);
-    const Reg both = New(RegClass::kMask);
-    Add({.op = op::kMaskOr, .len = 1, .def = Slot::kReg, .reg = both, .vvvv = all, .rm = moved});
-    all = both;
-  }
-  return all;
-}
-
-Reg Selector::GprFromMask(Reg mask, unsigned lanes) {
-  const Op move = lanes <= 8    ? op::kGprFromMask8
-                  : lanes == 16 ? op::kGprFromMask16
-                  : lanes == 32 ? op::kGprFromMask32
-                                : op::kGprFromMask64;
-  const Reg to = New(RegClass::kGpr);
-  Add({.op = move, .def = Slot::kReg, .reg = to, .rm = mask});
-  return to;
-}
-
-Reg Selector::OnlyLanes(Reg mask, unsigned lanes) {
-  const Reg ones = MaskFromGpr(Immediate(static_cast<int64_t>((uint64_t{1} << lanes) - 1)));
-  const Reg to = New(RegClass::kMask);
-  Add({.op = op::kMaskAnd, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = mask, .rm = ones});
-  return to;
-}
-
-void Selector::SelectMask(Reg to, Reg mask, Reg yes, Reg no) {
-  const Reg first = New(RegClass::kMask);
-  const Reg second = New(RegClass::kMask);
-  Add({.op = op::kMaskAnd, .len = 1, .def = Slot::kReg, .reg = first, .vvvv = mask, .rm = yes});
-  Add({.op = op::kMaskAndNot, .len = 1, .def = Slot::kReg, .reg = second, .vvvv = mask, .rm = no});
-  Add({.op = op::kMaskOr, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = first, .rm = second});
-}
-
-void Selector::VisitMaskCompare(const llvm::ICmpInst& cmp) {
-  using P = llvm::CmpInst::Predicate;
-  P p = cmp.getPredicate();
-  Reg x = One(cmp.getOperand(0));
-  Reg y = One(cmp.getOperand(1));
-  const auto binary = [&](Op o, Reg a, Reg b) {
-    const Reg to = New(RegClass::kMask);
-    Add({.op = o, .len = 1, .def = Slot::kReg, .reg = to, .vvvv = a, .rm = b});
-    return to;
-  };
-  const auto inverse = [&](Reg a) {
-    const Reg to = New(RegClass::kMask);
-    Add({.op = op::kMaskNot, .def = Slot::kReg, .reg = to, .rm = a});
-    return to;
-  };
-  // As a signed number of one bit, true is the lesser one.
-  if (cmp.isSigned()) {
-    std::swap(x, y);
-    p = llvm::ICmpInst::getUnsignedPredicate(p);
-  }
-  switch (p) {
-    case P::ICMP_EQ:
-      return Alias(cmp, {inverse(binary(op::kMaskXor, x, y))});
-    case P::ICMP_NE:
-      return Alias(cmp, {binary(op::kMaskXor, x, y)});
-    case P::ICMP_ULT:
-      return Alias(cmp, {binary(op::kMaskAndNot, x, y)});
-    case P::ICMP_UGT:
-      return Alias(cmp, {binary(op::kMaskAndNot, y, x)});
-    case P::ICMP_ULE:
-      return Alias(cmp, {binary(op::kMaskOr, inverse(x), y)});
-    default:  // UGE
-      return Alias(cmp, {binary(op::kMaskOr, x, inverse(y))});
-  }
-}
-
-void Selector::TruncateToMask(const llvm::CastInst& inst, const Shape& from) {
-  const Parts x = Get(inst.getOperand(0));
-  Parts masks;
-  uint64_t one = 1;
-  for (unsigned b = from.bits; b < 32; b *= 2) one |= one << b;
-  const Reg ones = SplatConstant(one, std::max(4u, from.bytes()));
-  const Op test = from.bits >= 32 ? op::Evex(2, 1, from.wide(), 0x27) : op::Evex(2, 1, from.bits == 16, 0x26);
-  for (unsigned part = 0; part < from.parts; ++part) {
-    masks.push_back(New(RegClass::kMask));
-    RvmTo(masks.back(), test, from, x[part], ones);
-  }
-  Alias(inst, {JoinMasks(masks, from)});
-}
-
 // --- arithmetic
 
 namespace {
@@ -279,7 +164,7 @@ bool FitsIn32(const Value* v) {
 
 void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& s) {
   const unsigned opcode = inst.getOpcode();
-  if (!s.is_float && Rotation(inst, s)) return;
+  if (!s.is_float && (!avx2_ || s.kind == Shape::Kind::kInt) && Rotation(inst, s)) return;
   const Value* a = inst.getOperand(0);
   const Value* b = inst.getOperand(1);
   // What can be read from memory stands last.
@@ -317,6 +202,12 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
         for (unsigned part = 0; part < s.parts; ++part) MultiplyBytes(Result(inst)[part], s, x[part], y[part]);
         return;
       }
+      if (avx2_ && w && !(FitsIn32(a) && FitsIn32(b))) {
+        const Parts x = Get(a);
+        const Parts y = Get(b);
+        for (unsigned part = 0; part < s.parts; ++part) MultiplyLongs(Result(inst)[part], s, x[part], y[part]);
+        return;
+      }
       o = s.bits == 16 ? op::Evex(1, 1, 0, 0xd5) : op::Evex(2, 1, w, 0x40);
       // Of numbers that have 32 bits each: vpmuludq, a third of the work.
       if (w && FitsIn32(a) && FitsIn32(b)) o = op::Evex(1, 1, 1, 0xf4);
@@ -348,6 +239,15 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
         return;
       }
       const Parts counts = Get(b);
+      if (avx2_ && w && opcode == Instruction::AShr) {
+        const Op right = op::Evex(2, 1, 1, 0x45);
+        const Reg sign = SplatConstant(uint64_t{1} << 63, 8);
+        for (unsigned part = 0; part < s.parts; ++part) {
+          const Reg moved_sign = Rvm(right, s, sign, counts[part]);
+          FlipAndSubtract(Result(inst)[part], s, moved_sign, Rvm(right, s, x[part], counts[part]));
+        }
+        return;
+      }
       const uint8_t code = opcode == Instruction::Shl ? 0x47 : opcode == Instruction::LShr ? 0x45 : 0x46;
       for (unsigned part = 0; part < s.parts; ++part)
         RvmTo(Result(inst)[part],
@@ -384,6 +284,11 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
 void Selector::ShiftImmediate(Reg to, const Shape& s, unsigned opcode, Reg x, unsigned by) {
   const bool w = s.wide();
   const bool words = s.bits == 16;
+  if (avx2_ && w && opcode == Instruction::AShr) {
+    const Reg logical = New(RegClass::kVec);
+    ShiftImmediate(logical, s, Instruction::LShr, x, by);
+    return FlipAndSubtract(to, s, SplatConstant(uint64_t{1} << (63 - by), 8), logical);
+  }
   Inst m{.op = op::Evex(1, 1, w,
                         words                              ? 0x71
                         : w && opcode != Instruction::AShr ? 0x73
@@ -395,7 +300,7 @@ void Selector::ShiftImmediate(Reg to, const Shape& s, unsigned opcode, Reg x, un
          .imm_bytes = 1,
          .mem_bytes = s.part_bytes(),
          .element = static_cast<uint8_t>(words ? 0 : s.bytes()),
-         .foldable = true,
+         .foldable = !avx2_,  // VEX shifts registers only
          .def = Slot::kVvvv,
          .vvvv = to,
          .rm = x};
@@ -417,29 +322,6 @@ void Selector::MultiplyBytes(Reg to, const Shape& s, Reg a, Reg b) {
   ShiftImmediate(odd, words, Instruction::Shl, Rvm(multiply, words, odd_a, odd_b), 8);
   const Op both = op::Evex(1, 1, 0, 0xdb);
   RvmTo(to, op::Evex(1, 1, 0, 0xeb), words, Rvm(both, words, even, SplatConstant(0x00ff00ff, 4)), odd);
-}
-
-void Selector::VisitMaskBinary(const llvm::BinaryOperator& inst) {
-  const unsigned opcode = inst.getOpcode();
-  const Value* a = inst.getOperand(0);
-  const Value* b = inst.getOperand(1);
-  if (isa<llvm::Constant>(a)) std::swap(a, b);
-  const Reg x = One(a);
-  const auto* constant = dyn_cast<llvm::Constant>(b);
-  if (opcode == Instruction::Xor && constant != nullptr && constant->isAllOnesValue()) {
-    Add({.op = op::kMaskNot, .def = Slot::kReg, .reg = Result(inst)[0], .rm = x});
-    return;
-  }
-  Op o = op::kMaskAnd;
-  if (opcode == Instruction::Or) {
-    o = op::kMaskOr;
-  } else if (opcode == Instruction::Xor) {
-    o = op::kMaskXor;
-  } else if (opcode != Instruction::And) {
-    Fail();
-  }
-  const Reg y = One(b);
-  Add({.op = o, .len = 1, .def = Slot::kReg, .reg = Result(inst)[0], .vvvv = x, .rm = y});
 }
 
 void Selector::VisitNeg(const llvm::UnaryOperator& inst, const Shape& s) {
@@ -540,11 +422,28 @@ void Selector::VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& s) {
   }
   Parts masks;
   for (unsigned part = 0; part < s.parts; ++part) {
-    masks.push_back(New(RegClass::kMask));
+    if (avx2_ && !s.is_float) {
+      masks.push_back(CompareIntsAvx2(cmp.getPredicate(), s, x[part], y[part]));
+      continue;
+    }
+    masks.push_back(NewMask());
     RvmTo(masks.back(), o, s, x[part], y[part], imm);
   }
   if (s.scalar()) {
     scalar_masks_[&cmp] = masks[0];
+    if (avx2_) {
+      const Reg bits = New(RegClass::kGpr);
+      Add({.op = op::kVmovdFromVec, .def = Slot::kRm, .reg = masks[0], .rm = bits});
+      Inst m{.op = op::Legacy(0, 0, 0, 0x83),
+             .digit = 4,
+             .imm_bytes = 1,
+             .def = Slot::kRm,
+             .rm = Result(cmp)[0],
+             .tied = bits};
+      m.imm = 1;
+      Add(m);
+      return;
+    }
     Add({.op = op::kGprFromMask16, .def = Slot::kReg, .reg = Result(cmp)[0], .rm = masks[0]});
     return;
   }
@@ -582,17 +481,12 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     for (unsigned bits = to.bits; opcode == Instruction::ZExt && bits < 32; bits *= 2) one |= one << bits;
     const Reg ones = SplatConstant(one, std::max(4u, to.bytes()));
     const Reg mask = One(inst.getOperand(0));
-    const Op move = to.bits >= 32 ? op::Evex(1, 1, to.wide(), 0x6f) : op::LoadVector(to.bytes());
-    for (unsigned part = 0; part < to.parts; ++part) {
-      Add({.op = move,
-           .len = to.len,
-           .mem_bytes = to.part_bytes(),
-           .zeroing = true,
-           .def = Slot::kReg,
-           .reg = Result(inst)[part],
-           .rm = ones,
-           .mask = MaskOfPart(mask, part, to)});
-    }
+    for (unsigned part = 0; part < to.parts; ++part)
+      ZeroUnless(Result(inst)[part], to, MaskOfPart(mask, part, to), ones);
+    return;
+  }
+  if (avx2_) {
+    if (!VisitCastAvx2(inst, from, to)) Fail();
     return;
   }
   if (from.bits < 32 && (opcode == Instruction::SIToFP || opcode == Instruction::UIToFP)) {
@@ -782,6 +676,12 @@ void Selector::Broadcast(const Value& result, const Value* scalar, const Shape& 
   } else {
     m.op = op::Evex(2, 1, s.wide(), s.bits == 8 ? 0x7a : s.bits == 16 ? 0x7b : 0x7c);
     m.rm = One(scalar);
+    if (avx2_) {
+      const Reg low = New(RegClass::kVec);
+      Add({.op = s.wide() ? op::kVmovqToVec : op::kVmovdToVec, .def = Slot::kReg, .reg = low, .rm = m.rm});
+      m.op = op::Evex(2, 1, s.wide(), s.bits == 8 ? 0x78 : s.bits == 16 ? 0x79 : s.bits == 32 ? 0x58 : 0x59);
+      m.rm = low;
+    }
   }
   Add(m);
   for (unsigned part = 1; part < s.parts; ++part) Copy(to[part], to[0]);
@@ -848,31 +748,13 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
   if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0));
       insert != nullptr && shuffle.isZeroEltSplat()) {
     if (to.kind == Shape::Kind::kMask) {
-      const Reg all = New(RegClass::kGpr);
-      Add({.op = op::Legacy(0, 0, 1, 0xf7),
-           .digit = 3,
-           .def = Slot::kRm,
-           .rm = all,
-           .tied = One(insert->getOperand(1))});
-      return Alias(shuffle, {MaskFromGpr(all)});
+      return Alias(shuffle, {MaskFromCondition(One(insert->getOperand(1)))});
     }
     return Broadcast(shuffle, insert->getOperand(1), to);
   }
   const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
   if (to.kind == Shape::Kind::kMask) {
-    // The lower or the upper half.
-    for (size_t i = 1; i < mask.size(); ++i) {
-      if (mask[i] != mask[0] + static_cast<int>(i)) Fail();
-    }
-    const bool upper = mask[0] == static_cast<int>(mask.size());
-    if (failed_ || mask.size() * 2 != from.lanes || (mask[0] != 0 && !upper)) {
-      Fail();
-      return;
-    }
-    const Reg whole = One(shuffle.getOperand(0));
-    Shape half = from;
-    half.parts = 2;
-    return Alias(shuffle, {upper ? MaskOfPart(whole, 1, half) : whole});
+    return ShuffleMask(shuffle, from.lanes);
   }
   if (to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector) {
     Fail();
@@ -905,10 +787,17 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
     const Reg a = One(shuffle.getOperand(0));
     if (TwoSourceShuffle(Result(shuffle)[0], mask, to, a, one_source ? a : One(shuffle.getOperand(1)))) return;
   }
+  if (avx2_ && from.parts == 1 && to.parts == 1 && to.lanes == from.lanes && to.lanes * to.bits == 256 &&
+      to.bits >= 32) {
+    const Reg a = One(shuffle.getOperand(0));
+    const Reg b = one_source ? a : One(shuffle.getOperand(1));
+    if (Unpack(Result(shuffle)[0], mask, to, a, b)) return;
+    if (TwoSourceShuffleAvx2(Result(shuffle)[0], mask, to, a, b)) return;
+  }
   ShuffleThroughMemory(shuffle, from, to);
 }
 
-bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+bool Selector::Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
   const int per = static_cast<int>(128 / s.bits);
   const auto matches = [&](auto want) {
@@ -931,6 +820,13 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
       return true;
     }
   }
+  return false;
+}
+
+bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  if (Unpack(to, mask, s, a, b)) return true;
+  const int n = static_cast<int>(s.lanes);
+  const int per = static_cast<int>(128 / s.bits);
   // Whole 128-bit blocks, two of each source.
   int blocks[4] = {0, 0, 0, 0};
   bool whole = true;

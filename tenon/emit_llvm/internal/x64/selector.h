@@ -15,13 +15,15 @@
 #include <string>
 #include <tuple>
 
+#include "tenon/emit_llvm/internal/x64/encodings.h"
 #include "tenon/emit_llvm/internal/x64/ops.h"
 
 namespace tenon::emit_llvm::x64 {
 
 class Selector {
  public:
-  Selector(const llvm::Function& function, std::string* reason) : fn_(function), reason_(reason) {}
+  Selector(const llvm::Function& function, bool avx2, std::string* reason)
+      : fn_(function), avx2_(avx2), reason_(reason) {}
   std::optional<Function> Run();
 
  private:
@@ -62,10 +64,14 @@ class Selector {
   void RemoveUnused();
   Shape ShapeOf(const llvm::Type* type);
   Inst& Add(Inst inst) {
+    Op vex;
+    if (avx2_ && inst.kind == Kind::kEncoded && inst.op.space == Space::kEvex && !VexOf(inst.op, &vex)) Fail();
     f_.blocks[block_].code.push_back(std::move(inst));
     return f_.blocks[block_].code.back();
   }
   Reg New(RegClass c) { return f_.NewReg(c); }
+  Reg NewMask() { return New(avx2_ ? RegClass::kVec : RegClass::kMask); }
+  unsigned MaxBits() const { return avx2_ ? 256 : 512; }
   const Parts& Result(const llvm::Value& v);
   Parts Get(const llvm::Value* v);
   Reg One(const llvm::Value* v);
@@ -85,8 +91,63 @@ class Selector {
   void VisitStore(const llvm::StoreInst& store);
   bool CanDefer(const llvm::LoadInst& load) const;
 
+  // --- select_mask.cc
+  /// Bits of a mask's lane with AVX2.
+  unsigned MaskBits(unsigned lanes);
+  Shape MaskShape(unsigned lanes);
+  Reg MaskOp(Op k, uint8_t vector, Reg a, Reg b);
+  Reg MaskAnd(Reg a, Reg b);
+  Reg MaskOr(Reg a, Reg b);
+  Reg MaskXor(Reg a, Reg b);
+  Reg MaskAndNot(Reg a, Reg b);
+  Reg MaskNot(Reg a);
+  /// AVX-512: of bits.
+  Reg MaskFromGpr(Reg gpr);
+  /// All lanes or none.
+  Reg MaskFromCondition(Reg condition);
+  Reg GprFromMask(Reg mask, unsigned lanes);
+  /// Sets the flags: equal when no lane is on.
+  void TestMask(Reg mask, unsigned lanes);
+  /// The mask of a part's lanes; with AVX2 as wide as they are.
+  Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
+  Reg JoinMasks(const Parts& parts, const Shape& shape);
+  /// The mask without what stands above its lanes.
+  Reg OnlyLanes(Reg mask, unsigned lanes);
+  /// to = mask ? x : 0
+  void ZeroUnless(Reg to, const Shape& shape, Reg mask, Reg x);
+  void Blend(Reg to, const Shape& shape, Reg mask, Reg yes, Reg no);
+  void SelectMask(Reg to, Reg mask, Reg yes, Reg no);
+  void VisitMaskBinary(const llvm::BinaryOperator& op);
+  void VisitMaskCompare(const llvm::ICmpInst& cmp);
+  void TruncateToMask(const llvm::CastInst& cast, const Shape& from);
+  void ShuffleMask(const llvm::ShuffleVectorInst& shuffle, unsigned from_lanes);
+
+  // --- select_avx2.cc
+  Shape IntShape(unsigned bits, unsigned lanes) const;
+  /// 64-bit lanes as `imm` names them.
+  Reg PermuteBlocks(Reg x, int imm);
+  /// Lanes of fewer bits: truncated, or all ones and zeros kept as they are.
+  Parts Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask);
+  /// The vector from byte `at` on, in the lower bytes of a register.
+  Reg BytesFrom(const Parts& x, unsigned at);
+  /// One part of a vector of wider lanes.
+  void WidenTo(Reg to, const Parts& x, unsigned from, const Shape& shape, unsigned part, bool is_signed);
+  bool VisitCastAvx2(const llvm::CastInst& cast, const Shape& from, const Shape& to);
+  static Op EqualOp(unsigned bits);
+  Reg GreaterAvx2(const Shape& shape, Reg x, Reg y);
+  Reg CompareIntsAvx2(llvm::CmpInst::Predicate p, const Shape& shape, Reg x, Reg y);
+  void MultiplyLongs(Reg to, const Shape& shape, Reg x, Reg y);
+  void UnsignedToFloatAvx2(const llvm::CastInst& cast, const Shape& to);
+  /// to = (x ^ m) - m, of 64-bit numbers: negates where m is all ones, and extends the sign where m is its only bit.
+  void FlipAndSubtract(Reg to, const Shape& shape, Reg m, Reg x);
+  void ExtremeLongs(Reg to, const Shape& shape, llvm::CmpInst::Predicate first, Reg x, Reg y);
+  void FloatMinMaxAvx2(Reg to, const Shape& shape, Reg a, Reg b, bool max);
+  bool TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+
   // --- select_gather.cc
   bool LanePointers(const llvm::Value* pointers, Reg* base, Parts* offsets, Shape* shape);
+  /// Of the lanes that one instruction moves.
+  Reg PieceMask(Reg mask, unsigned piece, const Shape& shape, const Shape& offsets);
   void VisitGather(const llvm::IntrinsicInst& call);
   void VisitScatter(const llvm::IntrinsicInst& call);
 
@@ -127,28 +188,17 @@ class Selector {
   void RmTo(Reg to, Op op, uint8_t len, Reg from, unsigned mem_bytes, int imm = -1);
   void Masked(Reg to, Op op, const Shape& shape, Reg mask, Reg tied, Reg a, Reg b);
   void VisitVectorBinary(const llvm::BinaryOperator& op, const Shape& shape);
-  void VisitMaskBinary(const llvm::BinaryOperator& op);
   void VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& shape);
-  /// Where the parts' lanes of a mask are.
-  Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
-  Reg JoinMasks(const Parts& parts, const Shape& shape);
-  Reg MaskFromGpr(Reg gpr);
-  Reg GprFromMask(Reg mask, unsigned lanes);
-  /// The mask without what stands above its lanes.
-  Reg OnlyLanes(Reg mask, unsigned lanes);
-  void SelectMask(Reg to, Reg mask, Reg yes, Reg no);
-  void VisitMaskCompare(const llvm::ICmpInst& cmp);
-  void TruncateToMask(const llvm::CastInst& cast, const Shape& from);
   void MultiplyBytes(Reg to, const Shape& shape, Reg a, Reg b);
   void ShiftImmediate(Reg to, const Shape& shape, unsigned opcode, Reg x, unsigned by);
   void ToHalf(Reg to, Reg from, uint8_t len);
   /// to = high : low, which have half of the length each.
   void JoinHalves(Reg to, uint8_t len, Reg low, Reg high);
-  bool ConvertEach(const llvm::CastInst& cast, const Shape& from, const Shape& to);
   void VisitNeg(const llvm::UnaryOperator& op, const Shape& shape);
-  void Blend(Reg to, const Shape& shape, Reg mask, Reg yes, Reg no);
   void Broadcast(const llvm::Value& result, const llvm::Value* scalar, const Shape& shape);
   void VisitShuffle(const llvm::ShuffleVectorInst& shuffle);
+  /// Pairs interleaved within 128-bit blocks; false when it is something else.
+  bool Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   bool TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// What has no better way: lane by lane.
   void ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
@@ -165,6 +215,7 @@ class Selector {
   void VisitToIntSaturating(const llvm::IntrinsicInst& call);
 
   const llvm::Function& fn_;
+  const bool avx2_;
   std::string* const reason_;
   Function f_;
   uint32_t block_ = 0;

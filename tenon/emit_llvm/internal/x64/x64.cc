@@ -12,9 +12,10 @@ constexpr size_t kMaxLiveness = size_t{1} << 28;  // blocks times registers: a b
 constexpr int32_t kMaxFrame = 1 << 17;            // spilled values have a slot each, and stacks of threads are finite
 }  // namespace
 
-std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, std::string* reason) {
-  Scalarise(function, false);
-  std::optional<Function> selected = Select(function, reason);
+std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason) {
+  const bool avx2 = level == isa::IsaLevel::kAvx2;
+  Scalarise(function, avx2);
+  std::optional<Function> selected = Select(function, avx2, reason);
   if (!selected) return std::nullopt;
   if (selected->blocks.size() * selected->classes.size() > kMaxLiveness) {
     *reason = "too long";

@@ -5,16 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "tenon/isa/isa.h"
+
 namespace llvm {
 class Function;
 }
 
 namespace tenon::emit_llvm::x64 {
 
-/// Machine code for one function as the emitter writes them for AVX-512, made in three passes without LLVM's code
-/// generator: some thirty times faster, and no slower when it runs. Self-contained (constants follow the code), to be
-/// placed at any multiple of 64. Nothing when the function has something that is left to LLVM (see README.md); `reason`
-/// says what. The function may be rewritten to another one of the same meaning.
-std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, std::string* reason);
+/// Machine code for one function as the emitter writes them for kAvx2 and kAvx512, made in three passes without LLVM's
+/// code generator: some thirty times faster, and no slower when it runs. Self-contained (constants follow the code), to
+/// be placed at any multiple of 64. Nothing when the function has something that is left to LLVM (see README.md);
+/// `reason` says what. The function may be rewritten to another one of the same meaning.
+std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason);
 
 }  // namespace tenon::emit_llvm::x64
