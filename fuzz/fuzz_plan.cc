@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/kernels/families.h"
 #include "tenon/kir/evaluate.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/outside_plan.h"
@@ -104,7 +105,7 @@ class PlanMemory {
 };
 
 void CheckBounds(const plan::Plan& plan, uint64_t seed) {
-  if (!runtime::CheckOutsidePlan(plan).ok()) return;
+  if (!runtime::CheckOutsidePlan(plan, kernels::CpuFamilies()).ok()) return;
   PlanMemory memory(plan);
   if (!memory.Allocate(seed)) return;
   for (const plan::Step& step : plan.steps) {
@@ -134,7 +135,8 @@ void Run(const plan::Plan& plan) {
   }
   const kir::KernelFn nothing = [](void* const*, const int64_t*, int64_t, int64_t, void*) {};
   const std::vector<runtime::KernelCode> code(plan.kernels.size(), runtime::KernelCode{nothing, nullptr});
-  Result<std::unique_ptr<const runtime::Program>> program = runtime::Program::Create(plan, code, {});
+  Result<std::unique_ptr<const runtime::Program>> program =
+      runtime::Program::Create(plan, code, {}, kernels::CpuFamilies());
   if (!program.ok()) return;
   static const Result<std::unique_ptr<threads::ThreadPool>> pool = threads::ThreadPool::Create(1);
   static runtime::MemoryPool& blocks = *new runtime::MemoryPool(int64_t{64} << 20);
@@ -148,7 +150,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const bool bytes = input.find("TENONPL") < 16;
   const Result<plan::Plan> plan = bytes ? plan::Deserialize(input) : plan::Parse(input);
-  if (!plan.ok() || !plan::Verify(*plan).ok()) return 0;
+  if (!plan.ok() || !plan::Verify(*plan, kernels::CpuFamilies()).ok()) return 0;
   const Result<plan::Plan> text = plan::Parse(plan::Print(*plan), plan->constants);
   if (!text.ok()) Fail("a plan's text does not parse", text.status());
   if (!(*text == *plan)) Fail("a plan changes in its text", OkStatus());

@@ -10,6 +10,7 @@
 
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 #include "tenon/target/target.h"
 
@@ -21,6 +22,9 @@ struct CompileOptions {
   target::Target target = *target::StandardTarget();
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
+  /// The drivers that the program may call when it runs; null: none, and what would need one is evaluated. Must outlive
+  /// the compile.
+  const drivers::Registry* drivers = nullptr;
   /// Layouts of arguments by minor-to-major order, from the client's options; empty: as the program says, else
   /// row-major.
   std::vector<std::vector<int64_t>> argument_layouts;

@@ -156,7 +156,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     clock.Lap();
   }
 
+  static const drivers::Registry no_drivers;
+  const drivers::Registry& drivers = options.drivers == nullptr ? no_drivers : *options.drivers;
   FuseOptions fuse;
+  fuse.drivers = &drivers;
   for (size_t i = 0; i < simple.main.args.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
                                                   simple.parameters[i].layout_mode));
@@ -190,7 +193,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
   // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run
   // time.
-  if (Status s = plan::Verify(result.plan); !s.ok())
+  if (Status s = plan::Verify(result.plan, drivers); !s.ok())
     return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
 
   result.name = simple.name;

@@ -16,6 +16,7 @@
 #include "tenon/cpu/client.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
+#include "tenon/kernels/families.h"
 #include "tenon/runtime/outside_plan.h"
 #include "tenon/target/host/host_target.h"
 
@@ -103,8 +104,8 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   const auto bind_start = Clock::now();
   TENON_ASSIGN_OR_RETURN(runtime::Services services, MakeServices(plan));
   const plan::Statistics n = plan::Count(plan);
-  TENON_ASSIGN_OR_RETURN(code->program,
-                         runtime::Program::Create(std::move(plan), std::move(bound), std::move(services)));
+  TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services),
+                                                                 kernels::CpuFamilies()));
   const compiler::CompileStatistics& s = about.statistics;
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
@@ -203,6 +204,7 @@ Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const 
                                                 const std::shared_ptr<const target::Target>& target) {
   compiler::CompileOptions front;
   front.target = *target;
+  front.drivers = &kernels::CpuFamilies();
   front.num_replicas = options.num_replicas;
   front.num_partitions = options.num_partitions;
   front.dump_dir = NewDumpDir();
@@ -305,7 +307,7 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   TENON_RETURN_IF_ERROR(in.status());
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));
   TENON_RETURN_IF_ERROR(CheckTilings(about));
-  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(about.plan));
+  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(about.plan, kernels::CpuFamilies()));
   TENON_ASSIGN_OR_RETURN(loaded.code, Bind(std::move(about), compiled_for, std::move(made_for), {}));
   return loaded;
 }

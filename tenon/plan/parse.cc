@@ -313,14 +313,31 @@ class Parser {
     return s;
   }
 
+  drivers::Config ReadConfig() {
+    drivers::Config config;
+    Want("{");
+    if (Take("}")) return config;
+    do {
+      drivers::Config::Field field;
+      field.name = Word();
+      if (field.name.empty()) Fail("wanted the name of a field");
+      Want("=");
+      field.values = Numbers<drivers::Numbers>();
+      config.fields.push_back(std::move(field));
+    } while (ok() && Take(","));
+    Want("}");
+    return config;
+  }
+
   DriverStep ReadDriver() {
     DriverStep s;
     s.driver = String();
-    Want("config");
-    s.config = Numbers<std::vector<int64_t>>();
+    s.config = ReadConfig();
     s.inputs = Slots<decltype(s.inputs)>();
     Want("->");
     s.outputs = Slots<decltype(s.outputs)>();
+    Want("scratch");
+    s.scratch = SlotName();
     Want("cost");
     s.cost_ns = Number();
     Want("{");

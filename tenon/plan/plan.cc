@@ -24,6 +24,18 @@ bool operator==(const Plan& a, const Plan& b) {
          a.has_host_callbacks == b.has_host_callbacks && a.cost_ns == b.cost_ns;
 }
 
+DriverArrays ArraysOf(const Plan& plan, const DriverStep& step) {
+  const auto array = [&](SlotId id) {
+    if (id == kNoSlot) return StridedArray{};
+    const Slot& slot = plan.slots[id];
+    return StridedArray{slot.dtype, slot.dims, slot.stride_elems};
+  };
+  DriverArrays arrays;
+  for (SlotId id : step.inputs) arrays.inputs.push_back(array(id));
+  for (SlotId id : step.outputs) arrays.outputs.push_back(array(id));
+  return arrays;
+}
+
 namespace {
 
 struct Counter {

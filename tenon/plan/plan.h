@@ -15,6 +15,8 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/base/strided_array.h"
+#include "tenon/drivers/registry.h"
 #include "tenon/kir/kir.h"
 
 namespace tenon::plan {
@@ -92,14 +94,15 @@ struct Hook {
   friend bool operator==(const Hook&, const Hook&) = default;
 };
 
-/// Calls a precompiled driver of kernels/. `config` is the driver's own descriptor as numbers (its signature.h
-/// converts).
+/// Calls a precompiled driver. The plan knows nothing of its family but the name: what `config` means, which operands
+/// belong to it and what it touches is the family's to say (drivers/family.h).
 struct DriverStep {
-  std::string driver;  ///< "gemm", ...
-  std::vector<int64_t> config;
-  SmallVector<SlotId, 4> inputs;
+  std::string driver;  ///< The family's name.
+  drivers::Config config;
+  SmallVector<SlotId, 4> inputs;  ///< kNoSlot: a hook makes it.
   SmallVector<SlotId, 2> outputs;
-  std::vector<std::pair<std::string, Hook>> hooks;  ///< "finish", "pack_a", ...
+  SlotId scratch = kNoSlot;                         ///< Bytes, 64-byte aligned; kNoSlot for none.
+  std::vector<std::pair<std::string, Hook>> hooks;  ///< By the names of the family's hook points.
   int64_t cost_ns = 0;                              ///< Estimate on one thread.
   friend bool operator==(const DriverStep&, const DriverStep&) = default;
 };
@@ -189,6 +192,16 @@ bool operator==(const Plan& a, const Plan& b);
 /// extents, steps whose outputs overlap their inputs without leave, arguments or constants that are written. Everything
 /// that runs plans requires a verified one.
 Status Verify(const Plan& plan);
+/// The same, and that every driver step is one of a family of `families`, which accepts its config with these operands,
+/// scratch and hooks.
+Status Verify(const Plan& plan, const drivers::Registry& families);
+
+/// How the operands of a driver step lie; an input without a slot has type kInvalid. The slots must exist.
+struct DriverArrays {
+  std::vector<StridedArray> inputs, outputs;
+  drivers::Operands operands() const { return {inputs, outputs}; }
+};
+DriverArrays ArraysOf(const Plan& plan, const DriverStep& step);
 
 /// The text form: Parse(Print(p)) == p. Constants appear as hex up to 64 bytes, otherwise by hash only, and Parse then
 /// needs `constants` to find them.

@@ -49,7 +49,9 @@ Plan Example() {
                       "",
                       {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
   EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
-  DriverStep driver{"gemm", {1, -2, 3}, {0, 3}, {5}, {}, 700};
+  DriverStep driver{
+      "gemm", {{{"lhs_contracting", {1, -2, 3}}, {"empty", {}}, {"accumulate", {1}}}}, {0, 3, kNoSlot}, {5}, 2, {},
+      700};
   p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
   return p;
 }

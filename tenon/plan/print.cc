@@ -103,8 +103,8 @@ class Printer {
     Line("kernel {} {} params {} cost {}", s.kernel, Slots(s.buffers), Numbers(s.params), s.cost_ns);
   }
   void One(const DriverStep& s) {
-    Line("driver {} config {} {} -> {} cost {} {{", Quoted(s.driver), Numbers(s.config), Slots(s.inputs),
-         Slots(s.outputs), s.cost_ns);
+    Line("driver {} {} {} -> {} scratch {} cost {} {{", Quoted(s.driver), drivers::ToString(s.config), Slots(s.inputs),
+         Slots(s.outputs), SlotName(s.scratch), s.cost_ns);
     ++depth_;
     for (const auto& [name, hook] : s.hooks) {
       Line("hook {} {} {} params {}", Quoted(name), hook.kernel, Slots(hook.buffers), Numbers(hook.params));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -48,7 +49,7 @@ Result<Extent> TouchedBytes(const Slot& slot) {
 
 class Verifier {
  public:
-  explicit Verifier(const Plan& plan) : plan_(plan) {}
+  Verifier(const Plan& plan, const drivers::Registry* families) : plan_(plan), families_(families) {}
 
   Status All() {
     for (size_t i = 0; i < plan_.outputs.size(); ++i) TENON_RETURN_IF_ERROR(CheckOutput(i));
@@ -218,15 +219,101 @@ class Verifier {
   Status One(const DriverStep& s, int) const {
     TENON_RETURN_IF_ERROR(CheckOperands(SmallVector<SlotId, 4>(s.inputs.begin(), s.inputs.end()),
                                         SmallVector<SlotId, 4>(s.outputs.begin(), s.outputs.end())));
+    if (s.scratch != kNoSlot) TENON_RETURN_IF_ERROR(CheckWritable(s.scratch));
+    SmallVector<SlotId, 4> written(s.outputs.begin(), s.outputs.end());
     for (SlotId out : s.outputs) {
+      if (out == kNoSlot) return InvalidArgument(fmt::format("driver {} lacks an output", s.driver));
+    }
+    if (s.scratch != kNoSlot) written.push_back(s.scratch);
+    for (size_t i = 0; i < written.size(); ++i) {
       for (SlotId in : s.inputs) {
-        if (Overlap(out, in))
-          return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, out, in));
+        if (in != kNoSlot && Overlap(written[i], in))
+          return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, written[i], in));
+      }
+      for (size_t j = 0; j < i; ++j) {
+        if (Overlap(written[i], written[j]))
+          return InvalidArgument(fmt::format("driver {}: output %{} overlaps %{}", s.driver, written[i], written[j]));
       }
     }
     for (const auto& [name, hook] : s.hooks) {
       TENON_RETURN_IF_ERROR(
           CheckBinding(hook.kernel, hook.buffers, hook.params.size(), kTileParams, true).WithContext("hook " + name));
+    }
+    return families_ == nullptr ? OkStatus() : CheckDriver(s).WithContext("driver " + s.driver);
+  }
+
+  // What the family says of the step: its operands and config belong together, its scratch suffices, its hooks exist.
+  Status CheckDriver(const DriverStep& s) const {
+    const DriverArrays arrays = ArraysOf(plan_, s);
+    TENON_ASSIGN_OR_RETURN(const drivers::Facts facts, families_->Describe(s.driver, s.config, arrays.operands()));
+    for (SlotId id : s.outputs) TENON_RETURN_IF_ERROR(CheckApart(plan_.slots[id]).WithContext(fmt::format("%{}", id)));
+    if (facts.scratch_bytes > 0) {
+      const Slot* scratch = s.scratch == kNoSlot ? nullptr : &plan_.slots[s.scratch];
+      if (scratch == nullptr || scratch->dtype != DType::kU8 || scratch->dims.size() != 1 ||
+          scratch->dims[0] < facts.scratch_bytes || scratch->stride_elems[0] != 1 || scratch->offset_bytes % 64 != 0 ||
+          scratch->kind != SlotKind::kTemp) {
+        return InvalidArgument(
+            fmt::format("wants {} dense bytes of scratch in the arena, 64-byte aligned", facts.scratch_bytes));
+      }
+    }
+    std::vector<bool> made(s.inputs.size(), false);
+    for (size_t i = 0; i < s.hooks.size(); ++i) {
+      const auto& [name, hook] = s.hooks[i];
+      for (size_t j = 0; j < i; ++j) {
+        if (s.hooks[j].first == name) return InvalidArgument(fmt::format("two hooks '{}'", name));
+      }
+      const auto point = std::find_if(facts.hooks.begin(), facts.hooks.end(),
+                                      [&](const drivers::HookPoint& p) { return p.name == name; });
+      if (point == facts.hooks.end()) return InvalidArgument(fmt::format("there is no hook '{}'", name));
+      TENON_RETURN_IF_ERROR(CheckHook(s, hook, *point).WithContext("hook " + name));
+      if (point->role == drivers::HookPoint::Role::kMakesInput) made[point->index] = true;
+    }
+    for (size_t i = 0; i < s.inputs.size(); ++i) {
+      if (s.inputs[i] == kNoSlot && !made[i])
+        return InvalidArgument(fmt::format("input {} has no slot and no hook", i));
+    }
+    return OkStatus();
+  }
+
+  // A hook's kernel sees tiles of the point's type, runs as one piece, and writes nothing but its tile: other tiles'
+  // hooks run at the same time.
+  Status CheckHook(const DriverStep& s, const Hook& hook, const drivers::HookPoint& point) const {
+    const kir::Kernel& k = plan_.kernels[hook.kernel];
+    if (k.split.dims != 0) return InvalidArgument(fmt::format("kernel {} runs in pieces", hook.kernel));
+    for (size_t i = 0; i < k.buffers.size(); ++i) {
+      const kir::Buffer& buffer = k.buffers[i];
+      if (buffer.kind == kir::BufKind::kTile && buffer.type != point.type) {
+        return InvalidArgument(fmt::format("kernel {} works on tiles of {}, got {}", hook.kernel,
+                                           DTypeName(buffer.type), DTypeName(point.type)));
+      }
+      if (buffer.kind == kir::BufKind::kOut) {
+        return InvalidArgument(fmt::format("kernel {} writes %{} beside its tile", hook.kernel, hook.buffers[i]));
+      }
+      if (hook.buffers[i] == kNoSlot) continue;
+      for (SlotId out : s.outputs) {
+        if (Overlap(hook.buffers[i], out)) {
+          return InvalidArgument(
+              fmt::format("kernel {} reads %{}, which overlaps output %{}", hook.kernel, hook.buffers[i], out));
+        }
+      }
+      if (s.scratch != kNoSlot && Overlap(hook.buffers[i], s.scratch))
+        return InvalidArgument(fmt::format("kernel {} reads the scratch", hook.kernel));
+    }
+    return OkStatus();
+  }
+
+  // No two elements at one place: several threads write them.
+  static Status CheckApart(const Slot& slot) {
+    std::vector<std::pair<int64_t, int64_t>> by_stride;
+    for (size_t i = 0; i < slot.dims.size(); ++i) {
+      if (slot.dims[i] == 0) return OkStatus();
+      if (slot.dims[i] > 1) by_stride.push_back({std::abs(slot.stride_elems[i]), slot.dims[i]});
+    }
+    std::sort(by_stride.begin(), by_stride.end());
+    int64_t reach = 0;
+    for (const auto& [stride, extent] : by_stride) {
+      if (stride <= reach) return InvalidArgument("elements of an output overlap");
+      reach += (extent - 1) * stride;
     }
     return OkStatus();
   }
@@ -278,6 +365,7 @@ class Verifier {
   }
 
   const Plan& plan_;
+  const drivers::Registry* families_;
 };
 
 }  // namespace
@@ -303,16 +391,20 @@ Status CheckPort(const Shape& shape, const Dims& strides) {
   return OkStatus();
 }
 
-}  // namespace
-
-Status Verify(const Plan& plan) {
+Status VerifyAll(const Plan& plan, const drivers::Registry* families) {
   for (const Input& in : plan.inputs) TENON_RETURN_IF_ERROR(CheckPort(in.shape, in.stride_elems).WithContext("input"));
   for (const Output& out : plan.outputs)
     TENON_RETURN_IF_ERROR(CheckPort(out.shape, out.stride_elems).WithContext("output"));
   for (const Constant& c : plan.constants) {
     if (!c.bytes) return InvalidArgument("a constant has no bytes");
   }
-  return Verifier(plan).All();
+  return Verifier(plan, families).All();
 }
+
+}  // namespace
+
+Status Verify(const Plan& plan) { return VerifyAll(plan, nullptr); }
+
+Status Verify(const Plan& plan, const drivers::Registry& families) { return VerifyAll(plan, &families); }
 
 }  // namespace tenon::plan

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "tenon/kernels/gemm/config.h"
 #include "tenon/runtime/internal/bounds.h"
 
 namespace tenon::runtime {
@@ -14,7 +13,7 @@ namespace {
 
 class Checker {
  public:
-  explicit Checker(const plan::Plan& plan) : plan_(plan) {}
+  Checker(const plan::Plan& plan, const drivers::Registry& families) : plan_(plan), families_(families) {}
 
   Status Check(const plan::Seq& seq) const {
     for (const plan::Step& step : seq)
@@ -63,13 +62,14 @@ class Checker {
 
   Status One(const plan::DriverStep& s) const {
     if (s.hooks.empty()) return OkStatus();
-    if (s.driver != "gemm") return InvalidArgument(fmt::format("driver {} has no hooks", s.driver));
-    TENON_ASSIGN_OR_RETURN(const kernels::GemmSignature g, kernels::FromConfig(s.config));
+    const plan::DriverArrays arrays = plan::ArraysOf(plan_, s);
+    TENON_ASSIGN_OR_RETURN(const drivers::Facts facts, families_.Describe(s.driver, s.config, arrays.operands()));
     for (const auto& [name, hook] : s.hooks) {
-      internal::TileOf tile{g.m, g.n, g.batch_count(), g.c_type, static_cast<int32_t>(hook.params.size())};
-      if (name == "pack_a") tile = {g.m, g.k, g.batch_count(), g.a_type, tile.first_param};
-      if (name == "pack_b") tile = {g.k, g.n, g.batch_count(), g.b_type, tile.first_param};
-      TENON_RETURN_IF_ERROR(CheckKernel(hook.kernel, hook.buffers, hook.params, tile).WithContext("hook " + name));
+      for (const drivers::HookPoint& p : facts.hooks) {
+        if (p.name != name) continue;
+        const internal::TileOf tile{p.rows, p.cols, p.batch, p.type, static_cast<int32_t>(hook.params.size())};
+        TENON_RETURN_IF_ERROR(CheckKernel(hook.kernel, hook.buffers, hook.params, tile).WithContext("hook " + name));
+      }
     }
     return OkStatus();
   }
@@ -87,10 +87,13 @@ class Checker {
   Status One(const plan::EvaluateStep&) const { return OkStatus(); }
 
   const plan::Plan& plan_;
+  const drivers::Registry& families_;
 };
 
 }  // namespace
 
-Status CheckOutsidePlan(const plan::Plan& plan) { return Checker(plan).Check(plan.steps); }
+Status CheckOutsidePlan(const plan::Plan& plan, const drivers::Registry& families) {
+  return Checker(plan, families).Check(plan.steps);
+}
 
 }  // namespace tenon::runtime

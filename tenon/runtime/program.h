@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/status.h"
+#include "tenon/drivers/registry.h"
 #include "tenon/kir/kir.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/memory_pool.h"
@@ -36,10 +37,10 @@ struct RunArguments {
 /// A plan bound to its code, ready to run. Immutable; any number of threads may Run it at once.
 class Program {
  public:
-  /// `code`: one entry per plan.kernels. INVALID_ARGUMENT for a plan that plan::Verify rejects or that names a driver
-  /// nobody has.
-  static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code,
-                                                       Services services);
+  /// `code`: one entry per plan.kernels. `families`: the drivers that there are; needed until Create returns.
+  /// INVALID_ARGUMENT for a plan that plan::Verify rejects with them.
+  static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code, Services services,
+                                                       const drivers::Registry& families);
   ~Program();
 
   const plan::Plan& plan() const { return plan_; }

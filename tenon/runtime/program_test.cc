@@ -1,11 +1,13 @@
 #include "tenon/runtime/program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 
-#include "tenon/kernels/gemm/config.h"
-#include "tenon/kernels/sort/config.h"
+#include "tenon/drivers/problem.h"
+#include "tenon/kernels/families.h"
 
 namespace tenon::runtime {
 namespace {
@@ -52,7 +54,8 @@ class ProgramTest : public ::testing::Test {
  protected:
   Status Run(plan::Plan plan, std::vector<KernelCode> code, std::vector<const void*> inputs, std::vector<void*> outputs,
              Services services = {}, const std::atomic<bool>* cancelled = nullptr) {
-    TENON_ASSIGN_OR_RETURN(auto program, Program::Create(std::move(plan), std::move(code), std::move(services)));
+    TENON_ASSIGN_OR_RETURN(
+        auto program, Program::Create(std::move(plan), std::move(code), std::move(services), kernels::CpuFamilies()));
     return program->Run({inputs, outputs, nullptr, cancelled}, *pool_, memory_);
   }
 
@@ -149,23 +152,110 @@ TEST_F(ProgramTest, CasesOutOfRangeTakeTheLastBranch) {
   }
 }
 
-TEST_F(ProgramTest, GemmChecksItsReach) {
+// lhs [m, k] @ rhs [k, n] over slots.
+plan::DriverStep Product(plan::SlotId lhs, plan::SlotId rhs, plan::SlotId out) {
+  return {"gemm", drivers::ToConfig(drivers::Contraction{{}, {}, {1}, {0}}), {lhs, rhs}, {out}, plan::kNoSlot, {}, 0};
+}
+
+TEST_F(ProgramTest, DriversRunAndCheckTheirOperands) {
   plan::Plan p;
   const Shape two{DType::kF32, {2, 2}};
   p.inputs = {{two, {2, 1}, ""}, {two, {2, 1}, ""}};
   p.outputs = {{two, {2, 1}, ""}};
-  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), F32(SlotKind::kOut, 0, 0, {2, 2})};
-  const auto f32 = DType::kF32;
-  p.steps = {
-      {plan::DriverStep{"gemm", kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 2)), {0, 1}, {2}, {}}}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kArg, 1, 0, {2, 2}), F32(SlotKind::kOut, 0, 0, {2, 2}),
+             F32(SlotKind::kArg, 1, 0, {1, 2})};
+  p.steps = {{Product(0, 1, 2)}};
   const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
   float c[4] = {};
   ASSERT_TRUE(Run(p, {}, {a, b}, {c}).ok());
   EXPECT_EQ(std::vector<float>(c, c + 4), (std::vector<float>{19, 22, 43, 50}));
-  std::get<plan::DriverStep>(p.steps[0].is).config = kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, 2, 2, 3));
-  EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
-  std::get<plan::DriverStep>(p.steps[0].is).driver = "gem";
-  EXPECT_EQ(Run(p, {}, {a, b}, {c}).code(), Code::kInvalidArgument);
+  const auto fails = [&](const auto& change) {
+    plan::Plan bad = p;
+    change(bad, std::get<plan::DriverStep>(bad.steps[0].is));
+    return Run(bad, {}, {a, b}, {c}).code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.inputs[1] = 3; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.inputs[1] = plan::kNoSlot; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs[0] = plan::kNoSlot; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.driver = "gem"; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[2].stride_elems = {0, 1}; }));
+  EXPECT_TRUE(fails([](plan::Plan& b, plan::DriverStep&) { b.slots[2].stride_elems = {1, 1}; }));
+}
+
+// A hook that adds 1 to every element of its tile, by way of a row of its own when `with_local`.
+kir::Kernel AddOneToTile(bool with_local) {
+  kir::Kernel k;
+  k.num_params = plan::kTileParams;
+  k.dims = {{kir::Size::Param(3), kir::DimKind::kParallel}, {kir::Size::Param(4), kir::DimKind::kParallel}};
+  k.buffers = {{kir::BufKind::kTile,
+                DType::kF32,
+                {kir::Size::Param(3), kir::Size::Param(4)},
+                {kir::Size::Param(5), kir::Size::Param(6)}}};
+  if (with_local) k.buffers.push_back({kir::BufKind::kLocal, DType::kF32, {kir::Size::Of(8)}, {kir::Size::Of(1)}});
+  const kir::Axis row{{kir::Term{0, kir::Size::Of(1)}}}, col{{kir::Term{1, kir::Size::Of(1)}}};
+  k.reads = {{0, {row, col}, {}, kir::kNone}};
+  k.literals = {0x3f800000};
+  k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}},
+             {kir::Op::kConst, DType::kF32, 0, 0, {}},
+             {kir::Op::kAdd, DType::kF32, 0, 0, {0, 1}}};
+  kir::Stage stage;
+  stage.dims = {0, 1};
+  kir::Store store;
+  store.buf = 0;
+  store.at = {row, col};
+  store.value = 2;
+  stage.stores = {store};
+  k.seq = {{stage}};
+  return k;
+}
+
+TEST_F(ProgramTest, HooksWorkOnTheTilesOfADriver) {
+  plan::Plan p;
+  const Shape two{DType::kF32, {2, 2}};
+  p.inputs = {{two, {2, 1}, ""}};
+  p.outputs = {{two, {2, 1}, ""}, {two, {2, 1}, ""}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}), F32(SlotKind::kOut, 0, 0, {2, 2}), F32(SlotKind::kOut, 1, 0, {2, 2})};
+  p.kernels = {AddOneToTile(true)};
+  plan::DriverStep step = Product(0, 0, 1);
+  step.hooks = {{"finish", {0, {plan::kNoSlot, plan::kNoSlot}, {}}}};
+  p.steps = {{step}};
+  // The kernel's own memory is there, and belongs to one call.
+  const KernelCode code{[](void* const* buffers, const int64_t* params, int64_t, int64_t, void* scratch) {
+                          ASSERT_NE(scratch, nullptr);
+                          std::memset(scratch, 0x5a, 64);
+                          for (int64_t r = 0; r < params[3]; ++r) {
+                            for (int64_t c = 0; c < params[4]; ++c)
+                              static_cast<float*>(buffers[0])[r * params[5] + c * params[6]] += 1;
+                          }
+                        },
+                        nullptr};
+  const float a[] = {1, 2, 3, 4};
+  float c[4] = {}, d[4] = {};
+  const Status s = Run(p, {code}, {a}, {c, d});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(std::vector<float>(c, c + 4), (std::vector<float>{8, 11, 16, 23}));
+  const auto error = [&](const auto& change) {
+    plan::Plan bad = p;
+    change(bad, std::get<plan::DriverStep>(bad.steps[0].is));
+    return Run(bad, {code}, {a}, {c, d}).ToString();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(error([](plan::Plan&, plan::DriverStep& x) { x.hooks[0].first = "start"; }),
+              HasSubstr("no hook 'start'"));
+  EXPECT_THAT(error([](plan::Plan&, plan::DriverStep& x) { x.hooks.push_back(x.hooks[0]); }), HasSubstr("two hooks"));
+  EXPECT_THAT(error([](plan::Plan& b, plan::DriverStep&) { b.kernels[0].split = {1, kir::Size::Of(8)}; }),
+              HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(error([](plan::Plan& b, plan::DriverStep& x) {
+                b.kernels[0].buffers[1] = {kir::BufKind::kOut, DType::kF32, {kir::Size::Of(2)}, {kir::Size::Of(1)}};
+                x.hooks[0].second.buffers[1] = 2;
+              }),
+              HasSubstr("beside its tile"));
+  EXPECT_THAT(error([](plan::Plan& b, plan::DriverStep& x) {
+                b.kernels[0].buffers[1] = {kir::BufKind::kArg, DType::kF32, {kir::Size::Of(2)}, {kir::Size::Of(1)}};
+                x.hooks[0].second.buffers[1] = 1;
+              }),
+              HasSubstr("overlaps output"));
+  EXPECT_THAT(error([](plan::Plan&, plan::DriverStep& x) { x.inputs[1] = plan::kNoSlot; }), HasSubstr("gemm"));
 }
 
 TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
@@ -180,8 +270,8 @@ TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
   p.outputs[0].shape.dims = {3};
   p.slots = {F32(SlotKind::kArg, 0, 0, {5}), F32(SlotKind::kOut, 0, 0, {3}), positions, scratch};
   p.arena_bytes = 4096;
-  const kernels::SortConfig config{0, {{true, false}}, {false, true}};
-  p.steps = {{plan::DriverStep{"sort", kernels::ToConfig(config), {0, 0}, {1, 2, 3}, {}}}};
+  const drivers::Ordering ordering{0, {1}, {0}, {0, 1}};
+  p.steps = {{plan::DriverStep{"sort", drivers::ToConfig(ordering), {0, 0}, {1, 2}, 3, {}, 0}}};
   const float in[] = {3, -1, 7, 7, 0};
   float values[3] = {};
   int32_t places[3] = {};
@@ -201,12 +291,13 @@ TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
     b.slots[3].offset_bytes = 4;
     b.slots[3].dims = {4000};
   }));
-  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs = {1, 1, 3}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs = {1, 1}; }));
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.outputs.clear(); }));
   EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.inputs = {0}; }));
-  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config = {0, 9}; }));
-  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config[0] = 1; }));
-  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config.clear(); }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config.fields[0].values = {9}; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.config.fields.clear(); }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.scratch = plan::kNoSlot; }));
+  EXPECT_TRUE(fails([](plan::Plan&, plan::DriverStep& s) { s.scratch = 1; }));
 }
 
 TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
@@ -222,19 +313,13 @@ TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
              F32(SlotKind::kArg, 2, 0, {2, 0})};
   const float in[4] = {};
   float out[4], half[2];
-  const auto gemm = [&](plan::SlotId a, plan::SlotId c, int64_t k) {
-    p.steps = {
-        {plan::DriverStep{"gemm",
-                          kernels::ToConfig(kernels::DenseGemm(f32, f32, f32, k == 1 ? 1 : 2, k == 1 ? 1 : 2, k)),
-                          {a, 1},
-                          {c},
-                          {}}}};
+  const auto gemm = [&](plan::SlotId a, plan::SlotId c) {
+    p.steps = {{Product(a, 1, c)}};
     return Run(p, {}, {in, in, in}, {half, out}).code();
   };
-  EXPECT_EQ(gemm(0, 3, 2), Code::kOk);
-  EXPECT_EQ(gemm(0, 2, 2), Code::kInvalidArgument);
-  EXPECT_EQ(gemm(0, 3, 1), Code::kOk);
-  EXPECT_EQ(gemm(4, 3, 1), Code::kInvalidArgument);  // Not one element where the product reads one.
+  EXPECT_EQ(gemm(0, 3), Code::kOk);
+  EXPECT_EQ(gemm(0, 2), Code::kInvalidArgument);
+  EXPECT_EQ(gemm(4, 3), Code::kInvalidArgument);  // No element where the product reads two.
 }
 
 TEST_F(ProgramTest, CopiesOfWhatOverlapsAreRefused) {

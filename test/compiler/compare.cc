@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "tenon/kernels/families.h"
 #include "tenon/kir/builder.h"
 #include "tenon/reference/reference.h"
 #include "tenon/runtime/outside_plan.h"
@@ -52,6 +53,12 @@ std::string InLayout(const std::string& dense, const Shape& shape, const Dims& s
 
 }  // namespace
 
+compiler::CompileOptions CpuOptions() {
+  compiler::CompileOptions options;
+  options.drivers = &kernels::CpuFamilies();
+  return options;
+}
+
 Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed,
                             const Tolerance& tolerance) {
   Result<std::unique_ptr<reference::Program>> oracle = reference::Program::Load(program);
@@ -71,7 +78,7 @@ Status CompareWithReference(std::string_view program, const compiler::CompiledPr
     values.push_back(std::move(v));
   }
   // What the compiler makes must be acceptable when it comes back from a file.
-  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(compiled.plan).WithContext("outside plan"));
+  TENON_RETURN_IF_ERROR(runtime::CheckOutsidePlan(compiled.plan, kernels::CpuFamilies()).WithContext("outside plan"));
   Result<std::vector<reference::Value>> want = (*oracle)->Run(values);
   if (!want.ok()) return Unimplemented("reference: " + std::string(want.status().message()));
   for (const bool donate : {false, true}) {

@@ -8,6 +8,9 @@
 
 namespace tenon::test {
 
+/// What programs are compiled with here: with the drivers that the CPU has.
+compiler::CompileOptions CpuOptions();
+
 struct Tolerance {
   /// |got - want| <= absolute + relative * |want|, in f32 and c64; f64 and c128 take 1e-9 of both, narrow floats 2^-6
   /// relative.

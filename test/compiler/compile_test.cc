@@ -20,7 +20,7 @@ using compiler::CompiledProgram;
 
 /// Compiles, compares with the reference, and wants so many kernels, products and evaluate steps.
 CompiledProgram Check(std::string_view program, int64_t kernels, int64_t products = 0, int64_t evaluates = 0) {
-  Result<CompiledProgram> compiled = Compile(program, {});
+  Result<CompiledProgram> compiled = Compile(program, CpuOptions());
   EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
   if (!compiled.ok()) return {};
   const plan::Statistics count = plan::Count(compiled->plan);
@@ -344,7 +344,7 @@ TEST(Compile, SelectAndScatterNeedsNoEvaluator) {
                                 source + R"(, tensor<f32>) -> tensor<2x8x7xf32>
       return %0 : tensor<2x8x7xf32>
     })";
-    const Result<CompiledProgram> compiled = Compile(program, {});
+    const Result<CompiledProgram> compiled = Compile(program, CpuOptions());
     ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
     EXPECT_EQ(plan::Count(compiled->plan).evaluate_steps, 0);
     const Status same = CompareWithReference(program, *compiled, 7, {});
@@ -497,7 +497,7 @@ TEST(Compile, ApproxTopKIsExact) {
       %0 = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
       return %0 : tensor<i1>
     })",
-                   {});
+                   CpuOptions());
   };
   Result<CompiledProgram> compiled =
       compile(R"(%r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %a, %b) {called_computations = [@top_k_gt],
@@ -931,10 +931,10 @@ TEST(Compile, AwaitedWorkRunsWhereItIsStarted) {
 }
 
 TEST(Compile, ErrorsNameTheTrouble) {
-  const Result<CompiledProgram> broken = Compile("func.func @main(", {});
+  const Result<CompiledProgram> broken = Compile("func.func @main(", CpuOptions());
   EXPECT_EQ(broken.status().code(), Code::kInvalidArgument);
   const Result<CompiledProgram> dynamic =
-      Compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }", {});
+      Compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }", CpuOptions());
   EXPECT_EQ(dynamic.status().code(), Code::kUnimplemented);
   EXPECT_THAT(std::string(dynamic.status().message()), testing::HasSubstr("dynamic"));
 }
@@ -958,7 +958,7 @@ std::string Manual(std::string_view operand, std::string_view sharding, std::str
 }
 
 TEST(Compile, ManualComputationsTakeTokensAndPartsThatFit) {
-  compiler::CompileOptions two;
+  compiler::CompileOptions two = CpuOptions();
   two.num_partitions = 2;
   const auto compiled = Compile(Manual("tensor<4xf32>", "[{\"x\"}]", "tensor<2xf32>"), two);
   EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
@@ -982,7 +982,7 @@ TEST(Compile, ReadsShardingsOfBeforeShardy) {
       return %0, %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
     })";
   };
-  compiler::CompileOptions two;
+  compiler::CompileOptions two = CpuOptions();
   two.num_partitions = 2;
   const Result<CompiledProgram> compiled = Compile(program("{devices=[2,1]<=[2]}"), two);
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
@@ -994,7 +994,7 @@ TEST(Compile, ReadsShardingsOfBeforeShardy) {
   EXPECT_EQ(compiled->result_tilings[3].tiles, (Dims{2, 1}));
   EXPECT_EQ(Compile(program("{devices=[2,1]<=[3]}"), two).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Compile(program("{manual}"), two).status().code(), Code::kUnimplemented);
-  EXPECT_TRUE(Compile(program("what one device does not read"), {}).ok());
+  EXPECT_TRUE(Compile(program("what one device does not read"), CpuOptions()).ok());
 }
 
 // Programs recorded from clients, where they are at hand.
@@ -1008,9 +1008,9 @@ TEST(Compile, RecordedProgramsCompile) {
     if (entry.path().extension() != ".mlir") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    Result<CompiledProgram> compiled = Compile(bytes, {});
+    Result<CompiledProgram> compiled = Compile(bytes, CpuOptions());
     if (!compiled.ok() && std::string(compiled.status().message()).find("4 devices") != std::string::npos) {
-      compiler::CompileOptions four;  // Some were made for four devices.
+      compiler::CompileOptions four = CpuOptions();  // Some were made for four devices.
       four.num_partitions = 4;
       compiled = Compile(bytes, four);
     }

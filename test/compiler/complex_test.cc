@@ -17,7 +17,7 @@ using compiler::CompiledProgram;
 
 /// No evaluate steps, so many kernels (any number when negative) and products; within `tolerance` of the reference.
 void Check(const std::string& program, int64_t kernels, int64_t products = 0, const Tolerance& tolerance = {}) {
-  Result<CompiledProgram> compiled = Compile(program, {});
+  Result<CompiledProgram> compiled = Compile(program, CpuOptions());
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString() << program;
   const plan::Statistics count = plan::Count(compiled->plan);
   EXPECT_EQ(count.evaluate_steps, 0) << program << plan::Print(compiled->plan);

@@ -17,7 +17,7 @@ using compiler::CompiledProgram;
 
 /// Compiles and compares with the reference.
 plan::Statistics Check(const std::string& program) {
-  compiler::CompileOptions options;
+  compiler::CompileOptions options = CpuOptions();
   options.verify = true;
   Result<CompiledProgram> compiled = Compile(program, options);
   EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
@@ -132,7 +132,7 @@ TEST(Fusion, EffectsKeepTheirOrder) {
     %r = stablehlo.add %t, %b : tensor<100xf32>
     return %t, %r : tensor<100xf32>, tensor<100xf32>
   })";
-  Result<CompiledProgram> compiled = Compile(program, {});
+  Result<CompiledProgram> compiled = Compile(program, CpuOptions());
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
   std::vector<std::string> calls;
   for (const plan::Step& step : compiled->plan.steps) {

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "tenon/compiler/compile.h"
+#include "tenon/kernels/families.h"
 #include "tenon/runtime/program.h"
+#include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
 #include "test/fuzz_programs/generator.h"
 
@@ -56,15 +58,15 @@ TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
   std::mt19937_64 random(11);
   int refused = 0, unproven = 0, ran = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    Result<compiler::CompiledProgram> compiled = compiler::Compile(fuzz::GenerateProgram(seed), {});
+    Result<compiler::CompiledProgram> compiled = compiler::Compile(fuzz::GenerateProgram(seed), CpuOptions());
     ASSERT_TRUE(compiled.ok());
     const std::string good = plan::Print(compiled->plan);
-    ASSERT_TRUE(runtime::CheckOutsidePlan(compiled->plan).ok());
+    ASSERT_TRUE(runtime::CheckOutsidePlan(compiled->plan, kernels::CpuFamilies()).ok());
     for (int i = 0; i < 40; ++i) {
       std::string text = good;
       for (int n = 1 + static_cast<int>(random() % 2); n > 0; --n) Spoil(text, random);
       Result<plan::Plan> plan = plan::Parse(text, compiled->plan.constants);
-      if (!plan.ok() || !plan::Verify(*plan).ok()) {
+      if (!plan.ok() || !plan::Verify(*plan, kernels::CpuFamilies()).ok()) {
         ++refused;
         continue;
       }
@@ -73,11 +75,11 @@ TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
       if (plan::Count(*plan).evaluate_steps > 0) continue;
       std::vector<runtime::KernelCode> code(plan->kernels.size(),
                                             {[](void* const*, const int64_t*, int64_t, int64_t, void*) {}, nullptr});
-      if (!runtime::Program::Create(*plan, std::move(code), {}).ok()) {
+      if (!runtime::Program::Create(*plan, std::move(code), {}, kernels::CpuFamilies()).ok()) {
         ++refused;
         continue;
       }
-      if (!runtime::CheckOutsidePlan(*plan).ok()) {
+      if (!runtime::CheckOutsidePlan(*plan, kernels::CpuFamilies()).ok()) {
         ++unproven;
         continue;
       }

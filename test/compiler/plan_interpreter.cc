@@ -8,10 +8,7 @@
 #include <numbers>
 #include <tuple>
 
-#include "tenon/kernels/conv/conv.h"
-#include "tenon/kernels/gemm/config.h"
-#include "tenon/kernels/linalg/config.h"
-#include "tenon/kernels/sort/config.h"
+#include "tenon/drivers/problem.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
 #include "tenon/reference/reference.h"
@@ -140,47 +137,65 @@ class Interpreter {
     if (s.driver == "conv") return Convolution(s);
     if (s.driver == "fft") return FourierTransform(s);
     if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
-    TENON_ASSIGN_OR_RETURN(kernels::GemmSignature g, kernels::FromConfig(s.config));
-    const char* a = At(s.inputs[0]);
-    const char* b = At(s.inputs[1]);
-    char* c = At(s.outputs[0]);
-    auto load = [](const char* base, DType type, int64_t at) {
+    return Contract(s);
+  }
+
+  // By the definition, element by element.
+  Status Contract(const plan::DriverStep& s) {
+    TENON_ASSIGN_OR_RETURN(const drivers::Contraction n, drivers::FromConfig<drivers::Contraction>(s.config));
+    const plan::Slot &a = plan_.slots[s.inputs[0]], &b = plan_.slots[s.inputs[1]], &c = plan_.slots[s.outputs[0]];
+    const auto load = [&](plan::SlotId id, int64_t at) {
+      const plan::Slot& slot = plan_.slots[id];
       uint64_t bits = 0;
-      std::memcpy(&bits, base + at * ByteWidth(type), static_cast<size_t>(ByteWidth(type)));
+      std::memcpy(&bits, At(id) + at * ByteWidth(slot.dtype), static_cast<size_t>(ByteWidth(slot.dtype)));
       return bits;
     };
-    for (int64_t x = 0; x < g.batch_count(); ++x) {
-      int64_t rest = x;
-      int64_t ao = 0;
-      int64_t bo = 0;
-      int64_t co = 0;
-      for (size_t d = g.batch.size(); d-- > 0;) {
-        const int64_t i = rest % g.batch[d].extent;
-        rest /= g.batch[d].extent;
-        ao += i * g.batch[d].a_stride;
-        bo += i * g.batch[d].b_stride;
-        co += i * g.batch[d].c_stride;
+    const auto has = [](const Dims& list, size_t d) {
+      return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+    };
+    int64_t terms = 1;
+    for (int64_t d : n.lhs_contracting) terms *= a.dims[static_cast<size_t>(d)];
+    ForEach(c, [&](int64_t i, int64_t to) {
+      Dims place = c.dims;
+      for (size_t d = place.size(); d-- > 0; i /= c.dims[d]) place[d] = i % c.dims[d];
+      // Where the sum's terms begin in both operands.
+      int64_t from_a = 0, from_b = 0;
+      size_t next = 0;
+      for (; next < n.lhs_batch.size(); ++next) {
+        from_a += place[next] * a.stride_elems[static_cast<size_t>(n.lhs_batch[next])];
+        from_b += place[next] * b.stride_elems[static_cast<size_t>(n.rhs_batch[next])];
       }
-      for (int64_t i = 0; i < g.m; ++i) {
-        for (int64_t j = 0; j < g.n; ++j) {
-          Sum sum(g.c_type);
-          for (int64_t p = 0; p < g.k; ++p) {
-            sum.Add(load(a, g.a_type, ao + i * g.a_row_stride + p * g.a_col_stride), g.a_type,
-                    load(b, g.b_type, bo + p * g.b_row_stride + j * g.b_col_stride), g.b_type);
-          }
-          const uint64_t bits = sum.bits();
-          std::memcpy(c + (co + i * g.c_row_stride + j * g.c_col_stride) * ByteWidth(g.c_type), &bits,
-                      static_cast<size_t>(ByteWidth(g.c_type)));
+      for (size_t d = 0; d < a.dims.size(); ++d) {
+        if (!has(n.lhs_batch, d) && !has(n.lhs_contracting, d)) from_a += place[next++] * a.stride_elems[d];
+      }
+      for (size_t d = 0; d < b.dims.size(); ++d) {
+        if (!has(n.rhs_batch, d) && !has(n.rhs_contracting, d)) from_b += place[next++] * b.stride_elems[d];
+      }
+      Sum sum(c.dtype);
+      for (int64_t p = 0; p < terms; ++p) {
+        int64_t at_a = from_a, at_b = from_b, rest = p;
+        for (size_t x = n.lhs_contracting.size(); x-- > 0;) {
+          const auto da = static_cast<size_t>(n.lhs_contracting[x]), db = static_cast<size_t>(n.rhs_contracting[x]);
+          at_a += rest % a.dims[da] * a.stride_elems[da];
+          at_b += rest % a.dims[da] * b.stride_elems[db];
+          rest /= a.dims[da];
         }
+        sum.Add(load(s.inputs[0], at_a), a.dtype, load(s.inputs[1], at_b), b.dtype);
       }
-    }
+      const uint64_t bits = sum.bits();
+      std::memcpy(At(s.outputs[0]) + to * ByteWidth(c.dtype), &bits, static_cast<size_t>(ByteWidth(c.dtype)));
+    });
     return OkStatus();
   }
   // By the definition, in double, one axis after the other.
   Status FourierTransform(const plan::DriverStep& s) {
     const plan::Slot& in = plan_.slots[s.inputs[0]];
     const plan::Slot& out = plan_.slots[s.outputs[0]];
-    const bool inverse = s.config[0] == 1 || s.config[0] == 3, real_in = s.config[0] == 2, real_out = s.config[0] == 3;
+    TENON_ASSIGN_OR_RETURN(const drivers::FourierTransform fft,
+                           drivers::FromConfig<drivers::FourierTransform>(s.config));
+    using Kind = drivers::FourierTransform::Kind;
+    const bool real_in = fft.kind == Kind::kRealForward, real_out = fft.kind == Kind::kRealInverse;
+    const bool inverse = real_out || fft.kind == Kind::kInverse;
     std::vector<std::complex<double>> x;
     const std::string from = Gather(s.inputs[0]);
     const DType part = RealPartOf(real_in ? out.dtype : in.dtype);
@@ -193,8 +208,9 @@ class Interpreter {
     for (size_t i = 0; i < from.size() / (real_in ? width : 2 * width); ++i)
       x.push_back(real_in ? number(i) : std::complex(number(2 * i), number(2 * i + 1)));
     Dims dims = in.dims;
-    for (size_t axis = dims.size() - (s.config.size() - 1); axis < dims.size(); ++axis) {
-      const int64_t n = s.config[1 + axis - (dims.size() - (s.config.size() - 1))], have = dims[axis];
+    const size_t first = dims.size() - fft.lengths.size();
+    for (size_t axis = first; axis < dims.size(); ++axis) {
+      const int64_t n = fft.lengths[axis - first], have = dims[axis];
       int64_t inner = 1;
       for (size_t d = axis + 1; d < dims.size(); ++d) inner *= dims[d];
       const int64_t lines = static_cast<int64_t>(x.size()) / have;
@@ -232,7 +248,7 @@ class Interpreter {
 
   // By the definition, in double.
   Status Convolution(const plan::DriverStep& s) {
-    TENON_ASSIGN_OR_RETURN(const kernels::ConvNumbers n, kernels::ConvNumbersOf(s.config));
+    TENON_ASSIGN_OR_RETURN(const drivers::Convolution n, drivers::FromConfig<drivers::Convolution>(s.config));
     const plan::Slot& in = plan_.slots[s.inputs[0]];
     const plan::Slot& weights = plan_.slots[s.inputs[1]];
     const plan::Slot& out = plan_.slots[s.outputs[0]];
@@ -307,8 +323,9 @@ class Interpreter {
 
   // Textbook Cholesky and substitution in f64.
   Status Linalg(const plan::DriverStep& s) {
-    TENON_ASSIGN_OR_RETURN(const kernels::LinalgConfig config, kernels::LinalgConfigOf(s.config));
-    if (config.op == kernels::LinalgOp::kLu) return Unimplemented("LU");
+    TENON_ASSIGN_OR_RETURN(const drivers::Factorisation config, drivers::FromConfig<drivers::Factorisation>(s.config));
+    using Kind = drivers::Factorisation::Kind;
+    if (config.kind == Kind::kLu) return Unimplemented("LU");
     const plan::Slot& slot = plan_.slots[s.outputs[0]];
     const auto numbers = [&](plan::SlotId id) {
       const std::string bytes = Gather(id);
@@ -325,12 +342,11 @@ class Interpreter {
     const auto rows = static_cast<size_t>(slot.dims[slot.dims.size() - 2]),
                cols = static_cast<size_t>(slot.dims.back());
     const size_t matrices = rows * cols == 0 ? 0 : x.size() / (rows * cols);
-    const std::vector<double> a =
-        config.op == kernels::LinalgOp::kTriangularSolve ? numbers(s.inputs[1]) : std::vector<double>();
+    const std::vector<double> a = config.kind == Kind::kTriangularSolve ? numbers(s.inputs[1]) : std::vector<double>();
     std::vector<int32_t> info(matrices, 0);
     for (size_t b = 0; b < matrices; ++b) {
       double* m = x.data() + b * rows * cols;
-      if (config.op == kernels::LinalgOp::kCholesky) {
+      if (config.kind == Kind::kCholesky) {
         const auto at = [&](size_t i, size_t j) -> double& { return config.lower ? m[i * cols + j] : m[j * cols + i]; };
         for (size_t j = 0; j < rows && info[b] == 0; ++j) {
           for (size_t k = 0; k < j; ++k) at(j, j) -= at(j, k) * at(j, k);
@@ -373,7 +389,7 @@ class Interpreter {
   }
 
   Status Sort(const plan::DriverStep& s) {
-    TENON_ASSIGN_OR_RETURN(const kernels::SortConfig config, kernels::SortConfigOf(s.config));
+    TENON_ASSIGN_OR_RETURN(const drivers::Ordering config, drivers::FromConfig<drivers::Ordering>(s.config));
     const plan::Slot& first = plan_.slots[s.inputs[0]];
     const auto dim = static_cast<size_t>(config.dimension);
     std::vector<std::string> in, out;
@@ -389,26 +405,26 @@ class Interpreter {
       std::vector<int64_t> order(static_cast<size_t>(n));
       for (int64_t i = 0; i < n; ++i) order[static_cast<size_t>(i)] = i;
       std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
-        for (size_t k = 0; k < config.keys.size(); ++k) {
+        for (size_t k = 0; k < config.descending.size(); ++k) {
           const DType type = plan_.slots[s.inputs[k]].dtype;
           const auto before = [&](int64_t a, int64_t b) {
-            return Before(type, in[k], at(a, n), at(b, n), config.keys[k].zeros_equal);
+            return Before(type, in[k], at(a, n), at(b, n), config.zeros_equal[k] != 0);
           };
-          if (before(x, y)) return !config.keys[k].descending;
-          if (before(y, x)) return config.keys[k].descending;
+          if (before(x, y)) return config.descending[k] == 0;
+          if (before(y, x)) return config.descending[k] != 0;
         }
         return x < y;
       });
-      size_t next = config.keys.size();
+      size_t next = config.descending.size();
       for (size_t p = 0; p < config.is_position.size(); ++p) {
         const auto width = static_cast<size_t>(ByteWidth(plan_.slots[s.outputs[p]].dtype));
         for (int64_t i = 0; i < take; ++i) {
           const int64_t from = order[static_cast<size_t>(i)];
-          const char* bytes = config.is_position[p] ? reinterpret_cast<const char*>(&from)
-                                                    : in[next].data() + static_cast<size_t>(at(from, n)) * width;
+          const char* bytes = config.is_position[p] != 0 ? reinterpret_cast<const char*>(&from)
+                                                         : in[next].data() + static_cast<size_t>(at(from, n)) * width;
           std::memcpy(out[p].data() + static_cast<size_t>(at(i, take)) * width, bytes, width);
         }
-        next += config.is_position[p] ? 0 : 1;
+        next += config.is_position[p] != 0 ? 0 : 1;
       }
     }
     for (size_t p = 0; p < config.is_position.size(); ++p) Scatter(s.outputs[p], out[p]);

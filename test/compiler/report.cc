@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   bool hash = false;
   int repeat = 1;
   std::vector<Codegen> codegen;
-  tenon::compiler::CompileOptions options;
+  tenon::compiler::CompileOptions options = tenon::test::CpuOptions();
   int failed = 0;
   int native = 0;
   int total = 0;

@@ -9,12 +9,14 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/cpu/code.h"
 #include "tenon/emit_llvm/emit.h"
+#include "tenon/kernels/families.h"
 #include "tenon/kir/builder.h"
 #include "tenon/reference/reference.h"
 #include "tenon/runtime/outside_plan.h"
 #include "tenon/runtime/program.h"
 #include "tenon/target/target.h"
 #include "tenon/threads/flush_denormals.h"
+#include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
 
 namespace tenon::fuzz {
@@ -81,7 +83,7 @@ Result<std::unique_ptr<const runtime::Program>> Bind(const plan::Plan& plan, isa
   std::vector<runtime::KernelCode> code;
   for (const auto& k : compiled) code.push_back({k->fn, k});
   TENON_ASSIGN_OR_RETURN(runtime::Services services, cpu::MakeServices(plan));
-  return runtime::Program::Create(plan, std::move(code), std::move(services));
+  return runtime::Program::Create(plan, std::move(code), std::move(services), kernels::CpuFamilies());
 }
 
 /// One run. Arguments are copied, so that a donated one may be overwritten and nothing else must be.
@@ -210,16 +212,16 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
   for (const reference::Value& v : *expected)
     want.emplace_back(reinterpret_cast<const char*>(v.bytes()), static_cast<size_t>(v.size_bytes()));
 
-  const auto compiled = compiler::Compile(program, {});
+  const auto compiled = compiler::Compile(program, test::CpuOptions());
   if (!compiled.ok()) return {Outcome::kCompileFailed, "compiler", compiled.status().ToString()};
   const plan::Plan& plan = compiled->plan;
   const int64_t evaluate_steps = plan::Count(plan).evaluate_steps;
   const auto verdict = [&](Outcome outcome, std::string judge, std::string message) {
     return Verdict{outcome, std::move(judge), std::move(message), evaluate_steps};
   };
-  if (const Status s = plan::Verify(plan); !s.ok())
+  if (const Status s = plan::Verify(plan, kernels::CpuFamilies()); !s.ok())
     return verdict(Outcome::kCompileFailed, "plan verifier", s.ToString());
-  if (const Status s = runtime::CheckOutsidePlan(plan); !s.ok())
+  if (const Status s = runtime::CheckOutsidePlan(plan, kernels::CpuFamilies()); !s.ok())
     return verdict(Outcome::kCompileFailed, "outside plan", s.ToString());
   if (const Status s = IsRowMajor(plan); !s.ok()) return verdict(Outcome::kNoOracle, "judges", s.ToString());
   if (plan.outputs.size() != want.size())
@@ -251,7 +253,7 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
     const std::string who = Print(c);
     if (bound == nullptr || bound_for != c.isa) {
       // What is compiled for this level, which is the plan above for the highest one.
-      compiler::CompileOptions options;
+      compiler::CompileOptions options = test::CpuOptions();
       const auto target = target::CpuTarget(isa::IsaLevelName(c.isa));
       if (!target.ok()) return verdict(Outcome::kNoOracle, who, target.status().ToString());
       options.target = *target;

@@ -6,6 +6,7 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
+#include "tenon/kernels/families.h"
 #include "tenon/kir/kir.h"
 #include "tenon/kir/math.h"
 #include "tenon/plan/plan.h"
@@ -94,7 +95,7 @@ Status RunPlan(std::string_view text, const Options& options) {
   if (options.phase == Phase::kImport || options.phase == Phase::kSimplify)
     return NoPhase("plan", "--fuse, --emit, --kir-eval and --plan");
   TENON_ASSIGN_OR_RETURN(const plan::Plan plan, plan::Parse(text));
-  TENON_RETURN_IF_ERROR(plan::Verify(plan));
+  TENON_RETURN_IF_ERROR(plan::Verify(plan, kernels::CpuFamilies()));
   if (options.phase != Phase::kNone && options.phase != Phase::kPlan) return PrintKernels(plan, options);
   std::cout << plan::Print(plan);
   return OkStatus();
@@ -102,6 +103,7 @@ Status RunPlan(std::string_view text, const Options& options) {
 
 Status RunProgram(std::string_view bytes, const Options& options) {
   compiler::CompileOptions compile;
+  compile.drivers = &kernels::CpuFamilies();
   compile.num_replicas = options.replicas;
   compile.num_partitions = options.partitions;
   const std::string_view wanted = StageOf(options.phase);

@@ -214,12 +214,6 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case Op::kBarrier:
     case Op::kToken:
       return OkStatus();
-    case Op::kDot:
-      return EmitDot(id, out);
-    case Op::kConvolution:
-      return EmitConvolution(id, out);
-    case Op::kFft:
-      return EmitFft(id, out);
     case Op::kScatter: {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScatter(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
@@ -230,18 +224,20 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     }
     case Op::kConcatenate:
       return EmitConcatenate(id, out);
-    case Op::kLinalg:
-      return EmitLinalg(id, out);
-    case Op::kSort:
-      return EmitSort(id, out);
     case Op::kWhile:
       return EmitWhile(id, out);
     case Op::kCase:
       return EmitCase(id, out);
     case Op::kCustomCall:
       return EmitCustomCall(id, out);
-    default:
-      return IsPureView(node) ? OkStatus() : EmitEvaluate(id, out);
+    default: {
+      if (IsPureView(node)) return OkStatus();
+      Status why;
+      TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(id, out, why));
+      if (driven) return OkStatus();
+      const Status evaluated = EmitEvaluate(id, out);
+      return evaluated.ok() || why.ok() ? evaluated : evaluated.WithContext(why.message());
+    }
   }
 }
 

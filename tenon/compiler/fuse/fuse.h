@@ -10,6 +10,7 @@
 
 #include "tenon/compiler/fuse/kernel_maker.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 
 namespace tenon::compiler {
@@ -51,8 +52,10 @@ struct OpExporter {
   std::function<Result<Call>(const Node&)> custom_call;
 };
 
-/// `argument_strides`, `result_strides`: the layouts in elements, one per parameter and result.
+/// `argument_strides`, `result_strides`: the layouts in elements, one per parameter and result. `drivers`: those that
+/// may be called.
 struct FuseOptions {
+  const drivers::Registry* drivers = nullptr;
   std::vector<Dims> argument_strides;
   std::vector<Dims> result_strides;
   bool verify = false;  ///< Checks every kernel after each rewriting: a debug option, for it takes time.

@@ -52,13 +52,10 @@ class Fuser {
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
   Status EmitNode(NodeId id, plan::Seq& out);
   Status EmitConcatenate(NodeId id, plan::Seq& out);
-  Status EmitDot(NodeId id, plan::Seq& out);
-  Status EmitConvolution(NodeId id, plan::Seq& out);
-  Status EmitFft(NodeId id, plan::Seq& out);
+  /// False when no driver takes the node on, for the reason that `why` then gives; nothing was emitted.
+  Result<bool> EmitDriver(NodeId id, plan::Seq& out, Status& why);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
-  Status EmitLinalg(NodeId id, plan::Seq& out);
-  Status EmitSort(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);

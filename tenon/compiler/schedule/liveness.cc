@@ -44,6 +44,7 @@ class Walker {
   void One(plan::DriverStep& s) {
     for (plan::SlotId slot : s.inputs) Touch(slot, false);
     for (plan::SlotId slot : s.outputs) Touch(slot, true);
+    Touch(s.scratch, true);
     for (auto& [name, hook] : s.hooks) {
       const kir::Kernel& k = p_.kernels[hook.kernel];
       for (size_t i = 0; i < hook.buffers.size(); ++i) Touch(hook.buffers[i], k.buffers[i].kind == kir::BufKind::kOut);

@@ -378,6 +378,7 @@ class Scheduler {
       } else if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
         all(d->inputs);
         all(d->outputs);
+        if (d->scratch != plan::kNoSlot) f(d->scratch);
         for (auto& [name, hook] : d->hooks) all(hook.buffers);
       } else if (auto* c = std::get_if<plan::CopyStep>(&step.is)) {
         f(c->from);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "tenon/kernels/conv/internal.h"
@@ -127,8 +128,8 @@ struct Segment {
 template <class T>
 class Patches {
  public:
-  Patches(const ConvSignature& s, const Mapping& m, const void* in)
-      : s_(s), m_(m), in_(static_cast<const T*>(in)), along_places_(RunsAlongPlaces(s, m)) {}
+  Patches(const ConvSignature& s, const Mapping& m, bool along_places, const void* in)
+      : s_(s), m_(m), in_(static_cast<const T*>(in)), along_places_(along_places) {}
 
   /// Tile rows are places, columns depth.
   static void PackRows(void* context, const GemmTile& tile) {
@@ -367,9 +368,16 @@ bool DirectPatches(const ConvSignature& s, const Mapping& m, GemmSignature* g) {
   return true;
 }
 
-template <class T>
-Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void* weights, void* out,
-           threads::ThreadPool& pool) {
+/// A convolution as one product.
+struct AsProduct {
+  ConvSignature s;
+  Mapping m;
+  bool along_places;
+  bool direct;  // The patches lie in the input.
+  BoundGemm gemm;
+};
+
+GemmSignature ProductOf(const ConvSignature& s, const Mapping& m, bool& direct) {
   GemmSignature g;
   g.a_type = g.b_type = s.type;
   g.c_type = s.out_type;
@@ -381,9 +389,6 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
     g.batch[i] = m.places_are_rows ? GemmBatchDim{a.extent, 0, weight_stride, out_stride}
                                    : GemmBatchDim{a.extent, weight_stride, 0, out_stride};
   }
-  Patches<T> patches(s, m, in);
-  GemmHooks hooks;
-  GemmOperands operands{nullptr, nullptr, out};
   if (m.places_are_rows) {
     g.m = m.num_places;
     g.n = s.out_channels;
@@ -393,12 +398,6 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
     g.c_col_stride = s.out_channel_stride;
     g.a_row_stride = g.k;
     g.a_col_stride = 1;
-    operands.b = weights;
-    if (DirectPatches(s, m, &g)) {
-      operands.a = in;
-    } else {
-      hooks.pack_a = {&Patches<T>::PackRows, &patches};
-    }
   } else {
     g.m = s.out_channels;
     g.n = m.num_places;
@@ -408,14 +407,50 @@ Status Run(const ConvSignature& s, const Mapping& m, const void* in, const void*
     g.c_col_stride = m.place_stride;
     g.b_row_stride = g.n;
     g.b_col_stride = 1;
-    operands.a = weights;
-    if (DirectPatches(s, m, &g)) {
-      operands.b = in;
+  }
+  direct = DirectPatches(s, m, &g);
+  return g;
+}
+
+Result<AsProduct> BindProduct(const ConvSignature& s) {
+  const Mapping m = MapOf(s);
+  if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
+  bool direct = false;
+  const GemmSignature g = ProductOf(s, m, direct);
+  const GemmHookSet hooked{.pack_a = !direct && m.places_are_rows, .pack_b = !direct && !m.places_are_rows};
+  TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
+  return AsProduct{s, m, RunsAlongPlaces(s, m), direct, std::move(gemm)};
+}
+
+template <class T>
+Status RunAs(const AsProduct& p, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  const bool rows = p.m.places_are_rows;
+  Patches<T> patches(p.s, p.m, p.along_places, in);
+  GemmHooks hooks;
+  if (!p.direct) {
+    if (rows) {
+      hooks.pack_a = {&Patches<T>::PackRows, &patches};
     } else {
       hooks.pack_b = {&Patches<T>::PackColumns, &patches};
     }
   }
-  return Gemm(g, operands, hooks, pool);
+  const void* const from = p.direct ? in : nullptr;
+  return p.gemm.Run({rows ? from : weights, rows ? weights : from, out}, hooks, pool);
+}
+
+Status RunProduct(const AsProduct& p, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  switch (ByteWidth(p.s.type)) {
+    case 1:
+      return RunAs<uint8_t>(p, in, weights, out, pool);
+    case 2:
+      return RunAs<uint16_t>(p, in, weights, out, pool);
+    case 4:
+      return RunAs<uint32_t>(p, in, weights, out, pool);
+    case 8:
+      return RunAs<uint64_t>(p, in, weights, out, pool);
+    default:
+      return Unimplemented("convolution: element type");
+  }
 }
 
 }  // namespace
@@ -428,27 +463,35 @@ bool WeightsSuit(const ConvSignature& s) {
          RunsAlongPlaces(s, m);
 }
 
+struct BoundConv::Form {
+  ConvSignature s;
+  std::optional<AsProduct> product;  // Nothing: phase by phase.
+};
+
+BoundConv::BoundConv(std::unique_ptr<const Form> form) : form_(std::move(form)) {}
+BoundConv::~BoundConv() = default;
+BoundConv::BoundConv(BoundConv&&) noexcept = default;
+
+Result<BoundConv> BoundConv::Create(const ConvSignature& s) {
+  if (internal::HasPhases(s)) return BoundConv(std::make_unique<const Form>(Form{s, std::nullopt}));
+  TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s));
+  return BoundConv(std::make_unique<const Form>(Form{s, std::move(product)}));
+}
+
+Status BoundConv::Run(const void* in, const void* weights, void* out, threads::ThreadPool& pool) const {
+  if (!form_->product) return internal::ConvInPhases(form_->s, in, weights, out, pool);
+  return RunProduct(*form_->product, in, weights, out, pool);
+}
+
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
-  if (internal::HasPhases(s)) return internal::ConvInPhases(s, in, weights, out, pool);
-  return internal::ConvOfWhole(s, in, weights, out, pool);
+  TENON_ASSIGN_OR_RETURN(const BoundConv conv, BoundConv::Create(s));
+  return conv.Run(in, weights, out, pool);
 }
 
 Status internal::ConvOfWhole(const ConvSignature& s, const void* in, const void* weights, void* out,
                              threads::ThreadPool& pool) {
-  const Mapping m = MapOf(s);
-  if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
-  switch (ByteWidth(s.type)) {
-    case 1:
-      return Run<uint8_t>(s, m, in, weights, out, pool);
-    case 2:
-      return Run<uint16_t>(s, m, in, weights, out, pool);
-    case 4:
-      return Run<uint32_t>(s, m, in, weights, out, pool);
-    case 8:
-      return Run<uint64_t>(s, m, in, weights, out, pool);
-    default:
-      return Unimplemented("convolution: element type");
-  }
+  TENON_ASSIGN_OR_RETURN(const AsProduct product, BindProduct(s));
+  return RunProduct(product, in, weights, out, pool);
 }
 
 }  // namespace tenon::kernels

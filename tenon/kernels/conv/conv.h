@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+#include <memory>
 
 #include "tenon/base/dtype.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/small_vector.h"
 #include "tenon/base/status.h"
 #include "tenon/base/strided_array.h"
+#include "tenon/drivers/problem.h"
+#include "tenon/target/work.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
@@ -37,25 +38,10 @@ struct ConvSignature {
   SmallVector<ConvDim, 3> dims;  ///< At most 3.
 };
 
-/// The numbers of a stablehlo.convolution: what its attributes say, without the operands' shapes.
-struct ConvNumbers {
-  int64_t in_batch = 0, in_feature = 0;
-  Dims in_spatial;
-  int64_t weight_in = 0, weight_out = 0;
-  Dims weight_spatial;
-  int64_t out_batch = 0, out_feature = 0;
-  Dims out_spatial;
-  Dims strides, low, in_dilation, window_dilation, reversed;
-  int64_t feature_groups = 1, batch_groups = 1;
-};
-/// As a flat list for a plan's driver step, and back; INVALID_ARGUMENT for lists that ToConfig does not write.
-std::vector<int64_t> ToConfig(const ConvNumbers& numbers);
-Result<ConvNumbers> ConvNumbersOf(std::span<const int64_t> config);
-
-/// INVALID_ARGUMENT when the extents do not belong together, UNIMPLEMENTED for types without a product and more than 3
-/// spatial dimensions. A signature made here reaches only elements of its operands.
-Result<ConvSignature> MakeConvSignature(const ConvNumbers& numbers, const StridedArray& in, const StridedArray& weights,
-                                        const StridedArray& out);
+/// INVALID_ARGUMENT when the extents do not belong together, or places leave 2^61; UNIMPLEMENTED for types without a
+/// product and more than 3 spatial dimensions. A signature made here reaches only elements of its operands.
+Result<ConvSignature> MakeConvSignature(const drivers::Convolution& numbers, const StridedArray& in,
+                                        const StridedArray& weights, const StridedArray& out);
 
 /// Whether the weights' window and input channels lie one after another in some order, as Conv wants them, and whether
 /// that order suits the way the input is read. Otherwise copy them first, to a layout with the output channels
@@ -64,11 +50,31 @@ bool WeightsSuit(const ConvSignature& s);
 
 /// Estimate in ns on one thread.
 double EstimateConvNs(const ConvSignature& s);
+target::Work WorkOf(const ConvSignature& s);
+/// Multiplications and additions, those with padding included.
+double ConvFlops(const ConvSignature& s);
 
-/// Computes `s` over pointers to the operands' elements 0; `out` overlaps neither of the others. The products of one
-/// output element are summed as by kernels::Gemm over k = window * in_channels, in the order in which they lie in the
-/// weights; places outside of the input count as products with 0, holes of a dilated input as nothing. INVALID_ARGUMENT
-/// when !WeightsSuit for reasons of order; RESOURCE_EXHAUSTED without scratch.
+/// A convolution bound once and run often, over pointers to the operands' elements 0; `out` overlaps neither of the
+/// others. The products of one output element are summed as by kernels::Gemm over k = window * in_channels, in the
+/// order in which they lie in the weights; places outside of the input count as products with 0, holes of a dilated
+/// input as nothing. Immutable.
+class BoundConv {
+ public:
+  /// INVALID_ARGUMENT when !WeightsSuit for reasons of order.
+  static Result<BoundConv> Create(const ConvSignature& s);
+  ~BoundConv();
+  BoundConv(BoundConv&&) noexcept;
+
+  /// RESOURCE_EXHAUSTED without scratch. Thread-safe.
+  Status Run(const void* in, const void* weights, void* out, threads::ThreadPool& pool) const;
+
+ private:
+  struct Form;
+  explicit BoundConv(std::unique_ptr<const Form> form);
+  std::unique_ptr<const Form> form_;
+};
+
+/// The same once.
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels

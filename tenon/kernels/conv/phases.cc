@@ -29,7 +29,7 @@ Phase PhaseOf(const Phase& whole, size_t i, int64_t p) {
   const int64_t common = std::gcd(old.window_dilation, holes);
   const int64_t step = holes / common;  // From one window element that meets an input element to the next.
   int64_t first = 0;
-  while (first < step && (p - old.low + first * old.window_dilation) % holes != 0) ++first;
+  while (first < step && first < old.window && (p - old.low + first * old.window_dilation) % holes != 0) ++first;
   d.out = (old.out - p + holes - 1) / holes;
   d.out_stride = old.out_stride * holes;
   d.in_dilation = 1;

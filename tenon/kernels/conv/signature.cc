@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 
 #include "tenon/kernels/conv/conv.h"
 
@@ -10,57 +12,25 @@ namespace tenon::kernels {
 namespace {
 
 constexpr size_t kMaxSpatial = 3;
-constexpr size_t kFixed = 9;  // Numbers before the spatial lists.
-constexpr size_t kPerSpatial = 8;
+/// How far from the input's first element, in elements of memory, a window may look: sums of a few still fit int64.
+constexpr int64_t kMaxReach = int64_t{1} << 58;
+
+bool Multiply(int64_t a, int64_t b, int64_t& product) {
+  return !__builtin_mul_overflow(a, b, &product) && product <= kMaxReach && product >= -kMaxReach;
+}
+
+/// Whether every place that is looked at, inside of the input or not, can be reckoned with.
+bool IsInReach(const ConvDim& d) {
+  int64_t last, window, extent, at;
+  return d.low >= -kMaxReach && d.low <= kMaxReach && Multiply(d.out, d.stride, last) &&
+         Multiply(d.window, d.window_dilation, window) && Multiply(d.in, d.in_dilation, extent) &&
+         Multiply(last + window + std::abs(d.low), d.in_stride == 0 ? 1 : d.in_stride, at);
+}
 
 }  // namespace
 
-std::vector<int64_t> ToConfig(const ConvNumbers& n) {
-  std::vector<int64_t> config = {static_cast<int64_t>(n.in_spatial.size()),
-                                 n.in_batch,
-                                 n.in_feature,
-                                 n.weight_in,
-                                 n.weight_out,
-                                 n.out_batch,
-                                 n.out_feature,
-                                 n.feature_groups,
-                                 n.batch_groups};
-  for (size_t d = 0; d < n.in_spatial.size(); ++d) {
-    for (const Dims* list : {&n.in_spatial, &n.weight_spatial, &n.out_spatial, &n.strides, &n.low, &n.in_dilation,
-                             &n.window_dilation, &n.reversed}) {
-      config.push_back((*list)[d]);
-    }
-  }
-  return config;
-}
-
-Result<ConvNumbers> ConvNumbersOf(std::span<const int64_t> config) {
-  if (config.size() < kFixed || config[0] < 0 || config[0] > static_cast<int64_t>(kMaxSpatial) ||
-      config.size() != kFixed + kPerSpatial * static_cast<size_t>(config[0])) {
-    return InvalidArgument(fmt::format(
-        "a convolution's configuration has {} numbers, wanted 9 and 8 per spatial dimension", config.size()));
-  }
-  ConvNumbers n;
-  n.in_batch = config[1];
-  n.in_feature = config[2];
-  n.weight_in = config[3];
-  n.weight_out = config[4];
-  n.out_batch = config[5];
-  n.out_feature = config[6];
-  n.feature_groups = config[7];
-  n.batch_groups = config[8];
-  for (size_t d = 0; d < static_cast<size_t>(config[0]); ++d) {
-    const int64_t* at = config.data() + kFixed + kPerSpatial * d;
-    for (Dims* list : {&n.in_spatial, &n.weight_spatial, &n.out_spatial, &n.strides, &n.low, &n.in_dilation,
-                       &n.window_dilation, &n.reversed}) {
-      list->push_back(*at++);
-    }
-  }
-  return n;
-}
-
-Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const StridedArray& in, const StridedArray& weights,
-                                        const StridedArray& out) {
+Result<ConvSignature> MakeConvSignature(const drivers::Convolution& n, const StridedArray& in,
+                                        const StridedArray& weights, const StridedArray& out) {
   const size_t spatial = n.in_spatial.size();
   if (spatial > kMaxSpatial)
     return Unimplemented(fmt::format("a convolution over {} dimensions, wanted at most 3", spatial));
@@ -84,6 +54,9 @@ Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const StridedArray
       !complete(weights, n.weight_in, n.weight_out, n.weight_spatial) ||
       !complete(out, n.out_batch, n.out_feature, n.out_spatial)) {
     return bad("dimension numbers and operands");
+  }
+  for (const Dims* list : {&n.strides, &n.low, &n.in_dilation, &n.window_dilation, &n.reversed}) {
+    if (list->size() != spatial) return bad("numbers per spatial dimension");
   }
   ConvSignature s;
   s.type = in.type;
@@ -129,20 +102,48 @@ Result<ConvSignature> MakeConvSignature(const ConvNumbers& n, const StridedArray
     d.weight_stride = stride(weights, n.weight_spatial[i]);
     d.out_stride = stride(out, n.out_spatial[i]);
     if (d.stride < 1 || d.in_dilation < 1 || d.window_dilation < 1) return bad("strides and dilations");
+    if (!IsInReach(d)) return bad("padding, strides, dilations and extents, which look too far,");
     s.dims.push_back(d);
   }
   return s;
 }
 
-double EstimateConvNs(const ConvSignature& s) {
+double ConvFlops(const ConvSignature& s) {
+  double flops = 2.0 * static_cast<double>(s.batch * s.groups) * static_cast<double>(s.in_channels) *
+                 static_cast<double>(s.out_channels);
+  for (const ConvDim& d : s.dims) flops *= static_cast<double>(d.out) * static_cast<double>(d.window);
+  return flops;
+}
+
+namespace {
+
+// The product that has as much to do, and the elements of patches that are packed for it.
+GemmSignature LikeProduct(const ConvSignature& s, double& packed) {
   GemmSignature g = DenseGemm(s.type, s.type, s.out_type, s.batch, s.out_channels, s.in_channels);
   for (const ConvDim& d : s.dims) {
     g.m *= d.out;
     g.k *= d.stride == 1 ? (d.window + d.in_dilation - 1) / d.in_dilation : d.window;
   }
   g.batch[0] = {s.groups, 0, 0, 0};
-  const double packed = static_cast<double>(g.m) * static_cast<double>(g.k) * static_cast<double>(s.groups);
-  return EstimateCost(g).time_ns + packed * 0.1;
+  packed = static_cast<double>(g.m) * static_cast<double>(g.k) * static_cast<double>(s.groups);
+  return g;
+}
+
+}  // namespace
+
+double EstimateConvNs(const ConvSignature& s) {
+  constexpr double kPackNs = 0.1;
+  double packed = 0;
+  const GemmSignature g = LikeProduct(s, packed);
+  return EstimateCost(g).time_ns + packed * kPackNs;
+}
+
+target::Work WorkOf(const ConvSignature& s) {
+  constexpr double kPackCycles = 0.35;
+  double packed = 0;
+  target::Work work = WorkOf(LikeProduct(s, packed));
+  work.serial += packed * kPackCycles;
+  return work;
 }
 
 }  // namespace tenon::kernels

@@ -178,6 +178,14 @@ double EstimateFftNs(const FftSignature& s) {
   return ns;
 }
 
+double FftFlops(const FftSignature& s) {
+  const bool real = s.kind == FftKind::kRealForward || s.kind == FftKind::kRealInverse;
+  const double elements = static_cast<double>(Product(s.kind == FftKind::kRealInverse ? s.out : s.in, 0, s.in.size()));
+  double flops = 0;
+  for (int64_t n : s.lengths) flops += 5 * elements * std::log2(static_cast<double>(std::max<int64_t>(n, 1)));
+  return real ? flops / 2 : flops;
+}
+
 struct Fft::Tables {
   std::vector<LineTables<float>> f32;
   std::vector<LineTables<double>> f64;

@@ -8,11 +8,12 @@
 #include "tenon/base/dtype.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/drivers/problem.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
 
-enum class FftKind : uint8_t { kForward, kInverse, kRealForward, kRealInverse };
+using FftKind = drivers::FourierTransform::Kind;
 
 /// Discrete Fourier transforms over the last `lengths.size()` dimensions (1 to 3) of dense row-major arrays, as
 /// stablehlo.fft defines them: forward with exp(-2 pi i / n), inverses divided by the number of elements. kRealForward
@@ -29,6 +30,8 @@ Result<FftSignature> MakeFftSignature(FftKind kind, const Shape& in, const Shape
 
 /// Estimate in ns on one thread.
 double EstimateFftNs(const FftSignature& s);
+/// Multiplications and additions, as usually counted: 5 n log2(n) per complex line of n.
+double FftFlops(const FftSignature& s);
 
 /// A signature with its tables of roots of unity, made once.
 class Fft {

@@ -35,21 +35,6 @@ constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {
   return std::min(RoundUp(CeilDiv(total, CeilDiv(total, most)), unit), RoundUp(total, unit));
 }
 
-enum class BPlace { kInPlace, kPrivate, kShared };
-
-// How one product is cut. Follows from the signature, the kernel's tile and the caches alone.
-struct Plan {
-  int64_t kc = 0;              // Steps of k between visits to C.
-  int64_t task_cols = 0;       // Multiple of nr.
-  int64_t task_rows = 0;       // Multiple of mr.
-  int64_t last_task_rows = 0;  // In the last block of columns: small, so that all threads end together.
-  bool copy_a = false;
-  bool streams_b = false;  // B is read once, as it lies: what comes next is fetched meanwhile.
-  bool stage_c = false;    // Sums are kept apart from C: it has another type, or no contiguous rows.
-  BPlace b_place = BPlace::kInPlace;
-  double time_ns = 0;
-};
-
 int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_steps; }
 
 // Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and
@@ -57,13 +42,13 @@ int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.
 constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 32;
 constexpr int64_t kCachedDepth = 128;
-bool StreamsB(const Problem& p) {
-  return p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooks.pack_b && p.s.b_col_stride == 1;
+bool StreamsB(const Settled& p) {
+  return p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooked.pack_b && p.s.b_col_stride == 1;
 }
 
 // A is read in place when its strips then stay in L1 whatever their stride does to its sets.
-bool NeedsCopyOfA(const Problem& p, int64_t kc) {
-  if (p.hooks.pack_a || !p.kernel->in_place) return true;
+bool NeedsCopyOfA(const Settled& p, int64_t kc) {
+  if (p.hooked.pack_a || !p.kernel->in_place) return true;
   const GemmSignature& s = p.s;
   const int64_t rows = std::min<int64_t>(p.kernel->mr, s.m);
   const int64_t rs = std::abs(s.a_row_stride), ks = std::abs(s.a_col_stride);
@@ -72,62 +57,66 @@ bool NeedsCopyOfA(const Problem& p, int64_t kc) {
   return rows > 1 && span_bytes > isa::Caches().l1_bytes * 3 / 4;
 }
 
-bool CanReadBInPlace(const Problem& p) {
+bool CanReadBInPlace(const Settled& p) {
   const GemmSignature& s = p.s;
-  if (p.hooks.pack_b || !p.kernel->in_place || s.b_col_stride != 1) return false;
+  if (p.hooked.pack_b || !p.kernel->in_place || s.b_col_stride != 1) return false;
   // A panel must not touch more pages than the first-level TLB holds with room to spare.
   constexpr int64_t kPages = 48, kPageBytes = 4096;
   const int64_t row_bytes = std::abs(s.b_row_stride) * ByteWidth(s.b_type);
   return s.k * std::min(row_bytes, kPageBytes) <= kPages * kPageBytes;
 }
 
-Plan MakePlan(const Problem& p) {
+}  // namespace
+
+Cut CutOf(const Settled& p) {
   const GemmSignature& s = p.s;
   const GemmKernel& kernel = *p.kernel;
   const int64_t mr = kernel.mr, nr = kernel.nr;
   const isa::CacheSizes& caches = isa::Caches();
   const int64_t step_bytes = 4 * kernel.sum_words;
   const auto k_of_steps = [&](int64_t steps) { return steps * kernel.k_unit / kernel.unit_steps; };
-  Plan plan;
-  plan.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
+  Cut cut;
+  cut.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
   const bool streams = StreamsB(p) && !CanReadBInPlace(p);
   // What fits into L2 is likely to be there from the last time.
-  plan.streams_b = streams && s.k * s.n * step_bytes > caches.l2_bytes / 2;
-  if (streams) plan.kc = EvenPiece(s.k, plan.streams_b ? kStreamedDepth : kCachedDepth, 8);
-  plan.kc = std::min(plan.kc, s.k);
-  plan.copy_a = NeedsCopyOfA(p, plan.kc);
-  plan.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
-  plan.task_cols = EvenPiece(s.n,
-                             std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, plan.kc)), 2 * nr,
-                                        kMaxTaskCols / kernel.sum_words),
-                             nr);
+  cut.streams_b = streams && s.k * s.n * step_bytes > caches.l2_bytes / 2;
+  if (streams) cut.kc = EvenPiece(s.k, cut.streams_b ? kStreamedDepth : kCachedDepth, 8);
+  cut.kc = std::min(cut.kc, s.k);
+  cut.copy_a = NeedsCopyOfA(p, cut.kc);
+  cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
+  cut.task_cols = EvenPiece(s.n,
+                            std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, cut.kc)), 2 * nr,
+                                       kMaxTaskCols / kernel.sum_words),
+                            nr);
 
   const double batch = static_cast<double>(s.batch_count());
   const double k_words = static_cast<double>(StepsOf(kernel, s.k) * kernel.sum_words);
   const double matrix_ns =
       2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
-  plan.time_ns = matrix_ns * batch;
-  const double col_blocks = static_cast<double>(CeilDiv(s.n, plan.task_cols));
-  const bool whole_rows = plan.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr ||
+  cut.time_ns = matrix_ns * batch;
+  const double col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
+  const bool whole_rows = cut.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr ||
                           (batch * col_blocks >= 32 && matrix_ns < 1e6);
   if (whole_rows) {
-    plan.task_rows = plan.last_task_rows = RoundUp(s.m, mr);
+    cut.task_rows = cut.last_task_rows = RoundUp(s.m, mr);
     // Short products of few blocks are cut until there is something to share.
-    const double tasks = std::min(plan.time_ns / kShortTaskNs, kShortTasks) / batch;
-    if (plan.time_ns >= static_cast<double>(threads::kMinSharedNs) && tasks > col_blocks) {
+    const double tasks = std::min(cut.time_ns / kShortTaskNs, kShortTasks) / batch;
+    if (cut.time_ns >= static_cast<double>(threads::kMinSharedNs) && tasks > col_blocks) {
       const auto cols = static_cast<int64_t>(static_cast<double>(s.n) / tasks);
-      plan.task_cols = std::min(plan.task_cols, EvenPiece(s.n, cols, nr));
+      cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, cols, nr));
     }
   } else {
-    const double strip_ns = 2.0 * static_cast<double>(mr * plan.task_cols) * k_words / kFlopsPerNs;
-    const double task_ns = std::clamp(plan.time_ns / 64, 20e3, 400e3);
+    const double strip_ns = 2.0 * static_cast<double>(mr * cut.task_cols) * k_words / kFlopsPerNs;
+    const double task_ns = std::clamp(cut.time_ns / 64, 20e3, 400e3);
     const int64_t strips = std::max<int64_t>(1, static_cast<int64_t>(task_ns / strip_ns));
-    plan.task_rows = EvenPiece(s.m, strips * mr, mr);
-    plan.last_task_rows = col_blocks > 1 ? EvenPiece(s.m, CeilDiv(strips, 4) * mr, mr) : plan.task_rows;
+    cut.task_rows = EvenPiece(s.m, strips * mr, mr);
+    cut.last_task_rows = col_blocks > 1 ? EvenPiece(s.m, CeilDiv(strips, 4) * mr, mr) : cut.task_rows;
   }
-  plan.b_place = streams || CanReadBInPlace(p) ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
-  return plan;
+  cut.b_place = streams || CanReadBInPlace(p) ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
+  return cut;
 }
+
+namespace {
 
 // Where the kernel finds a block of B: step q of column j of panel i at base[i * panel_stride + q * k_stride + j * w],
 // and the start of that panel's sums, if any, at start[i * panel_stride].
@@ -150,7 +139,7 @@ class BlockedGemm {
       : p_(p),
         s_(p.s),
         kernel_(*p.kernel),
-        plan_(MakePlan(p)),
+        cut_(p.settled.cut),
         mr_(p.kernel->mr),
         nr_(p.kernel->nr),
         w_(p.kernel->sum_words),
@@ -159,10 +148,10 @@ class BlockedGemm {
 
   Status Run() {
     const int64_t batch = s_.batch_count();
-    if (plan_.b_place != BPlace::kShared) {
+    if (cut_.b_place != BPlace::kShared) {
       const Part whole{0, 0, s_.m, 0, s_.n, 0, s_.k};
       const int64_t tasks = NumTasks(whole);
-      p_.pool->ParallelFor(batch * tasks, static_cast<int64_t>(plan_.time_ns), [&](int64_t i) {
+      p_.pool->ParallelFor(batch * tasks, static_cast<int64_t>(cut_.time_ns), [&](int64_t i) {
         Part part = TaskOf(whole, i % tasks);
         part.batch = i / tasks;
         RunTask(part, {});
@@ -191,20 +180,20 @@ class BlockedGemm {
   // --- Cutting
 
   int64_t NumTasks(const Part& whole) const {
-    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, plan_.task_cols), rows = whole.i1 - whole.i0;
-    return (col_blocks - 1) * CeilDiv(rows, plan_.task_rows) + CeilDiv(rows, plan_.last_task_rows);
+    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, cut_.task_cols), rows = whole.i1 - whole.i0;
+    return (col_blocks - 1) * CeilDiv(rows, cut_.task_rows) + CeilDiv(rows, cut_.last_task_rows);
   }
   // Tasks that share a block of B follow each other.
   Part TaskOf(const Part& whole, int64_t index) const {
-    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, plan_.task_cols), rows = whole.i1 - whole.i0;
-    const int64_t per_block = CeilDiv(rows, plan_.task_rows);
+    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, cut_.task_cols), rows = whole.i1 - whole.i0;
+    const int64_t per_block = CeilDiv(rows, cut_.task_rows);
     const int64_t block = std::min(index / per_block, col_blocks - 1);
-    const int64_t task_rows = block == col_blocks - 1 ? plan_.last_task_rows : plan_.task_rows;
+    const int64_t task_rows = block == col_blocks - 1 ? cut_.last_task_rows : cut_.task_rows;
     Part part = whole;
     part.i0 = whole.i0 + (index - block * per_block) * task_rows;
     part.i1 = std::min(part.i0 + task_rows, whole.i1);
-    part.j0 = whole.j0 + block * plan_.task_cols;
-    part.j1 = std::min(part.j0 + plan_.task_cols, whole.j1);
+    part.j0 = whole.j0 + block * cut_.task_cols;
+    part.j1 = std::min(part.j0 + cut_.task_cols, whole.j1);
     return part;
   }
 
@@ -220,11 +209,11 @@ class BlockedGemm {
   void RunShared(int64_t batch) {
     // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in
     // between.
-    const int64_t most_steps = std::max(kMaxSharedBytes / (4 * w_ * plan_.task_cols), int64_t{1});
-    const int64_t most_k = std::max(most_steps * kernel_.k_unit / kernel_.unit_steps / plan_.kc, int64_t{1}) * plan_.kc;
+    const int64_t most_steps = std::max(kMaxSharedBytes / (4 * w_ * cut_.task_cols), int64_t{1});
+    const int64_t most_k = std::max(most_steps * kernel_.k_unit / kernel_.unit_steps / cut_.kc, int64_t{1}) * cut_.kc;
     const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(s_.k, most_k) : s_.k;
-    const int64_t task_words = PanelWords(k_piece) * (plan_.task_cols / nr_);
-    const int64_t n_piece = std::max(kMaxSharedBytes / (4 * task_words), int64_t{1}) * plan_.task_cols;
+    const int64_t task_words = PanelWords(k_piece) * (cut_.task_cols / nr_);
+    const int64_t n_piece = std::max(kMaxSharedBytes / (4 * task_words), int64_t{1}) * cut_.task_cols;
     const int64_t panels = CeilDiv(std::min(n_piece, s_.n), nr_);
     const Scratch packed(static_cast<size_t>(panels * PanelWords(k_piece)) * sizeof(Word));
     if (packed.data() == nullptr) return SetOutOfMemory();
@@ -233,7 +222,7 @@ class BlockedGemm {
       for (int64_t k0 = 0; k0 < s_.k; k0 += k_piece) {
         const Part part{batch, 0, s_.m, j0, std::min(j0 + n_piece, s_.n), k0, std::min(k0 + k_piece, s_.k)};
         PackShared(part, packed.words());
-        p_.pool->ParallelFor(NumTasks(part), static_cast<int64_t>(plan_.time_ns / pieces),
+        p_.pool->ParallelFor(NumTasks(part), static_cast<int64_t>(cut_.time_ns / pieces),
                              [&](int64_t i) { RunTask(TaskOf(part, i), {packed.words(), j0}); });
       }
     }
@@ -296,15 +285,15 @@ class BlockedGemm {
 
   int64_t SumsStride(int64_t cols) const { return RoundUp(cols * w_, kLineWords); }
 
-  int64_t StripWords() const { return RoundUp(mr_ * (StepsOf(kernel_, plan_.kc) * w_ + kStripPad), kLineWords); }
+  int64_t StripWords() const { return RoundUp(mr_ * (StepsOf(kernel_, cut_.kc) * w_ + kStripPad), kLineWords); }
 
   void RunTask(const Part& part, const SharedB& shared) {
     const int64_t cols = part.j1 - part.j0, depth = part.k1 - part.k0;
-    const int64_t strip_words = plan_.copy_a ? StripWords() : 0;
+    const int64_t strip_words = cut_.copy_a ? StripWords() : 0;
     // Sums that more than one block of k adds to are kept for all rows of the task.
-    const int64_t sum_rows = depth > plan_.kc ? part.i1 - part.i0 : mr_;
-    const int64_t sum_words = plan_.stage_c ? sum_rows * SumsStride(cols) : 0;
-    const int64_t packed_words = plan_.b_place == BPlace::kPrivate ? CeilDiv(cols, nr_) * PanelWords(plan_.kc) : 0;
+    const int64_t sum_rows = depth > cut_.kc ? part.i1 - part.i0 : mr_;
+    const int64_t sum_words = cut_.stage_c ? sum_rows * SumsStride(cols) : 0;
+    const int64_t packed_words = cut_.b_place == BPlace::kPrivate ? CeilDiv(cols, nr_) * PanelWords(cut_.kc) : 0;
     const int64_t total = strip_words + sum_words + packed_words;
     const Scratch scratch(static_cast<size_t>(total) * sizeof(Word));
     if (total != 0 && scratch.data() == nullptr) return SetOutOfMemory();
@@ -316,14 +305,14 @@ class BlockedGemm {
     }
 
     const BatchOffsets offsets = OffsetsOf(s_, part.batch);
-    for (int64_t k = part.k0; k < part.k1; k += plan_.kc) {
+    for (int64_t k = part.k0; k < part.k1; k += cut_.kc) {
       Part block = part;
       block.k0 = k;
-      block.k1 = std::min(k + plan_.kc, part.k1);
+      block.k1 = std::min(k + cut_.kc, part.k1);
       const BSource b = SourceOfB(block, part, offsets, shared, buffers);
       for (int64_t i = part.i0; i < part.i1; i += mr_) {
         Buffers own = buffers;
-        if (depth > plan_.kc && plan_.stage_c) own.sums += (i - part.i0) * SumsStride(cols);
+        if (depth > cut_.kc && cut_.stage_c) own.sums += (i - part.i0) * SumsStride(cols);
         RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, own);
       }
     }
@@ -331,7 +320,7 @@ class BlockedGemm {
 
   BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared,
                     const Buffers& buffers) {
-    switch (plan_.b_place) {
+    switch (cut_.b_place) {
       case BPlace::kInPlace:
         return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.k0 * s_.b_row_stride + block.j0) * w_,
                 nr_ * w_, s_.b_row_stride * w_, nullptr};
@@ -351,7 +340,7 @@ class BlockedGemm {
   void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows,
                 const BSource& b, const Buffers& buffers) {
     MicroTile tile{};
-    if (plan_.copy_a) {
+    if (cut_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
       tile.a =
@@ -364,16 +353,16 @@ class BlockedGemm {
     tile.steps = StepsOf(kernel_, block.k1 - block.k0);
     tile.load_c = s_.accumulate || block.k0 > 0;
     tile.b_k_stride = b.k_stride;
-    tile.c_row_stride = plan_.stage_c ? SumsStride(cols) : s_.c_row_stride * w_;
-    Word* const target = plan_.stage_c ? buffers.sums : static_cast<Word*>(c);
-    if (plan_.stage_c && tile.load_c && block.k0 == task.k0) LoadSums(c, rows, cols, target, tile.c_row_stride);
+    tile.c_row_stride = cut_.stage_c ? SumsStride(cols) : s_.c_row_stride * w_;
+    Word* const target = cut_.stage_c ? buffers.sums : static_cast<Word*>(c);
+    if (cut_.stage_c && tile.load_c && block.k0 == task.k0) LoadSums(c, rows, cols, target, tile.c_row_stride);
 
     const Word* panel = b.base;
     tile.start = b.start;
     const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch(j / nr_);
-      if (plan_.streams_b && i == task.i0)
+      if (cut_.streams_b && i == task.i0)
         PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
       tile.b = panel;
@@ -383,7 +372,7 @@ class BlockedGemm {
       if (tile.start != nullptr) tile.start += b.panel_stride;
     }
 
-    if (plan_.stage_c && block.k1 == task.k1) StoreSums(target, tile.c_row_stride, rows, cols, c);
+    if (cut_.stage_c && block.k1 == task.k1) StoreSums(target, tile.c_row_stride, rows, cols, c);
     if (p_.hooks.finish && block.k1 == s_.k) {
       ShowTile(p_, p_.hooks.finish, {block.batch, i, block.j0, rows, cols, c, s_.c_row_stride, s_.c_col_stride});
     }
@@ -429,7 +418,7 @@ class BlockedGemm {
     }
   };
   NextStrip NextStripOf(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t calls) const {
-    if (!plan_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= block.i1) return {};
+    if (!cut_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= block.i1) return {};
     NextStrip next;
     next.a =
         static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
@@ -501,7 +490,7 @@ class BlockedGemm {
   const Problem& p_;
   const GemmSignature& s_;
   const GemmKernel& kernel_;
-  const Plan plan_;
+  const Cut& cut_;
   const int64_t mr_, nr_, w_;
   const int64_t operand_bytes_, c_bytes_;
   std::atomic<bool> out_of_memory_{false};

@@ -18,7 +18,7 @@ constexpr const GemmKernel* kKernels[] = {
 };
 
 // C^T = B^T A^T.
-Problem Transposed(Problem p) {
+void Transpose(Settled& p) {
   GemmSignature& s = p.s;
   std::swap(s.a_type, s.b_type);
   std::swap(s.m, s.n);
@@ -26,10 +26,8 @@ Problem Transposed(Problem p) {
   std::swap(s.a_col_stride, s.b_row_stride);
   std::swap(s.c_row_stride, s.c_col_stride);
   for (GemmBatchDim& dim : s.batch) std::swap(dim.a_stride, dim.b_stride);
-  std::swap(p.operands.a, p.operands.b);
-  std::swap(p.hooks.pack_a, p.hooks.pack_b);
+  std::swap(p.hooked.pack_a, p.hooked.pack_b);
   p.swapped = !p.swapped;
-  return p;
 }
 
 // k == 0: an empty sum, all bits zero in every type.
@@ -102,24 +100,76 @@ void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile) {
   hook(tile);
 }
 
+namespace {
+
+Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
+  using Way = Settled::Way;
+  TENON_RETURN_IF_ERROR(Verify(s));
+  Settled p;
+  p.s = s;
+  p.hooked = hooked;
+  p.kernel = FindKernel(s.a_type, s.b_type, level);
+  if (p.kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
+  if (s.m == 0 || s.n == 0 || s.batch_count() == 0) return p;
+  p.way = Way::kEmptySum;
+  if (s.k == 0) return p;
+  NormaliseStrides(p.s);
+  for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = SignedTwin(*type);
+  p.way = Way::kGemv;
+  if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr) return p;
+  p.way = Way::kBlocked;
+  if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) Transpose(p);
+  p.cut = CutOf(p);
+  return p;
+}
+
+Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threads::ThreadPool& pool) {
+  if (settled.swapped) {
+    std::swap(operands.a, operands.b);
+    std::swap(hooks.pack_a, hooks.pack_b);
+  }
+  const Problem p{settled, settled.s, settled.kernel, settled.swapped, operands, hooks, &pool};
+  switch (settled.way) {
+    case Settled::Way::kNothing:
+      return OkStatus();
+    case Settled::Way::kEmptySum:
+      FillEmptySum(p);
+      return OkStatus();
+    case Settled::Way::kGemv:
+      return RunGemv(p);
+    case Settled::Way::kBlocked:
+      return RunBlocked(p);
+  }
+  return OkStatus();
+}
+
+}  // namespace
 }  // namespace internal
+
+struct BoundGemm::Form {
+  internal::Settled settled;
+};
+
+BoundGemm::BoundGemm(std::unique_ptr<const Form> form) : form_(std::move(form)) {}
+BoundGemm::~BoundGemm() = default;
+BoundGemm::BoundGemm(BoundGemm&&) noexcept = default;
+BoundGemm& BoundGemm::operator=(BoundGemm&&) noexcept = default;
+
+Result<BoundGemm> BoundGemm::Create(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
+  TENON_ASSIGN_OR_RETURN(internal::Settled settled, internal::Settle(s, hooked, level));
+  return BoundGemm(std::make_unique<const Form>(Form{std::move(settled)}));
+}
+
+Status BoundGemm::Run(const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool) const {
+  return internal::Run(form_->settled, operands, hooks, pool);
+}
 
 Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool,
             isa::IsaLevel level) {
-  TENON_RETURN_IF_ERROR(Verify(s));
-  if (s.m == 0 || s.n == 0 || s.batch_count() == 0) return OkStatus();
-  internal::Problem p{.s = s, .operands = operands, .hooks = hooks, .pool = &pool};
-  p.kernel = internal::FindKernel(s.a_type, s.b_type, level);
-  if (p.kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
-  if (s.k == 0) {
-    internal::FillEmptySum(p);
-    return OkStatus();
-  }
-  internal::NormaliseStrides(p.s);
-  for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = internal::SignedTwin(*type);
-  if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr) return internal::RunGemv(p);
-  if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) p = internal::Transposed(p);
-  return internal::RunBlocked(p);
+  const GemmHookSet hooked{static_cast<bool>(hooks.pack_a), static_cast<bool>(hooks.pack_b),
+                           static_cast<bool>(hooks.finish)};
+  TENON_ASSIGN_OR_RETURN(const internal::Settled settled, internal::Settle(s, hooked, level));
+  return internal::Run(settled, operands, hooks, pool);
 }
 
 const char* GemmKernelName(const GemmSignature& s, isa::IsaLevel level) {

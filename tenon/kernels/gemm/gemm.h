@@ -1,33 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "tenon/base/status.h"
+#include "tenon/drivers/tile.h"
 #include "tenon/isa/isa.h"
 #include "tenon/kernels/gemm/signature.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
 
-/// A rectangle of one operand that the driver lends to a hook: element (r, c), 0 <= r < rows, 0 <= c < cols, lies at
-/// data + r * row_stride + c * col_stride elements, and is the operand's element (row0 + r, col0 + c) of matrix `batch`
-/// (the batch dimensions flattened, the first one outermost).
-struct GemmTile {
-  int64_t batch = 0;
-  int64_t row0 = 0, col0 = 0;
-  int64_t rows = 0, cols = 0;
-  void* data = nullptr;
-  int64_t row_stride = 0, col_stride = 0;
-};
-
-/// Called on the caller's and on pool threads, several at once for different tiles, in no particular order. Must not
-/// touch the tile after returning.
-struct GemmHook {
-  void (*fn)(void* context, const GemmTile& tile) = nullptr;
-  void* context = nullptr;
-  explicit operator bool() const { return fn != nullptr; }
-  void operator()(const GemmTile& tile) const { fn(context, tile); }
-};
+using GemmTile = drivers::Tile;
+using GemmHook = drivers::TileHook;
 
 struct GemmHooks {
   /// Writes the whole tile of A ([m, k]) or B ([k, n]), in the operand's own type, in place of the driver reading it
@@ -45,6 +30,31 @@ struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;  ///< Must overlap neither A nor B, nor itself.
+};
+
+/// Which hooks the runs of a product bring.
+struct GemmHookSet {
+  bool pack_a = false, pack_b = false, finish = false;
+};
+
+/// A product bound once and run often: what follows from its signature, the instruction set and the caches is settled.
+/// Immutable and thread-safe.
+class BoundGemm {
+ public:
+  /// Errors: those of Verify; UNIMPLEMENTED without a kernel for `level`.
+  static Result<BoundGemm> Create(const GemmSignature& s, const GemmHookSet& hooked,
+                                  isa::IsaLevel level = isa::ActiveIsa());
+  ~BoundGemm();
+  BoundGemm(BoundGemm&&) noexcept;
+  BoundGemm& operator=(BoundGemm&&) noexcept;
+
+  /// As Gemm; `hooks` has exactly those of Create.
+  Status Run(const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool) const;
+
+ private:
+  struct Form;
+  explicit BoundGemm(std::unique_ptr<const Form> form);
+  std::unique_ptr<const Form> form_;
 };
 
 /// Computes `s` over `operands` (pointers to element (0, 0) of matrix 0; element alignment is enough), on the calling

@@ -8,7 +8,8 @@
 namespace tenon::kernels {
 namespace {
 
-constexpr double kMaxElements = 4.6e18;
+// Products of more would run for weeks; counts of bytes and steps below it fit int64.
+constexpr double kMaxElements = 7.2e16;
 
 uint64_t Mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
@@ -112,11 +113,24 @@ GemmOrder OrderOf(const GemmSignature& s) {
   return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) && s.k >= 64 ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 
+namespace {
+
+constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
+
+// Of f32 multiplications: what the product takes, with tiles that its extents do not fill counted as if they did.
+double FlopsInTiles(const GemmSignature& s, double flops) {
+  const double n = static_cast<double>(s.n);
+  const double fill = s.m == 1 || s.n == 1 ? 1 : std::ceil(n / 16) * 16 / std::max(n, 1.0);
+  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : s.a_type == DType::kF64 ? 0.5 : 1;
+  return flops * fill / per_word;
+}
+
+}  // namespace
+
 GemmCost EstimateCost(const GemmSignature& s) {
   // A current core at 512 bits: about 100 Gflop/s in f32; 12 GB/s from memory, 50 GB/s while everything fits into L2
   // and L3.
-  constexpr double kFlopsPerNs = 100, kMemoryBytesPerNs = 12, kCacheBytesPerNs = 50, kCacheBytes = 8 << 20,
-                   kCallNs = 100;
+  constexpr double kFlopsPerNs = 100, kMemoryBytesPerNs = 12, kCacheBytesPerNs = 50, kCallNs = 100;
   const double batch = static_cast<double>(s.batch_count());
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   GemmCost cost;
@@ -124,12 +138,19 @@ GemmCost EstimateCost(const GemmSignature& s) {
   cost.bytes = batch * (m * k * ByteWidth(s.a_type) + k * n * ByteWidth(s.b_type) +
                         m * n * ByteWidth(s.c_type) * (s.accumulate ? 2 : 1));
   const double memory_ns = cost.bytes / (cost.bytes > kCacheBytes ? kMemoryBytesPerNs : kCacheBytesPerNs);
-  // Tiles that the extents do not fill cost as if they did.
-  const double fill = std::ceil(n / 16) * 16 / std::max(n, 1.0);
-  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : s.a_type == DType::kF64 ? 0.5 : 1;
-  const double compute_ns = cost.flops * (s.m == 1 || s.n == 1 ? 1 : fill) / (kFlopsPerNs * per_word);
-  cost.time_ns = kCallNs + std::max(memory_ns, compute_ns);
+  cost.time_ns = kCallNs + std::max(memory_ns, FlopsInTiles(s, cost.flops) / kFlopsPerNs);
   return cost;
+}
+
+target::Work WorkOf(const GemmSignature& s) {
+  constexpr double kCallCycles = 250;  // Cutting, packing of the first strip.
+  const GemmCost cost = EstimateCost(s);
+  target::Work work;
+  work.launches = 1;
+  work.serial = kCallCycles;
+  work.flops = FlopsInTiles(s, cost.flops);
+  (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;
+  return work;
 }
 
 }  // namespace tenon::kernels

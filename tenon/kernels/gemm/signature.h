@@ -7,6 +7,7 @@
 
 #include "tenon/base/dtype.h"
 #include "tenon/base/status.h"
+#include "tenon/target/work.h"
 
 namespace tenon::kernels {
 
@@ -48,7 +49,7 @@ uint64_t HashOf(const GemmSignature& s);
 /// "gemm f32 f32 -> f32 m=64 n=32 k=16 a=[16,1] b=[32,1] c=[32,1] batch=[8:1024,512,2048] accumulate"
 std::string ToString(const GemmSignature& s);
 
-/// INVALID_ARGUMENT for negative extents or an element count beyond 2^62; UNIMPLEMENTED for element types without a
+/// INVALID_ARGUMENT for negative extents or an element count beyond 2^56; UNIMPLEMENTED for element types without a
 /// kernel. Implemented, for operands of one type: f32, f64, s32, u32 -> the same; bf16, f16 -> the same or f32; s8 ->
 /// s32.
 Status Verify(const GemmSignature& s);
@@ -82,6 +83,8 @@ struct GemmCost {
       0;  ///< On one thread of a current core at 512-bit vectors, packing included. Within a factor of two.
 };
 GemmCost EstimateCost(const GemmSignature& s);
+/// The same as work: arithmetic with unfilled tiles counted in, and in units of f32.
+target::Work WorkOf(const GemmSignature& s);
 
 struct GemmSignatureHasher {
   size_t operator()(const GemmSignature& s) const { return static_cast<size_t>(HashOf(s)); }

@@ -7,11 +7,12 @@
 #include "tenon/base/dtype.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/drivers/problem.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
 
-enum class LinalgOp : uint8_t { kCholesky, kTriangularSolve, kLu };
+using LinalgOp = drivers::Factorisation::Kind;
 
 /// A matrix in memory, for every index of the batch extents; strides in elements, any sign and order.
 struct LinalgMatrix {

@@ -9,8 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "tenon/kernels/linalg/config.h"
-
 namespace tenon::kernels {
 namespace {
 
@@ -267,17 +265,6 @@ TEST(Linalg, VerifyNamesWhatIsWrong) {
   EXPECT_TRUE(Verify(s).ok());
   s.type = DType::kC64;
   EXPECT_EQ(Verify(s).code(), Code::kUnimplemented);
-}
-
-TEST(LinalgConfig, RoundTrips) {
-  const LinalgConfig config{LinalgOp::kTriangularSolve, false, true, true, false, false};
-  EXPECT_EQ(*LinalgConfigOf(ToConfig(config)), config);
-  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{3, 0, 0, 0, 0, 0}).ok());
-  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0, 2, 0, 0, 0, 0}).ok());
-  EXPECT_FALSE(LinalgConfigOf(std::vector<int64_t>{0}).ok());
-  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, std::nullopt).ok());
-  EXPECT_FALSE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, StridedArray{DType::kF64, {2, 2}, {2, 1}}).ok());
-  EXPECT_TRUE(SignatureOf(config, {DType::kF32, {2, 2}, {2, 1}}, StridedArray{DType::kF32, {2, 2}, {1, 2}}).ok());
 }
 
 }  // namespace

@@ -7,11 +7,7 @@
 #include <vector>
 
 #include "tenon/base/status.h"
-#include "tenon/kernels/conv/conv.h"
-#include "tenon/kernels/fft/fft.h"
-#include "tenon/kernels/gemm/gemm.h"
-#include "tenon/kernels/linalg/linalg.h"
-#include "tenon/kernels/sort/sort.h"
+#include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/pool.h"
@@ -56,10 +52,12 @@ void* ThreadScratch(int64_t size_bytes);
 
 /// A kernel with its buffers bound.
 struct BoundKernel {
+  const kir::Kernel* kernel = nullptr;  ///< The plan's.
   kir::KernelFn fn = nullptr;
   std::vector<Place> buffers;  ///< base == kNoBase: a local or the tile.
   std::vector<int64_t> params;
   int64_t scratch_bytes = 0;
+  bool has_locals = false;
 };
 
 class KernelOp final : public Op {
@@ -146,81 +144,28 @@ class ServiceOp final : public Op {
   std::vector<Operand> operands_, results_;
 };
 
-/// A matrix product, its hooks being kernels.
-class GemmOp final : public Op {
+/// A driver's call, its hooks being kernels.
+class DriverOp final : public Op {
  public:
-  struct HookKernel {
-    bool present = false;
-    BoundKernel kernel;
-  };
-  GemmOp(const kernels::GemmSignature& signature, Place a, Place b, Place c, HookKernel pack_a, HookKernel pack_b,
-         HookKernel finish)
-      : signature_(signature),
-        a_(a),
-        b_(b),
-        c_(c),
-        pack_a_(std::move(pack_a)),
-        pack_b_(std::move(pack_b)),
-        finish_(std::move(finish)) {}
+  /// One per hook point of the family; `fn` is null where there is none.
+  using Hooks = std::vector<BoundKernel>;
+  DriverOp(std::unique_ptr<const drivers::Call> call, std::vector<Place> inputs, std::vector<Place> outputs,
+           Place scratch, Hooks hooks)
+      : call_(std::move(call)),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        scratch_(scratch),
+        hooks_(std::move(hooks)) {}
   Status Run(const Frame& frame) const override;
 
  private:
-  kernels::GemmSignature signature_;
-  Place a_, b_, c_;
-  HookKernel pack_a_, pack_b_, finish_;
+  std::unique_ptr<const drivers::Call> call_;
+  std::vector<Place> inputs_, outputs_;
+  Place scratch_;
+  Hooks hooks_;  ///< Empty when there is none at all.
 };
 
-class LinalgOp final : public Op {
- public:
-  /// `in`: x, a; `out`: x, pivots, info, scratch as kernels::LinalgConfig says. `dims`, and strides in elements: of x
-  /// before and after.
-  LinalgOp(kernels::LinalgSignature signature, bool has_info, std::vector<Place> in, std::vector<Place> out, Dims dims,
-           Dims from, Dims to);
-  Status Run(const Frame& frame) const override;
-
- private:
-  kernels::LinalgSignature signature_;
-  bool has_info_;
-  std::vector<Place> in_, out_;
-  Dims dims_, from_, to_;  // Strides in bytes.
-};
-
-class SortOp final : public Op {
- public:
-  /// `in`: keys, then payloads that are read; `out`: payloads, then scratch.
-  SortOp(kernels::SortSignature signature, std::vector<Place> in, std::vector<Place> out)
-      : signature_(std::move(signature)), in_(std::move(in)), out_(std::move(out)) {}
-  Status Run(const Frame& frame) const override;
-
- private:
-  kernels::SortSignature signature_;
-  std::vector<Place> in_, out_;
-};
-
-/// A convolution.
-class ConvOp final : public Op {
- public:
-  ConvOp(const kernels::ConvSignature& signature, Place in, Place weights, Place out)
-      : signature_(signature), in_(in), weights_(weights), out_(out) {}
-  Status Run(const Frame& frame) const override;
-
- private:
-  kernels::ConvSignature signature_;
-  Place in_, weights_, out_;
-};
-
-/// A Fourier transform.
-class FftOp final : public Op {
- public:
-  FftOp(const kernels::FftSignature& signature, Place in, Place out) : fft_(signature), in_(in), out_(out) {}
-  Status Run(const Frame& frame) const override;
-
- private:
-  kernels::Fft fft_;
-  Place in_, out_;
-};
-
-/// Turns a verified plan's steps into ops. The plan must outlive them.
-Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code);
+/// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them.
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families);
 
 }  // namespace tenon::runtime::internal

@@ -10,15 +10,41 @@
 
 namespace tenon::kernels::internal {
 
-/// `signature` may be that of C^T = B^T A^T: then `swapped`, operands and hooks are exchanged, and tiles of hooks are
-/// to be shown to them transposed.
-struct Problem {
+enum class BPlace { kInPlace, kPrivate, kShared };
+
+/// How one blocked product is cut. Follows from the signature, the kernel's tile and the caches alone.
+struct Cut {
+  int64_t kc = 0;              ///< Steps of k between visits to C.
+  int64_t task_cols = 0;       ///< Multiple of nr.
+  int64_t task_rows = 0;       ///< Multiple of mr.
+  int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
+  bool copy_a = false;
+  bool streams_b = false;  ///< B is read once, as it lies: what comes next is fetched meanwhile.
+  bool stage_c = false;    ///< Sums are kept apart from C: it has another type, or no contiguous rows.
+  BPlace b_place = BPlace::kInPlace;
+  double time_ns = 0;
+};
+
+/// What is settled before the first run. `s` may be that of C^T = B^T A^T: then `swapped`, `hooked` is exchanged, so
+/// are operands and hooks of each run, and tiles of hooks are to be shown to them transposed.
+struct Settled {
   GemmSignature s;
-  GemmOperands operands;
-  GemmHooks hooks;  ///< pack_a fills tiles of s's A, finish sees s's C; ShowTile undoes the swap.
+  GemmHookSet hooked;
   bool swapped = false;
   const GemmKernel* kernel = nullptr;
-  threads::ThreadPool* pool = nullptr;
+  enum class Way { kNothing, kEmptySum, kGemv, kBlocked } way = Way::kNothing;
+  Cut cut;  ///< kBlocked.
+};
+
+/// One run of it.
+struct Problem {
+  const Settled& settled;
+  const GemmSignature& s;
+  const GemmKernel* kernel;
+  bool swapped;
+  GemmOperands operands;
+  GemmHooks hooks;  ///< pack_a fills tiles of s's A, finish sees s's C; ShowTile undoes the swap.
+  threads::ThreadPool* pool;
 };
 
 /// Element offsets of one matrix of the batch.
@@ -30,7 +56,9 @@ BatchOffsets OffsetsOf(const GemmSignature& s, int64_t batch);
 /// Calls `hook` with `tile` of an operand of p.s, transposed back if p is swapped.
 void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile);
 
-/// GemmOrder::kChain or kPairs. Requires m, n, k, batch >= 1.
+/// The cut of a product that goes to RunBlocked.
+Cut CutOf(const Settled& p);
+/// GemmOrder::kChain or kPairs. Requires m, n, k, batch >= 1, and the cut.
 Status RunBlocked(const Problem& p);
 /// GemmOrder::kLanes64, or kChain for k < 64. Requires m == 1 or n == 1, k, batch >= 1, and a kernel with dot_rows.
 Status RunGemv(const Problem& p);
