@@ -63,6 +63,7 @@ function(tenon_test)
   target_link_libraries(${A_NAME} PRIVATE ${deps} ${A_LIBS} GTest::gmock GTest::gtest_main)
   _tenon_use_headers(${A_NAME})
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
+  list(APPEND A_ENV TENON_VERIFY=1)  # The compiler checks what each of its phases makes.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     # LLVM's headers poison arenas that LLVM's library, which is not instrumented, does not unpoison.
     list(APPEND A_ENV ASAN_OPTIONS=allow_user_poisoning=0:allocator_may_return_null=1)

@@ -22,7 +22,6 @@ using Place = uint32_t;  // Of a node among those that are dealt out.
 struct ClusterState {
   Cluster cluster;
   Vertex vertex = UnitGraph::kNone;
-  bool dead = false;
   bool outer_fixed = false;
   bool apart = false;         ///< Its first root was to be kept from other kernels.
   std::vector<Dims> reduced;  ///< Extents of its loop reductions, each once.
@@ -52,6 +51,11 @@ class Former {
     uint32_t operand;
   };
   struct Candidate {
+    int cluster;
+    Alignment alignment;
+  };
+  /// A cluster that computes a node, as it was named when the node joined, and how the node lies there.
+  struct Membership {
     int cluster;
     Alignment alignment;
   };
@@ -120,7 +124,14 @@ class Former {
     return true;
   }
 
-  static uint64_t AlignKey(int c, Place at) { return static_cast<uint64_t>(c) << 32 | at; }
+  /// The cluster that `c` has become by merges.
+  int Now(int c) {
+    while (merged_into_[static_cast<size_t>(c)] != c) {
+      int& into = merged_into_[static_cast<size_t>(c)];
+      c = into = merged_into_[static_cast<size_t>(into)];
+    }
+    return c;
+  }
 
   int NewCluster(Place root) {
     const Node& node = this->node(root);
@@ -139,6 +150,7 @@ class Former {
     s.apart = stored_[root];
     s.vertex = graph_.Add(Successors(root));
     states_.push_back(std::move(s));
+    merged_into_.push_back(c);
     Join(c, root, IdentityAlignment(node.shape().rank()));
     return c;
   }
@@ -149,8 +161,7 @@ class Former {
     s.cluster.members.insert(nodes_[at]);
     s.cluster.cost += CostOf(p_, node);
     if (IsLoopReduce(p_, node)) AddReduced(s, ReducedExtents(p_, node));
-    align_[AlignKey(c, at)] = std::move(a);
-    in_[at].push_back(c);
+    in_[at].push_back({c, std::move(a)});
   }
 
   static void AddReduced(ClusterState& s, const Dims& extents) {
@@ -179,7 +190,7 @@ class Former {
   /// Units that read the node once it lies in memory, or compute it themselves.
   void UnitsOf(Place user, std::vector<Vertex>& units) const {
     if (own_[user] != UnitGraph::kNone) units.push_back(own_[user]);
-    for (int c : in_[user]) units.push_back(state(c).vertex);
+    for (const Membership& m : in_[user]) units.push_back(state(m.cluster).vertex);
   }
 
   /// Units that come after whatever stores the node.
@@ -190,7 +201,7 @@ class Former {
     // What computes the node itself does not read it.
     if (in_[at].empty()) return units;
     std::vector<Vertex> inside;
-    for (int c : in_[at]) inside.push_back(graph_.Find(state(c).vertex));
+    for (const Membership& m : in_[at]) inside.push_back(graph_.Find(state(m.cluster).vertex));
     std::sort(inside.begin(), inside.end());
     std::erase_if(units, [&](Vertex v) { return std::binary_search(inside.begin(), inside.end(), graph_.Find(v)); });
     return units;
@@ -360,27 +371,15 @@ class Former {
     }
     for (const Dims& extents : y.reduced) AddReduced(x, extents);
     for (NodeId id : y.cluster.members) {
-      const Place at = place_of_.at(id);
-      const Alignment theirs = align_[AlignKey(b, at)];
-      SmallVector<int, 2> kept;
-      for (int c : in_[at]) {
-        if (c != b && c != a) kept.push_back(c);
-      }
-      kept.push_back(a);
-      in_[at] = kept;
-      if (x.cluster.members.insert(id).second) {
-        align_[AlignKey(a, at)] = theirs;
-        x.cluster.cost += CostOf(p_, p_[id]);
-      } else {
-        Meet(align_[AlignKey(a, at)], theirs);
-      }
+      if (x.cluster.members.insert(id).second) x.cluster.cost += CostOf(p_, p_[id]);
     }
     for (NodeId root : y.cluster.roots) {
       if (std::find(x.cluster.roots.begin(), x.cluster.roots.end(), root) == x.cluster.roots.end())
         x.cluster.roots.push_back(root);
     }
-    y = {};
-    y.dead = true;
+    y.cluster = {};
+    y.reduced = {};
+    merged_into_[static_cast<size_t>(b)] = a;
     return a;
   }
 
@@ -395,8 +394,9 @@ class Former {
       if (!fusible_[user.node] || in_[user.node].empty()) continue;
       const Node& reader = node(user.node);
       if (!Traceable(reader, user.operand)) continue;
-      for (int c : in_[user.node]) {
-        const Alignment a = AlignmentBelow(p_, reader, user.operand, align_[AlignKey(c, user.node)]);
+      for (const Membership& m : in_[user.node]) {
+        const int c = Now(m.cluster);
+        const Alignment a = AlignmentBelow(p_, reader, user.operand, m.alignment);
         auto& [seen, index] = last_candidate_[static_cast<size_t>(c)];
         if (seen == at) {
           Meet(candidates[index].alignment, a);
@@ -632,8 +632,9 @@ class Former {
   Clustering Order() {
     Clustering result;
     std::vector<int32_t> stored_by(nodes_.size(), -1);
-    for (ClusterState& s : states_) {
-      if (s.dead) continue;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (merged_into_[i] != static_cast<int>(i)) continue;
+      ClusterState& s = states_[i];
       const auto c = static_cast<int32_t>(result.clusters.size());
       const auto by_place = [this](NodeId a, NodeId b) { return place_of_.at(a) < place_of_.at(b); };
       Cluster& cluster = s.cluster;
@@ -704,7 +705,7 @@ class Former {
   // By place.
   std::vector<std::vector<User>> users_;
   std::vector<std::vector<Place>> capturers_;  ///< Nodes whose regions use it.
-  std::vector<SmallVector<int, 2>> in_;        ///< Clusters that compute it.
+  std::vector<std::vector<Membership>> in_;    ///< Clusters that compute it.
   std::vector<Vertex> own_;                    ///< Its own unit: alone, or a view of memory.
   std::vector<int64_t> repeats_;               ///< Cost of what is repeated from it on.
   std::vector<bool> fusible_;
@@ -712,7 +713,7 @@ class Former {
   std::vector<bool> stored_;
   std::vector<Place> effect_before_;
   std::vector<ClusterState> states_;
-  std::unordered_map<uint64_t, Alignment> align_;
+  std::vector<int> merged_into_;                          ///< By cluster: union-find.
   std::vector<std::pair<Place, size_t>> last_candidate_;  ///< By cluster: for whom it was one, and where in the list.
   UnitGraph graph_;
   Vertex last_effect_ = UnitGraph::kNone;

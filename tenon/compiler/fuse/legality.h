@@ -25,8 +25,8 @@ bool MayHold(const KernelContents& contents, const target::KernelLimits& limits)
 /// Extents that become loops.
 int64_t LoopsOf(const Dims& extents);
 
-/// Whether every array of the node has few enough dims, and it has few enough parts and its regions few enough values, to
-/// stand in a kernel.
+/// Whether every array of the node has few enough dims, and it has few enough parts and its regions few enough values,
+/// to stand in a kernel.
 bool FitsKernels(const Program& program, const Node& node);
 
 }  // namespace tenon::compiler
