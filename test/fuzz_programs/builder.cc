@@ -7,7 +7,13 @@
 
 namespace tenon::fuzz {
 
-int64_t Builder::Extent() {
+Builder::Builder(uint64_t seed, const Limits& program_limits) : random(seed), limits(program_limits) {
+  for (int64_t n = 2 + random.Pick(3); n > 0; --n) extents_.push_back(FreshExtent());
+}
+
+int64_t Builder::Extent() { return random.Chance(5) ? FreshExtent() : random.OneOf(extents_); }
+
+int64_t Builder::FreshExtent() {
   const int64_t p = random.Pick(100);
   if (p < 2) return 0;
   if (p < 14) return 1;
@@ -134,7 +140,44 @@ Value Builder::Match(const Type& type, const Dims& dims) {
     if (random.Chance(2)) Offer(c);
     return c;
   }
+  for (int tries = 0; tries < 6 && Count(dims) > 0 && Affordable(Count(dims)) && !random.Chance(3); ++tries) {
+    const Value v = Any();
+    if (v.type == type && Usable(v) && Count(v.dims) > 0) return Remoulded(v, dims);
+  }
   return Constant(type, dims);
+}
+
+Value Builder::Remoulded(const Value& v, const Dims& dims) {
+  const int64_t n = Count(v.dims), wanted = Count(dims);
+  Value flat = EmitHidden(fmt::format("stablehlo.reshape {} : ({}) -> {}", v.name, Text(v), Text(v.type, {n})), v.type,
+                          {n}, v.is);
+  if (wanted < n) {
+    const int64_t start = random.Pick(n - wanted + 1);
+    flat = EmitHidden(fmt::format("stablehlo.slice {} [{}:{}] : ({}) -> {}", flat.name, start, start + wanted,
+                                  Text(flat), Text(v.type, {wanted})),
+                      v.type, {wanted}, v.is);
+  } else if (wanted > n && (n == 1 || random.Chance(2))) {
+    const Value with = Splat(v.type, {}, Small(v.type));
+    Numbers is = Join(v.is, with.is);
+    flat = EmitHidden(fmt::format("stablehlo.pad {}, {}, low = [0], high = [{}], interior = [0] : ({}, {}) -> {}",
+                                  flat.name, with.name, wanted - n, Text(flat), Text(with), Text(v.type, {wanted})),
+                      v.type, {wanted}, is);
+  } else if (wanted > n) {
+    // As often as needed, side by side.
+    const int64_t times = (wanted + n - 1) / n;
+    const Value rows = Broadcast(flat, {times, n}, {1});
+    const Value all =
+        EmitHidden(fmt::format("stablehlo.reshape {} : ({}) -> {}", rows.name, Text(rows), Text(v.type, {times * n})),
+                   v.type, {times * n}, v.is);
+    flat = EmitHidden(
+        fmt::format("stablehlo.slice {} [0:{}] : ({}) -> {}", all.name, wanted, Text(all), Text(v.type, {wanted})),
+        v.type, {wanted}, v.is);
+  }
+  const Value shaped =
+      EmitHidden(fmt::format("stablehlo.reshape {} : ({}) -> {}", flat.name, Text(flat), Text(v.type, dims)), v.type,
+                 dims, flat.is);
+  if (random.Chance(2)) Offer(shaped);
+  return shaped;
 }
 
 Value Builder::Literal(const Type& type, const Dims& dims, const std::string& literal, double bound) {

@@ -23,12 +23,13 @@ struct Limits {
 
 class Builder {
  public:
-  Builder(uint64_t seed, const Limits& program_limits) : random(seed), limits(program_limits) {}
+  Builder(uint64_t seed, const Limits& program_limits);
 
   Random random;
   const Limits limits;
 
   // ---- Random choices.
+  /// Mostly one of the few that this program keeps to, so that values meet.
   int64_t Extent();
   Dims AnyDims(int64_t max_rank);
   Type AnyType();
@@ -93,6 +94,11 @@ class Builder {
   void AddOp();
 
  private:
+  int64_t FreshExtent();
+  /// What is in `v` under other dims, cut or repeated.
+  Value Remoulded(const Value& v, const Dims& dims);
+
+  Dims extents_;
   std::vector<Value> values_;
   std::string body_;
   int next_ = 0;

@@ -382,7 +382,8 @@ void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, un
 }  // namespace
 
 bool FunctionEmitter::EmitTileRead(Val v) {
-  if (lanes_.copies == 1 || lanes_.copy_dim == lanes_.dim) return false;
+  // Square tiles only: rows that are combined before they are stored come in twos and fours.
+  if (lanes_.copies == 1 || lanes_.copy_dim == lanes_.dim || lanes_.copies != lanes_.lanes) return false;
   const kir::Read& read = k_.reads[k_.nodes[v].attr];
   const Access& access = an_.reads[k_.nodes[v].attr];
   const DType type = k_.buffers[read.buf].type;
