@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "tenon/emit_llvm/emit.h"
+#include "tenon/emit_llvm/internal/x64/allocate.h"
 #include "tenon/emit_llvm/internal/x64/assemble.h"
 #include "tenon/emit_llvm/internal/x64/encodings.h"
 #include "tenon/emit_llvm/internal/x64/ops.h"
@@ -110,7 +111,7 @@ struct Program {
     const auto bytes = Assemble(f, where);
     if (!bytes) return "(not assembled)";
     std::string text;
-    for (const std::string& line : reader.Read(*bytes)) {
+    for (const std::string& line : reader.Read(bytes->bytes)) {
       if (!line.starts_with("push") && !line.starts_with("pop"))
         text += line + "\n";  // of registers that the caller wants back
     }
@@ -249,7 +250,7 @@ TEST(X64Encoding, EdgeMovesOfACycle) {
   const auto bytes = Assemble(p.f, p.where);
   ASSERT_TRUE(bytes.has_value());
   std::string text;
-  for (const std::string& line : Reader().Read(*bytes)) text += line + "\n";
+  for (const std::string& line : Reader().Read(bytes->bytes)) text += line + "\n";
   EXPECT_NE(text.find("mov rax, r8\nmov r8, r9\nmov r9, rax\n"), std::string::npos) << text;
 }
 
@@ -441,6 +442,41 @@ TEST(X64Encoding, EveryRowOfTheTableReadsAsItsName) {
     }
   }
   EXPECT_GT(checked, 5000);
+}
+
+TEST(X64Allocation, PlacesInTheFrameServeOneValueAfterTheOther) {
+  // Ten rounds of fifty vectors that live at once: as many places as one round needs beyond the registers.
+  for (const bool avx2 : {false, true}) {
+    Function f;
+    f.avx2 = avx2;
+    f.blocks.resize(1);
+    std::vector<Inst>& code = f.blocks[0].code;
+    const Reg pointer = f.NewReg(RegClass::kGpr);
+    f.arguments.push_back(pointer);
+    constexpr int kRounds = 10, kLive = 50;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<Reg> live;
+      for (int i = 0; i < kLive; ++i) {
+        Inst load{.op = op::LoadVector(4), .len = 1, .mem_bytes = 32, .has_mem = true, .def = Slot::kReg};
+        load.reg = f.NewReg(RegClass::kVec);
+        load.mem.base = pointer;
+        code.push_back(load);
+        live.push_back(load.reg);
+      }
+      for (const Reg r : live) {
+        Inst store{.op = op::StoreVector(4), .len = 1, .mem_bytes = 32, .has_mem = true, .reg = r};
+        store.mem.base = pointer;
+        code.push_back(store);
+      }
+    }
+    code.push_back({.kind = Kind::kReturn});
+    const std::vector<Location> where = Allocate(f);
+    int spilled = 0;
+    for (const Location& at : where) spilled += at.kind == Location::Kind::kFrame;
+    EXPECT_GE(spilled, kRounds * 20);
+    EXPECT_LE(f.frame_bytes, avx2 ? 20 * 64 : 22 * 64);
+    EXPECT_TRUE(Assemble(f, where).has_value());
+  }
 }
 
 TEST(X64Selection, MakesTheCommonKernels) {

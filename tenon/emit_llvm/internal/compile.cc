@@ -73,13 +73,11 @@ struct ModuleResult {
   std::vector<std::shared_ptr<CompiledKernel>> kernels;
 };
 
-/// What makes the code: "llvm" in TENON_CODEGEN leaves all of it to LLVM, as debuggers need.
+/// What makes the code: "llvm" in TENON_CODEGEN leaves all of it to LLVM.
 bool UseX64(isa::IsaLevel isa) {
   static const bool wanted = [] {
     const char* choice = std::getenv("TENON_CODEGEN");
-    const char* debugger = std::getenv("TENON_GDB_JIT");
-    return (choice == nullptr || std::string_view(choice) != "llvm") &&
-           (debugger == nullptr || *debugger == '\0' || *debugger == '0');
+    return choice == nullptr || std::string_view(choice) != "llvm";
   }();
   return wanted && isa != isa::IsaLevel::kSse4;
 }
@@ -101,12 +99,12 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     compiled->name = function->getName().str();  // another one when two kernels' names are equal
     compiled->times.emit_us = MicrosSince(start);
     start = Clock::now();
-    std::optional<std::vector<uint8_t>> code;
+    std::optional<x64::Code> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
     if (UseX64(isa)) code = x64::Compile(*function, isa, &compiled->llvm_reason);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
-      pieces.push_back({compiled->name, std::move(*code)});
+      pieces.push_back({compiled->name, std::move(code->bytes), code->text_bytes, std::move(code->cfi)});
       function->eraseFromParent();
     } else {
       // LLVM's code generator does not forgive.

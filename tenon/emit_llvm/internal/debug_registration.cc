@@ -60,9 +60,13 @@ void WritePerfMap(std::string_view name, const void* address, int64_t size_bytes
   fclose(file);
 }
 
-void* RegisterWithDebugger(std::span<const char> object, const std::vector<char*>& section_at) {
+bool DebuggerWanted() {
   static const bool on = Switched("TENON_GDB_JIT");
-  if (!on) return nullptr;
+  return on;
+}
+
+void* RegisterWithDebugger(std::span<const char> object, const std::vector<char*>& section_at) {
+  if (!DebuggerWanted()) return nullptr;
   auto* made = new DebuggerEntry;
   made->object.assign(object.begin(), object.end());
   auto* header = reinterpret_cast<Elf64_Ehdr*>(made->object.data());

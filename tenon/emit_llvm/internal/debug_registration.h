@@ -11,6 +11,9 @@ namespace tenon::emit_llvm {
 /// Thread-safe.
 void WritePerfMap(std::string_view name, const void* address, int64_t size_bytes);
 
+/// Whether TENON_GDB_JIT is switched on.
+bool DebuggerWanted();
+
 /// With TENON_GDB_JIT=1: shows the object to an attached debugger (gdb's and lldb's JIT interface). `section_at`: where
 /// each section was loaded. Null when switched off.
 void* RegisterWithDebugger(std::span<const char> object, const std::vector<char*>& section_at);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/emit_llvm/internal/debug_registration.h"
+#include "tenon/emit_llvm/internal/unwind.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -203,22 +204,33 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Place(std::span<const Piec
   if (memory == MAP_FAILED) return ResourceExhausted(fmt::format("no {} bytes for code: {}", mapped, strerror(errno)));
   code->memory_ = memory;
   code->bytes_ = mapped;
+  std::vector<UnwindFunction> unwind;
   char* at = static_cast<char*>(memory);
   for (const Piece& piece : pieces) {
     std::memcpy(at, piece.bytes.data(), piece.bytes.size());
     const Symbol symbol{at, static_cast<int64_t>(piece.bytes.size())};
     code->functions_.emplace(piece.name, symbol);
     WritePerfMap(piece.name, symbol.address, symbol.size_bytes);
+    unwind.push_back({piece.name, at, piece.text_bytes, piece.cfi});
     at += AlignUp(piece.bytes.size(), kAlignment);
   }
   if (mprotect(memory, mapped, PROT_READ | PROT_EXEC) != 0) {
     return Internal(fmt::format("code pages cannot be made executable: {}", strerror(errno)));
   }
+  std::vector<char> eh_frame = MakeEhFrame(unwind);
+  if (DebuggerWanted()) {
+    std::vector<char*> section_at;
+    const std::vector<char> object = MakeDebugElf(unwind, eh_frame, &section_at);
+    code->debugger_entry_ = RegisterWithDebugger(object, section_at);
+  }
+  code->eh_frame_ = std::move(eh_frame);
+  RegisterEhFrame(code->eh_frame_);
   return std::shared_ptr<const LoadedCode>(std::move(code));
 }
 
 LoadedCode::~LoadedCode() {
   UnregisterWithDebugger(debugger_entry_);
+  UnregisterEhFrame(eh_frame_);
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 

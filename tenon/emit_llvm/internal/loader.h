@@ -25,10 +25,13 @@ class LoadedCode {
   /// library functions that code generation may call (memcpy, memset, memmove, fmod, fmodf); INTERNAL names any other,
   /// as well as unknown relocations and damaged headers.
   static Result<std::shared_ptr<const LoadedCode>> Load(std::span<const char> object);
-  /// Finished code that refers to nothing outside of itself.
+  /// Finished code that refers to nothing outside of itself. Unwinders, perf and debuggers (TENON_PERF_MAP,
+  /// TENON_GDB_JIT) know it while it is there.
   struct Piece {
     std::string name;
     std::vector<uint8_t> bytes;
+    int64_t text_bytes = 0;    ///< What of it is instructions.
+    std::vector<uint8_t> cfi;  ///< For unwinding: UnwindFunction::cfi.
   };
   static Result<std::shared_ptr<const LoadedCode>> Place(std::span<const Piece> pieces);
   ~LoadedCode();
@@ -45,6 +48,7 @@ class LoadedCode {
   size_t bytes_ = 0;
   std::unordered_map<std::string, Symbol> functions_;
   void* debugger_entry_ = nullptr;
+  std::vector<char> eh_frame_;
 };
 
 }  // namespace tenon::emit_llvm

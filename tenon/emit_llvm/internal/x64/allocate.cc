@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
+#include <unordered_map>
 
 namespace tenon::emit_llvm::x64 {
 namespace {
@@ -61,33 +63,40 @@ class Allocator {
   }
 
   std::vector<Location> Run() {
+    for (const Constant& c : f_.constants) constants_[c.reg] = &c;
     Build();
     Scan();
+    PlaceSpilled();
     return std::move(where_);
   }
 
  private:
   void Build() {
-    const size_t n = f_.classes.size();
     const size_t num_blocks = f_.blocks.size();
+    // Most values live and die in one block: only the others have a bit in the sets below, which so stay short.
+    const size_t n = NumberWhatCrossesBlocks();
     std::vector<Bits> in(num_blocks, Bits(n));
     std::vector<Bits> out(num_blocks, Bits(n));
     std::vector<Bits> defined(num_blocks, Bits(n));
     for (size_t b = 0; b < num_blocks; ++b) {
       Block& block = f_.blocks[b];
-      for (const Phi& phi : block.phis) defined[b].Set(phi.result);
+      const auto define = [&](Reg r) {
+        if (global_[r] != 0) defined[b].Set(global_[r]);
+      };
+      for (const Phi& phi : block.phis) define(phi.result);
       for (Inst& inst : block.code) {
         inst.ForUses([&](Reg& r) {
-          if (!defined[b].Has(r)) in[b].Set(r);
+          if (global_[r] != 0 && !defined[b].Has(global_[r])) in[b].Set(global_[r]);
         });
-        if (const Reg d = inst.Defined()) defined[b].Set(d);
+        if (const Reg d = inst.Defined()) define(d);
       }
     }
     for (Block& block : f_.blocks) {
       for (const Phi& phi : block.phis) {
         for (const auto& [from, value] : phi.from) {
-          out[from].Set(value);
-          if (!defined[from].Has(value)) in[from].Set(value);
+          const uint32_t bit = global_[value];
+          out[from].Set(bit);
+          if (!defined[from].Has(bit)) in[from].Set(bit);
         }
       }
     }
@@ -123,7 +132,7 @@ class Allocator {
       Block& block = f_.blocks[b];
       const int start = at;
       at += 2;
-      in[b].ForEach([&](Reg r) { intervals_[r].Cover(start); });
+      in[b].ForEach([&](Reg bit) { intervals_[crossing_[bit]].Cover(start); });
       for (const Phi& phi : block.phis) {
         Interval& result = intervals_[phi.result];
         result.Cover(start);
@@ -153,21 +162,82 @@ class Allocator {
       }
       const int end = at;
       at += 2;
-      out[b].ForEach([&](Reg r) { intervals_[r].Cover(end); });
+      out[b].ForEach([&](Reg bit) { intervals_[crossing_[bit]].Cover(end); });
     }
+  }
+
+  /// Gives the values that some other block than their own reads, and those of edges, numbers from 1 in `global_`; how
+  /// many there are, and one more.
+  size_t NumberWhatCrossesBlocks() {
+    constexpr uint32_t kNoBlock = ~0u;
+    std::vector<uint32_t> home(f_.classes.size(), kNoBlock);
+    global_.assign(f_.classes.size(), 0);
+    crossing_.assign(1, 0);
+    const auto crosses = [&](Reg r) {
+      if (global_[r] != 0) return;
+      global_[r] = static_cast<uint32_t>(crossing_.size());
+      crossing_.push_back(r);
+    };
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      Block& block = f_.blocks[b];
+      for (const Phi& phi : block.phis) {
+        crosses(phi.result);
+        for (const auto& [from, value] : phi.from) crosses(value);
+      }
+      for (Inst& inst : block.code) {
+        // A value is written before it is read, so who is read first elsewhere comes from there.
+        inst.ForUses([&](Reg& r) {
+          if (home[r] != b) crosses(r);
+        });
+        if (const Reg d = inst.Defined()) {
+          if (home[d] != kNoBlock && home[d] != b) crosses(d);
+          home[d] = b;
+        }
+      }
+    }
+    return crossing_.size();
   }
 
   static double Worth(const Interval& i) { return static_cast<double>(i.weight) / (i.end - i.start + 1); }
 
   void ToMemory(Reg r) {
-    const auto constant =
-        std::find_if(f_.constants.begin(), f_.constants.end(), [&](const Constant& c) { return c.reg == r; });
-    if (constant != f_.constants.end()) {
-      where_[r] = {Location::Kind::kPool, 0, constant->element, constant->len, constant->pool};
+    if (const auto constant = constants_.find(r); constant != constants_.end()) {
+      const Constant& c = *constant->second;
+      where_[r] = {Location::Kind::kPool, 0, c.element, c.len, c.pool};
       return;
     }
-    where_[r] = {Location::Kind::kFrame, 0, 0, 0, f_.frame_bytes};
-    f_.frame_bytes += 64;
+    where_[r] = {Location::Kind::kFrame, 0, 0, 0, 0};
+    spilled_.push_back(r);
+  }
+
+  /// Gives what lies in memory its places there: a place serves again when the value in it is dead.
+  void PlaceSpilled() {
+    std::sort(spilled_.begin(), spilled_.end(),
+              [&](Reg a, Reg b) { return std::pair(intervals_[a].start, a) < std::pair(intervals_[b].start, b); });
+    struct Busy {
+      int end;
+      int32_t at;
+      bool operator>(const Busy& o) const { return std::pair(end, at) > std::pair(o.end, o.at); }
+    };
+    // Vectors and what has eight bytes, apart.
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy[2];
+    std::vector<int32_t> free[2];
+    for (const Reg r : spilled_) {
+      const bool vector = f_.classes[r] == RegClass::kVec;
+      auto& lived = busy[vector];
+      auto& spare = free[vector];
+      const Interval& i = intervals_[r];
+      for (; !lived.empty() && lived.top().end < i.start; lived.pop()) spare.push_back(lived.top().at);
+      if (spare.empty()) {
+        // Eight small ones share the bytes of a vector, so that vectors stay aligned.
+        const int32_t size = vector ? (f_.avx2 ? 32 : 64) : 8;
+        for (int32_t at = 64 - size; at >= 0; at -= size) spare.push_back(f_.frame_bytes + at);
+        f_.frame_bytes += 64;
+      }
+      where_[r].at = spare.back();
+      spare.pop_back();
+      lived.push({i.end, where_[r].at});
+    }
   }
 
   void Scan() {
@@ -221,6 +291,10 @@ class Allocator {
   Function& f_;
   std::vector<Interval> intervals_;
   std::vector<Location> where_;
+  std::vector<uint32_t> global_;  ///< Of each value, its number among those that cross blocks, or 0.
+  std::vector<Reg> crossing_;     ///< The values by that number.
+  std::unordered_map<Reg, const Constant*> constants_;
+  std::vector<Reg> spilled_;
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ struct Location {
 };
 
 /// Linear scan over one interval per value: [definition, last use], whole loops included for what lives across them.
-/// Who is used least per instruction goes to memory; constants are read from where they are. The location of each
-/// register; grows the function's frame.
+/// Who is used least per instruction goes to memory, where a place serves one value after the other; constants are read
+/// from where they are. The location of each register; grows the function's frame. Near-linear in the instructions.
 std::vector<Location> Allocate(Function& function);
 
 }  // namespace tenon::emit_llvm::x64

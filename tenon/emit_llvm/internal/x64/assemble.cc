@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 
 #include "tenon/emit_llvm/internal/x64/encodings.h"
@@ -40,7 +41,7 @@ class Assembler {
  public:
   Assembler(const Function& f, const std::vector<Location>& where) : f_(f), where_(where), block_at_(f.blocks.size()) {}
 
-  std::optional<std::vector<uint8_t>> Run() {
+  std::optional<Code> Run() {
     Prologue();
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       block_at_[b] = Here();
@@ -82,6 +83,7 @@ class Assembler {
     }
     if (failed_) return std::nullopt;
     for (const auto& [at, block] : jumps_) Patch(at, block_at_[block]);
+    const auto text_bytes = static_cast<int64_t>(code_.size());
     code_.resize((code_.size() + 63) / 64 * 64, 0xcc);
     for (const auto& [at, pool, after] : pool_uses_) {
       const auto distance =
@@ -89,7 +91,7 @@ class Assembler {
       std::memcpy(code_.data() + at, &distance, 4);
     }
     code_.insert(code_.end(), f_.pool.begin(), f_.pool.end());
-    return std::move(code_);
+    return Code{std::move(code_), text_bytes, std::move(cfi_)};
   }
 
  private:
@@ -348,10 +350,16 @@ class Assembler {
         }
       }
     }
-    for (uint8_t r : saved_) Push(r);
+    for (uint8_t r : saved_) {
+      Push(r);
+      Pushed(r);
+    }
     if (f_.frame_bytes > 0) {
       Push(kRbp);
+      Pushed(kRbp);
       Bytes(0xe58948, 3);  // mov rbp, rsp
+      Advance();
+      Cfi({0x0d, 6});      // the caller's stack pointer is told from rbp
       Bytes(0xec8148, 3);  // sub rsp, imm32
       Bytes(f_.frame_bytes, 4);
       Bytes(0xc0e48348, 4);  // and rsp, -64
@@ -367,13 +375,44 @@ class Assembler {
     }
   }
   void Epilogue() {
+    Advance();
+    Cfi({0x0a});  // remember
+    unsigned depth = 8 * static_cast<unsigned>(saved_.size() + 1);
     if (f_.frame_bytes > 0) {
       Bytes(0xec8948, 3);  // mov rsp, rbp
       Pop(kRbp);
+      Advance();
+      Cfi({0xc0 | 6, 0x0c, 7, depth});
     }
-    for (size_t i = saved_.size(); i-- > 0;) Pop(saved_[i]);
+    for (size_t i = saved_.size(); i-- > 0;) {
+      Pop(saved_[i]);
+      Advance();
+      depth -= 8;
+      Cfi({0xc0u | saved_[i], 0x0e, depth});
+    }
     Bytes(0x77f8c5, 3);  // vzeroupper
     Byte(0xc3);
+    Advance();
+    Cfi({0x0b});  // as remembered
+  }
+
+  // --- unwinding: DWARF's instructions, see its standard, 6.4.2
+  void Cfi(std::initializer_list<unsigned> bytes) {
+    for (const unsigned b : bytes) cfi_.push_back(static_cast<uint8_t>(b));
+  }
+  /// What follows holds from here on.
+  void Advance() {
+    if (Here() == cfi_at_) return;
+    Cfi({0x04});
+    const auto by = static_cast<uint32_t>(Here() - cfi_at_);
+    for (unsigned i = 0; i < 4; ++i) cfi_.push_back(static_cast<uint8_t>(by >> (8 * i)));
+    cfi_at_ = Here();
+  }
+  void Pushed(uint8_t reg) {
+    ++pushed_;
+    Advance();
+    // Registers have other numbers there; of those that are saved, rbp only.
+    Cfi({0x0e, 8 * (pushed_ + 1), 0x80u | (reg == kRbp ? 6u : reg), pushed_ + 1});
   }
 
   // --- instructions
@@ -573,12 +612,15 @@ class Assembler {
   std::vector<Detour> detours_;
   std::vector<PoolUse> pool_uses_;
   std::vector<uint8_t> saved_;
+  std::vector<uint8_t> cfi_;
+  size_t cfi_at_ = 0;
+  unsigned pushed_ = 0;
   bool failed_ = false;
 };
 
 }  // namespace
 
-std::optional<std::vector<uint8_t>> Assemble(const Function& function, const std::vector<Location>& where) {
+std::optional<Code> Assemble(const Function& function, const std::vector<Location>& where) {
   return Assembler(function, where).Run();
 }
 

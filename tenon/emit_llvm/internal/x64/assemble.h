@@ -8,8 +8,15 @@
 
 namespace tenon::emit_llvm::x64 {
 
-/// The function's bytes with its constants behind them: to be placed at a multiple of 64, anywhere. Nothing when an
-/// instruction needs more scratch registers than there are. Arguments arrive as in the System V calling convention.
-std::optional<std::vector<uint8_t>> Assemble(const Function& function, const std::vector<Location>& where);
+/// A finished function.
+struct Code {
+  std::vector<uint8_t> bytes;  ///< With its constants behind it: to be placed at a multiple of 64, anywhere.
+  int64_t text_bytes = 0;      ///< What of it is instructions.
+  std::vector<uint8_t> cfi;    ///< Where the caller's registers are at each of them: DWARF call frame instructions.
+};
+
+/// The function's code. Nothing when an instruction needs more scratch registers than there are. Arguments arrive as in
+/// the System V calling convention.
+std::optional<Code> Assemble(const Function& function, const std::vector<Location>& where);
 
 }  // namespace tenon::emit_llvm::x64

@@ -172,7 +172,7 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
       s.len = avx2_ ? 1 : 2;
     } else {
       s.len = total > 256 ? 2 : total > 128 ? 1 : 0;
-      if (total != 512 && total != 256 && total != 128 && total != 64 && total != 32) Fail();
+      if (total != 512 && total != 256 && total != 128 && total != 64 && total != 32 && total != 16) Fail();
     }
     return s;
   }
@@ -575,6 +575,14 @@ void Selector::EmitLoad(const llvm::LoadInst& load) {
     Inst m{.len = s.len, .def = Slot::kReg, .reg = Result(load)[part]};
     unsigned bytes = s.part_bytes();
     const unsigned total = s.lanes * s.bits;
+    if (total == 16) {
+      Inst narrow{.op = op::kMovzx16, .def = Slot::kReg, .reg = New(RegClass::kGpr)};
+      SetMem(narrow, pointer, 2);
+      m.op = op::kVmovdToVec;
+      m.rm = Add(narrow).reg;
+      Add(m);
+      return;
+    }
     if (s.scalar() || total < 128) {
       bytes = s.scalar() ? s.bytes() : total / 8;
       m.op = op::MoveScalar(bytes == 8, false);
@@ -613,7 +621,12 @@ void Selector::VisitStore(const llvm::StoreInst& store) {
     Inst m{.len = s.len, .reg = parts[part]};
     unsigned bytes = s.part_bytes();
     const unsigned total = s.lanes * s.bits;
-    if (s.kind == Shape::Kind::kInt) {
+    if (s.kind == Shape::Kind::kVector && total == 16) {
+      m.reg = New(RegClass::kGpr);
+      Add({.op = op::kVmovdFromVec, .def = Slot::kRm, .reg = parts[part], .rm = m.reg});
+      m.op = op::kMovStore16;
+      bytes = 2;
+    } else if (s.kind == Shape::Kind::kInt) {
       bytes = s.bytes();
       m.op = bytes == 8 ? op::kMovStore : bytes == 4 ? op::kMovStore32 : bytes == 2 ? op::kMovStore16 : op::kMovStore8;
       m.byte_register = bytes == 1;

@@ -8,25 +8,20 @@
 namespace tenon::emit_llvm::x64 {
 
 namespace {
-constexpr size_t kMaxLiveness = size_t{1} << 28;  // blocks times registers: a bit each, three times
-constexpr int32_t kMaxFrame = 1 << 17;            // spilled values have a slot each, and stacks of threads are finite
+constexpr int32_t kMaxFrame = 1 << 17;  // stacks of threads are finite
 }  // namespace
 
-std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason) {
+std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason) {
   const bool avx2 = level == isa::IsaLevel::kAvx2;
   Scalarise(function, avx2);
   std::optional<Function> selected = Select(function, avx2, reason);
   if (!selected) return std::nullopt;
-  if (selected->blocks.size() * selected->classes.size() > kMaxLiveness) {
-    *reason = "too long";
-    return std::nullopt;
-  }
   const std::vector<Location> where = Allocate(*selected);
   if (selected->frame_bytes > kMaxFrame) {
     *reason = "frame too large";
     return std::nullopt;
   }
-  std::optional<std::vector<uint8_t>> code = Assemble(*selected, where);
+  std::optional<Code> code = Assemble(*selected, where);
   if (!code) *reason = "too few scratch registers";
   return code;
 }

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "tenon/emit_llvm/internal/x64/assemble.h"
 #include "tenon/isa/isa.h"
 
 namespace llvm {
@@ -17,6 +16,6 @@ namespace tenon::emit_llvm::x64 {
 /// code generator: some thirty times faster, and no slower when it runs. Self-contained (constants follow the code), to
 /// be placed at any multiple of 64. Nothing when the function has something that is left to LLVM (see README.md);
 /// `reason` says what. The function may be rewritten to another one of the same meaning.
-std::optional<std::vector<uint8_t>> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason);
+std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason);
 
 }  // namespace tenon::emit_llvm::x64
