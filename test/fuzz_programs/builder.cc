@@ -9,6 +9,11 @@ namespace tenon::fuzz {
 
 Builder::Builder(uint64_t seed, const Limits& program_limits) : random(seed), limits(program_limits) {
   for (int64_t n = 2 + random.Pick(3); n > 0; --n) extents_.push_back(FreshExtent());
+  if (!limits.large_extents) return;
+  // Around what sums, scans, pieces and tiles are cut by.
+  extents_.push_back(random.OneOf<int64_t>({64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1001, 1024, 1025}));
+  if (random.Chance(2))
+    extents_.push_back(random.OneOf<int64_t>({2049, 4095, 4096, 4097, 8191, 8193, 65535, 65536, 65537}));
 }
 
 int64_t Builder::Extent() { return random.Chance(5) ? FreshExtent() : random.OneOf(extents_); }

@@ -171,8 +171,18 @@ const char* CompareKind(Builder& b, const Value& v, bool may_be_total) {
 }
 
 void AddCompare(Builder& b) {
-  const Value v = b.AnyWhere([](const Value& x) { return x.is.exact() && !x.type.is_complex(); });
+  const Value v =
+      b.AnyWhere([](const Value& x) { return x.is.exact() && (Builder::Usable(x) || !x.type.is_complex()); });
   if (v.empty()) return;
+  if (v.type.is_complex()) {
+    if (!v.is.exact() || !Builder::Usable(v)) return;
+    const Value w = b.Match(v.type, v.dims);
+    if (!w.is.exact()) return;
+    b.Emit(fmt::format("stablehlo.compare {}, {}, {}, FLOAT : ({}, {}) -> {}", b.random.OneOf({"EQ", "NE"}), v.name,
+                       w.name, Text(v), Text(w), Text(TypeOf(DType::kPred), v.dims)),
+           TypeOf(DType::kPred), v.dims, {.bound = 1});
+    return;
+  }
   if (v.type.is_float() && b.random.Chance(8)) {
     b.Emit(fmt::format("stablehlo.is_finite {} : ({}) -> {}", v.name, Text(v), Text(TypeOf(DType::kPred), v.dims)),
            TypeOf(DType::kPred), v.dims, {.bound = 1});
@@ -345,6 +355,35 @@ void AddDiamonds(Builder& b) {
     last = next;
   }
   b.Offer(last);
+}
+
+/// The same op on every element, as a region.
+void AddMap(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) { return x.type.is_int(); });
+  if (v.empty() || !v.type.is_int()) return;
+  const Value w = b.Match(v.type, v.dims);
+  const std::string s = Text(v.type, {});
+  Dims dims;
+  for (size_t d = 0; d < v.rank(); ++d) dims.push_back(static_cast<int64_t>(d));
+  b.Emit(fmt::format("\"stablehlo.map\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n    "
+                     "%t = stablehlo.{} %s, %p : {}\n"
+                     "    stablehlo.return %t : {}\n  }}) {{dimensions = {}}} : ({}, {}) -> {}",
+                     v.name, w.name, s, s, b.random.OneOf({"add", "xor", "maximum"}), s,
+                     b.random.OneOf({"multiply", "subtract", "minimum"}), s, s, Array(dims), Text(v), Text(w), Text(v)),
+         v.type, v.dims, {.bound = std::ldexp(1.0, v.type.bits)});
+}
+
+void AddBarrier(Builder& b) {
+  std::vector<Value> values;
+  for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) values.push_back(b.Any());
+  const std::string name = b.NewName();
+  b.Write(fmt::format("  {}{} = stablehlo.optimization_barrier {} : {}\n", name,
+                      values.size() == 1 ? "" : fmt::format(":{}", values.size()), Names(values), Types(values)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value r = values[i];
+    r.name = values.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    b.Offer(r);
+  }
 }
 
 }  // namespace tenon::fuzz

@@ -222,4 +222,33 @@ void AddScatter(Builder& b) {
          v.type, v.dims, after);
 }
 
+/// Two arrays updated at the same places, by a combiner that sees both.
+void AddScatterOfTwo(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) { return x.type.is_int() && !x.dims.empty() && Count(x.dims) > 0; });
+  if (v.empty() || !v.type.is_int() || v.dims.empty() || Count(v.dims) == 0) return;
+  const Value w = b.Match(v.type, v.dims);
+  const Lookup k = MakeLookup(b, v.dims);
+  Dims window_dims;
+  const Dims dims = Interleave(b, k.batch, k.window, &window_dims);
+  if (!b.Fits(dims)) return;
+  const Value index = Indices(b, b.AnyIndexType(), k.index_dims);
+  const Value x = b.Match(v.type, dims), y = b.Match(v.type, dims);
+  const std::string s = Text(v.type, {}), name = b.NewName();
+  b.Write(fmt::format(
+      "  {0}:2 = \"stablehlo.scatter\"({1}, {2}, {3}, {4}, {5}) ({{\n  ^bb0(%p: {6}, %q: {6}, %u: {6}, %w: {6}):\n"
+      "    %s = stablehlo.{7} %p, %u : {6}\n    %t = stablehlo.{8} %q, {9} : {6}\n    stablehlo.return %s, %t : {6}, "
+      "{6}\n  }}) "
+      "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {10}, inserted_window_dims = {11}, "
+      "input_batching_dims = {12}, "
+      "scatter_indices_batching_dims = {13}, scatter_dims_to_operand_dims = {14}, index_vector_dim = {15}>}} : "
+      "({16}, {16}, {17}, {18}, {18}) -> ({16}, {16})\n",
+      name, v.name, w.name, index.name, x.name, y.name, s, b.random.OneOf({"add", "maximum", "xor"}),
+      b.random.OneOf({"add", "minimum", "or"}), b.random.OneOf({"%w", "%w", "%u", "%s"}), List(window_dims),
+      List(k.collapsed), List(k.operand_batch), List(k.index_batch), List(k.map), k.vector, Text(v), Text(index),
+      Text(x)));
+  for (const char* result : {"#0", "#1"}) {
+    if (!b.random.Chance(4)) b.Offer({name + result, v.type, v.dims, {.bound = std::ldexp(1.0, v.type.bits)}});
+  }
+}
+
 }  // namespace tenon::fuzz

@@ -264,4 +264,17 @@ void AddIota(Builder& b) {
   b.Emit(fmt::format("stablehlo.iota dim = {} : {}", along, Text(type, v.dims)), type, v.dims, {.bound = bound});
 }
 
+void AddRandomBits(Builder& b) {
+  const Type state_type = TypeOf(DType::kU64);
+  const Type type = TypeOf(b.random.OneOf({DType::kU32, DType::kU64, DType::kU32, DType::kU8, DType::kU16}));
+  const Value state = b.Match(state_type, {2});
+  const Dims dims = b.Any().dims;
+  if (!b.Affordable(20 * Count(dims))) return;
+  const std::string name = b.NewName(), s = Text(state_type, {2});
+  b.Write(fmt::format("  {}:2 = stablehlo.rng_bit_generator {}, algorithm = {} : ({}) -> ({}, {})\n", name, state.name,
+                      b.random.OneOf({"THREE_FRY", "PHILOX"}), s, s, Text(type, dims)));
+  b.Offer({name + "#0", state_type, {2}, {.bound = std::ldexp(1.0, 64)}});
+  b.Offer({name + "#1", type, dims, {.bound = std::ldexp(1.0, type.bits)}});
+}
+
 }  // namespace tenon::fuzz

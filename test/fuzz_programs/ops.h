@@ -16,6 +16,8 @@ void AddSelect(Builder& b);
 void AddComplex(Builder& b);
 void AddTranscendental(Builder& b);
 void AddDiamonds(Builder& b);
+void AddMap(Builder& b);
+void AddBarrier(Builder& b);
 /// "FLOAT", "SIGNED" ... for a compare of v with another value of its type.
 const char* CompareKind(Builder& b, const Value& v, bool may_be_total);
 /// `op` (add, multiply, maximum ...) of two values of one type and dims, as text, and what is known of the result.
@@ -32,12 +34,14 @@ void AddPad(Builder& b);
 void AddRoll(Builder& b);
 void AddSeams(Builder& b);
 void AddIota(Builder& b);
+void AddRandomBits(Builder& b);
 
 // indexing.cc
 void AddDynamicSlice(Builder& b);
 void AddDynamicUpdate(Builder& b);
 void AddGather(Builder& b);
 void AddScatter(Builder& b);
+void AddScatterOfTwo(Builder& b);
 
 // reduce.cc
 void AddReduce(Builder& b);
@@ -46,6 +50,7 @@ void AddVariadicReduce(Builder& b);
 void AddReduceWindow(Builder& b);
 void AddSelectAndScatter(Builder& b);
 void AddManyRowSums(Builder& b);
+void AddWrittenOutReduce(Builder& b);
 
 // sort.cc
 void AddSort(Builder& b);

@@ -91,6 +91,8 @@ void AddConvolution(Builder& b) {
     if (type.bits < 8) return;
     Dims dims;
     for (int64_t r = b.random.Between(3, 4); r > 0; --r) dims.push_back(1 + b.random.Pick(6));
+    // More taps than are written out.
+    if (b.random.Chance(3)) dims[static_cast<size_t>(b.random.Pick(3))] = b.random.OneOf<int64_t>({16, 17, 33, 48});
     in = b.Match(type, dims);
   }
   if (in.type.is_complex()) return;

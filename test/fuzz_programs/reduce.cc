@@ -278,4 +278,51 @@ void AddManyRowSums(Builder& b) {
   b.Offer(sum);
 }
 
+/// A plain combiner spelt with several ops: a selection, operands in the other order, something that does nothing.
+void AddWrittenOutReduce(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) { return x.type.is_int() && !x.dims.empty(); });
+  if (v.empty() || !v.type.is_int() || v.dims.empty()) return;
+  Dims dims, out;
+  Split(b, v.dims, &dims, &out);
+  const std::string s = Text(v.type, {});
+  const Value init = b.Splat(v.type, {}, b.random.Chance(2) ? 0 : b.Small(v.type));
+  const char* kind = v.type.is_signed() ? "SIGNED" : "UNSIGNED";
+  std::string body;
+  switch (b.random.Pick(5)) {
+    case 0:
+      body = fmt::format(
+          "    %c = stablehlo.compare {1}, %x, %y, {2} : ({0}, {0}) -> tensor<i1>\n    %r = stablehlo.select %c, %x, "
+          "%y : tensor<i1>, {0}\n",
+          s, b.random.OneOf({"GT", "GE", "LT", "LE"}), kind);
+      break;
+    case 1:
+      body = fmt::format(
+          "    %c = stablehlo.compare LT, %x, %y, {1} : ({0}, {0}) -> tensor<i1>\n    %r = stablehlo.select %c, %y, %x "
+          ": tensor<i1>, {0}\n",
+          s, kind);
+      break;
+    case 2:
+      body = fmt::format("    %r = stablehlo.add %y, %x : {0}\n", s);
+      break;
+    case 3:
+      body = fmt::format(
+          "    %z = stablehlo.constant dense<0> : {0}\n    %t = stablehlo.add %x, %z : {0}\n    %r = stablehlo.xor %t, "
+          "%y : {0}\n",
+          s);
+      break;
+    default:
+      // x + y + x y: associative and commutative, no op of its own.
+      body = fmt::format(
+          "    %m = stablehlo.multiply %x, %y : {0}\n    %t = stablehlo.add %x, %y : {0}\n    %r = stablehlo.add %m, "
+          "%t : {0}\n",
+          s);
+      break;
+  }
+  b.Emit(fmt::format("stablehlo.reduce({0} init: {1}) across dimensions = {2} : ({3}, {4}) -> {5}\n   reducer(%x: {4}, "
+                     "%y: {4}) {{\n{6}"
+                     "    stablehlo.return %r : {4}\n  }}",
+                     v.name, init.name, List(dims), Text(v), s, Text(v.type, out), body),
+         v.type, out, {.bound = std::ldexp(1.0, v.type.bits)});
+}
+
 }  // namespace tenon::fuzz
