@@ -29,8 +29,8 @@ struct CompileOptions {
   /// row-major.
   std::vector<std::vector<int64_t>> argument_layouts;
   std::vector<std::vector<int64_t>> result_layouts;
-  /// Checks what every phase makes, and kernels after every rewriting, so that a mistake is named where it is made. Costs
-  /// time; TENON_VERIFY=1 in the environment asks for it as well.
+  /// Checks what every phase makes, and kernels after every rewriting, so that a mistake is named where it is made.
+  /// Costs time; TENON_VERIFY=1 in the environment asks for it as well.
   bool verify = false;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
   std::string dump_dir;
@@ -42,6 +42,8 @@ struct CompileOptions {
 struct CompileStatistics {
   int64_t ops = 0;             ///< StableHLO ops after import, nested ones included.
   int64_t ops_simplified = 0;  ///< After simplify.
+  /// Rules of simplify that did something, and how often.
+  std::vector<std::pair<std::string_view, int64_t>> rules;
   int64_t import_ns = 0;
   int64_t simplify_ns = 0;
   int64_t fuse_ns = 0;

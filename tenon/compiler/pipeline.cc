@@ -148,10 +148,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     clock.Lap();
   }
 
-  const Program simple = Simplify(imported.program);
+  RuleLog rules(dump);
+  const Program simple = Simplify(imported.program, rules);
   result.statistics.ops_simplified = CountOps(simple, simple.main);
+  result.statistics.rules = rules.Counts();
   result.statistics.simplify_ns = clock.Lap();
   if (dump) {
+    Dump(options, "03_rules.txt", rules.text());
     Dump(options, "03_simplified.graph", Print(simple));
     clock.Lap();
   }

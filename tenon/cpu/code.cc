@@ -107,6 +107,9 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services),
                                                                  kernels::CpuFamilies()));
   const compiler::CompileStatistics& s = about.statistics;
+  std::string rules;
+  for (const auto& [rule, hits] : s.rules)
+    rules += fmt::format("{}{} {}", rules.empty() ? "; rules: " : ", ", rule, hits);
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
       fmt::format(
@@ -115,12 +118,12 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
           "loops {}, custom "
           "calls {}, evaluate {}, "
           "arena {} B, kernel cache {} of {} B ({} evicted), us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule "
-          "{:.0f} codegen {:.0f} bind {:.0f}",
+          "{:.0f} codegen {:.0f} bind {:.0f}{}",
           about.name, compiled_for->name, made_for->isa, s.ops, s.ops_simplified, n.kernel_steps, kernels.size(),
           after.misses - before.misses, LeftToLlvm(compiled), n.driver_steps, n.copy_steps, n.loops, n.custom_calls,
           n.evaluate_steps, code->program->plan().arena_bytes, after.live, after.bytes, after.evictions,
-          us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns),
-          us(NanosSince(bind_start))));
+          us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns), us(s.schedule_ns), us(emit_ns), us(NanosSince(bind_start)),
+          rules));
   code->about = std::move(about);
   code->compiled_for = std::move(compiled_for);
   code->made_for = std::move(made_for);

@@ -174,6 +174,8 @@ void AddPhases(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group("Phases");
+  app.add_flag("--trace-rules", options.trace_rules,
+               "with --simplify: first, for every rule that did something, the node before and the value after");
   app.add_option("--replicas", options.replicas, "devices that run copies of the program")
       ->check(CLI::PositiveNumber)
       ->group("Phases");

@@ -31,6 +31,7 @@ struct Options {
   Phase phase = Phase::kNone;
   std::string isa = "avx2";     ///< of kLlvm and kAssembly
   std::vector<int64_t> params;  ///< of kEvaluate
+  bool trace_rules = false;     ///< Before the simplified graph: which rule did what to which node.
   int64_t replicas = 1;
   int64_t partitions = 1;
 };

@@ -109,6 +109,7 @@ Status RunProgram(std::string_view bytes, const Options& options) {
   const std::string_view wanted = StageOf(options.phase);
   bool printed = false;
   compile.stage = [&](std::string_view name, const std::string& text) {
+    if (options.trace_rules && options.phase == Phase::kSimplify && name == "03_rules.txt") std::cout << text;
     if (name != wanted) return;
     std::cout << text;
     printed = true;

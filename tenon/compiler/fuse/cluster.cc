@@ -22,19 +22,6 @@ bool IsPureView(const Node& node) {
   }
 }
 
-Dims ReducedExtents(const Program& p, const Node& reduce) {
-  Dims extents;
-  for (int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
-    extents.push_back(p.shape(reduce.in[0]).dims[static_cast<size_t>(d)]);
-  return extents;
-}
-
-bool IsUnrolledReduce(const Program& p, const Node& node) {
-  return node.op == Op::kReduce && NumElements(ReducedExtents(p, node)) <= p.target->numerics.written_out_reduce;
-}
-
-bool IsLoopReduce(const Program& p, const Node& node) { return node.op == Op::kReduce && !IsUnrolledReduce(p, node); }
-
 bool HasInteriorPad(const Program& p, const Node& node) {
   if (node.op != Op::kPad) return false;
   const Dims& interior = node.attrs<PadAttrs>().interior_padding;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/compiler/fuse/captures.h"
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/ir.h"
 
 namespace tenon::compiler {
@@ -51,14 +52,8 @@ struct Clustering {
 bool IsFusible(const Program& program, NodeId id);
 /// Whether the node only renames the elements of its first operand (a strided view of it).
 bool IsPureView(const Node& node);
-/// Whether the reduction is written out as plain operations where it is used.
-bool IsUnrolledReduce(const Program& program, const Node& node);
-/// A reduction that runs as a loop of its own.
-bool IsLoopReduce(const Program& program, const Node& node);
 /// A pad with padding between elements.
 bool HasInteriorPad(const Program& program, const Node& node);
-/// Extents of the reduced dims of a reduction.
-Dims ReducedExtents(const Program& program, const Node& reduce);
 
 /// What is to be dealt out: a block, or the members of a cluster that cannot be one kernel.
 struct Deal {

@@ -6,33 +6,12 @@
 #include <optional>
 
 #include "tenon/compiler/fuse/tracer.h"
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
 
 namespace tenon::compiler {
 namespace {
-
-/// The identity of a plain combiner op(accumulator, element); nothing when it has none.
-std::optional<uint64_t> IdentityOf(kir::Op op, DType type) {
-  const bool is_float = IsFloat(type);
-  switch (op) {
-    case kir::Op::kAdd:
-      return is_float ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x == x also for x = -0
-    case kir::Op::kMul:
-      return kir::LiteralBits(type, 1);
-    case kir::Op::kMin:
-      return kir::HighestBits(type);
-    case kir::Op::kMax:
-      return kir::LowestBits(type);
-    case kir::Op::kAnd:
-      return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
-    case kir::Op::kOr:
-    case kir::Op::kXor:
-      return uint64_t{0};
-    default:
-      return std::nullopt;
-  }
-}
 
 /// Whether the graph only compares, chooses and connects: its outcome then depends on the order of its arguments alone.
 bool OnlyChooses(const kir::Graph& graph) {
@@ -139,7 +118,7 @@ Result<Combiner> CombinerOf(const Program& program, const Node& reduce) {
     }
     const size_t a = g.nodes[node.in[0]].imm;
     const size_t b = g.nodes[node.in[1]].imm;
-    const std::optional<uint64_t> e = IdentityOf(node.op, node.type);
+    const std::optional<uint64_t> e = IdentityBits(node.op, node.type);
     plain = e && ((a == i && b == n + i) || (a == n + i && b == i));
     if (plain) identity.push_back(*e);
   }

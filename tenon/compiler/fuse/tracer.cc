@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/ir/combiner.h"
 
 namespace tenon::compiler {
 
@@ -438,9 +439,8 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   const size_t n = node.in.size() / 2;
   const Shape& operand = program_.shape(node.in[0]);
   const Dims& over = node.attrs<ReduceAttrs>().dimensions;
-  int64_t count = 1;
-  for (int64_t d : over) count *= operand.dims[static_cast<size_t>(d)];
-  if (count > program_.target->numerics.written_out_reduce) return Block(r.node);
+  if (!IsUnrolledReduce(program_, node)) return Block(r.node);
+  const int64_t count = NumElements(ReducedExtents(program_, node));
   Result<kir::Graph> combiner = GraphOfBlock(program_, node.blocks[0]);
   if (!combiner.ok()) return Block(r.node);
   SmallVector<Val, 4> values;

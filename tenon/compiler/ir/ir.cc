@@ -71,26 +71,38 @@ std::string Name(const Program& program, Ref r) {
   return program[r.node].out.size() > 1 ? fmt::format("%{}#{}", r.node, r.result) : fmt::format("%{}", r.node);
 }
 
+}  // namespace
+
+std::string PrintNode(const Program& program, const Node& node) {
+  std::string text(OpName(node.op));
+  if (!node.name.empty()) text += fmt::format(" @{}", node.name);
+  for (size_t i = 0; i < node.in.size(); ++i) text += (i ? ", " : " ") + Name(program, node.in[i]);
+  text += ToString(node.attributes);
+  if (node.op == Op::kConstant) {
+    text += node.literal.splat ? " splat 0x" : " 0x";
+    const std::string& bytes = *node.literal.bytes;
+    for (size_t i = 0; i < bytes.size() && i < 32; ++i) text += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
+    if (bytes.size() > 32)
+      text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
+  }
+  text += " :";
+  for (const Shape& shape : node.out) text += " " + ToString(shape);
+  return text;
+}
+
+std::string PrintValue(const Program& program, Ref r) {
+  return Name(program, r) + " = " + PrintNode(program, program[r.node]);
+}
+
+namespace {
+
 void PrintBlock(const Program& program, const Block& block, int depth, std::string& text) {
   const std::string indent(static_cast<size_t>(2 * depth), ' ');
   for (NodeId id : block.args)
     text += fmt::format("{}%{} = parameter : {}\n", indent, id, ToString(program[id].shape()));
   for (NodeId id : block.nodes) {
     const Node& node = program[id];
-    text += fmt::format("{}%{} = {}", indent, id, OpName(node.op));
-    if (!node.name.empty()) text += fmt::format(" @{}", node.name);
-    for (size_t i = 0; i < node.in.size(); ++i) text += (i ? ", " : " ") + Name(program, node.in[i]);
-    text += ToString(node.attributes);
-    if (node.op == Op::kConstant) {
-      text += node.literal.splat ? " splat 0x" : " 0x";
-      const std::string& bytes = *node.literal.bytes;
-      for (size_t i = 0; i < bytes.size() && i < 32; ++i) text += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
-      if (bytes.size() > 32)
-        text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
-    }
-    text += " :";
-    for (const Shape& shape : node.out) text += " " + ToString(shape);
-    text += '\n';
+    text += fmt::format("{}%{} = {}\n", indent, id, PrintNode(program, node));
     for (const Block& inner : node.blocks) {
       text += indent + "{\n";
       PrintBlock(program, inner, depth + 1, text);

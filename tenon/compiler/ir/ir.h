@@ -135,6 +135,10 @@ std::optional<uint64_t> SplatBits(const Program& program, Ref r);
 /// what is asked about.
 int64_t CountOps(const Program& program, const Block& block, int64_t limit = INT64_MAX);
 
+/// "add %1, %2 : f32[4]": op, operands, attributes, types.
+std::string PrintNode(const Program& program, const Node& node);
+/// "%3 = add %1, %2 : f32[4]".
+std::string PrintValue(const Program& program, Ref r);
 /// A StableHLO-like listing for people; there is no parser.
 std::string Print(const Program& program);
 

@@ -16,7 +16,7 @@ Ref Simplifier::Part(Op op, Ref r) {
   return Emit(std::move(part));
 }
 
-std::optional<Ref> Simplifier::RewritePart(const Node& node) {
+std::optional<Ref> Simplifier::PartOfComplex(const Node& node) {
   const bool imaginary = node.op == Op::kImag;
   if (!IsComplex(ShapeOf(node.in[0]).dtype)) return imaginary ? Splat(node.shape(), 0) : node.in[0];
   const Node& of = Def(node.in[0]);
@@ -35,7 +35,7 @@ std::optional<Ref> Simplifier::RewritePart(const Node& node) {
   return Constant(node.shape(), MakeLiteral(std::move(parts), of.literal.splat));
 }
 
-std::optional<Ref> Simplifier::RewriteComplex(Node& node) {
+std::optional<Ref> Simplifier::SplitComplex(const Node& node) {
   const DType type = node.shape().dtype;
   if (node.out.size() != 1 || !IsComplex(type)) return std::nullopt;
   for (Ref r : node.in) {
@@ -48,7 +48,7 @@ std::optional<Ref> Simplifier::RewriteComplex(Node& node) {
     real.origin = nullptr;
     real.out[0].dtype = part;
     for (size_t i = 0; i < real.in.size(); ++i) real.in[i] = Part(i == 0 ? first : second, node.in[i]);
-    if (!real.blocks.empty()) real.blocks = {CombinerOf(Op::kAdd, part)};
+    if (!real.blocks.empty()) real.blocks = {MakeCombiner(to_, Op::kAdd, part)};
     return Emit(std::move(real));
   };
   Ref re, im;

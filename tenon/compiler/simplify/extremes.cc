@@ -138,23 +138,6 @@ bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_na
 
 }  // namespace
 
-Block Simplifier::CombinerOf(Op op, DType type) {
-  Block block;
-  for (int i = 0; i < 2; ++i) {
-    Node argument;
-    argument.op = Op::kParameter;
-    argument.out.push_back({type, {}});
-    block.args.push_back(to_.Add(std::move(argument)));
-  }
-  Node node;
-  node.op = op;
-  node.in = {{block.args[0], 0}, {block.args[1], 0}};
-  node.out.push_back({type, {}});
-  block.nodes.push_back(to_.Add(std::move(node)));
-  block.results.push_back({block.nodes[0], 0});
-  return block;
-}
-
 bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   if (node.op != Op::kReduce || node.in.size() != 4 || node.blocks[0].args.size() != 4) return false;
   const auto& over = node.attrs<ReduceAttrs>();
@@ -183,7 +166,7 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   extreme.in = {node.in[0], node.in[2]};
   extreme.out.push_back(node.shape(0));
   extreme.attributes = over;
-  extreme.blocks.push_back(CombinerOf(op, values.dtype));
+  extreme.blocks.push_back(MakeCombiner(to_, op, values.dtype));
   const Ref value = Emit(std::move(extreme));
   Node broadcast;
   broadcast.op = Op::kBroadcast;
@@ -216,10 +199,13 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   first.in = {candidates, Splat({places.dtype, {}}, last)};
   first.out.push_back(node.shape(1));
   first.attributes = over;
-  first.blocks.push_back(CombinerOf(Op::kMinimum, places.dtype));
+  first.blocks.push_back(MakeCombiner(to_, Op::kMinimum, places.dtype));
   const Ref place = Emit(std::move(first));
   Bind(id, 0, value);
   Bind(id, 1, place);
+  log_.Hit(
+      Rule::first_extreme, [&] { return PrintNode(to_, node); },
+      [&] { return PrintValue(to_, value) + ", " + PrintValue(to_, place); });
   return true;
 }
 

@@ -63,7 +63,7 @@ bool TakesMemory(const Node& node) {
 /// One loop and the block that it is in.
 class Hoister {
  public:
-  Hoister(Program& p, NodeId loop) : p_(p), loop_(loop) {}
+  Hoister(Program& p, NodeId loop, RuleLog& log) : p_(p), loop_(loop), log_(log) {}
 
   /// Nodes that belong before the loop, in order.
   std::vector<NodeId> Run() {
@@ -74,11 +74,14 @@ class Hoister {
       // Operands of drivers are in memory anyway.
       for (Ref r : p_[id].in) Want(r);
     }
-    const std::vector<NodeId> before = Body().nodes;
+    const std::vector<NodeId> nodes = Body().nodes;
     Body().nodes.clear();
-    for (NodeId id : before) {
+    for (NodeId id : nodes) {
       if (Varies(id) && p_[id].op == Op::kDot) {
-        (void)(TakeProduct(id, 0) || TakeProduct(id, 1));
+        const std::string before = log_.tracing() ? PrintNode(p_, p_[id]) : std::string();
+        if (TakeProduct(id, 0) || TakeProduct(id, 1)) {
+          log_.Hit(Rule::hoist_product, [&] { return before; }, [&] { return PrintValue(p_, {id, 0}); });
+        }
       }
       Body().nodes.push_back(id);
     }
@@ -86,6 +89,7 @@ class Hoister {
     std::erase_if(Body().nodes, [&](NodeId id) {
       if (!wanted_.contains(id)) return false;
       leaving.push_back(id);
+      log_.Hit(Rule::hoist, [&] { return PrintValue(p_, {id, 0}); }, [] { return std::string("before the loop"); });
       return true;
     });
     leaving.insert(leaving.end(), made_.begin(), made_.end());
@@ -246,16 +250,17 @@ class Hoister {
 
   Program& p_;
   const NodeId loop_;
+  RuleLog& log_;
   std::unordered_set<NodeId> variant_, invariant_, wanted_;
   std::vector<NodeId> made_;
 };
 
-void Hoist(Program& p, Block& block) {
+void Hoist(Program& p, Block& block, RuleLog& log) {
   std::vector<NodeId> nodes;
   for (NodeId id : block.nodes) {
-    for (Block& inner : p[id].blocks) Hoist(p, inner);
+    for (Block& inner : p[id].blocks) Hoist(p, inner, log);
     if (p[id].op == Op::kWhile) {
-      const std::vector<NodeId> hoisted = Hoister(p, id).Run();
+      const std::vector<NodeId> hoisted = Hoister(p, id, log).Run();
       nodes.insert(nodes.end(), hoisted.begin(), hoisted.end());
     }
     nodes.push_back(id);
@@ -265,6 +270,6 @@ void Hoist(Program& p, Block& block) {
 
 }  // namespace
 
-void HoistFromLoops(Program& program) { Hoist(program, program.main); }
+void HoistFromLoops(Program& program, RuleLog& log) { Hoist(program, program.main, log); }
 
 }  // namespace tenon::compiler

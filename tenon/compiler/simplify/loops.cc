@@ -1,5 +1,7 @@
 // Loops: values that do not change leave them, short ones of known length are written out.
 
+#include <fmt/format.h>
+
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
@@ -24,6 +26,9 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
     for (size_t i = 0; i < carried.size(); ++i) carried[i] = Map(old.blocks[1].results[i]);
   }
   for (uint32_t i = 0; i < carried.size(); ++i) Bind(id, i, carried[i]);
+  log_.Hit(
+      Rule::unroll, [&] { return fmt::format("while of {} carries", init.size()); },
+      [&] { return fmt::format("{} trips", trips); });
   return true;
 }
 
@@ -44,6 +49,7 @@ bool Simplifier::CopyWhile(NodeId id) {
     if (fixed[i]) {
       for (const Block& b : old.blocks) Bind(b.args[i], 0, init[i]);
       Bind(id, static_cast<uint32_t>(i), init[i]);
+      log_.Hit(Rule::fixed_carry, [&] { return fmt::format("carry {}", i); }, [&] { return PrintValue(to_, init[i]); });
       continue;
     }
     place[i] = static_cast<uint32_t>(node.in.size());

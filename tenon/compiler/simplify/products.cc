@@ -47,7 +47,7 @@ bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::RewriteDot(Node& node) {
+std::optional<Ref> Simplifier::WriteOutProduct(const Node& node) {
   const Shape result = node.shape();
   const auto& numbers = node.attrs<DotAttrs>();
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
@@ -99,7 +99,7 @@ std::optional<Ref> Simplifier::RewriteDot(Node& node) {
   sum.out.push_back({type, result.dims});
   const bool sums = !summed.empty();
   sum.attributes = ReduceAttrs{std::move(summed)};
-  sum.blocks.push_back(CombinerOf(Op::kAdd, type));
+  sum.blocks.push_back(MakeCombiner(to_, Op::kAdd, type));
   return Converted(terms == 1 && !sums ? product : Emit(std::move(sum)), result.dtype);
 }
 

@@ -6,14 +6,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/simplify/rules.h"
 
 namespace tenon::compiler {
 
-/// One walk over a program, which writes a simpler one. The parts are in the sources named after what they rewrite.
+/// One walk over a program, which writes a simpler one. rules.def lists the rules; they are in the sources named after
+/// what they rewrite.
 class Simplifier {
  public:
-  explicit Simplifier(const Program& from) : from_(from) {}
+  Simplifier(const Program& from, RuleLog& log) : from_(from), log_(log) {}
   Program Run();
 
  private:
@@ -31,30 +34,20 @@ class Simplifier {
   // Making nodes. Emit returns an equal simpler value, an equal earlier one, or the new node.
   Ref Emit(Node node);
   NodeId Append(Node node);
-  std::optional<Ref> Rewrite(Node& node);
-  std::optional<Ref> RewriteElementwise(Node& node);
-  std::optional<Ref> RewriteView(Node& node);
-  std::optional<Ref> RewriteBroadcast(const Node& node);
-  std::optional<Ref> RewriteTranspose(const Node& node);
-  std::optional<Ref> RewritePad(const Node& node);
-  std::optional<Ref> RewriteSlice(const Node& node);
-  std::optional<Ref> RewriteDynamicSlice(const Node& node);
-  std::optional<Ref> RewriteReduce(Node& node);
-  std::optional<Ref> SplitLongReduce(Node& node);
-  std::optional<Ref> RewriteReduceWindow(Node& node);
-  std::optional<Ref> RewriteConvolution(Node& node);
-  std::optional<Ref> RewriteDot(Node& node);
-  /// Of a complex constant, of what was real, of what was put together.
-  std::optional<Ref> RewritePart(const Node& node);
-  /// Sums and products of complex arrays.
-  std::optional<Ref> RewriteComplex(Node& node);
-  std::optional<Ref> RewriteScan(Node& node);
-  std::optional<Ref> RewriteSelectAndScatter(Node& node);
+  std::optional<Ref> Rewrite(const Node& node);
+  /// A row of the table of rules.
+  struct Row;
+  static const std::vector<Row>& RulesOf(Op op);
+#define TENON_SIMPLIFY_RULE(name, function, text, ...) std::optional<Ref> function(const Node& node);
+#define TENON_SIMPLIFY_PASS(name, text)
+#include "tenon/compiler/simplify/rules.def"
+#undef TENON_SIMPLIFY_RULE
+#undef TENON_SIMPLIFY_PASS
   bool BindExtreme(NodeId id, const Node& node);
+  Op WindowOp(const Node& node) const;
+  std::optional<Ref> OtherThan(const Node& node, uint64_t bits) const;
   /// Where each operand of a concatenation ends along its dimension.
   const std::vector<int64_t>& EndsOf(NodeId concatenation);
-  Block CombinerOf(Op op, DType type);
-  std::optional<Ref> Fold(const Node& node);
 
   Ref Constant(Shape shape, Literal literal);
   Ref Splat(const Shape& shape, uint64_t bits);
@@ -76,6 +69,7 @@ class Simplifier {
   }
 
   const Program& from_;
+  RuleLog& log_;
   Program to_;
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
@@ -86,14 +80,9 @@ class Simplifier {
 
 /// Heavy work that is the same in every trip of a loop is done before it, and so are products of the elements of an
 /// array that a loop walks along: as one. A loop of no trips does it in vain.
-void HoistFromLoops(Program& program);
+void HoistFromLoops(Program& program, RuleLog& log);
 
 /// Sorts of which only the first few elements are used give no more than those.
-void TakeFirst(Program& program);
-
-/// The plain binary op of a combiner block (accumulator, element) -> op; kOpaque for others.
-Op CombinerOp(const Program& program, const Block& block);
-/// The bits e of `type` with op(e, x) == x; nothing when there are none.
-std::optional<uint64_t> IdentityBits(Op op, DType type);
+void TakeFirst(Program& program, RuleLog& log);
 
 }  // namespace tenon::compiler

@@ -1,5 +1,7 @@
 #include "tenon/compiler/simplify/simplify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tenon/compiler/simplify/simplifier.h"
@@ -65,7 +67,9 @@ Ref Simplifier::Emit(Node node) {
   const uint64_t hash = HashOfNode(node);
   auto [begin, end] = known_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (Same(to_, to_[it->second], node)) return {it->second, 0};
+    if (!Same(to_, to_[it->second], node)) continue;
+    log_.Hit(Rule::share, [&] { return PrintNode(to_, node); }, [&] { return PrintValue(to_, {it->second, 0}); });
+    return {it->second, 0};
   }
   const NodeId id = Append(std::move(node));
   known_.emplace(hash, id);
@@ -95,10 +99,12 @@ bool Simplifier::BindTrivial(NodeId id, const Node& node) {
   const auto is_empty = [](const Shape& s) { return s.dtype != DType::kToken && NumElements(s.dims) == 0; };
   if (std::all_of(node.out.begin(), node.out.end(), is_empty)) {
     for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Constant(node.shape(i), MakeLiteral("", false)));
+    log_.Hit(Rule::empty_results, [&] { return PrintNode(to_, node); }, [] { return std::string("constants"); });
     return true;
   }
   if (node.op != Op::kReduce || !is_empty(ShapeOf(node.in[0]))) return false;
   for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Spread(node.in[node.in.size() / 2 + i], node.shape(i)));
+  log_.Hit(Rule::empty_results, [&] { return PrintNode(to_, node); }, [] { return std::string("initial values"); });
   return true;
 }
 
@@ -141,6 +147,9 @@ bool Simplifier::CopyCase(NodeId id) {
   const Block& branch = old.blocks[static_cast<size_t>(index < 0 || index > last ? last : index)];
   for (NodeId n : branch.nodes) CopyNode(n);
   for (uint32_t i = 0; i < old.out.size(); ++i) Bind(id, i, Map(branch.results[i]));
+  log_.Hit(
+      Rule::known_case, [&] { return fmt::format("case {}", index); },
+      [&] { return fmt::format("its {} operations", branch.nodes.size()); });
   return true;
 }
 
@@ -171,13 +180,13 @@ Program Simplifier::Run() {
   to_.parameters = from_.parameters;
   to_.results = from_.results;
   CopyBlock(from_.main, to_.main);
-  HoistFromLoops(to_);
+  HoistFromLoops(to_, log_);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
-  TakeFirst(to_);
+  TakeFirst(to_, log_);
   return std::move(to_);
 }
 
-Program Simplify(const Program& program) { return Simplifier(program).Run(); }
+Program Simplify(const Program& program, RuleLog& log) { return Simplifier(program, log).Run(); }
 
 }  // namespace tenon::compiler

@@ -4,11 +4,12 @@
 /// expects.
 
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/simplify/rules.h"
 
 namespace tenon::compiler {
 
 /// The same program, simpler: equal results bit for bit, but for the order in which long sums meet (which depends on
-/// shapes alone).
-Program Simplify(const Program& program);
+/// shapes alone). `log` receives which rules did something.
+Program Simplify(const Program& program, RuleLog& log);
 
 }  // namespace tenon::compiler

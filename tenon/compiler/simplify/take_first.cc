@@ -38,13 +38,16 @@ void Count(const Program& p, const Block& block, Wanted& wanted) {
 
 }  // namespace
 
-void TakeFirst(Program& program) {
+void TakeFirst(Program& program, RuleLog& log) {
   Wanted wanted;
   Count(program, program.main, wanted);
   for (const auto& [id, elements] : wanted) {
     Node& node = program[id];
     const size_t along = DimensionOf(node);
-    for (Shape& shape : node.out) shape.dims[along] = std::min(elements, shape.dims[along]);
+    if (elements >= node.shape().dims[along]) continue;
+    const std::string before = log.tracing() ? PrintNode(program, node) : std::string();
+    for (Shape& shape : node.out) shape.dims[along] = elements;
+    log.Hit(Rule::take_first, [&] { return before; }, [&] { return PrintNode(program, node); });
   }
 }
 

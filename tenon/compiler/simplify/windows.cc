@@ -15,77 +15,37 @@ int64_t Product(const Dims& dims) {
 
 }  // namespace
 
-Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior) {
-  const auto none = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](int64_t n) { return n == 0; }); };
-  if (none(low) && none(high) && none(interior)) return r;
-  Node pad;
-  pad.op = Op::kPad;
-  pad.in = {r, value};
-  Shape shape = ShapeOf(r);
-  for (size_t d = 0; d < shape.rank(); ++d) {
-    shape.dims[d] =
-        std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
-  }
-  pad.out.push_back(std::move(shape));
-  pad.attributes = PadAttrs{low, high, interior};
-  return Emit(std::move(pad));
-}
-
-Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
-  Node slice;
-  slice.op = Op::kSlice;
-  slice.in = {r};
-  Dims limit = start;
-  for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
-  slice.out.push_back({ShapeOf(r).dtype, extent});
-  slice.attributes = SliceAttrs{start, limit, stride};
-  return Emit(std::move(slice));
-}
-
-Ref Simplifier::Converted(Ref r, DType type) {
-  if (ShapeOf(r).dtype == type) return r;
-  Node convert;
-  convert.op = Op::kConvert;
-  convert.in = {r};
-  convert.out.push_back({type, ShapeOf(r).dims});
-  return Emit(std::move(convert));
-}
-
-std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
-  if (node.in.size() != 2 || node.blocks.size() != 1) return std::nullopt;
+// The op by which a window's elements meet, where it may be applied to whole arrays; kOpaque elsewhere.
+Op Simplifier::WindowOp(const Node& node) const {
+  if (node.in.size() != 2 || node.blocks.size() != 1) return Op::kOpaque;
   const Op op = CombinerOp(to_, node.blocks[0]);
   const DType type = node.shape().dtype;
-  switch (op) {
-    case Op::kMaximum:
-    case Op::kMinimum:
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kXor:
-      break;
-    case Op::kAdd:
-    case Op::kMultiply:
-      if (IsFloat(type) && DTypeBits(type) < 32) return std::nullopt;  // Narrow floats do not round once per element.
-      break;
-    default:
-      return std::nullopt;
-  }
-  const Ref init = node.in[1];
-  if (IsComplex(type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(init).dtype != type) return std::nullopt;
+  if (!IdentityBits(op, type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(node.in[1]).dtype != type)
+    return Op::kOpaque;
+  // Sums of narrow floats do not round once per element.
+  const bool rounds = op == Op::kAdd || op == Op::kMultiply;
+  return rounds && IsFloat(type) && DTypeBits(type) < 32 ? Op::kOpaque : op;
+}
+
+std::optional<Ref> Simplifier::WriteOutWindow(const Node& node) {
+  const Op op = WindowOp(node);
+  if (op == Op::kOpaque) return std::nullopt;
   if (std::optional<ScanForm> form = ScanFormOf(to_, node);
       form && node.shape().dims[form->dim] > numerics().short_scan)
-    return RewriteScan(node);
+    return std::nullopt;
+  const DType type = node.shape().dtype;
+  const Ref init = node.in[1];
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
   const int64_t count = Product(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
   Dims interior = base_dilation;
   for (int64_t& n : interior) --n;
   const Shape shape = node.shape();
-  const std::optional<uint64_t> identity = op == Op::kXor ? std::optional<uint64_t>(0) : IdentityBits(op, type);
+  const uint64_t identity = *IdentityBits(op, type);
   // Padding and holes take no part, whatever the initial value is.
-  const Ref padded = Padded(node.in[0], identity ? Splat({type, {}}, *identity) : init, low, high, interior);
-  if (!identity && !(padded == node.in[0])) return std::nullopt;
+  const Ref padded = Padded(node.in[0], Splat({type, {}}, identity), low, high, interior);
   Ref sum;
-  if (!identity || !IsSplat(init, *identity)) sum = Spread(init, shape);
+  if (!IsSplat(init, identity)) sum = Spread(init, shape);
   for (int64_t element = 0; element < count; ++element) {
     Dims start(window.size(), 0);
     int64_t rest = element;
@@ -99,8 +59,11 @@ std::optional<Ref> Simplifier::RewriteReduceWindow(Node& node) {
   return sum;
 }
 
-std::optional<Ref> Simplifier::RewriteScan(Node& node) {
-  const ScanForm form = *ScanFormOf(to_, node);
+std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
+  const std::optional<ScanForm> found = ScanFormOf(to_, node);
+  const Op op = WindowOp(node);
+  if (!found || op == Op::kOpaque) return std::nullopt;
+  const ScanForm form = *found;
   const Shape shape = node.shape();
   const int64_t n = shape.dims[form.dim];
   const std::optional<uint64_t> identity = IdentityBits(CombinerOp(to_, node.blocks[0]), shape.dtype);
@@ -157,7 +120,7 @@ std::optional<Ref> Simplifier::RewriteScan(Node& node) {
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
 }
 
-std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
+std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const Node& node) {
   // First which element every window selects, then, for each element of a window, what comes back through it.
   const Shape shape = node.shape();
   const Shape source = ShapeOf(node.in[1]);
@@ -227,7 +190,7 @@ std::optional<Ref> Simplifier::RewriteSelectAndScatter(Node& node) {
   return sum;
 }
 
-std::optional<Ref> Simplifier::RewriteConvolution(Node& node) {
+std::optional<Ref> Simplifier::WriteOutConvolution(const Node& node) {
   // One input channel per group and one result: nothing that a matrix product could share.
   const Shape in = ShapeOf(node.in[0]);
   const Shape weights = ShapeOf(node.in[1]);

@@ -1,0 +1,77 @@
+#include "tenon/compiler/ir/combiner.h"
+
+#include "tenon/compiler/ir/kir_op.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::compiler {
+
+Op CombinerOp(const Program& program, const Block& block) {
+  if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 ||
+      block.results[0].node != block.nodes[0]) {
+    return Op::kOpaque;
+  }
+  const Node& node = program[block.nodes[0]];
+  const Ref a{block.args[0], 0};
+  const Ref b{block.args[1], 0};
+  if (node.in.size() != 2 || !((node.in[0] == a && node.in[1] == b) || (node.in[0] == b && node.in[1] == a)))
+    return Op::kOpaque;
+  return node.op;
+}
+
+Block MakeCombiner(Program& program, Op op, DType type) {
+  Block block;
+  for (int i = 0; i < 2; ++i) {
+    Node argument;
+    argument.op = Op::kParameter;
+    argument.out.push_back({type, {}});
+    block.args.push_back(program.Add(std::move(argument)));
+  }
+  Node node;
+  node.op = op;
+  node.in = {{block.args[0], 0}, {block.args[1], 0}};
+  node.out.push_back({type, {}});
+  block.nodes.push_back(program.Add(std::move(node)));
+  block.results.push_back({block.nodes[0], 0});
+  return block;
+}
+
+std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
+  if (IsComplex(type) || type == DType::kToken) return std::nullopt;
+  switch (op) {
+    case kir::Op::kAdd:
+      return IsFloat(type) ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x is x also for x = -0.
+    case kir::Op::kMul:
+      return kir::LiteralBits(type, 1);
+    case kir::Op::kMax:
+      return kir::LowestBits(type);
+    case kir::Op::kMin:
+      return kir::HighestBits(type);
+    case kir::Op::kAnd:
+      return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
+    case kir::Op::kOr:
+    case kir::Op::kXor:
+      return uint64_t{0};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<uint64_t> IdentityBits(Op op, DType type) { return IdentityBits(KirOpOf(op), type); }
+
+Dims ReducedExtents(const Program& program, const Node& reduce) {
+  Dims extents;
+  for (int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
+    extents.push_back(program.shape(reduce.in[0]).dims[static_cast<size_t>(d)]);
+  return extents;
+}
+
+bool IsUnrolledReduce(const Program& program, const Node& node) {
+  return node.op == Op::kReduce &&
+         NumElements(ReducedExtents(program, node)) <= program.target->numerics.written_out_reduce;
+}
+
+bool IsLoopReduce(const Program& program, const Node& node) {
+  return node.op == Op::kReduce && !IsUnrolledReduce(program, node);
+}
+
+}  // namespace tenon::compiler

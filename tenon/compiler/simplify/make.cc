@@ -1,0 +1,87 @@
+// Making nodes.
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::compiler {
+
+Ref Simplifier::Constant(Shape shape, Literal literal) {
+  Node node;
+  node.op = Op::kConstant;
+  node.out.push_back(std::move(shape));
+  node.literal = std::move(literal);
+  return Emit(std::move(node));
+}
+
+Ref Simplifier::Splat(const Shape& shape, uint64_t bits) {
+  return Constant(
+      shape, MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(shape.dtype))),
+                         true));
+}
+
+Ref Simplifier::Binary(Op op, Ref a, Ref b) {
+  Node node;
+  node.op = op;
+  node.in = {a, b};
+  node.out.push_back(ShapeOf(a));
+  return Emit(std::move(node));
+}
+
+Ref Simplifier::Reshape(Ref r, Dims dims) {
+  if (ShapeOf(r).dims == dims) return r;
+  Node node;
+  node.op = Op::kReshape;
+  node.in = {r};
+  node.out.push_back({ShapeOf(r).dtype, std::move(dims)});
+  return Emit(std::move(node));
+}
+
+Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
+  Node broadcast;
+  broadcast.op = Op::kBroadcast;
+  broadcast.in = {Converted(scalar, shape.dtype)};
+  broadcast.out.push_back(shape);
+  broadcast.attributes = BroadcastAttrs{};
+  return Emit(std::move(broadcast));
+}
+
+Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior) {
+  const auto none = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](int64_t n) { return n == 0; }); };
+  if (none(low) && none(high) && none(interior)) return r;
+  Node pad;
+  pad.op = Op::kPad;
+  pad.in = {r, value};
+  Shape shape = ShapeOf(r);
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    shape.dims[d] =
+        std::max<int64_t>(0, low[d] + high[d] + shape.dims[d] + std::max<int64_t>(0, shape.dims[d] - 1) * interior[d]);
+  }
+  pad.out.push_back(std::move(shape));
+  pad.attributes = PadAttrs{low, high, interior};
+  return Emit(std::move(pad));
+}
+
+Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
+  Node slice;
+  slice.op = Op::kSlice;
+  slice.in = {r};
+  Dims limit = start;
+  for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
+  slice.out.push_back({ShapeOf(r).dtype, extent});
+  slice.attributes = SliceAttrs{start, limit, stride};
+  return Emit(std::move(slice));
+}
+
+Ref Simplifier::Converted(Ref r, DType type) {
+  if (ShapeOf(r).dtype == type) return r;
+  Node convert;
+  convert.op = Op::kConvert;
+  convert.in = {r};
+  convert.out.push_back({type, ShapeOf(r).dims});
+  return Emit(std::move(convert));
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,171 @@
+// Reductions: over nothing, of transposed values, long ones.
+
+#include <algorithm>
+
+#include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/kir/builder.h"
+
+namespace tenon::compiler {
+
+std::optional<Ref> Simplifier::ReduceNothing(const Node& node) {
+  if (node.in.size() == 2 && NumElements(ShapeOf(node.in[0]).dims) == 0) return Spread(node.in[1], node.shape());
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::ReduceTransposed(const Node& node) {
+  // The order of elements must not matter.
+  if (Def(node.in[0]).op != Op::kTranspose || node.in.size() != 2 ||
+      !IdentityBits(CombinerOp(to_, node.blocks[0]), node.shape().dtype))
+    return std::nullopt;
+  const Shape& operand = ShapeOf(node.in[0]);
+  const Node& transpose = Def(node.in[0]);
+  const Dims& over = node.attrs<ReduceAttrs>().dimensions;
+  Node inner = node;
+  inner.origin = nullptr;
+  inner.in[0] = transpose.in[0];
+  SmallVector<int64_t, 6> kept;  // Source dims of the result, in the result's order.
+  Dims reduced;
+  for (size_t i = 0; i < operand.rank(); ++i) {
+    const int64_t source = transpose.attrs<TransposeAttrs>().permutation[i];
+    const bool is_reduced = std::find(over.begin(), over.end(), static_cast<int64_t>(i)) != over.end();
+    if (is_reduced) {
+      reduced.push_back(source);
+    } else {
+      kept.push_back(source);
+    }
+  }
+  std::sort(reduced.begin(), reduced.end());
+  SmallVector<int64_t, 6> sorted = kept;
+  std::sort(sorted.begin(), sorted.end());
+  inner.attributes = ReduceAttrs{reduced};
+  inner.out[0].dims.clear();
+  for (int64_t d : sorted) inner.out[0].dims.push_back(ShapeOf(transpose.in[0]).dims[static_cast<size_t>(d)]);
+  const Ref r = Emit(std::move(inner));
+  Node back;
+  back.op = Op::kTranspose;
+  back.in = {r};
+  back.out.push_back(node.shape());
+  Dims permutation;
+  for (int64_t d : kept) permutation.push_back(std::find(sorted.begin(), sorted.end(), d) - sorted.begin());
+  back.attributes = TransposeAttrs{permutation};
+  return Emit(std::move(back));
+}
+
+namespace {
+
+int64_t CountOf(const Dims& dims, size_t from, size_t to) {
+  int64_t n = 1;
+  for (size_t d = from; d < to; ++d) n *= dims[d];
+  return n;
+}
+
+}  // namespace
+
+std::optional<Ref> Simplifier::SplitLongReduce(const Node& node) {
+  if (node.in.size() != 2) return std::nullopt;
+  const target::Numerics& cuts = numerics();
+  const Shape operand = ShapeOf(node.in[0]);
+  const DType type = node.shape().dtype;
+  if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type)))
+    return std::nullopt;  // Narrow floats round once per element.
+  const Op op = CombinerOp(to_, node.blocks[0]);
+  const std::optional<uint64_t> identity = IdentityBits(op, type);
+  if (!identity) return std::nullopt;
+  const Dims& dims = node.attrs<ReduceAttrs>().dimensions;  // Ascending.
+  int64_t count = 1;
+  for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
+  const int64_t results = NumElements(node.shape().dims);
+  const int64_t columns =
+      dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
+  const bool tall = columns >= cuts.tall_columns && count >= cuts.tall_rows && count * columns >= cuts.tall_elements &&
+                    results / columns < cuts.tall_blocks;
+  if (!tall && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
+  const Ref neutral = Splat({type, {}}, *identity);
+  auto reduce = [&](Ref r, Dims over, Ref init) {
+    Node part;
+    part.op = Op::kReduce;
+    part.in = {r, init};
+    part.blocks = node.blocks;
+    Shape shape{type, {}};
+    for (size_t i = 0; i < ShapeOf(r).rank(); ++i) {
+      if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end())
+        shape.dims.push_back(ShapeOf(r).dims[i]);
+    }
+    part.attributes = ReduceAttrs{std::move(over)};
+    part.out.push_back(std::move(shape));
+    return part;
+  };
+  if (tall) {
+    // Sums of columns: blocks of whole rows, so that memory is read as it lies however many run side by side.
+    const size_t d = static_cast<size_t>(dims[0]);
+    int64_t blocks = cuts.tall_blocks;
+    while (blocks < 4 * cuts.tall_blocks && count % blocks != 0) ++blocks;
+    if (count % blocks != 0) return std::nullopt;
+    Dims cut;
+    for (size_t i = 0; i < operand.rank(); ++i) {
+      cut.push_back(i == d ? blocks : operand.dims[i]);
+      if (i == d) cut.push_back(count / blocks);
+    }
+    const Ref partial = {Append(reduce(Reshape(node.in[0], cut), Dims{static_cast<int64_t>(d) + 1}, neutral)), 0};
+    return Emit(reduce(partial, Dims{static_cast<int64_t>(d)}, node.in[1]));
+  }
+  // Several dims: the inner ones first, if enough is left to share out.
+  if (dims.size() > 1) {
+    int64_t inner = 1;
+    for (size_t k = dims.size(); k-- > 1;) {
+      inner *= operand.dims[static_cast<size_t>(dims[k])];
+      const int64_t left = count / inner;
+      if (inner >= cuts.long_sum_min_block && inner <= cuts.long_sum && left >= cuts.long_sum_rest) {
+        Dims first(dims.begin() + k, dims.end());
+        const Ref partial = {Append(reduce(node.in[0], first, neutral)), 0};
+        Dims rest(dims.begin(), dims.begin() + k);
+        return Emit(reduce(partial, rest, node.in[1]));
+      }
+    }
+  }
+  // One dim alone, or dims that follow one another: cut the flat range into blocks.
+  for (size_t k = 1; k < dims.size(); ++k) {
+    if (dims[k] != dims[k - 1] + 1) return std::nullopt;
+  }
+  const size_t first = static_cast<size_t>(dims[0]);
+  int64_t block = 1;
+  while (block < cuts.long_sum_block && count % (2 * block) == 0) block *= 2;
+  Ref source = node.in[0];
+  Dims flat;
+  for (size_t i = 0; i < operand.rank(); ++i) {
+    if (i == first) flat.push_back(count);
+    if (i < first || i >= first + dims.size()) flat.push_back(operand.dims[i]);
+  }
+  int64_t padded = count;
+  if (block < cuts.long_sum_min_block) {
+    if (dims.size() > 1) return std::nullopt;
+    block = cuts.long_sum_padded_block;
+    padded = (count + block - 1) / block * block;
+    Node pad;
+    pad.op = Op::kPad;
+    pad.in = {source, neutral};
+    const Dims none(flat.size(), 0);
+    Dims more = none;
+    more[first] = padded - count;
+    pad.attributes = PadAttrs{none, more, none};
+    Dims wide = flat;
+    wide[first] = padded;
+    pad.out.push_back({type, wide});
+    source = Emit(std::move(pad));
+    flat = wide;
+  }
+  Dims blocks;
+  for (size_t i = 0; i < flat.size(); ++i) {
+    if (i == first) {
+      blocks.push_back(padded / block);
+      blocks.push_back(block);
+    } else {
+      blocks.push_back(flat[i]);
+    }
+  }
+  const Ref cut = Reshape(source, blocks);
+  const Ref partial = {Append(reduce(cut, Dims{static_cast<int64_t>(first) + 1}, neutral)), 0};
+  return Emit(reduce(partial, Dims{static_cast<int64_t>(first)}, node.in[1]));
+}
+
+}  // namespace tenon::compiler

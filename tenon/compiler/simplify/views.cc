@@ -1,0 +1,281 @@
+// Ops that move elements: identities, compositions, canonical forms.
+
+#include <algorithm>
+
+#include "tenon/compiler/simplify/simplifier.h"
+
+namespace tenon::compiler {
+
+namespace {
+
+bool IsIota(const Dims& list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+bool All(const Dims& list, int64_t v) {
+  return std::all_of(list.begin(), list.end(), [v](int64_t x) { return x == v; });
+}
+
+}  // namespace
+
+std::optional<Ref> Simplifier::EmptyArray(const Node& node) {
+  if (node.out.size() != 1 || node.shape().dtype == DType::kToken || NumElements(node.shape().dims) != 0 ||
+      node.op == Op::kBarrier)
+    return std::nullopt;
+  return Constant(node.shape(), MakeLiteral("", false));
+}
+
+std::optional<Ref> Simplifier::ViewOfSplat(const Node& node) {
+  const Node& def = Def(node.in[0]);
+  if (def.op == Op::kConstant && def.literal.splat) return Constant(node.shape(), def.literal);
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::BroadcastIdentity(const Node& node) {
+  if (ShapeOf(node.in[0]) == node.shape() && IsIota(node.attrs<BroadcastAttrs>().broadcast_dimensions))
+    return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::BroadcastOfBroadcast(const Node& node) {
+  const Node& def = Def(node.in[0]);
+  if (def.op != Op::kBroadcast) return std::nullopt;
+  const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
+  Dims dims;
+  for (int64_t d : def.attrs<BroadcastAttrs>().broadcast_dimensions) dims.push_back(places[static_cast<size_t>(d)]);
+  // Extents of one that the first stretched must not be stretched twice to different extents: sizes decide.
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t from = ShapeOf(def.in[0]).dims[i];
+    const int64_t to = node.shape().dims[static_cast<size_t>(dims[i])];
+    if (from != to && from != 1) return std::nullopt;
+  }
+  Node merged = node;
+  merged.origin = nullptr;
+  merged.in[0] = def.in[0];
+  merged.attributes = BroadcastAttrs{std::move(dims)};
+  return Emit(std::move(merged));
+}
+
+std::optional<Ref> Simplifier::BroadcastAsReshape(const Node& node) {
+  const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
+  if (std::is_sorted(places.begin(), places.end()) &&
+      NumElements(node.shape().dims) == NumElements(ShapeOf(node.in[0]).dims))
+    return Reshape(node.in[0], node.shape().dims);
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::ReshapeIdentity(const Node& node) {
+  if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::ReshapeOfReshape(const Node& node) {
+  const Node& def = Def(node.in[0]);
+  if (def.op == Op::kReshape) return Reshape(def.in[0], node.shape().dims);
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::ReshapeOfConstant(const Node& node) {
+  const Node& def = Def(node.in[0]);
+  if (def.op == Op::kConstant) return Constant(node.shape(), def.literal);
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::TransposeIdentity(const Node& node) {
+  if (IsIota(node.attrs<TransposeAttrs>().permutation)) return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::TransposeOfTranspose(const Node& node) {
+  const Node& def = Def(node.in[0]);
+  if (def.op != Op::kTranspose) return std::nullopt;
+  Node merged = node;
+  merged.origin = nullptr;
+  merged.in[0] = def.in[0];
+  const Dims& inner = def.attrs<TransposeAttrs>().permutation;
+  for (int64_t& d : merged.attrs<TransposeAttrs>().permutation) d = inner[static_cast<size_t>(d)];
+  return Emit(std::move(merged));
+}
+
+std::optional<Ref> Simplifier::TransposeAsReshape(const Node& node) {
+  int64_t last = -1;
+  for (int64_t d : node.attrs<TransposeAttrs>().permutation) {
+    if (ShapeOf(node.in[0]).dims[static_cast<size_t>(d)] == 1) continue;
+    if (d <= last) return std::nullopt;
+    last = d;
+  }
+  return Reshape(node.in[0], node.shape().dims);
+}
+
+std::optional<Ref> Simplifier::ReverseNothing(const Node& node) {
+  const Dims& dims = node.attrs<ReverseAttrs>().dimensions;
+  if (std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return node.shape().dims[static_cast<size_t>(d)] == 1; }))
+    return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::ConcatenateNothing(const Node& node) {
+  const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
+  SmallVector<Ref, 3> parts;
+  for (Ref r : node.in) {
+    if (ShapeOf(r).dims[along] != 0) parts.push_back(r);
+  }
+  if (parts.size() == 1) return parts[0];
+  if (parts.size() == node.in.size()) return std::nullopt;
+  Node fewer = node;
+  fewer.origin = nullptr;
+  fewer.in = std::move(parts);
+  return Emit(std::move(fewer));
+}
+
+std::optional<Ref> Simplifier::DynamicUpdateWhole(const Node& node) {
+  if (ShapeOf(node.in[1]) == node.shape()) return node.in[1];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::DynamicUpdateNothing(const Node& node) {
+  if (NumElements(ShapeOf(node.in[1]).dims) == 0) return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::PadNothing(const Node& node) {
+  const auto& [low, high, interior] = node.attrs<PadAttrs>();
+  if (ShapeOf(node.in[0]) == node.shape() && All(low, 0) && All(high, 0)) return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::PadOfNothing(const Node& node) {
+  if (NumElements(ShapeOf(node.in[0]).dims) == 0) return Spread(node.in[1], node.shape());
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::PadNegative(const Node& node) {
+  const Ref source = node.in[0], value = node.in[1];
+  const Shape shape = node.shape();
+  auto [low, high, interior] = node.attrs<PadAttrs>();
+  Dims before, after;
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    before.push_back(std::max<int64_t>(0, -low[i]));
+    after.push_back(std::max<int64_t>(0, -high[i]));
+    low[i] += before[i];
+    high[i] += after[i];
+  }
+  if (All(before, 0) && All(after, 0)) return std::nullopt;
+  const Dims ones(shape.rank(), 1);
+  // With holes: the crop may start in one, so it comes last.
+  if (!All(interior, 0)) return StridedSlice(Padded(source, value, low, high, interior), before, ones, shape.dims);
+  Dims kept = ShapeOf(source).dims;
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    kept[i] -= before[i] + after[i];
+    if (kept[i] < 0) return std::nullopt;
+  }
+  return Padded(StridedSlice(source, before, ones, kept), value, low, high, interior);
+}
+
+std::optional<Ref> Simplifier::DynamicSliceWhole(const Node& node) {
+  if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
+  return std::nullopt;
+}
+
+std::optional<Ref> Simplifier::DynamicSliceKnown(const Node& node) {
+  const Ref source = node.in[0];
+  const Shape shape = node.shape();
+  Dims starts;
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    const std::optional<uint64_t> bits = SplatBits(to_, node.in[1 + i]);
+    const int64_t limit = ShapeOf(source).dims[i] - shape.dims[i];
+    if (!bits && limit != 0) return std::nullopt;
+    int64_t start = 0;
+    if (limit != 0) {
+      const DType type = ShapeOf(node.in[1 + i]).dtype;
+      const int shift = 64 - DTypeBits(type);
+      if (IsSigned(type)) {
+        start = std::clamp<int64_t>(static_cast<int64_t>(*bits << shift) >> shift, 0, limit);
+      } else {
+        start = *bits > static_cast<uint64_t>(limit) ? limit : static_cast<int64_t>(*bits);
+      }
+    }
+    starts.push_back(start);
+  }
+  return StridedSlice(source, starts, Dims(shape.rank(), 1), shape.dims);
+}
+
+std::optional<Ref> Simplifier::SliceWhole(const Node& node) {
+  if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
+  return std::nullopt;
+}
+
+// Through slices and into operands of concatenations, however many there are one behind the other.
+std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
+  Ref source = node.in[0];
+  SliceAttrs at = node.attrs<SliceAttrs>();
+  const Shape shape = node.shape();
+  for (;;) {
+    if (ShapeOf(source) == shape) return source;
+    const Node& def = Def(source);
+    if (def.op == Op::kConstant && def.literal.splat) return Constant(shape, def.literal);
+    if (def.op == Op::kSlice) {
+      const auto& inner = def.attrs<SliceAttrs>();
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        at.start_indices[i] = inner.start_indices[i] + at.start_indices[i] * inner.strides[i];
+        at.strides[i] *= inner.strides[i];
+        at.limit_indices[i] = at.start_indices[i] + (shape.dims[i] - 1) * at.strides[i] + 1;
+      }
+      source = def.in[0];
+      continue;
+    }
+    if (def.op == Op::kConcatenate) {
+      const auto along = static_cast<size_t>(def.attrs<ConcatenateAttrs>().dimension);
+      const std::vector<int64_t>& ends = EndsOf(source.node);
+      const auto end = std::upper_bound(ends.begin(), ends.end(), at.start_indices[along]);
+      if (end != ends.end() && at.limit_indices[along] <= *end) {
+        const int64_t begin = end == ends.begin() ? 0 : end[-1];
+        at.start_indices[along] -= begin;
+        at.limit_indices[along] -= begin;
+        source = def.in[static_cast<size_t>(end - ends.begin())];
+        continue;
+      }
+    }
+    if (def.op == Op::kBroadcast) {
+      // Slicing only what was stretched or added.
+      const Dims& places = def.attrs<BroadcastAttrs>().broadcast_dimensions;
+      bool only_stretched = true;
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        const bool cut = shape.dims[i] != ShapeOf(source).dims[i] || at.start_indices[i] != 0;
+        if (!cut) continue;
+        for (size_t d = 0; d < places.size(); ++d) {
+          if (places[d] == static_cast<int64_t>(i) && ShapeOf(def.in[0]).dims[d] != 1) only_stretched = false;
+        }
+      }
+      if (only_stretched) {
+        Node broadcast = def;
+        broadcast.origin = nullptr;
+        broadcast.out[0] = shape;
+        return Emit(std::move(broadcast));
+      }
+    }
+    break;
+  }
+  if (source == node.in[0]) return std::nullopt;
+  Node merged = node;
+  merged.origin = nullptr;
+  merged.in[0] = source;
+  merged.attributes = std::move(at);
+  return Emit(std::move(merged));
+}
+
+const std::vector<int64_t>& Simplifier::EndsOf(NodeId concatenation) {
+  auto [it, fresh] = ends_.try_emplace(concatenation);
+  if (fresh) {
+    const Node& node = to_[concatenation];
+    int64_t end = 0;
+    for (Ref part : node.in)
+      it->second.push_back(end += ShapeOf(part).dims[static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)]);
+  }
+  return it->second;
+}
+
+}  // namespace tenon::compiler

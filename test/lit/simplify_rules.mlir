@@ -1,0 +1,243 @@
+// Every rule of simplify does something here, and says so.
+// RUN: tenon-opt --simplify --trace-rules --split-input-file %s | FileCheck %s
+
+// CHECK-DAG: fold: multiply %{{[0-9]+}}, %{{[0-9]+}} : f32[4] -> %{{[0-9]+}} = constant splat 0x0000c040 : f32[4]
+// CHECK-DAG: same_type: convert %[[X:[0-9]+]] : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: add_zero: add %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: subtract_zero: subtract %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: multiply_one: multiply %{{[0-9]+}}, %[[X]] : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: divide_one: divide %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: divide_power_of_two: divide %[[X]], %{{[0-9]+}} : f32[4] -> %{{[0-9]+}} = multiply %[[X]], %{{[0-9]+}} : f32[4]
+// CHECK-DAG: same_operands: maximum %[[X]], %[[X]] : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: extreme_identity: minimum %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: logic_constant: and %[[P:[0-9]+]], %{{[0-9]+}} : pred[4] -> %[[P]] = parameter
+// CHECK-DAG: xor_zero: xor %[[P]], %{{[0-9]+}} : pred[4] -> %[[P]] = parameter
+// CHECK-DAG: shift_zero: shift_left %[[I:[0-9]+]], %{{[0-9]+}} : s32[4] -> %[[I]] = parameter
+// CHECK-DAG: twice: negate %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: select_same: select %[[P]], %[[X]], %[[X]] : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: select_known: select %{{[0-9]+}}, %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: small_power: power %[[X]], %{{[0-9]+}} : f32[4] -> %{{[0-9]+}} = multiply %[[X]], %[[X]] : f32[4]
+// CHECK-DAG: share: negate %[[X]] : f32[4] -> %{{[0-9]+}} = negate %[[X]] : f32[4]
+// CHECK: program @elementwise
+module @elementwise {
+  func.func @main(%x: tensor<4xf32>, %p: tensor<4xi1>, %i: tensor<4xi32>) -> tensor<4xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %minus_zero = stablehlo.constant dense<-0.0> : tensor<4xf32>
+    %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+    %three = stablehlo.constant dense<3.0> : tensor<4xf32>
+    %inf = stablehlo.constant dense<0x7F800000> : tensor<4xf32>
+    %true = stablehlo.constant dense<true> : tensor<4xi1>
+    %false = stablehlo.constant dense<false> : tensor<4xi1>
+    %none = stablehlo.constant dense<0> : tensor<4xi32>
+    %0 = stablehlo.multiply %two, %three : tensor<4xf32>
+    %1 = stablehlo.convert %x : tensor<4xf32>
+    %2 = stablehlo.add %x, %minus_zero : tensor<4xf32>
+    %3 = stablehlo.subtract %x, %zero : tensor<4xf32>
+    %4 = stablehlo.multiply %one, %x : tensor<4xf32>
+    %5 = stablehlo.divide %x, %one : tensor<4xf32>
+    %6 = stablehlo.divide %x, %two : tensor<4xf32>
+    %7 = stablehlo.maximum %x, %x : tensor<4xf32>
+    %8 = stablehlo.minimum %x, %inf : tensor<4xf32>
+    %9 = stablehlo.and %p, %true : tensor<4xi1>
+    %10 = stablehlo.xor %p, %false : tensor<4xi1>
+    %11 = stablehlo.shift_left %i, %none : tensor<4xi32>
+    %12 = stablehlo.negate %x : tensor<4xf32>
+    %13 = stablehlo.negate %12 : tensor<4xf32>
+    %14 = stablehlo.select %p, %x, %x : tensor<4xi1>, tensor<4xf32>
+    %15 = stablehlo.select %true, %x, %zero : tensor<4xi1>, tensor<4xf32>
+    %16 = stablehlo.power %x, %two : tensor<4xf32>
+    %17 = stablehlo.negate %x : tensor<4xf32>
+    return %16 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// CHECK-DAG: empty_array: negate %{{[0-9]+}} : f32[0] -> %{{[0-9]+}} = constant 0x : f32[0]
+// CHECK-DAG: view_of_splat: transpose %{{[0-9]+}} permutation=[1,0] : f32[5,3] -> %{{[0-9]+}} = constant splat
+// CHECK-DAG: broadcast_identity: broadcast_in_dim %[[M:[0-9]+]] broadcast_dimensions=[0,1] : f32[3,5] -> %[[M]] = parameter
+// CHECK-DAG: broadcast_of_broadcast: broadcast_in_dim %{{[0-9]+}} broadcast_dimensions=[1,2] : f32[2,3,7] -> %{{[0-9]+}} = broadcast_in_dim %[[V:[0-9]+]] broadcast_dimensions=[1] : f32[2,3,7]
+// CHECK-DAG: broadcast_as_reshape: broadcast_in_dim %[[V]] broadcast_dimensions=[0] : f32[3,1] -> %{{[0-9]+}} = reshape %[[V]] : f32[3,1]
+// CHECK-DAG: reshape_identity: reshape %[[M]] : f32[3,5] -> %[[M]] = parameter
+// CHECK-DAG: reshape_of_reshape: reshape %{{[0-9]+}} : f32[5,3] -> %{{[0-9]+}} = reshape %[[M]] : f32[5,3]
+// CHECK-DAG: reshape_of_constant: reshape %{{[0-9]+}} : s32[2,1] -> %{{[0-9]+}} = constant 0x0100000002000000 : s32[2,1]
+// CHECK-DAG: transpose_identity: transpose %[[M]] permutation=[0,1] : f32[3,5] -> %[[M]] = parameter
+// CHECK-DAG: transpose_of_transpose: transpose %{{[0-9]+}} permutation=[1,0] : f32[3,5] -> %[[M]] = parameter
+// CHECK-DAG: transpose_as_reshape: transpose %{{[0-9]+}} permutation=[1,0] : f32[1,3] -> %{{[0-9]+}} = reshape %[[V]] : f32[1,3]
+// CHECK-DAG: reverse_nothing: reverse %[[R:[0-9]+]] dimensions=[1] : f32[3,1] -> %[[R]] = reshape
+// CHECK-DAG: concatenate_nothing: concatenate %{{[0-9]+}}, %[[V]] dimension=0 : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: pad_nothing: pad %[[V]], %{{[0-9]+}} edge_padding_low=[0] edge_padding_high=[0] interior_padding=[0] : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: pad_of_nothing: pad %{{[0-9]+}}, %{{[0-9]+}} edge_padding_low=[2] {{.*}} : f32[2] -> %{{[0-9]+}} = constant splat
+// CHECK-DAG: pad_negative: pad %[[V]], {{.*}} edge_padding_low=[-1] edge_padding_high=[0] {{.*}} : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[1] limit_indices=[3] strides=[1] : f32[2]
+// CHECK-DAG: slice_whole: slice %[[V]] start_indices=[0] limit_indices=[3] strides=[1] : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: slice_of_view: slice %{{[0-9]+}} start_indices=[3] limit_indices=[5] strides=[1] : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[0] limit_indices=[2] strides=[1] : f32[2]
+// CHECK-DAG: dynamic_slice_whole: dynamic_slice %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: dynamic_slice_known: dynamic_slice %[[V]], %{{[0-9]+}} : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[1] limit_indices=[3] strides=[1] : f32[2]
+// CHECK-DAG: dynamic_update_whole: dynamic_update_slice %{{[0-9]+}}, %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: dynamic_update_nothing: dynamic_update_slice %[[V]], %{{[0-9]+}}, %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
+// CHECK: program @views
+module @views {
+  func.func @main(%m: tensor<3x5xf32>, %v: tensor<3xf32>, %e: tensor<0xf32>, %at: tensor<i32>) -> tensor<3xf32> {
+    %splat = stablehlo.constant dense<2.0> : tensor<3x5xf32>
+    %numbers = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %f = stablehlo.constant dense<4.0> : tensor<f32>
+    %0 = stablehlo.negate %e : tensor<0xf32>
+    %1 = stablehlo.transpose %splat, dims = [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+    %2 = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    %3 = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<3xf32>) -> tensor<3x7xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [1, 2] : (tensor<3x7xf32>) -> tensor<2x3x7xf32>
+    %5 = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<3xf32>) -> tensor<3x1xf32>
+    %6 = stablehlo.reshape %m : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    %7 = stablehlo.reshape %m : (tensor<3x5xf32>) -> tensor<15xf32>
+    %8 = stablehlo.reshape %7 : (tensor<15xf32>) -> tensor<5x3xf32>
+    %9 = stablehlo.reshape %numbers : (tensor<2xi32>) -> tensor<2x1xi32>
+    %10 = stablehlo.transpose %m, dims = [0, 1] : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    %11 = stablehlo.transpose %m, dims = [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+    %12 = stablehlo.transpose %11, dims = [1, 0] : (tensor<5x3xf32>) -> tensor<3x5xf32>
+    %13 = stablehlo.transpose %5, dims = [1, 0] : (tensor<3x1xf32>) -> tensor<1x3xf32>
+    %14 = stablehlo.reverse %5, dims = [1] : tensor<3x1xf32>
+    %15 = stablehlo.concatenate %e, %v, dim = 0 : (tensor<0xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %16 = stablehlo.pad %v, %f, low = [0], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+    %17 = stablehlo.pad %e, %f, low = [2], high = [0], interior = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<2xf32>
+    %18 = stablehlo.pad %v, %f, low = [-1], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<2xf32>
+    %19 = stablehlo.slice %v [0:3] : (tensor<3xf32>) -> tensor<3xf32>
+    %20 = stablehlo.concatenate %v, %v, dim = 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+    %21 = stablehlo.slice %20 [3:5] : (tensor<6xf32>) -> tensor<2xf32>
+    %22 = stablehlo.dynamic_slice %v, %at, sizes = [3] : (tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
+    %23 = stablehlo.dynamic_slice %v, %one, sizes = [2] : (tensor<3xf32>, tensor<i32>) -> tensor<2xf32>
+    %24 = stablehlo.negate %v : tensor<3xf32>
+    %25 = stablehlo.dynamic_update_slice %24, %v, %at : (tensor<3xf32>, tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
+    %26 = stablehlo.dynamic_update_slice %v, %e, %at : (tensor<3xf32>, tensor<0xf32>, tensor<i32>) -> tensor<3xf32>
+    return %26 : tensor<3xf32>
+  }
+}
+
+// -----
+
+// CHECK-DAG: written_out_product: dot_general %{{[0-9]+}}, %{{[0-9]+}} lhs_contracting_dimensions=[1] rhs_contracting_dimensions=[0] : f32[2,2] -> %{{[0-9]+}} = reduce
+// CHECK-DAG: part_of_complex: imag %{{[0-9]+}} : f32[40,50] -> %{{[0-9]+}} = parameter
+// CHECK-DAG: complex_parts: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : c64[40] -> %{{[0-9]+}} = complex
+// CHECK-DAG: reduce_nothing: reduce %{{[0-9]+}}, %[[Z:[0-9]+]] dimensions=[0] : f32[] -> %[[Z]] = constant
+// CHECK-DAG: reduce_transposed: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[40] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[40]
+// CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[]
+// CHECK-DAG: long_scan: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[131072] {{.*}} : f32[131072] -> %{{[0-9]+}} = reshape
+// CHECK-DAG: written_out_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,2] {{.*}} : f32[40,49] -> %{{[0-9]+}} = add
+// CHECK-DAG: written_out_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} feature_group_count=3 batch_group_count=1 : f32[1,8,3] -> %{{[0-9]+}} = add
+// CHECK-DAG: written_out_select_and_scatter: select_and_scatter %{{[0-9]+}}, {{.*}} : f32[40,50] -> %{{[0-9]+}} = add
+// CHECK: program @sums
+module @sums {
+  func.func @main(%a: tensor<2x2xf32>, %x: tensor<40x50xf32>, %y: tensor<40x50xf32>, %e: tensor<0xf32>, %l: tensor<131072xf32>, %c: tensor<1x10x3xf32>, %k: tensor<3x1x3xf32>,
+                  %s: tensor<20x25xf32>) -> tensor<f32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %cz = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+    %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %1 = stablehlo.complex %x, %y : tensor<40x50xcomplex<f32>>
+    %2 = stablehlo.reduce(%1 init: %cz) applies stablehlo.add across dimensions = [1] : (tensor<40x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<40xcomplex<f32>>
+    %3 = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<f32>
+    %4 = stablehlo.transpose %x, dims = [1, 0] : (tensor<40x50xf32>) -> tensor<50x40xf32>
+    %5 = stablehlo.reduce(%4 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<50x40xf32>, tensor<f32>) -> tensor<40xf32>
+    %6 = stablehlo.reduce(%l init: %z) applies stablehlo.add across dimensions = [0] : (tensor<131072xf32>, tensor<f32>) -> tensor<f32>
+    %7 = "stablehlo.reduce_window"(%l, %z) <{window_dimensions = array<i64: 131072>, padding = dense<[[131071, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<131072xf32>, tensor<f32>) -> tensor<131072xf32>
+    %8 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, 2>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<40x50xf32>, tensor<f32>) -> tensor<40x49xf32>
+    %9 = stablehlo.convolution(%c, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 3 : i64, batch_group_count = 1 : i64}
+       : (tensor<1x10x3xf32>, tensor<3x1x3xf32>) -> tensor<1x8x3xf32>
+    %10 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    }, {
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<40x50xf32>, tensor<20x25xf32>, tensor<f32>) -> tensor<40x50xf32>
+    return %6 : tensor<f32>
+  }
+}
+
+// -----
+
+// CHECK-DAG: empty_results: sort {{.*}} -> constants
+// CHECK-DAG: first_extreme: reduce %{{[0-9]+}}, {{.*}} : f32[40] s32[40] -> %{{[0-9]+}} = reduce {{.*}}, %{{[0-9]+}} = reduce
+// CHECK-DAG: known_case: case 1 -> its 1 operations
+// CHECK-DAG: unroll: while of 2 carries -> 3 trips
+// CHECK-DAG: fixed_carry: carry 2 -> %{{[0-9]+}} = parameter : f32[16,16]
+// CHECK-DAG: hoist: %{{[0-9]+}} = exponential %{{[0-9]+}} : f32[16,16] -> before the loop
+// CHECK-DAG: hoist_product: dot_general {{.*}} : f32[16,16] -> %{{[0-9]+}} = reshape %{{[0-9]+}} : f32[16,16]
+// CHECK-DAG: take_first: sort {{.*}} : f32[100] -> sort {{.*}} : f32[3]
+// CHECK: program @several
+module @several {
+  func.func @main(%x: tensor<40x50xf32>, %e: tensor<0xf32>, %l: tensor<100xf32>, %n: tensor<6x16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<40xi32>, tensor<f32>, tensor<16x16xf32>, tensor<3xf32>) {
+    %0:2 = "stablehlo.sort"(%e, %e) <{dimension = 0 : i64}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<f32>, %s: tensor<f32>):
+      %t = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }) : (tensor<0xf32>, tensor<0xf32>) -> (tensor<0xf32>, tensor<0xf32>)
+    %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %places = stablehlo.iota dim = 1 : tensor<40x50xi32>
+    %1:2 = stablehlo.reduce(%x init: %lowest), (%places init: %zero) across dimensions = [1] : (tensor<40x50xf32>, tensor<40x50xi32>, tensor<f32>, tensor<i32>) -> (tensor<40xf32>, tensor<40xi32>)
+     reducer(%p: tensor<f32>, %q: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+      %gt = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %ne = stablehlo.compare NE, %p, %p, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %first = stablehlo.or %gt, %ne : tensor<i1>
+      %eq = stablehlo.compare EQ, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %lt = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %both = stablehlo.and %eq, %lt : tensor<i1>
+      %place = stablehlo.or %first, %both : tensor<i1>
+      %v = stablehlo.select %first, %p, %q : tensor<i1>, tensor<f32>
+      %k = stablehlo.select %place, %i, %j : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %k : tensor<f32>, tensor<i32>
+    }
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %2 = "stablehlo.case"(%one) ({
+      stablehlo.return %l : tensor<100xf32>
+    }, {
+      %neg = stablehlo.negate %l : tensor<100xf32>
+      stablehlo.return %neg : tensor<100xf32>
+    }) : (tensor<i32>) -> tensor<100xf32>
+    %f = stablehlo.constant dense<1.5> : tensor<f32>
+    %3:2 = stablehlo.while(%i = %zero, %c = %f) : tensor<i32>, tensor<f32>
+     cond {
+      %m = stablehlo.constant dense<3> : tensor<i32>
+      %t = stablehlo.compare LT, %i, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d = stablehlo.multiply %c, %c : tensor<f32>
+      stablehlo.return %j, %d : tensor<i32>, tensor<f32>
+    }
+    %start = stablehlo.constant dense<0.5> : tensor<16x16xf32>
+    %4:3 = stablehlo.while(%i = %zero, %c = %start, %u = %w) : tensor<i32>, tensor<16x16xf32>, tensor<16x16xf32>
+     cond {
+      %m = stablehlo.constant dense<6> : tensor<i32>
+      %t = stablehlo.compare LT, %i, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %s = stablehlo.dynamic_slice %n, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<6x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
+      %si = stablehlo.reshape %s : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
+      %d = stablehlo.dot_general %si, %u, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+      %g = stablehlo.exponential %u : tensor<16x16xf32>
+      %h = stablehlo.add %c, %g : tensor<16x16xf32>
+      %o = stablehlo.add %h, %d : tensor<16x16xf32>
+      stablehlo.return %j, %o, %u : tensor<i32>, tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %5 = "stablehlo.sort"(%2) <{dimension = 0 : i64}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }) : (tensor<100xf32>) -> tensor<100xf32>
+    %6 = stablehlo.slice %5 [0:3] : (tensor<100xf32>) -> tensor<3xf32>
+    return %1#1, %3#1, %4#1, %6 : tensor<40xi32>, tensor<f32>, tensor<16x16xf32>, tensor<3xf32>
+  }
+}
