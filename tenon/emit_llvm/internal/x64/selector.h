@@ -200,6 +200,9 @@ class Selector {
   /// Pairs interleaved within 128-bit blocks; false when it is something else.
   bool Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   bool TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// Each register of the result of at most two others; false when it is something else.
+  bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
+  bool ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// What has no better way: lane by lane.
   void ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   void VisitInsert(const llvm::InsertElementInst& insert);

@@ -1,0 +1,304 @@
+// Lanes that change their places.
+#include <llvm/IR/Constants.h>
+
+#include "tenon/emit_llvm/internal/x64/selector.h"
+
+namespace tenon::emit_llvm::x64 {
+
+using llvm::dyn_cast;
+using llvm::isa;
+
+void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
+  const Shape to = ShapeOf(shuffle.getType());
+  const Shape from = ShapeOf(shuffle.getOperand(0)->getType());
+  if (failed_) return;
+  if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0));
+      insert != nullptr && shuffle.isZeroEltSplat()) {
+    if (to.kind == Shape::Kind::kMask) {
+      return Alias(shuffle, {MaskFromCondition(One(insert->getOperand(1)))});
+    }
+    return Broadcast(shuffle, insert->getOperand(1), to);
+  }
+  const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
+  if (to.kind == Shape::Kind::kMask) {
+    return ShuffleMask(shuffle, from.lanes);
+  }
+  if (to.kind != Shape::Kind::kVector || from.kind != Shape::Kind::kVector) {
+    Fail();
+    return;
+  }
+  const bool one_source = isa<llvm::UndefValue>(shuffle.getOperand(1));
+  const auto run_from = [&](int start) {
+    for (size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] >= 0 && mask[i] != start + static_cast<int>(i)) return false;
+    }
+    return true;
+  };
+  const auto lanes = static_cast<int>(to.lanes);
+  if (from.parts == 1 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
+    if (run_from(0)) return Alias(shuffle, {One(shuffle.getOperand(0))});
+    if (run_from(lanes)) {
+      const Reg x = One(shuffle.getOperand(0));
+      if (from.len > 0 && to.bits * to.lanes >= 128) return Alias(shuffle, {Half(x, from.len)});
+      if (from.lanes * from.bits == 128) {
+        // The upper eight bytes of sixteen.
+        return RmTo(Result(shuffle)[0], op::Evex(3, 1, 1, 0x05), 0, x, 16, 1);
+      }
+    }
+  }
+  if (from.parts == 2 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
+    if (run_from(0)) return Alias(shuffle, {Get(shuffle.getOperand(0))[0]});
+    if (run_from(lanes)) return Alias(shuffle, {Get(shuffle.getOperand(0))[1]});
+  }
+  if (!ShuffleParts(shuffle, from, to)) ShuffleThroughMemory(shuffle, from, to);
+}
+
+bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to) {
+  const auto n = static_cast<int>(to.part_lanes());
+  if (to.bits != from.bits || n != static_cast<int>(from.part_lanes()) || static_cast<unsigned>(n) * to.bits < 128)
+    return false;
+  Parts sources;
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    const llvm::Value* v = shuffle.getOperand(operand);
+    const Parts parts = isa<llvm::UndefValue>(v) ? Parts(from.parts, 0) : Get(v);
+    sources.append(parts.begin(), parts.end());
+  }
+  Shape one = to;
+  one.parts = 1;
+  one.lanes = to.part_lanes();
+  for (unsigned part = 0; part < to.parts; ++part) {
+    // Of two registers at most.
+    int first = -1;
+    int second = -1;
+    llvm::SmallVector<int, 64> picks;
+    for (int i = 0; i < n; ++i) {
+      const int m = shuffle.getMaskValue(part * static_cast<unsigned>(n) + static_cast<unsigned>(i));
+      const int source = m / n;
+      if (m < 0 || sources[static_cast<size_t>(source)] == 0) {
+        picks.push_back(-1);
+        continue;
+      }
+      if (first < 0 || first == source) {
+        first = source;
+        picks.push_back(m % n);
+      } else if (second < 0 || second == source) {
+        second = source;
+        picks.push_back(m % n + n);
+      } else {
+        return false;
+      }
+    }
+    if (first < 0) return false;
+    const Reg a = sources[static_cast<size_t>(first)];
+    const Reg b = second < 0 ? a : sources[static_cast<size_t>(second)];
+    const Reg result = Result(shuffle)[part];
+    if (Unpack(result, picks, one, a, b)) continue;
+    if (avx2_ ? !TwoSourceShuffleAvx2(result, picks, one, a, b) : !TwoSourceShuffle(result, picks, one, a, b))
+      return false;
+  }
+  return true;
+}
+
+bool Selector::Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  const int n = static_cast<int>(s.lanes);
+  const int per = static_cast<int>(128 / s.bits);
+  const auto matches = [&](auto want) {
+    for (int i = 0; i < n; ++i) {
+      if (mask[static_cast<size_t>(i)] >= 0 && mask[static_cast<size_t>(i)] != want(i)) return false;
+    }
+    return true;
+  };
+  // Within 128-bit blocks: groups interleaved, the first one from either.
+  for (const bool turned : {false, true}) {
+    for (int high = 0; high < 2; ++high) {
+      for (int group = 1; group * 2 <= per; group *= 2) {
+        const bool unpack = matches([&](int i) {
+          const int block = i / per * per;
+          const int j = i % per / group;  // which group of the result
+          return block + (j / 2 + high * (per / group / 2)) * group + i % group + ((j + (turned ? 1 : 0)) % 2) * n;
+        });
+        if (!unpack) continue;
+        const unsigned bits = static_cast<unsigned>(group) * s.bits;
+        Shape groups = s;
+        groups.bits = bits;
+        groups.lanes = s.lanes / static_cast<unsigned>(group);
+        const uint8_t bytes = static_cast<uint8_t>((high != 0 ? 0x68 : 0x60) + (bits == 16 ? 1 : 0));
+        RvmTo(
+            to,
+            bits < 32 ? op::Evex(1, 1, 0, bytes) : op::Evex(1, bits == 64 ? 1 : 0, bits == 64, high != 0 ? 0x15 : 0x14),
+            groups, turned ? b : a, turned ? a : b);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  if (s.len != 0) return false;
+  // The bytes of each source where they belong, zeros elsewhere.
+  const auto n = static_cast<int>(s.lanes);
+  const auto placed = [&](Reg r, int source) {
+    std::string index;
+    bool used = false;
+    for (const int m : mask) {
+      const bool mine = m >= 0 && m / n == source;
+      used |= mine;
+      for (unsigned byte = 0; byte < s.bytes(); ++byte)
+        index.push_back(mine ? static_cast<char>(static_cast<unsigned>(m % n) * s.bytes() + byte) : '\x80');
+    }
+    return used ? Rvm(op::Evex(2, 1, 0, 0x00), s, r, ConstantReg(index, 16, 0)) : Reg{0};
+  };
+  const Reg x = placed(a, 0);
+  const Reg y = placed(b, 1);
+  if (x == 0 || y == 0) {
+    Copy(to, x != 0 ? x : y);
+  } else {
+    RvmTo(to, op::Evex(1, 1, 0, 0xeb), s, x, y);
+  }
+  return true;
+}
+
+bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  const int n = static_cast<int>(s.lanes);
+  if (s.bits == 8) return ShuffleBytes(to, mask, s, a, b);
+  const int per = static_cast<int>(128 / s.bits);
+  // Whole 128-bit blocks, half of them of each source.
+  int blocks[4] = {0, 0, 0, 0};
+  bool whole = s.len > 0;
+  for (int i = 0; i < n && whole; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m < 0) {
+      whole = false;
+      break;
+    }
+    if (i % per == 0) blocks[i / per] = m / per;
+    whole &= m == blocks[i / per] * per + i % per;
+  }
+  const int count = n / per;
+  for (int i = 0; i < count && whole; ++i) whole &= (blocks[i] >= count) == (i >= count / 2);
+  if (whole) {
+    int imm = 0;
+    for (int i = 0; i < count; ++i) imm |= blocks[i] % count << (count == 4 ? 2 * i : i);
+    RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b, imm);
+    return true;
+  }
+  std::string index;
+  bool first_only = s.len > 0;
+  for (int i = 0; i < n; ++i) {
+    const uint64_t m = static_cast<uint64_t>(std::max(mask[static_cast<size_t>(i)], 0));
+    first_only &= m < static_cast<uint64_t>(n);
+    index.append(reinterpret_cast<const char*>(&m), s.bytes());
+  }
+  const bool words = s.bits == 16;
+  Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
+  const Reg indices = ConstantReg(index, s.part_bytes(), s.len);
+  if (first_only) {
+    m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
+    m.vvvv = indices;
+    m.rm = a;
+  } else {
+    m.op = words ? op::Evex(2, 1, 1, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
+    m.vvvv = a;
+    m.rm = b;
+    m.tied = indices;
+  }
+  Add(m);
+  return true;
+}
+
+bool Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  const int n = static_cast<int>(s.lanes);
+  if (s.len == 0) return ShuffleBytes(to, mask, s, a, b);
+  const int per = n / 2;
+  // Whole 128-bit blocks.
+  int block[2] = {-1, -1};
+  bool whole = true;
+  for (int i = 0; i < n; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m < 0) continue;
+    int& from = block[i / per];
+    if (from < 0) from = m / per;
+    whole &= m == from * per + i % per;
+  }
+  if (whole) {
+    RvmTo(to, op::Vex(3, 1, 0, 0x06), s, a, b, std::max(block[0], 0) | std::max(block[1], 0) << 4);
+    return true;
+  }
+  if (s.bits < 32) return false;
+  // One permutation of each source, then lanes of both.
+  int blend = 0;
+  const auto permuted = [&](Reg r, int source) {
+    std::string index;
+    int imm = 0;
+    bool used = false;
+    bool same = true;
+    for (int i = 0; i < n; ++i) {
+      const int m = mask[static_cast<size_t>(i)];
+      const bool mine = m >= 0 && m / n == source;
+      const auto lane = static_cast<uint32_t>(mine ? m % n : i);
+      used |= mine;
+      same &= !mine || m % n == i;
+      if (mine && source == 1) blend |= 1 << i;
+      index.append(reinterpret_cast<const char*>(&lane), 4);
+      imm |= static_cast<int>(lane) << (2 * i);
+    }
+    if (!used) return Reg{0};
+    if (same) return r;
+    if (s.bits == 64) return PermuteBlocks(r, imm & 0xff);
+    return Rvm(op::Vex(2, 1, 0, 0x16), s, ConstantReg(index, 32, 1), r);  // vpermps
+  };
+  const Reg x = permuted(a, 0);
+  const Reg y = permuted(b, 1);
+  if (x == 0 || y == 0) {
+    Copy(to, x != 0 ? x : y);
+  } else {
+    RvmTo(to, op::Vex(3, 1, 0, s.bits == 64 ? 0x0d : 0x0c), s, x, y, blend);
+  }
+  return true;
+}
+
+void Selector::ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to) {
+  const auto temporary = [&](const Shape& s) {
+    const int32_t at = f_.frame_bytes;
+    f_.frame_bytes += static_cast<int32_t>((s.part_bytes() * s.parts + 63) / 64 * 64);
+    return at;
+  };
+  const auto move = [&](Op o, const Shape& s, int32_t at, unsigned part, Reg r, Slot def) {
+    Inst m{.op = o, .len = s.len, .mem_bytes = s.part_bytes(), .has_mem = true, .def = def, .reg = r};
+    m.mem.frame = at + static_cast<int32_t>(s.part_bytes() * part);
+    Add(m);
+  };
+  int32_t sources[2] = {0, 0};
+  for (unsigned source = 0; source < 2; ++source) {
+    if (isa<llvm::UndefValue>(shuffle.getOperand(source))) continue;
+    sources[source] = temporary(from);
+    const Parts x = Get(shuffle.getOperand(source));
+    for (unsigned part = 0; part < from.parts; ++part)
+      move(op::StoreVector(4), from, sources[source], part, x[part], Slot::kNone);
+  }
+  const int32_t result = temporary(to);
+  for (unsigned lane = 0; lane < to.lanes; ++lane) {
+    const int picked = shuffle.getMaskValue(lane);
+    if (picked < 0) continue;
+    const unsigned source = static_cast<unsigned>(picked) / from.lanes;
+    if (isa<llvm::UndefValue>(shuffle.getOperand(source))) continue;
+    Inst load{.mem_bytes = static_cast<uint8_t>(to.bytes()), .has_mem = true, .def = Slot::kReg};
+    load.op = to.bits == 64 ? op::kMov : to.bits == 32 ? op::kMov32 : to.bits == 16 ? op::kMovzx16 : op::kMovzx8;
+    load.reg = New(RegClass::kGpr);
+    load.mem.frame = sources[source] + static_cast<int32_t>(static_cast<unsigned>(picked) % from.lanes * to.bytes());
+    const Reg element = Add(load).reg;
+    Inst store{.mem_bytes = static_cast<uint8_t>(to.bytes()), .has_mem = true, .reg = element};
+    store.op = to.bits == 64   ? op::kMovStore
+               : to.bits == 32 ? op::kMovStore32
+               : to.bits == 16 ? op::kMovStore16
+                               : op::kMovStore8;
+    store.byte_register = to.bits == 8;
+    store.mem.frame = result + static_cast<int32_t>(lane * to.bytes());
+    Add(store);
+  }
+  for (unsigned part = 0; part < to.parts; ++part)
+    move(op::LoadVector(4), to, result, part, Result(shuffle)[part], Slot::kReg);
+}
+
+}  // namespace tenon::emit_llvm::x64
