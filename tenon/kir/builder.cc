@@ -13,6 +13,27 @@ uint64_t HashOf(const Node& n) {
   return h * 0xbf58476d1ce4e5b9u;
 }
 
+uint64_t HashOf(const Read& read) {
+  uint64_t h = read.buf;
+  const auto mix = [&](uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15u ^ (h >> 29); };
+  const auto axis = [&](const Axis& a) {
+    for (const Term& t : a.terms) {
+      mix(t.dim);
+      mix(static_cast<uint64_t>(t.coef.baked));
+    }
+    mix(static_cast<uint64_t>(a.offset.baked));
+    mix(a.start);
+  };
+  for (const Axis& a : read.at) axis(a);
+  for (const Guard& g : read.guard) {
+    axis(g.e);
+    mix(static_cast<uint64_t>(g.lo.baked));
+    mix(static_cast<uint64_t>(g.hi.baked));
+  }
+  mix(read.otherwise);
+  return h;
+}
+
 }  // namespace
 
 Val NodeBuilder::Emit(Node node) {
@@ -135,9 +156,14 @@ Buf KernelBuilder::AddDense(BufKind kind, DType type, std::initializer_list<int6
 }
 
 Val KernelBuilder::Read(const kir::Read& read, int component) {
-  const auto found = std::find(kernel_.reads.begin(), kernel_.reads.end(), read);
-  const auto index = static_cast<uint32_t>(found - kernel_.reads.begin());
-  if (found == kernel_.reads.end()) kernel_.reads.push_back(read);
+  const uint64_t hash = HashOf(read);
+  auto [found, end] = known_reads_.equal_range(hash);
+  while (found != end && !(kernel_.reads[found->second] == read)) ++found;
+  const auto index = found == end ? static_cast<uint32_t>(kernel_.reads.size()) : found->second;
+  if (found == end) {
+    kernel_.reads.push_back(read);
+    known_reads_.emplace(hash, index);
+  }
   const DType type = kernel_.buffers[read.buf].type;
   return Emit(Op::kRead, IsComplex(type) ? RealPartOf(type) : type, {}, static_cast<uint8_t>(component), index);
 }

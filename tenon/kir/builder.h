@@ -194,6 +194,7 @@ class KernelBuilder : public NodeBuilder {
  private:
   Kernel kernel_;
   uint32_t next_id_ = 0;
+  std::unordered_multimap<uint64_t, uint32_t> known_reads_;  // By hash, then compared.
 };
 
 }  // namespace tenon::kir

@@ -141,5 +141,46 @@ TEST(Fusion, EffectsKeepTheirOrder) {
   EXPECT_EQ(calls, (std::vector<std::string>{"first", "second"}));
 }
 
+TEST(Fusion, WhatIsDealtOutAnewLeavesTheRestAlone) {
+  // Every roll doubles the places at which the first values are needed, so that the sum cannot be one kernel; the
+  // product before it, and the loop after it, are made once.
+  std::string body =
+      "    %x0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, "
+      "tensor<8x500xf32>) -> tensor<4x500xf32>\n";
+  for (int i = 0; i < 24; ++i) {
+    body += fmt::format(
+        "    %l{0} = stablehlo.slice %x{0} [0:4, {2}:500] : (tensor<4x500xf32>) -> tensor<4x{3}xf32>\n"
+        "    %h{0} = stablehlo.slice %x{0} [0:4, 0:{2}] : (tensor<4x500xf32>) -> tensor<4x{2}xf32>\n"
+        "    %c{0} = stablehlo.concatenate %l{0}, %h{0}, dim = 1 : (tensor<4x{3}xf32>, tensor<4x{2}xf32>) -> "
+        "tensor<4x500xf32>\n"
+        "    %m{0} = stablehlo.maximum %x{0}, %c{0} : tensor<4x500xf32>\n"
+        "    %x{1} = stablehlo.negate %m{0} : tensor<4x500xf32>\n",
+        i, i + 1, 1 + 17 * i, 499 - 17 * i);
+  }
+  const std::string program =
+      "func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x500xf32>, %w: tensor<500x500xf32>) -> tensor<4x500xf32> {\n" +
+      body + R"(    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %h = %x24) : tensor<i32>, tensor<4x500xf32>
+    cond {
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %y = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<4x500xf32>, tensor<500x500xf32>) -> tensor<4x500xf32>
+      %t = stablehlo.tanh %y : tensor<4x500xf32>
+      %in = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %in, %t : tensor<i32>, tensor<4x500xf32>
+    }
+    return %r#1 : tensor<4x500xf32>
+  }
+)";
+  const plan::Statistics count = Check(program);
+  EXPECT_EQ(count.driver_steps, 2);
+  Result<CompiledProgram> compiled = Compile(program, CpuOptions());
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_EQ(compiled->flops, 2.0 * 4 * 8 * 500 + 2.0 * 4 * 500 * 500);
+}
+
 }  // namespace
 }  // namespace tenon::test
