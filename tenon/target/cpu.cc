@@ -60,7 +60,6 @@ Result<Target> CpuTarget(std::string_view level, int64_t cores) {
     if (static_cast<DType>(i) != DType::kToken) t.types.push_back(static_cast<DType>(i));
   }
   t.spaces = {{"device", 0, true}, {"pinned_host", 0, true}, {"unpinned_host", 0, true}};
-  t.drivers = {"conv", "fft", "gemm", "linalg", "sort"};
   t.numerics.fused_multiply_add = level != "sse4";
   t.costs = OpCosts::Standard();
   return t;

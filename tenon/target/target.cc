@@ -10,10 +10,6 @@ bool Target::HasFeature(std::string_view feature) const {
   return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
-bool Target::HasDriver(std::string_view driver) const {
-  return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
-}
-
 bool Target::HasType(DType type) const { return std::find(types.begin(), types.end(), type) != types.end(); }
 
 CacheLevel Target::Cache(size_t level) const {

@@ -147,9 +147,8 @@ struct Target {
   double core_flops_per_ns = 0;     ///< One core, in a dense f32 product.
   double launch_ns = 0;             ///< To start one step: bind its arguments and jump there.
 
-  std::vector<DType> types;          ///< That kernels reckon in.
-  std::vector<MemorySpace> spaces;   ///< The default one first.
-  std::vector<std::string> drivers;  ///< Precompiled families that can be called, sorted.
+  std::vector<DType> types;         ///< That kernels reckon in.
+  std::vector<MemorySpace> spaces;  ///< The default one first.
 
   Numerics numerics;
   KernelLimits limits;
@@ -157,7 +156,6 @@ struct Target {
 
   friend bool operator==(const Target&, const Target&) = default;
   bool HasFeature(std::string_view feature) const;
-  bool HasDriver(std::string_view driver) const;
   bool HasType(DType type) const;
   /// The cache of that number (0 is the nearest), or the last one; zeros when there is none.
   CacheLevel Cache(size_t level) const;

@@ -22,7 +22,6 @@ TEST(Target, NamesGiveLevels) {
   EXPECT_TRUE(avx2.HasFeature("fma"));
   EXPECT_TRUE(avx2.HasFeature("popcnt"));
   EXPECT_FALSE(avx2.HasFeature("avx512f"));
-  EXPECT_TRUE(avx2.HasDriver("gemm"));
   EXPECT_TRUE(avx2.HasType(DType::kF64));
   EXPECT_FALSE(avx2.HasType(DType::kToken));
   EXPECT_EQ(Named("cpu:avx512:cores=3").cores, 3);
@@ -73,7 +72,6 @@ TEST(Target, TextIsComplete) {
     EXPECT_EQ(*same, t);
     t.clock_ghz = 3.1;
     t.spaces.push_back({"far", 1 << 20, false});
-    t.drivers.clear();
     t.kind = Kind::kGpu;
     t.costs.Set(kir::Op::kAdd, 7);
     t.costs.SetMath(kir::NumMath() - 1, 9);

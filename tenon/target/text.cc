@@ -181,7 +181,6 @@ std::string Print(const Target& t) {
   for (const MemorySpace& s : t.spaces)
     words.push_back(fmt::format("{}/{}/{}", s.name, s.bytes, s.host_visible ? 1 : 0));
   line("spaces", Names(words));
-  line("drivers", Names(t.drivers));
   ForEachNumber(t, [&](std::string_view name, const auto& value) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
       line(name, value ? 1 : 0);
@@ -231,7 +230,6 @@ Result<Target> Parse(std::string_view text) {
       reader.Fail(fmt::format("memory '{}' of a target, wanted NAME/BYTES/HOST_VISIBLE", word));
     t.spaces.push_back({word.substr(0, first), bytes.value_or(0), visible == "1"});
   }
-  t.drivers = Words(reader.Take("drivers"));
   ForEachNumber(t, [&](std::string_view name, auto& value) { reader.Number(name, value); });
   t.costs = OpCosts::Standard();  // As many math functions as there are.
   for (size_t i = 0; i < kir::kNumOps; ++i) {
