@@ -26,10 +26,10 @@ Reg Selector::PermuteBlocks(Reg x, int imm) {
   return to;
 }
 
-Selector::Parts Selector::Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask) {
+Selector::Parts Selector::Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask, bool fits) {
   for (unsigned bits = from; bits > to; bits /= 2) {
     // Numbers lose their upper half first, so that no instruction sees too large a one; masks keep their sign.
-    if (!is_mask && bits < 64) {
+    if (!is_mask && !fits && bits < 64) {
       const uint64_t low = bits == 32 ? 0x0000ffff0000ffffu : 0x00ff00ff00ff00ffu;
       const Shape whole = IntShape(bits, lanes);
       for (Reg& r : x) r = Rvm(op::Evex(1, 1, 0, 0xdb), whole, r, SplatConstant(low, 8));
@@ -96,14 +96,19 @@ Reg Selector::BytesFrom(const Parts& x, unsigned at) {
 
 void Selector::WidenTo(Reg to, const Parts& x, unsigned from, const Shape& s, unsigned part, bool is_signed) {
   const Reg source = BytesFrom(x, part * s.part_lanes() * from / 8);
-  const unsigned code = from == 8    ? (s.bits == 16   ? 0x20
-                                        : s.bits == 32 ? 0x21
-                                                       : 0x22)
-                        : from == 16 ? (s.bits == 32 ? 0x23 : 0x24)
-                                     : 0x25;
-  RmTo(to, op::Evex(2, 1, 0, static_cast<uint8_t>(code + (is_signed ? 0 : 0x10))), s.len, source,
-       s.part_bytes() * from / s.bits);
+  RmTo(to, WidenOp(from, s.bits, is_signed), s.len, source, s.part_bytes() * from / s.bits);
 }
+
+namespace {
+/// Whether what is cut to `bits` has no others.
+bool UpperBitsAreZero(const llvm::CastInst& inst, unsigned bits) {
+  auto* shift = llvm::dyn_cast<llvm::BinaryOperator>(inst.getOperand(0));
+  if (shift == nullptr || shift->getOpcode() != Instruction::LShr) return false;
+  auto* constant = llvm::dyn_cast<llvm::Constant>(shift->getOperand(1));
+  auto* by = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+  return by != nullptr && by->getZExtValue() + bits >= shift->getType()->getScalarSizeInBits();
+}
+}  // namespace
 
 bool Selector::VisitCastAvx2(const llvm::CastInst& inst, const Shape& from, const Shape& to) {
   const Parts x = Get(inst.getOperand(0));
@@ -119,7 +124,7 @@ bool Selector::VisitCastAvx2(const llvm::CastInst& inst, const Shape& from, cons
       return each(
           [&](Reg r, unsigned part) { WidenTo(r, x, from.bits, to, part, inst.getOpcode() == Instruction::SExt); });
     case Instruction::Trunc: {
-      const Parts narrow = Narrow(x, to.lanes, from.bits, to.bits, false);
+      const Parts narrow = Narrow(x, to.lanes, from.bits, to.bits, false, UpperBitsAreZero(inst, to.bits));
       Alias(inst, narrow);
       return true;
     }

@@ -457,6 +457,7 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
 // --- casts
 
 void Selector::VisitCast(const llvm::CastInst& inst) {
+  if (const Value* same = ReturnTrip(inst)) return Alias(inst, Get(same));
   const Value* v = inst.getOperand(0);
   const Shape from = ShapeOf(v->getType());
   const Shape to = ShapeOf(inst.getType());

@@ -467,6 +467,57 @@ Reg Selector::Half(Reg from, uint8_t len) {
   return to;
 }
 
+bool Selector::WidenFromMemory(const llvm::CastInst& inst, const Shape& from, const Shape& to) {
+  const bool is_signed = inst.getOpcode() == Instruction::SExt;
+  if (!is_signed && inst.getOpcode() != Instruction::ZExt) return false;
+  // Whole registers only: shorter ones would read more than there is.
+  if (!deferred_.contains(inst.getOperand(0)) || to.lanes * to.bits < 128 || from.bits * 2 > to.bits) return false;
+  const auto* load = cast<llvm::LoadInst>(inst.getOperand(0));
+  deferred_.erase(load);
+  folded_.insert(load);
+  const unsigned bytes = to.part_bytes() * from.bits / to.bits;
+  for (unsigned part = 0; part < to.parts; ++part) {
+    Inst m{.op = WidenOp(from.bits, to.bits, is_signed), .len = to.len, .def = Slot::kReg};
+    SetMem(m, load->getPointerOperand(), bytes, static_cast<int32_t>(part * bytes));
+    m.reg = Result(inst)[part];
+    Add(m);
+  }
+  return true;
+}
+
+Op Selector::WidenOp(unsigned from, unsigned to, bool is_signed) {
+  const unsigned code = from == 8    ? (to == 16   ? 0x20
+                                        : to == 32 ? 0x21
+                                                   : 0x22)
+                        : from == 16 ? (to == 32 ? 0x23 : 0x24)
+                                     : 0x25;
+  return op::Evex(2, 1, 0, static_cast<uint8_t>(code + (is_signed ? 0 : 0x10)));
+}
+
+const Value* Selector::ReturnTrip(const llvm::CastInst& inst) const {
+  // The upper half of what was made of an upper half: bfloat16 that is moved passes through wider numbers.
+  const auto stripped = [](const Value* v) {
+    while (auto* bits = dyn_cast<llvm::BitCastInst>(v)) v = bits->getOperand(0);
+    return v;
+  };
+  const unsigned narrow = inst.getType()->getScalarSizeInBits();
+  const auto shifted = [&](const Value* v, unsigned opcode) -> const Value* {
+    auto* shift = dyn_cast<llvm::BinaryOperator>(stripped(v));
+    if (shift == nullptr || shift->getOpcode() != opcode) return nullptr;
+    const auto* by = dyn_cast<llvm::Constant>(shift->getOperand(1));
+    if (by != nullptr && by->getType()->isVectorTy()) by = by->getSplatValue();
+    const auto* count = dyn_cast_or_null<llvm::ConstantInt>(by);
+    return count != nullptr && count->getZExtValue() == narrow ? shift->getOperand(0) : nullptr;
+  };
+  if (inst.getOpcode() != Instruction::Trunc) return nullptr;
+  const Value* high = shifted(inst.getOperand(0), Instruction::LShr);
+  const Value* made = high == nullptr ? nullptr : shifted(high, Instruction::Shl);
+  auto* widened = made == nullptr ? nullptr : dyn_cast<llvm::ZExtInst>(stripped(made));
+  if (widened == nullptr || widened->getSrcTy() != inst.getType() || folded_.contains(widened->getOperand(0)))
+    return nullptr;
+  return widened->getOperand(0);
+}
+
 void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, const Shape& to) {
   const unsigned opcode = inst.getOpcode();
   if (from.kind == Shape::Kind::kMask) {
@@ -485,6 +536,7 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       ZeroUnless(Result(inst)[part], to, MaskOfPart(mask, part, to), ones);
     return;
   }
+  if (WidenFromMemory(inst, from, to)) return;
   if (avx2_) {
     if (!VisitCastAvx2(inst, from, to)) Fail();
     return;

@@ -127,7 +127,8 @@ class Selector {
   /// 64-bit lanes as `imm` names them.
   Reg PermuteBlocks(Reg x, int imm);
   /// Lanes of fewer bits: truncated, or all ones and zeros kept as they are.
-  Parts Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask);
+  /// `fits`: the numbers are known to.
+  Parts Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask, bool fits = false);
   /// The vector from byte `at` on, in the lower bytes of a register.
   Reg BytesFrom(const Parts& x, unsigned at);
   /// One part of a vector of wider lanes.
@@ -208,6 +209,11 @@ class Selector {
   void VisitInsert(const llvm::InsertElementInst& insert);
   void VisitExtract(const llvm::ExtractElementInst& extract);
   Reg Half(Reg from, uint8_t len);
+  /// A load whose lanes are made wider as they are read.
+  bool WidenFromMemory(const llvm::CastInst& cast, const Shape& from, const Shape& to);
+  static Op WidenOp(unsigned from, unsigned to, bool is_signed);
+  /// What a truncation gives back unchanged; null when there is no such thing.
+  const llvm::Value* ReturnTrip(const llvm::CastInst& cast) const;
 
   // --- select_call.cc
   void VisitCall(const llvm::CallInst& call);
@@ -229,6 +235,7 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> materialised_;  ///< GEPs that need a register.
   llvm::DenseMap<const llvm::Value*, int32_t> frame_;
   llvm::DenseSet<const llvm::Value*> deferred_;
+  llvm::DenseSet<const llvm::Value*> folded_;  ///< Loads that have become operands: no register holds them.
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   llvm::DenseSet<Reg> constant_regs_;
   std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
