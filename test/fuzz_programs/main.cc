@@ -35,7 +35,7 @@ struct Options {
   uint64_t count = 1000;
   double hours = 0;
   uint64_t full_every = 32;
-  int timeout_s = 20;
+  int timeout_s = 60;
   uint64_t batch = 500;
   std::string findings;
   std::string known;
