@@ -13,6 +13,7 @@
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/import/import.h"
 #include "tenon/compiler/ir/stablehlo_text.h"
+#include "tenon/compiler/ir/verify.h"
 #include "tenon/compiler/schedule/schedule.h"
 #include "tenon/compiler/simplify/simplify.h"
 #include "tenon/dialect/parse.h"
@@ -136,12 +137,18 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_dir, ignored);
   }
+  const char* asked = std::getenv("TENON_VERIFY");
+  const bool verify = options.verify || (asked != nullptr && std::string_view(asked) == "1");
   CompiledProgram result;
   Clock clock;
   TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_replicas, options.num_partitions));
   imported.program.target = std::make_shared<const target::Target>(options.target);
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
+  if (verify) {
+    if (Status s = Verify(imported.program); !s.ok()) return s.WithContext("the imported graph is wrong");
+    clock.Lap();
+  }
   if (dump) {
     Dump(options, "01_import.mlir", imported.Text());
     Dump(options, "02_import.graph", Print(imported.program));
@@ -153,6 +160,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.rules = rules.Counts();
   result.statistics.simplify_ns = clock.Lap();
+  if (verify) {
+    if (Status s = Verify(simple); !s.ok()) return s.WithContext("the simplified graph is wrong");
+    clock.Lap();
+  }
   if (dump) {
     Dump(options, "03_rules.txt", rules.text());
     Dump(options, "03_simplified.graph", Print(simple));
@@ -176,8 +187,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
       strides = AutoStrides(simple, result_ref, fuse.argument_strides);
     fuse.result_strides.push_back(std::move(strides));
   }
-  const char* asked = std::getenv("TENON_VERIFY");
-  fuse.verify = options.verify || (asked != nullptr && std::string_view(asked) == "1");
+  fuse.verify = verify;
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   result.flops = fused.flops;
   result.statistics.fuse_ns = clock.Lap();

@@ -1,0 +1,87 @@
+#include "tenon/compiler/ir/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tenon::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// transpose(x), transpose(transpose(x)) of x: f32[2,3].
+Program TwoTransposes() {
+  Program p;
+  Node x;
+  x.op = Op::kParameter;
+  x.out = {{DType::kF32, {2, 3}}};
+  p.main.args = {p.Add(std::move(x))};
+  for (NodeId from : {0u, 1u}) {
+    Node node;
+    node.op = Op::kTranspose;
+    node.in = {{from, 0}};
+    node.out = {{DType::kF32, from == 0 ? Dims{3, 2} : Dims{2, 3}}};
+    node.attributes = TransposeAttrs{{1, 0}};
+    p.main.nodes.push_back(p.Add(std::move(node)));
+  }
+  p.main.results = {{2, 0}};
+  return p;
+}
+
+std::string Complaint(const Program& p) { return std::string(Verify(p).message()); }
+
+TEST(Verify, TakesWhatIsRight) { EXPECT_TRUE(Verify(TwoTransposes()).ok()); }
+
+TEST(Verify, AttributesAreTheOps) {
+  Program p = TwoTransposes();
+  p[1].attributes = ReverseAttrs{{1, 0}};
+  EXPECT_THAT(Complaint(p), HasSubstr("%1 (transpose): has the attributes of another op"));
+  p[1].attributes = {};
+  EXPECT_FALSE(Verify(p).ok());
+}
+
+TEST(Verify, FieldsAreWhatTheListSays) {
+  Program p = TwoTransposes();
+  p[2].attributes = TransposeAttrs{{1, 2}};
+  EXPECT_THAT(Complaint(p), HasSubstr("permutation = [1,2] for 2 dimensions"));
+  p[2].attributes = TransposeAttrs{{1, 1}};
+  EXPECT_THAT(Complaint(p), HasSubstr("permutation = [1,1]"));
+  p[2].op = Op::kSlice;
+  p[2].attributes = SliceAttrs{{0, 0}, {3, 2}, {1, 0}};
+  EXPECT_THAT(Complaint(p), HasSubstr("strides = [1,0]"));
+  p[2].attributes = SliceAttrs{{0, 0}, {3}, {1, 1}};
+  EXPECT_THAT(Complaint(p), HasSubstr("limit_indices = [3]"));
+  p[2].op = Op::kConcatenate;
+  p[2].attributes = ConcatenateAttrs{2};
+  EXPECT_THAT(Complaint(p), HasSubstr("dimension = 2 of 2 dimensions"));
+  p[2].op = Op::kGather;
+  p[2].attributes = GatherAttrs{};
+  EXPECT_THAT(Complaint(p), HasSubstr("lacks the operand that start_indices_batching_dims is about"));
+}
+
+TEST(Verify, OperandsComeFirst) {
+  Program p = TwoTransposes();
+  std::swap(p.main.nodes[0], p.main.nodes[1]);
+  EXPECT_THAT(Complaint(p), HasSubstr("%2 (transpose): uses %1#0, which does not come before it"));
+  p = TwoTransposes();
+  p.main.results = {{2, 1}};
+  EXPECT_THAT(Complaint(p), HasSubstr("yields %2#1"));
+}
+
+TEST(Verify, BlocksAreTheirOps) {
+  Program p = TwoTransposes();
+  p[2].op = Op::kWhile;
+  p[2].attributes = {};
+  EXPECT_THAT(Complaint(p), HasSubstr("wants a condition and a body"));
+}
+
+TEST(Verify, LiteralsHaveTheirBytes) {
+  Program p = TwoTransposes();
+  p[1].op = Op::kConstant;
+  p[1].in.clear();
+  p[1].attributes = {};
+  p[1].literal = MakeLiteral(std::string(8, '\0'), false);
+  EXPECT_THAT(Complaint(p), HasSubstr("8 bytes for 6 elements of f32[3,2]"));
+}
+
+}  // namespace
+}  // namespace tenon::compiler
