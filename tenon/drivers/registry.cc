@@ -9,6 +9,9 @@
 namespace tenon::drivers {
 namespace {
 
+/// Of one array, in elements: sums of a few still fit int64, in bytes as well.
+constexpr int64_t kMaxReach = INT64_MAX / 64;
+
 /// Extents and reach fit int64, even where stride 0 or an extent of 0 lets the array fit little memory.
 Status CheckCounts(const StridedArray& array) {
   if (array.dims.size() != array.strides.size())
@@ -17,9 +20,10 @@ Status CheckCounts(const StridedArray& array) {
   for (size_t i = 0; i < array.dims.size(); ++i) {
     int64_t by;
     if (array.dims[i] < 0) return InvalidArgument(fmt::format("negative extent {}", array.dims[i]));
-    if (__builtin_mul_overflow(count, std::max<int64_t>(array.dims[i], 1), &count) ||
+    if (__builtin_mul_overflow(count, std::max<int64_t>(array.dims[i], 1), &count) || array.strides[i] > kMaxReach ||
+        array.strides[i] < -kMaxReach ||
         __builtin_mul_overflow(std::max<int64_t>(array.dims[i] - 1, 0), array.strides[i], &by) || by == INT64_MIN ||
-        __builtin_add_overflow(reach, std::abs(by), &reach) || reach > INT64_MAX / 16) {
+        __builtin_add_overflow(reach, std::abs(by), &reach) || reach > kMaxReach) {
       return InvalidArgument(fmt::format("{} has too many elements", ToString(Shape{array.type, array.dims})));
     }
   }

@@ -81,7 +81,8 @@ TEST(Registry, RefusesArraysThatNoFamilyCouldReckonWith) {
   for (const StridedArray& bad :
        {StridedArray{DType::kC64, {kHuge, kHuge}, {0, 0}}, StridedArray{DType::kC64, {0, kHuge, kHuge}, {0, 0, 0}},
         StridedArray{DType::kC64, {-1}, {1}}, StridedArray{DType::kC64, {2}, {}},
-        StridedArray{DType::kC64, {2}, {INT64_MIN}}, StridedArray{DType::kC64, {3}, {INT64_MAX}}}) {
+        StridedArray{DType::kC64, {2}, {INT64_MIN}}, StridedArray{DType::kC64, {1}, {INT64_MAX / 2}},
+        StridedArray{DType::kC64, {3}, {INT64_MAX}}}) {
     EXPECT_EQ(registry.Describe("five", {}, {{&bad, 1}, {&good, 1}}).status().code(), Code::kInvalidArgument);
     EXPECT_EQ(registry.Describe("five", {}, {{&good, 1}, {&bad, 1}}).status().code(), Code::kInvalidArgument);
   }

@@ -119,18 +119,19 @@ bool IsApart(const StridedArray& array) {
 }
 
 /// Some number that is often wrong.
-int64_t Odd(int64_t was, std::mt19937_64& random) {
+int64_t Odd(int64_t number, std::mt19937_64& random) {
+  const auto was = static_cast<uint64_t>(number);  // It may wrap around.
   switch (random() % 8) {
     case 0:
-      return was + 1;
+      return static_cast<int64_t>(was + 1);
     case 1:
-      return was - 1;
+      return static_cast<int64_t>(was - 1);
     case 2:
       return 0;
     case 3:
-      return -was;
+      return static_cast<int64_t>(0 - was);
     case 4:
-      return was * 2;
+      return static_cast<int64_t>(was * 2);
     case 5:
       return static_cast<int64_t>(random());
     case 6:
