@@ -4,6 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 echo "== structure"
 python3 "$root/scripts/check_layers.py"
+python3 "$root/scripts/check_thresholds.py"
 
 echo "== native tests"
 shared=${TENON_SHARED:-$root/../shared}

@@ -96,7 +96,7 @@ OpExporter ExporterOf(const Imported& imported, const Program& simple) {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
     OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts),
                             false};
-    // Handlers that call back into the client's interpreter must not run on the thread that holds it.
+    // Handlers that call back into the client's interpreter must not run while the caller holds it.
     result.host_callback = node.name.find("callback") != std::string::npos;
     return result;
   };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "tenon/cpu/policy.h"
 #include "tenon/plugin/client.h"
 #include "tenon/plugin/plugin.h"
 #include "tenon/runtime/memory_pool.h"
@@ -34,7 +35,7 @@ class CpuClient final : public plugin::Client {
   Result<plugin::Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes,
                                                             const plugin::CompileOptions* options) override;
   void Schedule(std::function<void()> work) override;
-  size_t inline_copy_limit() const override { return size_t{1} << 20; }
+  size_t inline_copy_limit() const override { return policy::kInlineCopyBytes; }
 
   threads::ThreadPool& pool() const { return *pool_; }
   const std::shared_ptr<runtime::MemoryPool>& memory_pool() const { return memory_; }

@@ -105,7 +105,8 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   TENON_ASSIGN_OR_RETURN(runtime::Services services, MakeServices(plan));
   const plan::Statistics n = plan::Count(plan);
   TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services),
-                                                                 kernels::CpuFamilies()));
+                                                                 kernels::CpuFamilies(), *made_for));
+  code->run_ns = plan::EstimateNs(code->program->plan(), *made_for);
   const compiler::CompileStatistics& s = about.statistics;
   std::string rules;
   for (const auto& [rule, hits] : s.rules)

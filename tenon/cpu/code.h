@@ -25,6 +25,7 @@ struct Code {
   compiler::CompiledProgram about;
   std::unique_ptr<const runtime::Program> program;
   int64_t code_bytes = 0;
+  double run_ns = 0;  ///< What one run is expected to take on one core.
 };
 
 /// Compiles StableHLO for `target`: front end, kernels, plan bound to its code. Logs one statistics line; writes every

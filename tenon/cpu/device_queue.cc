@@ -6,15 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "tenon/cpu/policy.h"
 #include "tenon/threads/thread_start.h"
 
 namespace tenon::cpu {
-namespace {
-
-constexpr auto kSpin = std::chrono::microseconds(50);
-
-}  // namespace
-
 struct DeviceQueue::State {
   // One sequence of tasks with the thread that runs it. Lane 0 serves tasks that do not block; the others are lent to
   // one blocking task at a time.
@@ -52,7 +47,7 @@ struct DeviceQueue::State {
         if (self->stop) return;
         // The next task often comes at once, and waking a sleeper takes longer than that.
         lock.unlock();
-        const auto until = std::chrono::steady_clock::now() + kSpin;
+        const auto until = std::chrono::steady_clock::now() + policy::kQueueSpin;
         while (!lane->has_work.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until)
           __builtin_ia32_pause();
         lock.lock();

@@ -12,19 +12,11 @@
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/global_run.h"
+#include "tenon/cpu/policy.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
 namespace {
-
-// Work that is expected to take less runs on the caller: handing it over costs a good part of that.
-constexpr int64_t kInlineNs = 60'000;
-// Executions that may wait on one device; a caller that is further ahead waits, so that outputs do not pile up.
-constexpr int64_t kMaxPending = 16;
-// Outputs exist from the call on. Where they are large, one execution ahead keeps the device busy, and more would only
-// drive what the next one reads and writes out of the caches.
-constexpr int64_t kMaxPendingLarge = 2;
-constexpr int64_t kLargeOutputBytes = 256 << 10;
 
 // The order, fastest dimension first, in which a dense array with these strides lies.
 Dims MinorToMajor(const Dims& dims, const Dims& strides) {
@@ -202,7 +194,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
     }
   };
 
-  if (ready && !plan.has_host_callbacks && plan.cost_ns < kInlineNs && request.devices.size() == 1) {
+  if (ready && !plan.has_host_callbacks && code_->run_ns < policy::kInlineNs && request.devices.size() == 1) {
     for (const plugin::Argument& a : device.arguments) {
       if (a.ready.failed()) return a.ready.status();
     }
@@ -219,7 +211,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   if (!plan.has_host_callbacks) {
     int64_t output_bytes = 0;
     for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
-    queue.WaitBelow(output_bytes < kLargeOutputBytes ? kMaxPending : kMaxPendingLarge);
+    queue.WaitBelow(output_bytes < policy::kLargeOutputBytes ? policy::kMaxPending : policy::kMaxPendingLarge);
   }
   auto run = std::make_shared<Run>();
   run->context = request.context;

@@ -13,14 +13,13 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/cpu/policy.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plugin/ffi_types.h"
 
 namespace tenon::cpu {
 namespace {
-
-constexpr int64_t kMaxDevices = 4096;
 
 Result<std::optional<int64_t>> NumberFromEnvironment(const char* name) {
   const char* text = std::getenv(name);
@@ -51,8 +50,8 @@ std::optional<int64_t> HostDeviceCountFlag() {
 Result<int> NumDevices(const int64_t* asked) {
   TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment("TENON_NUM_DEVICES"));
   const int64_t n = asked ? *asked : environment ? *environment : HostDeviceCountFlag().value_or(1);
-  if (n < 1 || n > kMaxDevices)
-    return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, kMaxDevices));
+  if (n < 1 || n > policy::kMaxDevices)
+    return InvalidArgument(fmt::format("num_devices is {}, wanted 1 to {}", n, policy::kMaxDevices));
   return static_cast<int>(n);
 }
 

@@ -70,7 +70,6 @@ struct Facts {
   int64_t scratch_bytes = 0;  ///< 64-byte aligned, unspecified before and after.
   double flops = 0;           ///< Multiplications and additions that were asked for, for statistics.
   target::Work work;          ///< What the driver does for them.
-  double ns = 0;              ///< On one thread of a current core, within a factor of three.
   std::vector<HookPoint> hooks;
 };
 

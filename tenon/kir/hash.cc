@@ -16,7 +16,7 @@ class Writer {
  public:
   void Put(uint64_t v) {
     char bytes[8];
-    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(v >> (8 * i));
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(v >> (8 * i));  // structural: bytes of a word
     out_.append(bytes, 8);
   }
   template <class E>

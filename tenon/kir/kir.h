@@ -1,8 +1,8 @@
 #pragma once
 
 /// A kernel as data: a value that can be compared, hashed, printed, parsed, verified and evaluated. It names no
-/// pointer, vector width, thread or LLVM type, and its text alone fixes every bit of its result. Fusion writes kernels,
-/// emitters turn them into code, and the slow evaluator (evaluate.h) tells a fusion bug from an emitter bug.
+/// pointer, vector width, processor or LLVM type, and its text alone fixes every bit of its result. Fusion writes
+/// kernels, emitters turn them into code, and the slow evaluator (evaluate.h) tells a fusion bug from an emitter bug.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ using DimId = uint8_t;  ///< Index into Kernel::dims; at most 32 dims, so that s
 using DimMask = uint32_t;
 using Buf = uint16_t;  ///< Index into Kernel::buffers.
 inline constexpr Val kNone = ~0u;
-inline constexpr Buf kNoBuf = 0xffff;
+inline constexpr Buf kNoBuf = 0xffff;  // structural: a name for none
 
 /// A number that is known when the kernel is made, or a slot of the run-time parameter block (params[slot], int64).
 struct Size {
@@ -92,21 +92,22 @@ struct Buffer {
 };
 
 enum class Op : uint8_t {
-#define TENON_KIR_OP(enumerator, name, operands, cost) enumerator,
+#define TENON_KIR_OP(enumerator, name, operands) enumerator,
 #include "tenon/kir/scalar.def"
 #undef TENON_KIR_OP
 };
+// structural: counted
 inline constexpr size_t kNumOps = 0
-#define TENON_KIR_OP(enumerator, name, operands, cost) +1
+#define TENON_KIR_OP(enumerator, name, operands) +1
 #include "tenon/kir/scalar.def"
 #undef TENON_KIR_OP
     ;
 
 /// Node::imm of kCompare.
 enum Cmp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
-inline constexpr uint8_t kTotalOrder = 0x10;
+inline constexpr uint8_t kTotalOrder = 0x10;  // structural: a bit of a format
 /// Node::imm of kSelect: the predicate is rarely true (a hint).
-inline constexpr uint8_t kRare = 1;
+inline constexpr uint8_t kRare = 1;  // structural: a bit of a format
 
 /// One node of a pure scalar graph. There is no fast-math: whatever is contracted, rounded or clamped is a node. Inputs
 /// have lower indices than the node. Complex values do not occur: they are pairs of real nodes.
@@ -230,9 +231,9 @@ struct Step {
   friend bool operator==(const Step&, const Step&);
 };
 
-/// How the kernel may be cut into pieces that run in any order on any thread. The dims in `dims` (a prefix of
+/// How the kernel may be cut into pieces that run in any order, side by side. The dims in `dims` (a prefix of
 /// Kernel::dims, all kParallel) are numbered row-major as one flat index; piece i covers flat indices [i*grain,
-/// min((i+1)*grain, total)). Depends on extents alone, never on threads. No dims: one piece.
+/// min((i+1)*grain, total)). Depends on extents alone. No dims: one piece.
 struct Split {
   DimMask dims = 0;
   Size grain = Size::Of(1);
@@ -291,7 +292,6 @@ int64_t LocalBytes(const Kernel& kernel, const int64_t* params);
 std::string_view OpName(Op op);
 /// Number of inputs; -1 when it varies.
 int OpOperands(Op op);
-int OpCost(Op op);
 /// The operation of that text name; INVALID_ARGUMENT when there is none.
 Result<Op> ParseOp(std::string_view name);
 

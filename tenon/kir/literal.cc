@@ -9,7 +9,7 @@ namespace {
 
 uint64_t Truncated(DType type, uint64_t bits) {
   const int n = DTypeBits(type);
-  return n >= 64 ? bits : bits & ((uint64_t{1} << n) - 1);
+  return n >= 64 ? bits : bits & ((uint64_t{1} << n) - 1);  // structural: bits of a word
 }
 
 }  // namespace

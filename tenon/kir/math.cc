@@ -15,14 +15,13 @@ struct Row {
   DType type;
   int version;
   Graph (*build)();
-  int cost;
 };
 
 constexpr auto f32 = DType::kF32;
 constexpr auto f64 = DType::kF64;
 constexpr Row kRows[] = {
-#define TENON_KIR_MATH(short_name, long_name, type, version, builder, cost) \
-  {#short_name "." #type ".v" #version, #short_name, #long_name, type, version, internal::builder, cost},
+#define TENON_KIR_MATH(short_name, long_name, type, version, builder) \
+  {#short_name "." #type ".v" #version, #short_name, #long_name, type, version, internal::builder},
 #include "tenon/kir/math.def"
 #undef TENON_KIR_MATH
 };
@@ -45,11 +44,6 @@ const Graph& MathGraph(MathId id) {
 std::string_view MathName(MathId id) {
   TENON_CHECK(id < kNum);
   return kRows[id].text;
-}
-
-int MathCost(MathId id) {
-  TENON_CHECK(id < kNum);
-  return kRows[id].cost;
 }
 
 uint32_t NumMath() { return kNum; }

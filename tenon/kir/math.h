@@ -16,7 +16,6 @@ using MathId = uint32_t;
 /// process. Source of each algorithm and its stated error bound: math.def / math_*.cc.
 const Graph& MathGraph(MathId id);
 std::string_view MathName(MathId id);
-int MathCost(MathId id);
 uint32_t NumMath();
 
 /// The newest version of `function` ("exp", "tanh", "log_plus_one", "power" ...; StableHLO's names) for `type`;

@@ -51,8 +51,8 @@ Split SplitFloat(MathBuilder& b, Val x) {
     const Val exponent = b.Shl(e, b.I(23));
     return {exponent, b.Convert(DType::kF32, e), b.FromBits(b.Sub(bits, exponent))};
   }
-  // Without conversions of 64-bit integers and arithmetic shifts, which are slow before AVX-512: e + 1023 is put into
-  // the low bits of 2^52.
+  // Without conversions of 64-bit integers and arithmetic shifts, which many machines lack in vectors: e + 1023 is put
+  // into the low bits of 2^52.
   const Val biased = b.Add(bits, b.I(0x3ff0000000000000 - 0x3fe6a09e667f3bcd));
   const Val low = b.ShrLogical(biased, b.I(52));
   const Val e = b.Sub(b.FromBits(b.Or(low, b.I(0x4330000000000000))), b.C(0x1p52 + 1023));

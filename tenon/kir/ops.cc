@@ -6,17 +6,16 @@ namespace {
 struct OpRow {
   std::string_view name;
   int8_t operands;
-  uint8_t cost;
 };
 
 constexpr OpRow kRows[] = {
-#define TENON_KIR_OP(enumerator, name, operands, cost) {#name, operands, cost},
+#define TENON_KIR_OP(enumerator, name, operands) {#name, operands},
 #include "tenon/kir/scalar.def"
 #undef TENON_KIR_OP
 };
 
 const OpRow& RowOf(Op op) {
-  static constexpr OpRow kUnknown = {"unknown", -1, 0};
+  static constexpr OpRow kUnknown = {"unknown", -1};
   const auto i = static_cast<size_t>(op);
   return i < std::size(kRows) ? kRows[i] : kUnknown;
 }
@@ -25,7 +24,6 @@ const OpRow& RowOf(Op op) {
 
 std::string_view OpName(Op op) { return RowOf(op).name; }
 int OpOperands(Op op) { return RowOf(op).operands; }
-int OpCost(Op op) { return RowOf(op).cost; }
 
 Result<Op> ParseOp(std::string_view name) {
   for (size_t i = 0; i < std::size(kRows); ++i) {

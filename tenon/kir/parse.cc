@@ -11,7 +11,7 @@
 namespace tenon::kir {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 64;  // structural: the recursion must fit a stack
 constexpr std::string_view kCmpNames[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 
 bool IsWordChar(char c) {
@@ -117,7 +117,7 @@ class Parser {
     SkipSpace();
     size_t line = 1;
     for (char c : text_.substr(0, at_)) line += c == '\n';
-    const size_t end = std::min(text_.find('\n', at_), at_ + 20);
+    const size_t end = std::min(text_.find('\n', at_), at_ + 20);  // structural: characters of an error message
     return InvalidArgument(fmt::format("line {}: {}, at '{}'", line, message, text_.substr(at_, end - at_)));
   }
 
@@ -215,7 +215,7 @@ class Parser {
     return Separated("(", ")", [&]() -> Status {
       DimId d = 0;
       TENON_RETURN_IF_ERROR(Prefixed('d', &d));
-      if (d >= 32) return Error("expected a dim below d32");
+      if (d >= 32) return Error("expected a dim below d32");  // structural: bits of a DimMask
       *out |= DimMask{1} << d;
       return OkStatus();
     });

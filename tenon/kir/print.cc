@@ -100,7 +100,7 @@ class Printer {
 
   static std::string Dims(DimMask mask) {
     std::string text;
-    for (int d = 0; d < 32; ++d) {
+    for (int d = 0; d < 32; ++d) {  // structural: bits of a DimMask
       if (mask >> d & 1) text += fmt::format("{}d{}", text.empty() ? "" : ", ", d);
     }
     return "(" + text + ")";

@@ -14,7 +14,7 @@ using internal::Analysis;
 using internal::MaskOf;
 using internal::OuterDims;
 
-constexpr int kMaxLoopDepth = 16;
+constexpr int kMaxLoopDepth = 16;  // structural: the recursion must fit a stack
 
 template <class... Args>
 Status Bad(fmt::format_string<Args...> format, Args&&... args) {
@@ -23,7 +23,7 @@ Status Bad(fmt::format_string<Args...> format, Args&&... args) {
 
 std::string DimList(DimMask mask) {
   std::string list;
-  for (int d = 0; d < 32; ++d) {
+  for (int d = 0; d < 32; ++d) {  // structural: bits of a DimMask
     if (mask >> d & 1) list += fmt::format("{}d{}", list.empty() ? "" : ", ", d);
   }
   return list.empty() ? "none" : list;
@@ -66,6 +66,7 @@ class Verifier {
   }
 
   Status Dims() const {
+    // structural: bits of a DimMask
     if (k_.dims.size() > 32) return Bad("a kernel has at most 32 dims, got {}", k_.dims.size());
     if (k_.outer > k_.dims.size()) return Bad("{} outer dims, but there are only {} dims", k_.outer, k_.dims.size());
     for (size_t d = 0; d < k_.dims.size(); ++d) {
@@ -147,6 +148,7 @@ class Verifier {
     TENON_RETURN_IF_ERROR(CheckVals(r.in, what));
     TENON_RETURN_IF_ERROR(CheckVals(r.init, what));
     TENON_RETURN_IF_ERROR(CheckVals(r.identity, what));
+    // structural: results are numbered in a byte, with a bit to spare
     if (r.in.empty() || r.in.size() > 128) return Bad("{}: reduces 1 to 128 values, got {}", what, r.in.size());
     if (r.init.size() != r.in.size()) return Bad("{}: {} values but {} inits", what, r.in.size(), r.init.size());
     if (r.order > ReduceOrder::kLanes) return Bad("{}: order {} does not exist", what, static_cast<int>(r.order));
@@ -160,6 +162,7 @@ class Verifier {
 
   Status LoopShape(const Loop& loop) const {
     const std::string what = fmt::format("loop #{}", loop.id);
+    // structural: carries are numbered in a byte
     if (loop.types.size() > 255) return Bad("{}: a loop carries at most 255 values, got {}", what, loop.types.size());
     if (loop.init.size() != loop.types.size() || loop.next.size() != loop.types.size()) {
       return Bad("{}: {} types, {} inits and {} nexts", what, loop.types.size(), loop.init.size(), loop.next.size());

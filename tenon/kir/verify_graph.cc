@@ -100,6 +100,7 @@ Status VerifyUniform(size_t v, const Node& node, const std::vector<Node>& nodes)
     if (!plain) return Bad(v, node, "works on f16, bf16, f32 and f64 only, got {}", DTypeName(node.type));
     const uint32_t e = node.attr >> 8;
     const uint32_t m = node.attr & 0xff;
+    // structural: bits of the fields of f64
     if (e < 1 || e > 11 || m > 52) return Bad(v, node, "{} exponent and {} mantissa bits are not supported", e, m);
   } else if (node.attr != 0) {
     return Bad(v, node, "attribute {} has no meaning here", node.attr);
@@ -133,7 +134,8 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
         return Bad(v, node, "literal {} does not exist, there are {}", node.attr, literals.size());
       const uint64_t bits = literals[node.attr];
       const int width = DTypeBits(node.type);
-      if ((width < 64 && bits >> width != 0) || (node.type == DType::kPred && bits > 1)) {
+      if ((width < 64 && bits >> width != 0) ||  // structural: bits of a word
+          (node.type == DType::kPred && bits > 1)) {
         return Bad(v, node, "literal {:#x} is not a bit pattern of {}", bits, DTypeName(node.type));
       }
       return OkStatus();
@@ -186,7 +188,7 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
 }
 
 Status VerifyGraph(const Graph& graph) {
-  if (graph.arguments.size() > 255)
+  if (graph.arguments.size() > 255)  // structural: arguments are numbered in a byte
     return InvalidArgument(fmt::format("a graph has at most 255 arguments, got {}", graph.arguments.size()));
   for (DType t : graph.arguments) {
     if (!IsScalarType(t)) return InvalidArgument(fmt::format("argument type {} is not a scalar type", DTypeName(t)));

@@ -8,7 +8,7 @@
 namespace tenon::plan {
 namespace {
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack
 
 // Reads the text form of print.cc. The first failure is kept; after it every read yields a default, so that the grammar
 // below needs no check per token.
@@ -169,7 +169,7 @@ class Parser {
 
   uint64_t Hex64() {
     uint64_t value = 0;
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < 16; ++i) {  // structural: digits of a word
       const int digit = at_ < text_.size() ? HexDigit(text_[at_]) : -1;
       if (digit < 0) {
         Fail("wanted 32 hexadecimal digits");
@@ -255,8 +255,6 @@ class Parser {
       ReadKernel(plan);
     } else if (Take("arena")) {
       plan.arena_bytes = Number();
-    } else if (Take("cost")) {
-      plan.cost_ns = Number();
     } else if (Take("host_callbacks")) {
       plan.has_host_callbacks = true;
     } else if (Take("steps")) {
@@ -302,14 +300,27 @@ class Parser {
     return {CopyStep{}};
   }
 
+  target::Work ReadWork() {
+    Want("work");
+    Want("[");
+    const size_t end = std::min(text_.find(']', at_), text_.size());
+    Result<target::Work> work = target::ParseWork(text_.substr(at_, end - at_));
+    if (!work.ok()) {
+      Fail(work.status().message());
+      return {};
+    }
+    at_ = end;
+    Want("]");
+    return *work;
+  }
+
   KernelStep ReadKernelStep() {
     KernelStep s;
     s.kernel = Number<uint32_t>();
     s.buffers = Slots<decltype(s.buffers)>();
     Want("params");
     s.params = Numbers<decltype(s.params)>();
-    Want("cost");
-    s.cost_ns = Number();
+    s.work = ReadWork();
     return s;
   }
 
@@ -338,8 +349,7 @@ class Parser {
     s.outputs = Slots<decltype(s.outputs)>();
     Want("scratch");
     s.scratch = SlotName();
-    Want("cost");
-    s.cost_ns = Number();
+    s.work = ReadWork();
     Want("{");
     while (ok() && !Take("}")) {
       Want("hook");

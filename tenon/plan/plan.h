@@ -18,6 +18,7 @@
 #include "tenon/base/strided_array.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/kir/kir.h"
+#include "tenon/target/work.h"
 
 namespace tenon::plan {
 
@@ -77,13 +78,13 @@ struct KernelStep {
   uint32_t kernel = 0;
   SmallVector<SlotId, 4> buffers;
   SmallVector<int64_t, 4> params;
-  int64_t cost_ns = 0;  ///< Estimate on one thread; decides whether to go parallel.
+  target::Work work;  ///< Of one run of the step.
   friend bool operator==(const KernelStep&, const KernelStep&) = default;
 };
 
 /// Numbers that a driver appends to a hook's params on each call: batch, row0, col0, rows, cols, row stride, column
 /// stride of the tile (strides in elements).
-inline constexpr int kTileParams = 7;
+inline constexpr int kTileParams = 7;  // structural: counted
 
 /// A KIR kernel that a driver calls on its tiles, as one piece. Buffers bound to kNoSlot are the tile (kTile) and
 /// locals; the params are `params` followed by the kTileParams numbers.
@@ -103,7 +104,7 @@ struct DriverStep {
   SmallVector<SlotId, 2> outputs;
   SlotId scratch = kNoSlot;                         ///< Bytes, 64-byte aligned; kNoSlot for none.
   std::vector<std::pair<std::string, Hook>> hooks;  ///< By the names of the family's hook points.
-  int64_t cost_ns = 0;                              ///< Estimate on one thread.
+  target::Work work;                                ///< Of one run of the step.
   friend bool operator==(const DriverStep&, const DriverStep&) = default;
 };
 
@@ -181,9 +182,7 @@ struct Plan {
   std::vector<kir::Kernel> kernels;  ///< Distinct ones.
   Seq steps;
   int64_t arena_bytes = 0;          ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
-  bool has_host_callbacks = false;  ///< Must not run inline on the caller's thread.
-  int64_t cost_ns =
-      0;  ///< Estimate of the whole; cheap programs run inline on the caller. Unknown trip counts count as many.
+  bool has_host_callbacks = false;  ///< Must not run where its caller waits for it.
 };
 /// Constants compare by hash.
 bool operator==(const Plan& a, const Plan& b);
@@ -224,6 +223,10 @@ struct Statistics {
   int64_t evaluate_steps = 0;
 };
 Statistics Count(const Plan& plan);
+
+/// Nanoseconds that one run takes on one core of the target. Loops of unknown trip counts count as if they had many
+/// (policy.h), and of branches the longest.
+double EstimateNs(const Plan& plan, const target::Target& target);
 
 /// A picture of the steps and of the arena over time.
 std::string ToSvg(const Plan& plan);

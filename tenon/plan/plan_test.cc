@@ -25,7 +25,6 @@ Plan Example() {
   };
   p.slots[2].offset_bytes = 64 + 12;
   p.arena_bytes = 192;
-  p.cost_ns = 1234;
   p.has_host_callbacks = true;
   WhileStep loop;
   loop.condition = {{CopyStep{0, 2}}};
@@ -49,9 +48,13 @@ Plan Example() {
                       "",
                       {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
   EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
-  DriverStep driver{
-      "gemm", {{{"lhs_contracting", {1, -2, 3}}, {"empty", {}}, {"accumulate", {1}}}}, {0, 3, kNoSlot}, {5}, 2, {},
-      700};
+  DriverStep driver{"gemm",
+                    {{{"lhs_contracting", {1, -2, 3}}, {"empty", {}}, {"accumulate", {1}}}},
+                    {0, 3, kNoSlot},
+                    {5},
+                    2,
+                    {},
+                    {.flops = 700, .bytes_read = 12.5, .launches = 1}};
   p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
   return p;
 }
@@ -124,6 +127,41 @@ TEST(Plan, CountsNestedSteps) {
   EXPECT_EQ(n.loops, 1);
   EXPECT_EQ(n.evaluate_steps, 1);
   EXPECT_EQ(n.driver_steps, 1);
+}
+
+TEST(Plan, TargetsMakeTimeOfItsWork) {
+  const Result<target::Target> t = target::CpuTarget("avx512", 1);
+  ASSERT_TRUE(t.ok());
+  DriverStep driver;
+  driver.work.serial = 3500;  // 1000 ns at 3.5 GHz
+  Plan p;
+  EXPECT_EQ(EstimateNs(p, *t), 0);
+  p.steps = {{driver}, {CopyStep{0, 1}}};
+  EXPECT_DOUBLE_EQ(EstimateNs(p, *t), 2000);
+  WhileStep loop;
+  loop.trip_count = 10;
+  loop.body = {{driver}};
+  CaseStep choose;
+  choose.branches = {{}, {{driver}, {driver}}, {{driver}}};
+  p.steps = {{loop}, {choose}};
+  EXPECT_DOUBLE_EQ(EstimateNs(p, *t), 10 * (1000 + 100) + 2000);
+  std::get<WhileStep>(p.steps[0].is).trip_count = -1;
+  EXPECT_GT(EstimateNs(p, *t), 100'000);
+  target::Target slow = *t;
+  slow.clock_ghz /= 2;
+  EXPECT_DOUBLE_EQ(EstimateNs(p, slow), 2 * EstimateNs(p, *t));
+}
+
+TEST(Plan, WorkThatIsNoneIsRefused) {
+  const Plan p = Example();
+  std::string text = Print(p);
+  const size_t at = text.find("flops 700");
+  ASSERT_NE(at, std::string::npos);
+  for (const char* bad : {"flops -700", "flops inf", "sweat 700", "flops 7 flops 7", "flops"}) {
+    std::string changed = text;
+    changed.replace(at, 9, bad);
+    EXPECT_EQ(Parse(changed, p.constants).status().code(), Code::kInvalidArgument) << bad;
+  }
 }
 
 TEST(Plan, DrawsItself) {

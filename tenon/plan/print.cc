@@ -8,7 +8,7 @@
 namespace tenon::plan {
 namespace {
 
-constexpr size_t kMaxInlineBytes = 64;
+constexpr size_t kMaxInlineBytes = 64;  // structural: of the text form
 
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
@@ -16,7 +16,7 @@ std::string Quoted(std::string_view text) {
     const auto u = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\')
       out += fmt::format("\\{}", c);
-    else if (u < 32 || u > 126)
+    else if (u < 32 || u > 126)  // structural: printable characters
       out += fmt::format("\\x{:02x}", u);
     else
       out += c;
@@ -76,7 +76,6 @@ class Printer {
       Line(">>");
     }
     Line("arena {}", plan.arena_bytes);
-    Line("cost {}", plan.cost_ns);
     if (plan.has_host_callbacks) Line("host_callbacks");
     Sequence("steps", plan.steps);
     --depth_;
@@ -100,11 +99,11 @@ class Printer {
   }
 
   void One(const KernelStep& s) {
-    Line("kernel {} {} params {} cost {}", s.kernel, Slots(s.buffers), Numbers(s.params), s.cost_ns);
+    Line("kernel {} {} params {} work [{}]", s.kernel, Slots(s.buffers), Numbers(s.params), target::Print(s.work));
   }
   void One(const DriverStep& s) {
-    Line("driver {} {} {} -> {} scratch {} cost {} {{", Quoted(s.driver), drivers::ToString(s.config), Slots(s.inputs),
-         Slots(s.outputs), SlotName(s.scratch), s.cost_ns);
+    Line("driver {} {} {} -> {} scratch {} work [{}] {{", Quoted(s.driver), drivers::ToString(s.config),
+         Slots(s.inputs), Slots(s.outputs), SlotName(s.scratch), target::Print(s.work));
     ++depth_;
     for (const auto& [name, hook] : s.hooks) {
       Line("hook {} {} {} params {}", Quoted(name), hook.kernel, Slots(hook.buffers), Numbers(hook.params));

@@ -5,7 +5,7 @@ namespace tenon::plan {
 namespace {
 
 // Layout: magic, the text form, then each constant: hash, bytes.
-constexpr std::string_view kMagic = "TENONPL1";
+constexpr std::string_view kMagic = "TENONPL2";
 
 }  // namespace
 

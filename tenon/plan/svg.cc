@@ -18,7 +18,7 @@ std::string Escaped(std::string_view text) {
       out += "&gt;";
     else if (c == '&')
       out += "&amp;";
-    else if (static_cast<unsigned char>(c) >= 32)
+    else if (static_cast<unsigned char>(c) >= 32)  // structural: printable characters
       out += c;
   }
   return out;
@@ -101,9 +101,9 @@ int64_t SpanBytes(const Slot& slot) {
 }  // namespace
 
 std::string ToSvg(const Plan& plan) {
-  constexpr int kRowHeight = 16;
-  constexpr int kTextWidth = 420;
-  constexpr int kArenaWidth = 600;
+  constexpr int kRowHeight = 16;    // structural: pixels
+  constexpr int kTextWidth = 420;   // structural: pixels
+  constexpr int kArenaWidth = 600;  // structural: pixels
   Collector all{plan, {}};
   all.All(plan.steps);
 

@@ -12,7 +12,7 @@
 namespace tenon::plan {
 namespace {
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack
 
 /// The bytes [begin, end) that a slot can touch, relative to its base; nothing for an empty view.
 struct Extent {
@@ -302,7 +302,7 @@ class Verifier {
     return OkStatus();
   }
 
-  // No two elements at one place: several threads write them.
+  // No two elements at one place: they are written side by side.
   static Status CheckApart(const Slot& slot) {
     std::vector<std::pair<int64_t, int64_t>> by_stride;
     for (size_t i = 0; i < slot.dims.size(); ++i) {

@@ -10,12 +10,13 @@
 #include <string>
 #include <utility>
 
+#include "tenon/runtime/policy.h"
+
 namespace tenon::runtime {
 namespace {
 
-constexpr int64_t kUnitBytes = 64;
-// From here on blocks come straight from the system, in whole huge pages.
-constexpr int64_t kHugePageBytes = int64_t{2} << 20;
+using policy::kHugePageBytes;
+constexpr int64_t kUnitBytes = policy::kBlockBytes;
 
 void* SystemAllocate(int64_t size_bytes) {
   if (size_bytes < kHugePageBytes)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/status.h"
+#include "tenon/runtime/policy.h"
 
 namespace tenon::runtime {
 
@@ -37,7 +38,7 @@ class Block {
 /// are made of huge pages where the system has them. Thread-safe. Must outlive its blocks.
 class MemoryPool {
  public:
-  static constexpr std::chrono::seconds kMaxIdle{2};
+  static constexpr std::chrono::seconds kMaxIdle = policy::kMaxIdle;
 
   /// `limit_bytes`: most that may be handed out at once. See PhysicalMemoryBytes for a sensible one.
   explicit MemoryPool(int64_t limit_bytes, int64_t cache_limit_bytes = int64_t{1} << 30);

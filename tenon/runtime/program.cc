@@ -17,7 +17,8 @@ Program::Program() = default;
 Program::~Program() = default;
 
 Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vector<KernelCode> code, Services services,
-                                                       const drivers::Registry& families) {
+                                                       const drivers::Registry& families,
+                                                       const target::Target& target) {
   TENON_RETURN_IF_ERROR(plan::Verify(plan, families));
   if (code.size() != plan.kernels.size()) {
     return InvalidArgument(fmt::format("the plan has {} kernels, got code for {}", plan.kernels.size(), code.size()));
@@ -26,7 +27,7 @@ Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vec
   program->plan_ = std::move(plan);
   program->code_ = std::move(code);
   program->services_ = std::move(services);
-  TENON_ASSIGN_OR_RETURN(internal::OpList ops, internal::Build(program->plan_, program->code_, families));
+  TENON_ASSIGN_OR_RETURN(internal::OpList ops, internal::Build(program->plan_, program->code_, families, target));
   program->body_ = std::make_unique<Body>(Body{std::move(ops)});
   return std::unique_ptr<const Program>(std::move(program));
 }

@@ -38,9 +38,11 @@ struct RunArguments {
 class Program {
  public:
   /// `code`: one entry per plan.kernels. `families`: the drivers that there are; needed until Create returns.
+  /// `target` says how long steps take, hence which ones are shared out.
   /// INVALID_ARGUMENT for a plan that plan::Verify rejects with them.
   static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code, Services services,
-                                                       const drivers::Registry& families);
+                                                       const drivers::Registry& families,
+                                                       const target::Target& target = *target::StandardTarget());
   ~Program();
 
   const plan::Plan& plan() const { return plan_; }

@@ -20,17 +20,6 @@ using internal::FutexWake;
 
 namespace {
 
-// A loop is posted in pieces of at most this many chunks, so that 32-bit counters do.
-constexpr int64_t kMaxChunksPerPost = int64_t{1} << 30;
-// One more thread is asked to help per this much work.
-constexpr int64_t kWorkPerHelperNs = 20'000;
-// After so much work in short loops a worker is woken for them. It stays awake while they follow closely.
-constexpr int64_t kMaxKeptNs = 200'000;
-// A thread claims this share of its even part of what is left: neighbouring chunks go to one thread, whose memory
-// streams stay whole and which seldom touches the shared counters, and the last claims are small enough to end
-// together.
-constexpr uint32_t kClaimsPerThread = 4;
-
 class Deadline {
  public:
   explicit Deadline(int64_t ns) : end_(std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns)) {}

@@ -10,16 +10,9 @@
 
 #include "tenon/base/status.h"
 #include "tenon/threads/function_ref.h"
+#include "tenon/threads/policy.h"
 
 namespace tenon::threads {
-
-/// Work under this many nanoseconds stays on its caller while all workers sleep: waking one costs about as much.
-inline constexpr int64_t kMinParallelNs = 40'000;
-/// Work under this many nanoseconds stays on its caller always: so long does it take until others have seen it and the
-/// caller what they wrote.
-inline constexpr int64_t kMinSharedNs = 8'000;
-/// How long a worker without work spins before it sleeps.
-inline constexpr int64_t kSpinNs = 100'000;
 
 /// Threads that help callers with loops. Any number of threads may call ParallelFor at once, from inside a chunk too.
 /// Workers run in the compute float state (flush_denormals.h) with all signals blocked.

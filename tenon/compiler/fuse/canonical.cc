@@ -219,7 +219,7 @@ void Merge(kir::Kernel& k, DimId p) {
     }
     for (kir::Reduce& r : stage.reduces) {
       kir::DimMask mask = 0;
-      for (DimId d = 0; d < 32; ++d) {
+      for (DimId d = 0; d < 32; ++d) {  // structural: bits of a DimMask
         if (r.dims >> d & 1) mask |= kir::DimMask{1} << (d >= q ? d - 1 : d);
       }
       r.dims = mask;
@@ -499,12 +499,12 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   k.num_params = static_cast<uint16_t>(params.size());
 }
 
-int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target) {
+target::Work WorkOf(const kir::Kernel& kernel, const target::OpCosts& costs) {
   kir::Kernel& k = const_cast<kir::Kernel&>(kernel);  // The walkers serve rewriting too.
   double per_point = 0;
   double points = 0;
-  double bytes = 0;
-  for (const kir::Node& n : k.nodes) per_point += target.costs.Of(n);
+  target::Work work;
+  for (const kir::Node& n : k.nodes) per_point += costs.Of(n);
   int64_t outer = 1;
   for (size_t d = 0; d < k.outer; ++d) outer *= k.dims[d].extent.baked;
   size_t stages = 0;
@@ -517,9 +517,12 @@ int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target) {
     if (b.kind == kir::BufKind::kLocal) continue;
     double size = ByteWidth(b.type);
     for (const Size& s : b.extent) size *= static_cast<double>(s.baked);
-    bytes += std::min(size, points * ByteWidth(b.type));
+    const bool written = b.kind == kir::BufKind::kOut;
+    (written ? work.bytes_written : work.bytes_read) += std::min(size, points * ByteWidth(b.type));
   }
-  return static_cast<int64_t>(target::TimeNs(target, {.ops = points * per_point, .bytes_read = bytes, .launches = 1}));
+  work.ops = points * per_point;
+  work.launches = 1;
+  return work;
 }
 
 void KernelChecks::After(const char* step, const kir::Kernel& kernel) {
@@ -546,7 +549,7 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   DecideSplit(k, target);
   done("a kernel with a split");
   FindInPlace(made);
-  made.cost_ns = EstimateNs(k, target);
+  made.work = WorkOf(k, target.costs);
   Parameterise(k, made.params);
   done("a kernel with parameters");
 }

@@ -3,13 +3,13 @@
 /// Brings a kernel into the one form that kernels of the same meaning share, so that few distinct ones are compiled.
 
 #include "tenon/compiler/fuse/kernel_maker.h"
-#include "tenon/target/target.h"
+#include "tenon/target/work.h"
 
 namespace tenon::compiler {
 
 /// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges
 /// loops that all accesses run through together, lets stages share dims, decides the split, finds buffers that may
-/// share memory, turns extents into parameters, estimates the cost.
+/// share memory, turns extents into parameters, counts the work.
 /// With `checks`, the kernel is verified after each of these.
 void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
 
@@ -26,6 +26,6 @@ void FindInPlace(MadeKernel& made);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
 /// share a slot.
 void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
-int64_t EstimateNs(const kir::Kernel& kernel, const target::Target& target);
+target::Work WorkOf(const kir::Kernel& kernel, const target::OpCosts& costs);
 
 }  // namespace tenon::compiler

@@ -55,8 +55,9 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   // Kernels hold f16 as f32, which quietens NaNs: copies keep every bit.
   const bool plain = KernelCanHold(to.dtype) && to.dtype != DType::kF16 && !IsComplex(to.dtype) &&
                      DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
-  if (whole || !plain || to.dims.size() > 16 || elements * ByteWidth(to.dtype) < policy::kMinCopyKernelBytes ||
-      HasNegativeStride(from) || HasNegativeStride(to)) {
+  if (whole || !plain || to.dims.size() > policy::kMaxCopyDims ||
+      elements * ByteWidth(to.dtype) < policy::kMinCopyKernelBytes || HasNegativeStride(from) ||
+      HasNegativeStride(to)) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }

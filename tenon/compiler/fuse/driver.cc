@@ -48,7 +48,7 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why) {
   }
   TENON_ASSIGN_OR_RETURN(const drivers::Facts facts, choice.family->Describe(step.config, {inputs, outputs}));
   if (facts.scratch_bytes > 0) step.scratch = Slot(NewTemp({DType::kU8, {facts.scratch_bytes}}));
-  step.cost_ns = static_cast<int64_t>(facts.ns);
+  step.work = facts.work;
   f_.flops += facts.flops;
   out.push_back({std::move(step)});
   return true;

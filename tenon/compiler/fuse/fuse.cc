@@ -201,7 +201,7 @@ void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& 
     step.buffers.push_back(made.buffers[i].kind == BoundBuffer::Kind::kLocal ? plan::kNoSlot : Slot(views[i]));
   }
   for (int64_t v : made.params) step.params.push_back(v);
-  step.cost_ns = made.cost_ns;
+  step.work = made.work;
   for (const auto& [write, read] : made.in_place) f_.in_place[step.buffers[write]].push_back(step.buffers[read]);
   out.push_back({std::move(step)});
 }

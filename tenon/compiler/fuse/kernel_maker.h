@@ -10,6 +10,7 @@
 #include "tenon/base/strided_array.h"
 #include "tenon/compiler/fuse/cluster.h"
 #include "tenon/kir/kir.h"
+#include "tenon/target/work.h"
 
 namespace tenon::compiler {
 
@@ -40,7 +41,7 @@ struct MadeKernel {
   /// (write, read) indices of buffers that may share memory: every element is read before, and only where, it is
   /// written.
   std::vector<std::pair<kir::Buf, kir::Buf>> in_place;
-  int64_t cost_ns = 0;
+  target::Work work;
 };
 
 /// Where every rewriting of a kernel can be checked, which is what a debug option asks for. The first mistake is kept.

@@ -8,7 +8,7 @@ namespace tenon::compiler {
 namespace {
 
 /// Arguments of a graph of kir; a reduction's combiner has two per value.
-constexpr size_t kMaxGraphArguments = 255;
+constexpr size_t kMaxGraphArguments = 255;  // structural: arguments are numbered in a byte
 
 size_t PartsOf(const Program& program, const std::vector<NodeId>& arguments) {
   size_t parts = 0;

@@ -8,6 +8,7 @@
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/trips.h"
+#include "tenon/plan/policy.h"
 
 namespace tenon::compiler {
 
@@ -109,9 +110,9 @@ class LoopMaker {
     const double nodes = static_cast<double>(made.kernel.nodes.size());
     FinishKernel(made, *p_.target, checks_);
     const double points = static_cast<double>(NumElements(points_));
-    const double lanes = points_.empty() ? 1.0 : 8.0;
-    made.cost_ns = static_cast<int64_t>(static_cast<double>(trips >= 0 ? trips : policy::kUnknownTrips) * nodes *
-                                        std::max(1.0, points / lanes) * 0.5);
+    const double lanes = points_.empty() ? 1.0 : policy::kLoopLanes;
+    const auto known = static_cast<double>(trips >= 0 ? trips : plan::policy::kUnknownTrips);
+    made.work = {.serial = known * nodes * std::max(1.0, points / lanes) * policy::kLoopNodeCycles};
     return made;
   }
 

@@ -38,6 +38,8 @@ inline constexpr size_t kMaxSelectedParts = 4;
 inline constexpr size_t kMaxParts = 512;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
+/// Copies of more dims are no kernels: two arrays' dims must fit one.
+inline constexpr size_t kMaxCopyDims = 16;
 
 // Costs of operations that no table has (OpCosts).
 
@@ -84,7 +86,11 @@ inline constexpr int64_t kColumns = 512;
 
 // Work.
 
-/// Trips of a loop of which nobody knows the number.
-inline constexpr int64_t kUnknownTrips = 1000;
+/// Cycles of one element of a scan, or of one update of a scatter: a load, an operation and a store that wait for one
+/// another, of which neighbours overlap somewhat.
+inline constexpr double kSerialStepCycles = 3.5;
+/// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
+inline constexpr double kLoopNodeCycles = 1.75;
+inline constexpr double kLoopLanes = 8;
 
 }  // namespace tenon::compiler::policy

@@ -7,6 +7,7 @@
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/scans.h"
 
@@ -79,7 +80,7 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
   FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
-  made.cost_ns = chains * (last + 1);
+  made.work = {.serial = static_cast<double>(chains * (last + 1)) * policy::kSerialStepCycles};
   Bind({id, 0}, to);
   AddKernelStep(std::move(made), {from, to}, out);
   return true;

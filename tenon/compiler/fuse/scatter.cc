@@ -6,6 +6,7 @@
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
@@ -130,7 +131,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
   const int64_t elements = NumElements(updates_shape.dims);
-  made.cost_ns = elements;
+  made.work = {.serial = static_cast<double>(elements) * policy::kSerialStepCycles};
   Bind({id, 0}, result);
   AddKernelStep(std::move(made), {indices, updates, result}, out);
   return true;

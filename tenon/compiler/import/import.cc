@@ -83,7 +83,7 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
 std::string Imported::Text() const { return dialect::ToText(impl->module.op()); }
 Result<std::string> Imported::Artifact() const {
   // Readers of all clients in use take it.
-  constexpr dialect::Version kOld{1, 9, 0};
+  constexpr dialect::Version kOld{1, 9, 0};  // structural: a version
   Result<std::string> artifact = dialect::Serialize(impl->module.op(), kOld);
   return artifact.ok() ? std::move(artifact) : dialect::Serialize(impl->module.op());
 }
@@ -156,7 +156,7 @@ plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
   auto scalar = [&](DType type, const llvm::APInt& bits) {
     a.kind = plan::Attribute::Kind::kScalar;
     a.dtype = type;
-    const uint64_t v = bits.getBitWidth() <= 64 ? bits.getZExtValue() : 0;
+    const uint64_t v = bits.getBitWidth() <= 64 ? bits.getZExtValue() : 0;  // structural: bits of a word
     a.bytes.assign(reinterpret_cast<const char*>(&v), static_cast<size_t>(std::max(ByteWidth(type), 1)));
   };
   if (auto b = mlir::dyn_cast<mlir::BoolAttr>(value)) {

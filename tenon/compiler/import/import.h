@@ -14,7 +14,7 @@
 
 namespace tenon::compiler {
 
-/// A program with what keeps its opaque nodes alive. One thread at a time.
+/// A program with what keeps its opaque nodes alive. One user at a time.
 class Imported {
  public:
   Imported();

@@ -14,8 +14,8 @@ namespace tenon::compiler {
 
 namespace {
 
-constexpr int kMaxDepth = 200;
-constexpr int64_t kMaxInlinedOps = 2'000'000;
+constexpr int kMaxDepth = 200;                 // structural: the recursion must fit a stack
+constexpr int64_t kMaxInlinedOps = 2'000'000;  // structural: calls can multiply without end
 
 /// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes
 /// that ImportStablehlo knows.

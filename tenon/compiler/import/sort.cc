@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "tenon/compiler/import/importer.h"
+#include "tenon/compiler/import/policy.h"
 
 namespace tenon::compiler {
 namespace {
@@ -74,7 +75,7 @@ class Comparator {
     Key key;
     Ref rest;
   };
-  static constexpr int kNone = -1;
+  static constexpr int kNone = -1;  // structural: a name for none
   using Operands = SmallVector<int, 3>;
 
   void AddNode(NodeId id) {
@@ -167,7 +168,6 @@ bool IsKeyType(DType t) {
 }  // namespace
 
 Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
-  constexpr size_t kMaxOperands = 64;
   TENON_ASSIGN_OR_RETURN(Node sort, Start(op, Op::kSort));
   const size_t count = sort.in.size();
   const Dims& dims = sort.shape().dims;
@@ -175,13 +175,13 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   attrs.dimension = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
   if (attrs.dimension < 0) attrs.dimension += static_cast<int64_t>(dims.size());
   const auto dim = static_cast<size_t>(attrs.dimension);
-  if (count > kMaxOperands || dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
+  if (count > policy::kMaxSortOperands || dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
   // The comparator's nodes stay in the table, unused by any block.
   TENON_RETURN_IF_ERROR(ImportRegion(op->getRegion(0), sort));
   const Block block = std::move(sort.blocks[0]);
   sort.blocks.clear();
   Comparator comparator(p_, block);
-  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0], kMaxOperands);
+  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0], policy::kMaxSortOperands);
   if (!keys) return false;
   for (const Key& k : *keys) {
     if (!IsKeyType(p_.shape(k.key).dtype)) return false;

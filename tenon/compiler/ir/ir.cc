@@ -50,7 +50,7 @@ std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   if (node->op != Op::kConstant) return std::nullopt;
   const size_t width = static_cast<size_t>(ByteWidth(node->shape().dtype));
   const std::string& bytes = *node->literal.bytes;
-  if (width == 0 || width > 8 || (bytes.size() != width)) return std::nullopt;
+  if (width == 0 || width > 8 || (bytes.size() != width)) return std::nullopt;  // structural: bytes of a word
   uint64_t bits = 0;
   std::memcpy(&bits, bytes.data(), width);
   return bits;
@@ -81,8 +81,9 @@ std::string PrintNode(const Program& program, const Node& node) {
   if (node.op == Op::kConstant) {
     text += node.literal.splat ? " splat 0x" : " 0x";
     const std::string& bytes = *node.literal.bytes;
+    // structural: of the listing
     for (size_t i = 0; i < bytes.size() && i < 32; ++i) text += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
-    if (bytes.size() > 32)
+    if (bytes.size() > 32)  // structural: of the listing
       text += fmt::format("... {} bytes {:016x}{:016x}", bytes.size(), node.literal.hash.high, node.literal.hash.low);
   }
   text += " :";

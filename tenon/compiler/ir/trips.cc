@@ -74,7 +74,7 @@ std::optional<Integer> TripsUntilEqual(const Counter& c, Integer limit) {
   if (std::countr_zero(away) < even) return std::nullopt;
   const uint64_t odd = step >> even;
   uint64_t inverse = odd;  // Of odd modulo 2^64; each round doubles the bits that are right, of which this has three.
-  for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+  for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;  // structural: steps of an inverse modulo 2^64
   return (away >> even) * inverse & (mask >> even);
 }
 

@@ -10,7 +10,7 @@
 namespace tenon::compiler {
 
 /// More trips than this count as unknown: estimates that multiply with a count stay within 64 bits.
-inline constexpr int64_t kMaxKnownTrips = int64_t{1} << 40;
+inline constexpr int64_t kMaxKnownTrips = int64_t{1} << 40;  // structural: a guard against overflow
 
 /// Trips of a while node that adds a constant to an integer carry, or takes one away, while the carry compares so with
 /// another constant: exact for every integer type, its wrap-around included. -1 when the loop is of another form, never

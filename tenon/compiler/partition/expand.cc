@@ -17,7 +17,7 @@
 namespace tenon::compiler {
 namespace {
 
-constexpr int kMaxCallDepth = 200;
+constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
 
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 

@@ -145,7 +145,7 @@ Tiling Replicated(size_t rank, int64_t num_devices) {
 }
 
 std::string ToOpSharding(const Tiling& tiling) {
-  constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;
+  constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;  // structural: numbers of a format
   const int64_t tiles = NumElements(tiling.tiles);
   const auto devices = static_cast<int64_t>(tiling.tile_of_device.size());
   std::string bytes;

@@ -14,7 +14,7 @@
 namespace tenon::compiler {
 namespace {
 
-constexpr int kMaxCallDepth = 200;
+constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
 
 using Axes = llvm::SmallVector<sdy::AxisRefAttr, 2>;
 

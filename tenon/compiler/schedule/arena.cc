@@ -7,12 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "tenon/compiler/schedule/policy.h"
+
 namespace tenon::compiler {
 namespace {
-
-/// How many neighbours are looked at in all: so many, and so many more for each piece.
-constexpr int64_t kNeighbours = 1 << 20;
-constexpr int64_t kNeighboursPerLife = 16;
 
 /// Lives that were added, found by time: a tree over positions, in which each life is listed at the O(log length) nodes
 /// that make up its range, and an order by first position.
@@ -133,7 +131,7 @@ int64_t PlaceLives(std::vector<Life>& lives, int32_t length) {
   std::ranges::sort(order, {}, [&](uint32_t id) { return std::pair(-lives[id].bytes, id); });
   TimeIndex placed(length);
   int64_t arena = 0;
-  int64_t budget = kNeighbours + kNeighboursPerLife * static_cast<int64_t>(lives.size());
+  int64_t budget = policy::kNeighbours + policy::kNeighboursPerLife * static_cast<int64_t>(lives.size());
   std::vector<std::pair<int64_t, int64_t>> busy;
   for (size_t i = 0; i < order.size(); ++i) {
     if (budget < 0) return PlaceByTime(lives, {order.begin() + static_cast<std::ptrdiff_t>(i), order.end()}, arena);

@@ -8,6 +8,7 @@
 
 #include "tenon/compiler/schedule/arena.h"
 #include "tenon/compiler/schedule/liveness.h"
+#include "tenon/compiler/schedule/policy.h"
 
 namespace tenon::compiler {
 
@@ -16,14 +17,7 @@ using plan::SlotKind;
 
 namespace {
 
-constexpr int64_t kAlignment = 64;
-/// Smaller temporaries are not written in place: the second form of the kernel would cost more than the memory.
-constexpr int64_t kWorthInPlace = 256 << 10;
-constexpr int64_t kEvaluateNs = 50'000;
-constexpr int64_t kCallNs = 20'000;
-constexpr int64_t kUnknownTrips = 1000;
-/// Outputs of its shape whose memory a donor may not have, before it gives up.
-constexpr int kMostOutputsTried = 256;
+constexpr int64_t kAlignment = 64;  // structural: the arena's, as plan.h says
 constexpr uint32_t kNoBuffer = ~0u;
 
 class Scheduler {
@@ -201,7 +195,8 @@ class Scheduler {
       const auto found = free.find(ToString(p_.inputs[i].shape));
       if (found == free.end()) continue;
       int tries = 0;
-      for (auto o = found->second.begin(); o != found->second.end() && tries < kMostOutputsTried; ++o, ++tries) {
+      for (auto o = found->second.begin(); o != found->second.end() && tries < policy::kMostOutputsTried;
+           ++o, ++tries) {
         if (!TryAlias(i, *o)) continue;
         found->second.erase(o);
         break;
@@ -218,7 +213,8 @@ class Scheduler {
           const uint32_t w = Class(write);
           const uint32_t r = Class(read);
           if (w == r || KindOf(r) != SlotKind::kTemp) continue;
-          if (p_.buffers[p_.views[read].buffer].bytes < kWorthInPlace || !SamePlace(p_.views[read], p_.views[write]))
+          if (p_.buffers[p_.views[read].buffer].bytes < policy::kWorthInPlace ||
+              !SamePlace(p_.views[read], p_.views[write]))
             continue;
           if (EventsOf(w).begin()->position != k.position || EventsOf(r).rbegin()->position != k.position) continue;
           if (!StaysInLoop(EventsOf(r), k.position)) continue;
@@ -312,28 +308,6 @@ class Scheduler {
       }
       k.step->kernel = it->second;
     }
-  }
-
-  static int64_t CostOf(const plan::Seq& seq) {
-    int64_t ns = 0;
-    for (const plan::Step& step : seq) {
-      if (const auto* k = std::get_if<plan::KernelStep>(&step.is)) {
-        ns += k->cost_ns;
-      } else if (const auto* d = std::get_if<plan::DriverStep>(&step.is)) {
-        ns += d->cost_ns;
-      } else if (const auto* w = std::get_if<plan::WhileStep>(&step.is)) {
-        ns += (w->trip_count >= 0 ? w->trip_count : kUnknownTrips) * (100 + CostOf(w->condition) + CostOf(w->body));
-      } else if (const auto* c = std::get_if<plan::CaseStep>(&step.is)) {
-        int64_t most = 0;
-        for (const plan::Seq& s : c->branches) most = std::max(most, CostOf(s));
-        ns += most;
-      } else if (std::holds_alternative<plan::EvaluateStep>(step.is)) {
-        ns += kEvaluateNs;
-      } else {
-        ns += std::holds_alternative<plan::CopyStep>(step.is) ? 1000 : kCallNs;
-      }
-    }
-    return ns;
   }
 
   /// Kernels that no step runs any more (replaced by in-place forms) go.
@@ -439,7 +413,6 @@ class Scheduler {
     plan.arena_bytes = arena_;
     CollectKernels(plan.steps);
     DropUnused(plan);
-    plan.cost_ns = CostOf(plan.steps);
     return plan;
   }
 

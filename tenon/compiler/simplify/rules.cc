@@ -11,6 +11,7 @@ namespace tenon::compiler {
 
 namespace {
 
+// structural: counted
 constexpr size_t kNumOps = 0
 #define TENON_IR_OP(enumerator, name, kind, attributes) +1
 #include "tenon/compiler/ir/ops.def"

@@ -19,6 +19,7 @@ enum class Rule : uint8_t {
 #undef TENON_SIMPLIFY_RULE
 #undef TENON_SIMPLIFY_PASS
 };
+// structural: counted
 inline constexpr size_t kNumRules = 0
 #define TENON_SIMPLIFY_RULE(name, function, text, ...) +1
 #define TENON_SIMPLIFY_PASS(name, text) +1

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/kir/math.h"
+#include "tenon/target/target.h"
 
 namespace tenon::emit_llvm {
 
@@ -204,7 +205,7 @@ int Analysis::Cost(const std::vector<Val>& nodes, DimMask vector_dims) const {
   for (Val v : nodes) {
     if (!(deps[v] & vector_dims)) continue;
     const kir::Node& node = kernel.nodes[v];
-    cost += node.op == Op::kMath ? kir::MathCost(node.attr) : kir::OpCost(node.op);
+    cost += target::OpCosts::Standard().Of(node);
     if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += 4;  // rounding
   }
   return cost;

@@ -47,7 +47,6 @@ class ConvFamily final : public drivers::Family {
     drivers::Facts facts;
     facts.flops = ConvFlops(s);
     facts.work = WorkOf(s);
-    facts.ns = EstimateConvNs(s);
     return facts;
   }
 

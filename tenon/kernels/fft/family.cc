@@ -44,9 +44,8 @@ class FftFamily final : public drivers::Family {
     TENON_ASSIGN_OR_RETURN(const FftSignature s, DenseSignatureOf(config, operands));
     drivers::Facts facts;
     facts.flops = FftFlops(s);
-    facts.ns = EstimateFftNs(s);
     facts.work.launches = 1;
-    facts.work.serial = facts.ns * kCyclesPerNs;
+    facts.work.serial = EstimateFftNs(s) * kCyclesPerNs;
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;

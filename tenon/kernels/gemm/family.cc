@@ -96,7 +96,6 @@ class GemmFamily final : public drivers::Family {
     drivers::Facts facts;
     facts.flops = cost.flops;
     facts.work = WorkOf(s);
-    facts.ns = cost.time_ns;
     using Role = drivers::HookPoint::Role;
     facts.hooks.resize(kNumHooks);
     drivers::HookPoint& pack_a = facts.hooks[kPackA] = PointOf("pack_a", Role::kMakesInput, 0, s.a_type, s, s.m, s.k);

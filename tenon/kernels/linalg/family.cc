@@ -145,9 +145,8 @@ class LinalgFamily final : public drivers::Family {
     drivers::Facts facts;
     facts.scratch_bytes = ScratchBytes(f);
     facts.flops = LinalgFlops(f.signature);
-    facts.ns = LinalgCostNs(f.signature);
     facts.work.launches = 1;
-    facts.work.serial = facts.ns * kCyclesPerNs;
+    facts.work.serial = LinalgCostNs(f.signature) * kCyclesPerNs;
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;

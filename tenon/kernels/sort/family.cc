@@ -43,9 +43,8 @@ class SortFamily final : public drivers::Family {
     TENON_ASSIGN_OR_RETURN(const SortSignature s, Read(config, operands));
     drivers::Facts facts;
     facts.scratch_bytes = SortScratchBytes(s);
-    facts.ns = SortCostNs(s);
     facts.work.launches = 1;
-    facts.work.serial = facts.ns * kCyclesPerNs;
+    facts.work.serial = SortCostNs(s) * kCyclesPerNs;
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;

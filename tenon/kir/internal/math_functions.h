@@ -6,7 +6,7 @@
 
 namespace tenon::kir::internal {
 
-#define TENON_KIR_MATH(short_name, long_name, type, version, builder, cost) Graph builder();
+#define TENON_KIR_MATH(short_name, long_name, type, version, builder) Graph builder();
 #include "tenon/kir/math.def"
 #undef TENON_KIR_MATH
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "tenon/plan/plan.h"
+#include "tenon/runtime/policy.h"
 
 namespace tenon::runtime::internal {
 namespace {
 
 using Wide = __int128;
 constexpr Wide kHuge = Wide{1} << 100;
-constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
 
 /// All integers in [lo, hi]; none when lo > hi. Ends beyond kHuge mean that nothing is known on that side.
 struct Interval {
@@ -144,7 +144,7 @@ class Checker {
       local_elements_[i] = empty ? 0 : last + 1;
       bytes = Clamp(bytes + Times(local_elements_[i], ByteWidth(b.type)) + 64);
     }
-    return bytes > kMaxLocalBytes ? InvalidArgument("its local buffers are too large") : OkStatus();
+    return bytes > policy::kMaxLocalBytes ? InvalidArgument("its local buffers are too large") : OkStatus();
   }
 
   /// Row of the tile + row inside it stays inside the operand, for every dim that runs over the tile's rows; likewise

@@ -4,14 +4,16 @@
 #include <span>
 
 #include "tenon/runtime/internal/ops.h"
+#include "tenon/runtime/policy.h"
 
 namespace tenon::runtime::internal {
 namespace {
 
 class Builder {
  public:
-  Builder(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families)
-      : plan_(plan), code_(code), families_(families) {}
+  Builder(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
+          const target::Target& target)
+      : plan_(plan), code_(code), families_(families), target_(target) {}
 
   Result<OpList> All(const plan::Seq& seq) const {
     OpList ops;
@@ -64,7 +66,9 @@ class Builder {
     const int64_t total = kir::SplitTotal(kernel, params);
     const int64_t grain = kernel.split.dims == 0 ? 1 : kernel.split.grain.Value(params);
     if (grain < 1) return InvalidArgument(fmt::format("kernel {}: pieces of {} elements", s.kernel, grain));
-    return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, s.cost_ns));
+    // Plans from outside may claim any work.
+    const auto ns = static_cast<int64_t>(std::min(target::TimeNs(target_, s.work), policy::kLongestNs));
+    return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, ns));
   }
 
   std::vector<Place> PlacesOf(std::span<const plan::SlotId> ids) const {
@@ -199,12 +203,14 @@ class Builder {
   const plan::Plan& plan_;
   const std::vector<KernelCode>& code_;
   const drivers::Registry& families_;
+  const target::Target& target_;
 };
 
 }  // namespace
 
-Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families) {
-  return Builder(plan, code, families).All(plan.steps);
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
+                     const target::Target& target) {
+  return Builder(plan, code, families, target).All(plan.steps);
 }
 
 }  // namespace tenon::runtime::internal

@@ -6,11 +6,12 @@
 
 #include "tenon/base/small_vector.h"
 #include "tenon/base/strided_copy.h"
+#include "tenon/runtime/policy.h"
 
 namespace tenon::runtime::internal {
 namespace {
 
-constexpr int64_t kScratchAlignment = 64;
+constexpr int64_t kScratchAlignment = policy::kBlockBytes;
 
 struct Scratch {
   void* data = nullptr;

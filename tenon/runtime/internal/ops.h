@@ -166,6 +166,7 @@ class DriverOp final : public Op {
 };
 
 /// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them.
-Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families);
+Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
+                     const target::Target& target);
 
 }  // namespace tenon::runtime::internal

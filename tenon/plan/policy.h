@@ -1,0 +1,22 @@
+#pragma once
+
+/// What steps are taken to need of which a plan knows no more than their kind.
+
+#include <cstdint>
+
+#include "tenon/target/work.h"
+
+namespace tenon::plan::policy {
+
+/// Trips of a loop of which nobody knows the number.
+inline constexpr int64_t kUnknownTrips = 1000;
+/// What each trip takes besides its steps: the condition's value is read, carries change places.
+inline constexpr target::Work kTrip{.serial = 350};
+/// A copy, whatever its size: most are small, and large ones seldom stand alone.
+inline constexpr target::Work kCopy{.serial = 3500};
+/// A call of a handler from outside.
+inline constexpr target::Work kCall{.serial = 70'000};
+/// An op that the evaluator runs.
+inline constexpr target::Work kEvaluate{.serial = 175'000};
+
+}  // namespace tenon::plan::policy

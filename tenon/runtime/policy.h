@@ -1,0 +1,23 @@
+#pragma once
+
+/// The numbers behind the runtime's choices, each with its reason.
+
+#include <chrono>
+#include <cstdint>
+
+namespace tenon::runtime::policy {
+
+/// Steps are not taken to last longer than an hour, whatever their work says: sums of times stay numbers.
+inline constexpr double kLongestNs = 3.6e12;
+
+/// Blocks are multiples of a cache line, so that no two share one, and aligned to it: kernels want whole vectors.
+inline constexpr int64_t kBlockBytes = 64;
+/// From here on blocks come straight from the system, in whole huge pages.
+inline constexpr int64_t kHugePageBytes = int64_t{2} << 20;
+/// A block that nobody took for so long goes back to the system.
+inline constexpr std::chrono::seconds kMaxIdle{2};
+
+/// Local memory of one kernel that a plan from outside may ask for.
+inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
+
+}  // namespace tenon::runtime::policy
