@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <unordered_map>
 
 #include "tenon/plan/plan.h"
 
@@ -14,7 +15,9 @@ constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack
 // below needs no check per token.
 class Parser {
  public:
-  Parser(std::string_view text, const std::vector<Constant>& constants) : text_(text), known_(constants) {}
+  Parser(std::string_view text, const std::vector<Constant>& constants) : text_(text) {
+    for (const Constant& c : constants) known_[c.hash] = c.bytes;
+  }
 
   Result<Plan> All() {
     Plan plan;
@@ -189,9 +192,7 @@ class Parser {
     if (Take("bytes")) {
       c.bytes = std::make_shared<const std::string>(HexBytes());
     } else {
-      for (const Constant& k : known_) {
-        if (k.hash == c.hash) c.bytes = k.bytes;
-      }
+      if (const auto it = known_.find(c.hash); it != known_.end()) c.bytes = it->second;
       if (!c.bytes) Fail("the bytes of this constant were not given");
     }
     plan.constants.push_back(std::move(c));
@@ -250,6 +251,7 @@ class Parser {
       slot.dims = std::move(shape.dims);
       Want("strides");
       slot.stride_elems = Numbers<Dims>();
+      if (Take("value")) slot.value = Number<ValueId>();
       plan.slots.push_back(std::move(slot));
     } else if (Take("kernel")) {
       ReadKernel(plan);
@@ -279,7 +281,7 @@ class Parser {
     if (Take("while")) return {ReadWhile()};
     if (Take("case")) return {ReadCase()};
     if (Take("custom_call")) return {ReadCustomCall()};
-    if (Take("copy")) {
+    if (Take("copy") || Take("rename")) {
       CopyStep s;
       s.from = SlotName();
       Want("->");
@@ -441,7 +443,7 @@ class Parser {
   }
 
   std::string_view text_;
-  const std::vector<Constant>& known_;
+  std::unordered_map<Hash128, std::shared_ptr<const std::string>, Hash128Hasher> known_;
   size_t at_ = 0;
   int depth_ = 0;
   Status status_;

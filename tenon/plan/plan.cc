@@ -36,13 +36,29 @@ DriverArrays ArraysOf(const Plan& plan, const DriverStep& step) {
   return arrays;
 }
 
+bool SamePlace(const Plan& plan, SlotId a, SlotId b) {
+  const Slot& x = plan.slots[a];
+  const Slot& y = plan.slots[b];
+  if (x.offset_bytes != y.offset_bytes || x.dtype != y.dtype || x.dims != y.dims) return false;
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    if (x.dims[i] != 1 && x.stride_elems[i] != y.stride_elems[i]) return false;
+  }
+  if (x.kind == y.kind) return x.kind == SlotKind::kTemp || x.index == y.index;
+  const auto starts_as = [&](const Slot& out, const Slot& arg) {
+    return out.kind == SlotKind::kOut && arg.kind == SlotKind::kArg && plan.outputs[out.index].alias_contents &&
+           plan.outputs[out.index].alias_input == static_cast<int32_t>(arg.index);
+  };
+  return starts_as(x, y) || starts_as(y, x);
+}
+
 namespace {
 
 struct Counter {
+  const Plan& plan;
   Statistics& n;
   void operator()(const KernelStep&) { ++n.kernel_steps; }
   void operator()(const DriverStep&) { ++n.driver_steps; }
-  void operator()(const CopyStep&) { ++n.copy_steps; }
+  void operator()(const CopyStep& s) { n.copy_steps += SamePlace(plan, s.from, s.to) ? 0 : 1; }
   void operator()(const CustomCallStep&) { ++n.custom_calls; }
   void operator()(const EvaluateStep&) { ++n.evaluate_steps; }
   void operator()(const WhileStep& s) {
@@ -63,7 +79,7 @@ struct Counter {
 
 Statistics Count(const Plan& plan) {
   Statistics n;
-  Counter{n}.All(plan.steps);
+  Counter{plan, n}.All(plan.steps);
   return n;
 }
 

@@ -32,6 +32,9 @@ enum class SlotKind : uint8_t {
   kConst,  ///< Constant `index`; read only.
 };
 
+/// Names an array as the program sees it, whatever memory it lies in: what Verify follows. 0 names none.
+using ValueId = uint32_t;
+
 /// A strided view of memory: element (i...) lies at base(kind, index) + offset_bytes + sum i*stride_elems *
 /// ByteWidth(dtype). Several slots may view the same memory; in one step, no two slots overlap unless the kernel says
 /// so (in_place_of).
@@ -42,6 +45,10 @@ struct Slot {
   DType dtype = DType::kInvalid;
   Dims dims;
   Dims stride_elems;
+  /// Of temporaries and outputs: whose elements these are. A read through this slot must find bytes that were written
+  /// through slots of the same value. Output i's own value is i + 1; 0 makes no claim beyond that the bytes were
+  /// written.
+  ValueId value = 0;
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 
@@ -108,7 +115,8 @@ struct DriverStep {
   friend bool operator==(const DriverStep&, const DriverStep&) = default;
 };
 
-/// Copies one view to another of the same type and extents; the memory may not overlap.
+/// Copies one view to another of the same type and extents; the memory may not overlap, or must be the very same
+/// (SamePlace): then nothing moves, and the bytes are the value of `to` from here on.
 struct CopyStep {
   SlotId from = 0;
   SlotId to = 0;
@@ -116,8 +124,8 @@ struct CopyStep {
 };
 
 /// Repeats: run `condition`, which leaves a pred in `predicate`; stop if false; run `body`; then for each pair copy
-/// `first` (the next value) to `second` (the carried slot), as if at once. Pairs whose body writes the carried slot
-/// itself are absent.
+/// `first` (the next value) to `second` (the carried slot), as if at once; pairs of the same place (SamePlace) move
+/// nothing. Carries that no trip changes are absent.
 struct WhileStep {
   Seq condition;
   SlotId predicate = 0;
@@ -187,9 +195,22 @@ struct Plan {
 /// Constants compare by hash.
 bool operator==(const Plan& a, const Plan& b);
 
-/// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types or
-/// extents, steps whose outputs overlap their inputs without leave, arguments or constants that are written. Everything
-/// that runs plans requires a verified one.
+/// Whether two slots view the same elements in the same memory, an output that starts with an argument's contents
+/// (Output::alias_contents) being that argument.
+bool SamePlace(const Plan& plan, SlotId a, SlotId b);
+
+/// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types, steps
+/// whose outputs overlap their inputs without leave, arguments or constants that are written; and, by following every
+/// byte of the arena and the outputs through all steps, branches and trips: reads of what was not written on every way
+/// there, reads of bytes that another value has taken, outputs that are not fully written. Takes O(n log n) in the
+/// number of steps and slots. Everything that runs plans requires a verified one. What is taken on trust:
+///   - a kernel, driver or handler reads all of the views that it is given, and touches nothing else;
+///   - drivers, handlers and evaluated programs write all of the views that they are given. Kernels must provably do
+///   so,
+///     or write to what was written before;
+///   - arrays of different values do not interleave: a strided write takes the whole range from its first to its last
+///     byte. Strided parts of one value add up to it byte by byte where they are cut along one dim, or where they have
+///     no more than some thousand runs; beyond that they are taken to be apart.
 Status Verify(const Plan& plan);
 /// The same, and that every driver step is one of a family of `families`, which accepts its config with these operands,
 /// scratch and hooks.
@@ -216,7 +237,7 @@ Result<Plan> Deserialize(std::string_view bytes);
 struct Statistics {
   int64_t kernel_steps = 0;
   int64_t driver_steps = 0;
-  int64_t copy_steps = 0;
+  int64_t copy_steps = 0;  ///< Those that move something.
   int64_t loops = 0;
   int64_t cases = 0;
   int64_t custom_calls = 0;

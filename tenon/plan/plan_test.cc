@@ -21,23 +21,26 @@ Plan Example() {
       {SlotKind::kArg, 0, 0, DType::kF32, {4}, {1}},    {SlotKind::kOut, 0, 0, DType::kF32, {4}, {1}},
       {SlotKind::kTemp, 0, 64, DType::kF32, {4}, {-1}}, {SlotKind::kConst, 0, 0, DType::kF32, {4}, {1}},
       {SlotKind::kTemp, 0, 128, DType::kPred, {}, {}},  {SlotKind::kOut, 1, 0, DType::kF32, {4}, {1}},
-      {SlotKind::kConst, 1, 0, DType::kF32, {4}, {1}},
+      {SlotKind::kConst, 1, 0, DType::kF32, {4}, {1}},  {SlotKind::kArg, 1, 0, DType::kPred, {}, {}},
   };
+  p.slots[1].value = 1;
+  p.slots[5].value = 2;
+  p.slots[2].value = 3;
   p.slots[2].offset_bytes = 64 + 12;
   p.arena_bytes = 192;
   p.has_host_callbacks = true;
   WhileStep loop;
-  loop.condition = {{CopyStep{0, 2}}};
+  loop.condition = {{CopyStep{3, 2}}, {CopyStep{7, 4}}};
   loop.predicate = 4;
   loop.body = {{CopyStep{3, 5}}};
   loop.carry = {{2, 1}};
   CaseStep choose;
   choose.index = 4;
-  choose.branches = {{}, {{CopyStep{0, 1}}}};
+  choose.branches = {{}, {{CopyStep{3, 1}}}};
   CustomCallStep call;
   call.target = "lapack_spotrf_ffi";
   call.api_version = 4;
-  call.operands = {0, kNoSlot};
+  call.operands = {3, kNoSlot};
   call.results = {1};
   call.opaque = "{}";
   call.aliases = {{0, 0}};
@@ -47,14 +50,15 @@ Plan Example() {
                       DType::kInvalid,
                       "",
                       {{"s", Attribute::Kind::kString, DType::kInvalid, "t", {}}}}};
-  EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {0}, {5}};
+  EvaluateStep evaluate{"sort", std::make_shared<const std::string>("ML\xefR"), {3}, {5}};
   DriverStep driver{"gemm",
                     {{{"lhs_contracting", {1, -2, 3}}, {"empty", {}}, {"accumulate", {1}}}},
-                    {0, 3, kNoSlot},
+                    {3, 6, kNoSlot},
                     {5},
                     2,
                     {},
                     {.flops = 700, .bytes_read = 12.5, .launches = 1}};
+  // The first one moves nothing: output 0 starts as argument 0.
   p.steps = {{CopyStep{0, 1}}, {loop}, {choose}, {call}, {evaluate}, {driver}};
   return p;
 }

@@ -47,9 +47,11 @@ std::string Slots(const List& list) {
 
 class Printer {
  public:
+  explicit Printer(const Plan& plan) : plan_(plan) {}
   std::string Take() { return std::move(out_); }
 
-  void All(const Plan& plan) {
+  void All() {
+    const Plan& plan = plan_;
     Line("plan {} {{", Quoted(plan.name));
     ++depth_;
     for (const Input& in : plan.inputs) {
@@ -66,8 +68,9 @@ class Printer {
     for (size_t i = 0; i < plan.slots.size(); ++i) {
       static constexpr const char* kKinds[] = {"arg", "out", "temp", "const"};
       const Slot& s = plan.slots[i];
-      Line("slot %{} {} {} at {} {} strides {}", i, kKinds[static_cast<int>(s.kind)], s.index, s.offset_bytes,
-           ToString(Shape{s.dtype, s.dims}), Numbers(s.stride_elems));
+      Line("slot %{} {} {} at {} {} strides {}{}", i, kKinds[static_cast<int>(s.kind)], s.index, s.offset_bytes,
+           ToString(Shape{s.dtype, s.dims}), Numbers(s.stride_elems),
+           s.value != 0 ? fmt::format(" value {}", s.value) : "");
     }
     for (const kir::Kernel& k : plan.kernels) {
       Line("kernel <<");
@@ -111,7 +114,13 @@ class Printer {
     --depth_;
     Line("}}");
   }
-  void One(const CopyStep& s) { Line("copy {} -> {}", SlotName(s.from), SlotName(s.to)); }
+  void One(const CopyStep& s) {
+    Line("{} {} -> {}", IsSame(s.from, s.to) ? "rename" : "copy", SlotName(s.from), SlotName(s.to));
+  }
+  bool IsSame(SlotId a, SlotId b) const {
+    const size_t n = plan_.slots.size();
+    return a < n && b < n && SamePlace(plan_, a, b);
+  }
   void One(const WhileStep& s) {
     Line("while predicate {} trip {} {{", SlotName(s.predicate), s.trip_count);
     ++depth_;
@@ -149,6 +158,7 @@ class Printer {
     Line("evaluate {} {} -> {} program \"{}\"", Quoted(s.op), Slots(s.operands), Slots(s.results), Hex(*s.program));
   }
 
+  const Plan& plan_;
   std::string out_;
   size_t depth_ = 0;
 };
@@ -156,8 +166,8 @@ class Printer {
 }  // namespace
 
 std::string Print(const Plan& plan) {
-  Printer printer;
-  printer.All(plan);
+  Printer printer(plan);
+  printer.All();
   return printer.Take();
 }
 

@@ -63,7 +63,10 @@ struct Collector {
     slots.insert(slots.end(), s.outputs.begin(), s.outputs.end());
     Add(fmt::format("{} -> {}", s.driver, s.outputs.empty() ? "" : ShapeOf(s.outputs[0])), "#ffd9b3", slots);
   }
-  void One(const CopyStep& s) { Add("copy " + ShapeOf(s.to), "#e0e0e0", {s.from, s.to}); }
+  void One(const CopyStep& s) {
+    if (SamePlace(plan, s.from, s.to)) return;
+    Add("copy " + ShapeOf(s.to), "#e0e0e0", {s.from, s.to});
+  }
   void One(const WhileStep& s) {
     Add(s.trip_count >= 0 ? fmt::format("while, {} times", s.trip_count) : "while", "#d5f5d5", {});
     ++depth;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/plan/internal/verify_flow.h"
 #include "tenon/plan/plan.h"
 
 namespace tenon::plan {
@@ -398,7 +399,8 @@ Status VerifyAll(const Plan& plan, const drivers::Registry* families) {
   for (const Constant& c : plan.constants) {
     if (!c.bytes) return InvalidArgument("a constant has no bytes");
   }
-  return Verifier(plan, families).All();
+  TENON_RETURN_IF_ERROR(Verifier(plan, families).All());
+  return internal::VerifyFlow(plan);
 }
 
 }  // namespace

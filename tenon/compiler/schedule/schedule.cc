@@ -168,7 +168,6 @@ class Scheduler {
     }
     p_.outputs[output].alias_input = static_cast<int32_t>(input);
     p_.outputs[output].alias_contents = contents;
-    if (contents) contents_of_[out] = arg;
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     return true;
   }
@@ -260,30 +259,6 @@ class Scheduler {
 
   // The plan
   // -----------------------------------------------------------------------------------------------------------------------------
-
-  bool IsNoCopy(SlotId from, SlotId to) {
-    if (contents_of_.contains(Class(to)) && contents_of_[Class(to)] == Class(from) &&
-        SamePlace(p_.views[from], p_.views[to]))
-      return true;
-    return Class(from) == Class(to) && SamePlace(p_.views[from], p_.views[to]);
-  }
-
-  void Clean(plan::Seq& seq) {
-    plan::Seq kept;
-    for (plan::Step& step : seq) {
-      if (auto* copy = std::get_if<plan::CopyStep>(&step.is)) {
-        if (IsNoCopy(copy->from, copy->to)) continue;
-      } else if (auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
-        Clean(loop->condition);
-        Clean(loop->body);
-        std::erase_if(loop->carry, [&](const auto& pair) { return IsNoCopy(pair.first, pair.second); });
-      } else if (auto* branch = std::get_if<plan::CaseStep>(&step.is)) {
-        for (plan::Seq& s : branch->branches) Clean(s);
-      }
-      kept.push_back(std::move(step));
-    }
-    seq = std::move(kept);
-  }
 
   void MarkInPlace() {
     const std::unordered_map<SlotId, SlotId> taken(in_place_.begin(), in_place_.end());
@@ -378,9 +353,19 @@ class Scheduler {
     }
   }
 
+  struct Values {
+    std::vector<plan::ValueId> of_buffer;
+    plan::ValueId last = 0;
+  };
+  /// Buffers are what the program calls arrays: each is a value, whatever memory it shares.
+  plan::ValueId ValueOf(uint32_t buffer, Values& values) const {
+    plan::ValueId& value = values.of_buffer[buffer];
+    if (value == 0) value = KindOf(buffer) == SlotKind::kOut ? p_.buffers[buffer].index + 1 : ++values.last;
+    return value;
+  }
+
   plan::Plan Finish() {
     MarkInPlace();
-    Clean(p_.steps);
     plan::Plan plan;
     plan.inputs = std::move(p_.inputs);
     plan.outputs = std::move(p_.outputs);
@@ -398,6 +383,7 @@ class Scheduler {
       }
       s = number[s];
     });
+    Values values{std::vector<plan::ValueId>(p_.buffers.size(), 0), static_cast<plan::ValueId>(plan.outputs.size())};
     for (SlotId id : used) {
       const View& v = p_.views[id];
       const uint32_t c = Leader(v.buffer);
@@ -408,6 +394,7 @@ class Scheduler {
       slot.dtype = v.dtype;
       slot.dims = v.dims;
       slot.stride_elems = v.strides;
+      if (slot.kind == SlotKind::kTemp || slot.kind == SlotKind::kOut) slot.value = ValueOf(v.buffer, values);
       plan.slots.push_back(std::move(slot));
     }
     plan.arena_bytes = arena_;
@@ -424,7 +411,6 @@ class Scheduler {
   int64_t arena_ = 0;
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
   std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
-  std::map<uint32_t, uint32_t> contents_of_;  // Output class that starts as an argument's contents.
   std::vector<Timeline::KernelAt> kept_;
 };
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "tenon/runtime/internal/ops.h"
 #include "tenon/runtime/policy.h"
@@ -19,6 +21,8 @@ class Builder {
     OpList ops;
     ops.reserve(seq.size());
     for (const plan::Step& step : seq) {
+      const auto* copy = std::get_if<plan::CopyStep>(&step.is);
+      if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
       TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, std::visit([this](const auto& s) { return One(s); }, step.is));
       ops.push_back(std::move(op));
     }
@@ -109,22 +113,24 @@ class Builder {
   OpResult One(const plan::CopyStep& s) const {
     const plan::Slot& from = plan_.slots[s.from];
     const plan::Slot& to = plan_.slots[s.to];
-    const bool same = PlaceOf(s.from) == PlaceOf(s.to) && from.stride_elems == to.stride_elems;
-    if (!same && Overlap(s.from, s.to))
-      return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
+    if (Overlap(s.from, s.to)) return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
     return Copy(PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to, to.stride_elems);
   }
 
   OpResult One(const plan::WhileStep& s) const {
     TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition));
     TENON_ASSIGN_OR_RETURN(OpList body, All(s.body));
-    if (CarriesAreInOrder(s)) {
-      for (const auto& [from, to] : s.carry) {
+    Carries carries;
+    for (const auto& pair : s.carry) {
+      if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
+    }
+    if (AreInOrder(carries)) {
+      for (const auto& [from, to] : carries) {
         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> copy, One(plan::CopyStep{from, to}));
         body.push_back(std::move(copy));
       }
     } else {
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> carry, CarryAtOnce(s));
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> carry, CarryAtOnce(carries));
       body.push_back(std::move(carry));
     }
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
@@ -132,22 +138,37 @@ class Builder {
         std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
   }
 
-  // Copies one after the other equal copies at once when none overwrites what a later one reads.
-  bool CarriesAreInOrder(const plan::WhileStep& s) const {
-    for (size_t i = 0; i < s.carry.size(); ++i) {
-      if (Overlap(s.carry[i].first, s.carry[i].second)) return false;
-      for (size_t j = i + 1; j < s.carry.size(); ++j) {
-        if (Overlap(s.carry[i].second, s.carry[j].first)) return false;
+  using Carries = std::vector<std::pair<plan::SlotId, plan::SlotId>>;
+
+  // Copies one after the other equal copies at once when none overwrites what it or a later one reads.
+  bool AreInOrder(const Carries& carries) const {
+    std::map<std::pair<uint32_t, int64_t>, int64_t> read;  // (base, begin) -> end of ranges apart from each other.
+    for (size_t i = carries.size(); i-- > 0;) {
+      const auto [from, to] = carries[i];
+      uint32_t base = PlaceOf(from).base;
+      auto [begin, end] = SpanOf(from);
+      auto at = read.upper_bound({base, begin});
+      if (at != read.begin() && std::prev(at)->first.first == base && std::prev(at)->second >= begin) --at;
+      while (at != read.end() && at->first.first == base && at->first.second <= end) {
+        begin = std::min(begin, at->first.second);
+        end = std::max(end, at->second);
+        at = read.erase(at);
       }
+      if (begin < end) read[{base, begin}] = end;
+      base = PlaceOf(to).base;
+      std::tie(begin, end) = SpanOf(to);
+      at = read.lower_bound({base, end});
+      if (begin < end && at != read.begin() && std::prev(at)->first.first == base && std::prev(at)->second > begin)
+        return false;
     }
     return true;
   }
 
   // All next values to a place of their own, then all to the carried ones: carries that trade places.
-  OpResult CarryAtOnce(const plan::WhileStep& s) const {
+  OpResult CarryAtOnce(const Carries& carries) const {
     std::vector<CarryOp::Move> moves;
     __int128 bytes = 0;
-    for (const auto& [from, to] : s.carry) {
+    for (const auto& [from, to] : carries) {
       const plan::Slot& a = plan_.slots[from];
       const plan::Slot& b = plan_.slots[to];
       moves.push_back({PlaceOf(from), PlaceOf(to), a.stride_elems, b.stride_elems, a.dims, ByteWidth(a.dtype),
@@ -159,20 +180,21 @@ class Builder {
     return std::unique_ptr<Op>(std::make_unique<CarryOp>(std::move(moves), static_cast<int64_t>(bytes)));
   }
 
+  // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.
+  std::pair<int64_t, int64_t> SpanOf(plan::SlotId id) const {
+    const plan::Slot& slot = plan_.slots[id];
+    int64_t low = slot.offset_bytes, high = slot.offset_bytes + ByteWidth(slot.dtype);
+    for (size_t i = 0; i < slot.dims.size(); ++i) {
+      if (slot.dims[i] == 0) return {0, 0};
+      const int64_t by = (slot.dims[i] - 1) * slot.stride_elems[i] * ByteWidth(slot.dtype);
+      (by < 0 ? low : high) += by;
+    }
+    return {low, high};
+  }
   bool Overlap(plan::SlotId a, plan::SlotId b) const {
-    const Place x = PlaceOf(a), y = PlaceOf(b);
-    if (x.base != y.base) return false;
-    const auto span = [](const plan::Slot& slot, const Place& place) {
-      int64_t low = place.offset_bytes, high = place.offset_bytes + ByteWidth(slot.dtype);
-      for (size_t i = 0; i < slot.dims.size(); ++i) {
-        if (slot.dims[i] == 0) return std::pair<int64_t, int64_t>(0, 0);
-        const int64_t by = (slot.dims[i] - 1) * slot.stride_elems[i] * ByteWidth(slot.dtype);
-        (by < 0 ? low : high) += by;
-      }
-      return std::pair(low, high);
-    };
-    const auto [xl, xh] = span(plan_.slots[a], x);
-    const auto [yl, yh] = span(plan_.slots[b], y);
+    if (PlaceOf(a).base != PlaceOf(b).base) return false;
+    const auto [xl, xh] = SpanOf(a);
+    const auto [yl, yh] = SpanOf(b);
     return xl < yh && yl < xh;
   }
 

@@ -1,0 +1,99 @@
+#include "tenon/base/strided_runs.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tenon {
+
+std::pair<int64_t, int64_t> RangeSet::Insert(int64_t begin, int64_t end) {
+  auto it = ranges_.upper_bound(begin);
+  if (it != ranges_.begin() && std::prev(it)->second >= begin) --it;
+  while (it != ranges_.end() && it->first <= end) {
+    begin = std::min(begin, it->first);
+    end = std::max(end, it->second);
+    it = ranges_.erase(it);
+  }
+  ranges_.emplace(begin, end);
+  return {begin, end};
+}
+
+bool RangeSet::Contains(int64_t begin, int64_t end) const {
+  const auto it = ranges_.upper_bound(begin);
+  return begin >= end || (it != ranges_.begin() && std::prev(it)->second >= end);
+}
+
+namespace {
+
+/// Joins the dims along which runs touch with the run.
+void Join(StridedRuns& runs) {
+  size_t joined = 0;
+  for (; joined < runs.outer.size() && runs.outer[joined].first <= runs.run; ++joined)
+    runs.run += runs.outer[joined].first * (runs.outer[joined].second - 1);
+  runs.outer.erase(runs.outer.begin(), runs.outer.begin() + static_cast<std::ptrdiff_t>(joined));
+}
+
+}  // namespace
+
+int64_t StridedRuns::end() const {
+  int64_t last = begin + run;
+  for (const auto& [stride, extent] : outer) last += stride * (extent - 1);
+  return last;
+}
+
+int64_t StridedRuns::CountRuns(int64_t most) const {
+  int64_t n = 1;
+  for (const auto& [stride, extent] : outer) {
+    if (__builtin_mul_overflow(n, extent, &n) || n > most) return most + 1;
+  }
+  return n;
+}
+
+StridedRuns MakeStridedRuns(int64_t begin, int64_t width, std::span<const StridedDim> dims) {
+  StridedRuns runs{begin, width, {}};
+  for (auto [stride, extent] : dims) {
+    if (extent == 0) return {begin, 0, {}};
+    if (extent == 1 || stride == 0) continue;
+    if (stride < 0) {
+      runs.begin += stride * (extent - 1);
+      stride = -stride;
+    }
+    runs.outer.push_back({stride, extent});
+  }
+  std::ranges::sort(runs.outer);
+  Join(runs);
+  return runs;
+}
+
+std::optional<std::pair<int64_t, int64_t>> RunUnion::Add(StridedRuns runs) {
+  if (runs.run == 0) return std::nullopt;
+  while (true) {
+    const auto [from, to] = parts_[runs.outer].Insert(runs.begin, runs.begin + runs.run);
+    if (runs.outer.empty()) return std::pair(from, to);
+    // Where parts side by side reach to the next place along the innermost dim, they are runs along one dim less.
+    if (to - from < runs.outer.front().first) return std::nullopt;
+    runs.begin = from;
+    runs.run = to - from;
+    Join(runs);
+  }
+}
+
+bool RunUnion::HasLike(const StridedRuns& runs) const {
+  const auto it = parts_.find(runs.outer);
+  return it != parts_.end() && it->second.Contains(runs.begin, runs.begin + runs.run);
+}
+
+std::optional<RangeSet> RunUnion::Expand(int64_t most) const {
+  for (const auto& [outer, begins] : parts_) {
+    const int64_t each = StridedRuns{0, 1, outer}.CountRuns(most);
+    if (each > most / std::max<int64_t>(1, static_cast<int64_t>(begins.size()))) return std::nullopt;
+    most -= each * static_cast<int64_t>(begins.size());
+  }
+  RangeSet all;
+  for (const auto& [outer, begins] : parts_) {
+    for (const auto& [from, to] : begins)
+      StridedRuns{from, to - from, outer}.ForEach([&](int64_t x, int64_t y) { all.Insert(x, y); });
+  }
+  return all;
+}
+
+}  // namespace tenon

@@ -1,0 +1,72 @@
+#include "tenon/base/strided_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace tenon {
+namespace {
+
+std::set<int64_t> MembersOf(const StridedRuns& runs) {
+  std::set<int64_t> members;
+  runs.ForEach([&](int64_t x, int64_t y) {
+    for (int64_t i = x; i < y; ++i) members.insert(i);
+  });
+  return members;
+}
+
+TEST(StridedRuns, RunsThatTouchBecomeOne) {
+  const StridedDim dense[] = {{12, 5}, {4, 3}};
+  EXPECT_EQ(MakeStridedRuns(8, 4, dense).run, 60);
+  EXPECT_TRUE(MakeStridedRuns(8, 4, dense).outer.empty());
+  const StridedDim backwards[] = {{-4, 3}, {0, 7}};
+  EXPECT_EQ(MakeStridedRuns(8, 4, backwards).begin, 0);
+  EXPECT_EQ(MakeStridedRuns(8, 4, backwards).run, 12);
+  const StridedDim half[] = {{16, 5}, {4, 2}};
+  EXPECT_EQ(MakeStridedRuns(0, 4, half).outer, (std::vector<StridedDim>{{16, 5}}));
+  const StridedDim none[] = {{4, 0}};
+  EXPECT_EQ(MakeStridedRuns(0, 4, none).run, 0);
+}
+
+TEST(RunUnion, PartsAlongOneDimBecomeContiguous) {
+  RunUnion all;
+  const StridedDim rows[] = {{10, 4}};
+  EXPECT_FALSE(all.Add(MakeStridedRuns(0, 3, rows)));
+  EXPECT_FALSE(all.Add(MakeStridedRuns(6, 4, rows)));
+  EXPECT_FALSE(all.HasLike(MakeStridedRuns(2, 2, rows)));
+  EXPECT_TRUE(all.HasLike(MakeStridedRuns(1, 2, rows)));
+  EXPECT_EQ(all.Add(MakeStridedRuns(3, 3, rows)), std::pair(int64_t{0}, int64_t{40}));
+}
+
+// Whatever is said to be a member was added.
+TEST(RunUnion, SaysNothingThatIsNotSo) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 3000; ++round) {
+    RunUnion all;
+    std::set<int64_t> added;
+    const int64_t pitch = 2 + static_cast<int64_t>(random() % 5), rows = 1 + static_cast<int64_t>(random() % 4);
+    for (int part = 0; part < 5; ++part) {
+      const StridedDim dims[] = {{pitch, rows - static_cast<int64_t>(random() % 2)},
+                                 {pitch * rows, 1 + static_cast<int64_t>(random() % 2)}};
+      const StridedRuns runs =
+          MakeStridedRuns(static_cast<int64_t>(random() % 6), 1 + static_cast<int64_t>(random() % 4), dims);
+      const std::set<int64_t> members = MembersOf(runs);
+      added.insert(members.begin(), members.end());
+      const auto contiguous = all.Add(runs);
+      for (int64_t i = contiguous ? contiguous->first : 0; contiguous && i < contiguous->second; ++i)
+        ASSERT_TRUE(added.contains(i)) << round;
+      if (runs.run > 0) EXPECT_TRUE(contiguous || all.HasLike(runs));
+    }
+    std::set<int64_t> expanded;
+    const std::optional<RangeSet> runs = all.Expand(100000);
+    ASSERT_TRUE(runs);
+    for (const auto& [from, to] : *runs) {
+      for (int64_t i = from; i < to; ++i) expanded.insert(i);
+    }
+    ASSERT_EQ(expanded, added) << round;
+  }
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,144 @@
+// Damages compiled plans at random. What the verifier lets pass must give the same results.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "tenon/compiler/compile.h"
+#include "test/compiler/plan_interpreter.h"
+#include "test/compiler/random_program.h"
+#include "test/compiler/wide_program.h"
+
+namespace tenon::test {
+namespace {
+
+using plan::Plan;
+
+void CollectSequences(plan::Seq& seq, std::vector<plan::Seq*>& all) {
+  if (!seq.empty()) all.push_back(&seq);
+  for (plan::Step& step : seq) {
+    if (auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
+      CollectSequences(loop->condition, all);
+      CollectSequences(loop->body, all);
+    }
+    if (auto* branch = std::get_if<plan::CaseStep>(&step.is)) {
+      for (plan::Seq& s : branch->branches) CollectSequences(s, all);
+    }
+  }
+}
+
+enum class Damage { kMoveValue, kMoveSlot, kSwapSteps, kMoveStep, kDropCopy };
+constexpr int kDamages = 5;
+
+/// Whether there was something to damage.
+bool Apply(Damage damage, Plan& p, std::mt19937_64& random) {
+  const auto pick = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  if (damage == Damage::kMoveValue || damage == Damage::kMoveSlot) {
+    std::vector<size_t> temps;
+    for (size_t i = 0; i < p.slots.size(); ++i) {
+      if (p.slots[i].kind == plan::SlotKind::kTemp) temps.push_back(i);
+    }
+    if (temps.empty() || p.arena_bytes < 128) return false;
+    const plan::Slot chosen = p.slots[temps[pick(temps.size())]];
+    const int64_t by =
+        (static_cast<int64_t>(pick(static_cast<size_t>(p.arena_bytes / 64))) - chosen.offset_bytes / 64) * 64;
+    if (by == 0) return false;
+    if (damage == Damage::kMoveValue) {
+      for (plan::Slot& s : p.slots) {
+        if (s.kind == plan::SlotKind::kTemp && s.value == chosen.value) s.offset_bytes += by;
+      }
+      return true;
+    }
+    // Another part of the same array is as good as the one: only moves out of the value's own memory count.
+    int64_t low = INT64_MAX, high = 0;
+    for (const plan::Slot& s : p.slots) {
+      if (s.kind != plan::SlotKind::kTemp || s.value != chosen.value) continue;
+      low = std::min(low, s.offset_bytes);
+      high = std::max(high, s.offset_bytes + SizeBytes({s.dtype, s.dims}));
+    }
+    const int64_t at = chosen.offset_bytes + by;
+    if (at < high && at + SizeBytes({chosen.dtype, chosen.dims}) > low) return false;
+    for (size_t i : temps) {
+      if (!(p.slots[i] == chosen)) continue;
+      p.slots[i].offset_bytes += by;
+      return true;
+    }
+  }
+  std::vector<plan::Seq*> all;
+  CollectSequences(p.steps, all);
+  if (all.empty()) return false;
+  plan::Seq& seq = *all[pick(all.size())];
+  if (damage == Damage::kDropCopy) {
+    std::vector<size_t> copies;
+    for (size_t i = 0; i < seq.size(); ++i) {
+      if (std::holds_alternative<plan::CopyStep>(seq[i].is)) copies.push_back(i);
+    }
+    if (copies.empty()) return false;
+    seq.erase(seq.begin() + static_cast<std::ptrdiff_t>(copies[pick(copies.size())]));
+    return true;
+  }
+  if (seq.size() < 2) return false;
+  const size_t i = pick(seq.size() - 1);
+  if (damage == Damage::kSwapSteps) {
+    std::swap(seq[i], seq[i + 1]);
+  } else {
+    const size_t j = i + 1 + pick(seq.size() - i - 1);
+    std::rotate(seq.begin() + static_cast<std::ptrdiff_t>(i), seq.begin() + static_cast<std::ptrdiff_t>(j),
+                seq.begin() + static_cast<std::ptrdiff_t>(j) + 1);
+  }
+  return true;
+}
+
+TEST(PlanMutation, WhatPassesIsRight) {
+  const char* many = std::getenv("TENON_TEST_COUNT");
+  const uint64_t programs = many != nullptr ? std::strtoull(many, nullptr, 10) : 120;
+  int tried[kDamages] = {}, caught[kDamages] = {}, harmless[kDamages] = {};
+  for (uint64_t seed = 0; seed < programs; ++seed) {
+    const int ops = 6 + static_cast<int>(seed % 40);
+    const std::string program = seed % 2 == 0 ? WideProgram(seed, ops) : RandomProgram(seed, ops);
+    Result<compiler::CompiledProgram> compiled = compiler::Compile(program, {});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    std::mt19937_64 random(seed);
+    std::vector<std::string> arguments;
+    for (const plan::Input& in : compiled->plan.inputs) {
+      std::string& bytes = arguments.emplace_back(static_cast<size_t>(SizeBytes(in.shape)), '\0');
+      // Small numbers of every type: they differ, and loops that count by them end.
+      for (size_t i = 0; i < bytes.size(); i += static_cast<size_t>(std::max(1, ByteWidth(in.shape.dtype))))
+        bytes[i + static_cast<size_t>(std::max(1, ByteWidth(in.shape.dtype))) - 1] =
+            static_cast<char>(IsFloat(in.shape.dtype) ? 0x3e + random() % 2 : 0);
+      for (size_t i = 0; i < bytes.size() && ByteWidth(in.shape.dtype) > 0;
+           i += static_cast<size_t>(ByteWidth(in.shape.dtype)))
+        bytes[i] = static_cast<char>(random() % 2);
+    }
+    const Result<std::vector<std::string>> right = RunPlan(compiled->plan, arguments);
+    if (!right.ok()) continue;  // Custom calls have no slow form.
+    for (int round = 0; round < 40; ++round) {
+      const auto damage = static_cast<Damage>(round % kDamages);
+      Plan damaged = compiled->plan;
+      if (!Apply(damage, damaged, random)) continue;
+      ++tried[round % kDamages];
+      const Status verified = plan::Verify(damaged);
+      if (!verified.ok()) {
+        ++caught[round % kDamages];
+        continue;
+      }
+      const Result<std::vector<std::string>> got = RunPlan(damaged, arguments);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(*got, *right) << "seed " << seed << ", round " << round << ": this plan passes and is wrong\n"
+                              << plan::Print(damaged) << "\nbefore:\n"
+                              << plan::Print(compiled->plan) << program;
+      if (HasFailure()) return;
+      ++harmless[round % kDamages];
+    }
+  }
+  for (int d = 0; d < kDamages; ++d) {
+    RecordProperty("damage_" + std::to_string(d), std::to_string(tried[d]) + " tried, " + std::to_string(caught[d]) +
+                                                      " rejected, " + std::to_string(harmless[d]) + " without effect");
+    EXPECT_GT(caught[d], 20) << d;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::test
