@@ -12,3 +12,5 @@ config.test_exec_root = os.path.join(config.tenon_binary_dir, "test", "lit" if c
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.tenon_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]]
 )
+# The compiler checks its graph after every phase.
+config.environment["TENON_VERIFY"] = "1"

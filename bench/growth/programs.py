@@ -201,5 +201,86 @@ def alive(n):
     return w.main([("%x", t), ("%a", t)], [x], [t])
 
 
+def body(n):
+    """One loop with a long body; every second value is the same in every trip."""
+    t = "tensor<512xf32>"
+    w, x, y = Writer(), "%v", "%a"
+    for i in range(n // 2):
+        y = w.unary(("sine", "tanh")[i % 2], y, t)
+        x = w.binary("add", x, y, t)
+    lines = "\n".join(w.lines)
+    return f"""func.func @main(%x: {t}, %a: {t}, %limit: tensor<i32>) -> {t} {{
+%zero = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%w:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, {t}
+cond {{
+  %p = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1>
+}} do {{
+  %n = stablehlo.add %i, %one : tensor<i32>
+{lines}
+  stablehlo.return %n, {x} : tensor<i32>, {t}
+}}
+return %w#1 : {t}
+}}
+"""
+
+
+def branches(n):
+    """One choice between many branches."""
+    t = "tensor<16xf32>"
+    parts = [f"{{\n  %b{i} = stablehlo.sine %x : {t}\n  %c{i} = stablehlo.add %b{i}, %a : {t}\n"
+             f"  stablehlo.return %c{i} : {t}\n}}" for i in range(max(1, n // 2))]
+    return (f"func.func @main(%x: {t}, %a: {t}, %i: tensor<i32>) -> {t} {{\n"
+            f'%0 = "stablehlo.case"(%i) ({", ".join(parts)}) : (tensor<i32>) -> {t}\nreturn %0 : {t}\n}}\n')
+
+
+def carries(n):
+    """A loop that carries as many values as there are operations, each handed on to the next one."""
+    t, m = "tensor<16xf32>", max(2, n // 2)
+    types = ", ".join(["tensor<i32>"] + [t] * m)
+    inits = ", ".join(["%i = %zero"] + [f"%v{k} = %x" for k in range(m)])
+    lines = "\n".join(f"  %s{k} = stablehlo.add %v{k}, %v{(k + 1) % m} : {t}" for k in range(m))
+    results = ", ".join(["%n"] + [f"%s{(k + 1) % m}" for k in range(m)])
+    return f"""func.func @main(%x: {t}, %limit: tensor<i32>) -> {t} {{
+%zero = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%w:{m + 1} = stablehlo.while({inits}) : {types}
+cond {{
+  %p = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1>
+}} do {{
+  %n = stablehlo.add %i, %one : tensor<i32>
+{lines}
+  stablehlo.return {results} : {types}
+}}
+return %w#{m} : {t}
+}}
+"""
+
+
+def concatenated(n):
+    """One array put together from as many as there are operations."""
+    w, t = Writer(), "tensor<1x8xf32>"
+    parts = [w.binary("multiply", f"%a{i % 10}", f"%a{(i // 10) % 10}", t) for i in range(max(2, n - 1))]
+    result = f"tensor<{len(parts)}x8xf32>"
+    y = w.op(f"stablehlo.concatenate {', '.join(parts)}, dim = 0", f"({', '.join([t] * len(parts))}) -> {result}")
+    return w.main([(f"%a{i}", t) for i in range(10)], [y], [result])
+
+
+def calls(n):
+    """Functions that call each other in a chain of 100 per link, or are called again and again."""
+    t = "tensor<16xf32>"
+    functions = [f"func.func private @f0(%a: {t}) -> {t} {{\n%0 = stablehlo.sine %a : {t}\nreturn %0 : {t}\n}}\n"]
+    for i in range(1, 100):
+        functions.append(f"func.func private @f{i}(%a: {t}) -> {t} {{\n%0 = func.call @f{i - 1}(%a) : ({t}) -> {t}\n"
+                         f"%1 = stablehlo.add %0, %a : {t}\nreturn %1 : {t}\n}}\n")
+    w, x = Writer(), "%x"
+    for _ in range(max(1, n // 100)):
+        x = w.op(f"func.call @f99({x})", f"({t}) -> {t}")
+    return "".join(functions) + w.main([("%x", t)], [x], [t])
+
+
 KINDS = {f.__name__: f
-         for f in (chain, mixed, wide, nest, deep, dots, unrolled, constants, arguments, updates, alive)}
+         for f in (chain, mixed, wide, nest, deep, body, branches, carries, concatenated, calls, dots, unrolled, constants,
+                   arguments, updates, alive)}

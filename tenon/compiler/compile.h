@@ -29,8 +29,8 @@ struct CompileOptions {
   /// row-major.
   std::vector<std::vector<int64_t>> argument_layouts;
   std::vector<std::vector<int64_t>> result_layouts;
-  /// Checks what every phase makes, and kernels after every rewriting, so that a mistake is named where it is made.
-  /// Costs time; TENON_VERIFY=1 in the environment asks for it as well.
+  /// Checks the graph after every phase and round (ir/verify.h), and kernels after every rewriting, so that a mistake is
+  /// named where it is made. Costs time; TENON_VERIFY=1 in the environment asks for it as well. Plans are always checked.
   bool verify = false;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
   std::string dump_dir;
@@ -48,6 +48,7 @@ struct CompileStatistics {
   int64_t simplify_ns = 0;
   int64_t fuse_ns = 0;
   int64_t schedule_ns = 0;
+  int64_t verify_ns = 0;  ///< Of the plan.
 };
 
 /// Which part of a whole array each device holds, in a program of several devices. Device numbers are flat: replica *

@@ -203,11 +203,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     }
     Dump(options, "05_plan.txt", plan::Print(result.plan));
     Dump(options, "05_plan.svg", plan::ToSvg(result.plan));
+    clock.Lap();
   }
   // The plan is checked once here, so that a mistake of a phase is an error of this compile and not a crash at run
   // time.
   if (Status s = plan::Verify(result.plan, drivers); !s.ok())
     return Internal(std::string(s.message())).WithContext("the compiled plan is wrong");
+  result.statistics.verify_ns = clock.Lap();
 
   result.name = simple.name;
   result.parameter_shardings = imported.shardings.parameter_shardings;

@@ -55,7 +55,8 @@ class Coverage {
       }
       const auto& stage = std::get<Stage>(step.is);
       for (const Store& store : stage.stores) {
-        if (store.buf == buf_) Add(stage, store);
+        // A combination needs what was there.
+        if (store.buf == buf_ && store.combine < 0) Add(stage, store);
       }
     }
   }

@@ -305,17 +305,16 @@ TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
   plan::Plan p;
   const auto f32 = DType::kF32, f16 = DType::kF16;
   p.inputs = {{{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}, {{f32, {2, 0}}, {1, 1}, ""}};
-  p.outputs = {{{f16, {2, 2}}, {2, 1}, ""}, {{f32, {2, 2}}, {2, 1}, ""}};
   p.slots = {F32(SlotKind::kArg, 0, 0, {2, 2}),
              F32(SlotKind::kArg, 1, 0, {2, 2}),
-             {SlotKind::kOut, 0, 0, f16, {2, 2}, {2, 1}},
-             F32(SlotKind::kOut, 1, 0, {2, 2}),
+             {SlotKind::kTemp, 0, 0, f16, {2, 2}, {2, 1}},
+             F32(SlotKind::kTemp, 0, 64, {2, 2}),
              F32(SlotKind::kArg, 2, 0, {2, 0})};
+  p.arena_bytes = 128;
   const float in[4] = {};
-  float out[4], half[2];
   const auto gemm = [&](plan::SlotId a, plan::SlotId c) {
     p.steps = {{Product(a, 1, c)}};
-    return Run(p, {}, {in, in, in}, {half, out}).code();
+    return Run(p, {}, {in, in, in}, {}).code();
   };
   EXPECT_EQ(gemm(0, 3), Code::kOk);
   EXPECT_EQ(gemm(0, 2), Code::kInvalidArgument);
@@ -324,12 +323,14 @@ TEST_F(ProgramTest, GemmRefusesSlotsOfOtherTypes) {
 
 TEST_F(ProgramTest, CopiesOfWhatOverlapsAreRefused) {
   plan::Plan p;
-  p.slots = {F32(SlotKind::kTemp, 0, 0, {4}), F32(SlotKind::kTemp, 0, 8, {4})};
+  p.inputs = {{{DType::kF32, {4}}, {1}, ""}};
+  p.slots = {F32(SlotKind::kTemp, 0, 0, {4}), F32(SlotKind::kTemp, 0, 8, {4}), F32(SlotKind::kArg, 0, 0, {4})};
   p.arena_bytes = 64;
-  p.steps = {{plan::CopyStep{0, 1}}};
-  EXPECT_EQ(Run(p, {}, {}, {}).code(), Code::kInvalidArgument);
-  p.steps = {{plan::CopyStep{0, 0}}};
-  EXPECT_TRUE(Run(p, {}, {}, {}).ok());
+  const float in[4] = {};
+  p.steps = {{plan::CopyStep{2, 0}}, {plan::CopyStep{0, 1}}};
+  EXPECT_EQ(Run(p, {}, {in}, {}).code(), Code::kInvalidArgument);
+  p.steps = {{plan::CopyStep{2, 0}}, {plan::CopyStep{0, 0}}};
+  EXPECT_TRUE(Run(p, {}, {in}, {}).ok());
 }
 
 TEST_F(ProgramTest, CarriesTradePlaces) {

@@ -142,8 +142,9 @@ int main(int argc, char** argv) {
     if (hash) {
       fmt::print(" {:016x}", std::hash<std::string>()(tenon::plan::Print(program->plan)));
     } else {
-      fmt::print(" us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} | arena {} |{}", s.import_ns / 1e3,
-                 s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, program->plan.arena_bytes, evaluated);
+      fmt::print(" us import {:6.0f} simplify {:5.0f} fuse {:6.0f} schedule {:5.0f} verify {:5.0f} | arena {} |{}",
+                 s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, s.verify_ns / 1e3,
+                 program->plan.arena_bytes, evaluated);
     }
     for (Codegen& c : codegen) {
       if (const tenon::Status made = c.Add(program->plan, name); !made.ok())

@@ -37,6 +37,7 @@ module @donated {
 // CHECK-NOT: copy
 // CHECK: steps {
 // CHECK-NEXT: kernel 0
+// CHECK-NEXT: rename
 // CHECK-NEXT: }
 module @view {
   func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x8xf32>) -> tensor<16x8xf32> {

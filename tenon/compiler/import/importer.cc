@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMaxDepth = 200;                 // structural: the recursion must fit a stack
 constexpr int64_t kMaxInlinedOps = 2'000'000;  // structural: calls can multiply without end
+constexpr int kMostDescribed = 4;              // structural: the innermost ops around a mistake say enough
 
 /// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes
 /// that ImportStablehlo knows.
@@ -42,8 +43,10 @@ Dims FromArray(llvm::ArrayRef<int64_t> values) { return Dims(values.begin(), val
 
 }  // namespace
 
-Status Importer::Where(mlir::Operation* op, Status status) const {
-  return status.ok() ? status : status.WithContext(dialect::Describe(op));
+Status Importer::Where(mlir::Operation* op, Status status) {
+  // The innermost ops say enough.
+  if (status.ok() || ++described_ > kMostDescribed) return status;
+  return status.WithContext(dialect::Describe(op));
 }
 
 Result<Ref> Importer::Get(mlir::Value v) {
@@ -84,7 +87,8 @@ Status Importer::Identity(mlir::Operation* op) {
 }
 
 Status Importer::ImportInto(mlir::Block& from, Block& to) {
-  if (++depth_ > kMaxDepth) return InvalidArgument("regions and calls are nested too deeply");
+  if (++depth_ > kMaxDepth)
+    return InvalidArgument(fmt::format("regions and calls are nested {} deep, at most {} may be", depth_, kMaxDepth));
   for (mlir::Operation& op : from) {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
       for (mlir::Value v : op.getOperands()) {

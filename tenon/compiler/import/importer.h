@@ -45,7 +45,7 @@ class Importer {
   /// A node with the op's operands and result shapes; kNoNode inside means an error.
   Result<Node> Start(mlir::Operation* op, Op kind);
   NodeId Finish(mlir::Operation* op, Node node, Block& to);
-  Status Where(mlir::Operation* op, Status status) const;
+  Status Where(mlir::Operation* op, Status status);
 
   mlir::ModuleOp module_;
   Program& p_;
@@ -53,6 +53,7 @@ class Importer {
   llvm::DenseMap<mlir::Value, std::vector<mlir::Value>> tuples_;  // What they were made of, which may be tuples.
   llvm::StringMap<mlir::func::FuncOp> functions_;
   int depth_ = 0;
+  int described_ = 0;
   int64_t inlined_ = 0;
 };
 

@@ -85,7 +85,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(const Node& node) {
     Node part;
     part.op = Op::kReduce;
     part.in = {r, init};
-    part.blocks = node.blocks;
+    part.blocks = {MakeCombiner(to_, op, type)};
     Shape shape{type, {}};
     for (size_t i = 0; i < ShapeOf(r).rank(); ++i) {
       if (std::find(over.begin(), over.end(), static_cast<int64_t>(i)) == over.end())

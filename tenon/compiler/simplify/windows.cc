@@ -66,14 +66,14 @@ std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
   const ScanForm form = *found;
   const Shape shape = node.shape();
   const int64_t n = shape.dims[form.dim];
-  const std::optional<uint64_t> identity = IdentityBits(CombinerOp(to_, node.blocks[0]), shape.dtype);
+  const std::optional<uint64_t> identity = IdentityBits(op, shape.dtype);
   if (n <= numerics().long_scan || !identity) return std::nullopt;
   const Ref neutral = Splat({shape.dtype, {}}, *identity);
   const auto scan = [&](Ref r, size_t dim, Ref init) {
     Node part;
     part.op = Op::kReduceWindow;
     part.in = {r, init};
-    part.blocks = node.blocks;
+    part.blocks = {MakeCombiner(to_, op, shape.dtype)};
     const Shape of = ShapeOf(r);
     const Dims ones(of.rank(), 1);
     Dims window = ones, low(of.rank(), 0), high(of.rank(), 0);
@@ -114,7 +114,7 @@ std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
     if (d != form.dim + 1) rows_of.broadcast_dimensions.push_back(static_cast<int64_t>(d));
   }
   broadcast.attributes = std::move(rows_of);
-  const Ref whole = Binary(CombinerOp(to_, node.blocks[0]), Emit(std::move(broadcast)), inner);
+  const Ref whole = Binary(op, Emit(std::move(broadcast)), inner);
   Dims padded = shape.dims;
   padded[form.dim] = rows * block;
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);

@@ -446,17 +446,7 @@ class Flow {
           TENON_RETURN_IF_ERROR(Read(hook.buffers[i]).WithContext("hook " + name));
       }
     }
-    if (s.scratch != kNoSlot) {
-      for (SlotId slot : s.inputs) {
-        if (slot != kNoSlot && Meet(slot, s.scratch))
-          return InvalidArgument(fmt::format("{}: scratch %{} overlaps %{}", s.driver, s.scratch, slot));
-      }
-      for (SlotId slot : s.outputs) {
-        if (slot != kNoSlot && Meet(slot, s.scratch))
-          return InvalidArgument(fmt::format("{}: scratch %{} overlaps %{}", s.driver, s.scratch, slot));
-      }
-      Write(s.scratch);
-    }
+    if (s.scratch != kNoSlot) Write(s.scratch);
     WriteAll(s.outputs);
     for (const auto& [name, hook] : s.hooks) {
       for (size_t i = 0; i < hook.buffers.size(); ++i) {
