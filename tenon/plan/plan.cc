@@ -37,6 +37,7 @@ DriverArrays ArraysOf(const Plan& plan, const DriverStep& step) {
 }
 
 bool SamePlace(const Plan& plan, SlotId a, SlotId b) {
+  if (a >= plan.slots.size() || b >= plan.slots.size()) return false;
   const Slot& x = plan.slots[a];
   const Slot& y = plan.slots[b];
   if (x.offset_bytes != y.offset_bytes || x.dtype != y.dtype || x.dims != y.dims) return false;

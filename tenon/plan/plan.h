@@ -196,7 +196,7 @@ struct Plan {
 bool operator==(const Plan& a, const Plan& b);
 
 /// Whether two slots view the same elements in the same memory, an output that starts with an argument's contents
-/// (Output::alias_contents) being that argument.
+/// (Output::alias_contents) being that argument. False for slots that the plan has not.
 bool SamePlace(const Plan& plan, SlotId a, SlotId b);
 
 /// What is wrong with the plan: indices, views that leave their memory, kernels bound to slots of other types, steps
@@ -206,8 +206,7 @@ bool SamePlace(const Plan& plan, SlotId a, SlotId b);
 /// number of steps and slots. Everything that runs plans requires a verified one. What is taken on trust:
 ///   - a kernel, driver or handler reads all of the views that it is given, and touches nothing else;
 ///   - drivers, handlers and evaluated programs write all of the views that they are given. Kernels must provably do
-///   so,
-///     or write to what was written before;
+///     so, or update what was written before and nothing has read since (nor may carries be read before their loop);
 ///   - arrays of different values do not interleave: a strided write takes the whole range from its first to its last
 ///     byte. Strided parts of one value add up to it byte by byte where they are cut along one dim, or where they have
 ///     no more than some thousand runs; beyond that they are taken to be apart.

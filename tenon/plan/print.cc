@@ -115,11 +115,7 @@ class Printer {
     Line("}}");
   }
   void One(const CopyStep& s) {
-    Line("{} {} -> {}", IsSame(s.from, s.to) ? "rename" : "copy", SlotName(s.from), SlotName(s.to));
-  }
-  bool IsSame(SlotId a, SlotId b) const {
-    const size_t n = plan_.slots.size();
-    return a < n && b < n && SamePlace(plan_, a, b);
+    Line("{} {} -> {}", SamePlace(plan_, s.from, s.to) ? "rename" : "copy", SlotName(s.from), SlotName(s.to));
   }
   void One(const WhileStep& s) {
     Line("while predicate {} trip {} {{", SlotName(s.predicate), s.trip_count);

@@ -9,7 +9,7 @@ namespace {
 /// Times add up, work would not: of a step's arithmetic and memory the longer one counts.
 class Timer {
  public:
-  explicit Timer(const target::Target& target) : target_(target) {}
+  Timer(const Plan& plan, const target::Target& target) : plan_(plan), target_(target) {}
 
   double All(const Seq& seq) const {
     double ns = 0;
@@ -22,7 +22,7 @@ class Timer {
 
   double One(const KernelStep& s) const { return Of(s.work); }
   double One(const DriverStep& s) const { return Of(s.work); }
-  double One(const CopyStep&) const { return Of(policy::kCopy); }
+  double One(const CopyStep& s) const { return SamePlace(plan_, s.from, s.to) ? 0 : Of(policy::kCopy); }
   double One(const CustomCallStep&) const { return Of(policy::kCall); }
   double One(const EvaluateStep&) const { return Of(policy::kEvaluate); }
   double One(const WhileStep& s) const {
@@ -35,11 +35,12 @@ class Timer {
     return most;
   }
 
+  const Plan& plan_;
   const target::Target& target_;
 };
 
 }  // namespace
 
-double EstimateNs(const Plan& plan, const target::Target& target) { return Timer(target).All(plan.steps); }
+double EstimateNs(const Plan& plan, const target::Target& target) { return Timer(plan, target).All(plan.steps); }
 
 }  // namespace tenon::plan

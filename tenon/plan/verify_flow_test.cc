@@ -123,6 +123,8 @@ TEST_F(Flow, Loops) {
     Accepts({Copy(kIn, carried), loop({Run({carried}, {next})}, {{next, carried}}, trips), Copy(carried, kOut)});
     Rejects({loop({Run({carried}, {next})}, {{next, carried}}, trips), Copy(carried, kOut)},
             {"step 0", "body", "step 0", "slot %3 (value 2)", "never written"});
+    Rejects({Copy(kIn, carried), Copy(carried, kOut), loop({Run({carried}, {next})}, {{next, carried}}, trips)},
+            {"step 2", "carried slot %3 (value 2) is read before the loop"});
     // Good for the first trip only.
     Rejects({Copy(kIn, carried), loop({Run({carried}, {next}), Run({}, {other})}, {}, trips)},
             {"step 1", "body", "bytes [16, 32)", "not the same on every way here (another one brings value 4"});

@@ -218,7 +218,7 @@ TEST_F(ProgramTest, HooksWorkOnTheTilesOfADriver) {
   p.kernels = {AddOneToTile(true)};
   plan::DriverStep step = Product(0, 0, 1);
   step.hooks = {{"finish", {0, {plan::kNoSlot, plan::kNoSlot}, {}}}};
-  p.steps = {{step}};
+  p.steps = {{step}, {plan::CopyStep{0, 2}}};
   // The kernel's own memory is there, and belongs to one call.
   const KernelCode code{[](void* const* buffers, const int64_t* params, int64_t, int64_t, void* scratch) {
                           ASSERT_NE(scratch, nullptr);

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "tenon/compiler/compile.h"
+#include "tenon/kernels/families.h"
+#include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
 #include "test/fuzz_programs/generator.h"
 
@@ -116,20 +118,13 @@ TEST(PlanMutation, WhatPassesIsRight) {
   int tried[kDamages] = {}, caught[kDamages] = {}, harmless[kDamages] = {};
   for (uint64_t seed = 0; seed < programs; ++seed) {
     const std::string program = fuzz::GenerateProgram(seed);
-    Result<compiler::CompiledProgram> compiled = compiler::Compile(program, {});
+    Result<compiler::CompiledProgram> compiled = compiler::Compile(program, CpuOptions());
     ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
     std::mt19937_64 random(seed);
+    const fuzz::Conditions conditions = fuzz::ParseConditions(program);
     std::vector<std::string> arguments;
-    for (const plan::Input& in : compiled->plan.inputs) {
-      std::string& bytes = arguments.emplace_back(static_cast<size_t>(SizeBytes(in.shape)), '\0');
-      // Small numbers of every type: they differ, and loops that count by them end.
-      for (size_t i = 0; i < bytes.size(); i += static_cast<size_t>(std::max(1, ByteWidth(in.shape.dtype))))
-        bytes[i + static_cast<size_t>(std::max(1, ByteWidth(in.shape.dtype))) - 1] =
-            static_cast<char>(IsFloat(in.shape.dtype) ? 0x3e + random() % 2 : 0);
-      for (size_t i = 0; i < bytes.size() && ByteWidth(in.shape.dtype) > 0;
-           i += static_cast<size_t>(ByteWidth(in.shape.dtype)))
-        bytes[i] = static_cast<char>(random() % 2);
-    }
+    for (const plan::Input& in : compiled->plan.inputs)
+      arguments.push_back(fuzz::ArgumentBytes(conditions, arguments.size(), in.shape));
     if (IsLong(compiled->plan, compiled->plan.steps)) continue;
     const Result<std::vector<std::string>> right = RunPlan(compiled->plan, arguments);
     if (!right.ok()) continue;  // Custom calls have no slow form, and some loops do not end with these arguments.
@@ -138,7 +133,7 @@ TEST(PlanMutation, WhatPassesIsRight) {
       Plan damaged = compiled->plan;
       if (!Apply(damage, damaged, random)) continue;
       ++tried[round % kDamages];
-      const Status verified = plan::Verify(damaged);
+      const Status verified = plan::Verify(damaged, kernels::CpuFamilies());
       if (!verified.ok()) {
         ++caught[round % kDamages];
         continue;

@@ -475,6 +475,12 @@ class Flow {
   Status One(const WhileStep& s) {
     const Effects& effects = EffectsOf(s);
     if (checking_) {
+      // The value has one name before the loop and after it: who reads it before might have meant what it becomes.
+      for (const auto& [from, to] : s.carry) {
+        if (read_.contains(plan_.slots[to].value))
+          return InvalidArgument(fmt::format("carried slot %{} ({}) is read before the loop that changes it", to,
+                                             NameOf(plan_.slots[to].value)));
+      }
       KeepWhatStays(effects.trip);
       TENON_RETURN_IF_ERROR(Try([&]() -> Status {
         TENON_RETURN_IF_ERROR(All(s.condition).WithContext("condition"));
