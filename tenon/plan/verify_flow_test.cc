@@ -192,8 +192,14 @@ TEST_F(Flow, Kernels) {
   Rejects({Copy(kIn, b), {KernelStep{0, {b, a}, {}, {}}}}, {"overlaps"});
   p_.kernels[0].buffers[1].in_place_of = 0;
   Accepts({Copy(kIn, b), {KernelStep{0, {b, a}, {}, {}}}, Copy(a, kOut)});
+  // Another shape of the same elements.
+  const SlotId reshaped = Temp(2, 0, {1, 2, 4}, {8, 4, 1});
+  Accepts({Copy(kIn, b), {KernelStep{0, {b, reshaped}, {}, {}}}, Copy(a, kOut)});
+  const SlotId transposed = Temp(2, 0, {4, 2}, {1, 4});
+  Rejects({Copy(kIn, b), {KernelStep{0, {b, transposed}, {}, {}}}}, {"which lies elsewhere"});
   const SlotId shifted = Temp(4, 4);
-  Rejects({Copy(kIn, b), {KernelStep{0, {b, shifted}, {}, {}}}}, {"%5 is written in place of %4, which lies elsewhere"});
+  Rejects({Copy(kIn, b), {KernelStep{0, {b, shifted}, {}, {}}}},
+          {"%7 is written in place of %4, which lies elsewhere"});
 }
 
 // Ten thousand values, alive at once, in loops in loops: near-linear work.

@@ -363,14 +363,26 @@ class Flow {
     const Bytes &x = bytes_[a], &y = bytes_[b];
     return x.followed && y.followed && x.begin < y.end && y.begin < x.end;
   }
+  /// Dims (stride, extent), outermost first, without those of 1, and those that run on into the next one joined with
+  /// it: the order in which a view walks over its elements, whatever its shape.
+  static std::vector<StridedDim> WalkOf(const Slot& slot) {
+    std::vector<StridedDim> walk;
+    for (size_t i = 0; i < slot.dims.size(); ++i) {
+      const int64_t stride = slot.stride_elems[i], extent = slot.dims[i];
+      if (extent == 1) continue;
+      if (!walk.empty() && walk.back().first == stride * extent) {
+        walk.back() = {stride, walk.back().second * extent};
+      } else {
+        walk.push_back({stride, extent});
+      }
+    }
+    return walk;
+  }
+  /// Whether the slots view the same elements in the same order.
   bool IsSame(SlotId a, SlotId b) const {
     const Bytes &x = bytes_[a], &y = bytes_[b];
     const Slot &s = plan_.slots[a], &t = plan_.slots[b];
-    if (!x.followed || !y.followed || x.begin != y.begin || s.dtype != t.dtype || s.dims != t.dims) return false;
-    for (size_t i = 0; i < s.dims.size(); ++i) {
-      if (s.dims[i] != 1 && s.stride_elems[i] != t.stride_elems[i]) return false;
-    }
-    return true;
+    return x.followed && y.followed && x.begin == y.begin && s.dtype == t.dtype && WalkOf(s) == WalkOf(t);
   }
 
   /// Whether the kernel surely writes each of its buffers.
