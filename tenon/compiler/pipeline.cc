@@ -73,9 +73,9 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
 /// transposed value, else row-major.
 Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& argument_strides) {
   const Shape& shape = program.shape(result);
-  const Node& node = program[result.node];
+  const GraphNode& node = program[result.node];
   Dims strides = RowMajorStridesElems(shape.dims);
-  if (node.op != Op::kTranspose) return strides;
+  if (node.op != OpCode::kTranspose) return strides;
   Dims source = RowMajorStridesElems(program.shape(node.in[0]).dims);
   const auto& args = program.main.args;
   const auto argument = std::find(args.begin(), args.end(), node.in[0].node);
@@ -87,12 +87,12 @@ Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& ar
 
 OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   OpExporter exporter;
-  exporter.program = [&imported, &simple](const Node& node) -> Result<std::shared_ptr<const std::string>> {
+  exporter.program = [&imported, &simple](const GraphNode& node) -> Result<std::shared_ptr<const std::string>> {
     if (node.origin != nullptr) return imported.ExportOp(node);
     TENON_ASSIGN_OR_RETURN(std::string text, ToStablehlo(simple, node));
     return std::make_shared<const std::string>(std::move(text));
   };
-  exporter.custom_call = [&imported](const Node& node) -> Result<OpExporter::Call> {
+  exporter.custom_call = [&imported](const GraphNode& node) -> Result<OpExporter::Call> {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
     OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts),
                             false};

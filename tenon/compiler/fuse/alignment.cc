@@ -18,22 +18,22 @@ void Meet(Alignment& a, const Alignment& b) {
   }
 }
 
-Alignment AlignmentBelow(const Program& program, const Node& user, uint32_t operand, const Alignment& result) {
+Alignment AlignmentBelow(const Program& program, const GraphNode& user, uint32_t operand, const Alignment& result) {
   const Shape& from = program.shape(user.in[operand]);
   Alignment a = NoAlignment(from.rank());
   if (from.rank() == 0) return a;
   switch (user.op) {
-    case Op::kBroadcast:
+    case OpCode::kBroadcast:
       for (size_t i = 0; i < from.rank(); ++i) {
         const size_t to = static_cast<size_t>(user.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
         if (from.dims[i] == user.shape().dims[to]) a[i] = result[to];
       }
       break;
-    case Op::kTranspose:
+    case OpCode::kTranspose:
       for (size_t i = 0; i < from.rank(); ++i)
         a[static_cast<size_t>(user.attrs<TransposeAttrs>().permutation[i])] = result[i];
       break;
-    case Op::kReshape: {
+    case OpCode::kReshape: {
       // Dims that line up one to one, extents of one apart.
       size_t i = 0;
       size_t j = 0;
@@ -53,26 +53,26 @@ Alignment AlignmentBelow(const Program& program, const Node& user, uint32_t oper
       }
       break;
     }
-    case Op::kReverse:
+    case OpCode::kReverse:
       a = result;
       for (int64_t d : user.attrs<ReverseAttrs>().dimensions) a[static_cast<size_t>(d)] = -1;
       break;
-    case Op::kSlice:
-    case Op::kPad:
-    case Op::kDynamicSlice:
+    case OpCode::kSlice:
+    case OpCode::kPad:
+    case OpCode::kDynamicSlice:
       if (operand != 0) break;
       for (size_t i = 0; i < from.rank(); ++i) {
         const bool same = from.dims[i] == user.shape().dims[i] &&
-                          (user.op != Op::kPad || user.attrs<PadAttrs>().edge_padding_low[i] == 0);
+                          (user.op != OpCode::kPad || user.attrs<PadAttrs>().edge_padding_low[i] == 0);
         if (same) a[i] = result[i];
       }
       break;
-    case Op::kConcatenate:
+    case OpCode::kConcatenate:
       for (size_t i = 0; i < from.rank(); ++i) {
         if (static_cast<int64_t>(i) != user.attrs<ConcatenateAttrs>().dimension) a[i] = result[i];
       }
       break;
-    case Op::kReduce: {
+    case OpCode::kReduce: {
       if (operand >= user.in.size() / 2) break;
       const Dims& over = user.attrs<ReduceAttrs>().dimensions;
       size_t kept = 0;
@@ -81,8 +81,8 @@ Alignment AlignmentBelow(const Program& program, const Node& user, uint32_t oper
       }
       break;
     }
-    case Op::kGather:
-    case Op::kDynamicUpdate:
+    case OpCode::kGather:
+    case OpCode::kDynamicUpdate:
       break;
     default:
       if (KindOfOp(user.op) == OpKind::kElementwise && from.dims == user.shape().dims) a = result;

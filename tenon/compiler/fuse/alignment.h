@@ -17,7 +17,7 @@ Alignment IdentityAlignment(size_t rank);
 /// Nothing is known.
 Alignment NoAlignment(size_t rank);
 /// How operand `operand` of `user` lies where the result lies as `result` says.
-Alignment AlignmentBelow(const Program& program, const Node& user, uint32_t operand, const Alignment& result);
+Alignment AlignmentBelow(const Program& program, const GraphNode& user, uint32_t operand, const Alignment& result);
 /// Keeps what both say.
 void Meet(Alignment& a, const Alignment& b);
 

@@ -9,21 +9,21 @@
 
 namespace tenon::compiler {
 
-bool IsPureView(const Node& node) {
+bool IsPureView(const GraphNode& node) {
   switch (node.op) {
-    case Op::kTranspose:
-    case Op::kReshape:
-    case Op::kSlice:
-    case Op::kReverse:
-    case Op::kBroadcast:
+    case OpCode::kTranspose:
+    case OpCode::kReshape:
+    case OpCode::kSlice:
+    case OpCode::kReverse:
+    case OpCode::kBroadcast:
       return true;
     default:
       return false;
   }
 }
 
-bool HasInteriorPad(const Program& p, const Node& node) {
-  if (node.op != Op::kPad) return false;
+bool HasInteriorPad(const Program& p, const GraphNode& node) {
+  if (node.op != OpCode::kPad) return false;
   const Dims& interior = node.attrs<PadAttrs>().interior_padding;
   for (size_t i = 0; i < interior.size(); ++i) {
     if (interior[i] != 0 && p.shape(node.in[0]).dims[i] > 1) return true;
@@ -32,27 +32,27 @@ bool HasInteriorPad(const Program& p, const Node& node) {
 }
 
 bool IsFusible(const Program& p, NodeId id) {
-  const Node& node = p[id];
+  const GraphNode& node = p[id];
   if (node.side_effect || !FitsKernels(p, node)) return false;
   switch (node.op) {
-    case Op::kParameter:
-    case Op::kConstant:
-    case Op::kToken:
-    case Op::kReduceWindow:
-    case Op::kScatter:
-    case Op::kDot:
-    case Op::kConvolution:
-    case Op::kFft:
-    case Op::kSelectAndScatter:
-    case Op::kLinalg:
-    case Op::kSort:
-    case Op::kWhile:
-    case Op::kCase:
-    case Op::kBarrier:
-    case Op::kCustomCall:
-    case Op::kOpaque:
+    case OpCode::kParameter:
+    case OpCode::kConstant:
+    case OpCode::kToken:
+    case OpCode::kReduceWindow:
+    case OpCode::kScatter:
+    case OpCode::kDot:
+    case OpCode::kConvolution:
+    case OpCode::kFft:
+    case OpCode::kSelectAndScatter:
+    case OpCode::kLinalg:
+    case OpCode::kSort:
+    case OpCode::kWhile:
+    case OpCode::kCase:
+    case OpCode::kBarrier:
+    case OpCode::kCustomCall:
+    case OpCode::kOpaque:
       return false;
-    case Op::kReduce:
+    case OpCode::kReduce:
       return KernelCanCompute(p, node) && CombinerOf(p, node).ok();
     default:
       return KernelCanCompute(p, node);

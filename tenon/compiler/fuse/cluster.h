@@ -51,9 +51,9 @@ struct Clustering {
 /// Whether a node can be computed inside a kernel at all.
 bool IsFusible(const Program& program, NodeId id);
 /// Whether the node only renames the elements of its first operand (a strided view of it).
-bool IsPureView(const Node& node);
+bool IsPureView(const GraphNode& node);
 /// A pad with padding between elements.
-bool HasInteriorPad(const Program& program, const Node& node);
+bool HasInteriorPad(const Program& program, const GraphNode& node);
 
 /// What is to be dealt out: a block, or the members of a cluster that cannot be one kernel.
 struct Deal {

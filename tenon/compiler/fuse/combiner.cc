@@ -101,7 +101,7 @@ bool FindPairIdentity(Combiner& combiner) {
 
 }  // namespace
 
-Result<Combiner> CombinerOf(const Program& program, const Node& reduce) {
+Result<Combiner> CombinerOf(const Program& program, const GraphNode& reduce) {
   Combiner combiner;
   TENON_ASSIGN_OR_RETURN(combiner.graph, GraphOfBlock(program, reduce.blocks[0]));
   const kir::Graph& g = combiner.graph;

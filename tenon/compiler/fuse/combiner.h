@@ -20,6 +20,6 @@ struct Combiner {
 };
 
 /// The combiner of a reduce; UNIMPLEMENTED for regions that are no scalar graphs.
-Result<Combiner> CombinerOf(const Program& program, const Node& reduce);
+Result<Combiner> CombinerOf(const Program& program, const GraphNode& reduce);
 
 }  // namespace tenon::compiler

@@ -336,38 +336,38 @@ Scalar ComplexPower(kir::NodeBuilder& b, Scalar base, Scalar exponent) {
   return r.Select(is_zero(exponent), {r.C(1), r.C(0)}, value);
 }
 
-bool HasComplexFunction(Op op) {
-  return op != Op::kAbs && op != Op::kDivide && op != Op::kPower && ComplexCost(op) > 0;
+bool HasComplexFunction(OpCode op) {
+  return op != OpCode::kAbs && op != OpCode::kDivide && op != OpCode::kPower && ComplexCost(op) > 0;
 }
 
-Scalar ComplexFunction(kir::NodeBuilder& b, Op op, Scalar z) {
+Scalar ComplexFunction(kir::NodeBuilder& b, OpCode op, Scalar z) {
   Real r(b, z.re);
   switch (op) {
-    case Op::kSign:
+    case OpCode::kSign:
       return ComplexSign(b, z);
-    case Op::kCbrt:
+    case OpCode::kCbrt:
       return Cbrt(r, z);
-    case Op::kCosine:
+    case OpCode::kCosine:
       return Cos(r, z);
-    case Op::kExp:
+    case OpCode::kExp:
       return Exp(r, z);
-    case Op::kExpm1:
+    case OpCode::kExpm1:
       return Expm1(r, z);
-    case Op::kLog:
+    case OpCode::kLog:
       return Log(r, z);
-    case Op::kLog1p:
+    case OpCode::kLog1p:
       return Log1p(r, z);
-    case Op::kLogistic:
+    case OpCode::kLogistic:
       return Logistic(r, z);
-    case Op::kRsqrt:
+    case OpCode::kRsqrt:
       return Rsqrt(r, z);
-    case Op::kSine:
+    case OpCode::kSine:
       return Sin(r, z);
-    case Op::kSqrt:
+    case OpCode::kSqrt:
       return Sqrt(r, z);
-    case Op::kTan:
+    case OpCode::kTan:
       return Tan(r, z);
-    case Op::kTanh:
+    case OpCode::kTanh:
       return Tanh(r, z);
     default:
       TENON_CHECK(false);
@@ -375,32 +375,32 @@ Scalar ComplexFunction(kir::NodeBuilder& b, Op op, Scalar z) {
   }
 }
 
-int ComplexCost(Op op) {
+int ComplexCost(OpCode op) {
   switch (op) {
-    case Op::kAbs:
+    case OpCode::kAbs:
       return 35;
-    case Op::kSign:
+    case OpCode::kSign:
       return 60;
-    case Op::kDivide:
+    case OpCode::kDivide:
       return 60;
-    case Op::kSqrt:
-    case Op::kRsqrt:
+    case OpCode::kSqrt:
+    case OpCode::kRsqrt:
       return 75;
-    case Op::kExp:
+    case OpCode::kExp:
       return 70;
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kExpm1:
+    case OpCode::kLog:
+    case OpCode::kLog1p:
+    case OpCode::kExpm1:
       return 100;
-    case Op::kTan:
-    case Op::kTanh:
+    case OpCode::kTan:
+    case OpCode::kTanh:
       return 140;
-    case Op::kCbrt:
-    case Op::kCosine:
-    case Op::kLogistic:
-    case Op::kSine:
+    case OpCode::kCbrt:
+    case OpCode::kCosine:
+    case OpCode::kLogistic:
+    case OpCode::kSine:
       return 150;
-    case Op::kPower:
+    case OpCode::kPower:
       return 170;
     default:
       return 0;

@@ -15,10 +15,10 @@ Scalar ComplexSign(kir::NodeBuilder& b, Scalar z);
 Scalar ComplexDivide(kir::NodeBuilder& b, Scalar x, Scalar y);
 Scalar ComplexPower(kir::NodeBuilder& b, Scalar base, Scalar exponent);
 /// The function `op` of one argument, for which HasComplexFunction.
-Scalar ComplexFunction(kir::NodeBuilder& b, Op op, Scalar z);
-bool HasComplexFunction(Op op);
+Scalar ComplexFunction(kir::NodeBuilder& b, OpCode op, Scalar z);
+bool HasComplexFunction(OpCode op);
 
 /// Rough cycles per 16 f32 elements of any of these; 0 for other ops.
-int ComplexCost(Op op);
+int ComplexCost(OpCode op);
 
 }  // namespace tenon::compiler

@@ -9,54 +9,54 @@ namespace tenon::compiler {
 using kir::NodeBuilder;
 using kir::Val;
 
-bool CanComputeComplex(const Program& program, const Node& node) {
+bool CanComputeComplex(const Program& program, const GraphNode& node) {
   switch (node.op) {
-    case Op::kAdd:
-    case Op::kSubtract:
-    case Op::kMultiply:
-    case Op::kNegate:
-    case Op::kReal:
-    case Op::kImag:
-    case Op::kComplex:
-    case Op::kSelect:
-    case Op::kConvert:
-    case Op::kMaximum:
-    case Op::kMinimum:
+    case OpCode::kAdd:
+    case OpCode::kSubtract:
+    case OpCode::kMultiply:
+    case OpCode::kNegate:
+    case OpCode::kReal:
+    case OpCode::kImag:
+    case OpCode::kComplex:
+    case OpCode::kSelect:
+    case OpCode::kConvert:
+    case OpCode::kMaximum:
+    case OpCode::kMinimum:
       return true;
-    case Op::kCompare:
+    case OpCode::kCompare:
       return !node.attrs<CompareAttrs>().total_order;
     default:
       return ComplexCost(node.op) > 0;
   }
 }
 
-Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in) {
+Scalar EmitComplex(NodeBuilder& b, const Program& program, const GraphNode& node, const SmallVector<Scalar, 3>& in) {
   const DType type = node.shape().dtype;
   const DType part = PartType(type);
   switch (node.op) {
-    case Op::kAdd:
+    case OpCode::kAdd:
       return {b.Add(in[0].re, in[1].re), b.Add(in[0].im, in[1].im)};
-    case Op::kSubtract:
+    case OpCode::kSubtract:
       return {b.Sub(in[0].re, in[1].re), b.Sub(in[0].im, in[1].im)};
-    case Op::kMultiply:
+    case OpCode::kMultiply:
       return {b.Sub(b.Mul(in[0].re, in[1].re), b.Mul(in[0].im, in[1].im)),
               b.Add(b.Mul(in[0].re, in[1].im), b.Mul(in[0].im, in[1].re))};
-    case Op::kNegate:
+    case OpCode::kNegate:
       return {b.Neg(in[0].re), b.Neg(in[0].im)};
-    case Op::kReal:
+    case OpCode::kReal:
       return {in[0].re};
-    case Op::kImag:
+    case OpCode::kImag:
       return {in[0].im};
-    case Op::kComplex:
+    case OpCode::kComplex:
       return {in[0].re, in[1].re};
-    case Op::kSelect:
+    case OpCode::kSelect:
       return {b.Select(in[0].re, in[1].re, in[2].re), b.Select(in[0].re, in[1].im, in[2].im)};
-    case Op::kConvert: {
+    case OpCode::kConvert: {
       const Val re = b.Convert(part, in[0].re);
       if (!IsComplex(type)) return {re};
       return {re, in[0].im == kir::kNone ? b.Const(part, 0) : b.Convert(part, in[0].im)};
     }
-    case Op::kCompare: {
+    case OpCode::kCompare: {
       const kir::Cmp how = node.attrs<CompareAttrs>().comparison_direction;
       const Val re = b.Compare(how, in[0].re, in[1].re);
       const Val im = b.Compare(how, in[0].im, in[1].im);
@@ -67,20 +67,20 @@ Scalar EmitComplex(NodeBuilder& b, const Program& program, const Node& node, con
       const Val ordered = b.And(b.Compare(kir::kEq, in[0].im, in[0].im), b.Compare(kir::kEq, in[1].im, in[1].im));
       return {b.And(ordered, b.Select(same, im, re))};
     }
-    case Op::kMaximum:
-    case Op::kMinimum: {
+    case OpCode::kMaximum:
+    case OpCode::kMinimum: {
       // The real parts decide, the left side at equal ones.
-      const Val left = b.Compare(node.op == Op::kMaximum ? kir::kGe : kir::kLe, in[0].re, in[1].re);
+      const Val left = b.Compare(node.op == OpCode::kMaximum ? kir::kGe : kir::kLe, in[0].re, in[1].re);
       const Val nan = b.Or(b.Compare(kir::kNe, in[0].re, in[0].re), b.Compare(kir::kNe, in[1].re, in[1].re));
       return {
           b.Select(nan, b.Const(part, std::numeric_limits<double>::quiet_NaN()), b.Select(left, in[0].re, in[1].re)),
           b.Select(nan, b.Const(part, 0), b.Select(left, in[0].im, in[1].im))};
     }
-    case Op::kAbs:
+    case OpCode::kAbs:
       return {ComplexAbs(b, in[0])};
-    case Op::kDivide:
+    case OpCode::kDivide:
       return ComplexDivide(b, in[0], in[1]);
-    case Op::kPower:
+    case OpCode::kPower:
       return ComplexPower(b, in[0], in[1]);
     default:
       TENON_CHECK(HasComplexFunction(node.op));

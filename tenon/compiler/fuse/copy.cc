@@ -65,7 +65,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
 }
 
 Status Fuser::EmitConcatenate(NodeId id, plan::Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   const View whole = NewTemp(node.shape());
   const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   int64_t begin = 0;

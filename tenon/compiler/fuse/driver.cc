@@ -6,7 +6,7 @@
 namespace tenon::compiler {
 
 Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   std::optional<drivers::Problem> problem = ProblemOf(p_, node);
   if (!problem) return false;
   why = options_.drivers->Match(*problem).status();

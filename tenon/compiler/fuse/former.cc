@@ -63,7 +63,7 @@ class Former {
   // Preparation
   // --------------------------------------------------------------------------------------------------------------------------
 
-  const Node& node(Place at) const { return p_[nodes_[at]]; }
+  const GraphNode& node(Place at) const { return p_[nodes_[at]]; }
 
   void Prepare() {
     const size_t n = nodes_.size();
@@ -82,7 +82,7 @@ class Former {
     for (size_t i = 0; i < n; ++i) {
       const NodeId id = nodes_[i];
       const Place at = static_cast<Place>(i);
-      const Node& node = p_[id];
+      const GraphNode& node = p_[id];
       for (uint32_t k = 0; k < node.in.size(); ++k) {
         if (const auto it = place_of_.find(node.in[k].node); it != place_of_.end())
           users_[it->second].push_back({at, k});
@@ -118,9 +118,9 @@ class Former {
 
   /// Whether operand `i` of a member is computed in the member's kernel rather than read from memory at places that
   /// depend on data.
-  static bool Traceable(const Node& user, uint32_t operand) {
-    if (user.op == Op::kDynamicUpdate) return operand != 0;
-    if (user.op == Op::kGather) return operand != 0;
+  static bool Traceable(const GraphNode& user, uint32_t operand) {
+    if (user.op == OpCode::kDynamicUpdate) return operand != 0;
+    if (user.op == OpCode::kGather) return operand != 0;
     return true;
   }
 
@@ -134,13 +134,13 @@ class Former {
   }
 
   int NewCluster(Place root) {
-    const Node& node = this->node(root);
+    const GraphNode& node = this->node(root);
     const int c = static_cast<int>(states_.size());
     ClusterState s;
     s.cluster.space = node.shape().dims;
     s.cluster.roots = {nodes_[root]};
-    if (node.op == Op::kConcatenate || HasInteriorPad(p_, node)) s.cluster.kind = ClusterKind::kConcat;
-    if (node.op == Op::kDynamicUpdate) s.cluster.kind = ClusterKind::kUpdate;
+    if (node.op == OpCode::kConcatenate || HasInteriorPad(p_, node)) s.cluster.kind = ClusterKind::kConcat;
+    if (node.op == OpCode::kDynamicUpdate) s.cluster.kind = ClusterKind::kUpdate;
     s.dims = LoopsOf(s.cluster.space);
     if (IsLoopReduce(p_, node)) {
       s.cluster.kind = IsRowReduce(node) ? ClusterKind::kRow : ClusterKind::kColumn;
@@ -157,7 +157,7 @@ class Former {
 
   void Join(int c, Place at, Alignment a) {
     ClusterState& s = state(c);
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     s.cluster.members.insert(nodes_[at]);
     s.cluster.cost += CostOf(p_, node);
     if (IsLoopReduce(p_, node)) AddReduced(s, ReducedExtents(p_, node));
@@ -173,7 +173,7 @@ class Former {
   /// What the cluster would hold with the node.
   KernelContents With(int c, Place at, bool root) const {
     const ClusterState& s = state(c);
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     KernelContents contents{static_cast<int64_t>(s.cluster.members.size()) + 1, s.cluster.cost + CostOf(p_, node),
                             s.dims, static_cast<int64_t>(s.cluster.roots.size()) + (root ? 1 : 0)};
     if (IsLoopReduce(p_, node)) {
@@ -218,7 +218,7 @@ class Former {
   // --------------------------------------------------------------------------------------------------------------------------
 
   /// Whether the reduction keeps leading dims and runs over the trailing ones.
-  bool IsRowReduce(const Node& node) const {
+  bool IsRowReduce(const GraphNode& node) const {
     const Shape& operand = p_.shape(node.in[0]);
     size_t last = operand.rank();
     while (last > 0 && operand.dims[last - 1] == 1) --last;
@@ -230,7 +230,7 @@ class Former {
   /// A loop reduction into its users' cluster: its rows must be the cluster's rows. Gives what the cluster becomes.
   std::optional<ReduceForm> FormWithReduce(int c, Place at, const Alignment& a) const {
     const ClusterState& s = state(c);
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     for (const Shape& shape : node.out) {
       if (shape.dims != node.shape().dims) return std::nullopt;
     }
@@ -248,7 +248,7 @@ class Former {
     return IsRowReduce(node) ? FormWithRow(s, node, rows) : FormWithColumn(s, at, a);
   }
 
-  std::optional<ReduceForm> FormWithRow(const ClusterState& s, const Node& node,
+  std::optional<ReduceForm> FormWithRow(const ClusterState& s, const GraphNode& node,
                                         const SmallVector<int8_t, 6>& rows) const {
     if (s.cluster.kind == ClusterKind::kColumn) return std::nullopt;
     // They must be the leading dims of the space.
@@ -282,14 +282,14 @@ class Former {
 
   /// Reductions over outer dims: only values of the results' own shape may follow in the same nest.
   std::optional<ReduceForm> FormWithColumn(const ClusterState& s, Place at, const Alignment& a) const {
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     if (s.cluster.kind == ClusterKind::kRow || node.shape().dims != s.cluster.space || !RootsHaveTheSpace(s))
       return std::nullopt;
     for (size_t i = 0; i < a.size(); ++i) {
       if (a[i] != static_cast<int8_t>(i) && node.shape().dims[i] != 1) return std::nullopt;
     }
     for (NodeId id : s.cluster.members) {
-      const Node& other = p_[id];
+      const GraphNode& other = p_[id];
       if (!IsLoopReduce(p_, other)) continue;
       if (p_.shape(other.in[0]).dims != p_.shape(node.in[0]).dims || other.attributes != node.attributes)
         return std::nullopt;
@@ -392,7 +392,7 @@ class Former {
     if (last_candidate_.size() < states_.size()) last_candidate_.resize(states_.size(), {kNowhere, 0});
     for (const User& user : users_[at]) {
       if (!fusible_[user.node] || in_[user.node].empty()) continue;
-      const Node& reader = node(user.node);
+      const GraphNode& reader = node(user.node);
       if (!Traceable(reader, user.operand)) continue;
       for (const Membership& m : in_[user.node]) {
         const int c = Now(m.cluster);
@@ -422,11 +422,11 @@ class Former {
 
   /// Whether a concatenation's users are gathers that know which operand each of their indices comes from.
   bool MakesIndexVectors(Place at) const {
-    const Node& node = this->node(at);
-    if (node.op != Op::kConcatenate) return false;
+    const GraphNode& node = this->node(at);
+    if (node.op != OpCode::kConcatenate) return false;
     return !users_[at].empty() && std::all_of(users_[at].begin(), users_[at].end(), [&](const User& user) {
-      const Node& gather = this->node(user.node);
-      return gather.op == Op::kGather && user.operand == 1 &&
+      const GraphNode& gather = this->node(user.node);
+      return gather.op == OpCode::kGather && user.operand == 1 &&
              gather.attrs<GatherAttrs>().index_vector_dim == node.attrs<ConcatenateAttrs>().dimension;
     });
   }
@@ -436,7 +436,7 @@ class Former {
     const ClusterState& s = state(c);
     if (kind == ClusterKind::kConcat || kind == ClusterKind::kUpdate) return false;
     if (!HasRoom(c, at, true)) return false;
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     for (const Shape& shape : node.out) {
       if (shape.dims == s.cluster.space) continue;
       // Rows.
@@ -489,18 +489,18 @@ class Former {
 
   void PlaceNode(Place at) {
     if (!fusible_[at]) return PlaceAlone(at);
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     std::vector<Candidate> to = Candidates(at);
     const bool stored = stored_[at];
     const bool escapes = escapes_[at] || stored || IsReadFromMemory(at);
     if (to.empty() && !escapes) return;  // Nobody wants it.
     if (IsPureView(node) && escapes) return PlaceView(at, to);
-    if (node.op == Op::kConcatenate || HasInteriorPad(p_, node) || node.op == Op::kDynamicUpdate) {
+    if (node.op == OpCode::kConcatenate || HasInteriorPad(p_, node) || node.op == OpCode::kDynamicUpdate) {
       // Small concatenations are selected between where they are used.
       const bool few =
           node.in.size() <= policy::kMaxSelectedParts && NumElements(node.shape().dims) <= policy::kSmallElements;
-      const bool select = node.op == Op::kConcatenate && !escapes && (few || MakesIndexVectors(at)) && to.size() == 1 &&
-                          HasRoom(to[0].cluster, at);
+      const bool select = node.op == OpCode::kConcatenate && !escapes && (few || MakesIndexVectors(at)) &&
+                          to.size() == 1 && HasRoom(to[0].cluster, at);
       if (!select) {
         NewCluster(at);
         return;
@@ -537,9 +537,9 @@ class Former {
 
   /// Cheap things are computed wherever they are used, if what they repeat with their users stays small.
   bool IsCheap(Place at, int cost, bool scalar, bool several) const {
-    const Node& node = this->node(at);
+    const GraphNode& node = this->node(at);
     if (IsLoopReduce(p_, node)) return false;
-    if (cost > policy::kDuplicateCost && !(scalar && cost <= policy::kDuplicateScalarCost) && node.op != Op::kIota)
+    if (cost > policy::kDuplicateCost && !(scalar && cost <= policy::kDuplicateScalarCost) && node.op != OpCode::kIota)
       return false;
     return !several || RepeatedWith(at, cost) <= policy::kDuplicateChain;
   }

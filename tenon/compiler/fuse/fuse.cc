@@ -59,35 +59,35 @@ uint32_t Fuser::ConstantBuffer(const Literal& literal) {
   return alike.back();
 }
 
-std::optional<View> Fuser::DeriveView(const Node& node, const View& from) {
+std::optional<View> Fuser::DeriveView(const GraphNode& node, const View& from) {
   View view = from;
   const Dims& dims = node.shape().dims;
   switch (node.op) {
-    case Op::kTranspose:
+    case OpCode::kTranspose:
       for (size_t i = 0; i < dims.size(); ++i)
         view.strides[i] = from.strides[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])];
       break;
-    case Op::kReverse:
+    case OpCode::kReverse:
       for (int64_t d : node.attrs<ReverseAttrs>().dimensions) {
         const size_t i = static_cast<size_t>(d);
         view.offset_elems += (dims[i] - 1) * from.strides[i];
         view.strides[i] = -from.strides[i];
       }
       break;
-    case Op::kSlice:
+    case OpCode::kSlice:
       for (size_t i = 0; i < dims.size(); ++i) {
         view.offset_elems += node.attrs<SliceAttrs>().start_indices[i] * from.strides[i];
         view.strides[i] = from.strides[i] * node.attrs<SliceAttrs>().strides[i];
       }
       break;
-    case Op::kBroadcast:
+    case OpCode::kBroadcast:
       view.strides.assign(dims.size(), 0);
       for (size_t i = 0; i < from.dims.size(); ++i) {
         const size_t to = static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
         if (from.dims[i] == dims[to]) view.strides[to] = from.strides[i];
       }
       break;
-    case Op::kReshape: {
+    case OpCode::kReshape: {
       // Groups of equal size; inside one, the operand's dims must form one run.
       view.strides.assign(dims.size(), 0);
       if (NumElements(dims) == 0) break;
@@ -140,14 +140,14 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
   std::vector<Ref> through;
   std::optional<View> view;
   while (!view) {
-    const Node& node = p_[r.node];
+    const GraphNode& node = p_[r.node];
     if (auto it = storage_.find(r); it != storage_.end()) {
       view = it->second;
-    } else if (node.op == Op::kConstant) {
+    } else if (node.op == OpCode::kConstant) {
       view = DenseView(ConstantBuffer(node.literal), node.shape());
       if (node.literal.splat) view->strides.assign(node.shape().rank(), 0);
       Bind(r, *view);
-    } else if (node.op == Op::kBarrier) {
+    } else if (node.op == OpCode::kBarrier) {
       r = node.in[r.result];
     } else if (IsPureView(node)) {
       through.push_back(r);
@@ -157,7 +157,7 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
     }
   }
   for (size_t i = through.size(); i-- > 0;) {
-    const Node& node = p_[through[i].node];
+    const GraphNode& node = p_[through[i].node];
     std::optional<View> derived = DeriveView(node, *view);
     if (!derived) {
       const View dense = NewTemp({view->dtype, view->dims});
@@ -207,28 +207,28 @@ void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& 
 }
 
 Status Fuser::EmitNode(NodeId id, Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   switch (node.op) {
-    case Op::kParameter:
-    case Op::kConstant:
-    case Op::kBarrier:
-    case Op::kToken:
+    case OpCode::kParameter:
+    case OpCode::kConstant:
+    case OpCode::kBarrier:
+    case OpCode::kToken:
       return OkStatus();
-    case Op::kScatter: {
+    case OpCode::kScatter: {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScatter(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
     }
-    case Op::kReduceWindow: {
+    case OpCode::kReduceWindow: {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitScan(id, out));
       return done ? OkStatus() : EmitEvaluate(id, out);
     }
-    case Op::kConcatenate:
+    case OpCode::kConcatenate:
       return EmitConcatenate(id, out);
-    case Op::kWhile:
+    case OpCode::kWhile:
       return EmitWhile(id, out);
-    case Op::kCase:
+    case OpCode::kCase:
       return EmitCase(id, out);
-    case Op::kCustomCall:
+    case OpCode::kCustomCall:
       return EmitCustomCall(id, out);
     default: {
       if (IsPureView(node)) return OkStatus();

@@ -40,7 +40,7 @@ struct FusedProgram {
 /// What only the front end knows about ops that travel whole.
 struct OpExporter {
   /// The op with its regions as a program of one function over its operands and captures: a portable artifact.
-  std::function<Result<std::shared_ptr<const std::string>>(const Node&)> program;
+  std::function<Result<std::shared_ptr<const std::string>>(const GraphNode&)> program;
   /// Target, attributes, aliases of a custom call (operands and results left empty), and the physical layouts that it
   /// wants.
   struct Call {
@@ -49,7 +49,7 @@ struct OpExporter {
     std::vector<Dims> result_layouts;
     bool host_callback = false;
   };
-  std::function<Result<Call>(const Node&)> custom_call;
+  std::function<Result<Call>(const GraphNode&)> custom_call;
 };
 
 /// `argument_strides`, `result_strides`: the layouts in elements, one per parameter and result. `drivers`: those that

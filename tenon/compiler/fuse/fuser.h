@@ -37,7 +37,7 @@ class Fuser {
   /// The same, made dense when it runs backwards: a kernel's index counts from its buffer's first byte.
   Result<View> KernelViewOf(Ref r, plan::Seq& out);
   void Copy(const View& from, const View& to, plan::Seq& out);
-  std::optional<View> DeriveView(const Node& node, const View& from);
+  std::optional<View> DeriveView(const GraphNode& node, const View& from);
 
   // Steps.
   Status EmitBlock(const Block& block, plan::Seq& out);

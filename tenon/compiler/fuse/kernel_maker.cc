@@ -177,7 +177,7 @@ class Maker {
 
   bool AddReduce(NodeId id, StagePlan& plan, const IndexMap& result_map, const std::vector<size_t>& reduced,
                  bool lanes) {
-    const Node& node = program_[id];
+    const GraphNode& node = program_[id];
     const size_t n = node.in.size() / 2;
     const Shape& operand = program_.shape(node.in[0]);
     IndexMap at(operand.rank());
@@ -367,7 +367,7 @@ class Maker {
     for (const Seed& seed : seeds) {
       if (full_) return false;
       seed_ = seed.node;
-      const Node& node = program_[seed.node];
+      const GraphNode& node = program_[seed.node];
       if (!seed.store) {
         // The reduction's rows are the cluster's: kept extents in order, those of one apart.
         const Dims reduced_extents = ReducedExtents(program_, node);
@@ -470,9 +470,9 @@ class Maker {
 
   bool BuildConcat() {
     const NodeId root = cluster_.roots[0];
-    const Node& node = program_[root];
+    const GraphNode& node = program_[root];
     const kir::Buf out = OutputBuffer({root, 0});
-    if (node.op == Op::kPad) {
+    if (node.op == OpCode::kPad) {
       // The padding everywhere, then the operand over it.
       std::vector<size_t> all;
       for (int64_t extent : node.shape().dims) all.push_back(AddLogical(extent, false));
@@ -530,7 +530,7 @@ class Maker {
 
   bool BuildUpdate() {
     const NodeId root = cluster_.roots[0];
-    const Node& node = program_[root];
+    const GraphNode& node = program_[root];
     const Dims& whole = node.shape().dims;
     const Dims& update = program_.shape(node.in[1]).dims;
     std::vector<size_t> dims;

@@ -27,7 +27,7 @@ int64_t LoopsOf(const Dims& extents) {
   return std::count_if(extents.begin(), extents.end(), [](int64_t n) { return n != 1; });
 }
 
-bool FitsKernels(const Program& program, const Node& node) {
+bool FitsKernels(const Program& program, const GraphNode& node) {
   const auto fits = [&](const Shape& shape) {
     return static_cast<int64_t>(shape.rank()) <= program.target->limits.dims;
   };
@@ -35,7 +35,7 @@ bool FitsKernels(const Program& program, const Node& node) {
   for (Ref r : node.in) {
     if (!fits(program.shape(r))) return false;
   }
-  if (node.op == Op::kConcatenate && node.in.size() > policy::kMaxParts) return false;
+  if (node.op == OpCode::kConcatenate && node.in.size() > policy::kMaxParts) return false;
   for (const Block& block : node.blocks) {
     if (PartsOf(program, block.args) > kMaxGraphArguments) return false;
   }

@@ -27,6 +27,6 @@ int64_t LoopsOf(const Dims& extents);
 
 /// Whether every array of the node has few enough dims, and it has few enough parts and its regions few enough values,
 /// to stand in a kernel.
-bool FitsKernels(const Program& program, const Node& node);
+bool FitsKernels(const Program& program, const GraphNode& node);
 
 }  // namespace tenon::compiler

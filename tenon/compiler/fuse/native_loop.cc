@@ -52,7 +52,7 @@ class LoopMaker {
     const Block& body = loop_.blocks[1];
     for (const Block* block : {&condition, &body}) {
       for (NodeId n : block->nodes) {
-        if (p_[n].op != Op::kConstant && !IsFusible(p_, n)) return std::nullopt;
+        if (p_[n].op != OpCode::kConstant && !IsFusible(p_, n)) return std::nullopt;
         members_.insert(n);
       }
     }
@@ -136,8 +136,8 @@ class LoopMaker {
       if (!KernelCanHold(shape.dtype)) return false;
       for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
       const bool per_point = !points_.empty() && shape.dims == points_;
-      const Node& result = p_[body.results[i].node];
-      const bool updated = result.op == Op::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
+      const GraphNode& result = p_[body.results[i].node];
+      const bool updated = result.op == OpCode::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
       if (updated && !per_point && NumElements(shape.dims) > 0) {
         stacked[i] = true;
         continue;
@@ -195,7 +195,7 @@ class LoopMaker {
 
   bool AddUpdate(size_t carry, kir::Stage& stage) {
     const Block& body = loop_.blocks[1];
-    const Node& node = p_[body.results[carry].node];
+    const GraphNode& node = p_[body.results[carry].node];
     const Shape& whole = node.shape();
     const Shape& update = p_.shape(node.in[1]);
     // The update's elements: one per point, or few.
@@ -262,7 +262,7 @@ class LoopMaker {
   }
 
   const Program& p_;
-  const Node& loop_;
+  const GraphNode& loop_;
   NodeId id_;
   Dims points_;
   KernelChecks* checks_;
@@ -279,7 +279,7 @@ class LoopMaker {
 }  // namespace
 
 Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   for (const Block& block : node.blocks) {
     if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes) return false;
   }

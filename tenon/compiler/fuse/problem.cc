@@ -61,7 +61,7 @@ drivers::Factorisation In(const LinalgAttrs& a) {
 
 }  // namespace
 
-std::optional<drivers::Problem> ProblemOf(const Program& program, const Node& node) {
+std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNode& node) {
   const auto over = [&](const auto& attributes) {
     const auto dense = [](const Shape& shape) {
       return StridedArray{shape.dtype, shape.dims, RowMajorStridesElems(shape.dims)};
@@ -72,15 +72,15 @@ std::optional<drivers::Problem> ProblemOf(const Program& program, const Node& no
     return drivers::ProblemOf(attributes, std::move(operands), std::move(results));
   };
   switch (node.op) {
-    case Op::kDot:
+    case OpCode::kDot:
       return over(In(node.attrs<DotAttrs>()));
-    case Op::kConvolution:
+    case OpCode::kConvolution:
       return over(In(node.attrs<ConvolutionAttrs>()));
-    case Op::kFft:
+    case OpCode::kFft:
       return over(In(node.attrs<FftAttrs>()));
-    case Op::kSort:
+    case OpCode::kSort:
       return over(In(node.attrs<SortAttrs>()));
-    case Op::kLinalg:
+    case OpCode::kLinalg:
       return over(In(node.attrs<LinalgAttrs>()));
     default:
       return std::nullopt;

@@ -8,6 +8,6 @@
 namespace tenon::compiler {
 
 /// What drivers are asked about a node: operands and results row-major. Nothing for ops that no driver is asked about.
-std::optional<drivers::Problem> ProblemOf(const Program& program, const Node& node);
+std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNode& node);
 
 }  // namespace tenon::compiler

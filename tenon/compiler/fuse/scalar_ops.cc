@@ -33,23 +33,23 @@ bool KernelCanHold(DType type) {
 namespace {
 
 /// The math function behind an op; empty for none.
-std::string_view MathFunction(const Node& node) {
+std::string_view MathFunction(const GraphNode& node) {
   switch (node.op) {
-    case Op::kAtan2:
-    case Op::kCbrt:
-    case Op::kCosine:
-    case Op::kExp:
-    case Op::kExpm1:
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kLogistic:
-    case Op::kPower:
-    case Op::kRsqrt:
-    case Op::kSine:
-    case Op::kTan:
-    case Op::kTanh:
+    case OpCode::kAtan2:
+    case OpCode::kCbrt:
+    case OpCode::kCosine:
+    case OpCode::kExp:
+    case OpCode::kExpm1:
+    case OpCode::kLog:
+    case OpCode::kLog1p:
+    case OpCode::kLogistic:
+    case OpCode::kPower:
+    case OpCode::kRsqrt:
+    case OpCode::kSine:
+    case OpCode::kTan:
+    case OpCode::kTanh:
       return OpName(node.op);
-    case Op::kNamedMath:
+    case OpCode::kNamedMath:
       return node.name;
     default:
       return {};
@@ -82,7 +82,7 @@ Val EmitIntegerPower(NodeBuilder& b, Val base, Val exponent) {
 
 }  // namespace
 
-bool KernelCanCompute(const Program& program, const Node& node) {
+bool KernelCanCompute(const Program& program, const GraphNode& node) {
   for (const Shape& shape : node.out) {
     if (!KernelCanHold(shape.dtype)) return false;
   }
@@ -95,15 +95,15 @@ bool KernelCanCompute(const Program& program, const Node& node) {
   if (KindOfOp(node.op) != OpKind::kElementwise) return true;
   if (complex) return CanComputeComplex(program, node);
   const DType type = node.shape().dtype;
-  if (node.op == Op::kPower && IsInteger(type)) return true;
+  if (node.op == OpCode::kPower && IsInteger(type)) return true;
   if (const std::string_view function = MathFunction(node); !function.empty()) {
     return IsFloat(type) && kir::FindMath(function, MathType(type)).ok();
   }
   return true;
 }
 
-int CostOf(const Program& program, const Node& node) {
-  if (KindOfOp(node.op) != OpKind::kElementwise) return node.op == Op::kIota ? 1 : 0;
+int CostOf(const Program& program, const GraphNode& node) {
+  if (KindOfOp(node.op) != OpKind::kElementwise) return node.op == OpCode::kIota ? 1 : 0;
   const DType type = node.shape().dtype;
   if (const DType of = program.shape(node.in[0]).dtype; IsComplex(of) && ComplexCost(node.op) > 0)
     return ComplexCost(node.op) * (of == DType::kC64 ? 1 : 3);
@@ -117,36 +117,37 @@ int CostOf(const Program& program, const Node& node) {
   return 2;
 }
 
-Scalar EmitElementwise(NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in) {
+Scalar EmitElementwise(NodeBuilder& b, const Program& program, const GraphNode& node,
+                       const SmallVector<Scalar, 3>& in) {
   const DType type = node.shape().dtype;
   bool complex = IsComplex(type);
   for (const Scalar& s : in) complex |= s.im != kir::kNone;
   if (complex) return EmitComplex(b, program, node, in);
   auto arg = [&](size_t i) { return in[i].re; };
   switch (node.op) {
-    case Op::kClamp:
+    case OpCode::kClamp:
       return {b.Min(b.Max(arg(1), arg(0)), arg(2))};
-    case Op::kCompare:
+    case OpCode::kCompare:
       return {b.Emit(kir::Op::kCompare, DType::kPred, {arg(0), arg(1)}, KirCompare(node.attrs<CompareAttrs>()))};
-    case Op::kConvert:
+    case OpCode::kConvert:
       return {b.Convert(type, arg(0))};
-    case Op::kBitcast:
+    case OpCode::kBitcast:
       return {b.Bitcast(type, arg(0))};
-    case Op::kReal:
+    case OpCode::kReal:
       return in[0];
-    case Op::kImag:
+    case OpCode::kImag:
       return {b.Const(type, 0)};
-    case Op::kIsFinite:
+    case OpCode::kIsFinite:
       return {b.IsFinite(arg(0))};
-    case Op::kSelect:
+    case OpCode::kSelect:
       return {b.Select(arg(0), arg(1), arg(2))};
-    case Op::kReducePrecision:
+    case OpCode::kReducePrecision:
       return {b.ReducePrecision(arg(0), static_cast<int>(node.attrs<ReducePrecisionAttrs>().exponent_bits),
                                 static_cast<int>(node.attrs<ReducePrecisionAttrs>().mantissa_bits))};
     default:
       break;
   }
-  if (node.op == Op::kPower && IsInteger(type)) return {EmitIntegerPower(b, arg(0), arg(1))};
+  if (node.op == OpCode::kPower && IsInteger(type)) return {EmitIntegerPower(b, arg(0), arg(1))};
   if (const std::string_view function = MathFunction(node); !function.empty()) {
     return {in.size() == 1 ? b.MathOrDie(function, {arg(0)}) : b.MathOrDie(function, {arg(0), arg(1)})};
   }

@@ -20,12 +20,13 @@ DType PartType(DType type);
 
 /// Whether kernels can hold this type and compute this node; what cannot goes to the evaluator.
 bool KernelCanHold(DType type);
-bool KernelCanCompute(const Program& program, const Node& node);
+bool KernelCanCompute(const Program& program, const GraphNode& node);
 /// Rough cycles per 16 elements, as in kir/scalar.def.
-int CostOf(const Program& program, const Node& node);
+int CostOf(const Program& program, const GraphNode& node);
 
 /// The value of an elementwise `node` for which KernelCanCompute, from the values of its operands.
-Scalar EmitElementwise(kir::NodeBuilder& b, const Program& program, const Node& node, const SmallVector<Scalar, 3>& in);
+Scalar EmitElementwise(kir::NodeBuilder& b, const Program& program, const GraphNode& node,
+                       const SmallVector<Scalar, 3>& in);
 
 /// The literal's element `index` (any when it is a splat).
 Scalar EmitLiteral(kir::NodeBuilder& b, DType type, const Literal& literal, int64_t index);

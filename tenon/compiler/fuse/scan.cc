@@ -14,7 +14,7 @@
 namespace tenon::compiler {
 
 Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   const std::optional<ScanForm> form = ScanFormOf(p_, node);
   if (!form) return false;
   const Shape& shape = node.shape();
@@ -22,9 +22,9 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   const DType type = shape.dtype;
   if (!KernelCanHold(type) || !FitsKernels(p_, node)) return false;
   Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
-  const Node* init = &p_[node.in[1].node];
-  while (init->op == Op::kReshape || init->op == Op::kBroadcast) init = &p_[init->in[0].node];
-  if (!combiner.ok() || init->op != Op::kConstant || !init->literal.splat) return false;
+  const GraphNode* init = &p_[node.in[1].node];
+  while (init->op == OpCode::kReshape || init->op == OpCode::kBroadcast) init = &p_[init->in[0].node];
+  if (!combiner.ok() || init->op != OpCode::kConstant || !init->literal.splat) return false;
   TENON_ASSIGN_OR_RETURN(const View from, ViewOf(node.in[0], out));
   const View to = NewTemp(shape);
 

@@ -17,7 +17,7 @@ bool Has(const Dims& list, int64_t d) { return std::find(list.begin(), list.end(
 }  // namespace
 
 Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   if (node.in.size() != 3 || node.blocks.size() != 1) return false;
   const Shape& shape = node.shape();
   const Shape& indices_shape = p_.shape(node.in[1]);

@@ -17,7 +17,7 @@ bool IsToken(const Shape& shape) { return shape.dtype == DType::kToken; }
 Status Fuser::EmitWhile(NodeId id, Seq& out) {
   TENON_ASSIGN_OR_RETURN(bool native, EmitNativeLoop(id, out));
   if (native) return OkStatus();
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   const Block& condition = node.blocks[0];
   const Block& body = node.blocks[1];
   std::vector<View> carried(node.in.size());
@@ -65,7 +65,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
 }
 
 Status Fuser::EmitCase(NodeId id, Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   plan::CaseStep step;
   TENON_ASSIGN_OR_RETURN(View index, DenseViewOf(node.in[0], out));
   step.index = Slot(index);
@@ -93,7 +93,7 @@ Status Fuser::EmitCase(NodeId id, Seq& out) {
 }
 
 Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   TENON_ASSIGN_OR_RETURN(OpExporter::Call call, exporter_.custom_call(node));
   f_.has_host_callbacks |= call.host_callback;
   plan::CustomCallStep step = std::move(call.step);
@@ -135,10 +135,10 @@ Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
 }
 
 Status Fuser::EmitEvaluate(NodeId id, Seq& out) {
-  const Node& node = p_[id];
+  const GraphNode& node = p_[id];
   plan::EvaluateStep step;
   TENON_ASSIGN_OR_RETURN(step.program, exporter_.program(node));
-  step.op = node.op == Op::kOpaque ? node.name : std::string(OpName(node.op));
+  step.op = node.op == OpCode::kOpaque ? node.name : std::string(OpName(node.op));
   for (Ref r : node.in) {
     if (IsToken(p_.shape(r))) {
       step.operands.push_back(plan::kNoSlot);

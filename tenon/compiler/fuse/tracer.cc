@@ -163,7 +163,7 @@ NodeId Tracer::MostRepeated(NodeId otherwise) const {
   return most;
 }
 
-std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
+std::optional<Scalar> Tracer::TraceIota(const GraphNode& node, const IndexMap& map) {
   const auto along = static_cast<size_t>(node.attrs<IotaAttrs>().iota_dimension);
   const Index& ix = map[along];
   const DType type = node.shape().dtype;
@@ -177,12 +177,12 @@ std::optional<Scalar> Tracer::TraceIota(const Node& node, const IndexMap& map) {
 }
 
 std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
-  const Node& node = program_[r.node];
+  const GraphNode& node = program_[r.node];
   if (resolve) {
     std::optional<Scalar> value;
     if (resolve(r, map, value)) return value ? value : Block(r.node);
   }
-  if (node.op == Op::kConstant) {
+  if (node.op == OpCode::kConstant) {
     bool fixed = node.literal.splat;
     int64_t index = 0;
     if (!fixed) {
@@ -199,7 +199,7 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     if (const std::optional<uint64_t> bits = SplatBits(program_, r))
       return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
   }
-  if (!members_.contains(r.node)) return node.op == Op::kIota ? TraceIota(node, map) : Leaf(r, map);
+  if (!members_.contains(r.node)) return node.op == OpCode::kIota ? TraceIota(node, map) : Leaf(r, map);
   if (KindOfOp(node.op) != OpKind::kView) ++places_[r.node];
   if (static_cast<int64_t>(b_.num_nodes()) > program_.target->limits.nodes) return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
@@ -214,9 +214,9 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
   }
   IndexMap below;
   switch (node.op) {
-    case Op::kIota:
+    case OpCode::kIota:
       return TraceIota(node, map);
-    case Op::kBroadcast: {
+    case OpCode::kBroadcast: {
       const Dims& from = program_.shape(node.in[0]).dims;
       for (size_t i = 0; i < from.size(); ++i) {
         const size_t to = static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[i]);
@@ -224,12 +224,12 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       }
       return Trace(node.in[0], below);
     }
-    case Op::kTranspose:
+    case OpCode::kTranspose:
       below.resize(map.size());
       for (size_t i = 0; i < map.size(); ++i)
         below[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])] = map[i];
       return Trace(node.in[0], below);
-    case Op::kReverse: {
+    case OpCode::kReverse: {
       below = map;
       for (int64_t d : node.attrs<ReverseAttrs>().dimensions) {
         const size_t i = static_cast<size_t>(d);
@@ -238,20 +238,20 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       }
       return Trace(node.in[0], below);
     }
-    case Op::kSlice:
+    case OpCode::kSlice:
       for (size_t i = 0; i < map.size(); ++i) {
         Index ix = Scaled(map[i], node.attrs<SliceAttrs>().strides[i]);
         ix.offset += node.attrs<SliceAttrs>().start_indices[i];
         below.push_back(ix);
       }
       return Trace(node.in[0], below);
-    case Op::kReshape: {
+    case OpCode::kReshape: {
       std::optional<IndexMap> m = ThroughReshape(map, program_.shape(node.in[0]).dims, node.shape().dims, extents, cut);
       if (m) return Trace(node.in[0], *m);
       cut_by = r.node;
       return cut ? std::nullopt : Block(r.node);
     }
-    case Op::kDynamicSlice: {
+    case OpCode::kDynamicSlice: {
       const Dims& from = program_.shape(node.in[0]).dims;
       for (size_t i = 0; i < map.size(); ++i) {
         if (from[i] == node.shape().dims[i]) {
@@ -266,13 +266,13 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       }
       return Trace(node.in[0], below);
     }
-    case Op::kPad:
+    case OpCode::kPad:
       return TracePad(r, map);
-    case Op::kConcatenate:
+    case OpCode::kConcatenate:
       return TraceConcatenate(r, map);
-    case Op::kGather:
+    case OpCode::kGather:
       return TraceGather(node, map);
-    case Op::kReduce:
+    case OpCode::kReduce:
       return TraceReduce(r, map);
     default:
       return Block(r.node);
@@ -295,7 +295,7 @@ std::optional<Val> Tracer::TraceStart(Ref r, int64_t extent, int64_t size) {
 }
 
 std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
-  const Node& node = program_[r.node];
+  const GraphNode& node = program_[r.node];
   const Dims& from = program_.shape(node.in[0]).dims;
   const auto& padding_of = node.attrs<PadAttrs>();
   for (size_t i = 0; i < map.size(); ++i) {
@@ -346,7 +346,7 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
 }
 
 std::optional<Scalar> Tracer::TraceConcatenate(Ref r, const IndexMap& map) {
-  const Node& node = program_[r.node];
+  const GraphNode& node = program_[r.node];
   const size_t dim = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   const Index ix = map[dim];
   const IndexRange range = RangeOf(ix, extents);
@@ -381,7 +381,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(Ref r, const IndexMap& map) {
   return value;
 }
 
-std::optional<Scalar> Tracer::TraceGather(const Node& node, const IndexMap& map) {
+std::optional<Scalar> Tracer::TraceGather(const GraphNode& node, const IndexMap& map) {
   const auto& [offset_dims, collapsed, operand_batching, indices_batching, start_index_map, index_vector_dim,
                slice_sizes] = node.attrs<GatherAttrs>();
   const Shape& operand = program_.shape(node.in[0]);
@@ -426,7 +426,7 @@ std::optional<Scalar> Tracer::TraceGather(const Node& node, const IndexMap& map)
 }
 
 std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
-  const Node& node = program_[r.node];
+  const GraphNode& node = program_[r.node];
   if (auto it = reduced.find(r.node); it != reduced.end()) {
     if (!(it->second.map == map)) return Block(r.node);
     const DType type = node.shape(r.result).dtype;
@@ -488,14 +488,14 @@ Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
   }
   auto resolve = [&](Ref r) -> Result<Scalar> {
     if (auto it = known.find(r); it != known.end()) return it->second;
-    const Node& node = program[r.node];
-    if (node.op == Op::kConstant && node.literal.splat) return EmitLiteral(b, node.shape().dtype, node.literal, 0);
+    const GraphNode& node = program[r.node];
+    if (node.op == OpCode::kConstant && node.literal.splat) return EmitLiteral(b, node.shape().dtype, node.literal, 0);
     return Unimplemented("a region uses a value from outside");
   };
   for (NodeId id : block.nodes) {
-    const Node& node = program[id];
-    if (node.op == Op::kConstant) continue;
-    if (node.op == Op::kReshape || node.op == Op::kBroadcast) {
+    const GraphNode& node = program[id];
+    if (node.op == OpCode::kConstant) continue;
+    if (node.op == OpCode::kReshape || node.op == OpCode::kBroadcast) {
       if (node.shape().rank() != 0) return Unimplemented("a region that is not scalar");
       TENON_ASSIGN_OR_RETURN(known[(Ref{id, 0})], resolve(node.in[0]));
       continue;
@@ -518,7 +518,7 @@ Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block) {
   return b.Finish(results);
 }
 
-size_t FirstPart(const Node& node, uint32_t result) {
+size_t FirstPart(const GraphNode& node, uint32_t result) {
   size_t first = 0;
   for (uint32_t i = 0; i < result; ++i) first += IsComplex(node.shape(i).dtype) ? 2 : 1;
   return first;

@@ -82,8 +82,8 @@ class Tracer {
   std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);
   std::optional<Scalar> TracePad(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceConcatenate(Ref r, const IndexMap& map);
-  std::optional<Scalar> TraceGather(const Node& node, const IndexMap& map);
-  std::optional<Scalar> TraceIota(const Node& node, const IndexMap& map);
+  std::optional<Scalar> TraceGather(const GraphNode& node, const IndexMap& map);
+  std::optional<Scalar> TraceIota(const GraphNode& node, const IndexMap& map);
   std::optional<Scalar> Block(NodeId id) {
     if (blocking == kNoNode) blocking = id;
     return std::nullopt;
@@ -111,7 +111,7 @@ class Tracer {
 /// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's, complex ones two.
 Result<kir::Graph> GraphOfBlock(const Program& program, const Block& block);
 /// Which of such a graph's results the node's `result` begins with.
-size_t FirstPart(const Node& node, uint32_t result);
+size_t FirstPart(const GraphNode& node, uint32_t result);
 /// Adds the value, converted to `type`, as GraphOfBlock has it.
 template <class Values>
 void AppendParts(kir::NodeBuilder& b, DType type, Scalar value, Values& values) {

@@ -110,7 +110,7 @@ void CloneSymbols(mlir::ModuleOp to, mlir::ModuleOp from) {
 
 }  // namespace
 
-Result<std::shared_ptr<const std::string>> Imported::ExportOp(const Node& node) const {
+Result<std::shared_ptr<const std::string>> Imported::ExportOp(const GraphNode& node) const {
   mlir::Operation* op = node.origin;
   if (op == nullptr) return Unimplemented(fmt::format("{} has no compiled form", OpName(node.op)));
   mlir::MLIRContext* context = op->getContext();
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const std::string>> Imported::ExportOp(const Node& node) 
   builder.setInsertionPointToEnd(module->getBody());
   llvm::SmallVector<mlir::Value> inputs(op->getOperands().begin(), op->getOperands().end());
   std::vector<const void*> captures = node.captures;
-  if (node.op != Op::kOpaque) {
+  if (node.op != OpCode::kOpaque) {
     // Regions of ops that have a form here may use outer values too; those cannot travel.
     bool captured = false;
     op->walk([&](mlir::Operation* inner) {
@@ -202,7 +202,7 @@ std::vector<Dims> LayoutsOf(mlir::Operation* op, llvm::StringRef name) {
 
 }  // namespace
 
-Result<Imported::Call> Imported::DescribeCall(const Node& node) const {
+Result<Imported::Call> Imported::DescribeCall(const GraphNode& node) const {
   mlir::Operation* op = node.origin;
   Call call;
   call.step.target = node.name;

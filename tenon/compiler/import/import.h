@@ -32,7 +32,7 @@ class Imported {
   Result<std::string> Artifact() const;
   /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a
   /// portable artifact.
-  Result<std::shared_ptr<const std::string>> ExportOp(const Node& node) const;
+  Result<std::shared_ptr<const std::string>> ExportOp(const GraphNode& node) const;
   /// Target, attributes and aliases of the custom call behind `node` (operands and results empty), and its layouts,
   /// minor to major.
   struct Call {
@@ -40,7 +40,7 @@ class Imported {
     std::vector<Dims> operand_layouts;
     std::vector<Dims> result_layouts;
   };
-  Result<Call> DescribeCall(const Node& node) const;
+  Result<Call> DescribeCall(const GraphNode& node) const;
 
   struct Impl;
   std::unique_ptr<Impl> impl;

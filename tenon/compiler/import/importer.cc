@@ -20,10 +20,10 @@ constexpr int kMostDescribed = 4;              // structural: the innermost ops 
 
 /// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes
 /// that ImportStablehlo knows.
-const llvm::StringMap<Op>& OpTable() {
-  static const llvm::StringMap<Op>* table = [] {
-    auto* t = new llvm::StringMap<Op>();
-#define TENON_IR_OP(enumerator, name, kind, attributes) (*t)[name] = Op::enumerator;
+const llvm::StringMap<OpCode>& OpTable() {
+  static const llvm::StringMap<OpCode>* table = [] {
+    auto* t = new llvm::StringMap<OpCode>();
+#define TENON_IR_OP(enumerator, name, kind, attributes) (*t)[name] = OpCode::enumerator;
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
     for (const char* name : {"parameter", "opaque", "math", "create_token"}) t->erase(name);
@@ -55,8 +55,8 @@ Result<Ref> Importer::Get(mlir::Value v) {
   return it->second;
 }
 
-Result<Node> Importer::Start(mlir::Operation* op, Op kind) {
-  Node node;
+Result<GraphNode> Importer::Start(mlir::Operation* op, OpCode kind) {
+  GraphNode node;
   node.op = kind;
   node.origin = op;
   for (mlir::Value v : op->getOperands()) {
@@ -70,7 +70,7 @@ Result<Node> Importer::Start(mlir::Operation* op, Op kind) {
   return node;
 }
 
-NodeId Importer::Finish(mlir::Operation* op, Node node, Block& to) {
+NodeId Importer::Finish(mlir::Operation* op, GraphNode node, Block& to) {
   const NodeId id = p_.Add(std::move(node));
   to.nodes.push_back(id);
   uint32_t i = 0;
@@ -105,12 +105,12 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
   return OkStatus();
 }
 
-Status Importer::ImportRegion(mlir::Region& region, Node& node) {
+Status Importer::ImportRegion(mlir::Region& region, GraphNode& node) {
   Block block;
   mlir::Block& from = region.front();
   for (mlir::BlockArgument arg : from.getArguments()) {
-    Node parameter;
-    parameter.op = Op::kParameter;
+    GraphNode parameter;
+    parameter.op = OpCode::kParameter;
     TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(arg.getType()));
     parameter.out.push_back(std::move(shape));
     const NodeId id = p_.Add(std::move(parameter));
@@ -151,14 +151,14 @@ Status Importer::ImportOp(mlir::Operation* op, Block& to) {
     return ImportInlined(it->second.getBody(), op->getOperands(), op->getResults(), to);
   }
   if (ns == "chlo" && name == "square") {
-    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kMultiply));
+    TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kMultiply));
     node.in.push_back(node.in[0]);
     node.origin = nullptr;
     Finish(op, std::move(node), to);
     return OkStatus();
   }
   if (ns == "chlo") {
-    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kNamedMath));
+    TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kNamedMath));
     if (node.out.size() == 1 && !node.in.empty() && IsFloat(node.shape().dtype)) {
       const DType type = DTypeBits(node.shape().dtype) < 32 ? DType::kF32 : node.shape().dtype;
       bool same = true;
@@ -184,8 +184,8 @@ Status Importer::ImportOp(mlir::Operation* op, Block& to) {
 
 Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Block& to) {
   if (name == "constant") {
-    Node node;
-    node.op = Op::kConstant;
+    GraphNode node;
+    node.op = OpCode::kConstant;
     TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(op->getResult(0).getType()));
     std::optional<Literal> literal = LiteralOf(op->getAttr("value"));
     if (!literal) return ImportOpaque(op, to);
@@ -217,14 +217,14 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
     return OkStatus();
   }
   if (name == "after_all" || name == "create_token") {
-    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kToken));
+    TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kToken));
     Finish(op, std::move(node), to);
     return OkStatus();
   }
   TENON_ASSIGN_OR_RETURN(bool done, ImportSingleDevice(op, name, to));
   if (done) return OkStatus();
   if (name == "if" || name == "broadcast" || name == "dot") {
-    return ImportStructured(op, name == "if" ? Op::kCase : name == "dot" ? Op::kDot : Op::kBroadcast, to);
+    return ImportStructured(op, name == "if" ? OpCode::kCase : name == "dot" ? OpCode::kDot : OpCode::kBroadcast, to);
   }
   if (name == "sort") {
     TENON_ASSIGN_OR_RETURN(const bool by_keys, ImportSort(op, to));
@@ -340,9 +340,9 @@ T ReadByName(mlir::Operation* op) {
 }
 
 /// Writes the op's attributes to `node`, whose first operand has the shape `first`. False when the op has no form here.
-bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node) {
+bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphNode& node) {
   switch (kind) {
-    case Op::kBroadcast:
+    case OpCode::kBroadcast:
       if (op->getName().getStringRef() == "stablehlo.broadcast") {
         Dims dims;
         const size_t added = node.shape().rank() - first.rank();
@@ -352,40 +352,40 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
         node.attributes = ReadByName<BroadcastAttrs>(op);
       }
       break;
-    case Op::kTranspose:
+    case OpCode::kTranspose:
       node.attributes = ReadByName<TransposeAttrs>(op);
       break;
-    case Op::kReverse:
+    case OpCode::kReverse:
       node.attributes = ReadByName<ReverseAttrs>(op);
       break;
-    case Op::kSlice:
+    case OpCode::kSlice:
       node.attributes = ReadByName<SliceAttrs>(op);
       break;
-    case Op::kPad:
+    case OpCode::kPad:
       node.attributes = ReadByName<PadAttrs>(op);
       break;
-    case Op::kConcatenate:
+    case OpCode::kConcatenate:
       node.attributes = ReadByName<ConcatenateAttrs>(op);
       break;
-    case Op::kIota:
+    case OpCode::kIota:
       node.attributes = ReadByName<IotaAttrs>(op);
       break;
-    case Op::kReducePrecision:
+    case OpCode::kReducePrecision:
       node.attributes = ReadByName<ReducePrecisionAttrs>(op);
       break;
-    case Op::kBitcast: {
+    case OpCode::kBitcast: {
       const DType type = node.shape().dtype;
       return DTypeBits(first.dtype) == DTypeBits(type) && first.dims == node.shape().dims &&
              IsComplex(first.dtype) == IsComplex(type);
     }
-    case Op::kCompare: {
+    case OpCode::kCompare: {
       auto compare = mlir::cast<stablehlo::CompareOp>(op);
       node.attributes =
           CompareAttrs{CmpOf(compare.getComparisonDirection()),
                        compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER && IsFloat(first.dtype)};
       break;
     }
-    case Op::kGather: {
+    case OpCode::kGather: {
       auto gather = mlir::cast<stablehlo::GatherOp>(op);
       stablehlo::GatherDimensionNumbersAttr d = gather.getDimensionNumbers();
       node.attributes = GatherAttrs{.offset_dims = FromArray(d.getOffsetDims()),
@@ -397,7 +397,7 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
                                     .slice_sizes = FromArray(gather.getSliceSizes())};
       break;
     }
-    case Op::kScatter: {
+    case OpCode::kScatter: {
       auto scatter = mlir::cast<stablehlo::ScatterOp>(op);
       stablehlo::ScatterDimensionNumbersAttr d = scatter.getScatterDimensionNumbers();
       node.attributes = ScatterAttrs{.update_window_dims = FromArray(d.getUpdateWindowDims()),
@@ -408,14 +408,14 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
                                      .index_vector_dim = d.getIndexVectorDim()};
       break;
     }
-    case Op::kReduce: {
+    case OpCode::kReduce: {
       // A set: the order in which a program names them means nothing.
       ReduceAttrs attrs = ReadByName<ReduceAttrs>(op);
       std::sort(attrs.dimensions.begin(), attrs.dimensions.end());
       node.attributes = std::move(attrs);
       break;
     }
-    case Op::kReduceWindow: {
+    case OpCode::kReduceWindow: {
       auto [low, high] = PaddingOf(op, first.rank());
       node.attributes = ReduceWindowAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
                                           .window_strides = OnesUnless(op, "window_strides", first.rank()),
@@ -425,10 +425,10 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
                                           .padding_high = std::move(high)};
       break;
     }
-    case Op::kConvolution:
+    case OpCode::kConvolution:
       node.attributes = ReadConvolution(op);
       break;
-    case Op::kSelectAndScatter: {
+    case OpCode::kSelectAndScatter: {
       auto [low, high] = PaddingOf(op, first.rank());
       node.attributes = SelectAndScatterAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
                                               .window_strides = OnesUnless(op, "window_strides", first.rank()),
@@ -436,11 +436,11 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
                                               .padding_high = std::move(high)};
       break;
     }
-    case Op::kFft:
+    case OpCode::kFft:
       node.attributes =
           FftAttrs{FftTypeOf(mlir::cast<stablehlo::FftOp>(op).getFftType()), DimsOf(op->getAttr("fft_length"))};
       break;
-    case Op::kDot:
+    case OpCode::kDot:
       if (op->getName().getStringRef() == "stablehlo.dot") {
         const int64_t last = static_cast<int64_t>(first.rank()) - 1;
         node.attributes = DotAttrs{.lhs_contracting_dimensions = {last}, .rhs_contracting_dimensions = {0}};
@@ -460,15 +460,16 @@ bool ReadAttributes(mlir::Operation* op, Op kind, const Shape& first, Node& node
 
 }  // namespace
 
-Status Importer::ImportStructured(mlir::Operation* op, Op kind, Block& to) {
+Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
   // Loops and branches carry what they capture; combiners have no place for it.
-  if ((kind == Op::kReduce || kind == Op::kReduceWindow || kind == Op::kScatter || kind == Op::kSelectAndScatter) &&
+  if ((kind == OpCode::kReduce || kind == OpCode::kReduceWindow || kind == OpCode::kScatter ||
+       kind == OpCode::kSelectAndScatter) &&
       CapturesValues(op))
     return ImportOpaque(op, to);
-  TENON_ASSIGN_OR_RETURN(Node node, Start(op, kind));
+  TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, kind));
   const Shape first = node.in.empty() ? Shape() : p_.shape(node.in[0]);
   if (!ReadAttributes(op, kind, first, node)) return ImportOpaque(op, to);
-  if (kind == Op::kCase) {
+  if (kind == OpCode::kCase) {
     // `if` lists its true branch first; a pred index selects 0 when false.
     const bool is_if = op->getName().getStringRef() == "stablehlo.if";
     for (size_t i = 0; i < op->getNumRegions(); ++i) {
@@ -489,7 +490,7 @@ Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
   auto name = op->getAttrOfType<mlir::StringAttr>("name");
   auto decomposition = op->getAttrOfType<mlir::SymbolRefAttr>("decomposition");
   if (name && name.getValue().starts_with("chlo.") && op->getNumResults() == 1) {
-    TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kNamedMath));
+    TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kNamedMath));
     const std::string_view function = ToView(name.getValue().drop_front(5));
     const DType type = node.shape().dtype;
     bool same = IsFloat(type);
@@ -526,7 +527,7 @@ Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
   }
   if (name == "dce_sink") return OkStatus();
   if (name == "ApproxTopK") return ImportApproxTopK(op, to);
-  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kCustomCall));
+  TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kCustomCall));
   node.name = std::string(ToView(name));
   auto effect = op->getAttrOfType<mlir::BoolAttr>("has_side_effect");
   node.side_effect = effect && effect.getValue();
@@ -536,8 +537,8 @@ Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
 
 Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to) {
   auto zero = [&](mlir::Value result) -> Status {
-    Node node;
-    node.op = Op::kConstant;
+    GraphNode node;
+    node.op = OpCode::kConstant;
     TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
     node.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), 0), true);
     node.out.push_back(std::move(shape));
@@ -576,7 +577,7 @@ Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef n
 }
 
 Status Importer::ImportOpaque(mlir::Operation* op, Block& to) {
-  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kOpaque));
+  TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kOpaque));
   node.name = std::string(ToView(op->getName().getStringRef()));
   const llvm::StringRef name = op->getName().stripDialect();
   node.side_effect = name == "send" || name == "recv" || name == "infeed" || name == "outfeed" || name == "rng";
@@ -656,8 +657,8 @@ Status Importer::Run() {
   TENON_RETURN_IF_ERROR(ImportSignature(main));
   mlir::Block& body = main.getBody().front();
   for (mlir::BlockArgument arg : body.getArguments()) {
-    Node parameter;
-    parameter.op = Op::kParameter;
+    GraphNode parameter;
+    parameter.op = OpCode::kParameter;
     TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(arg.getType()));
     parameter.out.push_back(std::move(shape));
     const NodeId id = p_.Add(std::move(parameter));

@@ -25,10 +25,10 @@ class Importer {
   Status ImportSignature(mlir::func::FuncOp main);
   Status ImportInto(mlir::Block& from, Block& to);
   Status ImportOp(mlir::Operation* op, Block& to);
-  Status ImportRegion(mlir::Region& region, Node& node);
+  Status ImportRegion(mlir::Region& region, GraphNode& node);
   Status ImportInlined(mlir::Region& region, mlir::ValueRange operands, mlir::ResultRange results, Block& to);
   Status ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Block& to);
-  Status ImportStructured(mlir::Operation* op, Op kind, Block& to);
+  Status ImportStructured(mlir::Operation* op, OpCode kind, Block& to);
   Status ImportComposite(mlir::Operation* op, Block& to);
   Status ImportCustomCall(mlir::Operation* op, Block& to);
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
@@ -43,8 +43,8 @@ class Importer {
 
   Result<Ref> Get(mlir::Value v);
   /// A node with the op's operands and result shapes; kNoNode inside means an error.
-  Result<Node> Start(mlir::Operation* op, Op kind);
-  NodeId Finish(mlir::Operation* op, Node node, Block& to);
+  Result<GraphNode> Start(mlir::Operation* op, OpCode kind);
+  NodeId Finish(mlir::Operation* op, GraphNode node, Block& to);
   Status Where(mlir::Operation* op, Status status);
 
   mlir::ModuleOp module_;

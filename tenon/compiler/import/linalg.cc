@@ -21,7 +21,7 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
   auto called = op->getAttrOfType<mlir::StringAttr>("call_target_name");
   const llvm::StringRef target = called ? called.getValue() : "";
   if (op->getNumOperands() == 0 || (called && !target.starts_with("lapack_"))) return false;
-  TENON_ASSIGN_OR_RETURN(Node node, Start(op, Op::kLinalg));
+  TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kLinalg));
   node.origin = nullptr;
   const Shape& shape = p_.shape(node.in[0]);
   if (!IsReal(shape.dtype) || shape.rank() < 2) return false;

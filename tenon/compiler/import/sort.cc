@@ -79,10 +79,10 @@ class Comparator {
   using Operands = SmallVector<int, 3>;
 
   void AddNode(NodeId id) {
-    const Node& node = p_[id];
+    const GraphNode& node = p_[id];
     Expression e;
     Operands plain, mirrored;
-    bool known = node.op == Op::kConstant || (KindOfOp(node.op) == OpKind::kElementwise && !node.in.empty());
+    bool known = node.op == OpCode::kConstant || (KindOfOp(node.op) == OpKind::kElementwise && !node.in.empty());
     for (Ref r : node.in) {
       const Expression& in = ExpressionOf(r);
       known &= in.number != kNone && in.mirrored != kNone;
@@ -101,12 +101,12 @@ class Comparator {
   const Expression& ExpressionOf(Ref r) {
     if (auto it = expressions_.find(r.node); it != expressions_.end()) return it->second;
     // From outside of the comparator.
-    if (p_[r.node].op == Op::kConstant) AddNode(r.node);
+    if (p_[r.node].op == OpCode::kConstant) AddNode(r.node);
     return expressions_[r.node];
   }
 
   /// The number of the node's op on operands of these numbers.
-  int NumberOf(const Node& node, Operands operands) {
+  int NumberOf(const GraphNode& node, Operands operands) {
     uint64_t hash = static_cast<uint64_t>(node.op) ^ HashOf(node.attributes) ^ node.literal.hash.low;
     for (int i : operands) hash = (hash ^ static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15u;
     auto [begin, end] = known_.equal_range(hash);
@@ -121,12 +121,12 @@ class Comparator {
   }
 
   /// `less | (equal & rest)`, or `equal ? rest : less`.
-  std::optional<Link> LinkOf(const Node& n) {
-    if (n.op == Op::kSelect) return LinkOf(n.in[2], n.in[0], n.in[1]);
-    if (n.op != Op::kOr) return std::nullopt;
+  std::optional<Link> LinkOf(const GraphNode& n) {
+    if (n.op == OpCode::kSelect) return LinkOf(n.in[2], n.in[0], n.in[1]);
+    if (n.op != OpCode::kOr) return std::nullopt;
     for (size_t first : {0, 1}) {
-      const Node& rest = p_[n.in[1 - first].node];
-      if (rest.op != Op::kAnd) continue;
+      const GraphNode& rest = p_[n.in[1 - first].node];
+      if (rest.op != OpCode::kAnd) continue;
       for (size_t equal : {0, 1}) {
         if (const std::optional<Link> link = LinkOf(n.in[first], rest.in[equal], rest.in[1 - equal])) return link;
       }
@@ -143,8 +143,8 @@ class Comparator {
   }
 
   std::optional<Comparison> Compare(Ref r) {
-    const Node& n = p_[r.node];
-    if (n.op != Op::kCompare) return std::nullopt;
+    const GraphNode& n = p_[r.node];
+    if (n.op != OpCode::kCompare) return std::nullopt;
     auto [direction, total] = n.attrs<CompareAttrs>();
     if (direction != kir::kEq && direction != kir::kLt && direction != kir::kGt) return std::nullopt;
     const Expression a = ExpressionOf(n.in[0]), b = ExpressionOf(n.in[1]);
@@ -156,7 +156,7 @@ class Comparator {
   const Program& p_;
   std::unordered_map<NodeId, size_t> argument_;
   std::unordered_map<NodeId, Expression> expressions_;
-  std::unordered_multimap<uint64_t, std::tuple<const Node*, Operands, int>> known_;
+  std::unordered_multimap<uint64_t, std::tuple<const GraphNode*, Operands, int>> known_;
   int next_ = 0;
 };
 
@@ -168,7 +168,7 @@ bool IsKeyType(DType t) {
 }  // namespace
 
 Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
-  TENON_ASSIGN_OR_RETURN(Node sort, Start(op, Op::kSort));
+  TENON_ASSIGN_OR_RETURN(GraphNode sort, Start(op, OpCode::kSort));
   const size_t count = sort.in.size();
   const Dims& dims = sort.shape().dims;
   SortAttrs attrs;
@@ -197,13 +197,13 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
     for (Ref in : p_[block.nodes[i]].in) wanted.insert(in.node);
   }
   const auto lift = [&](NodeId id) {
-    Node node = p_[id];
+    GraphNode node = p_[id];
     node.origin = nullptr;
-    if (node.op == Op::kConstant) {
+    if (node.op == OpCode::kConstant) {
       const NodeId scalar = p_.Add(node);
       to.nodes.push_back(scalar);
-      Node spread;
-      spread.op = Op::kBroadcast;
+      GraphNode spread;
+      spread.op = OpCode::kBroadcast;
       spread.in = {{scalar, 0}};
       spread.attributes = BroadcastAttrs{};
       spread.out = {{node.shape().dtype, dims}};
@@ -235,10 +235,10 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   }
   // Positions need not be read.
   for (size_t i = 0; i < operands.size(); ++i) {
-    const Node& node = p_[operands[i].node];
+    const GraphNode& node = p_[operands[i].node];
     const DType type = sort.shape(static_cast<uint32_t>(i)).dtype;
-    const bool counts = node.op == Op::kIota && node.attrs<IotaAttrs>().iota_dimension == attrs.dimension;
-    const bool spread = node.op == Op::kBroadcast && p_[node.in[0].node].op == Op::kIota &&
+    const bool counts = node.op == OpCode::kIota && node.attrs<IotaAttrs>().iota_dimension == attrs.dimension;
+    const bool spread = node.op == OpCode::kBroadcast && p_[node.in[0].node].op == OpCode::kIota &&
                         p_.shape(node.in[0]).rank() == 1 &&
                         node.attrs<BroadcastAttrs>().broadcast_dimensions[0] == attrs.dimension &&
                         p_.shape(node.in[0]).dims[0] == dims[dim];

@@ -5,28 +5,28 @@
 
 namespace tenon::compiler {
 
-Op CombinerOp(const Program& program, const Block& block) {
+OpCode CombinerOp(const Program& program, const Block& block) {
   if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 ||
       block.results[0].node != block.nodes[0]) {
-    return Op::kOpaque;
+    return OpCode::kOpaque;
   }
-  const Node& node = program[block.nodes[0]];
+  const GraphNode& node = program[block.nodes[0]];
   const Ref a{block.args[0], 0};
   const Ref b{block.args[1], 0};
   if (node.in.size() != 2 || !((node.in[0] == a && node.in[1] == b) || (node.in[0] == b && node.in[1] == a)))
-    return Op::kOpaque;
+    return OpCode::kOpaque;
   return node.op;
 }
 
-Block MakeCombiner(Program& program, Op op, DType type) {
+Block MakeCombiner(Program& program, OpCode op, DType type) {
   Block block;
   for (int i = 0; i < 2; ++i) {
-    Node argument;
-    argument.op = Op::kParameter;
+    GraphNode argument;
+    argument.op = OpCode::kParameter;
     argument.out.push_back({type, {}});
     block.args.push_back(program.Add(std::move(argument)));
   }
-  Node node;
+  GraphNode node;
   node.op = op;
   node.in = {{block.args[0], 0}, {block.args[1], 0}};
   node.out.push_back({type, {}});
@@ -56,22 +56,22 @@ std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
   }
 }
 
-std::optional<uint64_t> IdentityBits(Op op, DType type) { return IdentityBits(KirOpOf(op), type); }
+std::optional<uint64_t> IdentityBits(OpCode op, DType type) { return IdentityBits(KirOpOf(op), type); }
 
-Dims ReducedExtents(const Program& program, const Node& reduce) {
+Dims ReducedExtents(const Program& program, const GraphNode& reduce) {
   Dims extents;
   for (int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
     extents.push_back(program.shape(reduce.in[0]).dims[static_cast<size_t>(d)]);
   return extents;
 }
 
-bool IsUnrolledReduce(const Program& program, const Node& node) {
-  return node.op == Op::kReduce &&
+bool IsUnrolledReduce(const Program& program, const GraphNode& node) {
+  return node.op == OpCode::kReduce &&
          NumElements(ReducedExtents(program, node)) <= program.target->numerics.written_out_reduce;
 }
 
-bool IsLoopReduce(const Program& program, const Node& node) {
-  return node.op == Op::kReduce && !IsUnrolledReduce(program, node);
+bool IsLoopReduce(const Program& program, const GraphNode& node) {
+  return node.op == OpCode::kReduce && !IsUnrolledReduce(program, node);
 }
 
 }  // namespace tenon::compiler

@@ -11,21 +11,21 @@
 namespace tenon::compiler {
 
 /// The op of a region that is one op of its two arguments, in either order; kOpaque for others.
-Op CombinerOp(const Program& program, const Block& block);
+OpCode CombinerOp(const Program& program, const Block& block);
 /// A region that is that op of two scalars.
-Block MakeCombiner(Program& program, Op op, DType type);
+Block MakeCombiner(Program& program, OpCode op, DType type);
 
 /// The bits e of `type` with op(e, x) == x, bit for bit, for every x; nothing when there are none, or for complex
 /// types. Where there are, elements may meet in any order and grouping: with the same result, or, of sums and products
 /// of floats, one that they are allowed to differ by.
 std::optional<uint64_t> IdentityBits(kir::Op op, DType type);
-std::optional<uint64_t> IdentityBits(Op op, DType type);
+std::optional<uint64_t> IdentityBits(OpCode op, DType type);
 
 /// Extents of the dims that a reduce runs over.
-Dims ReducedExtents(const Program& program, const Node& reduce);
+Dims ReducedExtents(const Program& program, const GraphNode& reduce);
 /// A reduction of so few elements that it is written out as plain operations.
-bool IsUnrolledReduce(const Program& program, const Node& node);
+bool IsUnrolledReduce(const Program& program, const GraphNode& node);
 /// A reduction that runs as a loop of its own.
-bool IsLoopReduce(const Program& program, const Node& node);
+bool IsLoopReduce(const Program& program, const GraphNode& node);
 
 }  // namespace tenon::compiler

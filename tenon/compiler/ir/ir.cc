@@ -9,7 +9,7 @@
 
 namespace tenon::compiler {
 
-std::string_view OpName(Op op) {
+std::string_view OpName(OpCode op) {
   static constexpr std::string_view kNames[] = {
 #define TENON_IR_OP(enumerator, name, kind, attributes) name,
 #include "tenon/compiler/ir/ops.def"
@@ -18,7 +18,7 @@ std::string_view OpName(Op op) {
   return kNames[static_cast<size_t>(op)];
 }
 
-OpKind KindOfOp(Op op) {
+OpKind KindOfOp(OpCode op) {
   static constexpr OpKind kKinds[] = {
 #define TENON_IR_OP(enumerator, name, kind, attributes) OpKind::kind,
 #include "tenon/compiler/ir/ops.def"
@@ -27,10 +27,10 @@ OpKind KindOfOp(Op op) {
   return kKinds[static_cast<size_t>(op)];
 }
 
-bool FitsOp(Op op, const Attributes& attributes) {
+bool FitsOp(OpCode op, const Attributes& attributes) {
   switch (op) {
 #define TENON_IR_OP(enumerator, name, kind, type) \
-  case Op::enumerator:                            \
+  case OpCode::enumerator:                        \
     return attributes.is<type>();
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
@@ -44,10 +44,10 @@ Literal MakeLiteral(std::string bytes, bool splat) {
 }
 
 std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
-  const Node* node = &program[r.node];
-  while (node->op == Op::kBroadcast || node->op == Op::kReshape || node->op == Op::kTranspose)
+  const GraphNode* node = &program[r.node];
+  while (node->op == OpCode::kBroadcast || node->op == OpCode::kReshape || node->op == OpCode::kTranspose)
     node = &program[node->in[0].node];
-  if (node->op != Op::kConstant) return std::nullopt;
+  if (node->op != OpCode::kConstant) return std::nullopt;
   const size_t width = static_cast<size_t>(ByteWidth(node->shape().dtype));
   const std::string& bytes = *node->literal.bytes;
   if (width == 0 || width > 8 || (bytes.size() != width)) return std::nullopt;  // structural: bytes of a word
@@ -73,12 +73,12 @@ std::string Name(const Program& program, Ref r) {
 
 }  // namespace
 
-std::string PrintNode(const Program& program, const Node& node) {
+std::string PrintNode(const Program& program, const GraphNode& node) {
   std::string text(OpName(node.op));
   if (!node.name.empty()) text += fmt::format(" @{}", node.name);
   for (size_t i = 0; i < node.in.size(); ++i) text += (i ? ", " : " ") + Name(program, node.in[i]);
   text += ToString(node.attributes);
-  if (node.op == Op::kConstant) {
+  if (node.op == OpCode::kConstant) {
     text += node.literal.splat ? " splat 0x" : " 0x";
     const std::string& bytes = *node.literal.bytes;
     // structural: of the listing
@@ -102,7 +102,7 @@ void PrintBlock(const Program& program, const Block& block, int depth, std::stri
   for (NodeId id : block.args)
     text += fmt::format("{}%{} = parameter : {}\n", indent, id, ToString(program[id].shape()));
   for (NodeId id : block.nodes) {
-    const Node& node = program[id];
+    const GraphNode& node = program[id];
     text += fmt::format("{}%{} = {}\n", indent, id, PrintNode(program, node));
     for (const Block& inner : node.blocks) {
       text += indent + "{\n";

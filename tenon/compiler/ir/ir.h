@@ -27,15 +27,15 @@ namespace tenon::compiler {
 
 enum class OpKind : uint8_t { kLeaf, kElementwise, kView, kStructured };
 
-enum class Op : uint8_t {
+enum class OpCode : uint8_t {
 #define TENON_IR_OP(enumerator, name, kind, attributes) enumerator,
 #include "tenon/compiler/ir/ops.def"
 #undef TENON_IR_OP
 };
-std::string_view OpName(Op op);
-OpKind KindOfOp(Op op);
+std::string_view OpName(OpCode op);
+OpKind KindOfOp(OpCode op);
 /// Whether these are the attributes that ops.def gives the op.
-bool FitsOp(Op op, const Attributes& attributes);
+bool FitsOp(OpCode op, const Attributes& attributes);
 
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = ~0u;
@@ -72,8 +72,8 @@ struct Block {
   std::vector<Ref> results;
 };
 
-struct Node {
-  Op op = Op::kOpaque;
+struct GraphNode {
+  OpCode op = OpCode::kOpaque;
   SmallVector<Ref, 3> in;
   SmallVector<Shape, 1> out;  ///< kToken dtype for tokens.
   Attributes attributes;      ///< Those that ops.def gives the op.
@@ -112,17 +112,17 @@ struct Program {
   /// What it is compiled for; never null.
   std::shared_ptr<const target::Target> target = target::StandardTarget();
   std::string name;
-  std::deque<Node> nodes;
+  std::deque<GraphNode> nodes;
   Block main;
   std::vector<ParameterInfo> parameters;
   std::vector<ResultInfo> results;
 
-  NodeId Add(Node node) {
+  NodeId Add(GraphNode node) {
     nodes.push_back(std::move(node));
     return static_cast<NodeId>(nodes.size() - 1);
   }
-  Node& operator[](NodeId id) { return nodes[id]; }
-  const Node& operator[](NodeId id) const { return nodes[id]; }
+  GraphNode& operator[](NodeId id) { return nodes[id]; }
+  const GraphNode& operator[](NodeId id) const { return nodes[id]; }
   const Shape& shape(Ref r) const { return nodes[r.node].out[r.result]; }
 };
 
@@ -136,7 +136,7 @@ std::optional<uint64_t> SplatBits(const Program& program, Ref r);
 int64_t CountOps(const Program& program, const Block& block, int64_t limit = INT64_MAX);
 
 /// "add %1, %2 : f32[4]": op, operands, attributes, types.
-std::string PrintNode(const Program& program, const Node& node);
+std::string PrintNode(const Program& program, const GraphNode& node);
 /// "%3 = add %1, %2 : f32[4]".
 std::string PrintValue(const Program& program, Ref r);
 /// A StableHLO-like listing for people; there is no parser.

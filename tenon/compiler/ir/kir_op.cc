@@ -2,55 +2,55 @@
 
 namespace tenon::compiler {
 
-kir::Op KirOpOf(Op op) {
+kir::Op KirOpOf(OpCode op) {
   switch (op) {
-    case Op::kAbs:
+    case OpCode::kAbs:
       return kir::Op::kAbs;
-    case Op::kAdd:
+    case OpCode::kAdd:
       return kir::Op::kAdd;
-    case Op::kAnd:
+    case OpCode::kAnd:
       return kir::Op::kAnd;
-    case Op::kCeil:
+    case OpCode::kCeil:
       return kir::Op::kCeil;
-    case Op::kClz:
+    case OpCode::kClz:
       return kir::Op::kClz;
-    case Op::kDivide:
+    case OpCode::kDivide:
       return kir::Op::kDiv;
-    case Op::kFloor:
+    case OpCode::kFloor:
       return kir::Op::kFloor;
-    case Op::kMaximum:
+    case OpCode::kMaximum:
       return kir::Op::kMax;
-    case Op::kMinimum:
+    case OpCode::kMinimum:
       return kir::Op::kMin;
-    case Op::kMultiply:
+    case OpCode::kMultiply:
       return kir::Op::kMul;
-    case Op::kNegate:
+    case OpCode::kNegate:
       return kir::Op::kNeg;
-    case Op::kNot:
+    case OpCode::kNot:
       return kir::Op::kNot;
-    case Op::kOr:
+    case OpCode::kOr:
       return kir::Op::kOr;
-    case Op::kPopcnt:
+    case OpCode::kPopcnt:
       return kir::Op::kPopcnt;
-    case Op::kRemainder:
+    case OpCode::kRemainder:
       return kir::Op::kRem;
-    case Op::kRoundAway:
+    case OpCode::kRoundAway:
       return kir::Op::kRoundAway;
-    case Op::kRoundEven:
+    case OpCode::kRoundEven:
       return kir::Op::kRoundEven;
-    case Op::kShl:
+    case OpCode::kShl:
       return kir::Op::kShl;
-    case Op::kSar:
+    case OpCode::kSar:
       return kir::Op::kShrArith;
-    case Op::kShr:
+    case OpCode::kShr:
       return kir::Op::kShrLogical;
-    case Op::kSign:
+    case OpCode::kSign:
       return kir::Op::kSign;
-    case Op::kSqrt:
+    case OpCode::kSqrt:
       return kir::Op::kSqrt;
-    case Op::kSubtract:
+    case OpCode::kSubtract:
       return kir::Op::kSub;
-    case Op::kXor:
+    case OpCode::kXor:
       return kir::Op::kXor;
     default:
       return kir::Op::kConst;

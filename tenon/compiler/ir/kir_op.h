@@ -9,7 +9,7 @@ namespace tenon::compiler {
 
 /// The KIR operation that makes the op's result of its operands, all of one type; kir::Op::kConst for ops that are no
 /// such operation.
-kir::Op KirOpOf(Op op);
+kir::Op KirOpOf(OpCode op);
 /// kir::Node::imm of the comparison.
 uint8_t KirCompare(const CompareAttrs& attrs);
 

@@ -2,8 +2,8 @@
 
 namespace tenon::compiler {
 
-std::optional<ScanForm> ScanFormOf(const Program& program, const Node& node) {
-  if (node.op != Op::kReduceWindow || node.in.size() != 2 || program.shape(node.in[0]) != node.shape())
+std::optional<ScanForm> ScanFormOf(const Program& program, const GraphNode& node) {
+  if (node.op != OpCode::kReduceWindow || node.in.size() != 2 || program.shape(node.in[0]) != node.shape())
     return std::nullopt;
   const Shape& shape = node.shape();
   const auto& a = node.attrs<ReduceWindowAttrs>();

@@ -13,6 +13,6 @@ struct ScanForm {
   bool reverse = false;  ///< From the high end.
 };
 /// The form of a reduce_window of one operand that is a scan of its operand; nothing for others.
-std::optional<ScanForm> ScanFormOf(const Program& program, const Node& node);
+std::optional<ScanForm> ScanFormOf(const Program& program, const GraphNode& node);
 
 }  // namespace tenon::compiler

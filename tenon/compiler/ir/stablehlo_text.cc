@@ -45,7 +45,7 @@ std::string ValueText(int64_t number) { return fmt::format("{} : i64", number); 
 
 /// The fields of an attribute struct by their names, which are StableHLO's.
 template <class T>
-std::string FieldsText(const Node& node) {
+std::string FieldsText(const GraphNode& node) {
   std::string text;
   ForEachField(node.attrs<T>(), [&](const char* name, const auto& value, FieldMeaning, FieldOf) {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, ValueText(value));
@@ -53,27 +53,27 @@ std::string FieldsText(const Node& node) {
   return "{" + text + "}";
 }
 
-Result<std::string> AttributesOf(const Node& node) {
+Result<std::string> AttributesOf(const GraphNode& node) {
   switch (node.op) {
-    case Op::kBroadcast:
+    case OpCode::kBroadcast:
       return FieldsText<BroadcastAttrs>(node);
-    case Op::kReshape:
+    case OpCode::kReshape:
       return std::string();
-    case Op::kReverse:
+    case OpCode::kReverse:
       return FieldsText<ReverseAttrs>(node);
-    case Op::kSlice:
+    case OpCode::kSlice:
       return FieldsText<SliceAttrs>(node);
-    case Op::kTranspose:
+    case OpCode::kTranspose:
       return FieldsText<TransposeAttrs>(node);
-    case Op::kPad:
+    case OpCode::kPad:
       return FieldsText<PadAttrs>(node);
-    case Op::kConcatenate:
+    case OpCode::kConcatenate:
       return FieldsText<ConcatenateAttrs>(node);
-    case Op::kReduce:
+    case OpCode::kReduce:
       return FieldsText<ReduceAttrs>(node);
-    case Op::kCompare:
-    case Op::kNamedMath:
-    case Op::kReducePrecision:
+    case OpCode::kCompare:
+    case OpCode::kNamedMath:
+    case OpCode::kReducePrecision:
       break;  // Always somebody's op.
     default:
       if (KindOfOp(node.op) == OpKind::kElementwise) return std::string();
@@ -92,7 +92,7 @@ class Writer {
   }
 
   /// "results = "stablehlo.op"(operands) ({region}) {attributes} : (types) -> types". Operands must have names.
-  Result<std::string> Line(const Node& node, std::string_view results, std::string_view operands) {
+  Result<std::string> Line(const GraphNode& node, std::string_view results, std::string_view operands) {
     TENON_ASSIGN_OR_RETURN(const std::string attributes, AttributesOf(node));
     std::string in, out, regions;
     for (Ref r : node.in) in += (in.empty() ? "" : ", ") + TypeText(p_.shape(r));
@@ -114,7 +114,7 @@ class Writer {
     }
     text += "):\n";
     for (NodeId id : block.nodes) {
-      const Node& node = p_[id];
+      const GraphNode& node = p_[id];
       std::string operands;
       for (Ref r : node.in) {
         if (!names_.contains(r)) return Unimplemented("a region that uses a value from outside");
@@ -138,7 +138,7 @@ class Writer {
 
 }  // namespace
 
-Result<std::string> ToStablehlo(const Program& program, const Node& node) {
+Result<std::string> ToStablehlo(const Program& program, const GraphNode& node) {
   std::string arguments, operands, results, types;
   for (size_t i = 0; i < node.in.size(); ++i) {
     arguments += fmt::format("{}%a{}: {}", i ? ", " : "", i, TypeText(program.shape(node.in[i])));

@@ -11,6 +11,6 @@ namespace tenon::compiler {
 
 /// A program whose @main computes `node` from its operands, in order. Elementwise ops, moves and reductions by such ops
 /// only: UNIMPLEMENTED names anything else.
-Result<std::string> ToStablehlo(const Program& program, const Node& node);
+Result<std::string> ToStablehlo(const Program& program, const GraphNode& node);
 
 }  // namespace tenon::compiler

@@ -109,15 +109,15 @@ std::optional<Integer> TripsWhile(const Counter& c, kir::Cmp direction, Integer 
 
 }  // namespace
 
-int64_t KnownTrips(const Program& p, const Node& loop) {
+int64_t KnownTrips(const Program& p, const GraphNode& loop) {
   return KnownTrips(p, loop, p, {loop.in.data(), loop.in.size()});
 }
 
-int64_t KnownTrips(const Program& p, const Node& loop, const Program& outer, std::span<const Ref> init) {
+int64_t KnownTrips(const Program& p, const GraphNode& loop, const Program& outer, std::span<const Ref> init) {
   const Block& condition = loop.blocks[0];
   const Block& body = loop.blocks[1];
-  const Node& compare = p[condition.results[0].node];
-  if (compare.op != Op::kCompare) return -1;
+  const GraphNode& compare = p[condition.results[0].node];
+  if (compare.op != OpCode::kCompare) return -1;
   kir::Cmp direction = compare.attrs<CompareAttrs>().comparison_direction;
   for (size_t side = 0; side < 2; ++side, direction = Mirrored(direction)) {
     size_t carry = 0;
@@ -126,12 +126,12 @@ int64_t KnownTrips(const Program& p, const Node& loop, const Program& outer, std
     const std::optional<Integer> start = IntegerConstant(outer, init[carry]);
     const std::optional<Integer> limit = IntegerConstant(p, compare.in[1 - side]);
     if (!start || !limit) return -1;
-    const Node& next = p[body.results[carry].node];
+    const GraphNode& next = p[body.results[carry].node];
     const Ref self{body.args[carry], 0};
     std::optional<Integer> step;
-    if (next.op == Op::kAdd) {
+    if (next.op == OpCode::kAdd) {
       if (next.in[0] == self || next.in[1] == self) step = IntegerConstant(p, next.in[next.in[0] == self ? 1 : 0]);
-    } else if (next.op == Op::kSubtract && next.in[0] == self) {
+    } else if (next.op == OpCode::kSubtract && next.in[0] == self) {
       step = IntegerConstant(p, next.in[1]);
       if (step) step = -*step;
     }

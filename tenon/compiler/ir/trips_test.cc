@@ -25,8 +25,8 @@ struct Loop {
 int64_t TripsOf(const Loop& l) {
   Program p;
   const size_t width = static_cast<size_t>(ByteWidth(l.type));
-  const auto add = [&](Op op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
-    Node node;
+  const auto add = [&](OpCode op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
+    GraphNode node;
     node.op = op;
     node.in = std::move(in);
     node.out = {{type, {}}};
@@ -34,22 +34,22 @@ int64_t TripsOf(const Loop& l) {
     return Ref{p.Add(std::move(node)), 0};
   };
   const auto constant = [&](uint64_t bits) {
-    const Ref r = add(Op::kConstant, {}, l.type);
+    const Ref r = add(OpCode::kConstant, {}, l.type);
     p[r.node].literal = MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), width), true);
     return r;
   };
-  Node loop;
-  loop.op = Op::kWhile;
+  GraphNode loop;
+  loop.op = OpCode::kWhile;
   loop.in = {constant(l.start)};
   loop.out = {{l.type, {}}};
   loop.blocks.resize(2);
-  for (Block& block : loop.blocks) block.args = {add(Op::kParameter, {}, l.type).node};
+  for (Block& block : loop.blocks) block.args = {add(OpCode::kParameter, {}, l.type).node};
   const Ref here{loop.blocks[0].args[0], 0}, self{loop.blocks[1].args[0], 0}, limit = constant(l.limit);
-  loop.blocks[0].results = {add(Op::kCompare,
+  loop.blocks[0].results = {add(OpCode::kCompare,
                                 l.limit_first ? SmallVector<Ref, 3>{limit, here} : SmallVector<Ref, 3>{here, limit},
                                 DType::kPred, CompareAttrs{l.direction})};
   const Ref step = constant(l.step);
-  loop.blocks[1].results = {add(l.subtract ? Op::kSubtract : Op::kAdd,
+  loop.blocks[1].results = {add(l.subtract ? OpCode::kSubtract : OpCode::kAdd,
                                 l.step_first ? SmallVector<Ref, 3>{step, self} : SmallVector<Ref, 3>{self, step},
                                 l.type)};
   return KnownTrips(p, loop);

@@ -13,7 +13,8 @@ class Verifier {
 
   Status CheckBlock(const Block& block) {
     for (NodeId id : block.args) {
-      if (id >= p_.nodes.size() || p_[id].op != Op::kParameter) return Internal(fmt::format("%{} is no parameter", id));
+      if (id >= p_.nodes.size() || p_[id].op != OpCode::kParameter)
+        return Internal(fmt::format("%{} is no parameter", id));
       defined_[id] = true;
     }
     for (NodeId id : block.nodes) {
@@ -37,7 +38,7 @@ class Verifier {
   }
 
   Status CheckNode(NodeId id) {
-    const Node& node = p_[id];
+    const GraphNode& node = p_[id];
     const auto bad = [&](const std::string& what) {
       return Internal(fmt::format("%{} ({}): {}", id, OpName(node.op), what));
     };
@@ -48,7 +49,7 @@ class Verifier {
     std::string wrong;
     node.attributes.Visit([&](const auto& attrs) { wrong = CheckFields(node, attrs); });
     if (!wrong.empty()) return bad(wrong);
-    if (node.op == Op::kConstant) {
+    if (node.op == OpCode::kConstant) {
       const int64_t elements = node.literal.splat ? 1 : NumElements(node.shape().dims);
       const int64_t bytes = node.literal.bytes ? static_cast<int64_t>(node.literal.bytes->size()) : -1;
       if (bytes != elements * ByteWidth(node.shape().dtype))
@@ -60,22 +61,22 @@ class Verifier {
   }
 
   /// What is wrong with how many blocks there are, and what they take and yield.
-  static std::string CheckBlocks(const Node& node) {
+  static std::string CheckBlocks(const GraphNode& node) {
     const auto fits = [&](size_t number, size_t args, size_t results) {
       const Block& b = node.blocks[number];
       return b.args.size() == args && b.results.size() == results;
     };
     const size_t in = node.in.size(), n = node.blocks.size();
     switch (node.op) {
-      case Op::kWhile:
+      case OpCode::kWhile:
         return n == 2 && fits(0, in, 1) && fits(1, in, in) ? "" : "wants a condition and a body of its carries";
-      case Op::kCase:
+      case OpCode::kCase:
         for (size_t i = 0; i < n; ++i) {
           if (!fits(i, 0, node.out.size())) return "a branch takes arguments, or yields something else";
         }
         return n != 0 ? "" : "has no branch";
-      case Op::kReduce:
-      case Op::kReduceWindow:
+      case OpCode::kReduce:
+      case OpCode::kReduceWindow:
         return n == 1 && fits(0, in, in / 2) ? "" : "wants a combiner of its operands";
       default:
         return "";
@@ -83,7 +84,7 @@ class Verifier {
   }
 
   template <class Attrs>
-  std::string CheckFields(const Node& node, const Attrs& attrs) const {
+  std::string CheckFields(const GraphNode& node, const Attrs& attrs) const {
     std::string wrong;
     ForEachField(attrs, [&]<class T>(const char* name, const T& value, FieldMeaning meaning, FieldOf of) {
       if (!wrong.empty()) return;
@@ -131,7 +132,7 @@ class Verifier {
     }
   }
 
-  const Shape* ShapeOf(const Node& node, FieldOf of) const {
+  const Shape* ShapeOf(const GraphNode& node, FieldOf of) const {
     size_t operand = 0;
     switch (of) {
       case FieldOf::kOut:

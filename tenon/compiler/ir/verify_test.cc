@@ -11,13 +11,13 @@ using ::testing::HasSubstr;
 /// transpose(x), transpose(transpose(x)) of x: f32[2,3].
 Program TwoTransposes() {
   Program p;
-  Node x;
-  x.op = Op::kParameter;
+  GraphNode x;
+  x.op = OpCode::kParameter;
   x.out = {{DType::kF32, {2, 3}}};
   p.main.args = {p.Add(std::move(x))};
   for (NodeId from : {0u, 1u}) {
-    Node node;
-    node.op = Op::kTranspose;
+    GraphNode node;
+    node.op = OpCode::kTranspose;
     node.in = {{from, 0}};
     node.out = {{DType::kF32, from == 0 ? Dims{3, 2} : Dims{2, 3}}};
     node.attributes = TransposeAttrs{{1, 0}};
@@ -45,15 +45,15 @@ TEST(Verify, FieldsAreWhatTheListSays) {
   EXPECT_THAT(Complaint(p), HasSubstr("permutation = [1,2] for 2 dimensions"));
   p[2].attributes = TransposeAttrs{{1, 1}};
   EXPECT_THAT(Complaint(p), HasSubstr("permutation = [1,1]"));
-  p[2].op = Op::kSlice;
+  p[2].op = OpCode::kSlice;
   p[2].attributes = SliceAttrs{{0, 0}, {3, 2}, {1, 0}};
   EXPECT_THAT(Complaint(p), HasSubstr("strides = [1,0]"));
   p[2].attributes = SliceAttrs{{0, 0}, {3}, {1, 1}};
   EXPECT_THAT(Complaint(p), HasSubstr("limit_indices = [3]"));
-  p[2].op = Op::kConcatenate;
+  p[2].op = OpCode::kConcatenate;
   p[2].attributes = ConcatenateAttrs{2};
   EXPECT_THAT(Complaint(p), HasSubstr("dimension = 2 of 2 dimensions"));
-  p[2].op = Op::kGather;
+  p[2].op = OpCode::kGather;
   p[2].attributes = GatherAttrs{};
   EXPECT_THAT(Complaint(p), HasSubstr("lacks the operand that start_indices_batching_dims is about"));
 }
@@ -69,14 +69,14 @@ TEST(Verify, OperandsComeFirst) {
 
 TEST(Verify, BlocksAreTheirOps) {
   Program p = TwoTransposes();
-  p[2].op = Op::kWhile;
+  p[2].op = OpCode::kWhile;
   p[2].attributes = {};
   EXPECT_THAT(Complaint(p), HasSubstr("wants a condition and a body"));
 }
 
 TEST(Verify, LiteralsHaveTheirBytes) {
   Program p = TwoTransposes();
-  p[1].op = Op::kConstant;
+  p[1].op = OpCode::kConstant;
   p[1].in.clear();
   p[1].attributes = {};
   p[1].literal = MakeLiteral(std::string(8, '\0'), false);

@@ -47,25 +47,25 @@ class Picker {
     std::unordered_map<NodeId, bool> truth;
     for (int i = 0; i < 4; ++i) chosen[block_.args[static_cast<size_t>(i)]] = i;
     for (NodeId id : block_.nodes) {
-      const Node& node = p_[id];
+      const GraphNode& node = p_[id];
       const auto argument = [&](size_t i) {
         const auto it = std::find(block_.args.begin(), block_.args.end(), node.in[i].node);
         return it == block_.args.end() ? -1 : static_cast<int>(it - block_.args.begin());
       };
       const auto known = [&](size_t i) { return truth.contains(node.in[i].node); };
-      if (node.op == Op::kCompare) {
+      if (node.op == OpCode::kCompare) {
         const int a = argument(0), b = argument(1);
         if (a < 0 || b < 0 || a % 2 != b % 2 || node.attrs<CompareAttrs>().total_order) return std::nullopt;
         const Relation r = a % 2 == 0 ? values : places;
         truth[id] = Holds(node.attrs<CompareAttrs>().comparison_direction, Between(r, a / 2, b / 2));
-      } else if (node.op == Op::kAnd || node.op == Op::kOr) {
+      } else if (node.op == OpCode::kAnd || node.op == OpCode::kOr) {
         if (!known(0) || !known(1)) return std::nullopt;
         const bool x = truth[node.in[0].node], y = truth[node.in[1].node];
-        truth[id] = node.op == Op::kAnd ? x && y : x || y;
-      } else if (node.op == Op::kNot) {
+        truth[id] = node.op == OpCode::kAnd ? x && y : x || y;
+      } else if (node.op == OpCode::kNot) {
         if (!known(0)) return std::nullopt;
         truth[id] = !truth[node.in[0].node];
-      } else if (node.op == Op::kSelect) {
+      } else if (node.op == OpCode::kSelect) {
         if (!known(0) || !chosen.contains(node.in[1].node) || !chosen.contains(node.in[2].node)) return std::nullopt;
         chosen[id] = chosen[node.in[truth[node.in[0].node] ? 1 : 2].node];
       } else {
@@ -138,15 +138,15 @@ bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_na
 
 }  // namespace
 
-bool Simplifier::BindExtreme(NodeId id, const Node& node) {
-  if (node.op != Op::kReduce || node.in.size() != 4 || node.blocks[0].args.size() != 4) return false;
+bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
+  if (node.op != OpCode::kReduce || node.in.size() != 4 || node.blocks[0].args.size() != 4) return false;
   const auto& over = node.attrs<ReduceAttrs>();
   if (over.dimensions.size() != 1) return false;
   const Shape values = ShapeOf(node.in[0]);
   const Shape places = ShapeOf(node.in[1]);
   const int64_t dim = over.dimensions[0];
-  const Node& iota = Def(node.in[1]);
-  if (iota.op != Op::kIota || iota.attrs<IotaAttrs>().iota_dimension != dim || !IsInteger(places.dtype) ||
+  const GraphNode& iota = Def(node.in[1]);
+  if (iota.op != OpCode::kIota || iota.attrs<IotaAttrs>().iota_dimension != dim || !IsInteger(places.dtype) ||
       values.dims != places.dims)
     return false;
   if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
@@ -156,20 +156,20 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   const bool with_nan = IsFloat(values.dtype);
   const bool largest = KeepsFirst(to_, node.blocks[0], true, with_nan);
   if (!largest && !KeepsFirst(to_, node.blocks[0], false, with_nan)) return false;
-  const Op op = largest ? Op::kMaximum : Op::kMinimum;
+  const OpCode op = largest ? OpCode::kMaximum : OpCode::kMinimum;
   // Nothing is beyond the initial value, and its place is no later than any.
   const std::optional<uint64_t> identity = IdentityBits(op, values.dtype);
   if (!identity || !IsSplat(node.in[2], *identity) || !IsSplat(node.in[3], 0)) return false;
 
-  Node extreme;
-  extreme.op = Op::kReduce;
+  GraphNode extreme;
+  extreme.op = OpCode::kReduce;
   extreme.in = {node.in[0], node.in[2]};
   extreme.out.push_back(node.shape(0));
   extreme.attributes = over;
   extreme.blocks.push_back(MakeCombiner(to_, op, values.dtype));
   const Ref value = Emit(std::move(extreme));
-  Node broadcast;
-  broadcast.op = Op::kBroadcast;
+  GraphNode broadcast;
+  broadcast.op = OpCode::kBroadcast;
   broadcast.in = {value};
   broadcast.out.push_back(values);
   BroadcastAttrs kept;
@@ -179,27 +179,27 @@ bool Simplifier::BindExtreme(NodeId id, const Node& node) {
   broadcast.attributes = std::move(kept);
   const Ref spread = Emit(std::move(broadcast));
   const auto compare = [&](Ref a, Ref b, kir::Cmp direction) {
-    Node node_of;
-    node_of.op = Op::kCompare;
+    GraphNode node_of;
+    node_of.op = OpCode::kCompare;
     node_of.in = {a, b};
     node_of.out.push_back({DType::kPred, values.dims});
     node_of.attributes = CompareAttrs{direction};
     return Emit(std::move(node_of));
   };
   Ref here = compare(node.in[0], spread, kir::kEq);
-  if (with_nan) here = Binary(Op::kOr, here, compare(node.in[0], node.in[0], kir::kNe));
+  if (with_nan) here = Binary(OpCode::kOr, here, compare(node.in[0], node.in[0], kir::kNe));
   const uint64_t last = kir::HighestBits(places.dtype);
-  Node select;
-  select.op = Op::kSelect;
+  GraphNode select;
+  select.op = OpCode::kSelect;
   select.in = {here, node.in[1], Splat(places, last)};
   select.out.push_back(places);
   const Ref candidates = Emit(std::move(select));
-  Node first;
-  first.op = Op::kReduce;
+  GraphNode first;
+  first.op = OpCode::kReduce;
   first.in = {candidates, Splat({places.dtype, {}}, last)};
   first.out.push_back(node.shape(1));
   first.attributes = over;
-  first.blocks.push_back(MakeCombiner(to_, Op::kMinimum, places.dtype));
+  first.blocks.push_back(MakeCombiner(to_, OpCode::kMinimum, places.dtype));
   const Ref place = Emit(std::move(first));
   Bind(id, 0, value);
   Bind(id, 1, place);

@@ -14,7 +14,7 @@ namespace tenon::compiler {
 namespace {
 
 /// Element `index` of a constant as bits.
-uint64_t ElementBits(const Node& constant, int64_t index) {
+uint64_t ElementBits(const GraphNode& constant, int64_t index) {
   const size_t width = static_cast<size_t>(ByteWidth(constant.shape().dtype));
   uint64_t bits = 0;
   std::memcpy(&bits, constant.literal.bytes->data() + (constant.literal.splat ? 0 : static_cast<size_t>(index) * width),
@@ -28,15 +28,15 @@ bool Foldable(DType type) {
   return IsInteger(type) && DTypeBits(type) >= 8;
 }
 
-kir::Op FoldedBy(Op op) {
+kir::Op FoldedBy(OpCode op) {
   switch (op) {
-    case Op::kBitcast:
+    case OpCode::kBitcast:
       return kir::Op::kBitcast;
-    case Op::kCompare:
+    case OpCode::kCompare:
       return kir::Op::kCompare;
-    case Op::kConvert:
+    case OpCode::kConvert:
       return kir::Op::kConvert;
-    case Op::kSelect:
+    case OpCode::kSelect:
       return kir::Op::kSelect;
     default:
       return KirOpOf(op);
@@ -45,14 +45,14 @@ kir::Op FoldedBy(Op op) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::Fold(const Node& node) {
+std::optional<Ref> Simplifier::Fold(const GraphNode& node) {
   if (KindOfOp(node.op) != OpKind::kElementwise || node.in.empty()) return std::nullopt;
   const kir::Op op = FoldedBy(node.op);
   if (op == kir::Op::kConst || !Foldable(node.shape().dtype)) return std::nullopt;
   bool splat = true;
   for (Ref r : node.in) {
-    const Node& def = Def(r);
-    if (def.op != Op::kConstant || !Foldable(def.shape().dtype)) return std::nullopt;
+    const GraphNode& def = Def(r);
+    if (def.op != OpCode::kConstant || !Foldable(def.shape().dtype)) return std::nullopt;
     splat &= def.literal.splat || def.shape().rank() == 0;
   }
   const int64_t elements = NumElements(node.shape().dims);

@@ -12,15 +12,15 @@ namespace tenon::compiler {
 namespace {
 
 /// Whether it may be computed where nobody asks for it. A loop may not: it could run for ever.
-bool IsPure(const Program& p, const Node& node) {
+bool IsPure(const Program& p, const GraphNode& node) {
   if (node.side_effect) return false;
   switch (node.op) {
-    case Op::kWhile:
-    case Op::kParameter:
-    case Op::kToken:
-    case Op::kBarrier:
-    case Op::kCustomCall:
-    case Op::kOpaque:
+    case OpCode::kWhile:
+    case OpCode::kParameter:
+    case OpCode::kToken:
+    case OpCode::kBarrier:
+    case OpCode::kCustomCall:
+    case OpCode::kOpaque:
       return false;
     default:
       break;
@@ -31,23 +31,23 @@ bool IsPure(const Program& p, const Node& node) {
 }
 
 /// Whether computing it takes so much longer than reading it that a place in memory pays.
-bool IsHeavy(const Program& p, const Node& node) {
+bool IsHeavy(const Program& p, const GraphNode& node) {
   switch (node.op) {
-    case Op::kAtan2:
-    case Op::kCbrt:
-    case Op::kCosine:
-    case Op::kExp:
-    case Op::kExpm1:
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kLogistic:
-    case Op::kNamedMath:
-    case Op::kPower:
-    case Op::kSine:
-    case Op::kTan:
-    case Op::kTanh:
+    case OpCode::kAtan2:
+    case OpCode::kCbrt:
+    case OpCode::kCosine:
+    case OpCode::kExp:
+    case OpCode::kExpm1:
+    case OpCode::kLog:
+    case OpCode::kLog1p:
+    case OpCode::kLogistic:
+    case OpCode::kNamedMath:
+    case OpCode::kPower:
+    case OpCode::kSine:
+    case OpCode::kTan:
+    case OpCode::kTanh:
       return NumElements(node.shape().dims) >= policy::kMinHoistedElements;
-    case Op::kReduce:
+    case OpCode::kReduce:
       return NumElements(p.shape(node.in[0]).dims) >= policy::kMinHoistedElements;
     default:
       return KindOfOp(node.op) == OpKind::kStructured;
@@ -55,9 +55,10 @@ bool IsHeavy(const Program& p, const Node& node) {
 }
 
 /// Whether its operands lie in memory, whoever computes them.
-bool TakesMemory(const Node& node) {
-  return KindOfOp(node.op) == OpKind::kStructured && node.op != Op::kReduce && node.op != Op::kWhile &&
-         node.op != Op::kCase && node.op != Op::kBarrier && node.op != Op::kCustomCall && node.op != Op::kOpaque;
+bool TakesMemory(const GraphNode& node) {
+  return KindOfOp(node.op) == OpKind::kStructured && node.op != OpCode::kReduce && node.op != OpCode::kWhile &&
+         node.op != OpCode::kCase && node.op != OpCode::kBarrier && node.op != OpCode::kCustomCall &&
+         node.op != OpCode::kOpaque;
 }
 
 /// One loop and the block that it is in.
@@ -77,7 +78,7 @@ class Hoister {
     const std::vector<NodeId> nodes = Body().nodes;
     Body().nodes.clear();
     for (NodeId id : nodes) {
-      if (Varies(id) && p_[id].op == Op::kDot) {
+      if (Varies(id) && p_[id].op == OpCode::kDot) {
         const std::string before = log_.tracing() ? PrintNode(p_, p_[id]) : std::string();
         if (TakeProduct(id, 0) || TakeProduct(id, 1)) {
           log_.Hit(Rule::hoist_product, [&] { return before; }, [&] { return PrintValue(p_, {id, 0}); });
@@ -101,17 +102,17 @@ class Hoister {
   bool Varies(NodeId id) const { return variant_.contains(id); }
 
   /// Whether reading the value takes no more than reading one of the arrays that it is computed from.
-  bool IsSmaller(const Node& node) const {
+  bool IsSmaller(const GraphNode& node) const {
     if (KindOfOp(node.op) != OpKind::kElementwise || NumElements(node.shape().dims) < policy::kMinHoistedElements)
       return false;
     return std::any_of(node.in.begin(), node.in.end(), [&](Ref r) {
-      const Op op = p_[r.node].op;
-      return p_.shape(r).dims == node.shape().dims && op != Op::kBroadcast && op != Op::kIota && op != Op::kConstant &&
-             ByteWidth(p_.shape(r).dtype) >= ByteWidth(node.shape().dtype);
+      const OpCode op = p_[r.node].op;
+      return p_.shape(r).dims == node.shape().dims && op != OpCode::kBroadcast && op != OpCode::kIota &&
+             op != OpCode::kConstant && ByteWidth(p_.shape(r).dtype) >= ByteWidth(node.shape().dtype);
     });
   }
 
-  bool UsesVariant(const Node& node) const {
+  bool UsesVariant(const GraphNode& node) const {
     for (Ref r : node.in) {
       if (Varies(r.node)) return true;
     }
@@ -146,7 +147,7 @@ class Hoister {
     }
   }
   /// What the node and its blocks use.
-  void AddUses(const Node& node, std::vector<NodeId>& uses) const {
+  void AddUses(const GraphNode& node, std::vector<NodeId>& uses) const {
     for (Ref r : node.in) uses.push_back(r.node);
     for (const Block& block : node.blocks) {
       for (NodeId inner : block.nodes) AddUses(p_[inner], uses);
@@ -157,13 +158,13 @@ class Hoister {
   /// A product whose operand `side` is an element, along one dimension, of an array that the loop does not change, and
   /// whose other operand it does not change either: an element of one product.
   bool TakeProduct(NodeId id, size_t side) {
-    const Node dot = p_[id];
+    const GraphNode dot = p_[id];
     const Ref fixed = dot.in[1 - side];
     if (Varies(fixed.node)) return false;
-    const Node& operand = p_[dot.in[side].node];
-    const bool reshaped = operand.op == Op::kReshape;
-    const Node& slice = reshaped ? p_[operand.in[0].node] : operand;
-    if (slice.op != Op::kDynamicSlice || Varies(slice.in[0].node)) return false;
+    const GraphNode& operand = p_[dot.in[side].node];
+    const bool reshaped = operand.op == OpCode::kReshape;
+    const GraphNode& slice = reshaped ? p_[operand.in[0].node] : operand;
+    if (slice.op != OpCode::kDynamicSlice || Varies(slice.in[0].node)) return false;
     const Ref all = slice.in[0];
     const Shape& array = p_.shape(all);
     size_t along = array.rank();
@@ -183,10 +184,10 @@ class Hoister {
     if (trips < policy::kMinProductTrips || trips < extent / 4 * 3) return false;
 
     // The array's dimensions in place of the operand's, and where the new one comes out.
-    Node product = dot;
+    GraphNode product = dot;
     product.in[side] = all;
     int64_t place = static_cast<int64_t>(dot.attrs<DotAttrs>().lhs_batching_dimensions.size());
-    const auto taken = [&](const Node& node, size_t of, int64_t d) {
+    const auto taken = [&](const GraphNode& node, size_t of, int64_t d) {
       const auto& numbers = node.attrs<DotAttrs>();
       const Dims &batch = BatchingDims(numbers, of), &contracting = ContractingDims(numbers, of);
       return std::find(batch.begin(), batch.end(), d) != batch.end() ||
@@ -219,13 +220,13 @@ class Hoister {
     Want(all);
     Want(fixed);
     const Ref at = slice.in[1 + along];
-    Node zero;
-    zero.op = Op::kConstant;
+    GraphNode zero;
+    zero.op = OpCode::kConstant;
     zero.out = {p_.shape(at)};
     zero.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(p_.shape(at).dtype)), '\0'), true);
     made_.push_back(p_.Add(std::move(zero)));
-    Node element;
-    element.op = Op::kDynamicSlice;
+    GraphNode element;
+    element.op = OpCode::kDynamicSlice;
     element.in.push_back({0, 0});
     element.in.resize(1 + dims.size(), Ref{made_.back(), 0});
     element.in[1 + static_cast<size_t>(place)] = at;
@@ -240,8 +241,8 @@ class Hoister {
     const NodeId taken_element = p_.Add(std::move(element));
     variant_.insert(taken_element);
     Body().nodes.push_back(taken_element);
-    Node flat;
-    flat.op = Op::kReshape;
+    GraphNode flat;
+    flat.op = OpCode::kReshape;
     flat.in.push_back({taken_element, 0});
     flat.out = dot.out;
     p_[id] = std::move(flat);
@@ -259,7 +260,7 @@ void Hoist(Program& p, Block& block, RuleLog& log) {
   std::vector<NodeId> nodes;
   for (NodeId id : block.nodes) {
     for (Block& inner : p[id].blocks) Hoist(p, inner, log);
-    if (p[id].op == Op::kWhile) {
+    if (p[id].op == OpCode::kWhile) {
       const std::vector<NodeId> hoisted = Hoister(p, id, log).Run();
       nodes.insert(nodes.end(), hoisted.begin(), hoisted.end());
     }

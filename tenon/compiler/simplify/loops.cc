@@ -9,14 +9,14 @@
 namespace tenon::compiler {
 
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
-  const Node& old = from_[id];
+  const GraphNode& old = from_[id];
   const int64_t trips = KnownTrips(from_, old, to_, init);
   if (trips < 0 || trips > policy::kMaxUnrolledTrips ||
       trips * CountOps(from_, old.blocks[1], policy::kMaxUnrolledOps) > policy::kMaxUnrolledOps)
     return false;
   for (NodeId n : old.blocks[1].nodes) {
-    if (from_[n].op == Op::kWhile || from_[n].op == Op::kDot || from_[n].op == Op::kOpaque ||
-        from_[n].op == Op::kCustomCall)
+    if (from_[n].op == OpCode::kWhile || from_[n].op == OpCode::kDot || from_[n].op == OpCode::kOpaque ||
+        from_[n].op == OpCode::kCustomCall)
       return false;
   }
   std::vector<Ref> carried = init;
@@ -33,12 +33,12 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
 }
 
 bool Simplifier::CopyWhile(NodeId id) {
-  const Node& old = from_[id];
+  const GraphNode& old = from_[id];
   std::vector<Ref> init;
   for (Ref r : old.in) init.push_back(Map(r));
   if (Unroll(id, init)) return true;
   // Carries that the body hands on unchanged are the outer values themselves.
-  Node node = old;
+  GraphNode node = old;
   node.in.clear();
   node.out.clear();
   node.blocks.assign(2, Block());

@@ -9,8 +9,8 @@
 namespace tenon::compiler {
 
 Ref Simplifier::Constant(Shape shape, Literal literal) {
-  Node node;
-  node.op = Op::kConstant;
+  GraphNode node;
+  node.op = OpCode::kConstant;
   node.out.push_back(std::move(shape));
   node.literal = std::move(literal);
   return Emit(std::move(node));
@@ -22,8 +22,8 @@ Ref Simplifier::Splat(const Shape& shape, uint64_t bits) {
                          true));
 }
 
-Ref Simplifier::Binary(Op op, Ref a, Ref b) {
-  Node node;
+Ref Simplifier::Binary(OpCode op, Ref a, Ref b) {
+  GraphNode node;
   node.op = op;
   node.in = {a, b};
   node.out.push_back(ShapeOf(a));
@@ -32,16 +32,16 @@ Ref Simplifier::Binary(Op op, Ref a, Ref b) {
 
 Ref Simplifier::Reshape(Ref r, Dims dims) {
   if (ShapeOf(r).dims == dims) return r;
-  Node node;
-  node.op = Op::kReshape;
+  GraphNode node;
+  node.op = OpCode::kReshape;
   node.in = {r};
   node.out.push_back({ShapeOf(r).dtype, std::move(dims)});
   return Emit(std::move(node));
 }
 
 Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
-  Node broadcast;
-  broadcast.op = Op::kBroadcast;
+  GraphNode broadcast;
+  broadcast.op = OpCode::kBroadcast;
   broadcast.in = {Converted(scalar, shape.dtype)};
   broadcast.out.push_back(shape);
   broadcast.attributes = BroadcastAttrs{};
@@ -51,8 +51,8 @@ Ref Simplifier::Spread(Ref scalar, const Shape& shape) {
 Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior) {
   const auto none = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](int64_t n) { return n == 0; }); };
   if (none(low) && none(high) && none(interior)) return r;
-  Node pad;
-  pad.op = Op::kPad;
+  GraphNode pad;
+  pad.op = OpCode::kPad;
   pad.in = {r, value};
   Shape shape = ShapeOf(r);
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -65,8 +65,8 @@ Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, cons
 }
 
 Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
-  Node slice;
-  slice.op = Op::kSlice;
+  GraphNode slice;
+  slice.op = OpCode::kSlice;
   slice.in = {r};
   Dims limit = start;
   for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
@@ -77,8 +77,8 @@ Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const
 
 Ref Simplifier::Converted(Ref r, DType type) {
   if (ShapeOf(r).dtype == type) return r;
-  Node convert;
-  convert.op = Op::kConvert;
+  GraphNode convert;
+  convert.op = OpCode::kConvert;
   convert.in = {r};
   convert.out.push_back({type, ShapeOf(r).dims});
   return Emit(std::move(convert));

@@ -25,7 +25,7 @@ DType SumType(DType type) {
 }
 
 /// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
-bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
+bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
   if (!IsComplex(node.shape().dtype)) return false;
   const auto& numbers = node.attrs<DotAttrs>();
   const auto free = [&](size_t side) {
@@ -47,7 +47,7 @@ bool IsComplexRows(const Node& node, const Shape (&operand)[2]) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::WriteOutProduct(const Node& node) {
+std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
   const auto& numbers = node.attrs<DotAttrs>();
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
@@ -85,21 +85,21 @@ std::optional<Ref> Simplifier::WriteOutProduct(const Node& node) {
         places.push_back(next_free++);
       }
     }
-    Node broadcast;
-    broadcast.op = Op::kBroadcast;
+    GraphNode broadcast;
+    broadcast.op = OpCode::kBroadcast;
     broadcast.in = {Converted(node.in[side], type)};
     broadcast.out.push_back({type, dims});
     broadcast.attributes = BroadcastAttrs{std::move(places)};
     spread[side] = Emit(std::move(broadcast));
   }
-  const Ref product = Binary(Op::kMultiply, spread[0], spread[1]);
-  Node sum;
-  sum.op = Op::kReduce;
+  const Ref product = Binary(OpCode::kMultiply, spread[0], spread[1]);
+  GraphNode sum;
+  sum.op = OpCode::kReduce;
   sum.in = {product, Constant({type, {}}, MakeLiteral(std::string(static_cast<size_t>(ByteWidth(type)), '\0'), true))};
   sum.out.push_back({type, result.dims});
   const bool sums = !summed.empty();
   sum.attributes = ReduceAttrs{std::move(summed)};
-  sum.blocks.push_back(MakeCombiner(to_, Op::kAdd, type));
+  sum.blocks.push_back(MakeCombiner(to_, OpCode::kAdd, type));
   return Converted(terms == 1 && !sums ? product : Emit(std::move(sum)), result.dtype);
 }
 

@@ -7,20 +7,20 @@
 
 namespace tenon::compiler {
 
-std::optional<Ref> Simplifier::ReduceNothing(const Node& node) {
+std::optional<Ref> Simplifier::ReduceNothing(const GraphNode& node) {
   if (node.in.size() == 2 && NumElements(ShapeOf(node.in[0]).dims) == 0) return Spread(node.in[1], node.shape());
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::ReduceTransposed(const Node& node) {
+std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   // The order of elements must not matter.
-  if (Def(node.in[0]).op != Op::kTranspose || node.in.size() != 2 ||
+  if (Def(node.in[0]).op != OpCode::kTranspose || node.in.size() != 2 ||
       !IdentityBits(CombinerOp(to_, node.blocks[0]), node.shape().dtype))
     return std::nullopt;
   const Shape& operand = ShapeOf(node.in[0]);
-  const Node& transpose = Def(node.in[0]);
+  const GraphNode& transpose = Def(node.in[0]);
   const Dims& over = node.attrs<ReduceAttrs>().dimensions;
-  Node inner = node;
+  GraphNode inner = node;
   inner.origin = nullptr;
   inner.in[0] = transpose.in[0];
   SmallVector<int64_t, 6> kept;  // Source dims of the result, in the result's order.
@@ -41,8 +41,8 @@ std::optional<Ref> Simplifier::ReduceTransposed(const Node& node) {
   inner.out[0].dims.clear();
   for (int64_t d : sorted) inner.out[0].dims.push_back(ShapeOf(transpose.in[0]).dims[static_cast<size_t>(d)]);
   const Ref r = Emit(std::move(inner));
-  Node back;
-  back.op = Op::kTranspose;
+  GraphNode back;
+  back.op = OpCode::kTranspose;
   back.in = {r};
   back.out.push_back(node.shape());
   Dims permutation;
@@ -61,14 +61,14 @@ int64_t CountOf(const Dims& dims, size_t from, size_t to) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::SplitLongReduce(const Node& node) {
+std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   if (node.in.size() != 2) return std::nullopt;
   const target::Numerics& cuts = numerics();
   const Shape operand = ShapeOf(node.in[0]);
   const DType type = node.shape().dtype;
   if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type)))
     return std::nullopt;  // Narrow floats round once per element.
-  const Op op = CombinerOp(to_, node.blocks[0]);
+  const OpCode op = CombinerOp(to_, node.blocks[0]);
   const std::optional<uint64_t> identity = IdentityBits(op, type);
   if (!identity) return std::nullopt;
   const Dims& dims = node.attrs<ReduceAttrs>().dimensions;  // Ascending.
@@ -82,8 +82,8 @@ std::optional<Ref> Simplifier::SplitLongReduce(const Node& node) {
   if (!tall && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
-    Node part;
-    part.op = Op::kReduce;
+    GraphNode part;
+    part.op = OpCode::kReduce;
     part.in = {r, init};
     part.blocks = {MakeCombiner(to_, op, type)};
     Shape shape{type, {}};
@@ -141,8 +141,8 @@ std::optional<Ref> Simplifier::SplitLongReduce(const Node& node) {
     if (dims.size() > 1) return std::nullopt;
     block = cuts.long_sum_padded_block;
     padded = (count + block - 1) / block * block;
-    Node pad;
-    pad.op = Op::kPad;
+    GraphNode pad;
+    pad.op = OpCode::kPad;
     pad.in = {source, neutral};
     const Dims none(flat.size(), 0);
     Dims more = none;

@@ -21,13 +21,13 @@ constexpr size_t kNumOps = 0
 /// The ops that a rule looks at.
 class OpSet {
  public:
-  OpSet(std::initializer_list<Op> ops) {
-    for (Op op : ops) ops_.set(static_cast<size_t>(op));
+  OpSet(std::initializer_list<OpCode> ops) {
+    for (OpCode op : ops) ops_.set(static_cast<size_t>(op));
   }
   OpSet(std::initializer_list<OpKind> kinds) {
     for (size_t op = 0; op < kNumOps; ++op) {
       for (OpKind kind : kinds) {
-        if (KindOfOp(static_cast<Op>(op)) == kind) ops_.set(op);
+        if (KindOfOp(static_cast<OpCode>(op)) == kind) ops_.set(op);
       }
     }
   }
@@ -76,13 +76,13 @@ void RuleLog::Write(Rule rule, const std::string& before, const std::string& aft
 
 struct Simplifier::Row {
   Rule rule;
-  std::optional<Ref> (Simplifier::*function)(const Node&);
+  std::optional<Ref> (Simplifier::*function)(const GraphNode&);
 };
 
-const std::vector<Simplifier::Row>& Simplifier::RulesOf(Op op) {
+const std::vector<Simplifier::Row>& Simplifier::RulesOf(OpCode op) {
   static const std::vector<std::vector<Row>>* table = [] {
     auto* t = new std::vector<std::vector<Row>>(kNumOps);
-    const auto add = [&](Rule rule, std::optional<Ref> (Simplifier::*function)(const Node&), const OpSet& ops) {
+    const auto add = [&](Rule rule, std::optional<Ref> (Simplifier::*function)(const GraphNode&), const OpSet& ops) {
       for (size_t i = 0; i < kNumOps; ++i) {
         if (ops.Has(i)) (*t)[i].push_back({rule, function});
       }
@@ -97,8 +97,8 @@ const std::vector<Simplifier::Row>& Simplifier::RulesOf(Op op) {
   return (*table)[static_cast<size_t>(op)];
 }
 
-std::optional<Ref> Simplifier::Rewrite(const Node& node) {
-  if (node.op == Op::kParameter || node.op == Op::kConstant || node.side_effect) return std::nullopt;
+std::optional<Ref> Simplifier::Rewrite(const GraphNode& node) {
+  if (node.op == OpCode::kParameter || node.op == OpCode::kConstant || node.side_effect) return std::nullopt;
   for (const Row& row : RulesOf(node.op)) {
     log_.Enter();
     const std::optional<Ref> simpler = (this->*row.function)(node);

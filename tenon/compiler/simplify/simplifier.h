@@ -26,42 +26,42 @@ class Simplifier {
   void CopyNode(NodeId id);
   bool CopyWhile(NodeId id);
   bool CopyCase(NodeId id);
-  bool BindTrivial(NodeId id, const Node& node);
+  bool BindTrivial(NodeId id, const GraphNode& node);
   bool Unroll(NodeId id, const std::vector<Ref>& init);
   Ref Map(Ref r) const;
   void Bind(NodeId old, uint32_t result, Ref r);
 
   // Making nodes. Emit returns an equal simpler value, an equal earlier one, or the new node.
-  Ref Emit(Node node);
-  NodeId Append(Node node);
-  std::optional<Ref> Rewrite(const Node& node);
+  Ref Emit(GraphNode node);
+  NodeId Append(GraphNode node);
+  std::optional<Ref> Rewrite(const GraphNode& node);
   /// A row of the table of rules.
   struct Row;
-  static const std::vector<Row>& RulesOf(Op op);
-#define TENON_SIMPLIFY_RULE(name, function, text, ...) std::optional<Ref> function(const Node& node);
+  static const std::vector<Row>& RulesOf(OpCode op);
+#define TENON_SIMPLIFY_RULE(name, function, text, ...) std::optional<Ref> function(const GraphNode& node);
 #define TENON_SIMPLIFY_PASS(name, text)
 #include "tenon/compiler/simplify/rules.def"
 #undef TENON_SIMPLIFY_RULE
 #undef TENON_SIMPLIFY_PASS
-  bool BindExtreme(NodeId id, const Node& node);
-  Op WindowOp(const Node& node) const;
-  std::optional<Ref> OtherThan(const Node& node, uint64_t bits) const;
+  bool BindExtreme(NodeId id, const GraphNode& node);
+  OpCode WindowOp(const GraphNode& node) const;
+  std::optional<Ref> OtherThan(const GraphNode& node, uint64_t bits) const;
   /// Where each operand of a concatenation ends along its dimension.
   const std::vector<int64_t>& EndsOf(NodeId concatenation);
 
   Ref Constant(Shape shape, Literal literal);
   Ref Splat(const Shape& shape, uint64_t bits);
-  Ref Binary(Op op, Ref a, Ref b);
+  Ref Binary(OpCode op, Ref a, Ref b);
   Ref Reshape(Ref r, Dims dims);
   /// The real or imaginary (op) part of a complex value.
-  Ref Part(Op op, Ref r);
+  Ref Part(OpCode op, Ref r);
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
   Ref StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent);
   Ref Converted(Ref r, DType type);
   /// The scalar everywhere, converted if need be.
   Ref Spread(Ref scalar, const Shape& shape);
   const target::Numerics& numerics() const { return from_.target->numerics; }
-  const Node& Def(Ref r) const { return to_[r.node]; }
+  const GraphNode& Def(Ref r) const { return to_[r.node]; }
   const Shape& ShapeOf(Ref r) const { return to_.shape(r); }
   bool IsSplat(Ref r, uint64_t bits) const {
     const std::optional<uint64_t> b = SplatBits(to_, r);

@@ -18,7 +18,7 @@ void Simplifier::Bind(NodeId old, uint32_t result, Ref r) { map_[{old, result}] 
 
 namespace {
 
-uint64_t HashOfNode(const Node& n) {
+uint64_t HashOfNode(const GraphNode& n) {
   uint64_t h = static_cast<uint64_t>(n.op) + 1;
   auto mix = [&](uint64_t v) {
     h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -36,32 +36,33 @@ uint64_t HashOfNode(const Node& n) {
 }
 
 /// The operation of a reduction's combiner, if that is all there is to know about it.
-Op SharedCombiner(const Program& p, const Node& n) {
-  if (n.op != Op::kReduce || n.blocks.size() != 1) return Op::kOpaque;
-  const Op op = CombinerOp(p, n.blocks[0]);
-  return op != Op::kOpaque && IdentityBits(op, p[n.blocks[0].args[0]].shape().dtype) ? op : Op::kOpaque;
+OpCode SharedCombiner(const Program& p, const GraphNode& n) {
+  if (n.op != OpCode::kReduce || n.blocks.size() != 1) return OpCode::kOpaque;
+  const OpCode op = CombinerOp(p, n.blocks[0]);
+  return op != OpCode::kOpaque && IdentityBits(op, p[n.blocks[0].args[0]].shape().dtype) ? op : OpCode::kOpaque;
 }
 
-bool Same(const Program& p, const Node& a, const Node& b) {
-  if (a.op == Op::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
+bool Same(const Program& p, const GraphNode& a, const GraphNode& b) {
+  if (a.op == OpCode::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
   return a.op == b.op && a.in == b.in && a.out == b.out && a.attributes == b.attributes && a.name == b.name &&
-         a.literal == b.literal && (a.op != Op::kOpaque || a.origin == b.origin);
+         a.literal == b.literal && (a.op != OpCode::kOpaque || a.origin == b.origin);
 }
 
-bool MayShare(const Program& p, const Node& n) {
-  return (n.blocks.empty() || SharedCombiner(p, n) != Op::kOpaque) && !n.side_effect && n.op != Op::kParameter &&
-         n.op != Op::kBarrier && n.op != Op::kCustomCall && n.op != Op::kOpaque;
+bool MayShare(const Program& p, const GraphNode& n) {
+  return (n.blocks.empty() || SharedCombiner(p, n) != OpCode::kOpaque) && !n.side_effect &&
+         n.op != OpCode::kParameter && n.op != OpCode::kBarrier && n.op != OpCode::kCustomCall &&
+         n.op != OpCode::kOpaque;
 }
 
 }  // namespace
 
-NodeId Simplifier::Append(Node node) {
+NodeId Simplifier::Append(GraphNode node) {
   const NodeId id = to_.Add(std::move(node));
   block_->nodes.push_back(id);
   return id;
 }
 
-Ref Simplifier::Emit(Node node) {
+Ref Simplifier::Emit(GraphNode node) {
   if (std::optional<Ref> simpler = Rewrite(node)) return *simpler;
   if (!MayShare(to_, node)) return {Append(std::move(node)), 0};
   const uint64_t hash = HashOfNode(node);
@@ -78,10 +79,10 @@ Ref Simplifier::Emit(Node node) {
 }
 
 void Simplifier::CopyNode(NodeId id) {
-  const Node& old = from_[id];
-  if (old.op == Op::kWhile && CopyWhile(id)) return;
-  if (old.op == Op::kCase && CopyCase(id)) return;
-  Node node = old;
+  const GraphNode& old = from_[id];
+  if (old.op == OpCode::kWhile && CopyWhile(id)) return;
+  if (old.op == OpCode::kCase && CopyCase(id)) return;
+  GraphNode node = old;
   for (Ref& r : node.in) r = Map(r);
   for (size_t b = 0; b < old.blocks.size(); ++b) {
     node.blocks[b] = Block();
@@ -94,15 +95,15 @@ void Simplifier::CopyNode(NodeId id) {
 }
 
 // Several results at once that take no computing: empty arrays, and reductions over nothing.
-bool Simplifier::BindTrivial(NodeId id, const Node& node) {
-  if (node.side_effect || node.op == Op::kBarrier) return false;
+bool Simplifier::BindTrivial(NodeId id, const GraphNode& node) {
+  if (node.side_effect || node.op == OpCode::kBarrier) return false;
   const auto is_empty = [](const Shape& s) { return s.dtype != DType::kToken && NumElements(s.dims) == 0; };
   if (std::all_of(node.out.begin(), node.out.end(), is_empty)) {
     for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Constant(node.shape(i), MakeLiteral("", false)));
     log_.Hit(Rule::empty_results, [&] { return PrintNode(to_, node); }, [] { return std::string("constants"); });
     return true;
   }
-  if (node.op != Op::kReduce || !is_empty(ShapeOf(node.in[0]))) return false;
+  if (node.op != OpCode::kReduce || !is_empty(ShapeOf(node.in[0]))) return false;
   for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Spread(node.in[node.in.size() / 2 + i], node.shape(i)));
   log_.Hit(Rule::empty_results, [&] { return PrintNode(to_, node); }, [] { return std::string("initial values"); });
   return true;
@@ -138,7 +139,7 @@ void Simplifier::CopyBlock(const Block& from, Block& to) {
 }
 
 bool Simplifier::CopyCase(NodeId id) {
-  const Node& old = from_[id];
+  const GraphNode& old = from_[id];
   const std::optional<uint64_t> bits = SplatBits(to_, Map(old.in[0]));
   if (!bits) return false;
   const bool is_pred = from_.shape(old.in[0]).dtype == DType::kPred;
@@ -162,7 +163,7 @@ void DropDead(Program& p, Block& block, std::vector<bool>& live) {
   std::vector<NodeId> kept;
   for (size_t i = block.nodes.size(); i-- > 0;) {
     const NodeId id = block.nodes[i];
-    Node& node = p[id];
+    GraphNode& node = p[id];
     if (!live[id] && !node.side_effect) continue;
     for (Ref r : node.in) mark(r);
     for (Block& inner : node.blocks) DropDead(p, inner, live);

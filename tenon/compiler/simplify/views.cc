@@ -21,28 +21,28 @@ bool All(const Dims& list, int64_t v) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::EmptyArray(const Node& node) {
+std::optional<Ref> Simplifier::EmptyArray(const GraphNode& node) {
   if (node.out.size() != 1 || node.shape().dtype == DType::kToken || NumElements(node.shape().dims) != 0 ||
-      node.op == Op::kBarrier)
+      node.op == OpCode::kBarrier)
     return std::nullopt;
   return Constant(node.shape(), MakeLiteral("", false));
 }
 
-std::optional<Ref> Simplifier::ViewOfSplat(const Node& node) {
-  const Node& def = Def(node.in[0]);
-  if (def.op == Op::kConstant && def.literal.splat) return Constant(node.shape(), def.literal);
+std::optional<Ref> Simplifier::ViewOfSplat(const GraphNode& node) {
+  const GraphNode& def = Def(node.in[0]);
+  if (def.op == OpCode::kConstant && def.literal.splat) return Constant(node.shape(), def.literal);
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::BroadcastIdentity(const Node& node) {
+std::optional<Ref> Simplifier::BroadcastIdentity(const GraphNode& node) {
   if (ShapeOf(node.in[0]) == node.shape() && IsIota(node.attrs<BroadcastAttrs>().broadcast_dimensions))
     return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::BroadcastOfBroadcast(const Node& node) {
-  const Node& def = Def(node.in[0]);
-  if (def.op != Op::kBroadcast) return std::nullopt;
+std::optional<Ref> Simplifier::BroadcastOfBroadcast(const GraphNode& node) {
+  const GraphNode& def = Def(node.in[0]);
+  if (def.op != OpCode::kBroadcast) return std::nullopt;
   const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
   Dims dims;
   for (int64_t d : def.attrs<BroadcastAttrs>().broadcast_dimensions) dims.push_back(places[static_cast<size_t>(d)]);
@@ -52,14 +52,14 @@ std::optional<Ref> Simplifier::BroadcastOfBroadcast(const Node& node) {
     const int64_t to = node.shape().dims[static_cast<size_t>(dims[i])];
     if (from != to && from != 1) return std::nullopt;
   }
-  Node merged = node;
+  GraphNode merged = node;
   merged.origin = nullptr;
   merged.in[0] = def.in[0];
   merged.attributes = BroadcastAttrs{std::move(dims)};
   return Emit(std::move(merged));
 }
 
-std::optional<Ref> Simplifier::BroadcastAsReshape(const Node& node) {
+std::optional<Ref> Simplifier::BroadcastAsReshape(const GraphNode& node) {
   const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
   if (std::is_sorted(places.begin(), places.end()) &&
       NumElements(node.shape().dims) == NumElements(ShapeOf(node.in[0]).dims))
@@ -67,32 +67,32 @@ std::optional<Ref> Simplifier::BroadcastAsReshape(const Node& node) {
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::ReshapeIdentity(const Node& node) {
+std::optional<Ref> Simplifier::ReshapeIdentity(const GraphNode& node) {
   if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::ReshapeOfReshape(const Node& node) {
-  const Node& def = Def(node.in[0]);
-  if (def.op == Op::kReshape) return Reshape(def.in[0], node.shape().dims);
+std::optional<Ref> Simplifier::ReshapeOfReshape(const GraphNode& node) {
+  const GraphNode& def = Def(node.in[0]);
+  if (def.op == OpCode::kReshape) return Reshape(def.in[0], node.shape().dims);
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::ReshapeOfConstant(const Node& node) {
-  const Node& def = Def(node.in[0]);
-  if (def.op == Op::kConstant) return Constant(node.shape(), def.literal);
+std::optional<Ref> Simplifier::ReshapeOfConstant(const GraphNode& node) {
+  const GraphNode& def = Def(node.in[0]);
+  if (def.op == OpCode::kConstant) return Constant(node.shape(), def.literal);
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::TransposeIdentity(const Node& node) {
+std::optional<Ref> Simplifier::TransposeIdentity(const GraphNode& node) {
   if (IsIota(node.attrs<TransposeAttrs>().permutation)) return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::TransposeOfTranspose(const Node& node) {
-  const Node& def = Def(node.in[0]);
-  if (def.op != Op::kTranspose) return std::nullopt;
-  Node merged = node;
+std::optional<Ref> Simplifier::TransposeOfTranspose(const GraphNode& node) {
+  const GraphNode& def = Def(node.in[0]);
+  if (def.op != OpCode::kTranspose) return std::nullopt;
+  GraphNode merged = node;
   merged.origin = nullptr;
   merged.in[0] = def.in[0];
   const Dims& inner = def.attrs<TransposeAttrs>().permutation;
@@ -100,7 +100,7 @@ std::optional<Ref> Simplifier::TransposeOfTranspose(const Node& node) {
   return Emit(std::move(merged));
 }
 
-std::optional<Ref> Simplifier::TransposeAsReshape(const Node& node) {
+std::optional<Ref> Simplifier::TransposeAsReshape(const GraphNode& node) {
   int64_t last = -1;
   for (int64_t d : node.attrs<TransposeAttrs>().permutation) {
     if (ShapeOf(node.in[0]).dims[static_cast<size_t>(d)] == 1) continue;
@@ -110,14 +110,14 @@ std::optional<Ref> Simplifier::TransposeAsReshape(const Node& node) {
   return Reshape(node.in[0], node.shape().dims);
 }
 
-std::optional<Ref> Simplifier::ReverseNothing(const Node& node) {
+std::optional<Ref> Simplifier::ReverseNothing(const GraphNode& node) {
   const Dims& dims = node.attrs<ReverseAttrs>().dimensions;
   if (std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return node.shape().dims[static_cast<size_t>(d)] == 1; }))
     return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::ConcatenateNothing(const Node& node) {
+std::optional<Ref> Simplifier::ConcatenateNothing(const GraphNode& node) {
   const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   SmallVector<Ref, 3> parts;
   for (Ref r : node.in) {
@@ -125,34 +125,34 @@ std::optional<Ref> Simplifier::ConcatenateNothing(const Node& node) {
   }
   if (parts.size() == 1) return parts[0];
   if (parts.size() == node.in.size()) return std::nullopt;
-  Node fewer = node;
+  GraphNode fewer = node;
   fewer.origin = nullptr;
   fewer.in = std::move(parts);
   return Emit(std::move(fewer));
 }
 
-std::optional<Ref> Simplifier::DynamicUpdateWhole(const Node& node) {
+std::optional<Ref> Simplifier::DynamicUpdateWhole(const GraphNode& node) {
   if (ShapeOf(node.in[1]) == node.shape()) return node.in[1];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::DynamicUpdateNothing(const Node& node) {
+std::optional<Ref> Simplifier::DynamicUpdateNothing(const GraphNode& node) {
   if (NumElements(ShapeOf(node.in[1]).dims) == 0) return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::PadNothing(const Node& node) {
+std::optional<Ref> Simplifier::PadNothing(const GraphNode& node) {
   const auto& [low, high, interior] = node.attrs<PadAttrs>();
   if (ShapeOf(node.in[0]) == node.shape() && All(low, 0) && All(high, 0)) return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::PadOfNothing(const Node& node) {
+std::optional<Ref> Simplifier::PadOfNothing(const GraphNode& node) {
   if (NumElements(ShapeOf(node.in[0]).dims) == 0) return Spread(node.in[1], node.shape());
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::PadNegative(const Node& node) {
+std::optional<Ref> Simplifier::PadNegative(const GraphNode& node) {
   const Ref source = node.in[0], value = node.in[1];
   const Shape shape = node.shape();
   auto [low, high, interior] = node.attrs<PadAttrs>();
@@ -175,12 +175,12 @@ std::optional<Ref> Simplifier::PadNegative(const Node& node) {
   return Padded(StridedSlice(source, before, ones, kept), value, low, high, interior);
 }
 
-std::optional<Ref> Simplifier::DynamicSliceWhole(const Node& node) {
+std::optional<Ref> Simplifier::DynamicSliceWhole(const GraphNode& node) {
   if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::DynamicSliceKnown(const Node& node) {
+std::optional<Ref> Simplifier::DynamicSliceKnown(const GraphNode& node) {
   const Ref source = node.in[0];
   const Shape shape = node.shape();
   Dims starts;
@@ -203,21 +203,21 @@ std::optional<Ref> Simplifier::DynamicSliceKnown(const Node& node) {
   return StridedSlice(source, starts, Dims(shape.rank(), 1), shape.dims);
 }
 
-std::optional<Ref> Simplifier::SliceWhole(const Node& node) {
+std::optional<Ref> Simplifier::SliceWhole(const GraphNode& node) {
   if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
   return std::nullopt;
 }
 
 // Through slices and into operands of concatenations, however many there are one behind the other.
-std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
+std::optional<Ref> Simplifier::SliceOfView(const GraphNode& node) {
   Ref source = node.in[0];
   SliceAttrs at = node.attrs<SliceAttrs>();
   const Shape shape = node.shape();
   for (;;) {
     if (ShapeOf(source) == shape) return source;
-    const Node& def = Def(source);
-    if (def.op == Op::kConstant && def.literal.splat) return Constant(shape, def.literal);
-    if (def.op == Op::kSlice) {
+    const GraphNode& def = Def(source);
+    if (def.op == OpCode::kConstant && def.literal.splat) return Constant(shape, def.literal);
+    if (def.op == OpCode::kSlice) {
       const auto& inner = def.attrs<SliceAttrs>();
       for (size_t i = 0; i < shape.rank(); ++i) {
         at.start_indices[i] = inner.start_indices[i] + at.start_indices[i] * inner.strides[i];
@@ -227,7 +227,7 @@ std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
       source = def.in[0];
       continue;
     }
-    if (def.op == Op::kConcatenate) {
+    if (def.op == OpCode::kConcatenate) {
       const auto along = static_cast<size_t>(def.attrs<ConcatenateAttrs>().dimension);
       const std::vector<int64_t>& ends = EndsOf(source.node);
       const auto end = std::upper_bound(ends.begin(), ends.end(), at.start_indices[along]);
@@ -239,7 +239,7 @@ std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
         continue;
       }
     }
-    if (def.op == Op::kBroadcast) {
+    if (def.op == OpCode::kBroadcast) {
       // Slicing only what was stretched or added.
       const Dims& places = def.attrs<BroadcastAttrs>().broadcast_dimensions;
       bool only_stretched = true;
@@ -251,7 +251,7 @@ std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
         }
       }
       if (only_stretched) {
-        Node broadcast = def;
+        GraphNode broadcast = def;
         broadcast.origin = nullptr;
         broadcast.out[0] = shape;
         return Emit(std::move(broadcast));
@@ -260,7 +260,7 @@ std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
     break;
   }
   if (source == node.in[0]) return std::nullopt;
-  Node merged = node;
+  GraphNode merged = node;
   merged.origin = nullptr;
   merged.in[0] = source;
   merged.attributes = std::move(at);
@@ -270,7 +270,7 @@ std::optional<Ref> Simplifier::SliceOfView(const Node& node) {
 const std::vector<int64_t>& Simplifier::EndsOf(NodeId concatenation) {
   auto [it, fresh] = ends_.try_emplace(concatenation);
   if (fresh) {
-    const Node& node = to_[concatenation];
+    const GraphNode& node = to_[concatenation];
     int64_t end = 0;
     for (Ref part : node.in)
       it->second.push_back(end += ShapeOf(part).dims[static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)]);

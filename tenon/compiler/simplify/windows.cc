@@ -16,20 +16,20 @@ int64_t Product(const Dims& dims) {
 }  // namespace
 
 // The op by which a window's elements meet, where it may be applied to whole arrays; kOpaque elsewhere.
-Op Simplifier::WindowOp(const Node& node) const {
-  if (node.in.size() != 2 || node.blocks.size() != 1) return Op::kOpaque;
-  const Op op = CombinerOp(to_, node.blocks[0]);
+OpCode Simplifier::WindowOp(const GraphNode& node) const {
+  if (node.in.size() != 2 || node.blocks.size() != 1) return OpCode::kOpaque;
+  const OpCode op = CombinerOp(to_, node.blocks[0]);
   const DType type = node.shape().dtype;
   if (!IdentityBits(op, type) || ShapeOf(node.in[0]).dtype != type || ShapeOf(node.in[1]).dtype != type)
-    return Op::kOpaque;
+    return OpCode::kOpaque;
   // Sums of narrow floats do not round once per element.
-  const bool rounds = op == Op::kAdd || op == Op::kMultiply;
-  return rounds && IsFloat(type) && DTypeBits(type) < 32 ? Op::kOpaque : op;
+  const bool rounds = op == OpCode::kAdd || op == OpCode::kMultiply;
+  return rounds && IsFloat(type) && DTypeBits(type) < 32 ? OpCode::kOpaque : op;
 }
 
-std::optional<Ref> Simplifier::WriteOutWindow(const Node& node) {
-  const Op op = WindowOp(node);
-  if (op == Op::kOpaque) return std::nullopt;
+std::optional<Ref> Simplifier::WriteOutWindow(const GraphNode& node) {
+  const OpCode op = WindowOp(node);
+  if (op == OpCode::kOpaque) return std::nullopt;
   if (std::optional<ScanForm> form = ScanFormOf(to_, node);
       form && node.shape().dims[form->dim] > numerics().short_scan)
     return std::nullopt;
@@ -59,10 +59,10 @@ std::optional<Ref> Simplifier::WriteOutWindow(const Node& node) {
   return sum;
 }
 
-std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
+std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
   const std::optional<ScanForm> found = ScanFormOf(to_, node);
-  const Op op = WindowOp(node);
-  if (!found || op == Op::kOpaque) return std::nullopt;
+  const OpCode op = WindowOp(node);
+  if (!found || op == OpCode::kOpaque) return std::nullopt;
   const ScanForm form = *found;
   const Shape shape = node.shape();
   const int64_t n = shape.dims[form.dim];
@@ -70,8 +70,8 @@ std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
   if (n <= numerics().long_scan || !identity) return std::nullopt;
   const Ref neutral = Splat({shape.dtype, {}}, *identity);
   const auto scan = [&](Ref r, size_t dim, Ref init) {
-    Node part;
-    part.op = Op::kReduceWindow;
+    GraphNode part;
+    part.op = OpCode::kReduceWindow;
     part.in = {r, init};
     part.blocks = {MakeCombiner(to_, op, shape.dtype)};
     const Shape of = ShapeOf(r);
@@ -105,8 +105,8 @@ std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
   const Ref before = scan(Padded(totals, neutral, low, high, Dims(cut.size(), 0)), form.dim, node.in[1]);
   Dims flat = cut;
   flat.erase(flat.begin() + form.dim + 1);
-  Node broadcast;
-  broadcast.op = Op::kBroadcast;
+  GraphNode broadcast;
+  broadcast.op = OpCode::kBroadcast;
   broadcast.in = {Reshape(before, flat)};
   broadcast.out.push_back({shape.dtype, cut});
   BroadcastAttrs rows_of;
@@ -120,18 +120,18 @@ std::optional<Ref> Simplifier::SplitLongScan(const Node& node) {
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
 }
 
-std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const Node& node) {
+std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
   // First which element every window selects, then, for each element of a window, what comes back through it.
   const Shape shape = node.shape();
   const Shape source = ShapeOf(node.in[1]);
   const Block& select = node.blocks[0];
   if (select.nodes.size() != 1 || select.args.size() != 2 || select.results[0].node != select.nodes[0])
     return std::nullopt;
-  const Node& order = to_[select.nodes[0]];
-  if (order.op != Op::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0})
+  const GraphNode& order = to_[select.nodes[0]];
+  if (order.op != OpCode::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0})
     return std::nullopt;
   const CompareAttrs keeps = order.attrs<CompareAttrs>();
-  if (CombinerOp(to_, node.blocks[1]) != Op::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32)
+  if (CombinerOp(to_, node.blocks[1]) != OpCode::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32)
     return std::nullopt;
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
@@ -143,8 +143,8 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const Node& node) {
     for (size_t d = window.size(); d-- > 0; element /= window[d]) start[d] = element % window[d];
     return start;
   };
-  const auto make = [&](Op op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
-    Node made;
+  const auto make = [&](OpCode op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
+    GraphNode made;
     made.op = op;
     made.in = std::move(in);
     made.out.push_back({type, source.dims});
@@ -163,20 +163,20 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const Node& node) {
   Ref any = StridedSlice(inside, none, strides, source.dims);
   for (int64_t element = 1; element < count; ++element) {
     const Ref next = StridedSlice(padded, start_of(element), strides, source.dims);
-    Ref keep = make(Op::kCompare, {best, next}, DType::kPred, keeps);
+    Ref keep = make(OpCode::kCompare, {best, next}, DType::kPred, keeps);
     if (pads) {
       const Ref exists = StridedSlice(inside, start_of(element), strides, source.dims);
-      keep = Binary(Op::kOr, Binary(Op::kAnd, keep, any), make(Op::kNot, {exists}, DType::kPred));
-      any = Binary(Op::kOr, any, exists);
+      keep = Binary(OpCode::kOr, Binary(OpCode::kAnd, keep, any), make(OpCode::kNot, {exists}, DType::kPred));
+      any = Binary(OpCode::kOr, any, exists);
     }
-    best = make(Op::kSelect, {keep, best, next}, shape.dtype);
-    place = make(Op::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32);
+    best = make(OpCode::kSelect, {keep, best, next}, shape.dtype);
+    place = make(OpCode::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32);
   }
   Ref sum = Spread(node.in[2], shape);
   for (int64_t element = 0; element < count; ++element) {
-    const Ref here = make(Op::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred,
+    const Ref here = make(OpCode::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred,
                           CompareAttrs{kir::kEq});
-    const Ref part = make(Op::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype);
+    const Ref part = make(OpCode::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype);
     Dims before = start_of(element);
     Dims after(window.size(), 0);
     Dims between(window.size(), 0);
@@ -185,12 +185,12 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const Node& node) {
       between[d] = strides[d] - 1;
       after[d] = shape.dims[d] - (before[d] + (source.dims[d] - 1) * strides[d] + 1);
     }
-    sum = Binary(Op::kAdd, sum, Padded(part, zero, before, after, between));
+    sum = Binary(OpCode::kAdd, sum, Padded(part, zero, before, after, between));
   }
   return sum;
 }
 
-std::optional<Ref> Simplifier::WriteOutConvolution(const Node& node) {
+std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   // One input channel per group and one result: nothing that a matrix product could share.
   const Shape in = ShapeOf(node.in[0]);
   const Shape weights = ShapeOf(node.in[1]);
@@ -223,8 +223,8 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const Node& node) {
   }
   Ref source = node.in[0];
   if (!std::is_sorted(permutation.begin(), permutation.end())) {
-    Node transpose;
-    transpose.op = Op::kTranspose;
+    GraphNode transpose;
+    transpose.op = OpCode::kTranspose;
     transpose.in = {source};
     Shape shape = in;
     for (size_t d = 0; d < in.rank(); ++d) shape.dims[d] = extent(in, permutation[d]);
@@ -250,13 +250,13 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const Node& node) {
     }
     const Ref x = StridedSlice(padded, start, strides, out.dims);
     const Ref tap = Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), {groups});
-    Node broadcast;
-    broadcast.op = Op::kBroadcast;
+    GraphNode broadcast;
+    broadcast.op = OpCode::kBroadcast;
     broadcast.in = {Converted(tap, type)};
     broadcast.out.push_back({type, out.dims});
     broadcast.attributes = BroadcastAttrs{{a.output_feature_dimension}};
-    const Ref product = Binary(Op::kMultiply, x, Emit(std::move(broadcast)));
-    sum = sum.valid() ? Binary(Op::kAdd, sum, product) : product;
+    const Ref product = Binary(OpCode::kMultiply, x, Emit(std::move(broadcast)));
+    sum = sum.valid() ? Binary(OpCode::kAdd, sum, product) : product;
   }
   return Converted(sum, out.dtype);
 }

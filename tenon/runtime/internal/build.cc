@@ -23,14 +23,15 @@ class Builder {
     for (const plan::Step& step : seq) {
       const auto* copy = std::get_if<plan::CopyStep>(&step.is);
       if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, std::visit([this](const auto& s) { return One(s); }, step.is));
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op,
+                             std::visit([this](const auto& s) { return One(s); }, step.is));
       ops.push_back(std::move(op));
     }
     return ops;
   }
 
  private:
-  using OpResult = Result<std::unique_ptr<Op>>;
+  using OpResult = Result<std::unique_ptr<BoundOp>>;
 
   Place PlaceOf(plan::SlotId id) const {
     if (id == plan::kNoSlot) return {kNoBase, 0};
@@ -72,7 +73,7 @@ class Builder {
     if (grain < 1) return InvalidArgument(fmt::format("kernel {}: pieces of {} elements", s.kernel, grain));
     // Plans from outside may claim any work.
     const auto ns = static_cast<int64_t>(std::min(target::TimeNs(target_, s.work), policy::kLongestNs));
-    return std::unique_ptr<Op>(std::make_unique<KernelOp>(std::move(bound), total, grain, ns));
+    return std::unique_ptr<BoundOp>(std::make_unique<KernelOp>(std::move(bound), total, grain, ns));
   }
 
   std::vector<Place> PlacesOf(std::span<const plan::SlotId> ids) const {
@@ -100,13 +101,13 @@ class Builder {
     }
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<const drivers::Call> call,
                            family->Bind(s.config, arrays.operands(), {hooked.data(), hooked.size()}));
-    return std::unique_ptr<Op>(std::make_unique<DriverOp>(std::move(call), PlacesOf({s.inputs.data(), s.inputs.size()}),
-                                                          PlacesOf({s.outputs.data(), s.outputs.size()}),
-                                                          PlaceOf(s.scratch), std::move(hooks)));
+    return std::unique_ptr<BoundOp>(std::make_unique<DriverOp>(
+        std::move(call), PlacesOf({s.inputs.data(), s.inputs.size()}), PlacesOf({s.outputs.data(), s.outputs.size()}),
+        PlaceOf(s.scratch), std::move(hooks)));
   }
 
-  std::unique_ptr<Op> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like,
-                           const Dims& to_strides) const {
+  std::unique_ptr<BoundOp> Copy(Place from, const Dims& from_strides, Place to, const plan::Slot& like,
+                                const Dims& to_strides) const {
     return std::make_unique<CopyOp>(from, from_strides, to, to_strides, like.dims, ByteWidth(like.dtype));
   }
 
@@ -126,15 +127,15 @@ class Builder {
     }
     if (AreInOrder(carries)) {
       for (const auto& [from, to] : carries) {
-        TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> copy, One(plan::CopyStep{from, to}));
+        TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> copy, One(plan::CopyStep{from, to}));
         body.push_back(std::move(copy));
       }
     } else {
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<Op> carry, CarryAtOnce(carries));
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> carry, CarryAtOnce(carries));
       body.push_back(std::move(carry));
     }
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
-    return std::unique_ptr<Op>(
+    return std::unique_ptr<BoundOp>(
         std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
   }
 
@@ -177,7 +178,7 @@ class Builder {
       bytes += (static_cast<__int128>(size) + 63) / 64 * 64;
       if (bytes > INT64_MAX / 2) return InvalidArgument("the carries of a loop are too large");
     }
-    return std::unique_ptr<Op>(std::make_unique<CarryOp>(std::move(moves), static_cast<int64_t>(bytes)));
+    return std::unique_ptr<BoundOp>(std::make_unique<CarryOp>(std::move(moves), static_cast<int64_t>(bytes)));
   }
 
   // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.
@@ -205,7 +206,7 @@ class Builder {
       branches.push_back(std::move(ops));
     }
     const bool is_pred = plan_.slots[s.index].dtype == DType::kPred;
-    return std::unique_ptr<Op>(std::make_unique<CaseOp>(PlaceOf(s.index), is_pred, std::move(branches)));
+    return std::unique_ptr<BoundOp>(std::make_unique<CaseOp>(PlaceOf(s.index), is_pred, std::move(branches)));
   }
 
   template <class StepT>
@@ -217,7 +218,7 @@ class Builder {
         out.push_back(id == plan::kNoSlot ? Operand{} : Operand{PlaceOf(id), &plan_.slots[id]});
       return out;
     };
-    return std::unique_ptr<Op>(std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results)));
+    return std::unique_ptr<BoundOp>(std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results)));
   }
   OpResult One(const plan::CustomCallStep& s) const { return Service(s); }
   OpResult One(const plan::EvaluateStep& s) const { return Service(s); }

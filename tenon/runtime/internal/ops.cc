@@ -40,7 +40,7 @@ void* ThreadScratch(int64_t size_bytes) {
 }
 
 Status RunAll(const OpList& ops, const Frame& frame) {
-  for (const std::unique_ptr<Op>& op : ops) TENON_RETURN_IF_ERROR(op->Run(frame));
+  for (const std::unique_ptr<BoundOp>& op : ops) TENON_RETURN_IF_ERROR(op->Run(frame));
   return OkStatus();
 }
 

@@ -37,12 +37,12 @@ struct Place {
 inline constexpr uint32_t kNoBase = ~0u;
 
 /// One step in executable form.
-class Op {
+class BoundOp {
  public:
-  virtual ~Op() = default;
+  virtual ~BoundOp() = default;
   virtual Status Run(const Frame& frame) const = 0;
 };
-using OpList = std::vector<std::unique_ptr<Op>>;
+using OpList = std::vector<std::unique_ptr<BoundOp>>;
 
 Status RunAll(const OpList& ops, const Frame& frame);
 
@@ -60,7 +60,7 @@ struct BoundKernel {
   bool has_locals = false;
 };
 
-class KernelOp final : public Op {
+class KernelOp final : public BoundOp {
  public:
   KernelOp(BoundKernel kernel, int64_t total, int64_t grain, int64_t cost_ns)
       : kernel_(std::move(kernel)), total_(total), grain_(grain), cost_ns_(cost_ns) {}
@@ -73,7 +73,7 @@ class KernelOp final : public Op {
   int64_t cost_ns_;
 };
 
-class CopyOp final : public Op {
+class CopyOp final : public BoundOp {
  public:
   CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes);
   Status Run(const Frame& frame) const override;
@@ -85,7 +85,7 @@ class CopyOp final : public Op {
 };
 
 /// Copies as if at once, by way of memory of their own.
-class CarryOp final : public Op {
+class CarryOp final : public BoundOp {
  public:
   struct Move {
     Place from, to;
@@ -102,7 +102,7 @@ class CarryOp final : public Op {
   int64_t total_bytes_;
 };
 
-class WhileOp final : public Op {
+class WhileOp final : public BoundOp {
  public:
   WhileOp(OpList condition, Place predicate, int64_t trip_count, OpList body)
       : condition_(std::move(condition)), predicate_(predicate), trip_count_(trip_count), body_(std::move(body)) {}
@@ -115,7 +115,7 @@ class WhileOp final : public Op {
   OpList body_;  ///< The carries' copies included.
 };
 
-class CaseOp final : public Op {
+class CaseOp final : public BoundOp {
  public:
   CaseOp(Place index, bool is_pred, std::vector<OpList> branches)
       : index_(index), is_pred_(is_pred), branches_(std::move(branches)) {}
@@ -129,7 +129,7 @@ class CaseOp final : public Op {
 
 /// An evaluate or custom-call step, served by the embedder.
 template <class StepT>
-class ServiceOp final : public Op {
+class ServiceOp final : public BoundOp {
  public:
   struct Operand {
     Place place;
@@ -145,7 +145,7 @@ class ServiceOp final : public Op {
 };
 
 /// A driver's call, its hooks being kernels.
-class DriverOp final : public Op {
+class DriverOp final : public BoundOp {
  public:
   /// One per hook point of the family; `fn` is null where there is none.
   using Hooks = std::vector<BoundKernel>;
