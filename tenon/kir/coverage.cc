@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "tenon/base/strided_runs.h"
+#include "tenon/kir/policy.h"
 
 namespace tenon::kir {
 namespace {
-
-/// How many boxes or runs are put together at most.
-constexpr size_t kMostBoxes = 1024;
-constexpr int64_t kMostRuns = 1 << 14;
 
 /// [lo, hi).
 struct Interval {
@@ -154,7 +151,7 @@ class Coverage {
       std::swap(x, y);
     }
     const int64_t c = y->lo;
-    constexpr int64_t kSmall = int64_t{1} << 30;  // Nothing wraps around.
+    constexpr int64_t kSmall = int64_t{1} << 30;  // structural: sums of two stay within 32 bits, so nothing wraps.
     if (std::max({std::abs(c), std::abs(x->lo), std::abs(x->hi)}) > kSmall) return std::nullopt;
     switch (node.op) {
       case Op::kAdd:
@@ -241,7 +238,7 @@ class Coverage {
   bool Covers(RunUnion& runs) const {
     const StridedRuns all{0, elements_, {}};
     if (runs.HasLike(all)) return true;
-    const std::optional<RangeSet> ranges = runs.Expand(kMostRuns);
+    const std::optional<RangeSet> ranges = runs.Expand(policy::kCoverRuns);
     return ranges && ranges->Contains(0, elements_);
   }
 
@@ -273,7 +270,7 @@ class Coverage {
       left = std::move(next);
       made += left.size();
       if (left.empty()) return true;
-      if (made > kMostBoxes) return false;
+      if (made > policy::kCoverBoxes) return false;
     }
     return false;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What steps are taken to need of which a plan knows no more than their kind.
+/// What steps are taken to need of which a plan knows no more than their kind, and how far proofs about plans go.
 
 #include <cstdint>
 
@@ -18,5 +18,8 @@ inline constexpr target::Work kCopy{.serial = 3500};
 inline constexpr target::Work kCall{.serial = 70'000};
 /// An op that the evaluator runs.
 inline constexpr target::Work kEvaluate{.serial = 175'000};
+
+/// Runs of strided views that the proof of a read is put together from, one by one; beyond them it asks for the whole.
+inline constexpr int64_t kReadRuns = 1 << 14;
 
 }  // namespace tenon::plan::policy

@@ -24,6 +24,8 @@ std::string_view Field(std::string_view line, std::string_view key) {
   return line.substr(0, line.find_first_of(" \n"));
 }
 
+/// Subnormal numbers are none of these: compiled code takes them for zero, as JAX's own backend does, the evaluator
+/// does not.
 double SpecialFloat(DType type, Random& random) {
   const double largest = type == DType::kF64    ? std::numeric_limits<double>::max()
                          : type == DType::kF16  ? 65504
@@ -32,7 +34,7 @@ double SpecialFloat(DType type, Random& random) {
                                                 : 4;
   const bool has_infinity = type != DType::kF8E4M3FN;
   const double sign = random.Chance(2) ? 1 : -1;
-  switch (random.Pick(7)) {
+  switch (random.Pick(6)) {
     case 0:
       return std::numeric_limits<double>::quiet_NaN();
     case 1:
@@ -43,13 +45,6 @@ double SpecialFloat(DType type, Random& random) {
       return sign * largest;
     case 4:
       return sign * 0.5;
-    case 5:
-      // Below the least normal number; of some size in the narrow types.
-      return sign * (type == DType::kF64    ? 1e-310
-                     : type == DType::kF32  ? 1e-40
-                     : type == DType::kBF16 ? 1e-39
-                     : type == DType::kF16  ? 0x1p-20
-                                            : 0.125);
     default:
       return sign * 1.25;
   }

@@ -12,6 +12,7 @@
 #include "tenon/base/strided_runs.h"
 #include "tenon/kir/coverage.h"
 #include "tenon/plan/internal/byte_map.h"
+#include "tenon/plan/policy.h"
 
 namespace tenon::plan::internal {
 namespace {
@@ -20,8 +21,6 @@ using Is = Cell::Is;
 
 /// The value of a donated argument's bytes, until its output takes them.
 constexpr ValueId kArgument = ~0u;
-/// Runs of strided views that one read may be put together from, one by one.
-constexpr int64_t kMostRuns = 1 << 14;
 
 /// A slot's bytes. All memory that is followed lies on one line of addresses: the arena, then the outputs, a donated
 /// argument where its output is.
@@ -208,9 +207,9 @@ class Flow {
 
   /// Run by run, in what is whole and in the parts of the value.
   Status FindRuns(const Bytes& b, const Wanted& wanted, const RunUnion* pieces) const {
-    if (b.runs.CountRuns(kMostRuns) > kMostRuns) return OkStatus();
+    if (b.runs.CountRuns(policy::kReadRuns) > policy::kReadRuns) return OkStatus();
     std::optional<RangeSet> parts = RangeSet();
-    if (pieces != nullptr) parts = pieces->Expand(kMostRuns);
+    if (pieces != nullptr) parts = pieces->Expand(policy::kReadRuns);
     if (!parts) return OkStatus();
     Status wrong;
     b.runs.ForEach([&](int64_t x, int64_t y) {
