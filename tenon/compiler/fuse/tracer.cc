@@ -103,7 +103,13 @@ kir::Buf BufferFor(kir::KernelBuilder& b, kir::BufKind kind, const View& view) {
 kir::Buf Tracer::BufferOf(Ref r) {
   auto [it, fresh] = buffer_of_.try_emplace(r, kir::Buf{0});
   if (!fresh) return it->second;
-  it->second = BufferFor(b_, kir::BufKind::kArg, env_.view_of(r));
+  // One memory, one buffer: a value and what a barrier makes of it are read together, and in place.
+  const View view = env_.view_of(r);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i].kind != BoundBuffer::Kind::kRead || !(env_.view_of(bound[i].value) == view)) continue;
+    return it->second = static_cast<kir::Buf>(i);
+  }
+  it->second = BufferFor(b_, kir::BufKind::kArg, view);
   bound.push_back({BoundBuffer::Kind::kRead, r});
   return it->second;
 }

@@ -131,7 +131,10 @@ class Scheduler {
     TakeOver result;
     for (const Event& w : EventsAt(writes, read.position)) {
       if (!w.write) continue;
-      if (MayTakeOver(w.slot, read.slot)) {
+      // An output names one operand whose memory it has: a second one there would overlap it.
+      const bool free = std::ranges::none_of(
+          taken, [&](const auto& pair) { return pair.first == w.slot && pair.second != read.slot; });
+      if (free && MayTakeOver(w.slot, read.slot)) {
         result.any = true;
         taken.push_back({w.slot, read.slot});
       }
