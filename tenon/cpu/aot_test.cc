@@ -126,7 +126,8 @@ TEST(AheadOfTime, WhatATargetClaimsIsNotBelieved) {
   EXPECT_EQ(TargetAtLoad(std::make_shared<const target::Target>(liar), host).status().code(),
             tenon::Code::kFailedPrecondition);
   liar.isa = "avx1024";
-  EXPECT_EQ(TargetAtLoad(std::make_shared<const target::Target>(liar), host).status().code(), tenon::Code::kInvalidArgument);
+  EXPECT_EQ(TargetAtLoad(std::make_shared<const target::Target>(liar), host).status().code(),
+            tenon::Code::kInvalidArgument);
   EXPECT_EQ(TargetAtLoad(Named("cpu:avx512"), host)->get(), host.get());
 }
 

@@ -41,8 +41,8 @@ TEST(Work, TextIsComplete) {
 }
 
 TEST(Work, BadTextIsRefused) {
-  for (const char* text : {"", " ", "ops", "ops x", "ops -1", "ops 0", "ops nan", "ops inf", "ops 1 ops 2",
-                           "sweat 3", "none ops 1", "ops 1  read 2"}) {
+  for (const char* text : {"", " ", "ops", "ops x", "ops -1", "ops 0", "ops nan", "ops inf", "ops 1 ops 2", "sweat 3",
+                           "none ops 1", "ops 1  read 2"}) {
     EXPECT_EQ(ParseWork(text).status().code(), Code::kInvalidArgument) << text;
   }
 }
