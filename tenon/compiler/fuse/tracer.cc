@@ -105,11 +105,12 @@ kir::Buf Tracer::BufferOf(Ref r) {
   if (!fresh) return it->second;
   // One memory, one buffer: a value and what a barrier makes of it are read together, and in place.
   const View view = env_.view_of(r);
-  for (size_t i = 0; i < bound.size(); ++i) {
-    if (bound[i].kind != BoundBuffer::Kind::kRead || !(env_.view_of(bound[i].value) == view)) continue;
-    return it->second = static_cast<kir::Buf>(i);
+  SmallVector<kir::Buf, 2>& there = reads_of_[view.buffer];
+  for (kir::Buf buf : there) {
+    if (env_.view_of(bound[buf].value) == view) return it->second = buf;
   }
   it->second = BufferFor(b_, kir::BufKind::kArg, view);
+  there.push_back(it->second);
   bound.push_back({BoundBuffer::Kind::kRead, r});
   return it->second;
 }

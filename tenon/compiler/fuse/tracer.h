@@ -105,7 +105,8 @@ class Tracer {
   std::unordered_map<Key, Known, KeyHasher> known_;      // by the dims themselves
   std::unordered_map<Key, Known, KeyHasher> elsewhere_;  // by same_as
   std::unordered_map<Ref, kir::Buf, RefHasher> buffer_of_;
-  std::unordered_map<NodeId, int> places_;  // At how many places a member was written out.
+  std::unordered_map<uint32_t, SmallVector<kir::Buf, 2>> reads_of_;  // By View::buffer.
+  std::unordered_map<NodeId, int> places_;                           // At how many places a member was written out.
 };
 
 /// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's, complex ones two.
