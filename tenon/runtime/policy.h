@@ -19,5 +19,8 @@ inline constexpr std::chrono::seconds kMaxIdle{2};
 
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
+/// Sums within sums that the proof of an address looks into: what clamped and reversed indices need, and few enough
+/// that sums of shared sums end.
+inline constexpr int kAffineDepth = 6;
 
 }  // namespace tenon::runtime::policy

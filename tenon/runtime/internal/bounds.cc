@@ -168,9 +168,10 @@ class Checker {
   /// Operands come first in Kernel::nodes, so that going up in order needs no recursion.
   Interval RangeOfNode(kir::Val v) const { return ranges_[v]; }
   /// What wraps is anything.
-  static Interval Fits(Interval r, DType type) {
+  static Interval Fits(Interval r, DType type) { return FitsExactly(r, type) ? r : OfType(type); }
+  static bool FitsExactly(Interval r, DType type) {
     const Interval all = OfType(type);
-    return r.lo < all.lo || r.hi > all.hi ? all : r;
+    return r.lo >= all.lo && r.hi <= all.hi;
   }
   Interval Compute(kir::Val v) const {
     const kir::Node& n = k_.nodes[v];
@@ -229,6 +230,38 @@ class Checker {
   // Accesses
   // -------------------------------------------------------------------------------------------------------------------------------
 
+  /// Adds k * the value of v, taken apart as long as its parts are sums and multiples that can't wrap: so that what a
+  /// guard says of x holds for an address made of -x or x + 1 too.
+  void AddNode(Form& f, kir::Val v, Wide k, int depth) const {
+    const kir::Node& n = k_.nodes[v];
+    const auto keep = [&] { f.Add(kNodeBase + v, k); };
+    if (depth == 0 || !IsInteger(n.type)) return keep();
+    const auto in = [&](size_t i) { return RangeOfNode(n.in[i]); };
+    const auto constant = [](Interval r) { return r.lo == r.hi; };
+    switch (n.op) {
+      case kir::Op::kConst:
+        f.offset = Clamp(f.offset + Times(RangeOfNode(v).lo, k));
+        return;
+      case kir::Op::kConvert:
+        if (!IsInteger(k_.nodes[n.in[0]].type) || !FitsExactly(in(0), n.type)) return keep();
+        return AddNode(f, n.in[0], k, depth - 1);
+      case kir::Op::kAdd:
+      case kir::Op::kSub: {
+        const int sign = n.op == kir::Op::kAdd ? 1 : -1;
+        if (!FitsExactly(in(0) + in(1) * sign, n.type)) return keep();
+        AddNode(f, n.in[0], k, depth - 1);
+        return AddNode(f, n.in[1], k * sign, depth - 1);
+      }
+      case kir::Op::kMul: {
+        const size_t factor = constant(in(0)) ? 0 : 1;
+        if (!constant(in(factor)) || !FitsExactly(in(1 - factor) * in(factor).lo, n.type)) return keep();
+        return AddNode(f, n.in[1 - factor], Times(k, in(factor).lo), depth - 1);
+      }
+      default:
+        return keep();
+    }
+  }
+
   Result<Form> FormOf(const kir::Axis& axis) {
     Form f;
     if (Known(axis.offset))
@@ -239,7 +272,7 @@ class Checker {
       if (!Known(t.coef)) return InvalidArgument("an index is a tile's number times a dim");
       f.Add(t.dim, Exact(t.coef));
     }
-    if (axis.start != kir::kNone) f.Add(kNodeBase + axis.start, 1);
+    if (axis.start != kir::kNone) AddNode(f, axis.start, 1, policy::kAffineDepth);
     return f;
   }
   Interval RangeOfVariable(uint64_t v) {

@@ -95,6 +95,30 @@ TEST(Bounds, StartsFromDataMustBeClamped) {
   EXPECT_EQ(start(false, true, 7), Code::kInvalidArgument);
 }
 
+TEST(Bounds, GuardsOfAValueHoldForSumsAndMultiplesOfIt) {
+  // in[7 - 2x] where 0 <= x < limit, x read from memory: as a reversed view of a dynamic slice reads.
+  const auto reversed = [](int64_t limit, bool wraps) {
+    Case c;
+    const kir::Val data =
+        c.b.Convert(DType::kS64, c.b.Convert(wraps ? DType::kS64 : DType::kS32, c.b.Read(c.in, {kir::At(c.i)})));
+    kir::Axis x;
+    x.start = data;
+    kir::Read read;
+    read.buf = c.in;
+    read.at.resize(1);
+    const kir::Val twice = c.b.Mul(data, c.b.Const(DType::kS64, int64_t{-2}));
+    read.at[0].start = c.b.Add(twice, c.b.Const(DType::kS64, int64_t{7}));
+    read.guard.push_back({x, Size::Of(0), Size::Of(limit)});
+    read.otherwise = c.b.Const(DType::kF32, 0.0);
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(read, 0)});
+    return c.Check().code();
+  };
+  EXPECT_EQ(reversed(4, false), Code::kOk);
+  EXPECT_EQ(reversed(5, false), Code::kInvalidArgument);
+  // A product that may wrap says nothing, whatever its factor's guard says.
+  EXPECT_EQ(reversed(4, true), Code::kInvalidArgument);
+}
+
 TEST(Bounds, ParametersAreLookedUp) {
   const auto with = [](std::vector<int64_t> params) {
     kir::KernelBuilder b;
