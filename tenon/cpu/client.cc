@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/log.h"
 #include "tenon/cpu/build_id.h"
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
@@ -117,9 +118,20 @@ void CpuClient::Schedule(std::function<void()> work) {
     work();
     return;
   }
+  struct Work final : DeviceQueue::Task {
+    explicit Work(std::function<void()> w) : work(std::move(w)) {}
+    Status Run() override {
+      work();
+      return OkStatus();
+    }
+    void End(const Status& status) override {
+      if (!status.ok()) Log(LogLevel::kError, "scheduled work: " + status.ToString());
+    }
+    std::function<void()> work;
+  };
+  auto task = std::make_unique<Work>(std::move(work));
   auto* device = static_cast<CpuDevice*>(devices()[0]);
-  auto shared = std::make_shared<std::function<void()>>(std::move(work));
-  if (!device->queue().Submit([shared] { (*shared)(); }, true).ok()) (*shared)();
+  if (!device->queue().Submit(std::move(task), DeviceQueue::Kind::kMayBlock).ok()) task->work();
 }
 
 }  // namespace tenon::cpu

@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <cstring>
+#include <future>
 #include <random>
 #include <string>
 #include <vector>
@@ -198,6 +199,41 @@ TEST(CpuClient, ForkedChildrenGetAnErrorAndEnd) {
   EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_TRUE(RunOnZeros(cpu, **executable).ok());
+}
+
+/// Too much work for the caller's thread, with outputs that count as large.
+constexpr std::string_view kLarge = R"(func.func @main(%x: tensor<400x400xf32>) -> tensor<400x400xf32> {
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>
+  return %0 : tensor<400x400xf32> })";
+
+// Whoever hears that an execution ended may start others on the same device, and wait for them.
+TEST(CpuClient, ListenersMayExecuteOnTheSameDevice) {
+  alarm(60);  // A hang fails.
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto executable = Compile(*client, kLarge);
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  std::promise<Status> told;
+  std::vector<plugin::EventRef> events;
+  for (int i = 0; i < 2; ++i) {
+    std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(cpu.memory_pool(), 400 * 400 * 4)}};
+    plugin::Ref<plugin::Buffer> output;
+    plugin::DeviceExecution device{.device = client->devices()[0], .arguments = arguments, .outputs = {&output, 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    ASSERT_TRUE((*executable)->Execute(request).ok());
+    if (i == 0) {
+      device.done.OnReady([&](const Status&) {
+        Status status;
+        for (int k = 0; k < 4 && status.ok(); ++k) status = RunOnZeros(cpu, **executable);
+        told.set_value(status);
+      });
+    }
+    events.push_back(device.done);
+  }
+  const Status status = told.get_future().get();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  for (const plugin::EventRef& event : events) EXPECT_TRUE(event.Wait().ok());
+  alarm(0);
 }
 
 TEST(CpuClient, ObjectsMayGoInAnyOrderWhileWorkIsUnderWay) {

@@ -2,45 +2,62 @@
 
 #include <sys/types.h>
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "tenon/base/status.h"
 
 namespace tenon::cpu {
 
-/// Threads that run the executions of one device in the order in which they became ready. Tasks may block (collectives,
-/// host callbacks): a task that says so gets a thread of its own. Threads start when first needed, block every signal,
-/// spin briefly between tasks and end with the queue. All functions are thread-safe; tasks run in the compute float
-/// state.
+/// Threads that run the work of one device, and the boundary behind which nothing that the work does ends the process.
+///
+/// Tasks that only compute run one after the other, in the order in which they came. Tasks that may block (host
+/// callbacks, copies, whatever waits for other tasks) run beside them, up to policy::kMaxBlocking at once; those that
+/// come from inside a task are above that count, as the task may wait for them. Threads start when first needed, block
+/// every signal, run in the compute float state and end when idle for policy::kIdleThread, but for the one that
+/// computes.
+///
+/// A task's outcome is told on the thread that ran it, when the task itself has ended and no longer counts as pending:
+/// whoever hears of it may use the device and wait for it. A thread that does not come back from telling is replaced.
+/// All functions are thread-safe.
 class DeviceQueue {
  public:
+  class Task {
+   public:
+    virtual ~Task() = default;
+    /// The work. What it throws becomes its status.
+    virtual Status Run() = 0;
+    /// Tells the outcome, after Run. What it throws is dropped. Followed by the destructor, on the same thread.
+    virtual void End(const Status& status) = 0;
+
+   private:
+    friend class DeviceQueue;
+    std::unique_ptr<Task> next_;
+  };
+  enum class Kind { kComputes, kMayBlock };
+
   explicit DeviceQueue(std::string name);
   /// Runs what was submitted, then joins. May be called on one of its own threads, which then ends by itself. In a
   /// forked child, where the threads are not, it waits for nothing.
   ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-  /// `may_block`: the task waits for things that other tasks of this queue may have to do. RESOURCE_EXHAUSTED when no
-  /// thread can be made; the task was not taken then.
-  Status Submit(std::function<void()> task, bool may_block);
+  /// Takes the task, or leaves it with the caller: RESOURCE_EXHAUSTED when no thread can be made. Allocates nothing
+  /// unless a thread has to be started.
+  Status Submit(std::unique_ptr<Task>&& task, Kind kind);
 
-  /// Tasks submitted and not yet ended.
+  /// Tasks submitted whose Run has not ended.
   int64_t pending() const;
-  /// Waits until fewer than `limit` of the tasks that do not block are pending. Never for those that do: they may be
-  /// what the caller is part of.
+  /// Threads that there are now.
+  int num_threads() const;
+  /// Waits until fewer than `limit` of the tasks that compute are pending; not at all on the thread that runs one.
+  /// Never for tasks that may block: they may be what the caller is part of.
   void WaitBelow(int64_t limit);
 
  private:
   struct State;
-  const std::string name_;
   const pid_t owner_pid_;
   std::shared_ptr<State> state_;
 };

@@ -123,6 +123,21 @@ struct CpuLoadedExecutable::Run {
   CpuDevice* device = nullptr;
 };
 
+/// One that the device's queue runs.
+struct CpuLoadedExecutable::QueuedRun final : DeviceQueue::Task {
+  explicit QueuedRun(plugin::Ref<CpuLoadedExecutable> of) : executable(std::move(of)) {}
+
+  Status Run() override { return executable->RunNow(run); }
+  void End(const Status& status) override {
+    run = {};  // Arguments are free before anyone hears of the outputs.
+    done->Set(status);
+  }
+
+  plugin::Ref<CpuLoadedExecutable> executable;
+  CpuLoadedExecutable::Run run;
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+};
+
 CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
                                          plugin::DeviceAssignment assignment)
     : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)),
@@ -213,33 +228,20 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
     for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
     queue.WaitBelow(output_bytes < policy::kLargeOutputBytes ? policy::kMaxPending : policy::kMaxPendingLarge);
   }
-  auto run = std::make_shared<Run>();
-  run->context = request.context;
-  TENON_RETURN_IF_ERROR(Prepare(device, *run));
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
-  make_outputs(*run, plugin::EventRef(done));
-  device.done = plugin::EventRef(done);
+  auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
+  task->run.context = request.context;
+  TENON_RETURN_IF_ERROR(Prepare(device, task->run));
+  make_outputs(task->run, plugin::EventRef(task->done));
+  device.done = plugin::EventRef(task->done);
   SmallVector<plugin::EventRef, 8> waits;
-  for (const plugin::Argument& a : run->arguments) waits.push_back(a.ready);
-  plugin::Ref<CpuLoadedExecutable> self(this);
-  const bool may_block = plan.has_host_callbacks;
-  auto start = [self, run, done, may_block](const Status& arguments_status) mutable {
-    if (!arguments_status.ok()) {
-      run->arguments.clear();
-      done->Set(arguments_status);
-      return;
-    }
-    CpuDevice* device_of_run = run->device;
-    Status submitted = device_of_run->queue().Submit(
-        [self, run, done]() mutable {
-          Status status = self->RunNow(*run);
-          run.reset();  // Arguments are free before anyone hears of the outputs.
-          done->Set(std::move(status));
-        },
-        may_block);
-    if (!submitted.ok()) done->Set(submitted);
-  };
-  plugin::WhenAll({waits.data(), waits.size()}).OnReady(std::move(start));
+  for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
+  const auto kind = plan.has_host_callbacks ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  plugin::WhenAll({waits.data(), waits.size()})
+      .OnReady([task = std::move(task), &queue, kind](const Status& arguments_status) mutable {
+        Status status = arguments_status;
+        if (status.ok()) status = queue.Submit(std::move(task), kind);
+        if (!status.ok()) task->End(status);
+      });
   return OkStatus();
 }
 

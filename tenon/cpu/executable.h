@@ -41,6 +41,7 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
 
  private:
   struct Run;
+  struct QueuedRun;
   CpuClient& cpu_client() const;
   Status Prepare(plugin::DeviceExecution& device, Run& run) const;
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);

@@ -13,13 +13,25 @@ namespace {
 
 using StorageRef = plugin::Ref<plugin::Storage>;
 
+struct GlobalRun;
+Status RunGlobally(GlobalRun& run, CpuClient& client);
+
 /// One execution for all devices. Device numbers are flat (replica * partitions + partition).
-struct GlobalRun {
+struct GlobalRun final : DeviceQueue::Task {
+  Status Run() override { return RunGlobally(*this, *client); }
+  void End(const Status& status) override {
+    arguments.clear();  // Free before anyone hears of the outputs.
+    outputs.clear();
+    done->Set(status);
+  }
+
+  CpuClient* client = nullptr;  ///< The executable keeps it alive.
   plugin::Ref<plugin::LoadedExecutable> executable;
   std::shared_ptr<const Code> code;
   plugin::Ref<plugin::ExecuteContext> context;
   std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
   std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
 
 // Copies between a whole array, whose strides in elements are given, and the part that a device holds.
@@ -47,7 +59,7 @@ std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()
 
 bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) == 1; }
 
-Status Run(GlobalRun& run, CpuClient& client) {
+Status RunGlobally(GlobalRun& run, CpuClient& client) {
   const plan::Plan& plan = run.code->program->plan();
   const compiler::CompiledProgram& about = run.code->about;
   const plugin::ExecutableInfo& info = run.executable->info();
@@ -103,14 +115,14 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
   const auto wanted = static_cast<size_t>(info.num_replicas) * static_cast<size_t>(info.num_partitions);
   if (devices != wanted)
     return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info.name, wanted, devices));
-  auto run = std::make_shared<GlobalRun>();
+  auto run = std::make_unique<GlobalRun>();
+  run->client = &client;
   run->executable = executable;
   run->code = std::move(code);
   run->context = request.context;
   run->arguments.assign(info.parameters.size(), std::vector<StorageRef>(devices));
   run->outputs.assign(info.outputs.size(), std::vector<StorageRef>(devices));
   std::vector<plugin::EventRef> waits;
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
   for (plugin::DeviceExecution& device : request.devices) {
     const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
     for (size_t i = 0; i < info.outputs.size(); ++i) {
@@ -120,10 +132,10 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
       plugin::Memory* memory = client.FindMemory(*device.device, info.outputs[i].memory_kind);
       device.outputs[i] =
           plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec,
-                               storage, plugin::EventRef(done));
+                               storage, plugin::EventRef(run->done));
       run->outputs[i][flat] = std::move(storage);
     }
-    device.done = plugin::EventRef(done);
+    device.done = plugin::EventRef(run->done);
   }
   // Nothing fails from here on: now the arguments may be taken.
   for (plugin::DeviceExecution& device : request.devices) {
@@ -134,21 +146,12 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
     }
   }
   auto* first = static_cast<CpuDevice*>(request.devices[0].device);
-  const bool may_block = run->code->program->plan().has_host_callbacks;
-  CpuClient* owner = &client;  // The executable keeps it alive.
-  plugin::WhenAll(waits).OnReady([run, done, first, owner, may_block](const Status& arguments_status) mutable {
-    if (!arguments_status.ok()) {
-      done->Set(arguments_status);
-      return;
-    }
-    const Status submitted = first->queue().Submit(
-        [run, done, owner]() mutable {
-          Status status = Run(*run, *owner);
-          run.reset();
-          done->Set(std::move(status));
-        },
-        may_block);
-    if (!submitted.ok()) done->Set(submitted);
+  const auto kind =
+      run->code->program->plan().has_host_callbacks ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  plugin::WhenAll(waits).OnReady([run = std::move(run), first, kind](const Status& arguments_status) mutable {
+    Status status = arguments_status;
+    if (status.ok()) status = first->queue().Submit(std::move(run), kind);
+    if (!status.ok()) run->End(status);
   });
   return OkStatus();
 }

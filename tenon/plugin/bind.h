@@ -14,6 +14,7 @@
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_profiler.h"
 #include "tenon/abi/pjrt_shardings.h"
+#include "tenon/base/contain.h"
 #include "tenon/base/status.h"
 #include "tenon/plugin/caller_value.h"
 #include "tenon/plugin/error.h"
@@ -51,8 +52,6 @@ consteval size_t OldestSize(std::string_view name) {
 
 Status TooSmall(std::string_view function, size_t got, size_t wanted);
 Status NullArgument(std::string_view function, std::string_view field);
-/// The exception in flight as a status.
-Status CurrentException(std::string_view function) noexcept;
 
 template <auto kBody, class Args>
 PJRT_Error* Guard(std::string_view function, size_t oldest_size, Args* args) noexcept {

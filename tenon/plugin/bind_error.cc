@@ -12,22 +12,6 @@ Status NullArgument(std::string_view function, std::string_view field) {
   return InvalidArgument(fmt::format("{}: {} is NULL", function, field));
 }
 
-Status CurrentException(std::string_view function) noexcept {
-  try {
-    try {
-      throw;
-    } catch (const std::bad_alloc&) {
-      return ResourceExhausted(fmt::format("{}: out of host memory", function));
-    } catch (const std::exception& e) {
-      return Internal(fmt::format("{}: {}", function, e.what()));
-    } catch (...) {
-      return Internal(fmt::format("{}: an unknown exception", function));
-    }
-  } catch (...) {
-    return Internal({});  // No memory even for the text.
-  }
-}
-
 // The two that return nothing cannot report a bad argument: they do nothing.
 void Bind_PJRT_Error_Destroy(PJRT_Error_Destroy_Args* args) {
   if (args != nullptr && args->error != nullptr) args->error->vtable->destroy(args->error);

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "tenon/base/contain.h"
 #include "tenon/plugin/client.h"
 
 namespace tenon::plugin {
@@ -110,9 +111,12 @@ Status Buffer::Fulfill(Result<BufferUse> contents) {
   ready.OnReady([self = Ref<Buffer>(this), use = std::move(*contents)](const Status& status) mutable {
     Status outcome = status;
     if (use.promise) {
-      Result<BufferUse> collected = use.promise->Collect(use.donated);
-      outcome = collected.ok() ? OkStatus() : collected.status();
-      use = collected.ok() ? std::move(*collected) : BufferUse();
+      outcome = Contain("keeping a promise", [&] {
+        Result<BufferUse> collected = use.promise->Collect(use.donated);
+        Status s = collected.ok() ? OkStatus() : collected.status();
+        use = collected.ok() ? std::move(*collected) : BufferUse();
+        return s;
+      });
     }
     Ref<Event> kept;
     Ref<Storage> unwanted;

@@ -4,6 +4,9 @@
 #include <mutex>
 #include <vector>
 
+#include "tenon/base/contain.h"
+#include "tenon/base/log.h"
+
 namespace tenon::plugin {
 
 // A promise, for as long as it is not kept or somebody waits for it.
@@ -31,7 +34,9 @@ void RunWaiters(Event::Waiter* list, const Status& status) {
   }
   while (in_order != nullptr) {
     Event::Waiter* next = in_order->next;  // run() frees the node.
-    in_order->run(in_order, status);
+    // The others are to hear of it whatever one of them throws.
+    const Status ran = Contain("a listener of an event", [&] { in_order->run(in_order, status); });
+    if (!ran.ok()) Log(LogLevel::kError, ran.ToString());
     in_order = next;
   }
 }

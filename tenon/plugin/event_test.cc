@@ -1,5 +1,6 @@
 #include "tenon/plugin/event.h"
 
+#include <stdexcept>
 #include <thread>
 
 #include "tenon/plugin/testing/harness.h"
@@ -31,6 +32,15 @@ TEST(Event, CallbacksRunOnceInOrderEvenAfterTheHandleIsGone) {
   EXPECT_EQ(order, "aABORTEDb");
   EventRef(event).OnReady([&](const Status&) { order += "c"; });
   EXPECT_EQ(order, "aABORTEDbc");
+}
+
+TEST(Event, WhatAListenerThrowsStopsNeitherTheSetterNorTheOthers) {
+  Ref<Event> event = Event::Make();
+  int heard = 0;
+  EventRef(event).OnReady([](const Status&) { throw std::runtime_error("listener"); });
+  EventRef(event).OnReady([&](const Status&) { ++heard; });
+  EXPECT_TRUE(event->Set());
+  EXPECT_EQ(heard, 1);
 }
 
 TEST(Event, GivenUpEventsAreCancelled) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tenon/base/contain.h"
 #include "tenon/plugin/client.h"
 #include "tenon/plugin/host_copy.h"
 
@@ -226,12 +227,25 @@ class ExecuteCall::Deferred {
       self->promises_.push_back(call.promises_.empty() ? Ref<Buffer>() : std::move(call.promises_[k]));
     }
     WhenAll(ready).OnReady([self](const Status& status) {
-      self->executable_->client().Schedule([self, status] { self->Finish(status); });
+      Status scheduled =
+          Contain("execute", [&] { self->executable_->client().Schedule([self, status] { self->Finish(status); }); });
+      if (!scheduled.ok()) self->Fail(scheduled);
     });
   }
 
  private:
   void Finish(Status status) {
+    status = Contain("execute", [&] { return Collect(status); });
+    if (!status.ok()) Fail(status);
+  }
+
+  void Fail(const Status& status) {
+    for (const Ref<Buffer>& output : promised_) (void)output->Fulfill(status);
+    for (const Ref<Event>& done : done_) done->Set(status);
+  }
+
+  // Takes the arguments, whose promises are kept now, and starts the execution.
+  Status Collect(Status status) {
     for (size_t k = 0; k < arguments_.size(); ++k) {
       if (promises_[k] == nullptr) continue;
       Result<BufferUse> use = promises_[k]->Collect(arguments_[k].donated);
@@ -242,10 +256,7 @@ class ExecuteCall::Deferred {
       arguments_[k].storage = std::move(use->storage);
       arguments_[k].exclusive = use->exclusive;
     }
-    if (status.ok()) status = Run();
-    if (status.ok()) return;
-    for (const Ref<Buffer>& output : promised_) (void)output->Fulfill(status);
-    for (const Ref<Event>& done : done_) done->Set(status);
+    return status.ok() ? Run() : status;
   }
 
   Status Run() {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "tenon/base/contain.h"
 #include "tenon/plugin/client.h"
 
 namespace tenon::plugin {
@@ -116,7 +117,10 @@ EventRef Memory::CopyFrom(Storage& dst, const Memory& src_memory, const Storage&
           done->Set(read);
           return;
         }
-        Write(dst, 0, staging->data(), size).OnReady([staging, done](const Status& written) { done->Set(written); });
+        Status started = Contain("copying an array", [&] {
+          Write(dst, 0, staging->data(), size).OnReady([staging, done](const Status& written) { done->Set(written); });
+        });
+        if (!started.ok()) done->Set(std::move(started));
       });
   return EventRef(done);
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tenon/base/contain.h"
 #include "tenon/plugin/host_copy.h"
 
 namespace tenon::plugin {
@@ -80,7 +81,7 @@ EventRef WhenUsable(Client& client, BufferUse use, size_t size_bytes, std::funct
   EventRef ready = task->use.ready;
   task->done->NoteWaitsFor(ready);
   ready.OnReady([task, size_bytes](const Status& status) {
-    auto run = [task, status] {
+    auto copy = [task, status] {
       Status outcome = status;
       if (task->use.promise) {
         Result<BufferUse> collected = task->use.promise->Collect(task->use.donated);
@@ -94,10 +95,14 @@ EventRef WhenUsable(Client& client, BufferUse use, size_t size_bytes, std::funct
       EventRef end = task->work(task->use);
       end.OnReady([task](const Status& s) { task->done->Set(s); });
     };
+    // On whatever thread: what is thrown here is the copy's outcome.
+    auto run = [task, copy] {
+      if (Status s = Contain("copying an array", copy); !s.ok()) task->done->Set(std::move(s));
+    };
     if (!status.ok() || size_bytes <= task->client->inline_copy_limit()) {
       run();
-    } else {
-      task->client->Schedule(run);
+    } else if (Status s = Contain("copying an array", [&] { task->client->Schedule(run); }); !s.ok()) {
+      task->done->Set(std::move(s));
     }
   });
   return done;
@@ -147,9 +152,10 @@ Result<Upload> UploadArray(Device* device, Memory* memory, const HostArray& arra
   Ref<Event> done = Event::Make();
   Dims strides(array.byte_strides.begin(), array.byte_strides.end());
   client.Schedule([memory, storage, spec, strides, done, data = array.data, keep = Ref<Client>(&client)] {
-    HostArray later{.data = data, .shape = spec.shape, .byte_strides = {strides.data(), strides.size()}};
-    Status status = WriteArray(*memory, storage, spec, later, false).Wait();
-    done->Set(std::move(status));
+    done->Set(Contain("copying an array", [&] {
+      HostArray later{.data = data, .shape = spec.shape, .byte_strides = {strides.data(), strides.size()}};
+      return WriteArray(*memory, storage, spec, later, false).Wait();
+    }));
   });
   return Upload{Buffer::Make(device, memory, std::move(spec), std::move(storage), EventRef(done)), EventRef(done)};
 }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <mutex>
+#include <utility>
 
 #include "tenon/threads/futex.h"
 #include "tenon/threads/thread_start.h"
@@ -40,6 +42,8 @@ struct alignas(64) ThreadPool::Slot {
   uint32_t num_chunks = 0;
   alignas(64) std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> waiting{0};
+  std::atomic<bool> threw{false};
+  std::exception_ptr exception;  // Of the first chunk that threw.
 
   // Runs 1/claim_divisor of the chunks that are left, or one, or returns false when there is none.
   bool RunSome(uint32_t claim_divisor) {
@@ -51,7 +55,12 @@ struct alignas(64) ThreadPool::Slot {
     } while (
         !unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel, std::memory_order_acquire));
     const uint32_t total = num_chunks;
-    for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
+    try {
+      for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
+    } catch (...) {
+      // Counted as done like the others: the caller's frame, which all of them use, must outlast them.
+      if (!threw.exchange(true, std::memory_order_relaxed)) exception = std::current_exception();
+    }
     // After this addition the loop may be over and the slot another loop's. A wake for nobody does no harm.
     if (done.fetch_add(claimed, std::memory_order_seq_cst) + claimed == total &&
         waiting.load(std::memory_order_seq_cst) != 0) {
@@ -188,7 +197,14 @@ void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<vo
     while (slot->RunSome(claim_divisor_)) {
     }
     WaitFor(*slot, count);
+    std::exception_ptr exception;
+    if (slot->threw.load(std::memory_order_relaxed)) [[unlikely]] {
+      exception = std::exchange(slot->exception, nullptr);
+      slot->threw.store(false, std::memory_order_relaxed);
+    }
     slot->taken.store(false, std::memory_order_release);
+    if (exception != nullptr) [[unlikely]]
+      std::rethrow_exception(exception);
   }
 }
 

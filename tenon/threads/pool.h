@@ -33,7 +33,8 @@ class ThreadPool {
   /// Calls fn(0) ... fn(num_chunks - 1), each once, in no particular order, on the caller and on whichever workers are
   /// free; returns when all are done, and what they wrote is visible. `cost_ns` is a guess at the time that one thread
   /// would need for all: below kMinSharedNs, or with one chunk, everything runs on the caller in ascending order. The
-  /// caller starts at once and never waits for a worker that has not begun a chunk. Does not allocate.
+  /// caller starts at once and never waits for a worker that has not begun a chunk. Does not allocate. What a chunk
+  /// throws is thrown here once all threads are out of `fn`; some chunks may not have run then.
   ///
   /// Results must not depend on who runs a chunk; num_chunks must not depend on num_threads().
   void ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<void(int64_t)> fn);

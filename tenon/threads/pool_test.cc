@@ -8,10 +8,12 @@
 #include <chrono>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "tenon/threads/flush_denormals.h"
+#include "tenon/threads/futex.h"
 
 namespace tenon::threads {
 namespace {
@@ -73,6 +75,24 @@ TEST_P(PoolTest, ManyCallersAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   for (int c = 0; c < kCallers; ++c) EXPECT_EQ(sums[static_cast<size_t>(c)], 20 * 136 * c);
+}
+
+TEST_P(PoolTest, WhatAChunkThrowsReachesTheCallerWhenAllAreOut) {
+  const auto pool = MakePool(GetParam());
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> inside{0};
+    const auto chunk = [&](int64_t i) {
+      ++inside;
+      for (int k = 0; k < 100 * (static_cast<int>(i) % 7); ++k) internal::CpuRelax();
+      --inside;
+      if (i % 5 == 3) throw std::runtime_error("chunk");
+    };
+    EXPECT_THROW(pool->ParallelFor(64, kDear, chunk), std::runtime_error);
+    EXPECT_EQ(inside.load(), 0);
+  }
+  std::atomic<int> ran{0};  // The pool is as it was.
+  pool->ParallelFor(100, kDear, [&](int64_t) { ++ran; });
+  EXPECT_EQ(ran.load(), 100);
 }
 
 TEST(Pool, CheapLoopsStayOnTheCallerInOrder) {
