@@ -290,14 +290,38 @@ Kernel IsFiniteKernel(DType type) {
 
 //===--- reduce_precision ---===//
 
+/// Bits of the exponent of a type with subnormal numbers; 0 for those of which no format of reduce_precision is known
+/// to keep all numbers.
+int ExponentBits(DType type) {
+  switch (type) {
+    case DType::kF16:
+      return 5;
+    case DType::kBF16:
+    case DType::kF32:
+      return 8;
+    case DType::kF64:
+      return 11;
+    default:
+      return 0;
+  }
+}
+
 // Rounds the mantissa to `mantissa` bits (nearest even), then cuts the exponent range: beyond it infinity, below its
-// normal numbers zero.
-double ReducePrecision(double v, int exponent, int mantissa) {
+// normal numbers zero. A range no smaller than the type's own (`own` bits) cuts nothing: subnormal numbers stay, and
+// round to what a subnormal number with so short a mantissa can hold.
+double ReducePrecision(double v, int exponent, int mantissa, int own) {
   if (!std::isfinite(v) || v == 0) return v;
   int e = 0;
-  const double fraction = std::frexp(v, &e);  // in [1/2, 1): the leading bit counts as one of mantissa + 1
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(fraction, mantissa + 1)), e - mantissa - 1);
+  double fraction = std::frexp(v, &e);  // in [1/2, 1): the leading bit counts as one of mantissa + 1
   const int bias = (1 << (exponent - 1)) - 1;
+  const bool keeps = own != 0 && exponent >= own;
+  const int least = own == 0 ? 0 : 3 - (1 << (own - 1));  // frexp's exponent of the smallest normal number
+  if (keeps && e < least) {
+    fraction = std::ldexp(fraction, e - least);
+    e = least;
+  }
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(fraction, mantissa + 1)), e - mantissa - 1);
+  if (keeps) return rounded;
   const double magnitude = std::fabs(rounded);
   if (magnitude < std::ldexp(1.0, 1 - bias)) return std::copysign(0.0, v);
   if (bias < 1023 && magnitude >= std::ldexp(1.0, bias + 1))
@@ -314,10 +338,10 @@ Kernel ReducePrecisionKernel(DType type, int exponent_bits, int mantissa_bits) {
       kernel.fn = [](const Kernel& self, const void* const* in, void* out, int64_t n) {
         // 52 bits of mantissa hold every element; an exponent range wider than f64's cuts nothing.
         const int e = static_cast<int>(std::min<int64_t>(self.params[0], 11)),
-                  m = static_cast<int>(std::min<int64_t>(self.params[1], 52));
+                  m = static_cast<int>(std::min<int64_t>(self.params[1], 52)), own = ExponentBits(Element<T>::kType);
         for (int64_t i = 0; i < n; ++i) {
           const double v = static_cast<double>(Load(static_cast<const T*>(in[0])[i]));
-          static_cast<T*>(out)[i] = Store<T>(static_cast<ComputeOf<T>>(ReducePrecision(v, e, m)));
+          static_cast<T*>(out)[i] = Store<T>(static_cast<ComputeOf<T>>(ReducePrecision(v, e, m, own)));
         }
       };
     }

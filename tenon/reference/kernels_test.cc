@@ -160,6 +160,11 @@ TEST(KernelsTest, ReducePrecision) {
   EXPECT_EQ(Unary<float>("stablehlo.reduce_precision", 6e-5f, half), 0.0f);
   EXPECT_TRUE(std::isnan(Unary<float>("stablehlo.reduce_precision", kNan, {Direction::kEq, false, 5, 0})));
   EXPECT_EQ(Unary<float>("stablehlo.reduce_precision", 3.0f, {Direction::kEq, false, 8, 0}), 4.0f);
+  // A type's own range keeps its subnormal numbers; fewer bits of mantissa make their steps wider.
+  EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{1}, half).bits, 1);
+  EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 5, 2}).bits, 0x400);
+  EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x07f}, {Direction::kEq, false, 5, 2}).bits, 0x000);
+  EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 4, 10}).bits, 0);
 }
 
 TEST(KernelsTest, ComplexDivisionAtTheEdges) {

@@ -159,14 +159,9 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const GraphNode& 
 Scalar EmitLiteral(NodeBuilder& b, DType type, const Literal& literal, int64_t index) {
   const size_t width = static_cast<size_t>(ByteWidth(type));
   const char* at = literal.bytes->data() + (literal.splat ? 0 : static_cast<size_t>(index) * width);
-  auto bits = [&](const char* p, size_t n) {
-    uint64_t v = 0;
-    std::memcpy(&v, p, n);
-    return v;
-  };
   const DType part = PartType(type);
-  if (!IsComplex(type)) return {b.ConstBits(part, bits(at, width))};
-  return {b.ConstBits(part, bits(at, width / 2)), b.ConstBits(part, bits(at + width / 2, width / 2))};
+  if (!IsComplex(type)) return {b.ConstBits(part, ElementBits(part, at))};
+  return {b.ConstBits(part, ElementBits(part, at)), b.ConstBits(part, ElementBits(part, at + width / 2))};
 }
 
 }  // namespace tenon::compiler

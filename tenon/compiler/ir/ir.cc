@@ -43,6 +43,19 @@ Literal MakeLiteral(std::string bytes, bool splat) {
   return {std::make_shared<const std::string>(std::move(bytes)), splat, Hash128{h.low64, h.high64}};
 }
 
+Literal SplatLiteral(DType type, uint64_t bits) {
+  const int width = DTypeBits(type);
+  if (IsSigned(type) && width < 8 && (bits >> (width - 1) & 1) != 0) bits |= ~uint64_t{0} << width;
+  return MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(type))), true);
+}
+
+uint64_t ElementBits(DType type, const char* memory) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, memory, static_cast<size_t>(ByteWidth(type)));
+  const int width = DTypeBits(type);
+  return width < 8 ? bits & ((uint64_t{1} << width) - 1) : bits;
+}
+
 std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   const GraphNode* node = &program[r.node];
   while (node->op == OpCode::kBroadcast || node->op == OpCode::kReshape || node->op == OpCode::kTranspose)
@@ -51,9 +64,7 @@ std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   const size_t width = static_cast<size_t>(ByteWidth(node->shape().dtype));
   const std::string& bytes = *node->literal.bytes;
   if (width == 0 || width > 8 || (bytes.size() != width)) return std::nullopt;  // structural: bytes of a word
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data(), width);
-  return bits;
+  return ElementBits(node->shape().dtype, bytes.data());
 }
 
 int64_t CountOps(const Program& program, const Block& block, int64_t limit) {

@@ -127,8 +127,13 @@ struct Program {
 };
 
 Literal MakeLiteral(std::string bytes, bool splat);
+/// One value of a type of at most 64 bits, given by its significant bits as in KIR's literals.
+Literal SplatLiteral(DType type, uint64_t bits);
+/// The significant bits of the element at `memory`, zero-extended: what KIR's literals hold. Types narrower than a byte
+/// take a whole one in memory, sign-extended when they have a sign. At most 8 bytes.
+uint64_t ElementBits(DType type, const char* memory);
 /// The bits of the one value that all elements of `r` have: a splat constant, or a broadcast or reshape of one.
-/// Zero-extended.
+/// Significant bits, zero-extended.
 std::optional<uint64_t> SplatBits(const Program& program, Ref r);
 
 /// Nodes of the block and of the blocks inside it. Stops counting beyond `limit`, so that asking costs no more than

@@ -15,11 +15,9 @@ namespace {
 
 /// Element `index` of a constant as bits.
 uint64_t ElementBits(const GraphNode& constant, int64_t index) {
-  const size_t width = static_cast<size_t>(ByteWidth(constant.shape().dtype));
-  uint64_t bits = 0;
-  std::memcpy(&bits, constant.literal.bytes->data() + (constant.literal.splat ? 0 : static_cast<size_t>(index) * width),
-              width);
-  return bits;
+  const DType type = constant.shape().dtype;
+  const int64_t at = constant.literal.splat ? 0 : index * ByteWidth(type);
+  return compiler::ElementBits(type, constant.literal.bytes->data() + at);
 }
 
 bool Foldable(DType type) {

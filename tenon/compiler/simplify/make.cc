@@ -16,11 +16,7 @@ Ref Simplifier::Constant(Shape shape, Literal literal) {
   return Emit(std::move(node));
 }
 
-Ref Simplifier::Splat(const Shape& shape, uint64_t bits) {
-  return Constant(
-      shape, MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(shape.dtype))),
-                         true));
-}
+Ref Simplifier::Splat(const Shape& shape, uint64_t bits) { return Constant(shape, SplatLiteral(shape.dtype, bits)); }
 
 Ref Simplifier::Binary(OpCode op, Ref a, Ref b) {
   GraphNode node;
