@@ -11,6 +11,8 @@
 
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/fuse/fuse.h"
+#include "tenon/compiler/fuse/problem.h"
+#include "tenon/compiler/fuse/scalar_ops.h"
 #include "tenon/compiler/import/import.h"
 #include "tenon/compiler/ir/stablehlo_text.h"
 #include "tenon/compiler/ir/verify.h"
@@ -156,7 +158,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
 
   RuleLog rules(dump);
-  const Program simple = Simplify(imported.program, rules);
+  static const drivers::Registry no_drivers;
+  const drivers::Registry& drivers = options.drivers == nullptr ? no_drivers : *options.drivers;
+  const Outlook outlook{[&](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); }, CostOf};
+  const Program simple = Simplify(imported.program, outlook, rules);
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.rules = rules.Counts();
   result.statistics.simplify_ns = clock.Lap();
@@ -170,8 +175,6 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     clock.Lap();
   }
 
-  static const drivers::Registry no_drivers;
-  const drivers::Registry& drivers = options.drivers == nullptr ? no_drivers : *options.drivers;
   FuseOptions fuse;
   fuse.drivers = &drivers;
   for (size_t i = 0; i < simple.main.args.size(); ++i) {

@@ -822,14 +822,14 @@ TEST(Compile, LoopsCountInTheirOwnType) {
 
 TEST(Compile, ProductsOfWhatLoopsWalkAlongLeaveThem) {
   Check(
-      R"(func.func @main(%x: tensor<6x9x14xf32>, %w: tensor<14x15xf32>, %y: tensor<15x6x12xf32>, %z: tensor<2x6x9x14xf32>, %v: tensor<2x14x15xf32>,
-                  %e: tensor<16x16xf32>) -> (tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>) {
+      R"(func.func @main(%x: tensor<6x24x14xf32>, %w: tensor<14x15xf32>, %y: tensor<15x6x12xf32>, %z: tensor<2x6x24x14xf32>, %v: tensor<2x14x15xf32>,
+                  %e: tensor<16x16xf32>) -> (tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>) {
     %i0 = stablehlo.constant dense<0> : tensor<i32>
-    %c0 = stablehlo.constant dense<0.1> : tensor<9x9xf32>
+    %c0 = stablehlo.constant dense<0.1> : tensor<24x24xf32>
     %d0 = stablehlo.constant dense<0.0> : tensor<14x12xf32>
-    %b0 = stablehlo.constant dense<0.0> : tensor<2x9x15xf32>
+    %b0 = stablehlo.constant dense<0.0> : tensor<2x24x15xf32>
     %e0 = stablehlo.constant dense<0.0> : tensor<16x16xf32>
-    %r:5 = stablehlo.while(%i = %i0, %c = %c0, %d = %d0, %b = %b0, %f = %e0) : tensor<i32>, tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>
+    %r:5 = stablehlo.while(%i = %i0, %c = %c0, %d = %d0, %b = %b0, %f = %e0) : tensor<i32>, tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>
      cond {
       %m = stablehlo.constant dense<12> : tensor<i32>
       %t = stablehlo.compare LT, %i, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -840,28 +840,28 @@ TEST(Compile, ProductsOfWhatLoopsWalkAlongLeaveThem) {
       %four = stablehlo.constant dense<4> : tensor<i32>
       %j = stablehlo.add %i, %one : tensor<i32>
       %back = stablehlo.subtract %four, %i : tensor<i32>
-      %xs = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 9, 14] : (tensor<6x9x14xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x9x14xf32>
-      %xi = stablehlo.reshape %xs : (tensor<1x9x14xf32>) -> tensor<9x14xf32>
-      %p = stablehlo.dot_general %xi, %w, contracting_dims = [1] x [0] : (tensor<9x14xf32>, tensor<14x15xf32>) -> tensor<9x15xf32>
+      %xs = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 24, 14] : (tensor<6x24x14xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x24x14xf32>
+      %xi = stablehlo.reshape %xs : (tensor<1x24x14xf32>) -> tensor<24x14xf32>
+      %p = stablehlo.dot_general %xi, %w, contracting_dims = [1] x [0] : (tensor<24x14xf32>, tensor<14x15xf32>) -> tensor<24x15xf32>
       %wt = stablehlo.transpose %w, dims = [1, 0] : (tensor<14x15xf32>) -> tensor<15x14xf32>
       %w2 = stablehlo.transpose %wt, dims = [1, 0] : (tensor<15x14xf32>) -> tensor<14x15xf32>
       %ys = stablehlo.dynamic_slice %y, %zero, %back, %zero, sizes = [15, 1, 12] : (tensor<15x6x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<15x1x12xf32>
       %yi = stablehlo.reshape %ys : (tensor<15x1x12xf32>) -> tensor<15x12xf32>
       %q = stablehlo.dot_general %w2, %yi, contracting_dims = [1] x [0] : (tensor<14x15xf32>, tensor<15x12xf32>) -> tensor<14x12xf32>
-      %zs = stablehlo.dynamic_slice %z, %zero, %i, %zero, %zero, sizes = [2, 1, 9, 14] : (tensor<2x6x9x14xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x1x9x14xf32>
-      %zi = stablehlo.reshape %zs : (tensor<2x1x9x14xf32>) -> tensor<2x9x14xf32>
-      %s = stablehlo.dot_general %zi, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x9x14xf32>, tensor<2x14x15xf32>) -> tensor<2x9x15xf32>
-      %u = stablehlo.dot_general %p, %p, contracting_dims = [1] x [1] : (tensor<9x15xf32>, tensor<9x15xf32>) -> tensor<9x9xf32>
-      %u2 = stablehlo.dot_general %u, %c, contracting_dims = [1] x [0] : (tensor<9x9xf32>, tensor<9x9xf32>) -> tensor<9x9xf32>
-      %c1 = stablehlo.tanh %u2 : tensor<9x9xf32>
+      %zs = stablehlo.dynamic_slice %z, %zero, %i, %zero, %zero, sizes = [2, 1, 24, 14] : (tensor<2x6x24x14xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x1x24x14xf32>
+      %zi = stablehlo.reshape %zs : (tensor<2x1x24x14xf32>) -> tensor<2x24x14xf32>
+      %s = stablehlo.dot_general %zi, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x24x14xf32>, tensor<2x14x15xf32>) -> tensor<2x24x15xf32>
+      %u = stablehlo.dot_general %p, %p, contracting_dims = [1] x [1] : (tensor<24x15xf32>, tensor<24x15xf32>) -> tensor<24x24xf32>
+      %u2 = stablehlo.dot_general %u, %c, contracting_dims = [1] x [0] : (tensor<24x24xf32>, tensor<24x24xf32>) -> tensor<24x24xf32>
+      %c1 = stablehlo.tanh %u2 : tensor<24x24xf32>
       %d1 = stablehlo.add %d, %q : tensor<14x12xf32>
-      %b1 = stablehlo.add %b, %s : tensor<2x9x15xf32>
+      %b1 = stablehlo.add %b, %s : tensor<2x24x15xf32>
       %n = stablehlo.negate %e : tensor<16x16xf32>
       %ex = stablehlo.exponential %n : tensor<16x16xf32>
       %f1 = stablehlo.maximum %f, %ex : tensor<16x16xf32>
-      stablehlo.return %j, %c1, %d1, %b1, %f1 : tensor<i32>, tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>
+      stablehlo.return %j, %c1, %d1, %b1, %f1 : tensor<i32>, tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>
     }
-    return %r#1, %r#2, %r#3, %r#4 : tensor<9x9xf32>, tensor<14x12xf32>, tensor<2x9x15xf32>, tensor<16x16xf32>
+    return %r#1, %r#2, %r#3, %r#4 : tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>
   })",
       7, 5);
 }
@@ -904,11 +904,11 @@ TEST(Compile, DonatedArgumentsAreUpdatedInPlace) {
 TEST(Compile, AnArgumentThatIsReadLaterIsNotTakenOver) {
   // The first output overwrites %x while the second still needs it.
   const CompiledProgram p = Check(
-      R"(func.func @main(%x: tensor<8x5xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<8x5xf32>, tensor<5x5xf32>) {
-    %r = stablehlo.reverse %x, dims = [0] : tensor<8x5xf32>
-    %n = stablehlo.negate %r : tensor<8x5xf32>
-    %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<8x5xf32>, tensor<8x5xf32>) -> tensor<5x5xf32>
-    return %n, %d : tensor<8x5xf32>, tensor<5x5xf32>
+      R"(func.func @main(%x: tensor<40x24xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<40x24xf32>, tensor<24x24xf32>) {
+    %r = stablehlo.reverse %x, dims = [0] : tensor<40x24xf32>
+    %n = stablehlo.negate %r : tensor<40x24xf32>
+    %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<40x24xf32>, tensor<40x24xf32>) -> tensor<24x24xf32>
+    return %n, %d : tensor<40x24xf32>, tensor<24x24xf32>
   })",
       1, 1);
   EXPECT_EQ(p.plan.outputs[0].alias_input, -1);

@@ -87,4 +87,24 @@ std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNod
   }
 }
 
+std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node,
+                                       const drivers::Registry& drivers) {
+  const std::optional<drivers::Problem> problem = ProblemOf(program, node);
+  if (!problem) return std::nullopt;
+  const Result<drivers::Registry::Choice> choice = drivers.Match(*problem);
+  if (!choice.ok()) return std::nullopt;
+  target::Work work;
+  std::vector<StridedArray> inputs = problem->operands;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<Dims>& layout = choice->offer.layouts[i];
+    if (!layout) continue;
+    inputs[i] = drivers::WithLayout(inputs[i], *layout);
+    work.launches += 1;
+    work.bytes_cached += 2 * drivers::BytesOf({&inputs[i], 1});
+  }
+  const Result<drivers::Facts> facts = choice->family->Describe(choice->offer.config, {inputs, problem->results});
+  if (!facts.ok()) return std::nullopt;
+  return work + facts->work;
+}
+
 }  // namespace tenon::compiler

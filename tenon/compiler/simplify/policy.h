@@ -23,4 +23,9 @@ inline constexpr int64_t kMinHoistedElements = 256;
 inline constexpr int64_t kMinProductTrips = 4;
 inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
 
+/// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
+inline constexpr double kMaxChainCost = 1e6;
+/// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.
+inline constexpr double kLanesMeetCost = 300;
+
 }  // namespace tenon::compiler::policy

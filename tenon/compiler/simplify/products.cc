@@ -1,8 +1,10 @@
-// Products of so few elements that calling a driver takes longer: written out as multiplications and sums, they join
-// their neighbours' kernels and loops.
+// Products for which calling a driver takes longer than computing them in a kernel: small ones, in batches or not.
+// Written out as multiplications and sums, they join their neighbours' kernels and loops.
 
 #include <algorithm>
+#include <cmath>
 
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
@@ -45,7 +47,75 @@ bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
   return false;
 }
 
+/// Lanes of f32 that a kernel fills with this many neighbours, as a factor of what an operation costs.
+double Unfilled(int64_t neighbours) {
+  const auto lanes = static_cast<double>(target::StandardTarget()->vector_bytes / 4);
+  const auto n = static_cast<double>(std::max<int64_t>(neighbours, 1));
+  return std::ceil(n / lanes) * lanes / n;
+}
+
 }  // namespace
+
+double Simplifier::ChainCost(Ref r) {
+  if (const auto it = chain_costs_.find(r.node); it != chain_costs_.end()) return it->second;
+  const GraphNode& node = Def(r);
+  double cost = 0;
+  if (KindOfOp(node.op) == OpKind::kElementwise) {
+    cost = outlook_.cost(to_, node);
+    for (Ref in : node.in) cost += ChainCost(in);
+  } else if (KindOfOp(node.op) == OpKind::kView) {
+    cost = ChainCost(node.in[0]);
+  } else if (IsUnrolledReduce(to_, node)) {
+    cost = static_cast<double>(NumElements(ReducedExtents(to_, node))) * (ChainCost(node.in[0]) + 1);
+  }
+  cost = std::min(cost, policy::kMaxChainCost);
+  chain_costs_[r.node] = cost;
+  return cost;
+}
+
+/// Whether a kernel is through with the product, one of `terms` multiplications per element, before a driver is. What
+/// is written out sums in another order, so the choice is one of bits: both are reckoned for the standard target.
+bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
+  const std::optional<target::Work> driver = outlook_.driver_work(to_, dot);
+  if (!driver) return true;
+  // A loop over so few elements may hold all of them in registers, and then reckons one by one: a vector's work is more
+  // than a call.
+  const target::KernelLimits& limits = from_.target->limits;
+  if (NumElements(dot.shape().dims) <= limits.carry_elements &&
+      NumElements(dot.shape().dims) * terms <= limits.loop_nodes)
+    return false;
+  const target::Target& machine = *target::StandardTarget();
+  const Shape& result = dot.shape();
+  const double width = std::max<double>(1, static_cast<double>(ByteWidth(result.dtype)) / sizeof(float));
+  const auto points = static_cast<double>(NumElements(result.dims)), depth = static_cast<double>(terms);
+  const double result_bytes = points * static_cast<double>(ByteWidth(result.dtype));
+  target::Work called = *driver, computed;
+  // Who uses the driver's result reads it.
+  called.bytes_cached += result_bytes;
+  computed.launches = 1;
+  computed.bytes_cached = result_bytes;
+  int64_t along = 1;
+  for (size_t i = result.rank(); along == 1 && i-- > 0;) along = result.dims[i];
+  // Short sums are chains in the lanes of neighbouring results, longer ones run along lanes that then meet.
+  const bool is_short = terms <= numerics().written_out_reduce;
+  const double read = machine.costs.Of(kir::Op::kRead), fma = machine.costs.Of(kir::Op::kFma);
+  const double unfilled = Unfilled(is_short ? along : terms);
+  computed.ops = points * width *
+                 (is_short ? (depth * (read + fma) + read) * unfilled
+                           : depth * (2 * read + fma) * unfilled + policy::kLanesMeetCost);
+  for (Ref in : dot.in) {
+    const Shape& shape = ShapeOf(in);
+    computed.bytes_cached += static_cast<double>(SizeBytes(shape));
+    const double chain = ChainCost(in) * width * unfilled;
+    if (chain == 0) continue;
+    // In a kernel it is computed for every term, for a driver it is stored.
+    computed.ops += points * depth * chain;
+    called.ops += static_cast<double>(NumElements(shape.dims)) * chain;
+    called.launches += 1;
+    called.bytes_cached += 2 * static_cast<double>(SizeBytes(shape));
+  }
+  return target::TimeNs(machine, computed) <= target::TimeNs(machine, called);
+}
 
 std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
@@ -53,7 +123,10 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
   const DType type = SumType(result.dtype);
   for (const Shape& o : operand) {
-    if (type == DType::kInvalid || ((IsFloat(type) || IsComplex(type)) && o.dtype != type && o.dtype != result.dtype))
+    const bool exact =
+        IsFloat(type) && IsFloat(o.dtype) && ByteWidth(o.dtype) > 1 && ByteWidth(o.dtype) < ByteWidth(type);
+    if (type == DType::kInvalid ||
+        ((IsFloat(type) || IsComplex(type)) && o.dtype != type && o.dtype != result.dtype && !exact))
       return std::nullopt;
   }
   const auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
@@ -67,7 +140,7 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
     terms *= extent;
   }
   const bool few = terms <= numerics().written_out_terms && NumElements(dims) <= numerics().written_out_product;
-  if (!few && !IsComplexRows(node, operand)) return std::nullopt;
+  if (!few && !(IsComplex(type) ? IsComplexRows(node, operand) : WritesOut(node, terms))) return std::nullopt;
 
   const size_t num_batch = numbers.lhs_batching_dimensions.size();
   Ref spread[2];

@@ -9,6 +9,7 @@
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/ir.h"
 #include "tenon/compiler/simplify/rules.h"
+#include "tenon/compiler/simplify/simplify.h"
 
 namespace tenon::compiler {
 
@@ -16,7 +17,7 @@ namespace tenon::compiler {
 /// what they rewrite.
 class Simplifier {
  public:
-  Simplifier(const Program& from, RuleLog& log) : from_(from), log_(log) {}
+  Simplifier(const Program& from, const Outlook& outlook, RuleLog& log) : from_(from), outlook_(outlook), log_(log) {}
   Program Run();
 
  private:
@@ -68,12 +69,18 @@ class Simplifier {
     return b && *b == bits;
   }
 
+  /// What an element of the value costs where a kernel computes it from memory, all that it is made of counted.
+  double ChainCost(Ref r);
+  bool WritesOut(const GraphNode& dot, int64_t terms);
+
   const Program& from_;
+  const Outlook& outlook_;
   RuleLog& log_;
   Program to_;
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
   std::unordered_map<NodeId, std::vector<int64_t>> ends_;
+  std::unordered_map<NodeId, double> chain_costs_;
   std::unordered_multimap<uint64_t, NodeId> known_;
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };

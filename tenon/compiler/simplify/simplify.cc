@@ -188,6 +188,8 @@ Program Simplifier::Run() {
   return std::move(to_);
 }
 
-Program Simplify(const Program& program, RuleLog& log) { return Simplifier(program, log).Run(); }
+Program Simplify(const Program& program, const Outlook& outlook, RuleLog& log) {
+  return Simplifier(program, outlook, log).Run();
+}
 
 }  // namespace tenon::compiler

@@ -144,10 +144,13 @@ GemmCost EstimateCost(const GemmSignature& s) {
 
 target::Work WorkOf(const GemmSignature& s) {
   constexpr double kCallCycles = 250;  // Cutting, packing of the first strip.
+  // To find a matrix of the batch and go through the loops around its tiles; a vector takes fewer loops.
+  constexpr double kMatrixCycles = 110, kVectorCycles = 75;
   const GemmCost cost = EstimateCost(s);
   target::Work work;
   work.launches = 1;
-  work.serial = kCallCycles;
+  work.serial =
+      kCallCycles + (s.m == 1 || s.n == 1 ? kVectorCycles : kMatrixCycles) * static_cast<double>(s.batch_count() - 1);
   work.flops = FlopsInTiles(s, cost.flops);
   (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;
   return work;

@@ -1,0 +1,66 @@
+// Which products are written out: those that a kernel is through with before a driver is.
+// RUN: tenon-opt --simplify --split-input-file %s | FileCheck %s
+
+// Nothing is summed, a matrix of few elements, a dot of vectors: per matrix of the batch a driver costs more than the work.
+// CHECK: program @batches
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : f32[10000]
+// CHECK: multiply {{.*}} : f32[512,3,3,3]
+// CHECK: reduce {{.*}} dimensions=[3] : f32[512,3,3]
+// CHECK: multiply {{.*}} : f32[64,32,48]
+// CHECK: reduce {{.*}} dimensions=[1] : f32[4096]
+// CHECK-NOT: dot_general
+module @batches {
+  func.func @main(%a: tensor<10000xf32>, %b: tensor<10000xf32>, %c: tensor<512x3x3xf32>, %u: tensor<64x32xf32>, %v: tensor<64x48xf32>, %x: tensor<4096x40xf32>)
+      -> (tensor<10000xf32>, tensor<512x3x3xf32>, tensor<64x32x48xf32>, tensor<4096xf32>) {
+    %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<10000xf32>, tensor<10000xf32>) -> tensor<10000xf32>
+    %1 = stablehlo.dot_general %c, %c, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<512x3x3xf32>, tensor<512x3x3xf32>) -> tensor<512x3x3xf32>
+    %2 = stablehlo.dot_general %u, %v, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<64x32xf32>, tensor<64x48xf32>) -> tensor<64x32x48xf32>
+    %3 = stablehlo.dot_general %x, %x, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4096x40xf32>, tensor<4096x40xf32>) -> tensor<4096xf32>
+    return %0, %1, %2, %3 : tensor<10000xf32>, tensor<512x3x3xf32>, tensor<64x32x48xf32>, tensor<4096xf32>
+  }
+}
+
+// -----
+
+// Deep or wide ones stay, and so do those whose operands a kernel would have to compute for every term.
+// CHECK: program @matrices
+// CHECK-COUNT-4: dot_general
+// CHECK: return
+module @matrices {
+  func.func @main(%a: tensor<64x32x32xf32>, %w: tensor<65536x4xf32>, %n: tensor<4x4xf32>, %m: tensor<2000x50xf32>, %x: tensor<50xf32>, %t: tensor<512x8x8xf32>)
+      -> (tensor<64x32x32xf32>, tensor<65536x4xf32>, tensor<2000xf32>, tensor<512x8x8xf32>) {
+    %0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<64x32x32xf32>, tensor<64x32x32xf32>) -> tensor<64x32x32xf32>
+    %1 = stablehlo.dot_general %w, %n, contracting_dims = [1] x [0] : (tensor<65536x4xf32>, tensor<4x4xf32>) -> tensor<65536x4xf32>
+    %2 = stablehlo.dot_general %m, %x, contracting_dims = [1] x [0] : (tensor<2000x50xf32>, tensor<50xf32>) -> tensor<2000xf32>
+    %e = stablehlo.tanh %t : tensor<512x8x8xf32>
+    %3 = stablehlo.dot_general %e, %t, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<512x8x8xf32>, tensor<512x8x8xf32>) -> tensor<512x8x8xf32>
+    return %0, %1, %2, %3 : tensor<64x32x32xf32>, tensor<65536x4xf32>, tensor<2000xf32>, tensor<512x8x8xf32>
+  }
+}
+
+// -----
+
+// What no driver takes is written out whatever its size.
+// CHECK: program @others
+// CHECK-NOT: dot_general
+// CHECK: reduce {{.*}} : s16[100,100]
+module @others {
+  func.func @main(%a: tensor<100x100xi16>) -> tensor<100x100xi16> {
+    %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<100x100xi16>, tensor<100x100xi16>) -> tensor<100x100xi16>
+    return %0 : tensor<100x100xi16>
+  }
+}
+
+// -----
+
+// CHECK: program @mixed
+// CHECK-NOT: dot_general
+// CHECK: convert {{.*}} : f32[40,50]
+// CHECK: reduce {{.*}} : f32[40,60]
+module @mixed {
+  func.func @main(%a: tensor<40x50xbf16>, %b: tensor<50x60xf32>) -> tensor<40x60xf32> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x50xbf16>, tensor<50x60xf32>) -> tensor<40x60xf32>
+    return %0 : tensor<40x60xf32>
+  }
+}
