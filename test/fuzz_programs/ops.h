@@ -61,6 +61,15 @@ void AddDot(Builder& b);
 void AddConvolution(Builder& b);
 void AddFft(Builder& b);
 
+// linalg.cc
+void AddCholesky(Builder& b);
+void AddTriangularSolve(Builder& b);
+
+// exotic.cc
+void AddDynamicShape(Builder& b);
+void AddQuantized(Builder& b);
+void AddClientOp(Builder& b);
+
 // control.cc
 void AddWhile(Builder& b);
 void AddShiftLoop(Builder& b);

@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/importer.h"
+#include "tenon/compiler/import/quantized.h"
 #include "tenon/compiler/partition/globalize.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -70,6 +71,7 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
   DropOrderingHints(module);
   InlineAsync(module);
+  TENON_RETURN_IF_ERROR(LowerQuantized(module));
   if (num_partitions > 1) TENON_RETURN_IF_ERROR(dialect::TranslateShardings(module));
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
     TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));

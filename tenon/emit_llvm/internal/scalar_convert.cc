@@ -15,8 +15,13 @@ Value* ScalarLowering::RoundTo(DType type, Value* x) {
     Value* bits = b_.CreateShl(b_.CreateZExt(Bf16Bits(x), IntOf(x, 32)), 16);
     return b_.CreateBitCast(bits, x->getType());
   }
-  if (type == DType::kF16) return F16FromBits(F16Bits(x));
-  return F8FromBits(type, F8Bits(type, x));
+  return Widened(type, type == DType::kF16 ? F16Bits(x) : F8Bits(type, x));
+}
+
+Value* ScalarLowering::Widened(DType type, Value* bits) {
+  Value* wide = type == DType::kF16 ? F16FromBits(bits) : F8FromBits(type, bits);
+  bits_[{type, wide}] = bits;
+  return wide;
 }
 
 Value* ScalarLowering::Bf16Bits(Value* x) {

@@ -112,9 +112,8 @@ Value* ScalarLowering::FromMemory(DType type, Value* memory) {
     Value* wide = b_.CreateShl(b_.CreateZExt(memory, IntOf(memory, 32)), 16);
     return b_.CreateBitCast(wide, Shaped(b_.getFloatTy(), memory));
   }
-  if (type == DType::kF16) return F16FromBits(memory);
-  if (IsNarrowFloat(type)) return F8FromBits(type, memory);
-  return memory;
+  if (!IsNarrowFloat(type)) return memory;
+  return Widened(type, memory);
 }
 
 Value* ScalarLowering::ToMemory(DType type, Value* value) {
@@ -123,9 +122,32 @@ Value* ScalarLowering::ToMemory(DType type, Value* value) {
     Value* bits = b_.CreateBitCast(value, IntOf(value, 32));
     return b_.CreateTrunc(b_.CreateLShr(bits, 16), IntOf(value, 16));
   }
-  if (type == DType::kF16) return F16Bits(value);
-  if (IsNarrowFloat(type)) return F8Bits(type, value);
-  return value;
+  if (!IsNarrowFloat(type)) return value;
+  if (Value* bits = KnownBits(type, value)) return bits;
+  return type == DType::kF16 ? F16Bits(value) : F8Bits(type, value);
+}
+
+Value* ScalarLowering::KnownBits(DType type, Value* value) {
+  if (const auto found = bits_.find({type, value}); found != bits_.end()) return found->second;
+  Value* bits = nullptr;
+  if (auto* select = llvm::dyn_cast<llvm::SelectInst>(value)) {
+    Value* yes = KnownBits(type, select->getTrueValue());
+    Value* no = yes == nullptr ? nullptr : KnownBits(type, select->getFalseValue());
+    if (no != nullptr) {
+      const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(select->getParent(), std::next(select->getIterator()));
+      bits = b_.CreateSelect(select->getCondition(), yes, no);
+    }
+  } else if (auto* constant = llvm::dyn_cast<llvm::Constant>(value); constant != nullptr && type == DType::kF16) {
+    auto* splat = constant->getType()->isVectorTy() ? constant->getSplatValue() : constant;
+    if (auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(splat); number != nullptr && !number->isNaN()) {
+      llvm::APFloat half = number->getValueAPF();
+      bool loses = false;
+      half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
+      if (!loses) bits = llvm::ConstantInt::get(IntOf(value, 16), half.bitcastToAPInt());
+    }
+  }
+  return bits_[{type, value}] = bits;
 }
 
 // Whether the operation flushes subnormal operands and results (scalar.def).

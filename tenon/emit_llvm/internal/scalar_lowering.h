@@ -65,6 +65,8 @@ class ScalarLowering {
   llvm::Value* Wrap(DType type, llvm::Value* x);
   /// f32 -> the nearest value of a narrow float type, in register form.
   llvm::Value* RoundTo(DType type, llvm::Value* x);
+  /// The register form of an f16 or f8 with these bits, which are remembered.
+  llvm::Value* Widened(DType type, llvm::Value* bits);
 
   llvm::Value* Bf16Bits(llvm::Value* x);
   llvm::Value* F16Bits(llvm::Value* x);
@@ -72,9 +74,14 @@ class ScalarLowering {
   llvm::Value* F8Bits(DType type, llvm::Value* x);
   llvm::Value* F8FromBits(DType type, llvm::Value* bits);
 
+  /// The bits in `type` of a value that was just widened from them, or chosen among such values; null for others. What
+  /// is only moved keeps its bits so, those of a signalling NaN too, and needs no instruction to get them back.
+  llvm::Value* KnownBits(DType type, llvm::Value* value);
+
   llvm::IRBuilder<>& b_;
   isa::IsaLevel isa_;
   Status status_;
+  llvm::DenseMap<std::pair<DType, llvm::Value*>, llvm::Value*> bits_;  ///< KnownBits found, or null.
 };
 
 /// pred, f16 and so on: what arithmetic on `type` is rounded to after being computed in f32; false for f32 and f64.

@@ -1,0 +1,424 @@
+#include "tenon/compiler/import/quantized.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringSwitch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/Builders.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+namespace {
+
+using mlir::Value;
+using mlir::quant::QuantizedType;
+
+/// Numbers stored in so many bits, and differences of them, are numbers of f32 too.
+constexpr unsigned kNarrowBits = 16;  // structural: below the bits of f32's significand
+
+mlir::RankedTensorType TensorOf(Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+
+QuantizedType QuantizedOf(mlir::Type type) {
+  const auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? mlir::dyn_cast<QuantizedType>(tensor.getElementType()) : QuantizedType();
+}
+
+mlir::Type StorageOf(QuantizedType type) {
+  const auto width = static_cast<unsigned>(type.getStorageTypeIntegralWidth());
+  return mlir::IntegerType::get(type.getContext(), width,
+                                type.isSigned() ? mlir::IntegerType::Signless : mlir::IntegerType::Unsigned);
+}
+
+mlir::Type Stored(mlir::Type type) {
+  const QuantizedType element = QuantizedOf(type);
+  return element ? mlir::cast<mlir::RankedTensorType>(type).clone(StorageOf(element)) : type;
+}
+
+/// real = (storage - zero point) * scale, with one pair for the array or one per index along `axis`.
+struct Quantization {
+  std::vector<double> scales;
+  std::vector<double> zero_points;
+  int64_t axis = -1;
+  double min = 0, max = 0;
+  mlir::Type storage, expressed;
+
+  double scale(size_t i) const { return scales[std::min(i, scales.size() - 1)]; }
+  double zero_point(size_t i) const { return zero_points[std::min(i, zero_points.size() - 1)]; }
+  /// Of a stored number minus its zero point.
+  double largest() const {
+    double most = 0;
+    for (const double z : zero_points) most = std::max({most, std::fabs(max - z), std::fabs(min - z)});
+    return most;
+  }
+  bool narrow() const { return storage.getIntOrFloatBitWidth() <= kNarrowBits; }
+};
+
+Result<Quantization> Read(QuantizedType type) {
+  Quantization q;
+  if (auto uniform = mlir::dyn_cast<mlir::quant::UniformQuantizedType>(type)) {
+    q.scales = {uniform.getScale()};
+    q.zero_points = {static_cast<double>(uniform.getZeroPoint())};
+  } else if (auto per_axis = mlir::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(type)) {
+    q.scales.assign(per_axis.getScales().begin(), per_axis.getScales().end());
+    for (const int64_t z : per_axis.getZeroPoints()) q.zero_points.push_back(static_cast<double>(z));
+    q.axis = per_axis.getQuantizedDimension();
+  } else {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return Unimplemented("the quantized type " + text);
+  }
+  q.min = static_cast<double>(type.getStorageTypeMin());
+  q.max = static_cast<double>(type.getStorageTypeMax());
+  q.storage = StorageOf(type);
+  q.expressed = type.getExpressedType();
+  return q;
+}
+
+/// An operation as it was before its values lost their quantized types.
+struct Use {
+  mlir::Operation* op;
+  llvm::SmallVector<QuantizedType, 4> operands, results;
+  bool all_equal = true;  ///< Of one type.
+};
+
+/// Arithmetic of one op, written before it.
+class Writer {
+ public:
+  explicit Writer(mlir::Operation* op) : b_(op), loc_(op->getLoc()) {}
+
+  mlir::Type f32() { return b_.getF32Type(); }
+  mlir::Type Int(unsigned width) { return b_.getIntegerType(width); }
+
+  Value Op(llvm::StringRef name, mlir::ValueRange operands, mlir::Type type) {
+    mlir::OperationState state(loc_, name);
+    state.addOperands(operands);
+    state.addTypes(type);
+    return b_.create(state)->getResult(0);
+  }
+  Value Binary(llvm::StringRef name, Value x, Value y) { return Op(name, {x, y}, x.getType()); }
+  Value Convert(Value v, mlir::Type element) {
+    const auto type = TensorOf(v).clone(element);
+    return type == v.getType() ? v : Op("stablehlo.convert", v, type);
+  }
+  /// One number for all elements, or numbers along `axis`; a single one stands for all of them. Numbers of f32 are
+  /// rounded to it first.
+  Value Numbers(mlir::RankedTensorType shape, mlir::Type element, const std::vector<double>& numbers, int64_t axis) {
+    const mlir::RankedTensorType type = shape.clone(element);
+    if (numbers.size() == 1 || axis < 0) return Constant(type, {numbers.data(), 1});
+    const int64_t extent = shape.getDimSize(static_cast<unsigned>(axis));
+    const size_t count = std::min(numbers.size(), static_cast<size_t>(extent));
+    const auto row = mlir::RankedTensorType::get({extent}, element);
+    mlir::OperationState state(loc_, "stablehlo.broadcast_in_dim");
+    state.addOperands(Constant(row, {numbers.data(), count}));
+    state.addTypes(type);
+    state.addAttribute("broadcast_dimensions", b_.getDenseI64ArrayAttr({axis}));
+    return b_.create(state)->getResult(0);
+  }
+
+  /// Storage minus zero point, as integers of so many bits.
+  Value Centered(Value v, const Quantization& q, unsigned width) {
+    const Value wide = Convert(v, Int(width));
+    if (AllZero(q.zero_points)) return wide;
+    return Binary("stablehlo.subtract", wide, Numbers(TensorOf(v), Int(width), q.zero_points, q.axis));
+  }
+  Value Dequantize(Value v, const Quantization& q) {
+    const Value centered = Convert(Centered(v, q, q.narrow() ? 32 : 64), f32());
+    const Value scale = Numbers(TensorOf(v), f32(), q.scales, q.axis);
+    return Convert(Binary("stablehlo.multiply", centered, scale), q.expressed);
+  }
+  /// Clamped to the storage's range, then rounded half to even. NaN becomes 0.
+  Value ToStorage(Value v, const Quantization& q) {
+    // The ends of a wide range are no numbers of f32.
+    if (!q.narrow()) v = Convert(v, b_.getF64Type());
+    const mlir::RankedTensorType type = TensorOf(v);
+    const Value low = Constant(type, {q.min}), high = Constant(type, {q.max});
+    const Value inside = Binary("stablehlo.minimum", Binary("stablehlo.maximum", v, low), high);
+    return Convert(Op("stablehlo.round_nearest_even", inside, type), q.storage);
+  }
+  Value Quantize(Value v, const Quantization& q) {
+    const Value x = Convert(v, f32());
+    const Value scaled = Binary("stablehlo.divide", x, Numbers(TensorOf(v), f32(), q.scales, q.axis));
+    return ToStorage(Plus(scaled, q.zero_points, q.axis), q);
+  }
+  /// v * scales + zero points in f32 with both roundings: the product is exact in f64, and rounded before the sum, so
+  /// that nothing may take the two for one operation.
+  Value Scaled(Value v, const std::vector<double>& scales, const std::vector<double>& zero_points, int64_t axis) {
+    const mlir::RankedTensorType type = TensorOf(v);
+    const Value x = Convert(v, f32());
+    std::vector<double> rounded;
+    for (const double s : scales) rounded.push_back(static_cast<double>(static_cast<float>(s)));
+    if (AllZero(zero_points)) return Binary("stablehlo.multiply", x, Numbers(type, f32(), rounded, axis));
+    const mlir::Type f64 = b_.getF64Type();
+    const Value product = Binary("stablehlo.multiply", Convert(x, f64), Numbers(type, f64, rounded, axis));
+    return Plus(Convert(product, f32()), zero_points, axis);
+  }
+  /// Storage at `from` as storage at `to` before clamping: one merged scale and zero point. Integers of `width` bits.
+  Value Rescaled(Value v, const Quantization& from, const Quantization& to, unsigned width) {
+    std::vector<double> scales, zero_points;
+    for (size_t i = 0; i < std::max(from.scales.size(), to.scales.size()); ++i) {
+      scales.push_back(from.scale(i) / to.scale(i));
+      zero_points.push_back(to.zero_point(i) - from.zero_point(i) * scales.back());
+    }
+    const bool same =
+        AllZero(zero_points) && std::all_of(scales.begin(), scales.end(), [](double s) { return s == 1; });
+    if (same) return Convert(v, Int(width));
+    const Value scaled = Scaled(v, scales, zero_points, std::max(from.axis, to.axis));
+    // Far outside every storage's range, and few enough that two of them add up.
+    const double most = std::ldexp(1.0, static_cast<int>(width) - 2);
+    const Value inside =
+        Binary("stablehlo.minimum", Binary("stablehlo.maximum", scaled, Constant(TensorOf(scaled), {-most})),
+               Constant(TensorOf(scaled), {most}));
+    return Convert(Op("stablehlo.round_nearest_even", inside, inside.getType()), Int(width));
+  }
+  Value Clamped(Value v, const Quantization& q) {
+    const Value low = Constant(TensorOf(v), {q.min}), high = Constant(TensorOf(v), {q.max});
+    return Convert(Binary("stablehlo.minimum", Binary("stablehlo.maximum", v, low), high), q.storage);
+  }
+  /// Integers plus the zero points of q.
+  Value PlusZeroPoint(Value v, const Quantization& q, double sign) {
+    if (AllZero(q.zero_points)) return v;
+    std::vector<double> zero_points = q.zero_points;
+    for (double& z : zero_points) z *= sign;
+    return Binary("stablehlo.add", v, Numbers(TensorOf(v), TensorOf(v).getElementType(), zero_points, q.axis));
+  }
+  /// The op itself on other operands, with another element type of its one result.
+  Value Same(mlir::Operation* op, mlir::ValueRange operands, mlir::Type element) {
+    mlir::Operation* clone = b_.clone(*op);
+    clone->setOperands(operands);
+    clone->getResult(0).setType(TensorOf(op->getResult(0)).clone(element));
+    return clone->getResult(0);
+  }
+
+ private:
+  static bool AllZero(const std::vector<double>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](double v) { return v == 0; });
+  }
+  Value Plus(Value v, const std::vector<double>& numbers, int64_t axis) {
+    if (AllZero(numbers)) return v;
+    return Binary("stablehlo.add", v, Numbers(TensorOf(v), TensorOf(v).getElementType(), numbers, axis));
+  }
+  Value Constant(mlir::RankedTensorType type, llvm::ArrayRef<double> numbers) {
+    llvm::SmallVector<mlir::Attribute> values;
+    const mlir::Type element = type.getElementType();
+    for (const double v : numbers) {
+      if (mlir::isa<mlir::FloatType>(element)) {
+        values.push_back(b_.getFloatAttr(element, v));
+      } else {
+        values.push_back(b_.getIntegerAttr(element, static_cast<int64_t>(v)));
+      }
+    }
+    mlir::OperationState state(loc_, "stablehlo.constant");
+    state.addTypes(type);
+    state.addAttribute("value", mlir::DenseElementsAttr::get(type, values));
+    return b_.create(state)->getResult(0);
+  }
+
+  mlir::OpBuilder b_;
+  mlir::Location loc_;
+};
+
+/// Ops that are reckoned on floats: one element of each operand makes one of the result.
+bool ReckonsOnFloats(llvm::StringRef name) {
+  if (!name.consume_front("stablehlo.")) return false;
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"abs", "add", "atan2", "cbrt", "ceil", "clamp", "compare", "convert"}, true)
+      .Cases({"cosine", "divide", "exponential", "exponential_minus_one", "floor", "is_finite"}, true)
+      .Cases({"log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate"}, true)
+      .Cases({"power", "reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even"}, true)
+      .Cases({"rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"}, true)
+      .Default(false);
+}
+
+Status Refused(mlir::Operation* op, const char* why) {
+  return Unimplemented(op->getName().getStringRef().str() + " on quantized types: " + why);
+}
+
+/// Terms of each sum of a product or convolution; 0 when it isn't known.
+int64_t NumTerms(mlir::Operation* op) {
+  const mlir::RankedTensorType lhs = TensorOf(op->getOperand(0)), rhs = TensorOf(op->getOperand(1));
+  if (auto dot = mlir::dyn_cast<stablehlo::DotGeneralOp>(op)) {
+    int64_t terms = 1;
+    for (const int64_t d : dot.getDotDimensionNumbers().getLhsContractingDimensions())
+      terms *= lhs.getDimSize(static_cast<unsigned>(d));
+    return terms;
+  }
+  // Of a kernel, at most all elements meet; of a plain dot, the last dim of the left side.
+  if (op->getName().getStringRef() == "stablehlo.dot") return lhs.getRank() == 0 ? 1 : lhs.getShape().back();
+  return rhs.getNumElements();
+}
+
+class Lowering {
+ public:
+  Status Run(mlir::ModuleOp module) {
+    module.walk([&](mlir::Operation* op) { Record(op); });
+    if (uses_.empty() && !functions_) return OkStatus();
+    Retype(module);
+    for (const Use& use : uses_) TENON_RETURN_IF_ERROR(Lower(use));
+    for (const Use& use : uses_) {
+      if (replaced_.contains(use.op)) use.op->erase();
+    }
+    return OkStatus();
+  }
+
+ private:
+  void Record(mlir::Operation* op) {
+    Use use{op, {}, {}};
+    bool any = false;
+    mlir::Type first;
+    const auto take = [&](mlir::Type type, llvm::SmallVector<QuantizedType, 4>& list) {
+      list.push_back(QuantizedOf(type));
+      any |= list.back() != nullptr;
+      const mlir::Type element = mlir::isa<mlir::RankedTensorType>(type)
+                                     ? mlir::cast<mlir::RankedTensorType>(type).getElementType()
+                                     : mlir::Type();
+      if (!first) first = element;
+      use.all_equal &= first == element;
+    };
+    for (mlir::Type type : op->getOperandTypes()) take(type, use.operands);
+    for (mlir::Type type : op->getResultTypes()) take(type, use.results);
+    if (any) uses_.push_back(std::move(use));
+    if (auto function = mlir::dyn_cast<mlir::func::FuncOp>(op)) {
+      const mlir::FunctionType type = function.getFunctionType();
+      for (mlir::Type t : type.getInputs()) functions_ |= QuantizedOf(t) != nullptr;
+      for (mlir::Type t : type.getResults()) functions_ |= QuantizedOf(t) != nullptr;
+    }
+  }
+
+  static void Retype(mlir::ModuleOp module) {
+    module.walk([](mlir::Operation* op) {
+      for (mlir::Value v : op->getResults()) v.setType(Stored(v.getType()));
+      for (mlir::Region& region : op->getRegions()) {
+        for (mlir::Block& block : region) {
+          for (mlir::BlockArgument v : block.getArguments()) v.setType(Stored(v.getType()));
+        }
+      }
+      if (auto function = mlir::dyn_cast<mlir::func::FuncOp>(op)) {
+        llvm::SmallVector<mlir::Type> inputs, results;
+        for (mlir::Type t : function.getFunctionType().getInputs()) inputs.push_back(Stored(t));
+        for (mlir::Type t : function.getFunctionType().getResults()) results.push_back(Stored(t));
+        function.setFunctionType(mlir::FunctionType::get(op->getContext(), inputs, results));
+      }
+      if (op->getName().getStringRef() != "stablehlo.constant") return;
+      // Written in integers without a sign, whatever the storage is.
+      const auto value = op->getAttrOfType<mlir::DenseElementsAttr>("value");
+      const auto type = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
+      if (value && type && value.getType() != type && !QuantizedOf(value.getType()))
+        op->setAttr("value", mlir::DenseElementsAttr::getFromRawBuffer(type, value.getRawData()));
+    });
+  }
+
+  Status Lower(const Use& use) {
+    mlir::Operation* op = use.op;
+    const llvm::StringRef name = op->getName().getStringRef();
+    for (mlir::Value v : op->getResults()) {
+      const auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(v.getType());
+      if (tensor && !tensor.hasStaticShape()) return Refused(op, "a dynamic shape");
+    }
+    if (name == "stablehlo.uniform_quantize") return LowerQuantize(use);
+    if (name == "stablehlo.uniform_dequantize") {
+      TENON_ASSIGN_OR_RETURN(const Quantization from, Read(use.operands[0]));
+      return Replace(op, Writer(op).Dequantize(op->getOperand(0), from));
+    }
+    if (name == "stablehlo.dot_general" || name == "stablehlo.dot" || name == "stablehlo.convolution" ||
+        name == "stablehlo.dynamic_conv") {
+      return LowerProduct(use);
+    }
+    if (name == "stablehlo.add" && use.results[0]) return LowerAdd(use);
+    // Of one quantization, the larger number is stored as the larger integer.
+    if ((name == "stablehlo.maximum" || name == "stablehlo.minimum") && use.all_equal) return OkStatus();
+    return ReckonsOnFloats(name) ? LowerOnFloats(use) : OkStatus();
+  }
+
+  Status LowerQuantize(const Use& use) {
+    Writer w(use.op);
+    const Value in = use.op->getOperand(0);
+    TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
+    if (!use.operands[0]) return Replace(use.op, w.Quantize(in, to));
+    TENON_ASSIGN_OR_RETURN(const Quantization from, Read(use.operands[0]));
+    return Replace(use.op, w.Clamped(w.Rescaled(in, from, to, WidthFor(from, to)), to));
+  }
+
+  /// Both sides at the result's scale, in integers; the zero point, counted twice, goes once.
+  Status LowerAdd(const Use& use) {
+    if (!use.operands[0] || !use.operands[1]) return Refused(use.op, "a sum with other numbers");
+    TENON_ASSIGN_OR_RETURN(const Quantization lhs, Read(use.operands[0]));
+    TENON_ASSIGN_OR_RETURN(const Quantization rhs, Read(use.operands[1]));
+    TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
+    Writer w(use.op);
+    const unsigned width = std::max(WidthFor(lhs, to), WidthFor(rhs, to));
+    const Value sum = w.Binary("stablehlo.add", w.Rescaled(use.op->getOperand(0), lhs, to, width),
+                               w.Rescaled(use.op->getOperand(1), rhs, to, width));
+    return Replace(use.op, w.Clamped(w.PlusZeroPoint(sum, to, -1), to));
+  }
+
+  /// Sums of products of centered integers, then one combined scale. With floats on the left it is an operation on
+  /// floats and the dequantized right side.
+  Status LowerProduct(const Use& use) {
+    mlir::Operation* op = use.op;
+    Writer w(op);
+    if (!use.operands[1] || (use.operands[0] == nullptr) != (use.results[0] == nullptr))
+      return Refused(op, "this mixture of quantized and other operands");
+    llvm::SmallVector<Value> operands(op->getOperands());
+    TENON_ASSIGN_OR_RETURN(const Quantization rhs, Read(use.operands[1]));
+    if (!use.operands[0]) {
+      operands[1] = w.Convert(w.Dequantize(operands[1], rhs), TensorOf(operands[0]).getElementType());
+      return Replace(op, w.Same(op, operands, TensorOf(op->getResult(0)).getElementType()));
+    }
+    TENON_ASSIGN_OR_RETURN(const Quantization lhs, Read(use.operands[0]));
+    TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
+    int64_t axis = to.axis;
+    if (auto convolution = mlir::dyn_cast<stablehlo::ConvolutionOp>(op); convolution && axis < 0)
+      axis = convolution.getDimensionNumbers().getOutputFeatureDimension();
+    if (lhs.axis >= 0 || (rhs.axis >= 0 && axis < 0)) return Refused(op, "scales along this dim");
+    const double most = static_cast<double>(NumTerms(op)) * lhs.largest() * rhs.largest();
+    const unsigned width = most < std::ldexp(1.0, 31) ? 32 : 64;
+    operands[0] = w.Centered(operands[0], lhs, width);
+    operands[1] = w.Centered(operands[1], rhs, width);
+    const Value sums = w.Same(op, operands, w.Int(width));
+    std::vector<double> scales;
+    for (size_t i = 0; i < std::max(rhs.scales.size(), to.scales.size()); ++i)
+      scales.push_back(static_cast<double>(static_cast<float>(lhs.scale(0) * rhs.scale(i) / to.scale(i))));
+    if (std::all_of(scales.begin(), scales.end(), [](double s) { return s == 1; }))
+      return Replace(op, w.Clamped(w.PlusZeroPoint(sums, to, 1), to));
+    return Replace(op, w.ToStorage(w.Scaled(sums, scales, to.zero_points, axis), to));
+  }
+
+  Status LowerOnFloats(const Use& use) {
+    mlir::Operation* op = use.op;
+    Writer w(op);
+    llvm::SmallVector<Value> operands(op->getOperands());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!use.operands[i]) continue;
+      TENON_ASSIGN_OR_RETURN(const Quantization q, Read(use.operands[i]));
+      operands[i] = w.Dequantize(operands[i], q);
+    }
+    if (!use.results[0]) return Replace(op, w.Same(op, operands, TensorOf(op->getResult(0)).getElementType()));
+    TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
+    return Replace(op, w.Quantize(w.Same(op, operands, to.expressed), to));
+  }
+
+  static unsigned WidthFor(const Quantization& from, const Quantization& to) {
+    return from.narrow() && to.narrow() ? 32 : 64;
+  }
+
+  Status Replace(mlir::Operation* op, Value with) {
+    op->getResult(0).replaceAllUsesWith(with);
+    replaced_.insert(op);
+    return OkStatus();
+  }
+
+  std::vector<Use> uses_;
+  bool functions_ = false;
+  llvm::SmallPtrSet<mlir::Operation*, 16> replaced_;
+};
+
+}  // namespace
+
+Status LowerQuantized(mlir::ModuleOp module) { return Lowering().Run(module); }
+
+}  // namespace tenon::compiler
