@@ -45,6 +45,7 @@ Literal MakeLiteral(std::string bytes, bool splat) {
 
 Literal SplatLiteral(DType type, uint64_t bits) {
   const int width = DTypeBits(type);
+  // structural: bits of a byte
   if (IsSigned(type) && width < 8 && (bits >> (width - 1) & 1) != 0) bits |= ~uint64_t{0} << width;
   return MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(type))), true);
 }
@@ -53,6 +54,7 @@ uint64_t ElementBits(DType type, const char* memory) {
   uint64_t bits = 0;
   std::memcpy(&bits, memory, static_cast<size_t>(ByteWidth(type)));
   const int width = DTypeBits(type);
+  // structural: bits of a byte
   return width < 8 ? bits & ((uint64_t{1} << width) - 1) : bits;
 }
 
