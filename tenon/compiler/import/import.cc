@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "tenon/compiler/import/expand.h"
 #include "tenon/compiler/import/importer.h"
 #include "tenon/compiler/import/quantized.h"
 #include "tenon/compiler/partition/globalize.h"
@@ -72,6 +73,7 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   DropOrderingHints(module);
   InlineAsync(module);
   TENON_RETURN_IF_ERROR(LowerQuantized(module));
+  ExpandOps(module);
   if (num_partitions > 1) TENON_RETURN_IF_ERROR(dialect::TranslateShardings(module));
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
     TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));

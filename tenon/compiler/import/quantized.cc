@@ -9,7 +9,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
-#include "mlir/IR/Builders.h"
+#include "tenon/compiler/import/writer.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -20,8 +20,6 @@ using mlir::quant::QuantizedType;
 
 /// Numbers stored in so many bits, and differences of them, are numbers of f32 too.
 constexpr unsigned kNarrowBits = 16;  // structural: below the bits of f32's significand
-
-mlir::RankedTensorType TensorOf(Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 
 QuantizedType QuantizedOf(mlir::Type type) {
   const auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
@@ -87,62 +85,43 @@ struct Use {
 };
 
 /// Arithmetic of one op, written before it.
-class Writer {
+class Writer : public OpWriter {
  public:
-  explicit Writer(mlir::Operation* op) : b_(op), loc_(op->getLoc()) {}
+  using OpWriter::OpWriter;
 
-  mlir::Type f32() { return b_.getF32Type(); }
-  mlir::Type Int(unsigned width) { return b_.getIntegerType(width); }
-
-  Value Op(llvm::StringRef name, mlir::ValueRange operands, mlir::Type type) {
-    mlir::OperationState state(loc_, name);
-    state.addOperands(operands);
-    state.addTypes(type);
-    return b_.create(state)->getResult(0);
-  }
-  Value Binary(llvm::StringRef name, Value x, Value y) { return Op(name, {x, y}, x.getType()); }
-  Value Convert(Value v, mlir::Type element) {
-    const auto type = TensorOf(v).clone(element);
-    return type == v.getType() ? v : Op("stablehlo.convert", v, type);
-  }
   /// One number for all elements, or numbers along `axis`; a single one stands for all of them. Numbers of f32 are
   /// rounded to it first.
-  Value Numbers(mlir::RankedTensorType shape, mlir::Type element, const std::vector<double>& numbers, int64_t axis) {
+  Value Along(mlir::RankedTensorType shape, mlir::Type element, const std::vector<double>& numbers, int64_t axis) {
     const mlir::RankedTensorType type = shape.clone(element);
-    if (numbers.size() == 1 || axis < 0) return Constant(type, {numbers.data(), 1});
+    if (numbers.size() == 1 || axis < 0) return Numbers(type, numbers[0]);
     const int64_t extent = shape.getDimSize(static_cast<unsigned>(axis));
     const size_t count = std::min(numbers.size(), static_cast<size_t>(extent));
-    const auto row = mlir::RankedTensorType::get({extent}, element);
-    mlir::OperationState state(loc_, "stablehlo.broadcast_in_dim");
-    state.addOperands(Constant(row, {numbers.data(), count}));
-    state.addTypes(type);
-    state.addAttribute("broadcast_dimensions", b_.getDenseI64ArrayAttr({axis}));
-    return b_.create(state)->getResult(0);
+    return Broadcast(Numbers(Tensor(extent, element), {numbers.data(), count}), shape.getShape(), axis);
   }
 
   /// Storage minus zero point, as integers of so many bits.
   Value Centered(Value v, const Quantization& q, unsigned width) {
     const Value wide = Convert(v, Int(width));
     if (AllZero(q.zero_points)) return wide;
-    return Binary("stablehlo.subtract", wide, Numbers(TensorOf(v), Int(width), q.zero_points, q.axis));
+    return Binary("stablehlo.subtract", wide, Along(TensorOf(v), Int(width), q.zero_points, q.axis));
   }
   Value Dequantize(Value v, const Quantization& q) {
     const Value centered = Convert(Centered(v, q, q.narrow() ? 32 : 64), f32());
-    const Value scale = Numbers(TensorOf(v), f32(), q.scales, q.axis);
+    const Value scale = Along(TensorOf(v), f32(), q.scales, q.axis);
     return Convert(Binary("stablehlo.multiply", centered, scale), q.expressed);
   }
   /// Clamped to the storage's range, then rounded half to even. NaN becomes 0.
   Value ToStorage(Value v, const Quantization& q) {
     // The ends of a wide range are no numbers of f32.
-    if (!q.narrow()) v = Convert(v, b_.getF64Type());
+    if (!q.narrow()) v = Convert(v, f64());
     const mlir::RankedTensorType type = TensorOf(v);
-    const Value low = Constant(type, {q.min}), high = Constant(type, {q.max});
+    const Value low = Numbers(type, {q.min}), high = Numbers(type, {q.max});
     const Value inside = Binary("stablehlo.minimum", Binary("stablehlo.maximum", v, low), high);
     return Convert(Op("stablehlo.round_nearest_even", inside, type), q.storage);
   }
   Value Quantize(Value v, const Quantization& q) {
     const Value x = Convert(v, f32());
-    const Value scaled = Binary("stablehlo.divide", x, Numbers(TensorOf(v), f32(), q.scales, q.axis));
+    const Value scaled = Binary("stablehlo.divide", x, Along(TensorOf(v), f32(), q.scales, q.axis));
     return ToStorage(Plus(scaled, q.zero_points, q.axis), q);
   }
   /// v * scales + zero points in f32 with both roundings: the product is exact in f64, and rounded before the sum, so
@@ -152,9 +131,8 @@ class Writer {
     const Value x = Convert(v, f32());
     std::vector<double> rounded;
     for (const double s : scales) rounded.push_back(static_cast<double>(static_cast<float>(s)));
-    if (AllZero(zero_points)) return Binary("stablehlo.multiply", x, Numbers(type, f32(), rounded, axis));
-    const mlir::Type f64 = b_.getF64Type();
-    const Value product = Binary("stablehlo.multiply", Convert(x, f64), Numbers(type, f64, rounded, axis));
+    if (AllZero(zero_points)) return Binary("stablehlo.multiply", x, Along(type, f32(), rounded, axis));
+    const Value product = Binary("stablehlo.multiply", Convert(x, f64()), Along(type, f64(), rounded, axis));
     return Plus(Convert(product, f32()), zero_points, axis);
   }
   /// Storage at `from` as storage at `to` before clamping: one merged scale and zero point. Integers of `width` bits.
@@ -171,12 +149,12 @@ class Writer {
     // Far outside every storage's range, and few enough that two of them add up.
     const double most = std::ldexp(1.0, static_cast<int>(width) - 2);
     const Value inside =
-        Binary("stablehlo.minimum", Binary("stablehlo.maximum", scaled, Constant(TensorOf(scaled), {-most})),
-               Constant(TensorOf(scaled), {most}));
+        Binary("stablehlo.minimum", Binary("stablehlo.maximum", scaled, Numbers(TensorOf(scaled), {-most})),
+               Numbers(TensorOf(scaled), {most}));
     return Convert(Op("stablehlo.round_nearest_even", inside, inside.getType()), Int(width));
   }
   Value Clamped(Value v, const Quantization& q) {
-    const Value low = Constant(TensorOf(v), {q.min}), high = Constant(TensorOf(v), {q.max});
+    const Value low = Numbers(TensorOf(v), {q.min}), high = Numbers(TensorOf(v), {q.max});
     return Convert(Binary("stablehlo.minimum", Binary("stablehlo.maximum", v, low), high), q.storage);
   }
   /// Integers plus the zero points of q.
@@ -184,11 +162,11 @@ class Writer {
     if (AllZero(q.zero_points)) return v;
     std::vector<double> zero_points = q.zero_points;
     for (double& z : zero_points) z *= sign;
-    return Binary("stablehlo.add", v, Numbers(TensorOf(v), TensorOf(v).getElementType(), zero_points, q.axis));
+    return Binary("stablehlo.add", v, Along(TensorOf(v), TensorOf(v).getElementType(), zero_points, q.axis));
   }
   /// The op itself on other operands, with another element type of its one result.
   Value Same(mlir::Operation* op, mlir::ValueRange operands, mlir::Type element) {
-    mlir::Operation* clone = b_.clone(*op);
+    mlir::Operation* clone = builder().clone(*op);
     clone->setOperands(operands);
     clone->getResult(0).setType(TensorOf(op->getResult(0)).clone(element));
     return clone->getResult(0);
@@ -200,26 +178,8 @@ class Writer {
   }
   Value Plus(Value v, const std::vector<double>& numbers, int64_t axis) {
     if (AllZero(numbers)) return v;
-    return Binary("stablehlo.add", v, Numbers(TensorOf(v), TensorOf(v).getElementType(), numbers, axis));
+    return Binary("stablehlo.add", v, Along(TensorOf(v), TensorOf(v).getElementType(), numbers, axis));
   }
-  Value Constant(mlir::RankedTensorType type, llvm::ArrayRef<double> numbers) {
-    llvm::SmallVector<mlir::Attribute> values;
-    const mlir::Type element = type.getElementType();
-    for (const double v : numbers) {
-      if (mlir::isa<mlir::FloatType>(element)) {
-        values.push_back(b_.getFloatAttr(element, v));
-      } else {
-        values.push_back(b_.getIntegerAttr(element, static_cast<int64_t>(v)));
-      }
-    }
-    mlir::OperationState state(loc_, "stablehlo.constant");
-    state.addTypes(type);
-    state.addAttribute("value", mlir::DenseElementsAttr::get(type, values));
-    return b_.create(state)->getResult(0);
-  }
-
-  mlir::OpBuilder b_;
-  mlir::Location loc_;
 };
 
 /// Ops that are reckoned on floats: one element of each operand makes one of the result.

@@ -1,0 +1,361 @@
+#include "tenon/compiler/import/expand.h"
+
+#include <optional>
+#include <vector>
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "mlir/IR/IRMapping.h"
+#include "tenon/compiler/import/random_bits.h"
+#include "tenon/compiler/import/writer.h"
+#include "tenon/compiler/ir/ir.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+namespace {
+
+using mlir::Value;
+using Dims = llvm::SmallVector<int64_t>;
+using Results = std::optional<llvm::SmallVector<Value>>;  // Nothing: the op stays.
+
+bool IsStatic(mlir::Type type) {
+  const auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape();
+}
+
+std::optional<Dims> Known(Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  if (op == nullptr || op->getName().getStringRef() != "stablehlo.constant") return std::nullopt;
+  const auto dense = op->getAttrOfType<mlir::DenseIntElementsAttr>("value");
+  if (!dense) return std::nullopt;
+  Dims values;
+  for (const llvm::APInt& i : dense.getValues<llvm::APInt>()) values.push_back(i.getSExtValue());
+  return values;
+}
+
+// ---- Batch norms. The statistics are those of f32 for narrower numbers.
+
+class BatchNorm {
+ public:
+  explicit BatchNorm(mlir::Operation* op)
+      : op_(op),
+        w_(op),
+        type_(TensorOf(op->getOperand(0))),
+        feature_(op->getAttrOfType<mlir::IntegerAttr>("feature_index").getInt()) {
+    for (int64_t d = 0; d < type_.getRank(); ++d) {
+      if (d == feature_) continue;
+      others_.push_back(d);
+      count_ *= static_cast<double>(type_.getDimSize(static_cast<unsigned>(d)));
+    }
+    element_ = type_.getElementType().isF64() ? w_.f64() : w_.f32();
+  }
+
+  Results Inference() {
+    const Value factor = w_.Binary("stablehlo.multiply", Inverse(In(4)), In(1));
+    return Back({Normalized(Centered(In(0), In(3)), factor, In(2))});
+  }
+  Results Training() {
+    const Value x = In(0), mean = Mean(x), centered = Centered(x, mean);
+    const Value variance = Mean(w_.Binary("stablehlo.multiply", centered, centered));
+    const Value factor = w_.Binary("stablehlo.multiply", Inverse(variance), In(1));
+    return Back({Normalized(centered, factor, In(2)), mean, variance});
+  }
+  /// grad = scale / sqrt(v + e) / n * (n * g - sum g - c * sum (g * c) / (v + e)) with c = x - mean.
+  Results Gradient() {
+    const Value g = In(4), centered = Centered(In(0), In(2)), inverse = Inverse(In(3));
+    const Value sum = w_.Sum(g, others_), moment = w_.Sum(w_.Binary("stablehlo.multiply", g, centered), others_);
+    const Value grad_scale = w_.Binary("stablehlo.multiply", moment, inverse);
+    const Value n = w_.Floats(TensorOf(sum), {count_});
+    const Value slope = w_.Binary("stablehlo.divide", w_.Binary("stablehlo.multiply", grad_scale, inverse), n);
+    const Value shift = w_.Binary("stablehlo.divide", sum, n);
+    const Value bent = w_.Binary("stablehlo.multiply", centered, Spread(slope));
+    const Value rest = w_.Binary("stablehlo.subtract", w_.Binary("stablehlo.subtract", g, Spread(shift)), bent);
+    const Value factor = w_.Binary("stablehlo.multiply", In(1), inverse);
+    return Back({w_.Binary("stablehlo.multiply", rest, Spread(factor)), grad_scale, sum});
+  }
+
+ private:
+  Value In(unsigned i) { return w_.Convert(op_->getOperand(i), element_); }
+  Value Spread(Value per_feature) { return w_.Broadcast(per_feature, type_.getShape(), feature_); }
+  Value Centered(Value x, Value mean) { return w_.Binary("stablehlo.subtract", x, Spread(mean)); }
+  Value Mean(Value x) {
+    const Value sum = w_.Sum(x, others_);
+    return w_.Binary("stablehlo.divide", sum, w_.Floats(TensorOf(sum), {count_}));
+  }
+  Value Inverse(Value variance) {
+    const double epsilon = op_->getAttrOfType<mlir::FloatAttr>("epsilon").getValueAsDouble();
+    const Value sum = w_.Binary("stablehlo.add", variance, w_.Floats(TensorOf(variance), {epsilon}));
+    return w_.Unary("stablehlo.rsqrt", sum);
+  }
+  Value Normalized(Value centered, Value factor, Value offset) {
+    return w_.Binary("stablehlo.add", w_.Binary("stablehlo.multiply", centered, Spread(factor)), Spread(offset));
+  }
+  Results Back(llvm::SmallVector<Value> values) {
+    for (Value& v : values) v = w_.Convert(v, type_.getElementType());
+    return values;
+  }
+
+  mlir::Operation* op_;
+  OpWriter w_;
+  mlir::RankedTensorType type_;
+  int64_t feature_;
+  Dims others_;
+  double count_ = 1;
+  mlir::Type element_;
+};
+
+// ---- Dynamic shapes that are known.
+
+Results WithKnownShape(mlir::Operation* op, llvm::StringRef name) {
+  OpWriter w(op);
+  const auto attribute = [&](llvm::StringRef key) { return w.Attribute(key, op->getAttr(key)); };
+  const mlir::Type type = op->getResult(0).getType();
+  const Value first = op->getOperand(0);
+  if (name == "get_dimension_size") {
+    const int64_t d = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
+    const auto from = TensorOf(first);
+    // Arrays with bounds carry their true extents beside them.
+    if (from.getEncoding()) return std::nullopt;
+    return {{w.Ints(mlir::cast<mlir::RankedTensorType>(type),
+                    static_cast<uint64_t>(from.getDimSize(static_cast<unsigned>(d))))}};
+  }
+  if (name == "dynamic_reshape") return {{w.Op("stablehlo.reshape", first, type)}};
+  if (name == "dynamic_iota") return {{w.Op("stablehlo.iota", {}, type, attribute("iota_dimension"))}};
+  if (name == "dynamic_broadcast_in_dim")
+    return {{w.Op("stablehlo.broadcast_in_dim", first, type, attribute("broadcast_dimensions"))}};
+  if (name == "dynamic_pad") {
+    const auto low = Known(op->getOperand(2)), high = Known(op->getOperand(3)), interior = Known(op->getOperand(4));
+    if (!low || !high || !interior) return std::nullopt;
+    return {{w.Op("stablehlo.pad", {first, op->getOperand(1)}, type,
+                  {w.List("edge_padding_low", *low), w.List("edge_padding_high", *high),
+                   w.List("interior_padding", *interior)})}};
+  }
+  if (name == "real_dynamic_slice") {
+    const auto start = Known(op->getOperand(1)), limit = Known(op->getOperand(2)), strides = Known(op->getOperand(3));
+    if (!start || !limit || !strides) return std::nullopt;
+    // Only slices inside: what others mean is not said.
+    for (size_t d = 0; d < start->size(); ++d) {
+      const int64_t extent = TensorOf(first).getDimSize(static_cast<unsigned>(d));
+      if ((*start)[d] < 0 || (*limit)[d] < (*start)[d] || (*limit)[d] > extent || (*strides)[d] < 1)
+        return std::nullopt;
+    }
+    const Value slice = w.Slice(first, *start, *limit, *strides);
+    if (slice.getType() != type) return std::nullopt;
+    return {{slice}};
+  }
+  if (name == "dynamic_gather") {
+    const auto sizes = Known(op->getOperand(2));
+    if (!sizes) return std::nullopt;
+    return {{w.Op("stablehlo.gather", {first, op->getOperand(1)}, type,
+                  {attribute("dimension_numbers"), w.List("slice_sizes", *sizes)})}};
+  }
+  return std::nullopt;
+}
+
+// ---- map: its body on whole arrays.
+
+bool IsElementwise(llvm::StringRef name) {
+  if (!name.consume_front("stablehlo.")) return name.starts_with("chlo.");
+  OpKind kind = name == "bitcast_convert" ? OpKind::kElementwise : OpKind::kStructured;
+#define TENON_IR_OP(enumerator, text, its_kind, attributes) \
+  if (name == (text)) kind = OpKind::its_kind;
+#include "tenon/compiler/ir/ops.def"
+#undef TENON_IR_OP
+  return kind == OpKind::kElementwise || name == "constant";
+}
+
+Results Mapped(mlir::Operation* op) {
+  mlir::Block& body = op->getRegion(0).front();
+  const mlir::RankedTensorType shape = TensorOf(op->getResult(0));
+  for (mlir::Operation& inner : body.without_terminator()) {
+    const auto is_number = [](mlir::Type type) {
+      return IsStatic(type) && mlir::cast<mlir::RankedTensorType>(type).getRank() == 0;
+    };
+    if (!IsElementwise(inner.getName().getStringRef()) || inner.getNumRegions() != 0 || inner.getNumResults() != 1 ||
+        !llvm::all_of(inner.getOperandTypes(), is_number) || !llvm::all_of(inner.getResultTypes(), is_number)) {
+      return std::nullopt;
+    }
+  }
+  OpWriter w(op);
+  mlir::IRMapping mapping;
+  const auto spread = [&](Value v) {
+    if (!mapping.contains(v)) mapping.map(v, w.Broadcast(v, shape.getShape(), {}));
+    return mapping.lookup(v);
+  };
+  for (auto [argument, operand] : llvm::zip(body.getArguments(), op->getOperands())) mapping.map(argument, operand);
+  for (mlir::Operation& inner : body.without_terminator()) {
+    if (inner.getNumOperands() == 0) {
+      mlir::IRMapping none;
+      mapping.map(inner.getResult(0), w.Broadcast(w.builder().clone(inner, none)->getResult(0), shape.getShape(), {}));
+      continue;
+    }
+    for (Value v : inner.getOperands()) spread(v);
+    mlir::Operation* clone = w.builder().clone(inner, mapping);
+    clone->getResult(0).setType(w.Tensor(shape.getShape(), TensorOf(inner.getResult(0)).getElementType()));
+    mapping.map(inner.getResult(0), clone->getResult(0));
+  }
+  return {{spread(body.getTerminator()->getOperand(0))}};
+}
+
+// ---- Client ops.
+
+/// Operands of unlike ranks meet at their last dims, or where broadcast_dimensions says.
+Results Broadcasting(mlir::Operation* op, llvm::StringRef inner) {
+  OpWriter w(op);
+  const auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  const auto where = op->getAttrOfType<mlir::DenseI64ArrayAttr>("broadcast_dimensions");
+  llvm::SmallVector<Value> operands;
+  for (Value v : op->getOperands()) {
+    const mlir::RankedTensorType from = TensorOf(v);
+    Dims map;
+    if (from.getRank() < type.getRank() && where && where.size() == from.getRank()) {
+      map.assign(where.asArrayRef().begin(), where.asArrayRef().end());
+    } else {
+      for (int64_t d = 0; d < from.getRank(); ++d) map.push_back(type.getRank() - from.getRank() + d);
+    }
+    operands.push_back(w.Broadcast(v, type.getShape(), map));
+  }
+  if (inner == "compare") {
+    const auto direction = op->getAttr("comparison_direction");
+    std::string text;
+    llvm::raw_string_ostream(text) << direction;
+    for (const char* name : {"EQ", "NE", "LT", "LE", "GT", "GE"}) {
+      if (llvm::StringRef(text).contains(name) && !op->getAttr("compare_type"))
+        return {{w.Compare(operands[0], operands[1], name)}};
+    }
+    return std::nullopt;
+  }
+  const bool client = inner == "next_after" || inner == "polygamma" || inner == "zeta";
+  return {{w.Op((client ? "chlo." : "stablehlo.") + inner.str(), operands, type)}};
+}
+
+/// The upper half of a product: of twice as wide numbers, or, of 64 bits, from products of halves.
+Value HighProduct(OpWriter& w, Value x, Value y) {
+  const mlir::RankedTensorType type = TensorOf(x);
+  const unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  const bool is_unsigned = type.getElementType().isUnsignedInteger();
+  const auto shifted = [&](llvm::StringRef op, Value v, uint64_t by) {
+    return w.Binary(op, v, w.Ints(TensorOf(v), by));
+  };
+  if (width < 64) {  // structural: the widest integers
+    const mlir::Type wide = is_unsigned ? w.Unsigned(2 * width) : w.Int(2 * width);
+    const Value product = w.Binary("stablehlo.multiply", w.Convert(x, wide), w.Convert(y, wide));
+    return w.Convert(shifted("stablehlo.shift_right_logical", product, width), type.getElementType());
+  }
+  const auto low = [&](Value v) { return w.Binary("stablehlo.and", v, w.Ints(TensorOf(v), 0xffffffffu)); };
+  const auto high = [&](Value v) { return shifted("stablehlo.shift_right_logical", v, 32); };
+  const auto times = [&](Value a, Value b) { return w.Binary("stablehlo.multiply", a, b); };
+  const auto plus = [&](Value a, Value b) { return w.Binary("stablehlo.add", a, b); };
+  const Value middle = plus(times(high(x), low(y)), high(times(low(x), low(y))));
+  const Value other = plus(times(low(x), high(y)), low(middle));
+  Value product = plus(plus(times(high(x), high(y)), high(middle)), high(other));
+  if (is_unsigned) return product;
+  // A negative factor counts 2^64 too much, times the other one.
+  for (const auto& [a, b] : {std::pair{x, y}, std::pair{y, x}}) {
+    const Value all = shifted("stablehlo.shift_right_arithmetic", a, 63);
+    product = w.Binary("stablehlo.subtract", product, w.Binary("stablehlo.and", all, b));
+  }
+  return product;
+}
+
+/// The first of a row sorted by the total order, ties by place.
+Results TopK(mlir::Operation* op) {
+  OpWriter w(op);
+  const Value x = op->getOperand(0);
+  const mlir::RankedTensorType type = TensorOf(x);
+  const int64_t rank = type.getRank();
+  if (rank == 0 || mlir::isa<mlir::ComplexType>(type.getElementType())) return std::nullopt;
+  const mlir::Type place = w.Int(32);
+  const Value places = w.Iota(w.Tensor(type.getShape(), place), rank - 1);
+  mlir::OperationState state(op->getLoc(), "stablehlo.sort");
+  state.addOperands({x, places});
+  state.addTypes({type, places.getType()});
+  state.addAttribute("dimension", w.builder().getI64IntegerAttr(rank - 1));
+  state.addAttribute("is_stable", w.builder().getBoolAttr(true));
+  auto* body = new mlir::Block();
+  state.addRegion()->push_back(body);
+  const auto scalar = w.Tensor({}, type.getElementType()), index = w.Tensor({}, place);
+  const mlir::Location loc = op->getLoc();
+  body->addArguments({scalar, scalar, index, index}, {loc, loc, loc, loc});
+  {
+    const mlir::OpBuilder::InsertionGuard guard(w.builder());
+    w.builder().setInsertionPointToEnd(body);
+    llvm::SmallVector<mlir::NamedAttribute> how = {
+        w.Attribute("comparison_direction",
+                    stablehlo::ComparisonDirectionAttr::get(op->getContext(), stablehlo::ComparisonDirection::GT))};
+    if (mlir::isa<mlir::FloatType>(type.getElementType())) {
+      how.push_back(w.Attribute(
+          "compare_type", stablehlo::ComparisonTypeAttr::get(op->getContext(), stablehlo::ComparisonType::TOTALORDER)));
+    }
+    mlir::OperationState yield(loc, "stablehlo.return");
+    yield.addOperands(
+        w.Op("stablehlo.compare", {body->getArgument(0), body->getArgument(1)}, w.Tensor({}, w.pred()), how));
+    w.builder().create(yield);
+  }
+  mlir::Operation* sort = w.builder().create(state);
+  const Dims zeros(static_cast<size_t>(rank), 0), ones(static_cast<size_t>(rank), 1);
+  const Dims limit(TensorOf(op->getResult(0)).getShape());
+  return {{w.Slice(sort->getResult(0), zeros, limit, ones), w.Slice(sort->getResult(1), zeros, limit, ones)}};
+}
+
+Results Client(mlir::Operation* op, llvm::StringRef name) {
+  if (name.consume_front("broadcast_")) return Broadcasting(op, name);
+  if (name == "top_k") return TopK(op);
+  OpWriter w(op);
+  if (name == "mulhi") return {{HighProduct(w, op->getOperand(0), op->getOperand(1))}};
+  if (name == "constant_like") {
+    const auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+    const auto value = op->getAttrOfType<mlir::TypedAttr>("value");
+    if (!value || value.getType() != type.getElementType()) return std::nullopt;
+    return {{w.Op("stablehlo.constant", {}, type,
+                  w.Attribute("value", mlir::DenseElementsAttr::get(type, mlir::Attribute(value))))}};
+  }
+  if (name == "conj") {
+    const auto part = mlir::cast<mlir::ComplexType>(TensorOf(op->getOperand(0)).getElementType()).getElementType();
+    const auto type = TensorOf(op->getOperand(0)).clone(part);
+    const Value re = w.Op("stablehlo.real", op->getOperand(0), type),
+                im = w.Op("stablehlo.imag", op->getOperand(0), type);
+    return {{w.Op("stablehlo.complex", {re, w.Unary("stablehlo.negate", im)}, op->getOperand(0).getType())}};
+  }
+  return std::nullopt;
+}
+
+Results Expanded(mlir::Operation* op) {
+  llvm::StringRef name = op->getName().getStringRef();
+  if (!llvm::all_of(op->getOperandTypes(), IsStatic) || !llvm::all_of(op->getResultTypes(), IsStatic))
+    return std::nullopt;
+  if (name.consume_front("chlo.")) return Client(op, name);
+  if (!name.consume_front("stablehlo.")) return std::nullopt;
+  if (name == "batch_norm_inference") return BatchNorm(op).Inference();
+  if (name == "batch_norm_training") return BatchNorm(op).Training();
+  if (name == "batch_norm_grad") return BatchNorm(op).Gradient();
+  if (name == "rng_bit_generator") return RandomBits(mlir::cast<stablehlo::RngBitGeneratorOp>(op));
+  if (name == "map") return Mapped(op);
+  return WithKnownShape(op, name);
+}
+
+}  // namespace
+
+void ExpandOps(mlir::ModuleOp module) {
+  llvm::SmallVector<mlir::Operation*> ops;
+  module.walk([&](mlir::Operation* op) {
+    const llvm::StringRef name = op->getName().getStringRef();
+    const bool may = llvm::StringSwitch<bool>(name)
+                         .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training",
+                                 "stablehlo.batch_norm_grad", "stablehlo.rng_bit_generator", "stablehlo.map",
+                                 "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice"},
+                                true)
+                         .StartsWith("stablehlo.dynamic_", true)
+                         .StartsWith("chlo.", true)
+                         .Default(false);
+    if (may && op->getNumResults() > 0) ops.push_back(op);
+  });
+  for (mlir::Operation* op : ops) {
+    const Results results = Expanded(op);
+    if (!results) continue;
+    op->replaceAllUsesWith(*results);
+    op->erase();
+  }
+}
+
+}  // namespace tenon::compiler
