@@ -24,15 +24,27 @@ int64_t InitialBudget() {
 
 KernelCache& TheCache() {
   // Outlives static destruction.
-  static KernelCache* cache =
-      new KernelCache(InitialBudget(), CompileModule, [](const kir::Kernel& kernel) { return kir::Hash(kernel); });
+  static KernelCache* cache = new KernelCache(
+      InitialBudget(),
+      [](std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa) {
+        return CompileModule(kernels, hashes, isa);
+      },
+      [](const kir::Kernel& kernel) { return kir::Hash(kernel); });
   return *cache;
 }
 
 }  // namespace
 
 Result<std::vector<Compiled>> CompileKernels(std::span<const kir::Kernel* const> kernels, const EmitOptions& options) {
-  return TheCache().Get(kernels, options.isa);
+  if (!options.by_llvm) return TheCache().Get(kernels, options.isa);
+  std::vector<Hash128> hashes;
+  for (const kir::Kernel* kernel : kernels) hashes.push_back(kir::Hash(*kernel));
+  std::vector<Compiled> compiled;
+  for (Result<Compiled>& made : CompileModule(kernels, hashes, options.isa, Generator::kLlvm)) {
+    TENON_RETURN_IF_ERROR(made.status());
+    compiled.push_back(*std::move(made));
+  }
+  return compiled;
 }
 
 Result<Compiled> CompileKernel(const kir::Kernel& kernel, const EmitOptions& options) {

@@ -18,6 +18,8 @@ namespace tenon::emit_llvm {
 /// What a kernel's code depends on besides the kernel itself.
 struct EmitOptions {
   isa::IsaLevel isa = isa::IsaLevel::kSse4;  ///< Usually isa::ActiveIsa(). Running code above DetectedIsa() traps.
+  /// LLVM's code generator makes all of it, and the cache is passed by: the second opinion.
+  bool by_llvm = false;
 };
 
 /// Where one kernel's compile time went, in microseconds; zero for what a cache hit did not spend.

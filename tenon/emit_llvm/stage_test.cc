@@ -491,5 +491,57 @@ TEST_P(Stages, AConstantBesideWhatWasReducedInLanes) {
   Expect(*kernel);
 }
 
+TEST_P(Stages, PointsChooseLongNumbersByComparingShortOnes) {
+  // What lies above a number in its register is no part of the comparison.
+  const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 0 outer 0 {
+  buffer b0 arg f32 [1] stride [1]
+  buffer b1 out f64 [2] stride [1]
+  read r0 = b0[0]
+  %0 = f32 read r0
+  %1 = f32 const 1.0
+  %2 = f32 sub %1, %0
+  %3 = f32 const 0.5
+  %4 = pred cmp gt %2, %3
+  %5 = pred cmp lt %2, %3
+  %6 = f64 const 7.0
+  %7 = f64 convert %0
+  %8 = f64 select %4, %6, %7
+  %9 = f64 select %5, %6, %7
+  stage () {
+    store b1[0] = %8
+    store b1[1] = %9
+  }
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  for (const float x : {0.25f, 0.75f, -3.0f}) {
+    testing::RunOptions options;
+    options.fill = [&](kir::Buf, int64_t, uint64_t* bits) {
+      *bits = kir::LiteralBits(DType::kF32, x);
+      return true;
+    };
+    Expect(*kernel, options);
+  }
+}
+
+TEST_P(Stages, OffsetsOfGathersInAnyWidth) {
+  for (const std::string index : {"s8", "u8", "s16", "u16", "s32", "u32", "s64"}) {
+    for (const std::string data : {"f32", "f64", "s32"}) {
+      for (const std::string stride : {"1", "3", "8", "40"}) {
+        const std::string text =
+            "kernel v1 params 0 outer 0 {\n  dim d0 parallel 77\n  buffer b0 arg " + index +
+            " [77] stride [1]\n  buffer b1 arg " + data + " [20] stride [" + stride + "]\n  buffer b2 out " + data +
+            " [77] stride [1]\n  read r0 = b0[d0]\n  %0 = " + index + " read r0\n" +
+            "  %1 = s64 convert %0\n  %2 = s64 const 0\n  %3 = s64 max %1, %2\n"
+            "  %4 = s64 const 19\n  %5 = s64 min %3, %4\n  read r1 = b1[%5]\n  %6 = " +
+            data + " read r1\n  stage (d0) {\n    store b2[d0] = %6\n  }\n  split (d0) grain 77\n}\n";
+        const Result<kir::Kernel> kernel = kir::Parse(text);
+        ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+        Expect(*kernel);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::emit_llvm

@@ -74,16 +74,17 @@ struct ModuleResult {
 };
 
 /// What makes the code: "llvm" in TENON_CODEGEN leaves all of it to LLVM.
-bool UseX64(isa::IsaLevel isa) {
+bool UseX64(isa::IsaLevel isa, Generator generator) {
   static const bool wanted = [] {
     const char* choice = std::getenv("TENON_CODEGEN");
     return choice == nullptr || std::string_view(choice) != "llvm";
   }();
-  return wanted && isa != isa::IsaLevel::kSse4;
+  return wanted && generator == Generator::kOwn && isa != isa::IsaLevel::kSse4;
 }
 
 Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa,
-                  ModuleResult* out) {
+                  Generator generator, ModuleResult* out) {
+  const bool own = UseX64(isa, generator);
   const auto unit = std::make_shared<Unit>(isa);
   double instructions = 0;
   std::vector<double> size_of(kernels.size(), 0);
@@ -93,7 +94,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     auto compiled = std::make_shared<CompiledKernel>();
     compiled->hash = hashes[i];
     compiled->name = SymbolName(hashes[i]);
-    if (!UseX64(isa)) compiled->llvm_reason = isa == isa::IsaLevel::kSse4 ? "sse4" : "asked for";
+    if (!own) compiled->llvm_reason = isa == isa::IsaLevel::kSse4 ? "sse4" : "asked for";
     auto start = Clock::now();
     TENON_ASSIGN_OR_RETURN(llvm::Function* const function, EmitInto(*unit, *kernels[i], compiled->name));
     compiled->name = function->getName().str();  // another one when two kernels' names are equal
@@ -101,7 +102,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     start = Clock::now();
     std::optional<x64::Code> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (UseX64(isa)) code = x64::Compile(*function, isa, &compiled->llvm_reason);
+    if (own) code = x64::Compile(*function, isa, &compiled->llvm_reason);
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       pieces.push_back({compiled->name, std::move(code->bytes), code->text_bytes, std::move(code->cfi)});
@@ -147,9 +148,9 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
 
 std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::span<const kir::Kernel* const> kernels,
                                                                          std::span<const Hash128> hashes,
-                                                                         isa::IsaLevel isa) {
+                                                                         isa::IsaLevel isa, Generator generator) {
   ModuleResult module;
-  const Status status = CompileAll(kernels, hashes, isa, &module);
+  const Status status = CompileAll(kernels, hashes, isa, generator, &module);
   std::vector<Result<std::shared_ptr<const CompiledKernel>>> results;
   if (status.ok()) {
     for (auto& kernel : module.kernels) results.emplace_back(std::shared_ptr<const CompiledKernel>(std::move(kernel)));
@@ -160,7 +161,7 @@ std::vector<Result<std::shared_ptr<const CompiledKernel>>> CompileModule(std::sp
     return results;
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
-    results.push_back(std::move(CompileModule(kernels.subspan(i, 1), hashes.subspan(i, 1), isa)[0]));
+    results.push_back(std::move(CompileModule(kernels.subspan(i, 1), hashes.subspan(i, 1), isa, generator)[0]));
   }
   return results;
 }

@@ -64,6 +64,7 @@ class Allocator {
 
   std::vector<Location> Run() {
     for (const Constant& c : f_.constants) constants_[c.reg] = &c;
+    FindLengths();
     Build();
     Scan();
     PlaceSpilled();
@@ -71,6 +72,33 @@ class Allocator {
   }
 
  private:
+  /// How much of each vector register matters.
+  void FindLengths() {
+    const auto grow = [&](Reg r, uint8_t len) {
+      if (f_.lens[r] == Function::kUnknownLen || f_.lens[r] < len) f_.lens[r] = len;
+    };
+    for (const Constant& c : f_.constants) f_.lens[c.reg] = 0;
+    for (Block& block : f_.blocks) {
+      for (const Phi& phi : block.phis) {
+        if (f_.lens[phi.result] == Function::kUnknownLen) f_.lens[phi.result] = f_.MaxLen();
+        for (const auto& from : phi.from) {
+          if (constants_.contains(from.second)) grow(from.second, f_.lens[phi.result]);
+        }
+      }
+      for (Inst& inst : block.code) {
+        const Reg d = inst.Defined();
+        uint8_t len = inst.len;
+        // What is copied stands before, or has its length from its type.
+        if (inst.kind == Kind::kCopy) len = f_.lens[d] != Function::kUnknownLen ? f_.lens[d] : f_.LenOf(inst.rm);
+        if (d != 0 && f_.classes[d] == RegClass::kVec) grow(d, len);
+        inst.ForUses([&](Reg& r) {
+          if (f_.classes[r] == RegClass::kVec && constants_.contains(r)) grow(r, len);
+        });
+      }
+    }
+    for (const Constant& c : f_.constants) f_.lens[c.reg] = std::min(f_.lens[c.reg], c.len);
+  }
+
   void Build() {
     const size_t num_blocks = f_.blocks.size();
     // Most values live and die in one block: only the others have a bit in the sets below, which so stay short.
@@ -219,18 +247,18 @@ class Allocator {
       int32_t at;
       bool operator>(const Busy& o) const { return std::pair(end, at) > std::pair(o.end, o.at); }
     };
-    // Vectors and what has eight bytes, apart.
-    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy[2];
-    std::vector<int32_t> free[2];
+    // What has eight bytes, and vectors of each length, apart.
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy[4];
+    std::vector<int32_t> free[4];
     for (const Reg r : spilled_) {
       const bool vector = f_.classes[r] == RegClass::kVec;
-      auto& lived = busy[vector];
-      auto& spare = free[vector];
+      auto& lived = busy[vector ? 1 + f_.LenOf(r) : 0];
+      auto& spare = free[vector ? 1 + f_.LenOf(r) : 0];
       const Interval& i = intervals_[r];
       for (; !lived.empty() && lived.top().end < i.start; lived.pop()) spare.push_back(lived.top().at);
       if (spare.empty()) {
-        // Eight small ones share the bytes of a vector, so that vectors stay aligned.
-        const int32_t size = vector ? (f_.avx2 ? 32 : 64) : 8;
+        // Small ones share the bytes of a large vector, so that all stay aligned.
+        const int32_t size = vector ? Location::FrameBytes(f_.LenOf(r)) : 8;
         for (int32_t at = 64 - size; at >= 0; at -= size) spare.push_back(f_.frame_bytes + at);
         f_.frame_bytes += 64;
       }

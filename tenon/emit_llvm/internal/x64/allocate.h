@@ -24,6 +24,8 @@ struct Location {
   uint8_t element = 0;  ///< kPool: bytes that repeat.
   uint8_t len = 0;      ///< kPool.
   int32_t at = 0;       ///< kFrame, kPool: offset.
+  /// Bytes of a place in the frame for a vector of that length.
+  static constexpr int32_t FrameBytes(uint8_t len) { return 16 << len; }
   friend bool operator==(const Location&, const Location&) = default;
 };
 

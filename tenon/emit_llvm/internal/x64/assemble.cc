@@ -26,6 +26,7 @@ struct Machine {
   bool has_mem = false;
   bool byte_register = false;
   bool index_is_vector = false;
+  bool evex_only = false;  ///< Its VEX form does something else: a mask goes in or out.
   uint8_t mem_bytes = 1;
   // Memory: base 0xff for none.
   uint8_t base = 0xff;
@@ -44,8 +45,11 @@ class Assembler {
   std::optional<Code> Run() {
     Prologue();
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      block_at_[b] = Here();
       const Block& block = f_.blocks[b];
+      // Loops start where the processor starts to read.
+      if (std::any_of(block.previous.begin(), block.previous.end(), [&](uint32_t p) { return p >= b; })) Align(32);
+      block_at_[b] = Here();
+      placed_ = b + 1;
       if (block.previous.size() == 1 && f_.blocks[block.previous[0]].next.size() > 1) EdgeMoves(block.previous[0], b);
       for (const Inst& inst : block.code) {
         switch (inst.kind) {
@@ -53,7 +57,8 @@ class Assembler {
             Encoded(inst);
             break;
           case Kind::kCopy:
-            Move(f_.classes[inst.reg], where_[inst.reg], where_[inst.rm]);
+            Move(f_.classes[inst.reg], std::min(f_.LenOf(inst.reg), f_.LenOf(inst.rm)), where_[inst.reg],
+                 where_[inst.rm]);
             break;
           case Kind::kDivide:
             Divide(inst);
@@ -97,6 +102,7 @@ class Assembler {
  private:
   struct OneMove {
     RegClass type;
+    uint8_t len;  ///< Of vectors.
     Location to;
     Location from;
   };
@@ -157,6 +163,9 @@ class Assembler {
         failed_ |= !VexOf(m.op, &m.op) || m.broadcast || m.zeroing || m.len > 1;
       } else {
         failed_ |= !HasEvex(m.op);
+        // VEX is up to two bytes shorter where it can say the same.
+        const bool low = m.reg < 16 && m.vvvv < 16 && (m.has_mem || m.rm < 16);
+        if (low && m.len < 2 && !m.broadcast && !m.evex_only && ShorterAsVex(m.op)) VexOf(m.op, &m.op);
       }
     }
     const unsigned b_bit = m.has_mem ? (m.base == 0xff ? 0 : m.base >> 3 & 1) : m.rm >> 3 & 1;
@@ -172,6 +181,12 @@ class Assembler {
         break;
       }
       case Space::kVex:
+        if (m.op.map == 1 && m.op.w == 0 && x_bit == 0 && b_bit == 0) {
+          Byte(0xc5);
+          Byte((r_bit ^ 1) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 | static_cast<unsigned>(m.len) << 2 |
+               m.op.prefix);
+          break;
+        }
         Byte(0xc4);
         Byte((r_bit ^ 1) << 7 | (x_bit ^ 1) << 6 | (b_bit ^ 1) << 5 | m.op.map);
         Byte(static_cast<unsigned>(m.op.w) << 7 | static_cast<unsigned>(~m.vvvv & 15) << 3 |
@@ -201,8 +216,8 @@ class Assembler {
       m.disp = at.at;
     }
   }
-  /// Registers, frame slots, constants; whole vectors.
-  void Move(RegClass type, const Location& to, const Location& from) {
+  /// Registers, frame slots, constants; `len`: as Inst's, of vectors.
+  void Move(RegClass type, uint8_t len, const Location& to, const Location& from) {
     if (to == from || to.kind == LocationKind::kNowhere) return;
     if (from.kind == LocationKind::kNowhere) {
       failed_ = true;
@@ -210,8 +225,8 @@ class Assembler {
     }
     if (to.kind != LocationKind::kRegister && from.kind != LocationKind::kRegister) {
       const Location through{LocationKind::kRegister, ThroughOf(type), 0, 0, 0};
-      Move(type, through, from);
-      return Move(type, to, through);
+      Move(type, len, through, from);
+      return Move(type, len, to, through);
     }
     Machine m;
     const bool store = to.kind != LocationKind::kRegister;
@@ -230,15 +245,14 @@ class Assembler {
         m.op = store ? op::kMoveMaskTo : op::kMoveToMask;
         break;
       case RegClass::kVec:
-        m.len = f_.avx2 ? 1 : 2;
-        m.mem_bytes = f_.avx2 ? 32 : 64;
+        m.len = len;
+        m.mem_bytes = static_cast<uint8_t>(16u << len);
         m.op = store ? op::StoreVector(4) : m.has_mem ? op::LoadVector(4) : op::kMoveVector;
         if (from.kind == LocationKind::kPool) {
-          m.len = from.len;
-          m.mem_bytes = from.element;
+          if (from.element <= 8) m.mem_bytes = from.element;
           if (from.element == 4) m.op = op::Evex(2, 1, 0, 0x18);
           if (from.element == 8) {
-            m.op = from.len == 0 ? op::Evex(2, 1, 1, 0x59) : op::Evex(2, 1, 1, 0x19);
+            m.op = len == 0 ? op::Evex(2, 1, 1, 0x59) : op::Evex(2, 1, 1, 0x19);
           }
         }
         break;
@@ -265,7 +279,7 @@ class Assembler {
           return &o != &moves[i] && o.type == moves[i].type && o.from == moves[i].to;
         });
         if (read) continue;
-        Move(moves[i].type, moves[i].to, moves[i].from);
+        Move(moves[i].type, moves[i].len, moves[i].to, moves[i].from);
         moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
         moved = true;
       }
@@ -274,10 +288,13 @@ class Assembler {
       const Location spare{LocationKind::kRegister, CycleOf(moves[0].type), 0, 0, 0};
       const Location held = moves[0].to;
       const RegClass type = moves[0].type;
-      Move(type, spare, held);
+      uint8_t len = 0;
       for (OneMove& o : moves) {
-        if (o.type == type && o.from == held) o.from = spare;
+        if (o.type != type || !(o.from == held)) continue;
+        o.from = spare;
+        len = std::max(len, o.len);
       }
+      Move(type, len, spare, held);
     }
   }
   std::vector<OneMove> MovesOf(uint32_t from, uint32_t to) const {
@@ -285,7 +302,8 @@ class Assembler {
     for (const Phi& phi : f_.blocks[to].phis) {
       for (const auto& [block, value] : phi.from) {
         if (block != from) continue;
-        const OneMove m{f_.classes[phi.result], where_[phi.result], where_[value]};
+        const OneMove m{f_.classes[phi.result], std::min(f_.LenOf(phi.result), f_.LenOf(value)), where_[phi.result],
+                        where_[value]};
         if (!(m.to == m.from) && m.to.kind != LocationKind::kNowhere) moves.push_back(m);
         break;
       }
@@ -300,7 +318,31 @@ class Assembler {
   }
 
   // --- control flow
+  void Align(size_t to) {
+    static constexpr uint8_t kNops[8][8] = {{0x90},
+                                            {0x66, 0x90},
+                                            {0x0f, 0x1f, 0x00},
+                                            {0x0f, 0x1f, 0x40, 0x00},
+                                            {0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                            {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                            {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+                                            {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}};
+    while (Here() % to != 0) {
+      const size_t n = std::min<size_t>(8, to - Here() % to);
+      code_.insert(code_.end(), kNops[n - 1], kNops[n - 1] + n);
+    }
+  }
+  /// Back to `target` in two bytes, if it was placed and is near enough.
+  bool ShortJump(unsigned opcode, uint32_t target) {
+    if (target >= placed_) return false;
+    const auto distance = static_cast<int64_t>(block_at_[target]) - static_cast<int64_t>(Here()) - 2;
+    if (distance < -128) return false;
+    Byte(opcode);
+    Byte(static_cast<unsigned>(distance) & 0xff);
+    return true;
+  }
   void Jump(uint32_t target) {
+    if (ShortJump(0xeb, target)) return;
     Byte(0xe9);
     jumps_.emplace_back(Here(), target);
     Bytes(0, 4);
@@ -317,16 +359,17 @@ class Assembler {
     uint32_t other = inst.other;
     std::vector<OneMove> to_target = OnEdge(b, target);
     std::vector<OneMove> to_other = OnEdge(b, other);
-    if ((!to_target.empty() && to_other.empty()) || (to_target.empty() == to_other.empty() && target == b + 1)) {
+    // What loops goes straight on, moves included; who leaves may make a detour.
+    if ((!to_target.empty() && (to_other.empty() || (target <= b && other > b))) ||
+        (to_target.empty() == to_other.empty() && target == b + 1)) {
       std::swap(target, other);
       std::swap(to_target, to_other);
       cc ^= 1;
     }
-    const size_t at = ConditionalJump(cc);
-    if (to_target.empty()) {
-      jumps_.emplace_back(at, target);
-    } else {
-      detours_.push_back({at, target, std::move(to_target)});
+    if (!to_target.empty()) {
+      detours_.push_back({ConditionalJump(cc), target, std::move(to_target)});
+    } else if (!ShortJump(0x70u + cc, target)) {
+      jumps_.emplace_back(ConditionalJump(cc), target);
     }
     Moves(std::move(to_other));
     if (other != b + 1) Jump(other);
@@ -366,11 +409,12 @@ class Assembler {
     }
     std::vector<OneMove> moves;
     for (size_t i = 0; i < f_.arguments.size(); ++i) {
-      moves.push_back({RegClass::kGpr, where_[f_.arguments[i]], {LocationKind::kRegister, kArgumentGpr[i], 0, 0, 0}});
+      moves.push_back(
+          {RegClass::kGpr, 0, where_[f_.arguments[i]], {LocationKind::kRegister, kArgumentGpr[i], 0, 0, 0}});
     }
     Moves(std::move(moves));
     for (const Constant& c : f_.constants) {
-      Move(RegClass::kVec, where_[c.reg].kind == LocationKind::kRegister ? where_[c.reg] : Location(),
+      Move(RegClass::kVec, f_.LenOf(c.reg), where_[c.reg].kind == LocationKind::kRegister ? where_[c.reg] : Location(),
            {LocationKind::kPool, 0, c.element, c.len, c.pool});
     }
   }
@@ -419,7 +463,7 @@ class Assembler {
   void Divide(const Inst& inst) {
     const Location rax{LocationKind::kRegister, 0, 0, 0, 0};
     const Location rdx{LocationKind::kRegister, 2, 0, 0, 0};
-    Move(RegClass::kGpr, rax, where_[inst.vvvv]);
+    Move(RegClass::kGpr, 0, rax, where_[inst.vvvv]);
     if (inst.cc == 0) {
       Bytes(0xd231, 2);  // xor edx, edx
     } else if (inst.op.w != 0) {
@@ -436,11 +480,11 @@ class Assembler {
       SetMemory(m, where_[inst.rm]);
     }
     Emit(m);
-    Move(RegClass::kGpr, where_[inst.reg], inst.imm != 0 ? rdx : rax);
+    Move(RegClass::kGpr, 0, where_[inst.reg], inst.imm != 0 ? rdx : rax);
   }
 
   void MultiplyHigh(const Inst& inst) {
-    Move(RegClass::kGpr, {LocationKind::kRegister, kScratchGpr[1], 0, 0, 0}, where_[inst.vvvv]);
+    Move(RegClass::kGpr, 0, {LocationKind::kRegister, kScratchGpr[1], 0, 0, 0}, where_[inst.vvvv]);
     const bool in_register = where_[inst.reg].kind == LocationKind::kRegister;
     Machine m;
     m.op = op::kMulx;
@@ -451,7 +495,7 @@ class Assembler {
       SetMemory(m, where_[inst.rm]);
     }
     Emit(m);
-    if (!in_register) Move(RegClass::kGpr, where_[inst.reg], {LocationKind::kRegister, m.reg, 0, 0, 0});
+    if (!in_register) Move(RegClass::kGpr, 0, where_[inst.reg], {LocationKind::kRegister, m.reg, 0, 0, 0});
   }
 
   struct Scratch {
@@ -472,7 +516,7 @@ class Assembler {
     }
     // Mask 0 masks nothing, so the other one comes first there.
     const uint8_t reg = type == RegClass::kMask ? spare[n++] : spare[spare.size() - 1 - n++];
-    Move(type, {LocationKind::kRegister, reg, 0, 0, 0}, at);
+    Move(type, f_.LenOf(r), {LocationKind::kRegister, reg, 0, 0, 0}, at);
     return reg;
   }
 
@@ -493,6 +537,8 @@ class Assembler {
     m.zeroing = inst.zeroing;
     m.broadcast = inst.broadcast;
     m.byte_register = inst.byte_register;
+    m.evex_only =
+        inst.mask != 0 || inst.uses_up_mask || (inst.Defined() != 0 && f_.classes[inst.Defined()] == RegClass::kMask);
     m.mem_bytes = std::max<uint8_t>(1, inst.broadcast ? inst.element : inst.mem_bytes);
     m.reg = inst.digit;
     Scratch scratch;
@@ -514,7 +560,7 @@ class Assembler {
         ones.reg = ones.vvvv = ones.rm = m.vvvv;
         Emit(ones);
       } else {
-        Move(RegClass::kVec, {LocationKind::kRegister, m.vvvv, 0, 0, 0}, where_[inst.mask]);
+        Move(RegClass::kVec, f_.LenOf(inst.mask), {LocationKind::kRegister, m.vvvv, 0, 0, 0}, where_[inst.mask]);
       }
     } else if (inst.mask_in_immediate) {
       m.imm = Load(inst.mask, scratch) << 4;
@@ -524,7 +570,7 @@ class Assembler {
       if (inst.mask == 0) {
         Bytes(0xff46c4c5, 4);  // kxnorw k7, k7, k7
       } else {
-        Move(RegClass::kMask, {LocationKind::kRegister, kScratchMask[0], 0, 0, 0}, where_[inst.mask]);
+        Move(RegClass::kMask, 0, {LocationKind::kRegister, kScratchMask[0], 0, 0, 0}, where_[inst.mask]);
       }
     } else if (inst.mask != 0) {
       m.mask = Load(inst.mask, scratch);
@@ -564,7 +610,7 @@ class Assembler {
       m.rm = result;
     } else if (inst.rm != 0) {
       const Location& at = where_[inst.rm];
-      if (at.kind != LocationKind::kRegister && inst.foldable && CanFold(inst, at)) {
+      if (at.kind != LocationKind::kRegister && inst.foldable && CanFold(inst, at, inst.rm)) {
         SetMemory(m, at);
         if (at.kind == LocationKind::kPool && at.element < inst.mem_bytes) {
           m.broadcast = true;
@@ -582,10 +628,12 @@ class Assembler {
                                                      : 1u) -
                            1;
       if (result_in_memory && scratch.used[static_cast<size_t>(type)] > limit) failed_ = true;
-      Move(type, {LocationKind::kRegister, result, 0, 0, 0}, where_[inst.tied]);
+      Move(type, std::min(f_.LenOf(defined), f_.LenOf(inst.tied)), {LocationKind::kRegister, result, 0, 0, 0},
+           where_[inst.tied]);
     }
     Emit(m);
-    if (result_in_memory) Move(f_.classes[defined], where_[defined], {LocationKind::kRegister, result, 0, 0, 0});
+    if (result_in_memory)
+      Move(f_.classes[defined], f_.LenOf(defined), where_[defined], {LocationKind::kRegister, result, 0, 0, 0});
   }
   /// Whether an instruction wants three scratch registers for integers, two of them for its address.
   bool TooManySpilled(const Inst& inst) const {
@@ -597,8 +645,9 @@ class Assembler {
     const bool third = (inst.def != Slot::kReg && spilled(inst.reg)) || (inst.tied != 0 && spilled(defined));
     return third && spilled(inst.mem.base) && spilled(inst.mem.index);
   }
-  static bool CanFold(const Inst& inst, const Location& at) {
-    if (at.kind == LocationKind::kFrame) return true;
+  bool CanFold(const Inst& inst, const Location& at, Reg r) const {
+    if (at.kind == LocationKind::kFrame)
+      return f_.classes[r] != RegClass::kVec || inst.mem_bytes <= Location::FrameBytes(f_.LenOf(r));
     // A constant is as long as what it was made for; shorter reads of it are fine.
     if (at.element >= inst.mem_bytes) return true;
     return inst.element != 0 && inst.element == at.element;
@@ -608,6 +657,7 @@ class Assembler {
   const std::vector<Location>& where_;
   std::vector<uint8_t> code_;
   std::vector<size_t> block_at_;
+  uint32_t placed_ = 0;  ///< Blocks before this one have their places in `block_at_`.
   std::vector<std::pair<size_t, uint32_t>> jumps_;
   std::vector<Detour> detours_;
   std::vector<PoolUse> pool_uses_;

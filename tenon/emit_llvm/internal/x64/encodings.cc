@@ -14,7 +14,7 @@ constexpr Encoding kTable[] = {
 #undef ENCODING
 };
 
-constexpr uint8_t kEvex = 1, kVex = 2, kVexW = 4;
+constexpr uint8_t kEvex = 1, kVex = 2, kVexW = 4, kEvexAlone = 8;
 constexpr size_t Index(uint8_t map, uint8_t prefix, uint8_t w, uint8_t opcode) {
   return ((map * size_t{4} + prefix) * 2 + w) * 256 + opcode;
 }
@@ -27,6 +27,7 @@ const std::array<uint8_t, 4 * 4 * 2 * 256>& Known() {
       uint8_t& of = made[Index(e.map, e.prefix, e.w, e.opcode)];
       if (e.evex != nullptr) of |= kEvex;
       if (e.vex != nullptr) of |= static_cast<uint8_t>(kVex | (e.vex_w != 0 ? kVexW : 0));
+      if (e.vex == nullptr) of |= kEvexAlone;
     }
     return made;
   }();
@@ -38,6 +39,11 @@ const std::array<uint8_t, 4 * 4 * 2 * 256>& Known() {
 std::span<const Encoding> Encodings() { return kTable; }
 
 bool HasEvex(const Op& op) { return (Known()[Index(op.map, op.prefix, op.w, op.opcode)] & kEvex) != 0; }
+
+bool ShorterAsVex(const Op& op) {
+  const uint8_t known = Known()[Index(op.map, op.prefix, op.w, op.opcode)];
+  return (known & kVex) != 0 && (known & kEvexAlone) == 0;
+}
 
 bool VexOf(const Op& op, Op* vex) {
   const uint8_t known = Known()[Index(op.map, op.prefix, op.w, op.opcode)];

@@ -35,6 +35,8 @@ std::span<const Encoding> Encodings();
 
 /// Whether the table has it.
 bool HasEvex(const Op& op);
+/// Whether VEX says the same in all rows of the operation, which may differ in their digits.
+bool ShorterAsVex(const Op& op);
 /// The same operation with VEX in `*vex`; false when there is none.
 bool VexOf(const Op& op, Op* vex);
 

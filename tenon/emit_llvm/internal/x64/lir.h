@@ -110,14 +110,22 @@ struct Constant {
 struct Function {
   bool avx2 = false;  ///< VEX instead of EVEX: registers of 256 bits, 16 of them, and masks are vectors.
   std::vector<RegClass> classes{RegClass::kGpr};  ///< Of register r at [r]; [0] is nobody's.
-  std::vector<Block> blocks;                      ///< In the order of the code; the first is the entry.
-  std::vector<Reg> arguments;                     ///< Integers, in the order of the calling convention.
+  /// Of vector register r at [r]: how much of it may matter, as Inst::len; what is above is zero or never read.
+  /// kUnknownLen: all of it, or left to allocation to find. Moving no more than that keeps 512-bit instructions, beside
+  /// which a processor does less at once, out of code that does not need them.
+  std::vector<uint8_t> lens{0};
+  std::vector<Block> blocks;   ///< In the order of the code; the first is the entry.
+  std::vector<Reg> arguments;  ///< Integers, in the order of the calling convention.
   std::vector<Constant> constants;
   std::vector<uint8_t> pool;
   int32_t frame_bytes = 0;  ///< Multiple of 64.
 
+  static constexpr uint8_t kUnknownLen = 0xff;
+  uint8_t MaxLen() const { return avx2 ? 1 : 2; }
+  uint8_t LenOf(Reg r) const { return lens[r] == kUnknownLen ? MaxLen() : lens[r]; }
   Reg NewReg(RegClass c) {
     classes.push_back(c);
+    lens.push_back(kUnknownLen);
     return static_cast<Reg>(classes.size() - 1);
   }
 };

@@ -206,7 +206,10 @@ const Selector::Parts& Selector::Result(const Value& v) {
   const RegClass c = s.kind == Shape::Kind::kInt    ? RegClass::kGpr
                      : s.kind == Shape::Kind::kMask ? (avx2_ ? RegClass::kVec : RegClass::kMask)
                                                     : RegClass::kVec;
-  for (unsigned i = 0; i < s.parts; ++i) parts.push_back(New(c));
+  for (unsigned i = 0; i < s.parts; ++i) {
+    parts.push_back(New(c));
+    if (s.kind != Shape::Kind::kMask) f_.lens[parts.back()] = s.len;
+  }
   return parts;
 }
 

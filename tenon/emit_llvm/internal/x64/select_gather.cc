@@ -8,17 +8,34 @@ namespace tenon::emit_llvm::x64 {
 using llvm::dyn_cast;
 using llvm::Value;
 
-bool Selector::LanePointers(const Value* pointers, Reg* base, Parts* offsets, Shape* shape) {
+bool Selector::LanePointers(const Value* pointers, LaneAddresses* at) {
   auto* gep = dyn_cast<llvm::GetElementPtrInst>(pointers);
   if (gep == nullptr || gep->getNumIndices() != 1 || gep->getPointerOperandType()->isVectorTy() ||
       !gep->getSourceElementType()->isIntegerTy(8)) {
     return Fail();
   }
-  *base = One(gep->getPointerOperand());
+  at->base = One(gep->getPointerOperand());
   const Value* index = *gep->idx_begin();
-  *shape = ShapeOf(index->getType());
-  if (failed_ || shape->kind != Shape::Kind::kVector || !shape->wide()) return Fail();
-  *offsets = Get(index);
+  // The machine sign-extends offsets of 32 bits, and scales them, by itself.
+  const Value* inner = index;
+  uint64_t scale = 1;
+  if (auto* mul = dyn_cast<llvm::BinaryOperator>(index); mul != nullptr && mul->getOpcode() == llvm::Instruction::Mul) {
+    auto* by = dyn_cast<llvm::Constant>(mul->getOperand(1));
+    auto* splat = by == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue());
+    if (splat != nullptr) {
+      inner = mul->getOperand(0);
+      scale = splat->getZExtValue();
+    }
+  }
+  auto* sext = dyn_cast<llvm::SExtInst>(inner);
+  if (sext != nullptr && sext->getSrcTy()->getScalarSizeInBits() == 32 &&
+      (scale == 1 || scale == 2 || scale == 4 || scale == 8)) {
+    index = sext->getOperand(0);
+    at->scale = static_cast<uint8_t>(scale);
+  }
+  at->shape = ShapeOf(index->getType());
+  if (failed_ || at->shape.kind != Shape::Kind::kVector) return Fail();
+  at->offsets = Get(index);
   return true;
 }
 
@@ -29,19 +46,38 @@ bool AllOn(const Value* mask) {
 }
 }  // namespace
 
-Reg Selector::PieceMask(Reg mask, unsigned piece, const Shape& s, const Shape& at) {
-  if (!avx2_) return MaskOfPart(mask, piece, at);
-  if (at.parts == s.parts) return MaskOfPart(mask, piece, s);
+unsigned Selector::Pieces(const Shape& s, const LaneAddresses& at) { return std::max(s.parts, at.shape.parts); }
+
+Reg Selector::PieceOffsets(const LaneAddresses& at, unsigned piece, const Shape& s) {
+  if (at.shape.parts == Pieces(s, at)) return at.offsets[piece];
+  const Reg both = at.offsets[piece / 2];
+  return piece % 2 == 0 ? both : Half(both, at.shape.len);
+}
+
+Reg Selector::PieceMask(Reg mask, unsigned piece, const Shape& s, const LaneAddresses& at) {
+  if (!avx2_) return MaskOfPart(mask, piece, at.shape.parts >= s.parts ? at.shape : s);
+  if (s.parts == Pieces(s, at)) return MaskOfPart(mask, piece, s);
   const Reg both = MaskOfPart(mask, piece / 2, s);
   return piece % 2 == 0 ? both : Half(both, s.len);
 }
 
+Inst Selector::LaneMove(bool scatter, const Shape& s, const LaneAddresses& at, unsigned piece) {
+  const bool longs = at.shape.wide();
+  Inst m{.op = op::Evex(2, 1, s.wide(), static_cast<uint8_t>((scatter ? 0xa0 : 0x90) + (longs ? 3 : 2))),
+         .len = longs ? at.shape.len : s.len,
+         .mem_bytes = static_cast<uint8_t>(s.bytes()),
+         .has_mem = true,
+         .uses_up_mask = true};
+  m.mem.base = at.base;
+  m.mem.index = PieceOffsets(at, piece, s);
+  m.mem.scale = at.scale;
+  return m;
+}
+
 void Selector::VisitGather(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getType());
-  Reg base = 0;
-  Parts offsets;
-  Shape at;
-  if (failed_ || s.bits < 32 || !LanePointers(call.getArgOperand(0), &base, &offsets, &at)) {
+  LaneAddresses at;
+  if (failed_ || s.bits < 32 || !LanePointers(call.getArgOperand(0), &at)) {
     Fail();
     return;
   }
@@ -50,57 +86,44 @@ void Selector::VisitGather(const llvm::IntrinsicInst& call) {
   auto* pass = dyn_cast<llvm::Constant>(call.getArgOperand(2));
   const bool nothing = pass != nullptr && (pass->isNullValue() || llvm::isa<llvm::UndefValue>(pass));
   const Parts others = nothing ? Parts(s.parts, SplatConstant(0, 4)) : Get(call.getArgOperand(2));
-  // One instruction per register of offsets; of four-byte elements it fills half a register.
-  const bool half = s.bits == 32;
+  // One instruction per register of offsets or of elements; of four-byte elements at offsets of eight bytes it fills
+  // half a register.
+  const unsigned n = Pieces(s, at);
+  const bool whole = n == s.parts;
   Parts pieces;
-  for (unsigned part = 0; part < at.parts; ++part) {
-    Reg before = others[half ? part / 2 : part];
-    if (half && part % 2 == 1 && !nothing) before = Half(before, s.len);
-    const bool whole = at.parts == s.parts;
-    const Reg to = whole ? Result(call)[part] : New(RegClass::kVec);
-    Inst m{.op = op::Evex(2, 1, !half, 0x93),
-           .len = at.len,
-           .mem_bytes = static_cast<uint8_t>(s.bytes()),
-           .has_mem = true,
-           .uses_up_mask = true,
-           .def = Slot::kReg,
-           .reg = to,
-           .tied = before,
-           .mask = mask == 0 ? 0 : PieceMask(mask, part, s, at)};
-    m.mem.base = base;
-    m.mem.index = offsets[part];
+  for (unsigned piece = 0; piece < n; ++piece) {
+    Reg before = others[whole ? piece : piece / 2];
+    if (!whole && piece % 2 == 1 && !nothing) before = Half(before, s.len);
+    Inst m = LaneMove(false, s, at, piece);
+    m.def = Slot::kReg;
+    m.reg = whole ? Result(call)[piece] : New(RegClass::kVec);
+    m.tied = before;
+    m.mask = mask == 0 ? 0 : PieceMask(mask, piece, s, at);
+    pieces.push_back(m.reg);
     Add(m);
-    pieces.push_back(to);
   }
-  if (at.parts == s.parts) return;
+  if (whole) return;
   for (unsigned part = 0; part < s.parts; ++part)
     JoinHalves(Result(call)[part], s.len, pieces[2 * part], pieces[2 * part + 1]);
 }
 
 void Selector::VisitScatter(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getArgOperand(0)->getType());
-  Reg base = 0;
-  Parts offsets;
-  Shape at;
-  if (failed_ || s.bits < 32 || !LanePointers(call.getArgOperand(1), &base, &offsets, &at)) {
+  LaneAddresses at;
+  if (failed_ || s.bits < 32 || !LanePointers(call.getArgOperand(1), &at)) {
     Fail();
     return;
   }
   const Value* lanes_on = call.getArgOperand(2);
   const Reg mask = AllOn(lanes_on) ? 0 : One(lanes_on);
   const Parts values = Get(call.getArgOperand(0));
-  for (unsigned part = 0; part < at.parts; ++part) {
-    Reg value = at.parts == s.parts ? values[part] : values[part / 2];
-    if (at.parts != s.parts && part % 2 == 1) value = Half(value, s.len);
-    Inst m{.op = op::Evex(2, 1, s.bits == 64, 0xa3),
-           .len = at.len,
-           .mem_bytes = static_cast<uint8_t>(s.bytes()),
-           .has_mem = true,
-           .uses_up_mask = true,
-           .reg = value,
-           .mask = mask == 0 ? 0 : PieceMask(mask, part, s, at)};
-    m.mem.base = base;
-    m.mem.index = offsets[part];
+  const unsigned n = Pieces(s, at);
+  for (unsigned piece = 0; piece < n; ++piece) {
+    Reg value = values[n == s.parts ? piece : piece / 2];
+    if (n != s.parts && piece % 2 == 1) value = Half(value, s.len);
+    Inst m = LaneMove(true, s, at, piece);
+    m.reg = value;
+    m.mask = mask == 0 ? 0 : PieceMask(mask, piece, s, at);
     Add(m);
   }
 }

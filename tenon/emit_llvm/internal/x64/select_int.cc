@@ -448,6 +448,13 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     return SelectMask(Result(select)[0], which, yes, no);
   }
   Reg mask = s.scalar() ? scalar_masks_.lookup(Canonical(condition)) : 0;
+  if (mask != 0 && avx2_ && s.wide() &&
+      cast<Instruction>(Canonical(condition))->getOperand(0)->getType()->getScalarSizeInBits() < 64) {
+    // It has the length of what was compared; above is what the comparison's first operand had there.
+    const Reg wide = New(RegClass::kVec);
+    RmTo(wide, WidenOp(32, 64, true), 0, mask, 8);
+    mask = wide;
+  }
   if (mask == 0) mask = MaskFromCondition(One(condition));
   const Parts yes = Get(select.getTrueValue());
   const Parts no = Get(select.getFalseValue());

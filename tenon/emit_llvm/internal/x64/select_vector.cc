@@ -152,6 +152,13 @@ void Selector::Masked(Reg to, Op o, const Shape& s, Reg mask, Reg tied, Reg a, R
 
 namespace {
 
+/// The exponent when all lanes are one power of two above 1, else 0.
+unsigned PowerOfTwo(const Value* v) {
+  auto* constant = dyn_cast<llvm::Constant>(v);
+  auto* number = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+  return number != nullptr && number->getValue().isPowerOf2() ? number->getValue().logBase2() : 0;
+}
+
 /// Whether every lane is known to be below 2^32.
 bool FitsIn32(const Value* v) {
   if (auto* zext = dyn_cast<llvm::ZExtInst>(v)) return zext->getSrcTy()->getScalarSizeInBits() <= 32;
@@ -196,6 +203,12 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
                          : op::Evex(1, 1, w, w ? 0xfb : 0xfa);
       break;
     case Instruction::Mul:
+      if (const unsigned by = PowerOfTwo(b); by != 0 && s.bits >= 16 && (by < s.bits)) {
+        const Parts x = Get(a);
+        for (unsigned part = 0; part < s.parts; ++part)
+          ShiftImmediate(Result(inst)[part], s, Instruction::Shl, x[part], by);
+        return;
+      }
       if (s.bits == 8) {
         const Parts x = Get(a);
         const Parts y = Get(b);

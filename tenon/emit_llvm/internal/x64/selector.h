@@ -146,9 +146,20 @@ class Selector {
   bool TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
 
   // --- select_gather.cc
-  bool LanePointers(const llvm::Value* pointers, Reg* base, Parts* offsets, Shape* shape);
-  /// Of the lanes that one instruction moves.
-  Reg PieceMask(Reg mask, unsigned piece, const Shape& shape, const Shape& offsets);
+  /// Where the lanes of a gather or scatter lie: `base` + `scale` times an offset each, of 32 or 64 bits.
+  struct LaneAddresses {
+    Reg base = 0;
+    uint8_t scale = 1;
+    Shape shape;  ///< Of the offsets.
+    Parts offsets;
+  };
+  bool LanePointers(const llvm::Value* pointers, LaneAddresses* at);
+  /// Instructions that move all lanes of `shape`.
+  static unsigned Pieces(const Shape& shape, const LaneAddresses& at);
+  /// The offsets of the lanes that one instruction moves, and their mask.
+  Reg PieceOffsets(const LaneAddresses& at, unsigned piece, const Shape& shape);
+  Reg PieceMask(Reg mask, unsigned piece, const Shape& shape, const LaneAddresses& at);
+  Inst LaneMove(bool scatter, const Shape& shape, const LaneAddresses& at, unsigned piece);
   void VisitGather(const llvm::IntrinsicInst& call);
   void VisitScatter(const llvm::IntrinsicInst& call);
 

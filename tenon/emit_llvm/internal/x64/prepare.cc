@@ -1,0 +1,458 @@
+#include "tenon/emit_llvm/internal/x64/prepare.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+using llvm::cast;
+using llvm::Constant;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+// --- constants
+
+/// Whether the number is what every machine makes of it, whatever it does with subnormal numbers and NaNs.
+bool IsPlain(const Constant* c) {
+  if (auto* f = dyn_cast<llvm::ConstantFP>(c); f != nullptr && !f->getType()->isVectorTy()) {
+    const llvm::APFloat& v = f->getValueAPF();
+    if (v.isZero() || v.isInfinity()) return true;
+    // Beside the smallest normal number it matters when a result is found to be too small.
+    return !v.isNaN() && llvm::ilogb(v) > llvm::APFloat::semanticsMinExponent(v.getSemantics()) + 1;
+  }
+  if (isa<llvm::ConstantInt>(c) && !c->getType()->isVectorTy()) return true;
+  auto* type = dyn_cast<llvm::FixedVectorType>(c->getType());
+  if (type == nullptr) return false;
+  if (const Constant* splat = c->getSplatValue()) return splat != c && IsPlain(splat);
+  for (unsigned i = 0; i < type->getNumElements(); ++i) {
+    const Constant* element = c->getAggregateElement(i);
+    if (element == nullptr || !IsPlain(element)) return false;
+  }
+  return true;
+}
+
+Constant* Fold(Instruction& inst, const llvm::DataLayout& layout) {
+  if (auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(&inst); shuffle != nullptr && shuffle->isZeroEltSplat()) {
+    auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
+    auto* scalar = insert == nullptr ? nullptr : dyn_cast<Constant>(insert->getOperand(1));
+    if (scalar == nullptr || !IsPlain(scalar)) return nullptr;
+    return llvm::ConstantVector::getSplat(cast<llvm::VectorType>(inst.getType())->getElementCount(), scalar);
+  }
+  switch (inst.getOpcode()) {
+    case Instruction::PHI:
+    case Instruction::Load:
+    case Instruction::Alloca:
+    case Instruction::GetElementPtr:
+    case Instruction::ShuffleVector:
+    case Instruction::InsertElement:
+      return nullptr;
+    default:
+      break;
+  }
+  if (inst.getType()->isVoidTy() || inst.isTerminator()) return nullptr;
+  auto* call = dyn_cast<llvm::CallInst>(&inst);
+  if (call != nullptr && (!isa<llvm::IntrinsicInst>(call) || !call->doesNotAccessMemory())) return nullptr;
+  const unsigned n = call != nullptr ? call->arg_size() : inst.getNumOperands();
+  for (unsigned i = 0; i < n; ++i) {
+    auto* constant = dyn_cast<Constant>(inst.getOperand(i));
+    if (constant == nullptr || !IsPlain(constant)) return nullptr;
+  }
+  Constant* folded = llvm::ConstantFoldInstruction(&inst, layout);
+  return folded != nullptr && IsPlain(folded) ? folded : nullptr;
+}
+
+/// The operand that the operation gives unchanged, or the constant that it always gives.
+Value* Same(Instruction& inst) {
+  if (auto* select = dyn_cast<llvm::SelectInst>(&inst)) {
+    auto* condition = dyn_cast<Constant>(select->getCondition());
+    if (condition == nullptr) return nullptr;
+    if (condition->isNullValue()) return select->getFalseValue();
+    return condition->isAllOnesValue() ? select->getTrueValue() : nullptr;
+  }
+  auto* binary = dyn_cast<llvm::BinaryOperator>(&inst);
+  if (binary == nullptr || !binary->getType()->isIntOrIntVectorTy()) return nullptr;
+  Value* x = binary->getOperand(0);
+  auto* c = dyn_cast<Constant>(binary->getOperand(1));
+  if (c == nullptr && binary->isCommutative()) {
+    c = dyn_cast<Constant>(x);
+    x = binary->getOperand(1);
+  }
+  if (c == nullptr) return nullptr;
+  switch (binary->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Sub:
+    case Instruction::Xor:
+    case Instruction::Shl:
+    case Instruction::LShr:
+    case Instruction::AShr:
+      return c->isNullValue() ? x : nullptr;
+    case Instruction::Or:
+      return c->isNullValue() ? x : c->isAllOnesValue() ? c : nullptr;
+    case Instruction::And:
+      return c->isNullValue() ? c : c->isAllOnesValue() ? x : nullptr;
+    case Instruction::Mul:
+      return c->isNullValue() ? c : c->isOneValue() ? x : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// --- offsets in 32 bits
+
+struct Range {
+  int64_t low;
+  int64_t high;
+  bool FitsIn32() const {
+    return low >= std::numeric_limits<int32_t>::min() && high <= std::numeric_limits<int32_t>::max();
+  }
+};
+
+Range FullRange(const llvm::Type* type) {
+  const unsigned bits = type->getScalarSizeInBits();
+  if (bits >= 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+}
+
+/// What the lanes may hold, as signed numbers.
+Range RangeOf(const Value* v, int depth) {
+  const Range full = FullRange(v->getType());
+  if (auto* c = dyn_cast<Constant>(v)) {
+    auto* type = dyn_cast<llvm::FixedVectorType>(v->getType());
+    Range all{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+    for (unsigned i = 0; i < (type == nullptr ? 1 : type->getNumElements()); ++i) {
+      auto* lane = dyn_cast_or_null<llvm::ConstantInt>(type == nullptr ? c : c->getAggregateElement(i));
+      if (lane == nullptr || lane->getBitWidth() > 64) return full;
+      all = {std::min(all.low, lane->getSExtValue()), std::max(all.high, lane->getSExtValue())};
+    }
+    return all;
+  }
+  auto* inst = dyn_cast<Instruction>(v);
+  if (inst == nullptr || depth == 0) return full;
+  const auto of = [&](unsigned i) { return RangeOf(inst->getOperand(i), depth - 1); };
+  switch (inst->getOpcode()) {
+    case Instruction::SExt:
+      return of(0);
+    case Instruction::ZExt: {
+      const Range r = of(0);
+      const unsigned bits = inst->getOperand(0)->getType()->getScalarSizeInBits();
+      if (r.low >= 0) return r;
+      return bits < 63 ? Range{0, (int64_t{1} << bits) - 1} : full;
+    }
+    case Instruction::And: {
+      const Range r = of(1);
+      return r.low >= 0 ? Range{0, r.high} : full;
+    }
+    case Instruction::Select: {
+      const Range a = of(1);
+      const Range b = of(2);
+      return {std::min(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case Instruction::Call: {
+      auto* call = dyn_cast<llvm::IntrinsicInst>(inst);
+      if (call == nullptr) return full;
+      if (call->getIntrinsicID() == llvm::Intrinsic::smax) {
+        const Range a = of(0);
+        const Range b = of(1);
+        return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      }
+      if (call->getIntrinsicID() == llvm::Intrinsic::smin) {
+        const Range a = of(0);
+        const Range b = of(1);
+        return {std::min(a.low, b.low), std::min(a.high, b.high)};
+      }
+      return full;
+    }
+    default:
+      return full;
+  }
+}
+
+bool IsVectorOfLongs(const llvm::Type* type) { return type->isVectorTy() && type->getScalarSizeInBits() == 64; }
+
+/// The same lanes in 32 bits; null when they are not numbers of 32 bits that were made longer.
+Value* In32(llvm::IRBuilder<>& b, Value* v) {
+  llvm::Type* const narrow = llvm::VectorType::get(b.getInt32Ty(), cast<llvm::VectorType>(v->getType()));
+  if (auto* c = dyn_cast<Constant>(v)) {
+    return RangeOf(c, 1).FitsIn32() ? llvm::ConstantExpr::getTrunc(c, narrow) : nullptr;
+  }
+  if (auto* sext = dyn_cast<llvm::SExtInst>(v)) {
+    Value* const from = sext->getOperand(0);
+    const unsigned bits = from->getType()->getScalarSizeInBits();
+    return bits == 32 ? from : bits == 8 || bits == 16 ? b.CreateSExt(from, narrow) : nullptr;
+  }
+  if (auto* zext = dyn_cast<llvm::ZExtInst>(v)) {
+    Value* const from = zext->getOperand(0);
+    const unsigned bits = from->getType()->getScalarSizeInBits();
+    if (bits == 32) return RangeOf(from, 4).low >= 0 ? from : nullptr;
+    return bits == 8 || bits == 16 ? b.CreateZExt(from, narrow) : nullptr;
+  }
+  return nullptr;
+}
+
+/// Clamps of longs that were 32 bits before, as clamps of 32 bits.
+Value* NarrowClamp(Instruction& inst) {
+  auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
+  if (call == nullptr || !IsVectorOfLongs(inst.getType())) return nullptr;
+  const llvm::Intrinsic::ID id = call->getIntrinsicID();
+  if (id != llvm::Intrinsic::smin && id != llvm::Intrinsic::smax) return nullptr;
+  llvm::IRBuilder<> b(&inst);
+  Value* const x = In32(b, call->getArgOperand(0));
+  Value* const y = x == nullptr ? nullptr : In32(b, call->getArgOperand(1));
+  return y == nullptr ? nullptr : b.CreateSExt(b.CreateBinaryIntrinsic(id, x, y), inst.getType());
+}
+
+/// One summand of an offset: `lanes` (32 bits; null: `constant`) times `factor`.
+struct Term {
+  Value* lanes = nullptr;
+  Constant* constant = nullptr;
+  int64_t factor = 1;
+};
+
+bool CollectTerms(llvm::IRBuilder<>& b, Value* v, int64_t factor, llvm::SmallVectorImpl<Term>& terms) {
+  if (terms.size() >= 4) return false;
+  if (auto* c = dyn_cast<Constant>(v)) {
+    terms.push_back({nullptr, c, factor});
+    return true;
+  }
+  if (auto* binary = dyn_cast<llvm::BinaryOperator>(v)) {
+    if (binary->getOpcode() == Instruction::Add)
+      return CollectTerms(b, binary->getOperand(0), factor, terms) &&
+             CollectTerms(b, binary->getOperand(1), factor, terms);
+    auto* c = dyn_cast<Constant>(binary->getOperand(1));
+    auto* splat = c == nullptr ? nullptr : dyn_cast_or_null<llvm::ConstantInt>(c->getSplatValue());
+    if (splat == nullptr) return false;
+    const int64_t by = splat->getSExtValue();
+    if (binary->getOpcode() == Instruction::Mul && by > 0 && by < (int64_t{1} << 31) && factor < (int64_t{1} << 31))
+      return CollectTerms(b, binary->getOperand(0), factor * by, terms);
+    return false;
+  }
+  if (Value* lanes = In32(b, v)) {
+    terms.push_back({lanes, nullptr, factor});
+    return true;
+  }
+  return false;
+}
+
+/// Offsets in bytes of a gather or scatter as 32-bit numbers times what an address may be scaled by; null when they
+/// may not fit.
+Value* NarrowOffsets(Instruction& inst, Value* offsets) {
+  if (!IsVectorOfLongs(offsets->getType()) || isa<Constant>(offsets)) return nullptr;
+  llvm::IRBuilder<> b(&inst);
+  llvm::SmallVector<Term, 4> terms;
+  if (!CollectTerms(b, offsets, 1, terms)) return nullptr;
+  int64_t scale = 8;
+  for (const Term& t : terms) {
+    int64_t bits = t.factor;
+    if (t.constant != nullptr) {
+      auto* type = cast<llvm::FixedVectorType>(t.constant->getType());
+      int64_t all = 0;
+      for (unsigned i = 0; i < type->getNumElements(); ++i) {
+        auto* lane = dyn_cast_or_null<llvm::ConstantInt>(t.constant->getAggregateElement(i));
+        if (lane == nullptr) return nullptr;
+        all |= lane->getSExtValue();
+      }
+      bits = t.factor * (all & 7);
+      if (bits == 0) bits = 8;
+    }
+    while (bits % scale != 0) scale /= 2;
+  }
+  // The sum must fit; so do its parts then, or they wrap and come back.
+  __int128 low = 0;
+  __int128 high = 0;
+  for (const Term& t : terms) {
+    const Range r = t.constant != nullptr ? RangeOf(t.constant, 1) : RangeOf(t.lanes, 6);
+    low += static_cast<__int128>(r.low) * t.factor;
+    high += static_cast<__int128>(r.high) * t.factor;
+  }
+  if (low / scale < std::numeric_limits<int32_t>::min() || high / scale > std::numeric_limits<int32_t>::max())
+    return nullptr;
+  auto* narrow = llvm::VectorType::get(b.getInt32Ty(), cast<llvm::VectorType>(offsets->getType()));
+  const auto splat = [&](int64_t by, llvm::Type* type) {
+    return llvm::ConstantInt::get(type, static_cast<uint64_t>(by), true);
+  };
+  Value* sum = nullptr;
+  for (const Term& t : terms) {
+    Value* part = nullptr;
+    if (t.constant != nullptr) {
+      auto* type = cast<llvm::FixedVectorType>(t.constant->getType());
+      llvm::SmallVector<Constant*, 16> lanes;
+      for (unsigned i = 0; i < type->getNumElements(); ++i) {
+        const int64_t lane = cast<llvm::ConstantInt>(t.constant->getAggregateElement(i))->getSExtValue();
+        lanes.push_back(b.getInt32(static_cast<uint32_t>(lane * t.factor / scale)));
+      }
+      part = llvm::ConstantVector::get(lanes);
+    } else {
+      const int64_t by = t.factor / scale;
+      part = t.factor % scale != 0 ? nullptr : by == 1 ? t.lanes : b.CreateMul(t.lanes, splat(by, narrow));
+    }
+    if (part == nullptr) return nullptr;
+    sum = sum == nullptr ? part : b.CreateAdd(sum, part);
+  }
+  Value* const wide = b.CreateSExt(sum, offsets->getType());
+  return scale == 1 ? wide : b.CreateMul(wide, splat(scale, offsets->getType()));
+}
+
+// --- the passes
+
+void Simplify(llvm::Function& fn) {
+  const llvm::DataLayout& layout = fn.getParent()->getDataLayout();
+  for (llvm::BasicBlock& block : fn) {
+    for (Instruction& inst : llvm::make_early_inc_range(block)) {
+      Value* other = Fold(inst, layout);
+      if (other == nullptr) other = Same(inst);
+      if (other == nullptr) other = NarrowClamp(inst);
+      if (other != nullptr) {
+        inst.replaceAllUsesWith(other);
+        inst.eraseFromParent();
+        continue;
+      }
+      auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst);
+      if (gep == nullptr || !gep->getType()->isVectorTy() || gep->getNumIndices() != 1 ||
+          !gep->getSourceElementType()->isIntegerTy(8))
+        continue;
+      if (Value* offsets = NarrowOffsets(inst, *gep->idx_begin())) gep->idx_begin()->set(offsets);
+    }
+  }
+  for (llvm::BasicBlock& block : llvm::reverse(fn)) {
+    for (Instruction& inst : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (inst.use_empty() && !inst.isTerminator() && !inst.mayHaveSideEffects()) inst.eraseFromParent();
+    }
+  }
+}
+
+class Hoister {
+ public:
+  explicit Hoister(llvm::Function& fn) : fn_(fn) {}
+  void Run() {
+    FindLoops();
+    if (loops_.empty()) return;
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      if (innermost_[b] < 0) continue;
+      for (Instruction& inst : llvm::make_early_inc_range(*blocks_[b])) {
+        if (!Movable(inst)) continue;
+        llvm::BasicBlock* to = nullptr;
+        for (int loop = innermost_[b]; loop >= 0; loop = loops_[static_cast<size_t>(loop)].around) {
+          const Loop& l = loops_[static_cast<size_t>(loop)];
+          if (l.before == nullptr || !Invariant(inst, l) || !RunsAlways(b, l)) break;
+          to = l.before;
+        }
+        if (to != nullptr) inst.moveBefore(to->getTerminator()->getIterator());
+      }
+    }
+  }
+
+ private:
+  struct Loop {
+    size_t header;
+    size_t last;
+    llvm::BasicBlock* before = nullptr;  ///< From which alone the loop is entered; null: there is none.
+    int around = -1;
+  };
+
+  /// Blocks stand in an order in which those of a loop follow each other.
+  void FindLoops() {
+    for (llvm::BasicBlock& block : fn_) {
+      number_[&block] = blocks_.size();
+      blocks_.push_back(&block);
+    }
+    innermost_.assign(blocks_.size(), -1);
+    std::vector<llvm::SmallVector<size_t, 2>> previous(blocks_.size());
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      for (llvm::BasicBlock* next : llvm::successors(blocks_[b])) previous[number_[next]].push_back(b);
+    }
+    dominator_.assign(blocks_.size(), 0);
+    for (size_t b = 1; b < blocks_.size(); ++b) {
+      size_t meet = b;
+      for (size_t p : previous[b]) {
+        if (p >= b) continue;
+        if (meet == b) meet = p;
+        size_t other = p;
+        while (meet != other) (meet > other ? meet : other) = dominator_[meet > other ? meet : other];
+      }
+      dominator_[b] = meet == b ? 0 : meet;
+    }
+    for (size_t h = 0; h < blocks_.size(); ++h) {
+      Loop loop{.header = h, .last = h};
+      bool found = false;
+      llvm::SmallVector<size_t, 2> from;
+      for (size_t p : previous[h]) {
+        if (p < h) {
+          from.push_back(p);
+          continue;
+        }
+        found = true;
+        loop.last = std::max(loop.last, p);
+      }
+      if (!found) continue;
+      if (from.size() == 1 && blocks_[from[0]]->getSingleSuccessor() != nullptr) loop.before = blocks_[from[0]];
+      loop.around = innermost_[h];
+      for (size_t b = h; b <= loop.last; ++b) innermost_[b] = static_cast<int>(loops_.size());
+      loops_.push_back(loop);
+    }
+  }
+  static bool Movable(const Instruction& inst) {
+    // Addresses are hoisted by whoever wrote them; masks have few registers; comparisons belong to their branches.
+    if (inst.getType()->isIntOrIntVectorTy(1) || inst.getType()->isPtrOrPtrVectorTy()) return false;
+    switch (inst.getOpcode()) {
+      case Instruction::UDiv:
+      case Instruction::SDiv:
+      case Instruction::URem:
+      case Instruction::SRem:
+      case Instruction::PHI:
+      case Instruction::Freeze:
+        return false;
+      case Instruction::Call: {
+        auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
+        return call != nullptr && call->doesNotAccessMemory() && !call->mayHaveSideEffects();
+      }
+      default:
+        return isa<llvm::BinaryOperator>(inst) || isa<llvm::UnaryOperator>(inst) || isa<llvm::CastInst>(inst) ||
+               isa<llvm::SelectInst>(inst) || isa<llvm::ShuffleVectorInst>(inst) ||
+               isa<llvm::InsertElementInst>(inst) || isa<llvm::ExtractElementInst>(inst);
+    }
+  }
+  bool Invariant(const Instruction& inst, const Loop& loop) const {
+    for (const Value* operand : inst.operands()) {
+      auto* defined = dyn_cast<Instruction>(operand);
+      if (defined == nullptr) continue;
+      const size_t b = number_.lookup(defined->getParent());
+      if (b >= loop.header && b <= loop.last) return false;
+    }
+    return true;
+  }
+  bool RunsAlways(size_t b, const Loop& loop) const {
+    size_t at = loop.last;
+    while (at > b) at = dominator_[at];
+    return at == b;
+  }
+
+  llvm::Function& fn_;
+  llvm::SmallVector<llvm::BasicBlock*, 64> blocks_;
+  llvm::DenseMap<const llvm::BasicBlock*, size_t> number_;
+  std::vector<size_t> dominator_;
+  std::vector<int> innermost_;
+  std::vector<Loop> loops_;
+};
+
+}  // namespace
+
+void Prepare(llvm::Function& function) {
+  Simplify(function);
+  Hoister(function).Run();
+}
+
+}  // namespace tenon::emit_llvm::x64
