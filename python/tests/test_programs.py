@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax
@@ -215,3 +216,31 @@ def test_compiler_options_written_for_xla():
         double({'no_such_key': 1})
     with pytest.raises(jax.errors.JaxRuntimeError, match="'perhaps' is not a valid bool value"):
         double({'xla_embed_ir_in_executable': 'perhaps'})
+
+
+F8 = ['float8_e5m2', 'float8_e4m3fn', 'float8_e4m3b11fnuz', 'float8_e5m2fnuz', 'float8_e4m3fnuz', 'float8_e4m3', 'float8_e3m4']
+
+
+@pytest.mark.parametrize('name', F8)
+def test_eight_bit_floats_widen_and_round(name):
+    kind = getattr(ml_dtypes, name)
+    codes = np.arange(256, dtype=np.uint8).view(kind)
+    np.testing.assert_array_equal(jax.jit(lambda x: x.astype(jnp.float32))(codes), codes.astype(np.float32))
+    # All exponents around the format's range, with fractions that lie between two codes, on one, and close to the middle.
+    bits = RNG.integers(0, 1 << 32, 100000, dtype=np.uint64).astype(np.uint32)
+    bits[::2] = (bits[::2] & 0x807fffff) | (RNG.integers(100, 150, 50000).astype(np.uint32) << 23)
+    bits[::4] = bits[::4] & 0xfff80000
+    x = bits.view(np.float32)
+    with np.errstate(all='ignore'):
+        want = x.astype(kind)
+    got = np.asarray(jax.jit(lambda x: x.astype(kind))(x))
+    same = (got.view(np.uint8) == want.view(np.uint8)) | (np.isnan(got.astype(np.float32)) & np.isnan(want.astype(np.float32)))
+    assert same.all(), (x[~same][:4], got[~same][:4], want[~same][:4])
+
+
+@pytest.mark.parametrize('source, target', [('uint8', 'uint32'), ('uint8', 'float32'), ('int16', 'float32'), ('uint32', 'uint8'), ('float32', 'int16'), ('float16', 'int8')])
+def test_bitcast_to_another_width(source, target):
+    parts = max(1, np.dtype(target).itemsize // np.dtype(source).itemsize)
+    x = RNG.integers(0, 100, (5, 7, parts) if parts > 1 else (5, 7)).astype(source)
+    got = np.asarray(jax.jit(lambda x: lax.bitcast_convert_type(x, target))(x))
+    assert got.dtype == target and got.tobytes() == x.tobytes()

@@ -10,10 +10,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Programs with an op that has no compiled form yet, each with what it is. One that is mended must leave this list.
 KNOWN = {
-    'integers/pack_rgba/small': 'a bitcast that takes the last dim',
-    'low_precision/f8_storage/small': 'a conversion from an 8-bit float',
-    'low_precision/to_f8_e5m2/small': 'conversions of 8-bit floats',
-    'low_precision/f8_product/small': 'conversions from 8-bit floats',
     'windows/argmax_window/small': 'a window over two arrays',
 }
 

@@ -81,6 +81,13 @@ TEST(RandomKernels, NarrowTypesAndComplexBuffers) {
   RunMany(1000000, options);
 }
 
+TEST(RandomKernels, EightBitFloats) {
+  RandomKernelOptions options;
+  options.types = {DType::kF32,           DType::kF8E4M3FN, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
+                   DType::kF8E4M3B11FNUZ, DType::kF8E4M3,   DType::kF8E3M4, DType::kS8,         DType::kPred};
+  RunMany(3000000, options);
+}
+
 TEST(RandomKernels, WithoutMathAndParams) {
   RandomKernelOptions options;
   options.math = false;

@@ -52,9 +52,10 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   if (elements == 0) return;
   // What moves as a whole may turn out to be there already.
   const bool whole = from.strides == to.strides && IsDense(from);
-  // Kernels hold f16 as f32, which quietens NaNs: copies keep every bit.
-  const bool plain = KernelCanHold(to.dtype) && to.dtype != DType::kF16 && !IsComplex(to.dtype) &&
-                     DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
+  // Kernels hold f16 and narrower floats as f32, which changes NaNs: copies keep every bit.
+  const bool held = IsFloat(to.dtype) && to.dtype != DType::kBF16 && DTypeBits(to.dtype) < 32;
+  const bool plain =
+      KernelCanHold(to.dtype) && !held && !IsComplex(to.dtype) && DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
   if (whole || !plain || to.dims.size() > policy::kMaxCopyDims ||
       elements * ByteWidth(to.dtype) < policy::kMinCopyKernelBytes || HasNegativeStride(from) ||
       HasNegativeStride(to)) {

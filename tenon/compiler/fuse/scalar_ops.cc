@@ -24,7 +24,7 @@ bool KernelCanHold(DType type) {
     case DTypeKind::kUnsigned:
       return DTypeBits(type) >= 8;
     case DTypeKind::kFloat:
-      return DTypeBits(type) >= 16;
+      return DTypeBits(type) >= 8 && type != DType::kF8E8M0FNU;
     default:
       return false;
   }
@@ -96,6 +96,7 @@ bool KernelCanCompute(const Program& program, const GraphNode& node) {
   if (complex) return CanComputeComplex(program, node);
   const DType type = node.shape().dtype;
   if (node.op == OpCode::kPower && IsInteger(type)) return true;
+  if (node.op == OpCode::kReducePrecision && DTypeBits(type) < 16) return false;
   if (const std::string_view function = MathFunction(node); !function.empty()) {
     return IsFloat(type) && kir::FindMath(function, MathType(type)).ok();
   }

@@ -468,6 +468,12 @@ Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
     return ImportOpaque(op, to);
   TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, kind));
   const Shape first = node.in.empty() ? Shape() : p_.shape(node.in[0]);
+  if (kind == OpCode::kBitcast) {
+    if (const std::optional<Ref> parts = ResizingBitcast(node.in[0], node.shape(), to)) {
+      values_[op->getResult(0)] = *parts;
+      return OkStatus();
+    }
+  }
   if (!ReadAttributes(op, kind, first, node)) return ImportOpaque(op, to);
   if (kind == OpCode::kCase) {
     // `if` lists its true branch first; a pred index selects 0 when false.

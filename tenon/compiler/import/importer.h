@@ -38,6 +38,8 @@ class Importer {
   Result<bool> ImportLinalg(mlir::Operation* op, Block& to);
   /// False when the comparator is more than keys; then nothing is imported.
   Result<bool> ImportSort(mlir::Operation* op, Block& to);
+  /// The value of a bitcast to a type of another width; nothing for types that stay with the evaluator.
+  std::optional<Ref> ResizingBitcast(Ref x, const Shape& to, Block& block);
   Status ImportOpaque(mlir::Operation* op, Block& to);
   Status Identity(mlir::Operation* op);
 

@@ -146,14 +146,4 @@ Value* ScalarLowering::ReducePrecision(DType type, uint32_t attr, Value* x) {
   return FromMemory(type, b_.CreateBitCast(reduced, memory->getType()));
 }
 
-Value* ScalarLowering::F8Bits(DType type, Value* x) {
-  Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
-  return llvm::PoisonValue::get(IntOf(x, 8));
-}
-
-Value* ScalarLowering::F8FromBits(DType type, Value* bits) {
-  Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
-  return llvm::PoisonValue::get(Shaped(b_.getFloatTy(), bits));
-}
-
 }  // namespace tenon::emit_llvm
