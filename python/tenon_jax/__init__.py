@@ -12,7 +12,7 @@ Installing the package is enough: JAX calls ``initialize`` when it first needs a
 import os
 import pathlib
 
-__all__ = ['initialize', 'library_path']
+__all__ = ['declare_leaf_handlers', 'initialize', 'library_path']
 
 
 def library_path() -> str:
@@ -21,6 +21,12 @@ def library_path() -> str:
     if not path.is_file():
         raise FileNotFoundError(f'Tenon\'s plugin is not at {path}; set TENON_PLUGIN or reinstall the package')
     return str(path)
+
+
+def declare_leaf_handlers(*names: str) -> None:
+    """Says of custom-call targets, before they are registered with jax.ffi, that their handlers only compute and never call back."""
+    from tenon_jax import _handlers
+    _handlers.declare_leaf_handlers(*names)
 
 
 def initialize() -> None:

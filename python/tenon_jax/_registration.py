@@ -2,7 +2,7 @@
 
 import logging
 
-from jax._src import xla_bridge
+from jax._src import distributed, xla_bridge
 from jax._src.lib import xla_client
 
 from tenon_jax import _callbacks, _handlers, _partitioning
@@ -61,7 +61,16 @@ def _select_platforms() -> None:
         jax.config.update('jax_platforms', ','.join(names))
 
 
+def _num_processes() -> int:
+    """Of the job that jax.distributed was told of; 1 without one."""
+    return distributed.global_state.num_processes or 1
+
+
 def register(library: str, replace: bool) -> None:
+    if _num_processes() > 1:
+        _log.warning('Tenon serves jobs of one process, this one has %d: nothing is registered, and the platform cpu is JAX\'s built-in client',
+                     _num_processes())
+        return
     _callbacks.install()
     builtin = xla_bridge._backend_factories.get('cpu')
     if not replace:

@@ -1,6 +1,9 @@
 """Under which names JAX finds Tenon, for every way of asking."""
 
+import ctypes
+
 import pytest
+import tenon_jax
 from helpers import run
 
 LOOKUPS = '''
@@ -40,6 +43,28 @@ def test_tenon_is_another_name_for_cpu():
 def test_beside_leaves_cpu_alone():
     result = run('import jax; give(["tenon" in jax.devices(n)[0].client.platform_version for n in ("cpu", "tenon")])', TENON_JAX='beside').result
     assert result == [False, True]
+
+
+def test_jobs_of_several_processes_are_left_to_the_builtin_client():
+    ran = run('from jax._src import distributed\n'
+              'distributed.global_state.num_processes = 2\n'
+              'import jax; give(["tenon" in jax.devices("cpu")[0].client.platform_version, float(jax.numpy.ones(3).sum())])')
+    assert ran.result == [False, 3.0]
+    assert 'Tenon serves jobs of one process, this one has 2' in ran.stderr
+
+
+@pytest.mark.parametrize('options, message', [({'num_nodes': 2}, 'num_nodes is 2, wanted 1'), ({'num_nodes': 1, 'node_id': 1}, 'node_id is 1')])
+def test_the_plugin_refuses_to_be_one_of_several_processes(options, message):
+    pjrt_driver = pytest.importorskip('pjrt_driver')
+    plugin = pjrt_driver.Plugin(tenon_jax.library_path())
+    store = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda _: None)
+    pointer = ctypes.cast(store, ctypes.c_void_p).value
+    values = (ctypes.c_uint64 * (7 * len(options)))()
+    names = [ctypes.create_string_buffer(name.encode()) for name in options]
+    for i, (name, value) in enumerate(zip(names, options.values())):
+        values[7 * i:7 * i + 7] = [56, 0, ctypes.addressof(name), len(name.value), 1, value, 1]  # 1: an int64.
+    with pytest.raises(pjrt_driver.PluginError, match=message):
+        plugin._call('PJRT_Client_Create', 88, [(2, ctypes.addressof(values)), (3, len(options)), (4, pointer), (6, pointer)])
 
 
 def test_off_registers_nothing():

@@ -6,11 +6,13 @@
 #include <mutex>
 #include <utility>
 
+#include "tenon/base/fork.h"
+
 namespace tenon {
 namespace {
 
 struct Sink {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   LogSink custom;
 };
 

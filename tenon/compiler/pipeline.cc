@@ -96,11 +96,7 @@ OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   };
   exporter.custom_call = [&imported](const GraphNode& node) -> Result<OpExporter::Call> {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
-    OpExporter::Call result{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts),
-                            false};
-    // Handlers that call back into the client's interpreter must not run while the caller holds it.
-    result.host_callback = node.name.find("callback") != std::string::npos;
-    return result;
+    return OpExporter::Call{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts)};
   };
   return exporter;
 }

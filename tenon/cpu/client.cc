@@ -4,15 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/log.h"
 #include "tenon/cpu/build_id.h"
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
 #include "tenon/dialect/parse.h"
+#include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
 
 namespace tenon::cpu {
@@ -25,9 +31,11 @@ const std::string& PlatformVersion() {
 
 CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool)
     : Client({std::string(kPlatformName), PlatformVersion(), 0}),
+      codegen_threads_(emit_llvm::KeepCodegenThreads()),
       pool_(std::move(pool)),
-      memory_(std::make_shared<runtime::MemoryPool>(setup.memory_limit_bytes > 0 ? setup.memory_limit_bytes
-                                                                                 : runtime::PhysicalMemoryBytes())),
+      memory_(std::make_shared<runtime::MemoryPool>(
+          setup.memory_limit_bytes > 0 ? setup.memory_limit_bytes : runtime::PhysicalMemoryBytes(),
+          policy::kMaxCachedBytes, &runtime::MemoryLeftBytes)),
       owner_pid_(getpid()) {
   for (int i = 0; i < setup.num_devices; ++i) {
     const std::shared_ptr<const plugin::DeviceDescription> description = DescribeDevice(i);
@@ -43,12 +51,34 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
 
 CpuClient::~CpuClient() = default;
 
+namespace {
+
+std::atomic<int> warming{0};
+
+// MLIR and LLVM have static objects: they must not go, with the process or the library, while a thread works on them.
+void AwaitWarmUp() {
+  const uint32_t generation = ForkGeneration();
+  for (int ms = 0; warming.load() > 0 && generation == 0 && ms < 2000; ++ms)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void WarmUp() {
+  ++warming;
+  dialect::WarmContexts(1);
+  --warming;
+}
+
+}  // namespace
+
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
+  emit_llvm::SetCodegenThreads(pool->num_threads());
+  static const int at_exit = std::atexit(&AwaitWarmUp);
+  static_cast<void>(at_exit);
   plugin::Ref<CpuClient> client = plugin::Ref<CpuClient>::Adopt(new CpuClient(setup, std::move(pool)));
   // The first compile follows soon, and what it needs takes a while to make.
-  client->Schedule([] { dialect::WarmContexts(1); });
+  client->Schedule(&WarmUp);
   return plugin::Ref<plugin::Client>(std::move(client));
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "tenon/cpu/in_flight.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/plugin/client.h"
 #include "tenon/plugin/plugin.h"
@@ -37,6 +38,10 @@ class CpuClient final : public plugin::Client {
   void Schedule(std::function<void()> work) override;
   size_t inline_copy_limit() const override { return policy::kInlineCopyBytes; }
 
+  /// Executions that nobody can see the outcome of any more end at the next trip of their loops.
+  void GivenUp() override { in_flight_.GiveUp(); }
+  InFlight& in_flight() { return in_flight_; }
+
   threads::ThreadPool& pool() const { return *pool_; }
   const std::shared_ptr<runtime::MemoryPool>& memory_pool() const { return memory_; }
   int64_t NextRunId() { return run_id_.fetch_add(1, std::memory_order_relaxed); }
@@ -47,8 +52,10 @@ class CpuClient final : public plugin::Client {
  private:
   CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool);
 
+  std::shared_ptr<void> codegen_threads_;
   std::shared_ptr<threads::ThreadPool> pool_;
   std::shared_ptr<runtime::MemoryPool> memory_;
+  InFlight in_flight_;
   std::atomic<int64_t> run_id_{1};
   const pid_t owner_pid_;
 };

@@ -4,11 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cctype>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tenon/cpu/device.h"
@@ -234,6 +238,126 @@ TEST(CpuClient, ListenersMayExecuteOnTheSameDevice) {
   EXPECT_TRUE(status.ok()) << status.ToString();
   for (const plugin::EventRef& event : events) EXPECT_TRUE(event.Wait().ok());
   alarm(0);
+}
+
+// An endless loop, of which a step is too much for one kernel.
+constexpr std::string_view kEndless = R"(func.func @main(%go: tensor<i1>, %x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0:2 = stablehlo.while(%a = %go, %b = %x) : tensor<i1>, tensor<64x64xf32>
+  cond { stablehlo.return %a : tensor<i1> }
+  do {
+    %1 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    stablehlo.return %a, %1 : tensor<i1>, tensor<64x64xf32>
+  }
+  return %0#1 : tensor<64x64xf32> })";
+
+TEST(CpuClient, AnEndlessLoopEndsWhenNobodyCanSeeIt) {
+  const int64_t clients = plugin::LiveObjects(plugin::ObjectKind::kClient);
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto endless = Compile(*client, kEndless);
+  ASSERT_TRUE(endless.ok()) << endless.status().ToString();
+  auto after = Compile(*client, R"(func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %0 : tensor<64x64xf32> })");
+  ASSERT_TRUE(after.ok());
+  plugin::Ref<plugin::Buffer> output, next;
+  {
+    std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(cpu.memory_pool(), 1)},
+                                               {.storage = *AllocateFrom(cpu.memory_pool(), 64 * 64 * 4)}};
+    *static_cast<char*>(arguments[0].storage->data()) = 1;
+    std::memset(arguments[1].storage->data(), 0, 64 * 64 * 4);
+    plugin::DeviceExecution device{.device = client->devices()[0], .arguments = arguments, .outputs = {&output, 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    ASSERT_TRUE((*endless)->Execute(request).ok());
+    // What waits for the loop is no reason to go on.
+    const plugin::BufferUse use = *output->Use();
+    arguments = {{.storage = use.storage, .ready = use.ready}};
+    plugin::DeviceExecution second{.device = client->devices()[0], .arguments = arguments, .outputs = {&next, 1}};
+    plugin::ExecuteRequest then{.devices = {&second, 1}};
+    ASSERT_TRUE((*after)->Execute(then).ok());
+  }
+  const plugin::EventRef done = output->ready();
+  client->GivenUp();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(done.is_ready());  // Somebody may still look at it.
+  output = nullptr;
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(done.is_ready());
+  next = nullptr;
+  endless = after = Internal("gone");
+  client = nullptr;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!done.is_ready() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  ASSERT_TRUE(done.is_ready());
+  EXPECT_EQ(done.status().code(), tenon::Code::kCancelled);
+  while (plugin::LiveObjects(plugin::ObjectKind::kClient) > clients && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+  EXPECT_EQ(plugin::LiveObjects(plugin::ObjectKind::kClient), clients);
+}
+
+TEST(CpuClient, ForkedChildrenFreeAndAskForWhatTheyInherited) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer does not follow a process that forks while it has threads";
+#endif
+#endif
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto executable = Compile(*client, kLarge);
+  ASSERT_TRUE(executable.ok());
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> busy;  // So that locks are held when a child is made.
+  for (int i = 0; i < 2; ++i) {
+    busy.emplace_back([&] {
+      while (!stop) (void)AllocateFrom(cpu.memory_pool(), 100);
+    });
+  }
+  for (int round = 0; round < 60; ++round) {
+    std::vector<plugin::Ref<plugin::Storage>> inherited;
+    for (int i = 0; i < 8; ++i) inherited.push_back(*AllocateFrom(cpu.memory_pool(), 1000));
+    std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(cpu.memory_pool(), 400 * 400 * 4)}};
+    plugin::Ref<plugin::Buffer> output;
+    plugin::DeviceExecution device{.device = client->devices()[0], .arguments = arguments, .outputs = {&output, 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    ASSERT_TRUE((*executable)->Execute(request).ok());
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      inherited.clear();
+      int heard = 0;
+      device.done.OnReady([&](const Status&) { ++heard; });
+      const tenon::Code code = device.done.Wait().code();
+      output = nullptr;
+      device.done = nullptr;
+      executable = Internal("gone");
+      client = nullptr;
+      _exit(heard == 1 && (code == tenon::Code::kOk || code == tenon::Code::kFailedPrecondition) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round << ": " << status;
+    EXPECT_TRUE(device.done.Wait().ok());
+  }
+  stop = true;
+  for (std::thread& t : busy) t.join();
+}
+
+TEST(CpuClient, NoThreadOutlivesTheLastClient) {
+  const auto threads = [] {
+    int n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) n += entry.exists() ? 1 : 0;
+    return n;
+  };
+  const int before = threads();
+  for (int i = 0; i < 3; ++i) {
+    auto client = Client();
+    auto executable = Compile(*client, kProgram);
+    ASSERT_TRUE(executable.ok());
+    EXPECT_TRUE(RunOnZeros(static_cast<CpuClient&>(*client), **executable).ok());
+    executable = Internal("gone");
+    client = nullptr;
+    EXPECT_EQ(threads(), before);
+  }
 }
 
 TEST(CpuClient, ObjectsMayGoInAnyOrderWhileWorkIsUnderWay) {

@@ -102,10 +102,13 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
     code->code_bytes += k->code_bytes;
   }
   const auto bind_start = Clock::now();
-  TENON_ASSIGN_OR_RETURN(runtime::Services services, MakeServices(plan));
+  TENON_ASSIGN_OR_RETURN(PlanServices services, MakeServices(plan));
   const plan::Statistics n = plan::Count(plan);
-  TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(std::move(plan), std::move(bound), std::move(services),
-                                                                 kernels::CpuFamilies(), *made_for));
+  code->has_open_steps = n.custom_calls + n.evaluate_steps > 0;
+  code->may_call_back = services.may_call_back;
+  TENON_ASSIGN_OR_RETURN(code->program,
+                         runtime::Program::Create(std::move(plan), std::move(bound), std::move(services.services),
+                                                  kernels::CpuFamilies(), *made_for));
   code->run_ns = plan::EstimateNs(code->program->plan(), *made_for);
   const compiler::CompileStatistics& s = about.statistics;
   std::string rules;

@@ -26,6 +26,10 @@ struct Code {
   std::unique_ptr<const runtime::Program> program;
   int64_t code_bytes = 0;
   double run_ns = 0;  ///< What one run is expected to take on one core.
+  /// It has steps of which nobody knows how long they take: never for the caller's thread.
+  bool has_open_steps = false;
+  /// It calls handlers that did not declare that they never call back: for a thread that others do not wait for.
+  bool may_call_back = false;
 };
 
 /// Compiles StableHLO for `target`: front end, kernels, plan bound to its code. Logs one statistics line; writes every
@@ -65,10 +69,19 @@ struct ExecutionUser {
   CpuClient* client = nullptr;                ///< Its threads run what handlers schedule.
   int64_t run_id = 0;
   int32_t device_ordinal = 0;
+  /// What the handlers' prepare and initialize stages left, by call site.
+  std::shared_ptr<void> call_states;
 };
+
+/// RunArguments::may_end of every run.
+bool MayEnd(void* user);
 
 /// Services for the evaluate and custom-call steps of `plan`: loads the evaluator's programs and instantiates the
 /// handlers now, so that errors come at compile time.
-Result<runtime::Services> MakeServices(const plan::Plan& plan);
+struct PlanServices {
+  runtime::Services services;
+  bool may_call_back = false;  ///< As in Code.
+};
+Result<PlanServices> MakeServices(const plan::Plan& plan);
 
 }  // namespace tenon::cpu

@@ -128,12 +128,20 @@ struct CpuLoadedExecutable::QueuedRun final : DeviceQueue::Task {
   explicit QueuedRun(plugin::Ref<CpuLoadedExecutable> of) : executable(std::move(of)) {}
 
   Status Run() override { return executable->RunNow(run); }
+  /// Lets the client know what the run refers to: after Prepare.
+  void Enter() {
+    for (const plugin::Argument& a : run.arguments) entry.Holds(a.storage.get(), false);
+    for (const auto& storage : run.outputs) entry.Holds(storage.get(), true);
+    entry.Enter(executable->cpu_client().in_flight());
+  }
   void End(const Status& status) override {
+    entry.Leave();
     run = {};  // Arguments are free before anyone hears of the outputs.
     done->Set(status);
   }
 
   plugin::Ref<CpuLoadedExecutable> executable;
+  InFlight::Entry entry;
   CpuLoadedExecutable::Run run;
   plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
@@ -190,8 +198,12 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
   }
   CpuClient& client = cpu_client();
   ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id()};
-  return code_->program->Run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, &user}, client.pool(),
-                             *client.memory_pool());
+  return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
+                              .outputs = {outputs.data(), outputs.size()},
+                              .user = &user,
+                              .cancelled = &client.in_flight().given_up(),
+                              .may_end = &MayEnd},
+                             client.pool(), *client.memory_pool());
 }
 
 Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {
@@ -209,7 +221,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
     }
   };
 
-  if (ready && !plan.has_host_callbacks && code_->run_ns < policy::kInlineNs && request.devices.size() == 1) {
+  if (ready && !code_->has_open_steps && code_->run_ns < policy::kInlineNs && request.devices.size() == 1) {
     for (const plugin::Argument& a : device.arguments) {
       if (a.ready.failed()) return a.ready.status();
     }
@@ -223,7 +235,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   }
 
   auto& queue = static_cast<CpuDevice*>(device.device)->queue();
-  if (!plan.has_host_callbacks) {
+  if (!code_->may_call_back) {
     int64_t output_bytes = 0;
     for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
     queue.WaitBelow(output_bytes < policy::kLargeOutputBytes ? policy::kMaxPending : policy::kMaxPendingLarge);
@@ -231,11 +243,12 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
+  task->Enter();
   make_outputs(task->run, plugin::EventRef(task->done));
   device.done = plugin::EventRef(task->done);
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
-  const auto kind = plan.has_host_callbacks ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  const auto kind = code_->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
   plugin::WhenAll({waits.data(), waits.size()})
       .OnReady([task = std::move(task), &queue, kind](const Status& arguments_status) mutable {
         Status status = arguments_status;

@@ -19,13 +19,23 @@ Status RunGlobally(GlobalRun& run, CpuClient& client);
 /// One execution for all devices. Device numbers are flat (replica * partitions + partition).
 struct GlobalRun final : DeviceQueue::Task {
   Status Run() override { return RunGlobally(*this, *client); }
+  void Enter() {
+    for (const auto* lists : {&arguments, &outputs}) {
+      for (const std::vector<StorageRef>& list : *lists) {
+        for (const StorageRef& storage : list) entry.Holds(storage.get(), lists == &outputs);
+      }
+    }
+    entry.Enter(client->in_flight());
+  }
   void End(const Status& status) override {
+    entry.Leave();
     arguments.clear();  // Free before anyone hears of the outputs.
     outputs.clear();
     done->Set(status);
   }
 
   CpuClient* client = nullptr;  ///< The executable keeps it alive.
+  InFlight::Entry entry;
   plugin::Ref<plugin::LoadedExecutable> executable;
   std::shared_ptr<const Code> code;
   plugin::Ref<plugin::ExecuteContext> context;
@@ -90,7 +100,12 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
     whole_outputs.push_back(std::move(whole));
   }
   ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0};
-  TENON_RETURN_IF_ERROR(run.code->program->Run({inputs, outputs, &user}, client.pool(), *client.memory_pool()));
+  TENON_RETURN_IF_ERROR(run.code->program->Run({.inputs = inputs,
+                                                .outputs = outputs,
+                                                .user = &user,
+                                                .cancelled = &client.in_flight().given_up(),
+                                                .may_end = &MayEnd},
+                                               client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
       CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, plan.outputs[i].stride_elems, about.result_tilings[i], d,
@@ -145,9 +160,9 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
       run->arguments[i][flat] = std::move(device.arguments[i].storage);
     }
   }
+  run->Enter();
   auto* first = static_cast<CpuDevice*>(request.devices[0].device);
-  const auto kind =
-      run->code->program->plan().has_host_callbacks ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  const auto kind = run->code->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
   plugin::WhenAll(waits).OnReady([run = std::move(run), first, kind](const Status& arguments_status) mutable {
     Status status = arguments_status;
     if (status.ok()) status = first->queue().Submit(std::move(run), kind);

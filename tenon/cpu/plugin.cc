@@ -91,6 +91,16 @@ class CpuPlugin final : public plugin::Plugin {
   }
 
   Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
+    // Accepted, it would be taken for a job's only process and compute wrong results in all of them.
+    if (const int64_t nodes = options.GetInt("num_nodes", 1); nodes != 1) {
+      return Unimplemented(
+          fmt::format("num_nodes is {}, wanted 1: this plugin's devices are those of one process, and it cannot take "
+                      "part in a job of several. Use another backend for them (JAX's built-in CPU client can do it: "
+                      "TENON_JAX=off)",
+                      nodes));
+    }
+    if (const int64_t node = options.GetInt("node_id", 0); node != 0)
+      return InvalidArgument(fmt::format("node_id is {} of 1 node, wanted 0", node));
     CpuClient::Setup setup;
     TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(plugin::FindOption<int64_t>(options.values, "num_devices")));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
@@ -135,8 +145,11 @@ class CpuPlugin final : public plugin::Plugin {
                                          registration.platform_name));
     }
     XLA_FFI_Handler_Bundle bundle = {};
-    bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
-    return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits);
+    if ((registration.traits & ffi_host::kBundleTrait) != 0)
+      bundle = *static_cast<const XLA_FFI_Handler_Bundle*>(registration.handler);
+    else
+      bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
+    return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits & ~ffi_host::kBundleTrait);
   }
 };
 

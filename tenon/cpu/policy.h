@@ -29,8 +29,12 @@ inline constexpr std::chrono::milliseconds kIdleThread{500};
 inline constexpr std::chrono::milliseconds kPatience{2};
 /// Who watches for that stops watching after so many looks at nothing.
 inline constexpr int kQuietLooks = 50;
+/// How often it is looked whether anybody can still see what an execution of a client that was given up computes.
+inline constexpr std::chrono::milliseconds kUnseenInterval{10};
 /// Copies of at most so many bytes are made by the caller.
 inline constexpr size_t kInlineCopyBytes = size_t{1} << 20;
+/// Memory that is kept for the next use, at most.
+inline constexpr int64_t kMaxCachedBytes = int64_t{1} << 30;
 /// More devices than this are a typing error.
 inline constexpr int64_t kMaxDevices = 4096;
 

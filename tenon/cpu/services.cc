@@ -91,12 +91,34 @@ struct ServiceTable {
   }
 };
 
+using StatesOfSites = std::unordered_map<const ffi_host::CallSite*, std::unique_ptr<ffi_host::StageStates>>;
+
+ffi_host::Invocation InvocationOf(const ExecutionUser& execution) {
+  ffi_host::Invocation invocation;
+  invocation.num_threads = execution.client->pool().num_threads();
+  invocation.schedule = [client = execution.client](std::function<void()> task) { client->Schedule(std::move(task)); };
+  invocation.run_id = execution.run_id;
+  invocation.device_ordinal = execution.device_ordinal;
+  invocation.find_user_data = [context = execution.context](int64_t type_id) -> void* {
+    return context == nullptr ? nullptr : context->Find(type_id);
+  };
+  return invocation;
+}
+
 }  // namespace
 
-Result<runtime::Services> MakeServices(const plan::Plan& plan) {
+bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->client->in_flight().Unseen(); }
+
+Result<PlanServices> MakeServices(const plan::Plan& plan) {
   auto table = std::make_shared<ServiceTable>();
   TENON_RETURN_IF_ERROR(table->Add(plan.steps));
-  runtime::Services services;
+  PlanServices result;
+  bool begins = false;
+  for (const auto& [step, site] : table->sites) {
+    result.may_call_back |= (site->handler().traits & ffi_host::kLeafTrait) == 0;
+    begins |= site->has_begin();
+  }
+  runtime::Services& services = result.services;
   services.evaluate = [table](const plan::EvaluateStep& step, std::span<const runtime::View> operands,
                               std::span<const runtime::View> results, void*) -> Status {
     std::vector<reference::Value> values;
@@ -123,17 +145,23 @@ Result<runtime::Services> MakeServices(const plan::Plan& plan) {
     ffi_host::CallSite* site = table->FindSite(step);
     if (site == nullptr) return Internal("a custom call was not instantiated");
     const auto* execution = static_cast<const ExecutionUser*>(user);
-    ffi_host::Invocation invocation;
-    invocation.num_threads = execution->client->pool().num_threads();
-    invocation.schedule = [execution](std::function<void()> task) { execution->client->Schedule(std::move(task)); };
-    invocation.run_id = execution->run_id;
-    invocation.device_ordinal = execution->device_ordinal;
-    invocation.find_user_data = [execution](int64_t type_id) -> void* {
-      return execution->context == nullptr ? nullptr : execution->context->Find(type_id);
-    };
-    return site->Call(operands, results, invocation);
+    const auto* states = static_cast<const StatesOfSites*>(execution->call_states.get());
+    return site->Call(operands, results, InvocationOf(*execution),
+                      states == nullptr ? nullptr : states->at(site).get());
   };
-  return services;
+  if (!begins) return result;
+  services.begin_custom_call = [table](const plan::CustomCallStep& step, runtime::CallStage stage,
+                                       std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                                       void* user) -> Status {
+    ffi_host::CallSite* site = table->FindSite(step);
+    if (site == nullptr) return Internal("a custom call was not instantiated");
+    auto* execution = static_cast<ExecutionUser*>(user);
+    if (execution->call_states == nullptr) execution->call_states = std::make_shared<StatesOfSites>();
+    auto& states = (*static_cast<StatesOfSites*>(execution->call_states.get()))[site];
+    if (states == nullptr) states = std::make_unique<ffi_host::StageStates>();
+    return site->Begin(stage, operands, results, InvocationOf(*execution), *states);
+  };
+  return result;
 }
 
 }  // namespace tenon::cpu

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/MLIRContext.h"
+#include "tenon/base/fork.h"
 #include "tenon/dialect/check/dialect.h"
 #include "tenon/dialect/chlo/dialect.h"
 #include "tenon/dialect/context_impl.h"
@@ -54,12 +55,13 @@ class Pool {
   }
 
  private:
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::vector<std::unique_ptr<Context::Impl>> idle_;
 };
 
 Pool& ThePool() {
-  static Pool pool;
+  // Never destroyed: a thread may give a context back while the process ends.
+  static Pool& pool = *new Pool;
   return pool;
 }
 

@@ -36,6 +36,7 @@ KernelCache& TheCache() {
 }  // namespace
 
 Result<std::vector<Compiled>> CompileKernels(std::span<const kir::Kernel* const> kernels, const EmitOptions& options) {
+  const std::shared_ptr<void> threads = KeepPool();
   if (!options.by_llvm) return TheCache().Get(kernels, options.isa);
   std::vector<Hash128> hashes;
   for (const kir::Kernel* kernel : kernels) hashes.push_back(kir::Hash(*kernel));
@@ -63,6 +64,10 @@ Result<std::string> EmitAssembly(const kir::Kernel& kernel, const EmitOptions& o
 CacheCounters Counters() { return TheCache().Counters(); }
 
 void SetCacheBudget(int64_t bytes) { TheCache().SetBudget(bytes); }
+
+void SetCodegenThreads(int threads) { SetPoolWidth(static_cast<unsigned>(std::max(threads, 1))); }
+
+std::shared_ptr<void> KeepCodegenThreads() { return KeepPool(); }
 
 void Shutdown() {
   StopPool();

@@ -73,6 +73,14 @@ Result<std::string> EmitAssembly(const kir::Kernel& kernel, const EmitOptions& o
 
 CacheCounters Counters();
 
+/// On so many threads at most, the caller's included, kernels of one call are compiled from now on, in the whole
+/// process. Before the first call it is the number of CPUs that the process may run on. At least 1.
+void SetCodegenThreads(int threads);
+
+/// For as long as somebody holds one, the codegen pool keeps its threads from one compile to the next; with the last
+/// one they are joined. Without any, each compile ends its own.
+std::shared_ptr<void> KeepCodegenThreads();
+
 /// Joins the codegen pool's threads and empties the kernel cache (code still referenced stays). Call before the library
 /// is unloaded, with no compile in flight; a later CompileKernels starts anew.
 void Shutdown();

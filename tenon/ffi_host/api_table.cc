@@ -1,5 +1,6 @@
 #include <new>
 
+#include "tenon/base/contain.h"
 #include "tenon/ffi_host/internal.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -45,12 +46,28 @@ XLA_FFI_Error* InvokeContextGet(XLA_FFI_InvokeContext_Get_Args* args) {
   return nullptr;
 }
 
+// Who keeps what the stage leaves: the call site for good, or the execution. Null for other stages, and without one.
+StageStates* StatesOf(XLA_FFI_InvokeContext& context, XLA_FFI_ExecutionStage stage) {
+  if (stage == XLA_FFI_ExecutionStage_INSTANTIATE) return &context.site->states();
+  const bool begins = stage == XLA_FFI_ExecutionStage_PREPARE || stage == XLA_FFI_ExecutionStage_INITIALIZE;
+  return begins ? context.states : nullptr;
+}
+
 XLA_FFI_Error* StateSet(XLA_FFI_State_Set_Args* args) {
-  return ToError(args->ctx->site->SetState(args->stage, args->type_id->type_id, args->state));
+  XLA_FFI_InvokeContext& context = *args->ctx;
+  if (args->stage != context.stage)
+    return ToError(FailedPrecondition("stage " + std::to_string(context.stage) + " sets the state of stage " +
+                                      std::to_string(args->stage)));
+  StageStates* states = StatesOf(context, args->stage);
+  if (states == nullptr)
+    return ToError(Unimplemented("stage " + std::to_string(args->stage) + " keeps no state on this host"));
+  return ToError(states->Set(args->stage, args->type_id->type_id, args->state));
 }
 
 XLA_FFI_Error* StateGet(XLA_FFI_State_Get_Args* args) {
-  Result<void*> state = args->ctx->site->GetState(args->stage, args->type_id->type_id);
+  const StageStates* states = StatesOf(*args->ctx, args->stage);
+  Result<void*> state =
+      states == nullptr ? static_cast<void*>(nullptr) : states->Get(args->stage, args->type_id->type_id);
   if (!state.ok()) return ToError(std::move(state).status());
   args->state = *state;
   return nullptr;
@@ -73,9 +90,10 @@ XLA_FFI_Error* DeviceMemoryFree(XLA_FFI_DeviceMemory_Free_Args* args) {
 
 XLA_FFI_Error* ThreadPoolSchedule(XLA_FFI_ThreadPool_Schedule_Args* args) {
   const auto& schedule = args->ctx->invocation->schedule;
-  auto run = [task = args->task, data = args->data] {
+  auto run = [task = args->task, data = args->data, errors = args->ctx->task_errors] {
     const threads::ScopedDefaultFloat ieee;
-    task(data);
+    Status status = Contain("a task of the handler threw", [&] { task(data); });
+    if (!status.ok()) errors->Add(std::move(status));
   };
   // Never an error: not every handler that gets one runs the task itself without harm.
   if (schedule) {

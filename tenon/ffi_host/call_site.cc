@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "tenon/base/contain.h"
 #include "tenon/base/small_vector.h"
 #include "tenon/ffi_host/internal.h"
 #include "tenon/ffi_host/sub_byte.h"
@@ -66,23 +67,46 @@ void DeleteObject(int64_t type_id, void* object) {
 
 CallSite::CallSite(std::shared_ptr<const Handler> handler) : handler_(std::move(handler)) {}
 
-CallSite::~CallSite() {
+CallSite::~CallSite() = default;
+
+StageStates::~StageStates() {
   for (const State& s : states_) DeleteObject(s.type_id, s.object);
+}
+
+Status StageStates::Set(XLA_FFI_ExecutionStage stage, int64_t type_id, void* object) {
+  std::lock_guard lock(mutex_);
+  for (const State& s : states_) {
+    if (s.stage == stage)
+      return FailedPrecondition(fmt::format("the state of stage {} is set already", static_cast<int>(stage)));
+  }
+  states_.push_back({stage, type_id, object});
+  return OkStatus();
+}
+
+Result<void*> StageStates::Get(XLA_FFI_ExecutionStage stage, int64_t type_id) const {
+  std::lock_guard lock(mutex_);
+  for (const State& s : states_) {
+    if (s.stage != stage) continue;
+    if (s.type_id != type_id)
+      return InvalidArgument(fmt::format("the state has type id {}, asked for {}", s.type_id, type_id));
+    return s.object;
+  }
+  return static_cast<void*>(nullptr);
 }
 
 Result<std::unique_ptr<CallSite>> CallSite::Create(const plan::CustomCallStep& step) {
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Handler> handler, FindHandler(step.target));
   std::unique_ptr<CallSite> site(new CallSite(std::move(handler)));
   site->attributes_ = std::make_unique<AttributeFrame>(step.attributes);
-  TENON_RETURN_IF_ERROR(
-      site->RunStage(site->handler_->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, NoArgs(), NoRets(), {}));
+  TENON_RETURN_IF_ERROR(site->RunStage(site->handler_->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, NoArgs(),
+                                       NoRets(), {}, nullptr));
   return site;
 }
 
 Status CallSite::RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stage, XLA_FFI_Args args, XLA_FFI_Rets rets,
-                          const Invocation& invocation) {
+                          const Invocation& invocation, StageStates* states) {
   if (function == nullptr) return OkStatus();
-  XLA_FFI_InvokeContext context{&invocation, this};
+  XLA_FFI_InvokeContext context{&invocation, this, states, stage, std::make_shared<TaskErrors>()};
   XLA_FFI_CallFrame frame = {};
   frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
   frame.api = &ApiTable();
@@ -91,26 +115,28 @@ Status CallSite::RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stag
   frame.args = args;
   frame.rets = rets;
   frame.attrs = attributes_->c();
-  XLA_FFI_Error* error;
+  XLA_FFI_Error* error = nullptr;
+  Status status;
   {
     const threads::ScopedDefaultFloat ieee;
-    error = function(&frame);
+    status = Contain("the handler threw", [&] { error = function(&frame); });
   }
-  // A future that was left must be waited for even after an error: its owner still points at the frame.
-  Status later;
+  if (status.ok()) status = TakeError(error);
+  // Waited for after an error, too: its owner still points at the frame, the buffers and the future.
   if (frame.future != nullptr) {
     std::unique_ptr<XLA_FFI_Future> future(frame.future);
     std::unique_lock lock(future->mutex);
-    if (error == nullptr) future->done.wait(lock, [&] { return future->ready; });
-    later = future->status;
+    future->done.wait(lock, [&] { return future->ready; });
+    if (status.ok()) status = future->status;
     lock.unlock();
   }
-  Status now = TakeError(error);
-  return (now.ok() ? later : now).WithContext("custom call to " + handler_->name);
+  if (status.ok()) status = context.task_errors->first();
+  return status.WithContext("custom call to " + handler_->name);
 }
 
-Status CallSite::Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
-                      const Invocation& invocation) {
+Status CallSite::CallStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stage,
+                           std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                           const Invocation& invocation, StageStates* states) {
   SubByteArrays sub_byte;
   BufferFrame<XLA_FFI_ArgType> in(operands, XLA_FFI_ArgType_BUFFER, sub_byte);
   BufferFrame<XLA_FFI_RetType> out(results, XLA_FFI_RetType_BUFFER, sub_byte);
@@ -120,35 +146,25 @@ Status CallSite::Call(std::span<const runtime::View> operands, std::span<const r
                              in.pointers.data()};
   const XLA_FFI_Rets rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(out.types.size()),
                              out.types.data(), out.pointers.data()};
-  TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.prepare, XLA_FFI_ExecutionStage_PREPARE, args, rets, invocation));
-  TENON_RETURN_IF_ERROR(
-      RunStage(handler_->bundle.initialize, XLA_FFI_ExecutionStage_INITIALIZE, args, rets, invocation));
-  TENON_RETURN_IF_ERROR(RunStage(handler_->bundle.execute, XLA_FFI_ExecutionStage_EXECUTE, args, rets, invocation));
-  for (const runtime::View& view : results) sub_byte.Unpack(view);
+  TENON_RETURN_IF_ERROR(RunStage(function, stage, args, rets, invocation, states));
+  if (stage == XLA_FFI_ExecutionStage_EXECUTE) {
+    for (const runtime::View& view : results) sub_byte.Unpack(view);
+  }
   return OkStatus();
 }
 
-Status CallSite::SetState(XLA_FFI_ExecutionStage stage, int64_t type_id, void* state) {
-  if (stage != XLA_FFI_ExecutionStage_INSTANTIATE)
-    return Unimplemented("only the instantiate stage keeps state on this host");
-  std::lock_guard lock(mutex_);
-  for (const State& s : states_) {
-    if (s.stage == stage) return FailedPrecondition("the state of this stage is set already");
-  }
-  states_.push_back({stage, type_id, state});
-  return OkStatus();
+Status CallSite::Begin(runtime::CallStage stage, std::span<const runtime::View> operands,
+                       std::span<const runtime::View> results, const Invocation& invocation, StageStates& states) {
+  const bool prepare = stage == runtime::CallStage::kPrepare;
+  XLA_FFI_Handler* function = prepare ? handler_->bundle.prepare : handler_->bundle.initialize;
+  if (function == nullptr) return OkStatus();
+  return CallStage(function, prepare ? XLA_FFI_ExecutionStage_PREPARE : XLA_FFI_ExecutionStage_INITIALIZE, operands,
+                   results, invocation, &states);
 }
 
-Result<void*> CallSite::GetState(XLA_FFI_ExecutionStage stage, int64_t type_id) {
-  std::lock_guard lock(mutex_);
-  for (const State& s : states_) {
-    if (s.stage != stage) continue;
-    if (s.type_id != type_id)
-      return InvalidArgument(fmt::format("the state has type id {}, asked for {}", s.type_id, type_id));
-    return s.object;
-  }
-  // Callers built from the public headers take a null state for "none was made".
-  return static_cast<void*>(nullptr);
+Status CallSite::Call(std::span<const runtime::View> operands, std::span<const runtime::View> results,
+                      const Invocation& invocation, StageStates* states) {
+  return CallStage(handler_->bundle.execute, XLA_FFI_ExecutionStage_EXECUTE, operands, results, invocation, states);
 }
 
 }  // namespace tenon::ffi_host

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,6 +103,74 @@ XLA_FFI_Error* Parallel(XLA_FFI_CallFrame* frame) {
   return nullptr;
 }
 
+XLA_FFI_Error* SetState(XLA_FFI_CallFrame* frame, XLA_FFI_ExecutionStage stage, void* state) {
+  XLA_FFI_TypeId id{4};
+  XLA_FFI_State_Set_Args args = {XLA_FFI_State_Set_Args_STRUCT_SIZE, nullptr, frame->ctx, stage, &id, state};
+  return frame->api->XLA_FFI_State_Set(&args);
+}
+
+// Adds ten to the power of the stage to the state of the stage before, and keeps the sum.
+template <XLA_FFI_ExecutionStage kStage>
+XLA_FFI_Error* Staged(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  if (frame->stage != kStage) return MakeError(frame, "stage", XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  int sum = 1;
+  if (kStage != XLA_FFI_ExecutionStage_INSTANTIATE) {
+    XLA_FFI_TypeId id{4};
+    XLA_FFI_State_Get_Args get = {XLA_FFI_State_Get_Args_STRUCT_SIZE,
+                                  nullptr,
+                                  frame->ctx,
+                                  static_cast<XLA_FFI_ExecutionStage>(kStage - 1),
+                                  &id,
+                                  nullptr};
+    if (XLA_FFI_Error* error = frame->api->XLA_FFI_State_Get(&get)) return error;
+    if (get.state == nullptr) return MakeError(frame, "no state", XLA_FFI_Error_Code_NOT_FOUND);
+    sum = *static_cast<int*>(get.state);
+    for (int i = 0, power = 1; i <= kStage; ++i, power *= 10) {
+      if (i == kStage) sum += power;
+    }
+  }
+  if (kStage == XLA_FFI_ExecutionStage_EXECUTE) {
+    *static_cast<float*>(static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0])->data) = static_cast<float>(sum);
+    return nullptr;
+  }
+  if (XLA_FFI_Error* error = SetState(frame, kStage, new int(sum))) return error;
+  int unused = 0;
+  XLA_FFI_Error* again = SetState(frame, kStage, &unused);
+  if (again == nullptr) return MakeError(frame, "two states", XLA_FFI_Error_Code_INTERNAL);
+  XLA_FFI_Error_Destroy_Args destroy = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, again};
+  frame->api->XLA_FFI_Error_Destroy(&destroy);
+  return nullptr;
+}
+
+XLA_FFI_Error* Throws(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  throw std::runtime_error("no more");
+}
+
+XLA_FFI_Error* ThrowsInATask(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  XLA_FFI_ThreadPool_Schedule_Args args = {XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, nullptr, frame->ctx,
+                                           [](void*) { throw std::runtime_error("in a task"); }, nullptr};
+  return frame->api->XLA_FFI_ThreadPool_Schedule(&args);
+}
+
+// Fails at once, while a thread still writes to the result and then completes the future.
+XLA_FFI_Error* FailsBeforeItsFuture(XLA_FFI_CallFrame* frame) {
+  if (AnswerMetadata(frame, 5)) return nullptr;
+  XLA_FFI_Future_Create_Args create = {XLA_FFI_Future_Create_Args_STRUCT_SIZE, nullptr, nullptr};
+  frame->api->XLA_FFI_Future_Create(&create);
+  frame->future = create.future;
+  auto* out = static_cast<float*>(static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0])->data);
+  std::thread([api = frame->api, future = create.future, out] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    *out = 7;
+    XLA_FFI_Future_SetAvailable_Args set = {XLA_FFI_Future_SetAvailable_Args_STRUCT_SIZE, nullptr, future};
+    api->XLA_FFI_Future_SetAvailable(&set);
+  }).detach();
+  return MakeError(frame, "at once", XLA_FFI_Error_Code_ABORTED);
+}
+
 plan::CustomCallStep Call(std::string target) {
   plan::CustomCallStep step;
   step.target = std::move(target);
@@ -179,6 +250,28 @@ TEST(FfiHost, TasksOfHandlersRunWithAndWithoutThreads) {
   for (std::thread& t : threads) t.join();
 }
 
+TEST(FfiHost, WhatHandlersAndTheirTasksThrowIsAStatus) {
+  ASSERT_TRUE(RegisterHandler("throws", {nullptr, nullptr, nullptr, Throws, nullptr}, 0).ok());
+  ASSERT_TRUE(RegisterHandler("throws_task", {nullptr, nullptr, nullptr, ThrowsInATask, nullptr}, 0).ok());
+  const Status thrown = (*CallSite::Create(Call("throws")))->Call({}, {}, {});
+  EXPECT_EQ(thrown.code(), Code::kInternal);
+  EXPECT_EQ(thrown.message(), "custom call to throws: the handler threw: no more");
+  const Status in_task = (*CallSite::Create(Call("throws_task")))->Call({}, {}, {});
+  EXPECT_EQ(in_task.code(), Code::kInternal);
+  EXPECT_NE(in_task.message().find("in a task"), std::string_view::npos) << in_task.message();
+}
+
+TEST(FfiHost, AFutureIsWaitedForAfterAnError) {
+  ASSERT_TRUE(RegisterHandler("fails", {nullptr, nullptr, nullptr, FailsBeforeItsFuture, nullptr}, 0).ok());
+  auto site = CallSite::Create(Call("fails"));
+  ASSERT_TRUE(site.ok());
+  auto out = std::make_unique<float[]>(3);
+  const runtime::View results[] = {{out.get(), &kVector}};
+  const Status s = (*site)->Call({}, results, {});
+  EXPECT_EQ(s.code(), Code::kAborted) << s.ToString();
+  EXPECT_EQ(out[0], 7);  // Written before the call returned.
+}
+
 TEST(FfiHost, RefusesWhatItCannotServe) {
   EXPECT_EQ(CallSite::Create(Call("nobody")).status().code(), Code::kNotFound);
   const Status s = RegisterHandler("future", {nullptr, nullptr, nullptr, FromTheFuture, nullptr}, 0);
@@ -205,6 +298,36 @@ TEST(FfiHost, TypesLiveInTheEmbeddersRegistry) {
   EXPECT_EQ(deleted, 0);
   DeleteObject(4, &deleted);
   EXPECT_EQ(deleted, 1);
+}
+
+// After the registry is there: see above.
+TEST(FfiHost, EveryStageRunsAndKeepsItsState) {
+  ASSERT_TRUE(
+      RegisterHandler("staged",
+                      {Staged<XLA_FFI_ExecutionStage_INSTANTIATE>, Staged<XLA_FFI_ExecutionStage_PREPARE>,
+                       Staged<XLA_FFI_ExecutionStage_INITIALIZE>, Staged<XLA_FFI_ExecutionStage_EXECUTE>, nullptr},
+                      kLeafTrait)
+          .ok());
+  auto site = CallSite::Create(Call("staged"));
+  ASSERT_TRUE(site.ok()) << site.status().ToString();
+  EXPECT_TRUE((*site)->has_begin());
+  EXPECT_NE((*site)->handler().traits & kLeafTrait, 0u);
+  float out[3] = {};
+  const runtime::View results[] = {{out, &kVector}};
+  EXPECT_EQ((*site)->Call({}, results, {}).code(), Code::kNotFound);  // Nothing was begun.
+  for (int execution = 0; execution < 2; ++execution) {
+    StageStates states;
+    for (const runtime::CallStage stage : {runtime::CallStage::kPrepare, runtime::CallStage::kInitialize}) {
+      const Status s = (*site)->Begin(stage, {}, results, {}, states);
+      ASSERT_TRUE(s.ok()) << s.ToString();
+    }
+    for (int call = 0; call < 2; ++call) {  // As in a loop.
+      out[0] = 0;
+      const Status s = (*site)->Call({}, results, {}, &states);
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      EXPECT_EQ(out[0], 1111);
+    }
+  }
 }
 
 }  // namespace

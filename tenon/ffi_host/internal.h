@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -31,9 +32,33 @@ struct XLA_FFI_Future {
   tenon::Status status;
 };
 
+namespace tenon::ffi_host {
+
+/// What tasks threw that a handler scheduled; they may outlast the call.
+class TaskErrors {
+ public:
+  void Add(Status error) {
+    std::lock_guard lock(mutex_);
+    if (first_.ok()) first_ = std::move(error);
+  }
+  Status first() const {
+    std::lock_guard lock(mutex_);
+    return first_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Status first_;
+};
+
+}  // namespace tenon::ffi_host
+
 struct XLA_FFI_InvokeContext {
   const tenon::ffi_host::Invocation* invocation = nullptr;
   tenon::ffi_host::CallSite* site = nullptr;
+  tenon::ffi_host::StageStates* states = nullptr;  ///< Of the execution; null outside of one.
+  XLA_FFI_ExecutionStage stage = XLA_FFI_ExecutionStage_EXECUTE;
+  std::shared_ptr<tenon::ffi_host::TaskErrors> task_errors;
 };
 
 namespace tenon::ffi_host {

@@ -6,13 +6,15 @@
 #include <map>
 #include <mutex>
 
+#include "tenon/base/contain.h"
+#include "tenon/base/fork.h"
 #include "tenon/ffi_host/internal.h"
 
 namespace tenon::ffi_host {
 namespace {
 
 struct Handlers {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<std::string, std::shared_ptr<const Handler>, std::less<>> by_name;
 };
 
@@ -35,7 +37,9 @@ Status CheckMetadata(std::string_view name, XLA_FFI_Handler* function) {
   frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
   frame.extension_start = &extension.extension_base;
   frame.api = &ApiTable();
-  if (Status s = TakeError(function(&frame)); !s.ok())
+  XLA_FFI_Error* error = nullptr;
+  Status asked = Contain("it threw", [&] { error = function(&frame); });
+  if (Status s = asked.ok() ? TakeError(error) : asked; !s.ok())
     return s.WithContext(fmt::format("metadata of FFI handler '{}'", name));
   const int major = metadata.api_version.major_version;
   const int minor = metadata.api_version.minor_version;
@@ -60,7 +64,9 @@ Status RegisterHandler(std::string_view name, const XLA_FFI_Handler_Bundle& bund
     return OkStatus();
   }
   const XLA_FFI_Handler_Bundle& known = found->second->bundle;
-  if (known.execute == bundle.execute && known.instantiate == bundle.instantiate) return OkStatus();
+  if (known.execute == bundle.execute && known.instantiate == bundle.instantiate && known.prepare == bundle.prepare &&
+      known.initialize == bundle.initialize)
+    return OkStatus();
   return AlreadyExists(fmt::format("another FFI handler is registered as '{}'", name));
 }
 

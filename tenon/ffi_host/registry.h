@@ -10,6 +10,14 @@
 
 namespace tenon::ffi_host {
 
+/// A declaration among a handler's traits, in a bit of this host's own: the handler never calls the client or an
+/// interpreter and waits for nothing but tasks that it schedules itself. Without it a handler is taken to do so: a
+/// program that calls it gets a thread where it may block.
+inline constexpr XLA_FFI_Handler_Traits kLeafTrait = XLA_FFI_Handler_Traits{1} << 30;
+/// Among the traits of a registration through PJRT's extension: what is registered points to an
+/// XLA_FFI_Handler_Bundle, not to an execute function.
+inline constexpr XLA_FFI_Handler_Traits kBundleTrait = XLA_FFI_Handler_Traits{1} << 29;
+
 /// A typed custom-call handler as somebody registered it.
 struct Handler {
   std::string name;

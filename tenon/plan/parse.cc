@@ -257,8 +257,6 @@ class Parser {
       ReadKernel(plan);
     } else if (Take("arena")) {
       plan.arena_bytes = Number();
-    } else if (Take("host_callbacks")) {
-      plan.has_host_callbacks = true;
     } else if (Take("steps")) {
       plan.steps = Sequence();
     } else {

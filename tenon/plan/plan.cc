@@ -20,8 +20,7 @@ bool operator==(const Plan& a, const Plan& b) {
   const bool same_constants = std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
                                          [](const Constant& x, const Constant& y) { return x.hash == y.hash; });
   return same_constants && a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.slots == b.slots &&
-         a.kernels == b.kernels && a.steps == b.steps && a.arena_bytes == b.arena_bytes &&
-         a.has_host_callbacks == b.has_host_callbacks;
+         a.kernels == b.kernels && a.steps == b.steps && a.arena_bytes == b.arena_bytes;
 }
 
 DriverArrays ArraysOf(const Plan& plan, const DriverStep& step) {

@@ -189,8 +189,7 @@ struct Plan {
   std::vector<Constant> constants;
   std::vector<kir::Kernel> kernels;  ///< Distinct ones.
   Seq steps;
-  int64_t arena_bytes = 0;          ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
-  bool has_host_callbacks = false;  ///< Must not run where its caller waits for it.
+  int64_t arena_bytes = 0;  ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
 };
 /// Constants compare by hash.
 bool operator==(const Plan& a, const Plan& b);

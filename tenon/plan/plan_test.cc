@@ -28,7 +28,6 @@ Plan Example() {
   p.slots[2].value = 3;
   p.slots[2].offset_bytes = 64 + 12;
   p.arena_bytes = 192;
-  p.has_host_callbacks = true;
   WhileStep loop;
   loop.condition = {{CopyStep{3, 2}}, {CopyStep{7, 4}}};
   loop.predicate = 4;

@@ -12,7 +12,7 @@ namespace tenon::plan::policy {
 inline constexpr int64_t kUnknownTrips = 1000;
 /// What each trip takes besides its steps: the condition's value is read, carries change places.
 inline constexpr target::Work kTrip{.serial = 350};
-/// A copy, whatever its size: most are small, and large ones seldom stand alone.
+/// A copy, besides the bytes that it moves.
 inline constexpr target::Work kCopy{.serial = 3500};
 /// A call of a handler from outside.
 inline constexpr target::Work kCall{.serial = 70'000};

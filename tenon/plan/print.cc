@@ -79,7 +79,6 @@ class Printer {
       Line(">>");
     }
     Line("arena {}", plan.arena_bytes);
-    if (plan.has_host_callbacks) Line("host_callbacks");
     Sequence("steps", plan.steps);
     --depth_;
     Line("}}");

@@ -22,7 +22,15 @@ class Timer {
 
   double One(const KernelStep& s) const { return Of(s.work); }
   double One(const DriverStep& s) const { return Of(s.work); }
-  double One(const CopyStep& s) const { return SamePlace(plan_, s.from, s.to) ? 0 : Of(policy::kCopy); }
+  double One(const CopyStep& s) const {
+    if (SamePlace(plan_, s.from, s.to)) return 0;
+    target::Work work = policy::kCopy;
+    if (s.to < plan_.slots.size()) {
+      const Slot& to = plan_.slots[s.to];
+      work.bytes_read = work.bytes_written = static_cast<double>(SizeBytes({to.dtype, to.dims}));
+    }
+    return Of(work);
+  }
   double One(const CustomCallStep&) const { return Of(policy::kCall); }
   double One(const EvaluateStep&) const { return Of(policy::kEvaluate); }
   double One(const WhileStep& s) const {

@@ -63,7 +63,9 @@ TENON_BIND(PJRT_Client_Create) {
 }
 
 TENON_BIND(PJRT_Client_Destroy) {
-  if (args.client != nullptr) FromC(args.client)->Release();
+  if (args.client == nullptr) return OkStatus();
+  const Ref<Client> client = Ref<Client>::Adopt(FromC(args.client));
+  client->GivenUp();
   return OkStatus();
 }
 

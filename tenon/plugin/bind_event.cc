@@ -13,7 +13,7 @@ TENON_BIND(PJRT_Event_Destroy) {
 TENON_BIND(PJRT_Event_IsReady) {
   TENON_REQUIRE(event);
   Event* event = FromC(args.event);
-  args.is_ready = event == nullptr || event->is_ready();
+  args.is_ready = event == nullptr || event->is_ready() || event->FailIfForked();
   return OkStatus();
 }
 

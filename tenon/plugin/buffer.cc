@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tenon/base/contain.h"
+#include "tenon/base/fork.h"
 #include "tenon/plugin/client.h"
 
 namespace tenon::plugin {
@@ -48,14 +49,16 @@ Dims DenseByteStrides(const ArraySpec& spec) {
 class Buffer::Lock {
  public:
   explicit Lock(const Buffer& buffer) : lock_(buffer.lock_) {
-    while (lock_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    // A holder from before a fork is not there any more.
+    const uint32_t mine = ForkGeneration() + 1;
+    while (lock_.exchange(mine, std::memory_order_acquire) == mine) std::this_thread::yield();
   }
-  ~Lock() { lock_.store(false, std::memory_order_release); }
+  ~Lock() { lock_.store(0, std::memory_order_release); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  std::atomic<bool>& lock_;
+  std::atomic<uint32_t>& lock_;
 };
 
 Buffer::Buffer(Token, Device* device, Memory* memory, ArraySpec spec)

@@ -110,7 +110,7 @@ class Buffer final : public RefCounted {
   ArraySpec spec_;
   size_t size_bytes_;
 
-  mutable std::atomic<bool> lock_{false};
+  mutable std::atomic<uint32_t> lock_{0};
   std::atomic<bool> deleted_{false};
   int64_t external_references_ = 0;
   int pending_uses_ = 0;  // uses of a promise that have not called Collect

@@ -77,6 +77,10 @@ class Client : public RefCounted {
   /// Copies of at most this many bytes are done on the calling thread. The default never schedules.
   virtual size_t inline_copy_limit() const { return SIZE_MAX; }
 
+  /// The caller has given the client up and destroys its handle; others may be left. For ending what nobody can hear of
+  /// any more. The default does nothing.
+  virtual void GivenUp() {}
+
   /// Replica-major device ids. The default takes devices() in order. FAILED_PRECONDITION when there are too few.
   virtual Result<DeviceAssignment> DefaultDeviceAssignment(int num_replicas, int num_partitions) const;
   /// Pins host memory. The default does nothing, successfully.

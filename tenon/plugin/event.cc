@@ -1,10 +1,14 @@
 #include "tenon/plugin/event.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
 
 #include "tenon/base/contain.h"
+#include "tenon/base/fork.h"
 #include "tenon/base/log.h"
 
 namespace tenon::plugin {
@@ -21,7 +25,7 @@ struct Event::Promises {
 namespace {
 
 // Guards the contents of every Promise and Promises: they are few, and looked at when promises are made and kept.
-std::mutex promise_mutex;
+ForkSafeMutex promise_mutex;
 
 // Runs a list that was pushed on the front, so in reverse.
 void RunWaiters(Event::Waiter* list, const Status& status) {
@@ -60,7 +64,24 @@ bool Event::Set(Status status) {
   return true;
 }
 
+bool Event::FailIfForked() {
+  if (generation_ == ForkGeneration() || is_ready()) return false;
+  // Who was to set it, and may have begun to, is a thread of the parent.
+  static ForkSafeMutex mutex;
+  {
+    std::lock_guard lock(mutex);
+    if (generation_ == ForkGeneration()) return false;
+    generation_ = ForkGeneration();
+    new (&status_) Status;
+    setting_.store(false, std::memory_order_relaxed);
+  }
+  return Set(FailedPrecondition(
+      fmt::format("process {} was forked while this was under way; what is to end it is a thread of its parent, {}",
+                  getpid(), getppid())));
+}
+
 void Event::Wait() const {
+  const_cast<Event*>(this)->FailIfForked();
   for (;;) {
     Waiter* now = waiters_.load(std::memory_order_acquire);
     if (now == kDone) return;
@@ -69,6 +90,7 @@ void Event::Wait() const {
 }
 
 void Event::AddWaiter(Waiter* waiter) {
+  FailIfForked();
   Waiter* head = waiters_.load(std::memory_order_acquire);
   do {
     if (head == kDone) {

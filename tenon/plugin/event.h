@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/status.h"
 #include "tenon/plugin/ref.h"
 
@@ -57,6 +59,9 @@ class Event final : public RefCounted {
   bool Set(Status status = OkStatus());
 
   bool is_ready() const { return waiters_.load(std::memory_order_acquire) == kDone; }
+  /// In a forked child, fails a pending event that was made before the fork, since nobody is left to set it: true when
+  /// it did. Wait and AddWaiter do so themselves.
+  bool FailIfForked();
   const Status& status() const { return status_; }
   void Wait() const;
 
@@ -88,6 +93,7 @@ class Event final : public RefCounted {
 
   std::atomic<Waiter*> waiters_{nullptr};
   std::atomic<bool> setting_{false};
+  uint32_t generation_ = ForkGeneration();
   Status status_;
   std::atomic<Promises*> promises_{nullptr};  // owned; made once, contents under one lock for all
   [[no_unique_address]] internal::Counted<ObjectKind::kEvent> counted_;

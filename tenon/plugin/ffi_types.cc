@@ -17,7 +17,8 @@ struct Registry {
   std::shared_mutex mutex;
   std::map<std::string, int64_t, std::less<>> ids;
   std::map<int64_t, void (*)(void*)> deleters;
-  int64_t next = 1;
+  // Ids that frameworks have for their types are small: a type of theirs may come later than one of ours.
+  int64_t next = int64_t{1} << 32;
 };
 
 // Registrations are for good, and user data may outlive static destruction: never destroyed.

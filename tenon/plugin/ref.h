@@ -54,6 +54,8 @@ class RefCounted {
   }
   /// Whether the caller's reference is the only one. Meaningful only to a holder of a reference.
   bool HasOneRef() const { return refs_.load(std::memory_order_acquire) == 1; }
+  /// How many references there are at the moment.
+  int32_t num_refs() const { return refs_.load(std::memory_order_acquire); }
 
  protected:
   RefCounted() = default;

@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <bit>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <utility>
 
+#include "tenon/base/contain.h"
 #include "tenon/runtime/policy.h"
+#include "tenon/threads/cgroup.h"
+#include "tenon/threads/thread_start.h"
 
 namespace tenon::runtime {
 namespace {
@@ -63,12 +67,60 @@ Block::~Block() {
   if (data_ != nullptr) pool_->Return(data_, size_class_);
 }
 
-MemoryPool::MemoryPool(int64_t limit_bytes, int64_t cache_limit_bytes)
-    : last_sweep_(Clock::now()), cache_limit_bytes_(cache_limit_bytes) {
+MemoryPool::MemoryPool(int64_t limit_bytes, int64_t cache_limit_bytes, std::function<int64_t()> left_bytes)
+    : last_sweep_(Clock::now()), cache_limit_bytes_(cache_limit_bytes), left_bytes_(std::move(left_bytes)) {
   statistics_.limit_bytes = limit_bytes;
 }
 
-MemoryPool::~MemoryPool() { Trim(); }
+MemoryPool::~MemoryPool() {
+  if (sweeper_ != nullptr && sweeper_->generation != ForkGeneration()) {
+    (void)sweeper_.release();  // The thread is the parent's.
+  } else if (sweeper_ != nullptr) {
+    {
+      std::lock_guard lock(mutex_);
+      sweeper_->stop = true;
+    }
+    sweeper_->wake.notify_all();
+    if (sweeper_->thread.joinable()) sweeper_->thread.join();
+  }
+  Trim();
+}
+
+// Requires the lock, and that nobody sweeps. Without a thread idle blocks wait for the next use of the pool.
+void MemoryPool::StartSweeper() {
+  const Status started = Contain("memory pool", [&]() -> Status {
+    if (sweeper_ != nullptr && sweeper_->generation != ForkGeneration()) (void)sweeper_.release();
+    if (sweeper_ == nullptr) sweeper_ = std::make_unique<Sweeper>();
+    if (sweeper_->thread.joinable()) sweeper_->thread.join();  // It found nothing more to do.
+    TENON_ASSIGN_OR_RETURN(sweeper_->thread, threads::internal::StartThread("tenon-memory", &Sweep, this, 0));
+    return OkStatus();
+  });
+  sweeping_ = started.ok();
+}
+
+void MemoryPool::Sweep(void* pool, int) {
+  auto& self = *static_cast<MemoryPool*>(pool);
+  std::unique_lock<std::mutex> lock(self.mutex_);
+  Sweeper& sweeper = *self.sweeper_;
+  while (!sweeper.stop && self.statistics_.bytes_cached > 0) {
+    sweeper.wake.wait_for(lock, kMaxIdle, [&] { return sweeper.stop; });
+    self.DropIdle(Clock::now());
+  }
+  self.sweeping_ = false;
+}
+
+Status MemoryPool::CheckLeft(int64_t size_bytes) {
+  if (!left_bytes_ || size_bytes < policy::kCheckedBytes) return OkStatus();
+  const int64_t left = left_bytes_() - policy::kReserveBytes;
+  if (size_bytes <= left) return OkStatus();
+  Trim();
+  const int64_t after = left_bytes_() - policy::kReserveBytes;
+  if (size_bytes <= after) return OkStatus();
+  std::lock_guard lock(mutex_);
+  return ResourceExhausted(
+      fmt::format("{} bytes were asked for, the system has {} to spare; {} of this device's {} are in use", size_bytes,
+                  std::max<int64_t>(after, 0), statistics_.bytes_in_use, statistics_.limit_bytes));
+}
 
 // Four classes per power of two: at most a fifth of a block is unused.
 int MemoryPool::ClassOf(int64_t size_bytes) {
@@ -113,7 +165,14 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
       statistics_.bytes_cached -= block.size_bytes_;
     }
   }
-  if (block.data_ == nullptr) block.data_ = SystemAllocate(block.size_bytes_);
+  if (block.data_ == nullptr) {
+    if (Status left = CheckLeft(block.size_bytes_); !left.ok()) {
+      std::lock_guard lock(mutex_);
+      statistics_.bytes_in_use -= block.size_bytes_;
+      return left;
+    }
+    block.data_ = SystemAllocate(block.size_bytes_);
+  }
   if (block.data_ == nullptr) {
     Trim();
     block.data_ = SystemAllocate(block.size_bytes_);
@@ -135,11 +194,13 @@ void MemoryPool::Return(void* data, int size_class) {
     std::lock_guard lock(mutex_);
     statistics_.bytes_in_use -= size_bytes;
     if (statistics_.bytes_cached + size_bytes <= cache_limit_bytes_) {
-      free_[static_cast<size_t>(size_class)].push_back({data, now});
-      statistics_.bytes_cached += size_bytes;
-      kept = true;
+      // Called by destructors: without memory for the note the block goes back to the system.
+      kept = Contain("memory pool", [&] { free_[static_cast<size_t>(size_class)].push_back({data, now}); }).ok();
+      if (kept) statistics_.bytes_cached += size_bytes;
     }
     if (now - last_sweep_ > kMaxIdle) DropIdle(now);
+    if (!sweeping_ && statistics_.bytes_cached >= policy::kSweptBytes) [[unlikely]]
+      StartSweeper();
   }
   if (!kept) SystemFree(data, size_bytes);
 }
@@ -180,13 +241,21 @@ void MemoryPool::ResetPeak() {
 
 int64_t PhysicalMemoryBytes() {
   int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
-  std::ifstream cgroup("/sys/fs/cgroup/memory.max");
-  std::string text;
-  if (cgroup >> text && text != "max") {
-    const int64_t limit = std::strtoll(text.c_str(), nullptr, 10);
-    if (limit > 0) bytes = std::min(bytes, limit);
-  }
+  if (const int64_t limit = threads::MemoryLimitBytes(threads::FindCgroups()); limit > 0)
+    bytes = std::min(bytes, limit);
   return bytes;
+}
+
+int64_t MemoryLeftBytes() {
+  static const threads::Cgroups& groups = *new threads::Cgroups(threads::FindCgroups());
+  int64_t free_kib = 0;
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  for (int64_t kib = 0; file >> name >> kib; std::getline(file, unit)) {
+    if (name == "MemAvailable:" || name == "SwapFree:") free_kib += kib;
+  }
+  const int64_t machine = free_kib == 0 ? std::numeric_limits<int64_t>::max() : free_kib << 10;
+  return std::min(machine, threads::MemoryLeftBytes(groups));
 }
 
 }  // namespace tenon::runtime

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -64,6 +65,43 @@ TEST(MemoryPool, LimitsAreErrorsThatNameTheNumbers) {
   held = Block();
   EXPECT_TRUE(pool.Allocate(4096).ok());
   EXPECT_EQ(pool.statistics().bytes_cached, 0);  // The cache limit is 0.
+}
+
+TEST(MemoryPool, LargeBlocksAreRefusedWhenTheSystemHasTooLittleToSpare) {
+  int64_t left = int64_t{300} << 20;
+  MemoryPool pool(int64_t{1} << 34, int64_t{1} << 30, [&] { return left; });
+  EXPECT_TRUE(pool.Allocate(200 << 20).ok());
+  pool.Trim();
+  const Status s = pool.Allocate(290 << 20).status();  // Something is left to others.
+  EXPECT_EQ(s.code(), Code::kResourceExhausted);
+  EXPECT_NE(s.message().find("to spare"), std::string_view::npos) << s.message();
+  EXPECT_EQ(pool.statistics().bytes_in_use, 0);
+  left = 0;
+  EXPECT_TRUE(pool.Allocate(1 << 20).ok());  // Small ones are not asked about.
+  left = 0;
+  {
+    MemoryPool full(int64_t{1} << 34, int64_t{1} << 30, [&] { return full.statistics().bytes_cached > 0 ? 0 : left; });
+    left = int64_t{200} << 20;
+    {
+      const Block block = *full.Allocate(100 << 20);
+    }
+    EXPECT_GT(full.statistics().bytes_cached, 0);
+    EXPECT_TRUE(full.Allocate(140 << 20).ok());  // What is cached goes first.
+  }
+}
+
+TEST(MemoryPool, IdleMemoryGoesBackThoughNobodyUsesThePool) {
+  MemoryPool pool(int64_t{1} << 34);
+  for (int round = 0; round < 2; ++round) {
+    {
+      const Block block = *pool.Allocate(64 << 20);
+    }
+    EXPECT_GT(pool.statistics().bytes_cached, 0);
+    const auto until = std::chrono::steady_clock::now() + 20 * MemoryPool::kMaxIdle;
+    while (pool.statistics().bytes_cached > 0 && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(pool.statistics().bytes_cached, 0);
+  }
 }
 
 TEST(MemoryPool, ManyThreads) {

@@ -17,6 +17,14 @@ inline constexpr int64_t kHugePageBytes = int64_t{2} << 20;
 /// A block that nobody took for so long goes back to the system.
 inline constexpr std::chrono::seconds kMaxIdle{2};
 
+/// From here on a block is asked for only when the machine, and the process's control groups, have it to spare: the
+/// system hands out more than there is, and ends processes when they use it.
+inline constexpr int64_t kCheckedBytes = int64_t{32} << 20;
+/// That much is left to others then.
+inline constexpr int64_t kReserveBytes = int64_t{32} << 20;
+/// With so much cached a thread gives idle blocks back on time; less waits for the next use of the pool.
+inline constexpr int64_t kSweptBytes = int64_t{16} << 20;
+
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
 /// Sums within sums that the proof of an address looks into: what clamped and reversed indices need, and few enough

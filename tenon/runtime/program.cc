@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/small_vector.h"
 #include "tenon/runtime/internal/ops.h"
@@ -11,6 +13,8 @@ namespace tenon::runtime {
 
 struct Program::Body {
   internal::OpList ops;
+  /// Those that are begun before each run; empty when none has anything to begin.
+  std::vector<std::unique_ptr<const internal::CallOp>> calls;
 };
 
 Program::Program() = default;
@@ -28,7 +32,8 @@ Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vec
   program->code_ = std::move(code);
   program->services_ = std::move(services);
   TENON_ASSIGN_OR_RETURN(internal::OpList ops, internal::Build(program->plan_, program->code_, families, target));
-  program->body_ = std::make_unique<Body>(Body{std::move(ops)});
+  program->body_ = std::make_unique<Body>(Body{std::move(ops), {}});
+  if (program->services_.begin_custom_call) program->body_->calls = internal::BuildCalls(program->plan_);
   return std::unique_ptr<const Program>(std::move(program));
 }
 
@@ -51,7 +56,13 @@ Status Program::Run(const RunArguments& arguments, threads::ThreadPool& pool, Me
   for (const plan::Constant& c : plan_.constants) {
     bases.push_back(reinterpret_cast<std::byte*>(const_cast<char*>(c.bytes->data())));
   }
-  return internal::RunAll(body_->ops, {bases.data(), pool, memory, arguments, services_});
+  const internal::Frame frame{bases.data(), pool, memory, arguments, services_};
+  if (!body_->calls.empty()) {
+    for (const CallStage stage : {CallStage::kPrepare, CallStage::kInitialize}) {
+      for (const auto& call : body_->calls) TENON_RETURN_IF_ERROR(call->Begin(stage, frame));
+    }
+  }
+  return internal::RunAll(body_->ops, frame);
 }
 
 }  // namespace tenon::runtime

@@ -30,8 +30,10 @@ struct RunArguments {
   std::span<void* const> outputs;
   /// Handed to the services.
   void* user = nullptr;
-  /// Set by anyone to make the run end early with CANCELLED; may be null.
+  /// Set by anyone to make the run end early with CANCELLED; may be null. Looked at between the trips of loops.
   const std::atomic<bool>* cancelled = nullptr;
+  /// Asked, with `user`, when `cancelled` is set: the run goes on while it says no. Null: it ends.
+  bool (*may_end)(void* user) = nullptr;
 };
 
 /// A plan bound to its code, ready to run. Immutable; any number of threads may Run it at once.

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <string>
 #include <thread>
+
+#include "tenon/threads/cgroup.h"
 
 namespace tenon::threads {
 namespace {
@@ -26,13 +26,6 @@ int AffinityCpus() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-std::string FirstLine(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 }  // namespace
 
 int CpusOfQuota(std::string_view cpu_max) {
@@ -47,12 +40,7 @@ int CpusOfQuota(std::string_view cpu_max) {
 
 int AvailableCpus() {
   int cpus = std::max(AffinityCpus(), 1);
-  int quota = CpusOfQuota(FirstLine("/sys/fs/cgroup/cpu.max"));
-  if (quota == 0) {
-    const std::string v1_quota = FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-    if (!v1_quota.empty()) quota = CpusOfQuota(v1_quota + " " + FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
-  }
-  if (quota > 0) cpus = std::min(cpus, quota);
+  if (const int quota = CpuQuota(FindCgroups()); quota > 0) cpus = std::min(cpus, quota);
   return std::min(cpus, kMaxThreads);
 }
 

@@ -8,8 +8,8 @@ namespace tenon::threads {
 
 inline constexpr int kMaxThreads = 1024;
 
-/// CPUs that this process may use now: those of its affinity mask, lowered to the cgroup's quota (rounded up). At
-/// least 1.
+/// CPUs that this process may use now: those of its affinity mask, lowered to the least quota of its control groups
+/// (cgroup.h). At least 1.
 int AvailableCpus();
 
 /// Threads that a pool should have, its caller included: TENON_NUM_THREADS when set, else AvailableCpus().

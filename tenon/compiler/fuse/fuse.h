@@ -33,7 +33,6 @@ struct FusedProgram {
   std::vector<plan::Input> inputs;
   /// For the written slot of a kernel step: read slots whose memory it may take over.
   std::unordered_map<plan::SlotId, std::vector<plan::SlotId>> in_place;
-  bool has_host_callbacks = false;
   double flops = 0;
 };
 
@@ -47,7 +46,6 @@ struct OpExporter {
     plan::CustomCallStep step;
     std::vector<Dims> operand_layouts;  ///< Minor to major; empty: row-major.
     std::vector<Dims> result_layouts;
-    bool host_callback = false;
   };
   std::function<Result<Call>(const GraphNode&)> custom_call;
 };

@@ -95,7 +95,6 @@ Status Fuser::EmitCase(NodeId id, Seq& out) {
 Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
   const GraphNode& node = p_[id];
   TENON_ASSIGN_OR_RETURN(OpExporter::Call call, exporter_.custom_call(node));
-  f_.has_host_callbacks |= call.host_callback;
   plan::CustomCallStep step = std::move(call.step);
   for (size_t i = 0; i < node.in.size(); ++i) {
     const Shape& shape = p_.shape(node.in[i]);

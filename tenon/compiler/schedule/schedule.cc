@@ -374,7 +374,6 @@ class Scheduler {
     plan.outputs = std::move(p_.outputs);
     plan.constants = std::move(p_.constants);
     plan.kernels = std::move(p_.kernels);
-    plan.has_host_callbacks = p_.has_host_callbacks;
     plan.steps = std::move(p_.steps);
     // Only slots that steps name.
     std::vector<SlotId> number(p_.views.size(), plan::kNoSlot);

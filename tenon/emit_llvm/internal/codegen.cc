@@ -23,6 +23,8 @@
 #include <mutex>
 #include <vector>
 
+#include "tenon/base/fork.h"
+
 namespace tenon::emit_llvm {
 namespace {
 
@@ -221,7 +223,7 @@ Status CodegenSession::Generate(llvm::Module& module, Output output, llvm::Small
 
 namespace {
 struct SessionShelf {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<CodegenSession*> kept[isa::kAllIsaLevels.size()];
 };
 SessionShelf& Shelf() {

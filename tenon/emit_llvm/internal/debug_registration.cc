@@ -10,6 +10,8 @@
 #include <mutex>
 #include <string>
 
+#include "tenon/base/fork.h"
+
 extern "C" {
 // The interface that debuggers look for by these names: a list of objects, and a function whose only purpose is a
 // breakpoint.
@@ -41,8 +43,8 @@ struct DebuggerEntry {
   jit_code_entry entry{};
   std::vector<char> object;
 };
-std::mutex& DebuggerMutex() {
-  static std::mutex* mutex = new std::mutex;
+ForkSafeMutex& DebuggerMutex() {
+  static ForkSafeMutex* mutex = new ForkSafeMutex;
   return *mutex;
 }
 

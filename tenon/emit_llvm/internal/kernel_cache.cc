@@ -150,6 +150,10 @@ Result<std::vector<KernelCache::Compiled>> KernelCache::Get(std::span<const kir:
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < kernels.size(); ++i) {
       auto it = Find(keys[i], *kernels[i]);
+      if (it != entries_.end() && !it->second->result && it->second->generation != ForkGeneration()) {
+        entries_.erase(it);  // Its thread is the parent's.
+        it = entries_.end();
+      }
       if (it == entries_.end()) {
         auto entry = std::make_shared<Entry>();
         entry->kernel = *kernels[i];
@@ -172,7 +176,7 @@ Result<std::vector<KernelCache::Compiled>> KernelCache::Get(std::span<const kir:
   }
   std::vector<Compiled> compiled;
   compiled.reserve(entries.size());
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   for (const std::shared_ptr<Entry>& entry : entries) {
     settled_.wait(lock, [&] { return entry->result.has_value(); });
     if (!entry->result->ok()) return entry->result->status();

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/base/fork.h"
 #include "tenon/emit_llvm/emit.h"
 
 namespace tenon::emit_llvm {
@@ -50,6 +51,7 @@ class KernelCache {
   struct Entry {
     kir::Kernel kernel;
     std::optional<Result<Compiled>> result;
+    uint32_t generation = ForkGeneration();  ///< Of the process whose thread makes the result.
     int64_t bytes = 0;
     std::list<std::pair<Key, Entry*>>::iterator recent;  ///< In `recent_` once settled with code.
   };
@@ -70,7 +72,7 @@ class KernelCache {
 
   const Compile compile_;
   const Hash hash_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::condition_variable settled_;  ///< Some entry got its result.
   Entries entries_;
   std::list<std::pair<Key, Entry*>> recent_;  ///< Settled entries, the one that was asked for last in front.

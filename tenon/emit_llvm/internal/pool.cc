@@ -1,6 +1,7 @@
 #include "tenon/emit_llvm/internal/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+
+#include "tenon/base/fork.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -44,9 +47,8 @@ class Pool {
         offers_.clear();
         owner_ = getpid();
       }
-      stopping_ = false;
       try {
-        while (threads_.size() + 1 < PoolWidth()) threads_.emplace_back([this] { Serve(); });
+        while (threads_.size() + 1 < PoolWidth()) threads_.emplace_back([this, epoch = epoch_] { Serve(epoch); });
         for (size_t i = 0; i < helpers; ++i) offers_.push_back(batch);
       } catch (...) {  // no thread or no memory: whoever is there does it, the caller at the least
       }
@@ -57,7 +59,7 @@ class Pool {
     std::vector<std::thread> threads;
     {
       std::lock_guard lock(mutex_);
-      stopping_ = true;
+      ++epoch_;
       if (owner_ == getpid()) threads.swap(threads_);
     }
     wake_.notify_all();
@@ -65,15 +67,15 @@ class Pool {
   }
 
  private:
-  void Serve() {
+  void Serve(uint64_t epoch) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     pthread_setname_np(pthread_self(), "tenon-codegen");
-    std::unique_lock lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [&] { return stopping_ || !offers_.empty(); });
-      if (stopping_) return;
+      wake_.wait(lock, [&] { return epoch_ != epoch || !offers_.empty(); });
+      if (epoch_ != epoch) return;
       std::shared_ptr<Batch> batch = std::move(offers_.front());
       offers_.pop_front();
       lock.unlock();
@@ -82,12 +84,12 @@ class Pool {
       lock.lock();
     }
   }
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Batch>> offers_;
   std::vector<std::thread> threads_;
   pid_t owner_ = 0;
-  bool stopping_ = false;
+  uint64_t epoch_ = 0;  // Threads of another one end.
 };
 
 Pool& ThePool() {
@@ -97,10 +99,18 @@ Pool& ThePool() {
 
 }  // namespace
 
-unsigned PoolWidth() {
-  static const unsigned width = std::max(1u, std::thread::hardware_concurrency());
-  return width;
+namespace {
+std::atomic<unsigned> pool_width{0};  // 0: nobody said
 }
+
+unsigned PoolWidth() {
+  if (const unsigned width = pool_width.load(std::memory_order_relaxed); width != 0) return width;
+  cpu_set_t cpus;
+  const int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 0;
+  return count > 0 ? static_cast<unsigned>(count) : std::max(1u, std::thread::hardware_concurrency());
+}
+
+void SetPoolWidth(unsigned width) { pool_width.store(std::max(1u, width), std::memory_order_relaxed); }
 
 void RunOnPool(std::vector<std::function<void()>> tasks) {
   if (tasks.empty()) return;
@@ -114,5 +124,30 @@ void RunOnPool(std::vector<std::function<void()>> tasks) {
 }
 
 void StopPool() { ThePool().Stop(); }
+
+std::shared_ptr<void> KeepPool() {
+  struct Keeper {
+    bool used = false;
+    ~Keeper() {
+      if (used) StopPool();
+    }
+  };
+  struct Holder {
+    ForkSafeMutex mutex;
+    std::weak_ptr<Keeper> keeper;
+  };
+  static Holder* const holder = new Holder;  // never destroyed, as the pool
+  auto made = std::make_shared<Keeper>();
+  std::shared_ptr<Keeper> keeper;
+  {
+    std::lock_guard lock(holder->mutex);
+    keeper = holder->keeper.lock();
+    if (keeper == nullptr) {
+      made->used = true;
+      holder->keeper = keeper = made;
+    }
+  }
+  return keeper;
+}
 
 }  // namespace tenon::emit_llvm

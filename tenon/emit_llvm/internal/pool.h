@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace tenon::emit_llvm {
@@ -11,10 +12,14 @@ namespace tenon::emit_llvm {
 /// RunOnPool; what they throw is dropped.
 void RunOnPool(std::vector<std::function<void()>> tasks);
 
-/// How many tasks can run at once: the number of cores.
+/// How many tasks can run at once: what was set, else the number of CPUs that the process may run on.
 unsigned PoolWidth();
+void SetPoolWidth(unsigned width);
 
 /// Joins the threads; a later RunOnPool starts new ones.
 void StopPool();
+
+/// The threads stay for as long as anybody holds one of these; whoever lets the last one go joins them.
+std::shared_ptr<void> KeepPool();
 
 }  // namespace tenon::emit_llvm

@@ -17,6 +17,19 @@ class Builder {
           const target::Target& target)
       : plan_(plan), code_(code), families_(families), target_(target) {}
 
+  void AddCalls(const plan::Seq& seq, std::vector<std::unique_ptr<const CallOp>>& calls) const {
+    for (const plan::Step& step : seq) {
+      if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) {
+        calls.push_back(Service(*call));
+      } else if (const auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
+        AddCalls(loop->condition, calls);
+        AddCalls(loop->body, calls);
+      } else if (const auto* choice = std::get_if<plan::CaseStep>(&step.is)) {
+        for (const plan::Seq& branch : choice->branches) AddCalls(branch, calls);
+      }
+    }
+  }
+
   Result<OpList> All(const plan::Seq& seq) const {
     OpList ops;
     ops.reserve(seq.size());
@@ -210,7 +223,7 @@ class Builder {
   }
 
   template <class StepT>
-  OpResult Service(const StepT& s) const {
+  std::unique_ptr<ServiceOp<StepT>> Service(const StepT& s) const {
     using Operand = typename ServiceOp<StepT>::Operand;
     const auto resolve = [&](const auto& ids) {
       std::vector<Operand> out;
@@ -218,10 +231,10 @@ class Builder {
         out.push_back(id == plan::kNoSlot ? Operand{} : Operand{PlaceOf(id), &plan_.slots[id]});
       return out;
     };
-    return std::unique_ptr<BoundOp>(std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results)));
+    return std::make_unique<ServiceOp<StepT>>(s, resolve(s.operands), resolve(s.results));
   }
-  OpResult One(const plan::CustomCallStep& s) const { return Service(s); }
-  OpResult One(const plan::EvaluateStep& s) const { return Service(s); }
+  OpResult One(const plan::CustomCallStep& s) const { return std::unique_ptr<BoundOp>(Service(s)); }
+  OpResult One(const plan::EvaluateStep& s) const { return std::unique_ptr<BoundOp>(Service(s)); }
 
   const plan::Plan& plan_;
   const std::vector<KernelCode>& code_;
@@ -230,6 +243,14 @@ class Builder {
 };
 
 }  // namespace
+
+std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan) {
+  const std::vector<KernelCode> no_code;
+  const drivers::Registry no_drivers;
+  std::vector<std::unique_ptr<const CallOp>> calls;
+  Builder(plan, no_code, no_drivers, *target::StandardTarget()).AddCalls(plan.steps, calls);
+  return calls;
+}
 
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
                      const target::Target& target) {

@@ -134,13 +134,33 @@ Status CaseOp::Run(const Frame& frame) const {
 }
 
 template <class StepT>
-Status ServiceOp<StepT>::Run(const Frame& frame) const {
+template <class F>
+Status ServiceOp<StepT>::WithViews(const Frame& frame, F&& f) const {
   SmallVector<View, 8> operands, results;
   for (const Operand& o : operands_) operands.push_back(o.slot == nullptr ? View{} : View{o.place.In(frame), o.slot});
   for (const Operand& o : results_) results.push_back(o.slot == nullptr ? View{} : View{o.place.In(frame), o.slot});
+  return f(std::span<const View>(operands.data(), operands.size()),
+           std::span<const View>(results.data(), results.size()));
+}
+
+template <class StepT>
+Status ServiceOp<StepT>::Begin(CallStage stage, const Frame& frame) const {
+  if constexpr (std::is_same_v<StepT, plan::CustomCallStep>) {
+    return WithViews(frame, [&](const auto& operands, const auto& results) {
+      return frame.services.begin_custom_call(step_, stage, operands, results, frame.arguments.user);
+    });
+  } else {
+    return OkStatus();
+  }
+}
+
+template <class StepT>
+Status ServiceOp<StepT>::Run(const Frame& frame) const {
   const auto call = [&](const auto& service, std::string_view what) -> Status {
     if (!service) return Unimplemented("this runtime serves no " + std::string(what));
-    return service(step_, {operands.data(), operands.size()}, {results.data(), results.size()}, frame.arguments.user);
+    return WithViews(frame, [&](const auto& operands, const auto& results) {
+      return service(step_, operands, results, frame.arguments.user);
+    });
   };
   if constexpr (std::is_same_v<StepT, plan::EvaluateStep>) {
     return call(frame.services.evaluate, "evaluate steps");

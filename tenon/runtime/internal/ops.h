@@ -23,7 +23,8 @@ struct Frame {
   const Services& services;
 
   bool cancelled() const {
-    return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed);
+    return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed) &&
+           (arguments.may_end == nullptr || arguments.may_end(arguments.user));
   }
 };
 
@@ -138,8 +139,14 @@ class ServiceOp final : public BoundOp {
   ServiceOp(const StepT& step, std::vector<Operand> operands, std::vector<Operand> results)
       : step_(step), operands_(std::move(operands)), results_(std::move(results)) {}
   Status Run(const Frame& frame) const override;
+  /// Of a custom call: Services::begin_custom_call, which must be there.
+  Status Begin(CallStage stage, const Frame& frame) const;
 
  private:
+  /// Calls f(operands, results) with their views.
+  template <class F>
+  Status WithViews(const Frame& frame, F&& f) const;
+
   const StepT& step_;  ///< Lives in the program's plan.
   std::vector<Operand> operands_, results_;
 };
@@ -164,6 +171,11 @@ class DriverOp final : public BoundOp {
   Place scratch_;
   Hooks hooks_;  ///< Empty when there is none at all.
 };
+
+using CallOp = ServiceOp<plan::CustomCallStep>;
+
+/// All custom calls of the plan, those inside loops and branches too. The plan must outlive them.
+std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan);
 
 /// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them.
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
