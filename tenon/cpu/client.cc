@@ -17,6 +17,7 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/cpu/profile_log.h"
 #include "tenon/dialect/parse.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
@@ -49,7 +50,9 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
   Ready();
 }
 
-CpuClient::~CpuClient() = default;
+CpuClient::~CpuClient() {
+  if (const Status s = WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
+}
 
 namespace {
 
@@ -72,6 +75,7 @@ void WarmUp() {
 
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
+  TENON_RETURN_IF_ERROR(WriteProfiles());
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
   emit_llvm::SetCodegenThreads(pool->num_threads());
   static const int at_exit = std::atexit(&AwaitWarmUp);

@@ -14,6 +14,7 @@
 #include "tenon/base/bytes.h"
 #include "tenon/base/log.h"
 #include "tenon/cpu/client.h"
+#include "tenon/cpu/profile_log.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
 #include "tenon/kernels/families.h"
@@ -106,9 +107,10 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   const plan::Statistics n = plan::Count(plan);
   code->has_open_steps = n.custom_calls + n.evaluate_steps > 0;
   code->may_call_back = services.may_call_back;
+  std::shared_ptr<runtime::Profile> profile = NewProfile(plan.name);
   TENON_ASSIGN_OR_RETURN(code->program,
                          runtime::Program::Create(std::move(plan), std::move(bound), std::move(services.services),
-                                                  kernels::CpuFamilies(), *made_for));
+                                                  kernels::CpuFamilies(), *made_for, std::move(profile)));
   code->run_ns = plan::EstimateNs(code->program->plan(), *made_for);
   const compiler::CompileStatistics& s = about.statistics;
   std::string rules;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@ Program::Program() = default;
 Program::~Program() = default;
 
 Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vector<KernelCode> code, Services services,
-                                                       const drivers::Registry& families,
-                                                       const target::Target& target) {
+                                                       const drivers::Registry& families, const target::Target& target,
+                                                       std::shared_ptr<Profile> profile) {
   TENON_RETURN_IF_ERROR(plan::Verify(plan, families));
   if (code.size() != plan.kernels.size()) {
     return InvalidArgument(fmt::format("the plan has {} kernels, got code for {}", plan.kernels.size(), code.size()));
@@ -31,7 +32,9 @@ Result<std::unique_ptr<const Program>> Program::Create(plan::Plan plan, std::vec
   program->plan_ = std::move(plan);
   program->code_ = std::move(code);
   program->services_ = std::move(services);
-  TENON_ASSIGN_OR_RETURN(internal::OpList ops, internal::Build(program->plan_, program->code_, families, target));
+  TENON_ASSIGN_OR_RETURN(internal::OpList ops,
+                         internal::Build(program->plan_, program->code_, families, target, profile.get()));
+  program->profile_ = std::move(profile);
   program->body_ = std::make_unique<Body>(Body{std::move(ops), {}});
   if (program->services_.begin_custom_call) program->body_->calls = internal::BuildCalls(program->plan_);
   return std::unique_ptr<const Program>(std::move(program));
@@ -62,7 +65,11 @@ Status Program::Run(const RunArguments& arguments, threads::ThreadPool& pool, Me
       for (const auto& call : body_->calls) TENON_RETURN_IF_ERROR(call->Begin(stage, frame));
     }
   }
-  return internal::RunAll(body_->ops, frame);
+  if (profile_ == nullptr) return internal::RunAll(body_->ops, frame);
+  const auto start = std::chrono::steady_clock::now();
+  Status status = internal::RunAll(body_->ops, frame);
+  profile_->whole().Record(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+  return status;
 }
 
 }  // namespace tenon::runtime

@@ -15,6 +15,8 @@
 
 namespace tenon::runtime {
 
+class Profile;
+
 /// The code of one kernel of a plan; `owner` keeps it alive.
 struct KernelCode {
   kir::KernelFn fn = nullptr;
@@ -41,10 +43,12 @@ class Program {
  public:
   /// `code`: one entry per plan.kernels. `families`: the drivers that there are; needed until Create returns.
   /// `target` says how long steps take, hence which ones are shared out.
+  /// `profile`: gets a record of each step, which the runs then add to; null, and nothing is timed.
   /// INVALID_ARGUMENT for a plan that plan::Verify rejects with them.
   static Result<std::unique_ptr<const Program>> Create(plan::Plan plan, std::vector<KernelCode> code, Services services,
                                                        const drivers::Registry& families,
-                                                       const target::Target& target = *target::StandardTarget());
+                                                       const target::Target& target = *target::StandardTarget(),
+                                                       std::shared_ptr<Profile> profile = nullptr);
   ~Program();
 
   const plan::Plan& plan() const { return plan_; }
@@ -60,6 +64,7 @@ class Program {
   plan::Plan plan_;
   std::vector<KernelCode> code_;
   Services services_;
+  std::shared_ptr<Profile> profile_;
   std::unique_ptr<Body> body_;
 };
 

@@ -40,10 +40,24 @@ Work operator*(double times, Work work) {
   return work;
 }
 
+namespace {
+
+/// Of arrays of so many bytes together, which were written or read not long ago: where they fit is where they are.
+double BytesPerNs(const Target& t, double bytes) {
+  const auto holds = [&](size_t level) { return static_cast<double>(t.Cache(level).bytes) >= bytes; };
+  if (t.caches.empty()) return t.core_bytes_per_ns;
+  // The last cache is shared, and between the two others in speed.
+  if (t.caches.size() > 1 && holds(t.caches.size() - 2)) return t.cached_bytes_per_ns;
+  return holds(t.caches.size() - 1) ? std::sqrt(t.cached_bytes_per_ns * t.core_bytes_per_ns) : t.core_bytes_per_ns;
+}
+
+}  // namespace
+
 double TimeNs(const Target& t, const Work& w) {
   const double f32_lanes = static_cast<double>(t.vector_bytes) / sizeof(float);
   const double arithmetic = w.ops / (f32_lanes * t.clock_ghz) + w.flops / t.core_flops_per_ns;
-  const double memory = (w.bytes_read + w.bytes_written) / t.core_bytes_per_ns + w.bytes_cached / t.cached_bytes_per_ns;
+  const double bytes = w.bytes_read + w.bytes_written;
+  const double memory = bytes / BytesPerNs(t, bytes) + w.bytes_cached / t.cached_bytes_per_ns;
   return w.launches * t.launch_ns + w.serial / t.clock_ghz + std::max(arithmetic, memory);
 }
 

@@ -21,13 +21,25 @@ TEST(Work, ArithmeticAndMemoryRunSideBySide) {
   ASSERT_TRUE(t.ok());
   // 16 elements of cost 1 per cycle of 3.5 GHz.
   EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600}), 100);
-  EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600, .bytes_read = 500, .bytes_written = 499}), 100);
-  EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600, .bytes_read = 1000, .bytes_written = 1000}), 200);
+  EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600, .bytes_read = 2500, .bytes_written = 2499}), 100);
+  EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600, .bytes_read = 5000, .bytes_written = 5000}), 200);
   EXPECT_DOUBLE_EQ(TimeNs(*t, {.flops = 1e4, .bytes_cached = 100}), 100);
   EXPECT_DOUBLE_EQ(TimeNs(*t, {.ops = 5600, .serial = 350, .launches = 1}), 230);
   const Result<Target> narrow = CpuTarget("sse4", 1);
   ASSERT_TRUE(narrow.ok());
   EXPECT_DOUBLE_EQ(TimeNs(*narrow, {.ops = 5600}), 400);
+}
+
+TEST(Work, BytesComeFromWhereTheyFit) {
+  const Result<Target> t = CpuTarget("avx512", 1);
+  ASSERT_TRUE(t.ok());
+  const auto bytes_per_ns = [&](double bytes) { return bytes / TimeNs(*t, {.bytes_read = bytes}); };
+  EXPECT_DOUBLE_EQ(bytes_per_ns(1 << 20), t->cached_bytes_per_ns);
+  const double shared = bytes_per_ns((1 << 20) + 1);
+  EXPECT_LT(shared, t->cached_bytes_per_ns);
+  EXPECT_GT(shared, t->core_bytes_per_ns);
+  EXPECT_DOUBLE_EQ(bytes_per_ns(16 << 20), shared);
+  EXPECT_DOUBLE_EQ(bytes_per_ns((16 << 20) + 1), t->core_bytes_per_ns);
 }
 
 TEST(Work, TextIsComplete) {

@@ -78,7 +78,7 @@ class Case(unittest.TestCase):
 
 class Basics(Case):
     def test_help_and_usage(self):
-        for command in ('plugins', 'info', 'run', 'compile', 'bench', 'convert', 'check', 'conform', 'trace', 'completions'):
+        for command in ('plugins', 'info', 'run', 'compile', 'profile', 'bench', 'convert', 'check', 'conform', 'trace', 'completions'):
             self.assertIn(command, self.ok('--help'))
             self.ok(command, '--help')
         self.assertEqual(self.call('nonsense').returncode, 2)
@@ -425,6 +425,9 @@ class Run(Case):
         self.assertIn('median', self.ok('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '5', stdin='add'))
         self.fails(4, '', 'bench', '-', '-i', 'nonsense', '--iterations', '5', stdin='add')
 
+    def test_profile_of_a_plugin_without_profiles(self):
+        self.fails(1, 'keeps no profile', 'profile', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', stdin='add')
+
 
 @unittest.skipUnless('--trace' in sys.argv, 'without the trace plugin')
 class Trace(Case):
@@ -497,6 +500,20 @@ class WithCompiler(Case):
         artifact = self.path('add.mlirbc')
         self.ok('convert', add, '--to', 'artifact', '--target', '1.9.0', '-o', artifact)
         self.ok('run', artifact, '--random')
+
+    def test_profile(self):
+        add = self.path('add.mlir', ADD)
+        steps = self.json('profile', add, '--random', '--runs', '7')['steps']
+        whole, kernel = steps[0], steps[1]
+        self.assertEqual((whole['step'], whole['runs'], kernel['kind'], kernel['runs']), (-1, 7, 'kernel', 7))
+        self.assertIn('f32[2,2], f32[2,2] -> f32[2,2]; add', kernel['what'])
+        self.assertTrue(0 < kernel['least_ns'] <= kernel['total_ns'] <= whole['total_ns'])
+        self.assertIn('kernel 0: f32[2,2]', self.ok('profile', add, '--random').splitlines()[-1])
+        kept = self.path('steps.tsv')
+        self.ok('run', add, '--random', env={'TENON_PROFILE': kept})
+        with open(kept) as f:
+            self.assertEqual(len({line.count('\t') for line in f}), 1)
+        self.fails(3, 'wanted a file that can be written', 'run', add, '--random', env={'TENON_PROFILE': '/no/such/folder/x'})
 
     def test_convert(self):
         add = self.path('add.mlir', ADD)

@@ -100,6 +100,7 @@ void AddPlugins(CLI::App& app, Context& context);
 void AddInfo(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);
 void AddCompile(CLI::App& app, Context& context);
+void AddProfile(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
 void AddConvert(CLI::App& app, Context& context);
 void AddCheck(CLI::App& app, Context& context);

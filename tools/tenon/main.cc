@@ -64,6 +64,7 @@ int Main(std::vector<std::string> arguments) {
   AddInfo(app, context);
   AddRun(app, context);
   AddCompile(app, context);
+  AddProfile(app, context);
   AddBench(app, context);
   AddConvert(app, context);
   AddCheck(app, context);

@@ -14,8 +14,8 @@ namespace {
 class Builder {
  public:
   Builder(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-          const target::Target& target)
-      : plan_(plan), code_(code), families_(families), target_(target) {}
+          const target::Target& target, Profile* profile)
+      : plan_(plan), code_(code), families_(families), target_(target), profile_(profile) {}
 
   void AddCalls(const plan::Seq& seq, std::vector<std::unique_ptr<const CallOp>>& calls) const {
     for (const plan::Step& step : seq) {
@@ -30,14 +30,20 @@ class Builder {
     }
   }
 
-  Result<OpList> All(const plan::Seq& seq) const {
+  Result<OpList> All(const plan::Seq& seq, int depth = 0) const {
     OpList ops;
     ops.reserve(seq.size());
     for (const plan::Step& step : seq) {
       const auto* copy = std::get_if<plan::CopyStep>(&step.is);
       if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op,
-                             std::visit([this](const auto& s) { return One(s); }, step.is));
+      StepProfile* record = nullptr;
+      if (profile_ != nullptr) {
+        record = &profile_->steps().emplace_back();
+        record->depth = depth;
+        Describe(plan_, step, target_, *record);
+      }
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, Bound(step, depth));
+      if (record != nullptr) op = std::make_unique<TimedOp>(std::move(op), record);
       ops.push_back(std::move(op));
     }
     return ops;
@@ -45,6 +51,18 @@ class Builder {
 
  private:
   using OpResult = Result<std::unique_ptr<BoundOp>>;
+
+  OpResult Bound(const plan::Step& step, int depth) const {
+    return std::visit(
+        [&]<class StepT>(const StepT& s) {
+          if constexpr (requires { One(s, depth); }) {
+            return One(s, depth);
+          } else {
+            return One(s);
+          }
+        },
+        step.is);
+  }
 
   Place PlaceOf(plan::SlotId id) const {
     if (id == plan::kNoSlot) return {kNoBase, 0};
@@ -131,9 +149,9 @@ class Builder {
     return Copy(PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to, to.stride_elems);
   }
 
-  OpResult One(const plan::WhileStep& s) const {
-    TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition));
-    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body));
+  OpResult One(const plan::WhileStep& s, int depth) const {
+    TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition, depth + 1));
+    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body, depth + 1));
     Carries carries;
     for (const auto& pair : s.carry) {
       if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
@@ -212,10 +230,10 @@ class Builder {
     return xl < yh && yl < xh;
   }
 
-  OpResult One(const plan::CaseStep& s) const {
+  OpResult One(const plan::CaseStep& s, int depth) const {
     std::vector<OpList> branches;
     for (const plan::Seq& branch : s.branches) {
-      TENON_ASSIGN_OR_RETURN(OpList ops, All(branch));
+      TENON_ASSIGN_OR_RETURN(OpList ops, All(branch, depth + 1));
       branches.push_back(std::move(ops));
     }
     const bool is_pred = plan_.slots[s.index].dtype == DType::kPred;
@@ -240,6 +258,7 @@ class Builder {
   const std::vector<KernelCode>& code_;
   const drivers::Registry& families_;
   const target::Target& target_;
+  Profile* profile_;  ///< Null: nothing is timed.
 };
 
 }  // namespace
@@ -248,13 +267,13 @@ std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan) {
   const std::vector<KernelCode> no_code;
   const drivers::Registry no_drivers;
   std::vector<std::unique_ptr<const CallOp>> calls;
-  Builder(plan, no_code, no_drivers, *target::StandardTarget()).AddCalls(plan.steps, calls);
+  Builder(plan, no_code, no_drivers, *target::StandardTarget(), nullptr).AddCalls(plan.steps, calls);
   return calls;
 }
 
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-                     const target::Target& target) {
-  return Builder(plan, code, families, target).All(plan.steps);
+                     const target::Target& target, Profile* profile) {
+  return Builder(plan, code, families, target, profile).All(plan.steps);
 }
 
 }  // namespace tenon::runtime::internal

@@ -1,6 +1,7 @@
 #include "tenon/runtime/internal/ops.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -171,5 +172,12 @@ Status ServiceOp<StepT>::Run(const Frame& frame) const {
 
 template class ServiceOp<plan::EvaluateStep>;
 template class ServiceOp<plan::CustomCallStep>;
+
+Status TimedOp::Run(const Frame& frame) const {
+  const auto start = std::chrono::steady_clock::now();
+  Status status = op_->Run(frame);
+  record_->Record(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+  return status;
+}
 
 }  // namespace tenon::runtime::internal

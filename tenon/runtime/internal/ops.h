@@ -9,6 +9,7 @@
 #include "tenon/base/status.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
+#include "tenon/runtime/profile.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/pool.h"
 
@@ -177,8 +178,20 @@ using CallOp = ServiceOp<plan::CustomCallStep>;
 /// All custom calls of the plan, those inside loops and branches too. The plan must outlive them.
 std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan);
 
-/// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them.
+/// Another op, and how long it took.
+class TimedOp final : public BoundOp {
+ public:
+  TimedOp(std::unique_ptr<BoundOp> op, StepProfile* record) : op_(std::move(op)), record_(record) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  std::unique_ptr<BoundOp> op_;
+  StepProfile* record_;
+};
+
+/// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them, and so
+/// must `profile`, which gets a record of each step and may be null.
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-                     const target::Target& target);
+                     const target::Target& target, Profile* profile);
 
 }  // namespace tenon::runtime::internal

@@ -1,0 +1,136 @@
+#include "tenon/runtime/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "tenon/kir/math.h"
+#include "tenon/runtime/policy.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// "f32[64,128]".
+std::string ArrayText(const plan::Plan& plan, plan::SlotId id) {
+  if (id == plan::kNoSlot) return "-";
+  const plan::Slot& slot = plan.slots[id];
+  std::string dims;
+  for (const int64_t d : slot.dims) dims += fmt::format("{}{}", dims.empty() ? "" : ",", d);
+  return fmt::format("{}[{}]", DTypeName(slot.dtype), dims);
+}
+
+template <class Ids>
+std::string ArraysText(const plan::Plan& plan, const Ids& ids) {
+  std::string text;
+  for (const plan::SlotId id : ids) text += (text.empty() ? "" : ", ") + ArrayText(plan, id);
+  return text;
+}
+
+/// The operations of a kernel that take time, by name.
+std::string OpsText(const kir::Kernel& kernel) {
+  std::set<std::string_view> names;
+  for (const kir::Node& n : kernel.nodes) {
+    if (n.op == kir::Op::kConst || n.op == kir::Op::kRead || n.op == kir::Op::kIndex || n.op == kir::Op::kParam)
+      continue;
+    names.insert(n.op == kir::Op::kMath ? kir::MathName(n.attr) : kir::OpName(n.op));
+  }
+  std::string text;
+  for (const std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : " ", name);
+  return text;
+}
+
+class Describer {
+ public:
+  Describer(const plan::Plan& plan, const target::Target& target, StepProfile& to)
+      : plan_(plan), target_(target), to_(to) {}
+
+  void operator()(const plan::KernelStep& s) {
+    const kir::Kernel& kernel = plan_.kernels[s.kernel];
+    std::string in, out;
+    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+      const kir::BufKind kind = kernel.buffers[i].kind;
+      if (kind != kir::BufKind::kArg && kind != kir::BufKind::kOut) continue;
+      std::string& list = kind == kir::BufKind::kOut ? out : in;
+      list += (list.empty() ? "" : ", ") + ArrayText(plan_, s.buffers[i]);
+    }
+    Say("kernel", fmt::format("{}: {} -> {}; {}", s.kernel, in, out, OpsText(kernel)), s.work);
+  }
+  void operator()(const plan::DriverStep& s) {
+    Say(s.driver, ArraysText(plan_, s.inputs) + " -> " + ArraysText(plan_, s.outputs), s.work);
+  }
+  void operator()(const plan::CopyStep& s) {
+    const plan::Slot& slot = plan_.slots[s.to];
+    double bytes = ByteWidth(slot.dtype);
+    for (const int64_t d : slot.dims) bytes *= static_cast<double>(d);
+    target::Work work;
+    work.bytes_read = work.bytes_written = bytes;
+    work.launches = 1;
+    Say("copy", ArrayText(plan_, s.from) + " -> " + ArrayText(plan_, s.to), work);
+  }
+  void operator()(const plan::WhileStep& s) {
+    Say("loop", s.trip_count < 0 ? std::string("until false") : fmt::format("{} trips", s.trip_count), {});
+  }
+  void operator()(const plan::CaseStep& s) { Say("case", fmt::format("{} branches", s.branches.size()), {}); }
+  void operator()(const plan::EvaluateStep& s) {
+    Say("evaluate", fmt::format("{}: {} -> {}", s.op, ArraysText(plan_, s.operands), ArraysText(plan_, s.results)), {});
+  }
+  void operator()(const plan::CustomCallStep& s) {
+    Say("call", fmt::format("{}: {} -> {}", s.target, ArraysText(plan_, s.operands), ArraysText(plan_, s.results)), {});
+  }
+
+ private:
+  void Say(std::string kind, std::string what, const target::Work& work) {
+    // Names from programs must not end a line or a column.
+    std::replace_if(what.begin(), what.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+    to_.kind = std::move(kind);
+    to_.what = std::move(what);
+    to_.work = work;
+    to_.estimate_ns = std::min(target::TimeNs(target_, work), policy::kLongestNs);
+  }
+
+  const plan::Plan& plan_;
+  const target::Target& target_;
+  StepProfile& to_;
+};
+
+std::string LineOf(const std::string& program, int64_t number, const StepProfile& s) {
+  const int64_t runs = s.runs.load(std::memory_order_relaxed);
+  const target::Work& w = s.work;
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{}\n",
+                     program, number, s.depth, s.kind, runs, s.total_ns.load(std::memory_order_relaxed),
+                     runs == 0 ? 0 : s.least_ns.load(std::memory_order_relaxed), s.estimate_ns, w.flops, w.ops,
+                     w.serial, w.bytes_read, w.bytes_written, w.bytes_cached, s.what);
+}
+
+}  // namespace
+
+void StepProfile::Record(int64_t ns) {
+  runs.fetch_add(1, std::memory_order_relaxed);
+  total_ns.fetch_add(ns, std::memory_order_relaxed);
+  int64_t least = least_ns.load(std::memory_order_relaxed);
+  while (ns < least && !least_ns.compare_exchange_weak(least, ns, std::memory_order_relaxed)) {
+  }
+}
+
+std::string_view Profile::Columns() {
+  return "program\tstep\tdepth\tkind\truns\ttotal_ns\tleast_ns\testimate_ns\tflops\tops\tserial\tbytes_read\tbytes_"
+         "written\tbytes_cached\twhat\n";
+}
+
+std::string Profile::Lines() const {
+  std::string name = program_;
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  std::string text = LineOf(name, -1, whole_);
+  int64_t number = 0;
+  for (const StepProfile& s : steps_) text += LineOf(name, number++, s);
+  return text;
+}
+
+void Describe(const plan::Plan& plan, const plan::Step& step, const target::Target& target, StepProfile& to) {
+  std::visit(Describer(plan, target, to), step.is);
+}
+
+}  // namespace tenon::runtime
