@@ -163,9 +163,9 @@ void CpuClient::Schedule(std::function<void()> work) {
     }
     std::function<void()> work;
   };
-  auto task = std::make_unique<Work>(std::move(work));
+  std::unique_ptr<DeviceQueue::Task> task = std::make_unique<Work>(std::move(work));
   auto* device = static_cast<CpuDevice*>(devices()[0]);
-  if (!device->queue().Submit(std::move(task), DeviceQueue::Kind::kMayBlock).ok()) task->work();
+  if (!device->queue().Submit(task, DeviceQueue::Kind::kMayBlock).ok()) static_cast<Work&>(*task).work();
 }
 
 }  // namespace tenon::cpu

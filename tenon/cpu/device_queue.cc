@@ -245,7 +245,7 @@ struct DeviceQueue::State {
     }
   }
 
-  Status Submit(const std::shared_ptr<State>& self, std::unique_ptr<Task>&& task, Kind kind) {
+  Status Submit(const std::shared_ptr<State>& self, std::unique_ptr<Task>& task, Kind kind) {
     std::lock_guard lock(mutex);
     if (stop) return Internal(name + " ends and takes no more tasks");
     if (kind == Kind::kComputes) {
@@ -313,8 +313,8 @@ DeviceQueue::~DeviceQueue() {
   }
 }
 
-Status DeviceQueue::Submit(std::unique_ptr<Task>&& task, Kind kind) {
-  return Contain(state_->name, [&] { return state_->Submit(state_, std::move(task), kind); });
+Status DeviceQueue::Submit(std::unique_ptr<Task>& task, Kind kind) {
+  return Contain(state_->name, [&] { return state_->Submit(state_, task, kind); });
 }
 
 int64_t DeviceQueue::pending() const {

@@ -46,7 +46,7 @@ class DeviceQueue {
 
   /// Takes the task, or leaves it with the caller: RESOURCE_EXHAUSTED when no thread can be made. Allocates nothing
   /// unless a thread has to be started.
-  Status Submit(std::unique_ptr<Task>&& task, Kind kind);
+  Status Submit(std::unique_ptr<Task>& task, Kind kind);
 
   /// Tasks submitted whose Run has not ended.
   int64_t pending() const;

@@ -34,7 +34,8 @@ struct FunctionTask final : DeviceQueue::Task {
 };
 
 Status Submit(DeviceQueue& queue, std::function<void()> run, Kind kind, std::function<void(const Status&)> end = {}) {
-  return queue.Submit(std::make_unique<FunctionTask>(std::move(run), std::move(end)), kind);
+  std::unique_ptr<DeviceQueue::Task> task = std::make_unique<FunctionTask>(std::move(run), std::move(end));
+  return queue.Submit(task, kind);
 }
 
 /// Ends a test that hangs.

@@ -197,7 +197,7 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
     outputs.push_back(run.outputs[i]->data());
   }
   CpuClient& client = cpu_client();
-  ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id()};
+  ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id(), nullptr};
   return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
                               .outputs = {outputs.data(), outputs.size()},
                               .user = &user,
@@ -249,11 +249,12 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   const auto kind = code_->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  std::unique_ptr<DeviceQueue::Task> queued = std::move(task);
   plugin::WhenAll({waits.data(), waits.size()})
-      .OnReady([task = std::move(task), &queue, kind](const Status& arguments_status) mutable {
+      .OnReady([queued = std::move(queued), &queue, kind](const Status& arguments_status) mutable {
         Status status = arguments_status;
-        if (status.ok()) status = queue.Submit(std::move(task), kind);
-        if (!status.ok()) task->End(status);
+        if (status.ok()) status = queue.Submit(queued, kind);
+        if (!status.ok()) queued->End(status);
       });
   return OkStatus();
 }

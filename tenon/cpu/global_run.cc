@@ -99,7 +99,7 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
     outputs.push_back(whole->data());
     whole_outputs.push_back(std::move(whole));
   }
-  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0};
+  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0, nullptr};
   TENON_RETURN_IF_ERROR(run.code->program->Run({.inputs = inputs,
                                                 .outputs = outputs,
                                                 .user = &user,
@@ -163,10 +163,11 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
   run->Enter();
   auto* first = static_cast<CpuDevice*>(request.devices[0].device);
   const auto kind = run->code->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
-  plugin::WhenAll(waits).OnReady([run = std::move(run), first, kind](const Status& arguments_status) mutable {
+  std::unique_ptr<DeviceQueue::Task> queued = std::move(run);
+  plugin::WhenAll(waits).OnReady([queued = std::move(queued), first, kind](const Status& arguments_status) mutable {
     Status status = arguments_status;
-    if (status.ok()) status = first->queue().Submit(std::move(run), kind);
-    if (!status.ok()) run->End(status);
+    if (status.ok()) status = first->queue().Submit(queued, kind);
+    if (!status.ok()) queued->End(status);
   });
   return OkStatus();
 }

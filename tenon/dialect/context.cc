@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -80,7 +81,12 @@ Context::Impl::Impl() : mlir(mlir::MLIRContext::Threading::DISABLED) {
 
 Context::Context() : impl_(ThePool().Take()) {}
 Context::~Context() {
-  if (impl_) ThePool().Give(std::move(impl_));
+  if (!impl_) return;
+  // MLIR cannot be left by an exception: its context may be locked, or half changed.
+  if (std::uncaught_exceptions() > 0)
+    (void)impl_.release();
+  else
+    ThePool().Give(std::move(impl_));
 }
 Context::Context(Context&& other) noexcept = default;
 Context& Context::operator=(Context&& other) noexcept {

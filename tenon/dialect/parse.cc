@@ -1,5 +1,6 @@
 #include "tenon/dialect/parse.h"
 
+#include <exception>
 #include <utility>
 
 #include "llvm/Support/raw_ostream.h"
@@ -90,7 +91,8 @@ OwnedModule& OwnedModule::operator=(OwnedModule&& other) noexcept {
 mlir::Operation* OwnedModule::Release() { return std::exchange(op_, nullptr); }
 
 void OwnedModule::Reset() {
-  if (op_ != nullptr) op_->erase();
+  // MLIR cannot be left by an exception: what it was at is not in order and stays where it is.
+  if (op_ != nullptr && std::uncaught_exceptions() == 0) op_->erase();
   op_ = nullptr;
 }
 

@@ -20,8 +20,8 @@ struct Imported::Impl {
 
 Imported::Imported() : impl(std::make_unique<Impl>()) {}
 Imported::~Imported() = default;
-Imported::Imported(Imported&&) noexcept = default;
-Imported& Imported::operator=(Imported&&) noexcept = default;
+Imported::Imported(Imported&&) = default;
+Imported& Imported::operator=(Imported&&) = default;
 
 namespace {
 

@@ -19,8 +19,8 @@ class Imported {
  public:
   Imported();
   ~Imported();
-  Imported(Imported&&) noexcept;
-  Imported& operator=(Imported&&) noexcept;
+  Imported(Imported&&);
+  Imported& operator=(Imported&&);
 
   Program program;
   /// How the whole arrays of the program lie over the devices; empty lists for a program without shardings.
