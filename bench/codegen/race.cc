@@ -195,7 +195,10 @@ int Main(int argc, char** argv) {
         Show(kernel, **own, row, options);
         continue;
       }
-      if (!(*own)->llvm_reason.empty()) row.type = "by LLVM";
+      if (!(*own)->llvm_reason.empty()) {
+        row.type = "by LLVM";
+        row.program += " (" + (*own)->llvm_reason + ")";
+      }
       auto llvm = emit_llvm::CompileKernel(kernel, {.isa = options.isa, .by_llvm = true});
       if (!llvm.ok()) continue;
       row.compile_us[0] = (*own)->times.codegen_us;

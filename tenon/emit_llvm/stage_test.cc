@@ -543,5 +543,46 @@ TEST_P(Stages, OffsetsOfGathersInAnyWidth) {
   }
 }
 
+TEST_P(Stages, LookUpsInALoopRunSeveralVectorsAtOnce) {
+  const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 2 outer 1 {
+  dim d0 parallel p0
+  buffer b0 arg s32 [p1, p0] stride [p0, 1]
+  buffer b1 arg s32 [256] stride [1]
+  buffer b2 out s32 [1] stride [1]
+  buffer b3 out s32 [p0] stride [1]
+  %0 = s32 const 0
+  %1 = s32 carried #0.0
+  %2 = s32 const 1
+  %3 = s32 add %1, %2
+  %4 = s32 carried #0.1
+  %5 = s64 convert %1
+  %6 = s64 const 0
+  read r0 = b0[%5, d0]
+  %7 = s32 read r0
+  %8 = s32 xor %4, %7
+  %9 = pred cmp lt %8, %0
+  %10 = s32 const 256
+  %11 = s32 add %8, %10
+  %12 = s32 select %9, %11, %8
+  %13 = s64 convert %12
+  %14 = s64 max %13, %6
+  %15 = s64 const 255
+  %16 = s64 min %14, %15
+  read r1 = b1[%16]
+  %17 = s32 read r1
+  loop #0 (s32, s32) init (%0, %0) times p1 next (%3, %17) {
+  }
+  stage () {
+    store b2[0] = %1 if 0 <= d0 < 1
+    store b3[d0] = %4
+  }
+  split (d0) grain p0
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  for (const int64_t n : {1, 7, 16, 31, 32, 33, 64, 77}) Expect(*kernel, {.params = {n, 9}});
+  Expect(*kernel, {.params = {77, 9}, .indices_per_call = 40});
+}
+
 }  // namespace
 }  // namespace tenon::emit_llvm

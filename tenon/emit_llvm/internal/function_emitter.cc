@@ -313,10 +313,31 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
     return;
   }
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
-  VectorLoop(static_cast<DimId>(outer_vector_dim_), outer_lanes_, 1, wide, needed, nullptr, [&] {
+  const auto along = static_cast<DimId>(outer_vector_dim_);
+  const auto range = range_[along];
+  if (isa_ != isa::IsaLevel::kSse4 && TwoVectorsPayOff(an_, along, outer_lanes_)) {
+    Value* lo = DimLow(along);
+    Value* hi = DimHigh(along);
+    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
+    Value* end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-int64_t{2} * outer_lanes_)));
+    const Lanes outside = lanes_;
+    For(
+        lo, end, I64(int64_t{2} * outer_lanes_), nullptr, [&] { Precompute(needed); },
+        [&](Value* i) {
+          dim_value_[along] = i;
+          lanes_ = {.dim = outer_vector_dim_, .lanes = 2 * outer_lanes_, .copy_dim = outer_vector_dim_, .copies = 1};
+          Precompute(needed);
+          EmitSeq(k_.seq);
+          lanes_ = outside;
+          dim_value_[along] = nullptr;
+        });
+    range_[along] = {end, hi};
+  }
+  VectorLoop(along, outer_lanes_, 1, wide, needed, nullptr, [&] {
     Precompute(needed);
     EmitSeq(k_.seq);
   });
+  range_[along] = range;
 }
 
 void FunctionEmitter::EmitSeq(const kir::Seq& seq) {

@@ -370,4 +370,28 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   return chosen >= 0 && *lanes >= 2 ? chosen : -1;
 }
 
+bool TwoVectorsPayOff(const Analysis& an, kir::DimId dim, unsigned lanes) {
+  // Beyond that a body has enough to do at once by itself, and its values crowd the registers.
+  constexpr size_t kMaxNodes = 48;
+  constexpr size_t kMaxCarries = 6;
+  const kir::Size extent = an.kernel.dims[dim].extent;
+  if (!extent.is_param() && extent.baked < int64_t{2} * lanes) return false;
+  if (lanes < 4) return false;
+  size_t carries = 0;
+  for (const kir::Step& step : an.kernel.seq) {
+    auto* loop = std::get_if<kir::Loop>(&step.is);
+    if (loop == nullptr) continue;
+    // Only points: what stages inside do is theirs to lay out.
+    if (!loop->body.empty()) return false;
+    carries += loop->types.size();
+    for (const DType type : loop->types) {
+      if (ByteWidth(type) < 4) return false;
+    }
+  }
+  if (carries == 0 || carries > kMaxCarries) return false;
+  std::vector<Val> roots;
+  an.SeqRoots(an.kernel.seq, &roots);
+  return an.Needed(roots).size() <= kMaxNodes;
+}
+
 }  // namespace tenon::emit_llvm

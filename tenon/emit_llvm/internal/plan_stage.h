@@ -35,6 +35,10 @@ StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimM
 /// dim.
 int PlanOuterVector(const Analysis& analysis, kir::DimMask candidates, isa::IsaLevel isa, unsigned* lanes);
 
+/// Whether two vectors at once along the outer dim in lanes are faster: in a native loop, whose trips wait for each
+/// other, and whose body leaves registers for a second one.
+bool TwoVectorsPayOff(const Analysis& analysis, kir::DimId dim, unsigned lanes);
+
 /// A combiner of one operation that gives the same bits in any order: the op, and the bits of its identity.
 struct AnyOrder {
   kir::Op op;

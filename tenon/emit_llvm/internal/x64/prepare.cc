@@ -306,15 +306,156 @@ Value* NarrowOffsets(Instruction& inst, Value* offsets) {
   return scale == 1 ? wide : b.CreateMul(wide, splat(scale, offsets->getType()));
 }
 
+// --- what a block computes or reads twice
+
+/// Where a pointer points: into an array of the function's own, or anywhere else (`array` null).
+struct Spot {
+  const llvm::AllocaInst* array = nullptr;
+  int64_t offset = -1;  ///< Bytes from its start; -1: not known.
+};
+Spot SpotOf(const Value* pointer, const llvm::DataLayout& layout) {
+  Spot spot{.offset = 0};
+  while (auto* gep = dyn_cast<llvm::GetElementPtrInst>(pointer)) {
+    llvm::APInt bytes(64, 0);
+    if (spot.offset >= 0 && !gep->getType()->isVectorTy() && gep->accumulateConstantOffset(layout, bytes)) {
+      spot.offset += bytes.getSExtValue();
+    } else {
+      spot.offset = -1;
+    }
+    pointer = gep->getPointerOperand();
+  }
+  spot.array = dyn_cast<llvm::AllocaInst>(pointer);
+  return spot;
+}
+
+/// The pointer, or pointers, that an instruction writes through; null: there is none to name.
+const Value* WrittenThrough(const Instruction& inst) {
+  if (auto* store = dyn_cast<llvm::StoreInst>(&inst)) return store->getPointerOperand();
+  auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
+  if (call == nullptr) return nullptr;
+  const llvm::Intrinsic::ID id = call->getIntrinsicID();
+  return id == llvm::Intrinsic::masked_store || id == llvm::Intrinsic::masked_scatter ? call->getArgOperand(1)
+                                                                                      : nullptr;
+}
+
+class Shared {
+ public:
+  explicit Shared(const llvm::DataLayout& layout) : layout_(layout) {}
+
+  /// What the instruction gives and the block has already, or null; then it is remembered.
+  Value* Find(Instruction& inst) {
+    if (inst.mayWriteToMemory()) {
+      Write(inst);
+      return nullptr;
+    }
+    const bool reads = inst.mayReadFromMemory();
+    if (reads) {
+      // Of intrinsics: masked loads and gathers.
+      auto* load = dyn_cast<llvm::LoadInst>(&inst);
+      if (load == nullptr ? !isa<llvm::IntrinsicInst>(inst) : !load->isSimple()) return nullptr;
+      if (load != nullptr) {
+        const Spot spot = SpotOf(load->getPointerOperand(), layout_);
+        if (spot.array != nullptr) return spot.offset < 0 ? nullptr : ReadArray(spot, *load);
+      }
+    } else if (!isa<llvm::GetElementPtrInst>(inst) && !isa<llvm::BinaryOperator>(inst) && !isa<llvm::CastInst>(inst) &&
+               !isa<llvm::UnaryOperator>(inst)) {
+      return nullptr;  // selection finds these
+    }
+    size_t hash = llvm::hash_combine(inst.getOpcode(), inst.getType());
+    for (const llvm::Use& operand : inst.operands()) hash = llvm::hash_combine(hash, operand.get());
+    auto [it, fresh] = (reads ? reads_ : values_).try_emplace(hash, &inst);
+    if (fresh) return nullptr;
+    if (it->second->isIdenticalTo(&inst)) return it->second;
+    it->second = &inst;
+    return nullptr;
+  }
+  void Clear() {
+    reads_.clear();
+    values_.clear();
+    stored_.clear();
+  }
+
+ private:
+  /// The function's own arrays are small and few: what lies at known places in them.
+  struct Stored {
+    Spot spot;
+    int64_t bytes;
+    Value* value;
+  };
+  static constexpr size_t kMaxStored = 64;
+
+  int64_t Bytes(const llvm::Type* type) const {
+    return static_cast<int64_t>(layout_.getTypeStoreSize(const_cast<llvm::Type*>(type)).getFixedValue());
+  }
+  void Write(Instruction& inst) {
+    const Value* pointer = WrittenThrough(inst);
+    if (pointer == nullptr) {
+      reads_.clear();
+      stored_.clear();
+      return;
+    }
+    const Spot spot = SpotOf(pointer, layout_);
+    if (spot.array == nullptr) {
+      reads_.clear();  // nobody else knows where the arrays are
+      return;
+    }
+    auto* store = dyn_cast<llvm::StoreInst>(&inst);
+    const int64_t bytes = store == nullptr ? 0 : Bytes(store->getValueOperand()->getType());
+    const bool known = store != nullptr && store->isSimple() && spot.offset >= 0;
+    std::erase_if(stored_, [&](const Stored& s) {
+      return s.spot.array == spot.array &&
+             (!known || (s.spot.offset < spot.offset + bytes && spot.offset < s.spot.offset + s.bytes));
+    });
+    if (known && stored_.size() < kMaxStored) stored_.push_back({spot, bytes, store->getValueOperand()});
+  }
+  Value* ReadArray(const Spot& spot, llvm::LoadInst& load) {
+    for (const Stored& s : stored_) {
+      if (s.spot.array == spot.array && s.spot.offset == spot.offset && s.value->getType() == load.getType())
+        return s.value;
+    }
+    if (stored_.size() < kMaxStored) stored_.push_back({spot, Bytes(load.getType()), &load});
+    return nullptr;
+  }
+
+  const llvm::DataLayout& layout_;
+  llvm::DenseMap<size_t, Instruction*> reads_;
+  llvm::DenseMap<size_t, Instruction*> values_;
+  std::vector<Stored> stored_;
+};
+
+/// Arrays that are only ever written.
+void RemoveUnreadArrays(llvm::Function& fn) {
+  for (Instruction& inst : llvm::make_early_inc_range(fn.getEntryBlock())) {
+    if (!isa<llvm::AllocaInst>(inst)) continue;
+    llvm::SmallVector<Instruction*, 16> users{&inst};
+    bool unread = true;
+    for (size_t i = 0; i < users.size() && unread; ++i) {
+      for (llvm::User* user : users[i]->users()) {
+        auto* store = dyn_cast<llvm::StoreInst>(user);
+        if (store != nullptr ? store->getValueOperand() == users[i] : !isa<llvm::GetElementPtrInst>(user))
+          unread = false;
+        users.push_back(cast<Instruction>(user));
+      }
+    }
+    if (!unread) continue;
+    for (size_t i = users.size(); i-- > 1;) {
+      if (isa<llvm::StoreInst>(users[i])) users[i]->eraseFromParent();
+    }
+  }
+}
+
 // --- the passes
 
 void Simplify(llvm::Function& fn) {
   const llvm::DataLayout& layout = fn.getParent()->getDataLayout();
+  Shared shared(layout);
   for (llvm::BasicBlock& block : fn) {
+    shared.Clear();
     for (Instruction& inst : llvm::make_early_inc_range(block)) {
       Value* other = Fold(inst, layout);
       if (other == nullptr) other = Same(inst);
       if (other == nullptr) other = NarrowClamp(inst);
+      if (other == nullptr) other = shared.Find(inst);
       if (other != nullptr) {
         inst.replaceAllUsesWith(other);
         inst.eraseFromParent();
@@ -327,6 +468,7 @@ void Simplify(llvm::Function& fn) {
       if (Value* offsets = NarrowOffsets(inst, *gep->idx_begin())) gep->idx_begin()->set(offsets);
     }
   }
+  RemoveUnreadArrays(fn);
   for (llvm::BasicBlock& block : llvm::reverse(fn)) {
     for (Instruction& inst : llvm::make_early_inc_range(llvm::reverse(block))) {
       if (inst.use_empty() && !inst.isTerminator() && !inst.mayHaveSideEffects()) inst.eraseFromParent();

@@ -82,7 +82,7 @@ std::optional<Function> Selector::Run() {
       scaled_.clear();
     }
     for (const llvm::Instruction& inst : block) {
-      if (SeenBefore(inst)) continue;
+      if (FoldsIntoLanes(inst) || SeenBefore(inst)) continue;
       Visit(inst);
       if (failed_) {
         *reason_ = Describe(inst);

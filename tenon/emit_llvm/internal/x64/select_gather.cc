@@ -8,6 +8,33 @@ namespace tenon::emit_llvm::x64 {
 using llvm::dyn_cast;
 using llvm::Value;
 
+bool Selector::FoldsIntoLanes(const llvm::Instruction& inst) {
+  const auto only_addresses = [](const llvm::Value& v) {
+    return llvm::all_of(v.users(), [](const llvm::User* user) {
+      return llvm::isa<llvm::GetElementPtrInst>(user) && user->getType()->isVectorTy();
+    });
+  };
+  const auto is_scale = [](const llvm::User* user) {
+    auto* mul = dyn_cast<llvm::BinaryOperator>(user);
+    if (mul == nullptr || mul->getOpcode() != llvm::Instruction::Mul) return false;
+    auto* by = dyn_cast<llvm::Constant>(mul->getOperand(1));
+    auto* splat = by == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue());
+    return splat != nullptr && splat->getValue().ule(8) && splat->getValue().isPowerOf2();
+  };
+  const auto is_longer = [](const Value* v) {
+    auto* sext = dyn_cast<llvm::SExtInst>(v);
+    return sext != nullptr && sext->getType()->isVectorTy() && sext->getSrcTy()->getScalarSizeInBits() == 32 &&
+           sext->getType()->getScalarSizeInBits() == 64;
+  };
+  if (is_longer(&inst)) {
+    return llvm::all_of(inst.users(), [&](const llvm::User* user) {
+      if (is_scale(user)) return only_addresses(*user);
+      return llvm::isa<llvm::GetElementPtrInst>(user) && user->getType()->isVectorTy();
+    });
+  }
+  return is_scale(&inst) && is_longer(inst.getOperand(0)) && only_addresses(inst);
+}
+
 bool Selector::LanePointers(const Value* pointers, LaneAddresses* at) {
   auto* gep = dyn_cast<llvm::GetElementPtrInst>(pointers);
   if (gep == nullptr || gep->getNumIndices() != 1 || gep->getPointerOperandType()->isVectorTy() ||

@@ -98,6 +98,10 @@ void Selector::TestMask(Reg mask, unsigned lanes) {
 }
 
 Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
+  if (auto it = joined_.find(mask);
+      it != joined_.end() && it->second.parts.size() == s.parts && it->second.bits == s.bits) {
+    return it->second.parts[part];
+  }
   if (avx2_) {
     const unsigned bits = MaskBits(s.lanes);
     if (s.bits < bits) return Narrow({mask}, s.lanes, bits, s.bits, true)[0];
@@ -115,6 +119,12 @@ Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
 }
 
 Reg Selector::JoinMasks(const Parts& parts, const Shape& s) {
+  const Reg all = JoinedMask(parts, s);
+  if (parts.size() > 1 && parts.size() == s.parts) joined_[all] = {s.bits, parts};
+  return all;
+}
+
+Reg Selector::JoinedMask(const Parts& parts, const Shape& s) {
   if (avx2_) {
     const unsigned bits = MaskBits(s.lanes);
     if (s.bits > bits) return Narrow(parts, s.lanes, s.bits, bits, true)[0];

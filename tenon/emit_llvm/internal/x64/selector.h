@@ -111,6 +111,7 @@ class Selector {
   /// The mask of a part's lanes; with AVX2 as wide as they are.
   Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
   Reg JoinMasks(const Parts& parts, const Shape& shape);
+  Reg JoinedMask(const Parts& parts, const Shape& shape);
   /// The mask without what stands above its lanes.
   Reg OnlyLanes(Reg mask, unsigned lanes);
   /// to = mask ? x : 0
@@ -154,6 +155,8 @@ class Selector {
     Parts offsets;
   };
   bool LanePointers(const llvm::Value* pointers, LaneAddresses* at);
+  /// Offsets of 32 bits made longer, and scaled, for gathers and scatters alone, which do so by themselves.
+  static bool FoldsIntoLanes(const llvm::Instruction& inst);
   /// Instructions that move all lanes of `shape`.
   static unsigned Pieces(const Shape& shape, const LaneAddresses& at);
   /// The offsets of the lanes that one instruction moves, and their mask.
@@ -258,6 +261,11 @@ class Selector {
       canonical_;                                         ///< Of values that have another's registers, that other.
   llvm::DenseMap<const llvm::Value*, Reg> scalar_masks_;  ///< Comparisons of scalars: bit 0 of these.
   std::map<std::pair<const llvm::Value*, uint64_t>, Reg> scaled_;
+  struct Joined {
+    unsigned bits;  ///< Of the lanes that were compared.
+    Parts parts;
+  };
+  llvm::DenseMap<Reg, Joined> joined_;  ///< What masks of several registers of lanes were made of.
 };
 
 }  // namespace tenon::emit_llvm::x64
