@@ -97,8 +97,8 @@ Result<std::unique_ptr<const runtime::Program>> Bind(const plan::Plan& plan, isa
   TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, {.isa = isa}));
   std::vector<runtime::KernelCode> code;
   for (const auto& k : compiled) code.push_back({k->fn, k});
-  TENON_ASSIGN_OR_RETURN(runtime::Services services, cpu::MakeServices(plan));
-  return runtime::Program::Create(plan, std::move(code), std::move(services), kernels::CpuFamilies());
+  TENON_ASSIGN_OR_RETURN(cpu::PlanServices made, cpu::MakeServices(plan));
+  return runtime::Program::Create(plan, std::move(code), std::move(made.services), kernels::CpuFamilies());
 }
 
 /// One run. Arguments are copied, so that a donated one may be overwritten and nothing else must be.
