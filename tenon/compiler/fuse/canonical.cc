@@ -358,6 +358,7 @@ bool KeepToTheirRows(const kir::Kernel& k, const kir::Store& a, const kir::Store
 /// they write one over the other stays in one piece.
 void SplitStages(kir::Kernel& k, int64_t piece_bytes) {
   int64_t row_points = 0;
+  int64_t multiple = 1;
   std::vector<const kir::Store*> stores;
   for (const kir::Step& step : k.seq) {
     const auto& stage = std::get<kir::Stage>(step.is);
@@ -370,15 +371,19 @@ void SplitStages(kir::Kernel& k, int64_t piece_bytes) {
       stores.push_back(&s);
     }
     row_points += ExtentsOf(k, stage, true) / std::max<int64_t>(1, k.dims[0].extent.baked);
+    // Where nothing else runs side by side, neighbours along the dim do, in lanes.
+    const bool lanes = std::none_of(stage.dims.begin() + 1, stage.dims.end(),
+                                    [&](DimId d) { return k.dims[d].kind == kir::DimKind::kParallel; });
+    const bool columns = !stage.reduces.empty() && ReadsColumns(k, 0);
+    if (lanes) multiple = std::max(multiple, columns ? policy::kColumns : policy::kPointsTogether);
   }
   for (const kir::Read& r : k.reads) {
     if (k.buffers[r.buf].kind == kir::BufKind::kOut) return;
   }
   k.split.dims = 1;
   const int64_t rows = piece_bytes / std::max<int64_t>(1, row_points * policy::kStagePointBytes);
-  constexpr int64_t kMultiple = policy::kPointsTogether;
-  k.split.grain = Size::Of(row_points >= kMultiple ? std::max<int64_t>(1, rows)
-                                                   : std::max<int64_t>(kMultiple, rows / kMultiple * kMultiple));
+  if (row_points < policy::kPointsTogether) multiple = std::max(multiple, policy::kPointsTogether);
+  k.split.grain = Size::Of(std::max(multiple, rows / multiple * multiple));
 }
 
 }  // namespace

@@ -518,8 +518,7 @@ class Former {
     const bool cheap = IsCheap(at, cost, scalar, to.size() > 1);
     if (to.size() > 1 && (!cheap || escapes)) MergeCandidates(to, budget);
     // An expensive value that is spread out is computed once instead.
-    const bool spread =
-        to.size() == 1 && !loop_reduce && !scalar && cost > policy::kDuplicateCost && IsSpread(to[0], at);
+    const bool spread = to.size() == 1 && !loop_reduce && !scalar && IsSpread(to[0], at, cost);
     const bool placed = !spread && (loop_reduce      ? PlaceReduce(at, to, escapes, budget)
                                     : to.size() == 1 ? PlaceWithOne(at, to[0], escapes, budget)
                                     : cheap && !escapes && Repeat(at, to, cost) ? true
@@ -602,17 +601,22 @@ class Former {
     return false;
   }
 
-  /// Whether users repeat the value along dims that do not hoist.
-  bool IsSpread(const Candidate& to, Place at) const {
+  /// Whether users repeat the value along dims that do not hoist, so often that this alone pays for storing it. What
+  /// the value's own operands add, and values that are wanted at several places, only the kernel shows (evaluations.h).
+  bool IsSpread(const Candidate& to, Place at, int cost) const {
+    const int spared = cost - p_.target->costs.Of(kir::Op::kRead);
+    if (spared <= 0) return false;
     const ClusterState& s = state(to.cluster);
     const Dims& dims = node(at).shape().dims;
     const int64_t own = NumElements(dims);
-    if (own < policy::kMinSpread) return false;
     int64_t widest = own;
     for (const User& user : users_[at]) {
       if (In(to.cluster, user.node)) widest = std::max(widest, NumElements(node(user.node).shape().dims));
     }
-    if (widest < policy::kSpreadTimes * own) return false;
+    const auto bytes = static_cast<double>(SizeBytes(node(at).shape()));
+    if (static_cast<double>(widest) * spared <=
+        policy::kStoreMargin * (static_cast<double>(own) * cost + policy::StoreOps(bytes, false)))
+      return false;
     // Values that follow rows hoist out of them.
     const Alignment& a = to.alignment;
     for (size_t i = 0; i < a.size(); ++i) {

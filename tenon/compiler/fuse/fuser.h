@@ -44,9 +44,9 @@ class Fuser {
   /// Steps of units in their order. A cluster that cannot be one kernel is dealt out anew in its place.
   Status EmitUnits(Clustering dealt, plan::Seq& out);
   /// The cluster's kernel, and steps that make its operands as kernels want them; or nothing, and `blocked` names what
-  /// has to be stored so that more of it can be made.
-  Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, std::unordered_set<NodeId>& blocked,
-                                                plan::Seq& out);
+  /// has to be stored so that more of it can be made or, unless it is `settled`, what is better stored.
+  Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,
+                                                std::unordered_set<NodeId>& blocked, plan::Seq& out);
   Clustering DealAnew(const Cluster& cluster, const std::unordered_set<NodeId>& blocked,
                       std::unordered_set<NodeId>& forced);
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);

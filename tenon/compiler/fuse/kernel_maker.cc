@@ -6,6 +6,7 @@
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/evaluations.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 
@@ -42,8 +43,8 @@ struct LogicalDim {
 
 class Maker {
  public:
-  Maker(const Program& program, const Cluster& cluster, const MakerEnvironment& env)
-      : program_(program), cluster_(cluster), env_(env) {}
+  Maker(const Program& program, const Cluster& cluster, const MakerEnvironment& env, std::vector<NodeId>* better_stored)
+      : program_(program), cluster_(cluster), env_(env), better_stored_(better_stored) {}
 
   std::optional<MadeKernel> Make(NodeId& blocking) {
     for (int attempt = 0; attempt < policy::kMaxAttempts; ++attempt) {
@@ -556,9 +557,48 @@ class Maker {
     MadeKernel made;
     for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
     made.kernel = b_->Finish();
+    if (better_stored_ != nullptr) {
+      *better_stored_ = BetterStored(made.kernel, Values(), program_.target->costs);
+      if (!better_stored_->empty()) return std::nullopt;
+    }
     made.buffers = std::move(tracer_->bound);
     FinishKernel(made, *program_.target, env_.checks);
     return made;
+  }
+
+  /// The members that might be stored, with the nodes that are their values.
+  std::vector<Computed> Values() const {
+    std::map<NodeId, Computed> computed;
+    tracer_->ForEachValue([&](Ref r, const IndexMap& map, Scalar value) {
+      const GraphNode& node = program_[r.node];
+      if (!cluster_.members.contains(r.node) || KindOfOp(node.op) != OpKind::kElementwise) return;
+      const bool root = std::find(cluster_.roots.begin(), cluster_.roots.end(), r.node) != cluster_.roots.end();
+      if (root && cluster_.roots.size() == 1) return;
+      Computed& c = computed[r.node];
+      c.node = r.node;
+      c.stored = root;
+      c.complex = IsComplex(node.shape().dtype);
+      c.elements = static_cast<double>(NumElements(node.shape().dims));
+      c.bytes = static_cast<double>(SizeBytes(node.shape()));
+      Moves moves;
+      int64_t stride = 1;
+      for (size_t i = map.size(); i-- > 0;) {
+        for (const IndexTerm& t : map[i].terms) moves.Add(t.dim, t.coef * stride);
+        if (map[i].start != kir::kNone) moves.by_data = ~kir::DimMask{0};
+        stride *= node.shape().dims[i];
+      }
+      c.values.push_back({value.re, moves});
+      if (value.im != kir::kNone) c.values.push_back({value.im, moves});
+    });
+    std::vector<Computed> list;
+    for (auto& [id, c] : computed) {
+      const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
+      const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+      std::sort(c.values.begin(), c.values.end(), before);
+      c.values.erase(std::unique(c.values.begin(), c.values.end(), same), c.values.end());
+      list.push_back(std::move(c));
+    }
+    return list;
   }
 
   using StageKey = std::pair<int, std::vector<size_t>>;
@@ -566,6 +606,7 @@ class Maker {
   const Program& program_;
   const Cluster& cluster_;
   const MakerEnvironment& env_;
+  std::vector<NodeId>* better_stored_;
   std::optional<kir::KernelBuilder> b_;
   std::optional<Tracer> tracer_;
   std::vector<LogicalDim> logical_;
@@ -585,9 +626,9 @@ class Maker {
 }  // namespace
 
 std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env,
-                                     NodeId& blocking) {
+                                     NodeId& blocking, std::vector<NodeId>* better_stored) {
   blocking = kNoNode;
-  return Maker(program, cluster, env).Make(blocking);
+  return Maker(program, cluster, env, better_stored).Make(blocking);
 }
 
 }  // namespace tenon::compiler

@@ -60,8 +60,9 @@ struct MakerEnvironment {
 };
 
 /// Empty when a member cannot be computed inside, and `blocking` names it: it has to be stored first or, if it is the
-/// only root, its operands have to.
+/// only root, its operands have to. Empty, too, when `better_stored` is given and the kernel would compute some values
+/// so often that they are better stored: then they are named there.
 std::optional<MadeKernel> MakeKernel(const Program& program, const Cluster& cluster, const MakerEnvironment& env,
-                                     NodeId& blocking);
+                                     NodeId& blocking, std::vector<NodeId>* better_stored = nullptr);
 
 }  // namespace tenon::compiler

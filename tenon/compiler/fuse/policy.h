@@ -23,9 +23,6 @@ inline constexpr int64_t kDuplicateChain = 200;
 inline constexpr int64_t kPathSteps = 4096;
 /// Producers of one element are computed again up to this cost: they are hoisted out of the loop.
 inline constexpr int kDuplicateScalarCost = 80;
-/// An expensive value of at least so many elements whose users repeat it at least so many times is stored instead.
-inline constexpr int64_t kMinSpread = 64;
-inline constexpr int64_t kSpreadTimes = 8;
 /// A value of an earlier stage is kept in a row rather than computed again when it costs at least this.
 inline constexpr int kKeepRowCost = 8;
 /// Fewer rows than this, when together more elements than kSmallElements, are not worth one kernel per chain: there
@@ -40,6 +37,34 @@ inline constexpr size_t kMaxParts = 512;
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
 /// Copies of more dims are no kernels: two arrays' dims must fit one.
 inline constexpr size_t kMaxCopyDims = 16;
+
+// Recompute or store: a value that a kernel would compute more often than it has elements is stored by a kernel of its
+// own where that costs less. All in the unit of OpCosts, cycles per 16 elements; what they weigh fixes bits, so these
+// describe no machine in particular.
+
+/// Elements in the lanes of one vector, as OpCosts counts them.
+inline constexpr double kCostLanes = 16;
+/// Another step of the plan: 30 ns of a core at 3.5 GHz.
+inline constexpr double kLaunchOps = 30 * 3.5 * kCostLanes;
+/// A byte written or read, in caches (50 bytes/ns) or, of values of more bytes than a core's own hold, in memory (10).
+inline constexpr double kNearByteOps = 3.5 / 50 * kCostLanes;
+inline constexpr double kFarByteOps = 3.5 / 10 * kCostLanes;
+inline constexpr double kNearBytes = 1 << 20;
+/// A vector of elements that are no neighbours, loaded one by one.
+inline constexpr double kStridedOps = 12;
+/// What is saved must be more than storing costs by so much, and so much of all that the kernel does, and more than
+/// a few launches: these are estimates, and every kernel has to be compiled.
+inline constexpr double kStoreMargin = 1.25;
+inline constexpr double kStoreShare = 0.1;
+inline constexpr double kStoreGain = 8 * kLaunchOps;
+/// Values of one kernel that are looked at closely.
+inline constexpr size_t kMaxStoreCandidates = 8;
+
+/// What storing and reading a value costs besides computing it once. One that is `stored` already is only read.
+inline double StoreOps(double bytes, bool stored) {
+  const double moved = bytes * (bytes > kNearBytes ? kFarByteOps : kNearByteOps);
+  return kLaunchOps + (stored ? 1 : 2) * moved;
+}
 
 // Costs of operations that no table has (OpCosts).
 

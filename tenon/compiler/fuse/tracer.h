@@ -58,6 +58,12 @@ class Tracer {
   kir::Buf BufferOf(Ref r);
   std::vector<BoundBuffer> bound;
 
+  /// f(Ref, map, Scalar) for every value that was written somewhere, in no order, some of them several times.
+  template <class F>
+  void ForEachValue(const F& f) const {
+    for (const auto& [key, known] : known_) f(key.ref, key.map, known.value);
+  }
+
   SmallVector<kir::Axis, 4> AxesOf(const IndexMap& map) const;
   /// The clamped start of a dynamic slice of `size` out of `extent`, as s64.
   std::optional<kir::Val> TraceStart(Ref r, int64_t extent, int64_t size);

@@ -37,8 +37,8 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
   return OkStatus();
 }
 
-Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, std::unordered_set<NodeId>& blocked,
-                                                     plan::Seq& out) {
+Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, bool settled,
+                                                     std::unordered_set<NodeId>& blocked, plan::Seq& out) {
   Status failed;
   plan::Seq before;
   std::unordered_map<Ref, View, RefHasher> views;
@@ -58,11 +58,17 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, std
   };
   const size_t bound_before = bound_.size();
   NodeId blocking = kNoNode;
-  std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking);
+  std::vector<NodeId> better_stored;
+  std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking, settled ? nullptr : &better_stored);
   TENON_RETURN_IF_ERROR(failed);
   if (made) {
     std::move(before.begin(), before.end(), std::back_inserter(out));
     return made;
+  }
+  if (!better_stored.empty()) {
+    blocked.insert(better_stored.begin(), better_stored.end());
+    Unbind(bound_before);
+    return std::optional<MadeKernel>();
   }
   // What else blocks, as if what is known to block were stored.
   Cluster rest = cluster;
@@ -102,16 +108,19 @@ Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
   struct Pending {
     NodeId node = kNoNode;  ///< Alone, or none:
     Cluster cluster;
+    bool settled = false;  ///< Dealt out anew, and still the same.
   };
   std::vector<Pending> pending;  // The next one last.
-  const auto add = [&](Clustering&& more) {
+  const auto add = [&](Clustering&& more, size_t members) {
     for (size_t i = more.units.size(); i-- > 0;) {
       const Unit& unit = more.units[i];
       pending.push_back({unit.node, {}});
-      if (unit.cluster >= 0) pending.back().cluster = std::move(more.clusters[static_cast<size_t>(unit.cluster)]);
+      if (unit.cluster < 0) continue;
+      pending.back().cluster = std::move(more.clusters[static_cast<size_t>(unit.cluster)]);
+      pending.back().settled = pending.back().cluster.members.size() >= members;
     }
   };
-  add(std::move(dealt));
+  add(std::move(dealt), SIZE_MAX);
   std::unordered_set<NodeId> forced;  // What was stored because some kernel could not compute it inside.
   std::unordered_set<NodeId> at_hand;
   while (!pending.empty()) {
@@ -124,9 +133,9 @@ Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
     Cluster& cluster = next.cluster;
     if (!at_hand.empty()) LeaveOut(p_, at_hand, cluster);
     std::unordered_set<NodeId> blocked;
-    TENON_ASSIGN_OR_RETURN(const std::optional<MadeKernel> made, MakeCluster(cluster, blocked, out));
+    TENON_ASSIGN_OR_RETURN(const std::optional<MadeKernel> made, MakeCluster(cluster, next.settled, blocked, out));
     if (!made) {
-      add(DealAnew(cluster, blocked, forced));
+      add(DealAnew(cluster, blocked, forced), cluster.members.size());
       continue;
     }
     TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));

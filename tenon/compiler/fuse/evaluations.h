@@ -1,0 +1,112 @@
+#pragma once
+
+/// How often a kernel evaluates its nodes, and which of its values are therefore cheaper stored by a kernel of their
+/// own and read.
+///
+/// Costs are those of target::OpCosts: cycles of one core per 16 elements. What they decide decides bits (a stored
+/// value is contracted with nothing), so nothing here knows caches or clocks.
+
+#include <utility>
+#include <vector>
+
+#include "tenon/compiler/fuse/cluster.h"
+#include "tenon/compiler/fuse/index_map.h"
+#include "tenon/kir/kir.h"
+#include "tenon/target/target.h"
+
+namespace tenon::compiler {
+
+/// Where an access moves to when a dim grows by one.
+struct Moves {
+  SmallVector<std::pair<kir::DimId, int64_t>, 4> strides;  ///< In elements; dims without an entry do not move it.
+  kir::DimMask by_data = 0;                                ///< Dims that move it to places that depend on data.
+
+  void Add(kir::DimId dim, int64_t stride) {
+    for (auto& [d, s] : strides) {
+      if (d != dim) continue;
+      s += stride;
+      return;
+    }
+    strides.push_back({dim, stride});
+  }
+  int64_t Along(kir::DimId dim) const {
+    for (const auto& [d, s] : strides) {
+      if (d == dim) return s;
+    }
+    return 0;
+  }
+};
+
+/// What the loop nests of a kernel cost, whose extents are baked. A node is evaluated in the innermost of the loops
+/// that it depends on, once for each point of the loops around that one; one that does not run in lanes costs a whole
+/// vector. Which loop runs in lanes is chosen as the emitter does, by what the accesses look like.
+class Evaluations {
+ public:
+  Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs);
+
+  /// Whether the model covers the kernel; false with native loops and for no points at all, and nothing else may be
+  /// asked then.
+  bool known() const { return known_; }
+  /// How often the node is evaluated when loops run as they are written.
+  double Times(kir::Val v) const { return times_[v]; }
+  int CostOf(kir::Val v) const { return costs_.Of(kernel_.nodes[v]); }
+
+  /// Nodes that are read from memory instead, with how; null for all others. By node.
+  using Stored = std::vector<const Moves*>;
+  /// Elements times costs of everything.
+  double Ops(const Stored& stored) const;
+  /// The same of one value alone, evaluated at `elements` places; -1 when it needs a reduction of the kernel.
+  double OpsOf(kir::Val v, double elements) const;
+
+ private:
+  /// Roots that are evaluated in one loop nest.
+  struct Nest {
+    std::vector<kir::Val> roots;
+    std::vector<const kir::Store*> stores;
+    std::vector<kir::DimId> outer;
+    std::vector<kir::DimId> parallel;  ///< Outermost first, those of all stages included.
+    std::vector<kir::DimId> reduced;
+    bool lanes_reduced = false;   ///< The innermost reduced dim may run in lanes.
+    std::vector<double> extents;  ///< By dim.
+  };
+
+  void FindDims();
+  Moves MovesOf(kir::Buf buf, const SmallVector<kir::Axis, 4>& at) const;
+  void AddNests(const kir::Stage& stage);
+  std::vector<bool> Needed(const Nest& nest, const Stored& stored) const;
+  double NestOps(const Nest& nest, const Stored& stored) const;
+  /// The nest's loops as they run, outermost first, when `lane` runs in lanes (none: -1).
+  std::vector<kir::DimId> LoopsOf(const Nest& nest, int lane) const;
+  /// How many of these loops are around the node.
+  size_t DepthOf(kir::Val v, const std::vector<kir::DimId>& loops) const;
+  /// Cost of an access when `lane` runs in lanes.
+  double AccessOps(const Moves& moves, kir::DimId lane) const;
+  template <class F>
+  void ForEachInput(kir::Val v, const F& f) const;
+
+  const kir::Kernel& kernel_;
+  const target::OpCosts& costs_;
+  bool known_ = true;
+  std::vector<kir::DimMask> dims_;  ///< Per node: what it depends on.
+  std::vector<Moves> reads_;        ///< Per read.
+  std::vector<Nest> nests_;
+  std::vector<double> points_;  ///< Per node: points of the loops that it depends on, over all nests.
+  std::vector<double> times_;
+};
+
+/// A value of the program that a kernel computes, with all nodes that are it somewhere.
+struct Computed {
+  NodeId node = kNoNode;
+  double elements = 0;
+  double bytes = 0;
+  bool complex = false;  ///< Two nodes are one value.
+  bool stored = false;   ///< By this kernel, in any case.
+  /// How a read of it in memory would move there; each node once.
+  std::vector<std::pair<kir::Val, Moves>> values;
+};
+
+/// Those of `computed` whose storing saves more than it costs, the best first.
+std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
+                                 const target::OpCosts& costs);
+
+}  // namespace tenon::compiler

@@ -1,0 +1,110 @@
+// What is computed again where it is used, and what is stored once instead; how kernels of several stages are cut.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tenon/compiler/compile.h"
+#include "test/compiler/compare.h"
+
+namespace tenon::test {
+namespace {
+
+using compiler::Compile;
+using compiler::CompiledProgram;
+
+/// Compiles and compares with the reference.
+CompiledProgram Check(const std::string& program) {
+  compiler::CompileOptions options = CpuOptions();
+  options.verify = true;
+  Result<CompiledProgram> compiled = Compile(program, options);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  if (!compiled.ok()) return {};
+  const Status same = CompareWithReference(program, *compiled, 7, {});
+  EXPECT_TRUE(same.ok()) << same.ToString() << plan::Print(compiled->plan);
+  return *std::move(compiled);
+}
+int64_t KernelsOf(const std::string& program) { return plan::Count(Check(program).plan).kernel_steps; }
+
+/// The sum of four neighbours of `op` of the argument, zero outside.
+std::string Neighbours(const std::string& op) {
+  std::string body = "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n" +
+                     fmt::format("    %y = stablehlo.{} %x : tensor<40x48xf32>\n", op) +
+                     "    %p = stablehlo.pad %y, %zero, low = [1, 1], high = [1, 1], interior = [0, 0] : "
+                     "(tensor<40x48xf32>, tensor<f32>) -> tensor<42x50xf32>\n";
+  constexpr int kPlaces[][2] = {{0, 1}, {2, 1}, {1, 0}, {1, 2}};
+  for (int i = 0; i < 4; ++i) {
+    const auto [r, c] = kPlaces[i];
+    body += fmt::format("    %t{} = stablehlo.slice %p [{}:{}, {}:{}] : (tensor<42x50xf32>) -> tensor<40x48xf32>\n", i,
+                        r, r + 40, c, c + 48);
+  }
+  return "func.func @main(%x: tensor<40x48xf32>) -> tensor<40x48xf32> {\n" + body + R"(
+    %a = stablehlo.add %t0, %t1 : tensor<40x48xf32>
+    %b = stablehlo.add %t2, %t3 : tensor<40x48xf32>
+    %c = stablehlo.add %a, %b : tensor<40x48xf32>
+    return %c : tensor<40x48xf32>
+  })";
+}
+
+TEST(Recompute, ExpensiveNeighboursAreStoredOnce) {
+  EXPECT_EQ(KernelsOf(Neighbours("negate")), 1);
+  EXPECT_EQ(KernelsOf(Neighbours("tanh")), 2);
+}
+
+/// Sums x[rows, columns] and a function of `from` [extent], spread along the other dim.
+std::string Spread(int64_t rows, int64_t columns, bool along_rows) {
+  const int64_t extent = along_rows ? rows : columns;
+  return fmt::format(R"(func.func @main(%x: tensor<{0}x{1}xf32>, %v: tensor<{2}xf32>) -> tensor<{0}x{1}xf32> {{
+    %e = stablehlo.exponential %v : tensor<{2}xf32>
+    %l = stablehlo.tanh %e : tensor<{2}xf32>
+    %b = stablehlo.broadcast_in_dim %l, dims = [{3}] : (tensor<{2}xf32>) -> tensor<{0}x{1}xf32>
+    %s = stablehlo.add %x, %b : tensor<{0}x{1}xf32>
+    return %s : tensor<{0}x{1}xf32>
+  }})",
+                     rows, columns, extent, along_rows ? 0 : 1);
+}
+
+TEST(Recompute, ValuesOfColumnsAreStoredOnceAndThoseOfRowsHoisted) {
+  EXPECT_EQ(KernelsOf(Spread(64, 96, false)), 2);
+  EXPECT_EQ(KernelsOf(Spread(512, 24, false)), 2);  // However few they are.
+  EXPECT_EQ(KernelsOf(Spread(64, 96, true)), 1);
+  EXPECT_EQ(KernelsOf(Spread(2, 96, false)), 1);  // Not worth a kernel.
+}
+
+TEST(Recompute, SumsOfColumnsReadWhatDependsOnColumnsAlone) {
+  // The second result is computed for itself: were it a stage of the sum's kernel, the sum would compute it for every
+  // row.
+  const CompiledProgram compiled = Check(R"(
+  func.func @main(%x: tensor<600x96xf32>, %v: tensor<96xf32>) -> (tensor<96xf32>, tensor<96xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %l = stablehlo.logistic %v : tensor<96xf32>
+    %b = stablehlo.broadcast_in_dim %l, dims = [1] : (tensor<96xf32>) -> tensor<600x96xf32>
+    %p = stablehlo.maximum %x, %b : tensor<600x96xf32>
+    %s = stablehlo.reduce(%p init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<600x96xf32>, tensor<f32>) -> tensor<96xf32>
+    return %s, %l : tensor<96xf32>, tensor<96xf32>
+  })");
+  EXPECT_EQ(plan::Count(compiled.plan).kernel_steps, 2);
+}
+
+TEST(Recompute, StagesWhoseLanesAreTheCutDimAreCutInWholeVectors) {
+  const CompiledProgram compiled = Check(R"(
+  func.func @main(%x: tensor<40x2048xf32>, %v: tensor<2048xf32>) -> (tensor<2048xf32>, tensor<2048xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %n = stablehlo.negate %v : tensor<2048xf32>
+    %b = stablehlo.broadcast_in_dim %n, dims = [1] : (tensor<2048xf32>) -> tensor<40x2048xf32>
+    %m = stablehlo.maximum %x, %b : tensor<40x2048xf32>
+    %p = stablehlo.tanh %m : tensor<40x2048xf32>
+    %s = stablehlo.reduce(%p init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<40x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+    return %s, %n : tensor<2048xf32>, tensor<2048xf32>
+  })");
+  ASSERT_EQ(plan::Count(compiled.plan).kernel_steps, 1);
+  const auto& step = std::get<plan::KernelStep>(compiled.plan.steps[0].is);
+  const kir::Kernel& kernel = compiled.plan.kernels[step.kernel];
+  ASSERT_EQ(kernel.seq.size(), 2u) << kir::Print(kernel);
+  ASSERT_EQ(kernel.split.dims, 1u);
+  EXPECT_EQ(kernel.split.grain.Value(step.params.data()) % 64, 0) << kir::Print(kernel);
+}
+
+}  // namespace
+}  // namespace tenon::test
