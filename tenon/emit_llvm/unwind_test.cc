@@ -1,10 +1,17 @@
-// Backtraces through generated code, from where it stops: its first instructions, its loops, its last ones.
+// What others must know of generated code: backtraces through it from where it stops (its first instructions, its
+// loops, its last ones), and its instructions for perf.
 #include <execinfo.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 #include <unwind.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/kernels.h"
@@ -95,6 +102,34 @@ TEST_P(Unwind, FromEveryInstruction) {
     EXPECT_GT(seen.steps, 20);
     EXPECT_EQ(seen.complete, seen.steps);
   }
+}
+
+// Before any code is made: the file is opened once.
+const bool dumps = [] {
+  setenv("TENON_PERF_JITDUMP", ::testing::TempDir().c_str(), 1);
+  return true;
+}();
+
+TEST(PerfJitDump, HoldsNameAndInstructions) {
+  ASSERT_TRUE(dumps);
+  const auto code =
+      CompileKernel(testing::RowSumKernel(DType::kF64, kir::ReduceOrder::kLanes), {.isa = isa::ActiveIsa()});
+  ASSERT_TRUE(code.ok()) << code.status().ToString();
+  const std::string path = fmt::format("{}/jit-{}.dump", ::testing::TempDir(), getpid());
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  ASSERT_GT(bytes.size(), 96u);
+  EXPECT_EQ(bytes.substr(0, 4), "DTiJ");
+  const size_t name = bytes.find((*code)->name);
+  ASSERT_NE(name, std::string::npos);
+  const size_t first = name + (*code)->name.size() + 1;
+  EXPECT_EQ(bytes.substr(first, 32), std::string(reinterpret_cast<const char*>((*code)->fn), 32));
+  // The record's own length leads to its end.
+  uint32_t total = 0;
+  std::memcpy(&total, bytes.data() + name - 56 + 4, 4);
+  EXPECT_LE(name - 56 + total, bytes.size());
+  EXPECT_GT(total, 56 + (*code)->name.size() + 32);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <string>
 
@@ -60,6 +62,75 @@ void WritePerfMap(std::string_view name, const void* address, int64_t size_bytes
   const std::string line = fmt::format("{:x} {:x} {}\n", reinterpret_cast<uintptr_t>(address), size_bytes, name);
   fwrite(line.data(), 1, line.size(), file);
   fclose(file);
+}
+
+namespace {
+
+uint64_t MonotonicNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The layout that Linux states in tools/perf/Documentation/jitdump-specification.txt.
+struct JitDumpHeader {
+  uint32_t magic = 0x4a695444;
+  uint32_t version = 1;
+  uint32_t total_size = sizeof(JitDumpHeader);
+  uint32_t machine = EM_X86_64;
+  uint32_t padding = 0;
+  uint32_t pid = 0;
+  uint64_t timestamp = 0;
+  uint64_t flags = 0;
+};
+struct JitDumpCode {
+  uint32_t id = 0;  // code is loaded
+  uint32_t total_size = 0;
+  uint64_t timestamp = 0;
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint64_t vma = 0;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t index = 0;
+};
+
+FILE* OpenJitDump() {
+  const char* folder = getenv("TENON_PERF_JITDUMP");
+  if (folder == nullptr || *folder == '\0') return nullptr;
+  FILE* file = fopen(fmt::format("{}/jit-{}.dump", folder, getpid()).c_str(), "w+e");
+  if (file == nullptr) return nullptr;
+  JitDumpHeader header;
+  header.pid = static_cast<uint32_t>(getpid());
+  header.timestamp = MonotonicNs();
+  fwrite(&header, sizeof header, 1, file);
+  fflush(file);
+  // The mapping is never used: by it perf learns of the file. It stays, as the file does.
+  mmap(nullptr, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
+  return file;
+}
+
+}  // namespace
+
+void WriteJitDump(std::string_view name, const void* address, int64_t size_bytes) {
+  static FILE* const file = OpenJitDump();
+  if (file == nullptr) return;
+  static std::mutex* mutex = new std::mutex;
+  static uint64_t index = 0;
+  std::lock_guard lock(*mutex);
+  JitDumpCode code;
+  code.total_size = static_cast<uint32_t>(sizeof code + name.size() + 1 + static_cast<size_t>(size_bytes));
+  code.timestamp = MonotonicNs();
+  code.pid = static_cast<uint32_t>(getpid());
+  code.tid = static_cast<uint32_t>(gettid());
+  code.vma = code.address = reinterpret_cast<uint64_t>(address);
+  code.size = static_cast<uint64_t>(size_bytes);
+  code.index = index++;
+  fwrite(&code, sizeof code, 1, file);
+  fwrite(name.data(), 1, name.size(), file);
+  fputc(0, file);
+  fwrite(address, 1, static_cast<size_t>(size_bytes), file);
+  fflush(file);
 }
 
 bool DebuggerWanted() {

@@ -11,6 +11,10 @@ namespace tenon::emit_llvm {
 /// Thread-safe.
 void WritePerfMap(std::string_view name, const void* address, int64_t size_bytes);
 
+/// With TENON_PERF_JITDUMP=DIR: appends the code to DIR/jit-<pid>.dump, of which `perf inject --jit` makes what perf
+/// annotates, instruction by instruction. Thread-safe; silent when the file cannot be written.
+void WriteJitDump(std::string_view name, const void* address, int64_t size_bytes);
+
 /// Whether TENON_GDB_JIT is switched on.
 bool DebuggerWanted();
 

@@ -189,7 +189,10 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
     code->functions_.emplace(object.Name(strings, symbol.st_name), Symbol{section_at[symbol.st_shndx] + symbol.st_value,
                                                                           static_cast<int64_t>(symbol.st_size)});
   }
-  for (const auto& [name, symbol] : code->functions_) WritePerfMap(name, symbol.address, symbol.size_bytes);
+  for (const auto& [name, symbol] : code->functions_) {
+    WritePerfMap(name, symbol.address, symbol.size_bytes);
+    WriteJitDump(name, symbol.address, symbol.size_bytes);
+  }
   code->debugger_entry_ = RegisterWithDebugger(bytes, section_at);
   return std::shared_ptr<const LoadedCode>(std::move(code));
 }
@@ -211,6 +214,7 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Place(std::span<const Piec
     const Symbol symbol{at, static_cast<int64_t>(piece.bytes.size())};
     code->functions_.emplace(piece.name, symbol);
     WritePerfMap(piece.name, symbol.address, symbol.size_bytes);
+    WriteJitDump(piece.name, symbol.address, piece.text_bytes);
     unwind.push_back({piece.name, at, piece.text_bytes, piece.cfi});
     at += AlignUp(piece.bytes.size(), kAlignment);
   }
