@@ -8,11 +8,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Programs with an op that has no compiled form yet, each with what it is. One that is mended must leave this list.
-KNOWN = {
-    'windows/argmax_window/small': 'a window over two arrays',
-}
-
 
 def test_smallest_size(tmp_path):
     report = tmp_path / 'report.json'
@@ -24,7 +19,4 @@ def test_smallest_size(tmp_path):
     rows = {f'{r["class"]}/{r["program"]}/{r["size"]}': r['errors'] for r in json.loads(report.read_text())['rows']}
     assert len(rows) > 700, f'only {len(rows)} programs ran'
     failed = {name: errors for name, errors in rows.items() if errors}
-    unknown = {name: errors for name, errors in failed.items() if name not in KNOWN or set(errors) != {'evaluate'}}
-    assert not unknown, unknown
-    mended = set(KNOWN) - set(failed)
-    assert not mended, f'no longer evaluated, take them out of KNOWN: {mended}'
+    assert not failed, failed

@@ -88,6 +88,12 @@ TEST(RandomKernels, EightBitFloats) {
   RunMany(3000000, options);
 }
 
+TEST(RandomKernels, IntegersNarrowerThanAByte) {
+  RandomKernelOptions options;
+  options.types = {DType::kF32, DType::kS4, DType::kU4, DType::kS8, DType::kU2, DType::kPred};
+  RunMany(4000000, options);
+}
+
 TEST(RandomKernels, WithoutMathAndParams) {
   RandomKernelOptions options;
   options.math = false;

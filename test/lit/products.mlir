@@ -41,10 +41,10 @@ module @matrices {
 
 // -----
 
-// What no driver takes is written out whatever its size.
+// What no driver takes runs in a wider type that one does.
 // CHECK: program @others
-// CHECK-NOT: dot_general
-// CHECK: reduce {{.*}} : s16[100,100]
+// CHECK: dot_general {{.*}} : s32[100,100]
+// CHECK: convert {{.*}} : s16[100,100]
 module @others {
   func.func @main(%a: tensor<100x100xi16>) -> tensor<100x100xi16> {
     %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<100x100xi16>, tensor<100x100xi16>) -> tensor<100x100xi16>

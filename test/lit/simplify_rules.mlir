@@ -241,3 +241,47 @@ module @several {
     return %1#1, %3#1, %4#1, %6 : tensor<40xi32>, tensor<f32>, tensor<16x16xf32>, tensor<3xf32>
   }
 }
+
+// -----
+
+// CHECK-DAG: wider_product: dot_general %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : s16[90,50] -> %{{[0-9]+}} = convert
+// CHECK-DAG: wider_window: reduce_window %{{[0-9]+}}, {{.*}} : bf16[6,6] -> %{{[0-9]+}} = convert
+// CHECK-DAG: window_in_passes: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[20,10] {{.*}} : f32[21,31] ->
+// CHECK-DAG: spelled_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[2,1] {{.*}} : f32[39,40] -> %{{[0-9]+}} = sqrt
+// CHECK-DAG: windows_of_several: reduce_window {{.*}} -> %{{[0-9]+}} = select
+module {
+  func.func @main(%a: tensor<90x70xi16>, %b: tensor<70x50xi16>, %h: tensor<12x12xbf16>, %x: tensor<40x40xf32>)
+      -> (tensor<90x50xi16>, tensor<6x6xbf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<90x70xi16>, tensor<70x50xi16>) -> tensor<90x50xi16>
+    %hz = stablehlo.constant dense<0.0> : tensor<bf16>
+    %1 = "stablehlo.reduce_window"(%h, %hz) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%p: tensor<bf16>, %q: tensor<bf16>):
+      %s = stablehlo.add %p, %q : tensor<bf16>
+      stablehlo.return %s : tensor<bf16>
+    }) : (tensor<12x12xbf16>, tensor<bf16>) -> tensor<6x6xbf16>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 20, 10>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %s = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<40x40xf32>, tensor<f32>) -> tensor<21x31xf32>
+    %3 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 2, 1>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %pp = stablehlo.multiply %p, %p : tensor<f32>
+      %qq = stablehlo.multiply %q, %q : tensor<f32>
+      %s = stablehlo.add %pp, %qq : tensor<f32>
+      %t = stablehlo.sqrt %s : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) : (tensor<40x40xf32>, tensor<f32>) -> tensor<39x40xf32>
+    %i = stablehlo.iota dim = 1 : tensor<40x40xi32>
+    %iz = stablehlo.constant dense<0> : tensor<i32>
+    %4:2 = "stablehlo.reduce_window"(%x, %i, %z, %iz) <{window_dimensions = array<i64: 1, 4>, window_strides = array<i64: 1, 4>}> ({
+    ^bb0(%p: tensor<f32>, %pi: tensor<i32>, %q: tensor<f32>, %qi: tensor<i32>):
+      %c = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %v = stablehlo.select %c, %p, %q : tensor<i1>, tensor<f32>
+      %w = stablehlo.select %c, %pi, %qi : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+    }) : (tensor<40x40xf32>, tensor<40x40xi32>, tensor<f32>, tensor<i32>) -> (tensor<40x10xf32>, tensor<40x10xi32>)
+    return %0, %1, %2, %3, %4#0, %4#1 : tensor<90x50xi16>, tensor<6x6xbf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>
+  }
+}

@@ -35,6 +35,9 @@ def programs(jax, pick, add):
     add('compare_and_count', lambda x: (x[:, None] > jnp.arange(0, 256, 32, dtype=jnp.uint8)).sum(0), u8(n // 8))
     add('isqrt', lambda x: lax.fori_loop(0, 16, lambda i, s: (lambda c: jnp.where(c * c <= x, c, s))(s | (jnp.uint32(32768) >> i)), jnp.zeros_like(x)), u32(n // 8))
     add('byte_swap', lambda x: (x << 24) | ((x & 0xff00) << 8) | ((x >> 8) & 0xff00) | (x >> 24), u32(n))
+    add('int16_matrices', lambda a, b: a @ b, integers(np.int16, -99, 99, pick(24, 150, 500), 40), integers(np.int16, -99, 99, 40, 30))
+    add('bool_matrices', lambda a, b: a @ b, flags(pick(24, 150, 500), 40, share=0.1), flags(40, 30, share=0.1))
+    add('int4_clip', lambda x: jnp.clip(x, -7, 7).astype(jnp.int4).astype(jnp.int8) * 3, i8(n))
     add('parity_matrix', lambda a, b: (a @ b) & 1, i32(2, pick(24, 150, 500), pick(24, 150, 500)), i32(2, pick(24, 150, 500), pick(24, 150, 500)))
 
 

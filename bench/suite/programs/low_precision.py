@@ -25,6 +25,8 @@ def programs(jax, pick, add):
     add('f8_storage', lambda x: x.astype(jnp.float32) * 0.5 + 1, typed('float8_e4m3fn', n))
     add('to_f8_e5m2', lambda x: x.astype(jnp.float8_e5m2).astype(jnp.float32), f32(n))
     add('f8_product', lambda a, b: jnp.dot(a.astype(jnp.bfloat16), b.astype(jnp.bfloat16), preferred_element_type=jnp.float32), typed('float8_e4m3fn', m, m), typed('float8_e4m3fn', m, m), factor=16)
+    add('f8_product_sums', lambda a, b: lax.dot_general(a, b, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32), typed('float8_e4m3fn', m, m), typed('float8_e4m3fn', m, m), factor=16)
+    add('int8_product_int8', lambda a, b: a @ b, i8(m, m), i8(m, m))
     add('quantise', lambda x: (lambda s: (jnp.clip(jnp.round(x / s), -127, 127).astype(jnp.int8), s))(jnp.abs(x).max(-1, keepdims=True) / 127), f32(m, m), share=1e-3)
     add('dequantise', lambda q, s: q.astype(jnp.float32) * s, i8(m, m), positive(m, 1))
     add('int8_weights', lambda x, q, s: (x @ q.astype(jnp.float32)) * s, f32(m, m), i8(m, m), positive(m))

@@ -22,7 +22,7 @@ bool KernelCanHold(DType type) {
       return true;
     case DTypeKind::kSigned:
     case DTypeKind::kUnsigned:
-      return DTypeBits(type) >= 8;
+      return true;
     case DTypeKind::kFloat:
       return DTypeBits(type) >= 8 && type != DType::kF8E8M0FNU;
     default:

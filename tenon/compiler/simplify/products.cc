@@ -117,6 +117,34 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   return target::TimeNs(machine, computed) <= target::TimeNs(machine, called);
 }
 
+std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
+  const DType result = node.shape().dtype;
+  const auto is_small_integer = [](DType type) {
+    return type == DType::kPred || (IsInteger(type) && DTypeBits(type) <= 32);
+  };
+  const auto is_narrow_float = [](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; };
+  bool integers = is_small_integer(result), floats = is_narrow_float(result);
+  bool same = true, exotic = result == DType::kPred || DTypeBits(result) < 16;
+  for (Ref r : node.in) {
+    const DType type = ShapeOf(r).dtype;
+    integers &= is_small_integer(type);
+    floats &= is_narrow_float(type);
+    same &= type == result;
+    exotic |= type == DType::kPred || DTypeBits(type) < 16;
+  }
+  // Integers wrap: the low bits of a product are those of the wider one.
+  const DType wide = integers ? DType::kS32 : DType::kF32;
+  if (!(integers || floats) || (same && result == wide) || (!exotic && !integers) || outlook_.driver_work(to_, node))
+    return std::nullopt;
+  GraphNode product = node;
+  product.origin = nullptr;
+  // Bytes with a sign have a driver of their own, if their sum is wide.
+  const bool bytes = integers && ShapeOf(node.in[0]).dtype == DType::kS8 && ShapeOf(node.in[1]).dtype == DType::kS8;
+  for (Ref& r : product.in) r = Converted(r, bytes ? DType::kS8 : wide);
+  product.out[0].dtype = wide;
+  return Converted(Emit(std::move(product)), result);
+}
+
 std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
   const auto& numbers = node.attrs<DotAttrs>();

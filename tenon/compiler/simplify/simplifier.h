@@ -45,7 +45,16 @@ class Simplifier {
 #undef TENON_SIMPLIFY_RULE
 #undef TENON_SIMPLIFY_PASS
   bool BindExtreme(NodeId id, const GraphNode& node);
+  bool BindWindows(NodeId id, const GraphNode& node);
   OpCode WindowOp(const GraphNode& node) const;
+  /// Windows along one dim: so many, of so many elements, `stride` apart, their elements `dilation` apart.
+  struct WindowOfDim {
+    int64_t n, window, stride, dilation;
+  };
+  Ref WindowsAlong(Ref r, size_t dim, OpCode op, const WindowOfDim& w);
+  /// A region of elementwise ops on scalars, on arrays; nothing for others.
+  std::optional<std::vector<Ref>> Spelled(const Block& block, const std::vector<Ref>& arguments);
+  std::optional<std::vector<Ref>> SpelledWindows(const GraphNode& node);
   std::optional<Ref> OtherThan(const GraphNode& node, uint64_t bits) const;
   /// Where each operand of a concatenation ends along its dimension.
   const std::vector<int64_t>& EndsOf(NodeId concatenation);

@@ -89,7 +89,7 @@ void Simplifier::CopyNode(NodeId id) {
     CopyBlock(old.blocks[b], node.blocks[b]);
   }
   const size_t results = node.out.size();
-  if (results > 1 && (BindTrivial(id, node) || BindExtreme(id, node))) return;
+  if (results > 1 && (BindTrivial(id, node) || BindExtreme(id, node) || BindWindows(id, node))) return;
   const Ref r = Emit(std::move(node));
   for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
 }
