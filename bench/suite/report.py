@@ -1,8 +1,12 @@
-"""What run.py prints and writes."""
+"""What run.py prints and writes. By itself: the tables and plots of a run that was written before.
+
+  report.py RUN.json [FOLDER]
+"""
 import json
 import math
 import pathlib
 import platform
+import sys
 
 FIGURES = (('compile', 'compile_ms'), ('run', 'run_us'), ('peak', 'peak_mb'))
 
@@ -105,3 +109,10 @@ def plot(folder, rows):
         fig.tight_layout()
         fig.savefig(pathlib.Path(folder) / f'{short}.svg', metadata={'Date': None})
         pyplot.close(fig)
+
+
+if __name__ == '__main__':
+    written = {str(i): row for i, row in enumerate(json.loads(pathlib.Path(sys.argv[1]).read_text())['rows'])}
+    print_summary(written)
+    if len(sys.argv) > 2:
+        plot(sys.argv[2], written)
