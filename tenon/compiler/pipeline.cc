@@ -193,7 +193,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
 
   std::vector<Donation> donations;
   for (const ParameterInfo& p : simple.parameters) donations.push_back({p.aliasing_output, p.donor});
-  result.plan = Schedule(std::move(fused), donations);
+  result.plan = Schedule(std::move(fused), donations, options.target);
   result.plan.name = simple.name;
   result.statistics.schedule_ns = clock.Lap();
   if (dump) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/strided_runs.h"
+#include "tenon/kir/internal/analysis.h"
 #include "tenon/kir/policy.h"
 
 namespace tenon::kir {
@@ -289,6 +290,74 @@ class Coverage {
 
 bool WritesAll(const Kernel& kernel, Buf buf, std::span<const int64_t> params) {
   return Coverage(kernel, buf, params.data()).Run();
+}
+
+namespace {
+
+/// Values that the steps compute, without what these are computed from.
+void Roots(const Seq& seq, std::vector<Val>& roots) {
+  const auto add = [&](const auto& values) { roots.insert(roots.end(), values.begin(), values.end()); };
+  for (const Step& step : seq) {
+    if (const auto* loop = std::get_if<Loop>(&step.is)) {
+      add(loop->init);
+      add(loop->next);
+      if (loop->condition != kNone) roots.push_back(loop->condition);
+      Roots(loop->body, roots);
+      continue;
+    }
+    const auto& stage = std::get<Stage>(step.is);
+    for (const Reduce& r : stage.reduces) {
+      add(r.in);
+      add(r.init);
+    }
+    for (const Store& store : stage.stores) {
+      roots.push_back(store.value);
+      for (const Axis& a : store.at) roots.push_back(a.start);
+      for (const Guard& g : store.guard) roots.push_back(g.e.start);
+    }
+  }
+}
+
+bool Combines(const Seq& seq, Buf buf) {
+  return std::any_of(seq.begin(), seq.end(), [&](const Step& step) {
+    if (const auto* loop = std::get_if<Loop>(&step.is)) return Combines(loop->body, buf);
+    const auto& stores = std::get<Stage>(step.is).stores;
+    return std::any_of(stores.begin(), stores.end(), [&](const Store& s) { return s.buf == buf && s.combine >= 0; });
+  });
+}
+
+/// Whether a value needs a read of the buffer.
+bool Reads(const Kernel& k, const std::vector<Val>& roots, Buf buf) {
+  std::vector<bool> needed(k.nodes.size(), false);
+  for (Val v : roots) {
+    if (v != kNone) needed[v] = true;
+  }
+  // Inputs have lower numbers.
+  for (size_t v = k.nodes.size(); v-- > 0;) {
+    if (!needed[v]) continue;
+    internal::ForEachInput(k, k.nodes[v], [&](Val in) { needed[in] = true; });
+    if (k.nodes[v].op == Op::kRead && k.reads[k.nodes[v].attr].buf == buf) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool ReadsOld(const Kernel& kernel, Buf buf, std::span<const int64_t> params) {
+  const bool ever = Combines(kernel.seq, buf) ||
+                    std::any_of(kernel.reads.begin(), kernel.reads.end(), [&](const Read& r) { return r.buf == buf; });
+  if (!ever) return false;
+  // What the steps up to the first read write.
+  Kernel before = kernel;
+  for (size_t i = 0; i < kernel.seq.size(); ++i) {
+    const Seq step{kernel.seq[i]};
+    std::vector<Val> roots;
+    Roots(step, roots);
+    if (!Combines(step, buf) && !Reads(kernel, roots, buf)) continue;
+    before.seq.resize(i);
+    return !WritesAll(before, buf, params);
+  }
+  return false;
 }
 
 }  // namespace tenon::kir

@@ -14,4 +14,8 @@ namespace tenon::kir {
 /// places that come from data, guards over several dims and loops with a condition are not looked through.
 bool WritesAll(const Kernel& kernel, Buf buf, std::span<const int64_t> params);
 
+/// Whether a run may read elements of the kOut buffer `buf` that it has not written before: false only where each read
+/// comes after steps that write all of the buffer.
+bool ReadsOld(const Kernel& kernel, Buf buf, std::span<const int64_t> params);
+
 }  // namespace tenon::kir

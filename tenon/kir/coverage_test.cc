@@ -35,6 +35,31 @@ TEST(Coverage, WholeStores) {
   EXPECT_TRUE(WritesAllOf(kDims, "[0] stride [1]", kOne, ""));
 }
 
+TEST(Coverage, ReadsOfWhatWasThere) {
+  const auto reads_old = [](const std::string& nodes, const std::string& seq) {
+    const std::string text =
+        "kernel v1 params 0 outer 0 {\n" + kDims + "  buffer b0 out f32 " + kMatrix + "\n" + nodes + seq + "}\n";
+    const Result<Kernel> kernel = Parse(text);
+    EXPECT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+    return kernel.ok() && ReadsOld(*kernel, 0, {});
+  };
+  const std::string read = kOne + "  read r0 = b0[d0, 1]\n  %1 = f32 read r0\n  %2 = f32 add %1, %0\n";
+  const std::string use = "  stage (d0, d1) {\n    store b0[d0, d1] = %2\n  }\n";
+  EXPECT_FALSE(reads_old(read, Stage("d0, d1", "d0, d1")));
+  EXPECT_TRUE(reads_old(read, use));
+  EXPECT_FALSE(reads_old(read, Stage("d0, d1", "d0, d1") + use));
+  EXPECT_TRUE(reads_old(read, use + Stage("d0, d1", "d0, d1")));
+  EXPECT_TRUE(reads_old(read, Stage("d0", "d0, 1") + use));
+  // By way of a loop's first value, an index and a combination.
+  const std::string carried = kOne +
+                              "  read r0 = b0[0, 1]\n  %1 = f32 read r0\n  %2 = f32 carried #0.0\n  %3 = f32 add %2, "
+                              "%0\n  %4 = s64 convert %1\n";
+  const std::string loop = "  loop #0 (f32) init (%1) times 3 next (%3) {\n  }\n";
+  EXPECT_TRUE(reads_old(carried, loop + Stage("d0, d1", "d0, d1")));
+  EXPECT_FALSE(reads_old(carried, Stage("d0, d1", "d0, d1") + loop));
+  EXPECT_TRUE(reads_old(carried, "  stage () {\n    store b0[%4, 0] = %0 if 0 <= %4 < 4\n  }\n"));
+}
+
 TEST(Coverage, PartsThatAddUp) {
   EXPECT_TRUE(
       WritesAllOf(kDims, "[24] stride [1]", kOne, Stage("d0, d1", "d0*6 + d1") + Stage("d0, d1", "d0*6 + d1 + 3")));

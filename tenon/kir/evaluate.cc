@@ -102,7 +102,7 @@ Status Machine::Run() {
   return ForPoints(outer, nullptr, [&]() -> Status {
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const Buffer& b = kernel_.buffers[i];
-      if (b.kind != BufKind::kLocal) continue;
+      if (b.kind != BufKind::kLocal && b.kind != BufKind::kSignal) continue;
       int64_t elements = 1;
       bool empty = false;
       for (size_t a = 0; a < b.extent.size(); ++a) {

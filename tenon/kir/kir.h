@@ -79,6 +79,9 @@ enum class BufKind : uint8_t {
   kConst,  ///< Read only, known when the program was compiled.
   kLocal,  ///< Scratch of one outer iteration (a cache-resident row); its contents do not survive it.
   kTile,   ///< A tile that a library driver lends to a hook; read and written.
+  /// One pred, read only, which others may set while the kernel runs: its loops end early then, and what the kernel
+  /// leaves is unspecified.
+  kSignal,
 };
 
 /// `stride` is in elements of `type`, which for complex types is one (real, imaginary) pair.
@@ -256,9 +259,9 @@ struct Kernel {
 };
 
 /// The code of a kernel, however it was made. `buffers`: one pointer per Kernel::buffers entry (kLocal entries are
-/// ignored; they live in `scratch`, LocalBytes(kernel, params) bytes, 64-byte aligned). [begin, end) is a range of the
-/// split's flat index ([0, 1) without split dims). Must be called with denormals flushed as its owner wants them; does
-/// not block, allocate or fail.
+/// ignored; they live in `scratch`, LocalBytes(kernel, params) bytes, 64-byte aligned; kSignal entries are one byte).
+/// [begin, end) is a range of the split's flat index ([0, 1) without split dims). Must be called with denormals flushed
+/// as its owner wants them; does not block, allocate or fail.
 using KernelFn = void (*)(void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch);
 
 /// What is wrong with the kernel, naming the part; OK when every index is in range, types fit, dims are used where they

@@ -250,18 +250,16 @@ class Parser {
   Status ParseBuffer(Kernel* k) {
     TENON_RETURN_IF_ERROR(Numbered('b', k->buffers.size()));
     Buffer b;
-    constexpr std::pair<std::string_view, BufKind> kKinds[] = {{"arg", BufKind::kArg},
-                                                               {"out", BufKind::kOut},
-                                                               {"const", BufKind::kConst},
-                                                               {"local", BufKind::kLocal},
-                                                               {"tile", BufKind::kTile}};
+    constexpr std::pair<std::string_view, BufKind> kKinds[] = {
+        {"arg", BufKind::kArg},     {"out", BufKind::kOut},   {"const", BufKind::kConst},
+        {"local", BufKind::kLocal}, {"tile", BufKind::kTile}, {"signal", BufKind::kSignal}};
     bool found = false;
     for (const auto& [name, kind] : kKinds) {
       if (found || !Eat(name)) continue;
       b.kind = kind;
       found = true;
     }
-    if (!found) return Error("expected arg, out, const, local or tile");
+    if (!found) return Error("expected arg, out, const, local, tile or signal");
     TENON_RETURN_IF_ERROR(ParseType(&b.type));
     TENON_RETURN_IF_ERROR(SizeList(&b.extent));
     TENON_RETURN_IF_ERROR(Expect("stride"));

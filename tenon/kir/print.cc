@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kCmpNames[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr std::string_view kDimKindNames[] = {"parallel", "reduce", "serial"};
-constexpr std::string_view kBufKindNames[] = {"arg", "out", "const", "local", "tile"};
+constexpr std::string_view kBufKindNames[] = {"arg", "out", "const", "local", "tile", "signal"};
 
 // Whether the literals are those of the const nodes in order of first use, so that the table need not be spelt out.
 bool LiteralsAreImplied(const std::vector<Node>& nodes, const std::vector<uint64_t>& literals) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -80,11 +81,14 @@ class Verifier {
   }
 
   Status Buffers() const {
+    if (std::count_if(k_.buffers.begin(), k_.buffers.end(),
+                      [](const Buffer& b) { return b.kind == BufKind::kSignal; }) > 1)
+      return Bad("a kernel has at most one signal");
     if (k_.buffers.size() >= kNoBuf)
       return Bad("a kernel has fewer than {} buffers, got {}", kNoBuf, k_.buffers.size());
     for (size_t i = 0; i < k_.buffers.size(); ++i) {
       const Buffer& b = k_.buffers[i];
-      if (b.kind > BufKind::kTile) return Bad("b{}: kind {} does not exist", i, static_cast<int>(b.kind));
+      if (b.kind > BufKind::kSignal) return Bad("b{}: kind {} does not exist", i, static_cast<int>(b.kind));
       if (ByteWidth(b.type) == 0) return Bad("b{}: type {} has no elements", i, DTypeName(b.type));
       if (b.extent.size() != b.stride.size())
         return Bad("b{}: {} extents but {} strides", i, b.extent.size(), b.stride.size());
@@ -92,6 +96,10 @@ class Verifier {
         TENON_RETURN_IF_ERROR(CheckSize(b.extent[a], fmt::format("b{}: extent {}", i, a), 0));
         TENON_RETURN_IF_ERROR(
             CheckSize(b.stride[a], fmt::format("b{}: stride {}", i, a), b.kind == BufKind::kLocal ? 0 : INT64_MIN));
+      }
+      if (b.kind == BufKind::kSignal &&
+          !(b.type == DType::kPred && b.extent.size() == 1 && b.extent[0] == Size::Of(1))) {
+        return Bad("b{}: a signal is pred [1]", i);
       }
       if (b.in_place_of == kNoBuf) continue;
       if (b.kind != BufKind::kOut) return Bad("b{}: only an out buffer can share memory", i);
@@ -353,7 +361,8 @@ class Verifier {
     if (s.value >= k_.nodes.size()) return Bad("{}: node %{} does not exist", what, s.value);
     TENON_RETURN_IF_ERROR(Access(s.buf, s.at, s.guard, k_.nodes.size()).WithContext(what));
     const Buffer& b = k_.buffers[s.buf];
-    if (b.kind == BufKind::kArg || b.kind == BufKind::kConst) return Bad("{}: the buffer is read only", what);
+    if (b.kind == BufKind::kArg || b.kind == BufKind::kConst || b.kind == BufKind::kSignal)
+      return Bad("{}: the buffer is read only", what);
     const DType wanted = IsComplex(b.type) ? RealPartOf(b.type) : b.type;
     const DType got = k_.nodes[s.value].type;
     if (got != wanted) return Bad("{}: the value is {}, wanted {}", what, DTypeName(got), DTypeName(wanted));

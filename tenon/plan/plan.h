@@ -80,7 +80,7 @@ struct Output {
 struct Step;
 using Seq = std::vector<Step>;
 
-/// Runs kernels[kernel] on `buffers` (one per kernel buffer; kNoSlot for kLocal ones).
+/// Runs kernels[kernel] on `buffers` (one per kernel buffer; kNoSlot for kLocal and kSignal ones).
 struct KernelStep {
   uint32_t kernel = 0;
   SmallVector<SlotId, 4> buffers;
@@ -125,7 +125,7 @@ struct CopyStep {
 
 /// Repeats: run `condition`, which leaves a pred in `predicate`; stop if false; run `body`; then for each pair copy
 /// `first` (the next value) to `second` (the carried slot), as if at once; pairs of the same place (SamePlace) move
-/// nothing. Carries that no trip changes are absent.
+/// nothing. Carries that no trip changes are absent. What is carried holds its value before the loop.
 struct WhileStep {
   Seq condition;
   SlotId predicate = 0;

@@ -183,7 +183,8 @@ class Verifier {
     }
     for (size_t i = 0; i < slots.size(); ++i) {
       const kir::Buffer& buffer = k.buffers[i];
-      const bool unbound = buffer.kind == kir::BufKind::kLocal || (hook && buffer.kind == kir::BufKind::kTile);
+      const bool unbound =
+          buffer.kind == kir::BufKind::kLocal || buffer.kind == (hook ? kir::BufKind::kTile : kir::BufKind::kSignal);
       if (unbound) {
         if (slots[i] != kNoSlot) return InvalidArgument(fmt::format("buffer {} of kernel {} takes no slot", i, index));
         continue;
@@ -204,7 +205,7 @@ class Verifier {
     for (size_t i = 0; i < s.buffers.size(); ++i) {
       if (k.buffers[i].kind != kir::BufKind::kOut) continue;
       for (size_t j = 0; j < s.buffers.size(); ++j) {
-        const bool allowed = i == j || k.buffers[j].kind == kir::BufKind::kLocal || k.buffers[i].in_place_of == j ||
+        const bool allowed = i == j || s.buffers[j] == kNoSlot || k.buffers[i].in_place_of == j ||
                              k.buffers[j].in_place_of == i ||
                              // Outputs may be parts of one array (concatenate): the kernel's stores are disjoint.
                              k.buffers[j].kind == kir::BufKind::kOut;

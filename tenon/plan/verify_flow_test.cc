@@ -122,7 +122,11 @@ TEST_F(Flow, Loops) {
   for (const int64_t trips : {-1, 3}) {
     Accepts({Copy(kIn, carried), loop({Run({carried}, {next})}, {{next, carried}}, trips), Copy(carried, kOut)});
     Rejects({loop({Run({carried}, {next})}, {{next, carried}}, trips), Copy(carried, kOut)},
-            {"step 0", "body", "step 0", "slot %3 (value 2)", "never written"});
+            {"step 0", "carried, and otherwise read", "slot %3 (value 2)", "never written"});
+    // Nobody reads what is carried, but it comes before the loop and not after it.
+    const Step unread = loop({Run({}, {next})}, {{next, carried}}, trips);
+    Accepts({Copy(kIn, carried), unread, Copy(carried, kOut)});
+    Rejects({unread, Copy(kIn, carried), Copy(carried, kOut)}, {"step 0", "carried, and otherwise read"});
     Rejects({Copy(kIn, carried), Copy(carried, kOut), loop({Run({carried}, {next})}, {{next, carried}}, trips)},
             {"step 2", "carried slot %3 (value 2) is read before the loop"});
     // Good for the first trip only.

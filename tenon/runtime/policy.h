@@ -25,6 +25,10 @@ inline constexpr int64_t kReserveBytes = int64_t{32} << 20;
 /// With so much cached a thread gives idle blocks back on time; less waits for the next use of the pool.
 inline constexpr int64_t kSweptBytes = int64_t{16} << 20;
 
+/// Carries of a loop that trade places wait in the thread's own memory up to so many bytes: to ask for more takes no
+/// longer than to copy it.
+inline constexpr int64_t kMaxWaitingBytes = 64 << 10;
+
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
 /// Sums within sums that the proof of an address looks into: what clamped and reversed indices need, and few enough

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "tenon/drivers/problem.h"
 #include "tenon/kernels/families.h"
@@ -99,6 +101,68 @@ TEST_F(ProgramTest, LoopsCarryAndStopWhenCancelled) {
   EXPECT_EQ(out[1], 12);
   const std::atomic<bool> cancelled{true};
   EXPECT_EQ(Run(p, {{AddOne, nullptr}}, {in}, {out}, {}, &cancelled).code(), Code::kCancelled);
+}
+
+TEST_F(ProgramTest, CarriesChangePlacesAtOnce) {
+  // Three that go round, one that leaves the round, and two neighbours that move on by one.
+  plan::Plan p;
+  p.inputs = {{{DType::kF32, {4}}, {1}, ""}, {{DType::kF32, {4}}, {1}, ""}};
+  p.outputs = {{{DType::kF32, {4}}, {1}, ""}, {{DType::kF32, {4}}, {1}, ""}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {4}), F32(SlotKind::kOut, 0, 0, {4}), F32(SlotKind::kArg, 1, 0, {4}),
+             F32(SlotKind::kOut, 1, 0, {4}), F32(SlotKind::kOut, 0, 0, {}),  F32(SlotKind::kOut, 0, 4, {}),
+             F32(SlotKind::kOut, 0, 8, {}),  F32(SlotKind::kOut, 0, 12, {}), F32(SlotKind::kOut, 1, 4, {2}),
+             F32(SlotKind::kOut, 1, 0, {2})};
+  plan::WhileStep loop;
+  loop.trip_count = 2;
+  loop.carry = {{4, 5}, {5, 6}, {6, 4}, {4, 7}, {8, 9}};
+  p.steps = {{plan::CopyStep{0, 1}}, {plan::CopyStep{2, 3}}, {loop}};
+  const float in[] = {1, 2, 3, 4}, shifted_in[] = {5, 6, 7, 8};
+  float out[4] = {}, shifted[4] = {};
+  const Status s = Run(p, {}, {in, shifted_in}, {out, shifted});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_THAT(out, ::testing::ElementsAre(2, 3, 1, 3));
+  EXPECT_THAT(shifted, ::testing::ElementsAre(7, 7, 7, 8));
+}
+
+TEST_F(ProgramTest, KernelsSeeThatTheRunIsCancelled) {
+  plan::Plan p;
+  p.inputs = {{{DType::kF32, {2}}, {1}, ""}};
+  p.outputs = {{{DType::kF32, {2}}, {1}, ""}};
+  p.kernels = {AddOneKernel(16)};
+  p.kernels[0].buffers.push_back({kir::BufKind::kSignal, DType::kPred, {kir::Size::Of(1)}, {kir::Size::Of(1)}});
+  p.slots = {F32(SlotKind::kArg, 0, 0, {2}), F32(SlotKind::kOut, 0, 0, {2})};
+  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot}, {2}, 0}}};
+  static std::atomic<bool> reached;
+  reached = false;
+  const KernelCode waits{[](void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch) {
+                           AddOne(buffers, params, begin, end, scratch);
+                           reached = true;
+                           const auto& signal = *static_cast<const volatile bool*>(buffers[2]);
+                           while (!signal) {
+                           }
+                         },
+                         nullptr};
+  std::atomic<bool> cancelled{false};
+  std::thread other([&] {
+    while (!reached) std::this_thread::yield();
+    cancelled = true;
+  });
+  const float in[] = {1, 2};
+  float out[2] = {};
+  EXPECT_EQ(Run(p, {waits}, {in}, {out}, {}, &cancelled).code(), Code::kCancelled);
+  other.join();
+  // Nobody can cancel: there is a signal all the same, and it is never set.
+  const KernelCode looks{[](void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch) {
+                           ASSERT_FALSE(*static_cast<const bool*>(buffers[2]));
+                           AddOne(buffers, params, begin, end, scratch);
+                         },
+                         nullptr};
+  ASSERT_TRUE(Run(p, {looks}, {in}, {out}).ok());
+  EXPECT_EQ(out[1], 3);
+  // Two of them would be one too many, and they are read only.
+  p.kernels[0].buffers.push_back(p.kernels[0].buffers.back());
+  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot, plan::kNoSlot}, {2}, 0}}};
+  EXPECT_EQ(Run(p, {looks}, {in}, {out}).code(), Code::kInvalidArgument);
 }
 
 TEST_F(ProgramTest, ConditionEndsALoopAndServicesAreCalled) {

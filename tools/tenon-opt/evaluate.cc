@@ -111,7 +111,7 @@ Result<std::string> EvaluateToText(const kir::Kernel& kernel, std::span<const in
   std::vector<kir::BufferRef> refs(kernel.buffers.size());
   for (size_t i = 0; i < memory.size(); ++i) {
     const kir::Buffer& buffer = kernel.buffers[i];
-    if (buffer.kind == kir::BufKind::kLocal) continue;
+    if (buffer.kind == kir::BufKind::kLocal || buffer.kind == kir::BufKind::kSignal) continue;
     TENON_ASSIGN_OR_RETURN(memory[i], Allocate(buffer, params));
     if (buffer.kind != kir::BufKind::kOut) TENON_RETURN_IF_ERROR(Fill(memory[i]));
     char* begin = memory[i].bytes.data();

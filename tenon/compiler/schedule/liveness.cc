@@ -10,6 +10,17 @@ std::span<const CopyAt> Timeline::CopiesAt(int32_t position) const {
   return {found.begin(), found.end()};
 }
 
+int32_t Timeline::CaseBetween(int32_t a, int32_t b) const {
+  // The outermost arms that differ tell; a later number is never around an earlier one.
+  int32_t x = arm[static_cast<size_t>(a)], y = arm[static_cast<size_t>(b)];
+  while (x >= 0 && y >= 0 && x != y) {
+    const Arm &p = arms[static_cast<size_t>(x)], &q = arms[static_cast<size_t>(y)];
+    if (p.step == q.step) return p.step;
+    (x > y ? x : y) = (x > y ? p : q).parent;
+  }
+  return -1;
+}
+
 namespace {
 
 class Walker {
@@ -17,6 +28,7 @@ class Walker {
   Walker(FusedProgram& program, Timeline& t) : p_(program), t_(t) {
     t_.events.resize(program.buffers.size());
     t_.innermost.push_back(-1);
+    t_.arm.push_back(-1);
   }
 
   void Seq(plan::Seq& seq) {
@@ -30,6 +42,7 @@ class Walker {
   void Advance() {
     ++t_.length;
     t_.innermost.push_back(loop_);
+    t_.arm.push_back(arm_);
   }
   void Touch(plan::SlotId slot, bool write) {
     if (slot == plan::kNoSlot) return;
@@ -77,7 +90,13 @@ class Walker {
   }
   void One(plan::CaseStep& s) {
     Touch(s.index, false);
-    for (plan::Seq& branch : s.branches) Seq(branch);
+    const int32_t step = t_.length, outer = arm_;
+    for (plan::Seq& branch : s.branches) {
+      arm_ = static_cast<int32_t>(t_.arms.size());
+      t_.arms.push_back({step, outer});
+      Seq(branch);
+    }
+    arm_ = outer;
     Advance();
   }
   template <class S>
@@ -89,6 +108,7 @@ class Walker {
   FusedProgram& p_;
   Timeline& t_;
   int32_t loop_ = -1;
+  int32_t arm_ = -1;
   uint32_t order_ = 0;
 };
 

@@ -37,6 +37,12 @@ struct LoopRange {
   int32_t parent = -1;  ///< The loop around it, by its number; -1 for none.
 };
 
+/// One branch of one case step: positions in two branches of one step never run both.
+struct Arm {
+  int32_t step = 0;     ///< Position of the case step.
+  int32_t parent = -1;  ///< The arm around it, by its number; -1 for none.
+};
+
 /// A copy that might not be needed, when both buffers become one.
 struct CopyAt {
   int32_t position = 0;
@@ -55,6 +61,8 @@ struct Timeline {
   };
   std::vector<KernelAt> kernels;
   std::vector<int32_t> innermost;  ///< By position: the innermost loop around it; -1 for none.
+  std::vector<Arm> arms;
+  std::vector<int32_t> arm;  ///< By position: the innermost branch around it; -1 for none.
   int32_t length = 0;
 
   /// The innermost loop around a position; nullptr for none.
@@ -62,6 +70,8 @@ struct Timeline {
     const int32_t loop = innermost[static_cast<size_t>(position)];
     return loop < 0 ? nullptr : &loops[static_cast<size_t>(loop)];
   }
+  /// The position of the case step of which two positions lie in different branches; -1 for none.
+  int32_t CaseBetween(int32_t a, int32_t b) const;
   /// The copies of one step.
   std::span<const CopyAt> CopiesAt(int32_t position) const;
 };

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "tenon/compiler/schedule/arena.h"
+#include "tenon/compiler/schedule/link.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/compiler/schedule/policy.h"
 
@@ -22,8 +23,8 @@ constexpr uint32_t kNoBuffer = ~0u;
 
 class Scheduler {
  public:
-  Scheduler(FusedProgram program, const std::vector<Donation>& donations)
-      : p_(std::move(program)), donations_(donations) {}
+  Scheduler(FusedProgram program, const std::vector<Donation>& donations, const target::Target& target)
+      : p_(std::move(program)), donations_(donations), target_(target) {}
 
   plan::Plan Run() {
     timeline_ = MakeTimeline(p_);
@@ -32,6 +33,14 @@ class Scheduler {
     for (size_t i = timeline_.copies.size(); i-- > 0;) Coalesce(timeline_.copies[i]);
     AliasArguments();
     ReuseInPlace();
+    size_t loop = 0;
+    LinkLoops(p_.steps, loop);
+    // Kernels of linked loops are no steps any more.
+    std::erase_if(timeline_.kernels, [&](const Timeline::KernelAt& k) {
+      const auto after =
+          std::ranges::upper_bound(linked_, k.position, {}, [](const auto& range) { return range.first; });
+      return after != linked_.begin() && k.position <= std::prev(after)->second;
+    });
     Place();
     return Finish();
   }
@@ -114,11 +123,29 @@ class Scheduler {
     const Events& to = EventsOf(b);
     for (auto e = to.lower_bound(first); e != to.end() && e->position <= copy.position; ++e) {
       if (e->position == copy.position && e->write && e->slot == copy.to) continue;
-      if (e->position == first && !e->write && TakesOver(from, *e, taken).any) continue;
+      if (!e->write && MayReadWhileWritten(from, *e, copy.position, taken)) continue;
       return;
     }
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     Merge(a, b);
+  }
+
+  /// Whether the read finds its memory as it was before the writes: those before it are in other branches of one step,
+  /// in the same loop as `position`, and the one at its position takes over what it reads.
+  bool MayReadWhileWritten(const Events& writes, const Event& read, int32_t position,
+                           std::vector<std::pair<SlotId, SlotId>>& taken) const {
+    bool here = false;
+    int looked_at = 0;
+    for (const Event& w : writes) {
+      if (w.position > read.position) break;
+      if (!w.write) continue;
+      if (++looked_at > policy::kMostWritesLookedAt) return false;
+      here |= w.position == read.position;
+      if (w.position == read.position) continue;
+      const int32_t between = timeline_.CaseBetween(w.position, read.position);
+      if (between < 0 || timeline_.LoopAround(between) != timeline_.LoopAround(position)) return false;
+    }
+    return !here || TakesOver(writes, read, taken).any;
   }
 
   struct TakeOver {
@@ -227,6 +254,45 @@ class Scheduler {
         }
       }
     }
+  }
+
+  // Loops as kernels
+  // -------------------------------------------------------------------------------------------------------------------
+
+  /// Makes kernels of the outermost loops that may be one. `loop` is the number of the first loop in `seq`.
+  void LinkLoops(plan::Seq& seq, size_t& loop) {
+    for (plan::Step& step : seq) {
+      if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
+        const size_t number = loop++;
+        if (Link(step, number)) {
+          while (loop < timeline_.loops.size() && timeline_.loops[loop].begin < timeline_.loops[number].end) ++loop;
+          continue;
+        }
+        LinkLoops(w->condition, loop);
+        LinkLoops(w->body, loop);
+      } else if (auto* c = std::get_if<plan::CaseStep>(&step.is)) {
+        for (plan::Seq& branch : c->branches) LinkLoops(branch, loop);
+      }
+    }
+  }
+
+  bool Link(plan::Step& step, size_t number) {
+    const LoopRange range = timeline_.loops[number];
+    LoopMemory memory;
+    memory.place_of = [&](SlotId slot) { return Class(slot); };
+    memory.outlives = [&](uint32_t c) {
+      const Events& events = EventsOf(c);
+      return KindOf(c) != SlotKind::kTemp || events.begin()->position < range.begin ||
+             events.rbegin()->position > range.end;
+    };
+    std::optional<LinkedLoop> linked = LinkLoop(std::get<plan::WhileStep>(step.is), p_, memory, target_);
+    if (!linked) return false;
+    linked_.push_back({range.begin, range.end});
+    for (uint32_t c : linked->inner) EventsOf(c).clear();
+    plan::KernelStep kernel{static_cast<uint32_t>(p_.kernels.size()), std::move(linked->buffers), {}, linked->work};
+    p_.kernels.push_back(std::move(linked->kernel));
+    step.is = std::move(kernel);
+    return true;
   }
 
   // Places
@@ -407,6 +473,7 @@ class Scheduler {
 
   FusedProgram p_;
   const std::vector<Donation>& donations_;
+  const target::Target& target_;
   Timeline timeline_;
   std::vector<uint32_t> leader_;
   std::vector<int64_t> offset_;
@@ -414,12 +481,13 @@ class Scheduler {
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
   std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
   std::vector<Timeline::KernelAt> kept_;
+  std::vector<std::pair<int32_t, int32_t>> linked_;  // Positions of loops that are kernels now, in order.
 };
 
 }  // namespace
 
-plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations) {
-  return Scheduler(std::move(program), donations).Run();
+plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations, const target::Target& target) {
+  return Scheduler(std::move(program), donations, target).Run();
 }
 
 }  // namespace tenon::compiler

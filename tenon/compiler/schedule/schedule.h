@@ -15,6 +15,6 @@ struct Donation {
 };
 
 /// The plan; unverified. `donations`: one per input.
-plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations);
+plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations, const target::Target& target);
 
 }  // namespace tenon::compiler

@@ -49,6 +49,12 @@ bool IsHeavy(const Program& p, const GraphNode& node) {
       return NumElements(node.shape().dims) >= policy::kMinHoistedElements;
     case OpCode::kReduce:
       return NumElements(p.shape(node.in[0]).dims) >= policy::kMinHoistedElements;
+    case OpCode::kGather: {
+      // Long rows are read as fast where they lie.
+      const int64_t elements = NumElements(node.shape().dims);
+      const Dims& window = node.attrs<GatherAttrs>().slice_sizes;
+      return elements >= policy::kMinHoistedElements && NumElements(window) <= policy::kMaxHoistedWindow;
+    }
     default:
       return KindOfOp(node.op) == OpKind::kStructured;
   }

@@ -19,6 +19,8 @@ inline constexpr int64_t kMaxUnrolledOps = 600;
 /// Values of fewer elements stay in their loop and are computed again: it may be one kernel that keeps them in
 /// registers.
 inline constexpr int64_t kMinHoistedElements = 256;
+/// A gather of windows of at most so many elements, which take an instruction each and not a vector's, leaves the loop.
+inline constexpr int64_t kMaxHoistedWindow = 8;
 /// Products of all trips become one product from so many trips on, while they take at most so much memory together.
 inline constexpr int64_t kMinProductTrips = 4;
 inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;

@@ -54,8 +54,7 @@ Analysis::Analysis(const kir::Kernel& k) : kernel(k) {
   buffer_mutable.resize(k.buffers.size());
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::BufKind kind = k.buffers[i].kind;
-    if (kind == kir::BufKind::kOut || kind == kir::BufKind::kLocal || kind == kir::BufKind::kTile)
-      buffer_mutable[i] = 1;
+    if (kind != kir::BufKind::kArg && kind != kir::BufKind::kConst) buffer_mutable[i] = 1;
     if (k.buffers[i].in_place_of != kir::kNoBuf) buffer_mutable[k.buffers[i].in_place_of] = 1;
   }
   for (const kir::Read& read : k.reads) reads.push_back(AccessOf(k, read.buf, read.at, read.guard));

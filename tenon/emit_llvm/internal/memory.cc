@@ -339,8 +339,10 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   if (!IsVector(v)) {
     Value* condition = GuardMask(access, copy, false);
     if (condition == nullptr) {
-      return low_.FromMemory(
-          type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer, llvm::Align(bytes)));
+      // What others may set is looked at each time.
+      const bool is_signal = k_.buffers[read.buf].kind == kir::BufKind::kSignal;
+      return low_.FromMemory(type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer,
+                                                        llvm::Align(bytes), is_signal));
     }
     Values result{Get(read.otherwise, copy)};
     const Place place = PlaceOf(node.attr, copy, node.imm);

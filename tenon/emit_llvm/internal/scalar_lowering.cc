@@ -382,9 +382,40 @@ Value* ScalarLowering::PerLane(Value* x, Value* y, llvm::function_ref<Value*(Val
   return result;
 }
 
+Value* ScalarLowering::DivideByConstant(Value* x, const llvm::APInt& divisor) {
+  const unsigned bits = x->getType()->getScalarSizeInBits();
+  if (divisor.isZero() || divisor.isAllOnes() || divisor.isMinSignedValue()) return nullptr;
+  const uint64_t d = divisor.abs().getZExtValue();
+  Value* quotient = nullptr;
+  if (llvm::isPowerOf2_64(d)) {
+    // Toward zero: below zero, all that the shift would round down is added first.
+    const unsigned shift = llvm::Log2_64(d);
+    if (shift == 0) return x;
+    Value* up = b_.CreateLShr(b_.CreateAShr(x, Int(x, bits - 1)), Int(x, bits - shift));
+    quotient = b_.CreateAShr(b_.CreateAdd(x, up), Int(x, shift));
+  } else if (LanesOf(x) == 1 && bits <= 32) {
+    // Multiplication by a reciprocal that is large enough (Granlund and Montgomery, PLDI 1994): 2^(31 + l) < m d <=
+    // 2^(31 + l) + 2^l.
+    const unsigned l = llvm::Log2_64_Ceil(d);
+    const uint64_t m = (uint64_t{1} << (31 + l)) / d + 1;
+    llvm::Type* wide = b_.getInt64Ty();
+    Value* product = b_.CreateMul(b_.CreateSExt(x, wide), b_.getInt64(m));
+    quotient = b_.CreateSub(b_.CreateTrunc(b_.CreateAShr(product, b_.getInt64(31 + l)), x->getType()),
+                            b_.CreateAShr(x, Int(x, bits - 1)));
+  }
+  if (quotient == nullptr || divisor.isStrictlyPositive()) return quotient;
+  return b_.CreateSub(Int(x, 0), quotient);
+}
+
 Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value* y) {
   const bool is_signed = IsSigned(type);
   const unsigned bits = x->getType()->getScalarSizeInBits();
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(y);
+  if (constant != nullptr && y->getType()->isVectorTy()) constant = constant->getSplatValue();
+  if (const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant); divisor != nullptr && is_signed) {
+    if (Value* quotient = DivideByConstant(x, divisor->getValue()))
+      return remainder ? b_.CreateSub(x, b_.CreateMul(quotient, y)) : quotient;
+  }
   Value* zero = b_.CreateICmpEQ(y, Int(y, 0));
   Value* bad = zero;
   if (is_signed) {

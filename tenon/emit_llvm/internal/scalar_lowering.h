@@ -50,6 +50,8 @@ class ScalarLowering {
 
   llvm::Value* LowerOperation(const kir::Node& node, std::span<const DType> in_types, std::span<llvm::Value* const> in);
   llvm::Value* Arithmetic(const kir::Node& node, std::span<llvm::Value* const> in);
+  /// Signed, toward zero; null where a division is as good.
+  llvm::Value* DivideByConstant(llvm::Value* x, const llvm::APInt& divisor);
   llvm::Value* IntegerDivide(DType type, bool remainder, llvm::Value* x, llvm::Value* y);
   llvm::Value* FloatRemainder(llvm::Value* x, llvm::Value* y);
   llvm::Value* PerLane(llvm::Value* x, llvm::Value* y,

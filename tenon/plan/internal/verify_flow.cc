@@ -384,15 +384,17 @@ class Flow {
     return x.followed && y.followed && x.begin == y.begin && s.dtype == t.dtype && WalkOf(s) == WalkOf(t);
   }
 
-  /// Whether the kernel surely writes each of its buffers.
+  /// Whether the kernel surely writes each of its buffers, and never looks at what was there.
   const std::vector<bool>& CoverageOf(const KernelStep& s) {
     auto [it, fresh] =
         covered_.try_emplace({s.kernel, std::vector<int64_t>(s.params.begin(), s.params.end())}, std::vector<bool>());
     if (fresh) {
       const kir::Kernel& k = plan_.kernels[s.kernel];
       for (size_t i = 0; i < k.buffers.size(); ++i) {
-        it->second.push_back(k.buffers[i].kind == kir::BufKind::kOut &&
-                             kir::WritesAll(k, static_cast<kir::Buf>(i), {s.params.data(), s.params.size()}));
+        const std::span<const int64_t> params(s.params.data(), s.params.size());
+        const auto buf = static_cast<kir::Buf>(i);
+        it->second.push_back(k.buffers[i].kind == kir::BufKind::kOut && kir::WritesAll(k, buf, params) &&
+                             !kir::ReadsOld(k, buf, params));
       }
     }
     return it->second;
@@ -491,6 +493,7 @@ class Flow {
         if (read_.contains(plan_.slots[to].value))
           return InvalidArgument(fmt::format("carried slot %{} ({}) is read before the loop that changes it", to,
                                              NameOf(plan_.slots[to].value)));
+        TENON_RETURN_IF_ERROR(Holds(to).WithContext("carried, and otherwise read"));
       }
       KeepWhatStays(effects.trip);
       TENON_RETURN_IF_ERROR(Try([&]() -> Status {

@@ -324,7 +324,8 @@ class Checker {
     if (reached.empty()) return OkStatus();
     const Wide width = ByteWidth(b.type);
     Wide low = 0, high = Times(local_elements_[buf], width);
-    if (b.kind != kir::BufKind::kLocal) {
+    if (b.kind == kir::BufKind::kSignal) high = width;
+    if (b.kind != kir::BufKind::kLocal && b.kind != kir::BufKind::kSignal) {
       low = -Wide{reach_[buf].before_bytes};
       high = reach_[buf].after_bytes;
     }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <tuple>
 
@@ -87,7 +86,10 @@ class Builder {
     BoundKernel bound;
     bound.fn = code_[index].fn;
     bound.kernel = &plan_.kernels[index];
-    for (const kir::Buffer& b : bound.kernel->buffers) bound.has_locals |= b.kind == kir::BufKind::kLocal;
+    for (size_t i = 0; i < bound.kernel->buffers.size(); ++i) {
+      bound.has_locals |= bound.kernel->buffers[i].kind == kir::BufKind::kLocal;
+      if (bound.kernel->buffers[i].kind == kir::BufKind::kSignal) bound.signal = static_cast<int32_t>(i);
+    }
     if (bound.fn == nullptr) return InvalidArgument(fmt::format("kernel {} has no code", index));
     for (plan::SlotId id : slots) bound.buffers.push_back(PlaceOf(id));
     bound.params.assign(params.begin(), params.end());
@@ -156,15 +158,7 @@ class Builder {
     for (const auto& pair : s.carry) {
       if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
     }
-    if (AreInOrder(carries)) {
-      for (const auto& [from, to] : carries) {
-        TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> copy, One(plan::CopyStep{from, to}));
-        body.push_back(std::move(copy));
-      }
-    } else {
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> carry, CarryAtOnce(carries));
-      body.push_back(std::move(carry));
-    }
+    TENON_RETURN_IF_ERROR(AddCarries(carries, body));
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
     return std::unique_ptr<BoundOp>(
         std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
@@ -172,44 +166,94 @@ class Builder {
 
   using Carries = std::vector<std::pair<plan::SlotId, plan::SlotId>>;
 
-  // Copies one after the other equal copies at once when none overwrites what it or a later one reads.
-  bool AreInOrder(const Carries& carries) const {
-    std::map<std::pair<uint32_t, int64_t>, int64_t> read;  // (base, begin) -> end of ranges apart from each other.
-    for (size_t i = carries.size(); i-- > 0;) {
-      const auto [from, to] = carries[i];
-      uint32_t base = PlaceOf(from).base;
-      auto [begin, end] = SpanOf(from);
-      auto at = read.upper_bound({base, begin});
-      if (at != read.begin() && std::prev(at)->first.first == base && std::prev(at)->second >= begin) --at;
-      while (at != read.end() && at->first.first == base && at->first.second <= end) {
-        begin = std::min(begin, at->first.second);
-        end = std::max(end, at->second);
-        at = read.erase(at);
+  // Copies as if at once: one after the other, each when nobody reads any more what it overwrites. Where they wait for
+  // each other, the next value of one of them goes to a place of its own first.
+  Status AddCarries(const Carries& carries, OpList& body) const {
+    const size_t n = carries.size();
+    // By where they begin: what is read, and how far what begins before reaches.
+    struct Span {
+      uint32_t base;
+      int64_t begin, end;
+      size_t carry;
+    };
+    std::vector<Span> reads;
+    for (size_t i = 0; i < n; ++i) {
+      const auto [begin, end] = SpanOf(carries[i].first);
+      if (begin < end) reads.push_back({PlaceOf(carries[i].first).base, begin, end, i});
+    }
+    std::ranges::sort(reads, {}, [](const Span& s) { return std::tuple(s.base, s.begin, s.carry); });
+    std::vector<int64_t> reach(reads.size());
+    for (size_t i = 0; i < reads.size(); ++i) {
+      reach[i] = reads[i].end;
+      if (i > 0 && reads[i - 1].base == reads[i].base) reach[i] = std::max(reach[i], reach[i - 1]);
+    }
+    std::vector<std::vector<size_t>> overwritten_by(n);  // By carry: those that write what it reads.
+    std::vector<size_t> waits_for(n, 0);                 // Reads that must come before it.
+    std::vector<bool> for_itself(n, false);
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t base = PlaceOf(carries[i].second).base;
+      const auto [begin, end] = SpanOf(carries[i].second);
+      const auto after = std::ranges::lower_bound(reads, std::pair(base, end), {},
+                                                  [](const Span& s) { return std::pair(s.base, s.begin); });
+      for (size_t r = static_cast<size_t>(after - reads.begin()); r-- > 0;) {
+        if (reads[r].base != base || reach[r] <= begin) break;
+        if (reads[r].end <= begin) continue;
+        if (reads[r].carry == i) {
+          for_itself[i] = true;
+        } else {
+          overwritten_by[reads[r].carry].push_back(i);
+          ++waits_for[i];
+        }
       }
-      if (begin < end) read[{base, begin}] = end;
-      base = PlaceOf(to).base;
-      std::tie(begin, end) = SpanOf(to);
-      at = read.lower_bound({base, end});
-      if (begin < end && at != read.begin() && std::prev(at)->first.first == base && std::prev(at)->second > begin)
-        return false;
     }
-    return true;
-  }
-
-  // All next values to a place of their own, then all to the carried ones: carries that trade places.
-  OpResult CarryAtOnce(const Carries& carries) const {
+    std::vector<size_t> ready;
+    std::vector<bool> done(n, false), saved(n, false);
+    int64_t bytes = 0;
+    const auto has_read = [&](size_t i) {
+      for (size_t w : overwritten_by[i]) {
+        if (--waits_for[w] == 0) ready.push_back(w);
+      }
+      overwritten_by[i].clear();
+    };
+    std::vector<int64_t> offset(n, 0);
     std::vector<CarryOp::Move> moves;
-    __int128 bytes = 0;
-    for (const auto& [from, to] : carries) {
-      const plan::Slot& a = plan_.slots[from];
-      const plan::Slot& b = plan_.slots[to];
-      moves.push_back({PlaceOf(from), PlaceOf(to), a.stride_elems, b.stride_elems, a.dims, ByteWidth(a.dtype),
-                       static_cast<int64_t>(bytes)});
+    const auto add = [&](size_t i, CarryOp::Way way) {
+      const plan::Slot& a = plan_.slots[carries[i].first];
+      const plan::Slot& b = plan_.slots[carries[i].second];
+      moves.push_back({way, PlaceOf(carries[i].first), PlaceOf(carries[i].second), a.stride_elems, b.stride_elems,
+                       a.dims, ByteWidth(a.dtype), offset[i]});
+    };
+    const auto save = [&](size_t i) -> Status {
+      const plan::Slot& a = plan_.slots[carries[i].first];
       TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes({a.dtype, a.dims}));
-      bytes += (static_cast<__int128>(size) + 63) / 64 * 64;
-      if (bytes > INT64_MAX / 2) return InvalidArgument("the carries of a loop are too large");
+      if (size > INT64_MAX / 2 - bytes) return InvalidArgument("the carries of a loop are too large");
+      offset[i] = bytes;
+      bytes += (size + 63) / 64 * 64;
+      add(i, CarryOp::Way::kSave);
+      saved[i] = true;
+      has_read(i);
+      return OkStatus();
+    };
+    for (size_t i = n; i-- > 0;) {
+      if (waits_for[i] == 0) ready.push_back(i);
     }
-    return std::unique_ptr<BoundOp>(std::make_unique<CarryOp>(std::move(moves), static_cast<int64_t>(bytes)));
+    size_t next_stuck = 0;
+    for (size_t left = n; left > 0;) {
+      if (ready.empty()) {
+        while (done[next_stuck] || saved[next_stuck]) ++next_stuck;
+        TENON_RETURN_IF_ERROR(save(next_stuck));
+        continue;
+      }
+      const size_t i = ready.back();
+      ready.pop_back();
+      if (for_itself[i] && !saved[i]) TENON_RETURN_IF_ERROR(save(i));
+      add(i, saved[i] ? CarryOp::Way::kRestore : CarryOp::Way::kCopy);
+      done[i] = true;
+      --left;
+      has_read(i);
+    }
+    if (!moves.empty()) body.push_back(std::make_unique<CarryOp>(std::move(moves), bytes));
+    return OkStatus();
   }
 
   // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.

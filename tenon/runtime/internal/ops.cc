@@ -49,6 +49,7 @@ Status KernelOp::Run(const Frame& frame) const {
   if (total_ == 0) return OkStatus();
   SmallVector<void*, 16> buffers;
   for (const Place& p : kernel_.buffers) buffers.push_back(p.base == kNoBase ? nullptr : p.In(frame));
+  if (kernel_.signal >= 0) buffers[static_cast<size_t>(kernel_.signal)] = const_cast<bool*>(frame.Signal());
   std::atomic<bool> out_of_memory{false};
   const auto run = [&](int64_t begin, int64_t end) {
     void* scratch = nullptr;
@@ -69,6 +70,7 @@ Status KernelOp::Run(const Frame& frame) const {
   }
   if (out_of_memory.load())
     return ResourceExhausted("no memory for a kernel's scratch of " + std::to_string(kernel_.scratch_bytes) + " bytes");
+  if (kernel_.signal >= 0 && frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");
   return OkStatus();
 }
 
@@ -88,7 +90,8 @@ Status CopyOp::Run(const Frame& frame) const {
   return OkStatus();
 }
 
-CarryOp::CarryOp(std::vector<Move> moves, int64_t total_bytes) : moves_(std::move(moves)), total_bytes_(total_bytes) {
+CarryOp::CarryOp(std::vector<Move> moves, int64_t waiting_bytes)
+    : moves_(std::move(moves)), waiting_bytes_(waiting_bytes) {
   for (Move& m : moves_) {
     m.from_strides = Bytes(m.from_strides, m.element_bytes);
     m.to_strides = Bytes(m.to_strides, m.element_bytes);
@@ -97,15 +100,21 @@ CarryOp::CarryOp(std::vector<Move> moves, int64_t total_bytes) : moves_(std::mov
 }
 
 Status CarryOp::Run(const Frame& frame) const {
-  TENON_ASSIGN_OR_RETURN(const Block waiting, frame.memory.Allocate(total_bytes_));
-  auto* const base = static_cast<std::byte*>(waiting.data());
-  for (size_t i = 0; i < moves_.size(); ++i) {
-    const Move& m = moves_[i];
-    StridedCopy(base + m.offset_bytes, waiting_strides_[i], m.from.In(frame), m.from_strides, m.dims, m.element_bytes);
+  Block block;
+  std::byte* waiting = nullptr;
+  if (waiting_bytes_ > policy::kMaxWaitingBytes) {
+    TENON_ASSIGN_OR_RETURN(block, frame.memory.Allocate(waiting_bytes_));
+    waiting = static_cast<std::byte*>(block.data());
+  } else if (waiting_bytes_ > 0) {
+    waiting = static_cast<std::byte*>(ThreadScratch(waiting_bytes_));
+    if (waiting == nullptr) return ResourceExhausted("no memory for a loop's carries");
   }
   for (size_t i = 0; i < moves_.size(); ++i) {
     const Move& m = moves_[i];
-    StridedCopy(m.to.In(frame), m.to_strides, base + m.offset_bytes, waiting_strides_[i], m.dims, m.element_bytes);
+    const bool saved = m.way == Way::kSave, restored = m.way == Way::kRestore;
+    StridedCopy(saved ? waiting + m.offset_bytes : m.to.In(frame), saved ? waiting_strides_[i] : m.to_strides,
+                restored ? waiting + m.offset_bytes : m.from.In(frame), restored ? waiting_strides_[i] : m.from_strides,
+                m.dims, m.element_bytes);
   }
   return OkStatus();
 }

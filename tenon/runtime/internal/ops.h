@@ -27,6 +27,12 @@ struct Frame {
     return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed) &&
            (arguments.may_end == nullptr || arguments.may_end(arguments.user));
   }
+  /// The byte that says so, as kernels read it.
+  const bool* Signal() const {
+    static constexpr bool kNever = false;
+    static_assert(sizeof(std::atomic<bool>) == sizeof(bool) && std::atomic<bool>::is_always_lock_free);
+    return arguments.cancelled == nullptr ? &kNever : reinterpret_cast<const bool*>(arguments.cancelled);
+  }
 };
 
 /// A slot resolved at load time.
@@ -60,6 +66,7 @@ struct BoundKernel {
   std::vector<int64_t> params;
   int64_t scratch_bytes = 0;
   bool has_locals = false;
+  int32_t signal = -1;  ///< The buffer by which a cancelled run ends its loops; -1 for none.
 };
 
 class KernelOp final : public BoundOp {
@@ -86,22 +93,25 @@ class CopyOp final : public BoundOp {
   int64_t element_bytes_;
 };
 
-/// Copies as if at once, by way of memory of their own.
+/// Copies one after the other; some values wait in memory of the op's own until what they overwrite was read.
 class CarryOp final : public BoundOp {
  public:
+  enum class Way : uint8_t { kCopy, kSave, kRestore };
   struct Move {
+    Way way = Way::kCopy;
     Place from, to;
     Dims from_strides, to_strides, dims;  ///< In elements.
     int64_t element_bytes = 0;
-    int64_t offset_bytes = 0;  ///< Where the value waits.
+    int64_t offset_bytes = 0;  ///< Where a value waits that is saved and restored.
   };
-  CarryOp(std::vector<Move> moves, int64_t total_bytes);
+  /// `waiting_bytes`: of all values that wait.
+  CarryOp(std::vector<Move> moves, int64_t waiting_bytes);
   Status Run(const Frame& frame) const override;
 
  private:
   std::vector<Move> moves_;  ///< Strides in bytes.
   std::vector<Dims> waiting_strides_;
-  int64_t total_bytes_;
+  int64_t waiting_bytes_;
 };
 
 class WhileOp final : public BoundOp {
