@@ -63,6 +63,8 @@ struct HookPoint {
   /// of extent 1 may be absent.
   Dims batch_dims, row_dims, col_dims;
   int64_t batch = 0, rows = 0, cols = 0;  ///< Their extents.
+  int64_t col_stride = 0;                 ///< Elements between neighbours in a row of every tile; 0: told by each tile.
+  double calls = 0;                       ///< How often one run calls the hook, about.
 };
 
 /// What there is to know of a step.

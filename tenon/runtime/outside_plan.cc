@@ -67,7 +67,8 @@ class Checker {
     for (const auto& [name, hook] : s.hooks) {
       for (const drivers::HookPoint& p : facts.hooks) {
         if (p.name != name) continue;
-        const internal::TileOf tile{p.rows, p.cols, p.batch, p.type, static_cast<int32_t>(hook.params.size())};
+        const internal::TileOf tile{p.rows,      p.cols, p.batch, p.type, static_cast<int32_t>(hook.params.size()),
+                                    p.col_stride};
         TENON_RETURN_IF_ERROR(CheckKernel(hook.kernel, hook.buffers, hook.params, tile).WithContext("hook " + name));
       }
     }

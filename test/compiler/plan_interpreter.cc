@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "tenon/drivers/problem.h"
+#include "tenon/drivers/registry.h"
+#include "tenon/kernels/families.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
 #include "tenon/reference/reference.h"
@@ -136,8 +138,48 @@ class Interpreter {
     if (s.driver == "linalg") return Linalg(s);
     if (s.driver == "conv") return Convolution(s);
     if (s.driver == "fft") return FourierTransform(s);
-    if (s.driver != "gemm" || !s.hooks.empty()) return Unimplemented("driver " + s.driver);
-    return Contract(s);
+    if (s.driver != "gemm") return Unimplemented("driver " + s.driver);
+    TENON_RETURN_IF_ERROR(Contract(s));
+    for (const auto& [name, hook] : s.hooks) {
+      if (name != "finish") return Unimplemented("hook " + name);
+      TENON_RETURN_IF_ERROR(Finish(s, hook));
+    }
+    return OkStatus();
+  }
+
+  // Small tiles of the dense result, one after the other.
+  Status Finish(const plan::DriverStep& s, const plan::Hook& hook) {
+    const plan::DriverArrays arrays = plan::ArraysOf(plan_, s);
+    TENON_ASSIGN_OR_RETURN(const drivers::Facts facts,
+                           kernels::CpuFamilies().Describe(s.driver, s.config, arrays.operands()));
+    const auto point = std::find_if(facts.hooks.begin(), facts.hooks.end(),
+                                    [](const drivers::HookPoint& p) { return p.name == "finish"; });
+    const plan::Slot& out = plan_.slots[s.outputs[0]];
+    if (!(out.stride_elems == RowMajorStridesElems(out.dims))) return Unimplemented("a hook on a strided result");
+    const Memory memory = Base(out);
+    constexpr int64_t kTileRows = 3, kTileCols = 5;
+    for (int64_t batch = 0; batch < point->batch; ++batch) {
+      for (int64_t row = 0; row < point->rows; row += kTileRows) {
+        for (int64_t col = 0; col < point->cols; col += kTileCols) {
+          const int64_t rows = std::min(kTileRows, point->rows - row), cols = std::min(kTileCols, point->cols - col);
+          char* const tile =
+              At(s.outputs[0]) + ((batch * point->rows + row) * point->cols + col) * ByteWidth(out.dtype);
+          std::vector<kir::BufferRef> refs;
+          for (plan::SlotId id : hook.buffers) {
+            if (id == plan::kNoSlot) {
+              refs.push_back({tile, memory.data, memory.size});
+              continue;
+            }
+            const Memory m = Base(plan_.slots[id]);
+            refs.push_back({At(id), m.data, m.size});
+          }
+          std::vector<int64_t> params(hook.params.begin(), hook.params.end());
+          for (int64_t p : {batch, row, col, rows, cols, point->cols, int64_t{1}}) params.push_back(p);
+          TENON_RETURN_IF_ERROR(kir::Evaluate(plan_.kernels[hook.kernel], refs, params));
+        }
+      }
+    }
+    return OkStatus();
   }
 
   // By the definition, element by element.

@@ -188,15 +188,18 @@ Result<View> Fuser::KernelViewOf(Ref r, Seq& out) {
   return view;
 }
 
+uint32_t Fuser::KernelIndex(kir::Kernel kernel) {
+  std::vector<uint32_t>& alike = kernel_of_[kir::Hash(kernel)];
+  const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t k) { return f_.kernels[k] == kernel; });
+  if (same != alike.end()) return *same;
+  alike.push_back(static_cast<uint32_t>(f_.kernels.size()));
+  f_.kernels.push_back(std::move(kernel));
+  return alike.back();
+}
+
 void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& out) {
-  std::vector<uint32_t>& alike = kernel_of_[kir::Hash(made.kernel)];
-  const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t k) { return f_.kernels[k] == made.kernel; });
   plan::KernelStep step;
-  step.kernel = same != alike.end() ? *same : static_cast<uint32_t>(f_.kernels.size());
-  if (same == alike.end()) {
-    alike.push_back(step.kernel);
-    f_.kernels.push_back(std::move(made.kernel));
-  }
+  step.kernel = KernelIndex(std::move(made.kernel));
   for (size_t i = 0; i < made.buffers.size(); ++i) {
     step.buffers.push_back(made.buffers[i].kind == BoundBuffer::Kind::kLocal ? plan::kNoSlot : Slot(views[i]));
   }

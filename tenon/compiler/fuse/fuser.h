@@ -10,6 +10,8 @@
 
 namespace tenon::compiler {
 
+class Finishes;
+
 /// One run of Fuse: deals the program out to kernels and drivers and writes their steps.
 class Fuser {
  public:
@@ -42,7 +44,7 @@ class Fuser {
   // Steps.
   Status EmitBlock(const Block& block, plan::Seq& out);
   /// Steps of units in their order. A cluster that cannot be one kernel is dealt out anew in its place.
-  Status EmitUnits(Clustering dealt, plan::Seq& out);
+  Status EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out);
   /// The cluster's kernel, and steps that make its operands as kernels want them; or nothing, and `blocked` names what
   /// has to be stored so that more of it can be made or, unless it is `settled`, what is better stored.
   Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,
@@ -53,7 +55,17 @@ class Fuser {
   Status EmitNode(NodeId id, plan::Seq& out);
   Status EmitConcatenate(NodeId id, plan::Seq& out);
   /// False when no driver takes the node on, for the reason that `why` then gives; nothing was emitted.
-  Result<bool> EmitDriver(NodeId id, plan::Seq& out, Status& why);
+  /// With `finish`, an unfinished kernel over the result, that kernel becomes the driver's hook where it can and pays;
+  /// `finished` says whether it did.
+  Result<bool> EmitDriver(NodeId id, plan::Seq& out, Status& why, const MadeKernel* finish = nullptr,
+                          bool* finished = nullptr);
+  /// Makes the kernel a hook of the step, whose result is `result`, and binds what it stores; false where it is none.
+  Result<bool> AddHook(NodeId id, const MadeKernel& kernel, const drivers::Facts& facts, const View& result,
+                       plan::DriverStep& step, plan::Seq& out);
+  /// A product and the one kernel that uses it: the driver with the kernel as its hook, or one after the other. False
+  /// when the kernel cannot be made so, or, unless it is `settled`, would better be dealt out anew; nothing was
+  /// emitted.
+  Result<bool> EmitFinished(NodeId product, const Cluster& cluster, bool settled, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
@@ -61,6 +73,8 @@ class Fuser {
   Status EmitCustomCall(NodeId id, plan::Seq& out);
   Status EmitEvaluate(NodeId id, plan::Seq& out);
   Result<bool> EmitNativeLoop(NodeId id, plan::Seq& out);
+  /// The number of the kernel among the distinct ones.
+  uint32_t KernelIndex(kir::Kernel kernel);
   void AddKernelStep(MadeKernel made, const std::vector<View>& views, plan::Seq& out);
 
   const Program& p_;

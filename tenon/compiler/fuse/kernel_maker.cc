@@ -562,7 +562,7 @@ class Maker {
       if (!better_stored_->empty()) return std::nullopt;
     }
     made.buffers = std::move(tracer_->bound);
-    FinishKernel(made, *program_.target, env_.checks);
+    if (!env_.unfinished) FinishKernel(made, *program_.target, env_.checks);
     return made;
   }
 

@@ -57,6 +57,8 @@ struct MakerEnvironment {
   /// The memory of a value that the kernel reads.
   std::function<const View&(Ref)> view_of;
   KernelChecks* checks = nullptr;
+  /// The kernel as it was traced: whoever asks calls FinishKernel, or makes something else of it.
+  bool unfinished = false;
 };
 
 /// Empty when a member cannot be computed inside, and `blocking` names it: it has to be stored first or, if it is the

@@ -109,6 +109,17 @@ inline constexpr int64_t kTileRows = 64;
 /// A piece of a sum of columns covers at least so many neighbours: runs that are worth prefetching.
 inline constexpr int64_t kColumns = 512;
 
+// Hooks of drivers.
+
+/// Units of the order between a driver and the kernel that its hook could be: what a result waits for.
+inline constexpr size_t kHookReach = 32;
+/// Tiles of fewer columns are rows of single elements.
+inline constexpr int64_t kMinHookCols = 8;
+/// A call of a hook, whose arguments are gathered and loops set up, and a row of a tile, which begins and ends for
+/// itself.
+inline constexpr double kHookCallNs = 40;
+inline constexpr double kHookRowNs = 3;
+
 // Work.
 
 /// Cycles of one element of a scan, or of one update of a scatter: a load, an operation and a store that wait for one

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/finish.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/policy.h"
 
@@ -104,11 +106,52 @@ Clustering Fuser::DealAnew(const Cluster& cluster, const std::unordered_set<Node
   return FormClusters(p_, deal, captures_);
 }
 
-Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
+Result<bool> Fuser::EmitFinished(NodeId product, const Cluster& cluster, bool settled, plan::Seq& out) {
+  // Where the product's elements will lie is not settled yet, only how.
+  View promised = DenseView(~0u, p_.shape({product, 0}));
+  Status failed;
+  plan::Seq before;
+  std::unordered_map<Ref, View, RefHasher> views;
+  MakerEnvironment env;
+  env.checks = &checks_;
+  env.unfinished = true;
+  env.view_of = [&](Ref r) -> const View& {
+    if (r == Ref{product, 0}) return promised;
+    if (auto it = views.find(r); it != views.end()) return it->second;
+    View& view = views[r] = DenseView(0, p_.shape(r));
+    Result<View> known = KernelViewOf(r, before);
+    if (known.ok()) {
+      view = *known;
+    } else {
+      failed = known.status();
+    }
+    return view;
+  };
+  const size_t bound_before = bound_.size();
+  NodeId blocking = kNoNode;
+  std::vector<NodeId> better_stored;
+  std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking, settled ? nullptr : &better_stored);
+  if (!made || !failed.ok()) {
+    Unbind(bound_before);
+    return false;
+  }
+  std::move(before.begin(), before.end(), std::back_inserter(out));
+  Status why;
+  bool finished = false;
+  TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(product, out, why, &*made, &finished));
+  if (finished) return true;
+  if (!driven) TENON_RETURN_IF_ERROR(EmitNode(product, out));
+  FinishKernel(*made, *p_.target, &checks_);
+  TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));
+  return true;
+}
+
+Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
   struct Pending {
     NodeId node = kNoNode;  ///< Alone, or none:
     Cluster cluster;
-    bool settled = false;  ///< Dealt out anew, and still the same.
+    bool settled = false;      ///< Dealt out anew, and still the same.
+    NodeId product = kNoNode;  ///< What waits for the cluster, which is all that uses it.
   };
   std::vector<Pending> pending;  // The next one last.
   const auto add = [&](Clustering&& more, size_t members) {
@@ -118,7 +161,21 @@ Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
       if (unit.cluster < 0) continue;
       pending.back().cluster = std::move(more.clusters[static_cast<size_t>(unit.cluster)]);
       pending.back().settled = pending.back().cluster.members.size() >= members;
+      finishes.Count(pending.back().cluster, 1);
     }
+  };
+  // Whether the product can wait for the only cluster that uses it.
+  const auto waits = [&](NodeId product) {
+    const std::vector<NodeId> users = finishes.UsersOf(product);
+    if (users.empty()) return false;
+    for (size_t i = pending.size(), last = i - std::min(i, policy::kHookReach); i-- > last;) {
+      Pending& unit = pending[i];
+      if (unit.node != kNoNode || !unit.cluster.members.contains(users[0])) continue;
+      if (unit.product != kNoNode || !finishes.IsOnlyOne(unit.cluster, users)) return false;
+      unit.product = product;
+      return true;
+    }
+    return false;
   };
   add(std::move(dealt), SIZE_MAX);
   std::unordered_set<NodeId> forced;  // What was stored because some kernel could not compute it inside.
@@ -127,14 +184,25 @@ Status Fuser::EmitUnits(Clustering dealt, plan::Seq& out) {
     Pending next = std::move(pending.back());
     pending.pop_back();
     if (next.node != kNoNode) {
-      TENON_RETURN_IF_ERROR(EmitNode(next.node, out));
+      if (!waits(next.node)) TENON_RETURN_IF_ERROR(EmitNode(next.node, out));
       continue;
     }
     Cluster& cluster = next.cluster;
     if (!at_hand.empty()) LeaveOut(p_, at_hand, cluster);
+    if (next.product != kNoNode) {
+      TENON_ASSIGN_OR_RETURN(const bool done, EmitFinished(next.product, cluster, next.settled, out));
+      if (done) {
+        for (NodeId root : cluster.roots) {
+          if (forced.contains(root)) at_hand.insert(root);
+        }
+        continue;
+      }
+      TENON_RETURN_IF_ERROR(EmitNode(next.product, out));
+    }
     std::unordered_set<NodeId> blocked;
     TENON_ASSIGN_OR_RETURN(const std::optional<MadeKernel> made, MakeCluster(cluster, next.settled, blocked, out));
     if (!made) {
+      finishes.Count(cluster, -1);
       add(DealAnew(cluster, blocked, forced), cluster.members.size());
       continue;
     }
@@ -151,7 +219,8 @@ Status Fuser::EmitBlock(const Block& block, plan::Seq& out) {
   Deal deal;
   deal.nodes = block.nodes;
   for (Ref r : block.results) deal.wanted.insert(r.node);
-  return EmitUnits(FormClusters(p_, deal, captures_), out);
+  Finishes finishes(p_, block, captures_);
+  return EmitUnits(FormClusters(p_, deal, captures_), finishes, out);
 }
 
 }  // namespace tenon::compiler

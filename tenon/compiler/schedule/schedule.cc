@@ -357,7 +357,7 @@ class Scheduler {
   /// Kernels that no step runs any more (replaced by in-place forms) go.
   void DropUnused(plan::Plan& plan) {
     std::vector<bool> used(plan.kernels.size(), false);
-    for (const Timeline::KernelAt& k : kept_) used[k.step->kernel] = true;
+    for (const uint32_t* kernel : kept_) used[*kernel] = true;
     std::vector<uint32_t> number(plan.kernels.size(), 0);
     std::vector<kir::Kernel> kernels;
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
@@ -366,12 +366,15 @@ class Scheduler {
       kernels.push_back(std::move(plan.kernels[i]));
     }
     plan.kernels = std::move(kernels);
-    for (const Timeline::KernelAt& k : kept_) k.step->kernel = number[k.step->kernel];
+    for (uint32_t* kernel : kept_) *kernel = number[*kernel];
   }
 
   void CollectKernels(plan::Seq& seq) {
     for (plan::Step& step : seq) {
-      if (auto* k = std::get_if<plan::KernelStep>(&step.is)) kept_.push_back({0, k});
+      if (auto* k = std::get_if<plan::KernelStep>(&step.is)) kept_.push_back(&k->kernel);
+      if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
+        for (auto& [name, hook] : d->hooks) kept_.push_back(&hook.kernel);
+      }
       if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
         CollectKernels(w->condition);
         CollectKernels(w->body);
@@ -480,7 +483,7 @@ class Scheduler {
   int64_t arena_ = 0;
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
   std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
-  std::vector<Timeline::KernelAt> kept_;
+  std::vector<uint32_t*> kept_;  ///< The kernels that steps and hooks name.
   std::vector<std::pair<int32_t, int32_t>> linked_;  // Positions of loops that are kernels now, in order.
 };
 

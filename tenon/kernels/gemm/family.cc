@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tenon/kernels/gemm/gemm.h"
 
@@ -110,6 +111,11 @@ class GemmFamily final : public drivers::Family {
     set(pack_a, form.dims.a_batch, form.dims.a_rows, form.dims.a_cols);
     set(pack_b, form.dims.b_batch, form.dims.b_rows, form.dims.b_cols);
     set(finish, form.dims.c_batch, form.dims.c_rows, form.dims.c_cols);
+    finish.col_stride = s.c_col_stride == 1 ? 1 : 0;
+    // Strips of a middling kernel's tiles.
+    constexpr double kStripRows = 14, kStripCols = 1024;
+    finish.calls = static_cast<double>(finish.batch) * std::ceil(static_cast<double>(s.m) / kStripRows) *
+                   std::ceil(static_cast<double>(s.n) / kStripCols);
     return facts;
   }
 

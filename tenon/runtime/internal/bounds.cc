@@ -335,13 +335,16 @@ class Checker {
     return OkStatus();
   }
 
-  /// A tile is [rows, cols] with the strides that come with it, and indexed by dims that run over just that.
+  /// A tile is [rows, cols] with the strides that come with it or are known, and indexed by dims that run over just
+  /// that.
   Status CheckTile(const kir::Buffer& b, const SmallVector<kir::Axis, 4>& at) const {
     bool ok = tile_.has_value() && b.type == tile_->type && at.size() == 2 && b.stride.size() == 2;
     for (size_t i = 0; ok && i < 2; ++i) {
       const int32_t slot = static_cast<int32_t>(i);
-      ok = b.stride[i] == kir::Size::Param(tile_->first_param + 5 + slot) && at[i].terms.size() == 1 &&
-           at[i].start == kir::kNone && at[i].terms[0].coef == kir::Size::Of(1) && at[i].offset == kir::Size::Of(0) &&
+      const bool stride = b.stride[i] == kir::Size::Param(tile_->first_param + 5 + slot) ||
+                          (i == 1 && tile_->col_stride != 0 && b.stride[i] == kir::Size::Of(tile_->col_stride));
+      ok = stride && at[i].terms.size() == 1 && at[i].start == kir::kNone && at[i].terms[0].coef == kir::Size::Of(1) &&
+           at[i].offset == kir::Size::Of(0) &&
            k_.dims[at[i].terms[0].dim].extent == kir::Size::Param(tile_->first_param + 3 + slot);
     }
     return ok ? OkStatus() : InvalidArgument("a tile is reached otherwise than element by element");

@@ -18,11 +18,12 @@ struct Reach {
 };
 
 /// The operand whose tiles a hook gets: rows, cols, matrices, and the slot of the first of the plan::kTileParams
-/// numbers.
+/// numbers; what lies between neighbours in a row, in elements, where that is known.
 struct TileOf {
   int64_t rows = 0, cols = 0, batch = 0;
   DType type = DType::kInvalid;
   int32_t first_param = 0;
+  int64_t col_stride = 0;
 };
 
 /// INVALID_ARGUMENT unless every access of the verified `kernel` provably stays inside the `reach` of its buffer (one
