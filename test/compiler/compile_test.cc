@@ -643,6 +643,13 @@ TEST(Compile, TallColumnsAreSummedInBlocksOfRows) {
   })",
                                          2);
   ASSERT_FALSE(compiled.plan.kernels.empty());
+  // Rows of several dims, none of which is enough by itself.
+  Check(R"(func.func @main(%x: tensor<8x70x20x96xf32>) -> tensor<96xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0, 1, 2] : (tensor<8x70x20x96xf32>, tensor<f32>) -> tensor<96xf32>
+    return %0 : tensor<96xf32>
+  })",
+        2);
 }
 
 TEST(Compile, ProductsTakeTransposesAsStrides) {

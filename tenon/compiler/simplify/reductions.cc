@@ -59,6 +59,25 @@ int64_t CountOf(const Dims& dims, size_t from, size_t to) {
   return n;
 }
 
+/// Rows over several dims in blocks: those before `dim` (of the reduced ones) one by one, that one in so many parts; of
+/// tall_blocks to four times as many blocks the fewest. A function of extents alone, since it says how sums meet.
+struct RowBlocks {
+  std::ptrdiff_t dim;
+  int64_t blocks;
+};
+std::optional<RowBlocks> BlocksOfRows(const Dims& extents, const Dims& reduced, const target::Numerics& cuts) {
+  int64_t outer = 1;
+  for (size_t k = 0; k < reduced.size(); ++k) {
+    const int64_t extent = extents[static_cast<size_t>(reduced[k])];
+    for (int64_t b = std::max<int64_t>(1, (cuts.tall_blocks + outer - 1) / outer); b * outer <= 4 * cuts.tall_blocks;
+         ++b) {
+      if (extent % b == 0) return RowBlocks{static_cast<std::ptrdiff_t>(k), b};
+    }
+    outer *= extent;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
@@ -75,10 +94,15 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   int64_t count = 1;
   for (int64_t d : dims) count *= operand.dims[static_cast<size_t>(d)];
   const int64_t results = NumElements(node.shape().dims);
-  const int64_t columns =
-      dims.size() == 1 ? CountOf(operand.dims, static_cast<size_t>(dims[0]) + 1, operand.rank()) : 1;
-  const bool tall = columns >= cuts.tall_columns && count >= cuts.tall_rows && count * columns >= cuts.tall_elements &&
-                    results / columns < cuts.tall_blocks;
+  const bool neighbours = !dims.empty() && dims.back() - dims[0] + 1 == static_cast<int64_t>(dims.size());
+  const int64_t columns = neighbours ? CountOf(operand.dims, static_cast<size_t>(dims.back()) + 1, operand.rank()) : 1;
+  bool tall = columns >= cuts.tall_columns && count >= cuts.tall_rows && count * columns >= cuts.tall_elements &&
+              results / columns < cuts.tall_blocks;
+  const std::optional<RowBlocks> rows = tall ? BlocksOfRows(operand.dims, dims, cuts) : std::nullopt;
+  if (tall && !rows) {
+    if (dims.size() == 1) return std::nullopt;
+    tall = false;
+  }
   if (!tall && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
@@ -97,17 +121,16 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   };
   if (tall) {
     // Sums of columns: blocks of whole rows, so that memory is read as it lies however many run side by side.
-    const size_t d = static_cast<size_t>(dims[0]);
-    int64_t blocks = cuts.tall_blocks;
-    while (blocks < 4 * cuts.tall_blocks && count % blocks != 0) ++blocks;
-    if (count % blocks != 0) return std::nullopt;
+    const auto d = static_cast<size_t>(dims[rows->dim]);
     Dims cut;
     for (size_t i = 0; i < operand.rank(); ++i) {
-      cut.push_back(i == d ? blocks : operand.dims[i]);
-      if (i == d) cut.push_back(count / blocks);
+      cut.push_back(i == d ? rows->blocks : operand.dims[i]);
+      if (i == d) cut.push_back(operand.dims[i] / rows->blocks);
     }
-    const Ref partial = {Append(reduce(Reshape(node.in[0], cut), Dims{static_cast<int64_t>(d) + 1}, neutral)), 0};
-    return Emit(reduce(partial, Dims{static_cast<int64_t>(d)}, node.in[1]));
+    Dims inner;
+    for (size_t k = rows->dim; k < dims.size(); ++k) inner.push_back(dims[k] + 1);
+    const Ref partial = {Append(reduce(Reshape(node.in[0], cut), std::move(inner), neutral)), 0};
+    return Emit(reduce(partial, Dims(dims.begin(), dims.begin() + rows->dim + 1), node.in[1]));
   }
   // Several dims: the inner ones first, if enough is left to share out.
   if (dims.size() > 1) {
