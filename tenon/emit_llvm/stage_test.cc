@@ -37,6 +37,40 @@ class Stages : public ::testing::TestWithParam<isa::IsaLevel> {
 INSTANTIATE_TEST_SUITE_P(Levels, Stages, ::testing::ValuesIn(isa::kAllIsaLevels),
                          [](const auto& info) { return std::string(isa::IsaLevelName(info.param)); });
 
+// Components of small structs: read beside one another, combined, and written beside one another.
+TEST_P(Stages, NeighboursAlongAnotherDimThanTheLanes) {
+  for (DType type : {f32, DType::kF64, s32, DType::kBF16, DType::kU8}) {
+    for (const int64_t parts : {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24}) {
+      for (const int64_t points : {5, 45, 64}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(points));
+        const Buf x = b.AddDense(BufKind::kArg, type, {points * parts}),
+                  out = b.AddDense(BufKind::kOut, type, {points * parts}),
+                  some = b.AddDense(BufKind::kOut, type, {points * parts});
+        Stage s;
+        s.dims = {i};
+        std::vector<Val> read;
+        for (int64_t c = 0; c < parts; ++c) read.push_back(b.Read(x, {At(i, Size::Of(parts), Size::Of(c))}));
+        for (int64_t c = 0; c < parts; ++c) {
+          // Every value once, and not in the order of memory.
+          const int64_t to = c * 7 % parts == 0 && c != 0 ? c : parts - 1 - c;
+          const Val sum = b.Add(read[static_cast<size_t>(c)], read[static_cast<size_t>((c + 1) % parts)]);
+          s.stores.push_back(Put(out, {At(i, Size::Of(parts), Size::Of(parts % 7 == 0 ? c : to))}, sum));
+        }
+        // Not all of them, of not all of them.
+        for (int64_t c = 1; c < parts; c += 2)
+          s.stores.push_back(Put(some, {At(i, Size::Of(parts), Size::Of(c))}, read[static_cast<size_t>(c - 1)]));
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(points)};
+        const Kernel kernel = b.Finish();
+        Expect(kernel);
+        Expect(kernel, {.misalign_bytes = 8});
+        Expect(kernel, {.indices_per_call = 19});
+      }
+    }
+  }
+}
+
 TEST_P(Stages, StridedReversedAndBroadcastReads) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
     KernelBuilder b;

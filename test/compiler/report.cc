@@ -105,6 +105,15 @@ int main(int argc, char** argv) {
       hash = true;
       continue;
     }
+    if (arg == "--codegen") {
+      const tenon::Result<tenon::isa::IsaLevel> level = tenon::isa::ParseIsaLevel(argv[++i]);
+      if (!level.ok()) {
+        fmt::print("{}\n", level.status().ToString());
+        return 1;
+      }
+      codegen.emplace_back().level = *level;
+      continue;
+    }
     if (arg == "--repeat") {
       repeat = std::atoi(argv[++i]);
       continue;

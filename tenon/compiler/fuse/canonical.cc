@@ -6,7 +6,9 @@
 
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/short_dims.h"
 #include "tenon/kir/math.h"
+#include "tenon/target/lanes.h"
 #include "tenon/target/work.h"
 
 namespace tenon::compiler {
@@ -286,6 +288,13 @@ namespace {
 int64_t BytesPerPoint(kir::Kernel& k) {
   int64_t bytes = 0;
   for (const kir::Buffer& b : k.buffers) bytes += b.kind == kir::BufKind::kLocal ? 0 : ByteWidth(b.type);
+  // What short dims written out store at each point besides.
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (size_t i = 1; i < stage.stores.size(); ++i) {
+      if (stage.stores[i].buf == stage.stores[i - 1].buf && stage.stores[i].component == stage.stores[i - 1].component)
+        bytes += ByteWidth(k.buffers[stage.stores[i].buf].type);
+    }
+  });
   return std::max<int64_t>(bytes, 1);
 }
 
@@ -397,7 +406,17 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
   if (k.outer > 0) {
     int64_t inner = 1;
     ForEachStage(k.seq, [&](kir::Stage& stage) { inner = std::max(inner, ExtentsOf(k, stage, true)); });
-    k.split.dims = (kir::DimMask{1} << k.outer) - 1;
+    // A short last dim that runs in lanes stays whole.
+    const int64_t last = k.dims[k.outer - 1u].extent.baked;
+    int64_t rows = 1;
+    bool lanes = k.outer > 1 && last <= policy::kShortDim && !loop;
+    for (size_t d = 0; d + 1 < k.outer; ++d) rows *= k.dims[d].extent.baked;
+    ForEachStage(k.seq, [&](kir::Stage& stage) {
+      for (DimId d : stage.dims) lanes &= k.dims[d].kind == kir::DimKind::kReduce;
+    });
+    lanes &= rows >= policy::kManyRows;
+    if (lanes) inner *= last;
+    k.split.dims = (kir::DimMask{1} << (k.outer - (lanes ? 1 : 0))) - 1;
     k.split.grain = Size::Of(std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes)));
     if (loop) k.split.grain = Size::Of(policy::kPointsTogether);  // Every point is a whole loop's work.
     return;
@@ -448,9 +467,13 @@ void FindInPlace(MadeKernel& made) {
   kir::Kernel& k = made.kernel;
   if (k.seq.empty() || !std::holds_alternative<kir::Stage>(k.seq.back().is)) return;
   const kir::Stage& last = std::get<kir::Stage>(k.seq.back().is);
-  if (last.stores.size() != 1 || !last.domain.empty()) return;
+  // Points of one buffer's elements each: all of a point is read before any of it is written.
+  if (last.stores.empty() || !last.domain.empty()) return;
   const kir::Store& store = last.stores[0];
-  if (!store.guard.empty() || store.combine >= 0 || made.buffers[store.buf].kind != BoundBuffer::Kind::kWrite) return;
+  for (const kir::Store& s : last.stores) {
+    if (!s.guard.empty() || s.combine >= 0 || s.buf != store.buf || s.order != kir::StoreOrder::kDisjoint) return;
+  }
+  if (made.buffers[store.buf].kind != BoundBuffer::Kind::kWrite) return;
   const kir::Buffer& out = k.buffers[store.buf];
   // Other stages may name the same memory through twin dims; only reads of the last stage's own dims are compared, so
   // the rest must not exist.
@@ -462,11 +485,52 @@ void FindInPlace(MadeKernel& made) {
       continue;
     bool same = true;
     for (const kir::Read& r : k.reads) {
-      if (r.buf == i) same &= r.guard.empty() && r.at == store.at;
+      if (r.buf != i) continue;
+      same &= r.guard.empty() &&
+              std::any_of(last.stores.begin(), last.stores.end(), [&](const kir::Store& s) { return s.at == r.at; });
     }
     if (same && k.seq.size() == 1) made.in_place.push_back({store.buf, static_cast<kir::Buf>(i)});
   }
 }
+
+namespace {
+
+/// Accesses of one buffer that differ by constants: emitters see neighbours in them where the numbers are baked.
+struct InterleavedSet {
+  kir::Buf buf = 0;
+  SmallVector<kir::Term, 2> terms;
+};
+
+std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
+  struct Seen {
+    InterleavedSet set;
+    int64_t low, high;
+    size_t count;
+  };
+  std::vector<Seen> seen;
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (at.size() != 1 || at[0].start != kir::kNone || at[0].terms.empty()) return;
+    const int64_t offset = at[0].offset.baked;
+    for (Seen& s : seen) {
+      if (s.set.buf != buf || !(s.set.terms == at[0].terms)) continue;
+      s.low = std::min(s.low, offset);
+      s.high = std::max(s.high, offset);
+      ++s.count;
+      return;
+    }
+    seen.push_back({{buf, at[0].terms}, offset, offset, 1});
+  });
+  std::vector<InterleavedSet> sets;
+  for (Seen& s : seen) {
+    int64_t least = INT64_MAX;
+    for (const kir::Term& t : s.set.terms) least = std::min(least, std::abs(t.coef.baked));
+    if (s.count > 1 && least > 1 && least <= target::kMaxInterleaved && s.high - s.low < least)
+      sets.push_back(std::move(s.set));
+  }
+  return sets;
+}
+
+}  // namespace
 
 void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   std::map<int64_t, int32_t> slots;
@@ -481,14 +545,24 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     for (Size& s : b.extent) turn(s, 8);
     for (Size& s : b.stride) turn(s, 8);
   }
-  auto axis = [&](kir::Axis& a) {
-    for (kir::Term& t : a.terms) turn(t.coef, 8);
-    turn(a.offset, 8);
+  auto axis = [&](kir::Axis& a, int64_t keep) {
+    for (kir::Term& t : a.terms) turn(t.coef, keep);
+    turn(a.offset, keep);
   };
-  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
-    for (kir::Axis& a : at) axis(a);
+  const std::vector<InterleavedSet> interleaved = InterleavedSets(k);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto& guard) {
+    const bool together = std::any_of(interleaved.begin(), interleaved.end(), [&](const InterleavedSet& s) {
+      return s.buf == buf && at.size() == 1 && at[0].terms == s.terms;
+    });
+    for (kir::Axis& a : at) {
+      if (!together) {
+        axis(a, 8);
+        continue;
+      }
+      for (kir::Term& t : a.terms) turn(t.coef, target::kMaxInterleaved);
+    }
     for (kir::Guard& g : guard) {
-      axis(g.e);
+      axis(g.e, 8);
       turn(g.lo, 0);
       turn(g.hi, 8);
     }
@@ -530,6 +604,30 @@ target::Work WorkOf(const kir::Kernel& kernel, const target::OpCosts& costs) {
   return work;
 }
 
+namespace {
+
+/// Takes out local buffers, which nothing uses any more.
+void DropLocals(MadeKernel& made) {
+  kir::Kernel& k = made.kernel;
+  std::vector<kir::Buf> place(k.buffers.size());
+  kir::Buf next = 0;
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    place[i] = next;
+    if (k.buffers[i].kind == kir::BufKind::kLocal) continue;
+    k.buffers[next] = k.buffers[i];
+    made.buffers[next] = made.buffers[i];
+    ++next;
+  }
+  k.buffers.resize(next);
+  made.buffers.resize(next);
+  for (kir::Read& r : k.reads) r.buf = place[r.buf];
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (kir::Store& s : stage.stores) s.buf = place[s.buf];
+  });
+}
+
+}  // namespace
+
 void KernelChecks::After(const char* step, const kir::Kernel& kernel) {
   if (!on || !failed.ok()) return;
   if (Status s = kir::Verify(kernel); !s.ok()) failed = Internal(std::string(s.message())).WithContext(step);
@@ -551,6 +649,12 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   done("a kernel with merged dims");
   UnifyDims(k);
   done("a kernel with shared dims");
+  if (WriteOutShortDims(k, target)) {
+    DropLocals(made);
+    DropDead(k);
+    MergeDims(k);
+    done("a kernel with short dims written out");
+  }
   DecideSplit(k, target);
   done("a kernel with a split");
   FindInPlace(made);

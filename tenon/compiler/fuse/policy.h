@@ -90,6 +90,28 @@ inline constexpr size_t kMaxRegionCutsPerDim = 4;
 /// Points of a loop in a kernel that are worth running in lanes.
 inline constexpr int64_t kMinLanePoints = 4;
 
+// How a kernel's loops run in lanes; bits do not depend on it.
+
+/// Dims of at most so many places may be written out, and so many places of all dims together: beyond them rows fill
+/// vectors well enough, and code would grow.
+inline constexpr int64_t kShortDim = 32;
+inline constexpr int64_t kMaxWrittenOut = 32;
+/// What is written out costs at most so much (OpCosts), and has at most so many nodes on the way: code is made for all
+/// of it. Four transcendentals of a kernel at its limit cost as much as these.
+inline constexpr int64_t kWrittenOutCode = 400;
+inline constexpr int64_t kWrittenOutNodes = 2000;
+/// Writing out must leave at most this part of the modelled time, and save about as much as a launch takes.
+inline constexpr double kWriteOutGain = 0.8;
+inline constexpr double kWriteOutCycles = 100;
+/// Cycles of one vector per unit of OpCosts: two operations at once.
+inline constexpr double kLaneCyclesPerCost = 0.5;
+/// Cycles of starting a loop, and more of them where its end is masked.
+inline constexpr double kLoopCycles = 4;
+inline constexpr double kMaskCycles = 4;
+/// Cycles until the lanes of a sum have met, and until accumulators that lie in memory have.
+inline constexpr double kMeetInLanesCycles = 24;
+inline constexpr double kMeetInMemoryCycles = 150;
+
 // How a kernel is cut into pieces; bits do not depend on it.
 
 /// Bytes of output or input per piece: what the nearest cache holds, in whole powers of two.

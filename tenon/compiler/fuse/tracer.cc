@@ -117,7 +117,7 @@ kir::Buf Tracer::BufferOf(Ref r) {
 
 std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   if (blocking != kNoNode || cut) return std::nullopt;
-  Key key{r, map, guards_};
+  Key key{r, map, GuardsOf(map, nullptr)};
   if (auto it = known_.find(key); it != known_.end() && it->second.stage == stage) return it->second.value;
   bool inner = false;
   Key place = key;
@@ -144,15 +144,32 @@ std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   return value;
 }
 
+SmallVector<kir::Guard, 1> Tracer::GuardsOf(const IndexMap& map, const Dims* dims) const {
+  SmallVector<kir::Guard, 1> guards;
+  for (const kir::Guard& guard : guards_) {
+    bool matters = guard.e.start != kir::kNone || guard.e.terms.empty();
+    for (size_t i = 0; i < map.size() && !matters; ++i) {
+      if (dims != nullptr && map[i].start == kir::kNone) {
+        const IndexRange range = RangeOf(map[i], extents);
+        if (range.low >= 0 && range.high < (*dims)[i]) continue;
+      }
+      for (const IndexTerm& t : map[i].terms) {
+        matters |= std::any_of(guard.e.terms.begin(), guard.e.terms.end(),
+                               [&](const kir::Term& of) { return of.dim == t.dim; });
+      }
+    }
+    if (matters) guards.push_back(guard);
+  }
+  return guards;
+}
+
 std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
   kir::Read read;
   read.buf = BufferOf(r);
   read.at = AxesOf(map);
   const DType type = program_.shape(r).dtype;
-  if (!guards_.empty()) {
-    read.guard = guards_;
-    read.otherwise = b_.Const(PartType(type), 0);
-  }
+  read.guard = GuardsOf(map, &program_.shape(r).dims);
+  if (!read.guard.empty()) read.otherwise = b_.Const(PartType(type), 0);
   Scalar value{b_.Read(read, 0)};
   if (IsComplex(type)) value.im = b_.Read(read, 1);
   return value;
@@ -331,15 +348,16 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
     below.push_back(ix);
   }
   std::optional<Scalar> value = Trace(node.in[0], below);
+  const SmallVector<kir::Guard, 1> here = guards_;
   guards_.resize(before);
   if (!value) return std::nullopt;
   std::optional<Scalar> padding = Trace(node.in[1], IndexMap());
   if (!padding) return std::nullopt;
   if (inside == kir::kNone) return value;
-  // A plain guarded read takes the padding itself.
+  // A plain read that is guarded by all that the padding asks takes the padding itself.
   auto place = [&](Val v, Val pad) {
     const kir::Node& n = b_.node(v);
-    if (before == 0 && n.op == kir::Op::kRead && b_.kernel().reads[n.attr].guard.size() > 0) {
+    if (before == 0 && n.op == kir::Op::kRead && !here.empty() && b_.kernel().reads[n.attr].guard == here) {
       kir::Read read = b_.kernel().reads[n.attr];
       const uint8_t component = n.imm;
       read.otherwise = pad;

@@ -83,6 +83,9 @@ class Tracer {
     int stage;
   };
 
+  /// The guards that matter to what is read at `map` or below it: they speak of a dim that moves the place. With the
+  /// extents of what is read, only of dims that move it out of there.
+  SmallVector<kir::Guard, 1> GuardsOf(const IndexMap& map, const Dims* dims) const;
   std::optional<Scalar> TraceNew(Ref r, const IndexMap& map);
   std::optional<Scalar> Leaf(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/emit_llvm/internal/analysis.h"
+#include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/plan_stage.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 
@@ -119,6 +120,18 @@ class FunctionEmitter {
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
+  // Groups of neighbours (groups.cc)
+  /// Whether vectors of such elements are single registers here, and all lanes or the first ones exist.
+  bool GroupsMove(unsigned bytes) const;
+  /// Whether all lanes' places follow from the first one's, without guards.
+  bool IsGroupAccess(const Access& access) const;
+  /// <lanes x i1>: the first `count` (i64, below 0 as 0) lanes.
+  Value* FirstLanes(Value* count);
+  std::vector<Value*> RunNetwork(const LaneNetwork& network, std::vector<Value*> vectors);
+  /// Reads what lies beside one another along another dim together, and sets the value of all of it.
+  bool EmitGroupRead(kir::Val v, unsigned copy);
+  /// The same for stores from `first` on: how many it has written.
+  size_t EmitGroupStore(const std::vector<const kir::Store*>& stores, size_t first, unsigned copy);
   /// Reads a square tile along the other dim, transposes it in registers and sets the value for all copies.
   bool EmitTileRead(kir::Val v);
   void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);
@@ -210,6 +223,7 @@ class FunctionEmitter {
   }
   std::vector<Value*> values_;
   std::vector<Value*> splats_;
+  const NodeList* needed_now_ = nullptr;  ///< What is being emitted as far as it can be known.
   struct PointerState {
     Value* pointer = nullptr;
     uint64_t done = 0;  ///< Parts that `pointer` includes.

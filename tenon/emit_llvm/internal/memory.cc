@@ -350,7 +350,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
        [&] { result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes))); });
     return result[0];
   }
-  if (EmitTileRead(v)) return values_[Slot(v, copy)];
+  if (EmitTileRead(v) || EmitGroupRead(v, copy)) return values_[Slot(v, copy)];
   Value* guard = GuardMask(access, copy, true);
   Value* mask = AndMasks(guard, lanes_.mask);
   llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);

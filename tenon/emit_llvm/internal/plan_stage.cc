@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -15,11 +17,10 @@ using kir::Val;
 
 constexpr DimMask Bit(int dim) { return DimMask{1} << dim; }
 
-/// Cycles of moving one vector.
-constexpr double kContiguous = 1;
-constexpr double kReversed = 2;
-constexpr double kStrided = 12;
-constexpr double kUniform = 0.2;
+constexpr double kContiguous = target::kContiguousMove;
+constexpr double kReversed = target::kReversedMove;
+constexpr double kStrided = target::kStridedMove;
+constexpr double kUniform = target::kUniformMove;
 
 struct Accesses {
   const Analysis& an;
@@ -37,6 +38,38 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
   if (*stride == 0) return kUniform;
   if (*stride == 1) return kContiguous;
   return *stride == -1 ? kReversed : kStrided;
+}
+
+/// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
+/// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
+double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
+                isa::IsaLevel isa, bool* contiguous) {
+  double cost = 0;
+  std::vector<const Access*> strided;
+  for (const Access* access : accesses) {
+    const double c = AccessCost(an, *access, v);
+    *contiguous |= c == kContiguous;
+    const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
+    const bool grouped = c == kStrided && access->guards->empty() && (bytes == 4 || bytes == 8) &&
+                         bytes * static_cast<int>(lanes) <= isa::VectorBytes(isa) &&
+                         std::none_of(access->parts.begin(), access->parts.end(), [&](const Contribution& part) {
+                           return part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
+                         });
+    if (grouped) {
+      strided.push_back(access);
+    } else {
+      cost += c;
+    }
+  }
+  const auto n = static_cast<int>(lanes);
+  size_t in_groups = 0;
+  for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
+    if (stores ? !group.complete() : !GroupPays(group, n)) continue;
+    in_groups += group.members.size();
+    cost += target::InterleavedMove(n, static_cast<int>(group.stride), static_cast<int>(group.members.size()));
+    *contiguous = true;
+  }
+  return cost + kStrided * static_cast<double>(strided.size() - in_groups);
 }
 
 /// One lane per element of the widest value that runs in lanes; 64-bit values beside narrower ones take two registers
@@ -179,23 +212,21 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     if (!an.RunsAfterReduce(stage, s)) during.push_back(&s);
   }
   const std::vector<Val> needed = an.Needed(roots);
+  std::vector<const Access*> read;
+  for (Val n : needed) {
+    if (an.kernel.nodes[n].op == Op::kRead) read.push_back(&an.reads[an.kernel.nodes[n].attr]);
+  }
 
   auto cost_of = [&](DimId v, unsigned lanes) {
     double cost = 0.25 * an.Cost(needed, Bit(v)) + 1;
     bool contiguous = false;
-    for (Val n : needed) {
-      const kir::Node& node = an.kernel.nodes[n];
-      if (node.op != Op::kRead) continue;
-      const double c = AccessCost(an, an.reads[node.attr], v);
-      contiguous |= c == kContiguous;
-      cost += c;
-    }
+    std::vector<const Access*> written;
     for (size_t i = 0; i < stores.size(); ++i) {
       if (!stage.reduces.empty() && (reduced & Bit(v)) && an.RunsAfterReduce(stage, stage.stores[i])) continue;
-      const double c = AccessCost(an, stores[i], v);
-      contiguous |= c == kContiguous;
-      cost += 1.5 * c;
+      written.push_back(&stores[i]);
     }
+    cost += MoveCost(an, read, false, v, lanes, isa, &contiguous);
+    cost += 1.5 * MoveCost(an, written, true, v, lanes, isa, &contiguous);
     if (!contiguous) cost *= 1.5;
     const kir::Size extent = an.kernel.dims[v].extent;
     const double filled =
@@ -204,7 +235,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   };
   // One point at a time costs as much per point as a vector with contiguous accesses.
   double best = 0.25 * an.Cost(needed, ~DimMask{0}) + 1 + static_cast<double>(stores.size());
-  for (Val n : needed) best += an.kernel.nodes[n].op == Op::kRead ? 1 : 0;
+  best += static_cast<double>(read.size());
 
   auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes) {
     if (lanes < 2) return;
@@ -337,13 +368,17 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   std::vector<Val> roots;
   an.SeqRoots(an.kernel.seq, &roots);
   const std::vector<Val> needed = an.Needed(roots);
+  std::vector<const Access*> read;
+  std::vector<const Access*> written;
+  for (Val n : needed) {
+    if (an.kernel.nodes[n].op == Op::kRead) read.push_back(&an.reads[an.kernel.nodes[n].attr]);
+  }
+  for (const Access& a : facts.stores) written.push_back(&a);
   auto score = [&](DimId v) {
-    double s = 0;
-    for (Val n : needed) {
-      if (an.kernel.nodes[n].op == Op::kRead) s += AccessCost(an, an.reads[an.kernel.nodes[n].attr], v);
-    }
-    for (const Access& a : facts.stores) s += AccessCost(an, a, v);
-    return s;
+    bool contiguous = false;
+    const unsigned lanes_of = LanesFor(an, needed, facts.stores, v, isa);
+    return MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
+           MoveCost(an, written, true, v, lanes_of, isa, &contiguous);
   };
   const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(),
                                  [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });

@@ -76,6 +76,10 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
         ++i;
         continue;
       }
+      if (const size_t written = vector ? EmitGroupStore(stores, i, copy) : 0; written > 0) {
+        i += written - 1;
+        continue;
+      }
       EmitStore(*stores[i], copy, vector);
     }
   };

@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/kir/math.h"
@@ -158,11 +159,13 @@ void FunctionEmitter::Precompute(const NodeList& needed) {
 }
 
 void FunctionEmitter::PrecomputeCopy(const NodeList& needed, unsigned copy) {
+  const NodeList* outer = std::exchange(needed_now_, &needed);
   for (Val v : needed) {
     const kir::Node& node = k_.nodes[v];
     if ((node.in.empty() && node.op != Op::kRead) || Has(v, copy)) continue;
     if (Available(v, copy)) EmitNode(v, copy);
   }
+  needed_now_ = outer;
 }
 
 void FunctionEmitter::PrecomputeSplats(const NodeList& needed) {

@@ -1,0 +1,227 @@
+#include "tenon/compiler/fuse/lane_cost.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "tenon/compiler/fuse/policy.h"
+#include "tenon/target/lanes.h"
+
+namespace tenon::compiler {
+namespace {
+
+using kir::DimId;
+using kir::DimMask;
+using kir::Op;
+using kir::Val;
+
+constexpr DimMask Bit(size_t d) { return DimMask{1} << d; }
+
+class Model {
+ public:
+  Model(const kir::Kernel& k, const target::Target& target)
+      : k_(k), target_(target), deps_(kir::DependentDims(k)), extents_(k.dims.size()) {
+    for (size_t d = 0; d < extents_.size(); ++d) extents_[d] = k.dims[d].extent.baked;
+  }
+
+  double Run() {
+    // Dims around all stages run in lanes only where no stage has a dim of its own for them.
+    bool outer_lanes = k_.outer > 0;
+    for (const kir::Step& step : k_.seq) {
+      for (DimId d : std::get<kir::Stage>(step.is).dims) outer_lanes &= k_.dims[d].kind == kir::DimKind::kReduce;
+    }
+    for (const kir::Buffer& b : k_.buffers) outer_lanes &= b.kind != kir::BufKind::kLocal;
+    std::vector<int> around = {-1};
+    if (outer_lanes) around.push_back(k_.outer - 1);
+    double best = std::numeric_limits<double>::infinity();
+    for (const int outer : around) {
+      double sum = 0;
+      for (const kir::Step& step : k_.seq) {
+        const auto& stage = std::get<kir::Stage>(step.is);
+        Prepare(stage);
+        double least = Cycles(stage, outer);
+        for (DimId d : stage.dims) {
+          if (outer >= 0) break;
+          if (k_.dims[d].kind == kir::DimKind::kReduce && d != stage.dims.back()) continue;
+          least = std::min(least, Cycles(stage, d));
+        }
+        sum += least;
+      }
+      best = std::min(best, sum);
+    }
+    return best;
+  }
+
+ private:
+  /// What the stage needs, and the dims' extents in it.
+  void Prepare(const kir::Stage& stage) {
+    here_ = extents_;
+    for (const kir::Range& r : stage.domain) here_[r.dim] = std::max<int64_t>(0, r.hi.baked - r.lo.baked);
+    needed_.assign(k_.nodes.size(), false);
+    const auto axis = [&](const kir::Axis& a) {
+      if (a.start != kir::kNone) needed_[a.start] = true;
+    };
+    for (const kir::Reduce& r : stage.reduces) {
+      for (Val v : r.in) needed_[v] = true;
+      for (Val v : r.init) needed_[v] = true;
+    }
+    for (const kir::Store& s : stage.stores) {
+      needed_[s.value] = true;
+      for (const kir::Axis& a : s.at) axis(a);
+    }
+    widest_ = 4;
+    for (size_t v = k_.nodes.size(); v-- > 0;) {
+      if (!needed_[v]) continue;
+      for (Val in : k_.nodes[v].in) needed_[in] = true;
+      if (k_.nodes[v].op != Op::kRead) continue;
+      const kir::Read& read = k_.reads[k_.nodes[v].attr];
+      for (const kir::Axis& a : read.at) axis(a);
+      for (const kir::Guard& g : read.guard) axis(g.e);
+      if (read.otherwise != kir::kNone) needed_[read.otherwise] = true;
+      widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[read.buf].type));
+    }
+    widest_ = std::min<int64_t>(widest_, 8);  // structural: parts of complex numbers move one by one
+  }
+
+  /// How often something that depends on these dims is done, vectors of `lane` counted once.
+  double Times(DimMask deps, int lane, int64_t lanes) const {
+    double times = 1;
+    for (size_t d = 0; d < here_.size(); ++d) {
+      if (!(deps & Bit(d))) continue;
+      times *= static_cast<double>(static_cast<int>(d) == lane ? (here_[d] + lanes - 1) / lanes : here_[d]);
+    }
+    return times;
+  }
+
+  static int64_t Coef(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer, int dim) {
+    int64_t coef = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      for (const kir::Term& t : at[i].terms) {
+        if (static_cast<int>(t.dim) == dim) coef += t.coef.baked * buffer.stride[i].baked;
+      }
+    }
+    return coef;
+  }
+  DimMask DimsOf(const SmallVector<kir::Axis, 4>& at) const {
+    DimMask dims = 0;
+    for (const kir::Axis& a : at) {
+      for (const kir::Term& t : a.terms) dims |= Bit(t.dim);
+      if (a.start != kir::kNone) dims |= deps_[a.start];
+    }
+    return dims;
+  }
+
+  struct Move {
+    kir::Buf buf;
+    const SmallVector<kir::Axis, 4>* at;
+    bool guarded;
+    bool store;
+    DimMask dims;
+  };
+
+  double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
+    double cycles = 0;
+    // Those that differ by constants alone, fewer than their stride, may be moved together.
+    struct Set {
+      const Move* first;
+      int64_t coef;
+      std::vector<int64_t> offsets;
+    };
+    std::vector<Set> sets;
+    for (const Move& m : moves) {
+      const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
+      const double times = Times(m.dims, lane, lanes) * (m.store ? 1.5 : 1);
+      bool by_data = false;
+      for (const kir::Axis& a : *m.at)
+        by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
+      if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
+        cycles += times * target::kContiguousMove;
+      } else if (coef == -1) {
+        cycles += times * target::kReversedMove;
+      } else if (by_data || m.guarded || coef < 2 || coef > target::kMaxInterleaved || m.at->size() != 1) {
+        cycles += times * target::kStridedMove;
+      } else {
+        auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
+          return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims && s.coef == coef &&
+                 (*s.first->at)[0].terms == (*m.at)[0].terms;
+        });
+        if (set == sets.end()) set = sets.insert(sets.end(), Set{&m, coef, {}});
+        set->offsets.push_back((*m.at)[0].offset.baked);
+      }
+    }
+    for (Set& s : sets) {
+      std::sort(s.offsets.begin(), s.offsets.end());
+      s.offsets.erase(std::unique(s.offsets.begin(), s.offsets.end()), s.offsets.end());
+      const double times = Times(s.first->dims, lane, lanes) * (s.first->store ? 1.5 : 1);
+      for (size_t i = 0; i < s.offsets.size();) {
+        size_t end = i;
+        while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < s.coef) ++end;
+        const double alone = static_cast<double>(end - i) * target::kStridedMove;
+        const double together =
+            target::InterleavedMove(static_cast<int>(lanes), static_cast<int>(s.coef), static_cast<int>(end - i));
+        const bool whole = !s.first->store || static_cast<int64_t>(end - i) == s.coef;
+        cycles += times * (whole ? std::min(alone, together) : alone);
+        i = end;
+      }
+    }
+    return cycles;
+  }
+
+  /// With `lane` in lanes; -1: one point at a time.
+  double Cycles(const kir::Stage& stage, int lane) const {
+    const int64_t lanes = lane < 0 ? 1 : std::max<int64_t>(1, target_.vector_bytes / widest_);
+    double cycles = 0;
+    std::vector<Move> moves;
+    for (size_t v = 0; v < k_.nodes.size(); ++v) {
+      const kir::Node& node = k_.nodes[v];
+      if (!needed_[v]) continue;
+      if (node.op == Op::kRead) {
+        const kir::Read& read = k_.reads[node.attr];
+        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v]});
+      } else {
+        cycles += policy::kLaneCyclesPerCost * target_.costs.Of(node) * Times(deps_[v], lane, lanes);
+      }
+    }
+    DimMask all = Bit(k_.outer) - 1;
+    for (DimId d : stage.dims) all |= Bit(d);
+    for (const kir::Store& s : stage.stores)
+      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, deps_[s.value] | DimsOf(s.at)});
+    cycles += MoveCycles(moves, lane, lanes);
+    // Loops: each run of one costs something, and what does not fill a vector is masked.
+    DimMask around = all;
+    if (lane >= 0) around &= ~Bit(static_cast<size_t>(lane));
+    if (lane >= 0) {
+      const bool whole = here_[static_cast<size_t>(lane)] % lanes == 0;
+      cycles += Times(around, -1, 1) * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
+    } else {
+      cycles += Times(around, -1, 1) * policy::kLaneCyclesPerCost;
+    }
+    for (const kir::Reduce& r : stage.reduces) {
+      const bool along = lane >= 0 && (r.dims & Bit(static_cast<size_t>(lane)));
+      const double results = Times(all & ~r.dims, lane, lanes);
+      const double steps = Times(all, lane, lanes);
+      const auto values = static_cast<double>(r.in.size());
+      cycles += steps * values;
+      if (r.order == kir::ReduceOrder::kLanes || along)
+        cycles += results * values * (along ? policy::kMeetInLanesCycles : policy::kMeetInMemoryCycles);
+    }
+    return cycles;
+  }
+
+  const kir::Kernel& k_;
+  const target::Target& target_;
+  std::vector<DimMask> deps_;
+  std::vector<int64_t> extents_;
+  // Of the stage at hand.
+  std::vector<int64_t> here_;
+  std::vector<bool> needed_;
+  int64_t widest_ = 4;
+};
+
+}  // namespace
+
+double LaneCycles(const kir::Kernel& kernel, const target::Target& target) { return Model(kernel, target).Run(); }
+
+}  // namespace tenon::compiler

@@ -1,0 +1,93 @@
+// A kernel with short dims written out does what it did: every byte, by the evaluator's word.
+#include "tenon/compiler/fuse/short_dims.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/kir/builder.h"
+#include "tenon/kir/testing/random_kernel.h"
+
+namespace tenon::compiler {
+namespace {
+
+using kir::DimId;
+using kir::DimKind;
+using kir::DimMask;
+using kir::Size;
+using kir::Val;
+constexpr DType f32 = DType::kF32;
+
+TEST(ShortDims, WrittenOutKernelsKeepTheirBits) {
+  kir::testing::RandomKernelOptions options;
+  options.params = false;
+  int written = 0, sums = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    options.scatters = options.loops = seed % 4 == 0;
+    const kir::testing::Sample s = kir::testing::RandomKernel(seed, options);
+    DimMask inner = 0;
+    for (size_t d = s.kernel.outer; d < s.kernel.dims.size(); ++d) inner |= DimMask{1} << d;
+    for (DimMask dims : {inner, inner & (inner - 1), inner & ~(inner & (inner - 1)), inner & 0x55555555u}) {
+      if (dims == 0) continue;
+      const std::optional<kir::Kernel> made = WrittenOut(s.kernel, dims);
+      if (!made) continue;
+      ++written;
+      for (const kir::Step& step : s.kernel.seq) {
+        const auto* stage = std::get_if<kir::Stage>(&step.is);
+        sums += stage != nullptr && !stage->reduces.empty();
+      }
+      const Status verified = kir::Verify(*made);
+      ASSERT_TRUE(verified.ok()) << "seed " << seed << ": " << verified.ToString() << "\n"
+                                 << kir::Print(s.kernel) << kir::Print(*made);
+      kir::testing::Memory before = s.memory, after = s.memory;
+      ASSERT_TRUE(kir::Evaluate(s.kernel, before.Refs(), s.params).ok());
+      const Status run = kir::Evaluate(*made, after.Refs(), s.params);
+      ASSERT_TRUE(run.ok()) << "seed " << seed << ": " << run.ToString() << "\n"
+                            << kir::Print(s.kernel) << kir::Print(*made);
+      ASSERT_EQ(kir::testing::FirstDifference(s.kernel, s.params, after, before), "")
+          << "seed " << seed << "\n"
+          << kir::Print(s.kernel) << kir::Print(*made);
+    }
+  }
+  EXPECT_GT(written, 50);
+  EXPECT_GT(sums, 10);
+}
+
+/// out[i] = sum over j of x[i][j], for rows of `width`.
+kir::Kernel RowSums(int64_t rows, int64_t width) {
+  kir::KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(rows)), j = b.AddDim(Size::Of(width), DimKind::kReduce);
+  b.kernel().outer = 1;
+  const kir::Buf x = b.AddBuffer(kir::BufKind::kArg, f32, {Size::Of(rows * width)}, {Size::Of(1)});
+  const kir::Buf out = b.AddBuffer(kir::BufKind::kOut, f32, {Size::Of(rows)}, {Size::Of(1)});
+  kir::Axis at;
+  at.terms.push_back({i, Size::Of(width)});
+  at.terms.push_back({j, Size::Of(1)});
+  kir::Stage sum;
+  sum.dims = {j};
+  const Val total = b.AddReduce(sum, DimMask{1} << j, kir::Op::kAdd, b.Read(x, {at}), b.Const(f32, 0),
+                                kir::ReduceOrder::kLanes, b.ConstBits(f32, 0x80000000u));
+  b.AddStage(sum);
+  kir::Stage put;
+  put.stores.push_back({.buf = out, .at = {kir::At(i)}, .guard = {}, .value = total});
+  b.AddStage(put);
+  return b.Finish();
+}
+
+// Rows of a few elements: their dim goes, and rows run in lanes. Long ones, and few of them, stay.
+TEST(ShortDims, TheModelChooses) {
+  kir::Kernel k = RowSums(4096, 12);
+  ASSERT_TRUE(WriteOutShortDims(k, *target::StandardTarget()));
+  EXPECT_EQ(k.outer, 0);
+  ASSERT_EQ(k.seq.size(), 1u);
+  const auto& stage = std::get<kir::Stage>(k.seq[0].is);
+  EXPECT_TRUE(stage.reduces.empty());
+  EXPECT_EQ(stage.dims.size(), 1u);
+  EXPECT_EQ(k.reads.size(), 12u);
+
+  k = RowSums(4096, 512);
+  EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget()));
+  k = RowSums(1, 12);
+  EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget()));
+}
+
+}  // namespace
+}  // namespace tenon::compiler

@@ -1,0 +1,154 @@
+// Neighbours in memory along another dim than the lanes': moved as whole vectors, taken apart and put together by
+// shuffles.
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+
+#include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/internal/interleave.h"
+#include "tenon/target/lanes.h"
+
+namespace tenon::emit_llvm {
+
+using kir::kNone;
+using kir::Val;
+using llvm::Value;
+
+bool FunctionEmitter::GroupsMove(unsigned bytes) const {
+  if (lanes_.dim < 0 || (bytes != 4 && bytes != 8)) return false;
+  if (int64_t{bytes} * lanes_.lanes > isa::VectorBytes(isa_) || bytes * lanes_.lanes < 16) return false;
+  return lanes_.mask == nullptr || (lanes_.count != nullptr && MaskedMoveIsLegal(bytes));
+}
+
+Value* FunctionEmitter::FirstLanes(Value* count) {
+  llvm::SmallVector<llvm::Constant*, 64> iota;
+  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt32(i));
+  Value* n = b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, I64(0)), b_.getInt32Ty());
+  return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(n, lanes_.lanes));
+}
+
+std::vector<Value*> FunctionEmitter::RunNetwork(const LaneNetwork& network, std::vector<Value*> vectors) {
+  for (const LaneNetwork::Step& step : network.steps) {
+    Value* a = vectors[static_cast<size_t>(step.a)];
+    Value* b = vectors[static_cast<size_t>(step.b)];
+    llvm::SmallVector<int, 64> pick(step.pick.begin(), step.pick.end());
+    vectors.push_back(step.a == step.b ? b_.CreateShuffleVector(a, pick) : b_.CreateShuffleVector(a, b, pick));
+  }
+  std::vector<Value*> outputs;
+  for (int v : network.outputs) outputs.push_back(vectors[static_cast<size_t>(v)]);
+  return outputs;
+}
+
+bool FunctionEmitter::IsGroupAccess(const Access& access) const {
+  if (!access.guards->empty()) return false;
+  return std::none_of(access.parts.begin(), access.parts.end(), [&](const Contribution& part) {
+    return part.kind == Contribution::Kind::kStart && IsVector(part.start);
+  });
+}
+
+bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
+  const DType type = k_.buffers[k_.reads[k_.nodes[v].attr].buf].type;
+  if (IsComplex(type) || !GroupsMove(static_cast<unsigned>(ByteWidth(type))) || needed_now_ == nullptr) return false;
+  const auto dim = static_cast<kir::DimId>(lanes_.dim);
+  const Access& mine = an_.reads[k_.nodes[v].attr];
+  const std::optional<int64_t> stride = ConstStride(mine, dim);
+  if (!stride || *stride < 2 || *stride > target::kMaxInterleaved || !IsGroupAccess(mine)) return false;
+  // Whatever else is read there, and would be read now as well.
+  std::vector<Val> nodes;
+  std::vector<const Access*> accesses;
+  for (Val u : *needed_now_) {
+    const kir::Node& node = k_.nodes[u];
+    if (node.op != kir::Op::kRead || !IsVector(u) || Has(u, copy)) continue;
+    const Access& access = an_.reads[node.attr];
+    if (access.buf != mine.buf || !IsGroupAccess(access) || !Available(u, copy)) continue;
+    nodes.push_back(u);
+    accesses.push_back(&access);
+  }
+  for (const AccessGroup& group : FindGroups(k_, accesses, dim)) {
+    const auto member =
+        std::find_if(group.members.begin(), group.members.end(), [&](size_t i) { return nodes[i] == v; });
+    if (member == group.members.end()) continue;
+    std::vector<int> components = group.components;
+    components.erase(std::unique(components.begin(), components.end()), components.end());
+    if (!GroupPays(group, static_cast<int>(lanes_.lanes))) return false;
+    const auto lanes = static_cast<int>(lanes_.lanes);
+    const int64_t bytes = ByteWidth(type);
+    const int span = components.back();
+    const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
+    const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
+    const Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
+    llvm::Type* vector = low_.MemoryType(type, lanes_.lanes);
+    const llvm::Align align(static_cast<uint64_t>(bytes));
+    Value* left = nullptr;  // Elements that exist.
+    if (lanes_.mask != nullptr) {
+      left = b_.CreateAdd(b_.CreateMul(b_.CreateSub(lanes_.count, I64(1)), I64(group.stride)), I64(span + 1));
+    }
+    std::vector<Value*> vectors;
+    for (int i = 0; i < network.inputs; ++i) {
+      int64_t at = int64_t{i} * lanes;
+      if (left == nullptr) {
+        at = std::min(at, elements - lanes);
+        vectors.push_back(
+            b_.CreateAlignedLoad(vector, b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes)), align));
+        continue;
+      }
+      Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes));
+      vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, FirstLanes(b_.CreateSub(left, I64(at))),
+                                            llvm::Constant::getNullValue(vector)));
+    }
+    const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
+    for (size_t i = 0; i < group.members.size(); ++i) {
+      const auto c = std::lower_bound(components.begin(), components.end(), group.components[i]) - components.begin();
+      Set(nodes[group.members[i]], copy, low_.FromMemory(type, outputs[static_cast<size_t>(c)]));
+    }
+    return true;
+  }
+  return false;
+}
+
+size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& stores, size_t first, unsigned copy) {
+  const DType type = k_.buffers[stores[first]->buf].type;
+  if (IsComplex(type) || !GroupsMove(static_cast<unsigned>(ByteWidth(type)))) return 0;
+  const auto dim = static_cast<kir::DimId>(lanes_.dim);
+  // As many as follow one another, so that stores act in their order.
+  std::vector<const Access*> accesses;
+  for (size_t i = first; i < stores.size(); ++i) {
+    const kir::Store& store = *stores[i];
+    if (store.buf != stores[first]->buf || store.combine >= 0 || store.order != kir::StoreOrder::kDisjoint) break;
+    const size_t id = AccessId(store);
+    if (!IsGroupAccess(accesses_[id])) break;
+    accesses.push_back(nullptr);
+  }
+  for (size_t i = 0; i < accesses.size(); ++i) accesses[i] = &accesses_[AccessId(*stores[first + i])];
+  if (accesses.size() < 2) return 0;
+  const std::optional<int64_t> stride = ConstStride(*accesses[0], dim);
+  if (!stride || static_cast<int64_t>(accesses.size()) < *stride) return 0;
+  accesses.resize(static_cast<size_t>(*stride));
+  const std::vector<AccessGroup> groups = FindGroups(k_, accesses, dim);
+  if (groups.size() != 1 || !groups[0].complete() ||
+      std::adjacent_find(groups[0].components.begin(), groups[0].components.end()) != groups[0].components.end()) {
+    return 0;
+  }
+  const AccessGroup& group = groups[0];
+  const auto lanes = static_cast<int>(lanes_.lanes);
+  const int64_t bytes = ByteWidth(type);
+  std::vector<Value*> vectors;
+  for (size_t member : group.members)
+    vectors.push_back(low_.ToMemory(type, GetLanes(stores[first + member]->value, copy)));
+  const std::vector<Value*> outputs = RunNetwork(Interleave(lanes, static_cast<int>(group.stride)), std::move(vectors));
+  const Place place = PlaceOf(AccessId(*stores[first + group.members[0]]), copy, 0);
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  Value* left = lanes_.mask == nullptr ? nullptr : b_.CreateMul(lanes_.count, I64(group.stride));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) * lanes;
+    Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes));
+    if (left == nullptr) {
+      b_.CreateAlignedStore(outputs[i], pointer, align);
+    } else {
+      b_.CreateMaskedStore(outputs[i], pointer, align, FirstLanes(b_.CreateSub(left, I64(at))));
+    }
+  }
+  return group.members.size();
+}
+
+}  // namespace tenon::emit_llvm

@@ -1,0 +1,46 @@
+#pragma once
+
+/// Elements that lie `stride` apart in memory, in vectors: whole vectors are moved and their lanes change places.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tenon/emit_llvm/internal/analysis.h"
+
+namespace tenon::emit_llvm {
+
+/// Vectors made of vectors. Numbers name vectors: inputs first, then one for each step.
+struct LaneNetwork {
+  /// Lane i is lane pick[i] of a, or lane pick[i] - lanes of b; -1: it does not matter.
+  struct Step {
+    int a = 0;
+    int b = 0;
+    std::vector<int> pick;
+  };
+  int inputs = 0;
+  std::vector<Step> steps;
+  std::vector<int> outputs;
+};
+
+/// Of `inputs` vectors of consecutive elements, one vector for each of `components` (ascending, from 0 on): lane i is
+/// element components[c] + i * stride. The elements end with the last one that is wanted; with `whole` the last vector
+/// ends there too (and begins inside of the one before), otherwise it has lanes behind it that nobody looks at.
+LaneNetwork Deinterleave(int lanes, int stride, std::span<const int> components, bool whole);
+/// Vectors that Deinterleave reads.
+int InterleavedVectors(int lanes, int stride, int last_component);
+/// Of one vector for each of `stride` components, `stride` vectors of consecutive elements.
+LaneNetwork Interleave(int lanes, int stride);
+/// Accesses of one buffer whose places differ by constants alone, less apart than neighbours along a dim are.
+struct AccessGroup {
+  int64_t stride = 0;           ///< In elements, along that dim.
+  std::vector<size_t> members;  ///< Indices into what FindGroups was given, by ascending offset.
+  std::vector<int> components;  ///< Their offsets from the first one.
+  bool complete() const { return components.size() == static_cast<size_t>(stride); }
+};
+/// Whether reading the group's vectors takes less than reading each member lane by lane.
+bool GroupPays(const AccessGroup& group, int lanes);
+/// The groups among `accesses` (null ones are left out) along `dim`, each access in one at most.
+std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const Access* const> accesses, kir::DimId dim);
+
+}  // namespace tenon::emit_llvm
