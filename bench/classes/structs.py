@@ -69,6 +69,30 @@ def programs(jax):
 
     add("structs_bonds", bonds, f32(2000, 3), R.randint(0, 2000, 30000), R.randint(0, 2000, 30000))
 
+    def triangles(v):
+        a, b, c = v[:, 0], v[:, 1], v[:, 2]
+        n = cross(b - a, c - a)
+        area = jnp.sqrt((n * n).sum(-1))
+        return n / (area[:, None] + 1e-6), area / 2
+
+    add("structs_triangles", triangles, f32(10000, 3, 3))
+
+    def overlap(a, b):
+        low = jnp.maximum(a[:, None, :2], b[None, :, :2])
+        high = jnp.minimum(a[:, None, 2:], b[None, :, 2:])
+        size = jnp.maximum(high - low, 0)
+        return size[..., 0] * size[..., 1]
+
+    add("structs_box_overlap", overlap, f32(300, 4), f32(400, 4))
+    add("structs_rgba_over", lambda x, y: x[..., :3] * x[..., 3:] + y * (1 - x[..., 3:]), np.abs(f32(200, 300, 4)), f32(200, 300, 3))
+    add("structs_bytes_to_gray", lambda x: x[..., 0] * np.float32(0.3) + x[..., 1] * np.float32(0.59) + x[..., 2] * np.float32(0.11),
+        R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
+    add("structs_bytes_bgr", lambda x: x[..., ::-1], R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
+    add("structs_bytes_normalise", lambda x: (x.astype(jnp.float32) / 255 - jnp.array([0.5, 0.4, 0.3])) / jnp.array([0.2, 0.25, 0.3]),
+        R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
+    add("structs_rows_of_table", lambda t, i: t[i], f32(5000, 6), R.randint(0, 5000, 20000))
+    add("structs_split_halves", lambda x: jnp.concatenate([x[..., 4:] * -1, x[..., :4]], -1) * 0.5 + x, f32(20000, 8))
+
     # Short rows.
     add("rows_softmax5", lambda x: jax.nn.softmax(x, -1), f32(20000, 5))
     add("rows_normalise6", lambda x: x / jnp.linalg.norm(x, axis=-1, keepdims=True), f32(20000, 6))
@@ -79,6 +103,15 @@ def programs(jax):
     add("rows_dot3", lambda a, b: (a * b).sum(-1), f32(40000, 3), f32(40000, 3))
     add("groups_rms", lambda x: x / jnp.sqrt((x.reshape(64, 256, 12, 5) ** 2).mean((1, 3), keepdims=True) + 1e-6).repeat(5, -1).reshape(64, 1, 60),
         f32(64, 256, 60))
+
+    add("rows_standardise12_f64", lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True), R.randn(10000, 12))
+    add("rows_cumulative8", lambda x: jnp.cumsum(x, -1), f32(20000, 8))
+    add("rows_attend", lambda q, k, v: jnp.einsum("nk,nkd->nd", jax.nn.softmax((q[:, None] * k).sum(-1), -1), v), f32(3000, 4), f32(3000, 6, 4),
+        f32(3000, 6, 4))
+    add("rows_crossentropy11", lambda x, y: -jnp.take_along_axis(jax.nn.log_softmax(x, -1), y[:, None], -1).mean(), f32(10000, 11),
+        R.randint(0, 11, 10000))
+    add("rows_softmax_grad10", jax.grad(lambda x: (jax.nn.softmax(x, -1) ** 2).sum()), f32(8192, 10))
+    add("rows_any15", lambda x: (x > 2).any(-1), f32(20000, 15))
 
     # Structs inside loops, and batched by vmap.
     def pendulum(y):

@@ -40,8 +40,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, Stages, ::testing::ValuesIn(isa::kAllIsaLevels)
 // Components of small structs: read beside one another, combined, and written beside one another.
 TEST_P(Stages, NeighboursAlongAnotherDimThanTheLanes) {
   for (DType type : {f32, DType::kF64, s32, DType::kBF16, DType::kU8}) {
-    for (const int64_t parts : {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24}) {
-      for (const int64_t points : {5, 45, 64}) {
+    for (const int64_t parts : {2, 3, 4, 7, 9, 12, 20}) {
+      for (const int64_t points : {5, 77}) {
         KernelBuilder b;
         const DimId i = b.AddDim(Size::Of(points));
         const Buf x = b.AddDense(BufKind::kArg, type, {points * parts}),
@@ -63,9 +63,7 @@ TEST_P(Stages, NeighboursAlongAnotherDimThanTheLanes) {
         b.AddStage(s);
         b.kernel().split = {1, Size::Of(points)};
         const Kernel kernel = b.Finish();
-        Expect(kernel);
-        Expect(kernel, {.misalign_bytes = 8});
-        Expect(kernel, {.indices_per_call = 19});
+        Expect(kernel, {.indices_per_call = points > 64 ? 67 : 0, .misalign_bytes = 8});
       }
     }
   }

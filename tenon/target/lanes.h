@@ -7,14 +7,24 @@ namespace tenon::target {
 
 inline constexpr double kContiguousMove = 1;
 inline constexpr double kReversedMove = 2;
-/// Lane by lane, each at a place of its own.
+/// Lane by lane, each at a place of its own, for elements that gathers know; and each lane of narrower ones.
 inline constexpr double kStridedMove = 12;
+inline constexpr double kNarrowLaneMove = 3;
+inline double StridedMove(int bytes, int lanes) { return bytes >= 4 ? kStridedMove : kNarrowLaneMove * lanes; }
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
 
 /// Vectors of `lanes` that hold, at each of `lanes` points `stride` elements apart, `components` of the elements in
 /// between: whole vectors are moved, and as many shuffles as it takes bring each component into its own.
 double InterleavedMove(int lanes, int stride, int components);
+
+/// Whether two registers of `lanes` elements can be shuffled in one or two instructions, registers being of
+/// `vector_bytes`: those of bytes in 16 bytes at a time, those of two bytes in more only at the widest.
+inline bool Shuffles(int bytes, int lanes, int vector_bytes) {
+  const int all = bytes * lanes;
+  if (all < 16 || all > vector_bytes || bytes > 8) return false;
+  return bytes >= 4 || all == 16 || (bytes == 2 && vector_bytes == 64);  // structural: what instructions there are
+}
 
 /// Strides beyond this share no cache lines worth the shuffles.
 inline constexpr int kMaxInterleaved = 64;

@@ -133,6 +133,7 @@ class Model {
     for (const Move& m : moves) {
       const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
       const double times = Times(m.dims, lane, lanes) * (m.store ? 1.5 : 1);
+      const int bytes = ByteWidth(k_.buffers[m.buf].type);
       bool by_data = false;
       for (const kir::Axis& a : *m.at)
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
@@ -140,8 +141,10 @@ class Model {
         cycles += times * target::kContiguousMove;
       } else if (coef == -1) {
         cycles += times * target::kReversedMove;
-      } else if (by_data || m.guarded || coef < 2 || coef > target::kMaxInterleaved || m.at->size() != 1) {
-        cycles += times * target::kStridedMove;
+      } else if (by_data || m.guarded ||
+                 !target::Shuffles(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes)) ||
+                 coef < 2 || coef > target::kMaxInterleaved || m.at->size() != 1) {
+        cycles += times * target::StridedMove(bytes, static_cast<int>(lanes));
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
           return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims && s.coef == coef &&
@@ -158,7 +161,8 @@ class Model {
       for (size_t i = 0; i < s.offsets.size();) {
         size_t end = i;
         while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < s.coef) ++end;
-        const double alone = static_cast<double>(end - i) * target::kStridedMove;
+        const double alone = static_cast<double>(end - i) *
+                             target::StridedMove(ByteWidth(k_.buffers[s.first->buf].type), static_cast<int>(lanes));
         const double together =
             target::InterleavedMove(static_cast<int>(lanes), static_cast<int>(s.coef), static_cast<int>(end - i));
         const bool whole = !s.first->store || static_cast<int64_t>(end - i) == s.coef;

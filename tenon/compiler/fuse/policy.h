@@ -96,9 +96,11 @@ inline constexpr int64_t kMinLanePoints = 4;
 /// vectors well enough, and code would grow.
 inline constexpr int64_t kShortDim = 32;
 inline constexpr int64_t kMaxWrittenOut = 32;
-/// What is written out costs at most so much (OpCosts), and has at most so many nodes on the way: code is made for all
-/// of it. Four transcendentals of a kernel at its limit cost as much as these.
-inline constexpr int64_t kWrittenOutCode = 400;
+/// What is written out costs no more than a kernel may (KernelLimits::cost), or so many percent of what was there: code
+/// is made for all of it. It has at most so many nodes on the way.
+inline constexpr int64_t kWrittenOutGrowth = 150;
+/// Instructions of an operation that is no function, however slow: a division is one.
+inline constexpr int kOperationCode = 2;
 inline constexpr int64_t kWrittenOutNodes = 2000;
 /// Writing out must leave at most this part of the modelled time, and save about as much as a launch takes.
 inline constexpr double kWriteOutGain = 0.8;

@@ -507,9 +507,15 @@ bool Suits(const kir::Kernel& k) {
   return true;
 }
 
+/// Instructions, roughly: those of functions are as many as their cost.
+int64_t CodeOf(const kir::Node& node, const target::Target& target) {
+  const int cost = target.costs.Of(node);
+  return node.op == Op::kMath ? cost : std::min(cost, policy::kOperationCode);
+}
+
 int64_t CodeOf(const kir::Kernel& k, const target::Target& target) {
   int64_t cost = 0;
-  for (const kir::Node& n : k.nodes) cost += target.costs.Of(n);
+  for (const kir::Node& n : k.nodes) cost += CodeOf(n, target);
   for (const kir::Step& step : k.seq) {
     for (const kir::Store& s : std::get<kir::Stage>(step.is).stores) cost += s.component >= 0 ? 1 : 0;
   }
@@ -540,6 +546,7 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   if (now <= policy::kWriteOutCycles) return false;
   double least = std::min(now * policy::kWriteOutGain, now - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);
+  const int64_t most_code = std::max(target.limits.cost, CodeOf(k, target) * policy::kWrittenOutGrowth / 100);
   const auto consider = [&](DimMask dims) {
     // How often a node is written out tells what the code comes to before it is made.
     const auto places = [&](DimMask of) {
@@ -558,12 +565,12 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     bool settles = false;  // Selects that are answered leave some of it out.
     for (size_t v = 0; v < deps.size(); ++v) {
       const kir::Node& node = k.nodes[v];
-      code += target.costs.Of(node) * places(deps[v]);
+      code += CodeOf(node, target) * places(deps[v]);
       settles = settles || (node.op == Op::kSelect && deps[node.in[0]] != 0 && (deps[node.in[0]] & ~dims) == 0);
     }
-    if (code > policy::kWrittenOutCode && !settles) return;
+    if (code > most_code && !settles) return;
     std::optional<kir::Kernel> made = Writer(k, dims).Run();
-    if (!made || made->seq.empty() || CodeOf(*made, target) > policy::kWrittenOutCode) return;
+    if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
     const double cycles = LaneCycles(*made, target);
     if (cycles >= least) return;
     least = cycles;

@@ -15,8 +15,8 @@ using kir::Val;
 using llvm::Value;
 
 bool FunctionEmitter::GroupsMove(unsigned bytes) const {
-  if (lanes_.dim < 0 || (bytes != 4 && bytes != 8)) return false;
-  if (int64_t{bytes} * lanes_.lanes > isa::VectorBytes(isa_) || bytes * lanes_.lanes < 16) return false;
+  if (lanes_.dim < 0) return false;
+  if (!target::Shuffles(static_cast<int>(bytes), static_cast<int>(lanes_.lanes), isa::VectorBytes(isa_))) return false;
   return lanes_.mask == nullptr || (lanes_.count != nullptr && MaskedMoveIsLegal(bytes));
 }
 

@@ -44,32 +44,33 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
 /// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
 double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
                 isa::IsaLevel isa, bool* contiguous) {
-  double cost = 0;
+  double cost = 0, one_by_one = 0;
+  const auto n = static_cast<int>(lanes);
   std::vector<const Access*> strided;
   for (const Access* access : accesses) {
     const double c = AccessCost(an, *access, v);
     *contiguous |= c == kContiguous;
     const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
-    const bool grouped = c == kStrided && access->guards->empty() && (bytes == 4 || bytes == 8) &&
-                         bytes * static_cast<int>(lanes) <= isa::VectorBytes(isa) &&
+    const bool grouped = c == kStrided && access->guards->empty() &&
+                         target::Shuffles(bytes, n, isa::VectorBytes(isa)) &&
                          std::none_of(access->parts.begin(), access->parts.end(), [&](const Contribution& part) {
                            return part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
                          });
     if (grouped) {
       strided.push_back(access);
+      one_by_one += target::StridedMove(bytes, n);
     } else {
-      cost += c;
+      cost += c == kStrided ? target::StridedMove(bytes, n) : c;
     }
   }
-  const auto n = static_cast<int>(lanes);
-  size_t in_groups = 0;
   for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
     if (stores ? !group.complete() : !GroupPays(group, n)) continue;
-    in_groups += group.members.size();
+    const int bytes = ByteWidth(an.kernel.buffers[strided[group.members[0]]->buf].type);
+    one_by_one -= target::StridedMove(bytes, n) * static_cast<double>(group.members.size());
     cost += target::InterleavedMove(n, static_cast<int>(group.stride), static_cast<int>(group.members.size()));
     *contiguous = true;
   }
-  return cost + kStrided * static_cast<double>(strided.size() - in_groups);
+  return cost + one_by_one;
 }
 
 /// One lane per element of the widest value that runs in lanes; 64-bit values beside narrower ones take two registers
@@ -251,7 +252,10 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     const DimId v = *it;
     bool legal = true;
     for (size_t i = 0; i < stores.size(); ++i) legal &= StoreAllows(an, stage.stores[i], stores[i], v);
-    if (legal) consider(v, StagePlan::Kind::kVector, LanesFor(an, needed, stores, v, isa));
+    if (!legal) continue;
+    const unsigned lanes = LanesFor(an, needed, stores, v, isa);
+    consider(v, StagePlan::Kind::kVector, lanes);
+    if (lanes > 16) consider(v, StagePlan::Kind::kVector, 16);  // structural: bytes are shuffled in as many
   }
   if (!plan.reduced.empty()) {
     const DimId v = plan.reduced.back();
