@@ -96,9 +96,9 @@ inline constexpr int64_t kMinLanePoints = 4;
 /// vectors well enough, and code would grow.
 inline constexpr int64_t kShortDim = 32;
 inline constexpr int64_t kMaxWrittenOut = 32;
-/// What is written out costs no more than a kernel may (KernelLimits::cost), or so many percent of what was there: code
+/// What is written out costs no more than a kernel may (KernelLimits::cost), or so many times what was there: code
 /// is made for all of it. It has at most so many nodes on the way.
-inline constexpr int64_t kWrittenOutGrowth = 150;
+inline constexpr double kWrittenOutGrowth = 1.5;
 /// Instructions of an operation that is no function, however slow: a division is one.
 inline constexpr int kOperationCode = 2;
 inline constexpr int64_t kWrittenOutNodes = 2000;

@@ -546,7 +546,8 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   if (now <= policy::kWriteOutCycles) return false;
   double least = std::min(now * policy::kWriteOutGain, now - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);
-  const int64_t most_code = std::max(target.limits.cost, CodeOf(k, target) * policy::kWrittenOutGrowth / 100);
+  const int64_t most_code = std::max(
+      target.limits.cost, static_cast<int64_t>(policy::kWrittenOutGrowth * static_cast<double>(CodeOf(k, target))));
   const auto consider = [&](DimMask dims) {
     // How often a node is written out tells what the code comes to before it is made.
     const auto places = [&](DimMask of) {
