@@ -164,7 +164,8 @@ std::optional<llvm::SmallVector<Value>> RandomBits(stablehlo::RngBitGeneratorOp 
   if (!element.isIntOrFloat() || !state.getElementType().isInteger(64)) return std::nullopt;
   const unsigned width = element.getIntOrFloatBitWidth();
   const bool known = width == 8 || width == 16 || width == 32 || width == 64;
-  const bool narrow_float = mlir::isa<mlir::FloatType>(element) && width < 16;  // structural: f8 has no bits of its own here
+  const bool narrow_float =
+      mlir::isa<mlir::FloatType>(element) && width < 16;  // structural: f8 has no bits of its own here
   if (!known || narrow_float || words < 2 || words > (threefry ? 2 : 3)) return std::nullopt;
   return threefry ? Streams(op).Threefry(width == 64) : Streams(op).Philox(width == 64);
 }

@@ -483,7 +483,7 @@ class Scheduler {
   int64_t arena_ = 0;
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
   std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
-  std::vector<uint32_t*> kept_;  ///< The kernels that steps and hooks name.
+  std::vector<uint32_t*> kept_;                      ///< The kernels that steps and hooks name.
   std::vector<std::pair<int32_t, int32_t>> linked_;  // Positions of loops that are kernels now, in order.
 };
 
