@@ -107,7 +107,10 @@ struct Numerics {
   /// Of several reduced dims the inner ones go first, if they leave at least so many elements to add.
   int64_t long_sum_rest = 8;
   /// Sums of at least `tall_rows` rows of at least `tall_columns` columns and `tall_elements` elements are cut into
-  /// `tall_blocks` blocks of rows, or up to four times as many where that divides the rows.
+  /// `tall_blocks` blocks of rows, or up to four times as many where that divides the rows. Rows that run over several
+  /// neighbouring dims are cut along one of them: for each index of the dims before it, into as many equal parts as
+  /// make at least `tall_blocks` and at most four times as many blocks in all, the fewest first; the first dim that
+  /// divides so is taken.
   int64_t tall_rows = 512;
   int64_t tall_columns = 64;
   int64_t tall_elements = 1 << 20;
