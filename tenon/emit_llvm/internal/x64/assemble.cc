@@ -159,12 +159,13 @@ class Assembler {
 
   void Emit(Machine m) {
     if (m.op.space == Space::kEvex) {
+      const bool readable = !m.has_mem || VexTakesMemory(m.op);
       if (f_.avx2) {
-        failed_ |= !VexOf(m.op, &m.op) || m.broadcast || m.zeroing || m.len > 1;
+        failed_ |= !readable || !VexOf(m.op, &m.op) || m.broadcast || m.zeroing || m.len > 1;
       } else {
         failed_ |= !HasEvex(m.op);
         // VEX is up to two bytes shorter where it can say the same.
-        const bool low = m.reg < 16 && m.vvvv < 16 && (m.has_mem || m.rm < 16);
+        const bool low = readable && m.reg < 16 && m.vvvv < 16 && (m.has_mem || m.rm < 16);
         if (low && m.len < 2 && !m.broadcast && !m.evex_only && ShorterAsVex(m.op)) VexOf(m.op, &m.op);
       }
     }

@@ -45,6 +45,8 @@ bool ShorterAsVex(const Op& op) {
   return (known & kVex) != 0 && (known & kEvexAlone) == 0;
 }
 
+bool VexTakesMemory(const Op& op) { return !(op.map == 1 && op.prefix == 1 && op.opcode >= 0x71 && op.opcode <= 0x73); }
+
 bool VexOf(const Op& op, Op* vex) {
   const uint8_t known = Known()[Index(op.map, op.prefix, op.w, op.opcode)];
   if ((known & kVex) == 0) return false;

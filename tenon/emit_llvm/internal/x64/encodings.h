@@ -37,6 +37,8 @@ std::span<const Encoding> Encodings();
 bool HasEvex(const Op& op);
 /// Whether VEX says the same in all rows of the operation, which may differ in their digits.
 bool ShorterAsVex(const Op& op);
+/// Whether the VEX form may read its operand from memory: shifts by constants may not, as EVEX they may.
+bool VexTakesMemory(const Op& op);
 /// The same operation with VEX in `*vex`; false when there is none.
 bool VexOf(const Op& op, Op* vex);
 
