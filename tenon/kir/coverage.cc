@@ -335,7 +335,7 @@ bool Reads(const Kernel& k, const std::vector<Val>& roots, Buf buf) {
   // Inputs have lower numbers.
   for (size_t v = k.nodes.size(); v-- > 0;) {
     if (!needed[v]) continue;
-    internal::ForEachInput(k, k.nodes[v], [&](Val in) { needed[in] = true; });
+    ForEachInput(k, k.nodes[v], [&](Val in) { needed[in] = true; });
     if (k.nodes[v].op == Op::kRead && k.reads[k.nodes[v].attr].buf == buf) return true;
   }
   return false;

@@ -264,7 +264,7 @@ Machine::Schedule Machine::ScheduleFor(const std::vector<Val>& roots) const {
   std::vector<bool> needed(kernel_.nodes.size(), false);
   for (Val v : roots) needed[v] = true;
   for (size_t v = kernel_.nodes.size(); v-- > 0;) {
-    if (needed[v]) internal::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
+    if (needed[v]) ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
   }
   Schedule schedule;
   for (Val v = 0; v < needed.size(); ++v) {

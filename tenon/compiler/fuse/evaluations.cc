@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/kir/walk.h"
 
 namespace tenon::compiler {
 
@@ -14,8 +16,6 @@ using kir::Val;
 
 namespace {
 
-constexpr DimMask Bit(DimId d) { return DimMask{1} << d; }
-
 double ExtentOf(const kir::Kernel& k, const kir::Stage& stage, DimId d) {
   for (const kir::Range& r : stage.domain) {
     if (r.dim == d) return static_cast<double>(std::max<int64_t>(0, r.hi.baked - r.lo.baked));
@@ -23,33 +23,7 @@ double ExtentOf(const kir::Kernel& k, const kir::Stage& stage, DimId d) {
   return static_cast<double>(k.dims[d].extent.baked);
 }
 
-template <class F>
-void ForEachRoot(const kir::Store& store, const F& f) {
-  f(store.value);
-  for (const kir::Axis& a : store.at) {
-    if (a.start != kir::kNone) f(a.start);
-  }
-  for (const kir::Guard& g : store.guard) {
-    if (g.e.start != kir::kNone) f(g.e.start);
-  }
-}
-
 }  // namespace
-
-template <class F>
-void Evaluations::ForEachInput(Val v, const F& f) const {
-  const kir::Node& node = kernel_.nodes[v];
-  for (Val in : node.in) f(in);
-  if (node.op != Op::kRead) return;
-  const kir::Read& read = kernel_.reads[node.attr];
-  for (const kir::Axis& a : read.at) {
-    if (a.start != kir::kNone) f(a.start);
-  }
-  for (const kir::Guard& g : read.guard) {
-    if (g.e.start != kir::kNone) f(g.e.start);
-  }
-  if (read.otherwise != kir::kNone) f(read.otherwise);
-}
 
 Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs)
     : kernel_(kernel),
@@ -116,7 +90,7 @@ void Evaluations::FindDims() {
   for (Val v = 0; v < kernel_.nodes.size(); ++v) {
     const kir::Node& node = kernel_.nodes[v];
     DimMask dims = 0;
-    ForEachInput(v, [&](Val in) { dims |= dims_[in]; });
+    kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { dims |= dims_[in]; });
     if (node.op == Op::kIndex) dims |= Bit(static_cast<DimId>(node.attr));
     if (node.op == Op::kRead) {
       const kir::Read& read = kernel_.reads[node.attr];
@@ -156,12 +130,12 @@ void Evaluations::AddNests(const kir::Stage& stage) {
   for (DimId d : reduced) over |= Bit(d);
   for (const kir::Store& store : stage.stores) {
     DimMask dims = 0;
-    ForEachRoot(store, [&](Val v) { dims |= dims_[v]; });
+    kir::ForEachRoot(store, [&](Val v) { dims |= dims_[v]; });
     for (const kir::Axis& a : store.at) {
       for (const kir::Term& t : a.terms) dims |= Bit(t.dim);
     }
     Nest& nest = (dims & over) != 0 ? sums : points;
-    ForEachRoot(store, [&](Val v) { nest.roots.push_back(v); });
+    kir::ForEachRoot(store, [&](Val v) { nest.roots.push_back(v); });
     nest.stores.push_back(&store);
   }
   if (!sums.roots.empty()) nests_.push_back(std::move(sums));
@@ -172,7 +146,8 @@ std::vector<bool> Evaluations::Needed(const Nest& nest, const Stored& stored) co
   std::vector<bool> needed(dims_.size(), false);
   for (Val v : nest.roots) needed[v] = true;
   for (Val v = static_cast<Val>(needed.size()); v-- > 0;) {
-    if (needed[v] && stored[v] == nullptr) ForEachInput(v, [&](Val in) { needed[in] = true; });
+    if (needed[v] && stored[v] == nullptr)
+      kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
   }
   return needed;
 }
@@ -269,7 +244,7 @@ double Evaluations::OpsOf(Val root, double elements) const {
     if (!needed[v]) continue;
     if (kernel_.nodes[v].op == Op::kReduced) return -1;
     ops += std::min(points_[v] * policy::kCostLanes, std::max(elements, policy::kCostLanes)) * CostOf(v);
-    ForEachInput(v, [&](Val in) { needed[in] = true; });
+    kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
   }
   return ops;
 }

@@ -81,8 +81,6 @@ class Evaluations {
   size_t DepthOf(kir::Val v, const std::vector<kir::DimId>& loops) const;
   /// Cost of an access when `lane` runs in lanes.
   double AccessOps(const Moves& moves, kir::DimId lane) const;
-  template <class F>
-  void ForEachInput(kir::Val v, const F& f) const;
 
   const kir::Kernel& kernel_;
   const target::OpCosts& costs_;

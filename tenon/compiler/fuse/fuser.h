@@ -45,6 +45,14 @@ class Fuser {
   Status EmitBlock(const Block& block, plan::Seq& out);
   /// Steps of units in their order. A cluster that cannot be one kernel is dealt out anew in its place.
   Status EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out);
+  /// What a kernel reads while it is being made: how each value lies, and the steps that make it lie so.
+  struct Reads {
+    std::unordered_map<Ref, View, RefHasher> views;
+    plan::Seq before;
+    Status failed;
+  };
+  /// The view of `r`, dense memory where it will be `stored_later`. Stays where it is.
+  const View& ReadView(Ref r, bool stored_later, Reads& reads);
   /// The cluster's kernel, and steps that make its operands as kernels want them; or nothing, and `blocked` names what
   /// has to be stored so that more of it can be made or, unless it is `settled`, what is better stored.
   Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,

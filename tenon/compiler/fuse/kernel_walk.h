@@ -1,10 +1,13 @@
 #pragma once
 
-/// Visiting every part of a kernel that names nodes or sizes.
+/// Visiting every part of a kernel that names nodes or sizes, for those who change it; and sets of dims.
 
 #include "tenon/kir/kir.h"
 
 namespace tenon::compiler {
+
+/// The mask of one dim.
+constexpr kir::DimMask Bit(size_t dim) { return kir::DimMask{1} << dim; }
 
 /// f(Stage&) for every stage, those in loops included.
 template <class F>

@@ -6,7 +6,9 @@
 #include <tuple>
 #include <vector>
 
+#include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/kir/walk.h"
 #include "tenon/target/lanes.h"
 
 namespace tenon::compiler {
@@ -16,8 +18,6 @@ using kir::DimId;
 using kir::DimMask;
 using kir::Op;
 using kir::Val;
-
-constexpr DimMask Bit(size_t d) { return DimMask{1} << d; }
 
 class Model {
  public:
@@ -74,13 +74,10 @@ class Model {
     widest_ = 4;
     for (size_t v = k_.nodes.size(); v-- > 0;) {
       if (!needed_[v]) continue;
-      for (Val in : k_.nodes[v].in) needed_[in] = true;
+      kir::ForEachInput(k_, k_.nodes[v], [&](Val in) { needed_[in] = true; });
       if (k_.nodes[v].op != Op::kRead) continue;
-      const kir::Read& read = k_.reads[k_.nodes[v].attr];
-      for (const kir::Axis& a : read.at) axis(a);
-      for (const kir::Guard& g : read.guard) axis(g.e);
-      if (read.otherwise != kir::kNone) needed_[read.otherwise] = true;
-      widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[read.buf].type));
+      const kir::Buf buf = k_.reads[k_.nodes[v].attr].buf;
+      widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[buf].type));
     }
     widest_ = std::min<int64_t>(widest_, 8);  // structural: parts of complex numbers move one by one
   }

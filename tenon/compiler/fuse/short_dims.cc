@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/builder.h"
@@ -18,8 +19,6 @@ using kir::DimMask;
 using kir::Op;
 using kir::Size;
 using kir::Val;
-
-constexpr DimMask Bit(size_t d) { return DimMask{1} << d; }
 
 /// Whether combine(x, identity) == x too, whatever the identity of `graph` is.
 bool IdentityOnBothSides(const kir::Graph& graph) {

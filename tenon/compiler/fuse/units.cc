@@ -39,32 +39,32 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
   return OkStatus();
 }
 
+const View& Fuser::ReadView(Ref r, bool stored_later, Reads& reads) {
+  if (auto it = reads.views.find(r); it != reads.views.end()) return it->second;
+  View& view = reads.views[r] = DenseView(0, p_.shape(r));
+  if (stored_later) return view;
+  Result<View> known = KernelViewOf(r, reads.before);
+  if (known.ok()) {
+    view = *known;
+  } else {
+    reads.failed = known.status();
+  }
+  return view;
+}
+
 Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, bool settled,
                                                      std::unordered_set<NodeId>& blocked, plan::Seq& out) {
-  Status failed;
-  plan::Seq before;
-  std::unordered_map<Ref, View, RefHasher> views;
+  Reads reads;
   MakerEnvironment env;
   env.checks = &checks_;
-  env.view_of = [&](Ref r) -> const View& {
-    if (auto it = views.find(r); it != views.end()) return it->second;
-    View& view = views[r] = DenseView(0, p_.shape(r));
-    if (blocked.contains(r.node)) return view;  // It will have memory.
-    Result<View> known = KernelViewOf(r, before);
-    if (known.ok()) {
-      view = *known;
-    } else {
-      failed = known.status();
-    }
-    return view;
-  };
+  env.view_of = [&](Ref r) -> const View& { return ReadView(r, blocked.contains(r.node), reads); };
   const size_t bound_before = bound_.size();
   NodeId blocking = kNoNode;
   std::vector<NodeId> better_stored;
   std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking, settled ? nullptr : &better_stored);
-  TENON_RETURN_IF_ERROR(failed);
+  TENON_RETURN_IF_ERROR(reads.failed);
   if (made) {
-    std::move(before.begin(), before.end(), std::back_inserter(out));
+    std::move(reads.before.begin(), reads.before.end(), std::back_inserter(out));
     return made;
   }
   if (!better_stored.empty()) {
@@ -78,7 +78,7 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
     if (std::find(rest.roots.begin(), rest.roots.end(), blocking) != rest.roots.end()) break;
     LeaveOut(p_, blocked, rest);
     if (MakeKernel(p_, rest, env, blocking)) break;
-    TENON_RETURN_IF_ERROR(failed);
+    TENON_RETURN_IF_ERROR(reads.failed);
   }
   Unbind(bound_before);
   return std::optional<MadeKernel>();
@@ -109,33 +109,20 @@ Clustering Fuser::DealAnew(const Cluster& cluster, const std::unordered_set<Node
 Result<bool> Fuser::EmitFinished(NodeId product, const Cluster& cluster, bool settled, plan::Seq& out) {
   // Where the product's elements will lie is not settled yet, only how.
   View promised = DenseView(~0u, p_.shape({product, 0}));
-  Status failed;
-  plan::Seq before;
-  std::unordered_map<Ref, View, RefHasher> views;
+  Reads reads;
   MakerEnvironment env;
   env.checks = &checks_;
   env.unfinished = true;
-  env.view_of = [&](Ref r) -> const View& {
-    if (r == Ref{product, 0}) return promised;
-    if (auto it = views.find(r); it != views.end()) return it->second;
-    View& view = views[r] = DenseView(0, p_.shape(r));
-    Result<View> known = KernelViewOf(r, before);
-    if (known.ok()) {
-      view = *known;
-    } else {
-      failed = known.status();
-    }
-    return view;
-  };
+  env.view_of = [&](Ref r) -> const View& { return r == Ref{product, 0} ? promised : ReadView(r, false, reads); };
   const size_t bound_before = bound_.size();
   NodeId blocking = kNoNode;
   std::vector<NodeId> better_stored;
   std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking, settled ? nullptr : &better_stored);
-  if (!made || !failed.ok()) {
+  if (!made || !reads.failed.ok()) {
     Unbind(bound_before);
     return false;
   }
-  std::move(before.begin(), before.end(), std::back_inserter(out));
+  std::move(reads.before.begin(), reads.before.end(), std::back_inserter(out));
   Status why;
   bool finished = false;
   TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(product, out, why, &*made, &finished));

@@ -1,7 +1,6 @@
 #include "tenon/compiler/schedule/link.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "tenon/compiler/schedule/policy.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/coverage.h"
+#include "tenon/kir/walk.h"
 #include "tenon/target/work.h"
 
 namespace tenon::compiler {
@@ -196,10 +196,9 @@ class Writer {
     const LogicalBuffer& buffer = p_.buffers[p_.views[place.read[0]].buffer];
     if (buffer.kind != plan::SlotKind::kConst) return std::nullopt;
     const std::string& bytes = *p_.constants[buffer.index].bytes;
-    uint64_t bits = 0;
-    if (bytes.size() > sizeof(bits) || DTypeBits(place.dtype) % 8 != 0) return std::nullopt;
-    std::memcpy(&bits, bytes.data(), bytes.size());
-    return bits;
+    const auto width = static_cast<size_t>(ByteWidth(place.dtype));
+    if (bytes.size() != width || width > sizeof(uint64_t) || DTypeBits(place.dtype) % 8 != 0) return std::nullopt;
+    return ElementBits(place.dtype, bytes.data());
   }
 
   Val ReadScalar(uint32_t id) { return b_.Read(BufferOf(id), {kir::AtOffset(Size::Of(0))}); }
@@ -245,17 +244,8 @@ class Writer {
       next.pop_back();
       if (IsPure(v) || !seen.insert(v).second) continue;
       const kir::Node& node = b_.node(v);
-      next.insert(next.end(), node.in.begin(), node.in.end());
-      if (node.op != kir::Op::kRead) continue;
-      const kir::Read& read = b_.kernel().reads[node.attr];
-      buffers.insert(read.buf);
-      for (const kir::Axis& a : read.at) {
-        if (a.start != kNone) next.push_back(a.start);
-      }
-      for (const kir::Guard& g : read.guard) {
-        if (g.e.start != kNone) next.push_back(g.e.start);
-      }
-      if (read.otherwise != kNone) next.push_back(read.otherwise);
+      kir::ForEachInput(b_.kernel(), node, [&](Val in) { next.push_back(in); });
+      if (node.op == kir::Op::kRead) buffers.insert(b_.kernel().reads[node.attr].buf);
     }
     return buffers;
   }

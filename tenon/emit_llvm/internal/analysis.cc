@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/kir/math.h"
+#include "tenon/kir/walk.h"
 #include "tenon/target/target.h"
 
 namespace tenon::emit_llvm {
@@ -61,21 +62,6 @@ Analysis::Analysis(const kir::Kernel& k) : kernel(k) {
   FindDeps();
 }
 
-template <class F>
-void Analysis::ForEachInput(Val v, F f) const {
-  const kir::Node& node = kernel.nodes[v];
-  for (Val in : node.in) f(in);
-  if (node.op != Op::kRead) return;
-  const kir::Read& read = kernel.reads[node.attr];
-  for (const kir::Axis& axis : read.at) {
-    if (axis.start != kNone) f(axis.start);
-  }
-  for (const kir::Guard& guard : read.guard) {
-    if (guard.e.start != kNone) f(guard.e.start);
-  }
-  if (read.otherwise != kNone) f(read.otherwise);
-}
-
 DimMask Analysis::AxisDeps(const kir::Axis& axis) const {
   DimMask mask = axis.start == kNone ? 0 : deps[axis.start];
   for (const kir::Term& term : axis.terms) mask |= DimMask{1} << term.dim;
@@ -90,7 +76,7 @@ void Analysis::FindDeps() {
     for (Val v = 0; v < kernel.nodes.size(); ++v) {
       const kir::Node& node = kernel.nodes[v];
       DimMask mask = deps[v];
-      ForEachInput(v, [&](Val in) { mask |= deps[in]; });
+      kir::ForEachInput(kernel, kernel.nodes[v], [&](Val in) { mask |= deps[in]; });
       if (node.op == Op::kIndex) mask |= DimMask{1} << node.attr;
       if (node.op == Op::kRead) {
         for (const kir::Axis& axis : kernel.reads[node.attr].at) mask |= AxisDeps(axis);
@@ -144,7 +130,7 @@ std::vector<Val> Analysis::Needed(const std::vector<Val>& roots) const {
   while (!stack.empty()) {
     const Val v = stack.back();
     stack.pop_back();
-    ForEachInput(v, [&](Val in) {
+    kir::ForEachInput(kernel, kernel.nodes[v], [&](Val in) {
       if (!seen[in]) {
         seen[in] = 1;
         stack.push_back(in);
@@ -159,13 +145,7 @@ std::vector<Val> Analysis::Needed(const std::vector<Val>& roots) const {
 }
 
 void Analysis::StoreRoots(const kir::Store& store, std::vector<Val>* roots) {
-  roots->push_back(store.value);
-  for (const kir::Axis& axis : store.at) {
-    if (axis.start != kNone) roots->push_back(axis.start);
-  }
-  for (const kir::Guard& guard : store.guard) {
-    if (guard.e.start != kNone) roots->push_back(guard.e.start);
-  }
+  kir::ForEachRoot(store, [&](Val v) { roots->push_back(v); });
 }
 
 void Analysis::SeqRoots(const kir::Seq& seq, std::vector<Val>* roots) const {

@@ -57,8 +57,6 @@ class Analysis {
  private:
   void FindDeps();
   bool StepDeps(const kir::Seq& seq);
-  template <class F>
-  void ForEachInput(kir::Val v, F f) const;
 };
 
 }  // namespace tenon::emit_llvm

@@ -80,14 +80,9 @@ std::vector<uint32_t> Analysis::UsedIds(Val v) const {
 }
 
 bool Analysis::Uses(const Store& store, uint32_t id) const {
-  if (Uses(store.value, id)) return true;
-  for (const Axis& a : store.at) {
-    if (a.start != kNone && Uses(a.start, id)) return true;
-  }
-  for (const Guard& g : store.guard) {
-    if (g.e.start != kNone && Uses(g.e.start, id)) return true;
-  }
-  return false;
+  bool uses = false;
+  ForEachRoot(store, [&](Val v) { uses |= Uses(v, id); });
+  return uses;
 }
 
 }  // namespace internal

@@ -7,23 +7,9 @@
 #include <vector>
 
 #include "tenon/kir/kir.h"
+#include "tenon/kir/walk.h"
 
 namespace tenon::kir::internal {
-
-/// Calls fn(Val) for the inputs of a node of a kernel, including the starts, guards and `otherwise` of a read.
-template <class Fn>
-void ForEachInput(const Kernel& kernel, const Node& node, Fn fn) {
-  for (Val v : node.in) fn(v);
-  if (node.op != Op::kRead) return;
-  const Read& read = kernel.reads[node.attr];
-  for (const Axis& a : read.at) {
-    if (a.start != kNone) fn(a.start);
-  }
-  for (const Guard& g : read.guard) {
-    if (g.e.start != kNone) fn(g.e.start);
-  }
-  if (read.otherwise != kNone) fn(read.otherwise);
-}
 
 /// Where the reduces and loops of a kernel are.
 struct Definition {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/kir/walk.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/policy.h"
 
@@ -230,39 +231,47 @@ class Checker {
   // Accesses
   // -------------------------------------------------------------------------------------------------------------------------------
 
-  /// Adds k * the value of v, taken apart as long as its parts are sums and multiples that can't wrap: so that what a
-  /// guard says of x holds for an address made of -x or x + 1 too.
-  void AddNode(Form& f, kir::Val v, Wide k, int depth) const {
+  /// How sums and multiples of 64 bits are taken apart. What a guard says of a value it says of the wrapped one, so its
+  /// form is exact: only what can't wrap is taken apart. Addresses are made modulo 2^64 anyway: a form that is proven
+  /// to stay inside the memory without wrapping is the address, wherever its parts wrapped on the way.
+  enum class Sums { kExact, kModular };
+
+  /// Adds k * the value of v, taken apart into its sums and multiples: so that what a guard says of x holds for an
+  /// address made of -x or x + 1 too.
+  void AddNode(Form& f, kir::Val v, Wide k, Sums sums, int depth) const {
     const kir::Node& n = k_.nodes[v];
     const auto keep = [&] { f.Add(kNodeBase + v, k); };
     if (depth == 0 || !IsInteger(n.type)) return keep();
     const auto in = [&](size_t i) { return RangeOfNode(n.in[i]); };
     const auto constant = [](Interval r) { return r.lo == r.hi; };
+    const auto apart = [&](Interval r) {
+      return FitsExactly(r, n.type) || (sums == Sums::kModular && DTypeBits(n.type) == 64);
+    };
     switch (n.op) {
       case kir::Op::kConst:
         f.offset = Clamp(f.offset + Times(RangeOfNode(v).lo, k));
         return;
       case kir::Op::kConvert:
         if (!IsInteger(k_.nodes[n.in[0]].type) || !FitsExactly(in(0), n.type)) return keep();
-        return AddNode(f, n.in[0], k, depth - 1);
+        return AddNode(f, n.in[0], k, sums, depth - 1);
       case kir::Op::kAdd:
       case kir::Op::kSub: {
         const int sign = n.op == kir::Op::kAdd ? 1 : -1;
-        if (!FitsExactly(in(0) + in(1) * sign, n.type)) return keep();
-        AddNode(f, n.in[0], k, depth - 1);
-        return AddNode(f, n.in[1], k * sign, depth - 1);
+        if (!apart(in(0) + in(1) * sign)) return keep();
+        AddNode(f, n.in[0], k, sums, depth - 1);
+        return AddNode(f, n.in[1], k * sign, sums, depth - 1);
       }
       case kir::Op::kMul: {
         const size_t factor = constant(in(0)) ? 0 : 1;
-        if (!constant(in(factor)) || !FitsExactly(in(1 - factor) * in(factor).lo, n.type)) return keep();
-        return AddNode(f, n.in[1 - factor], Times(k, in(factor).lo), depth - 1);
+        if (!constant(in(factor)) || !apart(in(1 - factor) * in(factor).lo)) return keep();
+        return AddNode(f, n.in[1 - factor], Times(k, in(factor).lo), sums, depth - 1);
       }
       default:
         return keep();
     }
   }
 
-  Result<Form> FormOf(const kir::Axis& axis) {
+  Result<Form> FormOf(const kir::Axis& axis, Sums sums) {
     Form f;
     if (Known(axis.offset))
       f.offset = Exact(axis.offset);
@@ -272,7 +281,7 @@ class Checker {
       if (!Known(t.coef)) return InvalidArgument("an index is a tile's number times a dim");
       f.Add(t.dim, Exact(t.coef));
     }
-    if (axis.start != kir::kNone) AddNode(f, axis.start, 1, policy::kAffineDepth);
+    if (axis.start != kir::kNone) AddNode(f, axis.start, 1, sums, policy::kAffineDepth);
     return f;
   }
   Interval RangeOfVariable(uint64_t v) {
@@ -302,7 +311,7 @@ class Checker {
     const kir::Buffer& b = k_.buffers[buf];
     std::vector<Fact> facts = standing_;
     for (const kir::Guard& g : guards) {
-      TENON_ASSIGN_OR_RETURN(Form form, FormOf(g.e));
+      TENON_ASSIGN_OR_RETURN(Form form, FormOf(g.e, Sums::kExact));
       Fact fact{std::move(form), {ValueOf(g.lo).lo, ValueOf(g.hi).hi - 1}};
       if (fact.range.empty() || Meet(Bound(fact.form, standing_, 0), fact.range).empty())
         return OkStatus();  // It never holds.
@@ -314,14 +323,6 @@ class Checker {
       }
     }
     if (b.kind == kir::BufKind::kTile) return CheckTile(b, at);
-    Form element;
-    for (size_t i = 0; i < at.size(); ++i) {
-      if (!Known(b.stride[i])) return InvalidArgument(fmt::format("a stride of b{} is a tile's", buf));
-      TENON_ASSIGN_OR_RETURN(Form axis, FormOf(at[i]));
-      element.Add(axis, Exact(b.stride[i]));
-    }
-    const Interval reached = Bound(element, facts, 0);
-    if (reached.empty()) return OkStatus();
     const Wide width = ByteWidth(b.type);
     Wide low = 0, high = Times(local_elements_[buf], width);
     if (b.kind == kir::BufKind::kSignal) high = width;
@@ -329,10 +330,19 @@ class Checker {
       low = -Wide{reach_[buf].before_bytes};
       high = reach_[buf].after_bytes;
     }
-    if (Times(reached.lo, width) < low || Times(reached.hi, width) > high - width) {
-      return InvalidArgument(fmt::format("b{} may be reached outside its memory", buf));
+    // Which form meets the facts depends on whether a guard speaks of a sum or of its parts.
+    for (Sums sums : {Sums::kExact, Sums::kModular}) {
+      Form element;
+      for (size_t i = 0; i < at.size(); ++i) {
+        if (!Known(b.stride[i])) return InvalidArgument(fmt::format("a stride of b{} is a tile's", buf));
+        TENON_ASSIGN_OR_RETURN(Form axis, FormOf(at[i], sums));
+        element.Add(axis, Exact(b.stride[i]));
+      }
+      const Interval reached = Bound(element, facts, 0);
+      if (reached.empty()) return OkStatus();
+      if (Times(reached.lo, width) >= low && Times(reached.hi, width) <= high - width) return OkStatus();
     }
-    return OkStatus();
+    return InvalidArgument(fmt::format("b{} may be reached outside its memory", buf));
   }
 
   /// A tile is [rows, cols] with the strides that come with it or are known, and indexed by dims that run over just
@@ -361,13 +371,7 @@ class Checker {
     for (kir::Val v : roots) mark(v);
     for (size_t v = k_.nodes.size(); v-- > 0;) {
       if (!seen[v]) continue;
-      const kir::Node& n = k_.nodes[v];
-      for (kir::Val in : n.in) mark(in);
-      if (n.op != kir::Op::kRead) continue;
-      const kir::Read& r = k_.reads[n.attr];
-      mark(r.otherwise);
-      for (const kir::Axis& a : r.at) mark(a.start);
-      for (const kir::Guard& g : r.guard) mark(g.e.start);
+      kir::ForEachInput(k_, k_.nodes[v], mark);
     }
     ranges_.assign(k_.nodes.size(), Interval());
     for (size_t v = 0; v < k_.nodes.size(); ++v) {

@@ -115,8 +115,50 @@ TEST(Bounds, GuardsOfAValueHoldForSumsAndMultiplesOfIt) {
   };
   EXPECT_EQ(reversed(4, false), Code::kOk);
   EXPECT_EQ(reversed(5, false), Code::kInvalidArgument);
-  // A product that may wrap says nothing, whatever its factor's guard says.
-  EXPECT_EQ(reversed(4, true), Code::kInvalidArgument);
+  // The product may wrap, but not where the guard holds.
+  EXPECT_EQ(reversed(4, true), Code::kOk);
+  EXPECT_EQ(reversed(5, true), Code::kInvalidArgument);
+}
+
+TEST(Bounds, AddressesMayBeSumsOfGuardedParts) {
+  // in[x + y] where 0 <= x < limit and 0 <= y < 4, both read from memory and as wide as the address.
+  const auto sum = [](int64_t limit) {
+    Case c;
+    const auto part = [&] { return c.b.Convert(DType::kS64, c.b.Read(c.in, {kir::At(c.i)})); };
+    kir::Axis x, y;
+    x.start = part();
+    y.start = c.b.Neg(part());
+    kir::Read read;
+    read.buf = c.in;
+    read.at.resize(1);
+    read.at[0].start = c.b.Add(x.start, y.start);
+    read.guard.push_back({x, Size::Of(0), Size::Of(limit)});
+    read.guard.push_back({y, Size::Of(0), Size::Of(4)});
+    read.otherwise = c.b.Const(DType::kF32, 0.0);
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(read, 0)});
+    return c.Check().code();
+  };
+  EXPECT_EQ(sum(5), Code::kOk);
+  EXPECT_EQ(sum(6), Code::kInvalidArgument);
+}
+
+TEST(Bounds, GuardsOfWhatMayWrapSayNothingOfItsParts) {
+  // in[x] where 0 <= 2x < 16: x = 2^63 wraps to 0.
+  const auto doubled = [](DType narrow) {
+    Case c;
+    const kir::Val data = c.b.Convert(DType::kS64, c.b.Convert(narrow, c.b.Read(c.in, {kir::At(c.i)})));
+    kir::Axis twice;
+    twice.start = c.b.Mul(data, c.b.Const(DType::kS64, int64_t{2}));
+    kir::Read read;
+    read.buf = c.in;
+    read.at.resize(1);
+    read.at[0].start = data;
+    read.guard.push_back({twice, Size::Of(0), Size::Of(16)});
+    read.otherwise = c.b.Const(DType::kF32, 0.0);
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(read, 0)});
+    return c.Check().code();
+  };
+  EXPECT_EQ(doubled(DType::kS64), Code::kInvalidArgument);
 }
 
 TEST(Bounds, ParametersAreLookedUp) {
