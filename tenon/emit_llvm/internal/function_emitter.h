@@ -43,6 +43,7 @@ class FunctionEmitter {
     unsigned lanes = 1;
     int copy_dim = -1;  ///< The dim that copies differ in: `dim` itself (by `lanes`) or another one (by 1).
     unsigned copies = 1;
+    unsigned together = 1;   ///< Copies whose operations alternate, so that none waits for the one before it.
     Value* mask = nullptr;   ///< <lanes x i1>: lanes that exist; null: all.
     Value* count = nullptr;  ///< i64: how many those are, the first ones.
     Value* stream =
@@ -90,10 +91,14 @@ class FunctionEmitter {
   bool AxisAvailable(const kir::Axis& axis, unsigned copy) const;
   /// Emits whatever of `needed` can be known here, and the parts of their addresses.
   void Precompute(const NodeList& needed);
-  void PrecomputeCopy(const NodeList& needed, unsigned copy);
+  /// Of the copies [first, first + count), operation by operation.
+  void PrecomputeCopies(const NodeList& needed, unsigned first, unsigned count);
   /// Splats of scalars that the vector nodes among `needed` will ask for.
   void PrecomputeSplats(const NodeList& needed);
   void EmitNode(kir::Val v, unsigned copy);
+  void EmitMath(kir::Val v, llvm::ArrayRef<unsigned> copies);
+  /// What the node is computed from: vectors where it is one.
+  llvm::SmallVector<Value*, 4> Operands(kir::Val v, unsigned copy);
   Value* DimValue(kir::DimId dim, unsigned copy);
   /// The dim over all lanes as integers of `bits`.
   Value* DimLanes(kir::DimId dim, unsigned copy, unsigned bits);
@@ -209,6 +214,7 @@ class FunctionEmitter {
   std::pair<Value*, Value*> range_[32] = {};  ///< Where it is not [0, extent).
   int outer_vector_dim_ = -1;
   unsigned outer_lanes_ = 1;
+  unsigned together_ = 1;    ///< Lanes::together of the stage's vector loops.
   bool streams_ = false;     ///< Some code streams: the function ends with a fence.
   bool mutable_ok_ = false;  ///< Reads of memory that the kernel writes may be emitted here.
 

@@ -134,6 +134,41 @@ unsigned RowLanesLimit(const Analysis& an, const kir::Stage& stage) {
   return limit;
 }
 
+/// A core looks some hundred instructions ahead: of a chain of functions that is one vector's, whose instructions wait
+/// for one another. Two vectors whose instructions alternate take little more time than one, up to the cost at which
+/// three copies of the body, those two and one for the rest, take too long to make; rows have five.
+constexpr int kTogetherCost = 160;
+constexpr int kTogetherRowCost = 80;
+/// Registers that a function's own values take.
+constexpr size_t kMathRegisters = 5;
+
+/// Whether the registers hold what the body needs at once for two vectors.
+bool TwoFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigned lanes, isa::IsaLevel isa) {
+  const size_t registers = isa == isa::IsaLevel::kAvx512 ? 32 : 16;
+  const unsigned register_bytes = isa == isa::IsaLevel::kAvx512 ? 64 : isa == isa::IsaLevel::kAvx2 ? 32 : 16;
+  std::vector<Val> last(an.kernel.nodes.size(), kir::kNone);
+  for (Val n : needed) {
+    for (Val in : an.kernel.nodes[n].in) last[in] = n;
+  }
+  const auto size = [&](Val n) -> size_t {
+    const unsigned bytes = lanes * static_cast<unsigned>(std::max(1, ByteWidth(an.kernel.nodes[n].type)));
+    return (an.deps[n] & Bit(v)) ? std::max(1u, bytes / register_bytes) : 0;
+  };
+  size_t live = 0;  // What nobody uses is stored, behind everything else.
+  for (Val n : needed) {
+    const kir::Node& node = an.kernel.nodes[n];
+    live += size(n);
+    const size_t inside = node.op == Op::kMath && size(n) != 0 ? kMathRegisters : 0;
+    if (2 * (live + inside) > registers) return false;
+    for (Val in : node.in) {
+      if (last[in] != n) continue;
+      live -= size(in);
+      last[in] = kir::kNone;
+    }
+  }
+  return true;
+}
+
 bool HasDomain(const kir::Stage& stage, DimId dim) {
   return std::any_of(stage.domain.begin(), stage.domain.end(), [&](const kir::Range& r) { return r.dim == dim; });
 }
@@ -274,11 +309,13 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   const auto v = static_cast<DimId>(plan.vector_dim);
   const int cost = an.Cost(needed, Bit(v));
   plan.copies = cost <= 16 ? 4 : cost <= 40 ? 2 : 1;
-  plan.masked_only = cost > 40 && isa == isa::IsaLevel::kAvx512;
+  const int most_together = plan.kind == StagePlan::Kind::kRow ? kTogetherRowCost : kTogetherCost;
+  if (cost > 16 && cost <= most_together && TwoFit(an, needed, v, plan.lanes, isa)) plan.copies = plan.together = 2;
+  plan.masked_only = plan.copies == 1 && isa == isa::IsaLevel::kAvx512;
   // What one update writes the next may read, and a masked store is slow to read again: as few masked ones as can be.
   for (const kir::Store& store : stage.stores) {
     if (store.combine < 0) continue;
-    plan.copies = 1;
+    plan.copies = plan.together = 1;
     plan.masked_only = false;
   }
   llvm::erase(plan.outside, v);
@@ -306,6 +343,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   if (plan.tile_dim >= 0 && plan.lanes >= 4 && plan.lanes <= 16 && cost <= 60) {
     plan.kind = StagePlan::Kind::kTile;
     plan.copies = plan.lanes;
+    plan.together = 1;
     llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
   } else {
     plan.tile_dim = -1;

@@ -89,7 +89,7 @@ void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& pl
       return;
     }
     // Several vectors side by side give the additions of one column something to overlap with.
-    const unsigned copies = plan.copies > 1 && registers ? 4 : 1;
+    const unsigned copies = plan.copies > 1 && registers ? std::max(4 / plan.together, plan.together) : 1;
     VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, plan.masked_only, needed, nullptr, at_point);
   });
 }
@@ -446,8 +446,9 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
         for (Val v : needed) {
           if (k_.nodes[v].op == kir::Op::kRead) ExtendPointer(k_.nodes[v].attr);
         }
+        const unsigned together = std::min(most, together_);
         for (unsigned copy = 0; copy < most; ++copy) {
-          PrecomputeCopy(needed, copy);
+          if (copy % together == 0) PrecomputeCopies(needed, copy, together);
           for (const kir::Store* s : during) EmitStore(*s, copy, true);
           for (Accumulators& acc : accs) {
             Values element;

@@ -146,6 +146,8 @@ Value* ScalarLowering::KnownBits(DType type, Value* value) {
       half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
       if (!loses) bits = llvm::ConstantInt::get(IntOf(value, 16), half.bitcastToAPInt());
     }
+  } else if (llvm::isa<llvm::Constant>(value) && type != DType::kF16) {
+    bits = llvm::dyn_cast<llvm::Constant>(F8Bits(type, value));
   }
   return bits_[{type, value}] = bits;
 }

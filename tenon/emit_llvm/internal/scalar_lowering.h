@@ -19,6 +19,7 @@ class ScalarLowering {
  public:
   ScalarLowering(llvm::IRBuilder<>* builder, isa::IsaLevel isa) : b_(*builder), isa_(isa) {}
 
+  static unsigned LanesOf(llvm::Value* v);
   llvm::Type* RegisterType(DType type, unsigned lanes);
   llvm::Type* MemoryType(DType type, unsigned lanes);
   /// Bytes of one lane of the register form.
@@ -32,8 +33,10 @@ class ScalarLowering {
   /// Any operation but leaves and kMath. `in_types`: the operands' types.
   llvm::Value* Lower(const kir::Node& node, std::span<const DType> in_types, std::span<llvm::Value* const> in);
 
-  /// Inlines a graph (combiner, math function) on `arguments`.
-  llvm::SmallVector<llvm::Value*, 2> Inline(const kir::Graph& graph, std::span<llvm::Value* const> arguments);
+  /// Inlines a graph (combiner, math function) on `arguments`: for `copies` that do not wait for one another, operation
+  /// by operation. `arguments` holds those of the first copy, then those of the second..., and so does the result.
+  llvm::SmallVector<llvm::Value*, 2> Inline(const kir::Graph& graph, std::span<llvm::Value* const> arguments,
+                                            size_t copies = 1);
 
   /// The first thing that could not be lowered; OK while everything could.
   const Status& status() const { return status_; }
@@ -42,7 +45,6 @@ class ScalarLowering {
   }
 
  private:
-  static unsigned LanesOf(llvm::Value* v);
   /// `like`'s shape with another element type.
   llvm::Type* Shaped(llvm::Type* element, llvm::Value* like);
   llvm::Type* IntOf(llvm::Value* like, unsigned bits) { return Shaped(b_.getIntNTy(bits), like); }

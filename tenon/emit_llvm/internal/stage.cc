@@ -55,6 +55,7 @@ void FunctionEmitter::EmitStageBody(const kir::Stage& stage) {
   for (DimId d : stage.dims) ordered |= k_.dims[d].kind == kir::DimKind::kSerial;
   mutable_ok_ = !ordered;
   const StagePlan plan = PlanStage(an_, stage, promoted_, isa_, lanes_.dim < 0);
+  together_ = plan.together;
   if (stage.reduces.empty()) {
     EmitElementwise(stage, plan);
   } else {
@@ -84,16 +85,17 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
     }
   };
   if (lanes_.stream != nullptr) {
-    for (unsigned copy = 0; copy < lanes_.copies; ++copy) PrecomputeCopy(needed, copy);
+    for (unsigned copy = 0; copy < lanes_.copies; copy += lanes_.together)
+      PrecomputeCopies(needed, copy, lanes_.together);
     IfElse(
         lanes_.stream, [&] { EmitStreamingStores(stores, lanes_.copies); },
         [&] {
           for (unsigned copy = 0; copy < lanes_.copies; ++copy) store_copy(copy);
         });
   } else {
-    for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
-      PrecomputeCopy(needed, copy);
-      store_copy(copy);
+    for (unsigned first = 0; first < lanes_.copies; first += lanes_.together) {
+      PrecomputeCopies(needed, first, lanes_.together);
+      for (unsigned copy = first; copy < first + lanes_.together; ++copy) store_copy(copy);
     }
   }
   mutable_ok_ = outer_mutable_ok;
@@ -134,7 +136,12 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
     main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
     For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
       dim_value_[dim] = i;
-      lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = copies, .stream = stream};
+      lanes_ = {.dim = dim,
+                .lanes = lanes,
+                .copy_dim = dim,
+                .copies = copies,
+                .together = std::min(copies, together_),
+                .stream = stream};
       body();
       lanes_ = outer;
       dim_value_[dim] = nullptr;

@@ -155,15 +155,26 @@ void FunctionEmitter::Precompute(const NodeList& needed) {
   for (Val v : needed) {
     if (k_.nodes[v].op == Op::kRead) ExtendPointer(k_.nodes[v].attr);
   }
-  for (unsigned copy = 0; copy < lanes_.copies; ++copy) PrecomputeCopy(needed, copy);
+  for (unsigned copy = 0; copy < lanes_.copies; copy += lanes_.together)
+    PrecomputeCopies(needed, copy, lanes_.together);
 }
 
-void FunctionEmitter::PrecomputeCopy(const NodeList& needed, unsigned copy) {
+void FunctionEmitter::PrecomputeCopies(const NodeList& needed, unsigned first, unsigned count) {
   const NodeList* outer = std::exchange(needed_now_, &needed);
   for (Val v : needed) {
     const kir::Node& node = k_.nodes[v];
-    if ((node.in.empty() && node.op != Op::kRead) || Has(v, copy)) continue;
-    if (Available(v, copy)) EmitNode(v, copy);
+    if (node.in.empty() && node.op != Op::kRead) continue;
+    // What does not differ between copies is there for all of them once it is for the first.
+    llvm::SmallVector<unsigned, kMaxCopies> copies;
+    for (unsigned copy = first; copy < first + count; ++copy) {
+      if (Has(v, copy) || (!copies.empty() && Slot(v, copy) == Slot(v, copies.back()))) continue;
+      if (Available(v, copy)) copies.push_back(copy);
+    }
+    if (node.op == Op::kMath && copies.size() > 1) {
+      EmitMath(v, copies);
+    } else {
+      for (unsigned copy : copies) EmitNode(v, copy);
+    }
   }
   needed_now_ = outer;
 }
@@ -188,36 +199,42 @@ Value* FunctionEmitter::ToI64(Val v, Value* value) {
   return IsSigned(type) ? b_.CreateSExtOrTrunc(value, wide) : b_.CreateZExtOrTrunc(value, wide);
 }
 
-void FunctionEmitter::EmitNode(Val v, unsigned copy) {
-  const kir::Node& node = k_.nodes[v];
-  if (node.op == Op::kRead) {
-    Set(v, copy, EmitRead(v, copy));
-    return;
-  }
+llvm::SmallVector<Value*, 4> FunctionEmitter::Operands(Val v, unsigned copy) {
   const bool vector = IsVector(v);
-  if (node.op == Op::kConvert && vector && k_.nodes[node.in[0]].op == Op::kIndex && IsInteger(node.type) &&
-      DTypeBits(node.type) >= 8) {
-    Set(v, copy,
-        DimLanes(static_cast<DimId>(k_.nodes[node.in[0]].attr), copy, static_cast<unsigned>(DTypeBits(node.type))));
-    return;
-  }
   llvm::SmallVector<Value*, 4> in;
-  llvm::SmallVector<DType, 4> types;
-  for (Val i : node.in) {
-    in.push_back(vector ? GetLanes(i, copy) : Get(i, copy));
-    types.push_back(TypeOf(i));
-  }
+  for (Val i : k_.nodes[v].in) in.push_back(vector ? GetLanes(i, copy) : Get(i, copy));
   // What was reduced in lanes is a vector even where the dim of the lanes is not seen any more.
   if (lanes_.lanes > 1 && std::any_of(in.begin(), in.end(), [](Value* x) { return x->getType()->isVectorTy(); })) {
     for (Value*& x : in) {
       if (!x->getType()->isVectorTy()) x = low_.Splat(x, lanes_.lanes);
     }
   }
-  if (node.op == Op::kMath) {
-    Set(v, copy, low_.Inline(kir::MathGraph(node.attr), in)[0]);
+  return in;
+}
+
+void FunctionEmitter::EmitMath(Val v, llvm::ArrayRef<unsigned> copies) {
+  llvm::SmallVector<Value*, 8> in;
+  for (unsigned copy : copies) in.append(Operands(v, copy));
+  const llvm::SmallVector<Value*, 2> results = low_.Inline(kir::MathGraph(k_.nodes[v].attr), in, copies.size());
+  for (size_t i = 0; i < copies.size(); ++i) Set(v, copies[i], results[i]);
+}
+
+void FunctionEmitter::EmitNode(Val v, unsigned copy) {
+  const kir::Node& node = k_.nodes[v];
+  if (node.op == Op::kRead) {
+    Set(v, copy, EmitRead(v, copy));
     return;
   }
-  Set(v, copy, low_.Lower(node, types, in));
+  if (node.op == Op::kConvert && IsVector(v) && k_.nodes[node.in[0]].op == Op::kIndex && IsInteger(node.type) &&
+      DTypeBits(node.type) >= 8) {
+    Set(v, copy,
+        DimLanes(static_cast<DimId>(k_.nodes[node.in[0]].attr), copy, static_cast<unsigned>(DTypeBits(node.type))));
+    return;
+  }
+  if (node.op == Op::kMath) return EmitMath(v, copy);
+  llvm::SmallVector<DType, 4> types;
+  for (Val i : node.in) types.push_back(TypeOf(i));
+  Set(v, copy, low_.Lower(node, types, Operands(v, copy)));
 }
 
 }  // namespace tenon::emit_llvm
