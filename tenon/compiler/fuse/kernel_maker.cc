@@ -59,6 +59,7 @@ class Maker {
       if (built && !full_) return Finish();
       if (full_ && cluster_.kind == ClusterKind::kConcat && !share_parts_) {
         share_parts_ = true;
+        cuts_.clear();  // Of dims that are numbered anew.
         continue;
       }
       if (full_) {
@@ -88,7 +89,7 @@ class Maker {
     const size_t number = logical_.size();
     LogicalDim dim{extent, reduce, {}, {}};
     Dims pieces;
-    if (auto it = cuts_.find(twin ? *twin : number); it != cuts_.end()) {
+    if (auto it = cuts_.find(twin ? *twin : number); it != cuts_.end() && NumElements(it->second) == extent) {
       pieces = it->second;
     } else if (extent != 1) {
       pieces.push_back(extent);
@@ -611,7 +612,9 @@ class Maker {
   std::optional<Tracer> tracer_;
   std::vector<LogicalDim> logical_;
   std::map<DimId, std::pair<size_t, size_t>> origin_;
-  std::map<size_t, Dims> cuts_;  // By logical dim; outlives attempts.
+  // By logical dim; outlives attempts, in which the same number may be another dim: then its extent says so, or the cut
+  // is one that this dim may have as well.
+  std::map<size_t, Dims> cuts_;
   std::vector<std::pair<std::pair<Dims, bool>, std::vector<size_t>>> spaces_;
   std::map<StageKey, StagePlan> stages_;
   std::map<StageKey, int> numbers_;
