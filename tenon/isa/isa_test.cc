@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "tenon/isa/amx.h"
+
 namespace tenon::isa {
 namespace {
 
@@ -69,6 +71,17 @@ TEST(DetectedIsa, AgreesWithTheKernel) {
   EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_vnni, avx512 && has({"avx512_vnni"}));
   EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_bf16, avx512 && has({"avx512_bf16"}));
   EXPECT_EQ(ExtrasFor(IsaLevel::kAvx2), IsaExtras{});
+}
+
+TEST(AmxUsable, WantsTheKernelsFlagsAndNoCap) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && line.rfind("flags", 0) != 0) {
+  }
+  const bool has_tiles = line.find(" amx_tile") != std::string::npos && line.find(" amx_int8") != std::string::npos &&
+                         line.find(" amx_bf16") != std::string::npos;
+  const char* const cap = std::getenv("TENON_MAX_ISA");
+  EXPECT_EQ(AmxUsable(), has_tiles && (cap == nullptr || *cap == '\0'));
 }
 
 TEST(Llvm, LevelsAreTheMicroarchitectureLevels) {

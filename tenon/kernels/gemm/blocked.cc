@@ -27,6 +27,10 @@ constexpr double kFlopsPerNs = 100;
 constexpr double kShortTaskNs = 2e3;
 constexpr double kShortTasks = 8;
 
+// Columns for which a strip of A is copied, where there are more, and tasks that are enough for any machine.
+constexpr int64_t kSlabCols = 256;
+constexpr int64_t kManyTasks = 64;
+
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 // `total` in equal pieces of at most `most`, each a multiple of `unit` but the last.
@@ -34,8 +38,6 @@ constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {
   most = std::max(most / unit * unit, unit);
   return std::min(RoundUp(CeilDiv(total, CeilDiv(total, most)), unit), RoundUp(total, unit));
 }
-
-int64_t StepsOf(const GemmKernel& kernel, int64_t k) { return CeilDiv(k, kernel.k_unit) * kernel.unit_steps; }
 
 // Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and
 // as many streams running as the hardware follows, and neighbouring panels take the next lines of each.
@@ -66,7 +68,30 @@ bool CanReadBInPlace(const Settled& p) {
   return s.k * std::min(row_bytes, kPageBytes) <= kPages * kPageBytes;
 }
 
+// Tasks that follow each other share the columns of B: what all of k makes of them stays in L2, or, where k is deep, as
+// much of k as leaves enough columns for a strip of A to be worth copying, and C is visited once for each such piece.
+void CutSlab(const Settled& p, Cut& cut) {
+  const GemmSignature& s = p.s;
+  const GemmKernel& kernel = *p.kernel;
+  const int64_t slab_steps = isa::Caches().l2_bytes * 6 / 10 / (4 * kernel.sum_words), steps = StepsOf(kernel, s.k);
+  const int64_t least_cols = std::min<int64_t>(kSlabCols * 3 / 4, s.n);
+  if (steps * least_cols <= slab_steps) {
+    cut.task_cols = EvenPiece(s.n, std::min(slab_steps / steps, kMaxTaskCols / kernel.sum_words), kernel.nr);
+  } else if (s.c_type == kernel.sum_type) {
+    const int64_t cols = std::min(kSlabCols, s.n);
+    cut.task_cols = EvenPiece(s.n, cols, kernel.nr);
+    cut.k_piece = EvenPiece(s.k, slab_steps / cols * kernel.k_unit / kernel.unit_steps, cut.kc);
+  }
+}
+
 }  // namespace
+
+int64_t StepsOf(const GemmKernel& kernel, int64_t k) {
+  const int64_t rest = k % kernel.k_unit;
+  if (kernel.half_steps == 0 || rest == 0) return CeilDiv(k, kernel.k_unit) * kernel.unit_steps;
+  const int64_t even_steps = (rest + 1) / 2 * kernel.half_steps * 2 / kernel.k_unit;
+  return k / kernel.k_unit * kernel.unit_steps + 2 * std::min<int64_t>(kernel.half_steps, even_steps + 1);
+}
 
 Cut CutOf(const Settled& p) {
   const GemmSignature& s = p.s;
@@ -76,12 +101,16 @@ Cut CutOf(const Settled& p) {
   const int64_t step_bytes = 4 * kernel.sum_words;
   const auto k_of_steps = [&](int64_t steps) { return steps * kernel.k_unit / kernel.unit_steps; };
   Cut cut;
-  cut.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(caches.l1_bytes * 7 / 10 / (step_bytes * mr), 64, 512)), 8);
+  // A strip of A lies in L1 beside what streams by: the faster that is, the more of it is under way.
+  const int64_t strip_bytes = caches.l1_bytes * (kernel.step_rate > 1 ? 4 : 7) / 10;
+  cut.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(strip_bytes / (step_bytes * mr), 64, 512)),
+                     std::max(8, kernel.k_unit));
   const bool streams = StreamsB(p) && !CanReadBInPlace(p);
   // What fits into L2 is likely to be there from the last time.
   cut.streams_b = streams && s.k * s.n * step_bytes > caches.l2_bytes / 2;
   if (streams) cut.kc = EvenPiece(s.k, cut.streams_b ? kStreamedDepth : kCachedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
+  cut.k_piece = s.k;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
@@ -91,11 +120,13 @@ Cut CutOf(const Settled& p) {
 
   const double batch = static_cast<double>(s.batch_count());
   const double k_words = static_cast<double>(StepsOf(kernel, s.k) * kernel.sum_words);
+  const double flops_per_ns = kFlopsPerNs * kernel.step_rate;
   const double matrix_ns =
-      2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / kFlopsPerNs;
+      2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / flops_per_ns;
   cut.time_ns = matrix_ns * batch;
-  const double col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
-  const bool whole_rows = cut.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr ||
+  double col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
+  const bool many_cols = s.n >= kManyTasks * kSlabCols && s.m <= 16 * mr;
+  const bool whole_rows = cut.time_ns < static_cast<double>(threads::kMinParallelNs) || s.m <= 4 * mr || many_cols ||
                           (batch * col_blocks >= 32 && matrix_ns < 1e6);
   if (whole_rows) {
     cut.task_rows = cut.last_task_rows = RoundUp(s.m, mr);
@@ -105,8 +136,11 @@ Cut CutOf(const Settled& p) {
       const auto cols = static_cast<int64_t>(static_cast<double>(s.n) / tasks);
       cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, cols, nr));
     }
+    if (many_cols) cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, s.n / kManyTasks, nr));
   } else {
-    const double strip_ns = 2.0 * static_cast<double>(mr * cut.task_cols) * k_words / kFlopsPerNs;
+    if (!streams && !CanReadBInPlace(p)) CutSlab(p, cut);
+    col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
+    const double strip_ns = 2.0 * static_cast<double>(mr * cut.task_cols) * k_words / flops_per_ns;
     const double task_ns = std::clamp(cut.time_ns / 64, 20e3, 400e3);
     const int64_t strips = std::max<int64_t>(1, static_cast<int64_t>(task_ns / strip_ns));
     cut.task_rows = EvenPiece(s.m, strips * mr, mr);
@@ -207,11 +241,11 @@ class BlockedGemm {
   }
 
   void RunShared(int64_t batch) {
-    // All of k, unless that leaves no room for one block of columns. Sums of another type than C cannot be put down in
+    // No more of k than leaves room for one block of columns. Sums of another type than C cannot be put down in
     // between.
     const int64_t most_steps = std::max(kMaxSharedBytes / (4 * w_ * cut_.task_cols), int64_t{1});
     const int64_t most_k = std::max(most_steps * kernel_.k_unit / kernel_.unit_steps / cut_.kc, int64_t{1}) * cut_.kc;
-    const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(s_.k, most_k) : s_.k;
+    const int64_t k_piece = s_.c_type == kernel_.sum_type ? std::min(cut_.k_piece, most_k) : s_.k;
     const int64_t task_words = PanelWords(k_piece) * (cut_.task_cols / nr_);
     const int64_t n_piece = std::max(kMaxSharedBytes / (4 * task_words), int64_t{1}) * cut_.task_cols;
     const int64_t panels = CeilDiv(std::min(n_piece, s_.n), nr_);
@@ -283,6 +317,21 @@ class BlockedGemm {
 
   // --- One task
 
+  class Entered {
+   public:
+    explicit Entered(const GemmKernel& kernel) : kernel_(kernel) {
+      if (kernel_.enter != nullptr) kernel_.enter();
+    }
+    ~Entered() {
+      if (kernel_.leave != nullptr) kernel_.leave();
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    const GemmKernel& kernel_;
+  };
+
   int64_t SumsStride(int64_t cols) const { return RoundUp(cols * w_, kLineWords); }
 
   int64_t StripWords() const { return RoundUp(mr_ * (StepsOf(kernel_, cut_.kc) * w_ + kStripPad), kLineWords); }
@@ -304,6 +353,7 @@ class BlockedGemm {
       buffers.packed = buffers.sums + sum_words;
     }
 
+    const Entered entered(kernel_);
     const BatchOffsets offsets = OffsetsOf(s_, part.batch);
     for (int64_t k = part.k0; k < part.k1; k += cut_.kc) {
       Part block = part;
@@ -379,6 +429,10 @@ class BlockedGemm {
   }
 
   void CopySums(const Word* from, int64_t from_stride, int64_t count, Word* to, int64_t to_stride) const {
+    if (from_stride == 1 && to_stride == 1) {
+      std::memcpy(to, from, static_cast<size_t>(count * w_) * sizeof(Word));
+      return;
+    }
     for (int64_t j = 0; j < count; ++j) {
       for (int64_t x = 0; x < w_; ++x) to[j * to_stride * w_ + x] = from[j * from_stride * w_ + x];
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/isa/amx.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/problem.h"
 
@@ -64,16 +65,27 @@ DType SignedTwin(DType type) { return type == DType::kU32 ? DType::kS32 : type; 
 
 }  // namespace
 
+bool IsAvailable(const GemmKernel& kernel) {
+  if (kernel.level > isa::DetectedIsa()) return false;
+  switch (kernel.extra) {
+    case Extra::kNone:
+      return true;
+    case Extra::kBf16:
+      return isa::ExtrasFor(kernel.level).avx512_bf16;
+    case Extra::kVnni:
+      return isa::ExtrasFor(kernel.level).avx512_vnni;
+    case Extra::kAmx:
+      return isa::AmxUsable();
+  }
+  return false;
+}
+
 const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level) {
   a = SignedTwin(a);
   b = SignedTwin(b);
-  const isa::IsaExtras extras = isa::ExtrasFor(level);
-  const auto available = [&](Extra extra) {
-    return extra == Extra::kNone || (extra == Extra::kBf16 ? extras.avx512_bf16 : extras.avx512_vnni);
-  };
   const GemmKernel* best = nullptr;
   for (const GemmKernel* kernel : kKernels) {
-    if (kernel->operand_type == a && a == b && kernel->level <= level && available(kernel->extra)) best = kernel;
+    if (kernel->operand_type == a && a == b && kernel->level <= level && IsAvailable(*kernel)) best = kernel;
   }
   return best;
 }
@@ -102,14 +114,12 @@ void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile) {
 
 namespace {
 
-Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
+Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmHookSet& hooked) {
   using Way = Settled::Way;
-  TENON_RETURN_IF_ERROR(Verify(s));
   Settled p;
   p.s = s;
   p.hooked = hooked;
-  p.kernel = FindKernel(s.a_type, s.b_type, level);
-  if (p.kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
+  p.kernel = &kernel;
   if (s.m == 0 || s.n == 0 || s.batch_count() == 0) return p;
   p.way = Way::kEmptySum;
   if (s.k == 0) return p;
@@ -121,6 +131,17 @@ Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::I
   if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) Transpose(p);
   p.cut = CutOf(p);
   return p;
+}
+
+Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
+  TENON_RETURN_IF_ERROR(Verify(s));
+  const GemmKernel* const kernel = FindKernel(s.a_type, s.b_type, level);
+  if (kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
+  return SettleWith(*kernel, s, hooked);
+}
+
+GemmHookSet SetOf(const GemmHooks& hooks) {
+  return {static_cast<bool>(hooks.pack_a), static_cast<bool>(hooks.pack_b), static_cast<bool>(hooks.finish)};
 }
 
 Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threads::ThreadPool& pool) {
@@ -144,6 +165,13 @@ Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threa
 }
 
 }  // namespace
+
+Status GemmWith(const GemmKernel& kernel, const GemmSignature& s, const GemmOperands& operands, const GemmHooks& hooks,
+                threads::ThreadPool& pool) {
+  TENON_RETURN_IF_ERROR(Verify(s));
+  return Run(SettleWith(kernel, s, SetOf(hooks)), operands, hooks, pool);
+}
+
 }  // namespace internal
 
 struct BoundGemm::Form {
@@ -166,9 +194,7 @@ Status BoundGemm::Run(const GemmOperands& operands, const GemmHooks& hooks, thre
 
 Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool,
             isa::IsaLevel level) {
-  const GemmHookSet hooked{static_cast<bool>(hooks.pack_a), static_cast<bool>(hooks.pack_b),
-                           static_cast<bool>(hooks.finish)};
-  TENON_ASSIGN_OR_RETURN(const internal::Settled settled, internal::Settle(s, hooked, level));
+  TENON_ASSIGN_OR_RETURN(const internal::Settled settled, internal::Settle(s, internal::SetOf(hooks), level));
   return internal::Run(settled, operands, hooks, pool);
 }
 

@@ -2,15 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "tenon/isa/amx.h"
 #include "tenon/kernels/gemm/gemm.h"
 #include "tenon/kernels/gemm/gemm_test_util.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
+#include "tenon/kernels/gemm/internal/problem.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::kernels {
@@ -133,10 +137,14 @@ void CheckS8(const Case& t, IsaLevel level, int threads) {
       [](int32_t x, int32_t y) { return x == y; });
 }
 
-float PairsSum(Operand<Bf16>& a, Operand<Bf16>& b, int64_t k, int64_t x, int64_t i, int64_t j, float acc) {
-  const auto element = [&](auto& m, int64_t r, int64_t c, int64_t p) { return p < k ? ToFloat(m.at(x, r, c)) : 0.0f; };
-  for (int64_t q = 0; q < k; q += 2) {
-    for (int64_t p : {q + 1, q}) acc = std::fma(element(a, i, p, p), element(b, p, j, p), acc);
+float HalvesSum(Operand<Bf16>& a, Operand<Bf16>& b, int64_t k, int64_t x, int64_t i, int64_t j, float acc) {
+  for (int64_t block = 0; block < k; block += 32) {
+    float half[2] = {0, 0};  // Even, odd.
+    for (int64_t p = block; p < block + 32; ++p) {
+      const float u = p < k ? ToFloat(a.at(x, i, p)) : 0, v = p < k ? ToFloat(b.at(x, p, j)) : 0;
+      half[p % 2] = std::fma(u, v, half[p % 2]);
+    }
+    acc = acc + (half[0] + half[1]);
   }
   return acc;
 }
@@ -156,7 +164,7 @@ void CheckBf16(const Case& t, IsaLevel level, int threads) {
   Run<Bf16, float>(
       t, DType::kBF16, DType::kF32, Bf16{0x7fc0}, 3.5f, level, threads, SomeBf16,
       [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, float before) {
-        return PairsSum(a, b, t.k, x, i, j, t.accumulate ? before : 0.0f);
+        return HalvesSum(a, b, t.k, x, i, j, t.accumulate ? before : 0.0f);
       },
       [&](float x, float y) {
         return level >= IsaLevel::kAvx2 ? std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y)
@@ -165,7 +173,7 @@ void CheckBf16(const Case& t, IsaLevel level, int threads) {
   Run<Bf16, Bf16>(
       t, DType::kBF16, DType::kBF16, Bf16{0x7fc0}, Bf16{0x4060}, level, threads, SomeBf16,
       [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, Bf16 before) {
-        return ToBf16(PairsSum(a, b, t.k, x, i, j, t.accumulate ? ToFloat(before) : 0.0f));
+        return ToBf16(HalvesSum(a, b, t.k, x, i, j, t.accumulate ? ToFloat(before) : 0.0f));
       },
       [&](Bf16 x, Bf16 y) {
         return level >= IsaLevel::kAvx2
@@ -344,13 +352,9 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
   // Rows that this CPU has but would not choose are run as well.
   int ran = 0;
   const auto check = [&](const internal::GemmKernel& kernel) {
-    if (kernel.level > isa::DetectedIsa()) return;
-    const isa::IsaExtras extras = isa::ExtrasFor(kernel.level);
-    if (kernel.extra == internal::Extra::kBf16 && !extras.avx512_bf16) return;
-    if (kernel.extra == internal::Extra::kVnni && !extras.avx512_vnni) return;
-    if (kernel.operand_type != DType::kS8) return;
+    if (!internal::IsAvailable(kernel) || kernel.operand_type != DType::kS8) return;
     constexpr int64_t kK = 13;
-    const int64_t words = (kK + kernel.k_unit - 1) / kernel.k_unit * kernel.unit_steps;
+    const int64_t words = internal::StepsOf(kernel, kK);
     std::vector<int8_t> a(static_cast<size_t>(kernel.mr) * kK), b(static_cast<size_t>(kernel.nr) * kK);
     for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int8_t>(i * 37);
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int8_t>(i * 91);
@@ -366,6 +370,7 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
                    .panel_stride = 0,
                    .start = kernel.has_start ? start.data() : nullptr,
                    .first = true});
+    if (kernel.enter != nullptr) kernel.enter();
     kernel.micro({.a = pa.data(),
                   .a_row_stride = words,
                   .a_k_stride = 1,
@@ -377,6 +382,7 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
                   .steps = words,
                   .load_c = false},
                  kernel.mr, kernel.nr);
+    if (kernel.leave != nullptr) kernel.leave();
     for (int64_t i = 0; i < kernel.mr; ++i) {
       for (int64_t j = 0; j < kernel.nr; ++j) {
         int32_t sum = 0;
@@ -393,24 +399,104 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
   EXPECT_GT(ran, 0);
 }
 
-TEST(GemmTypesKernels, Bf16RowsAgreeBitForBit) {
-  // The level avx512 has two rows; whichever is not chosen is compared through the level below, which shares its
-  // contract.
-  std::vector<std::vector<float>> results;
-  for (IsaLevel level : Levels()) {
-    if (level < IsaLevel::kAvx2) continue;
-    const threads::ScopedFlushDenormals flush;
-    std::vector<Bf16> a(40 * 501), b(501 * 50);
-    for (size_t i = 0; i < a.size(); ++i) a[i] = SomeBf16(static_cast<uint32_t>(i) * 2654435761u);
-    for (size_t i = 0; i < b.size(); ++i) b[i] = SomeBf16(static_cast<uint32_t>(i) * 2246822519u);
-    std::vector<float> c(40 * 50);
-    ASSERT_TRUE(Gemm(DenseGemm(DType::kBF16, DType::kBF16, DType::kF32, 40, 50, 501), {a.data(), b.data(), c.data()},
-                     {}, PoolOf(1), level)
-                    .ok());
-    results.push_back(c);
+std::vector<const internal::GemmKernel*> AvailableRows(DType type) {
+  std::vector<const internal::GemmKernel*> rows;
+  const auto add = [&](const internal::GemmKernel& kernel) {
+    if (kernel.operand_type == type && kernel.consistent && internal::IsAvailable(kernel)) rows.push_back(&kernel);
+  };
+#define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) add(internal::name);
+#include "tenon/kernels/gemm/kernels.inc"
+#undef TENON_GEMM
+  return rows;
+}
+
+// Values of all kinds: what overflows, products around the least normal number, zeros of both signs, subnormals,
+// infinities and NaNs, a few at a time.
+Bf16 SpecialBf16(uint32_t r, int kind) {
+  const uint32_t sign_and_fraction = (r >> 16) & 0x807f, e = (r >> 8) & 0xff;
+  const auto with = [&](uint32_t exponent) { return Bf16{static_cast<uint16_t>(sign_and_fraction | exponent << 7)}; };
+  switch (kind) {
+    case 0:
+      return with(57 + e % 12);
+    case 1:
+      return e < 24 ? Bf16{static_cast<uint16_t>((r >> 16) & 0x8000)} : with(e < 32 ? 0 : e < 40 ? 1 : 50 + e % 20);
+    case 2:
+      return with(e < 2 ? 255 : 120 + e % 8);
+    case 3:
+      return with(185 + e % 7);
+    default:
+      return Bf16{static_cast<uint16_t>(r >> 16)};
   }
-  if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two levels with FMA";
-  for (const auto& r : results) EXPECT_EQ(std::memcmp(r.data(), results[0].data(), r.size() * sizeof(float)), 0);
+}
+
+// Every row that this CPU has, also those that it would not choose, against the first, in whole products.
+template <class T, class C, class Fill>
+void CompareRows(DType operand, DType sum, bool accumulate, int64_t m, int64_t n, int64_t k, Fill fill, C before) {
+  const threads::ScopedFlushDenormals flush;
+  const std::vector<const internal::GemmKernel*> rows = AvailableRows(operand);
+  std::vector<T> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+  uint32_t seed = static_cast<uint32_t>(m * 31 + n * 7 + k);
+  for (T& x : a) x = fill(seed = seed * 1664525u + 1013904223u);
+  for (T& x : b) x = fill(seed = seed * 1664525u + 1013904223u);
+  GemmSignature s = DenseGemm(operand, operand, sum, m, n, k);
+  s.accumulate = accumulate;
+  std::vector<C> first;
+  for (const internal::GemmKernel* row : rows) {
+    std::vector<C> c(static_cast<size_t>(m * n), before);
+    ASSERT_TRUE(internal::GemmWith(*row, s, {a.data(), b.data(), c.data()}, {}, PoolOf(1)).ok());
+    if (first.empty()) first = c;
+    for (size_t i = 0; i < c.size(); ++i) {
+      if constexpr (std::is_same_v<C, float>) {
+        if (std::isnan(c[i]) && std::isnan(first[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(first[i]))
+            << row->name << " against " << rows[0]->name << " " << ToString(s) << " at " << i << ": " << c[i]
+            << " against " << first[i];
+      } else {
+        ASSERT_EQ(c[i], first[i]) << row->name << " " << ToString(s) << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(GemmTypesKernels, Bf16RowsAgreeBitForBit) {
+  for (int64_t k = 1; k <= 66; ++k) {
+    for (int kind = 0; kind < 5; ++kind) {
+      const auto fill = [&](uint32_t r) { return SpecialBf16(r, kind); };
+      CompareRows<Bf16, float>(DType::kBF16, DType::kF32, k % 2 == 0, 19, 21, k, fill, -0.0f);
+    }
+  }
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{40, 50, 501}, {33, 65, 1203}, {1, 64, 700}, {70, 1, 95}}) {
+    for (int kind = 0; kind < 5; ++kind) {
+      const auto fill = [&](uint32_t r) { return SpecialBf16(r, kind); };
+      CompareRows<Bf16, float>(DType::kBF16, DType::kF32, kind % 2 == 0, m, n, k, fill, 0x1p-126f);
+    }
+    CompareRows<Bf16, float>(DType::kBF16, DType::kF32, false, m, n, k, SomeBf16, 1.5f);
+  }
+}
+
+#if defined(__x86_64__)
+// A thread that keeps tiles configured pays for them at every switch.
+[[gnu::target("amx-tile")]] void StoreTileConfig(void* config) { __builtin_ia32_tile_storeconfig(config); }
+
+TEST(GemmTypesKernels, NoTilesAreLeftConfigured) {
+  if (!isa::AmxUsable()) GTEST_SKIP() << "no AMX here";
+  std::vector<Bf16> a(100 * 100, ToBf16(1));
+  std::vector<float> c(100 * 100);
+  const GemmSignature s = DenseGemm(DType::kBF16, DType::kBF16, DType::kF32, 100, 100, 100);
+  ASSERT_TRUE(Gemm(s, {a.data(), a.data(), c.data()}, {}, PoolOf(1), isa::DetectedIsa()).ok());
+  ASSERT_EQ(c[0], 100);
+  alignas(64) uint8_t config[64];
+  StoreTileConfig(config);
+  for (uint8_t byte : config) EXPECT_EQ(byte, 0);
+}
+#endif
+
+TEST(GemmTypesKernels, S8RowsAgreeBitForBit) {
+  for (const auto& [m, n, k] :
+       {std::array<int64_t, 3>{40, 50, 501}, {33, 65, 2203}, {1, 64, 700}, {70, 1, 95}, {16, 16, 63}, {32, 48, 64}}) {
+    const auto fill = [](uint32_t r) { return static_cast<int8_t>(r >> 24); };
+    CompareRows<int8_t, int32_t>(DType::kS8, DType::kS32, true, m, n, k, fill, -77);
+  }
 }
 
 }  // namespace

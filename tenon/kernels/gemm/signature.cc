@@ -109,7 +109,7 @@ Status Verify(const GemmSignature& s) {
 }
 
 GemmOrder OrderOf(const GemmSignature& s) {
-  if (s.a_type == DType::kBF16) return GemmOrder::kPairs;
+  if (s.a_type == DType::kBF16) return GemmOrder::kHalves;
   return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) && s.k >= 64 ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 

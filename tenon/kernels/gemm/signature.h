@@ -66,12 +66,11 @@ enum class GemmOrder : uint8_t {
   /// then lane l += lane l+32 for
   /// l < 32, likewise 16, 8, 4, 2 and 1; lane 0 is the product, added to C's element when accumulating.
   kLanes64,
-  /// bf16: as kChain, in f32, but p = 1, 0, 3, 2, 5, 4 ...; for odd k, a[i,k] and b[k,j] count as 0. A bf16 C is
-  /// rounded
-  /// once, at the end. Holds in the compute float state (threads/flush_denormals.h): the instruction for it on newer
-  /// CPUs flushes
-  /// subnormals in any state.
-  kPairs,
+  /// bf16: acc = 0, or C's element when accumulating. k is taken in blocks of 32, the last one filled up with zeros. Of
+  /// a block, even = fma(a[i,p], b[p,j], even) from 0 for p = 0, 2 ... 30, odd likewise for p = 1, 3 ... 31, then
+  /// acc = acc + (even + odd), all in f32. A bf16 C is rounded once, at the end. Holds in the compute float state
+  /// (threads/flush_denormals.h): the instructions for it on newer CPUs flush subnormals in any state.
+  kHalves,
 };
 GemmOrder OrderOf(const GemmSignature& s);
 

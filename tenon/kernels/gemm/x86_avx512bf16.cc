@@ -11,7 +11,7 @@
 
 namespace {
 
-// VDPBF16PS: per lane fma(a[2q], b[2q], fma(a[2q+1], b[2q+1], c)), subnormals flushed: GemmOrder::kPairs.
+// VDPBF16PS: per lane fma(a[low], b[low], fma(a[high], b[high], c)), subnormals flushed.
 struct Bf16Ops : F32Ops {
   using Words = __m512i;
   static Words LoadB(const Word* p) { return S16Ops::LoadB(p); }
@@ -21,6 +21,52 @@ struct Bf16Ops : F32Ops {
     return _mm512_dpbf16_ps(c, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }
 };
+
+constexpr int kHalf = kBlockBf16 / 4;  // Words of half a block.
+
+// Words of either half of a block of `k` elements: whole, or with a zero at the end.
+int HalfWords(int64_t k) {
+  const int even_words = static_cast<int>((k + 1) / 2 / 2) + 1;
+  return even_words < kHalf ? even_words : kHalf;
+}
+
+// Turns a block of 4 * kHalf words' rows of pairs along k, (1:0), (3:2) ..., into the half of even elements, the
+// earlier one of each pair high, (0:2), (4:6) ..., and that of odd ones. `k` elements are there; kWidth words make a
+// row.
+template <int kWidth>
+void SplitHalves(int64_t k, Word* block) {
+  Word pairs[2 * kHalf * kWidth];
+  const int half = HalfWords(k), full = static_cast<int>(k < kBlockBf16 ? (k + 1) / 2 : kBlockBf16 / 2);
+  __builtin_memcpy(pairs, block, sizeof(Word) * static_cast<size_t>(full * kWidth));
+  __builtin_memset(pairs + full * kWidth, 0, sizeof(Word) * static_cast<size_t>((2 * half - full) * kWidth));
+  for (int i = 0; i < half; ++i) {
+    const Word* const earlier = pairs + 2 * i * kWidth;
+    const Word* const later = earlier + kWidth;
+    for (int j = 0; j < kWidth; ++j) {
+      block[i * kWidth + j] = earlier[j] << 16 | (later[j] & 0xffff);
+      block[(half + i) * kWidth + j] = (earlier[j] & 0xffff0000u) | later[j] >> 16;
+    }
+  }
+}
+
+void PackAHalves(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
+                 int64_t dst_row_stride) {
+  PackAGroups<uint16_t, uint16_t, 2>(src, row_stride, k_stride, rows, k, dst, dst_row_stride);
+  for (int r = 0; r < rows; ++r) {
+    Word* block = dst + r * dst_row_stride;
+    for (int64_t p = 0; p < k; p += kBlockBf16, block += 2 * kHalf) SplitHalves<1>(k - p, block);
+  }
+}
+
+template <int kNr>
+void PackBHalves(const BPanels& b) {
+  PackBGroups<uint16_t, uint16_t, 2, kNr>(b);
+  Word* panel = b.dst;
+  for (int64_t first = 0; first < b.cols; first += kNr, panel += b.panel_stride) {
+    Word* block = panel;
+    for (int64_t p = 0; p < b.k; p += kBlockBf16, block += 2 * kHalf * kNr) SplitHalves<kNr>(b.k - p, block);
+  }
+}
 
 }  // namespace
 
@@ -34,10 +80,12 @@ extern const GemmKernel gemm_bf16_14x32_avx512bf16 = {
     .sum_type = DType::kF32,
     .mr = 14,
     .nr = 32,
-    .k_unit = 2,
-    .micro = MicroAny<Bf16Ops, 14, 32>,
-    .pack_a = PackAGroups<uint16_t, uint16_t, 2>,
-    .pack_b = PackBGroups<uint16_t, uint16_t, 2, 32>,
+    .k_unit = 32,
+    .unit_steps = 16,
+    .half_steps = 8,
+    .micro = MicroAny<Bf16Ops, 14, 32, 8>,
+    .pack_a = PackAHalves,
+    .pack_b = PackBHalves<32>,
     .load_row = LoadRowBf16,
     .store_row = StoreRowBf16,
 };

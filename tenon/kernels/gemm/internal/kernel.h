@@ -49,7 +49,7 @@ inline constexpr int kGemvRows = 64;
 /// The same for dot_cols; more, because only rows are adjacent in memory there.
 inline constexpr int kGemvAdjacentRows = 256;
 
-enum class Extra : uint8_t { kNone, kBf16, kVnni };
+enum class Extra : uint8_t { kNone, kBf16, kVnni, kAmx };
 
 struct GemmKernel {
   const char* name;
@@ -61,13 +61,24 @@ struct GemmKernel {
 
   /// k_unit elements along k become unit_steps steps.
   int k_unit = 1, unit_steps = 1;
+  /// For GemmOrder::kHalves where steps are multiplied one by one: a unit is a block, of so many steps for its even
+  /// elements and as many for its odd ones. A last block of r < k_unit elements has only as many steps as its
+  /// ceil(r / 2) even ones and a zero fill, in either half. 0: units are always whole.
+  int half_steps = 0;
+  /// Steps of one column that go through a core in the time of one f32 multiplication with AVX-512.
+  int step_rate = 1;
   int sum_words = 1;
   /// An element is a step as it is: operands may be read in place.
   bool in_place = false;
   bool has_start = false;
 
+  /// Called on the thread before its first and after its last tile of a task, which lie close together: registers that
+  /// the operating system need not save in between. Null for none.
+  void (*enter)() = nullptr;
+  void (*leave)() = nullptr;
   /// C tile of `rows` x `cols`, 1 <= rows <= mr, 1 <= cols <= nr. Reads no element of A and C, and writes none, outside
-  /// the tile; of B only columns of the tile when nr columns are not there.
+  /// the tile; of B only columns of the tile when nr columns are not there. A kernel that is not in_place may read rows
+  /// of A up to mr, whatever they hold.
   void (*micro)(const MicroTile& tile, int rows, int cols);
   /// dst[i * dst_row_stride + q * w]: step q of row i. src element (i, p) is number i * row_stride + p * k_stride.
   void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
@@ -99,6 +110,11 @@ struct GemmKernel {
 #define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) extern const GemmKernel name;
 #include "tenon/kernels/gemm/kernels.inc"
 #undef TENON_GEMM
+
+/// Steps that `k` elements of a row of A or a column of B take when packed.
+int64_t StepsOf(const GemmKernel& kernel, int64_t k);
+/// Whether this process may run it.
+bool IsAvailable(const GemmKernel& kernel);
 
 /// The kernel for operands of type `a` and `b` at `level` on this CPU. Null when there is none.
 const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level);

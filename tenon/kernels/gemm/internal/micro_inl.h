@@ -13,6 +13,38 @@ namespace {
 using tenon::kernels::internal::MicroTile;
 using tenon::kernels::internal::Word;
 
+// Adds `steps` steps from `a` and `b` on to kRows x (kVecs * lanes) sums in registers; with kMasked the last vector of
+// a row of B has only the lanes of `mask`.
+template <class Ops, int kRows, int kVecs, bool kMasked>
+[[gnu::always_inline]] inline void AddSteps(const MicroTile& t, const Word* first_a, const Word* first_b, int64_t steps,
+                                            typename Ops::Mask mask, typename Ops::Sum (&acc)[kRows][kVecs]) {
+  constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
+  // Rows are addressed from every third one, so that few registers hold addresses.
+  constexpr int kBases = (kRows + 2) / 3;
+  const Word* a[kBases];
+  const int64_t row_stride = t.a_row_stride;
+#pragma clang loop unroll(full)
+  for (int g = 0; g < kBases; ++g) a[g] = first_a + 3 * g * row_stride;
+  const Word* b = first_b;
+  const int64_t a_step = t.a_k_stride, b_step = t.b_k_stride;
+  for (int64_t q = steps; q > 0; --q) {
+    typename Ops::Words bv[kVecs];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kVecs; ++v) {
+      bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+    }
+    b += b_step;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+      const typename Ops::Words av = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+    }
+#pragma clang loop unroll(full)
+    for (int g = 0; g < kBases; ++g) a[g] += a_step;
+  }
+}
+
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
 template <class Ops, int kRows, int kVecs, bool kMasked>
 void Micro(const MicroTile& t, int tail) {
@@ -44,29 +76,7 @@ void Micro(const MicroTile& t, int tail) {
     }
   }
 
-  // Rows are addressed from every third one, so that few registers hold addresses.
-  constexpr int kBases = (kRows + 2) / 3;
-  const Word* a[kBases];
-  const int64_t row_stride = t.a_row_stride;
-#pragma clang loop unroll(full)
-  for (int g = 0; g < kBases; ++g) a[g] = t.a + 3 * g * row_stride;
-  const Word* b = t.b;
-  const int64_t a_step = t.a_k_stride, b_step = t.b_k_stride;
-  for (int64_t q = t.steps; q > 0; --q) {
-    typename Ops::Words bv[kVecs];
-#pragma clang loop unroll(full)
-    for (int v = 0; v < kVecs; ++v)
-      bv[v] = masked(v) ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
-    b += b_step;
-#pragma clang loop unroll(full)
-    for (int i = 0; i < kRows; ++i) {
-      const typename Ops::Words av = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
-#pragma clang loop unroll(full)
-      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
-    }
-#pragma clang loop unroll(full)
-    for (int g = 0; g < kBases; ++g) a[g] += a_step;
-  }
+  AddSteps<Ops, kRows, kVecs, kMasked>(t, t.a, t.b, t.steps, mask, acc);
 
 #pragma clang loop unroll(full)
   for (int i = 0; i < kRows; ++i) {
@@ -82,22 +92,93 @@ void Micro(const MicroTile& t, int tail) {
   }
 }
 
-// Calls the instance for `rows` of 1 ... kRows and the width.
-template <class Ops, int kRows, int kVecs>
-void MicroRows(const MicroTile& tile, int rows, int cols) {
-  if constexpr (kRows > 1) {
-    if (rows < kRows) return MicroRows<Ops, kRows - 1, kVecs>(tile, rows, cols);
+// The same for GemmOrder::kHalves: blocks of two halves of kHalf steps each, or fewer in the last one, whose sums are
+// made apart, added, and then added to C. B is packed.
+template <class Ops, int kRows, int kVecs, bool kMasked, int kHalf>
+void MicroHalves(const MicroTile& t, int tail) {
+  using Acc = typename Ops::Sum[kRows][kVecs];
+  constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
+  const typename Ops::Mask mask = Ops::First(tail);
+  const auto masked = [](int v) { return kMasked && v == kVecs - 1; };
+  const auto clear = [](Acc& acc) __attribute__((always_inline)) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::ZeroC();
+    }
+  };
+  // Sums that wait for their turn. They are to be in memory: no register is free for them.
+  alignas(64) Word sums[kRows * kVecs * kVecWords], even[kRows * kVecs * kVecWords];
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVecs; ++v) {
+      const Word* const c = t.c + i * t.c_row_stride + v * kVecWords;
+      Ops::StoreC(sums + (i * kVecs + v) * kVecWords, !t.load_c   ? Ops::ZeroC()
+                                                      : masked(v) ? Ops::LoadFirstC(c, mask)
+                                                                  : Ops::LoadC(c));
+    }
   }
-  const int tail = cols - (kVecs - 1) * Ops::kLanes;
-  if (tail == Ops::kLanes) return Micro<Ops, kRows, kVecs, false>(tile, tail);
-  Micro<Ops, kRows, kVecs, true>(tile, tail);
+  const Word *a = t.a, *b = t.b;
+  for (int64_t left = t.steps; left > 0; left -= 2 * kHalf) {
+    const int64_t half = left < 2 * kHalf ? left / 2 : kHalf;
+    Acc acc;
+    clear(acc);
+    AddSteps<Ops, kRows, kVecs, false>(t, a, b, half, mask, acc);
+    a += half * t.a_k_stride;
+    b += half * t.b_k_stride;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) Ops::StoreC(even + (i * kVecs + v) * kVecWords, acc[i][v]);
+    }
+    asm volatile("" : : "r"(even), "r"(sums) : "memory");
+    clear(acc);
+    AddSteps<Ops, kRows, kVecs, false>(t, a, b, half, mask, acc);
+    a += half * t.a_k_stride;
+    b += half * t.b_k_stride;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) {
+        const int at = (i * kVecs + v) * kVecWords;
+        Ops::StoreC(sums + at, Ops::AddC(Ops::LoadC(sums + at), Ops::AddC(Ops::LoadC(even + at), acc[i][v])));
+      }
+    }
+    asm volatile("" : : "r"(even), "r"(sums) : "memory");
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVecs; ++v) {
+      Word* const c = t.c + i * t.c_row_stride + v * kVecWords;
+      const typename Ops::Sum sum = Ops::LoadC(sums + (i * kVecs + v) * kVecWords);
+      if (masked(v)) {
+        Ops::StoreFirstC(c, sum, mask);
+      } else {
+        Ops::StoreC(c, sum);
+      }
+    }
+  }
 }
 
-template <class Ops, int kMr, int kNr>
+// Calls the instance for `rows` of 1 ... kRows and the width; kHalf 0 is Micro.
+template <class Ops, int kRows, int kVecs, int kHalf>
+void MicroRows(const MicroTile& tile, int rows, int cols) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return MicroRows<Ops, kRows - 1, kVecs, kHalf>(tile, rows, cols);
+  }
+  const int tail = cols - (kVecs - 1) * Ops::kLanes;
+  if constexpr (kHalf != 0) {
+    if (tail == Ops::kLanes) return MicroHalves<Ops, kRows, kVecs, false, kHalf>(tile, tail);
+    MicroHalves<Ops, kRows, kVecs, true, kHalf>(tile, tail);
+  } else {
+    if (tail == Ops::kLanes) return Micro<Ops, kRows, kVecs, false>(tile, tail);
+    Micro<Ops, kRows, kVecs, true>(tile, tail);
+  }
+}
+
+template <class Ops, int kMr, int kNr, int kHalf = 0>
 void MicroAny(const MicroTile& tile, int rows, int cols) {
   static_assert(kNr == 2 * Ops::kLanes);
-  if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2>(tile, rows, cols);
-  MicroRows<Ops, kMr, 1>(tile, rows, cols);
+  if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf>(tile, rows, cols);
+  MicroRows<Ops, kMr, 1, kHalf>(tile, rows, cols);
 }
 
 }  // namespace

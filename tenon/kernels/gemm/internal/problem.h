@@ -15,6 +15,7 @@ enum class BPlace { kInPlace, kPrivate, kShared };
 /// How one blocked product is cut. Follows from the signature, the kernel's tile and the caches alone.
 struct Cut {
   int64_t kc = 0;              ///< Steps of k between visits to C.
+  int64_t k_piece = 0;         ///< Elements of k that are packed at once when B is shared: a multiple of kc, or all.
   int64_t task_cols = 0;       ///< Multiple of nr.
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
@@ -56,9 +57,13 @@ BatchOffsets OffsetsOf(const GemmSignature& s, int64_t batch);
 /// Calls `hook` with `tile` of an operand of p.s, transposed back if p is swapped.
 void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile);
 
+/// Gemm by one kernel, which IsAvailable and multiplies s's types: to compare kernels that a CPU would not choose.
+Status GemmWith(const GemmKernel& kernel, const GemmSignature& s, const GemmOperands& operands, const GemmHooks& hooks,
+                threads::ThreadPool& pool);
+
 /// The cut of a product that goes to RunBlocked.
 Cut CutOf(const Settled& p);
-/// GemmOrder::kChain or kPairs. Requires m, n, k, batch >= 1, and the cut.
+/// GemmOrder::kChain or kHalves. Requires m, n, k, batch >= 1, and the cut.
 Status RunBlocked(const Problem& p);
 /// GemmOrder::kLanes64, or kChain for k < 64. Requires m == 1 or n == 1, k, batch >= 1, and a kernel with dot_rows.
 Status RunGemv(const Problem& p);
