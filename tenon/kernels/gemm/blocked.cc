@@ -130,11 +130,12 @@ Cut CutOf(const Settled& p) {
                           (batch * col_blocks >= 32 && matrix_ns < 1e6);
   if (whole_rows) {
     cut.task_rows = cut.last_task_rows = RoundUp(s.m, mr);
-    // Short products of few blocks are cut until there is something to share.
+    // Short products of few blocks are cut until there is something to share, and no copy of A is made for a few steps.
+    const int64_t least_cols = kernel.step_rate > 1 ? 4 * nr : nr;
     const double tasks = std::min(cut.time_ns / kShortTaskNs, kShortTasks) / batch;
     if (cut.time_ns >= static_cast<double>(threads::kMinSharedNs) && tasks > col_blocks) {
       const auto cols = static_cast<int64_t>(static_cast<double>(s.n) / tasks);
-      cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, cols, nr));
+      cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, std::max(cols, least_cols), nr));
     }
     if (many_cols) cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, s.n / kManyTasks, nr));
   } else {
@@ -409,9 +410,9 @@ class BlockedGemm {
 
     const Word* panel = b.base;
     tile.start = b.start;
-    const NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
+    NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
-      next.Prefetch(j / nr_);
+      next.Prefetch();
       if (cut_.streams_b && i == task.i0)
         PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
@@ -463,11 +464,14 @@ class BlockedGemm {
   // The strip of A that will be copied after this one, fetched piece by piece while this one is multiplied.
   struct NextStrip {
     const char* a = nullptr;
-    int64_t row_bytes = 0, lines_per_row = 1, lines = 0, lines_per_call = 0;
-    void Prefetch(int64_t call) const {
-      const int64_t end = std::min(lines, (call + 1) * lines_per_call);
-      for (int64_t line = call * lines_per_call; line < end; ++line) {
-        __builtin_prefetch(a + line / lines_per_row * row_bytes + line % lines_per_row * kLineBytes, 0, 2);
+    int64_t row_bytes = 0, lines_per_row = 1, lines_per_call = 0;
+    int64_t left = 0, line = 0;  // Lines to fetch yet, and the next one's place in its row, which starts at `a`.
+    void Prefetch() {
+      for (int64_t n = std::min(left, lines_per_call); n > 0; --n, --left) {
+        __builtin_prefetch(a + line * kLineBytes, 0, 2);
+        if (++line < lines_per_row) continue;
+        line = 0;
+        a += row_bytes;
       }
     }
   };
@@ -478,8 +482,8 @@ class BlockedGemm {
         static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
     next.row_bytes = s_.a_row_stride * operand_bytes_;
     next.lines_per_row = CeilDiv((block.k1 - block.k0) * operand_bytes_, kLineBytes);
-    next.lines = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
-    next.lines_per_call = CeilDiv(next.lines, calls);
+    next.left = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
+    next.lines_per_call = CeilDiv(next.left, calls);
     return next;
   }
   // The same panel of the next block of k.
