@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/fuse/kernel_work.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/short_dims.h"
 #include "tenon/kir/math.h"
@@ -578,32 +579,6 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   k.num_params = static_cast<uint16_t>(params.size());
 }
 
-target::Work WorkOf(const kir::Kernel& kernel, const target::OpCosts& costs) {
-  kir::Kernel& k = const_cast<kir::Kernel&>(kernel);  // The walkers serve rewriting too.
-  double per_point = 0;
-  double points = 0;
-  target::Work work;
-  for (const kir::Node& n : k.nodes) per_point += costs.Of(n);
-  int64_t outer = 1;
-  for (size_t d = 0; d < k.outer; ++d) outer *= k.dims[d].extent.baked;
-  size_t stages = 0;
-  ForEachStage(k.seq, [&](kir::Stage& stage) {
-    points += static_cast<double>(outer) * static_cast<double>(ExtentsOf(k, stage, true));
-    ++stages;
-  });
-  if (stages > 1) per_point /= static_cast<double>(stages);
-  for (const kir::Buffer& b : k.buffers) {
-    if (b.kind == kir::BufKind::kLocal) continue;
-    double size = ByteWidth(b.type);
-    for (const Size& s : b.extent) size *= static_cast<double>(s.baked);
-    const bool written = b.kind == kir::BufKind::kOut;
-    (written ? work.bytes_written : work.bytes_read) += std::min(size, points * ByteWidth(b.type));
-  }
-  work.ops = points * per_point;
-  work.launches = 1;
-  return work;
-}
-
 namespace {
 
 /// Takes out local buffers, which nothing uses any more.
@@ -658,7 +633,7 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   DecideSplit(k, target);
   done("a kernel with a split");
   FindInPlace(made);
-  made.work = WorkOf(k, target.costs);
+  made.work = KernelWork(k, target);
   Parameterise(k, made.params);
   done("a kernel with parameters");
 }

@@ -26,6 +26,5 @@ void FindInPlace(MadeKernel& made);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
 /// share a slot.
 void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
-target::Work WorkOf(const kir::Kernel& kernel, const target::OpCosts& costs);
 
 }  // namespace tenon::compiler

@@ -170,6 +170,15 @@ class Model {
     return cycles;
   }
 
+  /// Of one vector.
+  double CyclesOf(const kir::Node& node) const {
+    double cost = target_.costs.Of(node);
+    if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += policy::kNarrowRounding;  // structural: below f32
+    if (node.op != Op::kMath) return policy::kLaneCyclesPerCost * cost;
+    const bool wide = ByteWidth(node.type) > 4;
+    return policy::kMathCyclesPerCost * (wide ? policy::kWideMath : 1) * cost;
+  }
+
   /// With `lane` in lanes; -1: one point at a time.
   double Cycles(const kir::Stage& stage, int lane) const {
     const int64_t lanes = lane < 0 ? 1 : std::max<int64_t>(1, target_.vector_bytes / widest_);
@@ -182,7 +191,7 @@ class Model {
         const kir::Read& read = k_.reads[node.attr];
         moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v]});
       } else {
-        cycles += policy::kLaneCyclesPerCost * target_.costs.Of(node) * Times(deps_[v], lane, lanes);
+        cycles += CyclesOf(node) * Times(deps_[v], lane, lanes);
       }
     }
     DimMask all = Bit(k_.outer) - 1;

@@ -107,6 +107,12 @@ inline constexpr double kWriteOutGain = 0.8;
 inline constexpr double kWriteOutCycles = 100;
 /// Cycles of one vector per unit of OpCosts: two operations at once.
 inline constexpr double kLaneCyclesPerCost = 0.5;
+/// The same of functions, whose costs were fitted to code in which every instruction waited for the one before it; and
+/// what is left of that for types of eight bytes, whose costs are of two vectors.
+inline constexpr double kMathCyclesPerCost = 0.35;
+inline constexpr double kWideMath = 0.5;
+/// What it costs (OpCosts) to round a result to fewer bits than f32 has.
+inline constexpr int kNarrowRounding = 4;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kMaskCycles = 4;

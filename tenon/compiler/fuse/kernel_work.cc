@@ -1,0 +1,55 @@
+#include "tenon/compiler/fuse/kernel_work.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "tenon/compiler/fuse/lane_cost.h"
+
+namespace tenon::compiler {
+namespace {
+
+/// Points that any stage runs over, those of stages in loops once.
+double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
+  double points = 0;
+  for (const kir::Step& step : seq) {
+    if (const auto* loop = std::get_if<kir::Loop>(&step.is)) {
+      points += PointsOf(k, loop->body);
+      continue;
+    }
+    const auto& stage = std::get<kir::Stage>(step.is);
+    double here = 1;
+    for (size_t d = 0; d < k.outer; ++d) here *= static_cast<double>(k.dims[d].extent.baked);
+    for (kir::DimId d : stage.dims) {
+      const auto range =
+          std::find_if(stage.domain.begin(), stage.domain.end(), [d](const auto& r) { return r.dim == d; });
+      const int64_t extent = range == stage.domain.end() ? k.dims[d].extent.baked : range->hi.baked - range->lo.baked;
+      here *= static_cast<double>(std::max<int64_t>(0, extent));
+    }
+    points += here;
+  }
+  return points;
+}
+
+}  // namespace
+
+target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
+  target::Work work;
+  work.launches = 1;
+  const double points = PointsOf(k, k.seq);
+  for (const kir::Buffer& b : k.buffers) {
+    if (b.kind == kir::BufKind::kLocal) continue;
+    double size = ByteWidth(b.type);
+    for (const kir::Size& s : b.extent) size *= static_cast<double>(s.baked);
+    (b.kind == kir::BufKind::kOut ? work.bytes_written : work.bytes_read) += std::min(size, points * ByteWidth(b.type));
+  }
+  const bool loops = std::any_of(k.seq.begin(), k.seq.end(),
+                                 [](const kir::Step& step) { return std::holds_alternative<kir::Loop>(step.is); });
+  if (loops) {  // Whoever makes such a kernel knows the trips.
+    for (const kir::Node& n : k.nodes) work.ops += points * target.costs.Of(n);
+  } else {
+    work.ops = LaneCycles(k, target) * static_cast<double>(target.vector_bytes) / sizeof(float);
+  }
+  return work;
+}
+
+}  // namespace tenon::compiler
