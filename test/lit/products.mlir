@@ -41,6 +41,20 @@ module @matrices {
 
 // -----
 
+// A kernel's lanes would lie along the sum, each in a line of its own, and the matrix is read from memory.
+// CHECK: program @columns
+// CHECK-COUNT-2: dot_general
+// CHECK: return
+module @columns {
+  func.func @main(%x: tensor<5000xf32>, %a: tensor<5000x5000xf32>, %w: tensor<8192xf32>, %b: tensor<8192x24x24xf32>) -> (tensor<5000xf32>, tensor<24x24xf32>) {
+    %0 = stablehlo.dot_general %x, %a, contracting_dims = [0] x [0] : (tensor<5000xf32>, tensor<5000x5000xf32>) -> tensor<5000xf32>
+    %1 = stablehlo.dot_general %w, %b, contracting_dims = [0] x [0] : (tensor<8192xf32>, tensor<8192x24x24xf32>) -> tensor<24x24xf32>
+    return %0, %1 : tensor<5000xf32>, tensor<24x24xf32>
+  }
+}
+
+// -----
+
 // What no driver takes runs in a wider type that one does.
 // CHECK: program @others
 // CHECK: dot_general {{.*}} : s32[100,100]

@@ -103,9 +103,23 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   computed.ops = points * width *
                  (is_short ? (depth * (read + fma) + read) * unfilled
                            : depth * (2 * read + fma) * unfilled + policy::kLanesMeetCost);
-  for (Ref in : dot.in) {
+  const auto& numbers = dot.attrs<DotAttrs>();
+  for (size_t side = 0; side < 2; ++side) {
+    const Ref in = dot.in[side];
     const Shape& shape = ShapeOf(in);
-    computed.bytes_cached += static_cast<double>(SizeBytes(shape));
+    const auto bytes = static_cast<double>(SizeBytes(shape));
+    if (driver->bytes_read > 0) {
+      // What comes from memory for the driver comes from there for a kernel, and where the lanes of a sum lie apart,
+      // each brings a line of its own.
+      const Dims& contracting = ContractingDims(numbers, side);
+      const auto last = static_cast<int64_t>(shape.rank()) - 1;
+      const bool apart =
+          !is_short && last >= 0 && std::find(contracting.begin(), contracting.end(), last) == contracting.end();
+      computed.bytes_read +=
+          bytes * (apart ? machine.caches[0].line_bytes / std::max<int64_t>(1, ByteWidth(shape.dtype)) : 1);
+    } else {
+      computed.bytes_cached += bytes;
+    }
     const double chain = ChainCost(in) * width * unfilled;
     if (chain == 0) continue;
     // In a kernel it is computed for every term, for a driver it is stored.
