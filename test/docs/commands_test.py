@@ -54,6 +54,16 @@ def commands(root):
                     yield document, without_comment(line), ()
 
 
+def examples(env):
+    """(where, command, ()) of every example in the help of the program."""
+    names = re.findall(r'^  ([a-z]+) ', subprocess.run(['tenon', '--help'], capture_output=True, text=True, env=env, check=True).stdout.split('Subcommands:')[1],
+                       re.M)
+    for name in names:
+        text = subprocess.run(['tenon', name, '--help'], capture_output=True, text=True, env=env, check=True).stdout
+        for line in re.findall(r'^  (tenon .*)', text.split('Examples:')[1], re.M):
+            yield f'tenon {name} --help', line, ()
+
+
 def without_comment(line):
     return re.sub(r'\s+#.*', '', line)
 
@@ -72,6 +82,8 @@ class Commands(unittest.TestCase):
             f.write(TRAIN)
         for name in ('x', 'x.0', 'x.1', 'x.2', 'x.3'):
             numpy.save(at(name + '.npy'), numpy.ones((2, 2), numpy.float32))
+        for name in ('a', 'b'):
+            numpy.savez(at(name + '.npz'), out0=numpy.ones(3, numpy.float32))
         os.symlink(os.path.join(OPTIONS.root, 'test'), at('test'))
         cls.env = {k: v for k, v in os.environ.items() if k not in ('TENON_PLUGIN', 'PJRT_PLUGIN_LIBRARY_PATH')}
         # `python` is the one that runs this; other plugins are those of its environment, and in --plugins.
@@ -94,7 +106,7 @@ class Commands(unittest.TestCase):
 
     def test_all_run(self):
         ran, left_out, used = 0, [], set()
-        for document, command, shown in commands(OPTIONS.root):
+        for document, command, shown in (*commands(OPTIONS.root), *examples(self.env)):
             reason = next((why for pattern, why in NOT_RUN.items() if re.search(pattern, command)), None)
             need = next((what for pattern, what in NEEDS.items() if re.search(pattern, command)), None)
             used |= {p for p in (*NOT_RUN, *NEEDS) if re.search(p, command)}

@@ -143,6 +143,21 @@ std::string ElementText(const Array& array, size_t i) {
   return text;
 }
 
+std::complex<double> ElementNumber(const Array& array, size_t i) {
+  std::complex<double> number;
+  Visit(array.shape.dtype, [&]<class T>() {
+    const T value = Get<T>(array, i);
+    if constexpr (kIsComplex<T>) {
+      number = {value.real(), value.imag()};
+    } else if constexpr (kIsSmallInt<T>) {
+      number = static_cast<double>(static_cast<int>(value));
+    } else {
+      number = static_cast<double>(value);
+    }
+  });
+  return number;
+}
+
 Status ParseElement(Array& array, size_t i, std::string_view text) {
   Status status = InvalidArgument(fmt::format("{} has no literals", DTypeName(array.shape.dtype)));
   Visit(array.shape.dtype, [&]<class T>() {

@@ -18,6 +18,8 @@ Result<Array> MakeArray(const Shape& shape);
 
 /// Element `i` as text that ParseElement reads back: "1.5", "-3", "true", "(1,2)".
 std::string ElementText(const Array& array, size_t i);
+/// Element `i` as a number; booleans are 0 and 1. 64-bit integers are rounded.
+std::complex<double> ElementNumber(const Array& array, size_t i);
 /// Sets element `i`. INVALID_ARGUMENT for text that is no value of the type, or out of its range.
 Status ParseElement(Array& array, size_t i, std::string_view text);
 

@@ -7,7 +7,10 @@
 #include <cmath>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/compare.h"
 #include "tools/tenon/inputs.h"
+#include "tools/tenon/npy.h"
+#include "tools/tenon/style.h"
 
 namespace tenon::cli {
 namespace {
@@ -24,6 +27,8 @@ struct BenchOptions {
   int warm_up = 10;
   int iterations = 0;
   double seconds = 1;
+  double tolerance = -1;  // below 0: what suits the type
+  std::string csv, markdown;
 };
 
 struct Figures {
@@ -56,30 +61,23 @@ class Subject {
     auto subject = std::unique_ptr<Subject>(new Subject(std::move(client), std::move(executable).value()));
     subject->figures_.plugin = plugin.name();
     subject->figures_.compile = seconds;
-    std::optional<std::vector<Shape>> parameters;
-    if (options.compile.partitions == 1) parameters = FindParameters(program, &subject->executable_.executable());
-    const std::vector<client::Device> devices = subject->executable_.AddressableDevices();
-    for (size_t d = 0; d < devices.size(); ++d) {
-      TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs,
-                             MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
-      TENON_ASSIGN_OR_RETURN(std::vector<client::Buffer> buffers, Upload(subject->client_, devices[d], inputs));
-      subject->arguments_.push_back(std::move(buffers));
-    }
-    for (const std::vector<client::Buffer>& buffers : subject->arguments_) {
-      std::vector<const client::Buffer*>& list = subject->lists_.emplace_back();
-      for (const client::Buffer& buffer : buffers) list.push_back(&buffer);
-    }
+    TENON_ASSIGN_OR_RETURN(subject->arguments_, MakeArguments(context, options.inputs, options.compile, program,
+                                                              subject->client_, subject->executable_));
     return subject;
   }
 
   // From the call until every output is there.
   Result<double> RunOnce() {
     const Clock::time_point begin = Clock::now();
-    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable_.ExecuteOnDevices(lists_));
+    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable_.ExecuteOnDevices(arguments_.lists));
     for (const std::vector<client::Buffer>& outputs : execution.outputs) {
       for (const client::Buffer& buffer : outputs) TENON_RETURN_IF_ERROR(buffer.Await());
     }
     return Since(begin);
+  }
+  Result<std::vector<std::vector<Array>>> Outputs() {
+    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable_.ExecuteOnDevices(arguments_.lists));
+    return FetchOutputs(execution);
   }
   Figures& figures() { return figures_; }
 
@@ -88,12 +86,99 @@ class Subject {
       : client_(std::move(client)), executable_(std::move(executable)) {}
   client::Client client_;
   client::LoadedExecutable executable_;
-  std::vector<std::vector<client::Buffer>> arguments_;
-  std::vector<std::vector<const client::Buffer*>> lists_;
+  Arguments arguments_;
   Figures figures_;
 };
 
+// Whether the second plugin computes what the first does; programs that differ are not worth comparing in time.
+Status CompareOutputs(Context& context, const BenchOptions& options, Subject& first, Subject& second) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<std::vector<Array>> wanted, first.Outputs());
+  TENON_ASSIGN_OR_RETURN(const std::vector<std::vector<Array>> got, second.Outputs());
+  json& list = context.output["outputs"] = json::array();
+  double largest = 0;
+  std::string worst;
+  for (size_t d = 0; d < std::min(got.size(), wanted.size()); ++d) {
+    for (size_t i = 0; i < std::min(got[d].size(), wanted[d].size()); ++i) {
+      // Types of 16 bits and less round after every operation, in an order that is the plugin's own.
+      const DType type = wanted[d][i].shape.dtype;
+      const double usual = !IsFloat(type) && !IsComplex(type) ? 0 : ByteWidth(type) <= 2 ? 0.05 : 1e-4;
+      const double tolerance = options.tolerance < 0 ? usual : options.tolerance;
+      TENON_ASSIGN_OR_RETURN(const Difference difference, Compare(got[d][i], wanted[d][i], tolerance));
+      json about = ToJson(difference);
+      about["device"] = d;
+      about["output"] = i;
+      list.push_back(std::move(about));
+      largest = std::max(largest, difference.largest_absolute);
+      if (difference.different == 0) continue;
+      context.result = kFailed;
+      worst += fmt::format("\n  output {}: {}", i, ToText(difference, wanted[d][i].shape));
+    }
+  }
+  if (worst.empty()) {
+    context.Say(fmt::format("outputs agree: largest difference {:.3g}", largest));
+  } else {
+    context.Say(Styled(Style::kBad, "outputs differ") + worst);
+  }
+  return OkStatus();
+}
+
+// What makes the median of these runs less than it seems; empty when nothing does.
+std::string Doubts(const Figures& figures) {
+  const double median = figures.At(0.5), quartiles = figures.At(0.75) - figures.At(0.25);
+  const auto far = static_cast<size_t>(std::ranges::count_if(
+      figures.runs, [&](double run) { return run > figures.At(0.75) + std::max(3 * quartiles, median); }));
+  std::string text;
+  if (figures.runs.size() < 10) text = fmt::format("only {} runs", figures.runs.size());
+  if (quartiles / 2 > 0.1 * median)
+    text += fmt::format("{}the middle half spreads over {:.0f} %", text.empty() ? "" : "; ", 100 * quartiles / median);
+  if (far * 50 > figures.runs.size())
+    text +=
+        fmt::format("{}{} of {} runs took more than twice as long", text.empty() ? "" : "; ", far, figures.runs.size());
+  return text;
+}
+
+std::string CsvText(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+// The results as a table in a file, for programs and for people.
+Status Export(Context& context, const BenchOptions& options) {
+  constexpr const char* kColumns[] = {
+      "compile_seconds", "minimum_seconds", "median_seconds", "p90_seconds", "spread", "runs", "median_ratio"};
+  std::string csv = "program,plugin", markdown = "| program | plugin", rule = "\n|---|---";
+  for (const char* column : kColumns) {
+    csv += fmt::format(",{}", column);
+    markdown += fmt::format(" | {}", column);
+    rule += "|--:";
+  }
+  csv += "\n";
+  markdown += " |" + rule + "|\n";
+  for (const json& result : context.output["results"]) {
+    const std::string plugin = result["plugin"].get<std::string>();
+    csv += CsvText(options.program) + "," + CsvText(plugin);
+    markdown += fmt::format("| {} | {}", options.program, plugin);
+    for (const char* column : kColumns) {
+      csv += "," + result[column].dump();
+      const bool seconds = std::string_view(column).ends_with("seconds");
+      markdown += " | " + (seconds ? SecondsText(result[column].get<double>())
+                                   : fmt::format("{:.4g}", result[column].get<double>()));
+    }
+    csv += "\n";
+    markdown += " |\n";
+  }
+  context.stage = kBadOutput;
+  if (!options.csv.empty()) TENON_RETURN_IF_ERROR(WriteFile(options.csv, csv));
+  if (!options.markdown.empty()) TENON_RETURN_IF_ERROR(WriteFile(options.markdown, markdown));
+  context.stage = kFailed;
+  return OkStatus();
+}
+
 Status Bench(Context& context, const BenchOptions& options) {
+  context.stage = kBadOutput;
+  TENON_RETURN_IF_ERROR(CheckWritable(options.csv));
+  TENON_RETURN_IF_ERROR(CheckWritable(options.markdown));
   TENON_ASSIGN_OR_RETURN(const client::Program program, ReadProgram(context, options.program));
   std::vector<std::unique_ptr<Subject>> subjects;
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<Subject> first, Subject::Make(context, options, options.plugin, program));
@@ -105,6 +190,7 @@ Status Bench(Context& context, const BenchOptions& options) {
     subjects.push_back(std::move(other));
     BlamePlugin(fmt::format("{} or {}", subjects[0]->figures().plugin, subjects[1]->figures().plugin));
   }
+  if (subjects.size() > 1) TENON_RETURN_IF_ERROR(CompareOutputs(context, options, *subjects[0], *subjects[1]));
   {
     const Progress progress(context, "measuring");
     for (int i = 0; i < options.warm_up; ++i) {
@@ -123,8 +209,8 @@ Status Bench(Context& context, const BenchOptions& options) {
     }
   }
   context.output["results"] = json::array();
-  context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>8}", "plugin", "compile", "minimum",
-                          "median", "90 %", "spread", "runs", "ratio"));
+  context.Say(Styled(Style::kHeading, fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>8}", "plugin",
+                                                  "compile", "minimum", "median", "90 %", "spread", "runs", "ratio")));
   double base = 0;
   for (const auto& subject : subjects) {
     Figures& figures = subject->figures();
@@ -140,12 +226,17 @@ Status Bench(Context& context, const BenchOptions& options) {
                                          {"p90_seconds", figures.At(0.9)},
                                          {"spread", spread},
                                          {"runs", figures.runs.size()},
-                                         {"median_ratio", median / base}});
+                                         {"median_ratio", median / base},
+                                         {"doubts", Doubts(figures)}});
     context.Say(fmt::format("{:<14} {:>11} {:>11} {:>11} {:>11} {:>10.1f}% {:>9} {:>8.2f}", figures.plugin,
                             SecondsText(figures.compile), SecondsText(figures.runs.front()), SecondsText(median),
                             SecondsText(figures.At(0.9)), 100 * spread, figures.runs.size(), median / base));
   }
-  return OkStatus();
+  for (const auto& subject : subjects) {
+    if (const std::string doubts = Doubts(subject->figures()); !doubts.empty())
+      context.Say(fmt::format("{} {}: {}", Styled(Style::kWarn, "warning:"), subject->figures().plugin, doubts));
+  }
+  return Export(context, options);
 }
 
 }  // namespace
@@ -168,6 +259,13 @@ void AddBench(CLI::App& app, Context& context) {
   command->add_option("--seconds", options->seconds, "time to measure per plugin")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("SECONDS");
+  AddToleranceOption(*command, options->tolerance, "1e-4, or 0.05 for types of 16 bits and less");
+  command->add_option("--csv", options->csv, "write the results to FILE as comma-separated values")->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "write the results to FILE as a Markdown table")
+      ->type_name("FILE");
+  AddExamples(*command, {"tenon bench f.mlir --random",
+                         "tenon bench f.mlir --random --seconds 0.2 --markdown table.md --csv table.csv",
+                         "tenon bench f.mlir --random -p tenon --against xla_cpu"});
   context.commands[command] = [&context, options] { return Bench(context, *options); };
 }
 

@@ -78,9 +78,10 @@ class Case(unittest.TestCase):
 
 class Basics(Case):
     def test_help_and_usage(self):
-        for command in ('plugins', 'info', 'run', 'compile', 'profile', 'bench', 'convert', 'check', 'conform', 'trace', 'completions'):
+        for command in ('plugins', 'info', 'devices', 'run', 'compile', 'explain', 'profile', 'bench', 'diff', 'convert', 'check', 'conform', 'trace',
+                        'completions', 'man'):
             self.assertIn(command, self.ok('--help'))
-            self.ok(command, '--help')
+            self.assertIn('Examples:\n  tenon ' + command, self.ok(command, '--help'))
         self.assertEqual(self.call('nonsense').returncode, 2)
         self.assertEqual(self.call('run').returncode, 2)
         self.assertEqual(self.call('run', 'x', '--replicas', '0').returncode, 2)
@@ -186,6 +187,28 @@ class Basics(Case):
         error = json.loads(self.call('--json', 'info', '-p', 'no_such_plugin').stdout)['error']
         self.assertEqual(error['code'], 'NOT_FOUND')
         self.fails(2, '', 'info', '--option', 'nonsense')
+
+    def test_misspellings(self):
+        self.fails(2, "did you mean 'bench'?", 'bnech', 'x')
+        self.fails(2, "did you mean '--plugin'?", 'run', 'x', '--pluggin', 'y')
+        self.assertNotIn('did you mean', self.call('quite-something-else').stderr)
+        env = {'PJRT_PLUGIN_LIBRARY_PATH': self.folder}
+        shutil.copy(OPTIONS.fake, self.path('pjrt_c_api_good_plugin.so'))
+        self.fails(3, "did you mean 'good'?", 'info', '-p', 'godo', env=env)
+
+    def test_devices_of_all_plugins(self):
+        for kind in ('crash', 'hang'):
+            self.bad(kind)
+        shutil.copy(OPTIONS.fake, self.path('pjrt_c_api_good_plugin.so'))
+        env = {'PJRT_PLUGIN_LIBRARY_PATH': self.folder}
+        found = {p['name']: p for p in self.json('devices', '--time-limit', '5', env=env)['plugins'] if p['path'].startswith(self.folder)}
+        self.assertEqual(len(found['good']['devices']), 2)
+        self.assertIn('SIGSEGV', found['crash']['reason'])
+        self.assertIn('5 s', found['hang']['reason'])
+        text = self.ok('devices', '--time-limit', '5', env=env)
+        self.assertIn('good', text)
+        self.assertIn('refused: ', text)
+        self.assertNotIn('\033', text)
 
     def test_completions_and_man(self):
         for shell in ('bash', 'zsh', 'fish'):
@@ -425,6 +448,49 @@ class Run(Case):
         self.assertIn('median', self.ok('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '5', stdin='add'))
         self.fails(4, '', 'bench', '-', '-i', 'nonsense', '--iterations', '5', stdin='add')
 
+    def test_bench_exports_and_compares(self):
+        table, csv = self.path('t.md'), self.path('t.csv')
+        args = ('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '12', '--against', OPTIONS.fake)
+        text = self.ok(*args, '--markdown', table, '--csv', csv, stdin='add')
+        self.assertIn('outputs agree', text)
+        with open(table) as f:
+            rows = f.read().splitlines()
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(len({row.count('|') for row in rows}), 1, rows)
+        with open(csv) as f:
+            rows = f.read().splitlines()
+        self.assertEqual([len(row.split(',')) for row in rows], [9, 9, 9])
+        self.assertGreater(float(rows[1].split(',')[4]), 0)
+        self.fails(5, 'cannot write', *args, '--csv', '/no/such/folder/t.csv', stdin='add')
+        few = self.json('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '3', stdin='add')['results'][0]
+        self.assertIn('only 3 runs', few['doubts'])
+
+    def test_expected_and_diff(self):
+        good = self.path('good.npz')
+        add = ('run', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2')
+        self.ok(*add, '-o', good, stdin='add')
+        self.assertIn('equal', self.ok(*add, '--expected', good, stdin='add'))
+        near, far = self.path('near.npy', floats(3, 3, 3.00001, 3)), self.path('far.npy', floats(3, 3, 4, float('nan')))
+        self.assertEqual(self.call(*add, '--expected', near, stdin='add').returncode, 1)
+        self.assertIn('agrees', self.ok(*add, '--expected', near, '--tolerance', '1e-5', stdin='add'))
+        done = self.call(*add, '--expected', far, '--tolerance', '0.1', stdin='add')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('2 of 4 elements differ; the worst is [3]: got 3, wanted nan', done.stdout)
+        self.fails(4, 'has 1 arrays', 'run', '-', '--expected', near, stdin='pair')
+        self.assertEqual(self.call(*add, '--expected', self.path('short.npy', floats(3)), stdin='add').returncode, 1)
+        self.assertEqual(self.call('diff', good, far).returncode, 1)
+        self.assertIn('equal', self.ok('diff', far, far))
+        out = self.path('pair.npz')
+        self.ok('run', '-', '-o', out, stdin='pair')
+        done = self.call('--json', 'diff', good, out)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual({a['name']: a['same'] for a in json.loads(done.stdout)['arrays']}, {'out0': False, 'out1': False})
+        # 2^53 and the next integer are one double.
+        big = [self.path(n, npy('<i8', (1,), struct.pack('<q', v))) for n, v in (('a.npy', 2**53), ('b.npy', 2**53 + 1))]
+        self.assertEqual(self.call('diff', *big).returncode, 1)
+        zeros = [self.path(n, floats(v)) for n, v in (('c.npy', 0.0), ('d.npy', -0.0))]
+        self.ok('diff', *zeros)
+
     def test_profile_of_a_plugin_without_profiles(self):
         self.fails(1, 'keeps no profile', 'profile', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', stdin='add')
 
@@ -455,6 +521,21 @@ class Trace(Case):
         self.fails(5, 'cannot write', 'trace', '--library', OPTIONS.trace, '-o', '/no/such/folder/t.json', 'info')
 
 
+    def test_fail_on_misuse(self):
+        # PJRT_Plugin_Initialize, the fourth function of the table, with a struct_size that no caller sends, and its error left alone.
+        program = self.path('misuse.py', """import ctypes, struct
+lib = ctypes.CDLL(%r)
+lib.GetPjrtApi.restype = ctypes.c_void_p
+function = struct.unpack('<Q', ctypes.string_at(lib.GetPjrtApi() + 64, 8))[0]
+ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)(function)(struct.pack('<QQ', 5, 0))
+""" % OPTIONS.fake)
+        trace = ('trace', '--library', OPTIONS.trace)
+        self.assertIn('MISUSE', self.call(*trace, '--', sys.executable, program).stderr)
+        self.assertEqual(self.call(*trace, '--', sys.executable, program).returncode, 0)
+        self.assertEqual(self.call(*trace, '--fail-on-misuse', '--', sys.executable, program).returncode, 1)
+        self.assertEqual(self.call(*trace, '--fail-on-misuse', 'info').returncode, 0)
+
+
 class OtherTools(Case):
     def test_check_and_conform_say_what_is_missing(self):
         # Alone in a folder and with an empty PATH, the program has nothing to run.
@@ -469,6 +550,17 @@ class OtherTools(Case):
         if not os.path.exists(os.path.join(os.path.dirname(OPTIONS.tenon), 'tenon-conformance')):
             self.skipTest('tenon-conformance is not built')
         self.fails(3, 'no_such_plugin', 'conform', 'no_such_plugin')
+
+    def test_conform_passes_options_on(self):
+        report = self.path('r.json')
+        self.ok('conform', '-p', OPTIONS.fake, '--test', 'load.*', '--skip', 'load.entry*', '--timeout', '60', '--batch', '5', '--isolate', '--report',
+                report)
+        with open(report) as f:
+            names = [t['name'] for t in json.load(f)['tests']]
+        self.assertTrue(names and not any(n.startswith('load.entry') for n in names), names)
+        self.assertIn('| suite |', self.ok('conform', '--matrix', report, '--any-build'))
+        self.assertIn('load.', self.ok('conform', '--list'))
+        self.assertIn('xla_cpu', self.ok('conform', '--list-profiles'))
 
     def test_convert_without_llvm_says_how_to_get_it(self):
         if OPTIONS.plugin:
@@ -514,6 +606,16 @@ class WithCompiler(Case):
         with open(kept) as f:
             self.assertEqual(len({line.count('\t') for line in f}), 1)
         self.fails(3, 'wanted a file that can be written', 'run', add, '--random', env={'TENON_PROFILE': '/no/such/folder/x'})
+
+    def test_explain(self):
+        program = self.path('add.mlir', ADD)
+        out = self.json('explain', program, '--random', '--runs', '5')
+        self.assertEqual(out['kinds']['kernel']['steps'], 1)
+        self.assertGreater(out['least_ns'], 0)
+        self.assertGreater(out['estimate_ns'], 0)
+        self.assertEqual(out['notes'], [])
+        text = self.ok('explain', program, '--random')
+        self.assertIn('became    1 kernel', text)
 
     def test_convert(self):
         add = self.path('add.mlir', ADD)

@@ -11,7 +11,9 @@
 
 #include "tenon/client/discovery.h"
 #include "tenon/client/log_suppression.h"
+#include "tenon/discovery/discovery.h"
 #include "tools/tenon/bridge.h"
+#include "tools/tenon/nearest.h"
 #include "tools/tenon/npy.h"
 
 namespace tenon::cli {
@@ -54,6 +56,20 @@ Progress::~Progress() {
   thread_.join();
 }
 
+void AddToleranceOption(CLI::App& app, double& tolerance, const char* otherwise) {
+  app.add_option("--tolerance", tolerance,
+                 fmt::format("elements agree when |got - wanted| <= T * (1 + |wanted|); otherwise {}", otherwise))
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("T");
+}
+
+void AddExamples(CLI::App& app, const std::vector<std::string>& lines) {
+  std::string text = app.get_footer();
+  text += text.empty() ? "Examples:" : "\n\nExamples:";
+  for (const std::string& line : lines) text += "\n  " + line;
+  app.footer(text);
+}
+
 void AddProgramArgument(CLI::App& app, std::string& program) {
   app.add_option("program", program,
                  "StableHLO as text, bytecode or portable artifact, or an HloModuleProto; - is standard input")
@@ -69,10 +85,27 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options) {
   app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
 }
 
+namespace {
+
+// "did you mean 'tenon'?" for a name that finds nothing.
+std::string PluginMeant(const std::string& name) {
+  if (discovery::IsFile(name) || !discovery::FilesNamed(name).empty()) return {};
+  std::vector<std::string> known;
+  for (const discovery::PluginFile& file : discovery::FindPluginFiles()) {
+    known.push_back(file.name);
+    known.insert(known.end(), file.aliases.begin(), file.aliases.end());
+  }
+  const std::string meant = DidYouMean(name, known);
+  return meant.empty() ? meant : meant.substr(2);
+}
+
+}  // namespace
+
 Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options) {
   context.stage = kNoPlugin;
   std::string name = options.plugin.empty() ? client::DefaultPlugin() : options.plugin;
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
+  if (const std::string meant = PluginMeant(name); !meant.empty()) context.advice = meant + " " + context.advice;
   BlamePlugin(name);
   const Progress progress(context, "loading");
   std::optional<client::SuppressAbseilLogging> silence;

@@ -59,6 +59,12 @@ class Progress {
   std::thread thread_;
 };
 
+/// --tolerance, as Compare (compare.h) means it; `otherwise` says what counts without it.
+void AddToleranceOption(CLI::App& app, double& tolerance, const char* otherwise = "0");
+
+/// Command lines that --help and the manual page show. The tests of the documentation run them.
+void AddExamples(CLI::App& app, const std::vector<std::string>& lines);
+
 /// PROGRAM, which is required.
 void AddProgramArgument(CLI::App& app, std::string& program);
 
@@ -100,6 +106,9 @@ void AddPlugins(CLI::App& app, Context& context);
 void AddInfo(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);
 void AddCompile(CLI::App& app, Context& context);
+void AddDevices(CLI::App& app, Context& context);
+void AddDiff(CLI::App& app, Context& context);
+void AddExplain(CLI::App& app, Context& context);
 void AddProfile(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
 void AddConvert(CLI::App& app, Context& context);

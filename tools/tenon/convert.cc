@@ -70,6 +70,7 @@ void AddConvert(CLI::App& app, Context& context) {
       ->type_name("X.Y.Z");
   command->add_flag("--generic", options->convert.generic, "text in the generic form of MLIR");
   command->add_flag("--locations", options->convert.locations, "text with locations");
+  AddExamples(*command, {"tenon convert f.mlir --to artifact -o f.mlirbc", "tenon convert f.mlir --to hlo-text"});
   context.commands[command] = [&context, options] { return ConvertFile(context, *options); };
 }
 

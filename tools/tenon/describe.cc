@@ -20,6 +20,7 @@ struct Command {
   std::string description;
   std::vector<Flag> flags;
   std::vector<Flag> positionals;
+  std::string footer;
 };
 
 std::vector<Flag> FlagsOf(const CLI::App& app) {
@@ -40,7 +41,7 @@ std::vector<Flag> FlagsOf(const CLI::App& app) {
 std::vector<Command> CommandsOf(const CLI::App& app) {
   std::vector<Command> commands;
   for (const CLI::App* sub : app.get_subcommands({})) {
-    Command command{sub->get_name(), sub->get_description(), FlagsOf(*sub), {}};
+    Command command{sub->get_name(), sub->get_description(), FlagsOf(*sub), {}, sub->get_footer()};
     for (const CLI::Option* option : sub->get_options()) {
       if (option->get_positional())
         command.positionals.push_back({{option->get_name(true)}, option->get_type_name(), option->get_description()});
@@ -238,6 +239,7 @@ std::string ManPage(const CLI::App& app) {
       out += ".TP\n\\fI" + Roff(positional.value) + "\\fR\n" + Roff(positional.description) + "\n";
     }
     out += RoffFlags(command.flags);
+    if (!command.footer.empty()) out += ".PP\n.nf\n" + Roff(command.footer) + "\n.fi\n";
   }
   out += ".SH EXIT STATUS\n";
   const std::pair<const char*, const char*> codes[] = {{"0", "success"},
@@ -263,6 +265,7 @@ void AddCompletions(CLI::App& app, Context& context) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL");
+  AddExamples(*command, {"tenon completions bash"});
   context.commands[command] = [&context, &app, shell] {
     const std::string text = *shell == "bash" ? Bash(app) : *shell == "zsh" ? Zsh(app) : Fish(app);
     context.output = {{"shell", *shell}, {"text", text}};
@@ -273,6 +276,7 @@ void AddCompletions(CLI::App& app, Context& context) {
 
 void AddMan(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("man", "print the manual page");
+  AddExamples(*command, {"tenon man"});
   context.commands[command] = [&context, &app] {
     const std::string text = ManPage(app);
     context.output = {{"text", text}};

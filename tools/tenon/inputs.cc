@@ -104,6 +104,9 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
   app.add_option("--seed", flags.seed, "of random values")->type_name("N");
 }
 
+namespace {
+
+// What the program expects: by its bytes, else by the compiled program as the plugin shows it, else nothing.
 std::optional<std::vector<Shape>> FindParameters(const client::Program& program, const client::Executable* executable) {
   if (std::optional<std::vector<Shape>> shapes = ReadParameters(program)) return shapes;
   if (program.format == "mlir") {
@@ -116,6 +119,8 @@ std::optional<std::vector<Shape>> FindParameters(const client::Program& program,
   return optimized.ok() ? ReadParameters(*optimized) : std::nullopt;
 }
 
+// The arguments for device number `device`, checked against `parameters` when they are known. `%d` in file names
+// becomes the number.
 Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
                                       const std::optional<std::vector<Shape>>& parameters, int device) {
   context.stage = kBadInput;
@@ -162,15 +167,43 @@ Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
   return arrays;
 }
 
-Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device,
-                                           const std::vector<Array>& arrays) {
-  std::vector<client::Buffer> buffers;
-  for (const Array& array : arrays) {
-    TENON_ASSIGN_OR_RETURN(client::Buffer buffer, client.ToDevice(array.View(), device));
-    TENON_RETURN_IF_ERROR(buffer.Await());
-    buffers.push_back(std::move(buffer));
+}  // namespace
+
+Result<Arguments> MakeArguments(Context& context, const InputFlags& flags, const CompileFlags& compile,
+                                const client::Program& program, const client::Client& client,
+                                const client::LoadedExecutable& executable) {
+  std::optional<std::vector<Shape>> parameters;
+  // A partitioned program takes pieces, which the program as it was written does not show.
+  if (compile.partitions == 1) parameters = FindParameters(program, &executable.executable());
+  Arguments arguments;
+  const std::vector<client::Device> devices = executable.AddressableDevices();
+  for (size_t d = 0; d < devices.size(); ++d) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs,
+                           MakeInputs(context, flags, parameters, static_cast<int>(d)));
+    std::vector<client::Buffer>& buffers = arguments.buffers.emplace_back();
+    for (const Array& array : inputs) {
+      TENON_ASSIGN_OR_RETURN(client::Buffer buffer, client.ToDevice(array.View(), devices[d]));
+      TENON_RETURN_IF_ERROR(buffer.Await());
+      buffers.push_back(std::move(buffer));
+    }
   }
-  return buffers;
+  for (const std::vector<client::Buffer>& buffers : arguments.buffers) {
+    std::vector<const client::Buffer*>& list = arguments.lists.emplace_back();
+    for (const client::Buffer& buffer : buffers) list.push_back(&buffer);
+  }
+  return arguments;
+}
+
+Result<std::vector<std::vector<Array>>> FetchOutputs(const client::Execution& execution) {
+  std::vector<std::vector<Array>> outputs;
+  for (const std::vector<client::Buffer>& buffers : execution.outputs) {
+    std::vector<Array>& arrays = outputs.emplace_back();
+    for (const client::Buffer& buffer : buffers) {
+      TENON_ASSIGN_OR_RETURN(Array array, buffer.ToHostCopy());
+      arrays.push_back(std::move(array));
+    }
+  }
+  return outputs;
 }
 
 }  // namespace tenon::cli

@@ -17,16 +17,17 @@ struct InputFlags {
 };
 void AddInputFlags(CLI::App& app, InputFlags& flags);
 
-/// What the program expects: by its bytes, else by the compiled program as the plugin shows it, else nothing.
-std::optional<std::vector<Shape>> FindParameters(const client::Program& program, const client::Executable* executable);
+/// The arguments of one execution, on the devices of an executable.
+struct Arguments {
+  std::vector<std::vector<client::Buffer>> buffers;       ///< Per device.
+  std::vector<std::vector<const client::Buffer*>> lists;  ///< What ExecuteOnDevices takes.
+};
+/// What the flags say, uploaded to the devices of `executable`, which was made from `program`.
+Result<Arguments> MakeArguments(Context& context, const InputFlags& flags, const CompileFlags& compile,
+                                const client::Program& program, const client::Client& client,
+                                const client::LoadedExecutable& executable);
 
-/// The arguments for device number `device`, checked against `parameters` when they are known. `%d` in file names
-/// becomes the number.
-Result<std::vector<Array>> MakeInputs(Context& context, const InputFlags& flags,
-                                      const std::optional<std::vector<Shape>>& parameters, int device);
-
-/// On the device; the arguments of one execution.
-Result<std::vector<client::Buffer>> Upload(const client::Client& client, const client::Device& device,
-                                           const std::vector<Array>& arrays);
+/// The outputs of one execution, copied to the host: per device.
+Result<std::vector<std::vector<Array>>> FetchOutputs(const client::Execution& execution);
 
 }  // namespace tenon::cli

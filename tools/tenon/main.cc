@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/nearest.h"
 #include "tools/tenon/process.h"
+#include "tools/tenon/style.h"
 
 namespace {
 
@@ -29,6 +31,37 @@ std::vector<std::string> CutCommand(std::vector<std::string>& arguments) {
   arguments.resize(end);
   if (!command.empty() && command.front() == "--") command.erase(command.begin());
   return command;
+}
+
+// The first word that is no command or option of its command but is near to one: "did you mean '--plugin'?". Or
+// nothing.
+std::string Meant(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> commands;
+  const CLI::App* command = nullptr;
+  for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
+  const auto options = [&] {
+    std::vector<std::string> names;
+    for (const CLI::App* level : {&app, command}) {
+      if (level == nullptr) continue;
+      for (const CLI::Option* option : level->get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      }
+    }
+    return names;
+  };
+  for (const std::string& argument : arguments) {
+    std::string wrong;
+    if (argument.starts_with("--")) {
+      const std::vector<std::string> names = options();
+      const std::string name = argument.substr(0, argument.find('='));
+      if (std::ranges::find(names, name) == names.end()) wrong = tenon::cli::DidYouMean(name, names);
+    } else if (command == nullptr && !argument.starts_with('-')) {
+      for (const CLI::App* sub : app.get_subcommands({})) command = sub->get_name() == argument ? sub : command;
+      if (command == nullptr) wrong = tenon::cli::DidYouMean(argument, commands);
+    }
+    if (!wrong.empty()) return wrong.substr(2);
+  }
+  return {};
 }
 
 // Runs the command; what it throws (memory that cannot be had, files that cannot be written) is a failure like others.
@@ -57,15 +90,18 @@ int Main(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.fallthrough();
   app.set_help_flag("-h,--help", "print this help");
-  app.set_version_flag("--version", "tenon 0.1.0");
+  app.set_version_flag("--version", "tenon " TENON_VERSION);
   app.add_flag("--json", context.json, "print results as JSON");
   app.add_flag("-q,--quiet", context.quiet, "print results only where they are asked for");
   AddPlugins(app, context);
   AddInfo(app, context);
+  AddDevices(app, context);
   AddRun(app, context);
   AddCompile(app, context);
+  AddExplain(app, context);
   AddProfile(app, context);
   AddBench(app, context);
+  AddDiff(app, context);
   AddConvert(app, context);
   AddCheck(app, context);
   AddConform(app, context);
@@ -74,16 +110,21 @@ int Main(std::vector<std::string> arguments) {
   AddMan(app, context);
   // Wrong command lines are answered as they ask, too.
   const bool json = std::ranges::find(arguments, "--json") != arguments.end();
+  std::vector<std::string> given;
   try {
     context.command = CutCommand(arguments);
+    given = arguments;
     std::ranges::reverse(arguments);  // The parser takes them from the back.
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (app.exit(error) == 0) return kSuccess;
+    const std::string meant = Meant(app, given);
+    if (!meant.empty()) fmt::print(stderr, "{}\n", meant);
     if (json) {
-      PrintJson(
-          {{"error",
-            {{"code", "INVALID_ARGUMENT"}, {"message", error.what()}, {"advice", "--help shows what there is"}}}});
+      PrintJson({{"error",
+                  {{"code", "INVALID_ARGUMENT"},
+                   {"message", error.what()},
+                   {"advice", meant.empty() ? "--help shows what there is" : meant}}}});
     }
     return kUsage;
   }
@@ -103,7 +144,10 @@ int Main(std::vector<std::string> arguments) {
     PrintJson(
         {{"error", {{"code", tenon::CodeName(status.code())}, {"message", message}, {"advice", context.advice}}}});
   }
-  std::string text = fmt::format("tenon {}: {}: {}\n", command->get_name(), tenon::CodeName(status.code()), message);
+  std::string text = fmt::format(
+      "{} {}\n",
+      StyledError(Style::kBad, fmt::format("tenon {}: {}:", command->get_name(), tenon::CodeName(status.code()))),
+      message);
   if (!context.advice.empty()) text += fmt::format("  {}\n", context.advice);
   std::fputs(text.c_str(), stderr);
   return context.stage;

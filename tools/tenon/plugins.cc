@@ -181,6 +181,7 @@ void AddPlugins(CLI::App& app, Context& context) {
   command->add_option("--time-limit", options->seconds, "how long a plugin may take to load, 20 otherwise")
       ->check(CLI::Range(0.001, 86400.0))
       ->type_name("SECONDS");
+  AddExamples(*command, {"tenon plugins", "tenon plugins --no-load --folders"});
   context.commands[command] = [&context, options] {
     return ListPlugins(context, !options->no_load, options->folders, options->seconds);
   };
@@ -197,6 +198,7 @@ void AddInfo(CLI::App& app, Context& context) {
   AddPluginOptions(*command, options->plugin);
   command->add_flag("--no-client", options->no_client, "do not open the devices");
   command->add_flag("--entries", options->entries, "list the entries that are there, not only those that are missing");
+  AddExamples(*command, {"tenon info", "tenon info -p tenon --no-client --entries"});
   context.commands[command] = [&context, options] {
     return Info(context, options->plugin, !options->no_client, options->entries);
   };

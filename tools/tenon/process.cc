@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +70,50 @@ Result<int> RunProcess(const std::vector<std::string>& command, const std::map<s
   if (failed)
     return NotFound(fmt::format("cannot start '{}': {}", command[0], std::strerror(error != 0 ? error : errno)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+Result<Captured> CaptureProcess(const std::vector<std::string>& command, double seconds) {
+  int output[2];
+  if (pipe2(output, O_CLOEXEC) != 0) return Internal(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(output[1], STDOUT_FILENO);
+    const int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDERR_FILENO);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(output[1]);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  Captured captured;
+  bool late = false;
+  while (child > 0 && !late) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd ready{.fd = output[0], .events = POLLIN, .revents = 0};
+    const int n = left.count() > 0 ? poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    if (n < 0 && errno == EINTR) continue;
+    late = n <= 0;
+    if (late) continue;
+    char block[4096];
+    const ssize_t size = read(output[0], block, sizeof(block));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    captured.output.append(block, static_cast<size_t>(size));
+  }
+  close(output[0]);
+  if (child < 0) return Internal(fmt::format("cannot start '{}': {}", command[0], std::strerror(errno)));
+  if (late) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (late) return DeadlineExceeded(fmt::format("has not answered after {:g} s", seconds));
+  captured.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return captured;
 }
 
 Result<std::string> FindTool(const std::string& name, const std::string& how_to_get_it) {

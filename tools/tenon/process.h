@@ -23,6 +23,15 @@ std::string OwnFolder();
 Result<int> RunProcess(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
                        bool output_to_error = false);
 
+/// What a program that ran aside left: its standard output, and its status as of RunProcess.
+struct Captured {
+  int status = 0;
+  std::string output;
+};
+/// Runs a program, keeps its standard output and drops its standard error. DEADLINE_EXCEEDED, when it has been ended
+/// after `seconds`.
+Result<Captured> CaptureProcess(const std::vector<std::string>& command, double seconds);
+
 /// A program of Tenon beside this one, or in PATH; NOT_FOUND says how to get it.
 Result<std::string> FindTool(const std::string& name, const std::string& how_to_get_it);
 

@@ -7,8 +7,10 @@
 
 #include "tenon/client/log_suppression.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/compare.h"
 #include "tools/tenon/inputs.h"
 #include "tools/tenon/npy.h"
+#include "tools/tenon/style.h"
 
 namespace tenon::cli {
 namespace {
@@ -23,6 +25,8 @@ struct RunOptions {
   std::string output;
   bool executable = false;
   bool donate = false;
+  std::string expected;
+  double tolerance = 0;
   size_t most = 1000;
 };
 
@@ -77,6 +81,41 @@ Status SaveOutputs(Context& context, const std::string& file, const std::vector<
   return OkStatus();
 }
 
+// The outputs against --expected: by the names out0, out1 ... where the file has them, else in its order.
+Status CheckExpected(Context& context, const RunOptions& options, const std::vector<std::vector<Array>>& outputs) {
+  size_t differ = 0;
+  for (size_t d = 0; d < outputs.size(); ++d) {
+    std::vector<DType> types;
+    for (const Array& output : outputs[d]) types.push_back(output.shape.dtype);
+    TENON_ASSIGN_OR_RETURN(const std::string file, FileOfDevice(context, options.expected, d, outputs.size()));
+    context.stage = kBadInput;
+    TENON_ASSIGN_OR_RETURN(const auto expected, LoadArrays(file, types));
+    if (expected.size() != outputs[d].size()) {
+      return InvalidArgument(
+          fmt::format("{} has {} arrays, the program {} outputs", file, expected.size(), outputs[d].size()));
+    }
+    context.stage = kFailed;
+    for (size_t i = 0; i < outputs[d].size(); ++i) {
+      const auto named =
+          std::ranges::find_if(expected, [&](const auto& e) { return e.first == fmt::format("out{}", i); });
+      const Array& wanted = named != expected.end() ? named->second : expected[i].second;
+      const Result<Difference> difference = Compare(outputs[d][i], wanted, options.tolerance);
+      const bool same = difference.ok() && difference->different == 0;
+      differ += same ? 0 : 1;
+      const std::string text =
+          difference.ok() ? ToText(*difference, wanted.shape) : std::string(difference.status().message());
+      const std::string device = outputs.size() > 1 ? fmt::format("device {}, ", d) : "";
+      context.Say(fmt::format("{} {}output {}: {}", Styled(same ? Style::kGood : Style::kBad, same ? "=" : "!"), device,
+                              i, text));
+      json about = difference.ok() ? ToJson(*difference) : json{{"reason", text}};
+      about["same"] = same;
+      context.output["devices"][d]["compared"].push_back(std::move(about));
+    }
+  }
+  if (differ > 0) context.result = kFailed;
+  return OkStatus();
+}
+
 Status RunProgram(Context& context, const RunOptions& options) {
   if (!options.output.empty() && !options.output.ends_with(".npy") && !options.output.ends_with(".npz")) {
     context.stage = kUsage;
@@ -96,39 +135,23 @@ Status RunProgram(Context& context, const RunOptions& options) {
       const client::Client client,
       OpenClient(context, plugin, options.plugin, options.compile.replicas * options.compile.partitions));
   TENON_ASSIGN_OR_RETURN(const client::LoadedExecutable executable, CompileOrLoad(context, options, client, program));
-  std::optional<std::vector<Shape>> parameters;
-  // A partitioned program takes pieces, which the program as it was written does not show.
-  if (options.compile.partitions == 1) parameters = FindParameters(program, &executable.executable());
-
-  const std::vector<client::Device> devices = executable.AddressableDevices();
-  std::vector<std::vector<client::Buffer>> arguments(devices.size());
-  std::vector<std::vector<const client::Buffer*>> lists(devices.size());
-  for (size_t d = 0; d < devices.size(); ++d) {
-    TENON_ASSIGN_OR_RETURN(const std::vector<Array> inputs,
-                           MakeInputs(context, options.inputs, parameters, static_cast<int>(d)));
-    TENON_ASSIGN_OR_RETURN(arguments[d], Upload(client, devices[d], inputs));
-    for (const client::Buffer& buffer : arguments[d]) lists[d].push_back(&buffer);
-  }
+  TENON_ASSIGN_OR_RETURN(const Arguments arguments,
+                         MakeArguments(context, options.inputs, options.compile, program, client, executable));
   client::ExecuteOptions execute;
   if (options.donate) execute.donate = client::Donate::All();
-  std::vector<std::vector<Array>> outputs(devices.size());
+  std::vector<std::vector<Array>> outputs;
   {
     const Progress progress(context, "running");
-    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable.ExecuteOnDevices(lists, execute));
-    for (size_t d = 0; d < devices.size(); ++d) {
-      for (const client::Buffer& buffer : execution.outputs[d]) {
-        TENON_ASSIGN_OR_RETURN(Array array, buffer.ToHostCopy());
-        outputs[d].push_back(std::move(array));
-      }
-    }
+    TENON_ASSIGN_OR_RETURN(const client::Execution execution, executable.ExecuteOnDevices(arguments.lists, execute));
+    TENON_ASSIGN_OR_RETURN(outputs, FetchOutputs(execution));
   }
   context.output["devices"] = json::array();
-  for (size_t d = 0; d < devices.size(); ++d) {
+  for (size_t d = 0; d < outputs.size(); ++d) {
     json list = json::array();
     for (size_t i = 0; i < outputs[d].size(); ++i) {
       list.push_back(ToJson(outputs[d][i], options.most));
-      if (context.json || !options.output.empty()) continue;
-      if (devices.size() > 1)
+      if (context.json || !options.output.empty() || !options.expected.empty()) continue;
+      if (outputs.size() > 1)
         context.Say(fmt::format("device {}, output {}: {}", d, i, ToString(outputs[d][i].shape)));
       else
         context.Say(fmt::format("output {}: {}", i, ToString(outputs[d][i].shape)));
@@ -136,12 +159,12 @@ Status RunProgram(Context& context, const RunOptions& options) {
     }
     context.output["devices"].push_back({{"outputs", std::move(list)}});
     if (options.output.empty()) continue;
-    TENON_ASSIGN_OR_RETURN(const std::string file, FileOfDevice(context, options.output, d, devices.size()));
+    TENON_ASSIGN_OR_RETURN(const std::string file, FileOfDevice(context, options.output, d, outputs.size()));
     TENON_RETURN_IF_ERROR(SaveOutputs(context, file, outputs[d]));
     context.output["devices"][d]["file"] = file;
     context.Say(fmt::format("wrote {}", file));
   }
-  return OkStatus();
+  return options.expected.empty() ? OkStatus() : CheckExpected(context, options, outputs);
 }
 
 struct CompileCommand {
@@ -282,7 +305,15 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_flag("--executable", options->executable, "PROGRAM is an executable that `tenon compile` wrote");
   command->add_flag("--donate", options->donate, "let the program take the arguments that it marks for it");
+  command
+      ->add_option("--expected", options->expected,
+                   "compare the outputs with this .npz or .npy file; the status is 1 when they differ")
+      ->type_name("FILE");
+  AddToleranceOption(*command, options->tolerance);
   command->add_option("--max-elements", options->most, "how many elements of an output are printed")->type_name("N");
+  AddExamples(*command,
+              {"tenon run add.mlir -i x.npy -i f32[2,2]:1,2,3,4", "tenon run step.mlirbc --random --seed 7 -o out.npz",
+               "tenon run step.mlirbc --random --seed 7 --expected out.npz --tolerance 1e-5"});
   context.commands[command] = [&context, options] { return RunProgram(context, *options); };
 }
 
@@ -300,6 +331,8 @@ void AddCompile(CLI::App& app, Context& context) {
   command
       ->add_option("--topology-option", options->topology_options, "option NAME=VALUE of the topology; may be repeated")
       ->type_name("NAME=VALUE");
+  AddExamples(*command,
+              {"tenon compile f.mlir -o f.exe", "tenon compile f.mlir --topology cpu:avx2:cores=16 -o f.exe"});
   context.commands[command] = [&context, options] { return CompileProgram(context, *options); };
 }
 

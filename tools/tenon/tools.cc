@@ -62,26 +62,51 @@ Status Check(Context& context, const CheckOptions& options) {
 }
 
 struct ConformOptions {
-  std::string plugin, profile, junit;
-  std::vector<std::string> tests;
-  int jobs = 0;
-  bool all = false;
+  std::string plugin, profile, junit, report, markdown, html;
+  std::vector<std::string> tests, skips, matrix;
+  int jobs = 0, batch = 0;
+  double timeout = 0;
+  bool all = false, isolate = false, list = false, profiles = false, any_build = false;
 };
 
 Status Conform(Context& context, const ConformOptions& options) {
   context.stage = kFailed;
   TENON_ASSIGN_OR_RETURN(const std::string tool, FindTool("tenon-conformance", "build the target tenon-conformance"));
-  TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, options.plugin));
-  std::vector<std::string> command = {tool, file};
-  for (const std::string& test : options.tests) command.insert(command.end(), {"--test", test});
-  if (!options.profile.empty()) command.insert(command.end(), {"--profile", options.profile});
-  if (!options.junit.empty()) command.insert(command.end(), {"--junit", options.junit});
-  if (options.jobs > 0) command.insert(command.end(), {"--jobs", std::to_string(options.jobs)});
-  if (options.all) command.push_back("--all");
+  std::vector<std::string> command = {tool};
+  const auto with = [&](const char* name, const std::string& value) {
+    if (!value.empty()) command.insert(command.end(), {name, value});
+  };
+  const auto flag = [&](const char* name, bool on) {
+    if (on) command.emplace_back(name);
+  };
+  flag("--list", options.list);
+  flag("--list-profiles", options.profiles);
+  // These want no plugin.
+  if (!options.list && !options.profiles && options.matrix.empty()) {
+    TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, options.plugin));
+    command.push_back(file);
+  }
+  for (const std::string& test : options.tests) with("--test", test);
+  for (const std::string& test : options.skips) with("--skip", test);
+  with("--profile", options.profile);
+  with("--junit", options.junit);
+  with("--json", options.report);
+  if (options.jobs > 0) with("--jobs", std::to_string(options.jobs));
+  if (options.batch > 0) with("--batch", std::to_string(options.batch));
+  if (options.timeout > 0) with("--timeout", fmt::format("{}", options.timeout));
+  flag("--isolate", options.isolate);
+  flag("--all", options.all);
+  flag("--any-build", options.any_build);
+  with("--markdown", options.markdown);
+  with("--html", options.html);
+  if (!options.matrix.empty()) {
+    command.emplace_back("--matrix");
+    command.insert(command.end(), options.matrix.begin(), options.matrix.end());
+  }
   // The report itself is the JSON.
-  if (context.json)
+  if (context.json && options.report.empty())
     command.insert(command.end(), {"--quiet", "--json", "-"});
-  else if (context.quiet)
+  else if (context.quiet || context.json)
     command.push_back("--quiet");
   context.stage = kFailed;
   TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, {}));
@@ -91,7 +116,7 @@ Status Conform(Context& context, const ConformOptions& options) {
 
 struct TraceOptions {
   std::string output, text, library;
-  bool no_shield = false;
+  bool no_shield = false, fail_on_misuse = false;
   size_t most = 15;
 };
 
@@ -100,7 +125,7 @@ Result<std::string> TraceLibrary(const std::string& given) {
     if (access(given.c_str(), R_OK) != 0) return NotFound(fmt::format("cannot read the trace plugin '{}'", given));
     return std::filesystem::absolute(given).string();
   }
-  for (const std::string& folder : {OwnFolder() + "/../lib", OwnFolder()}) {
+  for (const std::string& folder : {OwnFolder() + "/../lib/tenon", OwnFolder() + "/../lib", OwnFolder()}) {
     const std::string file = folder + "/libtenon_trace.so";
     if (access(file.c_str(), R_OK) == 0) return std::filesystem::weakly_canonical(file).string();
   }
@@ -192,6 +217,9 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
   const json summary = Summarise(*events);
   context.output = {{"command", command}, {"status", context.result}, {"summary", summary}, {"events", events->size()}};
   if (!temporary) context.output["file"] = file;
+  // A command that failed by itself keeps its own status.
+  const size_t faults = summary["misuse"].size() + summary["leaks"].size();
+  if (options.fail_on_misuse && faults > 0 && context.result == kSuccess) context.result = kFailed;
   if (context.json || context.quiet) return OkStatus();
 
   // On stderr: stdout is the command's.
@@ -241,6 +269,7 @@ void AddCheck(CLI::App& app, Context& context) {
   command->add_flag("--reference", options->reference, "use the evaluator instead of a plugin");
   command->add_option("--known", options->known, "list of known failures")->type_name("FILE");
   command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
+  AddExamples(*command, {"tenon check test/ops"});
   command->add_option("files", options->files, "programs, or folders of them")->required()->type_name("FILE...");
   context.commands[command] = [&context, options] { return Check(context, *options); };
 }
@@ -257,9 +286,25 @@ void AddConform(CLI::App& app, Context& context) {
       ->type_name("GLOB");
   command->add_option("--profile", options->profile, "name or file of the plugin's profile, or none")
       ->type_name("PROFILE");
+  command->add_option("--skip", options->skips, "leave out tests that match this glob; may be repeated")
+      ->type_name("GLOB");
+  command->add_option("--report", options->report, "write the report as JSON, too")->type_name("FILE");
   command->add_option("--junit", options->junit, "write the report as JUnit XML, too")->type_name("FILE");
   command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
+  command->add_option("--timeout", options->timeout, "how long one test may take")->type_name("SECONDS");
+  command->add_option("--batch", options->batch, "tests per child process; a test that fails runs again alone")
+      ->type_name("N");
+  command->add_flag("--isolate", options->isolate, "each test in a child process of its own");
   command->add_flag("-a,--all", options->all, "report tests that pass, too");
+  command->add_flag("--list", options->list, "list the tests and their rules");
+  command->add_flag("--list-profiles", options->profiles, "list the profiles that are built in");
+  command->add_option("--matrix", options->matrix, "put reports that --report wrote side by side")->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "where --matrix writes Markdown")->type_name("FILE");
+  command->add_option("--html", options->html, "where --matrix writes HTML")->type_name("FILE");
+  command->add_flag("--any-build", options->any_build,
+                    "let --matrix take reports of suites built from changed sources");
+  AddExamples(*command, {"tenon conform -p tenon --test load.* --report tenon.json",
+                         "tenon conform --matrix tenon.json --any-build", "tenon conform --list"});
   context.commands[command] = [&context, options] { return Conform(context, *options); };
 }
 
@@ -274,7 +319,11 @@ void AddTrace(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_flag("--no-shield", options->no_shield, "forward calls that would use freed memory, too");
   command->add_option("--most", options->most, "how many functions are listed")->type_name("N");
+  command->add_flag("--fail-on-misuse", options->fail_on_misuse,
+                    "end with status 1 when the command breaks a rule of the interface or leaves objects behind");
   command->footer("COMMAND [ARGUMENTS...] follows the options.");
+  AddExamples(*command,
+              {"tenon trace -o trace.json run f.mlir --random", "tenon trace --fail-on-misuse -- python train.py"});
   context.commands[command] = [&context, options, &app] { return Trace(context, *options, context.command, app); };
 }
 

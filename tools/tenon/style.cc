@@ -1,0 +1,36 @@
+#include "tools/tenon/style.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace tenon::cli {
+namespace {
+
+bool HasColours(int file) {
+  const char* const no = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(file) != 0 && (no == nullptr || *no == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::string Wrapped(Style style, const std::string& text, bool colours) {
+  if (!colours) return text;
+  constexpr const char* kCodes[] = {"1", "32", "31;1", "33", "2"};
+  return "\033[" + std::string(kCodes[static_cast<int>(style)]) + "m" + text + "\033[0m";
+}
+
+}  // namespace
+
+std::string Styled(Style style, const std::string& text) {
+  static const bool colours = HasColours(STDOUT_FILENO);
+  return Wrapped(style, text, colours);
+}
+
+std::string StyledError(Style style, const std::string& text) {
+  static const bool colours = HasColours(STDERR_FILENO);
+  return Wrapped(style, text, colours);
+}
+
+}  // namespace tenon::cli
