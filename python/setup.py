@@ -1,7 +1,11 @@
-"""Tags the wheel for this platform and any Python 3: it carries a shared library that needs no Python."""
+"""Tags the wheel for this platform and any Python 3: it carries a shared library that needs no Python. The version is that of the checkout."""
+
+import pathlib
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+
+here = pathlib.Path(__file__).resolve().parent
 
 
 class PlatformWheel(bdist_wheel):
@@ -14,4 +18,6 @@ class BinaryDistribution(Distribution):
         return True
 
 
-setup(distclass=BinaryDistribution, cmdclass={'bdist_wheel': PlatformWheel})
+# build_wheel.sh puts the file beside this one; `pip install -e python` finds it in the checkout.
+version = next(folder / 'VERSION' for folder in (here, here.parent) if (folder / 'VERSION').is_file())
+setup(version=version.read_text(encoding='utf-8').strip(), distclass=BinaryDistribution, cmdclass={'bdist_wheel': PlatformWheel})

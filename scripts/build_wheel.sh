@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Python wheel around an existing plugin: build_wheel.sh [PLUGIN.so] [OUTPUT_DIR]. PYTHON chooses the interpreter.
+# Builds the Python wheel around an existing plugin: build_wheel.sh [PLUGIN.so] [OUTPUT_DIR]. PYTHON chooses the interpreter, which needs
+# setuptools. With AUDITWHEEL=/path/of/auditwheel (and patchelf in PATH) the wheel is for other machines: it gets the manylinux tag that the
+# symbols of its library allow, and libzstd inside; without, the tag says only that it is for machines like this one.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 plugin=${1:-$root/build/release/lib/pjrt_plugin_tenon.so}
@@ -7,8 +9,15 @@ out=${2:-$root/build/wheel}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 cp -r "$root/python/." "$stage/"
-mkdir -p "$stage/tenon_jax/lib" "$out"
-cp "$plugin" "$stage/tenon_jax/lib/"
+cp -r "$root/VERSION" "$root/LICENSE" "$root/NOTICE" "$root/licenses" "$stage/"
+rm -rf "$stage/tenon_jax/lib"
+mkdir -p "$stage/tenon_jax/lib" "$out" "$stage/made"
+cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
 rm -f "$out"/tenon_jax-*.whl
-"${PYTHON:-python3}" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$out" "$stage"
+"${PYTHON:-python3}" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$stage/made" "$stage"
+if [ -n "${AUDITWHEEL:-}" ]; then
+  "$AUDITWHEEL" repair --wheel-dir "$out" "$stage"/made/tenon_jax-*.whl
+else
+  cp "$stage"/made/tenon_jax-*.whl "$out"
+fi
 ls "$out"/tenon_jax-*.whl

@@ -26,7 +26,7 @@ fi
 # JAX 0.12 needs Python 3.12; Debian 12 has 3.11, which gets the last JAX that supports it.
 python=${PYTHON:-python3}
 jax=$("$python" -c 'import sys; print("jax==0.12.0.1" if sys.version_info >= (3, 12) else "jax==0.10.2")')
-wanted="$jax numpy scipy ml_dtypes pytest setuptools>=68 wheel"
+wanted="$jax numpy scipy ml_dtypes pytest setuptools>=77 wheel"
 if [ ! -x "$venv/bin/python" ] || [ "$(cat "$venv/tenon-packages" 2>/dev/null)" != "$wanted" ]; then
   echo "== Python environment $venv with $jax"
   "$python" -m venv "$venv"

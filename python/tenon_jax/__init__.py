@@ -6,7 +6,8 @@ Installing the package is enough: JAX calls ``initialize`` when it first needs a
   beside   ``cpu`` stays the built-in client; ``tenon`` is a client of its own and the default backend.
   off      nothing is registered.
 
-``TENON_PLUGIN`` names another plugin library than the one in the package.
+``TENON_PLUGIN`` names another plugin library than the one in the package, as a file. Names of plugins, which other programs of Tenon take there,
+too, leave the one in the package.
 """
 
 import os
@@ -17,7 +18,9 @@ __all__ = ['declare_leaf_handlers', 'initialize', 'library_path']
 
 def library_path() -> str:
     """Path of the plugin's shared library. FileNotFoundError, naming the path, when it is not there."""
-    path = pathlib.Path(os.environ.get('TENON_PLUGIN') or pathlib.Path(__file__).parent / 'lib' / 'pjrt_plugin_tenon.so')
+    given = os.environ.get('TENON_PLUGIN', '')
+    is_file = '/' in given or given.endswith('.so')
+    path = pathlib.Path(given) if is_file else pathlib.Path(__file__).parent / 'lib' / 'pjrt_plugin_tenon.so'
     if not path.is_file():
         raise FileNotFoundError(f'Tenon\'s plugin is not at {path}; set TENON_PLUGIN or reinstall the package')
     return str(path)

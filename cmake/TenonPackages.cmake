@@ -1,0 +1,24 @@
+# cpack -G DEB: a Debian package per component. cpack -G TZST: one archive of all.
+set(CPACK_PACKAGE_NAME tenon)
+set(CPACK_PACKAGE_VENDOR "Tenon")
+set(CPACK_PACKAGE_CONTACT "the developers of Tenon <tenon@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "A standalone PJRT runtime: plugin SDK, CPU plugin, client, conformance suite")
+set(CPACK_PACKAGE_FILE_NAME tenon-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+get_property(CPACK_COMPONENTS_ALL GLOBAL PROPERTY TENON_COMPONENTS)
+
+set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # and with them the trigger of ldconfig
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+# `tenon` alone is of use with any plugin; with ours it runs at once.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS tenon-cpu)
+set(CPACK_DEBIAN_CORE_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PLUGIN_PACKAGE_SECTION libdevel)
+include(CPack)

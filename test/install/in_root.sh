@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# in_root.sh FOLDER: runs in a clean Debian root with the packages in FOLDER; see scripts/check_packages.sh. Nothing of the checkout is there but
+# what was copied into FOLDER: *.deb, *.tar.zst, *.whl, test/install, examples, VERSION.
+set -euo pipefail
+cd "$1"
+export HOME=/root LC_ALL=C.UTF-8 TENON_NUM_THREADS=2
+step() { printf '== %s\n' "$*"; }
+want() { # want TEXT COMMAND...: the command succeeds and prints the text
+  local text=$1; shift
+  local out
+  out=$("$@" 2>&1) || { printf 'failed: %s\n%s\n' "$*" "$out"; exit 1; }
+  grep -qF -- "$text" <<<"$out" || { printf 'no "%s" from: %s\n%s\n' "$text" "$*" "$out"; exit 1; }
+}
+
+step "Debian packages"
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ./*.deb >/dev/null
+want "$(cat VERSION)" tenon --version
+
+step "tenon, with default names"
+want tenon tenon plugins
+want 'platform    cpu' tenon info
+want '[2, 4, 6, 8]' tenon run test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+want median tenon bench test/install/add.mlir --random --seconds 0.05
+want step tenon profile test/install/add.mlir --random --runs 3
+want 'no misuse' tenon trace run test/install/add.mlir --random
+want 'claimed pass' tenon conform --test 'load.*'
+want passed tenon check test/install/check.mlir
+want stablehlo.add tenon convert test/install/add.mlir
+# Where Debian's images leave manual pages out, it is not installed.
+if [ -f /usr/share/man/man1/tenon.1 ] || [ -f /usr/share/man/man1/tenon.1.gz ]; then want 'tenon bench' man -P cat tenon; fi
+want complete bash -c 'source /usr/share/bash-completion/completions/tenon; complete -p tenon'
+
+step "the archive, anywhere"
+mkdir -p /opt/tenon && tar -C /opt/tenon --strip-components=1 --zstd -xf ./*.tar.zst
+want '[2, 4, 6, 8]' /opt/tenon/bin/tenon run test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+want '/opt/tenon' /opt/tenon/bin/tenon plugins
+
+step "find_package: client, SDK, conformance suite"
+cmake -S test/install/consumer -B /tmp/consumer >/dev/null
+cmake --build /tmp/consumer -j2 >/dev/null
+want '2 4 6 8' /tmp/consumer/consumer tenon test/install/add.mlir
+(cd /tmp/consumer && ctest --output-on-failure) >/tmp/ctest.log || { cat /tmp/ctest.log; exit 1; }
+exported=$(nm -D --defined-only /tmp/consumer/pjrt_plugin_consumer.so | awk '{print $3}' | tr '\n' ' ')
+[ "$exported" = "GetPjrtApi " ] || { echo "the plugin exports $exported"; exit 1; }
+
+step "pkg-config"
+# shellcheck disable=SC2046
+g++ -std=c++20 test/install/consumer/main.cc $(pkg-config --cflags --libs tenon-client) -o /tmp/by_pkg_config
+want '2 4 6 8' /tmp/by_pkg_config tenon test/install/add.mlir
+
+if [ -d examples/device_plugin ]; then
+  step "the example plugin for a device, out of tree"
+  cmake -S examples/device_plugin -B /tmp/device >/dev/null
+  cmake --build /tmp/device -j2 >/dev/null
+  (cd /tmp/device && ctest --output-on-failure) >/tmp/ctest.log || { tail -50 /tmp/ctest.log; exit 1; }
+fi
+
+if ls ./*.whl >/dev/null 2>&1; then
+  step "an empty virtual environment"
+  python3 -m venv /tmp/env
+  /tmp/env/bin/pip install --quiet ./*.whl 'jax<0.11'
+  want licenses/LICENSE /tmp/env/bin/pip show -f tenon-jax
+  (cd /tmp && want tenon /tmp/env/bin/python -c 'import jax; print(jax.devices()[0].client.platform_version)')
+  (cd /tmp && want loss /tmp/env/bin/python "$1/examples/jax/train_mlp.py" --steps 20)
+  # The plugin of the wheel serves the program when its environment is active.
+  (cd /tmp && PATH=/tmp/env/bin:$PATH want /tmp/env tenon plugins)
+fi
+echo "all of it works"
