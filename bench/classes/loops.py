@@ -56,6 +56,55 @@ def programs(jax):
 
     add('delay_line', delay_line, f32(4000))
 
+    # Places that are counted and wrapped around.
+    def wheel(n, x):
+        def turn(s):
+            i, x = s
+            return i + 3, x.at[(i * 5) % 64].multiply(0.5).at[(i - 7) % 64].add(x[i // 2 % 64])
+
+        return lax.while_loop(lambda s: s[0] < 9000, turn, (n, x))[1]
+
+    add('wheel', wheel, np.int32(0), f32(64))
+
+    def grid_walk(g):
+        def step(i, s):
+            g, r, c = s
+            r, c = (r + i) % 12, (c * 3 + 1) % 20
+            return g.at[r, c].add(g[c % 12, r] * 0.1 + 1.0), r, c
+
+        return lax.fori_loop(0, 2000, step, (g, 0, 5))[0]
+
+    add('grid_walk', grid_walk, f32(12, 20))
+
+    def digits(x):
+        def step(s, v):
+            return s.at[v % 10].add(1).at[v // 16 % 16].add(2), s[(v // 10) % 10]
+
+        return lax.scan(step, jnp.zeros(16, jnp.int32), x)[1]
+
+    add('digits', digits, i32(1 << 20, 1500))
+
+    # Short loops over stencils: not written out.
+    def waves(u, v):
+        def step(i, s):
+            u, v = s
+            l = sum(jnp.roll(u, d, a) for d in (1, -1) for a in (0, 1)) - 4 * u
+            return u + 0.1 * v, v + 0.1 * l
+
+        return lax.fori_loop(0, 6, step, (u, v))
+
+    add('waves', waves, f32(24, 24), f32(24, 24))
+    add(
+        'blur_5',
+        lambda x: lax.fori_loop(0, 5, lambda i, x: sum(jnp.pad(x, 2)[k : k + 100] * (k + 1) for k in range(5)) / 15, x),
+        f32(100),
+    )
+    add(
+        'rule_30',
+        lambda s: lax.fori_loop(0, 8, lambda i, s: jnp.roll(s, 1) ^ (s | jnp.roll(s, -1)), s),
+        i32(2, 200),
+    )
+
     # Branches in loops, and loops in loops.
     def machine(code):
         def step(i, s):

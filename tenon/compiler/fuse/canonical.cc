@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tenon/compiler/fuse/integers.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/kernel_work.h"
 #include "tenon/compiler/fuse/policy.h"
@@ -616,6 +617,8 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   done("a kernel as traced");
   ContractFma(k);
   done("a kernel after contraction");
+  SimplifyIntegers(k);
+  done("a kernel with ranges of integers");
   DropDead(k);
   done("a kernel without dead nodes");
   SplitRegions(k, target.limits);

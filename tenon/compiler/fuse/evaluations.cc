@@ -250,7 +250,8 @@ double Evaluations::OpsOf(Val root, double elements) const {
 }
 
 std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
-                                 const target::OpCosts& costs) {
+                                 const target::OpCosts& costs, double step) {
+  const double least_gain = policy::kStoreGainSteps * step;
   const Evaluations evaluations(kernel, costs);
   if (!evaluations.known()) return {};
   struct Candidate {
@@ -265,6 +266,9 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   for (const Computed& c : computed) {
     double times = 0;
     for (const auto& [v, moves] : c.values) times += evaluations.Times(v) / (c.complex ? 2 : 1);
+    // In a loop's kernel another stage costs little, and a value that does not run in lanes, since only its users do, a
+    // vector's work for each element.
+    if (step < policy::kLaunchOps) times *= policy::kCostLanes;
     if (times <= c.elements) continue;
     for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
       most.push_back(kernel.nodes[v].op == Op::kRead ? 0 : evaluations.CostOf(v));
@@ -273,7 +277,7 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     double cost = 0;
     for (const auto& [v, moves] : c.values) cost = std::max(cost, most[v]);
     const double hope = cost * (times - c.elements);
-    if (hope > policy::StoreOps(c.bytes, c.stored) + policy::kStoreGain) candidates.push_back({&c, hope, 0});
+    if (hope > policy::StoreOps(c.bytes, c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
   }
   if (candidates.empty()) return {};
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -284,12 +288,13 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   double now = evaluations.Ops(stored);
   for (Candidate& c : candidates) {
     const double once = evaluations.OpsOf(c.value->values[0].first, c.value->elements);
-    c.cost = once < 0 ? c.hope : policy::kStoreMargin * (once + policy::StoreOps(c.value->bytes, c.value->stored));
+    c.cost =
+        once < 0 ? c.hope : policy::kStoreMargin * (once + policy::StoreOps(c.value->bytes, c.value->stored, step));
   }
   std::vector<NodeId> chosen;
   while (true) {
     const Candidate* best = nullptr;
-    double best_gain = std::max(policy::kStoreGain, policy::kStoreShare * now);
+    double best_gain = std::max(least_gain, policy::kStoreShare * now);
     double best_ops = 0;
     for (const Candidate& c : candidates) {
       if (std::find(chosen.begin(), chosen.end(), c.value->node) != chosen.end()) continue;

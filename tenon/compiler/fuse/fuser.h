@@ -7,6 +7,7 @@
 
 #include "tenon/compiler/fuse/cluster.h"
 #include "tenon/compiler/fuse/fuse.h"
+#include "tenon/compiler/fuse/policy.h"
 
 namespace tenon::compiler {
 
@@ -91,6 +92,7 @@ class Fuser {
   const Captures captures_;
   KernelChecks checks_;
   FusedProgram f_;
+  double step_ops_ = policy::kLaunchOps;  ///< What a step of the block at hand costs.
   std::unordered_map<Ref, View, RefHasher> storage_;
   std::vector<std::pair<Ref, std::optional<View>>>
       bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.

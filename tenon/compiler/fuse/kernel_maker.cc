@@ -559,7 +559,7 @@ class Maker {
     for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
     made.kernel = b_->Finish();
     if (better_stored_ != nullptr) {
-      *better_stored_ = BetterStored(made.kernel, Values(), program_.target->costs);
+      *better_stored_ = BetterStored(made.kernel, Values(), program_.target->costs, env_.step_ops);
       if (!better_stored_->empty()) return std::nullopt;
     }
     made.buffers = std::move(tracer_->bound);

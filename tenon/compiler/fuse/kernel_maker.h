@@ -9,6 +9,7 @@
 
 #include "tenon/base/strided_array.h"
 #include "tenon/compiler/fuse/cluster.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/kir.h"
 #include "tenon/target/work.h"
 
@@ -59,6 +60,8 @@ struct MakerEnvironment {
   KernelChecks* checks = nullptr;
   /// The kernel as it was traced: whoever asks calls FinishKernel, or makes something else of it.
   bool unfinished = false;
+  /// What another step beside the kernel costs (OpCosts).
+  double step_ops = policy::kLaunchOps;
 };
 
 /// Empty when a member cannot be computed inside, and `blocking` names it: it has to be stored first or, if it is the

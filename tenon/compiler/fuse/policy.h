@@ -46,6 +46,10 @@ inline constexpr size_t kMaxCopyDims = 16;
 inline constexpr double kCostLanes = 16;
 /// Another step of the plan: 30 ns of a core at 3.5 GHz.
 inline constexpr double kLaunchOps = 30 * 3.5 * kCostLanes;
+/// Another stage of a loop that is to be one kernel: cycles until the next stage has read what it stored. Loops whose
+/// carries take at most so much memory are such loops.
+inline constexpr double kLinkedStepOps = 20 * kCostLanes;
+inline constexpr int64_t kLinkedBytes = 16 << 10;
 /// A byte written or read, in caches (50 bytes/ns) or, of values of more bytes than a core's own hold, in memory (10).
 inline constexpr double kNearByteOps = 3.5 / 50 * kCostLanes;
 inline constexpr double kFarByteOps = 3.5 / 10 * kCostLanes;
@@ -56,14 +60,15 @@ inline constexpr double kStridedOps = 12;
 /// a few launches: these are estimates, and every kernel has to be compiled.
 inline constexpr double kStoreMargin = 1.25;
 inline constexpr double kStoreShare = 0.1;
-inline constexpr double kStoreGain = 8 * kLaunchOps;
+inline constexpr double kStoreGainSteps = 8;
 /// Values of one kernel that are looked at closely.
 inline constexpr size_t kMaxStoreCandidates = 8;
 
-/// What storing and reading a value costs besides computing it once. One that is `stored` already is only read.
-inline double StoreOps(double bytes, bool stored) {
+/// What storing and reading a value costs besides computing it once, where another step costs `step`. One that is
+/// `stored` already is only read.
+inline double StoreOps(double bytes, bool stored, double step = kLaunchOps) {
   const double moved = bytes * (bytes > kNearBytes ? kFarByteOps : kNearByteOps);
-  return kLaunchOps + (stored ? 1 : 2) * moved;
+  return step + (stored ? 1 : 2) * moved;
 }
 
 // Costs of operations that no table has (OpCosts).

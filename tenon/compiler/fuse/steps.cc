@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/ir/trips.h"
 
 namespace tenon::compiler {
@@ -28,6 +31,10 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     Copy(init, carried[i], out);
   }
   plan::WhileStep step;
+  int64_t bytes = 0;
+  for (const Shape& shape : node.out) bytes += IsToken(shape) ? 0 : SizeBytes(shape);
+  const double step_ops_around =
+      std::exchange(step_ops_, bytes <= policy::kLinkedBytes ? policy::kLinkedStepOps : policy::kLaunchOps);
   const size_t outside = bound_.size();
   auto bind = [&](const Block& block) {
     for (size_t i = 0; i < block.args.size(); ++i) {
@@ -57,6 +64,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     step.carry.push_back({Slot(next), Slot(carried[i])});
   }
   leave();
+  step_ops_ = step_ops_around;
   for (size_t i = 0; i < node.out.size(); ++i) {
     if (!IsToken(node.shape(static_cast<uint32_t>(i)))) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
   }

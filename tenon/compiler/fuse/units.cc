@@ -56,6 +56,7 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
                                                      std::unordered_set<NodeId>& blocked, plan::Seq& out) {
   Reads reads;
   MakerEnvironment env;
+  env.step_ops = step_ops_;
   env.checks = &checks_;
   env.view_of = [&](Ref r) -> const View& { return ReadView(r, blocked.contains(r.node), reads); };
   const size_t bound_before = bound_.size();
@@ -111,6 +112,7 @@ Result<bool> Fuser::EmitFinished(NodeId product, const Cluster& cluster, bool se
   View promised = DenseView(~0u, p_.shape({product, 0}));
   Reads reads;
   MakerEnvironment env;
+  env.step_ops = step_ops_;
   env.checks = &checks_;
   env.unfinished = true;
   env.view_of = [&](Ref r) -> const View& { return r == Ref{product, 0} ? promised : ReadView(r, false, reads); };

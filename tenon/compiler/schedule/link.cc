@@ -6,6 +6,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/integers.h"
 #include "tenon/compiler/schedule/link_survey.h"
 #include "tenon/compiler/schedule/policy.h"
 #include "tenon/kir/builder.h"
@@ -65,6 +67,9 @@ class Writer {
     LinkedLoop linked;
     b_.kernel().seq = std::move(seq);
     linked.kernel = b_.Finish();
+    // Loops show now what their counters take.
+    SimplifyIntegers(linked.kernel);
+    DropDead(linked.kernel);
     linked.buffers = std::move(slots_);
     linked.work = survey_.WorkOf(loop);
     linked.work.launches = 1;

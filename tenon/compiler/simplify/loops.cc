@@ -2,11 +2,95 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
+namespace {
+
+/// Ways of looking at what a loop carries: a carry (kStored: what is stored on the way), and how it is moved: the sum
+/// of a number for each move, as if their order were no matter.
+constexpr size_t kStored = SIZE_MAX;
+using Looks = std::set<std::pair<size_t, uint64_t>>;
+
+/// The number of a move.
+uint64_t Move(uint64_t what, uint64_t which) {
+  const uint64_t h = (what + which * 0xbf58476d1ce4e5b9u) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 29);
+}
+
+/// How each value that a trip hands on looks at the arrays that it was given: a stencil of five points in five ways. At
+/// most about `limit` ways.
+std::vector<Looks> LooksOfTrip(const Program& p, const Block& body, const target::Numerics& numerics, size_t limit) {
+  std::unordered_map<NodeId, Looks> looks;
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    const NodeId arg = body.args[i];
+    const bool changes = !(body.results[i] == Ref{arg, 0});
+    if (changes && NumElements(p[arg].shape().dims) > 1) looks[arg] = {{i, 0}};
+  }
+  const auto looks_at = [&](Ref r) {
+    const auto it = looks.find(r.node);
+    return it == looks.end() ? Looks{} : it->second;
+  };
+  for (NodeId id : body.nodes) {
+    const GraphNode& node = p[id];
+    const OpKind kind = KindOfOp(node.op);
+    if (kind == OpKind::kLeaf) continue;
+    // What moves nothing, and updates, which are stored where they belong.
+    const bool plain =
+        kind == OpKind::kElementwise || node.op == OpCode::kReshape || node.op == OpCode::kDynamicUpdate ||
+        (node.op == OpCode::kBroadcast && NumElements(node.shape().dims) == NumElements(p.shape(node.in[0]).dims));
+    const auto times =
+        node.op == OpCode::kReduce ? static_cast<uint64_t>(NumElements(ReducedExtents(p, node))) : uint64_t{1};
+    Looks all;
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const uint64_t by = HashOf(node.attributes) + static_cast<uint64_t>(node.op) * 64 + i;
+      for (const auto& [carry, look] : looks_at(node.in[i])) {
+        if (all.size() > limit) break;
+        if (plain) all.insert({carry, look});
+        for (uint64_t t = 0; !plain && t < times && t <= limit; ++t) all.insert({carry, look + Move(by, t)});
+      }
+    }
+    const bool stored = kind == OpKind::kStructured &&
+                        (node.op != OpCode::kReduce || times > static_cast<uint64_t>(numerics.written_out_reduce));
+    if (stored && !all.empty()) all = {{kStored, id}};
+    if (!all.empty()) looks[id] = std::move(all);
+  }
+  std::vector<Looks> results;
+  for (Ref r : body.results) results.push_back(looks_at(r));
+  return results;
+}
+
+/// Whether an element after so many trips is made of more than `limit` elements from before them.
+bool LooksFar(const Program& p, const Block& body, const target::Numerics& numerics, int64_t trips, size_t limit) {
+  const std::vector<Looks> one = LooksOfTrip(p, body, numerics, limit);
+  std::vector<Looks> all = one;
+  for (int64_t t = 0; t < trips; ++t) {
+    for (const Looks& looks : all) {
+      if (looks.size() > limit) return true;
+    }
+    if (t + 1 == trips) break;
+    std::vector<Looks> next(one.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      for (const auto& [carry, look] : one[i]) {
+        if (carry == kStored) next[i].insert({carry, look});
+        if (carry == kStored || next[i].size() > limit) continue;
+        for (const auto& [first, moved] : all[carry]) {
+          next[i].insert({first, moved + look});
+        }
+      }
+    }
+    all = std::move(next);
+  }
+  return false;
+}
+
+}  // namespace
 
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   const GraphNode& old = from_[id];
@@ -19,6 +103,11 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
         from_[n].op == OpCode::kCustomCall)
       return false;
   }
+  // A kernel of several trips would look through each of them in as many ways.
+  int64_t bytes = 0;
+  for (const Shape& shape : old.out) bytes += shape.dtype == DType::kToken ? 0 : SizeBytes(shape);
+  const size_t taps = bytes <= policy::kSmallLoopBytes ? policy::kMaxSmallTaps : policy::kMaxUnrolledTaps;
+  if (LooksFar(from_, old.blocks[1], numerics(), trips, taps)) return false;
   std::vector<Ref> carried = init;
   for (int64_t t = 0; t < trips; ++t) {
     for (size_t i = 0; i < carried.size(); ++i) Bind(old.blocks[1].args[i], 0, carried[i]);

@@ -15,6 +15,12 @@ inline constexpr int64_t kMaxPartElements = 64 << 10;
 /// Loops of at most so many trips, and so many operations over all trips, are written out.
 inline constexpr int64_t kMaxUnrolledTrips = 8;
 inline constexpr int64_t kMaxUnrolledOps = 600;
+/// An element of the last trip's result may be made of so many of what the first one starts with: of more, no kernel
+/// holds them all, so trips are stored one by one, which a loop does in less code. Loops of at most so many bytes are
+/// to be one kernel anyway, and may have fewer.
+inline constexpr size_t kMaxUnrolledTaps = 64;
+inline constexpr size_t kMaxSmallTaps = 16;
+inline constexpr int64_t kSmallLoopBytes = 16 << 10;
 
 /// Values of fewer elements stay in their loop and are computed again: it may be one kernel that keeps them in
 /// registers.

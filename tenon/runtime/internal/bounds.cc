@@ -221,6 +221,7 @@ class Checker {
       case kir::Op::kAnd: {
         const Interval a = in(0), b = in(1);
         if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
+        if (a.lo >= 0 || b.lo >= 0) return {0, a.lo >= 0 ? a.hi : b.hi};
         return OfType(n.type);
       }
       default:

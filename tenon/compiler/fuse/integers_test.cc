@@ -1,0 +1,162 @@
+// What ranges decide changes no bit, by the evaluator's word.
+#include "tenon/compiler/fuse/integers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/kir/builder.h"
+#include "tenon/kir/testing/random_kernel.h"
+
+namespace tenon::compiler {
+namespace {
+
+using kir::Op;
+using kir::Size;
+using kir::Val;
+constexpr DType s32 = DType::kS32;
+constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
+
+bool Has(const kir::Kernel& k, Op op) {
+  return std::any_of(k.nodes.begin(), k.nodes.end(), [&](const kir::Node& n) { return n.op == op; });
+}
+
+std::vector<int32_t> Results(const kir::Kernel& k, std::vector<int32_t> in, size_t results) {
+  const Status verified = kir::Verify(k);
+  EXPECT_TRUE(verified.ok()) << verified.ToString() << kir::Print(k);
+  std::vector<int32_t> out(results, -77);
+  const auto ref = [](std::vector<int32_t>& v) {
+    return kir::BufferRef{v.data(), v.data(), static_cast<int64_t>(v.size() * sizeof(int32_t))};
+  };
+  const kir::BufferRef refs[] = {ref(in), ref(out)};
+  const Status run = kir::Evaluate(k, refs, {});
+  EXPECT_TRUE(run.ok()) << run.ToString() << kir::Print(k);
+  return out;
+}
+
+void Simplify(kir::Kernel& k) {
+  SimplifyIntegers(k);
+  DropDead(k);
+}
+
+TEST(Integers, RandomKernelsKeepTheirBits) {
+  kir::testing::RandomKernelOptions options;
+  options.params = false;
+  int changed = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    options.scatters = options.loops = seed % 2 == 0;
+    const kir::testing::Sample s = kir::testing::RandomKernel(seed, options);
+    kir::Kernel k = s.kernel, plain = s.kernel;
+    DropDead(plain);
+    Simplify(k);
+    changed += !(k == plain);
+    const Status verified = kir::Verify(k);
+    ASSERT_TRUE(verified.ok()) << "seed " << seed << ": " << verified.ToString() << "\n"
+                               << kir::Print(s.kernel) << kir::Print(k);
+    kir::testing::Memory before = s.memory, after = s.memory;
+    ASSERT_TRUE(kir::Evaluate(s.kernel, before.Refs(), s.params).ok());
+    const Status run = kir::Evaluate(k, after.Refs(), s.params);
+    ASSERT_TRUE(run.ok()) << "seed " << seed << ": " << run.ToString() << "\n" << kir::Print(s.kernel) << kir::Print(k);
+    ASSERT_EQ(kir::testing::FirstDifference(s.kernel, s.params, after, before), "")
+        << "seed " << seed << "\n"
+        << kir::Print(s.kernel) << kir::Print(k);
+  }
+  EXPECT_GT(changed, 2);
+}
+
+/// Remainder and quotient that round down, as jnp.remainder and jnp.floor_divide write them, and a place counted from
+/// the end, for every element of the argument.
+kir::Kernel Floors(int64_t n, int32_t by) {
+  kir::KernelBuilder b;
+  const kir::DimId i = b.AddDim(Size::Of(n));
+  const kir::Buf x = b.AddDense(kir::BufKind::kArg, s32, {n});
+  const kir::Buf out = b.AddDense(kir::BufKind::kOut, s32, {3, n});
+  const Val v = b.Read(x, {kir::At(i)}), c = b.ConstS32(by), zero = b.ConstS32(0), no = b.ConstPred(false);
+  const Val r = b.Rem(v, c), below = b.Compare(kir::kLt, r, zero), other = b.Compare(kir::kLt, c, zero);
+  const Val apart = b.And(b.Compare(kir::kNe, below, by > 0 ? no : other), b.Compare(kir::kNe, r, zero));
+  const Val mod = b.Select(apart, b.Add(r, c), r);
+  const Val q = b.Div(v, c), signs = b.Compare(kir::kNe, b.Sign(v), b.Sign(c));
+  const Val div = b.Select(b.And(signs, b.Compare(kir::kNe, r, zero)), b.Sub(q, b.ConstS32(1)), q);
+  const Val place = b.Select(b.Compare(kir::kLt, mod, zero), b.Add(mod, c), mod);
+  kir::Stage stage;
+  stage.dims = {i};
+  int64_t row = 0;
+  for (Val value : {mod, div, place})
+    stage.stores.push_back(
+        {.buf = out, .at = {kir::AtOffset(Size::Of(row++)), kir::At(i)}, .guard = {}, .value = value});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+TEST(Integers, RemaindersThatRoundDown) {
+  std::vector<int32_t> in{kLowest, kLowest + 1, kHighest, kHighest - 1, 0};
+  for (int32_t v = -70; v <= 70; ++v) in.push_back(v);
+  const auto n = static_cast<int64_t>(in.size());
+  for (int32_t by : {1, 2, 3, 8, 24, 32, 1 << 30, kHighest, -1, -4, -7, kLowest}) {
+    kir::Kernel k = Floors(n, by);
+    const std::vector<int32_t> before = Results(k, in, 3 * in.size());
+    Simplify(k);
+    EXPECT_EQ(Results(k, in, 3 * in.size()), before) << by << kir::Print(k);
+    const bool power = by > 0 && (by & (by - 1)) == 0;
+    if (power) {
+      EXPECT_FALSE(Has(k, Op::kRem)) << by << kir::Print(k);
+      EXPECT_FALSE(Has(k, Op::kDiv)) << by << kir::Print(k);
+    }
+  }
+}
+
+/// out[i] = what a counter from `first` by `step` gives in trip i, modulo 3 and compared with 5: for so many trips, or
+/// while it is below `below`.
+kir::Kernel Counted(int32_t first, int32_t step, int64_t trips, std::optional<int32_t> below) {
+  kir::KernelBuilder b;
+  b.AddDense(kir::BufKind::kArg, s32, {1});
+  const kir::Buf out = b.AddDense(kir::BufKind::kOut, s32, {trips, 3});
+  kir::Loop loop;
+  loop.id = b.NewId();
+  loop.types = {s32, DType::kS64};
+  loop.init = {b.ConstS32(first), b.ConstS64(0)};
+  const Val i = b.Carried(loop.id, 0, s32), trip = b.Carried(loop.id, 1, DType::kS64);
+  loop.next = {b.Add(i, b.ConstS32(step)), b.Add(trip, b.ConstS64(1))};
+  if (below) {
+    loop.condition = b.And(b.Compare(kir::kLt, i, b.ConstS32(*below)), b.Compare(kir::kLt, trip, b.ConstS64(trips)));
+  } else {
+    loop.trip_count = Size::Of(trips);
+  }
+  const Val at = b.Min(trip, b.ConstS64(trips - 1));
+  kir::Stage stage;
+  const Val values[] = {b.Rem(i, b.ConstS32(3)), b.Convert(s32, b.Compare(kir::kGe, i, b.ConstS32(5))),
+                        b.Div(i, b.ConstS32(4))};
+  for (int64_t v = 0; v < 3; ++v) {
+    stage.stores.push_back(
+        {.buf = out, .at = {kir::AtStart(at), kir::AtOffset(Size::Of(v))}, .guard = {}, .value = values[v]});
+  }
+  loop.body.push_back(kir::Step{stage});
+  b.AddLoop(std::move(loop));
+  return b.Finish();
+}
+
+// Counters that wrap around, begin below zero, or stop by a condition.
+TEST(Integers, CountersOfLoops) {
+  for (int32_t first : {0, 5, 7, -3, kHighest - 2, kLowest}) {
+    for (int32_t step : {1, 2, -1, 1 << 30}) {
+      for (std::optional<int32_t> below :
+           {std::optional<int32_t>(), std::optional<int32_t>(9), std::optional<int32_t>(kHighest)}) {
+        kir::Kernel k = Counted(first, step, 8, below);
+        const std::vector<int32_t> before = Results(k, {0}, 24);
+        Simplify(k);
+        EXPECT_EQ(Results(k, {0}, 24), before) << first << " " << step << kir::Print(k);
+      }
+    }
+  }
+  kir::Kernel k = Counted(5, 1, 8, std::nullopt);
+  Simplify(k);
+  EXPECT_FALSE(Has(k, Op::kDiv)) << kir::Print(k);
+  EXPECT_FALSE(Has(k, Op::kCompare)) << kir::Print(k);
+}
+
+}  // namespace
+}  // namespace tenon::compiler

@@ -1,0 +1,59 @@
+// Short loops are written out, unless an element of the result would be made of too many of those before.
+// RUN: tenon-opt --simplify --split-input-file %s | FileCheck %s
+
+// A trip looks at what it carries in five ways, whose order is no matter: four trips in 70.
+// CHECK-LABEL: program @stencil
+// CHECK: while
+module @stencil {
+  func.func @main(%x: tensor<40xf32>) -> tensor<40xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<40xf32>
+    cond {
+      %n = stablehlo.constant dense<4> : tensor<i32>
+      %again = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %again : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %f = stablehlo.constant dense<0.0> : tensor<f32>
+      %p = stablehlo.pad %c, %f, low = [2], high = [2], interior = [0] : (tensor<40xf32>, tensor<f32>) -> tensor<44xf32>
+      %a = stablehlo.slice %p [0:40] : (tensor<44xf32>) -> tensor<40xf32>
+      %b = stablehlo.slice %p [1:41] : (tensor<44xf32>) -> tensor<40xf32>
+      %d = stablehlo.slice %p [3:43] : (tensor<44xf32>) -> tensor<40xf32>
+      %e = stablehlo.slice %p [4:44] : (tensor<44xf32>) -> tensor<40xf32>
+      %ab = stablehlo.add %a, %b : tensor<40xf32>
+      %de = stablehlo.add %d, %e : tensor<40xf32>
+      %s = stablehlo.add %ab, %de : tensor<40xf32>
+      %t = stablehlo.add %s, %c : tensor<40xf32>
+      stablehlo.return %next, %t : tensor<i32>, tensor<40xf32>
+    }
+    return %0#1 : tensor<40xf32>
+  }
+}
+
+// -----
+
+// Two carries that look at each other where they lie, and what is stacked, grow by nothing.
+// CHECK-LABEL: program @leapfrog
+// CHECK-NOT: while
+module @leapfrog {
+  func.func @main(%q: tensor<40xf32>, %p: tensor<40xf32>, %all: tensor<8x40xf32>) -> (tensor<40xf32>, tensor<8x40xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0:4 = stablehlo.while(%i = %zero, %a = %q, %b = %p, %s = %all) : tensor<i32>, tensor<40xf32>, tensor<40xf32>, tensor<8x40xf32>
+    cond {
+      %n = stablehlo.constant dense<8> : tensor<i32>
+      %again = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %again : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %none = stablehlo.constant dense<0> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %u = stablehlo.add %a, %b : tensor<40xf32>
+      %v = stablehlo.subtract %b, %u : tensor<40xf32>
+      %row = stablehlo.reshape %v : (tensor<40xf32>) -> tensor<1x40xf32>
+      %t = stablehlo.dynamic_update_slice %s, %row, %i, %none : (tensor<8x40xf32>, tensor<1x40xf32>, tensor<i32>, tensor<i32>) -> tensor<8x40xf32>
+      stablehlo.return %next, %u, %v, %t : tensor<i32>, tensor<40xf32>, tensor<40xf32>, tensor<8x40xf32>
+    }
+    return %0#1, %0#3 : tensor<40xf32>, tensor<8x40xf32>
+  }
+}
