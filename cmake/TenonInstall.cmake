@@ -73,6 +73,8 @@ tenon_component(NAME core PACKAGE libtenon-core-dev TARGETS tenon_base tenon_abi
                 SUMMARY "Tenon: status, shapes and types, the PJRT C API as headers, and where plugins are found")
 tenon_component(NAME client PACKAGE libtenon-client-dev REQUIRES core TARGETS tenon_client LINKS -ldl -pthread
                 SUMMARY "Tenon: C++ library that drives any PJRT plugin")
+tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core TARGETS tenon_builder tenon_gradient
+                SUMMARY "Tenon: C++ library that writes StableHLO programs and their gradients")
 tenon_component(NAME plugin PACKAGE libtenon-plugin-dev REQUIRES core TARGETS tenon_plugin LINKS -pthread
                 SUMMARY "Tenon: C++ SDK for writing PJRT plugins")
 install(FILES cmake/TenonAddPlugin.cmake DESTINATION ${TENON_CMAKE_DIR} COMPONENT plugin)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -78,6 +79,15 @@ class Client {
   Result<LoadedExecutable> Compile(const Program& program, const CompileOptions& options = {}) const;
   /// The same for StableHLO text or bytecode.
   Result<LoadedExecutable> Compile(std::string_view stablehlo, const CompileOptions& options = {}) const;
+  /// The same for what writes itself as StableHLO text, e.g. builder::Module; its error if it cannot.
+  template <class Module>
+    requires requires(const Module& module) {
+      { module.ToText() } -> std::same_as<Result<std::string>>;
+    }
+  Result<LoadedExecutable> Compile(const Module& module, const CompileOptions& options = {}) const {
+    TENON_ASSIGN_OR_RETURN(const std::string text, module.ToText());
+    return Compile(std::string_view(text), options);
+  }
   /// The same with a serialized xla.CompileOptionsProto, passed as it is; empty is refused, since plugins abort on it.
   Result<LoadedExecutable> CompileWithSerializedOptions(const Program& program, std::string_view options) const;
   /// Loads what Topology::Compile made (0.95).

@@ -1,9 +1,9 @@
-#include "tenon/client/element_types.h"
+#include "tenon/base/element.h"
 
 #include <cmath>
 #include <limits>
 
-namespace tenon::client::internal {
+namespace tenon::internal {
 namespace {
 // To the nearest integer, ties to even, whatever the rounding mode of the thread is. Exact for what a mantissa can
 // hold.
@@ -96,4 +96,4 @@ double DecodeE8M0(uint8_t bits) {
   return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);
 }
 
-}  // namespace tenon::client::internal
+}  // namespace tenon::internal
