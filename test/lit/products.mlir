@@ -55,26 +55,26 @@ module @columns {
 
 // -----
 
-// What no driver takes runs in a wider type that one does.
+// What no driver takes runs in the narrowest type of one that holds both operands, and sums in a wider one.
 // CHECK: program @others
 // CHECK: dot_general {{.*}} : s32[100,100]
 // CHECK: convert {{.*}} : s16[100,100]
+// CHECK: convert {{.*}} : s16[100,100]
+// CHECK: dot_general {{.*}} : s32[100,100]
+// CHECK: convert {{.*}} : bf16[100,100]
+// CHECK: dot_general {{.*}} : f32[100,100]
+// CHECK: convert {{.*}} : f32[100,100]
+// CHECK: dot_general {{.*}} : f32[100,100]
+// CHECK-NOT: convert
+// CHECK: dot_general {{.*}} : s32[100,100]
 module @others {
-  func.func @main(%a: tensor<100x100xi16>) -> tensor<100x100xi16> {
+  func.func @main(%a: tensor<100x100xi16>, %b: tensor<100x100xi8>, %c: tensor<100x100xui8>, %f: tensor<100x100xf8E4M3FN>, %g: tensor<100x100xbf16>, %h: tensor<100x100xf32>)
+      -> (tensor<100x100xi16>, tensor<100x100xi32>, tensor<100x100xf32>, tensor<100x100xf32>, tensor<100x100xi32>) {
     %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<100x100xi16>, tensor<100x100xi16>) -> tensor<100x100xi16>
-    return %0 : tensor<100x100xi16>
-  }
-}
-
-// -----
-
-// CHECK: program @mixed
-// CHECK-NOT: dot_general
-// CHECK: convert {{.*}} : f32[40,50]
-// CHECK: reduce {{.*}} : f32[40,60]
-module @mixed {
-  func.func @main(%a: tensor<40x50xbf16>, %b: tensor<50x60xf32>) -> tensor<40x60xf32> {
-    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x50xbf16>, tensor<50x60xf32>) -> tensor<40x60xf32>
-    return %0 : tensor<40x60xf32>
+    %1 = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] : (tensor<100x100xi8>, tensor<100x100xui8>) -> tensor<100x100xi32>
+    %2 = stablehlo.dot_general %f, %g, contracting_dims = [1] x [0] : (tensor<100x100xf8E4M3FN>, tensor<100x100xbf16>) -> tensor<100x100xf32>
+    %3 = stablehlo.dot_general %g, %h, contracting_dims = [1] x [0] : (tensor<100x100xbf16>, tensor<100x100xf32>) -> tensor<100x100xf32>
+    %4 = stablehlo.dot_general %c, %c, contracting_dims = [1] x [0] : (tensor<100x100xui8>, tensor<100x100xui8>) -> tensor<100x100xi32>
+    return %0, %1, %2, %3, %4 : tensor<100x100xi16>, tensor<100x100xi32>, tensor<100x100xf32>, tensor<100x100xf32>, tensor<100x100xi32>
   }
 }

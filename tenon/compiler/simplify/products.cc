@@ -26,6 +26,14 @@ DType SumType(DType type) {
   }
 }
 
+/// Whether every value of one type, be it a number, is one of the other.
+bool Holds(DType type, DType other) {
+  if (type == other || other == DType::kPred) return true;
+  if (IsFloat(type)) return IsFloat(other) && DTypeBits(other) < 16;
+  const int bits = DTypeBits(type), other_bits = DTypeBits(other);
+  return IsSigned(type) == IsSigned(other) ? other_bits <= bits : IsSigned(type) && other_bits < bits;
+}
+
 /// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
 bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
   if (!IsComplex(node.shape().dtype)) return false;
@@ -132,29 +140,26 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
 }
 
 std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
-  const DType result = node.shape().dtype;
-  const auto is_small_integer = [](DType type) {
-    return type == DType::kPred || (IsInteger(type) && DTypeBits(type) <= 32);
-  };
-  const auto is_narrow_float = [](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; };
-  bool integers = is_small_integer(result), floats = is_narrow_float(result);
-  bool same = true, exotic = result == DType::kPred || DTypeBits(result) < 16;
-  for (Ref r : node.in) {
-    const DType type = ShapeOf(r).dtype;
-    integers &= is_small_integer(type);
-    floats &= is_narrow_float(type);
-    same &= type == result;
-    exotic |= type == DType::kPred || DTypeBits(type) < 16;
-  }
+  const DType result = node.shape().dtype, a = ShapeOf(node.in[0]).dtype, b = ShapeOf(node.in[1]).dtype;
+  const auto all = [&](const auto& is) { return is(result) && is(a) && is(b); };
+  const bool integers =
+      all([](DType type) { return type == DType::kPred || (IsInteger(type) && DTypeBits(type) <= 32); });
+  const bool floats = all([](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; });
+  const bool exotic = result == DType::kPred || a != b || DTypeBits(result) < 16 || DTypeBits(a) < 16;
   // Integers wrap: the low bits of a product are those of the wider one.
   const DType wide = integers ? DType::kS32 : DType::kF32;
-  if (!(integers || floats) || (same && result == wide) || (!exotic && !integers) || outlook_.driver_work(to_, node))
+  if (!(integers || floats) || (a == wide && b == wide && result == wide) || (!exotic && !integers) ||
+      outlook_.driver_work(to_, node))
     return std::nullopt;
+  // The narrowest type with a driver whose sums are wide, if it holds what both operands may be.
+  DType narrow = wide;
+  for (DType type : {DType::kS16, DType::kU8, DType::kS8}) {
+    if (integers && Holds(type, a) && Holds(type, b)) narrow = type;
+  }
+  if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
   GraphNode product = node;
   product.origin = nullptr;
-  // Bytes with a sign have a driver of their own, if their sum is wide.
-  const bool bytes = integers && ShapeOf(node.in[0]).dtype == DType::kS8 && ShapeOf(node.in[1]).dtype == DType::kS8;
-  for (Ref& r : product.in) r = Converted(r, bytes ? DType::kS8 : wide);
+  for (Ref& r : product.in) r = Converted(r, narrow);
   product.out[0].dtype = wide;
   return Converted(Emit(std::move(product)), result);
 }

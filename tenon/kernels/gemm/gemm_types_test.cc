@@ -125,10 +125,16 @@ void Run(const Case& t, DType operand, DType sum, T poison, C filler, IsaLevel l
   }
 }
 
-void CheckS8(const Case& t, IsaLevel level, int threads) {
-  Run<int8_t, int32_t>(
-      t, DType::kS8, DType::kS32, int8_t{77}, 1000000007, level, threads,
-      [](uint32_t r) { return static_cast<int8_t>(r >> 24); },
+template <class T>
+T TopBits(uint32_t r) {
+  return static_cast<T>(r >> (32 - 8 * sizeof(T)));
+}
+
+// Operands of type T, sums of s32 modulo 2^32.
+template <class T>
+void CheckNarrow(const Case& t, DType type, IsaLevel level, int threads) {
+  Run<T, int32_t>(
+      t, type, DType::kS32, T{77}, 1000000007, level, threads, TopBits<T>,
       [&](auto& a, auto& b, int64_t x, int64_t i, int64_t j, int32_t before) {
         int64_t sum = t.accumulate ? before : 0;
         for (int64_t p = 0; p < t.k; ++p) sum += int64_t{a.at(x, i, p)} * b.at(x, p, j);
@@ -136,6 +142,7 @@ void CheckS8(const Case& t, IsaLevel level, int threads) {
       },
       [](int32_t x, int32_t y) { return x == y; });
 }
+void CheckS8(const Case& t, IsaLevel level, int threads) { CheckNarrow<int8_t>(t, DType::kS8, level, threads); }
 
 float HalvesSum(Operand<Bf16>& a, Operand<Bf16>& b, int64_t k, int64_t x, int64_t i, int64_t j, float acc) {
   for (int64_t block = 0; block < k; block += 32) {
@@ -272,6 +279,8 @@ class GemmTypesTest : public testing::TestWithParam<IsaLevel> {
  protected:
   static void CheckAll(const Case& t, int threads = 1) {
     CheckS8(t, GetParam(), threads);
+    CheckNarrow<uint8_t>(t, DType::kU8, GetParam(), threads);
+    CheckNarrow<int16_t>(t, DType::kS16, GetParam(), threads);
     CheckBf16(t, GetParam(), threads);
     CheckF16(t, GetParam(), threads);
     CheckF64(t, GetParam(), threads);
@@ -333,6 +342,19 @@ TEST_P(GemmTypesTest, ExtremeBytesAreExact) {
     const GemmSignature s = DenseGemm(DType::kS8, DType::kS8, DType::kS32, kM, kN, kK);
     ASSERT_TRUE(Gemm(s, {a.data(), b.data(), c.data()}, {}, PoolOf(1), GetParam()).ok());
     for (int32_t v : c) ASSERT_EQ(v, x * y * kK);
+  }
+  constexpr int64_t kOdd = 1001;  // 2^30 times it is not 0 modulo 2^32.
+  for (const DType type : {DType::kU8, DType::kS16}) {
+    const bool bytes = type == DType::kU8;
+    std::vector<uint8_t> a(2 * kM * kOdd), b(2 * kOdd * kN);
+    for (std::vector<uint8_t>* v : {&a, &b}) {
+      for (size_t i = 0; i < v->size(); ++i) (*v)[i] = bytes ? 255 : i % 2 == 0 ? 0x00 : 0x80;
+    }
+    std::vector<uint32_t> c(kM * kN);
+    const GemmSignature s = DenseGemm(type, type, DType::kS32, kM, kN, kOdd);
+    ASSERT_TRUE(Gemm(s, {a.data(), b.data(), c.data()}, {}, PoolOf(1), GetParam()).ok());
+    // Squares of 255 and of -2^15.
+    for (uint32_t v : c) ASSERT_EQ(v, static_cast<uint32_t>((bytes ? 255 * 255 : 1 << 30) * kOdd));
   }
 }
 
@@ -491,11 +513,12 @@ TEST(GemmTypesKernels, NoTilesAreLeftConfigured) {
 }
 #endif
 
-TEST(GemmTypesKernels, S8RowsAgreeBitForBit) {
+TEST(GemmTypesKernels, IntegerRowsAgreeBitForBit) {
   for (const auto& [m, n, k] :
        {std::array<int64_t, 3>{40, 50, 501}, {33, 65, 2203}, {1, 64, 700}, {70, 1, 95}, {16, 16, 63}, {32, 48, 64}}) {
-    const auto fill = [](uint32_t r) { return static_cast<int8_t>(r >> 24); };
-    CompareRows<int8_t, int32_t>(DType::kS8, DType::kS32, true, m, n, k, fill, -77);
+    CompareRows<int8_t, int32_t>(DType::kS8, DType::kS32, true, m, n, k, TopBits<int8_t>, -77);
+    CompareRows<uint8_t, int32_t>(DType::kU8, DType::kS32, true, m, n, k, TopBits<uint8_t>, -77);
+    CompareRows<int16_t, int32_t>(DType::kS16, DType::kS32, true, m, n, k, TopBits<int16_t>, -77);
   }
 }
 

@@ -28,6 +28,8 @@ bool HasKernel(DType operands, DType c) {
     case DType::kF16:
       return c == operands || c == DType::kF32;
     case DType::kS8:
+    case DType::kU8:
+    case DType::kS16:
       return c == DType::kS32;
     default:
       return false;
@@ -121,7 +123,10 @@ constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
 double FlopsInTiles(const GemmSignature& s, double flops) {
   const double n = static_cast<double>(s.n);
   const double fill = s.m == 1 || s.n == 1 ? 1 : std::ceil(n / 16) * 16 / std::max(n, 1.0);
-  const double per_word = s.a_type == DType::kS8 ? 4 : s.a_type == DType::kBF16 ? 2 : s.a_type == DType::kF64 ? 0.5 : 1;
+  const double per_word = s.a_type == DType::kF64                                                         ? 0.5
+                          : s.a_type == DType::kS8                                                        ? 4
+                          : s.a_type == DType::kU8 || s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2
+                                                                                                          : 1;
   return flops * fill / per_word;
 }
 

@@ -50,8 +50,8 @@ uint64_t HashOf(const GemmSignature& s);
 std::string ToString(const GemmSignature& s);
 
 /// INVALID_ARGUMENT for negative extents or an element count beyond 2^56; UNIMPLEMENTED for element types without a
-/// kernel. Implemented, for operands of one type: f32, f64, s32, u32 -> the same; bf16, f16 -> the same or f32; s8 ->
-/// s32.
+/// kernel. Implemented, for operands of one type: f32, f64, s32, u32 -> the same; bf16, f16 -> the same or f32; s8, u8,
+/// s16 -> s32.
 Status Verify(const GemmSignature& s);
 
 /// The order in which the k products of one element of C are summed. It depends on type, m, n and k alone, so it is the

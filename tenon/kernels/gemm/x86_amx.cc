@@ -1,4 +1,4 @@
-// Matrix tiles: s8 and bf16 by AMX. See internal/kernel.h for what may be included here.
+// Matrix tiles: s8, u8 and bf16 by AMX. See internal/kernel.h for what may be included here.
 
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_avx512.h"
@@ -10,6 +10,7 @@
 
 namespace {
 
+using tenon::DType;
 using tenon::kernels::internal::MicroTile;
 
 constexpr int kTile = 16;  // Rows of a tile of C, columns of it, and steps along k of one multiplication.
@@ -51,15 +52,18 @@ void StoreTiles(Word* c, int64_t stride) {
   if constexpr (kRowTiles == 2 && kColTiles == 2) _tile_stored(3, c + kTile * stride + kTile, bytes);
 }
 
-// TDPBSSD adds four products per word exactly; TDPBF16PS makes one block of GemmOrder::kHalves.
-#define TENON_MULTIPLY(c, a, b) \
-  if constexpr (kBf16) {        \
-    _tile_dpbf16ps(c, a, b);    \
-  } else {                      \
-    _tile_dpbssd(c, a, b);      \
+// TDPBSSD and TDPBUUD add four products per word exactly; TDPBF16PS makes one block of GemmOrder::kHalves.
+#define TENON_MULTIPLY(c, a, b)               \
+  if constexpr (kType == DType::kBF16) {      \
+    _tile_dpbf16ps(c, a, b);                  \
+  } else if constexpr (kType == DType::kS8) { \
+    _tile_dpbssd(c, a, b);                    \
+  } else {                                    \
+    static_assert(kType == DType::kU8);       \
+    _tile_dpbuud(c, a, b);                    \
   }
 
-template <bool kBf16, int kRowTiles, int kColTiles>
+template <DType kType, int kRowTiles, int kColTiles>
 void MultiplyTiles(const MicroTile& t) {
   const size_t a_bytes = static_cast<size_t>(t.a_row_stride) * sizeof(Word);
   const size_t b_bytes = static_cast<size_t>(t.b_k_stride) * sizeof(Word);
@@ -93,7 +97,7 @@ void CopyRows(const Word* from, int64_t from_stride, int rows, int cols, Word* t
   }
 }
 
-template <bool kBf16, int kRowTiles, int kColTiles>
+template <DType kType, int kRowTiles, int kColTiles>
 void MicroTiles(const MicroTile& t, int rows, int cols) {
   alignas(64) Word edge[kMr * kNr];
   const bool whole = rows == kRowTiles * kTile && cols == kColTiles * kTile;
@@ -108,19 +112,19 @@ void MicroTiles(const MicroTile& t, int rows, int cols) {
     if constexpr (kRowTiles == 2) _tile_zero(2);
     if constexpr (kRowTiles == 2 && kColTiles == 2) _tile_zero(3);
   }
-  MultiplyTiles<kBf16, kRowTiles, kColTiles>(t);
+  MultiplyTiles<kType, kRowTiles, kColTiles>(t);
   StoreTiles<kRowTiles, kColTiles>(c, stride);
   if (!whole) CopyRows(edge, kNr, rows, cols, t.c, t.c_row_stride);
 }
 
-template <bool kBf16>
+template <DType kType>
 void MicroAmx(const MicroTile& t, int rows, int cols) {
   if (rows > kTile) {
-    if (cols > kTile) return MicroTiles<kBf16, 2, 2>(t, rows, cols);
-    return MicroTiles<kBf16, 2, 1>(t, rows, cols);
+    if (cols > kTile) return MicroTiles<kType, 2, 2>(t, rows, cols);
+    return MicroTiles<kType, 2, 1>(t, rows, cols);
   }
-  if (cols > kTile) return MicroTiles<kBf16, 1, 2>(t, rows, cols);
-  MicroTiles<kBf16, 1, 1>(t, rows, cols);
+  if (cols > kTile) return MicroTiles<kType, 1, 2>(t, rows, cols);
+  MicroTiles<kType, 1, 1>(t, rows, cols);
 }
 
 // Rows of `k` elements, a whole number of tiles of words.
@@ -146,8 +150,10 @@ inline void InterleaveRows(const uint16_t* const (&rows)[2], Word* to) {
 }
 
 // 32 columns of four rows.
-inline void InterleaveRows(const int8_t* const (&rows)[4], Word* to) {
-  const auto load = [](const int8_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
+template <class T>
+void InterleaveRows(const T* const (&rows)[4], Word* to) {
+  static_assert(sizeof(T) == 1);
+  const auto load = [](const T* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
   const __m256i x0 = load(rows[0]), x1 = load(rows[1]), x2 = load(rows[2]), x3 = load(rows[3]);
   const __m256i a = _mm256_unpacklo_epi8(x0, x1), b = _mm256_unpackhi_epi8(x0, x1);
   const __m256i c = _mm256_unpacklo_epi8(x2, x3), d = _mm256_unpackhi_epi8(x2, x3);
@@ -214,7 +220,7 @@ extern const GemmKernel gemm_bf16_32x32_amx = {
     .step_rate = 8,
     .enter = Enter,
     .leave = Leave,
-    .micro = MicroAmx<true>,
+    .micro = MicroAmx<DType::kBF16>,
     .pack_a = PackAWhole<uint16_t>,
     .pack_b = PackBWhole<uint16_t>,
     .load_row = LoadRowBf16,
@@ -234,9 +240,27 @@ extern const GemmKernel gemm_s8_32x32_amx = {
     .step_rate = 8,
     .enter = Enter,
     .leave = Leave,
-    .micro = MicroAmx<false>,
+    .micro = MicroAmx<DType::kS8>,
     .pack_a = PackAWhole<int8_t>,
     .pack_b = PackBWhole<int8_t>,
+};
+
+extern const GemmKernel gemm_u8_32x32_amx = {
+    .name = "gemm_u8_32x32_amx",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kAmx,
+    .operand_type = DType::kU8,
+    .sum_type = DType::kS32,
+    .mr = kMr,
+    .nr = kNr,
+    .k_unit = 64,
+    .unit_steps = kTile,
+    .step_rate = 8,
+    .enter = Enter,
+    .leave = Leave,
+    .micro = MicroAmx<DType::kU8>,
+    .pack_a = PackAWhole<uint8_t>,
+    .pack_b = PackBWhole<uint8_t>,
 };
 
 }  // namespace tenon::kernels::internal

@@ -54,4 +54,32 @@ extern const GemmKernel gemm_s8_6x16_avx2 = {
     .pack_b = PackBGroups<int8_t, int16_t, 2, 16>,
 };
 
+extern const GemmKernel gemm_u8_6x16_avx2 = {
+    .name = "gemm_u8_6x16_avx2",
+    .level = isa::IsaLevel::kAvx2,
+    .extra = Extra::kNone,
+    .operand_type = DType::kU8,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 16,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 6, 16>,
+    .pack_a = PackAGroups<uint8_t, int16_t, 2>,
+    .pack_b = PackBGroups<uint8_t, int16_t, 2, 16>,
+};
+
+extern const GemmKernel gemm_s16_6x16_avx2 = {
+    .name = "gemm_s16_6x16_avx2",
+    .level = isa::IsaLevel::kAvx2,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS16,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 16,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 6, 16>,
+    .pack_a = PackAGroups<int16_t, int16_t, 2>,
+    .pack_b = PackBGroups<int16_t, int16_t, 2, 16>,
+};
+
 }  // namespace tenon::kernels::internal

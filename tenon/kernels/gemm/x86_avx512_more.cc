@@ -54,4 +54,32 @@ extern const GemmKernel gemm_s8_14x32_avx512 = {
     .pack_b = PackBGroups<int8_t, int16_t, 2, 32>,
 };
 
+extern const GemmKernel gemm_u8_14x32_avx512 = {
+    .name = "gemm_u8_14x32_avx512",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kNone,
+    .operand_type = DType::kU8,
+    .sum_type = DType::kS32,
+    .mr = 14,
+    .nr = 32,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 14, 32>,
+    .pack_a = PackAGroups<uint8_t, int16_t, 2>,
+    .pack_b = PackBGroups<uint8_t, int16_t, 2, 32>,
+};
+
+extern const GemmKernel gemm_s16_14x32_avx512 = {
+    .name = "gemm_s16_14x32_avx512",
+    .level = isa::IsaLevel::kAvx512,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS16,
+    .sum_type = DType::kS32,
+    .mr = 14,
+    .nr = 32,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 14, 32>,
+    .pack_a = PackAGroups<int16_t, int16_t, 2>,
+    .pack_b = PackBGroups<int16_t, int16_t, 2, 32>,
+};
+
 }  // namespace tenon::kernels::internal

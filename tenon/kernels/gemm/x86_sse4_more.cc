@@ -55,4 +55,32 @@ extern const GemmKernel gemm_s8_6x8_sse4 = {
     .pack_b = PackBGroups<int8_t, int16_t, 2, 8>,
 };
 
+extern const GemmKernel gemm_u8_6x8_sse4 = {
+    .name = "gemm_u8_6x8_sse4",
+    .level = isa::IsaLevel::kSse4,
+    .extra = Extra::kNone,
+    .operand_type = DType::kU8,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 8,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 6, 8>,
+    .pack_a = PackAGroups<uint8_t, int16_t, 2>,
+    .pack_b = PackBGroups<uint8_t, int16_t, 2, 8>,
+};
+
+extern const GemmKernel gemm_s16_6x8_sse4 = {
+    .name = "gemm_s16_6x8_sse4",
+    .level = isa::IsaLevel::kSse4,
+    .extra = Extra::kNone,
+    .operand_type = DType::kS16,
+    .sum_type = DType::kS32,
+    .mr = 6,
+    .nr = 8,
+    .k_unit = 2,
+    .micro = MicroAny<S16Ops, 6, 8>,
+    .pack_a = PackAGroups<int16_t, int16_t, 2>,
+    .pack_b = PackBGroups<int16_t, int16_t, 2, 8>,
+};
+
 }  // namespace tenon::kernels::internal
