@@ -73,6 +73,14 @@ tenon_component(NAME core PACKAGE libtenon-core-dev TARGETS tenon_base tenon_abi
                 SUMMARY "Tenon: status, shapes and types, the PJRT C API as headers, and where plugins are found")
 tenon_component(NAME client PACKAGE libtenon-client-dev REQUIRES core TARGETS tenon_client LINKS -ldl -pthread
                 SUMMARY "Tenon: C++ library that drives any PJRT plugin")
+tenon_component(NAME c PACKAGE libtenon TARGETS tenon_client_c
+                SUMMARY "Tenon: shared library with a C interface that drives any PJRT plugin")
+set(PC_NAME tenon)
+set(PC_SUMMARY "C interface that drives any PJRT plugin")
+set(PC_LIBS -ltenon)
+set(PC_LINKS "")
+configure_file(cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT c)
 tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core TARGETS tenon_builder tenon_gradient
                 SUMMARY "Tenon: C++ library that writes StableHLO programs and their gradients")
 tenon_component(NAME plugin PACKAGE libtenon-plugin-dev REQUIRES core TARGETS tenon_plugin LINKS -pthread
