@@ -3,18 +3,19 @@
 
 usage: check_thresholds.py [ROOT]      prints each violation; exit status 1 when there is one.
 
-In compiler/, kir/ and plan/ (tests apart), files that are not called policy.h must not hold
+In compiler/, kir/, plan/ and emit_llvm/ (tests apart), files that are not called policy.h must not hold
   - a comparison (< <= > >=) with a number beyond 4, or such a number in min, max or clamp;
   - a constexpr number.
 What is no choice but follows from a format or a definition (bit widths, depths of recursion, sizes of tables) is marked on its line, or on a line of its own
-above, with `// structural: why`; comparisons of DTypeBits and ByteWidth are widths and need no mark. Coefficients of math functions (kir/math_*.cc) are definitions as a whole, and so is scalar arithmetic in kir/internal.
-Nothing there, comments included, may name an instruction set, a cache line or a thread: that is the target's. ("Thread-safe" is about callers.)
+above, with `// structural: why`; comparisons of DTypeBits and ByteWidth are widths and need no mark. Coefficients of math functions (kir/math_*.cc) are definitions as a whole, and so are scalar arithmetic in kir/internal and emit_llvm, and the encodings of emit_llvm/internal/x64.
+Nothing in compiler/, kir/ and plan/, comments included, may name an instruction set, a cache line or a thread: that is the target's. ("Thread-safe" is about callers.)
 """
 import pathlib
 import re
 import sys
 
-FOLDERS = ('compiler', 'kir', 'plan')
+FOLDERS = ('compiler', 'kir', 'plan', 'emit_llvm')
+OF_MACHINES = ('emit_llvm',)
 NUMBER = r"(?:0[xX][0-9a-fA-F']+|\d[\d']*(?:\.\d*)?(?:[eE][+-]?\d+)?)"
 # clang-format puts spaces around operators, and none inside of template arguments.
 COMPARED = re.compile(rf'\s(?:<=|>=|<|>)\s(?:-\s*)?(?:int64_t\{{)?({NUMBER})\b')
@@ -63,6 +64,13 @@ def is_exempt(relative):
     return ('test' in parts or 'testing' in parts or name.endswith('_test.cc') or name.endswith('_bench.cc'))
 
 
+def is_definition(relative):
+    folder, name = relative.parts[0], relative.name
+    if folder == 'kir':
+        return name.startswith('math_') or 'internal' in relative.parts
+    return folder == 'emit_llvm' and (name.startswith('scalar_') or 'x64' in relative.parts)
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
     bad = []
@@ -73,13 +81,13 @@ def main():
             if path.suffix not in ('.h', '.cc', '.def', '.inc') or is_exempt(relative):
                 continue
             files += 1
-            numbers = path.name != 'policy.h' and not (folder == 'kir' and (path.name.startswith('math_') or 'internal' in relative.parts))
+            numbers = path.name != 'policy.h' and not is_definition(relative)
             marked = False
             for n, line in enumerate(path.read_text().splitlines(), 1):
                 where = f'{path.relative_to(root)}:{n}'
                 if line.lstrip().startswith('#include'):
                     continue
-                machine = MACHINE.search(line)
+                machine = folder not in OF_MACHINES and MACHINE.search(line)
                 if machine:
                     bad.append(f"{where}: names a machine ('{machine[0]}')")
                 here = bool(MARK.search(line))

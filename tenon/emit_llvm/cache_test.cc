@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tenon/emit_llvm/internal/kernel_cache.h"
+#include "tenon/emit_llvm/policy.h"
 #include "tenon/emit_llvm/testing/kernels.h"
 
 namespace tenon::emit_llvm {
@@ -170,7 +171,7 @@ TEST(KernelCache, TheProcessesOwnEvictsToo) {
   const int64_t params[] = {3};
   (*code)->fn(buffers, params, 0, 3, nullptr);
   EXPECT_EQ(sum[2], 33);
-  SetCacheBudget(kDefaultCacheBytes);
+  SetCacheBudget(policy::kCacheBytes);
 }
 
 }  // namespace

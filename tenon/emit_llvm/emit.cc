@@ -7,6 +7,7 @@
 #include "tenon/emit_llvm/internal/compile.h"
 #include "tenon/emit_llvm/internal/kernel_cache.h"
 #include "tenon/emit_llvm/internal/pool.h"
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -15,11 +16,11 @@ using Compiled = std::shared_ptr<const CompiledKernel>;
 
 int64_t InitialBudget() {
   const char* text = std::getenv("TENON_KERNEL_CACHE_MIB");
-  if (text == nullptr || *text == '\0') return kDefaultCacheBytes;
+  if (text == nullptr || *text == '\0') return policy::kCacheBytes;
   char* end = nullptr;
   const long long mib = std::strtoll(text, &end, 10);
-  if (*end != '\0' || mib < 0) return kDefaultCacheBytes;
-  return std::min<int64_t>(mib, int64_t{1} << 40) << 20;
+  if (*end != '\0' || mib < 0) return policy::kCacheBytes;
+  return std::min<int64_t>(mib, int64_t{1} << 40) << 20;  // structural: no overflow
 }
 
 KernelCache& TheCache() {

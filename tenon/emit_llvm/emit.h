@@ -50,8 +50,6 @@ struct CacheCounters {
   int64_t bytes = 0;      ///< What they take: code, and the kernel itself by which they are found.
 };
 
-/// What the cache holds unless told otherwise: room for some ten thousand kernels.
-inline constexpr int64_t kDefaultCacheBytes = int64_t{256} << 20;
 /// From now on the cache holds at most so many bytes, at least 0; who was asked for longest ago leaves first. Code that
 /// is in use stays valid, and counts no more. The environment variable TENON_KERNEL_CACHE_MIB sets what the process
 /// starts with.

@@ -7,6 +7,7 @@
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/internal/llvm_thread.h"
+#include "tenon/emit_llvm/policy.h"
 #include "tenon/emit_llvm/testing/kernels.h"
 #include "tenon/emit_llvm/testing/run.h"
 
@@ -73,7 +74,7 @@ TEST(LlvmThread, AnExceptionIsAStatusToo) {
 }
 
 TEST(LlvmThread, ThereIsAnEndToFatalErrors) {
-  while (LlvmFatalErrors() < kMaxFatalErrors)
+  while (LlvmFatalErrors() < policy::kMaxFatalErrors)
     ASSERT_EQ(RunLlvm([]() -> Status { llvm::report_fatal_error("again"); }).code(), Code::kInternal);
   const Status refused = RunLlvm([] { return OkStatus(); });
   EXPECT_EQ(refused.code(), Code::kResourceExhausted);

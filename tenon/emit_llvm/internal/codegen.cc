@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "tenon/base/fork.h"
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -45,7 +46,7 @@ class DiagnosticCollector : public llvm::DiagnosticHandler {
  public:
   explicit DiagnosticCollector(std::string* errors) : errors_(errors) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() == llvm::DS_Error && errors_->size() < 4096) {
+    if (info.getSeverity() == llvm::DS_Error && errors_->size() < policy::kErrorBytes) {
       llvm::raw_string_ostream os(*errors_);
       llvm::DiagnosticPrinterRawOStream printer(os);
       info.print(printer);

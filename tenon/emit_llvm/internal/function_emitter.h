@@ -35,7 +35,7 @@ class FunctionEmitter {
   using Value = llvm::Value;
   using Values = llvm::SmallVector<Value*, 8>;
   using NodeList = std::vector<kir::Val>;
-  static constexpr unsigned kMaxCopies = 16;
+  static constexpr unsigned kMaxCopies = 16;  // structural: rows of a transposing tile
 
   /// The vector loop that the insertion point is in.
   struct Lanes {

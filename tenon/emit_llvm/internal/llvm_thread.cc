@@ -13,10 +13,10 @@
 #include <mutex>
 #include <optional>
 
+#include "tenon/emit_llvm/policy.h"
+
 namespace tenon::emit_llvm {
 namespace {
-
-constexpr size_t kStackBytes = size_t{16} << 20;  // of address space; instruction selection recurses
 
 struct Run {
   std::function<Status()> work;
@@ -80,9 +80,10 @@ int LlvmFatalErrors() { return fatal_errors.load(); }
 Status RunLlvm(std::function<Status()> work) {
   static std::once_flag once;
   std::call_once(once, [] { llvm::install_fatal_error_handler(OnFatalError); });
-  if (LlvmFatalErrors() >= kMaxFatalErrors) {
-    return ResourceExhausted(fmt::format(
-        "LLVM's code generator ended in {} fatal errors in this process and is not run again", kMaxFatalErrors));
+  if (LlvmFatalErrors() >= policy::kMaxFatalErrors) {
+    return ResourceExhausted(
+        fmt::format("LLVM's code generator ended in {} fatal errors in this process and is not run again",
+                    policy::kMaxFatalErrors));
   }
   auto run = std::make_shared<Run>();
   run->work = std::move(work);
@@ -90,7 +91,7 @@ Status RunLlvm(std::function<Status()> work) {
   auto argument = std::make_unique<std::shared_ptr<Run>>(run);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setstacksize(&attributes, policy::kStackBytes);
   // Signals are the business of the program's own threads.
   sigset_t all;
   sigset_t before;

@@ -16,7 +16,7 @@
 namespace tenon::emit_llvm {
 namespace {
 
-constexpr size_t kStubBytes = 16;  // jmp *[rip]; the address
+constexpr size_t kStubBytes = 16;  // structural: jmp *[rip]; the address
 
 /// Where code generation may call out to. Anything else that turns up is a bug in the emitter.
 void* LibraryFunction(std::string_view name) {
@@ -98,7 +98,7 @@ struct Relocator {
   Status Apply(uint32_t type, char* place, size_t room, char* symbol, int64_t addend) {
     const auto value = reinterpret_cast<int64_t>(symbol) + addend;
     if (type == R_X86_64_64) {
-      if (room < 8) return Internal("a relocation lies outside of its section");
+      if (room < sizeof(value)) return Internal("a relocation lies outside of its section");
       std::memcpy(place, &value, 8);
       return OkStatus();
     }
@@ -134,7 +134,7 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
     total += s.sh_size;
   }
   if (symbols == nullptr || symbols->sh_link >= object.num_sections) return Internal("object code has no symbols");
-  const size_t max_stubs = std::min<size_t>(num_relocations, 8);
+  const size_t max_stubs = std::min<size_t>(num_relocations, 8);  // structural: what kernels call
   const size_t stubs_at = AlignUp(total, 64);
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t mapped = AlignUp(stubs_at + kStubBytes * max_stubs, page);
@@ -198,7 +198,7 @@ Result<std::shared_ptr<const LoadedCode>> LoadedCode::Load(std::span<const char>
 }
 
 Result<std::shared_ptr<const LoadedCode>> LoadedCode::Place(std::span<const Piece> pieces) {
-  constexpr size_t kAlignment = 64;
+  constexpr size_t kAlignment = 64;  // structural: a cache line
   size_t total = 0;
   for (const Piece& piece : pieces) total += AlignUp(piece.bytes.size(), kAlignment);
   std::shared_ptr<LoadedCode> code(new LoadedCode);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 
@@ -25,8 +26,8 @@ void FunctionEmitter::ExtendPointer(size_t id) {
   const Access& access = accesses_[id];
   PointerState state = pointers_[id];
   const int bytes = ByteWidth(k_.buffers[access.buf].type);
-  if (access.parts.size() > 64) {
-    low_.Fail(Unimplemented("an access has more than 64 terms"));
+  if (access.parts.size() > policy::kMaxTerms) {
+    low_.Fail(Unimplemented(fmt::format("an access has more than {} terms", policy::kMaxTerms)));
     return;
   }
   bool changed = false;
@@ -195,7 +196,7 @@ bool FunctionEmitter::MaskedMoveIsLegal(unsigned bytes) const {
 }
 
 Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
-  if (isa_ == isa::IsaLevel::kAvx512 && lanes >= 8) {
+  if (isa_ == isa::IsaLevel::kAvx512 && lanes >= 8) {  // structural: a mask of whole bytes
     // count is in [1, lanes]: shift the ones of a full mask down.
     Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), count));
     return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes)),
@@ -208,6 +209,7 @@ Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
 
 bool FunctionEmitter::PairsAreWhole() const {
   if (lanes_.mask == nullptr) return true;
+  // structural: masks of whole bytes, two of which fit 64 bits
   return lanes_.count != nullptr && isa_ == isa::IsaLevel::kAvx512 && lanes_.lanes >= 8 && lanes_.lanes <= 32;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
+#include "tenon/emit_llvm/policy.h"
 #include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
@@ -134,14 +135,6 @@ unsigned RowLanesLimit(const Analysis& an, const kir::Stage& stage) {
   return limit;
 }
 
-/// A core looks some hundred instructions ahead: of a chain of functions that is one vector's, whose instructions wait
-/// for one another. Two vectors whose instructions alternate take little more time than one, up to the cost at which
-/// three copies of the body, those two and one for the rest, take too long to make; rows have five.
-constexpr int kTogetherCost = 160;
-constexpr int kTogetherRowCost = 80;
-/// Registers that a function's own values take.
-constexpr size_t kMathRegisters = 5;
-
 /// Whether the registers hold what the body needs at once for two vectors.
 bool TwoFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigned lanes, isa::IsaLevel isa) {
   const size_t registers = isa == isa::IsaLevel::kAvx512 ? 32 : 16;
@@ -158,7 +151,7 @@ bool TwoFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigne
   for (Val n : needed) {
     const kir::Node& node = an.kernel.nodes[n];
     live += size(n);
-    const size_t inside = node.op == Op::kMath && size(n) != 0 ? kMathRegisters : 0;
+    const size_t inside = node.op == Op::kMath && size(n) != 0 ? policy::kMathRegisters : 0;
     if (2 * (live + inside) > registers) return false;
     for (Val in : node.in) {
       if (last[in] != n) continue;
@@ -185,6 +178,7 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   const DType type = root.type;
   const bool is_float = IsFloat(type);
   const int bits = DTypeBits(type);
+  // structural: a shift by 64 is none
   const uint64_t all = type == DType::kPred ? 1 : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   const uint64_t top = type == DType::kPred ? 0 : uint64_t{1} << (bits - 1);
   auto infinity = [&]() -> std::optional<uint64_t> {
@@ -308,9 +302,10 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
 
   const auto v = static_cast<DimId>(plan.vector_dim);
   const int cost = an.Cost(needed, Bit(v));
-  plan.copies = cost <= 16 ? 4 : cost <= 40 ? 2 : 1;
-  const int most_together = plan.kind == StagePlan::Kind::kRow ? kTogetherRowCost : kTogetherCost;
-  if (cost > 16 && cost <= most_together && TwoFit(an, needed, v, plan.lanes, isa)) plan.copies = plan.together = 2;
+  plan.copies = cost <= policy::kFourCopies ? 4 : cost <= policy::kTwoCopies ? 2 : 1;
+  const int most_together = plan.kind == StagePlan::Kind::kRow ? policy::kTogetherRow : policy::kTogether;
+  if (cost > policy::kFourCopies && cost <= most_together && TwoFit(an, needed, v, plan.lanes, isa))
+    plan.copies = plan.together = 2;
   plan.masked_only = plan.copies == 1 && isa == isa::IsaLevel::kAvx512;
   // What one update writes the next may read, and a masked store is slow to read again: as few masked ones as can be.
   for (const kir::Store& store : stage.stores) {
@@ -340,7 +335,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       plan.tile_dim = d;
     }
   }
-  if (plan.tile_dim >= 0 && plan.lanes >= 4 && plan.lanes <= 16 && cost <= 60) {
+  if (plan.tile_dim >= 0 && plan.lanes >= 4 && plan.lanes <= policy::kTileLanes && cost <= policy::kTileCost) {
     plan.kind = StagePlan::Kind::kTile;
     plan.copies = plan.lanes;
     plan.together = 1;
@@ -448,9 +443,6 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
 }
 
 bool TwoVectorsPayOff(const Analysis& an, kir::DimId dim, unsigned lanes) {
-  // Beyond that a body has enough to do at once by itself, and its values crowd the registers.
-  constexpr size_t kMaxNodes = 48;
-  constexpr size_t kMaxCarries = 6;
   const kir::Size extent = an.kernel.dims[dim].extent;
   if (!extent.is_param() && extent.baked < int64_t{2} * lanes) return false;
   if (lanes < 4) return false;
@@ -465,10 +457,10 @@ bool TwoVectorsPayOff(const Analysis& an, kir::DimId dim, unsigned lanes) {
       if (ByteWidth(type) < 4) return false;
     }
   }
-  if (carries == 0 || carries > kMaxCarries) return false;
+  if (carries == 0 || carries > policy::kTwoVectorCarries) return false;
   std::vector<Val> roots;
   an.SeqRoots(an.kernel.seq, &roots);
-  return an.Needed(roots).size() <= kMaxNodes;
+  return an.Needed(roots).size() <= policy::kTwoVectorNodes;
 }
 
 }  // namespace tenon::emit_llvm

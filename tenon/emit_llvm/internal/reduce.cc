@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 
@@ -184,7 +185,7 @@ bool FunctionEmitter::ManyRows(const StagePlan& plan) const {
     if (k_.dims[d].extent.is_param()) return true;
     rows *= k_.dims[d].extent.baked;
   }
-  return rows > 64;
+  return rows > policy::kManyRows;
 }
 
 void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs,
@@ -197,7 +198,8 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
     for (Val v : acc.reduce->in)
       widest = std::max<int64_t>(widest, ScalarLowering::RegisterBytes(TypeOf(v)) * static_cast<int64_t>(acc.values()));
   }
-  const int64_t block_columns = std::max<int64_t>(1024, (16 << 10) / widest / 64 * 64);
+  const int64_t in_cache = policy::kColumnBytes / widest / 64 * 64;  // structural: whole vectors of every width
+  const int64_t block_columns = std::max(policy::kColumns, in_cache);
   const auto dim = static_cast<DimId>(plan.vector_dim);
   const unsigned lanes = plan.lanes;
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
@@ -343,8 +345,7 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
     acc.first = total;
     total += acc.registers * static_cast<unsigned>(acc.values());
   }
-  const unsigned budget = isa_ == isa::IsaLevel::kAvx512 ? 24 : 10;
-  const bool in_memory = plan.copies == 1 || most > 8 || total > budget;
+  const bool in_memory = plan.copies == 1 || most > policy::kAccumulators || total > policy::AllAccumulators(isa_);
 
   const Lanes outer = lanes_;
   const Lanes full = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/policy.h"
 #include "tenon/isa/cache.h"
 
 namespace tenon::emit_llvm {
@@ -313,16 +314,14 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
     dim_value_[t] = nullptr;
     dim_value_[v] = nullptr;
   };
-  // Blocks of tiles keep the pages of both sides in the TLB while their lines are in use.
-  constexpr int64_t kBlock = 64;
   For(
-      DimLow(t), t_hi, I64(kBlock), nullptr, [] {},
+      DimLow(t), t_hi, I64(policy::kTileBlock), nullptr, [] {},
       [&](Value* tb) {
-        Value* tb_end = min(b_.CreateAdd(tb, I64(kBlock)), t_hi);
+        Value* tb_end = min(b_.CreateAdd(tb, I64(policy::kTileBlock)), t_hi);
         For(
-            DimLow(v), v_hi, I64(kBlock), nullptr, [] {},
+            DimLow(v), v_hi, I64(policy::kTileBlock), nullptr, [] {},
             [&](Value* vb) {
-              Value* vb_end = min(b_.CreateAdd(vb, I64(kBlock)), v_hi);
+              Value* vb_end = min(b_.CreateAdd(vb, I64(policy::kTileBlock)), v_hi);
               For(
                   tb, tb_end, I64(n), nullptr, [] {},
                   [&](Value* t0) { For(vb, vb_end, I64(n), nullptr, [] {}, [&](Value* v0) { tile(t0, v0); }); });
@@ -346,7 +345,8 @@ void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
 /// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
 void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
   const unsigned n = static_cast<unsigned>(rows.size());
-  const unsigned e = std::min(n, 16 / bytes);  // elements per 128-bit block, within which unpack instructions work
+  const unsigned e =
+      std::min(n, 16 / bytes);  // structural: elements per 128-bit block, within which unpack instructions work
   const unsigned blocks = n / e;
   llvm::SmallVector<Value*, 16> next(n);
   llvm::SmallVector<int, 16> low;

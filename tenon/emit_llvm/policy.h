@@ -1,0 +1,62 @@
+#pragma once
+
+/// The numbers behind the emitter's choices, each with its reason. None of them fixes bits: what a kernel computes and
+/// in which order stands in the kernel. Costs are those of target::OpCosts.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/isa/isa.h"
+
+namespace tenon::emit_llvm::policy {
+
+// How often the body of a vector loop is written out.
+
+/// Bodies that cost at most so much are written out four times: what a loop itself costs counts.
+inline constexpr int kFourCopies = 16;
+/// Those up to here twice; beyond, a single body with masks does for everything.
+inline constexpr int kTwoCopies = 40;
+/// A core looks some hundred instructions ahead: of a chain of functions that is one vector's, whose instructions wait
+/// for one another. Two vectors whose instructions alternate take little more time than one, up to the cost at which
+/// three copies of the body, those two and one for the rest, take too long to make; rows have five.
+inline constexpr int kTogether = 160;
+inline constexpr int kTogetherRow = 80;
+/// Registers that a function's own values take.
+inline constexpr size_t kMathRegisters = 5;
+/// Transposing tiles have as many copies as lanes: of bodies that cost at most so much, and of at most so many lanes.
+inline constexpr int kTileCost = 60;
+inline constexpr unsigned kTileLanes = 16;
+/// Tiles go through blocks of so many elements a side, which keep the pages of both sides in the TLB while their lines
+/// are in use.
+inline constexpr int64_t kTileBlock = 64;
+/// Native loops run two vectors at once up to so many nodes and carries: beyond, a body has enough to do at once by
+/// itself, and its values crowd the registers.
+inline constexpr size_t kTwoVectorNodes = 48;
+inline constexpr size_t kTwoVectorCarries = 6;
+
+// Reductions.
+
+/// Accumulators that stay in registers: at most so many of one reduction, and of all of them together, which leaves
+/// registers for what is added.
+inline constexpr unsigned kAccumulators = 8;
+inline unsigned AllAccumulators(isa::IsaLevel isa) { return isa == isa::IsaLevel::kAvx512 ? 24 : 10; }
+/// Sums of columns over more rows than this go row by row, with the sums of a block of columns in the nearest cache: as
+/// many as fit these bytes, and at least so many.
+inline constexpr int64_t kManyRows = 64;
+inline constexpr int64_t kColumnBytes = 16 << 10;
+inline constexpr int64_t kColumns = 1024;
+
+// Machinery.
+
+/// Terms of one access.
+inline constexpr size_t kMaxTerms = 64;
+/// Text of LLVM's errors that is kept.
+inline constexpr size_t kErrorBytes = 4096;
+/// How many of LLVM's fatal errors the process survives: each costs a parked thread, its stack and what it owns.
+inline constexpr int kMaxFatalErrors = 16;
+/// Stack of that thread, of address space: instruction selection recurses.
+inline constexpr size_t kStackBytes = size_t{16} << 20;
+/// What the cache of kernels holds unless told otherwise: room for some ten thousand.
+inline constexpr int64_t kCacheBytes = int64_t{256} << 20;
+
+}  // namespace tenon::emit_llvm::policy
