@@ -46,6 +46,10 @@ StridedArray WithLayout(const StridedArray& array, const Dims& minor_to_major);
 /// Bytes of some arrays together.
 double BytesOf(std::span<const StridedArray> arrays);
 
+/// Serial cycles of what was measured to take `ns` on the cores for which families write their estimates: plans keep
+/// cycles, of which a target makes its own time.
+inline double CyclesOfNs(double ns) { return 3.5 * ns; }
+
 /// A place at which a driver lends its tiles to a kernel.
 struct HookPoint {
   enum class Role : uint8_t {

@@ -23,6 +23,16 @@ Numbers Products(const Builder& b, const Value& x, const Value& y, double terms)
   return is;
 }
 
+/// The oracle adds as many terms per element as the length's largest prime factor.
+int64_t LargestPrime(int64_t n) {
+  int64_t largest = 1;
+  for (int64_t p = 2; p * p <= n; ++p) {
+    for (; n % p == 0; n /= p) largest = p;
+  }
+  return std::max(largest, n);
+}
+constexpr double kMaxOracleSteps = 1 << 24;
+
 }  // namespace
 
 void AddDot(Builder& b) {
@@ -173,6 +183,9 @@ void AddFft(Builder& b) {
   }
   double n = 1;
   for (const int64_t l : lengths) n *= static_cast<double>(l);
+  for (const int64_t l : lengths) {
+    if (static_cast<double>(Count(v.dims)) * static_cast<double>(LargestPrime(l)) > kMaxOracleSteps) return;
+  }
   const double bound = 2 * n * v.is.bound;
   b.Emit(fmt::format("stablehlo.fft {}, type = {}, length = {} : ({}) -> {}", v.name, kind, List(lengths), Text(v),
                      Text(to, out)),

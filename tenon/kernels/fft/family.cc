@@ -5,9 +5,6 @@
 namespace tenon::kernels::fft {
 namespace {
 
-// The estimates are of cores at this clock.
-constexpr double kCyclesPerNs = 3.5;
-
 using drivers::FourierTransform;
 
 class FftCall final : public drivers::Call {
@@ -45,7 +42,7 @@ class FftFamily final : public drivers::Family {
     drivers::Facts facts;
     facts.flops = FftFlops(s);
     facts.work.launches = 1;
-    facts.work.serial = EstimateFftNs(s) * kCyclesPerNs;
+    facts.work.serial = drivers::CyclesOfNs(EstimateFftNs(s));
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;

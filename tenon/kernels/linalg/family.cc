@@ -11,9 +11,6 @@
 namespace tenon::kernels::linalg {
 namespace {
 
-// The estimates are of cores at this clock.
-constexpr double kCyclesPerNs = 3.5;
-
 using drivers::Factorisation;
 using Kind = Factorisation::Kind;
 
@@ -146,7 +143,7 @@ class LinalgFamily final : public drivers::Family {
     facts.scratch_bytes = ScratchBytes(f);
     facts.flops = LinalgFlops(f.signature);
     facts.work.launches = 1;
-    facts.work.serial = LinalgCostNs(f.signature) * kCyclesPerNs;
+    facts.work.serial = drivers::CyclesOfNs(LinalgCostNs(f.signature));
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;

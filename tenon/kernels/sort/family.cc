@@ -7,9 +7,6 @@
 namespace tenon::kernels::sort {
 namespace {
 
-// The estimates are of cores at this clock.
-constexpr double kCyclesPerNs = 3.5;
-
 using drivers::Ordering;
 
 class SortCall final : public drivers::Call {
@@ -44,7 +41,7 @@ class SortFamily final : public drivers::Family {
     drivers::Facts facts;
     facts.scratch_bytes = SortScratchBytes(s);
     facts.work.launches = 1;
-    facts.work.serial = SortCostNs(s) * kCyclesPerNs;
+    facts.work.serial = drivers::CyclesOfNs(SortCostNs(s));
     facts.work.bytes_read = drivers::BytesOf(operands.inputs);
     facts.work.bytes_written = drivers::BytesOf(operands.outputs);
     return facts;
