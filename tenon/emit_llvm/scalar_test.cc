@@ -1,6 +1,10 @@
 // Every operation on every type, at every level, against KIR's evaluator.
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
+#include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/run.h"
 #include "tenon/kir/builder.h"
 
@@ -193,6 +197,28 @@ TEST_P(Scalar, MathFunctions) {
     p.Out(p.b.Emit(node));
     Expect(p.Finish(), MathName(id));
   }
+}
+
+// A sine's remainder and quadrant ask the same: what large arguments take, products of 64 bits among it, is behind a
+// branch, and behind one per body.
+TEST(RareSelects, OfOneConditionShareABranch) {
+  Pointwise p(DType::kF32);
+  p.Out(*p.b.Math("sin", {p.x}));
+  const Result<std::string> text = EmitLlvmText(p.Finish(), {.isa = isa::IsaLevel::kAvx512});
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  std::istringstream lines(*text);
+  int bodies = 0, branches = 0;
+  bool rare = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != ' ' && line.find(':') != std::string::npos) {
+      rare = line.starts_with("rare");
+      branches += rare;
+    }
+    bodies += line.find("store <16 x float>") != std::string::npos || line.find("masked.store") != std::string::npos;
+    EXPECT_TRUE(rare || line.find("mul <16 x i64>") == std::string::npos) << line;
+  }
+  EXPECT_GT(branches, 0);
+  EXPECT_LE(branches, bodies);
 }
 
 }  // namespace
