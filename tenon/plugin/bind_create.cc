@@ -179,7 +179,7 @@ TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {
       callback(data, arg);
     };
   }
-  Ref<Storage> view = WrapExternal(args.device_buffer_ptr, size, /*writable=*/true, std::move(on_delete));
+  TENON_ASSIGN_OR_RETURN(Ref<Storage> view, to.memory->Wrap(args.device_buffer_ptr, size, std::move(on_delete)));
   args.buffer = ToC(Buffer::Make(to.device, to.memory, std::move(spec), std::move(view)));
   return OkStatus();
 }

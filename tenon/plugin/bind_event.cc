@@ -47,7 +47,9 @@ TENON_BIND(PJRT_Event_OnReady) {
 }
 
 TENON_BIND(PJRT_Event_Create) {
-  args.event = reinterpret_cast<PJRT_Event*>(Event::Make().release());
+  Ref<Event> event = Event::Make();
+  event->GiveToCaller();
+  args.event = reinterpret_cast<PJRT_Event*>(event.release());
   return OkStatus();
 }
 
@@ -55,6 +57,8 @@ TENON_BIND(PJRT_Event_Set) {
   TENON_REQUIRE(event);
   Event* event = FromC(args.event);
   Status status = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
+  if (event != nullptr && !event->is_callers())
+    return InvalidArgument("PJRT_Event_Set: the plugin made this event, which only PJRT_Event_Create's callers set");
   Ref<Event> keep(event);  // A callback may destroy the caller's handle.
   if (event == nullptr || !event->Set(std::move(status))) {
     return FailedPrecondition("PJRT_Event_Set: the event is set already");

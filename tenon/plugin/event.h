@@ -58,6 +58,10 @@ class Event final : public RefCounted {
   /// calls do nothing and return false. The caller must hold a reference, and no lock that a callback may want.
   bool Set(Status status = OkStatus());
 
+  /// Marks this event as one that the caller of the C API made and sets. Before it is handed out.
+  void GiveToCaller() { callers_ = true; }
+  bool is_callers() const { return callers_; }
+
   bool is_ready() const { return waiters_.load(std::memory_order_acquire) == kDone; }
   /// In a forked child, fails a pending event that was made before the fork, since nobody is left to set it: true when
   /// it did. Wait and AddWaiter do so themselves.
@@ -93,6 +97,7 @@ class Event final : public RefCounted {
 
   std::atomic<Waiter*> waiters_{nullptr};
   std::atomic<bool> setting_{false};
+  bool callers_ = false;
   uint32_t generation_ = ForkGeneration();
   Status status_;
   std::atomic<Promises*> promises_{nullptr};  // owned; made once, contents under one lock for all

@@ -109,7 +109,7 @@ class ExecuteContext final : public RefCounted {
 /// One argument on one device. The SDK has checked its type, shape, layout and device, and that it is neither deleted
 /// nor known to have failed. Move members out to keep them beyond the call.
 struct Argument {
-  /// Never null; aligned to the element size.
+  /// Never null; aligned to the element size where the host can address it.
   Ref<Storage> storage;
   /// When the bytes are defined. It may still fail: then the outputs fail with that error.
   EventRef ready = {};

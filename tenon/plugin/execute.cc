@@ -157,22 +157,41 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
     if (!argument.ready.failed()) defer_ = true;
     return OkStatus();
   }
-  if (same_layout && IsAligned(*argument.storage, wanted.shape.dtype)) [[likely]]
+  // What names memory that the host cannot address need not be an address.
+  const bool addressable = argument.memory->host_accessible();
+  if (same_layout && (!addressable || IsAligned(*argument.storage, wanted.shape.dtype))) [[likely]]
     return OkStatus();
   if (argument.ready.failed()) return OkStatus();
   if (!argument.ready.is_ready()) {
     defer_ = true;
     return OkStatus();
   }
-  if (!argument.memory->host_accessible()) {
-    return Unimplemented(
-        fmt::format("Argument {}: cannot change the layout of {} on this device", index, ToString(have.shape)));
+  const auto size = static_cast<size_t>(SizeBytes(have.shape));
+  TENON_ASSIGN_OR_RETURN(Ref<Storage> copy, argument.memory->Allocate(nullptr, size));
+  const auto reorder = [to = DenseByteStrides(wanted), from = DenseByteStrides(have), shape = have.shape](
+                           const Storage& dst, const Storage& src) {
+    CopyStrided(dst.data(), {to.data(), to.size()}, src.data(), {from.data(), from.size()},
+                {shape.dims.data(), shape.rank()}, ByteWidth(shape.dtype));
+  };
+  if (addressable) {
+    reorder(*copy, *argument.storage);
+  } else {
+    // Through the host. Nobody waits: this may be the thread that answers for the device.
+    TENON_ASSIGN_OR_RETURN(Ref<Storage> in, AllocateHostStorage(size));
+    TENON_ASSIGN_OR_RETURN(Ref<Storage> out, AllocateHostStorage(size));
+    Ref<Event> done = Event::Make();
+    argument.memory->Read(*argument.storage, 0, in->data(), size)
+        .OnReady([reorder, in, out, copy, size, done, source = argument.storage,
+                  memory = argument.memory](const Status& status) {
+          if (!status.ok()) {
+            done->Set(status);
+            return;
+          }
+          reorder(*out, *in);
+          memory->Write(*copy, 0, out->data(), size).OnReady([out, copy, done](const Status& s) { done->Set(s); });
+        });
+    argument.ready = EventRef(std::move(done));
   }
-  TENON_ASSIGN_OR_RETURN(Ref<Storage> copy,
-                         argument.memory->Allocate(nullptr, static_cast<size_t>(SizeBytes(have.shape))));
-  Dims from = DenseByteStrides(have), to = DenseByteStrides(wanted);
-  CopyStrided(copy->data(), {to.data(), to.size()}, argument.storage->data(), {from.data(), from.size()},
-              {have.shape.dims.data(), have.shape.rank()}, ByteWidth(have.shape.dtype));
   argument.storage = std::move(copy);
   argument.exclusive = argument.donated;
   sources_[k] = nullptr;

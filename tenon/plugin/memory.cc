@@ -8,6 +8,7 @@
 
 #include "tenon/base/contain.h"
 #include "tenon/plugin/client.h"
+#include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin {
 
@@ -85,6 +86,12 @@ void Memory::SetUserData(PJRT_Memory* memory, const void* key, void* data, void 
 Result<Ref<Storage>> Memory::Allocate(Device* device, size_t size_bytes) {
   if (!host_accessible()) return Unimplemented(fmt::format("memory kind '{}' has no allocator", kind_.name));
   return AllocateHostStorage(size_bytes);
+}
+
+Result<Ref<Storage>> Memory::Wrap(void* data, size_t size_bytes, std::function<void()> on_delete) {
+  if (!host_accessible())
+    return Unimplemented(fmt::format("memory kind '{}' takes no blocks that were made elsewhere", kind_.name));
+  return WrapExternal(data, size_bytes, /*writable=*/true, std::move(on_delete));
 }
 
 EventRef Memory::Write(Storage& dst, size_t offset, const void* src, size_t size_bytes) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -24,7 +25,8 @@ class Device;
 /// runs on any thread, never under an SDK lock.
 class Storage : public RefCounted {
  public:
-  /// Address on the device; what PJRT_Buffer_UnsafePointer reports. May be null for 0 bytes.
+  /// Address on the device; what PJRT_Buffer_UnsafePointer reports. May be null for 0 bytes. Where the memory is not
+  /// host_accessible() it may be any number that the device knows the block by: the SDK does not compute with it.
   void* data() const { return data_; }
   size_t size_bytes() const { return size_bytes_; }
   /// False for memory that others may look at (a caller's immutable array): never overwritten, never donated in place.
@@ -85,6 +87,10 @@ class Memory {
   /// Storage of `size_bytes`, contents undefined. RESOURCE_EXHAUSTED when there is no room. `device` is the one that
   /// asked, or null.
   virtual Result<Ref<Storage>> Allocate(Device* device, size_t size_bytes);
+  /// A block that the caller made elsewhere, as storage: what PJRT_Client_CreateViewOfDeviceBuffer names by `data`,
+  /// with `size_bytes` bytes. `on_delete`, which may be empty, is called when nobody uses it any more. The default
+  /// takes addresses of the host; memory that is not host_accessible() answers UNIMPLEMENTED unless it overrides this.
+  virtual Result<Ref<Storage>> Wrap(void* data, size_t size_bytes, std::function<void()> on_delete);
   /// Copies bytes from the host into `dst`, whose earlier contents nobody needs. `src` lives until the event is ready.
   /// The default copies at once.
   virtual EventRef Write(Storage& dst, size_t offset, const void* src, size_t size_bytes);

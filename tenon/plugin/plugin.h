@@ -70,6 +70,10 @@ class Plugin {
   /// Further attributes; "xla_version" and the two versions are there already.
   virtual std::vector<NamedValue> Attributes() const { return {}; }
 
+  /// The first of a list of extensions of the plugin's own, which live as long as it: callers find them behind those of
+  /// the SDK, and of two with one type the SDK's. Null: none. Called once, by MakeApi.
+  virtual PJRT_Extension_Base* Extensions() { return nullptr; }
+
   /// Options of PJRT_Client_Create. node_id, num_nodes and partition_index are always accepted.
   virtual std::span<const OptionSpec> client_option_specs() const { return {}; }
   /// Keys of env_option_overrides that compilations accept.
