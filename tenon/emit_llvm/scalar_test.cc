@@ -180,6 +180,28 @@ TEST_P(Scalar, BitcastsAndReducePrecision) {
   }
 }
 
+// Quotients become products with reciprocals: at the edges of the range, and around multiples of the divisor.
+TEST_P(Scalar, DivisionByConstants) {
+  for (DType type : {DType::kS32, DType::kU32, DType::kS16, DType::kU16, DType::kS8, DType::kU8, DType::kS64}) {
+    for (int64_t divisor : {1,         2,         3,   5,    6,     7,     10,    12,    25,      64,
+                            100,       127,       641, 1000, 30011, 32767, 65535, 65537, 1 << 20, (1 << 30) - 1,
+                            1 << 30,   INT32_MAX, -1,  -2,   -3,    -5,    -7,    -16,   -125,    -1000,
+                            -INT32_MAX}) {
+      const int bits = DTypeBits(type);
+      const int64_t most = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - (IsSigned(type) ? 1 : 0))) - 1;
+      if (divisor > most || (!IsSigned(type) && divisor < 0) || divisor < -most) continue;
+      Pointwise p(type, 300);
+      const Val d = p.b.Const(type, divisor);
+      const Val near = p.b.Add(p.b.Mul(p.y, d), p.b.And(p.z, p.b.Const(type, int64_t{1})));
+      p.Out(p.b.Binary(Op::kDiv, p.x, d));
+      p.Out(p.b.Binary(Op::kRem, p.x, d));
+      p.Out(p.b.Binary(Op::kDiv, near, d));
+      p.Out(p.b.Binary(Op::kRem, p.b.Sub(near, p.b.Const(type, int64_t{1})), d));
+      Expect(p.Finish(), std::string(DTypeName(type)) + " by " + std::to_string(divisor));
+    }
+  }
+}
+
 TEST_P(Scalar, MathFunctions) {
   if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
   for (MathId id = 0; id < NumMath(); ++id) {

@@ -414,9 +414,13 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
   const unsigned bits = x->getType()->getScalarSizeInBits();
   const auto* constant = llvm::dyn_cast<llvm::Constant>(y);
   if (constant != nullptr && y->getType()->isVectorTy()) constant = constant->getSplatValue();
-  if (const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant); divisor != nullptr && is_signed) {
-    if (Value* quotient = DivideByConstant(x, divisor->getValue()))
-      return remainder ? b_.CreateSub(x, b_.CreateMul(quotient, y)) : quotient;
+  if (const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant); divisor != nullptr) {
+    Value* quotient = is_signed ? DivideByConstant(x, divisor->getValue()) : nullptr;
+    const bool defined = !divisor->isZero() && !(is_signed && (divisor->isMinusOne() || divisor->isMinValue(true)));
+    // Code generators make products of these.
+    if (quotient == nullptr && defined && LanesOf(x) > 1 && bits <= 32)
+      quotient = is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
+    if (quotient != nullptr) return remainder ? b_.CreateSub(x, b_.CreateMul(quotient, y)) : quotient;
   }
   Value* zero = b_.CreateICmpEQ(y, Int(y, 0));
   Value* bad = zero;

@@ -2,6 +2,7 @@
 
 #include "tenon/emit_llvm/internal/x64/allocate.h"
 #include "tenon/emit_llvm/internal/x64/assemble.h"
+#include "tenon/emit_llvm/internal/x64/expand.h"
 #include "tenon/emit_llvm/internal/x64/prepare.h"
 #include "tenon/emit_llvm/internal/x64/scalarise.h"
 #include "tenon/emit_llvm/internal/x64/select.h"
@@ -15,6 +16,7 @@ constexpr int32_t kMaxFrame = 1 << 17;  // stacks of threads are finite
 std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason) {
   const bool avx2 = level == isa::IsaLevel::kAvx2;
   Prepare(function);
+  Expand(function, avx2);
   Scalarise(function, avx2);
   std::optional<Function> selected = Select(function, avx2, reason);
   if (!selected) return std::nullopt;

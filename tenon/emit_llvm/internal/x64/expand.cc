@@ -1,0 +1,178 @@
+#include "tenon/emit_llvm/internal/x64/expand.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/DivisionByConstantInfo.h>
+
+#include <vector>
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::Value;
+
+class Expander {
+ public:
+  Expander(llvm::Function& fn, bool avx2) : fn_(fn), avx2_(avx2), b_(fn.getContext()) {}
+
+  void Run() {
+    std::vector<Instruction*> all;
+    for (llvm::BasicBlock& block : fn_) {
+      for (Instruction& inst : block) {
+        if (inst.getType()->isVectorTy()) all.push_back(&inst);
+      }
+    }
+    for (Instruction* inst : all) {
+      b_.SetInsertPoint(inst);
+      Value* same = Rewritten(*inst);
+      if (same == nullptr) continue;
+      inst->replaceAllUsesWith(same);
+      inst->eraseFromParent();
+    }
+  }
+
+ private:
+  /// Null: it stays.
+  Value* Rewritten(Instruction& inst) {
+    switch (inst.getOpcode()) {
+      case Instruction::UDiv:
+      case Instruction::SDiv:
+      case Instruction::URem:
+      case Instruction::SRem:
+        return Divide(inst);
+      case Instruction::SIToFP:
+      case Instruction::UIToFP:
+        return FromNarrow(inst);
+      case Instruction::Call:
+        break;
+      default:
+        return nullptr;
+    }
+    auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
+    if (call == nullptr) return nullptr;
+    switch (call->getIntrinsicID()) {
+      case llvm::Intrinsic::ctpop:
+        return CountBits(call->getArgOperand(0));
+      case llvm::Intrinsic::fptosi_sat:
+      case llvm::Intrinsic::fptoui_sat: {
+        // f32 -> f64 changes no number.
+        Value* x = call->getArgOperand(0);
+        if (avx2_ || !x->getType()->getScalarType()->isFloatTy() || call->getType()->getScalarSizeInBits() != 64)
+          return nullptr;
+        Value* wide = b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy()));
+        return b_.CreateIntrinsic(call->getIntrinsicID(), {call->getType(), wide->getType()}, {wide});
+      }
+      default:
+        return nullptr;
+    }
+  }
+
+  llvm::Constant* Splat(Value* like, const llvm::APInt& value) {
+    return llvm::ConstantInt::get(like->getType(), value);
+  }
+  llvm::Constant* Splat(Value* like, uint64_t value) {
+    return llvm::ConstantInt::get(like->getType(),
+                                  value & (~uint64_t{0} >> (64 - like->getType()->getScalarSizeInBits())));
+  }
+
+  /// Of integers of 64 bits that were widened from at most 32: from those.
+  Value* FromNarrow(Instruction& inst) {
+    auto* widened = dyn_cast<llvm::CastInst>(inst.getOperand(0));
+    if (widened == nullptr || widened->getType()->getScalarSizeInBits() != 64) return nullptr;
+    Value* narrow = widened->getOperand(0);
+    const unsigned bits = narrow->getType()->getScalarSizeInBits();
+    if (bits > 32 || bits % 8 != 0) return nullptr;
+    if (widened->getOpcode() == Instruction::ZExt) return b_.CreateUIToFP(narrow, inst.getType());
+    const bool same = widened->getOpcode() == Instruction::SExt && inst.getOpcode() == Instruction::SIToFP;
+    return same ? b_.CreateSIToFP(narrow, inst.getType()) : nullptr;
+  }
+
+  /// By a constant that all lanes share, in lanes of up to 32 bits; narrower ones are widened.
+  Value* Divide(Instruction& inst) {
+    auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
+    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    const unsigned bits = inst.getType()->getScalarSizeInBits();
+    if (number == nullptr || bits > 32 || bits % 8 != 0) return nullptr;
+    const unsigned opcode = inst.getOpcode();
+    const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
+    const bool remainder = opcode == Instruction::URem || opcode == Instruction::SRem;
+    llvm::Type* type = inst.getType()->getWithNewBitWidth(32);
+    Value* x = inst.getOperand(0);
+    x = is_signed ? b_.CreateSExt(x, type) : b_.CreateZExt(x, type);
+    const llvm::APInt divisor = is_signed ? number->getValue().sext(32) : number->getValue().zext(32);
+    // Of a divisor and its negative: 0 has no quotient, and the least number no negative.
+    if (divisor.isZero() || (is_signed && divisor.isMinSignedValue())) return nullptr;
+    Value* q = is_signed ? SignedQuotient(x, divisor) : Quotient(x, divisor);
+    Value* result = remainder ? b_.CreateSub(x, b_.CreateMul(q, Splat(x, divisor))) : q;
+    return b_.CreateTrunc(result, inst.getType());
+  }
+
+  /// The upper 32 bits of products of 32 bits without sign.
+  Value* High(Value* x, const llvm::APInt& factor) {
+    llvm::Type* wide = x->getType()->getWithNewBitWidth(64);
+    Value* product = b_.CreateMul(b_.CreateZExt(x, wide), llvm::ConstantInt::get(wide, factor.zext(64)));
+    return b_.CreateTrunc(b_.CreateLShr(product, 32), x->getType());
+  }
+
+  // Products with reciprocals whose rounding no dividend can see (Granlund and Montgomery, PLDI 1994).
+  Value* Quotient(Value* x, const llvm::APInt& divisor) {
+    if (divisor.isPowerOf2()) return b_.CreateLShr(x, divisor.logBase2());
+    const auto magic = llvm::UnsignedDivisionByConstantInfo::get(divisor);
+    Value* q = High(magic.PreShift == 0 ? x : b_.CreateLShr(x, magic.PreShift), magic.Magic);
+    // (x - q) / 2 + q, which cannot overflow.
+    if (magic.IsAdd) q = b_.CreateAdd(b_.CreateLShr(b_.CreateSub(x, q), 1), q);
+    return magic.PostShift == 0 ? q : b_.CreateLShr(q, magic.PostShift);
+  }
+
+  Value* SignedQuotient(Value* x, const llvm::APInt& divisor) {
+    const llvm::APInt size = divisor.abs();
+    Value* q = x;
+    Value* sign = b_.CreateAShr(x, 31);
+    if (size.isPowerOf2() && size != 1) {
+      // Towards zero: numbers below it are raised by what a shift would round down.
+      const unsigned by = size.logBase2();
+      q = b_.CreateAShr(b_.CreateAdd(x, b_.CreateLShr(sign, 32 - by)), by);
+    } else if (size != 1) {
+      // The product with sign is the one without, less the factor where x < 0, less x where the factor is negative; and
+      // for those factors x is to be added.
+      const auto magic = llvm::SignedDivisionByConstantInfo::get(size);
+      q = b_.CreateSub(High(x, magic.Magic), b_.CreateAnd(sign, Splat(x, magic.Magic)));
+      if (magic.ShiftAmount != 0) q = b_.CreateAShr(q, magic.ShiftAmount);
+      q = b_.CreateSub(q, sign);
+    }
+    return divisor.isNegative() ? b_.CreateNeg(q) : q;
+  }
+
+  /// In pairs, fours and bytes, side by side; then the bytes of a lane.
+  Value* CountBits(Value* x) {
+    const unsigned bits = x->getType()->getScalarSizeInBits();
+    if (bits % 8 != 0 || bits > 64) return nullptr;
+    // Lanes of bytes shift as words: what comes from the neighbour is masked out.
+    llvm::Type* whole = x->getType();
+    auto* vector = llvm::cast<llvm::FixedVectorType>(whole);
+    if (bits == 8) {
+      if (vector->getNumElements() % 2 != 0) return nullptr;
+      x = b_.CreateBitCast(x, llvm::FixedVectorType::get(b_.getInt16Ty(), vector->getNumElements() / 2));
+    }
+    const auto pattern = [&](uint64_t byte) { return Splat(x, byte * 0x0101010101010101u); };
+    x = b_.CreateSub(x, b_.CreateAnd(b_.CreateLShr(x, 1), pattern(0x55)));
+    x = b_.CreateAdd(b_.CreateAnd(x, pattern(0x33)), b_.CreateAnd(b_.CreateLShr(x, 2), pattern(0x33)));
+    x = b_.CreateAnd(b_.CreateAdd(x, b_.CreateLShr(x, 4)), pattern(0x0f));
+    if (bits == 8) return b_.CreateBitCast(x, whole);
+    for (unsigned by = 8; by < bits; by *= 2) x = b_.CreateAdd(x, b_.CreateLShr(x, by));
+    return b_.CreateAnd(x, Splat(x, uint64_t{0x7f}));
+  }
+
+  llvm::Function& fn_;
+  const bool avx2_;
+  llvm::IRBuilder<> b_;
+};
+
+}  // namespace
+
+void Expand(llvm::Function& function, bool avx2) { Expander(function, avx2).Run(); }
+
+}  // namespace tenon::emit_llvm::x64
