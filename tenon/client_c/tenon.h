@@ -140,7 +140,8 @@ TENON_API const char* tenon_plugin_name(const tenon_plugin* plugin);
 TENON_API const char* tenon_plugin_path(const tenon_plugin* plugin);
 /* Version of the PJRT interface that it implements: "0.117". */
 TENON_API const char* tenon_plugin_version(const tenon_plugin* plugin);
-/* The plugins that can be found by name, one per line, without loading them: name, tab, path, tab, where it was found. */
+/* The plugins that can be found by name, one per line, without loading them: name, tab, path, tab, where it was found.
+ */
 TENON_API tenon_status* tenon_find_plugins(tenon_bytes** lines);
 
 /* ---- Clients and devices ---- */
@@ -251,7 +252,7 @@ TENON_API tenon_status* tenon_buffer_copy_to(const tenon_buffer* buffer, const t
 /* ---- Executing ---- */
 
 typedef struct tenon_execute_options {
-  size_t struct_size;   /* sizeof(tenon_execute_options) */
+  size_t struct_size;    /* sizeof(tenon_execute_options) */
   const int64_t* donate; /* numbers of arguments that the program may consume, if it marks them; else all survive */
   size_t num_donate;
   int launch_id; /* number of the step, in programs over several devices or hosts */
@@ -276,8 +277,8 @@ TENON_API tenon_status* tenon_event_is_ready(const tenon_event* event, int* read
 TENON_API tenon_status* tenon_event_await(const tenon_event* event);
 /* Calls `done(status, context)` once: at once, or on a thread of the plugin, which it must not block. It owns the
    status. If the call fails, it is never called. The event may be freed meanwhile. */
-TENON_API tenon_status* tenon_event_on_ready(const tenon_event* event, void (*done)(tenon_status* status, void* context),
-                                             void* context);
+TENON_API tenon_status* tenon_event_on_ready(const tenon_event* event,
+                                             void (*done)(tenon_status* status, void* context), void* context);
 TENON_API void tenon_event_free(tenon_event* event);
 
 #ifdef __cplusplus

@@ -1,0 +1,3 @@
+module tenon.example/run
+
+go 1.21
