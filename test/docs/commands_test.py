@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the `tenon` commands that the documentation shows: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
+"""Runs the `tenon` commands and the Python that the documentation shows, and compares its C++ with the files that it names: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
 import argparse
 import os
 import re
@@ -10,7 +10,8 @@ import unittest
 
 import numpy
 
-DOCUMENTS = ('README.md', 'docs/cli/README.md', 'docs/trace/README.md')
+DOCUMENTS = ('README.md', 'docs/cli/README.md', 'docs/trace/README.md', 'docs/sdk/README.md', 'docs/tutorials/jax.md', 'docs/tutorials/cpp.md',
+             'docs/tutorials/compiler.md', 'docs/troubleshooting.md')
 
 # What cannot run on every machine: a pattern of the command, and what it needs.
 NEEDS = {
@@ -21,6 +22,7 @@ NEEDS = {
 # What no machine runs as it stands.
 NOT_RUN = {
     r'-p broken': 'shows what a crash of a plugin looks like; cli_test has plugins that crash',
+    r'pjrt_plugin_remote': 'the plugin of the guide is built from an installed SDK; scripts/check_packages.sh does, and conformance_remote here',
     r'conform -p xla_cpu': 'takes a minute; conformance_xla_cpu runs it',
 }
 
@@ -43,7 +45,9 @@ def commands(root):
     for document in DOCUMENTS:
         with open(os.path.join(root, document), encoding='utf-8') as f:
             text = f.read()
-        for block in re.findall(r'^```(?:sh|console)?\n(.*?)^```', text, re.M | re.S):
+        for language, block in re.findall(r'^```(\w*)\n(.*?)^```', text, re.M | re.S):
+            if language not in ('', 'sh', 'console'):
+                continue
             lines = block.splitlines()
             # Where commands are marked, what stands between them is what they print.
             marked = [i for i, line in enumerate(lines) if line.startswith('$ ')] + [len(lines)]
@@ -73,7 +77,7 @@ class Commands(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix='tenon_docs_')
         at = lambda name: os.path.join(cls.folder.name, name)
-        for name in ('program.mlir', 'add.mlir'):
+        for name in ('program.mlir', 'add.mlir', 'softmax.mlir'):
             with open(at(name), 'w', encoding='utf-8') as f:
                 f.write(ADD)
         with open(at('f.mlir'), 'w', encoding='utf-8') as f:
@@ -103,6 +107,35 @@ class Commands(unittest.TestCase):
         if 'JAX' in need:
             return subprocess.run(['python', '-c', 'import jax'], capture_output=True, env=self.env).returncode == 0
         return False
+
+    def test_python(self):
+        plugin = os.path.join(OPTIONS.bin, '..', 'lib', 'pjrt_plugin_tenon.so')
+        env = dict(self.env, TENON_PLUGIN=os.path.abspath(plugin)) if os.path.exists(plugin) else dict(self.env)
+        env.pop('JAX_PLATFORMS', None)
+        if subprocess.run(['python', '-c', 'import jax, importlib.metadata as m; m.version("tenon-jax")'], capture_output=True, env=env).returncode != 0:
+            self.skipTest('needs JAX and tenon_jax for the same Python')
+        ran = 0
+        for document in DOCUMENTS:
+            with open(os.path.join(OPTIONS.root, document), encoding='utf-8') as f:
+                blocks = re.findall(r'^```python\n(.*?)^```', f.read(), re.M | re.S)
+            for block in blocks:
+                done = subprocess.run(['python', '-c', block], capture_output=True, text=True, timeout=300, cwd=self.folder.name, env=env)
+                self.assertEqual(done.returncode, 0, (document, block, done.stdout[-2000:], done.stderr[-2000:]))
+                if 'platform_version' in block:
+                    self.assertIn('tenon', done.stdout)
+                ran += 1
+        self.assertGreaterEqual(ran, 4)
+
+    def test_cpp_is_that_of_the_files(self):
+        compared = 0
+        for document in DOCUMENTS:
+            with open(os.path.join(OPTIONS.root, document), encoding='utf-8') as f:
+                blocks = re.findall(r'<!-- (\S+/\S+) -->\n```cpp\n(.*?)```', f.read(), re.S)
+            for file, block in blocks:
+                with open(os.path.join(OPTIONS.root, file), encoding='utf-8') as f:
+                    self.assertIn(block.strip('\n'), f.read(), (document, file))
+                compared += 1
+        self.assertGreaterEqual(compared, 3)
 
     def test_all_run(self):
         ran, left_out, used = 0, [], set()
