@@ -1,9 +1,14 @@
-// A profiler that records nothing: valid, so that clients can register it, and its XSpace is empty.
+// The profiler: what the process's threads did between start and stop (base/activity.h), as an XSpace.
 
+#include <cstring>
 #include <new>
+#include <optional>
+#include <string>
 
+#include "tenon/base/activity.h"
 #include "tenon/plugin/bind.h"
 #include "tenon/plugin/bind_extension.h"
+#include "tenon/plugin/xspace.h"
 
 // The interface has errors and handles of its own.
 struct PLUGIN_Profiler_Error {
@@ -11,12 +16,16 @@ struct PLUGIN_Profiler_Error {
   const char* message;
 };
 struct PLUGIN_Profiler {
-  bool running;
+  std::optional<tenon::activity::Recorder> recorder;  // Set while it runs.
+  std::string xspace;                                 // Of the last run; empty before.
 };
 
 namespace tenon::plugin::bind {
 
 namespace {
+
+// The prefix is that of devices that are neither GPU nor TPU; viewers show planes that have it.
+constexpr std::string_view kPlane = "/device:CUSTOM:Tenon";
 
 PLUGIN_Profiler_Error* ProfilerError(Code code, const char* message) {
   return new (std::nothrow) PLUGIN_Profiler_Error{static_cast<int>(code), message};
@@ -35,7 +44,7 @@ PLUGIN_Profiler_Error* ErrorGetCode(PLUGIN_Profiler_Error_GetCode_Args* args) {
 }
 
 PLUGIN_Profiler_Error* Create(PLUGIN_Profiler_Create_Args* args) {
-  args->profiler = new (std::nothrow) PLUGIN_Profiler{false};
+  args->profiler = new (std::nothrow) PLUGIN_Profiler;
   return args->profiler == nullptr ? ProfilerError(Code::kResourceExhausted, "out of host memory") : nullptr;
 }
 
@@ -44,22 +53,46 @@ PLUGIN_Profiler_Error* Destroy(PLUGIN_Profiler_Destroy_Args* args) {
   return nullptr;
 }
 
+// `work`, its exceptions as errors.
+template <class F>
+PLUGIN_Profiler_Error* Guarded(const F& work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return ProfilerError(Code::kResourceExhausted, "out of host memory");
+  }
+}
+
+// Starting what runs and stopping what does not are no errors: frameworks do both.
 PLUGIN_Profiler_Error* Start(PLUGIN_Profiler_Start_Args* args) {
   if (args->profiler == nullptr) return ProfilerError(Code::kInvalidArgument, "profiler is NULL");
-  if (args->profiler->running) return ProfilerError(Code::kFailedPrecondition, "the profiler is running already");
-  args->profiler->running = true;
-  return nullptr;
+  return Guarded([&] {
+    if (!args->profiler->recorder) args->profiler->recorder.emplace();
+  });
 }
 
 PLUGIN_Profiler_Error* Stop(PLUGIN_Profiler_Stop_Args* args) {
-  if (args->profiler == nullptr) return ProfilerError(Code::kInvalidArgument, "profiler is NULL");
-  if (!args->profiler->running) return ProfilerError(Code::kFailedPrecondition, "the profiler is not running");
-  args->profiler->running = false;
-  return nullptr;
+  PLUGIN_Profiler* profiler = args->profiler;
+  if (profiler == nullptr) return ProfilerError(Code::kInvalidArgument, "profiler is NULL");
+  return Guarded([&] {
+    if (!profiler->recorder) return;
+    const activity::Record record = profiler->recorder->Stop();
+    profiler->recorder.reset();
+    profiler->xspace = record.threads.empty() ? std::string() : ToXSpace(record, kPlane);
+  });
 }
 
+// The first call has no buffer and asks for the size; some callers then take the pointer to our bytes, others bring a
+// buffer of their own. The bytes stay until the next stop.
 PLUGIN_Profiler_Error* CollectData(PLUGIN_Profiler_CollectData_Args* args) {
-  args->buffer_size_in_bytes = 0;
+  if (args->profiler == nullptr) return ProfilerError(Code::kInvalidArgument, "profiler is NULL");
+  std::string& xspace = args->profiler->xspace;
+  if (args->buffer != nullptr)
+    std::memcpy(args->buffer, xspace.data(), xspace.size());
+  else if (!xspace.empty())
+    args->buffer = reinterpret_cast<uint8_t*>(xspace.data());
+  args->buffer_size_in_bytes = xspace.size();
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_profiler.h"
 #include "tenon/abi/pjrt_shardings.h"
+#include "tenon/base/activity.h"
 #include "tenon/plugin/testing/harness.h"
 
 namespace tenon::plugin::testing {
@@ -640,26 +641,41 @@ TEST_F(ClientTest, ProfilerExtension) {
   ASSERT_EQ(profiler->create(&create), nullptr);
   PLUGIN_Profiler_Start_Args start{.struct_size = 16, .profiler = create.profiler};
   ASSERT_EQ(profiler->start(&start), nullptr);
+  // Once more is no error.
+  ASSERT_EQ(profiler->start(&start), nullptr);
+  {
+    const activity::Scope span("span of this test");
+  }
+  PLUGIN_Profiler_Stop_Args stop{.struct_size = 16, .profiler = create.profiler};
+  ASSERT_EQ(profiler->stop(&stop), nullptr);
+  ASSERT_EQ(profiler->stop(&stop), nullptr);
+  PLUGIN_Profiler_CollectData_Args collect{};
+  collect.profiler = create.profiler;
+  ASSERT_EQ(profiler->collect_data(&collect), nullptr);
+  ASSERT_GT(collect.buffer_size_in_bytes, 0u);
+  ASSERT_NE(collect.buffer, nullptr);
+  const std::string lent(reinterpret_cast<const char*>(collect.buffer), collect.buffer_size_in_bytes);
+  std::string copied(lent.size(), '\0');
+  collect.buffer = reinterpret_cast<uint8_t*>(copied.data());
+  ASSERT_EQ(profiler->collect_data(&collect), nullptr);
+  EXPECT_EQ(copied, lent);
+  EXPECT_NE(copied.find("span of this test"), std::string::npos);
+  EXPECT_NE(copied.find("/device:CUSTOM:Tenon"), std::string::npos);
+
+  start.profiler = nullptr;
   PLUGIN_Profiler_Error* error = profiler->start(&start);
   ASSERT_NE(error, nullptr);
   PLUGIN_Profiler_Error_GetCode_Args code{};
   code.error = error;
   ASSERT_EQ(profiler->error_get_code(&code), nullptr);
-  EXPECT_EQ(code.code, PJRT_Error_Code_FAILED_PRECONDITION);
+  EXPECT_EQ(code.code, PJRT_Error_Code_INVALID_ARGUMENT);
   PLUGIN_Profiler_Error_Message_Args message{};
   message.error = error;
   profiler->error_message(&message);
-  EXPECT_EQ(std::string_view(message.message, message.message_size), "the profiler is running already");
+  EXPECT_EQ(std::string_view(message.message, message.message_size), "profiler is NULL");
   PLUGIN_Profiler_Error_Destroy_Args free_error{};
   free_error.error = error;
   profiler->error_destroy(&free_error);
-  PLUGIN_Profiler_Stop_Args stop{.struct_size = 16, .profiler = create.profiler};
-  ASSERT_EQ(profiler->stop(&stop), nullptr);
-  PLUGIN_Profiler_CollectData_Args collect{};
-  collect.profiler = create.profiler;
-  collect.buffer_size_in_bytes = 99;
-  ASSERT_EQ(profiler->collect_data(&collect), nullptr);
-  EXPECT_EQ(collect.buffer_size_in_bytes, 0u);
   PLUGIN_Profiler_Destroy_Args destroy{.struct_size = 16, .profiler = create.profiler};
   ASSERT_EQ(profiler->destroy(&destroy), nullptr);
 }

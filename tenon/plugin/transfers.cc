@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tenon/base/activity.h"
 #include "tenon/base/contain.h"
 #include "tenon/plugin/host_copy.h"
 
@@ -44,6 +45,13 @@ bool IsDense(const HostArray& array, const ArraySpec& spec) {
 Dims HostStrides(const HostArray& array) {
   if (!array.byte_strides.empty()) return Dims(array.byte_strides.begin(), array.byte_strides.end());
   return DenseByteStrides(ArraySpec{.shape = array.shape});
+}
+
+// What a profiler calls a copy.
+const activity::Label* CopyLabel(const char* what, const ArraySpec& spec) {
+  return activity::Intern({fmt::format("{} {}", what, ToString(spec.shape)),
+                           {{"bytes_accessed", static_cast<double>(SizeBytes(spec.shape))}},
+                           {{"hlo_category", "transfer"}}});
 }
 
 // Copies into host memory that is laid out as `spec` says.
@@ -110,6 +118,7 @@ EventRef WhenUsable(Client& client, BufferUse use, size_t size_bytes, std::funct
 
 EventRef WriteArray(Memory& memory, const Ref<Storage>& storage, const ArraySpec& spec, const HostArray& array,
                     bool copy_now) {
+  const activity::Scope scope([&] { return CopyLabel("host to device", spec); });
   if (memory.host_accessible()) {
     CopyIn(storage->data(), spec, array);
     return nullptr;
@@ -168,7 +177,8 @@ EventRef Download(Buffer& buffer, Dims minor_to_major, void* dst) {
   size_t size = buffer.size_bytes();
   Memory* memory = buffer.memory();
   if (wanted == buffer.spec() || size == 0) {
-    return WhenUsable(buffer.client(), std::move(*use), size, [memory, size, dst](const BufferUse& u) {
+    return WhenUsable(buffer.client(), std::move(*use), size, [memory, size, dst, wanted](const BufferUse& u) {
+      const activity::Scope scope([&] { return CopyLabel("device to host", wanted); });
       EventRef read = memory->Read(*u.storage, 0, dst, size);
       if (read.get() != nullptr) read.OnReady([keep = u.storage](const Status&) {});
       return read;
@@ -181,6 +191,7 @@ EventRef Download(Buffer& buffer, Dims minor_to_major, void* dst) {
                         CopyStrided(dst, {to.data(), to.size()}, src, {from.data(), from.size()},
                                     {have.shape.dims.data(), have.shape.rank()}, ByteWidth(have.shape.dtype));
                       };
+                      const activity::Scope scope([&] { return CopyLabel("device to host", wanted); });
                       if (memory->host_accessible()) {
                         reorder(u.storage->data());
                         return EventRef();
@@ -221,11 +232,13 @@ Result<Ref<Buffer>> CopyBuffer(Buffer& buffer, Device* device, Memory* memory) {
   size_t size = buffer.size_bytes();
   TENON_ASSIGN_OR_RETURN(Ref<Storage> copy, memory->Allocate(device, size));
   Memory* from = buffer.memory();
-  EventRef ready = WhenUsable(buffer.client(), std::move(use), size, [from, memory, copy](const BufferUse& u) {
-    EventRef copied = memory->CopyFrom(*copy, *from, *u.storage);
-    if (copied.get() != nullptr) copied.OnReady([copy, keep = u.storage](const Status&) {});
-    return copied;
-  });
+  EventRef ready =
+      WhenUsable(buffer.client(), std::move(use), size, [from, memory, copy, spec = buffer.spec()](const BufferUse& u) {
+        const activity::Scope scope([&] { return CopyLabel("device to device", spec); });
+        EventRef copied = memory->CopyFrom(*copy, *from, *u.storage);
+        if (copied.get() != nullptr) copied.OnReady([copy, keep = u.storage](const Status&) {});
+        return copied;
+      });
   return Buffer::Make(device, memory, buffer.spec(), std::move(copy), std::move(ready));
 }
 

@@ -44,8 +44,7 @@ std::string OpsText(const kir::Kernel& kernel) {
 
 class Describer {
  public:
-  Describer(const plan::Plan& plan, const target::Target& target, StepProfile& to)
-      : plan_(plan), target_(target), to_(to) {}
+  Describer(const plan::Plan& plan, StepProfile& to) : plan_(plan), to_(to) {}
 
   void operator()(const plan::KernelStep& s) {
     const kir::Kernel& kernel = plan_.kernels[s.kernel];
@@ -88,11 +87,9 @@ class Describer {
     to_.kind = std::move(kind);
     to_.what = std::move(what);
     to_.work = work;
-    to_.estimate_ns = std::min(target::TimeNs(target_, work), policy::kLongestNs);
   }
 
   const plan::Plan& plan_;
-  const target::Target& target_;
   StepProfile& to_;
 };
 
@@ -130,7 +127,25 @@ std::string Profile::Lines() const {
 }
 
 void Describe(const plan::Plan& plan, const plan::Step& step, const target::Target& target, StepProfile& to) {
-  std::visit(Describer(plan, target, to), step.is);
+  std::visit(Describer(plan, to), step.is);
+  to.estimate_ns = std::min(target::TimeNs(target, to.work), policy::kLongestNs);
+}
+
+activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step) {
+  StepProfile about;
+  std::visit(Describer(plan, about), step.is);
+  activity::Label label{about.kind, {}, {{"hlo_category", about.kind}, {"long_name", about.what}}};
+  if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
+    const std::string ops = OpsText(plan.kernels[kernel->kernel]);
+    label.name = fmt::format("kernel {}: {}", kernel->kernel, ops.empty() ? "moves" : ops);
+  }
+  if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) label.name = call->target;
+  if (const auto* evaluate = std::get_if<plan::EvaluateStep>(&step.is)) label.name = "evaluate " + evaluate->op;
+  if (about.work.launches > 0) {
+    label.numbers = {{"flops", about.work.flops},
+                     {"bytes_accessed", about.work.bytes_read + about.work.bytes_written + about.work.bytes_cached}};
+  }
+  return label;
 }
 
 }  // namespace tenon::runtime

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/base/activity.h"
 #include "tenon/plan/plan.h"
 #include "tenon/target/target.h"
 #include "tenon/target/work.h"
@@ -50,6 +51,10 @@ class Profile {
   StepProfile whole_;
   std::deque<StepProfile> steps_;
 };
+
+/// What a profiler calls a step of a verified plan: "kernel 2: exp add", with its flops and bytes of one run and what
+/// it does.
+activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step);
 
 /// Fills in the fixed part of a step of a verified plan, but for its depth.
 void Describe(const plan::Plan& plan, const plan::Step& step, const target::Target& target, StepProfile& to);

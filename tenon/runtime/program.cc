@@ -59,7 +59,7 @@ Status Program::Run(const RunArguments& arguments, threads::ThreadPool& pool, Me
   for (const plan::Constant& c : plan_.constants) {
     bases.push_back(reinterpret_cast<std::byte*>(const_cast<char*>(c.bytes->data())));
   }
-  const internal::Frame frame{bases.data(), pool, memory, arguments, services_};
+  const internal::Frame frame{bases.data(), pool, memory, arguments, services_, plan_};
   if (!body_->calls.empty()) {
     for (const CallStage stage : {CallStage::kPrepare, CallStage::kInitialize}) {
       for (const auto& call : body_->calls) TENON_RETURN_IF_ERROR(call->Begin(stage, frame));

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenon/base/activity.h"
 #include "tenon/threads/futex.h"
 #include "tenon/threads/thread_start.h"
 #include "tenon/threads/topology.h"
@@ -40,6 +41,7 @@ struct alignas(64) ThreadPool::Slot {
   std::atomic<uint32_t> unclaimed{0};  // Chunks that nobody has begun. > 0 only while the loop is posted.
   FunctionRef<void(int64_t)>* fn = nullptr;
   uint32_t num_chunks = 0;
+  activity::Handover handover;  // What the caller is at, for whoever helps.
   alignas(64) std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> waiting{0};
   std::atomic<bool> threw{false};
@@ -56,6 +58,10 @@ struct alignas(64) ThreadPool::Slot {
         !unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel, std::memory_order_acquire));
     const uint32_t total = num_chunks;
     try {
+      // The caller is within this span already.
+      const activity::Scope scope(
+          [this] { return activity::Handover().label() == handover.label() ? nullptr : handover.label(); },
+          handover.run());
       for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
     } catch (...) {
       // Counted as done like the others: the caller's frame, which all of them use, must outlast them.
@@ -146,6 +152,7 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
   if (slot == nullptr) return nullptr;
   slot->fn = fn;
   slot->num_chunks = num_chunks;
+  slot->handover = activity::Handover();
   slot->done.store(0, std::memory_order_relaxed);
   slot->unclaimed.store(num_chunks, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_seq_cst);

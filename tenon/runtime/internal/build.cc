@@ -43,6 +43,7 @@ class Builder {
       }
       TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, Bound(step, depth));
       if (record != nullptr) op = std::make_unique<TimedOp>(std::move(op), record);
+      op->step = &step;
       ops.push_back(std::move(op));
     }
     return ops;

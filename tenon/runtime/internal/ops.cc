@@ -40,7 +40,24 @@ void* ThreadScratch(int64_t size_bytes) {
   return scratch.data;
 }
 
+const activity::Label* BoundOp::Label(const plan::Plan& plan) const {
+  if (step == nullptr) return nullptr;
+  const activity::Label* label = label_.load(std::memory_order_acquire);
+  if (label == nullptr) {
+    label = activity::Intern(LabelOf(plan, *step));
+    label_.store(label, std::memory_order_release);
+  }
+  return label;
+}
+
 Status RunAll(const OpList& ops, const Frame& frame) {
+  if (activity::IsOn()) [[unlikely]] {
+    for (const std::unique_ptr<BoundOp>& op : ops) {
+      const activity::Scope scope([&] { return op->Label(frame.plan); });
+      TENON_RETURN_IF_ERROR(op->Run(frame));
+    }
+    return OkStatus();
+  }
   for (const std::unique_ptr<BoundOp>& op : ops) TENON_RETURN_IF_ERROR(op->Run(frame));
   return OkStatus();
 }

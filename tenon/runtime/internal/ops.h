@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/activity.h"
 #include "tenon/base/status.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
@@ -22,6 +23,7 @@ struct Frame {
   MemoryPool& memory;
   const RunArguments& arguments;
   const Services& services;
+  const plan::Plan& plan;
 
   bool cancelled() const {
     return arguments.cancelled != nullptr && arguments.cancelled->load(std::memory_order_relaxed) &&
@@ -49,6 +51,13 @@ class BoundOp {
  public:
   virtual ~BoundOp() = default;
   virtual Status Run(const Frame& frame) const = 0;
+  /// The step that it is, in the program's plan; null for what stands in no plan.
+  const plan::Step* step = nullptr;
+  /// What a profiler calls it, from `plan`, which has the step. Null without a step.
+  const activity::Label* Label(const plan::Plan& plan) const;
+
+ private:
+  mutable std::atomic<const activity::Label*> label_{nullptr};  ///< Made when first asked for.
 };
 using OpList = std::vector<std::unique_ptr<BoundOp>>;
 
