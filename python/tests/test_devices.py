@@ -1,5 +1,6 @@
 """Programs of several devices."""
 
+import numpy as np
 import pytest
 
 from helpers import run
@@ -113,7 +114,6 @@ give([y.format.layout.major_to_minor, np.asarray(y).tolist(), f(y).format.layout
 
 
 def test_unreduced_arrays_are_the_sum_of_their_parts():
-    # What each device holds is left open; that the parts add up to the value is not.
     result = run(PROLOGUE + '''
 from jax.sharding import AxisType
 mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(AxisType.Explicit,) * 2)
@@ -133,6 +133,89 @@ give([str(product.sharding.spec), added.tolist(), np.asarray(twice).tolist(),
     square = [[sum(x[i][k] * x[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
     assert result[1:] == [square, [[2 * v for v in row] for row in square], [sum(row[j] for row in x) for j in range(4)]]
     assert "unreduced={'j'}" in result[0]
+
+
+def test_devices_hold_the_summands_that_they_made():
+    result = run(PROLOGUE + '''
+from jax.sharding import AxisType
+mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(AxisType.Explicit,) * 2)
+jax.set_mesh(mesh)
+
+def held(v):
+    return [[np.asarray(s.data).tolist() for s in sorted(v.addressable_shards, key=lambda s: s.device.id)][d] for d in (0, 1)]
+
+a, b = jax.device_put(x, P(None, "j")), jax.device_put(x, P("j", None))
+product = jax.jit(lambda a, b: jnp.einsum("ik,kj->ij", a, b, out_sharding=P(unreduced={"j"})))(a, b)
+total = jax.jit(lambda a: jnp.einsum("ik->i", a, out_sharding=P(unreduced={"j"})))(a)
+cut = jax.jit(lambda a: jax.sharding.reshard(a, P(unreduced={"j"})))(b)
+local = jax.jit(jax.shard_map(lambda v: v * 3, in_specs=P(None, "j"), out_specs=P(unreduced={"j"}), check_vma=False))(a)
+again = jax.jit(jax.shard_map(lambda v: v * v, in_specs=P(unreduced={"j"}), out_specs=P(None, "j"), check_vma=False))(local)
+give([held(v) for v in (product, total, cut, local)] + [np.asarray(again).tolist()])
+''', TENON_NUM_DEVICES=4).result
+    x = np.arange(16.0).reshape(4, 4)
+    halves = [x[:, :2] @ x[:2], x[:, 2:] @ x[2:]]
+    zero = np.zeros((2, 4))
+    want = [halves, [x[:, :2].sum(1), x[:, 2:].sum(1)],
+            [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]]]
+    for got, wanted in zip(result, want):
+        np.testing.assert_array_equal(np.array(got), np.array(wanted))
+    np.testing.assert_array_equal(np.array(result[-1]), 9 * x * x)
+
+
+def test_shardings_can_be_inspected():
+    result = run(PROLOGUE + '''
+seen = []
+note = lambda s: seen.append(str(s.spec).replace("PartitionSpec", "P"))
+
+@jax.jit
+def f(v):
+    w = v * 2
+    jax.debug.inspect_array_sharding(w, callback=note)
+    jax.debug.inspect_array_sharding(w.T, callback=note)
+    return w
+
+with mesh:
+    f(jax.device_put(x, NamedSharding(mesh, P("i", "j"))))
+
+def fails(s):
+    raise ValueError("no thanks")
+
+@jax.jit
+def g(v):
+    jax.debug.inspect_array_sharding(v, callback=fails)
+    return v
+try:
+    with mesh:
+        g(jax.device_put(x, NamedSharding(mesh, P("i"))))
+except Exception as error:
+    seen.append("no thanks" in str(error))
+give(seen)
+''', TENON_NUM_DEVICES=4).result
+    assert result == ["P('i', 'j')", "P('j', 'i')", True]
+
+
+def test_donated_parts_become_parts_of_results():
+    result = run(PROLOGUE + '''
+cut = NamedSharding(mesh, P("i", "j"))
+step = jax.jit(lambda v, s: v * 2 + s, donate_argnums=0)
+s = jax.device_put(np.float32(1), NamedSharding(mesh, P()))
+v = step(jax.device_put(np.ones((1024, 1024), np.float32), cut), s)  # From here on the memory is the devices'.
+jax.block_until_ready((v, s))
+where = [p.data.unsafe_buffer_pointer() for p in v.addressable_shards]
+before = [d.memory_stats()["bytes_in_use"] for d in jax.devices()]
+for _ in range(3):
+    v = jax.block_until_ready(step(v, s))
+same = [p.data.unsafe_buffer_pointer() for p in v.addressable_shards] == where
+after = [d.memory_stats()["bytes_in_use"] for d in jax.devices()]
+kept = v
+w = step(kept, s)
+about = step.lower(w, s).compile().memory_analysis()
+give([same, np.asarray(w)[::1023, ::1023].tolist(), before, after, about.argument_size_in_bytes, about.output_size_in_bytes])
+''', TENON_NUM_DEVICES=4).result
+    assert result[0] and result[1] == [[63.0, 63.0], [63.0, 63.0]]
+    part = 512 * 512 * 4
+    assert all(part <= b < part + 4096 for b in result[2]) and result[3] == result[2]
+    assert result[4:] == [part + 4, part]
 
 
 def test_donated_arrays_that_no_result_fits_stay():

@@ -63,6 +63,12 @@ struct Tiling {
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
+/// A place in the program that asks how a value lies over the devices (custom call @InspectSharding).
+struct InspectedSharding {
+  std::string key;       ///< The call's backend_config: says whom to tell.
+  std::string sharding;  ///< A serialised xla.OpSharding.
+};
+
 /// What PJRT asks about a compiled program.
 struct CompiledProgram {
   plan::Plan plan;
@@ -74,11 +80,13 @@ struct CompiledProgram {
   /// together from the devices' arguments and how outputs are cut. Empty for one device.
   std::vector<Tiling> parameter_tilings;
   std::vector<Tiling> result_tilings;
+  std::vector<InspectedSharding> inspected;
   /// Arguments that calls take: aliased ones (tf.aliasing_output), and donors (jax.buffer_donor) that a result fits.
   std::vector<bool> donated;
-  double flops = 0;
-  double bytes_accessed = 0;
-  std::string source;  ///< The bytes given to Compile.
+  double flops = 0;  ///< As compiler/ir/operation_count.h counts them, of the simplified program.
+  double transcendentals = 0;
+  double bytes_accessed = 0;  ///< By all steps of one run, in memory and in caches.
+  std::string source;         ///< The bytes given to Compile.
   CompileStatistics statistics;
 };
 

@@ -14,6 +14,7 @@
 #include "tenon/compiler/fuse/problem.h"
 #include "tenon/compiler/fuse/scalar_ops.h"
 #include "tenon/compiler/import/import.h"
+#include "tenon/compiler/ir/operation_count.h"
 #include "tenon/compiler/ir/stablehlo_text.h"
 #include "tenon/compiler/ir/verify.h"
 #include "tenon/compiler/schedule/schedule.h"
@@ -120,13 +121,6 @@ std::vector<bool> DonatedOf(const Program& program, const CompiledProgram& about
   return donated;
 }
 
-double BytesOf(const plan::Plan& plan) {
-  double bytes = 0;
-  for (const plan::Input& in : plan.inputs) bytes += static_cast<double>(SizeBytes(in.shape));
-  for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
-  return bytes;
-}
-
 }  // namespace
 
 Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
@@ -188,7 +182,9 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
   fuse.verify = verify;
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
-  result.flops = fused.flops;
+  const OperationCount operations = CountOperations(simple);
+  result.flops = operations.flops;
+  result.transcendentals = operations.transcendentals;
   result.statistics.fuse_ns = clock.Lap();
 
   std::vector<Donation> donations;
@@ -213,12 +209,13 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.name = simple.name;
   result.parameter_shardings = imported.shardings.parameter_shardings;
   result.output_shardings = imported.shardings.result_shardings;
+  result.inspected = imported.shardings.inspected;
   if (options.num_replicas * options.num_partitions > 1) {
     result.parameter_tilings = imported.shardings.parameter_tilings;
     result.result_tilings = imported.shardings.result_tilings;
   }
   result.donated = DonatedOf(simple, result);
-  result.bytes_accessed = BytesOf(result.plan);
+  result.bytes_accessed = plan::BytesAccessed(result.plan);
   result.source = std::string(program);
   return result;
 }

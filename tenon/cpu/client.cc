@@ -41,7 +41,7 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
   for (int i = 0; i < setup.num_devices; ++i) {
     const std::shared_ptr<const plugin::DeviceDescription> description = DescribeDevice(i);
     const std::vector<plugin::MemoryKind>& kinds = description->info().memory_kinds;
-    plugin::Device* device = AddDevice(std::make_unique<CpuDevice>(description, i, memory_));
+    plugin::Device* device = AddDevice(std::make_unique<CpuDevice>(description, i, memory_, setup.num_devices == 1));
     for (size_t k = 0; k < kinds.size(); ++k) {
       const int id = i * static_cast<int>(kinds.size()) + static_cast<int>(k);
       AddMemory(std::make_unique<CpuMemory>(id, kinds[k], memory_), {&device, 1}, k == 0);

@@ -73,6 +73,28 @@ TEST(CpuClient, ComputesInlineAndAfterAFileRoundTrip) {
   EXPECT_TRUE(RunOnZeros(cpu, **again).ok());
 }
 
+TEST(CpuClient, FilesOfAnotherBuildAreCompiledAnew) {
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  const auto executable = Compile(*client, kProgram);
+  std::string bytes = *(*executable)->executable()->Serialize();
+  const size_t build = bytes.find(PlatformVersion());
+  ASSERT_NE(build, std::string::npos);
+  ++bytes[build + PlatformVersion().size() - 1];
+  // Nothing behind the program is read: who knows what another build wrote there.
+  const size_t program = bytes.find(kProgram);
+  ASSERT_NE(program, std::string::npos);
+  bytes.resize(program + std::string_view(kProgram).size());
+  auto again = client->Deserialize(bytes, nullptr);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(RunOnZeros(cpu, **again).ok());
+  EXPECT_EQ((*again)->info().fingerprint, (*executable)->info().fingerprint);
+  // A program that this build does not take is an error that says so.
+  std::string bad = bytes;
+  bad[program] = '?';
+  EXPECT_NE(client->Deserialize(bad, nullptr).status().ToString().find("anew"), std::string::npos);
+}
+
 // What is accepted must run without harm; under AddressSanitizer, harm ends the test.
 TEST(CpuClient, SpoiltFilesAreErrorsOrRun) {
   auto client = Client();

@@ -11,9 +11,11 @@
 #include <span>
 #include <utility>
 
+#include "tenon/base/activity.h"
 #include "tenon/base/bytes.h"
 #include "tenon/base/log.h"
 #include "tenon/cpu/client.h"
+#include "tenon/cpu/inspect_sharding.h"
 #include "tenon/cpu/profile_log.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
@@ -93,7 +95,11 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   const emit_llvm::CacheCounters before = emit_llvm::Counters();
   std::vector<const kir::Kernel*> kernels;
   for (const kir::Kernel& k : plan.kernels) kernels.push_back(&k);
-  TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, options));
+  Result<std::vector<std::shared_ptr<const emit_llvm::CompiledKernel>>> emitted = [&] {
+    const activity::Scope scope("generate code");
+    return emit_llvm::CompileKernels(kernels, options);
+  }();
+  TENON_ASSIGN_OR_RETURN(auto compiled, std::move(emitted));
   const int64_t emit_ns = NanosSince(emit_start);
   const emit_llvm::CacheCounters after = emit_llvm::Counters();
   auto code = std::make_shared<Code>();
@@ -136,7 +142,7 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   return std::shared_ptr<const Code>(std::move(code));
 }
 
-constexpr std::string_view kMagic = "TENONEX2";
+constexpr std::string_view kMagic = "TENONEX3";
 
 void PutTexts(ByteWriter& out, const std::vector<std::string>& texts) {
   out.Put<uint64_t>(texts.size());
@@ -207,10 +213,35 @@ std::vector<std::string> GetTexts(ByteReader& in) {
   return texts;
 }
 
+/// Spans of a compilation that began at `start_ns` and is over, and of its front end's phases.
+void AddSpans(const compiler::CompiledProgram& about, int64_t start_ns) {
+  const compiler::CompileStatistics& s = about.statistics;
+  const std::pair<const char*, int64_t> phases[] = {{"import", s.import_ns},
+                                                    {"simplify", s.simplify_ns},
+                                                    {"fuse", s.fuse_ns},
+                                                    {"schedule", s.schedule_ns},
+                                                    {"verify", s.verify_ns}};
+  activity::Label whole{"compile " + about.name, {{"op_count", static_cast<double>(s.ops)}}, {{"module", about.name}}};
+  activity::Add(activity::Intern(std::move(whole)), start_ns, activity::NowNs());
+  for (const auto& [name, ns] : phases) {
+    activity::Add(activity::Intern({name, {}, {{"module", about.name}}}), start_ns, start_ns + ns);
+    start_ns += ns;
+  }
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
-                                                const std::shared_ptr<const target::Target>& target) {
+const activity::Label* ExecutionLabel(const Code& code, int32_t device) {
+  activity::Label label{code.about.name, {{"flops", code.about.flops}}, {{"hlo_module", code.about.name}}};
+  if (device >= 0) label.numbers.emplace_back("device_ordinal", device);
+  return activity::Intern(std::move(label));
+}
+
+namespace {
+
+/// `is_new`: comes from its maker, who may have left addresses of this process in it.
+Result<std::shared_ptr<const Code>> CompileAny(std::string_view program, const plugin::CompileOptions& options,
+                                               const std::shared_ptr<const target::Target>& target, bool is_new) {
   compiler::CompileOptions front;
   front.target = *target;
   front.drivers = &kernels::CpuFamilies();
@@ -226,8 +257,20 @@ Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const 
     front.argument_layouts.push_back(layout ? minor_to_major(*layout) : std::vector<int64_t>());
   }
   if (options.result_layout) front.result_layouts.push_back(minor_to_major(*options.result_layout));
+  const int64_t start_ns = activity::IsOn() ? activity::NowNs() : 0;
   TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about, compiler::Compile(program, front));
-  return Bind(std::move(about), target, target, front.dump_dir);
+  if (is_new) TENON_RETURN_IF_ERROR(TellShardings(about.inspected));
+  about.inspected.clear();
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, Bind(std::move(about), target, target, front.dump_dir));
+  if (start_ns != 0) AddSpans(code->about, start_ns);
+  return code;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
+                                                const std::shared_ptr<const target::Target>& target) {
+  return CompileAny(program, options, target, true);
 }
 
 const std::shared_ptr<const target::Target>& SharedHostTarget() {
@@ -268,6 +311,8 @@ std::string SaveCode(const Code& code, std::string_view compile_options) {
   out.PutText(PlatformVersion());
   out.PutText(target::Print(*code.compiled_for));
   out.PutText(compile_options);
+  out.PutText(about.source);
+  // Up to here all builds write alike; the rest is for the one that wrote it.
   out.PutText(about.name);
   PutTexts(out, about.parameter_shardings);
   PutTexts(out, about.output_shardings);
@@ -276,8 +321,8 @@ std::string SaveCode(const Code& code, std::string_view compile_options) {
   out.Put<uint64_t>(about.donated.size());
   for (const bool donated : about.donated) out.Put<uint8_t>(donated ? 1 : 0);
   out.Put(about.flops);
+  out.Put(about.transcendentals);
   out.Put(about.bytes_accessed);
-  out.PutText(about.source);
   out.PutText(plan::Serialize(code.program->plan()));
   return std::move(out).Take();
 }
@@ -286,22 +331,34 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   ByteReader in(bytes);
   if (in.GetText() != kMagic) return DataLoss("these bytes are not an executable that Tenon serialised (wrong magic)");
   const std::string_view build = in.GetText();
-  if (in.status().ok() && build != PlatformVersion()) {
-    return FailedPrecondition(
-        fmt::format("this executable was serialised by '{}', this is '{}'", build, PlatformVersion()));
-  }
   TENON_RETURN_IF_ERROR(in.status());
   const std::string_view target_text = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   Result<target::Target> wanted = target::Parse(target_text);
-  if (!wanted.ok()) return DataLoss(std::string(wanted.status().message())).WithContext("the executable's target");
-  const auto compiled_for = std::make_shared<const target::Target>(*std::move(wanted));
+  if (!wanted.ok() && build == PlatformVersion())
+    return DataLoss(std::string(wanted.status().message())).WithContext("the executable's target");
+  // Another build may know targets that this one does not: then the program is for this machine.
+  const auto compiled_for =
+      wanted.ok() ? std::make_shared<const target::Target>(*std::move(wanted)) : SharedHostTarget();
   // Before anything else: whoever loads a program of another machine wants to hear of that first.
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const target::Target> made_for,
                          TargetAtLoad(compiled_for, SharedHostTarget()));
   LoadedCode loaded;
   loaded.compile_options = in.GetText();
   compiler::CompiledProgram about;
+  about.source = in.GetText();
+  TENON_RETURN_IF_ERROR(in.status());
+  if (build != PlatformVersion()) {
+    // What follows is another build's; the program inside is anybody's.
+    Log(LogLevel::kInfo, fmt::format("an executable of '{}' is compiled anew by '{}'", build, PlatformVersion()));
+    Result<plugin::CompileOptions> options = plugin::DecodeCompileOptions(loaded.compile_options);
+    if (!options.ok()) return DataLoss(std::string(options.status().message())).WithContext("the executable's options");
+    Result<std::shared_ptr<const Code>> code = CompileAny(about.source, *options, made_for, false);
+    if (!code.ok())
+      return std::move(code).status().WithContext(fmt::format("compiling the program of '{}' anew", build));
+    loaded.code = *std::move(code);
+    return loaded;
+  }
   about.name = in.GetText();
   about.parameter_shardings = GetTexts(in);
   about.output_shardings = GetTexts(in);
@@ -310,8 +367,8 @@ Result<LoadedCode> LoadCode(std::string_view bytes) {
   about.donated.resize(in.GetCount(1));
   for (size_t i = 0; i < about.donated.size(); ++i) about.donated[i] = in.Get<uint8_t>() != 0;
   about.flops = in.Get<double>();
+  about.transcendentals = in.Get<double>();
   about.bytes_accessed = in.Get<double>();
-  about.source = in.GetText();
   const std::string_view plan = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));

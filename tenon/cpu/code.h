@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/base/activity.h"
 #include "tenon/base/status.h"
 #include "tenon/compiler/compile.h"
 #include "tenon/plugin/compile_options.h"
@@ -38,6 +39,9 @@ struct Code {
 Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
                                                 const std::shared_ptr<const target::Target>& target);
 
+/// What a profiler calls runs of the program; `device` -1 for all of them.
+const activity::Label* ExecutionLabel(const Code& code, int32_t device);
+
 /// This process's target, as everything here shares it.
 const std::shared_ptr<const target::Target>& SharedHostTarget();
 
@@ -51,9 +55,9 @@ Result<std::shared_ptr<const target::Target>> TargetAtLoad(const std::shared_ptr
 /// TargetAtLoad.
 Result<std::shared_ptr<const Code>> CodeForHost(std::shared_ptr<const Code> code);
 
-/// Bytes from which LoadCode makes the same code without the front end; they hold no machine code. LoadCode's errors
-/// include TargetAtLoad's. Only the build that wrote them reads them
-/// (FAILED_PRECONDITION otherwise; DATA_LOSS for damaged ones).
+/// Bytes from which LoadCode makes the same code without the front end; they hold no machine code. Another build than
+/// the one that wrote them compiles the program inside anew, and may arrive at other bits. LoadCode's errors include
+/// TargetAtLoad's; DATA_LOSS for damaged bytes.
 std::string SaveCode(const Code& code, std::string_view compile_options);
 struct LoadedCode {
   std::shared_ptr<const Code> code;

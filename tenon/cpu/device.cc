@@ -7,11 +7,18 @@ namespace {
 
 class PoolStorage final : public plugin::Storage {
  public:
-  PoolStorage(runtime::Block block, size_t size_bytes, std::shared_ptr<runtime::MemoryPool> pool)
-      : Storage(block.data(), size_bytes), pool_(std::move(pool)), block_(std::move(block)) {}
+  PoolStorage(runtime::Block block, size_t size_bytes, std::shared_ptr<runtime::MemoryPool> pool,
+              std::shared_ptr<DeviceUse> use)
+      : Storage(block.data(), size_bytes), pool_(std::move(pool)), use_(std::move(use)), block_(std::move(block)) {
+    if (use_ != nullptr) use_->Add(static_cast<int64_t>(size_bytes));
+  }
 
  private:
+  ~PoolStorage() override {
+    if (use_ != nullptr) use_->Remove(static_cast<int64_t>(this->size_bytes()));
+  }
   std::shared_ptr<runtime::MemoryPool> pool_;  // Before the block, which goes back to it.
+  std::shared_ptr<DeviceUse> use_;
   runtime::Block block_;
 };
 
@@ -30,13 +37,15 @@ std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id) {
   return std::make_shared<const plugin::DeviceDescription>(std::move(info));
 }
 
-Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime::MemoryPool>& pool, size_t size_bytes) {
+Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime::MemoryPool>& pool, size_t size_bytes,
+                                                  std::shared_ptr<DeviceUse> use) {
   TENON_ASSIGN_OR_RETURN(runtime::Block block, pool->Allocate(static_cast<int64_t>(size_bytes)));
-  return plugin::Ref<plugin::Storage>(plugin::MakeRef<PoolStorage>(std::move(block), size_bytes, pool));
+  return plugin::Ref<plugin::Storage>(plugin::MakeRef<PoolStorage>(std::move(block), size_bytes, pool, std::move(use)));
 }
 
-Result<plugin::Ref<plugin::Storage>> CpuMemory::Allocate(plugin::Device*, size_t size_bytes) {
-  Result<plugin::Ref<plugin::Storage>> storage = AllocateFrom(pool_, size_bytes);
+Result<plugin::Ref<plugin::Storage>> CpuMemory::Allocate(plugin::Device* device, size_t size_bytes) {
+  Result<plugin::Ref<plugin::Storage>> storage =
+      AllocateFrom(pool_, size_bytes, device == nullptr ? nullptr : static_cast<CpuDevice*>(device)->use());
   if (!storage.ok()) return std::move(storage).status().WithContext(to_string());
   return storage;
 }
@@ -44,17 +53,25 @@ Result<plugin::Ref<plugin::Storage>> CpuMemory::Allocate(plugin::Device*, size_t
 Result<plugin::MemoryStats> CpuDevice::GetMemoryStats() const {
   const runtime::MemoryPool::Statistics s = memory_->statistics();
   plugin::MemoryStats stats;
+  stats.bytes_limit = s.limit_bytes;
+  if (!is_alone_) {
+    stats.bytes_in_use = use_->in_use();
+    stats.peak_bytes_in_use = use_->peak();
+    stats.num_allocs = use_->count();
+    stats.largest_alloc_size = use_->largest();
+    return stats;
+  }
   stats.bytes_in_use = s.bytes_in_use;
   stats.peak_bytes_in_use = s.peak_bytes_in_use;
   stats.num_allocs = s.num_allocs;
   stats.largest_alloc_size = s.largest_alloc_bytes;
-  stats.bytes_limit = s.limit_bytes;
   stats.pool_bytes = s.bytes_cached + s.bytes_in_use;
   return stats;
 }
 
 Status CpuDevice::ClearMemoryStats() {
-  memory_->ResetPeak();
+  use_->ResetPeak();
+  if (is_alone_) memory_->ResetPeak();
   return OkStatus();
 }
 

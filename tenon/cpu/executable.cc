@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tenon/base/activity.h"
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/global_run.h"
@@ -55,6 +56,22 @@ std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
   return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
 }
 
+// Under the names that JAX's users know from its built-in backend.
+std::vector<plugin::NamedValue> CostOf(const Code& code) {
+  const plan::Plan& plan = code.program->plan();
+  std::vector<plugin::NamedValue> cost = {{"flops", static_cast<float>(code.about.flops)},
+                                          {"transcendentals", static_cast<float>(code.about.transcendentals)},
+                                          {"bytes accessed", static_cast<float>(code.about.bytes_accessed)}};
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const auto bytes = static_cast<float>(SizeBytes(plan.inputs[i].shape));
+    cost.push_back({fmt::format("bytes accessed{}{{}}", i), bytes});
+  }
+  double bytes = 0;
+  for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
+  cost.push_back({"bytes accessedout{}", static_cast<float>(bytes)});
+  return cost;
+}
+
 }  // namespace
 
 Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code,
@@ -77,29 +94,36 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   plugin::CompiledMemoryStats memory;
   memory.generated_code = code->code_bytes;
   memory.arguments = memory.outputs = memory.aliased = 0;
+  // Arrays that the devices hold parts of are put together, and taken apart, meanwhile.
+  int64_t together = 0;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
     spec.donated = i < code->about.donated.size() && code->about.donated[i];
     if (!code->about.parameter_tilings.empty()) ToPart(spec, code->about.parameter_tilings[i]);
-    memory.arguments += SizeBytes(plan.inputs[i].shape);
+    const int64_t bytes = SizeBytes(spec.array.shape);
+    memory.arguments += bytes;
+    if (!code->about.parameter_tilings.empty() && NumElements(code->about.parameter_tilings[i].tiles) > 1)
+      together += SizeBytes(plan.inputs[i].shape);
     info.parameters.push_back(std::move(spec));
   }
   for (const plan::Output& out : plan.outputs) {
     TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
     if (!code->about.result_tilings.empty()) ToPart(spec, code->about.result_tilings[info.outputs.size()]);
-    memory.outputs += SizeBytes(out.shape);
-    if (out.alias_input >= 0) memory.aliased += SizeBytes(out.shape);
+    const int64_t bytes = SizeBytes(spec.array.shape);
+    memory.outputs += bytes;
+    if (out.alias_input >= 0) memory.aliased += bytes;
+    if (!code->about.result_tilings.empty()) together += SizeBytes(out.shape);
     info.outputs.push_back(std::move(spec));
   }
-  memory.temporaries = plan.arena_bytes;
+  // What one device has its share in.
+  memory.temporaries = (plan.arena_bytes + together) / devices;
   memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
   memory.peak = memory.total;
   info.memory_stats = memory;
   info.fingerprint = Fingerprint(plan, *code->compiled_for);
   info.parameter_shardings = code->about.parameter_shardings;
   info.output_shardings = code->about.output_shardings;
-  info.cost = {{"flops", static_cast<float>(code->about.flops)},
-               {"bytes accessed", static_cast<float>(code->about.bytes_accessed)}};
+  info.cost = CostOf(*code);
   info.code_size_bytes = code->code_bytes;
   info.compile_options = options.serialized;
   return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
@@ -174,7 +198,8 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
     }
     if (!storage) {
       TENON_ASSIGN_OR_RETURN(
-          storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape))));
+          storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape)),
+                                run.device->use()));
     }
     run.outputs.push_back(std::move(storage));
     run.taken_over.push_back(taken_over);
@@ -198,6 +223,7 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
   }
   CpuClient& client = cpu_client();
   ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id(), nullptr};
+  const activity::Scope scope([&] { return ExecutionLabel(*code_, run.device->id()); }, user.run_id);
   return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
                               .outputs = {outputs.data(), outputs.size()},
                               .user = &user,

@@ -4,9 +4,11 @@
 
 #include <utility>
 
+#include "tenon/base/activity.h"
 #include "tenon/base/strided_copy.h"
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
+#include "tenon/cpu/policy.h"
 
 namespace tenon::cpu {
 namespace {
@@ -41,6 +43,7 @@ struct GlobalRun final : DeviceQueue::Task {
   plugin::Ref<plugin::ExecuteContext> context;
   std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
   std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
+  std::vector<bool> reused;                        ///< [output] Some device's is memory of an argument.
   plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
 
@@ -67,6 +70,21 @@ void CopyPart(std::byte* whole, const Shape& shape, const Dims& strides_elems, c
 
 std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()); }
 
+/// An argument's memory that a result of so many bytes may have, marked as taken; null when there is none.
+StorageRef Donated(const plugin::DeviceExecution& device, const plugin::ExecutableInfo& info, int64_t bytes,
+                   std::vector<bool>& taken) {
+  for (size_t k = 0; k < device.arguments.size(); ++k) {
+    const plugin::Argument& a = device.arguments[k];
+    if (taken[k] || !info.parameters[k].donated || !a.exclusive || !a.storage->writable() ||
+        SizeBytes(info.parameters[k].array.shape) != bytes) {
+      continue;
+    }
+    taken[k] = true;
+    return a.storage;
+  }
+  return {};
+}
+
 bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) == 1; }
 
 Status RunGlobally(GlobalRun& run, CpuClient& client) {
@@ -76,6 +94,8 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
   std::vector<StorageRef> whole_inputs, whole_outputs;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
+  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0, nullptr};
+  const activity::Scope scope([&] { return ExecutionLabel(*run.code, -1); }, user.run_id);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const Shape& shape = plan.inputs[i].shape;
     const compiler::Tiling& tiling = about.parameter_tilings[i];
@@ -91,15 +111,19 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const plan::Output& out = plan.outputs[i];
-    TENON_ASSIGN_OR_RETURN(StorageRef whole,
-                           AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
+    // What every device holds all of is computed in the first one's array.
+    StorageRef whole;
+    if (IsWhole(about.result_tilings[i]) && !run.reused[i]) {
+      whole = run.outputs[i][0];
+    } else {
+      TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
+    }
     if (out.alias_contents)
       std::memcpy(whole->data(), inputs[static_cast<size_t>(out.alias_input)],
                   static_cast<size_t>(SizeBytes(out.shape)));
     outputs.push_back(whole->data());
     whole_outputs.push_back(std::move(whole));
   }
-  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0, nullptr};
   TENON_RETURN_IF_ERROR(run.code->program->Run({.inputs = inputs,
                                                 .outputs = outputs,
                                                 .user = &user,
@@ -108,6 +132,7 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
                                                client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
+      if (run.outputs[i][d] == whole_outputs[i]) continue;
       CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, plan.outputs[i].stride_elems, about.result_tilings[i], d,
                Bytes(run.outputs[i][d]), info.outputs[i].array, false);
     }
@@ -137,13 +162,24 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
   run->context = request.context;
   run->arguments.assign(info.parameters.size(), std::vector<StorageRef>(devices));
   run->outputs.assign(info.outputs.size(), std::vector<StorageRef>(devices));
+  run->reused.assign(info.outputs.size(), false);
+  auto* first = static_cast<CpuDevice*>(request.devices[0].device);
+  const auto kind = run->code->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
+  if (kind == DeviceQueue::Kind::kComputes) first->queue().WaitBelow(policy::kMaxPendingLarge);
   std::vector<plugin::EventRef> waits;
   for (plugin::DeviceExecution& device : request.devices) {
     const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
+    // Arguments are read before results are written, so memory that nobody else sees may be any result of its size.
+    std::vector<bool> taken(device.arguments.size(), false);
     for (size_t i = 0; i < info.outputs.size(); ++i) {
       const plugin::ArraySpec& spec = info.outputs[i].array;
-      TENON_ASSIGN_OR_RETURN(StorageRef storage,
-                             AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape))));
+      StorageRef storage = Donated(device, info, SizeBytes(spec.shape), taken);
+      if (storage) {
+        run->reused[i] = true;
+      } else {
+        TENON_ASSIGN_OR_RETURN(storage, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape)),
+                                                     static_cast<CpuDevice*>(device.device)->use()));
+      }
       plugin::Memory* memory = client.FindMemory(*device.device, info.outputs[i].memory_kind);
       device.outputs[i] =
           plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec,
@@ -161,8 +197,6 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
     }
   }
   run->Enter();
-  auto* first = static_cast<CpuDevice*>(request.devices[0].device);
-  const auto kind = run->code->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
   std::unique_ptr<DeviceQueue::Task> queued = std::move(run);
   plugin::WhenAll(waits).OnReady([queued = std::move(queued), first, kind](const Status& arguments_status) mutable {
     Status status = arguments_status;

@@ -247,6 +247,10 @@ Statistics Count(const Plan& plan);
 /// (policy.h), and of branches the longest.
 double EstimateNs(const Plan& plan, const target::Target& target);
 
+/// Bytes that the steps of one run read and write, in memory and in caches. Bodies of loops count once, of branches the
+/// larger.
+double BytesAccessed(const Plan& plan);
+
 /// A picture of the steps and of the arena over time.
 std::string ToSvg(const Plan& plan);
 

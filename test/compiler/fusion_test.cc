@@ -179,7 +179,9 @@ TEST(Fusion, WhatIsDealtOutAnewLeavesTheRestAlone) {
   EXPECT_EQ(count.driver_steps, 2);
   Result<CompiledProgram> compiled = Compile(program, CpuOptions());
   ASSERT_TRUE(compiled.ok());
-  EXPECT_EQ(compiled->flops, 2.0 * 4 * 8 * 500 + 2.0 * 4 * 500 * 500);
+  // Two products, 24 times maximum and negate, the loop's counter and its comparison.
+  EXPECT_EQ(compiled->flops, 2.0 * 4 * 8 * 500 + 2.0 * 4 * 500 * 500 + 24 * 2 * 4 * 500 + 2);
+  EXPECT_EQ(compiled->transcendentals, 4 * 500);
 }
 
 }  // namespace

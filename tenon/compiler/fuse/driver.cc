@@ -52,7 +52,6 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
   TENON_ASSIGN_OR_RETURN(const drivers::Facts facts, choice.family->Describe(step.config, {inputs, outputs}));
   if (facts.scratch_bytes > 0) step.scratch = Slot(NewTemp({DType::kU8, {facts.scratch_bytes}}));
   step.work = facts.work;
-  f_.flops += facts.flops;
   bool hooked = false;
   if (finish != nullptr) {
     TENON_ASSIGN_OR_RETURN(hooked, AddHook(id, *finish, facts, views[0], step, out));

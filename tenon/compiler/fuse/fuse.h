@@ -33,7 +33,6 @@ struct FusedProgram {
   std::vector<plan::Input> inputs;
   /// For the written slot of a kernel step: read slots whose memory it may take over.
   std::unordered_map<plan::SlotId, std::vector<plan::SlotId>> in_place;
-  double flops = 0;
 };
 
 /// What only the front end knows about ops that travel whole.

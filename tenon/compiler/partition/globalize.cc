@@ -6,6 +6,7 @@
 #include "tenon/compiler/partition/expand.h"
 #include "tenon/compiler/partition/manual.h"
 #include "tenon/compiler/partition/mesh.h"
+#include "tenon/compiler/partition/partials.h"
 #include "tenon/compiler/partition/propagate.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -26,11 +27,15 @@ class Globalizer {
       for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
+    // How a sum was made is to be seen through calls.
+    if (HasUnreduced(main)) InlineCalls(main);
     TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
+    RemoveInspections();
+    if (replicas_ == 1) UnstackArguments(main, shardings);
     TENON_RETURN_IF_ERROR(ExpandManual());
     RemoveIdentities();
     if (replicas_ > 1) TENON_RETURN_IF_ERROR(ExpandReplicas(main, shardings));
-    if (replicas_ == 1) StackPartialValues(main, shardings);
+    if (replicas_ == 1) StackResults(main, shardings);
     Strip();
     return shardings;
   }
@@ -54,7 +59,7 @@ class Globalizer {
     return Stacked(std::move(tiling), mesh, sharding);
   }
 
-  Result<Shardings> Read(mlir::func::FuncOp main) const {
+  Result<Shardings> Read(mlir::func::FuncOp main) {
     Shardings s;
     const auto add = [&](mlir::Attribute attr, mlir::Type type, std::vector<Tiling>& tilings,
                          std::vector<std::string>& texts) -> Status {
@@ -70,8 +75,17 @@ class Globalizer {
         return status.WithContext(fmt::format("parameter {}", i));
       }
     }
-    std::vector<sdy::TensorShardingAttr> results;
-    if (partitions_ > 1 && replicas_ == 1) results = ResultShardings(main, partitions_);
+    std::vector<sdy::TensorShardingAttr>& results = results_;
+    if (partitions_ > 1 && replicas_ == 1) {
+      ResultShardingsOf propagated = ResultShardings(main, partitions_);
+      results = std::move(propagated.results);
+      placement_ = std::move(propagated.placement);
+      for (const auto& [op, sharding] : propagated.inspected) {
+        TENON_ASSIGN_OR_RETURN(std::string text, InspectedAs(op, sharding));
+        auto key = op->getAttrOfType<mlir::StringAttr>("backend_config");
+        s.inspected.push_back({key ? key.getValue().str() : std::string(), std::move(text)});
+      }
+    }
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
       if (Status status = add(results.empty() ? main.getResultAttr(i, sdy::kShardingAttr) : results[i],
                               main.getResultTypes()[i], s.result_tilings, s.result_shardings);
@@ -80,6 +94,26 @@ class Globalizer {
       }
     }
     return s;
+  }
+
+  // What the asker of an InspectSharding call hears.
+  Result<std::string> InspectedAs(mlir::Operation* op, sdy::TensorShardingAttr sharding) const {
+    if (op->getParentOfType<sdy::ManualComputationOp>()) return ManualOpSharding();
+    TENON_ASSIGN_OR_RETURN(const Tiling tiling, TilingOf(sharding, op->getOperand(0).getType()));
+    return ToOpSharding(tiling);
+  }
+
+  void RemoveInspections() {
+    std::vector<mlir::Operation*> found;
+    module_.walk([&](mlir::Operation* op) {
+      if (InspectsSharding(op)) found.push_back(op);
+    });
+    for (mlir::Operation* op : found) {
+      for (mlir::Value result : op->getResults()) {
+        if (!result.use_empty()) result.replaceAllUsesWith(op->getOperand(0));
+      }
+      op->erase();
+    }
   }
 
   Status ExpandManual() {
@@ -95,7 +129,8 @@ class Globalizer {
       mlir::OpBuilder b(op);
       std::vector<Lanes> operands;
       for (mlir::Value v : op.getTensors()) operands.push_back({v});
-      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b, op, operands, everybody));
+      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results,
+                             ExpandManualComputation(b, op, operands, everybody, {&partials_, &placement_}));
       for (size_t i = 0; i < results.size(); ++i)
         op->getResult(static_cast<unsigned>(i)).replaceAllUsesWith(results[i][0]);
       op->erase();
@@ -113,7 +148,13 @@ class Globalizer {
       }
     });
     for (mlir::Operation* op : found) {
-      if (op->getNumResults() == 1) op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      if (op->getNumResults() == 1) {
+        // What the constraint says of the value stays known.
+        const std::vector<Partials::Axes> dims = placement_.Of(op->getResult(0));
+        if (llvm::any_of(dims, [](const Partials::Axes& axes) { return !axes.empty(); }))
+          placement_.Set(op->getOperand(0), dims);
+        op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      }
       op->erase();
     }
   }
@@ -196,49 +237,86 @@ class Globalizer {
     return OkStatus();
   }
 
-  // Arrays of partial values come in and go out as stacks of them. Inside they are their sum; of a result the first
-  // device holds everything and the others, which add to it, nothing.
-  void StackPartialValues(mlir::func::FuncOp main, const Shardings& shardings) {
+  static llvm::SmallVector<int64_t> DimsOf(mlir::Value v, int64_t front) {
+    llvm::SmallVector<int64_t> dims{front};
+    dims.append(TypeOf(v).getShape().begin(), TypeOf(v).getShape().end());
+    return dims;
+  }
+
+  static Partials::Axes UnreducedAxes(sdy::TensorShardingAttr sharding) {
+    if (!sharding) return {};
+    return Partials::Axes(sharding.getUnreducedAxes().begin(), sharding.getUnreducedAxes().end());
+  }
+
+  static bool HasUnreduced(mlir::func::FuncOp main) {
+    bool found = false;
+    for (unsigned i = 0; i < main.getNumResults(); ++i) {
+      found |=
+          !UnreducedAxes(mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(main.getResultAttr(i, sdy::kShardingAttr)))
+               .empty();
+    }
+    return found;
+  }
+
+  // Arrays of partial values come in and go out as stacks of them. Inside they are their sum, and `partials_` knows the
+  // summands.
+  void UnstackArguments(mlir::func::FuncOp main, const Shardings& shardings) {
     mlir::Block& body = main.front();
     mlir::OpBuilder b(main.getContext());
     const mlir::Location loc = main.getLoc();
-    const auto dims_of = [](mlir::Value v, int64_t front) {
-      llvm::SmallVector<int64_t> dims{front};
-      dims.append(TypeOf(v).getShape().begin(), TypeOf(v).getShape().end());
-      return dims;
-    };
     b.setInsertionPointToStart(&body);
     for (unsigned i = 0; i < body.getNumArguments(); ++i) {
       const Tiling& tiling = shardings.parameter_tilings[i];
       if (!tiling.stacked) continue;
       const mlir::RankedTensorType type = TypeOf(body.getArgument(i));
-      const llvm::SmallVector<int64_t> one = dims_of(body.getArgument(i), 1);
+      const llvm::SmallVector<int64_t> one = DimsOf(body.getArgument(i), 1);
       // A new argument in place of the old one, whose uses all are the sum's.
       mlir::BlockArgument stack = body.insertArgument(
-          i, mlir::RankedTensorType::get(dims_of(body.getArgument(i), tiling.tiles[0]), type.getElementType()), loc);
-      llvm::SmallVector<mlir::Value> parts;
+          i, mlir::RankedTensorType::get(DimsOf(body.getArgument(i), tiling.tiles[0]), type.getElementType()), loc);
+      Lanes parts;
       for (int64_t p = 0; p < tiling.tiles[0]; ++p) {
         llvm::SmallVector<int64_t> starts(one.size(), 0);
         starts[0] = p;
         parts.push_back(Reshape(b, loc, Slice(b, loc, stack, starts, one), type.getShape()));
       }
-      body.getArgument(i + 1).replaceAllUsesWith(Sum(b, loc, parts));
+      const mlir::Value sum = Sum(b, loc, parts);
+      body.getArgument(i + 1).replaceAllUsesWith(sum);
       body.eraseArgument(i + 1);
+      partials_.Set(sum, UnreducedAxes(main.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr)),
+                    std::move(parts));
       for (llvm::StringRef name : {"mhlo.layout_mode", "tf.aliasing_output"})
         main.removeArgAttr(i, b.getStringAttr(name));
     }
-    mlir::Operation* end = body.getTerminator();
-    b.setInsertionPoint(end);
+    SetType(main);
+  }
+
+  // Of a result whose summands nobody knows the first device holds everything and the others, which add to it, nothing.
+  void StackResults(mlir::func::FuncOp main, const Shardings& shardings) {
+    mlir::OpBuilder b(main.getContext());
+    const mlir::Location loc = main.getLoc();
+    mlir::Operation* end = main.front().getTerminator();
     for (unsigned i = 0; i < end->getNumOperands(); ++i) {
       const Tiling& tiling = shardings.result_tilings[i];
       if (!tiling.stacked) continue;
       const mlir::Value value = end->getOperand(i);
-      const auto rest =
-          mlir::RankedTensorType::get(dims_of(value, tiling.tiles[0] - 1), TypeOf(value).getElementType());
-      end->setOperand(i, Concatenate(b, loc, {Reshape(b, loc, value, dims_of(value, 1)), Zeros(b, loc, rest)}, 0));
+      llvm::SmallVector<mlir::Value> stack;
+      const Lanes parts = partials_.Find(value, UnreducedAxes(results_[i]), tiling.tiles[0], placement_);
+      b.setInsertionPoint(end);
+      for (const mlir::Value part : parts) stack.push_back(Reshape(b, loc, part, DimsOf(value, 1)));
+      if (parts.empty()) {
+        const auto rest =
+            mlir::RankedTensorType::get(DimsOf(value, tiling.tiles[0] - 1), TypeOf(value).getElementType());
+        stack = {Reshape(b, loc, value, DimsOf(value, 1)), Zeros(b, loc, rest)};
+      }
+      end->setOperand(i, Concatenate(b, loc, stack, 0));
       main.removeResultAttr(i, b.getStringAttr("mhlo.layout_mode"));
     }
-    main.setFunctionType(mlir::FunctionType::get(main.getContext(), body.getArgumentTypes(), end->getOperandTypes()));
+    SetType(main);
+  }
+
+  static void SetType(mlir::func::FuncOp main) {
+    main.setFunctionType(mlir::FunctionType::get(main.getContext(), main.front().getArgumentTypes(),
+                                                 main.front().getTerminator()->getOperandTypes()));
   }
 
   void Strip() {
@@ -258,6 +336,9 @@ class Globalizer {
   mlir::ModuleOp module_;
   int64_t replicas_;
   int64_t partitions_;
+  std::vector<sdy::TensorShardingAttr> results_;  ///< Empty with replicas, or one device.
+  Placement placement_;                           ///< Of the values that @main had at first.
+  Partials partials_;
 };
 
 }  // namespace

@@ -67,8 +67,9 @@ Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
 
 class ManualExpander {
  public:
-  ManualExpander(mlir::OpBuilder& b, sdy::ManualComputationOp op, const Instances& around)
-      : b_(b), op_(op), around_(around), manual_(op.getManualAxes().getValue()) {
+  ManualExpander(mlir::OpBuilder& b, sdy::ManualComputationOp op, const Instances& around,
+                 const UnreducedValues& unreduced)
+      : b_(b), op_(op), around_(around), unreduced_(unreduced), manual_(op.getManualAxes().getValue()) {
     for (const auto& devices : around.devices) num_devices_ += static_cast<int64_t>(devices.size());
   }
 
@@ -83,7 +84,12 @@ class ManualExpander {
       TENON_RETURN_IF_ERROR(CheckPart(operands[i][0].getType(), tiling, part)
                                 .WithContext(fmt::format("operand {} of manual_computation", i)));
       Lanes lanes;
-      for (size_t k = 0; k < parts_.size(); ++k) lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k));
+      Lanes summands;
+      if (tiling.stacked && around_.size() == 1 && unreduced_.partials != nullptr) {
+        summands = unreduced_.partials->Find(operands[i][0], AxesOf(in[i]), tiling.tiles[0], *unreduced_.placement);
+      }
+      for (size_t k = 0; k < parts_.size(); ++k)
+        lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k, summands));
       arguments.push_back(std::move(lanes));
     }
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b_, op_.getBody().front(), arguments, parts_));
@@ -94,6 +100,10 @@ class ManualExpander {
       TENON_RETURN_IF_ERROR(CheckPart(type, tiling, results[i][0].getType())
                                 .WithContext(fmt::format("result {} of manual_computation", i)));
       TENON_ASSIGN_OR_RETURN(Lanes lanes, Join(results[i], type, tiling));
+      if (tiling.stacked && around_.size() == 1 && unreduced_.partials != nullptr) {
+        Lanes summands = Summands(results[i], tiling);
+        if (!summands.empty()) unreduced_.partials->Set(lanes[0], AxesOf(out[i]), std::move(summands));
+      }
       joined.push_back(std::move(lanes));
     }
     return joined;
@@ -139,12 +149,41 @@ class ManualExpander {
     return ranked ? Stacked(std::move(tiling), mesh, sharding, manual_) : tiling;
   }
 
-  // What part `k` holds: of values to be added, the first has everything and the others nothing.
-  mlir::Value Part(mlir::Value whole, const Tiling& tiling, size_t k) {
+  // The manual ones among the unreduced axes.
+  Partials::Axes AxesOf(sdy::TensorShardingAttr sharding) const {
+    Partials::Axes axes;
+    for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
+      if (llvm::any_of(manual_, [&](mlir::StringAttr m) { return m.getValue() == axis.getName(); }))
+        axes.push_back(axis);
+    }
+    return axes;
+  }
+
+  // The summands of a result, by position; none unless there is every tile of each.
+  Lanes Summands(const Lanes& results, const Tiling& tiling) {
+    Lanes summands;
+    const Dims tiles = PlainTiles(tiling, tiling.tiles);
+    for (int64_t position = 0; position < tiling.tiles[0]; ++position) {
+      std::map<std::vector<int64_t>, mlir::Value> of_position;
+      for (size_t k = 0; k < parts_.size(); ++k) {
+        const Dims& tile = TileOf(tiling, k);
+        const Dims place = PlainTiles(tiling, tile);
+        if (tile[0] == position) of_position[std::vector<int64_t>(place.begin(), place.end())] = results[k];
+      }
+      if (static_cast<int64_t>(of_position.size()) != NumElements(tiles)) return {};
+      summands.push_back(JoinTiles(b_, op_.getLoc(), of_position, tiles));
+    }
+    return summands;
+  }
+
+  // What part `k` holds. Of values to be added for which no summands are known, the first has everything and the
+  // others nothing.
+  mlir::Value Part(mlir::Value whole, const Tiling& tiling, size_t k, const Lanes& summands) {
     const Dims& tile = TileOf(tiling, k);
+    if (!summands.empty()) whole = summands[static_cast<size_t>(tile[0])];
     const mlir::Value part =
         CutTile(b_, op_.getLoc(), whole, PlainTiles(tiling, tiling.tiles), PlainTiles(tiling, tile));
-    if (!tiling.stacked || tile[0] == 0) return part;
+    if (!tiling.stacked || tile[0] == 0 || !summands.empty()) return part;
     return Zeros(b_, op_.getLoc(), mlir::cast<mlir::RankedTensorType>(part.getType()));
   }
 
@@ -189,6 +228,7 @@ class ManualExpander {
   mlir::OpBuilder& b_;
   sdy::ManualComputationOp op_;
   const Instances& around_;
+  const UnreducedValues& unreduced_;
   llvm::ArrayRef<mlir::StringAttr> manual_;
   int64_t num_devices_ = 0;
   Instances parts_;
@@ -198,8 +238,9 @@ class ManualExpander {
 }  // namespace
 
 Result<std::vector<Lanes>> ExpandManualComputation(mlir::OpBuilder& builder, sdy::ManualComputationOp op,
-                                                   const std::vector<Lanes>& operands, const Instances& around) {
-  return ManualExpander(builder, op, around).Run(operands);
+                                                   const std::vector<Lanes>& operands, const Instances& around,
+                                                   const UnreducedValues& unreduced) {
+  return ManualExpander(builder, op, around, unreduced).Run(operands);
 }
 
 }  // namespace tenon::compiler

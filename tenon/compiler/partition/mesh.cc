@@ -144,6 +144,13 @@ Tiling Replicated(size_t rank, int64_t num_devices) {
   return {Dims(rank, 1), std::vector<Dims>(static_cast<size_t>(num_devices), Dims(rank, 0))};
 }
 
+std::string ManualOpSharding() {
+  constexpr int kManual = 4;  // structural: numbers of a format
+  std::string bytes;
+  protozero::pbf_writer(bytes).add_enum(1, kManual);
+  return bytes;
+}
+
 std::string ToOpSharding(const Tiling& tiling) {
   constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;  // structural: numbers of a format
   const int64_t tiles = NumElements(tiling.tiles);

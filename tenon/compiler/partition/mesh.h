@@ -54,4 +54,7 @@ Tiling Replicated(size_t rank, int64_t num_devices);
 /// A serialised xla.OpSharding that says the same as the tiling.
 std::string ToOpSharding(const Tiling& tiling);
 
+/// That of values inside manual computations, which are each device's own.
+std::string ManualOpSharding();
+
 }  // namespace tenon::compiler

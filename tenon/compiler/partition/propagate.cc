@@ -40,7 +40,7 @@ class Forward {
  public:
   Forward(mlir::func::FuncOp main, int64_t num_devices) : main_(main), num_devices_(num_devices) {}
 
-  std::vector<sdy::TensorShardingAttr> Run() {
+  ResultShardingsOf Run() {
     Spreads arguments;
     for (unsigned i = 0; i < main_.getNumArguments(); ++i)
       arguments.push_back(Of(main_.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr)));
@@ -53,7 +53,15 @@ class Forward {
       auto type = mlir::dyn_cast<mlir::RankedTensorType>(main_.getResultTypes()[i]);
       results.push_back(type ? ToAttribute(own, Constrained(own, spread[i], type)) : own);
     }
-    return results;
+    ResultShardingsOf found{std::move(results), {}, {}};
+    for (const auto& [value, known] : known_) {
+      if (!known.mesh) continue;
+      std::vector<std::vector<sdy::AxisRefAttr>> dims;
+      for (const Axes& axes : known.dims) dims.emplace_back(axes.begin(), axes.end());
+      found.placement.Set(value, std::move(dims));
+    }
+    for (mlir::Operation* op : inspected_) found.inspected.emplace_back(op, ToAttribute({}, Get(op->getOperand(0))));
+    return found;
   }
 
  private:
@@ -186,6 +194,7 @@ class Forward {
       Set(block.getArgument(i), i < arguments.size() ? arguments[i] : Spread());
     for (mlir::Operation& op : block.without_terminator()) {
       if (auto member = mlir::dyn_cast<sdy::ShardingGroupOp>(op)) Share(member);
+      if (InspectsSharding(&op) && !llvm::is_contained(inspected_, &op)) inspected_.push_back(&op);
       Spreads results = Results(&op);
       results.resize(op.getNumResults());
       auto own = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::kShardingAttr);
@@ -481,13 +490,19 @@ class Forward {
   int64_t num_devices_;
   llvm::DenseMap<mlir::Value, Spread> known_;
   std::map<uint64_t, Spread> groups_;
+  llvm::SmallVector<mlir::Operation*> inspected_;
   int depth_ = 0;
 };
 
 }  // namespace
 
-std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main, int64_t num_devices) {
+ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices) {
   return Forward(main, num_devices).Run();
+}
+
+bool InspectsSharding(mlir::Operation* op) {
+  auto call = mlir::dyn_cast<stablehlo::CustomCallOp>(op);
+  return call && call.getCallTargetName() == "InspectSharding" && call->getNumOperands() == 1;
 }
 
 }  // namespace tenon::compiler

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tenon/dialect/sdy/dialect.h"
 
@@ -14,6 +16,30 @@ namespace tenon::compiler {
 /// the longer list of axes wins, then the first operand. Shardings are a matter of where results lie, never of what
 /// they hold; a program of one device has no use for them. Requires a verified module, before any expansion.
 /// Shardings over meshes of another number of devices than `num_devices` spread nothing.
-std::vector<sdy::TensorShardingAttr> ResultShardings(mlir::func::FuncOp main, int64_t num_devices);
+/// How values lie: per dim, the mesh axes along which it is cut, major first.
+class Placement {
+ public:
+  void Set(mlir::Value v, std::vector<std::vector<sdy::AxisRefAttr>> dims) { dims_[v] = std::move(dims); }
+  /// Empty where nothing is known.
+  const std::vector<std::vector<sdy::AxisRefAttr>>& Of(mlir::Value v) const {
+    static const std::vector<std::vector<sdy::AxisRefAttr>> nothing;
+    const auto it = dims_.find(v);
+    return it == dims_.end() ? nothing : it->second;
+  }
+
+ private:
+  llvm::DenseMap<mlir::Value, std::vector<std::vector<sdy::AxisRefAttr>>> dims_;
+};
+
+struct ResultShardingsOf {
+  std::vector<sdy::TensorShardingAttr> results;
+  /// Of the operand of each custom call @InspectSharding, in the order in which they run; the sharding may be null.
+  std::vector<std::pair<mlir::Operation*, sdy::TensorShardingAttr>> inspected;
+  Placement placement;
+};
+ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices);
+
+/// Whether the op asks how its operand lies.
+bool InspectsSharding(mlir::Operation* op);
 
 }  // namespace tenon::compiler

@@ -12,6 +12,7 @@ struct Shardings {
   std::vector<Tiling> parameter_tilings, result_tilings;
   /// Serialised xla.OpSharding each.
   std::vector<std::string> parameter_shardings, result_shardings;
+  std::vector<InspectedSharding> inspected;
 };
 
 }  // namespace tenon::compiler
