@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Runs JAX's own tests, file by file, on JAX's built-in CPU backend and on Tenon, and writes the results side by side.
+
+  scripts/jax_tests.py --tests JAX/tests [--plugin pjrt_plugin_tenon.so] [--files pjit,array] [--only tenon] [--write docs/jax-parity.md]
+
+JAX/tests is the folder of the release that fits the installed JAX (its other folders must not be beside it under the name `jax`). The
+interpreter that runs this script runs the tests: it needs jax, jaxlib, tenon-jax, pytest, absl-py, hypothesis, cloudpickle and portpicker.
+
+Each file is one process per backend. What a test came to is written down as it ends, so a test that ends the process counts as `crashed`, one that
+is under way when the time is up as `hung`, and the file goes on behind it in a new process. Results stay in --results (one JSON file per test file
+and backend) and are read from there for files that are not run this time.
+
+This file is also the pytest plugin that does the writing down."""
+
+import argparse
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LOG = 'TENON_JAX_TESTS_LOG'
+REASONS = ROOT / 'scripts' / 'jax_tests_reasons.txt'
+BACKENDS = ('xla', 'tenon')
+FAILURES = ('failed', 'crashed', 'hung')
+
+
+# The pytest plugin: one line per event, flushed, since the process may end at any time.
+
+
+def _note(**event):
+    with open(os.environ[LOG], 'a') as log:
+        log.write(json.dumps(event) + '\n')
+
+
+def _name(nodeid):
+    return nodeid.split('::', 1)[-1]
+
+
+def pytest_collection_modifyitems(config, items):
+    if LOG not in os.environ:
+        return
+    done = set(_outcomes(pathlib.Path(os.environ[LOG])))
+    items[:] = [item for item in items if _name(item.nodeid) not in done]
+    _note(event='collected', count=len(items))
+
+
+def pytest_runtest_logstart(nodeid, location):
+    if LOG in os.environ:
+        _note(event='start', test=_name(nodeid))
+
+
+def pytest_runtest_logreport(report):
+    if LOG not in os.environ or (report.when != 'call' and report.outcome == 'passed'):
+        return
+    why = ''
+    if report.outcome == 'failed':
+        lines = str(report.longrepr).splitlines()
+        errors = ' '.join([line[1:].strip() for line in lines if line.startswith('E ')] or lines[-1:])
+        why = errors if len(errors) < 700 else f'{errors[:250]} ... {errors[-450:]}'
+    _note(event='end', test=_name(report.nodeid), outcome=report.outcome, why=why, seconds=round(report.duration, 3))
+
+
+def _outcomes(log):
+    """test -> (outcome, why). A test that began and has no end is `crashed`."""
+    found = {}
+    if not log.exists():
+        return found
+    for line in log.read_text().splitlines():
+        event = json.loads(line)
+        if event['event'] == 'start':
+            found[event['test']] = ('crashed', '')
+        elif event['event'] == 'hung':
+            found[event['test']] = ('hung', '')
+        elif event['event'] == 'end' and found.get(event['test'], ('',))[0] != 'failed':  # A failed teardown outlasts a passed call.
+            found[event['test']] = (event['outcome'], event['why'])
+    return found
+
+
+# The runner.
+
+
+def _environment(arguments, backend, log):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(('JAX_', 'TENON_JAX'))}
+    env['PYTHONPATH'] = os.pathsep.join([str(ROOT / 'scripts')] + [p for p in [os.environ.get('PYTHONPATH')] if p])
+    env['JAX_NUM_GENERATED_CASES'] = '1'
+    env['JAX_PLATFORMS'] = 'cpu'
+    env['TENON_JAX'] = 'replace' if backend == 'tenon' else 'off'
+    env['XLA_FLAGS'] = env.get('XLA_FLAGS', '') + ' --xla_force_host_platform_device_count=8'
+    if backend == 'tenon' and arguments.plugin:
+        env['TENON_PLUGIN'] = str(arguments.plugin)
+    env[LOG] = str(log)
+    return env
+
+
+def _run_file(arguments, file, backend):
+    log = arguments.results / f'{file.stem}.{backend}.log'
+    log.unlink(missing_ok=True)
+    command = [sys.executable, '-m', 'pytest', '-q', '--tb=short', '-p', 'jax_tests', '-p', 'no:cacheprovider', '-W', 'ignore',
+               f'--rootdir={arguments.tests.parent}', str(file)]
+    if arguments.match:
+        command += ['-k', arguments.match]
+    started = time.monotonic()
+    for _ in range(20):  # Each crash costs a process; a file with more is not worth the time.
+        left = arguments.timeout - (time.monotonic() - started)
+        before = len(_outcomes(log))
+        try:
+            process = subprocess.run(command, env=_environment(arguments, backend, log), cwd=arguments.tests.parent, timeout=max(left, 1),
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+        except subprocess.TimeoutExpired:
+            hung = [test for test, (outcome, _) in _outcomes(log).items() if outcome == 'crashed']
+            if hung:
+                with open(log, 'a') as out:
+                    out.write(json.dumps({'event': 'hung', 'test': hung[-1]}) + '\n')
+            break
+        (arguments.results / f'{file.stem}.{backend}.out').write_text(process.stdout)
+        if process.returncode in (0, 1, 5) or len(_outcomes(log)) == before:
+            break
+    outcomes = _outcomes(log)
+    result = {'file': file.stem, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes}
+    if not arguments.match:
+        (arguments.results / f'{file.stem}.{backend}.json').write_text(json.dumps(result))
+    return result
+
+
+def _count(tests):
+    count = collections.Counter(outcome for outcome, _ in tests.values())
+    return count['passed'], sum(count[f] for f in FAILURES), count['skipped'], count['crashed'] + count['hung']
+
+
+def _reasons():
+    """[(pattern, reason)] of `file::test pattern | reason` lines."""
+    if not REASONS.exists():
+        return []
+    rows = [line.split('|', 1) for line in REASONS.read_text().splitlines() if '|' in line and not line.startswith('#')]
+    return [(pattern.strip(), reason.strip()) for pattern, reason in rows]
+
+
+def _differences(xla, tenon):
+    """Tests that pass on the built-in backend and do not on Tenon, with what Tenon made of them."""
+    return {test: tenon['tests'].get(test, ('missing', '')) for test, (outcome, _) in xla['tests'].items()
+            if outcome == 'passed' and tenon['tests'].get(test, ('missing',))[0] != 'passed'}
+
+
+def _load(results):
+    loaded = collections.defaultdict(dict)
+    for path in sorted(results.glob('*.json')):
+        result = json.loads(path.read_text())
+        loaded[result['file']][result['backend']] = result
+    return loaded
+
+
+def _write(path, loaded):
+    import jax
+    both = {file: by for file, by in loaded.items() if len(by) == 2}
+    lines = ["# JAX's own tests on Tenon and on JAX's built-in CPU backend", '',
+             f'JAX {jax.__version__}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; written by `scripts/jax_tests.py`. A test that ends the process or does not end counts as failed.', '',
+             '| file | passed (built-in) | passed (Tenon) | failed (built-in) | failed (Tenon) | skipped (built-in) | skipped (Tenon) | s (built-in) | s (Tenon) | passes there alone |',
+             '|---|---|---|---|---|---|---|---|---|---|']
+    sums = [0] * 9
+    for file, by in sorted(both.items()):
+        x, t = _count(by['xla']['tests']), _count(by['tenon']['tests'])
+        row = [x[0], t[0], x[1], t[1], x[2], t[2], by['xla']['seconds'], by['tenon']['seconds'], len(_differences(by['xla'], by['tenon']))]
+        sums = [a + b for a, b in zip(sums, row)]
+        lines.append(f'| {file.removesuffix("_test")} | ' + ' | '.join(f'{v:.0f}' for v in row) + ' |')
+    lines.append('| **all** | ' + ' | '.join(f'{v:.0f}' for v in sums) + ' |')
+    lines += ['', '## Tests that pass on the built-in backend alone', '']
+    reasons = _reasons()
+    rows = []
+    for file, by in sorted(both.items()):
+        for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items()):
+            name = f'{file.removesuffix("_test")}::{test}'
+            reason = next((r for pattern, r in reasons if fnmatch.fnmatchcase(name, pattern)), None)
+            rows.append((name, outcome, reason or re.sub(r'\s+', ' ', why).replace('|', '\\|')[:160]))
+    lines += ['| test | on Tenon | reason |', '|---|---|---|'] + [f'| {n} | {o} | {r} |' for n, o, r in rows] if rows else ['None.']
+    path.write_text('\n'.join(lines) + '\n')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--tests', type=pathlib.Path)
+    parser.add_argument('--plugin', type=pathlib.Path, help='default: what tenon-jax finds')
+    parser.add_argument('--files', default='', help='comma-separated, without _test.py; default: none are run, stored results are shown')
+    parser.add_argument('--only', choices=BACKENDS, help='run this backend alone')
+    parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
+    parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
+    parser.add_argument('--results', type=pathlib.Path, default=ROOT / 'build' / 'jax_tests')
+    parser.add_argument('--write', type=pathlib.Path, help='the table, in Markdown')
+    arguments = parser.parse_args()
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    names = [name for name in arguments.files.split(',') if name]
+    if names and not arguments.tests:
+        parser.error('--files needs --tests')
+    if names == ['all']:
+        names = sorted(path.name.removesuffix('_test.py') for path in arguments.tests.glob('*_test.py'))
+    if arguments.tests:
+        arguments.tests = arguments.tests.resolve()
+    if arguments.plugin:
+        arguments.plugin = arguments.plugin.resolve()
+    loaded = _load(arguments.results)
+    for name in names:
+        file = arguments.tests / f'{name}_test.py'
+        if not file.exists():
+            parser.error(f'there is no {file}')
+        for backend in BACKENDS:
+            if arguments.only in (None, backend):
+                result = _run_file(arguments, file, backend)
+                loaded[file.stem][backend] = result
+                passed, failed, skipped, ended = _count(result['tests'])
+                print(f'{name} {backend}: {passed} passed, {failed} failed ({ended} ended the process or hung), {skipped} skipped, {result["seconds"]} s', flush=True)
+        if len(loaded[file.stem]) == 2:
+            for test, (outcome, why) in sorted(_differences(loaded[file.stem]['xla'], loaded[file.stem]['tenon']).items()):
+                if not arguments.match or outcome != 'missing':
+                    print(f'  {test}: {outcome}: {why}', flush=True)
+    if arguments.write:
+        _write(arguments.write, loaded)
+
+
+if __name__ == '__main__':
+    main()
