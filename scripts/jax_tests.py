@@ -82,6 +82,13 @@ def _outcomes(log):
     return found
 
 
+def _forget(log, which):
+    """Takes the tests of those outcomes out of the log; None: all tests."""
+    kept = [] if which is None else [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    gone = {test for test, (outcome, _) in _outcomes(log).items() if which and outcome in which}
+    log.write_text(''.join(json.dumps(event) + '\n' for event in kept if event.get('test') not in gone))
+
+
 # The runner.
 
 
@@ -100,7 +107,7 @@ def _environment(arguments, backend, log):
 
 def _run_file(arguments, file, backend):
     log = arguments.results / f'{file.stem}.{backend}.log'
-    log.unlink(missing_ok=True)
+    _forget(log, FAILURES if arguments.again else None)
     command = [sys.executable, '-m', 'pytest', '-q', '--tb=short', '-p', 'jax_tests', '-p', 'no:cacheprovider', '-W', 'ignore',
                f'--rootdir={arguments.tests.parent}', str(file)]
     if arguments.match:
@@ -123,6 +130,9 @@ def _run_file(arguments, file, backend):
             break
     outcomes = _outcomes(log)
     result = {'file': file.stem, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes}
+    stored = arguments.results / f'{file.stem}.{backend}.json'
+    if arguments.again and stored.exists():
+        result['seconds'] += json.loads(stored.read_text())['seconds']
     if not arguments.match:
         (arguments.results / f'{file.stem}.{backend}.json').write_text(json.dumps(result))
     return result
@@ -188,6 +198,7 @@ def main():
     parser.add_argument('--files', default='', help='comma-separated, without _test.py; default: none are run, stored results are shown')
     parser.add_argument('--only', choices=BACKENDS, help='run this backend alone')
     parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
+    parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
     parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
     parser.add_argument('--results', type=pathlib.Path, default=ROOT / 'build' / 'jax_tests')
     parser.add_argument('--write', type=pathlib.Path, help='the table, in Markdown')

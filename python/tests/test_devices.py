@@ -150,13 +150,14 @@ total = jax.jit(lambda a: jnp.einsum("ik->i", a, out_sharding=P(unreduced={"j"})
 cut = jax.jit(lambda a: jax.sharding.reshard(a, P(unreduced={"j"})))(b)
 local = jax.jit(jax.shard_map(lambda v: v * 3, in_specs=P(None, "j"), out_specs=P(unreduced={"j"}), check_vma=False))(a)
 again = jax.jit(jax.shard_map(lambda v: v * v, in_specs=P(unreduced={"j"}), out_specs=P(None, "j"), check_vma=False))(local)
-give([held(v) for v in (product, total, cut, local)] + [np.asarray(again).tolist()])
+same = jax.jit(lambda a: jax.shard_map(lambda v: v, in_specs=P(), out_specs=P(unreduced={"j"}), check_vma=False)(jax.sharding.reshard(a, P())))(b)
+give([held(v) for v in (product, total, cut, local, same)] + [np.asarray(again).tolist()])
 ''', TENON_NUM_DEVICES=4).result
     x = np.arange(16.0).reshape(4, 4)
     halves = [x[:, :2] @ x[:2], x[:, 2:] @ x[2:]]
     zero = np.zeros((2, 4))
     want = [halves, [x[:, :2].sum(1), x[:, 2:].sum(1)],
-            [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]]]
+            [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]], [x, x]]
     for got, wanted in zip(result, want):
         np.testing.assert_array_equal(np.array(got), np.array(wanted))
     np.testing.assert_array_equal(np.array(result[-1]), 9 * x * x)

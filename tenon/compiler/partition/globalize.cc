@@ -32,8 +32,9 @@ class Globalizer {
     TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
     RemoveInspections();
     if (replicas_ == 1) UnstackArguments(main, shardings);
-    TENON_RETURN_IF_ERROR(ExpandManual());
+    // Before `partials_` knows values that are constraints' results.
     RemoveIdentities();
+    TENON_RETURN_IF_ERROR(ExpandManual());
     if (replicas_ > 1) TENON_RETURN_IF_ERROR(ExpandReplicas(main, shardings));
     if (replicas_ == 1) StackResults(main, shardings);
     Strip();
