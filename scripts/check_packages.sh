@@ -17,6 +17,7 @@ mkdir -p "$work/files"
 mv "$work"/packed/*.deb "$work"/packed/*.tar.zst "$work/files"
 if [ -z "${WITHOUT_WHEEL:-}" ]; then
   "$root/scripts/build_wheel.sh" "$build/lib/pjrt_plugin_tenon.so" "$work/files" >"$work/wheel.log" 2>&1 || { cat "$work/wheel.log"; exit 1; }
+  "$root/scripts/build_client_wheel.sh" "$build/lib/libtenon.so.0" "$work/files" >"$work/wheel.log" 2>&1 || { cat "$work/wheel.log"; exit 1; }
 fi
 mkdir -p "$work/files/test"
 cp -r "$root/test/install" "$work/files/test"

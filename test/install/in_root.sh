@@ -47,6 +47,12 @@ step "pkg-config"
 # shellcheck disable=SC2046
 g++ -std=c++20 test/install/consumer/main.cc $(pkg-config --cflags --libs tenon-client) -o /tmp/by_pkg_config
 want '2 4 6 8' /tmp/by_pkg_config tenon test/install/add.mlir
+# shellcheck disable=SC2046
+g++ -std=c++20 examples/builder/train.cc $(pkg-config --cflags --libs tenon-builder tenon-client) -o /tmp/train
+want '2.00 -1.00 1.00' /tmp/train tenon
+# shellcheck disable=SC2046
+gcc examples/c/run.c $(pkg-config --cflags --libs tenon) -o /tmp/run_c
+want 'sum 2.317966' /tmp/run_c tenon examples/program.mlir
 
 if [ -d examples/device_plugin ]; then
   step "the example plugin for a device, out of tree"
@@ -60,6 +66,7 @@ if ls ./*.whl >/dev/null 2>&1; then
   python3 -m venv /tmp/env
   /tmp/env/bin/pip install --quiet ./*.whl 'jax<0.11'
   want licenses/LICENSE /tmp/env/bin/pip show -f tenon-jax
+  (cd /tmp && want '[0, 1, 4]' /tmp/env/bin/python "$1/test/install/square.py")
   (cd /tmp && want tenon /tmp/env/bin/python -c 'import jax; print(jax.devices()[0].client.platform_version)')
   (cd /tmp && want loss /tmp/env/bin/python "$1/examples/jax/train_mlp.py" --steps 20)
   # The plugin of the wheel serves the program when its environment is active.
