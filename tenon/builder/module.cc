@@ -111,9 +111,7 @@ Value Function::Parameter(const Type& type, const ParameterOptions& options, Loc
     return Value();
   };
   if (state_->finished) return fail("the function has its Return already");
-  if (type.kind() == Type::Kind::kNone || (type.is_tensor() && type.dtype() == DType::kInvalid)) {
-    return fail("a parameter needs a type, got " + type.ToString());
-  }
+  if (const Status status = internal::CheckType(type); !status.ok()) return fail(std::string(status.message()));
   ValueState* value = state_->NewValue(&state_->entry, nullptr, type);
   value->name = options.name;
   state_->entry.arguments.push_back(value);
@@ -211,6 +209,24 @@ Result<std::string> Module::ToText() const {
 //===--- Making operations ---===//
 
 namespace internal {
+
+Status CheckType(const Type& type) {
+  for (const Type& element : type.elements()) TENON_RETURN_IF_ERROR(CheckType(element));
+  if (type.kind() == Type::Kind::kNone) return InvalidArgument("a value needs a type");
+  if (!type.is_tensor()) return OkStatus();
+  switch (type.dtype()) {
+    case DType::kInvalid:
+    case DType::kToken:
+    case DType::kS1:
+    case DType::kU1:
+      return InvalidArgument(fmt::format("{} is no element type of an array", DTypeName(type.dtype())));
+    default:
+      break;
+  }
+  Dims known;
+  for (const int64_t dim : type.dims()) known.push_back(dim == kDynamic ? 1 : dim);
+  return CheckedNumElements(known).status();
+}
 
 AttrMatrix MatrixOf(const std::vector<std::pair<int64_t, int64_t>>& pairs) {
   AttrMatrix matrix{static_cast<int64_t>(pairs.size()), 2, {}};
@@ -418,14 +434,7 @@ Value Make::Result(Type type) {
 
 Values Make::Results(std::vector<Type> types) {
   for (const Type& type : types) {
-    if (!ok_ || !type.is_tensor()) continue;
-    if (type.dtype() == DType::kInvalid || type.dtype() == DType::kToken) {
-      Fail("{} is no element type of an array", DTypeName(type.dtype()));
-      continue;
-    }
-    Dims known;
-    for (const int64_t dim : type.dims()) known.push_back(dim == kDynamic ? 1 : dim);
-    if (const Status status = CheckedNumElements(known).status(); !status.ok()) FailWith(std::string(status.message()));
+    if (const Status status = CheckType(type); ok_ && !status.ok()) FailWith(std::string(status.message()));
   }
   if (!ok_) return Invalid(types.size());
   OpState& op = function_->ops.emplace_back(

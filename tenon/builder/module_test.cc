@@ -124,6 +124,13 @@ TEST(Module, BadCalls) {
       "result 0 is no value");
 }
 
+TEST(Module, TypesAreChecked) {
+  Expect([](Program& p) { p.f.Parameter({DType::kF32, {2, -1}}); }, "contain the negative extent -1");
+  Expect([](Program& p) { p.f.Parameter(DType::kToken); }, "token is no element type of an array");
+  Expect([](Program& p) { p.f.Parameter(Type()); }, "a value needs a type");
+  Expect([](Program& p) { Convert(p.x, DType::kU1); }, "u1 is no element type of an array");
+}
+
 TEST(Module, ValuesStayWhereTheyBelong) {
   Expect(
       [](Program& p) {

@@ -148,6 +148,9 @@ class Make {
   std::vector<BlockState*> regions_;
 };
 
+/// INVALID_ARGUMENT for element types that StableHLO lacks, negative extents, and arrays beyond 64 bits.
+Status CheckType(const Type& type);
+
 AttrMatrix MatrixOf(const std::vector<std::pair<int64_t, int64_t>>& pairs);
 
 /// The StableHLO text of a module without errors.
