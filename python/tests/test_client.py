@@ -20,7 +20,8 @@ def newest(pattern):
 
 
 LIBRARY = os.environ.get('TENON_LIBRARY') or newest('build/*/lib/libtenon.so.0')
-PLUGIN = os.environ.get('TENON_PLUGIN') or newest('build/*/lib/pjrt_plugin_tenon.so')
+named = os.environ.get('TENON_PLUGIN', '')
+PLUGIN = named if '/' in named else newest('build/*/lib/pjrt_plugin_tenon.so')
 if LIBRARY is None or PLUGIN is None:
     pytest.skip('libtenon.so.0 or the plugin is not built: TENON_LIBRARY and TENON_PLUGIN may name them', allow_module_level=True)
 os.environ['TENON_LIBRARY'] = LIBRARY
