@@ -169,7 +169,8 @@ def _write(path, loaded):
     import jax
     both = {file: by for file, by in loaded.items() if len(by) == 2}
     lines = ["# JAX's own tests on Tenon and on JAX's built-in CPU backend", '',
-             f'JAX {jax.__version__}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; written by `scripts/jax_tests.py`. A test that ends the process or does not end counts as failed.', '',
+             f'JAX {jax.__version__}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; written by `scripts/jax_tests.py`. A test that ends the process or does not end counts as failed.',
+             'Times are of runs beside other work on the machine. Files that are not listed were not run.', '',
              '| file | passed (built-in) | passed (Tenon) | failed (built-in) | failed (Tenon) | skipped (built-in) | skipped (Tenon) | s (built-in) | s (Tenon) | passes there alone |',
              '|---|---|---|---|---|---|---|---|---|---|']
     sums = [0] * 9
