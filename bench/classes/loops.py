@@ -208,6 +208,48 @@ def programs(jax):
 
     add('kalman', kalman, np.eye(4, dtype=np.float32) + 0.05 * f32(4, 4), f32(4), f32(300))
 
+    def layers(a, b, x):
+        return lax.fori_loop(0, 400, lambda i, x: x * 0.5 + b @ jnp.tanh(a @ x), x)
+
+    add('layers', layers, f32(16, 10) * 0.2, f32(10, 16) * 0.2, f32(10))
+
+    def echo_state(w, u, x):
+        return lax.scan(lambda h, v: (jnp.tanh(w @ h + u * v) * 0.7 + h * 0.3, h[0]), jnp.zeros(14), x)
+
+    add('echo_state', echo_state, f32(14, 14) * 0.3, f32(14), f32(500))
+    add(
+        'markov',
+        lambda p, s: lax.fori_loop(0, 600, lambda i, s: (lambda s: s / s.sum())(s @ p + 0.01), s),
+        np.abs(f32(15, 15)),
+        np.abs(f32(15)),
+    )
+
+    # Few elements that take functions: lanes, where scalars would go one by one.
+    add(
+        'oscillators',
+        lambda w, p: lax.fori_loop(0, 300, lambda i, p: p + 0.01 * (w + jnp.sin(p.mean() - p) + jnp.cos(p * 2.0)), p),
+        f32(12),
+        f32(12),
+    )
+
+    def best_path(a, s):
+        def step(s, _):
+            t = s[:, None] + a
+            return t.max(0) * 0.9, t.argmax(0)
+
+        return lax.scan(step, s, None, length=300)
+
+    add('best_path', best_path, f32(14, 14), f32(14))
+
+    def annealing(x):
+        def step(s):
+            x, t = s
+            return jax.nn.softmax(x / t) + jnp.exp(-x * x), t * 0.97
+
+        return lax.while_loop(lambda s: s[1] > 1e-3, step, (x, jnp.float32(2.0)))[0]
+
+    add('annealing', annealing, f32(10))
+
     # Bodies that are large: nothing to gain, nothing to lose.
     def train(w1, w2, x, y):
         def loss(p, x, y):

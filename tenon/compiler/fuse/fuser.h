@@ -78,6 +78,8 @@ class Fuser {
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
+  /// Matrices from outside that the loop multiplies with vectors lie by columns while it is emitted: rows in lanes.
+  Status TurnMatrices(const Block& body, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);
   Status EmitEvaluate(NodeId id, plan::Seq& out);

@@ -5,6 +5,7 @@
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/loop_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/trips.h"
@@ -317,6 +318,10 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
       failed = OkStatus();
       Unbind(bound_before);
       continue;
+    }
+    if (points.empty() && RunsInLanes(p_, node, made->kernel)) {
+      Unbind(bound_before);
+      return false;
     }
     for (plan::Step& s : before) out.push_back(std::move(s));
     std::vector<View> views;

@@ -144,6 +144,25 @@ inline constexpr int64_t kTileRows = 64;
 /// A piece of a sum of columns covers at least so many neighbours: runs that are worth prefetching.
 inline constexpr int64_t kColumns = 512;
 
+// Loops of few elements: each a value of its own, or arrays in lanes (loop_cost.h). They fix bits.
+
+/// From this cost (OpCosts) on, an operation is a function or as slow as one.
+inline constexpr int kFunctionCost = 12;
+/// Cycles of a scalar operation, of which several run at once, and of a function, by unit of cost.
+inline constexpr double kScalarNodeCycles = 0.55;
+inline constexpr double kScalarFunctionCycles = 0.7;
+/// Cycles until one vector is through a function, by unit of cost.
+inline constexpr double kFunctionLatency = 3;
+/// Cycles of a stage whose memory the one before it has just written.
+inline constexpr double kTripStageCycles = 20;
+/// Trips of fewer cycles stay in registers, and others unless lanes are so many times as fast.
+inline constexpr double kLeastLaneTrip = 100;
+inline constexpr double kLaneTripMargin = 1.5;
+/// A matrix that a loop multiplies with vectors lies by columns there if it has so many rows, and the loop as many
+/// trips.
+inline constexpr int64_t kMinTurnedRows = 8;
+inline constexpr int64_t kMinTurnedTrips = 4;
+
 // Hooks of drivers.
 
 /// Units of the order between a driver and the kernel that its hook could be: what a result waits for.

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 
 namespace tenon::compiler {
@@ -55,6 +58,8 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     step.predicate = Slot(own);
     leave();
   }
+  if (const int64_t trips = KnownTrips(p_, node); trips < 0 || trips >= policy::kMinTurnedTrips)
+    TENON_RETURN_IF_ERROR(TurnMatrices(body, out));
   bind(body);
   TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
   for (size_t i = 0; i < body.results.size(); ++i) {
@@ -69,6 +74,41 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     if (!IsToken(node.shape(static_cast<uint32_t>(i)))) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
   }
   out.push_back({std::move(step)});
+  return OkStatus();
+}
+
+Status Fuser::TurnMatrices(const Block& body, Seq& out) {
+  std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+  inside.insert(body.args.begin(), body.args.end());
+  // By matrix: how often it is used, and how often as the rows of written-out sums along them.
+  std::map<NodeId, std::pair<int, int>> uses;
+  for (NodeId id : body.nodes) {
+    for (Ref r : p_[id].in) ++uses[r.node].first;
+  }
+  for (NodeId id : body.nodes) {
+    const GraphNode& sum = p_[id];
+    if (!IsUnrolledReduce(p_, sum) || sum.in.size() != 2) continue;
+    const GraphNode& product = p_[sum.in[0].node];
+    const auto& along = sum.attrs<ReduceAttrs>().dimensions;
+    if (product.op != OpCode::kMultiply || along.size() != 1) continue;
+    for (Ref side : product.in) {
+      const GraphNode& spread = p_[side.node];
+      if (spread.op != OpCode::kBroadcast || inside.contains(spread.in[0].node)) continue;
+      const Shape& matrix = p_.shape(spread.in[0]);
+      if (matrix.rank() != 2 || matrix.dims[0] < policy::kMinTurnedRows || SizeBytes(matrix) > policy::kLinkedBytes)
+        continue;
+      if (spread.attrs<BroadcastAttrs>().broadcast_dimensions[1] == along[0]) ++uses[spread.in[0].node].second;
+    }
+  }
+  for (const auto& [id, count] : uses) {
+    if (count.second == 0 || count.first != count.second) continue;
+    const Shape& matrix = p_[id].shape();
+    TENON_ASSIGN_OR_RETURN(const View rows, ViewOf({id, 0}, out));
+    const View columns = NewTempWithLayout(matrix, {0, 1});
+    if (rows.strides == columns.strides) continue;
+    Copy(rows, columns, out);
+    Bind({id, 0}, columns);
+  }
   return OkStatus();
 }
 

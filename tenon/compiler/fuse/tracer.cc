@@ -4,6 +4,7 @@
 
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/ir/combiner.h"
+#include "tenon/compiler/ir/kir_op.h"
 
 namespace tenon::compiler {
 
@@ -450,6 +451,27 @@ std::optional<Scalar> Tracer::TraceGather(const GraphNode& node, const IndexMap&
   return Trace(node.in[0], at);
 }
 
+namespace {
+
+/// Whether it is no matter, to the last bit, which elements meet first.
+bool AnyGrouping(kir::Op op, DType type) {
+  switch (op) {
+    case kir::Op::kMin:
+    case kir::Op::kMax:
+    case kir::Op::kAnd:
+    case kir::Op::kOr:
+    case kir::Op::kXor:
+      return true;
+    case kir::Op::kAdd:
+    case kir::Op::kMul:
+      return IsInteger(type);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
   const GraphNode& node = program_[r.node];
   if (auto it = reduced.find(r.node); it != reduced.end()) {
@@ -474,6 +496,23 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
     if (!init) return std::nullopt;
     AppendParts(b_, node.shape(static_cast<uint32_t>(i)).dtype, *init, values);
   }
+  // Where grouping is no matter, neighbours meet first: a chain would wait for each of its links.
+  const kir::Op op = KirOpOf(CombinerOp(program_, node.blocks[0]));
+  const bool pairs = n == 1 && count > 1 && values.size() == 1 && AnyGrouping(op, b_.type(values[0]));
+  std::vector<std::pair<int, Val>> tree;  // Values that wait for a neighbour, by how many levels are below.
+  const auto meet = [&] {
+    const Val y = tree.back().second;
+    tree.pop_back();
+    tree.back() = {tree.back().first + 1, b_.Inline(*combiner, {tree.back().second, y})[0]};
+  };
+  const auto add = [&](Val v) {
+    tree.emplace_back(0, v);
+    while (tree.size() > 1 && tree.back().first == tree[tree.size() - 2].first) meet();
+  };
+  if (pairs) {
+    const std::optional<uint64_t> identity = IdentityBits(op, b_.type(values[0]));
+    if (!identity || !b_.IsConst(values[0], *identity)) add(values[0]);
+  }
   for (int64_t point = 0; point < count; ++point) {
     IndexMap at(operand.rank());
     int64_t rest = point;
@@ -492,9 +531,15 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
       if (!element) return std::nullopt;
       AppendParts(b_, node.shape(static_cast<uint32_t>(i)).dtype, *element, arguments);
     }
+    if (pairs) {
+      add(arguments.back());
+      continue;
+    }
     const SmallVector<Val, 2> results = b_.Inline(*combiner, arguments);
     for (size_t i = 0; i < values.size(); ++i) values[i] = results[i];
   }
+  while (tree.size() > 1) meet();
+  if (pairs) values[0] = tree[0].second;
   const size_t first = FirstPart(node, r.result);
   Scalar value{values[first]};
   if (IsComplex(node.shape(r.result).dtype)) value.im = values[first + 1];

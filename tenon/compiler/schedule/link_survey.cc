@@ -45,6 +45,8 @@ LinkSurvey::LinkSurvey(const plan::WhileStep& loop, const FusedProgram& program,
   if (loop.trip_count < 0) Touch(loop.predicate, false);
   target::Work trip = WorkOf(loop.condition) + WorkOf(loop.body);
   const double launches = std::exchange(trip.launches, 0);
+  // What runs one by one does so anywhere.
+  trip.serial = 0;
   ok_ = ok_ && steps_ > 0 && steps_ <= policy::kMaxLinkedSteps && nodes_ <= target_.limits.loop_nodes &&
         target::TimeNs(target_, trip) <= launches * policy::kLinkedStepNs;
   int64_t bytes = 0;

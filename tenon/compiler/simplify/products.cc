@@ -86,12 +86,6 @@ double Simplifier::ChainCost(Ref r) {
 bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   const std::optional<target::Work> driver = outlook_.driver_work(to_, dot);
   if (!driver) return true;
-  // A loop over so few elements may hold all of them in registers, and then reckons one by one: a vector's work is more
-  // than a call.
-  const target::KernelLimits& limits = from_.target->limits;
-  if (NumElements(dot.shape().dims) <= limits.carry_elements &&
-      NumElements(dot.shape().dims) * terms <= limits.loop_nodes)
-    return false;
   const target::Target& machine = *target::StandardTarget();
   const Shape& result = dot.shape();
   const double width = std::max<double>(1, static_cast<double>(ByteWidth(result.dtype)) / sizeof(float));
