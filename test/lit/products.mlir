@@ -78,3 +78,20 @@ module @others {
     return %0, %1, %2, %3, %4 : tensor<100x100xi16>, tensor<100x100xi32>, tensor<100x100xf32>, tensor<100x100xf32>, tensor<100x100xi32>
   }
 }
+
+// -----
+
+// A complex matrix of a few elements; other complex products are real ones of the parts.
+// CHECK: program @gate
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[2,64,128,2]
+// CHECK-NOT: dot_general
+// CHECK: reduce {{.*}} : f32[2,64,128]
+// CHECK-COUNT-4: dot_general
+module @gate {
+  func.func @main(%g: tensor<2x2xcomplex<f32>>, %s: tensor<64x2x128xcomplex<f32>>, %a: tensor<100x100xcomplex<f32>>) -> (tensor<2x64x128xcomplex<f32>>, tensor<100x100xcomplex<f32>>) {
+    %0 = stablehlo.dot_general %g, %s, contracting_dims = [1] x [1] : (tensor<2x2xcomplex<f32>>, tensor<64x2x128xcomplex<f32>>) -> tensor<2x64x128xcomplex<f32>>
+    %1 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<100x100xcomplex<f32>>, tensor<100x100xcomplex<f32>>) -> tensor<100x100xcomplex<f32>>
+    return %0, %1 : tensor<2x64x128xcomplex<f32>>, tensor<100x100xcomplex<f32>>
+  }
+}

@@ -41,3 +41,18 @@ func.func @main() {
   check.expect_eq_const %1, dense<[[[201.0], [20.0], [302.0]]]> : tensor<1x3x1xf32>
   func.return
 }
+
+// -----
+
+// Two results per group.
+func.func @main() {
+  %x = stablehlo.constant dense<[[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]> : tensor<1x3x2xf32>
+  %w = stablehlo.constant dense<[[[1.0, 10.0, 100.0, 1000.0]], [[2.0, 20.0, 200.0, 2000.0]]]> : tensor<2x1x4xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<1x3x2xf32>, tensor<2x1x4xf32>) -> tensor<1x2x4xf32>
+  check.expect_eq_const %0, dense<[[[7.0, 70.0, 1000.0, 10000.0], [13.0, 130.0, 1600.0, 16000.0]]]> : tensor<1x2x4xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, f, 0], window = {}
+    {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<1x3x2xf32>, tensor<2x1x4xf32>) -> tensor<1x4x2xf32>
+  check.expect_eq_const %1, dense<[[[7.0, 13.0], [70.0, 130.0], [1000.0, 1600.0], [10000.0, 16000.0]]]> : tensor<1x4x2xf32>
+  func.return
+}

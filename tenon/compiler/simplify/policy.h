@@ -35,5 +35,9 @@ inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
 inline constexpr double kMaxChainCost = 1e6;
 /// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.
 inline constexpr double kLanesMeetCost = 300;
+/// Complex matrices of so many rows and columns stay in registers while what they are multiplied with goes by.
+inline constexpr int64_t kMaxGateTerms = 4;
+/// Results per group of a convolution that are written out tap by tap: half of the columns of a narrow register tile.
+inline constexpr int64_t kMaxResultsPerTap = 8;
 
 }  // namespace tenon::compiler::policy

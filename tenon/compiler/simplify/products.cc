@@ -34,6 +34,13 @@ bool Holds(DType type, DType other) {
   return IsSigned(type) == IsSigned(other) ? other_bits <= bits : IsSigned(type) && other_bits < bits;
 }
 
+/// A complex matrix of a few elements times a large array: one kernel goes through that once, where four real products
+/// would go through its parts.
+bool IsGate(int64_t terms, const Shape (&operand)[2]) {
+  return terms <= policy::kMaxGateTerms && std::min(NumElements(operand[0].dims), NumElements(operand[1].dims)) <=
+                                               policy::kMaxGateTerms * policy::kMaxGateTerms;
+}
+
 /// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
 bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
   if (!IsComplex(node.shape().dtype)) return false;
@@ -181,7 +188,9 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
     terms *= extent;
   }
   const bool few = terms <= numerics().written_out_terms && NumElements(dims) <= numerics().written_out_product;
-  if (!few && !(IsComplex(type) ? IsComplexRows(node, operand) : WritesOut(node, terms))) return std::nullopt;
+  const bool writes_out =
+      IsComplex(type) ? IsGate(terms, operand) || IsComplexRows(node, operand) : WritesOut(node, terms);
+  if (!few && !writes_out) return std::nullopt;
 
   const size_t num_batch = numbers.lhs_batching_dimensions.size();
   Ref spread[2];

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tenon/compiler/ir/scans.h"
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
@@ -191,7 +192,7 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
 }
 
 std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
-  // One input channel per group and one result: nothing that a matrix product could share.
+  // One input channel per group and few results: little that a matrix product could share.
   const Shape in = ShapeOf(node.in[0]);
   const Shape weights = ShapeOf(node.in[1]);
   const Shape out = node.shape();
@@ -199,8 +200,9 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
   const int64_t groups = a.feature_group_count;
   const size_t spatial = a.input_spatial_dimensions.size();
-  if (a.batch_group_count != 1 || extent(weights, a.kernel_input_feature_dimension) != 1 ||
-      extent(weights, a.kernel_output_feature_dimension) != groups)
+  const int64_t per_group = extent(weights, a.kernel_output_feature_dimension) / std::max<int64_t>(groups, 1);
+  if (a.batch_group_count != 1 || extent(weights, a.kernel_input_feature_dimension) != 1 || per_group < 1 ||
+      (per_group > 1 && (groups == 1 || per_group > policy::kMaxResultsPerTap)))
     return std::nullopt;
   int64_t count = 1;
   for (int64_t d : a.kernel_spatial_dimensions) count *= extent(weights, d);
@@ -233,12 +235,34 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
     source = Emit(std::move(transpose));
   }
   const Ref padded = Padded(Converted(source, type), Splat({type, {}}, 0), low, high, interior);
+  // Several results per group are one more dim, inside of the groups.
+  const bool several = per_group > 1;
+  const auto feature = static_cast<size_t>(a.output_feature_dimension);
+  Dims taken = out.dims, split = out.dims;
+  taken[feature] = split[feature] = groups;
+  if (several) split.insert(split.begin() + static_cast<std::ptrdiff_t>(feature) + 1, per_group);
+  const auto spread = [&](Ref r, Dims places) {
+    GraphNode broadcast;
+    broadcast.op = OpCode::kBroadcast;
+    broadcast.in = {r};
+    broadcast.out.push_back({type, split});
+    broadcast.attributes = BroadcastAttrs{std::move(places)};
+    return Emit(std::move(broadcast));
+  };
+  Dims places;
+  for (size_t d = 0; d < out.rank(); ++d) places.push_back(static_cast<int64_t>(d + (several && d > feature ? 1 : 0)));
+  Dims weight_shape = {groups};
+  Dims weight_places = {a.output_feature_dimension};
+  if (several) {
+    weight_shape.push_back(per_group);
+    weight_places.push_back(a.output_feature_dimension + 1);
+  }
   Ref sum;
   for (int64_t element = 0; element < count; ++element) {
     Dims start(out.rank(), 0);
     Dims weight_start(weights.rank(), 0);
     Dims weight_extent(weights.rank(), 1);
-    weight_extent[static_cast<size_t>(a.kernel_output_feature_dimension)] = groups;
+    weight_extent[static_cast<size_t>(a.kernel_output_feature_dimension)] = groups * per_group;
     int64_t rest = element;
     for (size_t d = spatial; d-- > 0;) {
       const int64_t n = extent(weights, a.kernel_spatial_dimensions[d]);
@@ -248,17 +272,14 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
       start[static_cast<size_t>(a.output_spatial_dimensions[d])] =
           (a.window_reversal[d] != 0 ? n - 1 - k : k) * a.rhs_dilation[d];
     }
-    const Ref x = StridedSlice(padded, start, strides, out.dims);
-    const Ref tap = Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), {groups});
-    GraphNode broadcast;
-    broadcast.op = OpCode::kBroadcast;
-    broadcast.in = {Converted(tap, type)};
-    broadcast.out.push_back({type, out.dims});
-    broadcast.attributes = BroadcastAttrs{{a.output_feature_dimension}};
-    const Ref product = Binary(OpCode::kMultiply, x, Emit(std::move(broadcast)));
+    const Ref x = StridedSlice(padded, start, strides, taken);
+    const Ref tap =
+        Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), weight_shape);
+    const Ref product =
+        Binary(OpCode::kMultiply, several ? spread(x, places) : x, spread(Converted(tap, type), weight_places));
     sum = sum.valid() ? Binary(OpCode::kAdd, sum, product) : product;
   }
-  return Converted(sum, out.dtype);
+  return Converted(several ? Reshape(sum, out.dims) : sum, out.dtype);
 }
 
 }  // namespace tenon::compiler

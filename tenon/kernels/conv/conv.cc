@@ -42,6 +42,16 @@ void SortByStride(Axes& axes) {
   }
 }
 
+/// Whether the input runs on along the innermost places, and not along the channels.
+bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
+  if (m.places.empty()) return false;
+  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
+  const int along = m.places.back().what;
+  if (along == kBatch) return s.in_batch_stride == 1;
+  const ConvDim& d = s.dims[static_cast<size_t>(along)];
+  return d.in_dilation == 1 && d.stride * d.in_stride == 1;
+}
+
 Mapping MapOf(const ConvSignature& s) {
   Mapping m;
   Axes places = {{kBatch, s.batch, s.out_batch_stride}};
@@ -89,18 +99,9 @@ Mapping MapOf(const ConvSignature& s) {
   }
   m.depth = depth;
   m.places_are_rows = s.out_channel_stride == 1 || m.place_stride != 1 || s.out_channels == 1;
-  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = false;
+  // A vector of weights goes along whichever way the input runs on.
+  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = !RunsAlongPlaces(s, m);
   return m;
-}
-
-/// Whether the input runs on along the innermost places, and not along the channels.
-bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
-  if (m.places.empty()) return false;
-  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
-  const int along = m.places.back().what;
-  if (along == kBatch) return s.in_batch_stride == 1;
-  const ConvDim& d = s.dims[static_cast<size_t>(along)];
-  return d.in_dilation == 1 && d.stride * d.in_stride == 1;
 }
 
 /// The number `flat` in the mixed base of `axes`, added to per-axis coordinates.
@@ -163,11 +164,26 @@ class Patches {
     return place.group * s_.in_group_stride + place.batch * s_.in_batch_stride;
   }
 
-  static void Copy(const T* from, int64_t from_stride, int64_t count, T* to, int64_t to_stride) {
-    if (from_stride == 1 && to_stride == 1) {
+  // Runs are often shorter than a call to memcpy takes: 16 bytes at a time, the last ones over again.
+  static void CopyRun(const T* from, int64_t count, T* to) {
+    constexpr int64_t kPiece = 16 / sizeof(T), kMostPieces = 8;
+    if (count > kMostPieces * kPiece) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-      return;
+    } else if (count >= kPiece) {
+      for (int64_t i = 0; i < count - kPiece; i += kPiece) {
+        std::memcpy(to + i, from + i, 16);
+        asm volatile("");  // The loop is not to become a call again.
+      }
+      std::memcpy(to + count - kPiece, from + count - kPiece, 16);
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        to[i] = from[i];
+        asm volatile("");
+      }
     }
+  }
+  static void Copy(const T* from, int64_t from_stride, int64_t count, T* to, int64_t to_stride) {
+    if (from_stride == 1 && to_stride == 1) return CopyRun(from, count, to);
     for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
   }
   static void Zero(int64_t count, T* to, int64_t to_stride) {

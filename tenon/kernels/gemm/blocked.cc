@@ -476,13 +476,18 @@ class BlockedGemm {
     }
   };
   NextStrip NextStripOf(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t calls) const {
-    if (!cut_.copy_a || p_.hooks.pack_a || s_.a_col_stride != 1 || i + mr_ >= block.i1) return {};
+    if (!cut_.copy_a || p_.hooks.pack_a || i + mr_ >= block.i1) return {};
+    if (s_.a_col_stride != 1 && s_.a_row_stride != 1) return {};
     NextStrip next;
-    next.a =
-        static_cast<const char*>(At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0, operand_bytes_));
-    next.row_bytes = s_.a_row_stride * operand_bytes_;
-    next.lines_per_row = CeilDiv((block.k1 - block.k0) * operand_bytes_, kLineBytes);
-    next.left = next.lines_per_row * std::min(mr_, block.i1 - i - mr_);
+    next.a = static_cast<const char*>(
+        At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_));
+    const int64_t depth = block.k1 - block.k0, rows = std::min(mr_, block.i1 - i - mr_);
+    const bool turned = s_.a_col_stride != 1;
+    next.row_bytes = (turned ? s_.a_col_stride : s_.a_row_stride) * operand_bytes_;
+    // Short runs start anywhere in a line.
+    next.lines_per_row =
+        turned ? CeilDiv(rows * operand_bytes_ - 1, kLineBytes) + 1 : CeilDiv(depth * operand_bytes_, kLineBytes);
+    next.left = next.lines_per_row * (turned ? depth : rows);
     next.lines_per_call = CeilDiv(next.left, calls);
     return next;
   }
@@ -515,10 +520,27 @@ class BlockedGemm {
     }
     tile.a_row_stride = w_;
     tile.a_k_stride = mr_ * w_;
-    for (int64_t q = 0; q < depth; ++q) {
-      std::memcpy(strip + q * tile.a_k_stride, At(a, q * s_.a_col_stride, operand_bytes_),
-                  static_cast<size_t>(rows * operand_bytes_));
+    const int64_t bytes = rows * operand_bytes_, from_stride = s_.a_col_stride * operand_bytes_;
+    // Whole strips of the kernels' heights: their copies are a few moves each where a call takes longer than it copies.
+    switch (bytes) {
+      case 14 * 4:
+        return CopyPieces<14 * 4>(a, from_stride, depth, strip, tile.a_k_stride);
+      case 14 * 8:
+        return CopyPieces<14 * 8>(a, from_stride, depth, strip, tile.a_k_stride);
+      case 6 * 4:
+        return CopyPieces<6 * 4>(a, from_stride, depth, strip, tile.a_k_stride);
+      case 6 * 8:
+        return CopyPieces<6 * 8>(a, from_stride, depth, strip, tile.a_k_stride);
+      default:
+        for (int64_t q = 0; q < depth; ++q) {
+          std::memcpy(strip + q * tile.a_k_stride, At(a, q * from_stride, 1), static_cast<size_t>(bytes));
+        }
     }
+  }
+
+  template <int kBytes>
+  static void CopyPieces(const void* from, int64_t from_stride_bytes, int64_t count, Word* to, int64_t to_stride) {
+    for (int64_t q = 0; q < count; ++q) std::memcpy(to + q * to_stride, At(from, q * from_stride_bytes, 1), kBytes);
   }
 
   // What needs no conversion is written where it is used.
