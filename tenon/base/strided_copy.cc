@@ -29,6 +29,26 @@ void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
   }
 }
 
+/// Runs of more bytes than a Half, and of two at most: the first and the last ones, which may overlap.
+template <class Half>
+void CopyShortRuns(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
+  const int64_t second = bytes - static_cast<int64_t>(sizeof(Half));
+  for (int64_t i = 0; i < loop.extent; ++i) {
+    Half first, last;
+    std::memcpy(&first, from + i * loop.from, sizeof(Half));
+    std::memcpy(&last, from + i * loop.from + second, sizeof(Half));
+    std::memcpy(to + i * loop.to, &first, sizeof(Half));
+    std::memcpy(to + i * loop.to + second, &last, sizeof(Half));
+  }
+}
+
+struct Bytes16 {
+  uint64_t words[2];
+};
+struct Bytes32 {
+  uint64_t words[4];
+};
+
 void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
   switch (bytes) {
     case 1:
@@ -40,6 +60,11 @@ void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t b
     case 8:
       return CopyRow<uint64_t>(to, from, loop);
     default:
+      if (bytes < 4) return CopyShortRuns<uint16_t>(to, from, loop, bytes);
+      if (bytes < 8) return CopyShortRuns<uint32_t>(to, from, loop, bytes);
+      if (bytes <= 16) return CopyShortRuns<uint64_t>(to, from, loop, bytes);
+      if (bytes <= 32) return CopyShortRuns<Bytes16>(to, from, loop, bytes);
+      if (bytes <= 64) return CopyShortRuns<Bytes32>(to, from, loop, bytes);
       for (int64_t i = 0; i < loop.extent; ++i)
         std::memcpy(to + i * loop.to, from + i * loop.from, static_cast<size_t>(bytes));
   }

@@ -619,9 +619,10 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   done("a kernel after contraction");
   SimplifyIntegers(k);
   done("a kernel with ranges of integers");
+  FoldConstants(k);
   DropDead(k);
   done("a kernel without dead nodes");
-  SplitRegions(k, target.limits);
+  SplitRegions(k, target);
   done("a kernel cut into regions");
   MergeDims(k);
   done("a kernel with merged dims");

@@ -7,17 +7,20 @@
 
 namespace tenon::compiler {
 
-/// Finishes a kernel in place: contracts products that feed one sum into fma, drops dead nodes, cuts regions, merges
-/// loops that all accesses run through together, lets stages share dims, decides the split, finds buffers that may
-/// share memory, turns extents into parameters, counts the work.
-/// With `checks`, the kernel is verified after each of these.
+/// Finishes a kernel in place: contracts products that feed one sum into fma, folds constants, drops dead nodes, cuts
+/// regions, merges loops that all accesses run through together, lets stages share dims, decides the split, finds
+/// buffers that may share memory, turns extents into parameters, counts the work. With `checks`, the kernel is verified
+/// after each of these.
 void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
 
 // The parts, for tests.
 void ContractFma(kir::Kernel& kernel);
 void DropDead(kir::Kernel& kernel);
-/// Guards and comparisons of places, where they are many, are settled by cutting the one stage into regions.
-void SplitRegions(kir::Kernel& kernel, const target::KernelLimits& limits);
+/// What constants settle: arithmetic of small ones, comparisons, selections. Leaves dead nodes behind.
+void FoldConstants(kir::Kernel& kernel);
+/// Guards and comparisons of places, where they are many, are settled by cutting the one stage into regions, where that
+/// saves time. Leaves dead nodes behind.
+void SplitRegions(kir::Kernel& kernel, const target::Target& target);
 void MergeDims(kir::Kernel& kernel);
 /// Stages that run over equal extents do so over the same dims, so that they can be cut together.
 void UnifyDims(kir::Kernel& kernel);

@@ -1,10 +1,13 @@
 // Copies between views.
 
 #include <algorithm>
+#include <utility>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/short_dims.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
@@ -14,8 +17,29 @@ bool HasNegativeStride(const View& view) {
   return std::any_of(view.strides.begin(), view.strides.end(), [](int64_t s) { return s < 0; });
 }
 
+/// Cycles of a copy step (StridedCopy): neighbouring elements of both sides move at once, runs one by one.
+double CopyCycles(const View& from, const View& to) {
+  double units = 1, rows = 1;
+  int64_t bytes = ByteWidth(to.dtype);
+  bool dense = true, inner = true;
+  for (size_t i = to.dims.size(); i-- > 0;) {
+    if (to.dims[i] == 1) continue;
+    if (dense && to.strides[i] * ByteWidth(to.dtype) == bytes && from.strides[i] == to.strides[i]) {
+      bytes *= to.dims[i];
+      continue;
+    }
+    dense = false;
+    units *= static_cast<double>(to.dims[i]);
+    if (!std::exchange(inner, false)) rows *= static_cast<double>(to.dims[i]);
+  }
+  const double unit = bytes <= policy::kCopyShortRun
+                          ? policy::kCopyUnitCycles
+                          : policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
+  return rows * policy::kCopyRowCycles + units * unit;
+}
+
 /// A kernel that moves every element; loops in the order of the target's memory.
-MadeKernel MakeCopy(const View& from, const View& to, const target::Target& target, KernelChecks* checks) {
+MadeKernel MakeCopy(const View& from, const View& to) {
   kir::KernelBuilder b;
   const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
   const kir::Buf out = BufferFor(b, kir::BufKind::kOut, to);
@@ -40,8 +64,6 @@ MadeKernel MakeCopy(const View& from, const View& to, const target::Target& targ
   MadeKernel made;
   made.kernel = b.Finish();
   made.buffers = {{BoundBuffer::Kind::kRead, {}}, {BoundBuffer::Kind::kWrite, {}}};
-  FinishKernel(made, target, checks);
-  made.in_place.clear();
   return made;
 }
 
@@ -56,13 +78,26 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   const bool held = IsFloat(to.dtype) && to.dtype != DType::kBF16 && DTypeBits(to.dtype) < 32;
   const bool plain =
       KernelCanHold(to.dtype) && !held && !IsComplex(to.dtype) && DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
-  if (whole || !plain || to.dims.size() > policy::kMaxCopyDims ||
-      elements * ByteWidth(to.dtype) < policy::kMinCopyKernelBytes || HasNegativeStride(from) ||
-      HasNegativeStride(to)) {
+  const bool large = elements * ByteWidth(to.dtype) >= policy::kMinCopyKernelBytes;
+  const double step = large ? 0 : CopyCycles(from, to);
+  if (whole || !plain || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles) ||
+      HasNegativeStride(from) || HasNegativeStride(to)) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
-  AddKernelStep(MakeCopy(from, to, *p_.target, &checks_), {from, to}, out);
+  MadeKernel made = MakeCopy(from, to);
+  if (!large) {
+    kir::Kernel moved = made.kernel;
+    MergeDims(moved);
+    WriteOutShortDims(moved, *p_.target);
+    if (step - LaneCycles(moved, *p_.target) <= policy::kCopyKernelCycles) {
+      out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
+      return;
+    }
+  }
+  FinishKernel(made, *p_.target, &checks_);
+  made.in_place.clear();
+  AddKernelStep(std::move(made), {from, to}, out);
 }
 
 Status Fuser::EmitConcatenate(NodeId id, plan::Seq& out) {

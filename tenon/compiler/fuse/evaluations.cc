@@ -30,7 +30,8 @@ Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs
       costs_(costs),
       dims_(kernel.nodes.size(), 0),
       points_(kernel.nodes.size(), 0),
-      times_(kernel.nodes.size(), 0) {
+      times_(kernel.nodes.size(), 0),
+      lanes_(kernel.nodes.size(), 0) {
   for (const kir::Step& step : kernel_.seq) known_ &= std::holds_alternative<kir::Stage>(step.is);
   for (const kir::Dim& d : kernel_.dims) known_ &= d.extent.baked > 0;
   if (!known_) return;
@@ -49,7 +50,9 @@ Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs
       double points = 1;
       for (DimId d : loops) points *= (dims_[v] & Bit(d)) != 0 ? nest.extents[d] : 1;
       points_[v] += points;
-      times_[v] += around[DepthOf(v, loops)];
+      const size_t depth = DepthOf(v, loops);
+      times_[v] += around[depth];
+      lanes_[v] += depth == loops.size() ? around[depth] : std::min(around.back(), around[depth] * policy::kCostLanes);
     }
   }
 }
@@ -264,11 +267,17 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   // storing trades for others.
   std::vector<double> most;
   for (const Computed& c : computed) {
-    double times = 0;
-    for (const auto& [v, moves] : c.values) times += evaluations.Times(v) / (c.complex ? 2 : 1);
+    double times = 0, lanes = 0;
+    for (const auto& [v, moves] : c.values) {
+      times += evaluations.Times(v) / (c.complex ? 2 : 1);
+      lanes += evaluations.Lanes(v) / (c.complex ? 2 : 1);
+    }
     // In a loop's kernel another stage costs little, and a value that does not run in lanes, since only its users do, a
     // vector's work for each element.
-    if (step < policy::kLaunchOps) times *= policy::kCostLanes;
+    if (step < policy::kLaunchOps) {
+      times *= policy::kCostLanes;
+      lanes = std::max(lanes, times);
+    }
     if (times <= c.elements) continue;
     for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
       most.push_back(kernel.nodes[v].op == Op::kRead ? 0 : evaluations.CostOf(v));
@@ -276,7 +285,7 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     }
     double cost = 0;
     for (const auto& [v, moves] : c.values) cost = std::max(cost, most[v]);
-    const double hope = cost * (times - c.elements);
+    const double hope = cost * (lanes - c.elements);
     if (hope > policy::StoreOps(c.bytes, c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
   }
   if (candidates.empty()) return {};

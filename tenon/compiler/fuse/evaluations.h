@@ -49,6 +49,8 @@ class Evaluations {
   bool known() const { return known_; }
   /// How often the node is evaluated when loops run as they are written.
   double Times(kir::Val v) const { return times_[v]; }
+  /// The lanes that this takes: what is evaluated for one point takes a whole vector.
+  double Lanes(kir::Val v) const { return lanes_[v]; }
   int CostOf(kir::Val v) const { return costs_.Of(kernel_.nodes[v]); }
 
   /// Nodes that are read from memory instead, with how; null for all others. By node.
@@ -90,6 +92,7 @@ class Evaluations {
   std::vector<Nest> nests_;
   std::vector<double> points_;  ///< Per node: points of the loops that it depends on, over all nests.
   std::vector<double> times_;
+  std::vector<double> lanes_;
 };
 
 /// A value of the program that a kernel computes, with all nodes that are it somewhere.

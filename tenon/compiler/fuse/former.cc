@@ -497,8 +497,8 @@ class Former {
     if (IsPureView(node) && escapes) return PlaceView(at, to);
     if (node.op == OpCode::kConcatenate || HasInteriorPad(p_, node) || node.op == OpCode::kDynamicUpdate) {
       // Small concatenations are selected between where they are used.
-      const bool few =
-          node.in.size() <= policy::kMaxSelectedParts && NumElements(node.shape().dims) <= policy::kSmallElements;
+      const bool few = node.in.size() <= policy::kMaxSelectedParts &&
+                       (NumElements(node.shape().dims) <= policy::kSmallElements || WrapsAround(node));
       const bool select = node.op == OpCode::kConcatenate && !escapes && (few || MakesIndexVectors(at)) &&
                           to.size() == 1 && HasRoom(to[0].cluster, at);
       if (!select) {
@@ -532,6 +532,13 @@ class Former {
       return PlaceView(at, to);
     }
     NewCluster(at);
+  }
+
+  /// A concatenation of one value and slices of it: rolls and periodic padding. Selecting between its own elements
+  /// costs less than moving all of them.
+  bool WrapsAround(const GraphNode& node) const {
+    const auto whole = [&](Ref r) { return p_[r.node].op == OpCode::kSlice ? p_[r.node].in[0] : r; };
+    return std::all_of(node.in.begin(), node.in.end(), [&](Ref r) { return whole(r) == whole(node.in[0]); });
   }
 
   /// Cheap things are computed wherever they are used, if what they repeat with their users stays small.

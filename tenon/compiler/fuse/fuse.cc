@@ -88,44 +88,9 @@ std::optional<View> Fuser::DeriveView(const GraphNode& node, const View& from) {
       }
       break;
     case OpCode::kReshape: {
-      // Groups of equal size; inside one, the operand's dims must form one run.
-      view.strides.assign(dims.size(), 0);
-      if (NumElements(dims) == 0) break;
-      size_t i = 0;
-      size_t j = 0;
-      while (i < from.dims.size() || j < dims.size()) {
-        size_t i_end = i;
-        size_t j_end = j;
-        int64_t a = i_end < from.dims.size() ? from.dims[i_end++] : 1;
-        int64_t b = j_end < dims.size() ? dims[j_end++] : 1;
-        while (a != b) {
-          if (a < b) {
-            if (i_end == from.dims.size()) return std::nullopt;
-            a *= from.dims[i_end++];
-          } else {
-            if (j_end == dims.size()) return std::nullopt;
-            b *= dims[j_end++];
-          }
-        }
-        std::optional<int64_t> run;  // Stride of the innermost dim of the run; may be 0 (a broadcast).
-        int64_t expect = 0;
-        for (size_t k = i_end; k-- > i;) {
-          if (from.dims[k] == 1) continue;
-          if (!run) {
-            run = from.strides[k];
-          } else if (from.strides[k] != expect) {
-            return std::nullopt;
-          }
-          expect = from.strides[k] * from.dims[k];
-        }
-        int64_t stride = run.value_or(0);
-        for (size_t k = j_end; k-- > j;) {
-          view.strides[k] = stride;
-          stride *= dims[k];
-        }
-        i = i_end;
-        j = j_end;
-      }
+      std::optional<Dims> strides = ReshapedStrides(from.dims, from.strides, dims);
+      if (!strides) return std::nullopt;
+      view.strides = *std::move(strides);
       break;
     }
     default:
@@ -255,6 +220,7 @@ Result<FusedProgram> Fuser::Run() {
     }
     f_.inputs.push_back(std::move(input));
   }
+  layouts_ = LayoutsOfResults(p_, captures_, options_.result_strides);
   TENON_RETURN_IF_ERROR(EmitBlock(p_.main, f_.steps));
   for (size_t i = 0; i < p_.main.results.size(); ++i) {
     const Shape& shape = p_.shape(p_.main.results[i]);

@@ -7,6 +7,7 @@
 
 #include "tenon/compiler/fuse/cluster.h"
 #include "tenon/compiler/fuse/fuse.h"
+#include "tenon/compiler/fuse/layouts.h"
 #include "tenon/compiler/fuse/policy.h"
 
 namespace tenon::compiler {
@@ -17,7 +18,7 @@ class Finishes;
 class Fuser {
  public:
   Fuser(const Program& program, const FuseOptions& options, const OpExporter& exporter)
-      : p_(program), options_(options), exporter_(exporter), captures_(program) {
+      : p_(program), options_(options), exporter_(exporter), captures_(program), used_(UsedResults(program)) {
     checks_.on = options.verify;
   }
   Result<FusedProgram> Run();
@@ -92,6 +93,8 @@ class Fuser {
   const FuseOptions& options_;
   const OpExporter& exporter_;
   const Captures captures_;
+  const std::unordered_set<Ref, RefHasher> used_;  // Of nodes with several results.
+  std::unordered_map<NodeId, Dims> layouts_;       // Of what is stored in other strides than row after row.
   KernelChecks checks_;
   FusedProgram f_;
   double step_ops_ = policy::kLaunchOps;  ///< What a step of the block at hand costs.

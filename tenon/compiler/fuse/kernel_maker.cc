@@ -220,10 +220,20 @@ class Maker {
     return true;
   }
 
+  bool IsStored(Ref r) const {
+    const GraphNode& node = program_[r.node];
+    if (node.out.size() == 1 || !env_.is_used) return true;
+    return env_.is_used(r);
+  }
+
   kir::Buf OutputBuffer(Ref r) {
-    const kir::Buf buf = BufferFor(*b_, kir::BufKind::kOut, DenseView(0, program_.shape(r)));
-    tracer_->bound.push_back({BoundBuffer::Kind::kWrite, r});
-    return buf;
+    View view = DenseView(0, program_.shape(r));
+    BoundBuffer bound{BoundBuffer::Kind::kWrite, r, {}};
+    const bool whole = cluster_.kind != ClusterKind::kConcat && cluster_.kind != ClusterKind::kUpdate;
+    if (const Dims* strides = whole && env_.layout_of ? env_.layout_of(r.node) : nullptr)
+      view.strides = bound.strides = *strides;
+    tracer_->bound.push_back(std::move(bound));
+    return BufferFor(*b_, kir::BufKind::kOut, view);
   }
 
   bool AddStore(Ref r, kir::Buf buf, StagePlan& plan, const IndexMap& at, const IndexMap& value_map) {
@@ -296,7 +306,7 @@ class Maker {
     const IndexMap map = SpaceMap(dims.size());
     for (NodeId root : cluster_.roots) {
       for (uint32_t i = 0; i < program_[root].out.size(); ++i) {
-        if (!AddStore({root, i}, OutputBuffer({root, i}), plan, map, map)) return false;
+        if (IsStored({root, i}) && !AddStore({root, i}, OutputBuffer({root, i}), plan, map, map)) return false;
       }
     }
     return true;
@@ -324,6 +334,7 @@ class Maker {
     }
     for (NodeId root : cluster_.roots) {
       for (uint32_t i = 0; i < program_[root].out.size(); ++i) {
+        if (!IsStored({root, i})) continue;
         const bool after = DepthOf({root, 0}) > 0;
         StagePlan& plan = after ? stages_.begin()->second : StageFor(1, dims, false);
         if (!AddStore({root, i}, OutputBuffer({root, i}), plan, map, map)) return false;
@@ -390,6 +401,7 @@ class Maker {
         continue;
       }
       for (uint32_t i = 0; i < node.out.size(); ++i) {
+        if (!IsStored({seed.node, i})) continue;
         const bool whole = node.shape(i).dims == cluster_.space && !inner.empty();
         std::optional<IndexMap> map = whole ? full : RootMapOfRow(node.shape(i), rows);
         if (!map) {
@@ -572,7 +584,8 @@ class Maker {
     std::map<NodeId, Computed> computed;
     tracer_->ForEachValue([&](Ref r, const IndexMap& map, Scalar value) {
       const GraphNode& node = program_[r.node];
-      if (!cluster_.members.contains(r.node) || KindOfOp(node.op) != OpKind::kElementwise) return;
+      const bool summed = node.op == OpCode::kReduce && node.out.size() == 1 && !tracer_->reduced.contains(r.node);
+      if (!cluster_.members.contains(r.node) || (KindOfOp(node.op) != OpKind::kElementwise && !summed)) return;
       const bool root = std::find(cluster_.roots.begin(), cluster_.roots.end(), r.node) != cluster_.roots.end();
       if (root && cluster_.roots.size() == 1) return;
       Computed& c = computed[r.node];

@@ -31,7 +31,8 @@ bool IsDense(const View& view);
 /// What a buffer of a made kernel stands for.
 struct BoundBuffer {
   enum class Kind : uint8_t { kRead, kWrite, kLocal } kind = Kind::kRead;
-  Ref value;  ///< Read or written; nothing for locals.
+  Ref value;          ///< Read or written; nothing for locals.
+  Dims strides = {};  ///< Of what is written and not dense.
 };
 
 /// A kernel with the values that its buffers and parameters have here.
@@ -57,6 +58,10 @@ struct KernelChecks {
 struct MakerEnvironment {
   /// The memory of a value that the kernel reads.
   std::function<const View&(Ref)> view_of;
+  /// The strides in which a value is stored, nothing for dense ones; and whether one of several results of a node is
+  /// stored at all. Without these all are, densely.
+  std::function<const Dims*(NodeId)> layout_of;
+  std::function<bool(Ref)> is_used;
   KernelChecks* checks = nullptr;
   /// The kernel as it was traced: whoever asks calls FinishKernel, or makes something else of it.
   bool unfinished = false;

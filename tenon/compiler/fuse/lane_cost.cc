@@ -190,6 +190,12 @@ class Model {
       if (node.op == Op::kRead) {
         const kir::Read& read = k_.reads[node.attr];
         moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v]});
+        for (const kir::Guard& g : read.guard) {
+          // Asked where its dims are known, and met with the others of the read.
+          DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
+          for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
+          cycles += policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
+        }
       } else {
         cycles += CyclesOf(node) * Times(deps_[v], lane, lanes);
       }

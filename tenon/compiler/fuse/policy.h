@@ -35,6 +35,15 @@ inline constexpr size_t kMaxSelectedParts = 4;
 inline constexpr size_t kMaxParts = 512;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
+/// So is one that saves so many cycles; every kernel has to be compiled.
+inline constexpr double kCopyKernelCycles = 2000;
+/// What a copy step (base/strided_copy.h) takes for an element or a short run of them, for a longer run and its bytes,
+/// and for a row of either.
+inline constexpr int64_t kCopyShortRun = 64;
+inline constexpr double kCopyUnitCycles = 1.5;
+inline constexpr double kCopyRunCycles = 12;
+inline constexpr double kCopyByteCycles = 1.0 / 32;
+inline constexpr double kCopyRowCycles = 10;
 /// Copies of more dims are no kernels: two arrays' dims must fit one.
 inline constexpr size_t kMaxCopyDims = 16;
 
@@ -86,12 +95,18 @@ inline constexpr int kMaxAttempts = 12;
 inline constexpr int kMaxTrials = 32;
 /// A dim is cut into at most so many: reshapes that ask for more are stored.
 inline constexpr size_t kMaxPiecesOfDim = 8;
+/// Nodes that are looked at to find what padding a value gives by itself.
+inline constexpr int kOutsideNodes = 32;
 /// Stages of fewer points are not worth cutting into regions, nor are fewer questions about places.
 inline constexpr int64_t kMinRegionPoints = 512;
 inline constexpr int kMinRegionQuestions = 3;
 /// More regions than this, or more cuts of one dim, are more code than they save time.
 inline constexpr size_t kMaxRegions = 12;
 inline constexpr size_t kMaxRegionCutsPerDim = 4;
+/// A region that is less than this part of its dim is not cut along others.
+inline constexpr double kNarrowRegion = 0.125;
+/// Regions must leave at most this part of the modelled time.
+inline constexpr double kRegionGain = 0.9;
 /// Points of a loop in a kernel that are worth running in lanes.
 inline constexpr int64_t kMinLanePoints = 4;
 
@@ -118,6 +133,8 @@ inline constexpr double kMathCyclesPerCost = 0.35;
 inline constexpr double kWideMath = 0.5;
 /// What it costs (OpCosts) to round a result to fewer bits than f32 has.
 inline constexpr int kNarrowRounding = 4;
+/// Cycles of asking whether a guard holds, and of heeding the answer.
+inline constexpr double kGuardCycles = 0.5;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kMaskCycles = 4;

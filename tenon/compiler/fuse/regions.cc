@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 
 namespace tenon::compiler {
@@ -24,14 +26,18 @@ using Box = std::vector<Interval>;  // By dim.
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
+/// Where on a dim `coef` * place lies in [lo, hi).
+Interval PlacesOf(int64_t coef, int64_t lo, int64_t hi) {
+  return coef > 0 ? Interval{CeilDiv(lo, coef), CeilDiv(hi, coef)}
+                  : Interval{CeilDiv(1 - hi, -coef), CeilDiv(1 - lo, -coef)};
+}
+
 /// Where on its one dim a guard holds; nothing when it depends on more, or repeats.
 std::optional<std::pair<DimId, Interval>> Holds(const kir::Guard& g) {
   if (g.mod != 1 || g.e.start != kir::kNone || g.e.terms.size() != 1 || g.e.terms[0].coef.baked == 0)
     return std::nullopt;
-  const int64_t c = g.e.terms[0].coef.baked, lo = g.lo.baked - g.e.offset.baked, hi = g.hi.baked - g.e.offset.baked;
-  const Interval d =
-      c > 0 ? Interval{CeilDiv(lo, c), CeilDiv(hi, c)} : Interval{CeilDiv(1 - hi, -c), CeilDiv(1 - lo, -c)};
-  return std::pair(g.e.terms[0].dim, d);
+  return std::pair(g.e.terms[0].dim,
+                   PlacesOf(g.e.terms[0].coef.baked, g.lo.baked - g.e.offset.baked, g.hi.baked - g.e.offset.baked));
 }
 
 /// A comparison of a dim's index with a constant, as where on the dim it is true.
@@ -43,37 +49,42 @@ struct Question {
 
 class Splitter {
  public:
-  Splitter(kir::Kernel& k, const target::KernelLimits& limits) : k_(k), limits_(limits) {}
+  Splitter(const kir::Kernel& k, const target::KernelLimits& limits) : k_(k), limits_(limits) {}
 
-  void Run() {
-    if (!Suits()) return;
+  /// Whether the kernel asks enough about places that can be settled.
+  bool Suits() {
+    if (!OneDisjointStage()) return false;
     FindCuts();
-    if (questions_ < policy::kMinRegionQuestions || !ChooseCuts()) return;
-    std::vector<Box> boxes = {{}};
-    for (size_t d = 0; d < k_.dims.size(); ++d) {
-      std::vector<Box> next;
-      for (const Box& box : boxes) {
-        for (size_t i = 0; i <= cuts_[d].size(); ++i) {
-          Box longer = box;
-          longer.push_back({i == 0 ? 0 : cuts_[d][i - 1], i == cuts_[d].size() ? Extent(d) : cuts_[d][i]});
-          next.push_back(std::move(longer));
-        }
-      }
-      boxes = std::move(next);
-    }
-    const kir::Stage stage = std::get<kir::Stage>(k_.seq[0].is);
-    kir::Seq seq;
-    for (const Box& box : boxes) seq.push_back({StageOf(stage, box)});
-    k_.seq = std::move(seq);
-    k_.nodes = std::move(nodes_);
-    k_.reads = std::move(reads_);
-    DropDead(k_);
+    return questions_ >= policy::kMinRegionQuestions && ChooseCuts();
+  }
+
+  bool IsCut(size_t d) const { return !cuts_[d].empty(); }
+
+  /// The kernel cut into regions, but not along the dims of `whole`; along the innermost dim at multiples of `lanes`,
+  /// so that what is asked about the edges is asked for whole vectors.
+  kir::Kernel Split(kir::DimMask whole, int64_t lanes) {
+    whole_ = whole;
+    lanes_ = lanes;
+    boxes_.clear();
+    AddBoxes({}, 0);
+    kir::Kernel made = k_;
+    nodes_.clear();
+    reads_.clear();
+    literals_ = k_.literals;
+    made.seq.clear();
+    for (const Box& box : boxes_) made.seq.push_back({StageOf(std::get<kir::Stage>(k_.seq[0].is), box)});
+    made.nodes = std::move(nodes_);
+    made.reads = std::move(reads_);
+    made.literals = std::move(literals_);
+    FoldConstants(made);
+    DropDead(made);
+    return made;
   }
 
  private:
   int64_t Extent(size_t d) const { return k_.dims[d].extent.baked; }
 
-  bool Suits() const {
+  bool OneDisjointStage() const {
     if (k_.outer != 0 || k_.seq.size() != 1 || !std::holds_alternative<kir::Stage>(k_.seq[0].is)) return false;
     const auto& stage = std::get<kir::Stage>(k_.seq[0].is);
     if (!stage.reduces.empty() || !stage.domain.empty() || stage.dims.size() != k_.dims.size()) return false;
@@ -87,34 +98,78 @@ class Splitter {
                        [](const kir::Store& s) { return s.order == kir::StoreOrder::kDisjoint && s.combine < 0; });
   }
 
+  /// A value that is coef * place + offset, along one dim.
+  struct Linear {
+    DimId dim = 0;
+    int64_t coef = 1, offset = 0;
+  };
+
+  std::optional<int64_t> Constant(Val v) const {
+    const kir::Node& n = k_.nodes[v];
+    if (n.op != kir::Op::kConst || !IsInteger(n.type) || ByteWidth(n.type) < 4) return std::nullopt;
+    const uint64_t bits = k_.literals[n.attr];
+    return ByteWidth(n.type) == 8 ? static_cast<int64_t>(bits)
+           : IsSigned(n.type)     ? static_cast<int32_t>(bits)
+                                  : static_cast<int64_t>(bits);
+  }
+
+  /// Whole numbers of 32 bits and more hold all that the places of a dim come to, where these are small.
+  std::optional<Linear> LinearOf(Val v) const {
+    const kir::Node& n = k_.nodes[v];
+    std::optional<Linear> x;
+    if (n.op == kir::Op::kIndex) {
+      x = Linear{static_cast<DimId>(n.attr)};
+    } else if (n.op == kir::Op::kConvert) {
+      x = LinearOf(n.in[0]);
+    } else if (n.op == kir::Op::kAdd || n.op == kir::Op::kSub || n.op == kir::Op::kMul) {
+      const std::optional<int64_t> right = Constant(n.in[1]);
+      x = right ? LinearOf(n.in[0]) : std::nullopt;
+      const std::optional<int64_t> left = x || n.op == kir::Op::kSub ? std::nullopt : Constant(n.in[0]);
+      if (left) x = LinearOf(n.in[1]);
+      if (!x || (!left && !right)) return std::nullopt;
+      const int64_t c = left ? *left : *right;
+      constexpr int64_t kSmall = int64_t{1} << 30;  // structural: what is summed and multiplied fits
+      if (c <= -kSmall || c >= kSmall) return std::nullopt;
+      if (n.op == kir::Op::kMul) {
+        x->coef *= c;
+        x->offset *= c;
+      } else {
+        x->offset += n.op == kir::Op::kAdd ? c : -c;
+      }
+    }
+    if (!x || !IsInteger(n.type) || ByteWidth(n.type) < 4 || x->coef == 0 || std::abs(x->coef) > INT32_MAX ||
+        Extent(x->dim) > INT32_MAX)
+      return std::nullopt;
+    const int64_t first = x->offset, last = x->coef * (Extent(x->dim) - 1) + x->offset;
+    const int64_t low = IsSigned(n.type) ? -INT32_MAX : 0;
+    if (std::min(first, last) < low || std::max(first, last) > INT32_MAX) return std::nullopt;
+    return x;
+  }
+
   std::optional<Question> Asked(const kir::Node& n) const {
     if (n.op != kir::Op::kCompare) return std::nullopt;
-    const auto* index = &k_.nodes[n.in[0]];
-    // Whole numbers of 32 bits hold every index of a dim that fits.
-    if (index->op == kir::Op::kConvert && IsInteger(index->type) && ByteWidth(index->type) >= 4)
-      index = &k_.nodes[index->in[0]];
-    const kir::Node& constant = k_.nodes[n.in[1]];
-    if (index->op != kir::Op::kIndex || constant.op != kir::Op::kConst || Extent(index->attr) >= INT32_MAX)
-      return std::nullopt;
-    const uint64_t bits = k_.literals[constant.attr];
-    const int64_t c = ByteWidth(constant.type) == 8 ? static_cast<int64_t>(bits)
-                      : IsSigned(constant.type)     ? static_cast<int32_t>(bits)
-                                                    : static_cast<int64_t>(bits);
-    if (c < 0 || c >= INT32_MAX) return std::nullopt;
-    const auto dim = static_cast<DimId>(index->attr);
+    const std::optional<int64_t> c = Constant(n.in[1]);
+    if (!c || *c <= -INT32_MAX || *c >= INT32_MAX) return std::nullopt;
+    if (*c < 0 && !IsSigned(k_.nodes[n.in[1]].type)) return std::nullopt;
+    const std::optional<Linear> x = LinearOf(n.in[0]);
+    if (!x) return std::nullopt;
+    const auto question = [&](int64_t lo, int64_t hi, bool negated) {
+      return Question{x->dim, PlacesOf(x->coef, lo - x->offset, hi - x->offset), negated};
+    };
+    constexpr int64_t kBelow = -(int64_t{1} << 40);  // structural: below all values
     switch (n.imm) {
       case kir::kLt:
-        return Question{dim, {0, c}, false};
+        return question(kBelow, *c, false);
       case kir::kLe:
-        return Question{dim, {0, c + 1}, false};
+        return question(kBelow, *c + 1, false);
       case kir::kGt:
-        return Question{dim, {0, c + 1}, true};
+        return question(kBelow, *c + 1, true);
       case kir::kGe:
-        return Question{dim, {0, c}, true};
+        return question(kBelow, *c, true);
       case kir::kEq:
-        return Question{dim, {c, c + 1}, false};
+        return question(*c, *c + 1, false);
       case kir::kNe:
-        return Question{dim, {c, c + 1}, true};
+        return question(*c, *c + 1, true);
       default:
         return std::nullopt;
     }
@@ -161,13 +216,11 @@ class Splitter {
 
   /// Keeps the number of regions small, and says whether they are worth the code.
   bool ChooseCuts() {
-    const auto regions = [&] {
-      size_t n = 1;
-      for (const auto& cuts : cuts_) n *= cuts.size() + 1;
-      return n;
-    };
     const auto too_many = [&] {
-      return regions() > policy::kMaxRegions || static_cast<int64_t>(regions() * k_.nodes.size()) > limits_.nodes;
+      boxes_.clear();
+      AddBoxes({}, 0);
+      return boxes_.size() > policy::kMaxRegions ||
+             static_cast<int64_t>(boxes_.size() * k_.nodes.size()) > limits_.nodes;
     };
     for (size_t d = 0; d < cuts_.size(); ++d) {
       if (cuts_[d].size() > policy::kMaxRegionCutsPerDim) KeepLargest(d);
@@ -175,7 +228,41 @@ class Splitter {
     // Outer dims first: what depends on them is asked once per row.
     for (size_t d = 0; d < cuts_.size() && too_many(); ++d) KeepLargest(d);
     for (size_t d = 0; d < cuts_.size() && too_many(); ++d) cuts_[d].clear();
-    return regions() > 1;
+    return boxes_.size() > 1;
+  }
+
+  /// The regions within `box`, which has its ranges of the dims before `d`. Narrow edges are not cut further: what they
+  /// ask about inner dims costs little, and every region is code.
+  void AddBoxes(Box box, size_t d) {
+    if (d == cuts_.size()) {
+      boxes_.push_back(std::move(box));
+      return;
+    }
+    const std::vector<int64_t> at = CutsOf(d);
+    for (size_t i = 0; i <= at.size(); ++i) {
+      Box longer = box;
+      const Interval here{i == 0 ? 0 : at[i - 1], i == at.size() ? Extent(d) : at[i]};
+      longer.push_back(here);
+      const bool narrow = !at.empty() && static_cast<double>(here.hi - here.lo) <
+                                             policy::kNarrowRegion * static_cast<double>(Extent(d));
+      if (!narrow) {
+        AddBoxes(std::move(longer), d + 1);
+        continue;
+      }
+      while (longer.size() < cuts_.size()) longer.push_back({0, Extent(longer.size())});
+      boxes_.push_back(std::move(longer));
+    }
+  }
+
+  std::vector<int64_t> CutsOf(size_t d) const {
+    if (whole_ & Bit(d)) return {};
+    if (lanes_ == 1 || d + 1 != cuts_.size()) return cuts_[d];
+    std::vector<int64_t> rounded;
+    for (int64_t cut : cuts_[d]) {
+      const int64_t at = (2 * cut < Extent(d) ? cut + lanes_ - 1 : cut) / lanes_ * lanes_;
+      if (at > (rounded.empty() ? 0 : rounded.back()) && at < Extent(d)) rounded.push_back(at);
+    }
+    return rounded;
   }
 
   kir::Stage StageOf(const kir::Stage& whole, const Box& box) {
@@ -184,7 +271,8 @@ class Splitter {
     kir::Stage stage;
     stage.dims = whole.dims;
     for (size_t d = 0; d < box.size(); ++d) {
-      if (!cuts_[d].empty()) stage.domain.push_back({static_cast<DimId>(d), Size::Of(box[d].lo), Size::Of(box[d].hi)});
+      if (box[d].lo != 0 || box[d].hi != Extent(d))
+        stage.domain.push_back({static_cast<DimId>(d), Size::Of(box[d].lo), Size::Of(box[d].hi)});
     }
     for (kir::Store s : whole.stores) {
       s.value = Copy(s.value);
@@ -207,15 +295,14 @@ class Splitter {
     kir::Node node;
     node.op = kir::Op::kConst;
     node.type = DType::kPred;
-    node.attr =
-        static_cast<uint32_t>(std::find(k_.literals.begin(), k_.literals.end(), yes ? 1u : 0u) - k_.literals.begin());
-    if (node.attr == k_.literals.size()) k_.literals.push_back(yes ? 1 : 0);
+    node.attr = static_cast<uint32_t>(std::find(literals_.begin(), literals_.end(), yes ? 1u : 0u) - literals_.begin());
+    if (node.attr == literals_.size()) literals_.push_back(yes ? 1 : 0);
     return Add(std::move(node));
   }
   std::optional<bool> Known(Val made) const {
     const kir::Node& n = nodes_[made];
     if (n.op != kir::Op::kConst || n.type != DType::kPred) return std::nullopt;
-    return k_.literals[n.attr] != 0;
+    return literals_[n.attr] != 0;
   }
 
   /// Whether all of the box is in, or none of it.
@@ -269,18 +356,45 @@ class Splitter {
     return Add(std::move(n));
   }
 
-  kir::Kernel& k_;
+  const kir::Kernel& k_;
   const target::KernelLimits& limits_;
   std::vector<std::vector<int64_t>> cuts_;  // By dim, ascending.
   int questions_ = 0;
+  kir::DimMask whole_ = 0;
+  int64_t lanes_ = 1;
+  std::vector<Box> boxes_;
+  // Of the kernel in the making.
   const Box* box_ = nullptr;
   std::map<Val, Val> made_;  // In this box.
   std::vector<kir::Node> nodes_;
   std::vector<kir::Read> reads_;
+  std::vector<uint64_t> literals_;
 };
 
 }  // namespace
 
-void SplitRegions(kir::Kernel& kernel, const target::KernelLimits& limits) { Splitter(kernel, limits).Run(); }
+void SplitRegions(kir::Kernel& kernel, const target::Target& target) {
+  Splitter splitter(kernel, target.limits);
+  if (!splitter.Suits()) return;
+  // Along the dim that runs in lanes a narrow edge is a loop of its own for each row, and what is left of the row may
+  // not fill vectors; asking may cost less.
+  const double now = LaneCycles(kernel, target);
+  double least = std::min(now * policy::kRegionGain, now - policy::kWriteOutCycles);
+  std::optional<kir::Kernel> best;
+  const auto consider = [&](kir::DimMask whole, int64_t lanes) {
+    kir::Kernel made = splitter.Split(whole, lanes);
+    if (made.seq.size() < 2) return;
+    const double cycles = LaneCycles(made, target);
+    if (cycles >= least) return;
+    least = cycles;
+    best = std::move(made);
+  };
+  consider(0, 1);
+  for (size_t d = 0; d < kernel.dims.size(); ++d) {
+    if (splitter.IsCut(d)) consider(Bit(d), 1);
+  }
+  if (splitter.IsCut(kernel.dims.size() - 1)) consider(0, std::max<int64_t>(1, target.vector_bytes / 4));
+  if (best) kernel = std::move(*best);
+}
 
 }  // namespace tenon::compiler

@@ -521,6 +521,28 @@ int64_t CodeOf(const kir::Kernel& k, const target::Target& target) {
   return cost;
 }
 
+/// For accesses that move by more than one along a long dim: the short dims that move in between, which fill the
+/// vectors that lie there.
+std::vector<DimMask> InBetween(const kir::Kernel& k, DimMask short_dims) {
+  std::vector<DimMask> found;
+  kir::Kernel& kernel = const_cast<kir::Kernel&>(k);  // The walkers serve rewriting too.
+  ForEachAccess(kernel, [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>&) {
+    std::vector<int64_t> moves(k.dims.size(), 0);
+    for (size_t i = 0; i < at.size(); ++i) {
+      for (const kir::Term& t : at[i].terms) moves[t.dim] += t.coef.baked * k.buffers[buf].stride[i].baked;
+    }
+    for (size_t lane = 0; lane < moves.size(); ++lane) {
+      if (moves[lane] < 2 || (short_dims & Bit(lane))) continue;
+      DimMask between = 0;
+      for (size_t d = 0; d < moves.size(); ++d) {
+        if ((short_dims & Bit(d)) && moves[d] > 0 && moves[d] < moves[lane]) between |= Bit(d);
+      }
+      if (between != 0 && std::find(found.begin(), found.end(), between) == found.end()) found.push_back(between);
+    }
+  });
+  return found;
+}
+
 }  // namespace
 
 std::optional<kir::Kernel> WrittenOut(const kir::Kernel& k, DimMask dims) {
@@ -578,6 +600,9 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   };
   consider(all);
   if (innermost != all && innermost != 0) consider(innermost);
+  for (DimMask dims : InBetween(k, all)) {
+    if (dims != all && dims != innermost) consider(dims);
+  }
   if (!best) return false;
   k = std::move(*best);
   return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/fuse/constants.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/kir_op.h"
@@ -319,6 +320,24 @@ std::optional<Val> Tracer::TraceStart(Ref r, int64_t extent, int64_t size) {
   return ClampStart(start->re, extent - size);
 }
 
+std::optional<uint64_t> Tracer::ValueOutside(Val v, const SmallVector<kir::Guard, 1>& guards, int& budget) {
+  const kir::Node& node = b_.node(v);
+  if (node.op == kir::Op::kConst) return b_.kernel().literals[node.attr];
+  if (node.op == kir::Op::kRead) {
+    const kir::Read& read = b_.kernel().reads[node.attr];
+    if (guards.empty() || !(read.guard == guards)) return std::nullopt;
+    return ValueOutside(read.otherwise, guards, budget);
+  }
+  if (--budget < 0 || node.in.empty()) return std::nullopt;
+  SmallVector<KnownConstant, 3> in;
+  for (Val operand : node.in) {
+    const std::optional<uint64_t> bits = ValueOutside(operand, guards, budget);
+    if (!bits) return std::nullopt;
+    in.push_back({b_.type(operand), *bits});
+  }
+  return compiler::ValueOf(b_.node(v), in);
+}
+
 std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
   const GraphNode& node = program_[r.node];
   const Dims& from = program_.shape(node.in[0]).dims;
@@ -364,6 +383,10 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
       read.otherwise = pad;
       return b_.Read(read, component);
     }
+    // What is computed of reads that all give zeros outside may be the padding by itself.
+    int budget = policy::kOutsideNodes;
+    const kir::Node& outside = b_.node(pad);
+    if (outside.op == kir::Op::kConst && ValueOutside(v, here, budget) == b_.kernel().literals[outside.attr]) return v;
     return b_.Select(inside, v, pad);
   };
   Scalar result{place(value->re, padding->re)};

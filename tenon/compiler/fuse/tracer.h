@@ -90,6 +90,9 @@ class Tracer {
   std::optional<Scalar> Leaf(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);
   std::optional<Scalar> TracePad(Ref r, const IndexMap& map);
+  /// The constant that `v` is where none of its reads' guards holds, these being `guards`. Looks at `budget` nodes at
+  /// most.
+  std::optional<uint64_t> ValueOutside(kir::Val v, const SmallVector<kir::Guard, 1>& guards, int& budget);
   std::optional<Scalar> TraceConcatenate(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceGather(const GraphNode& node, const IndexMap& map);
   std::optional<Scalar> TraceIota(const GraphNode& node, const IndexMap& map);

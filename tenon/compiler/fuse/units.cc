@@ -22,7 +22,8 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
         break;
       }
       case BoundBuffer::Kind::kWrite: {
-        const View view = NewTemp(p_.shape(b.value));
+        View view = NewTemp(p_.shape(b.value));
+        if (!b.strides.empty()) view.strides = b.strides;
         if (cluster.kind == ClusterKind::kUpdate) {  // The rest of the array is the operand's.
           TENON_ASSIGN_OR_RETURN(View operand, ViewOf(p_[b.value.node].in[0], out));
           Copy(operand, view, out);
@@ -59,6 +60,11 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
   env.step_ops = step_ops_;
   env.checks = &checks_;
   env.view_of = [&](Ref r) -> const View& { return ReadView(r, blocked.contains(r.node), reads); };
+  env.layout_of = [&](NodeId id) -> const Dims* {
+    const auto it = layouts_.find(id);
+    return it == layouts_.end() ? nullptr : &it->second;
+  };
+  env.is_used = [&](Ref r) { return used_.contains(r); };
   const size_t bound_before = bound_.size();
   NodeId blocking = kNoNode;
   std::vector<NodeId> better_stored;

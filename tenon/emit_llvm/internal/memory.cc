@@ -13,6 +13,29 @@ using kir::kNone;
 using kir::Val;
 using llvm::Value;
 
+namespace {
+
+/// Whether 32 bits hold all that the guard adds and compares.
+bool IsNarrow(const kir::Kernel& k, const kir::Guard& guard) {
+  constexpr int64_t kNarrow = int64_t{1} << 30;  // structural: sums of two fit 32 bits
+  constexpr int64_t kBehind = 1024;              // structural: lanes behind the end of a dim count too
+  const auto small = [](const kir::Size& size) {
+    return !size.is_param() && size.baked > -kNarrow && size.baked < kNarrow;
+  };
+  if (guard.e.start != kNone || guard.mod > 1 || !small(guard.e.offset) || !small(guard.lo) || !small(guard.hi))
+    return false;
+  int64_t most = std::max(std::abs(guard.lo.baked), std::abs(guard.hi.baked)) + std::abs(guard.e.offset.baked);
+  for (const kir::Term& term : guard.e.terms) {
+    const kir::Size& extent = k.dims[term.dim].extent;
+    if (!small(extent) || !small(term.coef)) return false;
+    most += (extent.baked + kBehind) * std::abs(term.coef.baked);
+    if (most >= kNarrow) return false;
+  }
+  return most < kNarrow;
+}
+
+}  // namespace
+
 size_t FunctionEmitter::AccessId(const kir::Store& store) {
   auto [it, fresh] = store_access_.try_emplace(&store, accesses_.size());
   if (fresh) {
@@ -146,6 +169,24 @@ Value* FunctionEmitter::AndMasks(Value* a, Value* b) {
 Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vector) {
   Value* mask = nullptr;
   for (const kir::Guard& guard : *access.guards) {
+    const bool in_vectors = vector && std::any_of(guard.e.terms.begin(), guard.e.terms.end(), [&](const kir::Term& t) {
+                              return static_cast<int>(t.dim) == lanes_.dim;
+                            });
+    if (in_vectors && IsNarrow(k_, guard)) {
+      // Half the vectors of the comparison below.
+      const auto constant = [&](int64_t v) { return low_.Splat(b_.getInt32(static_cast<uint32_t>(v)), lanes_.lanes); };
+      Value* relative = constant(guard.e.offset.baked - guard.lo.baked);
+      for (const kir::Term& term : guard.e.terms) {
+        Value* dim = static_cast<int>(term.dim) == lanes_.dim
+                         ? DimLanes(term.dim, copy, 32)
+                         : low_.Splat(b_.CreateTrunc(DimValue(term.dim, copy), b_.getInt32Ty()), lanes_.lanes);
+        if (term.coef.baked != 1) dim = b_.CreateMul(dim, constant(term.coef.baked));
+        relative = b_.CreateAdd(relative, dim);
+      }
+      mask = AndMasks(mask == nullptr ? nullptr : low_.Splat(mask, lanes_.lanes),
+                      b_.CreateICmpULT(relative, constant(std::max<int64_t>(0, guard.hi.baked - guard.lo.baked))));
+      continue;
+    }
     Value* e = SizeValue(guard.e.offset);
     bool lanes_differ = false;
     for (const kir::Term& term : guard.e.terms) {

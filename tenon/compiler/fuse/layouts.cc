@@ -1,0 +1,100 @@
+#include "tenon/compiler/fuse/layouts.h"
+
+#include "tenon/base/strided_array.h"
+#include "tenon/compiler/fuse/cluster.h"
+
+namespace tenon::compiler {
+
+std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const Dims& to) {
+  Dims made(to.size(), 0);
+  if (NumElements(to) == 0) return made;
+  // Groups of equal size; inside one, the dims must form one run.
+  size_t i = 0;
+  size_t j = 0;
+  while (i < dims.size() || j < to.size()) {
+    size_t i_end = i;
+    size_t j_end = j;
+    int64_t a = i_end < dims.size() ? dims[i_end++] : 1;
+    int64_t b = j_end < to.size() ? to[j_end++] : 1;
+    while (a != b) {
+      if (a < b) {
+        if (i_end == dims.size()) return std::nullopt;
+        a *= dims[i_end++];
+      } else {
+        if (j_end == to.size()) return std::nullopt;
+        b *= to[j_end++];
+      }
+    }
+    std::optional<int64_t> run;  // Stride of the innermost dim of the run; may be 0 (a broadcast).
+    int64_t expect = 0;
+    for (size_t k = i_end; k-- > i;) {
+      if (dims[k] == 1) continue;
+      if (!run) {
+        run = strides[k];
+      } else if (strides[k] != expect) {
+        return std::nullopt;
+      }
+      expect = strides[k] * dims[k];
+    }
+    int64_t stride = run.value_or(0);
+    for (size_t k = j_end; k-- > j;) {
+      made[k] = stride;
+      stride *= to[k];
+    }
+    i = i_end;
+    j = j_end;
+  }
+  return made;
+}
+
+std::unordered_map<NodeId, Dims> LayoutsOfResults(const Program& program, const Captures& captures,
+                                                  const std::vector<Dims>& strides) {
+  std::unordered_map<NodeId, int> uses;
+  for (NodeId id : program.main.nodes) {
+    for (Ref r : program[id].in) ++uses[r.node];
+    for (NodeId captured : captures.Of(id)) ++uses[captured];
+  }
+  for (Ref r : program.main.results) ++uses[r.node];
+  std::unordered_map<NodeId, Dims> layouts;
+  for (size_t i = 0; i < program.main.results.size(); ++i) {
+    Ref at = program.main.results[i];
+    Dims wanted = strides[i];
+    while (uses[at.node] == 1) {
+      const GraphNode& node = program[at.node];
+      if (node.op == OpCode::kTranspose) {
+        Dims below(wanted.size(), 0);
+        for (size_t d = 0; d < wanted.size(); ++d)
+          below[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[d])] = wanted[d];
+        wanted = below;
+      } else if (node.op == OpCode::kReshape) {
+        std::optional<Dims> below = ReshapedStrides(node.shape().dims, wanted, program.shape(node.in[0]).dims);
+        if (!below) break;
+        wanted = *below;
+      } else {
+        const bool dense = wanted == RowMajorStridesElems(node.shape().dims);
+        if (node.out.size() == 1 && !IsPureView(node) && !dense && NumElements(node.shape().dims) > 1)
+          layouts.emplace(at.node, wanted);
+        break;
+      }
+      at = node.in[0];
+    }
+  }
+  return layouts;
+}
+
+std::unordered_set<Ref, RefHasher> UsedResults(const Program& program) {
+  std::unordered_set<Ref, RefHasher> used;
+  const auto use = [&](Ref r) {
+    if (program[r.node].out.size() > 1) used.insert(r);
+  };
+  for (const GraphNode& node : program.nodes) {
+    for (Ref r : node.in) use(r);
+    for (const Block& block : node.blocks) {
+      for (Ref r : block.results) use(r);
+    }
+  }
+  for (Ref r : program.main.results) use(r);
+  return used;
+}
+
+}  // namespace tenon::compiler
