@@ -194,7 +194,9 @@ class Model {
           // Asked where its dims are known, and met with the others of the read.
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
           for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
-          cycles += policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
+          const bool in_lanes = lane >= 0 && (asked & Bit(static_cast<size_t>(lane)));
+          cycles += in_lanes ? policy::kLaneGuardCycles * Times(deps_[v], lane, lanes)
+                             : policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
         }
       } else {
         cycles += CyclesOf(node) * Times(deps_[v], lane, lanes);

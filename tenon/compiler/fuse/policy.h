@@ -133,8 +133,9 @@ inline constexpr double kMathCyclesPerCost = 0.35;
 inline constexpr double kWideMath = 0.5;
 /// What it costs (OpCosts) to round a result to fewer bits than f32 has.
 inline constexpr int kNarrowRounding = 4;
-/// Cycles of asking whether a guard holds, and of heeding the answer.
+/// Cycles of asking whether a guard holds, and of heeding the answer; and of both for each lane anew, in every row.
 inline constexpr double kGuardCycles = 0.5;
+inline constexpr double kLaneGuardCycles = 4;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kMaskCycles = 4;
