@@ -84,11 +84,17 @@ void KernelCache::Forget(const Key& key, const Entry* entry) {
   }
 }
 
-// Requires the lock; allocates nothing when the result is a failure.
-void KernelCache::Settle(const Job& job, Result<Compiled> result) {
+// Requires the lock. Throws nothing: whoever waits for the entry would wait for ever.
+void KernelCache::Settle(const Job& job, Result<Compiled> result) noexcept {
   Entry& entry = *job.entry;
   if (result.ok()) {
-    recent_.emplace_front(job.key, &entry);
+    try {
+      recent_.emplace_front(job.key, &entry);
+    } catch (const std::bad_alloc&) {
+      result = OutOfMemory();
+    }
+  }
+  if (result.ok()) {
     entry.recent = recent_.begin();
     entry.bytes = (*result)->code_bytes + BytesOf(entry.kernel);
     counters_.bytes += entry.bytes;

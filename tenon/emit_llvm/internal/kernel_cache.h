@@ -65,7 +65,7 @@ class KernelCache {
   class Settler;
 
   Entries::iterator Find(const Key& key, const kir::Kernel& kernel);
-  void Settle(const Job& job, Result<Compiled> result);
+  void Settle(const Job& job, Result<Compiled> result) noexcept;
   void CompileJobs(std::span<const Job> jobs, isa::IsaLevel isa);
   void Forget(const Key& key, const Entry* entry);
   void Evict();
