@@ -158,6 +158,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     if (integers && Holds(type, a) && Holds(type, b)) narrow = type;
   }
   if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
+  if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
   GraphNode product = node;
   product.origin = nullptr;
   for (Ref& r : product.in) r = Converted(r, narrow);
