@@ -118,7 +118,8 @@ Value* ScalarLowering::F8FromBits(DType type, Value* byte) {
                               b_.CreateOr(b_.CreateOr(shifted, Int(bits, kF32Infinity)), sign), value);
       break;
     case Special::kAllOnes:
-      value = b_.CreateSelect(b_.CreateICmpEQ(magnitude, Int(bits, kRest)), b_.CreateOr(sign, Int(bits, kF32Nan)), value);
+      value =
+          b_.CreateSelect(b_.CreateICmpEQ(magnitude, Int(bits, kRest)), b_.CreateOr(sign, Int(bits, kF32Nan)), value);
       break;
     case Special::kOneNan:
       value = b_.CreateSelect(b_.CreateICmpEQ(bits, Int(bits, kSign)), Int(bits, kF32Nan), value);
