@@ -378,7 +378,7 @@ TEST(CpuClient, NoThreadOutlivesTheLastClient) {
     EXPECT_TRUE(RunOnZeros(static_cast<CpuClient&>(*client), **executable).ok());
     executable = Internal("gone");
     client = nullptr;
-    EXPECT_EQ(threads(), before);
+    EXPECT_LE(threads(), before);  // Of the tests before this one, some may have been about to end.
   }
 }
 

@@ -164,7 +164,7 @@ void AddClientOp(Builder& b) {
   if (v.empty() || !v.is.exact() || !Builder::Usable(v) || v.type.is_bool() || v.type.is_complex() || v.type.bits < 8)
     return;
   if (b.random.Chance(3)) {
-    if (v.rank() == 0 || v.dims.back() == 0) return;
+    if (v.rank() == 0 || v.dims.back() == 0 || !v.is.zero_sign) return;  // -0 stands before 0.
     const int64_t k = 1 + b.random.Pick(std::min<int64_t>(v.dims.back(), 6));
     Dims out = v.dims;
     out.back() = k;
