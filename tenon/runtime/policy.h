@@ -7,6 +7,11 @@
 
 namespace tenon::runtime::policy {
 
+/// Kernels of less work than this are not cut for threads: half of it has to be worth more than handing it over, about
+/// a microsecond, and estimates are within a factor of two. Whether a thread is woken for what is cut is the pool's
+/// choice.
+inline constexpr int64_t kMinCutNs = 16'000;
+
 /// Steps are not taken to last longer than an hour, whatever their work says: sums of times stay numbers.
 inline constexpr double kLongestNs = 3.6e12;
 

@@ -456,7 +456,9 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
         grain_of(inner, along % policy::kTileRows == 0 || along > 4 * policy::kTileRows ? policy::kTileRows : along);
   } else if (parallel > 1 && rows >= policy::kManyRows) {
     k.split.dims = (kir::DimMask{1} << (parallel - 1)) - 1;
-    k.split.grain = grain_of(last, 1);
+    // Beside a short last dim the rows run in lanes: pieces of whole vectors of them.
+    const bool rows_in_lanes = last <= policy::kShortDim && rows >= 2 * policy::kPointsTogether;
+    k.split.grain = grain_of(last, rows_in_lanes ? policy::kPointsTogether : 1);
   } else {
     k.split.dims = (kir::DimMask{1} << parallel) - 1;
     k.split.grain =

@@ -79,7 +79,7 @@ Status KernelOp::Run(const Frame& frame) const {
     }
     kernel_.fn(buffers.data(), kernel_.params.data(), begin, end, scratch);
   };
-  if (total_ <= grain_ || cost_ns_ < threads::kMinParallelNs || frame.pool.num_threads() == 1) {
+  if (total_ <= grain_ || cost_ns_ < policy::kMinCutNs || frame.pool.num_threads() == 1) {
     run(0, total_);
   } else {
     frame.pool.ParallelFor((total_ + grain_ - 1) / grain_, cost_ns_,
