@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -99,6 +100,10 @@ std::string SignalName(int signal) {
 
 Availability Probe(Candidate candidate, double seconds) {
   const auto refused = [&](Status status) { return Availability{candidate, std::move(status), ""}; };
+  // Probes run side by side. A child that another thread forks meanwhile would hold this pipe's writing end open, and
+  // its end would not be seen before that child's.
+  static std::mutex* const forking = new std::mutex();
+  std::unique_lock<std::mutex> lock(*forking);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return refused(Internal(fmt::format("no pipe: {}", std::strerror(errno))));
   const auto deadline =
@@ -108,6 +113,7 @@ Availability Probe(Candidate candidate, double seconds) {
   if (child == 0) Answer(candidate, ends[1], parent);
   const int error = errno;
   close(ends[1]);
+  lock.unlock();
   if (child < 0) {
     close(ends[0]);
     return refused(Internal(fmt::format("no process to load it in: {}", std::strerror(error))));
