@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/base/element_name.h"
 #include "tenon/base/shape.h"
 
 namespace tenon::builder {
@@ -67,9 +68,6 @@ class Type {
   std::vector<Type> elements_;
   std::shared_ptr<const Quantization> quantization_;
 };
-
-/// StableHLO's name of an element type: "i1" for pred, "i32", "ui8", "f8E4M3FN", "complex<f32>" ...
-std::string_view ElementName(DType type);
 
 /// Whether one value may have both types: equal but for extents that are dynamic in one of them.
 bool Compatible(const Type& a, const Type& b);

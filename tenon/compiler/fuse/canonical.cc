@@ -304,9 +304,7 @@ int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
   int64_t n = 1;
   for (DimId d : stage.dims) {
     if (!reduce && k.dims[d].kind == kir::DimKind::kReduce) continue;
-    const auto range =
-        std::find_if(stage.domain.begin(), stage.domain.end(), [d](const auto& r) { return r.dim == d; });
-    n *= range == stage.domain.end() ? k.dims[d].extent.baked : range->hi.baked - range->lo.baked;
+    n *= ExtentIn(k, stage, d);
   }
   return n;
 }

@@ -14,17 +14,6 @@ using kir::DimMask;
 using kir::Op;
 using kir::Val;
 
-namespace {
-
-double ExtentOf(const kir::Kernel& k, const kir::Stage& stage, DimId d) {
-  for (const kir::Range& r : stage.domain) {
-    if (r.dim == d) return static_cast<double>(std::max<int64_t>(0, r.hi.baked - r.lo.baked));
-  }
-  return static_cast<double>(k.dims[d].extent.baked);
-}
-
-}  // namespace
-
 Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs)
     : kernel_(kernel),
       costs_(costs),
@@ -120,7 +109,7 @@ void Evaluations::AddNests(const kir::Stage& stage) {
     (kernel_.dims[d].kind == kir::DimKind::kReduce ? reduced : points.parallel).push_back(d);
   }
   for (size_t d = 0; d < kernel_.dims.size(); ++d)
-    points.extents.push_back(ExtentOf(kernel_, stage, static_cast<DimId>(d)));
+    points.extents.push_back(static_cast<double>(ExtentIn(kernel_, stage, static_cast<DimId>(d))));
   Nest sums = points;
   sums.reduced = reduced;
   sums.lanes_reduced = !reduced.empty();

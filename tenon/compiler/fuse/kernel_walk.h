@@ -9,6 +9,14 @@ namespace tenon::compiler {
 /// The mask of one dim.
 constexpr kir::DimMask Bit(size_t dim) { return kir::DimMask{1} << dim; }
 
+/// Places of a dim that the stage runs over: its range, where it has one. Sizes are baked.
+inline int64_t ExtentIn(const kir::Kernel& k, const kir::Stage& stage, kir::DimId dim) {
+  for (const kir::Range& r : stage.domain) {
+    if (r.dim == dim) return r.hi.baked > r.lo.baked ? r.hi.baked - r.lo.baked : 0;
+  }
+  return k.dims[dim].extent.baked;
+}
+
 /// f(Stage&) for every stage, those in loops included.
 template <class F>
 void ForEachStage(kir::Seq& seq, const F& f) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 
 namespace tenon::compiler {
@@ -19,12 +20,7 @@ double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
     const auto& stage = std::get<kir::Stage>(step.is);
     double here = 1;
     for (size_t d = 0; d < k.outer; ++d) here *= static_cast<double>(k.dims[d].extent.baked);
-    for (kir::DimId d : stage.dims) {
-      const auto range =
-          std::find_if(stage.domain.begin(), stage.domain.end(), [d](const auto& r) { return r.dim == d; });
-      const int64_t extent = range == stage.domain.end() ? k.dims[d].extent.baked : range->hi.baked - range->lo.baked;
-      here *= static_cast<double>(std::max<int64_t>(0, extent));
-    }
+    for (kir::DimId d : stage.dims) here *= static_cast<double>(ExtentIn(k, stage, d));
     points += here;
   }
   return points;

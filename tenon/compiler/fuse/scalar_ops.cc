@@ -32,30 +32,6 @@ bool KernelCanHold(DType type) {
 
 namespace {
 
-/// The math function behind an op; empty for none.
-std::string_view MathFunction(const GraphNode& node) {
-  switch (node.op) {
-    case OpCode::kAtan2:
-    case OpCode::kCbrt:
-    case OpCode::kCosine:
-    case OpCode::kExp:
-    case OpCode::kExpm1:
-    case OpCode::kLog:
-    case OpCode::kLog1p:
-    case OpCode::kLogistic:
-    case OpCode::kPower:
-    case OpCode::kRsqrt:
-    case OpCode::kSine:
-    case OpCode::kTan:
-    case OpCode::kTanh:
-      return OpName(node.op);
-    case OpCode::kNamedMath:
-      return node.name;
-    default:
-      return {};
-  }
-}
-
 DType MathType(DType type) { return IsFloat(type) && DTypeBits(type) < 32 ? DType::kF32 : type; }
 
 /// base ^ exponent by squaring; the exponent of a signed type may be negative.

@@ -61,4 +61,27 @@ uint8_t KirCompare(const CompareAttrs& attrs) {
   return static_cast<uint8_t>(attrs.comparison_direction | (attrs.total_order ? kir::kTotalOrder : 0));
 }
 
+std::string_view MathFunction(const GraphNode& node) {
+  switch (node.op) {
+    case OpCode::kAtan2:
+    case OpCode::kCbrt:
+    case OpCode::kCosine:
+    case OpCode::kExp:
+    case OpCode::kExpm1:
+    case OpCode::kLog:
+    case OpCode::kLog1p:
+    case OpCode::kLogistic:
+    case OpCode::kPower:
+    case OpCode::kRsqrt:
+    case OpCode::kSine:
+    case OpCode::kTan:
+    case OpCode::kTanh:
+      return OpName(node.op);
+    case OpCode::kNamedMath:
+      return node.name;
+    default:
+      return {};
+  }
+}
+
 }  // namespace tenon::compiler

@@ -1,6 +1,8 @@
 #pragma once
 
-/// Which ops are one KIR operation of the same meaning.
+/// Which ops are one KIR operation, or one of its math functions, of the same meaning.
+
+#include <string_view>
 
 #include "tenon/compiler/ir/ir.h"
 #include "tenon/kir/kir.h"
@@ -10,6 +12,8 @@ namespace tenon::compiler {
 /// The KIR operation that makes the op's result of its operands, all of one type; kir::Op::kConst for ops that are no
 /// such operation.
 kir::Op KirOpOf(OpCode op);
+/// The math function (kir/math.h) behind an elementwise op, without its type and version; empty for none.
+std::string_view MathFunction(const GraphNode& node);
 /// kir::Node::imm of the comparison.
 uint8_t KirCompare(const CompareAttrs& attrs);
 

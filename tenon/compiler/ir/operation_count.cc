@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/compiler/ir/kir_op.h"
+
 namespace tenon::compiler {
 namespace {
 
@@ -13,28 +15,7 @@ double Product(const Dims& dims) { return static_cast<double>(NumElements(dims))
 /// Of a multiplication and an addition.
 double PerProduct(const Shape& shape) { return IsComplex(shape.dtype) ? 8 : 2; }  // structural: what the words mean
 
-bool IsTranscendental(OpCode op) {
-  switch (op) {
-    case OpCode::kAtan2:
-    case OpCode::kCbrt:
-    case OpCode::kCosine:
-    case OpCode::kExp:
-    case OpCode::kExpm1:
-    case OpCode::kLog:
-    case OpCode::kLog1p:
-    case OpCode::kLogistic:
-    case OpCode::kNamedMath:
-    case OpCode::kPower:
-    case OpCode::kRsqrt:
-    case OpCode::kSine:
-    case OpCode::kSqrt:
-    case OpCode::kTan:
-    case OpCode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsTranscendental(const GraphNode& node) { return !MathFunction(node).empty() || node.op == OpCode::kSqrt; }
 
 bool OnlyChangesType(OpCode op) {
   return op == OpCode::kConvert || op == OpCode::kBitcast || op == OpCode::kComplex || op == OpCode::kReal ||
@@ -83,7 +64,7 @@ class Counter {
 
   OperationCount One(const GraphNode& node) const {
     const double out = node.out.empty() ? 0 : Elements(node.shape());
-    if (IsTranscendental(node.op)) return {0, out};
+    if (IsTranscendental(node)) return {0, out};
     switch (node.op) {
       case OpCode::kDot: {
         double contracted = 1;

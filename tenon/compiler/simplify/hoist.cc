@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
@@ -32,21 +33,9 @@ bool IsPure(const Program& p, const GraphNode& node) {
 
 /// Whether computing it takes so much longer than reading it that a place in memory pays.
 bool IsHeavy(const Program& p, const GraphNode& node) {
+  if (node.op != OpCode::kRsqrt && !MathFunction(node).empty())
+    return NumElements(node.shape().dims) >= policy::kMinHoistedElements;
   switch (node.op) {
-    case OpCode::kAtan2:
-    case OpCode::kCbrt:
-    case OpCode::kCosine:
-    case OpCode::kExp:
-    case OpCode::kExpm1:
-    case OpCode::kLog:
-    case OpCode::kLog1p:
-    case OpCode::kLogistic:
-    case OpCode::kNamedMath:
-    case OpCode::kPower:
-    case OpCode::kSine:
-    case OpCode::kTan:
-    case OpCode::kTanh:
-      return NumElements(node.shape().dims) >= policy::kMinHoistedElements;
     case OpCode::kReduce:
       return NumElements(p.shape(node.in[0]).dims) >= policy::kMinHoistedElements;
     case OpCode::kGather: {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <memory>
 
+#include "tenon/base/element_name.h"
+
 namespace tenon::conformance {
 
 namespace {
@@ -74,43 +76,6 @@ T At(const Bytes& bytes, size_t i) {
   return value;
 }
 
-std::string_view MlirName(DType type) {
-  switch (type) {
-    case DType::kPred:
-      return "i1";
-    case DType::kS8:
-      return "i8";
-    case DType::kS16:
-      return "i16";
-    case DType::kS32:
-      return "i32";
-    case DType::kS64:
-      return "i64";
-    case DType::kU8:
-      return "ui8";
-    case DType::kU16:
-      return "ui16";
-    case DType::kU32:
-      return "ui32";
-    case DType::kU64:
-      return "ui64";
-    case DType::kF16:
-      return "f16";
-    case DType::kF32:
-      return "f32";
-    case DType::kF64:
-      return "f64";
-    case DType::kBF16:
-      return "bf16";
-    case DType::kC64:
-      return "complex<f32>";
-    case DType::kC128:
-      return "complex<f64>";
-    default:
-      return "?";
-  }
-}
-
 double Allowed(const OpCase& op, DType type, double want) {
   if (!IsFloat(type) && !IsComplex(type)) return 0;
   double unit = Epsilon(type) * std::fabs(want);
@@ -169,7 +134,7 @@ double Epsilon(DType type) { return std::ldexp(1.0, -FormatOf(type).mantissa); }
 std::string TensorType(DType type, const Dims& dims) {
   std::string text = "tensor<";
   for (int64_t d : dims) text += std::to_string(d) + "x";
-  return text + std::string(MlirName(type)) + ">";
+  return text + std::string(ElementName(type)) + ">";
 }
 
 Bytes Encode(const Value& value) {

@@ -207,6 +207,32 @@ void PackBWhole(const BPanels& b) {
 
 namespace tenon::kernels::internal {
 
+namespace {
+
+/// Products of bytes of type T.
+template <DType kType, class T>
+constexpr GemmKernel Bytes(const char* name) {
+  return {
+      .name = name,
+      .level = isa::IsaLevel::kAvx512,
+      .extra = Extra::kAmx,
+      .operand_type = kType,
+      .sum_type = DType::kS32,
+      .mr = kMr,
+      .nr = kNr,
+      .k_unit = 64,
+      .unit_steps = kTile,
+      .step_rate = 8,
+      .enter = Enter,
+      .leave = Leave,
+      .micro = MicroAmx<kType>,
+      .pack_a = PackAWhole<T>,
+      .pack_b = PackBWhole<T>,
+  };
+}
+
+}  // namespace
+
 extern const GemmKernel gemm_bf16_32x32_amx = {
     .name = "gemm_bf16_32x32_amx",
     .level = isa::IsaLevel::kAvx512,
@@ -227,40 +253,7 @@ extern const GemmKernel gemm_bf16_32x32_amx = {
     .store_row = StoreRowBf16,
 };
 
-extern const GemmKernel gemm_s8_32x32_amx = {
-    .name = "gemm_s8_32x32_amx",
-    .level = isa::IsaLevel::kAvx512,
-    .extra = Extra::kAmx,
-    .operand_type = DType::kS8,
-    .sum_type = DType::kS32,
-    .mr = kMr,
-    .nr = kNr,
-    .k_unit = 64,
-    .unit_steps = kTile,
-    .step_rate = 8,
-    .enter = Enter,
-    .leave = Leave,
-    .micro = MicroAmx<DType::kS8>,
-    .pack_a = PackAWhole<int8_t>,
-    .pack_b = PackBWhole<int8_t>,
-};
-
-extern const GemmKernel gemm_u8_32x32_amx = {
-    .name = "gemm_u8_32x32_amx",
-    .level = isa::IsaLevel::kAvx512,
-    .extra = Extra::kAmx,
-    .operand_type = DType::kU8,
-    .sum_type = DType::kS32,
-    .mr = kMr,
-    .nr = kNr,
-    .k_unit = 64,
-    .unit_steps = kTile,
-    .step_rate = 8,
-    .enter = Enter,
-    .leave = Leave,
-    .micro = MicroAmx<DType::kU8>,
-    .pack_a = PackAWhole<uint8_t>,
-    .pack_b = PackBWhole<uint8_t>,
-};
+extern constinit const GemmKernel gemm_s8_32x32_amx = Bytes<DType::kS8, int8_t>("gemm_s8_32x32_amx");
+extern constinit const GemmKernel gemm_u8_32x32_amx = Bytes<DType::kU8, uint8_t>("gemm_u8_32x32_amx");
 
 }  // namespace tenon::kernels::internal
