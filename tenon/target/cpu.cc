@@ -1,4 +1,4 @@
-// The CPU targets that have names.
+// The CPU targets, and what name stands for which target.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,12 +75,20 @@ const std::shared_ptr<const Target>& StandardTarget() {
 }
 
 Result<Target> TargetByName(std::string_view name) {
-  constexpr std::string_view kWanted = "wanted cpu:sse4, cpu:avx2 or cpu:avx512, with :cores=N behind it or not";
+  constexpr std::string_view kWanted =
+      "wanted cpu:sse4, cpu:avx2 or cpu:avx512, with :cores=N behind it or not, or gpu:least, gpu:software, "
+      "gpu:integrated or gpu:discrete";
   constexpr std::string_view kCpu = "cpu:";
+  constexpr std::string_view kGpu = "gpu:";
   constexpr std::string_view kCores = "cores=";
   const auto bad = [&](std::string_view why) {
     return InvalidArgument(fmt::format("target '{}': {}; {}", name, why, kWanted));
   };
+  if (name.starts_with(kGpu)) {
+    const Result<DeviceFacts> facts = GpuFacts(name.substr(kGpu.size()));
+    if (!facts.ok()) return bad("no such GPU");
+    return GpuTarget(*facts);
+  }
   if (!name.starts_with(kCpu)) return bad("no such kind");
   std::string_view rest = name.substr(kCpu.size());
   const std::string_view level = rest.substr(0, rest.find(':'));

@@ -18,7 +18,8 @@ CacheLevel Target::Cache(size_t level) const {
 }
 
 bool SameBits(const Target& a, const Target& b) {
-  return a.kind == b.kind && a.numerics == b.numerics && a.limits == b.limits && a.costs == b.costs;
+  return a.kind == b.kind && a.numerics == b.numerics && a.limits == b.limits && a.costs == b.costs &&
+         (a.kind == Kind::kCpu || a.device == b.device);
 }
 
 Status CheckRuns(const Target& wanted, const Target& found) {
@@ -26,7 +27,8 @@ Status CheckRuns(const Target& wanted, const Target& found) {
   for (const std::string& f : wanted.features) {
     if (!found.HasFeature(f)) missing += (missing.empty() ? "" : " ") + f;
   }
-  if (wanted.kind == found.kind && missing.empty()) return OkStatus();
+  const bool same_device = wanted.kind == Kind::kCpu || wanted.device == found.device;
+  if (wanted.kind == found.kind && missing.empty() && same_device) return OkStatus();
   return FailedPrecondition(fmt::format("code for {} ({}) does not run on {} ({}){}{}", wanted.name,
                                         fmt::join(wanted.features, " "), found.name, fmt::join(found.features, " "),
                                         missing.empty() ? "" : "; it lacks ", missing));

@@ -6,7 +6,8 @@
 ///
 /// Two kinds of numbers stand here. `numerics`, `limits` and `costs` decide which operations share a kernel and in
 /// which order sums meet, hence the bits of results: they are equal for all CPU targets but for `fused_multiply_add`.
-/// All others describe speed alone and may differ from machine to machine without changing a bit.
+/// All others describe speed alone and may differ from machine to machine without changing a bit. GPUs have numbers of
+/// their own, and what a device's arithmetic does (`device`) shows in its bits.
 
 #include <array>
 #include <cstdint>
@@ -19,12 +20,13 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/status.h"
 #include "tenon/kir/kir.h"
+#include "tenon/target/device.h"
 
 namespace tenon::target {
 
 enum class Kind : uint8_t {
   kCpu,
-  kGpu,  ///< Named for what it changes below; there is no constructor for one yet.
+  kGpu,
 };
 
 /// One level of data cache, nearest first.
@@ -32,14 +34,6 @@ struct CacheLevel {
   int64_t bytes = 0;
   int64_t line_bytes = 0;
   friend bool operator==(const CacheLevel&, const CacheLevel&) = default;
-};
-
-/// Memory that buffers may live in.
-struct MemorySpace {
-  std::string name;
-  int64_t bytes = 0;         ///< 0: what the machine has.
-  bool host_visible = true;  ///< Plain loads and stores of the host reach it.
-  friend bool operator==(const MemorySpace&, const MemorySpace&) = default;
 };
 
 /// What one scalar operation costs, in cycles of one core per 16 elements of f32 at the widest vectors; what the
@@ -81,8 +75,8 @@ struct KernelLimits {
 /// What else fixes the bits of results: how sums are cut and in which order their parts meet, each a function of
 /// extents alone. Stated in ARCHITECTURE.md, "Numbers".
 struct Numerics {
-  /// A product that only one sum uses is rounded together with it. The one number that differs between CPU levels: the
-  /// lowest has no such instruction.
+  /// A product that only one sum uses is rounded together with it. The one number that differs between CPU levels, the
+  /// lowest of which has no such instruction, and between GPUs.
   bool fused_multiply_add = true;
   /// kir::ReduceOrder::kLanes adds in vectors of so many bytes, on every machine...
   int64_t reduce_lane_bytes = 64;
@@ -128,7 +122,8 @@ struct Numerics {
 };
 
 struct Target {
-  /// "cpu:avx2", "cpu:avx512:cores=4": what TargetByName takes. A host's own target has the same form of name.
+  /// "cpu:avx2", "cpu:avx512:cores=4", "gpu:discrete": what TargetByName takes. A host's own target has the same form
+  /// of name; one of an opened device is "gpu:" and the name in its facts.
   std::string name;
   Kind kind = Kind::kCpu;
   /// The instruction set's level by name, and the features that code for it may use, sorted.
@@ -157,6 +152,8 @@ struct Target {
   KernelLimits limits;
   OpCosts costs;
 
+  DeviceFacts device;  ///< Of a GPU; the defaults for others.
+
   friend bool operator==(const Target&, const Target&) = default;
   bool HasFeature(std::string_view feature) const;
   bool HasType(DType type) const;
@@ -165,12 +162,19 @@ struct Target {
 };
 
 /// The target for "cpu:sse4", "cpu:avx2" or "cpu:avx512", with ":cores=N" behind it or not: a middling machine of that
-/// level, the same wherever it is asked for. INVALID_ARGUMENT naming the choices for any other name.
+/// level, the same wherever it is asked for; or for "gpu:NAME" (GpuFacts). INVALID_ARGUMENT naming the choices for any
+/// other name.
 Result<Target> TargetByName(std::string_view name);
 /// The same by level ("avx2"), of `cores` cores. Cores that nobody names are kDefaultCores.
 Result<Target> CpuTarget(std::string_view level, int64_t cores = 0);
 inline constexpr int64_t kDefaultCores = 8;
 inline constexpr int64_t kMaxCores = 1024;
+
+/// The target of a device that answered so.
+Target GpuTarget(const DeviceFacts& facts);
+/// Of a device that there may be, for tests of compilers: "least" (what every GPU has), "software" (kernels run on a
+/// CPU's cores), "integrated" or "discrete". INVALID_ARGUMENT naming these for any other name.
+Result<DeviceFacts> GpuFacts(std::string_view name);
 
 /// CpuTarget("avx512"), for whoever does not say what he compiles for. Lives for the process.
 const std::shared_ptr<const Target>& StandardTarget();
@@ -178,6 +182,7 @@ const std::shared_ptr<const Target>& StandardTarget();
 /// Whether a program compiled for one gives the same bits as one compiled for the other.
 bool SameBits(const Target& a, const Target& b);
 /// OK when code that was made for `wanted` runs on `found`; FAILED_PRECONDITION naming both and the missing features.
+/// Code for a GPU runs on devices of the same facts only.
 Status CheckRuns(const Target& wanted, const Target& found);
 
 /// The text form, complete: Parse(Print(t)) == t. One "name value" per line.

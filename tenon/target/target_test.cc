@@ -31,9 +31,10 @@ TEST(Target, NamesGiveLevels) {
 }
 
 TEST(Target, BadNamesSayWhatIsWanted) {
-  for (const char* name : {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "gpu:spirv", "cpu:avx2:", "cpu:avx2:cores=",
-                           "cpu:avx2:cores=0", "cpu:avx2:cores=1025", "cpu:avx2:cores=4x", "cpu:avx2:cores=-1",
-                           "cpu:avx2:cores=99999999999999999999", "cpu:avx2:threads=4", "cpu:avx2 "}) {
+  for (const char* name :
+       {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "gpu:spirv", "gpu:", "gpu:discrete:cores=2",
+        "cpu:avx2:", "cpu:avx2:cores=", "cpu:avx2:cores=0", "cpu:avx2:cores=1025", "cpu:avx2:cores=4x",
+        "cpu:avx2:cores=-1", "cpu:avx2:cores=99999999999999999999", "cpu:avx2:threads=4", "cpu:avx2 "}) {
     const Result<Target> t = TargetByName(name);
     ASSERT_FALSE(t.ok()) << name;
     EXPECT_EQ(t.status().code(), Code::kInvalidArgument);
@@ -85,18 +86,71 @@ TEST(Target, TextIsComplete) {
   }
 }
 
-TEST(Target, EveryLineOfTheTextCounts) {
-  const std::string text = Print(Named("cpu:avx512"));
-  size_t at = text.find('\n') + 1;
-  while (at < text.size()) {
-    const size_t end = text.find('\n', at) + 1;
-    const std::string line = text.substr(at, end - at);
-    std::string without = text;
-    without.erase(at, end - at);
-    EXPECT_EQ(Parse(without).status().code(), Code::kInvalidArgument) << line;
-    EXPECT_EQ(Parse(text + line).status().code(), Code::kInvalidArgument) << line;
-    at = end;
+/// Every fact counts in the text: each is changed in turn.
+TEST(Target, TextOfAGpuIsComplete) {
+  for (const char* name : {"gpu:least", "gpu:software", "gpu:integrated", "gpu:discrete"}) {
+    const Target t = Named(name);
+    EXPECT_EQ(t.name, name);
+    EXPECT_EQ(t.kind, Kind::kGpu);
+    EXPECT_EQ(t, GpuTarget(t.device));
+    const Result<Target> same = Parse(Print(t));
+    ASSERT_TRUE(same.ok()) << same.status().ToString();
+    EXPECT_EQ(*same, t);
+    EXPECT_EQ(Hash(*same), Hash(t));
+    EXPECT_TRUE(SameBits(*same, t));
   }
+  Target t = Named("gpu:discrete");
+  std::string text = Print(t);
+  size_t changed = 0;
+  for (size_t at = text.find("\ndevice."); at != std::string::npos; at = text.find("\ndevice.", at + 1)) {
+    const size_t end = text.find('\n', at + 1);
+    std::string other = text;
+    const size_t last = end - 1;
+    other[last] = text[last] == '1' ? '0' : '1';
+    const Result<Target> parsed = Parse(other);
+    if (!parsed.ok()) continue;  // A type's name, say.
+    ++changed;
+    EXPECT_NE(*parsed, t) << text.substr(at, end - at);
+    EXPECT_EQ(Print(*parsed), other);
+    EXPECT_FALSE(SameBits(*parsed, t));
+    EXPECT_FALSE(CheckRuns(t, *parsed).ok());
+  }
+  EXPECT_GE(changed, 42u);
+  const size_t units = text.find("16/16/16/");
+  ASSERT_NE(units, std::string::npos);
+  EXPECT_FALSE(Parse(std::string(text).replace(units, 9, "16/16/0/")).ok());
+  EXPECT_FALSE(Parse(std::string(text).replace(units, 9, "16/16/")).ok());
+  EXPECT_FALSE(CheckRuns(Named("cpu:avx2"), t).ok());
+  EXPECT_FALSE(CheckRuns(t, Named("cpu:avx2")).ok());
+}
+
+TEST(Target, TypesOfAGpuFollowFromItsFacts) {
+  const Target least = Named("gpu:least");
+  EXPECT_TRUE(least.HasType(DType::kF32));
+  EXPECT_TRUE(least.HasType(DType::kC64));
+  EXPECT_TRUE(least.HasType(DType::kPred));
+  for (const DType type : {DType::kS8, DType::kF16, DType::kBF16, DType::kS64, DType::kF64, DType::kC128})
+    EXPECT_FALSE(least.HasType(type)) << DTypeName(type);
+  EXPECT_FALSE(Named("gpu:integrated").HasType(DType::kF64));
+  EXPECT_TRUE(Named("gpu:integrated").HasType(DType::kS64));
+  EXPECT_TRUE(Named("gpu:discrete").HasType(DType::kC128));
+  EXPECT_FALSE(Named("gpu:discrete").HasType(DType::kToken));
+}
+
+TEST(Target, EveryLineOfTheTextCounts) {
+  for (const char* name : {"cpu:avx512", "gpu:discrete"}) {
+    const std::string text = Print(Named(name));
+    for (size_t at = text.find('\n') + 1; at < text.size();) {
+      const size_t end = text.find('\n', at) + 1;
+      const std::string line = text.substr(at, end - at);
+      std::string without = text;
+      without.erase(at, end - at);
+      EXPECT_EQ(Parse(without).status().code(), Code::kInvalidArgument) << line;
+      EXPECT_EQ(Parse(text + line).status().code(), Code::kInvalidArgument) << line;
+      at = end;
+    }
+  }
+  const std::string text = Print(Named("cpu:avx512"));
   EXPECT_FALSE(Parse("").ok());
   EXPECT_FALSE(Parse(text + "colour blue\n").ok());
   EXPECT_FALSE(Parse("target v2" + text.substr(text.find('\n'))).ok());

@@ -74,6 +74,52 @@ void ForEachNumber(T& t, const F& f) {
   ForEachLimit(t.limits, f);
 }
 
+template <class D, class F>
+void ForEachFact(D& d, const F& f) {
+  f("device.subgroup", d.subgroup);
+  f("device.least_subgroup", d.least_subgroup);
+  f("device.most_subgroup", d.most_subgroup);
+  f("device.group_lanes", d.group_lanes);
+  f("device.group_size.x", d.group_size[0]);
+  f("device.group_size.y", d.group_size[1]);
+  f("device.group_size.z", d.group_size[2]);
+  f("device.group_count.x", d.group_count[0]);
+  f("device.group_count.y", d.group_count[1]);
+  f("device.group_count.z", d.group_count[2]);
+  f("device.local_bytes", d.local_bytes);
+  f("device.argument_bytes", d.argument_bytes);
+  f("device.i8", d.i8);
+  f("device.i16", d.i16);
+  f("device.i64", d.i64);
+  f("device.f16", d.f16);
+  f("device.f64", d.f64);
+  f("device.storage8", d.storage8);
+  f("device.storage16", d.storage16);
+  f("device.subgroup_arithmetic", d.subgroup_arithmetic);
+  f("device.subgroup_shuffle", d.subgroup_shuffle);
+  f("device.atomics64", d.atomics64);
+  f("device.fused_f32", d.fused_f32);
+  f("device.fused_f64", d.fused_f64);
+  f("device.exact_divide", d.exact_divide);
+  f("device.exact_sqrt", d.exact_sqrt);
+  f("device.exact_divide_f64", d.exact_divide_f64);
+  f("device.exact_sqrt_f64", d.exact_sqrt_f64);
+  f("device.keeps_subnormals", d.keeps_subnormals);
+  f("device.keeps_subnormals_f64", d.keeps_subnormals_f64);
+  f("device.keeps_subnormals_f16", d.keeps_subnormals_f16);
+  f("device.keeps_nan_and_zeros", d.keeps_nan_and_zeros);
+  f("device.most_buffer_bytes", d.most_buffer_bytes);
+  f("device.most_allocation_bytes", d.most_allocation_bytes);
+  f("device.buffer_alignment", d.buffer_alignment);
+  f("device.compute_units", d.compute_units);
+  f("device.cache_bytes", d.cache_bytes);
+  f("device.clock_ghz", d.clock_ghz);
+  f("device.bytes_per_ns", d.bytes_per_ns);
+  f("device.flops_per_ns", d.flops_per_ns);
+  f("device.launch_ns", d.launch_ns);
+  f("device.most_launch_ns", d.most_launch_ns);
+}
+
 std::string Names(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " ")); }
 
 std::vector<std::string> Words(std::string_view text) {
@@ -83,6 +129,17 @@ std::vector<std::string> Words(std::string_view text) {
     text.remove_prefix(std::min(text.size(), words.back().size() + 1));
   }
   return words;
+}
+
+/// What slashes part.
+std::vector<std::string_view> Parts(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (size_t slash = 0; slash != std::string_view::npos;) {
+    slash = text.find('/');
+    parts.push_back(text.substr(0, slash));
+    if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
+  }
+  return parts;
 }
 
 template <class T>
@@ -162,6 +219,40 @@ class Reader {
   std::string error_;
 };
 
+std::string SpacesText(const std::vector<MemorySpace>& spaces) {
+  std::vector<std::string> words;
+  for (const MemorySpace& s : spaces) words.push_back(fmt::format("{}/{}/{}", s.name, s.bytes, s.host_visible ? 1 : 0));
+  return Names(words);
+}
+
+std::vector<MemorySpace> TakeSpaces(Reader& reader, std::string_view name) {
+  std::vector<MemorySpace> spaces;
+  for (const std::string& word : Words(reader.Take(name))) {
+    const std::vector<std::string_view> parts = Parts(word);
+    const std::optional<int64_t> bytes = parts.size() == 3 ? NumberOf<int64_t>(parts[1]) : std::nullopt;
+    if (!bytes || (parts[2] != "0" && parts[2] != "1")) {
+      reader.Fail(fmt::format("memory '{}' of a target, wanted NAME/BYTES/HOST_VISIBLE", word));
+      continue;
+    }
+    spaces.push_back({std::string(parts[0]), *bytes, parts[2] == "1"});
+  }
+  return spaces;
+}
+
+MatrixUnit MatrixUnitOf(Reader& reader, std::string_view word) {
+  const std::vector<std::string_view> parts = Parts(word);
+  const auto extent = [&](size_t i) { return i < parts.size() ? NumberOf<int64_t>(parts[i]).value_or(0) : 0; };
+  const auto type = [&](size_t i) {
+    const Result<DType> parsed = ParseDType(i < parts.size() ? parts[i] : std::string_view());
+    return parsed.ok() ? *parsed : DType::kInvalid;
+  };
+  const MatrixUnit unit = {extent(0), extent(1), extent(2), type(3), type(4)};
+  if (parts.size() != 5 || unit.m < 1 || unit.n < 1 || unit.k < 1 || unit.in == DType::kInvalid ||
+      unit.out == DType::kInvalid)
+    reader.Fail(fmt::format("matrix unit '{}' of a target, wanted M/N/K/IN/OUT", word));
+  return unit;
+}
+
 }  // namespace
 
 std::string Print(const Target& t) {
@@ -177,17 +268,24 @@ std::string Print(const Target& t) {
   words.clear();
   for (const DType type : t.types) words.emplace_back(DTypeName(type));
   line("types", Names(words));
-  words.clear();
-  for (const MemorySpace& s : t.spaces)
-    words.push_back(fmt::format("{}/{}/{}", s.name, s.bytes, s.host_visible ? 1 : 0));
-  line("spaces", Names(words));
-  ForEachNumber(t, [&](std::string_view name, const auto& value) {
+  line("spaces", SpacesText(t.spaces));
+  const auto number = [&](std::string_view name, const auto& value) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) {
       line(name, value ? 1 : 0);
     } else {
       line(name, value);
     }
-  });
+  };
+  ForEachNumber(t, number);
+  if (t.kind == Kind::kGpu) {
+    line("device.name", t.device.name);
+    words.clear();
+    for (const MatrixUnit& u : t.device.matrix_units)
+      words.push_back(fmt::format("{}/{}/{}/{}/{}", u.m, u.n, u.k, DTypeName(u.in), DTypeName(u.out)));
+    line("device.matrix_units", Names(words));
+    line("device.spaces", SpacesText(t.device.spaces));
+    ForEachFact(t.device, number);
+  }
   for (size_t i = 0; i < kir::kNumOps; ++i) {
     const auto op = static_cast<kir::Op>(i);
     line(fmt::format("cost.{}", kir::OpName(op)), t.costs.Of(op));
@@ -219,18 +317,16 @@ Result<Target> Parse(std::string_view text) {
     if (!type.ok()) reader.Fail(fmt::format("type '{}' of a target is none", word));
     t.types.push_back(type.ok() ? *type : DType::kInvalid);
   }
-  for (const std::string& word : Words(reader.Take("spaces"))) {
-    const size_t first = word.find('/');
-    const size_t second = first == std::string::npos ? first : word.find('/', first + 1);
-    const std::string_view view(word);
-    const std::optional<int64_t> bytes =
-        second == std::string::npos ? std::nullopt : NumberOf<int64_t>(view.substr(first + 1, second - first - 1));
-    const std::string_view visible = second == std::string::npos ? std::string_view() : view.substr(second + 1);
-    if (!bytes || (visible != "0" && visible != "1"))
-      reader.Fail(fmt::format("memory '{}' of a target, wanted NAME/BYTES/HOST_VISIBLE", word));
-    t.spaces.push_back({word.substr(0, first), bytes.value_or(0), visible == "1"});
+  t.spaces = TakeSpaces(reader, "spaces");
+  const auto number = [&](std::string_view name, auto& value) { reader.Number(name, value); };
+  ForEachNumber(t, number);
+  if (t.kind == Kind::kGpu) {
+    t.device.name = reader.Take("device.name");
+    for (const std::string& word : Words(reader.Take("device.matrix_units")))
+      t.device.matrix_units.push_back(MatrixUnitOf(reader, word));
+    t.device.spaces = TakeSpaces(reader, "device.spaces");
+    ForEachFact(t.device, number);
   }
-  ForEachNumber(t, [&](std::string_view name, auto& value) { reader.Number(name, value); });
   t.costs = OpCosts::Standard();  // As many math functions as there are.
   for (size_t i = 0; i < kir::kNumOps; ++i) {
     const auto op = static_cast<kir::Op>(i);
