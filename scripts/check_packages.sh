@@ -5,6 +5,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)
+# The environment of scripts/setup.sh has the setuptools that wheels need; Debian's is too old.
+if [ -z "${PYTHON:-}" ] && [ -x "$root/.venv/bin/python" ]; then export PYTHON=$root/.venv/bin/python; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for tool in mmdebstrap dpkg-shlibdeps zstd; do

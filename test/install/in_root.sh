@@ -35,13 +35,17 @@ mkdir -p /opt/tenon && tar -C /opt/tenon --strip-components=1 --zstd -xf ./*.tar
 want '[2, 4, 6, 8]' /opt/tenon/bin/tenon run test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
 want '/opt/tenon' /opt/tenon/bin/tenon plugins
 
-step "find_package: client, SDK, conformance suite"
+step "find_package: client, builder, C interface, SDK, conformance suite"
 cmake -S test/install/consumer -B /tmp/consumer >/dev/null
 cmake --build /tmp/consumer -j2 >/dev/null
 want '2 4 6 8' /tmp/consumer/consumer tenon test/install/add.mlir
 (cd /tmp/consumer && ctest --output-on-failure) >/tmp/ctest.log || { cat /tmp/ctest.log; exit 1; }
 exported=$(nm -D --defined-only /tmp/consumer/pjrt_plugin_consumer.so | awk '{print $3}' | tr '\n' ' ')
 [ "$exported" = "GetPjrtApi " ] || { echo "the plugin exports $exported"; exit 1; }
+
+step "builder and C interface"
+want '2.000000 3.000000 1.414214' /tmp/consumer/loop tenon
+want 'sum 2.317966' /tmp/consumer/c_run tenon examples/program.mlir
 
 step "pkg-config"
 # shellcheck disable=SC2046
@@ -65,6 +69,11 @@ if ls ./*.whl >/dev/null 2>&1; then
   step "an empty virtual environment"
   python3 -m venv /tmp/env
   /tmp/env/bin/pip install --quiet ./*.whl 'jax<0.11'
+  (cd /tmp && want '[2. 4.]' /tmp/env/bin/python -c "
+import numpy, tenon
+x = numpy.array([1, 2], numpy.float32)
+add = 'func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %0 = stablehlo.add %x, %x : tensor<2xf32>\n return %0 : tensor<2xf32>\n}'
+print(numpy.asarray(tenon.Client('tenon').compile(add)(x)[0]))")
   want licenses/LICENSE /tmp/env/bin/pip show -f tenon-jax
   (cd /tmp && want '[0, 1, 4]' /tmp/env/bin/python "$1/test/install/square.py")
   (cd /tmp && want tenon /tmp/env/bin/python -c 'import jax; print(jax.devices()[0].client.platform_version)')
