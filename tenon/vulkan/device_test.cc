@@ -1,0 +1,188 @@
+#include "tenon/vulkan/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "tenon/vulkan/policy.h"
+#include "tenon/vulkan/testing/add_kernel.h"
+
+namespace tenon::vulkan {
+namespace {
+
+constexpr const char* kNoDriver = "there is no Vulkan driver here (mesa-vulkan-drivers has one that needs no GPU): ";
+
+class DeviceTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    Result<std::shared_ptr<const Instance>> instance = Instance::Create();
+    if (!instance.ok()) GTEST_SKIP() << kNoDriver << instance.status().ToString();
+    for (size_t i = 0; i < (*instance)->devices().size() && device_ == nullptr; ++i) {
+      if (!(*instance)->devices()[i].unfit.empty()) continue;
+      Device::Setup setup;
+      setup.memory_limit_bytes = int64_t{256} << 20;
+      setup.never_map = GetParam();
+      Result<std::shared_ptr<Device>> opened = Device::Open(*instance, i, setup);
+      ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+      device_ = *opened;
+    }
+    if (device_ == nullptr) GTEST_SKIP() << kNoDriver << "no fit device";
+  }
+  void TearDown() override {
+    device_ = nullptr;
+    EXPECT_EQ(Instance::ValidationMessages(), 0);
+  }
+
+  std::shared_ptr<Device> device_;
+};
+
+TEST_P(DeviceTest, BytesComeBackAsTheyWent) {
+  // More than the staging holds at once, and an odd number.
+  const auto size = static_cast<size_t>(policy::kStagingBytes * 2 + 4321);
+  std::vector<uint8_t> in(size), out(size, 0);
+  for (size_t i = 0; i < size; ++i) in[i] = static_cast<uint8_t>(i * 31 + i / 1000);
+  Result<Block> block = device_->memory().Allocate(static_cast<int64_t>(size) + 8);
+  ASSERT_TRUE(block.ok()) << block.status().ToString();
+  ASSERT_EQ(block->host() == nullptr, GetParam() || !device_->is_mapped());
+  ASSERT_TRUE(device_->Upload(*block, 5, in.data(), static_cast<int64_t>(size)).ok());
+  ASSERT_TRUE(device_->Download(*block, 5, out.data(), static_cast<int64_t>(size)).ok());
+  EXPECT_EQ(in, out);
+  Result<Block> other = device_->memory().Allocate(static_cast<int64_t>(size) + 8);
+  ASSERT_TRUE(other.ok());
+  Result<Commands> copy = device_->RecordCopy(*other, *block, static_cast<int64_t>(size) + 5);
+  ASSERT_TRUE(copy.ok());
+  const VkCommandBuffer handle = copy->handle();
+  Result<uint64_t> submitted = device_->Submit({&handle, 1});
+  ASSERT_TRUE(submitted.ok());
+  ASSERT_TRUE(device_->Wait(*submitted).ok());
+  std::ranges::fill(out, 0);
+  ASSERT_TRUE(device_->Download(*other, 5, out.data(), static_cast<int64_t>(size)).ok());
+  EXPECT_EQ(in, out);
+}
+
+TEST_P(DeviceTest, CommandsRunAgainOnOtherArrays) {
+  auto pipeline = device_->MakePipeline(testing::kAddKernel, "main");
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status().ToString();
+  constexpr uint32_t kGroups = 4, kCount = 64 * kGroups;
+  Block arrays[4];
+  for (Block& b : arrays) b = *device_->memory().Allocate(kCount * 4);
+  Block frame = *device_->frame_memory().Allocate(64);
+  auto* words = reinterpret_cast<uint64_t*>(frame.host());
+  ASSERT_NE(words, nullptr);
+  Result<Commands> commands = device_->Record([&](VkCommandBuffer c) {
+    device_->Barrier(c);
+    device_->Bind(c, **pipeline, {frame.address(), 0, 3});
+    device_->functions().CmdDispatch(c, kGroups, 1, 1);
+    device_->Barrier(c);
+    // In place on what the first one made.
+    device_->Bind(c, **pipeline, {frame.address(), 1, 3});
+    device_->functions().CmdDispatch(c, kGroups, 1, 1);
+    device_->Barrier(c);
+  });
+  ASSERT_TRUE(commands.ok());
+  for (const int run : {0, 1}) {
+    std::vector<uint32_t> from(kCount), to(kCount);
+    std::iota(from.begin(), from.end(), 100u * static_cast<uint32_t>(run));
+    ASSERT_TRUE(device_->Upload(arrays[run], 0, from.data(), kCount * 4).ok());
+    words[0] = arrays[run].address();
+    words[1] = words[2] = arrays[run + 2].address();
+    words[3] = 7;
+    const VkCommandBuffer handle = commands->handle();
+    Result<uint64_t> submitted = device_->Submit({&handle, 1});
+    ASSERT_TRUE(submitted.ok());
+    ASSERT_TRUE(device_->Wait(*submitted).ok());
+    EXPECT_GE(device_->Completed(), *submitted);
+    ASSERT_TRUE(device_->Download(arrays[run + 2], 0, to.data(), kCount * 4).ok());
+    for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(to[i], from[i] + 14) << run << " " << i;
+  }
+}
+
+TEST_P(DeviceTest, SubmissionsEndInOrder) {
+  uint64_t last = 0;
+  for (int i = 0; i < 100; ++i) {
+    Result<uint64_t> submitted = device_->Submit({});
+    ASSERT_TRUE(submitted.ok());
+    EXPECT_GT(*submitted, last);
+    last = *submitted;
+  }
+  ASSERT_TRUE(device_->Wait(last).ok());
+  EXPECT_EQ(device_->Completed(), last);
+}
+
+TEST_P(DeviceTest, MemoryIsRecycledAndLimited) {
+  Memory& memory = device_->memory();
+  const int64_t limit = memory.statistics().limit_bytes;
+  uint64_t address = 0;
+  for (int i = 0; i < 3; ++i) {
+    Result<Block> block = memory.Allocate(int64_t{40} << 20);
+    ASSERT_TRUE(block.ok()) << block.status().ToString();
+    if (i > 0) EXPECT_EQ(block->address(), address);
+    address = block->address();
+  }
+  Result<Block> most = memory.Allocate(limit - (int64_t{1} << 20));
+  ASSERT_TRUE(most.ok()) << most.status().ToString();
+  Result<Block> more = memory.Allocate(int64_t{2} << 20);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(memory.Allocate(INT64_MAX).status().code(), Code::kResourceExhausted);
+  *most = Block();
+  more = memory.Allocate(int64_t{2} << 20);
+  EXPECT_TRUE(more.ok());
+  *more = Block();
+  EXPECT_EQ(memory.statistics().bytes_in_use, 0);
+  memory.Trim();
+  EXPECT_EQ(memory.statistics().bytes_reserved, 0);
+}
+
+TEST_P(DeviceTest, BlocksDoNotOverlap) {
+  Memory& memory = device_->memory();
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::map<uint64_t, int64_t> taken;
+  std::atomic<int> overlaps{0};
+  for (uint32_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      uint32_t state = t * 977 + 1;
+      std::vector<Block> mine;
+      for (int i = 0; i < 1000; ++i) {
+        state = state * 1664525u + 1013904223u;
+        if (mine.size() > 20 || (state >> 30) == 0) {
+          if (mine.empty()) continue;
+          std::swap(mine[state % mine.size()], mine.back());
+          {
+            const std::lock_guard lock(mutex);
+            taken.erase(mine.back().address());
+          }
+          mine.pop_back();
+          continue;
+        }
+        Result<Block> block = memory.Allocate(1 + (state >> 8) % 100000);
+        if (!block.ok()) continue;
+        const std::lock_guard lock(mutex);
+        const auto next = taken.lower_bound(block->address());
+        if (next != taken.end() && block->address() + static_cast<uint64_t>(block->size_bytes()) > next->first)
+          ++overlaps;
+        if (next != taken.begin()) {
+          const auto before = std::prev(next);
+          if (before->first + static_cast<uint64_t>(before->second) > block->address()) ++overlaps;
+        }
+        taken.emplace(block->address(), block->size_bytes());
+        mine.push_back(*std::move(block));
+      }
+      const std::lock_guard lock(mutex);
+      for (const Block& b : mine) taken.erase(b.address());
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(overlaps.load(), 0);
+  EXPECT_EQ(memory.statistics().bytes_in_use, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, DeviceTest, ::testing::Bool(),
+                         [](const auto& i) { return i.param ? "Staged" : "AsItIs"; });
+
+}  // namespace
+}  // namespace tenon::vulkan

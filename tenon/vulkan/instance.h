@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/vulkan/api.h"
+
+namespace tenon::vulkan {
+
+/// What a driver says of one of its devices, before it is opened.
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  std::string name;
+  std::string driver;  ///< "llvmpipe, Mesa 22.3.6": the driver's name and what it says of its version.
+  std::array<uint8_t, VK_UUID_SIZE> device_uuid{};
+  std::array<uint8_t, VK_UUID_SIZE> driver_uuid{};
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  uint32_t vendor_id = 0;
+  uint32_t api_version = 0;
+
+  uint32_t subgroup_size = 0;
+  uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlags in compute shaders.
+  VkPhysicalDeviceLimits limits{};
+  uint64_t max_allocation_bytes = 0;
+
+  // What shaders may use.
+  bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
+  bool storage8 = false, storage16 = false;
+  bool push_constant8 = false, push_constant16 = false;
+
+  VkPhysicalDeviceMemoryProperties memory{};
+  uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;
+
+  /// Why the device cannot be used; empty: it can.
+  std::string unfit;
+
+  /// "cpu", "integrated", "discrete", "virtual" or "other".
+  std::string_view type_name() const;
+  /// Whether the host's memory is the device's own.
+  bool shares_host_memory() const {
+    return type == VK_PHYSICAL_DEVICE_TYPE_CPU || type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  }
+};
+
+/// The connection to the machine's drivers. Immutable, thread-safe.
+class Instance {
+ public:
+  /// NOT_FOUND without a loader, FAILED_PRECONDITION without a driver of Vulkan 1.3. With TENON_VULKAN_VALIDATE=1 in
+  /// the environment Khronos' validation layer looks on; its messages are logged as errors and counted.
+  static Result<std::shared_ptr<const Instance>> Create();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const InstanceFunctions& functions() const { return functions_; }
+  /// In the drivers' order, unfit ones included.
+  const std::vector<PhysicalDevice>& devices() const { return devices_; }
+
+  /// Messages of the validation layer since the process started.
+  static int64_t ValidationMessages();
+
+ private:
+  Instance() = default;
+
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+  PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger_ = nullptr;
+  InstanceFunctions functions_;
+  std::vector<PhysicalDevice> devices_;
+};
+
+}  // namespace tenon::vulkan

@@ -1,0 +1,29 @@
+#pragma once
+
+/// The numbers behind the device's choices, each with its reason.
+
+#include <cstdint>
+
+namespace tenon::vulkan::policy {
+
+/// Memory comes from the driver in pieces of so many bytes: drivers allow few thousand allocations, and each costs
+/// microseconds and fresh pages.
+inline constexpr int64_t kChunkBytes = int64_t{64} << 20;
+/// From here on a block gets a piece of its own, which is kept for the next block of its size.
+inline constexpr int64_t kLargeBytes = int64_t{32} << 20;
+/// Blocks begin at multiples of this, more than any driver asks of storage buffers, and are as long: no two share a
+/// cache line of any device.
+inline constexpr int64_t kBlockBytes = 256;
+/// Pieces that hold nothing are kept up to so many bytes.
+inline constexpr int64_t kMaxIdleBytes = int64_t{1} << 30;
+/// Of the heap so much is for others: the driver, the desktop, other processes.
+inline constexpr double kHeapShare = 0.9;
+
+/// Where the host cannot look at the device's memory, bytes go through a piece of the host's of so many bytes: longer
+/// ones gain nothing.
+inline constexpr int64_t kStagingBytes = int64_t{8} << 20;
+
+/// A device that does not finish within this is taken for lost: longer than any watchdog.
+inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
+
+}  // namespace tenon::vulkan::policy
