@@ -1,0 +1,1 @@
+#include "tenon/emit_spirv/internal/kernel_emitter.h"
