@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Runs JAX's own tests, file by file, on JAX's built-in CPU backend and on Tenon, and writes the results side by side.
+"""Runs the tests of JAX, or of a library above it, file by file, on JAX's built-in CPU backend and on Tenon, and writes the results side by side.
 
   scripts/jax_tests.py --tests JAX/tests [--plugin pjrt_plugin_tenon.so] [--files pjit,array] [--only tenon] [--write docs/jax-parity.md]
+  scripts/jax_tests.py --tests OPTIMISTIX/tests --name optimistix --files root_find,minimise ...
+
+A file NAME is NAME_test.py or test_NAME.py, in the folder or, as in infer/mcmc, below it.
 
 JAX/tests is the folder of the release that fits the installed JAX (its other folders must not be beside it under the name `jax`). The
 interpreter that runs this script runs the tests: it needs jax, jaxlib, tenon-jax, pytest, absl-py, hypothesis, cloudpickle and portpicker.
@@ -105,8 +108,8 @@ def _environment(arguments, backend, log):
     return env
 
 
-def _run_file(arguments, file, backend):
-    log = arguments.results / f'{file.stem}.{backend}.log'
+def _run_file(arguments, name, file, backend):
+    log = arguments.results / f'{name}.{backend}.log'
     _forget(log, FAILURES if arguments.again else None)
     command = [sys.executable, '-m', 'pytest', '-q', '--tb=short', '-p', 'jax_tests', '-p', 'no:cacheprovider', '-W', 'ignore',
                f'--rootdir={arguments.tests.parent}', str(file)]
@@ -125,16 +128,16 @@ def _run_file(arguments, file, backend):
                 with open(log, 'a') as out:
                     out.write(json.dumps({'event': 'hung', 'test': hung[-1]}) + '\n')
             break
-        (arguments.results / f'{file.stem}.{backend}.out').write_text(process.stdout)
+        (arguments.results / f'{name}.{backend}.out').write_text(process.stdout)
         if process.returncode in (0, 1, 5) or len(_outcomes(log)) == before:
             break
     outcomes = _outcomes(log)
-    result = {'file': file.stem, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes}
-    stored = arguments.results / f'{file.stem}.{backend}.json'
+    result = {'file': name, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes}
+    stored = arguments.results / f'{name}.{backend}.json'
     if arguments.again and stored.exists():
         result['seconds'] += json.loads(stored.read_text())['seconds']
     if not arguments.match:
-        (arguments.results / f'{file.stem}.{backend}.json').write_text(json.dumps(result))
+        stored.write_text(json.dumps(result))
     return result
 
 
@@ -178,14 +181,14 @@ def _write(path, loaded):
         x, t = _count(by['xla']['tests']), _count(by['tenon']['tests'])
         row = [x[0], t[0], x[1], t[1], x[2], t[2], by['xla']['seconds'], by['tenon']['seconds'], len(_differences(by['xla'], by['tenon']))]
         sums = [a + b for a, b in zip(sums, row)]
-        lines.append(f'| {file.removesuffix("_test")} | ' + ' | '.join(f'{v:.0f}' for v in row) + ' |')
+        lines.append(f'| {file} | ' + ' | '.join(f'{v:.0f}' for v in row) + ' |')
     lines.append('| **all** | ' + ' | '.join(f'{v:.0f}' for v in sums) + ' |')
     lines += ['', '## Tests that pass on the built-in backend alone', '']
     reasons = _reasons()
     rows = []
     for file, by in sorted(both.items()):
         for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items()):
-            name = f'{file.removesuffix("_test")}::{test}'
+            name = f'{file}::{test}'
             reason = next((r for pattern, r in reasons if fnmatch.fnmatchcase(name, pattern)), None)
             rows.append((name, outcome, reason or re.sub(r'\s+', ' ', why).replace('|', '\\|')[:160]))
     lines += ['| test | on Tenon | reason |', '|---|---|---|'] + [f'| {n} | {o} | {r} |' for n, o, r in rows] if rows else ['None.']
@@ -197,6 +200,7 @@ def main():
     parser.add_argument('--tests', type=pathlib.Path)
     parser.add_argument('--plugin', type=pathlib.Path, help='default: what tenon-jax finds')
     parser.add_argument('--files', default='', help='comma-separated, without _test.py; default: none are run, stored results are shown')
+    parser.add_argument('--name', default='', help='the library, for the table; default: JAX')
     parser.add_argument('--only', choices=BACKENDS, help='run this backend alone')
     parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
     parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
@@ -209,24 +213,28 @@ def main():
     if names and not arguments.tests:
         parser.error('--files needs --tests')
     if names == ['all']:
-        names = sorted(path.name.removesuffix('_test.py') for path in arguments.tests.glob('*_test.py'))
+        files = [*arguments.tests.glob('*_test.py'), *arguments.tests.glob('test_*.py')]
+        names = sorted({path.stem.removesuffix('_test').removeprefix('test_') for path in files})
     if arguments.tests:
         arguments.tests = arguments.tests.resolve()
     if arguments.plugin:
         arguments.plugin = arguments.plugin.resolve()
     loaded = _load(arguments.results)
     for name in names:
-        file = arguments.tests / f'{name}_test.py'
-        if not file.exists():
-            parser.error(f'there is no {file}')
+        folder, stem = arguments.tests / pathlib.PurePath(name).parent, pathlib.PurePath(name).name
+        candidates = [folder / f'{stem}_test.py', folder / f'test_{stem}.py']
+        file = next((c for c in candidates if c.exists()), None)
+        if file is None:
+            parser.error(f'there is neither {candidates[0]} nor {candidates[1]}')
+        label = '.'.join([*arguments.name.split(), *name.split('/')])
         for backend in BACKENDS:
             if arguments.only in (None, backend):
-                result = _run_file(arguments, file, backend)
-                loaded[file.stem][backend] = result
+                result = _run_file(arguments, label, file, backend)
+                loaded[label][backend] = result
                 passed, failed, skipped, ended = _count(result['tests'])
-                print(f'{name} {backend}: {passed} passed, {failed} failed ({ended} ended the process or hung), {skipped} skipped, {result["seconds"]} s', flush=True)
-        if len(loaded[file.stem]) == 2:
-            for test, (outcome, why) in sorted(_differences(loaded[file.stem]['xla'], loaded[file.stem]['tenon']).items()):
+                print(f'{label} {backend}: {passed} passed, {failed} failed ({ended} ended the process or hung), {skipped} skipped, {result["seconds"]} s', flush=True)
+        if len(loaded[label]) == 2:
+            for test, (outcome, why) in sorted(_differences(loaded[label]['xla'], loaded[label]['tenon']).items()):
                 if not arguments.match or outcome != 'missing':
                     print(f'  {test}: {outcome}: {why}', flush=True)
     if arguments.write:
