@@ -20,6 +20,7 @@
 #include <optional>
 #include <thread>
 
+#include "tenon/base/signal_name.h"
 #include "tenon/client/discovery.h"
 
 namespace tenon::client {
@@ -91,11 +92,6 @@ std::optional<int> WaitUntil(pid_t child, Clock::time_point deadline) {
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-}
-
-std::string SignalName(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
 Availability Probe(Candidate candidate, double seconds) {

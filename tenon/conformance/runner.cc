@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 
+#include "tenon/base/signal_name.h"
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/test.h"
 
@@ -22,29 +23,6 @@ namespace tenon::conformance {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string_view SignalName(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGTRAP:
-      return "SIGTRAP";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGTERM:
-      return "SIGTERM";
-    default:
-      return "signal";
-  }
-}
 
 struct Seen {
   Observed observed = Observed::kFail;
@@ -295,8 +273,8 @@ class Scheduler {
       Seen result;
       result.observed = timed_out_ ? Observed::kTimeout : Observed::kCrash;
       if (!timed_out_) {
-        result.detail = WIFSIGNALED(status) ? std::string(SignalName(WTERMSIG(status)))
-                                            : fmt::format("exit status {}", WEXITSTATUS(status));
+        result.detail =
+            WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : fmt::format("exit status {}", WEXITSTATUS(status));
       }
       result.message = timed_out_ ? fmt::format("no end after {} s", options_.timeout_s) : LastWords(child->errors);
       result.seconds = std::chrono::duration<double>(Clock::now() - child->started).count();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/signal_name.h"
 #include "tenon/discovery/discovery.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/process.h"

@@ -8,9 +8,6 @@
 
 namespace tenon::cli {
 
-/// "SIGSEGV"; "signal 40" for those without a name.
-std::string SignalName(int signal);
-
 /// Makes descriptors 0 to 2 refer to something where the caller closed them, so that no file that is opened later takes
 /// their place. Reading gives nothing, writing fails.
 void OpenStandardFiles();
