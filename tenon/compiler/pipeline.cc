@@ -12,6 +12,7 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/fuse/problem.h"
+#include "tenon/compiler/fuse/product.h"
 #include "tenon/compiler/fuse/scalar_ops.h"
 #include "tenon/compiler/import/import.h"
 #include "tenon/compiler/ir/operation_count.h"
@@ -150,7 +151,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   RuleLog rules(dump);
   static const drivers::Registry no_drivers;
   const drivers::Registry& drivers = options.drivers == nullptr ? no_drivers : *options.drivers;
-  const Outlook outlook{[&](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); }, CostOf};
+  const Outlook outlook{[&](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); },
+                        HasProductKernel, CostOf};
   const Program simple = Simplify(imported.program, outlook, rules);
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.rules = rules.Counts();

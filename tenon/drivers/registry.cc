@@ -32,13 +32,19 @@ Status CheckCounts(const StridedArray& array) {
 
 }  // namespace
 
+Registry::Registry(std::vector<std::unique_ptr<const Family>> own, std::vector<std::unique_ptr<const Family>> host)
+    : families_(std::move(own)), own_(families_.size()) {
+  for (auto& family : host) families_.push_back(std::move(family));
+}
+
 Result<Registry::Choice> Registry::Match(const Problem& problem) const {
   std::string reasons;
-  for (const auto& family : families_) {
-    if (!family->Takes(problem.op)) continue;
-    Result<Offer> offer = family->Match(problem);
-    if (offer.ok()) return Choice{family.get(), *std::move(offer)};
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", family->name(), offer.status().message());
+  for (size_t i = 0; i < families_.size(); ++i) {
+    const Family& family = *families_[i];
+    if (!family.Takes(problem.op)) continue;
+    Result<Offer> offer = family.Match(problem);
+    if (offer.ok()) return Choice{&family, *std::move(offer), i >= own_};
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", family.name(), offer.status().message());
   }
   return Unimplemented(
       fmt::format("no driver for this {}: {}", problem.op, reasons.empty() ? "none takes any" : reasons));
@@ -49,6 +55,13 @@ Result<const Family*> Registry::Find(std::string_view name) const {
     if (family->name() == name) return family.get();
   }
   return InvalidArgument(fmt::format("no driver is called '{}'", name));
+}
+
+bool Registry::OnHost(std::string_view name) const {
+  for (size_t i = own_; i < families_.size(); ++i) {
+    if (families_[i]->name() == name) return true;
+  }
+  return false;
 }
 
 Result<Facts> Registry::Describe(std::string_view name, const Config& config, const Operands& operands) const {

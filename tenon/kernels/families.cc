@@ -13,14 +13,21 @@ namespace tenon::kernels {
 #include "tenon/kernels/families.def"
 #undef TENON_DRIVER_FAMILY
 
-const drivers::Registry& CpuFamilies() {
-  static const drivers::Registry& registry = *new drivers::Registry([] {
-    std::vector<std::unique_ptr<const drivers::Family>> families;
+std::vector<std::unique_ptr<const drivers::Family>> MakeFamilies() {
+  std::vector<std::unique_ptr<const drivers::Family>> families;
 #define TENON_DRIVER_FAMILY(name) families.push_back(name::MakeFamily());
 #include "tenon/kernels/families.def"
 #undef TENON_DRIVER_FAMILY
-    return families;
-  }());
+  return families;
+}
+
+const drivers::Registry& CpuFamilies() {
+  static const drivers::Registry& registry = *new drivers::Registry(MakeFamilies());
+  return registry;
+}
+
+const drivers::Registry& HostFamilies() {
+  static const drivers::Registry& registry = *new drivers::Registry({}, MakeFamilies());
   return registry;
 }
 

@@ -59,6 +59,13 @@ compiler::CompileOptions CpuOptions() {
   return options;
 }
 
+Status CompileFor(std::string_view target, compiler::CompileOptions& options) {
+  TENON_ASSIGN_OR_RETURN(options.target, target::TargetByName(target));
+  const bool cpu = options.target.kind == target::Kind::kCpu;
+  options.drivers = cpu ? &kernels::CpuFamilies() : &kernels::HostFamilies();
+  return OkStatus();
+}
+
 Status CompareWithReference(std::string_view program, const compiler::CompiledProgram& compiled, uint64_t seed,
                             const Tolerance& tolerance) {
   Result<std::unique_ptr<reference::Program>> oracle = reference::Program::Load(program);

@@ -10,6 +10,8 @@ namespace tenon::test {
 
 /// What programs are compiled with here: with the drivers that the CPU has.
 compiler::CompileOptions CpuOptions();
+/// Makes `options` those for the target of that name: a GPU's drivers are those of its host.
+Status CompileFor(std::string_view target, compiler::CompileOptions& options);
 
 struct Tolerance {
   /// |got - want| <= absolute + relative * |want|, in f32 and c64; f64 and c128 take 1e-9 of both, narrow floats 2^-6

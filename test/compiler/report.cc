@@ -1,7 +1,10 @@
 // Compiles programs and says what became of them: one line each with steps by kind and time per phase. With --check,
 // runs the plan the slow way on random arguments and compares with the reference.
 //
-//   compile_report [--check] [--hash] [--codegen LEVEL] [--repeat N] [--partitions N] [--dump DIR] FILES...
+//   compile_report [--check] [--hash] [--codegen LEVEL] [--repeat N] [--partitions N] [--dump DIR] [--target NAME]
+//   FILES...
+//
+// --target compiles for a target that has a name, and what it has no code for runs on its host.
 //
 // --hash prints a number of each plan's text, kernels included, in place of the times: two builds that make the same of
 // all programs print the same.
@@ -120,6 +123,14 @@ int main(int argc, char** argv) {
     }
     if (arg == "--partitions") {
       options.num_partitions = std::atoi(argv[++i]);
+      continue;
+    }
+    if (arg == "--target") {
+      const tenon::Status known = tenon::test::CompileFor(argv[++i], options);
+      if (!known.ok()) {
+        fmt::print("{}\n", known.ToString());
+        return 1;
+      }
       continue;
     }
     if (arg == "--dump") {

@@ -168,6 +168,10 @@ void AddPhases(CLI::App& app, Options& options) {
       ->transform(CLI::CheckedTransformer(kEmit))
       ->type_name("llvm|asm")
       ->group("Phases");
+  app.add_option("--target", options.target,
+                 "what programs are compiled for: cpu:LEVEL[:cores=N], gpu:least, gpu:software, gpu:integrated or "
+                 "gpu:discrete; cpu:avx512 by default")
+      ->group("Phases");
   app.add_option("--isa", options.isa, "instruction set of --emit: sse4, avx2 (default) or avx512")->group("Phases");
   app.add_option("--params", options.params,
                  "params of the kernel for --kir-eval, as 4,5; those of a plan's first step otherwise")

@@ -29,6 +29,7 @@ struct Options {
   std::string math;           ///< print this math function of kernels
   std::string emit_bytecode;  ///< write portable artifacts of this version ("1.16.3") instead of text
   Phase phase = Phase::kNone;
+  std::string target;           ///< what StableHLO is compiled for; empty: the standard target
   std::string isa = "avx2";     ///< of kLlvm and kAssembly
   std::vector<int64_t> params;  ///< of kEvaluate
   bool trace_rules = false;     ///< Before the simplified graph: which rule did what to which node.

@@ -103,7 +103,10 @@ Status RunPlan(std::string_view text, const Options& options) {
 
 Status RunProgram(std::string_view bytes, const Options& options) {
   compiler::CompileOptions compile;
-  compile.drivers = &kernels::CpuFamilies();
+  if (!options.target.empty()) {
+    TENON_ASSIGN_OR_RETURN(compile.target, target::TargetByName(options.target));
+  }
+  compile.drivers = compile.target.kind == target::Kind::kCpu ? &kernels::CpuFamilies() : &kernels::HostFamilies();
   compile.num_replicas = options.replicas;
   compile.num_partitions = options.partitions;
   const std::string_view wanted = StageOf(options.phase);

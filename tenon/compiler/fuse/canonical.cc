@@ -615,20 +615,23 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
     if (checks != nullptr) checks->After(step, k);
   };
   done("a kernel as traced");
-  ContractFma(k);
+  // CPUs without the instruction round products where others do not (target::Numerics); a GPU says what it has.
+  const bool gpu = target.kind == target::Kind::kGpu;
+  if (!gpu || target.numerics.fused_multiply_add) ContractFma(k);
   done("a kernel after contraction");
   SimplifyIntegers(k);
   done("a kernel with ranges of integers");
   FoldConstants(k);
   DropDead(k);
   done("a kernel without dead nodes");
-  SplitRegions(k, target);
+  // Regions and short dims are about vectors of neighbours; invocations branch and stride for themselves.
+  if (!gpu) SplitRegions(k, target);
   done("a kernel cut into regions");
   MergeDims(k);
   done("a kernel with merged dims");
   UnifyDims(k);
   done("a kernel with shared dims");
-  if (WriteOutShortDims(k, target)) {
+  if (!gpu && WriteOutShortDims(k, target)) {
     DropLocals(made);
     DropDead(k);
     MergeDims(k);

@@ -38,11 +38,33 @@ double CopyCycles(const View& from, const View& to) {
   return rows * policy::kCopyRowCycles + units * unit;
 }
 
-/// A kernel that moves every element; loops in the order of the target's memory.
-MadeKernel MakeCopy(const View& from, const View& to) {
+/// What lies in the same bytes, and moves without being changed or understood.
+DType BitsOf(const target::Target& target, DType type) {
+  const int width = ByteWidth(type);
+  const DType bits = width == 1   ? DType::kU8
+                     : width == 2 ? DType::kU16
+                     : width == 4 ? DType::kU32
+                                  : (IsComplex(type) ? type : DType::kU64);
+  return target.HasType(bits) ? bits : type;
+}
+
+/// The view in ascending addresses, and the axis of each dim that runs against them.
+View Ascending(View view, const SmallVector<kir::Axis, 4>& at, SmallVector<kir::Axis, 4>& turned) {
+  turned = at;
+  for (size_t d = 0; d < view.dims.size(); ++d) {
+    if (view.strides[d] >= 0 || view.dims[d] == 1) continue;
+    view.offset_elems += (view.dims[d] - 1) * view.strides[d];
+    view.strides[d] = -view.strides[d];
+    for (kir::Term& t : turned[d].terms) t.coef = kir::Size::Of(-t.coef.baked);
+    turned[d].offset = kir::Size::Of(view.dims[d] - 1);
+  }
+  return view;
+}
+
+/// A kernel that moves every element; loops in the order of the target's memory. What the views become is what the
+/// step is to name.
+MadeKernel MakeCopy(View& from, View& to) {
   kir::KernelBuilder b;
-  const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
-  const kir::Buf out = BufferFor(b, kir::BufKind::kOut, to);
   SmallVector<size_t, 8> order;
   for (size_t d = 0; d < to.dims.size(); ++d) order.push_back(d);
   std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return to.strides[x] > to.strides[y]; });
@@ -55,11 +77,18 @@ MadeKernel MakeCopy(const View& from, const View& to) {
     at[d] = kir::At(dim);
     stage.dims.push_back(dim);
   }
+  SmallVector<kir::Axis, 4> read_at;
   kir::Store store;
-  store.buf = out;
-  store.at = at;
-  store.value = b.Read(in, at);
-  stage.stores.push_back(std::move(store));
+  from = Ascending(from, at, read_at);
+  to = Ascending(to, at, store.at);
+  const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
+  store.buf = BufferFor(b, kir::BufKind::kOut, to);
+  for (const uint8_t component : {0, 1}) {
+    if (component == 1 && !IsComplex(to.dtype)) break;
+    store.component = component;
+    store.value = b.Read(in, read_at, component);
+    stage.stores.push_back(store);
+  }
   b.AddStage(std::move(stage));
   MadeKernel made;
   made.kernel = b.Finish();
@@ -78,6 +107,17 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   const bool held = IsFloat(to.dtype) && to.dtype != DType::kBF16 && DTypeBits(to.dtype) < 32;
   const bool plain =
       KernelCanHold(to.dtype) && !held && !IsComplex(to.dtype) && DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
+  if (p_.target->kind == target::Kind::kGpu && !whole && to.dims.size() <= policy::kMaxCopyDims) {
+    View bits_from = from, bits_to = to;
+    bits_from.dtype = bits_to.dtype = BitsOf(*p_.target, to.dtype);
+    if (KernelCanHold(p_, bits_to.dtype)) {
+      MadeKernel made = MakeCopy(bits_from, bits_to);
+      FinishKernel(made, *p_.target, &checks_);
+      made.in_place.clear();
+      AddKernelStep(std::move(made), {bits_from, bits_to}, out);
+      return;
+    }
+  }
   const bool large = elements * ByteWidth(to.dtype) >= policy::kMinCopyKernelBytes;
   const double step = large ? 0 : CopyCycles(from, to);
   if (whole || !plain || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles) ||
@@ -85,7 +125,8 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
-  MadeKernel made = MakeCopy(from, to);
+  View read = from, written = to;  // No strides run backwards here.
+  MadeKernel made = MakeCopy(read, written);
   if (!large) {
     kir::Kernel moved = made.kernel;
     MergeDims(moved);

@@ -12,7 +12,12 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
   const GraphNode& node = p_[id];
   std::optional<drivers::Problem> problem = ProblemOf(p_, node);
   if (!problem) return false;
-  why = options_.drivers->Match(*problem).status();
+  const Result<drivers::Registry::Choice> first = options_.drivers->Match(*problem);
+  if (!first.ok() || first->on_host) {
+    TENON_ASSIGN_OR_RETURN(const bool made, EmitOwnKernel(id, out));
+    if (made) return true;
+  }
+  why = first.status();
   if (!why.ok()) return false;
 
   std::vector<View> operands, results;
@@ -53,13 +58,25 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
   if (facts.scratch_bytes > 0) step.scratch = Slot(NewTemp({DType::kU8, {facts.scratch_bytes}}));
   step.work = facts.work;
   bool hooked = false;
-  if (finish != nullptr) {
+  if (finish != nullptr && !choice.on_host) {
     TENON_ASSIGN_OR_RETURN(hooked, AddHook(id, *finish, facts, views[0], step, out));
     *finished = hooked;
   }
   for (uint32_t i = 0; !hooked && i < node.out.size(); ++i) Bind({id, i}, views[i]);
   out.push_back({std::move(step)});
   return true;
+}
+
+Result<bool> Fuser::EmitOwnKernel(NodeId id, plan::Seq& out) {
+  if (p_.target->kind == target::Kind::kCpu) return false;
+  switch (p_[id].op) {
+    case OpCode::kDot:
+      return EmitProduct(id, out);
+    case OpCode::kConvolution:
+      return EmitConvolution(id, out);
+    default:
+      return false;
+  }
 }
 
 Result<bool> Fuser::AddHook(NodeId id, const MadeKernel& kernel, const drivers::Facts& facts, const View& result,

@@ -76,6 +76,10 @@ class Fuser {
   /// when the kernel cannot be made so, or, unless it is `settled`, would better be dealt out anew; nothing was
   /// emitted.
   Result<bool> EmitFinished(NodeId product, const Cluster& cluster, bool settled, plan::Seq& out);
+  /// The node as a kernel where no driver of the target's own takes it; false where there is none.
+  Result<bool> EmitOwnKernel(NodeId id, plan::Seq& out);
+  Result<bool> EmitProduct(NodeId id, plan::Seq& out);
+  Result<bool> EmitConvolution(NodeId id, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);

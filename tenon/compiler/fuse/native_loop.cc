@@ -134,7 +134,7 @@ class LoopMaker {
     size_t next = 0;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
       const Shape& shape = p_.shape(loop_.in[i]);
-      if (!KernelCanHold(shape.dtype)) return false;
+      if (!KernelCanHold(p_, shape.dtype)) return false;
       for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
       const bool per_point = !points_.empty() && shape.dims == points_;
       const GraphNode& result = p_[body.results[i].node];

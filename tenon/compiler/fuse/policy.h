@@ -2,7 +2,7 @@
 
 /// The numbers behind fusion's choices, each with its reason. Those that hold for one machine, and what a kernel may
 /// hold, are the target's (target/target.h). What cuts kernels here fixes bits, and is therefore the same for all
-/// targets.
+/// targets of a kind.
 
 #include <bit>
 #include <cstddef>
@@ -180,6 +180,18 @@ inline constexpr double kLaneTripMargin = 1.5;
 /// trips.
 inline constexpr int64_t kMinTurnedRows = 8;
 inline constexpr int64_t kMinTurnedTrips = 4;
+
+// Kernels whose points compute tiles of results (tiled.h); bits do not depend on it.
+
+/// Results of a point along each dim: eight by eight sums in registers read sixteen elements for 64 multiplications.
+inline constexpr int64_t kTileOwn = 8;
+/// Neighbours that a point reads at once, and points side by side that read one row: runs that move at once.
+inline constexpr int64_t kTileVector = 4;
+inline constexpr int64_t kTileLanes = 32;
+/// Points that keep one core of a GPU busy: several for each of its lanes, since they wait for memory in turn.
+inline constexpr int64_t kPointsPerCore = 256;
+/// Sums of so many terms are worth the lanes of a workgroup where there are few of them.
+inline constexpr int64_t kManyTerms = 256;
 
 // Hooks of drivers.
 

@@ -92,7 +92,7 @@ std::optional<target::Work> DriverWork(const Program& program, const GraphNode& 
   const std::optional<drivers::Problem> problem = ProblemOf(program, node);
   if (!problem) return std::nullopt;
   const Result<drivers::Registry::Choice> choice = drivers.Match(*problem);
-  if (!choice.ok()) return std::nullopt;
+  if (!choice.ok() || choice->on_host) return std::nullopt;
   target::Work work;
   std::vector<StridedArray> inputs = problem->operands;
   for (size_t i = 0; i < inputs.size(); ++i) {

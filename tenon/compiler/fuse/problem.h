@@ -12,8 +12,8 @@ namespace tenon::compiler {
 /// What drivers are asked about a node: operands and results row-major. Nothing for ops that no driver is asked about.
 std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNode& node);
 
-/// What the driver that takes the node on would do for it, its operands lying row-major and copied where it wants them
-/// otherwise. Nothing when none takes it on.
+/// What the target's driver that takes the node on would do for it, its operands lying row-major and copied where it
+/// wants them otherwise. Nothing when none takes it on.
 std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node, const drivers::Registry& drivers);
 
 }  // namespace tenon::compiler

@@ -30,6 +30,8 @@ bool KernelCanHold(DType type) {
   }
 }
 
+bool KernelCanHold(const Program& program, DType type) { return KernelCanHold(type) && program.target->HasType(type); }
+
 namespace {
 
 DType MathType(DType type) { return IsFloat(type) && DTypeBits(type) < 32 ? DType::kF32 : type; }
@@ -60,12 +62,12 @@ Val EmitIntegerPower(NodeBuilder& b, Val base, Val exponent) {
 
 bool KernelCanCompute(const Program& program, const GraphNode& node) {
   for (const Shape& shape : node.out) {
-    if (!KernelCanHold(shape.dtype)) return false;
+    if (!KernelCanHold(program, shape.dtype)) return false;
   }
   bool complex = IsComplex(node.shape().dtype);
   for (Ref r : node.in) {
     const DType type = program.shape(r).dtype;
-    if (!KernelCanHold(type)) return false;
+    if (!KernelCanHold(program, type)) return false;
     complex |= IsComplex(type);
   }
   if (KindOfOp(node.op) != OpKind::kElementwise) return true;

@@ -20,6 +20,8 @@ DType PartType(DType type);
 
 /// Whether kernels can hold this type and compute this node; what cannot goes to the evaluator.
 bool KernelCanHold(DType type);
+/// The same on the program's target, which may lack some types.
+bool KernelCanHold(const Program& program, DType type);
 bool KernelCanCompute(const Program& program, const GraphNode& node);
 /// Rough cycles per 16 elements, as in kir/scalar.def.
 int CostOf(const Program& program, const GraphNode& node);

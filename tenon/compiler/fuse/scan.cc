@@ -20,7 +20,7 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   const Shape& shape = node.shape();
   const size_t along = form->dim;
   const DType type = shape.dtype;
-  if (!KernelCanHold(type) || !FitsKernels(p_, node)) return false;
+  if (!KernelCanHold(p_, type) || !FitsKernels(p_, node)) return false;
   Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
   const GraphNode* init = &p_[node.in[1].node];
   while (init->op == OpCode::kReshape || init->op == OpCode::kBroadcast) init = &p_[init->in[0].node];

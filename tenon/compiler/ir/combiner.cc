@@ -58,6 +58,21 @@ std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
 
 std::optional<uint64_t> IdentityBits(OpCode op, DType type) { return IdentityBits(KirOpOf(op), type); }
 
+DType SumTypeOf(DType type) {
+  switch (type) {
+    case DType::kF16:
+    case DType::kBF16:
+      return DType::kF32;
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kC64:
+    case DType::kC128:
+      return type;
+    default:
+      return IsInteger(type) && ByteWidth(type) * 8 == DTypeBits(type) ? type : DType::kInvalid;
+  }
+}
+
 Dims ReducedExtents(const Program& program, const GraphNode& reduce) {
   Dims extents;
   for (int64_t d : reduce.attrs<ReduceAttrs>().dimensions)

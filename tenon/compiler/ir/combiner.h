@@ -21,6 +21,9 @@ Block MakeCombiner(Program& program, OpCode op, DType type);
 std::optional<uint64_t> IdentityBits(kir::Op op, DType type);
 std::optional<uint64_t> IdentityBits(OpCode op, DType type);
 
+/// What sums of products of this type are reckoned in; kInvalid for those that no kernel sums.
+DType SumTypeOf(DType type);
+
 /// Extents of the dims that a reduce runs over.
 Dims ReducedExtents(const Program& program, const GraphNode& reduce);
 /// A reduction of so few elements that it is written out as plain operations.

@@ -62,6 +62,8 @@ bool OverwritesUnseen(const kir::Kernel& k) {
 
 std::optional<LinkedLoop> LinkLoop(const plan::WhileStep& loop, FusedProgram& program, const LoopMemory& memory,
                                    const target::Target& target) {
+  // One workgroup would run the whole loop while the others wait.
+  if (target.kind == target::Kind::kGpu) return std::nullopt;
   const LinkSurvey survey(loop, program, memory, target);
   if (!survey.ok()) return std::nullopt;
   LinkLearnt learnt;

@@ -10,22 +10,6 @@
 namespace tenon::compiler {
 namespace {
 
-/// What sums of a product of this type are reckoned in; kInvalid for those that stay products.
-DType SumType(DType type) {
-  switch (type) {
-    case DType::kF16:
-    case DType::kBF16:
-      return DType::kF32;
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kC64:
-    case DType::kC128:
-      return type;
-    default:
-      return IsInteger(type) && ByteWidth(type) * 8 == DTypeBits(type) ? type : DType::kInvalid;
-  }
-}
-
 /// Whether every value of one type, be it a number, is one of the other.
 bool Holds(DType type, DType other) {
   if (type == other || other == DType::kPred) return true;
@@ -92,7 +76,7 @@ double Simplifier::ChainCost(Ref r) {
 /// is written out sums in another order, so the choice is one of bits: both are reckoned for the standard target.
 bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   const std::optional<target::Work> driver = outlook_.driver_work(to_, dot);
-  if (!driver) return true;
+  if (!driver) return !outlook_.product_kernel(to_, dot);
   const target::Target& machine = *target::StandardTarget();
   const Shape& result = dot.shape();
   const double width = std::max<double>(1, static_cast<double>(ByteWidth(result.dtype)) / sizeof(float));
@@ -150,7 +134,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   // Integers wrap: the low bits of a product are those of the wider one.
   const DType wide = integers ? DType::kS32 : DType::kF32;
   if (!(integers || floats) || (a == wide && b == wide && result == wide) || (!exotic && !integers) ||
-      outlook_.driver_work(to_, node))
+      outlook_.driver_work(to_, node) || outlook_.product_kernel(to_, node))
     return std::nullopt;
   // The narrowest type with a driver whose sums are wide, if it holds what both operands may be.
   DType narrow = wide;
@@ -170,7 +154,7 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
   const auto& numbers = node.attrs<DotAttrs>();
   const Shape operand[2] = {ShapeOf(node.in[0]), ShapeOf(node.in[1])};
-  const DType type = SumType(result.dtype);
+  const DType type = SumTypeOf(result.dtype);
   for (const Shape& o : operand) {
     const bool exact =
         IsFloat(type) && IsFloat(o.dtype) && ByteWidth(o.dtype) > 1 && ByteWidth(o.dtype) < ByteWidth(type);

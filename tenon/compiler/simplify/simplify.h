@@ -17,6 +17,8 @@ struct Outlook {
   /// What a driver would do for the node, bringing its operands into the driver's layouts included; nothing when none
   /// takes it on.
   std::function<std::optional<target::Work>(const Program&, const GraphNode&)> driver_work;
+  /// Whether fusion makes a kernel of a product that no driver takes on, which is better than writing it out.
+  std::function<bool(const Program&, const GraphNode&)> product_kernel;
   /// What one element of an elementwise node costs in a kernel (target::OpCosts).
   std::function<int(const Program&, const GraphNode&)> cost;
 };
