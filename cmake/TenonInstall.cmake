@@ -81,7 +81,7 @@ set(PC_LIBS -ltenon)
 set(PC_LINKS "")
 configure_file(cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT c)
-tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core TARGETS tenon_builder tenon_gradient
+tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core TARGETS tenon_vhlo tenon_builder tenon_gradient
                 SUMMARY "Tenon: C++ library that writes StableHLO programs and their gradients")
 tenon_component(NAME plugin PACKAGE libtenon-plugin-dev REQUIRES core TARGETS tenon_plugin LINKS -pthread
                 SUMMARY "Tenon: C++ SDK for writing PJRT plugins")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/builder/internal/portable.h"
 #include "tenon/builder/internal/state.h"
 
 namespace tenon::builder {
@@ -197,11 +198,31 @@ void Module::Fail(Status error) {
   if (state_->status.ok()) state_->status = std::move(error);
 }
 
-Result<std::string> Module::ToText() const {
+Status Module::CheckFinished() const {
   TENON_RETURN_IF_ERROR(state_->status);
   for (const FunctionState& function : state_->functions) {
     if (!function.finished)
       return FailedPrecondition(fmt::format("function {} of module {} has no Return", function.name, state_->name));
+  }
+  return OkStatus();
+}
+
+Result<std::string> Module::ToText() const {
+  TENON_RETURN_IF_ERROR(CheckFinished());
+  return internal::WriteModule(*state_);
+}
+
+Result<std::string> Module::ToArtifact(vhlo::Version target) const {
+  TENON_RETURN_IF_ERROR(CheckFinished());
+  return internal::WriteArtifact(*state_, target);
+}
+
+Result<std::string> Module::ForReader(std::span<const int64_t> newest) const {
+  TENON_RETURN_IF_ERROR(CheckFinished());
+  if (newest.size() == 3) {
+    const auto part = [&](size_t i) { return static_cast<int32_t>(std::clamp<int64_t>(newest[i], 0, INT32_MAX)); };
+    const vhlo::Version target = std::min(vhlo::Version{part(0), part(1), part(2)}, vhlo::kCurrentVersion);
+    if (Result<std::string> artifact = internal::WriteArtifact(*state_, target); artifact.ok()) return artifact;
   }
   return internal::WriteModule(*state_);
 }

@@ -12,6 +12,7 @@
 #include "tenon/base/status.h"
 #include "tenon/builder/attribute.h"
 #include "tenon/builder/type.h"
+#include "tenon/vhlo/version.h"
 
 namespace tenon::builder {
 
@@ -200,9 +201,17 @@ class Module {
 
   /// StableHLO as text. The first error, or FAILED_PRECONDITION while a function lacks its Return.
   Result<std::string> ToText() const;
+  /// A portable artifact of the StableHLO version `target`, 1.0.0 at least: bytes that every later version reads, too.
+  /// Errors as ToText; INVALID_ARGUMENT names what that version lacks; UNIMPLEMENTED an attribute given as text that
+  /// has no portable form here.
+  Result<std::string> ToArtifact(vhlo::Version target = vhlo::kCurrentVersion) const;
+  /// What a reader takes whose newest StableHLO version is `newest` (three numbers; empty: it does not say): an
+  /// artifact that it can read, else text. Errors as ToText.
+  Result<std::string> ForReader(std::span<const int64_t> newest) const;
   internal::ModuleState* state() const { return state_.get(); }
 
  private:
+  Status CheckFinished() const;
   std::unique_ptr<internal::ModuleState> state_;
 };
 

@@ -79,14 +79,21 @@ class Client {
   Result<LoadedExecutable> Compile(const Program& program, const CompileOptions& options = {}) const;
   /// The same for StableHLO text or bytecode.
   Result<LoadedExecutable> Compile(std::string_view stablehlo, const CompileOptions& options = {}) const;
-  /// The same for what writes itself as StableHLO text, e.g. builder::Module; its error if it cannot.
+  /// The same for what writes itself as StableHLO text, e.g. builder::Module; its error if it cannot. What also writes
+  /// itself for a reader of a StableHLO version is asked for the version that the plugin names: it may be an artifact,
+  /// which unlike text every later version reads.
   template <class Module>
     requires requires(const Module& module) {
       { module.ToText() } -> std::same_as<Result<std::string>>;
     }
   Result<LoadedExecutable> Compile(const Module& module, const CompileOptions& options = {}) const {
-    TENON_ASSIGN_OR_RETURN(const std::string text, module.ToText());
-    return Compile(std::string_view(text), options);
+    if constexpr (requires { module.ForReader(std::span<const int64_t>()); }) {
+      TENON_ASSIGN_OR_RETURN(const std::string program, module.ForReader(plugin().StablehloVersion()));
+      return Compile(std::string_view(program), options);
+    } else {
+      TENON_ASSIGN_OR_RETURN(const std::string text, module.ToText());
+      return Compile(std::string_view(text), options);
+    }
   }
   /// The same with a serialized xla.CompileOptionsProto, passed as it is; empty is refused, since plugins abort on it.
   Result<LoadedExecutable> CompileWithSerializedOptions(const Program& program, std::string_view options) const;

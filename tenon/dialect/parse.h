@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tenon/base/status.h"
-#include "tenon/dialect/vhlo/version.h"
+#include "tenon/vhlo/version.h"
 
 namespace mlir {
 class MLIRContext;
@@ -14,6 +14,10 @@ class Operation;
 }  // namespace mlir
 
 namespace tenon::dialect {
+
+using vhlo::kCurrentVersion;
+using vhlo::kMinimumVersion;
+using vhlo::Version;
 
 /// A lease of an MLIR context with every dialect of a program loaded (builtin, func, quant, stablehlo, chlo, sdy,
 /// check). Making one costs milliseconds, so a process-wide pool keeps them: constructing takes one from the pool or

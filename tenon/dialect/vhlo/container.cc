@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tenon/dialect/vhlo/wire.h"
+#include "tenon/vhlo/wire.h"
 
 namespace tenon::vhlo {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/base/status.h"
+#include "tenon/vhlo/file.h"
 
 namespace tenon::vhlo {
 
@@ -35,9 +36,6 @@ struct Container {
   std::vector<std::string_view> properties;
   std::string_view ir;
 };
-
-inline constexpr std::string_view kBytecodeMagic = "ML\xefR";
-inline constexpr std::string_view kPortableProducer = "StableHLO_v";
 
 /// Takes bytecode of versions 0 to 6 apart. Every index in the result is in range, and the memory it takes is bounded
 /// by a small multiple of the input. `bytes` must outlive the result. INVALID_ARGUMENT names the section at fault.

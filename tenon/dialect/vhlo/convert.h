@@ -6,7 +6,7 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "tenon/base/status.h"
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 namespace tenon::vhlo {
 

@@ -13,7 +13,7 @@
 #include "mlir/IR/Types.h"
 #include "tenon/base/status.h"
 #include "tenon/dialect/vhlo/container.h"
-#include "tenon/dialect/vhlo/wire.h"
+#include "tenon/vhlo/wire.h"
 
 namespace tenon::vhlo {
 

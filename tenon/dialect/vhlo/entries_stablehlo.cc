@@ -4,7 +4,7 @@
 
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/entries.h"
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 namespace tenon::vhlo {
 namespace {

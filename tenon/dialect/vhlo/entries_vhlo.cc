@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/entries.h"
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 namespace tenon::vhlo {
 namespace {
@@ -170,7 +170,7 @@ mlir::Attribute EntryReader::DecodeVhloAttr(Cursor& in) {
     }
     default:
       return Fail("there is no VHLO attribute of code " + std::to_string(raw_code) + " up to version " +
-                  dialect::kCurrentVersion.ToString());
+                  kCurrentVersion.ToString());
   }
 }
 
@@ -295,7 +295,7 @@ mlir::Type EntryReader::DecodeVhloType(Cursor& in) {
       return Fail("shape witnesses are not supported");
     default:
       return Fail("there is no VHLO type of code " + std::to_string(raw_code) + " up to version " +
-                  dialect::kCurrentVersion.ToString());
+                  kCurrentVersion.ToString());
   }
 }
 

@@ -12,7 +12,7 @@
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/convert.h"
 #include "tenon/dialect/vhlo/limits.h"
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 namespace tenon::vhlo {
 namespace {
@@ -189,8 +189,8 @@ class IrReader {
     if (dialect == "vhlo") {
       name.vhlo = FindOp(wire.name);
       if (name.vhlo == nullptr) {
-        Fail("unknown op 'vhlo." + std::string(wire.name) + "': no version up to " +
-             dialect::kCurrentVersion.ToString() + " has it");
+        Fail("unknown op 'vhlo." + std::string(wire.name) + "': no version up to " + kCurrentVersion.ToString() +
+             " has it");
         return nullptr;
       }
       full = name.vhlo->stablehlo;

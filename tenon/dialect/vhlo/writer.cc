@@ -344,9 +344,9 @@ class IrWriter {
 }  // namespace
 
 Result<std::string> WriteArtifact(mlir::ModuleOp module, Version target) {
-  if (target < dialect::kMinimumVersion || target > dialect::kCurrentVersion) {
-    return InvalidArgument("version " + target.ToString() + " cannot be written; wanted " +
-                           dialect::kMinimumVersion.ToString() + " to " + dialect::kCurrentVersion.ToString());
+  if (target < kMinimumVersion || target > kCurrentVersion) {
+    return InvalidArgument("version " + target.ToString() + " cannot be written; wanted " + kMinimumVersion.ToString() +
+                           " to " + kCurrentVersion.ToString());
   }
   return IrWriter(target).Run(module);
 }

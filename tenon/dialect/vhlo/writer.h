@@ -4,7 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tenon/base/status.h"
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 namespace tenon::vhlo {
 

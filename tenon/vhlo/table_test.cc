@@ -1,4 +1,4 @@
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(Table, RangesOfAnOpAreContiguous) {
       }
       before = op;
     }
-    EXPECT_GT(before->until, dialect::kCurrentVersion) << name;
+    EXPECT_GT(before->until, kCurrentVersion) << name;
   }
 }
 
@@ -59,7 +59,7 @@ TEST(Table, AttributesAndTypes) {
   EXPECT_EQ(Name(static_cast<TypeCode>(43)), "");
   EXPECT_EQ(Since(TypeCode::kF8E3M4), (Version{1, 7, 0}));
   EXPECT_EQ(Since(AttrCode::kResultAccuracy), (Version{1, 9, 0}));
-  EXPECT_GT(Since(static_cast<TypeCode>(43)), dialect::kCurrentVersion);
+  EXPECT_GT(Since(static_cast<TypeCode>(43)), kCurrentVersion);
   EXPECT_EQ(EnumFirst(AttrCode::kRngDistribution), 1u);
   EXPECT_EQ(EnumLast(AttrCode::kInteger), std::nullopt);
 }

@@ -5,13 +5,11 @@
 #include <span>
 #include <string_view>
 
-#include "tenon/dialect/vhlo/version.h"
+#include "tenon/vhlo/version.h"
 
 /// The portable form of StableHLO as data: which op, attribute and type names exist on the wire, since and until which
 /// version, and how each op's attributes relate to those of the StableHLO op.
 namespace tenon::vhlo {
-
-using dialect::Version;
 
 /// How an attribute on the wire relates to the one of the same name on the StableHLO op. "Dropped" means: when reading,
 /// the value named is not put on the op; when writing, that value stands for an absent attribute.

@@ -1,4 +1,4 @@
-#include "tenon/dialect/vhlo/wire.h"
+#include "tenon/vhlo/wire.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::dialect {
+namespace tenon::vhlo {
 
 /// A version of the portable StableHLO form. Ops, attributes and types each carry the range of versions they belong to.
 struct Version {
@@ -26,4 +26,4 @@ inline constexpr Version kCurrentVersion{1, 20, 0};
 /// The oldest version that can be read and written.
 inline constexpr Version kMinimumVersion{0, 9, 0};
 
-}  // namespace tenon::dialect
+}  // namespace tenon::vhlo

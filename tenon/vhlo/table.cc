@@ -1,4 +1,4 @@
-#include "tenon/dialect/vhlo/table.h"
+#include "tenon/vhlo/table.h"
 
 #include <algorithm>
 #include <array>
@@ -657,10 +657,6 @@ int BytecodeVersion(Version target) {
   return 6;
 }
 
-}  // namespace tenon::vhlo
-
-namespace tenon::dialect {
-
 std::string Version::ToString() const {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
@@ -686,4 +682,4 @@ std::optional<Version> Version::Parse(std::string_view text) {
   return version;
 }
 
-}  // namespace tenon::dialect
+}  // namespace tenon::vhlo
