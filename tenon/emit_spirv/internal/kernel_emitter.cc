@@ -1,1 +1,0 @@
-#include "tenon/emit_spirv/internal/kernel_emitter.h"

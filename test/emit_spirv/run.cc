@@ -1,0 +1,103 @@
+#include "test/emit_spirv/run.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace tenon::emit_spirv::testing {
+
+target::Target JudgedTarget() {
+  target::Target target = *target::TargetByName("gpu:software");
+  target.numerics.fused_multiply_add = true;
+  return target;
+}
+
+Result<std::string> Validate(std::span<const uint32_t> words) {
+  if (const char* dump = std::getenv("TENON_DUMP_SPIRV"); dump != nullptr) {
+    std::ofstream(dump, std::ios::binary)
+        .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+  }
+  static const bool there = std::system("spirv-val --version > /dev/null 2>&1") == 0;
+  if (!there) return NotFound("no spirv-val on the path (on Debian: spirv-tools)");
+  const std::string name =
+      (std::filesystem::temp_directory_path() / ("tenon_" + std::to_string(::getpid()) + ".spv")).string();
+  std::ofstream(name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+  std::FILE* pipe = ::popen(("spirv-val --target-env vulkan1.3 " + name + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return Internal("spirv-val could not be started");
+  std::string said;
+  char line[512];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) said += line;
+  const int code = ::pclose(pipe);
+  if (code != 0 && said.empty()) said = "exit status " + std::to_string(code);
+  std::filesystem::remove(name);
+  return said;
+}
+
+Result<std::shared_ptr<vulkan::Device>> SoftwareDevice() {
+  static std::shared_ptr<vulkan::Device>& device = *new std::shared_ptr<vulkan::Device>;
+  if (device != nullptr) return device;
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const vulkan::Instance> instance, vulkan::Instance::Create());
+  for (size_t i = 0; i < instance->devices().size(); ++i) {
+    const vulkan::PhysicalDevice& info = instance->devices()[i];
+    if (!info.unfit.empty() || info.type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+    vulkan::Device::Setup setup;
+    setup.memory_limit_bytes = int64_t{512} << 20;
+    TENON_ASSIGN_OR_RETURN(device, vulkan::Device::Open(instance, i, setup));
+    return device;
+  }
+  return FailedPrecondition("no software device");
+}
+
+Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,
+           kir::testing::Memory& memory) {
+  std::vector<vulkan::Block> blocks;
+  std::vector<uint64_t> words;
+  for (const auto& block : memory.blocks) {
+    const auto size = static_cast<int64_t>(block.bytes.size());
+    TENON_ASSIGN_OR_RETURN(vulkan::Block on_device, device.memory().Allocate(size + 1));
+    if (size > 0) TENON_RETURN_IF_ERROR(device.Upload(on_device, 0, block.bytes.data(), size));
+    words.push_back(on_device.address() + static_cast<uint64_t>(block.data));
+    blocks.push_back(std::move(on_device));
+  }
+  TENON_ASSIGN_OR_RETURN(const vulkan::Block scratch, device.memory().Allocate(module.ScratchBytes(params.data()) + 1));
+  words.push_back(scratch.address());
+  const Push push = {0, 0, static_cast<uint32_t>(words.size())};
+  for (int64_t p : params) words.push_back(static_cast<uint64_t>(p));
+  TENON_ASSIGN_OR_RETURN(const vulkan::Block frame,
+                         device.frame_memory().Allocate(static_cast<int64_t>(words.size()) * 8));
+  std::memcpy(frame.host(), words.data(), words.size() * 8);
+
+  std::vector<std::shared_ptr<const vulkan::Pipeline>> pipelines;
+  for (const Dispatch& d : module.dispatches) {
+    TENON_ASSIGN_OR_RETURN(auto pipeline, device.MakePipeline(module.words, d.entry.c_str()));
+    pipelines.push_back(std::move(pipeline));
+  }
+  TENON_ASSIGN_OR_RETURN(const vulkan::Commands commands, device.Record([&](VkCommandBuffer c) {
+    device.Barrier(c);
+    for (size_t i = 0; i < pipelines.size(); ++i) {
+      const Dispatch& d = module.dispatches[i];
+      if (d.after_barrier) device.Barrier(c);
+      if (d.Groups(params.data()) == 0) continue;
+      device.Bind(c, *pipelines[i], {frame.address(), push.buffers, push.params});
+      const std::array<uint32_t, 3> groups = d.GroupsByDirection(params.data());
+      device.functions().CmdDispatch(c, groups[0], groups[1], groups[2]);
+    }
+    device.Barrier(c);
+  }));
+  const VkCommandBuffer handle = commands.handle();
+  TENON_ASSIGN_OR_RETURN(const uint64_t submitted, device.Submit({&handle, 1}));
+  TENON_RETURN_IF_ERROR(device.Wait(submitted));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    auto& bytes = memory.blocks[i].bytes;
+    if (bytes.empty()) continue;
+    TENON_RETURN_IF_ERROR(device.Download(blocks[i], 0, bytes.data(), static_cast<int64_t>(bytes.size())));
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::emit_spirv::testing

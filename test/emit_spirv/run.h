@@ -1,0 +1,32 @@
+#pragma once
+
+/// Runs what the SPIR-V emitter makes on a device with a Vulkan driver.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/base/status.h"
+#include "tenon/emit_spirv/emit.h"
+#include "tenon/kir/testing/random_kernel.h"
+#include "tenon/target/target.h"
+#include "tenon/vulkan/device.h"
+
+namespace tenon::emit_spirv::testing {
+
+/// The software driver's facts, with multiply-adds as kernels have them: rounded once.
+target::Target JudgedTarget();
+
+/// What spirv-val says of a module: empty when it has no complaint. NOT_FOUND when there is no such program.
+Result<std::string> Validate(std::span<const uint32_t> words);
+
+/// A software device; FAILED_PRECONDITION where there is none. One per process.
+Result<std::shared_ptr<vulkan::Device>> SoftwareDevice();
+
+/// Runs all launches of the module on `memory`, which has what they left then.
+Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,
+           kir::testing::Memory& memory);
+
+}  // namespace tenon::emit_spirv::testing
