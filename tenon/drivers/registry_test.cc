@@ -53,6 +53,33 @@ TEST(Registry, TheFirstThatTakesAProblemGetsIt) {
   EXPECT_EQ(ToString(choice->offer.config), "{lengths=[5]}");
 }
 
+TEST(Registry, TheHostComesLast) {
+  const auto family = [](std::string_view name, int64_t length) {
+    std::vector<std::unique_ptr<const Family>> families;
+    families.push_back(std::make_unique<OneLength>(name, length));
+    return families;
+  };
+  const auto match = [](const Registry& registry) {
+    return registry.Match(
+        ProblemOf(FourierTransform{FourierTransform::Kind::kForward, {5}}, {Dense({5})}, {Dense({5})}));
+  };
+  const Registry both(family("five", 5), family("host_five", 5));
+  const auto own = match(both);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->family->name(), "five");
+  EXPECT_FALSE(own->on_host);
+  EXPECT_FALSE(both.OnHost("five"));
+  EXPECT_TRUE(both.OnHost("host_five"));
+  EXPECT_FALSE(both.OnHost("six"));
+  EXPECT_TRUE(both.Find("host_five").ok());
+  EXPECT_EQ(both.families().size(), 2u);
+  const Registry other(family("four", 4), family("host_five", 5));
+  const auto host = match(other);
+  ASSERT_TRUE(host.ok());
+  EXPECT_EQ(host->family->name(), "host_five");
+  EXPECT_TRUE(host->on_host);
+}
+
 TEST(Registry, SaysWhyNobodyTakesAProblem) {
   const Registry registry = Make();
   const Status none =

@@ -69,3 +69,53 @@ module @turned {
     return %0 : tensor<8x8xf16>
   }
 }
+
+// -----
+
+// Updates of rows run side by side along the rows, one after another along the updates; a dim of the operand is shared
+// out to owners, each of which takes the updates of its part.
+// CHECK: plan "rows" {
+// CHECK: kernel v1 {{.*}} outer {{[12]}} {
+// CHECK: serial
+module @rows {
+  func.func @main(%a: tensor<100x16xf32>, %i: tensor<30x1xi32>, %u: tensor<30x16xf32>) -> tensor<100x16xf32> {
+    %0 = "stablehlo.scatter"(%a, %i, %u) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<100x16xf32>, tensor<30x1xi32>, tensor<30x16xf32>) -> tensor<100x16xf32>
+    return %0 : tensor<100x16xf32>
+  }
+}
+
+// -----
+
+// A short line is sorted by ranks, a long one by the host.
+// CHECK: plan "short_line" {
+// CHECK-NOT: driver
+// CHECK: kernel 0
+// CHECK: plan "long_line" {
+// CHECK: driver "sort"
+module @short_line {
+  func.func @main(%a: tensor<4x100xf32>) -> tensor<4x100xf32> {
+    %0 = "stablehlo.sort"(%a) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %p = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) {dimension = 1 : i64} : (tensor<4x100xf32>) -> tensor<4x100xf32>
+    return %0 : tensor<4x100xf32>
+  }
+}
+
+// -----
+
+module @long_line {
+  func.func @main(%a: tensor<100000xf32>) -> tensor<100000xf32> {
+    %0 = "stablehlo.sort"(%a) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %p = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<100000xf32>) -> tensor<100000xf32>
+    return %0 : tensor<100000xf32>
+  }
+}

@@ -1,6 +1,7 @@
 // Copies between views.
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "tenon/compiler/fuse/canonical.h"
@@ -36,16 +37,6 @@ double CopyCycles(const View& from, const View& to) {
                           ? policy::kCopyUnitCycles
                           : policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
   return rows * policy::kCopyRowCycles + units * unit;
-}
-
-/// What lies in the same bytes, and moves without being changed or understood.
-DType BitsOf(const target::Target& target, DType type) {
-  const int width = ByteWidth(type);
-  const DType bits = width == 1   ? DType::kU8
-                     : width == 2 ? DType::kU16
-                     : width == 4 ? DType::kU32
-                                  : (IsComplex(type) ? type : DType::kU64);
-  return target.HasType(bits) ? bits : type;
 }
 
 /// The view in ascending addresses, and the axis of each dim that runs against them.
@@ -109,7 +100,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
       KernelCanHold(to.dtype) && !held && !IsComplex(to.dtype) && DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
   if (p_.target->kind == target::Kind::kGpu && !whole && to.dims.size() <= policy::kMaxCopyDims) {
     View bits_from = from, bits_to = to;
-    bits_from.dtype = bits_to.dtype = BitsOf(*p_.target, to.dtype);
+    bits_from.dtype = bits_to.dtype = MovedAs(p_, to.dtype);
     if (KernelCanHold(p_, bits_to.dtype)) {
       MadeKernel made = MakeCopy(bits_from, bits_to);
       FinishKernel(made, *p_.target, &checks_);
@@ -139,6 +130,13 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
   AddKernelStep(std::move(made), {from, to}, out);
+}
+
+void Fuser::Clear(const View& to, plan::Seq& out) {
+  const std::string zero(static_cast<size_t>(ByteWidth(to.dtype)), '\0');
+  View from = DenseView(ConstantBuffer(MakeLiteral(zero, true)), {to.dtype, to.dims});
+  from.strides.assign(to.dims.size(), 0);
+  Copy(from, to, out);
 }
 
 Status Fuser::EmitConcatenate(NodeId id, plan::Seq& out) {

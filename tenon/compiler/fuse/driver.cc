@@ -74,6 +74,10 @@ Result<bool> Fuser::EmitOwnKernel(NodeId id, plan::Seq& out) {
       return EmitProduct(id, out);
     case OpCode::kConvolution:
       return EmitConvolution(id, out);
+    case OpCode::kSort:
+      return EmitRanks(id, out);
+    case OpCode::kFft:
+      return EmitFourier(id, out);
     default:
       return false;
   }

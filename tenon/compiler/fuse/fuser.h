@@ -41,6 +41,8 @@ class Fuser {
   /// The same, made dense when it runs backwards: a kernel's index counts from its buffer's first byte.
   Result<View> KernelViewOf(Ref r, plan::Seq& out);
   void Copy(const View& from, const View& to, plan::Seq& out);
+  /// Zeros: for kernels of which it does not show that they write every element.
+  void Clear(const View& to, plan::Seq& out);
   std::optional<View> DeriveView(const GraphNode& node, const View& from);
 
   // Steps.
@@ -80,6 +82,11 @@ class Fuser {
   Result<bool> EmitOwnKernel(NodeId id, plan::Seq& out);
   Result<bool> EmitProduct(NodeId id, plan::Seq& out);
   Result<bool> EmitConvolution(NodeId id, plan::Seq& out);
+  /// A short sort as a kernel: each element goes to the place that its rank is.
+  Result<bool> EmitRanks(NodeId id, plan::Seq& out);
+  Result<bool> EmitFourier(NodeId id, plan::Seq& out);
+  Result<View> EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
+  View EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);

@@ -193,6 +193,15 @@ inline constexpr int64_t kPointsPerCore = 256;
 /// Sums of so many terms are worth the lanes of a workgroup where there are few of them.
 inline constexpr int64_t kManyTerms = 256;
 
+/// Terms of one pass of a Fourier transform at most; lengths with larger primes are the host's.
+inline constexpr int64_t kMostRadix = 32;
+/// So are longer ones: the roots of unity are a constant of the program.
+inline constexpr int64_t kMostTransformed = 64 << 10;
+/// Lines of at most so many elements are sorted by comparing each with each, and so many comparisons in all per core:
+/// some milliseconds, which the way to the host and back costs besides its sort.
+inline constexpr int64_t kMostRanked = 2048;
+inline constexpr int64_t kRanksPerCore = 8 << 20;
+
 // Hooks of drivers.
 
 /// Units of the order between a driver and the kernel that its hook could be: what a result waits for.

@@ -189,6 +189,7 @@ Result<bool> Fuser::EmitProduct(NodeId id, plan::Seq& out) {
   const int64_t batch = dims.Count(dims.batch) * dims.Count(dims.rows) * dims.Count(dims.columns);
   const Tile tile = ChooseTile(batch, row.extent, column.extent, *p_.target);
   TiledDim rows(k.b, row.extent, tile.rows), columns(k.b, column.extent, tile.columns);
+  if (rows.ragged() || columns.ragged()) Clear(z, out);
   for (const auto* list : {&dims.batch, &dims.rows}) {
     for (const ProductDim& dim : *list) k.AddDim(dim, kir::DimKind::kParallel);
   }
@@ -229,7 +230,7 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const GraphNode& node = p_[id];
   const auto& a = node.attrs<ConvolutionAttrs>();
   if (p_.target->kind == target::Kind::kCpu || !HasTypes(p_, node) || NumElements(node.shape().dims) == 0 ||
-      a.batch_group_count != 1)
+      (a.batch_group_count != 1 && a.feature_group_count != 1))
     return false;
   const Shape& in = p_.shape(node.in[0]);
   const Shape& weights = p_.shape(node.in[1]);
@@ -241,7 +242,9 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   ProductKernel k(p_, x, y, z);
 
   const size_t spatial = a.input_spatial_dimensions.size();
-  const int64_t groups = a.feature_group_count;
+  // Groups of features, or of batches, whose results are features one behind the other.
+  const int64_t groups = a.feature_group_count * a.batch_group_count;
+  const bool of_batches = a.batch_group_count != 1;
   const int64_t group_in = Extent(weights, a.kernel_input_feature_dimension);
   const int64_t group_out = Extent(weights, a.kernel_output_feature_dimension) / groups;
   // The two tiled dims: features of a group, and the last spatial one that is any; the one that lies side by side in
@@ -257,6 +260,8 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
       features_last ? ChooseTile(batch, width, group_out, *p_.target) : ChooseTile(batch, group_out, width, *p_.target);
   TiledDim features(k.b, group_out, features_last ? tile.columns : tile.rows);
   TiledDim places(k.b, width, features_last ? tile.rows : tile.columns);
+
+  if (features.ragged() || places.ragged()) Clear(z, out);
 
   const auto loop = [&](int64_t extent, kir::DimKind kind) -> std::optional<kir::DimId> {
     if (extent == 1) return std::nullopt;
@@ -286,7 +291,9 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   };
   // Weights do not depend on the place, inputs not on the feature.
   k.At(0, a.input_batch_dimension) = at(n, 1);
-  k.At(0, a.input_feature_dimension) = with(at(group, group_in), at(channel, 1));
+  k.At(0, a.input_feature_dimension) = at(channel, 1);
+  kir::Axis& grouped = k.At(0, of_batches ? a.input_batch_dimension : a.input_feature_dimension);
+  grouped = with(grouped, at(group, of_batches ? Extent(result, a.output_batch_dimension) : group_in));
   k.At(1, a.kernel_input_feature_dimension) = at(channel, 1);
   k.At(2, a.output_batch_dimension) = at(n, 1);
   for (size_t s = 0; s < spatial; ++s) {

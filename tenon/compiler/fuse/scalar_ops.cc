@@ -32,6 +32,13 @@ bool KernelCanHold(DType type) {
 
 bool KernelCanHold(const Program& program, DType type) { return KernelCanHold(type) && program.target->HasType(type); }
 
+DType MovedAs(const Program& program, DType type) {
+  if (IsComplex(type)) return type;
+  const int width = ByteWidth(type);
+  const DType bits = width == 1 ? DType::kU8 : width == 2 ? DType::kU16 : width == 4 ? DType::kU32 : DType::kU64;
+  return program.target->HasType(bits) ? bits : type;
+}
+
 namespace {
 
 DType MathType(DType type) { return IsFloat(type) && DTypeBits(type) < 32 ? DType::kF32 : type; }

@@ -22,6 +22,9 @@ DType PartType(DType type);
 bool KernelCanHold(DType type);
 /// The same on the program's target, which may lack some types.
 bool KernelCanHold(const Program& program, DType type);
+/// The type in which elements of this one move on the target without being understood: f16 and narrower floats change
+/// some NaNs otherwise. Complex types are themselves.
+DType MovedAs(const Program& program, DType type);
 bool KernelCanCompute(const Program& program, const GraphNode& node);
 /// Rough cycles per 16 elements, as in kir/scalar.def.
 int CostOf(const Program& program, const GraphNode& node);

@@ -1,6 +1,8 @@
 // Scatters as one kernel: updates in their order, each combined in place where its window is inside.
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
@@ -13,6 +15,51 @@ namespace tenon::compiler {
 namespace {
 
 bool Has(const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+int64_t PlaceIn(const Dims& list, int64_t d) {
+  const auto it = std::find(list.begin(), list.end(), d);
+  return it == list.end() ? -1 : it - list.begin();
+}
+
+/// Which dims of the updates lead to places of their own, whatever the indices are: along them updates run side by
+/// side on a GPU, and one after another along all others.
+std::vector<bool> OwnPlaces(const ScatterAttrs& a, const Shape& operand, const Shape& updates) {
+  std::vector<bool> own(updates.rank(), false);
+  size_t next_window = 0;
+  for (size_t d = 0; d < operand.rank(); ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    if (Has(a.inserted_window_dims, dim) || Has(a.input_batching_dims, dim)) continue;
+    const auto window = static_cast<size_t>(a.update_window_dims[next_window++]);
+    own[window] = !Has(a.scatter_dims_to_operand_dims, dim);
+  }
+  int64_t place = 0;  // Among the dims of the indices.
+  for (size_t d = 0; d < updates.rank(); ++d) {
+    if (Has(a.update_window_dims, static_cast<int64_t>(d))) continue;
+    place += place == a.index_vector_dim ? 1 : 0;
+    own[d] = Has(a.scatter_indices_batching_dims, place++);
+  }
+  return own;
+}
+
+/// On a GPU, owners share out one dim of the operand: each goes through all updates in their order and takes those of
+/// its part. The result is that of one chain of updates.
+struct Owners {
+  int64_t dim = -1;  ///< Of the operand; -1: nothing is shared out.
+  int64_t count = 1, part = 0;
+};
+Owners OwnersOf(const ScatterAttrs& a, const Shape& operand, int64_t own_points, const target::Target& target) {
+  Owners owners;
+  int64_t extent = 1;
+  for (const int64_t d : a.scatter_dims_to_operand_dims) {
+    if (operand.dims[static_cast<size_t>(d)] <= extent) continue;
+    extent = operand.dims[static_cast<size_t>(d)];
+    owners.dim = d;
+  }
+  const int64_t lanes = target.cores * target.vector_bytes / 4;
+  const int64_t wanted = std::clamp<int64_t>(lanes / std::max<int64_t>(own_points, 1), 1, extent);
+  owners.part = (extent + wanted - 1) / wanted;
+  owners.count = owners.dim < 0 ? 1 : (extent + owners.part - 1) / owners.part;
+  return owners;
+}
 
 }  // namespace
 
@@ -49,14 +96,30 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   SmallVector<kir::Axis, 4>
       scatter_at;  // Places among the updates, in the order of the indices' dims without the vector.
   bool ordered = false;
+  Owners owners;
+  std::optional<kir::DimId> owner;
+  std::vector<bool> own(updates_shape.rank(), false);
+  const bool gpu = p_.target->kind == target::Kind::kGpu;
+  if (gpu) {
+    own = OwnPlaces(node.attrs<ScatterAttrs>(), shape, updates_shape);
+    int64_t own_points = 1;
+    for (size_t d = 0; d < own.size(); ++d) own_points *= own[d] ? updates_shape.dims[d] : 1;
+    owners = OwnersOf(node.attrs<ScatterAttrs>(), shape, own_points, *p_.target);
+    if (owners.count > 1) owner = b.AddDim(kir::Size::Of(owners.count));
+    for (size_t d = 0; d < own.size(); ++d) {
+      if (own[d] && updates_shape.dims[d] != 1) update_at[d] = kir::At(b.AddDim(kir::Size::Of(updates_shape.dims[d])));
+    }
+    b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
+  }
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t d = 0; d < updates_shape.rank(); ++d) {
       if (Has(window_dims, static_cast<int64_t>(d)) != (pass == 1)) continue;
       if (updates_shape.dims[d] == 1) {
         update_at[d] = kir::AtOffset(kir::Size::Of(0));
-      } else {
+      } else if (!own[d]) {
+        const bool serial = pass == 0 || gpu;
         const kir::DimId dim =
-            b.AddDim(kir::Size::Of(updates_shape.dims[d]), pass == 0 ? kir::DimKind::kSerial : kir::DimKind::kParallel);
+            b.AddDim(kir::Size::Of(updates_shape.dims[d]), serial ? kir::DimKind::kSerial : kir::DimKind::kParallel);
         update_at[d] = kir::At(dim);
         stage.dims.push_back(dim);
         ordered |= pass == 0;
@@ -70,9 +133,9 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   size_t next_window = 0;
   for (size_t d = 0; d < shape.rank(); ++d) {
     const auto dim = static_cast<int64_t>(d);
-    if (auto it = std::find(batching.begin(), batching.end(), dim); it != batching.end()) {
+    if (const int64_t batch = PlaceIn(batching, dim); batch >= 0) {
       // The place in that batch dim of the indices; the vector's dim does not count.
-      const int64_t place = indices_batching[static_cast<size_t>(it - batching.begin())];
+      const int64_t place = indices_batching[static_cast<size_t>(batch)];
       store.at[d] = scatter_at[static_cast<size_t>(place - (place > index_vector_dim ? 1 : 0))];
       continue;
     }
@@ -80,17 +143,16 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     const int64_t span = is_inserted ? 1 : updates_shape.dims[static_cast<size_t>(window_dims[next_window])];
     store.at[d] =
         is_inserted ? kir::AtOffset(kir::Size::Of(0)) : update_at[static_cast<size_t>(window_dims[next_window++])];
-    auto it = std::find(to_operand.begin(), to_operand.end(), dim);
-    if (it == to_operand.end()) {
+    const int64_t index = PlaceIn(to_operand, dim);
+    if (index < 0) {
       if (span > shape.dims[d]) return Internal("a scatter's window is larger than its operand");
       continue;
     }
     SmallVector<kir::Axis, 4> index_at;
     size_t next = 0;
     for (size_t i = 0; i < indices_shape.rank(); ++i) {
-      index_at.push_back(static_cast<int64_t>(i) == index_vector_dim
-                             ? kir::AtOffset(kir::Size::Of(it - to_operand.begin()))
-                             : scatter_at[next++]);
+      index_at.push_back(static_cast<int64_t>(i) == index_vector_dim ? kir::AtOffset(kir::Size::Of(index))
+                                                                     : scatter_at[next++]);
     }
     store.at[d].start = b.Convert(DType::kS64, b.Read(from, index_at));
     kir::Guard guard;
@@ -99,6 +161,12 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     guard.lo = kir::Size::Of(0);
     guard.hi = kir::Size::Of(std::max<int64_t>(0, shape.dims[d] - span + 1));
     store.guard.push_back(std::move(guard));
+    if (!owner || dim != owners.dim) continue;
+    kir::Guard mine;
+    mine.e = store.at[d];
+    mine.e.terms.push_back({*owner, kir::Size::Of(-owners.part)});
+    mine.hi = kir::Size::Of(owners.part);
+    store.guard.push_back(std::move(mine));
   }
   store.value = b.Read(values, update_at);
   store.order = ordered ? kir::StoreOrder::kRowMajor : kir::StoreOrder::kDisjoint;

@@ -43,11 +43,12 @@ class TiledDim {
   kir::Axis Place(int64_t i) const { return Plain(i); }
   /// What keeps stores of places beyond the end away; nothing where there are none.
   void AddGuard(int64_t i, kir::Store& store) const;
+  /// Whether the last span reaches beyond the end.
+  bool ragged() const { return extent_ % tile_.Span() != 0; }
   int64_t own() const { return tile_.Own(); }
 
  private:
   kir::Axis Plain(int64_t i) const;
-  bool ragged() const { return extent_ % tile_.Span() != 0; }
 
   kir::KernelBuilder& b_;
   int64_t extent_;

@@ -1,0 +1,266 @@
+// Fourier transforms as kernels, for targets on which no driver of their own takes them: Stockham's passes, each a sum
+// of a few terms per element.
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/fuser.h"
+#include "tenon/compiler/fuse/legality.h"
+#include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/tiled.h"
+#include "tenon/compiler/fuse/tracer.h"
+
+namespace tenon::compiler {
+
+using kir::Val;
+
+namespace {
+
+/// The length as factors that are sums of their own, large ones first; none where it has a larger prime.
+std::vector<int64_t> RadicesOf(int64_t n) {
+  std::vector<int64_t> radices;
+  while (n > 1) {
+    int64_t radix = std::min(n, policy::kMostRadix);
+    while (radix > 1 && n % radix != 0) --radix;
+    if (radix == 1) return {};
+    radices.push_back(radix);
+    n /= radix;
+  }
+  return radices;
+}
+
+/// exp(-+2 pi i j / n) for all j, as complex elements.
+template <class T>
+std::string Roots(int64_t n, bool inverse) {
+  std::string bytes(static_cast<size_t>(n) * 2 * sizeof(T), '\0');
+  for (int64_t j = 0; j < n; ++j) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(n);
+    double re = std::cos(angle), im = std::sin(angle);
+    if (4 * j % n == 0) {  // Exactly.
+      const int64_t quarter = 4 * j / n;
+      re = quarter == 0 ? 1 : quarter == 2 ? -1 : 0;
+      im = quarter == 1 ? 1 : quarter == 3 ? -1 : 0;
+    }
+    const T parts[2] = {static_cast<T>(re), static_cast<T>(inverse ? im : -im)};
+    std::memcpy(bytes.data() + static_cast<size_t>(j) * sizeof(parts), parts, sizeof(parts));
+  }
+  return bytes;
+}
+
+/// A dense array around the dim that is transformed.
+struct Around {
+  int64_t before = 1, length = 1, after = 1;
+};
+Around AroundOf(const Dims& dims, size_t along) {
+  Around a;
+  for (size_t d = 0; d < dims.size(); ++d) (d < along ? a.before : d == along ? a.length : a.after) *= dims[d];
+  return a;
+}
+View As(View view, const Around& a) {
+  view.dims = {a.before, a.length, a.after};
+  view.strides = RowMajorStridesElems(view.dims);
+  return view;
+}
+
+}  // namespace
+
+/// Transforms a dense complex array along one dim. The result is in memory of its own, of the real part alone when
+/// `real`.
+Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out) {
+  const Around around = AroundOf(from.dims, along);
+  const int64_t n = around.length;
+  const DType part = PartType(from.dtype);
+  const std::vector<int64_t> radices = RadicesOf(n);
+  const Shape table_shape{from.dtype, {n}};
+  const View table = DenseView(
+      ConstantBuffer(MakeLiteral(part == DType::kF32 ? Roots<float>(n, inverse) : Roots<double>(n, inverse), false)),
+      table_shape);
+  View x = from;
+  int64_t left = n, stride = 1;
+  for (size_t pass = 0; pass < radices.size(); ++pass) {
+    const int64_t radix = radices[pass], rest = left / radix;
+    const bool last = pass + 1 == radices.size();
+    const View y = NewTemp({last && real ? part : from.dtype, from.dims});
+    kir::KernelBuilder b;
+    const kir::Buf in = BufferFor(b, kir::BufKind::kArg, As(x, around));
+    const kir::Buf roots = BufferFor(b, kir::BufKind::kArg, table);
+    const kir::Buf to = BufferFor(b, kir::BufKind::kOut, As(y, around));
+    kir::Stage stage;
+    const auto loop = [&](int64_t extent, kir::DimKind kind) -> std::optional<kir::DimId> {
+      if (extent == 1) return std::nullopt;
+      stage.dims.push_back(b.AddDim(kir::Size::Of(extent), kind));
+      return stage.dims.back();
+    };
+    const auto add = [](kir::Axis& axis, std::optional<kir::DimId> dim, int64_t coef) {
+      if (dim) axis.terms.push_back({*dim, kir::Size::Of(coef)});
+    };
+    const auto before = loop(around.before, kir::DimKind::kParallel);
+    const auto p = loop(rest, kir::DimKind::kParallel);
+    const DimTile tile = {std::gcd(radix, policy::kTileOwn), 1, 1};
+    TiledDim k(b, radix, tile);
+    k.AddSpans(stage);
+    const auto q = loop(stride, kir::DimKind::kParallel);
+    const auto after = loop(around.after, kir::DimKind::kParallel);
+    const kir::DimId t = b.AddDim(kir::Size::Of(radix), kir::DimKind::kReduce);
+    stage.dims.push_back(t);
+
+    SmallVector<kir::Axis, 4> at(3, kir::AtOffset(kir::Size::Of(0)));
+    add(at[0], before, 1);
+    add(at[2], after, 1);
+    SmallVector<kir::Axis, 4> read_at = at;
+    add(read_at[1], p, stride);
+    add(read_at[1], t, rest * stride);
+    add(read_at[1], q, 1);
+    const SumOfProducts::Factor term = {b.Read(in, read_at, 0), b.Read(in, read_at, 1)};
+    const auto root = [&](Val place) -> SumOfProducts::Factor {
+      place = b.Max(b.Min(place, b.ConstS64(n - 1)), b.ConstS64(0));  // Inside; said to whoever checks the kernel.
+      const SmallVector<kir::Axis, 4> root_at(1, kir::AtStart(place));
+      return {b.Read(roots, root_at, 0), b.Read(roots, root_at, 1)};
+    };
+    SumOfProducts sums(b, from.dtype, false);
+    for (int64_t i = 0; i < k.own(); ++i) {
+      const kir::Axis place = k.Place(i);
+      Val number = b.ConstS64(place.offset.baked);
+      for (const kir::Term& term_of : place.terms)
+        number = b.Add(number, b.Mul(b.Index(term_of.dim), b.ConstS64(term_of.coef.baked)));
+      const Val turns = b.Rem(b.Mul(b.Index(t), number), b.ConstS64(radix));
+      SumOfProducts::Factor sum =
+          sums.Add(stage, kir::DimMask{1} << t, term, root(b.Mul(turns, b.ConstS64(n / radix))));
+      if (p) {
+        const auto w = root(b.Mul(b.Mul(b.Index(*p), number), b.ConstS64(stride)));
+        sum = {b.Sub(b.Mul(sum.re, w.re), b.Mul(sum.im, w.im)), b.Add(b.Mul(sum.re, w.im), b.Mul(sum.im, w.re))};
+      }
+      if (last && inverse) {
+        const Val scale = b.Const(part, 1.0 / static_cast<double>(n));
+        sum = {b.Mul(sum.re, scale), b.Mul(sum.im, scale)};
+      }
+      kir::Store store;
+      store.buf = to;
+      store.at = at;
+      add(store.at[1], p, radix * stride);
+      for (const kir::Term& term_of : place.terms) add(store.at[1], term_of.dim, term_of.coef.baked * stride);
+      add(store.at[1], q, 1);
+      store.at[1].offset = kir::Size::Of(place.offset.baked * stride);
+      store.value = sum.re;
+      stage.stores.push_back(store);
+      if (last && real) continue;
+      store.value = sum.im;
+      store.component = 1;
+      stage.stores.push_back(std::move(store));
+    }
+    b.AddStage(std::move(stage));
+    MadeKernel made;
+    made.kernel = b.Finish();
+    made.buffers.resize(3);
+    made.buffers[2].kind = BoundBuffer::Kind::kWrite;
+    FinishKernel(made, *p_.target, &checks_);
+    made.in_place.clear();
+    AddKernelStep(std::move(made), {As(x, around), table, As(y, around)}, out);
+    x = y;
+    left = rest;
+    stride *= radix;
+  }
+  return x;
+}
+
+/// A dense complex array of `shape` from a real one, or from the first half of a spectrum that is mirrored along
+/// the last dim.
+View Fuser::EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out) {
+  const View to = NewTemp(shape);
+  const DType part = PartType(shape.dtype);
+  kir::KernelBuilder b;
+  const kir::Buf in = BufferFor(b, kir::BufKind::kArg, from);
+  kir::Store store;
+  store.buf = BufferFor(b, kir::BufKind::kOut, to);
+  kir::Stage stage;
+  for (const int64_t extent : shape.dims) {
+    kir::Axis axis = kir::AtOffset(kir::Size::Of(0));
+    if (extent != 1) {
+      stage.dims.push_back(b.AddDim(kir::Size::Of(extent)));
+      axis = kir::At(stage.dims.back());
+    }
+    store.at.push_back(axis);
+  }
+  SmallVector<kir::Axis, 4> read_at = store.at;
+  Val re, im;
+  const int64_t n = shape.dims.back(), half = from.dims.back();
+  if (!IsComplex(from.dtype)) {
+    re = b.Read(in, read_at);
+    im = b.Const(part, 0);
+  } else if (half == n) {
+    re = b.Read(in, read_at, 0);
+    im = b.Read(in, read_at, 1);
+  } else {
+    const Val place = b.Index(stage.dims.back());
+    const Val mirrored = b.Compare(kir::kGe, place, b.ConstS64(half));
+    const Val source = b.Select(mirrored, b.Sub(b.ConstS64(n), place), place);
+    read_at.back() = kir::AtStart(b.Max(b.Min(source, b.ConstS64(half - 1)), b.ConstS64(0)));
+    re = b.Read(in, read_at, 0);
+    im = b.Read(in, read_at, 1);
+    im = b.Select(mirrored, b.Neg(im), im);
+  }
+  for (const Val value : {re, im}) {
+    store.value = value;
+    stage.stores.push_back(store);
+    store.component = 1;
+  }
+  b.AddStage(std::move(stage));
+  MadeKernel made;
+  made.kernel = b.Finish();
+  made.buffers.resize(2);
+  made.buffers[1].kind = BoundBuffer::Kind::kWrite;
+  FinishKernel(made, *p_.target, &checks_);
+  made.in_place.clear();
+  AddKernelStep(std::move(made), {from, to}, out);
+  return to;
+}
+
+Result<bool> Fuser::EmitFourier(NodeId id, plan::Seq& out) {
+  const GraphNode& node = p_[id];
+  const auto& attrs = node.attrs<FftAttrs>();
+  const Shape& operand = p_.shape(node.in[0]);
+  const size_t rank = operand.rank(), axes = attrs.fft_length.size();
+  if (axes == 0 || axes > rank || NumElements(node.shape().dims) == 0 || NumElements(operand.dims) == 0) return false;
+  const bool real = attrs.fft_type == FftType::kRfft, real_back = attrs.fft_type == FftType::kIrfft;
+  const bool inverse = attrs.fft_type == FftType::kIfft || real_back;
+  const DType part = PartType(node.shape().dtype);
+  const DType complex = part == DType::kF32 ? DType::kC64 : DType::kC128;
+  if (!KernelCanHold(p_, complex) || !FitsKernels(p_, node)) return false;
+  for (const int64_t n : attrs.fft_length) {
+    if (n < 2 || n > policy::kMostTransformed || RadicesOf(n).empty()) return false;
+  }
+  TENON_ASSIGN_OR_RETURN(View x, KernelViewOf(node.in[0], out));
+  const auto transform = [&](size_t along, bool to_real) -> Status {
+    TENON_ASSIGN_OR_RETURN(x, EmitTransform(x, along, inverse, to_real, out));
+    return OkStatus();
+  };
+  const int64_t n = attrs.fft_length.back();
+  // The halved dim goes first, and comes back last.
+  if (!real_back) {
+    if (real || !IsDense(x)) x = EmitSpectrum(x, {complex, operand.dims}, out);
+    TENON_RETURN_IF_ERROR(transform(rank - 1, false));
+    if (real) {
+      View half = x;
+      half.dims = node.shape().dims;
+      if (half.dims.back() > n) return Internal("a spectrum that is longer than its array");
+      x = NewTemp(node.shape());
+      Copy(half, x, out);
+    }
+    for (size_t i = 1; i < axes; ++i) TENON_RETURN_IF_ERROR(transform(rank - 1 - i, false));
+  } else {
+    if (!IsDense(x)) x = EmitSpectrum(x, operand, out);
+    for (size_t i = 1; i < axes; ++i) TENON_RETURN_IF_ERROR(transform(rank - 1 - i, false));
+    Shape whole{complex, operand.dims};
+    whole.dims.back() = n;
+    x = EmitSpectrum(x, whole, out);
+    TENON_RETURN_IF_ERROR(transform(rank - 1, true));
+  }
+  Bind({id, 0}, x);
+  return true;
+}
+
+}  // namespace tenon::compiler
