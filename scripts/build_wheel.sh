@@ -13,6 +13,9 @@ cp -r "$root/VERSION" "$root/LICENSE" "$root/NOTICE" "$root/licenses" "$stage/"
 rm -rf "$stage/tenon_jax/lib"
 mkdir -p "$stage/tenon_jax/lib" "$out" "$stage/made"
 cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
+# The GPU plugin, where it was built; it finds Vulkan's loader when it runs.
+gpu=$(dirname "$plugin")/pjrt_plugin_tenon_vulkan.so
+if [ -f "$gpu" ]; then cp "$gpu" "$stage/tenon_jax/lib/"; fi
 rm -f "$out"/tenon_jax-*.whl
 "${PYTHON:-python3}" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$stage/made" "$stage"
 if [ -n "${AUDITWHEEL:-}" ]; then

@@ -6,6 +6,9 @@ Installing the package is enough: JAX calls ``initialize`` when it first needs a
   beside   ``cpu`` stays the built-in client; ``tenon`` is a client of its own and the default backend.
   off      nothing is registered.
 
+Where the package holds the GPU plugin, or ``TENON_VULKAN_PLUGIN`` names its file, it is the platform ``vulkan`` beside these, for whoever asks for it by
+name: ``JAX_PLATFORMS=vulkan``, ``jax.devices('vulkan')``. Nothing of it is opened before.
+
 ``TENON_PLUGIN`` names another plugin library than the one in the package, as a file. Names of plugins, which other programs of Tenon take there,
 too, leave the one in the package.
 """
@@ -26,6 +29,15 @@ def library_path() -> str:
     return str(path)
 
 
+def vulkan_library_path() -> str | None:
+    """Path of the GPU plugin, or None when there is none."""
+    given = os.environ.get('TENON_VULKAN_PLUGIN', '')
+    path = pathlib.Path(given) if given else pathlib.Path(library_path()).parent / 'pjrt_plugin_tenon_vulkan.so'
+    if given and not path.is_file():
+        raise FileNotFoundError(f'TENON_VULKAN_PLUGIN is {given}, which is no file')
+    return str(path) if path.is_file() else None
+
+
 def declare_leaf_handlers(*names: str) -> None:
     """Says of custom-call targets, before they are registered with jax.ffi, that their handlers only compute and never call back."""
     from tenon_jax import _handlers
@@ -41,3 +53,5 @@ def initialize() -> None:
         raise ValueError(f'TENON_JAX is {mode!r}, wanted replace, beside or off')
     from tenon_jax import _registration
     _registration.register(library_path(), replace=mode == 'replace')
+    if (vulkan := vulkan_library_path()) is not None:
+        _registration.register_vulkan(vulkan)

@@ -13,6 +13,8 @@ _log = logging.getLogger(__name__)
 _PRIORITY = 50
 _ALIAS_PRIORITY = 40
 _BUILTIN_PRIORITY = -10
+# Below everything: a program gets it by name (JAX_PLATFORMS=vulkan, jax.devices('vulkan')).
+_VULKAN_PRIORITY = -20
 
 
 def _options() -> dict:
@@ -38,6 +40,16 @@ def _register_backend(name: str, library: str, priority: int):
     xla_bridge.register_backend_factory(
         name, make_client, priority=priority, fail_quietly=False, experimental=False, make_topology=_topology_factory(c_api), c_api=c_api)
     return c_api
+
+
+def register_vulkan(library: str) -> None:
+    """The GPU plugin as platform `vulkan`: used where it is asked for by name, since a machine may have no device, or only a software one."""
+    if 'vulkan' in xla_bridge._backend_factories or _num_processes() > 1:
+        return
+    c_api = xla_client.load_pjrt_plugin_dynamically('vulkan', library)
+    xla_bridge.register_backend_factory(
+        'vulkan', lambda: xla_bridge.make_pjrt_c_api_client('vulkan', {}), priority=_VULKAN_PRIORITY, fail_quietly=True, experimental=False,
+        make_topology=_topology_factory(c_api), c_api=c_api)
 
 
 def _cpu_client():

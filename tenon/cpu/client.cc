@@ -13,25 +13,20 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/base/log.h"
-#include "tenon/cpu/build_id.h"
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
-#include "tenon/cpu/profile_log.h"
 #include "tenon/dialect/parse.h"
 #include "tenon/emit_llvm/emit.h"
+#include "tenon/host/build.h"
+#include "tenon/host/profile_log.h"
+#include "tenon/host/warm_up.h"
 #include "tenon/isa/isa.h"
 
 namespace tenon::cpu {
 
-const std::string& PlatformVersion() {
-  static const std::string& version =
-      *new std::string(fmt::format("tenon {} (LLVM {}, build {})", kVersion, kLlvmVersion, kBuildId));
-  return version;
-}
-
 CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool)
-    : Client({std::string(kPlatformName), PlatformVersion(), 0}),
+    : Client({std::string(kPlatformName), host::BuildName(), 0}),
       codegen_threads_(emit_llvm::KeepCodegenThreads()),
       pool_(std::move(pool)),
       memory_(std::make_shared<runtime::MemoryPool>(
@@ -51,38 +46,17 @@ CpuClient::CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> po
 }
 
 CpuClient::~CpuClient() {
-  if (const Status s = WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
+  if (const Status s = host::WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
 }
-
-namespace {
-
-std::atomic<int> warming{0};
-
-// MLIR and LLVM have static objects: they must not go, with the process or the library, while a thread works on them.
-void AwaitWarmUp() {
-  const uint32_t generation = ForkGeneration();
-  for (int ms = 0; warming.load() > 0 && generation == 0 && ms < 2000; ++ms)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-void WarmUp() {
-  ++warming;
-  dialect::WarmContexts(1);
-  --warming;
-}
-
-}  // namespace
 
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(const Setup& setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
-  TENON_RETURN_IF_ERROR(WriteProfiles());
+  TENON_RETURN_IF_ERROR(host::WriteProfiles());
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
   emit_llvm::SetCodegenThreads(pool->num_threads());
-  static const int at_exit = std::atexit(&AwaitWarmUp);
-  static_cast<void>(at_exit);
   plugin::Ref<CpuClient> client = plugin::Ref<CpuClient>::Adopt(new CpuClient(setup, std::move(pool)));
   // The first compile follows soon, and what it needs takes a while to make.
-  client->Schedule(&WarmUp);
+  client->Schedule(host::WarmUp());
   return plugin::Ref<plugin::Client>(std::move(client));
 }
 
@@ -152,7 +126,7 @@ void CpuClient::Schedule(std::function<void()> work) {
     work();
     return;
   }
-  struct Work final : DeviceQueue::Task {
+  struct Work final : host::DeviceQueue::Task {
     explicit Work(std::function<void()> w) : work(std::move(w)) {}
     Status Run() override {
       work();
@@ -163,9 +137,9 @@ void CpuClient::Schedule(std::function<void()> work) {
     }
     std::function<void()> work;
   };
-  std::unique_ptr<DeviceQueue::Task> task = std::make_unique<Work>(std::move(work));
+  std::unique_ptr<host::DeviceQueue::Task> task = std::make_unique<Work>(std::move(work));
   auto* device = static_cast<CpuDevice*>(devices()[0]);
-  if (!device->queue().Submit(task, DeviceQueue::Kind::kMayBlock).ok()) static_cast<Work&>(*task).work();
+  if (!device->queue().Submit(task, host::DeviceQueue::Kind::kMayBlock).ok()) static_cast<Work&>(*task).work();
 }
 
 }  // namespace tenon::cpu

@@ -5,8 +5,9 @@
 #include <atomic>
 #include <memory>
 
-#include "tenon/cpu/in_flight.h"
 #include "tenon/cpu/policy.h"
+#include "tenon/host/in_flight.h"
+#include "tenon/host/policy.h"
 #include "tenon/plugin/client.h"
 #include "tenon/plugin/plugin.h"
 #include "tenon/runtime/memory_pool.h"
@@ -15,9 +16,6 @@
 namespace tenon::cpu {
 
 inline constexpr std::string_view kPlatformName = "cpu";
-/// "tenon 0.1.0 (LLVM 22.1.8, <build id>)": names the build, since caches of compiled programs are keyed by it.
-const std::string& PlatformVersion();
-
 /// The CPU as a PJRT client of N devices.
 class CpuClient final : public plugin::Client {
  public:
@@ -36,11 +34,11 @@ class CpuClient final : public plugin::Client {
   Result<plugin::Ref<plugin::LoadedExecutable>> Deserialize(std::string_view bytes,
                                                             const plugin::CompileOptions* options) override;
   void Schedule(std::function<void()> work) override;
-  size_t inline_copy_limit() const override { return policy::kInlineCopyBytes; }
+  size_t inline_copy_limit() const override { return host::policy::kInlineCopyBytes; }
 
   /// Executions that nobody can see the outcome of any more end at the next trip of their loops.
   void GivenUp() override { in_flight_.GiveUp(); }
-  InFlight& in_flight() { return in_flight_; }
+  host::InFlight& in_flight() { return in_flight_; }
 
   threads::ThreadPool& pool() const { return *pool_; }
   const std::shared_ptr<runtime::MemoryPool>& memory_pool() const { return memory_; }
@@ -55,7 +53,7 @@ class CpuClient final : public plugin::Client {
   std::shared_ptr<void> codegen_threads_;
   std::shared_ptr<threads::ThreadPool> pool_;
   std::shared_ptr<runtime::MemoryPool> memory_;
-  InFlight in_flight_;
+  host::InFlight in_flight_;
   std::atomic<int64_t> run_id_{1};
   const pid_t owner_pid_;
 };

@@ -17,6 +17,7 @@
 
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/host/build.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
@@ -78,9 +79,9 @@ TEST(CpuClient, FilesOfAnotherBuildAreCompiledAnew) {
   auto& cpu = static_cast<CpuClient&>(*client);
   const auto executable = Compile(*client, kProgram);
   std::string bytes = *(*executable)->executable()->Serialize();
-  const size_t build = bytes.find(PlatformVersion());
+  const size_t build = bytes.find(host::BuildName());
   ASSERT_NE(build, std::string::npos);
-  ++bytes[build + PlatformVersion().size() - 1];
+  ++bytes[build + host::BuildName().size() - 1];
   // Nothing behind the program is read: who knows what another build wrote there.
   const size_t program = bytes.find(kProgram);
   ASSERT_NE(program, std::string::npos);

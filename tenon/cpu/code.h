@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/base/activity.h"
 #include "tenon/base/status.h"
 #include "tenon/compiler/compile.h"
+#include "tenon/host/services.h"
 #include "tenon/plugin/compile_options.h"
 #include "tenon/plugin/executable.h"
 #include "tenon/runtime/program.h"
@@ -39,9 +39,6 @@ struct Code {
 Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
                                                 const std::shared_ptr<const target::Target>& target);
 
-/// What a profiler calls runs of the program; `device` -1 for all of them.
-const activity::Label* ExecutionLabel(const Code& code, int32_t device);
-
 /// This process's target, as everything here shares it.
 const std::shared_ptr<const target::Target>& SharedHostTarget();
 
@@ -64,28 +61,5 @@ struct LoadedCode {
   std::string compile_options;  ///< The bytes given to SaveCode.
 };
 Result<LoadedCode> LoadCode(std::string_view bytes);
-
-/// What a running program needs to know of its execution; RunArguments::user of every run points to one.
-class CpuClient;
-
-struct ExecutionUser {
-  plugin::ExecuteContext* context = nullptr;  ///< May be null.
-  CpuClient* client = nullptr;                ///< Its threads run what handlers schedule.
-  int64_t run_id = 0;
-  int32_t device_ordinal = 0;
-  /// What the handlers' prepare and initialize stages left, by call site.
-  std::shared_ptr<void> call_states;
-};
-
-/// RunArguments::may_end of every run.
-bool MayEnd(void* user);
-
-/// Services for the evaluate and custom-call steps of `plan`: loads the evaluator's programs and instantiates the
-/// handlers now, so that errors come at compile time.
-struct PlanServices {
-  runtime::Services services;
-  bool may_call_back = false;  ///< As in Code.
-};
-Result<PlanServices> MakeServices(const plan::Plan& plan);
 
 }  // namespace tenon::cpu

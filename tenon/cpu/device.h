@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "tenon/cpu/device_queue.h"
+#include "tenon/host/device_queue.h"
 #include "tenon/plugin/device.h"
 #include "tenon/plugin/memory.h"
 #include "tenon/runtime/memory_pool.h"
@@ -59,14 +59,14 @@ class CpuDevice final : public plugin::Device {
   Result<plugin::MemoryStats> GetMemoryStats() const override;
   Status ClearMemoryStats() override;
 
-  DeviceQueue& queue() { return queue_; }
+  host::DeviceQueue& queue() { return queue_; }
   const std::shared_ptr<DeviceUse>& use() const { return use_; }
 
  private:
   std::shared_ptr<runtime::MemoryPool> memory_;
   std::shared_ptr<DeviceUse> use_ = std::make_shared<DeviceUse>();
   bool is_alone_;
-  DeviceQueue queue_;
+  host::DeviceQueue queue_;
 };
 
 /// Host memory from the client's pool, under one of the three names that frameworks use.

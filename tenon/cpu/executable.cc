@@ -1,12 +1,6 @@
 #include "tenon/cpu/executable.h"
 
-#include <fmt/format.h>
-#define XXH_INLINE_ALL  // Header-only: no library to find at load time.
-#include <xxhash.h>
-
-#include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "tenon/base/activity.h"
@@ -14,118 +8,18 @@
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/global_run.h"
 #include "tenon/cpu/policy.h"
+#include "tenon/host/executable_info.h"
+#include "tenon/host/front_end.h"
+#include "tenon/host/policy.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
-namespace {
-
-// The order, fastest dimension first, in which a dense array with these strides lies.
-Dims MinorToMajor(const Dims& dims, const Dims& strides) {
-  Dims order(dims.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  // Ties (extents of 1) stand as in row-major order, so that a row-major array is recognised as such.
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    const int64_t stride_a = strides[static_cast<size_t>(a)];
-    const int64_t stride_b = strides[static_cast<size_t>(b)];
-    return stride_a != stride_b ? stride_a < stride_b : a > b;
-  });
-  return order;
-}
-
-template <class Port>
-Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
-  plugin::ValueSpec spec;
-  spec.array.shape = port.shape;
-  spec.array.minor_to_major = MinorToMajor(port.shape.dims, port.stride_elems);
-  TENON_RETURN_IF_ERROR(plugin::NormalizeLayout(spec.array));
-  if (!port.memory_kind.empty()) spec.memory_kind = port.memory_kind;
-  return spec;
-}
-
-// What one device holds of a whole array, in the whole array's order of dims. Stacked arrays are row-major.
-void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling) {
-  const size_t rank = spec.array.shape.rank() - (tiling.stacked ? 1 : 0);
-  spec.array.shape.dims = PartDims(spec.array.shape.dims, tiling, rank);
-  if (tiling.stacked) spec.array.minor_to_major.clear();
-}
-
-// Of what was compiled by what, and for people: for which target.
-std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
-  const std::string text = PlatformVersion() + target::Print(target) + plan::Print(plan);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
-}
-
-// Under the names that JAX's users know from its built-in backend.
-std::vector<plugin::NamedValue> CostOf(const Code& code) {
-  const plan::Plan& plan = code.program->plan();
-  std::vector<plugin::NamedValue> cost = {{"flops", static_cast<float>(code.about.flops)},
-                                          {"transcendentals", static_cast<float>(code.about.transcendentals)},
-                                          {"bytes accessed", static_cast<float>(code.about.bytes_accessed)}};
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    const auto bytes = static_cast<float>(SizeBytes(plan.inputs[i].shape));
-    cost.push_back({fmt::format("bytes accessed{}{{}}", i), bytes});
-  }
-  double bytes = 0;
-  for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
-  cost.push_back({"bytes accessedout{}", static_cast<float>(bytes)});
-  return cost;
-}
-
-}  // namespace
 
 Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code,
                                                          const plugin::CompileOptions& options) {
-  const plan::Plan& plan = code->program->plan();
-  // A deserialised executable says both; they have to agree.
-  const int64_t devices = int64_t{options.num_replicas} * options.num_partitions;
-  for (const auto* tilings : {&code->about.parameter_tilings, &code->about.result_tilings}) {
-    for (const compiler::Tiling& t : *tilings) {
-      if (static_cast<int64_t>(t.tile_of_device.size()) != devices) {
-        return InvalidArgument(
-            fmt::format("the program is for {} devices, the options name {}", t.tile_of_device.size(), devices));
-      }
-    }
-  }
-  plugin::ExecutableInfo info;
-  info.name = code->about.name;
-  info.num_replicas = options.num_replicas;
-  info.num_partitions = options.num_partitions;
-  plugin::CompiledMemoryStats memory;
-  memory.generated_code = code->code_bytes;
-  memory.arguments = memory.outputs = memory.aliased = 0;
-  // Arrays that the devices hold parts of are put together, and taken apart, meanwhile.
-  int64_t together = 0;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
-    spec.donated = i < code->about.donated.size() && code->about.donated[i];
-    if (!code->about.parameter_tilings.empty()) ToPart(spec, code->about.parameter_tilings[i]);
-    const int64_t bytes = SizeBytes(spec.array.shape);
-    memory.arguments += bytes;
-    if (!code->about.parameter_tilings.empty() && NumElements(code->about.parameter_tilings[i].tiles) > 1)
-      together += SizeBytes(plan.inputs[i].shape);
-    info.parameters.push_back(std::move(spec));
-  }
-  for (const plan::Output& out : plan.outputs) {
-    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
-    if (!code->about.result_tilings.empty()) ToPart(spec, code->about.result_tilings[info.outputs.size()]);
-    const int64_t bytes = SizeBytes(spec.array.shape);
-    memory.outputs += bytes;
-    if (out.alias_input >= 0) memory.aliased += bytes;
-    if (!code->about.result_tilings.empty()) together += SizeBytes(out.shape);
-    info.outputs.push_back(std::move(spec));
-  }
-  // What one device has its share in.
-  memory.temporaries = (plan.arena_bytes + together) / devices;
-  memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
-  memory.peak = memory.total;
-  info.memory_stats = memory;
-  info.fingerprint = Fingerprint(plan, *code->compiled_for);
-  info.parameter_shardings = code->about.parameter_shardings;
-  info.output_shardings = code->about.output_shardings;
-  info.cost = CostOf(*code);
-  info.code_size_bytes = code->code_bytes;
-  info.compile_options = options.serialized;
+  TENON_ASSIGN_OR_RETURN(
+      plugin::ExecutableInfo info,
+      host::MakeExecutableInfo(code->about, code->program->plan(), *code->compiled_for, code->code_bytes, options));
   return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
 }
 
@@ -148,7 +42,7 @@ struct CpuLoadedExecutable::Run {
 };
 
 /// One that the device's queue runs.
-struct CpuLoadedExecutable::QueuedRun final : DeviceQueue::Task {
+struct CpuLoadedExecutable::QueuedRun final : host::DeviceQueue::Task {
   explicit QueuedRun(plugin::Ref<CpuLoadedExecutable> of) : executable(std::move(of)) {}
 
   Status Run() override { return executable->RunNow(run); }
@@ -165,7 +59,7 @@ struct CpuLoadedExecutable::QueuedRun final : DeviceQueue::Task {
   }
 
   plugin::Ref<CpuLoadedExecutable> executable;
-  InFlight::Entry entry;
+  host::InFlight::Entry entry;
   CpuLoadedExecutable::Run run;
   plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
@@ -222,13 +116,14 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
     outputs.push_back(run.outputs[i]->data());
   }
   CpuClient& client = cpu_client();
-  ExecutionUser user{run.context.get(), &client, client.NextRunId(), run.device->id(), nullptr};
-  const activity::Scope scope([&] { return ExecutionLabel(*code_, run.device->id()); }, user.run_id);
+  host::ExecutionUser user{run.context.get(),  &client,         &client.in_flight(), client.pool().num_threads(),
+                           client.NextRunId(), run.device->id()};
+  const activity::Scope scope([&] { return host::ExecutionLabel(code_->about, run.device->id()); }, user.run_id);
   return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
                               .outputs = {outputs.data(), outputs.size()},
                               .user = &user,
                               .cancelled = &client.in_flight().given_up(),
-                              .may_end = &MayEnd},
+                              .may_end = &host::MayEnd},
                              client.pool(), *client.memory_pool());
 }
 
@@ -264,7 +159,8 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   if (!code_->may_call_back) {
     int64_t output_bytes = 0;
     for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
-    queue.WaitBelow(output_bytes < policy::kLargeOutputBytes ? policy::kMaxPending : policy::kMaxPendingLarge);
+    queue.WaitBelow(output_bytes < host::policy::kLargeOutputBytes ? host::policy::kMaxPending
+                                                                   : host::policy::kMaxPendingLarge);
   }
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
@@ -274,8 +170,8 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   device.done = plugin::EventRef(task->done);
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
-  const auto kind = code_->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
-  std::unique_ptr<DeviceQueue::Task> queued = std::move(task);
+  const auto kind = code_->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
+  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(task);
   plugin::WhenAll({waits.data(), waits.size()})
       .OnReady([queued = std::move(queued), &queue, kind](const Status& arguments_status) mutable {
         Status status = arguments_status;

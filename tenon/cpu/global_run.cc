@@ -9,6 +9,8 @@
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/policy.h"
+#include "tenon/host/front_end.h"
+#include "tenon/host/policy.h"
 
 namespace tenon::cpu {
 namespace {
@@ -19,7 +21,7 @@ struct GlobalRun;
 Status RunGlobally(GlobalRun& run, CpuClient& client);
 
 /// One execution for all devices. Device numbers are flat (replica * partitions + partition).
-struct GlobalRun final : DeviceQueue::Task {
+struct GlobalRun final : host::DeviceQueue::Task {
   Status Run() override { return RunGlobally(*this, *client); }
   void Enter() {
     for (const auto* lists : {&arguments, &outputs}) {
@@ -37,7 +39,7 @@ struct GlobalRun final : DeviceQueue::Task {
   }
 
   CpuClient* client = nullptr;  ///< The executable keeps it alive.
-  InFlight::Entry entry;
+  host::InFlight::Entry entry;
   plugin::Ref<plugin::LoadedExecutable> executable;
   std::shared_ptr<const Code> code;
   plugin::Ref<plugin::ExecuteContext> context;
@@ -94,8 +96,9 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
   std::vector<StorageRef> whole_inputs, whole_outputs;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  ExecutionUser user{run.context.get(), &client, client.NextRunId(), 0, nullptr};
-  const activity::Scope scope([&] { return ExecutionLabel(*run.code, -1); }, user.run_id);
+  host::ExecutionUser user{run.context.get(),  &client, &client.in_flight(), client.pool().num_threads(),
+                           client.NextRunId(), 0};
+  const activity::Scope scope([&] { return host::ExecutionLabel(run.code->about, -1); }, user.run_id);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const Shape& shape = plan.inputs[i].shape;
     const compiler::Tiling& tiling = about.parameter_tilings[i];
@@ -128,7 +131,7 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
                                                 .outputs = outputs,
                                                 .user = &user,
                                                 .cancelled = &client.in_flight().given_up(),
-                                                .may_end = &MayEnd},
+                                                .may_end = &host::MayEnd},
                                                client.pool(), *client.memory_pool()));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
@@ -141,12 +144,6 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
 }
 
 }  // namespace
-
-Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank) {
-  Dims dims;
-  for (size_t i = whole.size() - part_rank; i < whole.size(); ++i) dims.push_back(whole[i] / tiling.tiles[i]);
-  return dims;
-}
 
 Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code,
                        CpuClient& client, plugin::ExecuteRequest& request) {
@@ -164,8 +161,8 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
   run->outputs.assign(info.outputs.size(), std::vector<StorageRef>(devices));
   run->reused.assign(info.outputs.size(), false);
   auto* first = static_cast<CpuDevice*>(request.devices[0].device);
-  const auto kind = run->code->may_call_back ? DeviceQueue::Kind::kMayBlock : DeviceQueue::Kind::kComputes;
-  if (kind == DeviceQueue::Kind::kComputes) first->queue().WaitBelow(policy::kMaxPendingLarge);
+  const auto kind = run->code->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
+  if (kind == host::DeviceQueue::Kind::kComputes) first->queue().WaitBelow(host::policy::kMaxPendingLarge);
   std::vector<plugin::EventRef> waits;
   for (plugin::DeviceExecution& device : request.devices) {
     const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
@@ -197,7 +194,7 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
     }
   }
   run->Enter();
-  std::unique_ptr<DeviceQueue::Task> queued = std::move(run);
+  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(run);
   plugin::WhenAll(waits).OnReady([queued = std::move(queued), first, kind](const Status& arguments_status) mutable {
     Status status = arguments_status;
     if (status.ok()) status = first->queue().Submit(queued, kind);

@@ -11,10 +11,6 @@ namespace tenon::cpu {
 
 class CpuClient;
 
-/// Extents of the part of a whole array that each device holds. The leading dim of a stack is not part of it
-/// when `part_rank` says so.
-Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
-
 /// Runs a program of several devices once for all of them: puts the whole arrays together from the devices' arguments,
 /// runs, cuts the outputs. Fills the outputs and events of every device; the work itself runs on the first device's
 /// queue when all arguments are there.

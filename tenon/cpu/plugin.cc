@@ -16,6 +16,7 @@
 #include "tenon/cpu/policy.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
+#include "tenon/host/build.h"
 #include "tenon/plugin/ffi_types.h"
 
 namespace tenon::cpu {
@@ -84,7 +85,7 @@ class CpuPlugin final : public plugin::Plugin {
   std::span<const plugin::OptionSpec> compile_option_specs() const override {
     static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
 #define TENON_XLA_OPTION(name, type) {#name, plugin::ValueType::type},
-#include "tenon/cpu/xla_options.def"
+#include "tenon/host/xla_options.def"
 #undef TENON_XLA_OPTION
     };
     return specs;
@@ -124,7 +125,7 @@ class CpuPlugin final : public plugin::Plugin {
       TENON_ASSIGN_OR_RETURN(target, target::TargetByName(asked != nullptr ? std::string_view(*asked) : name));
     }
     TENON_ASSIGN_OR_RETURN(const int num_devices, NumDevices(plugin::FindOption<int64_t>(options, "num_devices")));
-    plugin::Topology::Info info{std::string(kPlatformName), PlatformVersion()};
+    plugin::Topology::Info info{std::string(kPlatformName), host::BuildName()};
     info.attributes = {{std::string(kTarget), target.name}};
     for (int id = 0; id < num_devices; ++id) info.devices.push_back(DescribeDevice(id));
     return plugin::MakeRef<plugin::Topology>(std::move(info));

@@ -34,6 +34,11 @@ inline constexpr int64_t kSweptBytes = int64_t{16} << 20;
 /// longer than to copy it.
 inline constexpr int64_t kMaxWaitingBytes = 64 << 10;
 
+/// Copies of an accelerator are cut into pieces of so many elements: that many are worth a group of its lanes.
+inline constexpr int64_t kCopyGrain = 1024;
+/// Loops of known trips are recorded trip by trip up to so many launches: a megabyte or so of commands.
+inline constexpr int64_t kMostRecorded = 8192;
+
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
 /// Sums within sums that the proof of an address looks into: what clamped and reversed indices need, and few enough

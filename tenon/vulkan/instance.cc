@@ -83,13 +83,17 @@ PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   auto p11 = Typed<VkPhysicalDeviceVulkan11Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES);
   auto p12 = Typed<VkPhysicalDeviceVulkan12Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
   auto p = Typed<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  auto p13 = Typed<VkPhysicalDeviceVulkan13Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES);
   p.pNext = &p11;
   p11.pNext = &p12;
+  p12.pNext = &p13;
   f.GetPhysicalDeviceProperties2(handle, &p);
   d.driver = fmt::format("{}, {}", p12.driverName, p12.driverInfo);
   std::memcpy(d.device_uuid.data(), p11.deviceUUID, VK_UUID_SIZE);
   std::memcpy(d.driver_uuid.data(), p11.driverUUID, VK_UUID_SIZE);
   d.subgroup_size = p11.subgroupSize;
+  d.least_subgroup = p13.minSubgroupSize;
+  d.most_subgroup = p13.maxSubgroupSize;
   if ((p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
     d.subgroup_operations = p11.subgroupSupportedOperations;
   d.max_allocation_bytes = p11.maxMemoryAllocationSize;
@@ -104,6 +108,7 @@ PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   d.int64 = features.features.shaderInt64 == VK_TRUE;
   d.float64 = features.features.shaderFloat64 == VK_TRUE;
   d.int8 = f12.shaderInt8 == VK_TRUE;
+  d.atomics64 = f12.shaderBufferInt64Atomics == VK_TRUE;
   d.float16 = f12.shaderFloat16 == VK_TRUE;
   d.storage8 = f12.storageBuffer8BitAccess == VK_TRUE;
   d.storage16 = f11.storageBuffer16BitAccess == VK_TRUE;

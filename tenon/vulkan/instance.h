@@ -22,7 +22,7 @@ struct PhysicalDevice {
   uint32_t vendor_id = 0;
   uint32_t api_version = 0;
 
-  uint32_t subgroup_size = 0;
+  uint32_t subgroup_size = 0, least_subgroup = 0, most_subgroup = 0;
   uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlags in compute shaders.
   VkPhysicalDeviceLimits limits{};
   uint64_t max_allocation_bytes = 0;
@@ -30,6 +30,7 @@ struct PhysicalDevice {
   // What shaders may use.
   bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
   bool storage8 = false, storage16 = false;
+  bool atomics64 = false;
   bool push_constant8 = false, push_constant16 = false;
 
   VkPhysicalDeviceMemoryProperties memory{};

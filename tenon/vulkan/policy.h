@@ -23,7 +23,14 @@ inline constexpr double kHeapShare = 0.9;
 /// ones gain nothing.
 inline constexpr int64_t kStagingBytes = int64_t{8} << 20;
 
+/// Runs of one program that may be under way with frames of their own: two keep the device busy, more serve callers
+/// that do not wait.
+inline constexpr size_t kMostInstances = 4;
+
 /// A device that does not finish within this is taken for lost: longer than any watchdog.
 inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
+
+/// Memory of the host's that its own steps used and that is kept for the next ones.
+inline constexpr int64_t kMaxHostCacheBytes = int64_t{256} << 20;
 
 }  // namespace tenon::vulkan::policy

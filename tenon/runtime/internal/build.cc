@@ -4,6 +4,7 @@
 #include <span>
 #include <tuple>
 
+#include "tenon/runtime/internal/copy_kernel.h"
 #include "tenon/runtime/internal/ops.h"
 #include "tenon/runtime/policy.h"
 
@@ -13,8 +14,14 @@ namespace {
 class Builder {
  public:
   Builder(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-          const target::Target& target, Profile* profile)
-      : plan_(plan), code_(code), families_(families), target_(target), profile_(profile) {}
+          const target::Target& target, Profile* profile, Accelerator* accelerator, Share& share)
+      : plan_(plan),
+        code_(code),
+        families_(families),
+        target_(target),
+        profile_(profile),
+        accelerator_(accelerator),
+        share_(share) {}
 
   void AddCalls(const plan::Seq& seq, std::vector<std::unique_ptr<const CallOp>>& calls) const {
     for (const plan::Step& step : seq) {
@@ -29,12 +36,19 @@ class Builder {
     }
   }
 
-  Result<OpList> All(const plan::Seq& seq, int depth = 0) const {
+  /// `loop`: whose body it is, which ends with its carries.
+  Result<OpList> All(const plan::Seq& seq, int depth = 0, const plan::WhileStep* loop = nullptr) const {
     OpList ops;
     ops.reserve(seq.size());
+    std::vector<Command> commands;  // Of the accelerator, since the last step of the host.
     for (const plan::Step& step : seq) {
       const auto* copy = std::get_if<plan::CopyStep>(&step.is);
       if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
+      if (accelerator_ != nullptr) {
+        TENON_ASSIGN_OR_RETURN(const bool taken, Lower(step, commands));
+        if (taken) continue;
+        TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
+      }
       StepProfile* record = nullptr;
       if (profile_ != nullptr) {
         record = &profile_->steps().emplace_back();
@@ -42,15 +56,185 @@ class Builder {
         Describe(plan_, step, target_, *record);
       }
       TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, Bound(step, depth));
+      if (accelerator_ != nullptr) op = OnHost(step, std::move(op));
       if (record != nullptr) op = std::make_unique<TimedOp>(std::move(op), record);
       op->step = &step;
       ops.push_back(std::move(op));
     }
+    if (loop != nullptr) TENON_RETURN_IF_ERROR(AddCarries(*loop, commands, ops));
+    TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
     return ops;
   }
 
  private:
   using OpResult = Result<std::unique_ptr<BoundOp>>;
+
+  // --- What an accelerator takes.
+
+  // Adds the step's commands when it takes all of it.
+  Result<bool> Lower(const plan::Step& step, std::vector<Command>& commands) const {
+    const size_t before = commands.size();
+    Result<bool> taken = std::visit(
+        [&]<class StepT>(const StepT& s) -> Result<bool> {
+          if constexpr (requires { Add(step, s, commands); }) {
+            return Add(step, s, commands);
+          } else {
+            return false;
+          }
+        },
+        step.is);
+    if (!taken.ok() || !*taken) commands.resize(before);
+    return taken;
+  }
+
+  bool Takes(const kir::Kernel& kernel, std::span<const int64_t> params) const {
+    const Status status = accelerator_->Takes(kernel, params);
+    if (status.ok()) return true;
+    std::vector<std::string>& reasons = share_.host.reasons;
+    std::string reason(status.message());
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+    return false;
+  }
+
+  Result<bool> Add(const plan::Step& step, const plan::KernelStep& s, std::vector<Command>& commands) const {
+    const kir::Kernel& kernel = plan_.kernels[s.kernel];
+    if (!Takes(kernel, {s.params.data(), s.params.size()})) return false;
+    Command c;
+    c.kernel = {std::shared_ptr<const void>(), &kernel};  // The plan's, which lives longer.
+    for (plan::SlotId id : s.buffers) c.buffers.push_back(PlaceOf(id));
+    c.params.assign(s.params.begin(), s.params.end());
+    c.step = &step;
+    commands.push_back(std::move(c));
+    return true;
+  }
+
+  Result<bool> AddCopy(const plan::Step* step, runtime::Place from, const Dims& from_strides, runtime::Place to,
+                       const Dims& to_strides, const Dims& dims, int64_t element_bytes,
+                       std::vector<Command>& commands) const {
+    if (NumElements(dims) == 0) return true;
+    CopyKernel copy = MakeCopyKernel(dims, from_strides, to_strides, element_bytes);
+    if (!Takes(*copy.kernel, copy.params)) return false;
+    Command c;
+    c.kernel = std::move(copy.kernel);
+    c.buffers = {from, to};
+    c.params = std::move(copy.params);
+    c.step = step;
+    commands.push_back(std::move(c));
+    return true;
+  }
+
+  Result<bool> Add(const plan::Step& step, const plan::CopyStep& s, std::vector<Command>& commands) const {
+    const plan::Slot& from = plan_.slots[s.from];
+    const plan::Slot& to = plan_.slots[s.to];
+    if (Overlap(s.from, s.to)) return InvalidArgument(fmt::format("copy of %{} to %{}, which overlap", s.from, s.to));
+    return AddCopy(&step, PlaceOf(s.from), from.stride_elems, PlaceOf(s.to), to.stride_elems, to.dims,
+                   ByteWidth(to.dtype), commands);
+  }
+
+  Result<bool> Add(const plan::Step& step, const plan::WhileStep& s, std::vector<Command>& commands) const {
+    if (s.trip_count < 0) return false;
+    Command loop;
+    loop.step = &step;
+    loop.trips = s.trip_count;
+    for (const plan::Step& inner : s.body) {
+      const auto* copy = std::get_if<plan::CopyStep>(&inner.is);
+      if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
+      TENON_ASSIGN_OR_RETURN(const bool taken, Lower(inner, loop.body));
+      if (!taken) return false;
+    }
+    TENON_ASSIGN_OR_RETURN(const bool carried, LowerCarries(&step, s, loop.body));
+    if (!carried) return false;
+    if (s.trip_count > 0 && !loop.body.empty()) {
+      if (Launches(loop.body) > policy::kMostRecorded / s.trip_count) return false;
+      commands.push_back(std::move(loop));
+    }
+    return true;
+  }
+
+  static int64_t Launches(const std::vector<Command>& commands) {
+    int64_t n = 0;
+    for (const Command& c : commands) n += c.kernel != nullptr ? 1 : c.trips * Launches(c.body);
+    return n;
+  }
+
+  Result<bool> LowerCarries(const plan::Step* step, const plan::WhileStep& s, std::vector<Command>& commands) const {
+    int64_t bytes = 0;
+    TENON_ASSIGN_OR_RETURN(const std::vector<CarryOp::Move> moves, CarryMoves(CarriesOf(s), bytes));
+    const size_t before = commands.size();
+    const auto waiting = static_cast<uint32_t>(plan_.inputs.size() + plan_.outputs.size() + 1 + plan_.constants.size());
+    for (const CarryOp::Move& m : moves) {
+      const bool saved = m.way == CarryOp::Way::kSave, restored = m.way == CarryOp::Way::kRestore;
+      const runtime::Place own{waiting, m.offset_bytes};
+      const Dims dense = RowMajorStridesElems(m.dims);
+      TENON_ASSIGN_OR_RETURN(const bool taken, AddCopy(step, restored ? own : m.from, restored ? dense : m.from_strides,
+                                                       saved ? own : m.to, saved ? dense : m.to_strides, m.dims,
+                                                       m.element_bytes, commands));
+      if (!taken) {
+        commands.resize(before);
+        return false;
+      }
+    }
+    share_.waiting_bytes = std::max(share_.waiting_bytes, bytes);
+    return true;
+  }
+
+  Status AddSegment(std::vector<Command>& commands, OpList& ops) const {
+    if (commands.empty()) return OkStatus();
+    const plan::Step* step = commands.front().step;
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<const Accelerator::Segment> segment,
+                           accelerator_->Bind(std::exchange(commands, {})));
+    ops.push_back(std::make_unique<SegmentOp>(std::move(segment)));
+    ops.back()->step = step;
+    ++share_.host.segments;
+    return OkStatus();
+  }
+
+  // A step that the accelerator does not take, as it stands between its segments.
+  std::unique_ptr<BoundOp> OnHost(const plan::Step& step, std::unique_ptr<BoundOp> op) const {
+    std::vector<Span> touched, written;
+    const auto touch = [&](plan::SlotId id) {
+      if (id == plan::kNoSlot || plan_.slots[id].kind == plan::SlotKind::kConst) return;
+      const auto [begin, end] = SpanOf(id);
+      if (begin < end) touched.push_back({PlaceOf(id).base, begin, end});
+    };
+    const auto write = [&](plan::SlotId id) {
+      touch(id);
+      if (id == plan::kNoSlot) return;
+      const auto [begin, end] = SpanOf(id);
+      if (begin < end) written.push_back({PlaceOf(id).base, begin, end});
+    };
+    const auto bind = [&](uint32_t kernel, const auto& buffers) {
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        plan_.kernels[kernel].buffers[i].kind == kir::BufKind::kOut ? write(buffers[i]) : touch(buffers[i]);
+      }
+    };
+    Program::HostSteps& n = share_.host;
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
+      ++n.kernels;
+      bind(kernel->kernel, kernel->buffers);
+    } else if (const auto* driver = std::get_if<plan::DriverStep>(&step.is)) {
+      ++n.drivers;
+      for (plan::SlotId id : driver->inputs) touch(id);
+      for (plan::SlotId id : driver->outputs) write(id);
+      for (const auto& [name, hook] : driver->hooks) bind(hook.kernel, hook.buffers);
+    } else if (const auto* copy = std::get_if<plan::CopyStep>(&step.is)) {
+      ++n.copies;
+      touch(copy->from);
+      write(copy->to);
+    } else if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) {
+      ++n.custom_calls;
+      for (plan::SlotId id : call->operands) touch(id);
+      for (plan::SlotId id : call->results) write(id);
+    } else if (const auto* evaluate = std::get_if<plan::EvaluateStep>(&step.is)) {
+      ++n.evaluates;
+      for (plan::SlotId id : evaluate->operands) touch(id);
+      for (plan::SlotId id : evaluate->results) write(id);
+    } else {
+      ++n.decisions;
+      return op;  // Loops and branches look for themselves.
+    }
+    return std::make_unique<HostOp>(std::move(op), std::move(touched), std::move(written));
+  }
 
   OpResult Bound(const plan::Step& step, int depth) const {
     return std::visit(
@@ -154,12 +338,7 @@ class Builder {
 
   OpResult One(const plan::WhileStep& s, int depth) const {
     TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition, depth + 1));
-    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body, depth + 1));
-    Carries carries;
-    for (const auto& pair : s.carry) {
-      if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
-    }
-    TENON_RETURN_IF_ERROR(AddCarries(carries, body));
+    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body, depth + 1, &s));
     const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
     return std::unique_ptr<BoundOp>(
         std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
@@ -167,9 +346,44 @@ class Builder {
 
   using Carries = std::vector<std::pair<plan::SlotId, plan::SlotId>>;
 
+  Carries CarriesOf(const plan::WhileStep& s) const {
+    Carries carries;
+    for (const auto& pair : s.carry) {
+      if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
+    }
+    return carries;
+  }
+
+  // Behind `commands`, which the accelerator has not got yet.
+  Status AddCarries(const plan::WhileStep& s, std::vector<Command>& commands, OpList& body) const {
+    int64_t bytes = 0;
+    TENON_ASSIGN_OR_RETURN(std::vector<CarryOp::Move> moves, CarryMoves(CarriesOf(s), bytes));
+    if (moves.empty()) return OkStatus();
+    if (accelerator_ == nullptr) {
+      body.push_back(std::make_unique<CarryOp>(std::move(moves), bytes));
+      return OkStatus();
+    }
+    TENON_ASSIGN_OR_RETURN(const bool taken, LowerCarries(nullptr, s, commands));
+    if (taken) return OkStatus();
+    TENON_RETURN_IF_ERROR(AddSegment(commands, body));
+    std::vector<Span> touched, written;
+    for (const auto& [from, to] : CarriesOf(s)) {
+      for (const plan::SlotId id : {from, to}) {
+        const auto [begin, end] = SpanOf(id);
+        if (begin == end || plan_.slots[id].kind == plan::SlotKind::kConst) continue;
+        touched.push_back({PlaceOf(id).base, begin, end});
+        if (id == to) written.push_back(touched.back());
+      }
+    }
+    ++share_.host.copies;
+    body.push_back(std::make_unique<HostOp>(std::make_unique<CarryOp>(std::move(moves), bytes), std::move(touched),
+                                            std::move(written)));
+    return OkStatus();
+  }
+
   // Copies as if at once: one after the other, each when nobody reads any more what it overwrites. Where they wait for
   // each other, the next value of one of them goes to a place of its own first.
-  Status AddCarries(const Carries& carries, OpList& body) const {
+  Result<std::vector<CarryOp::Move>> CarryMoves(const Carries& carries, int64_t& bytes) const {
     const size_t n = carries.size();
     // By where they begin: what is read, and how far what begins before reaches.
     struct Span {
@@ -209,7 +423,7 @@ class Builder {
     }
     std::vector<size_t> ready;
     std::vector<bool> done(n, false), saved(n, false);
-    int64_t bytes = 0;
+    bytes = 0;
     const auto has_read = [&](size_t i) {
       for (size_t w : overwritten_by[i]) {
         if (--waits_for[w] == 0) ready.push_back(w);
@@ -253,8 +467,7 @@ class Builder {
       --left;
       has_read(i);
     }
-    if (!moves.empty()) body.push_back(std::make_unique<CarryOp>(std::move(moves), bytes));
-    return OkStatus();
+    return moves;
   }
 
   // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.
@@ -303,7 +516,9 @@ class Builder {
   const std::vector<KernelCode>& code_;
   const drivers::Registry& families_;
   const target::Target& target_;
-  Profile* profile_;  ///< Null: nothing is timed.
+  Profile* profile_;          ///< Null: nothing is timed.
+  Accelerator* accelerator_;  ///< Null: there is none.
+  Share& share_;
 };
 
 }  // namespace
@@ -312,13 +527,14 @@ std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan) {
   const std::vector<KernelCode> no_code;
   const drivers::Registry no_drivers;
   std::vector<std::unique_ptr<const CallOp>> calls;
-  Builder(plan, no_code, no_drivers, *target::StandardTarget(), nullptr).AddCalls(plan.steps, calls);
+  Share share;
+  Builder(plan, no_code, no_drivers, *target::StandardTarget(), nullptr, nullptr, share).AddCalls(plan.steps, calls);
   return calls;
 }
 
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-                     const target::Target& target, Profile* profile) {
-  return Builder(plan, code, families, target, profile).All(plan.steps);
+                     const target::Target& target, Profile* profile, Accelerator* accelerator, Share& share) {
+  return Builder(plan, code, families, target, profile, accelerator, share).All(plan.steps);
 }
 
 }  // namespace tenon::runtime::internal

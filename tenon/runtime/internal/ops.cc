@@ -136,11 +136,23 @@ Status CarryOp::Run(const Frame& frame) const {
   return OkStatus();
 }
 
+namespace {
+
+/// Has the host see so many bytes, which an accelerator may have written.
+Status Look(const Frame& frame, const Place& at, int64_t bytes) {
+  if (frame.arguments.accelerator == nullptr) return OkStatus();
+  const Span span{at.base, at.offset_bytes, at.offset_bytes + bytes};
+  return frame.arguments.accelerator->BeginHost({&span, 1});
+}
+
+}  // namespace
+
 Status WhileOp::Run(const Frame& frame) const {
   for (int64_t i = 0; trip_count_ < 0 || i < trip_count_; ++i) {
     if (frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");
     if (trip_count_ < 0) {
       TENON_RETURN_IF_ERROR(RunAll(condition_, frame));
+      TENON_RETURN_IF_ERROR(Look(frame, predicate_, 1));
       if (*predicate_.In(frame) == std::byte{0}) break;
     }
     TENON_RETURN_IF_ERROR(RunAll(body_, frame));
@@ -150,6 +162,7 @@ Status WhileOp::Run(const Frame& frame) const {
 
 Status CaseOp::Run(const Frame& frame) const {
   size_t chosen;
+  TENON_RETURN_IF_ERROR(Look(frame, index_, is_pred_ ? 1 : static_cast<int64_t>(sizeof(int32_t))));
   if (is_pred_) {
     chosen = *index_.In(frame) == std::byte{0} ? 0 : 1;
   } else {
@@ -158,6 +171,15 @@ Status CaseOp::Run(const Frame& frame) const {
     chosen = value < 0 ? branches_.size() : static_cast<size_t>(value);
   }
   return RunAll(branches_[std::min(chosen, branches_.size() - 1)], frame);
+}
+
+Status SegmentOp::Run(const Frame& frame) const { return frame.arguments.accelerator->Launch(*segment_); }
+
+Status HostOp::Run(const Frame& frame) const {
+  AcceleratorRun& run = *frame.arguments.accelerator;
+  TENON_RETURN_IF_ERROR(run.BeginHost(touched_));
+  TENON_RETURN_IF_ERROR(op_->Run(frame));
+  return run.EndHost(written_);
 }
 
 template <class StepT>

@@ -10,13 +10,14 @@
 #include "tenon/base/status.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
+#include "tenon/runtime/accelerator.h"
 #include "tenon/runtime/profile.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/pool.h"
 
 namespace tenon::runtime::internal {
 
-/// What one run works on. `bases`: inputs, outputs, the arena, constants, in this order.
+/// What one run works on. `bases`: as Place says, but for where carries wait.
 struct Frame {
   std::byte* const* bases;
   threads::ThreadPool& pool;
@@ -38,13 +39,9 @@ struct Frame {
 };
 
 /// A slot resolved at load time.
-struct Place {
-  uint32_t base = 0;
-  int64_t offset_bytes = 0;
+struct Place : runtime::Place {
   std::byte* In(const Frame& f) const { return f.bases[base] + offset_bytes; }
-  friend bool operator==(const Place&, const Place&) = default;
 };
-inline constexpr uint32_t kNoBase = ~0u;
 
 /// One step in executable form.
 class BoundOp {
@@ -194,6 +191,28 @@ class DriverOp final : public BoundOp {
 
 using CallOp = ServiceOp<plan::CustomCallStep>;
 
+/// What an accelerator runs, from one step of the host to the next.
+class SegmentOp final : public BoundOp {
+ public:
+  explicit SegmentOp(std::unique_ptr<const Accelerator::Segment> segment) : segment_(std::move(segment)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  std::unique_ptr<const Accelerator::Segment> segment_;
+};
+
+/// A step of the host in a program of an accelerator.
+class HostOp final : public BoundOp {
+ public:
+  HostOp(std::unique_ptr<BoundOp> op, std::vector<Span> touched, std::vector<Span> written)
+      : op_(std::move(op)), touched_(std::move(touched)), written_(std::move(written)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  std::unique_ptr<BoundOp> op_;
+  std::vector<Span> touched_, written_;
+};
+
 /// All custom calls of the plan, those inside loops and branches too. The plan must outlive them.
 std::vector<std::unique_ptr<const CallOp>> BuildCalls(const plan::Plan& plan);
 
@@ -208,9 +227,15 @@ class TimedOp final : public BoundOp {
   StepProfile* record_;
 };
 
+/// What Build says of a program of an accelerator.
+struct Share {
+  int64_t waiting_bytes = 0;  ///< As Program::waiting_bytes.
+  Program::HostSteps host;
+};
+
 /// Turns the steps of a plan that plan::Verify accepted with `families` into ops. The plan must outlive them, and so
-/// must `profile`, which gets a record of each step and may be null.
+/// must `profile`, which gets a record of each step and may be null. `accelerator` may be null.
 Result<OpList> Build(const plan::Plan& plan, const std::vector<KernelCode>& code, const drivers::Registry& families,
-                     const target::Target& target, Profile* profile);
+                     const target::Target& target, Profile* profile, Accelerator* accelerator, Share& share);
 
 }  // namespace tenon::runtime::internal

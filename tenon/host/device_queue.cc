@@ -1,4 +1,4 @@
-#include "tenon/cpu/device_queue.h"
+#include "tenon/host/device_queue.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 
 #include "tenon/base/contain.h"
 #include "tenon/base/log.h"
-#include "tenon/cpu/policy.h"
+#include "tenon/host/policy.h"
 #include "tenon/threads/thread_start.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -333,4 +333,4 @@ void DeviceQueue::WaitBelow(int64_t limit) {
   state_->ended.wait(lock, [&] { return state_->pending_computing < limit; });
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

@@ -1,4 +1,4 @@
-#include "tenon/cpu/device_queue.h"
+#include "tenon/host/device_queue.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/cpu/policy.h"
+#include "tenon/host/policy.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 namespace {
 
 using Kind = DeviceQueue::Kind;
@@ -234,4 +234,4 @@ TEST(DeviceQueue, MayEndOnItsOwnThread) {
 }
 
 }  // namespace
-}  // namespace tenon::cpu
+}  // namespace tenon::host

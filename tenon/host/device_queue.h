@@ -8,7 +8,7 @@
 
 #include "tenon/base/status.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 
 /// Threads that run the work of one device, and the boundary behind which nothing that the work does ends the process.
 ///
@@ -62,4 +62,4 @@ class DeviceQueue {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

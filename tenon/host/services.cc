@@ -1,3 +1,5 @@
+#include "tenon/host/services.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -5,13 +7,11 @@
 #include <utility>
 
 #include "tenon/base/strided_copy.h"
-#include "tenon/cpu/client.h"
-#include "tenon/cpu/code.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/reference/reference.h"
 #include "tenon/threads/flush_denormals.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 namespace {
 
 Dims StrideBytes(const Dims& strides_elems, DType type) {
@@ -95,7 +95,7 @@ using StatesOfSites = std::unordered_map<const ffi_host::CallSite*, std::unique_
 
 ffi_host::Invocation InvocationOf(const ExecutionUser& execution) {
   ffi_host::Invocation invocation;
-  invocation.num_threads = execution.client->pool().num_threads();
+  invocation.num_threads = execution.num_threads;
   invocation.schedule = [client = execution.client](std::function<void()> task) { client->Schedule(std::move(task)); };
   invocation.run_id = execution.run_id;
   invocation.device_ordinal = execution.device_ordinal;
@@ -107,7 +107,7 @@ ffi_host::Invocation InvocationOf(const ExecutionUser& execution) {
 
 }  // namespace
 
-bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->client->in_flight().Unseen(); }
+bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->in_flight->Unseen(); }
 
 Result<PlanServices> MakeServices(const plan::Plan& plan) {
   auto table = std::make_shared<ServiceTable>();
@@ -164,4 +164,4 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
   return result;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

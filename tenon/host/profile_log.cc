@@ -1,4 +1,4 @@
-#include "tenon/cpu/profile_log.h"
+#include "tenon/host/profile_log.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "tenon/base/log.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 namespace {
 
 struct ProfileLog {
@@ -65,4 +65,4 @@ Status WriteProfiles() {
       fmt::format("TENON_PROFILE is '{}', wanted a file that can be written: {}", log->file, std::strerror(errno)));
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

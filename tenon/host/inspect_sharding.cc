@@ -1,4 +1,4 @@
-#include "tenon/cpu/inspect_sharding.h"
+#include "tenon/host/inspect_sharding.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-namespace tenon::cpu {
+namespace tenon::host {
 namespace {
 
 /// What jaxlib's function takes. The first two are the caller's.
@@ -49,4 +49,4 @@ Status TellShardings(std::span<const compiler::InspectedSharding> inspected) {
   return OkStatus();
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

@@ -8,7 +8,7 @@
 #include "tenon/base/status.h"
 #include "tenon/runtime/profile.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 
 /// A profile for one more program, or null when TENON_PROFILE is not set. Thread-safe.
 std::shared_ptr<runtime::Profile> NewProfile(const std::string& program);
@@ -17,4 +17,4 @@ std::shared_ptr<runtime::Profile> NewProfile(const std::string& program);
 /// the process does. INVALID_ARGUMENT when TENON_PROFILE names a file that cannot be written; OK when it is not set.
 Status WriteProfiles();
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

@@ -8,7 +8,7 @@
 #include "tenon/base/small_vector.h"
 #include "tenon/plugin/memory.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 
 /// The executions of a client that have begun to wait or run on its queues. Once the client is given up, tells whether
 /// anybody may still see what they compute: a loop that nobody can see the end of need not end by itself. Thread-safe.
@@ -59,4 +59,4 @@ class InFlight {
   Clock::time_point looked_;
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

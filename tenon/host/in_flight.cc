@@ -1,12 +1,12 @@
-#include "tenon/cpu/in_flight.h"
+#include "tenon/host/in_flight.h"
 
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
-#include "tenon/cpu/policy.h"
+#include "tenon/host/policy.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 
 void InFlight::Entry::Enter(InFlight& list) {
   std::lock_guard lock(list.mutex_);
@@ -47,4 +47,4 @@ bool InFlight::Unseen() {
   return unseen_;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

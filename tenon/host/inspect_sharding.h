@@ -5,7 +5,7 @@
 #include "tenon/base/status.h"
 #include "tenon/compiler/compile.h"
 
-namespace tenon::cpu {
+namespace tenon::host {
 
 /// Tells those who asked how values of a program lie over the devices (jax.debug.inspect_array_sharding): an asker's
 /// key holds the addresses of a function and its data, which are valid while the program is compiled for the first
@@ -13,4 +13,4 @@ namespace tenon::cpu {
 /// what it raises.
 Status TellShardings(std::span<const compiler::InspectedSharding> inspected);
 
-}  // namespace tenon::cpu
+}  // namespace tenon::host

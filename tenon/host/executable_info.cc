@@ -1,0 +1,132 @@
+#include "tenon/host/executable_info.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL  // Header-only: no library to find at load time.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "tenon/host/build.h"
+
+namespace tenon::host {
+namespace {
+
+// The order, fastest dimension first, in which a dense array with these strides lies.
+Dims MinorToMajor(const Dims& dims, const Dims& strides) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  // Ties (extents of 1) stand as in row-major order, so that a row-major array is recognised as such.
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    const int64_t stride_a = strides[static_cast<size_t>(a)];
+    const int64_t stride_b = strides[static_cast<size_t>(b)];
+    return stride_a != stride_b ? stride_a < stride_b : a > b;
+  });
+  return order;
+}
+
+template <class Port>
+Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
+  plugin::ValueSpec spec;
+  spec.array.shape = port.shape;
+  spec.array.minor_to_major = MinorToMajor(port.shape.dims, port.stride_elems);
+  TENON_RETURN_IF_ERROR(plugin::NormalizeLayout(spec.array));
+  if (!port.memory_kind.empty()) spec.memory_kind = port.memory_kind;
+  return spec;
+}
+
+// What one device holds of a whole array, in the whole array's order of dims. Stacked arrays are row-major.
+void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling) {
+  const size_t rank = spec.array.shape.rank() - (tiling.stacked ? 1 : 0);
+  spec.array.shape.dims = PartDims(spec.array.shape.dims, tiling, rank);
+  if (tiling.stacked) spec.array.minor_to_major.clear();
+}
+
+// Of what was compiled by what, and for people: for which target.
+std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
+  const std::string text = BuildName() + target::Print(target) + plan::Print(plan);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
+}
+
+// Under the names that JAX's users know from its built-in backend.
+std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, const plan::Plan& plan) {
+  std::vector<plugin::NamedValue> cost = {{"flops", static_cast<float>(about.flops)},
+                                          {"transcendentals", static_cast<float>(about.transcendentals)},
+                                          {"bytes accessed", static_cast<float>(about.bytes_accessed)}};
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const auto bytes = static_cast<float>(SizeBytes(plan.inputs[i].shape));
+    cost.push_back({fmt::format("bytes accessed{}{{}}", i), bytes});
+  }
+  double bytes = 0;
+  for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
+  cost.push_back({"bytes accessedout{}", static_cast<float>(bytes)});
+  return cost;
+}
+
+}  // namespace
+
+Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank) {
+  Dims dims;
+  for (size_t i = whole.size() - part_rank; i < whole.size(); ++i) dims.push_back(whole[i] / tiling.tiles[i]);
+  return dims;
+}
+
+Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgram& about, const plan::Plan& plan,
+                                                  const target::Target& target, int64_t code_bytes,
+                                                  const plugin::CompileOptions& options) {
+  // A deserialised executable says both; they have to agree.
+  const int64_t devices = int64_t{options.num_replicas} * options.num_partitions;
+  for (const auto* tilings : {&about.parameter_tilings, &about.result_tilings}) {
+    for (const compiler::Tiling& t : *tilings) {
+      if (static_cast<int64_t>(t.tile_of_device.size()) != devices) {
+        return InvalidArgument(
+            fmt::format("the program is for {} devices, the options name {}", t.tile_of_device.size(), devices));
+      }
+    }
+  }
+  plugin::ExecutableInfo info;
+  info.name = about.name;
+  info.num_replicas = options.num_replicas;
+  info.num_partitions = options.num_partitions;
+  plugin::CompiledMemoryStats memory;
+  memory.generated_code = code_bytes;
+  memory.arguments = memory.outputs = memory.aliased = 0;
+  // Arrays that the devices hold parts of are put together, and taken apart, meanwhile.
+  int64_t together = 0;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
+    spec.donated = i < about.donated.size() && about.donated[i];
+    if (!about.parameter_tilings.empty()) ToPart(spec, about.parameter_tilings[i]);
+    const int64_t bytes = SizeBytes(spec.array.shape);
+    memory.arguments += bytes;
+    if (!about.parameter_tilings.empty() && NumElements(about.parameter_tilings[i].tiles) > 1)
+      together += SizeBytes(plan.inputs[i].shape);
+    info.parameters.push_back(std::move(spec));
+  }
+  for (const plan::Output& out : plan.outputs) {
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
+    if (!about.result_tilings.empty()) ToPart(spec, about.result_tilings[info.outputs.size()]);
+    const int64_t bytes = SizeBytes(spec.array.shape);
+    memory.outputs += bytes;
+    if (out.alias_input >= 0) memory.aliased += bytes;
+    if (!about.result_tilings.empty()) together += SizeBytes(out.shape);
+    info.outputs.push_back(std::move(spec));
+  }
+  // What one device has its share in.
+  memory.temporaries = (plan.arena_bytes + together) / devices;
+  memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
+  memory.peak = memory.total;
+  info.memory_stats = memory;
+  info.fingerprint = Fingerprint(plan, target);
+  info.parameter_shardings = about.parameter_shardings;
+  info.output_shardings = about.output_shardings;
+  info.cost = CostOf(about, plan);
+  info.code_size_bytes = code_bytes;
+  info.compile_options = options.serialized;
+  return info;
+}
+
+}  // namespace tenon::host

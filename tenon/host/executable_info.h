@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/base/status.h"
+#include "tenon/compiler/compile.h"
+#include "tenon/plan/plan.h"
+#include "tenon/plugin/compile_options.h"
+#include "tenon/plugin/executable.h"
+#include "tenon/target/target.h"
+
+namespace tenon::host {
+
+/// Extents of the part of a whole array that each device holds. The leading dim of a stack is not part of it
+/// when `part_rank` says so.
+Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
+
+/// What a compiled program says of itself. `about`: without its plan, which is `plan`; `target`: what it was compiled
+/// for. INVALID_ARGUMENT when program and options speak of different numbers of devices.
+Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgram& about, const plan::Plan& plan,
+                                                  const target::Target& target, int64_t code_bytes,
+                                                  const plugin::CompileOptions& options);
+
+}  // namespace tenon::host

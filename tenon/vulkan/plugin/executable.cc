@@ -1,0 +1,308 @@
+#include "tenon/vulkan/plugin/executable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tenon/base/activity.h"
+#include "tenon/host/executable_info.h"
+#include "tenon/host/front_end.h"
+#include "tenon/host/policy.h"
+#include "tenon/host/services.h"
+#include "tenon/threads/flush_denormals.h"
+#include "tenon/vulkan/plugin/client.h"
+
+namespace tenon::vulkan {
+namespace {
+
+using StorageRef = plugin::Ref<plugin::Storage>;
+
+const VulkanStorage& Ours(const StorageRef& storage) { return static_cast<const VulkanStorage&>(*storage); }
+
+}  // namespace
+
+Result<plugin::Ref<VulkanExecutable>> VulkanExecutable::Create(std::shared_ptr<const Compiled> compiled,
+                                                               const plugin::CompileOptions& options) {
+  TENON_ASSIGN_OR_RETURN(plugin::ExecutableInfo info, host::MakeExecutableInfo(compiled->about, compiled->about.plan,
+                                                                               *compiled->target, 0, options));
+  return plugin::MakeRef<VulkanExecutable>(std::move(info), std::move(compiled));
+}
+
+Result<std::string> VulkanExecutable::Serialize() const { return SaveCompiled(*compiled_, info().compile_options); }
+
+Result<plugin::Executable::ProgramText> VulkanExecutable::OptimizedProgram() const {
+  TENON_ASSIGN_OR_RETURN(std::string program,
+                         compiler::PlainStablehlo(compiled_->about.source, info().num_replicas, info().num_partitions));
+  return ProgramText{std::move(program), "mlir"};
+}
+
+/// One execution on one device.
+struct VulkanLoadedExecutable::Run {
+  std::shared_ptr<DeviceCode> code;
+  SmallVector<plugin::Argument, 8> arguments;
+  SmallVector<StorageRef, 8> outputs;
+  SmallVector<bool, 8> taken_over;  ///< Outputs that are an argument's storage.
+  plugin::Ref<plugin::ExecuteContext> context;
+  VulkanDevice* device = nullptr;
+
+  // What it needs while it runs.
+  Block arena, waiting, scratch;
+  std::vector<runtime::Block> mirrors;
+  std::vector<Commands> copies;
+  uint64_t submission = 0;  ///< 0: nothing was submitted.
+};
+
+/// One that the device's thread runs, or waits for.
+struct VulkanLoadedExecutable::QueuedRun final : host::DeviceQueue::Task {
+  explicit QueuedRun(plugin::Ref<VulkanLoadedExecutable> of) : executable(std::move(of)) {}
+
+  Status Run() override {
+    if (!started) TENON_RETURN_IF_ERROR(executable->StartOrEnd(run));
+    return run.submission == 0 ? OkStatus() : run.device->device()->Wait(run.submission);
+  }
+  /// Lets the client know what the run refers to: after Prepare.
+  void Enter() {
+    for (const plugin::Argument& a : run.arguments) entry.Holds(a.storage.get(), false);
+    for (const auto& storage : run.outputs) entry.Holds(storage.get(), true);
+    entry.Enter(executable->vulkan_client().in_flight());
+  }
+  void End(const Status& status) override {
+    entry.Leave();
+    run = {};  // Arguments are free before anyone hears of the outputs.
+    done->Set(status);
+  }
+
+  plugin::Ref<VulkanLoadedExecutable> executable;
+  host::InFlight::Entry entry;
+  VulkanLoadedExecutable::Run run;
+  bool started = false;  ///< It is in the device's queue already.
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+};
+
+Result<plugin::Ref<plugin::LoadedExecutable>> VulkanLoadedExecutable::Create(plugin::Ref<VulkanClient> client,
+                                                                             plugin::Ref<VulkanExecutable> executable,
+                                                                             plugin::DeviceAssignment assignment) {
+  auto loaded = plugin::MakeRef<VulkanLoadedExecutable>(client, std::move(executable), std::move(assignment));
+  // Errors are wanted now. A portable one runs on whatever device it is asked to, most likely the first.
+  std::vector<plugin::Device*> devices(loaded->addressable_devices().begin(), loaded->addressable_devices().end());
+  if (devices.empty()) devices.push_back(client->addressable_devices().front());
+  for (plugin::Device* d : devices) TENON_RETURN_IF_ERROR(loaded->CodeOn(static_cast<VulkanDevice&>(*d)).status());
+  return plugin::Ref<plugin::LoadedExecutable>(std::move(loaded));
+}
+
+VulkanLoadedExecutable::VulkanLoadedExecutable(plugin::Ref<VulkanClient> client,
+                                               plugin::Ref<VulkanExecutable> executable,
+                                               plugin::DeviceAssignment assignment)
+    : LoadedExecutable(plugin::Ref<plugin::Client>(std::move(client)), plugin::Ref<plugin::Executable>(executable),
+                       std::move(assignment)),
+      compiled_(executable->compiled()) {}
+
+VulkanClient& VulkanLoadedExecutable::vulkan_client() const { return static_cast<VulkanClient&>(client()); }
+
+Result<std::shared_ptr<DeviceCode>> VulkanLoadedExecutable::CodeOn(VulkanDevice& device) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<DeviceCode>& code = code_[&device];
+  if (code == nullptr) {
+    TENON_ASSIGN_OR_RETURN(code, BindTo(device, compiled_));
+  }
+  return code;
+}
+
+// Takes the arguments and finds memory for the outputs.
+Status VulkanLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) const {
+  const plan::Plan& plan = compiled_->about.plan;
+  run.device = static_cast<VulkanDevice*>(device.device);
+  SmallVector<bool, 8> used(device.arguments.size(), false);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    plugin::Memory* memory = client().FindMemory(*device.device, info().outputs[i].memory_kind);
+    if (memory == nullptr) memory = device.device->default_memory();
+    const int source = plan.outputs[i].alias_input;
+    StorageRef storage;
+    bool taken_over = false;
+    if (source >= 0 && !used[static_cast<size_t>(source)]) {
+      const plugin::Argument& argument = device.arguments[static_cast<size_t>(source)];
+      if (argument.exclusive && argument.storage->writable() && argument.memory == memory) {
+        storage = argument.storage;
+        used[static_cast<size_t>(source)] = true;
+        taken_over = true;
+      }
+    }
+    if (!storage) {
+      TENON_ASSIGN_OR_RETURN(storage,
+                             memory->Allocate(device.device, static_cast<size_t>(SizeBytes(plan.outputs[i].shape))));
+    }
+    run.outputs.push_back(std::move(storage));
+    run.taken_over.push_back(taken_over);
+  }
+  for (plugin::Argument& a : device.arguments) run.arguments.push_back(std::move(a));
+  return OkStatus();
+}
+
+// Runs what is the host's part, and leaves the rest in the device's queue.
+Status VulkanLoadedExecutable::Start(Run& run) const {
+  const plan::Plan& plan = compiled_->about.plan;
+  const DeviceCode& code = *run.code;
+  vulkan::Device& device = *run.device->device();
+  TENON_RETURN_IF_ERROR(device.health());
+  const runtime::Program& program = *code.program;
+  const auto allocate = [&](int64_t bytes, Block& block) -> Status {
+    if (bytes == 0) return OkStatus();
+    TENON_ASSIGN_OR_RETURN(block, device.memory().Allocate(bytes));
+    return OkStatus();
+  };
+  TENON_RETURN_IF_ERROR(allocate(plan.arena_bytes, run.arena));
+  TENON_RETURN_IF_ERROR(allocate(program.waiting_bytes(), run.waiting));
+  TENON_RETURN_IF_ERROR(allocate(code.binding->scratch_bytes(), run.scratch));
+
+  VulkanClient& client = vulkan_client();
+  // The host sees arrays where they lie, or at places of its own, to which they are brought piece by piece.
+  const bool mirrored = !device.is_mapped() && program.host_steps().all() + program.host_steps().decisions > 0;
+  std::vector<Base> bases;
+  const auto add = [&](const Block& block, int64_t bytes) -> Status {
+    Base base{block.address(), &block, block.host()};
+    if (mirrored && bytes > 0) {
+      TENON_ASSIGN_OR_RETURN(runtime::Block mirror, client.host_memory()->Allocate(bytes));
+      base.host = static_cast<std::byte*>(mirror.data());
+      run.mirrors.push_back(std::move(mirror));
+    }
+    bases.push_back(base);
+    return OkStatus();
+  };
+  for (size_t i = 0; i < run.arguments.size(); ++i) {
+    TENON_RETURN_IF_ERROR(add(Ours(run.arguments[i].storage).block(), SizeBytes(plan.inputs[i].shape)));
+  }
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const plan::Output& out = plan.outputs[i];
+    if (run.taken_over[i]) {
+      bases.push_back(bases[static_cast<size_t>(out.alias_input)]);
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(add(Ours(run.outputs[i]).block(), SizeBytes(out.shape)));
+  }
+  TENON_RETURN_IF_ERROR(add(run.arena, plan.arena_bytes));
+  SmallVector<const void*, 16> inputs;
+  SmallVector<void*, 16> outputs;
+  for (size_t i = 0; i < run.arguments.size(); ++i) inputs.push_back(bases[i].host);
+  for (size_t i = 0; i < run.outputs.size(); ++i) outputs.push_back(bases[run.arguments.size() + i].host);
+  void* const arena = bases.back().host;
+  bases.insert(bases.end(), code.constants.begin(), code.constants.end());
+  bases.push_back({run.waiting.address(), &run.waiting, nullptr});
+
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const plan::Output& out = plan.outputs[i];
+    if (!out.alias_contents || run.taken_over[i] || SizeBytes(out.shape) == 0) continue;
+    TENON_ASSIGN_OR_RETURN(Commands copy,
+                           device.RecordCopy(Ours(run.outputs[i]).block(),
+                                             Ours(run.arguments[static_cast<size_t>(out.alias_input)].storage).block(),
+                                             SizeBytes(out.shape)));
+    const VkCommandBuffer handle = copy.handle();
+    TENON_ASSIGN_OR_RETURN(run.submission, device.Submit({&handle, 1}));
+    run.copies.push_back(std::move(copy));
+  }
+  if (run.submission != 0 && code.needs_host) TENON_RETURN_IF_ERROR(device.Wait(run.submission));
+
+  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<vulkan::Run> on_device,
+                         vulkan::Run::Start(*code.binding, std::move(bases), run.scratch.address()));
+  host::ExecutionUser user{run.context.get(),  &client,         &client.in_flight(), client.pool().num_threads(),
+                           client.NextRunId(), run.device->id()};
+  const activity::Scope scope([&] { return host::ExecutionLabel(compiled_->about, run.device->id()); }, user.run_id);
+  TENON_RETURN_IF_ERROR(program.Run({.inputs = {inputs.data(), inputs.size()},
+                                     .outputs = {outputs.data(), outputs.size()},
+                                     .user = &user,
+                                     .cancelled = &client.in_flight().given_up(),
+                                     .may_end = &host::MayEnd,
+                                     .accelerator = on_device.get(),
+                                     .arena = arena},
+                                    client.pool(), *client.host_memory()));
+  if (const uint64_t last = on_device->Finish(); last != 0) run.submission = last;
+  return OkStatus();
+}
+
+Status VulkanLoadedExecutable::StartOrEnd(Run& run) const {
+  Status started = Start(run);
+  // What was submitted before an error must have ended before its memory is given back.
+  if (!started.ok() && run.submission != 0) static_cast<void>(run.device->device()->Wait(run.submission));
+  return started;
+}
+
+Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {
+  const plan::Plan& plan = compiled_->about.plan;
+  auto& ours = static_cast<VulkanDevice&>(*device.device);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<DeviceCode> code, CodeOn(ours));
+  const bool may_call_back = code->may_call_back;
+  int64_t output_bytes = 0;
+  for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
+  if (!may_call_back) {
+    ours.queue().WaitBelow(output_bytes < host::policy::kLargeOutputBytes ? host::policy::kMaxPending
+                                                                          : host::policy::kMaxPendingLarge);
+  }
+  // The caller may submit when what the arguments need is in the queue already.
+  bool submit = !code->needs_host;
+  for (const plugin::Argument& a : device.arguments) {
+    if (a.ready.is_ready()) {
+      if (a.ready.failed()) return a.ready.status();
+      continue;
+    }
+    const VulkanStorage& storage = Ours(a.storage);
+    submit &= storage.is_submitted() && &storage.device() == ours.device().get();
+  }
+  auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
+  task->run.code = std::move(code);
+  task->run.context = request.context;
+  TENON_RETURN_IF_ERROR(Prepare(device, task->run));
+  task->Enter();
+  if (submit) {
+    TENON_RETURN_IF_ERROR(StartOrEnd(task->run));
+    task->started = true;
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const plugin::ValueSpec& spec = info().outputs[i];
+    plugin::Memory* memory = client().FindMemory(ours, spec.memory_kind);
+    if (memory == nullptr) memory = ours.default_memory();
+    if (submit) static_cast<VulkanStorage&>(*task->run.outputs[i]).MarkSubmitted();
+    device.outputs[i] =
+        plugin::Buffer::Make(&ours, memory, spec.array, task->run.outputs[i], plugin::EventRef(task->done));
+  }
+  device.done = plugin::EventRef(task->done);
+  SmallVector<plugin::EventRef, 8> waits;
+  if (!submit) {
+    for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
+  }
+  const auto kind = may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
+  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(task);
+  plugin::WhenAll({waits.data(), waits.size()})
+      .OnReady([queued = std::move(queued), queue = &ours.queue(), kind](const Status& arguments_status) mutable {
+        Status status = arguments_status;
+        if (status.ok()) status = queue->Submit(queued, kind);
+        if (status.ok()) return;
+        auto& run = static_cast<QueuedRun&>(*queued);
+        if (run.started) status = run.Run();  // No thread: the caller waits.
+        run.End(status);
+      });
+  return OkStatus();
+}
+
+Status VulkanLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
+  TENON_RETURN_IF_ERROR(vulkan_client().CheckNotForked());
+  for (size_t i = 0; i < request.devices.size(); ++i) {
+    Status status = Launch(request.devices[i], request);
+    if (status.ok()) continue;
+    if (i == 0) return status;
+    // Some devices run already: the others' outputs carry the error.
+    for (plugin::DeviceExecution& device : request.devices.subspan(i)) Poison(device, status);
+    return OkStatus();
+  }
+  return OkStatus();
+}
+
+void VulkanLoadedExecutable::Poison(plugin::DeviceExecution& device, const Status& error) const {
+  for (size_t i = 0; i < device.outputs.size(); ++i) {
+    const plugin::ValueSpec& spec = info().outputs[i];
+    plugin::Memory* memory = client().FindMemory(*device.device, spec.memory_kind);
+    if (memory == nullptr) memory = device.device->default_memory();
+    device.outputs[i] = plugin::Buffer::MakeError(device.device, memory, spec.array, error);
+  }
+  device.done = plugin::EventRef::Of(error);
+}
+
+}  // namespace tenon::vulkan

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "tenon/base/fork.h"
+#include "tenon/base/status.h"
+#include "tenon/runtime/accelerator.h"
+#include "tenon/vulkan/device.h"
+#include "tenon/vulkan/runner/kernel_cache.h"
+
+namespace tenon::vulkan {
+
+/// One program on one device: what it takes of the plan, recorded as commands that read everything that changes from
+/// run to run out of a frame. A run takes a frame with its commands (an instance), writes the addresses of its arrays
+/// there, and submits. Thread-safe once the program is made.
+class Binding final : public runtime::Accelerator {
+ public:
+  explicit Binding(std::shared_ptr<KernelCache> kernels) : kernels_(std::move(kernels)) {}
+  ~Binding() override;
+
+  Status Takes(const kir::Kernel& kernel, std::span<const int64_t> params) override;
+  Result<std::unique_ptr<const Segment>> Bind(std::vector<runtime::Command> commands) override;
+
+  Device& device() const { return kernels_->device(); }
+  /// What all kernels use one after the other.
+  int64_t scratch_bytes() const { return scratch_bytes_; }
+  int64_t code_bytes() const { return code_bytes_; }
+  int64_t launches() const { return launches_; }
+
+ private:
+  friend class Run;
+  /// A word of the frame: where a place lies in this run, or a number.
+  struct Word {
+    enum class Kind : uint8_t { kPlace, kScratch, kSignal, kNumber } kind = Kind::kNumber;
+    runtime::Place place;
+    int64_t number = 0;
+  };
+  struct Node {
+    std::shared_ptr<const Pipeline> pipeline;  ///< Null: a loop.
+    uint32_t buffers = 0, params = 0;
+    std::array<uint32_t, 3> groups{};
+    bool barrier = true;  ///< Before it.
+    int64_t trips = 0;
+    std::vector<Node> body;
+  };
+  struct DeviceSegment final : Segment {
+    uint32_t index = 0;
+    std::vector<Node> nodes;
+  };
+  struct Instance {
+    Block frame;
+    std::vector<Commands> commands;  ///< By segment; recorded when first launched.
+    uint64_t last = 0;               ///< The last submission that uses it.
+    bool taken = false;
+  };
+
+  Result<std::vector<Node>> Lower(std::vector<runtime::Command> commands);
+  void Record(VkCommandBuffer to, const std::vector<Node>& nodes, uint64_t frame) const;
+  Result<Instance*> TakeInstance();
+  void GiveBack(Instance* instance, uint64_t last);
+
+  const std::shared_ptr<KernelCache> kernels_;
+  std::vector<Word> words_;
+  uint32_t segments_ = 0;
+  int64_t scratch_bytes_ = 0;
+  int64_t code_bytes_ = 0;
+  int64_t launches_ = 0;
+
+  const uint32_t generation_ = ForkGeneration();
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+};
+
+/// Where one base of a program lies for a run.
+struct Base {
+  uint64_t address = 0;
+  const Block* block = nullptr;  ///< Null where nothing has to be brought to the host.
+  std::byte* host = nullptr;     ///< Where the host sees it.
+};
+
+/// One run. Ends in Finish, or in the destructor, which waits for what was launched.
+class Run final : public runtime::AcceleratorRun {
+ public:
+  /// `bases` in the order of runtime::Place, and `scratch` of scratch_bytes; they must live until what was launched has
+  /// ended.
+  static Result<std::unique_ptr<Run>> Start(Binding& binding, std::vector<Base> bases, uint64_t scratch);
+  ~Run() override;
+
+  Status Launch(const runtime::Accelerator::Segment& segment) override;
+  Status BeginHost(std::span<const runtime::Span> touched) override;
+  Status EndHost(std::span<const runtime::Span> written) override;
+
+  /// Ends the run, without waiting: the number of its last submission, 0 when there was none.
+  uint64_t Finish();
+
+ private:
+  explicit Run(Binding& binding) : binding_(binding) {}
+  Binding& binding_;
+  Binding::Instance* instance_ = nullptr;
+  std::vector<Base> bases_;
+  uint64_t last_ = 0;
+  bool waited_ = true;
+};
+
+}  // namespace tenon::vulkan
