@@ -2,58 +2,20 @@
 //
 //   emit_spirv_judge [--bake] FILES...      '-' reads standard input; parameters are 7
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <random>
 
-#include "tenon/kir/builder.h"
 #include "test/emit_spirv/run.h"
 
 namespace {
 
-using tenon::kir::testing::Memory;
-
-int Judge(const std::string& text, bool bake) {
-  const auto parsed = tenon::kir::Parse(text);
-  if (!parsed.ok()) return std::printf("%s\n", parsed.status().ToString().c_str()), 1;
-  const tenon::kir::Kernel& k = *parsed;
-  const std::vector<int64_t> params(k.num_params, 7);
-  Memory memory;
-  std::mt19937_64 random(1);
-  for (const auto& b : k.buffers) {
-    Memory::Block block;
-    block.present = b.kind != tenon::kir::BufKind::kLocal;
-    int64_t elements = 1;
-    for (size_t i = 0; i < b.extent.size(); ++i) {
-      elements += std::max<int64_t>(b.extent[i].Value(params.data()) - 1, 0) * b.stride[i].Value(params.data());
-    }
-    const auto width = static_cast<size_t>(tenon::ByteWidth(b.type));
-    if (block.present) block.bytes.resize(static_cast<size_t>(elements) * width + 64);
-    for (size_t at = 0; at + width <= block.bytes.size(); at += width) {
-      const uint64_t bits =
-          tenon::IsComplex(b.type) ? 0 : tenon::kir::LiteralBits(b.type, static_cast<int64_t>(random() % 16) - 7);
-      std::memcpy(block.bytes.data() + at, &bits, std::min<size_t>(width, 8));
-    }
-    memory.blocks.push_back(block);
-  }
-  Memory wanted = memory, got = memory;
-  const tenon::Status evaluated = tenon::kir::Evaluate(k, wanted.Refs(), params, false);
-  if (!evaluated.ok()) return std::printf("%s\n", evaluated.ToString().c_str()), 1;
-  const auto module = tenon::emit_spirv::Emit(bake ? tenon::emit_spirv::Bake(k, params) : k,
-                                              tenon::emit_spirv::testing::JudgedTarget());
-  if (!module.ok()) return std::printf("%s\n", module.status().ToString().c_str()), 1;
-  const auto said = tenon::emit_spirv::testing::Validate(module->words);
-  if (said.ok() && !said->empty()) return std::printf("%s\n", said->c_str()), 1;
-  const auto device = tenon::emit_spirv::testing::SoftwareDevice();
-  if (!device.ok()) return std::printf("%s\n", device.status().ToString().c_str()), 1;
-  const tenon::Status ran = tenon::emit_spirv::testing::Run(**device, *module, params, got);
-  if (!ran.ok()) return std::printf("%s\n", ran.ToString().c_str()), 1;
-  const std::string difference = tenon::kir::testing::FirstDifference(k, params, got, wanted);
-  std::printf("%zu words, %zu launches: %s\n", module->words.size(), module->dispatches.size(),
-              difference.empty() ? "the same" : difference.c_str());
-  return difference.empty() ? 0 : 1;
+tenon::Result<std::string> Judge(const std::string& text, bool bake) {
+  TENON_ASSIGN_OR_RETURN(const tenon::kir::Kernel kernel, tenon::kir::Parse(text));
+  const std::vector<int64_t> params(kernel.num_params, 7);
+  TENON_ASSIGN_OR_RETURN(const auto device, tenon::emit_spirv::testing::SoftwareDevice());
+  return tenon::emit_spirv::testing::Judge(*device, bake ? tenon::emit_spirv::Bake(kernel, params) : kernel, params,
+                                           int64_t{1} << 30);
 }
 
 }  // namespace
@@ -69,7 +31,12 @@ int main(int argc, char** argv) {
     }
     std::ifstream file(name);
     std::istream& in = name == "-" ? std::cin : file;
-    bad += Judge(std::string(std::istreambuf_iterator<char>(in), {}), bake);
+    const auto difference = Judge(std::string(std::istreambuf_iterator<char>(in), {}), bake);
+    bad += !difference.ok() || !difference->empty();
+    std::printf("%s: %s\n", name.c_str(),
+                !difference.ok()      ? difference.status().ToString().c_str()
+                : difference->empty() ? "the same"
+                                      : difference->c_str());
   }
   return bad != 0;
 }

@@ -7,6 +7,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
+
+#include "tenon/kir/builder.h"
+#include "tenon/kir/evaluate.h"
 
 namespace tenon::emit_spirv::testing {
 
@@ -98,6 +102,57 @@ Status Run(vulkan::Device& device, const Module& module, const std::vector<int64
     TENON_RETURN_IF_ERROR(device.Download(blocks[i], 0, bytes.data(), static_cast<int64_t>(bytes.size())));
   }
   return OkStatus();
+}
+
+namespace {
+
+kir::testing::Memory SmallNumbers(const kir::Kernel& k, const std::vector<int64_t>& params) {
+  kir::testing::Memory memory;
+  std::mt19937_64 random(1);
+  for (const kir::Buffer& b : k.buffers) {
+    kir::testing::Memory::Block& block = memory.blocks.emplace_back();
+    block.present = b.kind != kir::BufKind::kLocal;
+    if (!block.present) continue;
+    int64_t before = 0, elements = 1;  // strides may be negative
+    for (size_t i = 0; i < b.extent.size(); ++i) {
+      const int64_t far = std::max<int64_t>(b.extent[i].Value(params.data()) - 1, 0) * b.stride[i].Value(params.data());
+      (far < 0 ? before : elements) += std::abs(far);
+    }
+    const DType part = IsComplex(b.type) ? RealPartOf(b.type) : b.type;
+    const auto width = static_cast<size_t>(ByteWidth(part));
+    block.data = before * ByteWidth(b.type);
+    block.bytes.resize(static_cast<size_t>((before + elements) * ByteWidth(b.type)) + 64);
+    for (size_t at = 0; at + width <= block.bytes.size(); at += width) {
+      const int64_t n = static_cast<int64_t>(random() % 16) - (IsUnsigned(part) || part == DType::kPred ? 0 : 7);
+      const uint64_t bits = part == DType::kPred ? static_cast<uint64_t>(n & 1)
+                            : IsFloat(part)      ? kir::LiteralBits(part, static_cast<double>(n) * 0.37)
+                                                 : kir::LiteralBits(part, n);
+      std::memcpy(block.bytes.data() + at, &bits, width);
+    }
+  }
+  return memory;
+}
+
+}  // namespace
+
+Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, const std::vector<int64_t>& params,
+                          int64_t most_bytes) {
+  TENON_ASSIGN_OR_RETURN(const Module module, Emit(kernel, JudgedTarget()));
+  const Result<std::string> said = Validate(module.words);
+  if (said.ok() && !said->empty()) return Internal(*said);
+  int64_t bytes = 0;
+  for (const kir::Buffer& b : kernel.buffers) {
+    int64_t elements = 1;
+    for (const kir::Size& e : b.extent) elements *= std::max<int64_t>(e.Value(params.data()), 1);
+    bytes += elements * ByteWidth(b.type);
+  }
+  int64_t points = 1;
+  for (const kir::Dim& d : kernel.dims) points *= std::max<int64_t>(d.extent.Value(params.data()), 1);
+  if (bytes > most_bytes || points > most_bytes) return OutOfRange("too large to be evaluated point by point");
+  kir::testing::Memory wanted = SmallNumbers(kernel, params), got = wanted;
+  TENON_RETURN_IF_ERROR(kir::Evaluate(kernel, wanted.Refs(), params, false).WithContext("the evaluator"));
+  TENON_RETURN_IF_ERROR(Run(device, module, params, got));
+  return kir::testing::FirstDifference(kernel, params, got, wanted);
 }
 
 }  // namespace tenon::emit_spirv::testing

@@ -29,4 +29,10 @@ Result<std::shared_ptr<vulkan::Device>> SoftwareDevice();
 Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,
            kir::testing::Memory& memory);
 
+/// Runs the kernel on the device and on the evaluator, on the same small random numbers. What differs first, empty when
+/// nothing does; a Status when it does not get that far: UNIMPLEMENTED when it is not emitted, OUT_OF_RANGE when its
+/// arrays have more than `most_bytes`.
+Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, const std::vector<int64_t>& params,
+                          int64_t most_bytes);
+
 }  // namespace tenon::emit_spirv::testing
