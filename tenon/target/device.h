@@ -64,6 +64,9 @@ struct DeviceFacts {
   bool keeps_subnormals_f16 = false;  ///< Also when f32 is converted to f16 and back.
   bool keeps_nan_and_zeros = false;   ///< NaN, infinities and the sign of zero survive as IEEE has them.
 
+  /// Rounds of all loops of one invocation together, beyond which a driver leaves them without a word; 0: any number.
+  int64_t most_trips = 65535;
+
   // Memory.
 
   int64_t most_buffer_bytes = 128 << 20;  ///< That one buffer of a kernel may have.

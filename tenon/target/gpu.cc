@@ -63,6 +63,7 @@ DeviceFacts Integrated() {
   f.flops_per_ns = 4000;
   f.launch_ns = 5000;
   f.most_launch_ns = 2e9;
+  f.most_trips = 0;
   return f;
 }
 
@@ -81,6 +82,7 @@ DeviceFacts Discrete() {
                     {16, 16, 16, DType::kBF16, DType::kF32},
                     {16, 16, 32, DType::kS8, DType::kS32}};
   f.fused_f32 = f.fused_f64 = true;
+  f.most_trips = 0;
   f.exact_divide_f64 = f.exact_sqrt_f64 = true;
   f.keeps_subnormals = f.keeps_subnormals_f64 = f.keeps_subnormals_f16 = f.keeps_nan_and_zeros = true;
   f.most_buffer_bytes = 4 * kGib - 1;

@@ -58,7 +58,7 @@ Result<std::shared_ptr<vulkan::Device>> SoftwareDevice() {
 }
 
 Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,
-           kir::testing::Memory& memory) {
+           kir::testing::Memory& memory, const std::function<void(const std::function<void()>&)>& how) {
   std::vector<vulkan::Block> blocks;
   std::vector<uint64_t> words;
   for (const auto& block : memory.blocks) {
@@ -94,8 +94,13 @@ Status Run(vulkan::Device& device, const Module& module, const std::vector<int64
     device.Barrier(c);
   }));
   const VkCommandBuffer handle = commands.handle();
-  TENON_ASSIGN_OR_RETURN(const uint64_t submitted, device.Submit({&handle, 1}));
-  TENON_RETURN_IF_ERROR(device.Wait(submitted));
+  Status status;
+  how([&] {
+    const Result<uint64_t> submitted = device.Submit({&handle, 1});
+    const Status ended = submitted.ok() ? device.Wait(*submitted) : submitted.status();
+    if (status.ok()) status = ended;
+  });
+  TENON_RETURN_IF_ERROR(status);
   for (size_t i = 0; i < blocks.size(); ++i) {
     auto& bytes = memory.blocks[i].bytes;
     if (bytes.empty()) continue;
@@ -103,8 +108,6 @@ Status Run(vulkan::Device& device, const Module& module, const std::vector<int64
   }
   return OkStatus();
 }
-
-namespace {
 
 kir::testing::Memory SmallNumbers(const kir::Kernel& k, const std::vector<int64_t>& params) {
   kir::testing::Memory memory;
@@ -132,8 +135,6 @@ kir::testing::Memory SmallNumbers(const kir::Kernel& k, const std::vector<int64_
   }
   return memory;
 }
-
-}  // namespace
 
 Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, const std::vector<int64_t>& params,
                           int64_t most_bytes) {

@@ -3,6 +3,7 @@
 /// Runs what the SPIR-V emitter makes on a device with a Vulkan driver.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,8 +27,13 @@ Result<std::string> Validate(std::span<const uint32_t> words);
 Result<std::shared_ptr<vulkan::Device>> SoftwareDevice();
 
 /// Runs all launches of the module on `memory`, which has what they left then.
-Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,
-           kir::testing::Memory& memory);
+/// `how` calls what it is given, which runs them once, as often as it likes.
+Status Run(
+    vulkan::Device& device, const Module& module, const std::vector<int64_t>& params, kir::testing::Memory& memory,
+    const std::function<void(const std::function<void()>&)>& how = [](const auto& once) { once(); });
+
+/// Memory for all of the kernel's buffers.
+kir::testing::Memory SmallNumbers(const kir::Kernel& kernel, const std::vector<int64_t>& params);
 
 /// Runs the kernel on the device and on the evaluator, on the same small random numbers. What differs first, empty when
 /// nothing does; a Status when it does not get that far: UNIMPLEMENTED when it is not emitted, OUT_OF_RANGE when its

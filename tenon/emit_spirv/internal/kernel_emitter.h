@@ -87,6 +87,10 @@ class KernelEmitter {
   /// Of its dims that are reduced, or are not: how many points; nothing when a parameter decides.
   std::optional<int64_t> PointsOf(const kir::Stage& stage, bool reduced) const;
   int64_t Elements(const kir::Buffer& buffer) const;
+  /// Rounds of all loops of one invocation, about and at least; INT64_MAX when only run time knows.
+  int64_t Trips(const Part& part) const;
+  int64_t Trips(const Part& part, const kir::Seq& seq) const;
+  int64_t Trips(const Part& part, const kir::Stage& stage) const;
 
   // stage.cc
   void EmitSeq(const std::vector<const kir::Step*>& steps, bool inside_loop);

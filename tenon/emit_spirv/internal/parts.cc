@@ -19,13 +19,17 @@ using kir::Val;
 namespace {
 
 /// Stands for an extent that only run time knows.
-constexpr int64_t kUnknown = 1 << 16;
+constexpr int64_t kUnknown = 1 << 12;
 
 template <class Fn>
 void ForEachStage(const kir::Step& step, const Fn& fn) {
   if (const auto* stage = std::get_if<Stage>(&step.is)) return fn(*stage);
   for (const kir::Step& inner : std::get<kir::Loop>(step.is).body) ForEachStage(inner, fn);
 }
+
+/// Sums and products of counts, INT64_MAX where they are larger.
+int64_t Plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+int64_t Times(int64_t a, int64_t b) { return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
 
 int64_t RoundUp(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -294,6 +298,72 @@ void KernelEmitter::PlaceLocals(const Part& part, const Touched& touched, const 
   }
 }
 
+// One loop in the other.
+static int64_t NestedTrips(std::initializer_list<int64_t> counts) {
+  int64_t trips = 0, together = 1;
+  for (int64_t n : counts) {
+    together = Times(together, n);
+    trips = Plus(trips, together);
+  }
+  return trips;
+}
+
+int64_t KernelEmitter::Trips(const Part& part, const Stage& stage) const {
+  const auto extent = [&](DimId d) { return k_.dims[d].extent.is_param() ? kUnknown : k_.dims[d].extent.baked; };
+  int64_t parallel = 1, serial = 1, around = 1, last = 1, width = 0;
+  for (DimId d : stage.dims) {
+    if (std::find(part.grid.begin(), part.grid.end(), d) != part.grid.end()) continue;
+    if (k_.dims[d].kind == DimKind::kParallel) parallel = Times(parallel, extent(d));
+    if (k_.dims[d].kind == DimKind::kSerial) serial = Times(serial, extent(d));
+    if (k_.dims[d].kind != DimKind::kReduce) continue;
+    around = Times(around, last);
+    last = extent(d);
+  }
+  bool in_order = false;
+  for (const kir::Reduce& r : stage.reduces) {
+    if (r.order == kir::ReduceOrder::kLanes) {
+      width = std::max(width, Lanes(r));
+    } else {
+      in_order = true;
+    }
+  }
+  int64_t reduce = 0;
+  if (in_order || width > part.group_size) reduce = NestedTrips({around, last});
+  if (width > 0 && part.team && width <= part.group_size) {
+    reduce = Plus(reduce, NestedTrips({around, last / width + 1}));
+  } else if (width > 0) {
+    reduce = Plus(reduce, Plus(2 * width, Times(width, NestedTrips({around, last / width + 1}))));
+  }
+  if (part.team && stage.reduces.empty()) parallel = parallel / part.group_size + 1;
+  return NestedTrips({parallel, serial, Plus(1, reduce)});
+}
+
+int64_t KernelEmitter::Trips(const Part& part, const kir::Seq& seq) const {
+  int64_t trips = 0;
+  for (const kir::Step& step : seq) {
+    if (const auto* stage = std::get_if<Stage>(&step.is)) {
+      trips = Plus(trips, Trips(part, *stage));
+      continue;
+    }
+    const auto& loop = std::get<kir::Loop>(step.is);
+    if (loop.condition != kir::kNone) return INT64_MAX;
+    const int64_t rounds = loop.trip_count.is_param() ? kUnknown : loop.trip_count.baked;
+    trips = Plus(trips, NestedTrips({rounds, Plus(1, Trips(part, loop.body))}));
+  }
+  return trips;
+}
+
+int64_t KernelEmitter::Trips(const Part& part) const {
+  int64_t in_order = 1;
+  for (DimId d = 0; d < k_.outer; ++d) {
+    if (k_.dims[d].kind == DimKind::kParallel) continue;
+    in_order = Times(in_order, k_.dims[d].extent.is_param() ? kUnknown : k_.dims[d].extent.baked);
+  }
+  int64_t trips = 0;
+  for (const kir::Step* step : part.steps) trips = Plus(trips, Trips(part, kir::Seq{*step}));
+  return NestedTrips({part.points_together, in_order, trips});
+}
+
 Result<Module> KernelEmitter::Run() {
   TENON_RETURN_IF_ERROR(Check());
   Module module;
@@ -313,6 +383,10 @@ Result<Module> KernelEmitter::Run() {
     since.reads.insert(t.reads.begin(), t.reads.end());
     since.writes.insert(t.writes.begin(), t.writes.end());
     since.defines.insert(t.defines.begin(), t.defines.end());
+    if (const int64_t most = target_.device.most_trips; most > 0 && Trips(parts[i]) > most) {
+      return Unimplemented(
+          fmt::format("an invocation may run loops of more than {} rounds, which the driver leaves", most));
+    }
     EmitPart(parts[i], t, i, barrier, module);
   }
   TENON_RETURN_IF_ERROR(s_.status());
