@@ -92,6 +92,10 @@ if(TENON_BUILD_CPU)
   tenon_component(NAME cpu PACKAGE tenon-cpu TARGETS pjrt_plugin_tenon DESTINATION ${TENON_PLUGIN_DIR}
                   SUMMARY "Tenon: PJRT plugin for CPUs that compiles StableHLO")
 endif()
+if(TARGET pjrt_plugin_tenon_isolated AND TARGET tenon-device-server)
+  tenon_component(NAME isolation PACKAGE tenon-isolation TARGETS pjrt_plugin_tenon_isolated tenon-device-server DESTINATION ${TENON_PLUGIN_DIR}
+                  SUMMARY "Tenon: runs any PJRT plugin in a process of its own")
+endif()
 if(TENON_BUILD_TOOLS)
   install(FILES cmake/TenonConformanceTest.cmake DESTINATION ${TENON_CMAKE_DIR} COMPONENT conformance)
   tenon_component(NAME conformance PACKAGE tenon-conformance TARGETS tenon-conformance

@@ -16,6 +16,11 @@ cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
 # The GPU plugin, where it was built; it finds Vulkan's loader when it runs.
 gpu=$(dirname "$plugin")/pjrt_plugin_tenon_vulkan.so
 if [ -f "$gpu" ]; then cp "$gpu" "$stage/tenon_jax/lib/"; fi
+# TENON_JAX_ISOLATE: the plugin that runs another one in a process of its own, and that process's program.
+beside=$(dirname "$plugin")
+for file in "$beside/pjrt_plugin_tenon_isolated.so" "$beside/../bin/tenon-device-server"; do
+  if [ -e "$file" ]; then cp "$file" "$stage/tenon_jax/lib/"; fi
+done
 rm -f "$out"/tenon_jax-*.whl
 "${PYTHON:-python3}" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$stage/made" "$stage"
 if [ -n "${AUDITWHEEL:-}" ]; then

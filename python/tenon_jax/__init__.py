@@ -9,6 +9,9 @@ Installing the package is enough: JAX calls ``initialize`` when it first needs a
 Where the package holds the GPU plugin, or ``TENON_VULKAN_PLUGIN`` names its file, it is the platform ``vulkan`` beside these, for whoever asks for it by
 name: ``JAX_PLATFORMS=vulkan``, ``jax.devices('vulkan')``. Nothing of it is opened before.
 
+``TENON_JAX_ISOLATE=1`` runs the plugin in a process of its own: when it crashes, what it was doing fails with UNAVAILABLE, and arrays that were ready
+are still there (docs/isolation).
+
 ``TENON_PLUGIN`` names another plugin library than the one in the package, as a file. Names of plugins, which other programs of Tenon take there,
 too, leave the one in the package.
 """
@@ -38,6 +41,17 @@ def vulkan_library_path() -> str | None:
     return str(path) if path.is_file() else None
 
 
+def _isolated(plugin: str) -> str:
+    """The plugin that runs `plugin` in a process of its own, and which lies beside it or in the package."""
+    name = 'pjrt_plugin_tenon_isolated.so'
+    folders = [pathlib.Path(plugin).parent, pathlib.Path(__file__).parent / 'lib']
+    for folder in folders:
+        if (folder / name).is_file():
+            os.environ['TENON_ISOLATE_PLUGIN'] = str(pathlib.Path(plugin).resolve())
+            return str(folder / name)
+    raise FileNotFoundError(f'TENON_JAX_ISOLATE wants {name}, which is in none of {", ".join(map(str, folders))}')
+
+
 def declare_leaf_handlers(*names: str) -> None:
     """Says of custom-call targets, before they are registered with jax.ffi, that their handlers only compute and never call back."""
     from tenon_jax import _handlers
@@ -51,7 +65,10 @@ def initialize() -> None:
         return
     if mode not in ('replace', 'beside'):
         raise ValueError(f'TENON_JAX is {mode!r}, wanted replace, beside or off')
+    library = library_path()
+    if os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0'):
+        library = _isolated(library)
     from tenon_jax import _registration
-    _registration.register(library_path(), replace=mode == 'replace')
+    _registration.register(library, replace=mode == 'replace')
     if (vulkan := vulkan_library_path()) is not None:
         _registration.register_vulkan(vulkan)

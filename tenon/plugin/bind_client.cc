@@ -16,13 +16,30 @@ const std::array<OptionSpec, 3>& JobOptions() {
   return *specs;
 }
 
+// CheckOptions, where the plugin takes others: of those that are known.
+Result<Options> CheckNamed(Options given, std::span<const OptionSpec> known, std::string_view what) {
+  Options others;
+  if (ThePlugin().takes_other_options()) {
+    for (auto it = given.begin(); it != given.end();) {
+      const auto next = std::next(it);
+      const bool named =
+          std::any_of(known.begin(), known.end(), [&](const OptionSpec& k) { return k.name == it->first; });
+      if (!named) others.insert(given.extract(it));
+      it = next;
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(Options checked, CheckOptions(std::move(given), known, what));
+  checked.merge(others);
+  return checked;
+}
+
 Result<ClientOptions> DecodeClientOptions(const PJRT_Client_Create_Args& args) {
   TENON_ASSIGN_OR_RETURN(Options given, DecodeNamedValues(args.create_options, args.num_options));
   std::span<const OptionSpec> own = ThePlugin().client_option_specs();
   std::vector<OptionSpec> known(own.begin(), own.end());
   known.insert(known.end(), JobOptions().begin(), JobOptions().end());
   ClientOptions options;
-  TENON_ASSIGN_OR_RETURN(options.values, CheckOptions(std::move(given), known, "client option"));
+  TENON_ASSIGN_OR_RETURN(options.values, CheckNamed(std::move(given), known, "client option"));
   // Without a job the callbacks can be garbage: they are looked at only when there is one.
   if (options.GetInt("num_nodes", 1) > 1) {
     bool has_try = TENON_HAS(args, kv_try_get_user_arg);
@@ -39,7 +56,8 @@ Result<CompileOptions> DecodeOptions(std::string_view fn, const char* data, size
   if (size != 0 && data == nullptr) return NullArgument(fn, "compile_options");
   Result<CompileOptions> options = DecodeCompileOptions(std::string_view(data, size));
   if (!options.ok()) return options.status().WithContext(fn);
-  TENON_RETURN_IF_ERROR(CheckOverrides(*options, ThePlugin().compile_option_specs()));
+  TENON_ASSIGN_OR_RETURN(options->overrides,
+                         CheckNamed(options->overrides, ThePlugin().compile_option_specs(), "compile option"));
   return options;
 }
 

@@ -18,5 +18,6 @@ PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* SignatureExtension(PJRT_Extension_Base* next);
 
 }  // namespace tenon::plugin::bind

@@ -60,6 +60,12 @@ Executable::CArrays::CArrays(const ExecutableInfo& info) : cost(info.cost) {
     AddText(v.memory_kind, parameter_memory_kinds);
     parameter_layouts.push_back(std::make_unique<LayoutHandle>(LayoutHandle{LayoutText(v.array)}));
     parameter_layout_pointers.push_back(parameter_layouts.back().get());
+    const Shape& shape = v.array.shape;
+    parameters.push_back({.type = static_cast<PJRT_Buffer_Type>(shape.dtype),
+                          .dims = shape.dims.data(),
+                          .rank = shape.rank(),
+                          .minor_to_major = v.array.row_major() ? nullptr : v.array.minor_to_major.data(),
+                          .donated = v.donated});
   }
   for (const std::string& s : info.output_shardings) AddText(s, output_shardings);
   for (const std::string& s : info.parameter_shardings) AddText(s, parameter_shardings);

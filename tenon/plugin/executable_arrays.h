@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/abi/pjrt_base.h"
+#include "tenon/abi/tenon_signature.h"
 #include "tenon/plugin/executable.h"
 
 namespace tenon::plugin {
@@ -32,6 +33,7 @@ struct Executable::CArrays {
   Texts output_shardings, parameter_shardings;
   std::vector<std::unique_ptr<LayoutHandle>> output_layouts, parameter_layouts;
   std::vector<LayoutHandle*> output_layout_pointers, parameter_layout_pointers;
+  std::vector<Tenon_Parameter> parameters;
   NamedValueArray cost;
 };
 

@@ -11,8 +11,8 @@ namespace tenon::plugin {
 namespace bind {
 
 PJRT_Extension_Base* Extensions() {
-  static PJRT_Extension_Base* const first = LayoutsExtension(
-      FfiExtension(ShardingsExtension(MemoryDescriptionsExtension(ProfilerExtension(ThePlugin().Extensions())))));
+  static PJRT_Extension_Base* const first = LayoutsExtension(FfiExtension(ShardingsExtension(
+      MemoryDescriptionsExtension(ProfilerExtension(SignatureExtension(ThePlugin().Extensions()))))));
   return first;
 }
 

@@ -84,6 +84,9 @@ class Memory {
 
   /// Whether Storage::data() is an address that the host can read and write.
   virtual bool host_accessible() const { return true; }
+  /// Whether a buffer may be a caller's own array, where host_accessible() and the caller allows it: not where the
+  /// device sees no other memory than what Allocate gave.
+  virtual bool takes_host_arrays() const { return true; }
   /// Storage of `size_bytes`, contents undefined. RESOURCE_EXHAUSTED when there is no room. `device` is the one that
   /// asked, or null.
   virtual Result<Ref<Storage>> Allocate(Device* device, size_t size_bytes);

@@ -79,6 +79,10 @@ class Plugin {
   /// Keys of env_option_overrides that compilations accept.
   virtual std::span<const OptionSpec> compile_option_specs() const { return {}; }
 
+  /// Whether options of clients and compilations that the specs do not name are taken as they come, for a plugin that
+  /// passes them on to somebody who knows them. Otherwise they are refused.
+  virtual bool takes_other_options() const { return false; }
+
   virtual Result<Ref<Client>> CreateClient(ClientOptions options) = 0;
 
   /// Describes devices without opening them. UNIMPLEMENTED unless overridden.

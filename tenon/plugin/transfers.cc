@@ -142,8 +142,8 @@ Result<Upload> UploadArray(Device* device, Memory* memory, const HostArray& arra
   TENON_RETURN_IF_ERROR(NormalizeLayout(spec));
   size_t size = static_cast<size_t>(SizeBytes(spec.shape));
   bool zero_copy = semantics == HostSemantics::kZeroCopy || semantics == HostSemantics::kMutableZeroCopy;
-  if (zero_copy && size >= kAliasMinimum && memory->host_accessible() && IsDense(array, spec) &&
-      !NeedsNormalizing(spec.shape.dtype) && IsAligned(array.data, spec.shape.dtype)) {
+  if (zero_copy && size >= kAliasMinimum && memory->host_accessible() && memory->takes_host_arrays() &&
+      IsDense(array, spec) && !NeedsNormalizing(spec.shape.dtype) && IsAligned(array.data, spec.shape.dtype)) {
     Ref<Event> done = Event::Make();
     Ref<Storage> alias = WrapExternal(const_cast<void*>(array.data), size, semantics == HostSemantics::kMutableZeroCopy,
                                       [done] { done->Set(); });

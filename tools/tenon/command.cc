@@ -77,12 +77,16 @@ void AddProgramArgument(CLI::App& app, std::string& program) {
       ->type_name("PROGRAM");
 }
 
+// --isolated: of whatever plugin the command loads.
+static bool isolated = false;
+
 void AddPluginOptions(CLI::App& app, PluginOptions& options) {
   app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
       ->type_name("PLUGIN");
   app.add_option("--option", options.options, "option NAME=VALUE for the plugin's client; may be repeated")
       ->type_name("NAME=VALUE");
   app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
+  app.add_flag("--isolated", isolated, "run the plugin in a process of its own, whose crash is an error");
 }
 
 namespace {
@@ -110,7 +114,13 @@ Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options
   const Progress progress(context, "loading");
   std::optional<client::SuppressAbseilLogging> silence;
   if (!options.verbose) silence.emplace();
-  Result<client::Plugin> plugin = client::Plugin::Load(name);
+  if (isolated) {
+    // The device process looks for a file only.
+    const std::vector<discovery::PluginFile> files =
+        discovery::IsFile(name) ? std::vector<discovery::PluginFile>() : discovery::FilesNamed(name);
+    ::setenv("TENON_ISOLATE_PLUGIN", files.empty() ? name.c_str() : files.front().path.c_str(), 1);
+  }
+  Result<client::Plugin> plugin = client::Plugin::Load(isolated ? "tenon_isolated" : name);
   silence.reset();
   if (plugin.ok()) {
     BlamePlugin(plugin->path().empty() ? name : plugin->path());

@@ -1,5 +1,9 @@
 #include "tenon/plugin/testing/fake_plugin.h"
 
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -109,7 +113,7 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
   } else if (op == "increment") {
     info.parameters = {four};
     info.parameters[0].donated = true;
-  } else if (op == "echo" || op == "fail" || op == "refuse") {
+  } else if (op == "echo" || op == "fail" || op == "refuse" || op == "crash" || op == "hang" || op == "exit") {
     info.parameters = {four};
     info.parameters[0].donated = op == "refuse";
   } else if (op == "column") {
@@ -137,6 +141,12 @@ class FakeLoaded final : public LoadedExecutable {
   Status Execute(ExecuteRequest& request) override {
     if (op_ == "throw") throw std::runtime_error("thrown on purpose");
     if (op_ == "refuse") return Internal("refused on purpose");
+    if (op_ == "crash") {
+      std::fputs("crashing on purpose\n", stderr);
+      std::raise(SIGSEGV);
+    }
+    if (op_ == "exit") ::_exit(3);
+    while (op_ == "hang") ::pause();
     FakePlugin& plugin = FakePlugin::Get();
     plugin.last_user_data = request.context == nullptr ? nullptr : request.context->Find(plugin.ffi_type);
     for (DeviceExecution& device : request.devices) TENON_RETURN_IF_ERROR(ExecuteOn(device));

@@ -22,6 +22,7 @@ namespace tenon::plugin::testing {
 ///   refuse     Execute fails with INTERNAL
 ///   fail       one argument; executes later and fails with ABORTED
 ///   throw      Execute throws
+///   crash, exit, hang  one argument; Execute ends the process by SIGSEGV or with status 3, or never returns
 /// Programs that begin with "later " are executed by RunPending. A program begun with "everywhere " is loaded on as
 /// many devices as there are replicas and runs on each.
 class FakePlugin final : public Plugin {

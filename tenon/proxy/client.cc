@@ -1,0 +1,214 @@
+#include "tenon/proxy/client.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "tenon/base/contain.h"
+#include "tenon/proxy/convert.h"
+#include "tenon/proxy/policy.h"
+#include "tenon/proxy/program.h"
+
+namespace tenon::proxy {
+
+using plugin::Ref;
+
+namespace {
+
+class ProxyDevice final : public plugin::Device {
+ public:
+  ProxyDevice(std::shared_ptr<const plugin::DeviceDescription> description, int local_hardware_id, bool addressable,
+              std::shared_ptr<Core> core)
+      : Device(std::move(description), local_hardware_id, addressable), core_(std::move(core)) {}
+
+  Result<plugin::MemoryStats> GetMemoryStats() const override {
+    TENON_ASSIGN_OR_RETURN(const std::string body, Ask(wire::Question::kMemoryStats, 0, {}));
+    wire::Decoder decoder(body);
+    std::vector<int64_t> n;
+    decoder("statistics", n);
+    TENON_RETURN_IF_ERROR(decoder.status());
+    plugin::MemoryStats stats;
+    std::optional<int64_t>* const figures[] = {&stats.peak_bytes_in_use,
+                                               &stats.num_allocs,
+                                               &stats.largest_alloc_size,
+                                               &stats.bytes_limit,
+                                               &stats.bytes_reserved,
+                                               &stats.peak_bytes_reserved,
+                                               &stats.bytes_reservable_limit,
+                                               &stats.largest_free_block_bytes,
+                                               &stats.pool_bytes,
+                                               &stats.peak_pool_bytes,
+                                               &stats.peak_allocated_bytes};
+    if (n.size() != 1 + 2 * std::size(figures)) return DataLoss("statistics of another length");
+    stats.bytes_in_use = n[0];
+    for (size_t i = 0; i < std::size(figures); ++i) {
+      if (n[1 + 2 * i] != 0) *figures[i] = n[2 + 2 * i];
+    }
+    // What the plugin counts are copies of its own; the arrays themselves are here.
+    const auto arrays = static_cast<int64_t>(core_->arena().bytes_in_use());
+    stats.bytes_in_use += arrays;
+    if (stats.peak_bytes_in_use) stats.peak_bytes_in_use = std::max(*stats.peak_bytes_in_use, stats.bytes_in_use);
+    return stats;
+  }
+  Status ClearMemoryStats() override { return Ask(wire::Question::kClearMemoryStats, 0, {}).status(); }
+  Result<bool> PoisonExecution(int32_t launch_id, const Status& error) override {
+    TENON_ASSIGN_OR_RETURN(const std::string body, Ask(wire::Question::kPoison, launch_id, error));
+    return body == std::string_view("\1", 1);
+  }
+
+ private:
+  // Of the process that there is: none is started for a question.
+  Result<std::string> Ask(wire::Question what, int32_t launch_id, const Status& error) const {
+    const std::shared_ptr<Session> session = core_->Last();
+    if (session == nullptr) return Unavailable("there is no device process");
+    return session->Call(wire::AskDevice{id(), static_cast<uint8_t>(what), launch_id, wire::FromStatus(error)});
+  }
+  const std::shared_ptr<Core> core_;
+};
+
+class ProxyMemory final : public plugin::Memory {
+ public:
+  ProxyMemory(int id, plugin::MemoryKind kind, std::shared_ptr<Core> core)
+      : Memory(id, std::move(kind)), core_(std::move(core)) {}
+
+  bool takes_host_arrays() const override { return false; }
+  Result<Ref<plugin::Storage>> Allocate(plugin::Device*, size_t size_bytes) override {
+    TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, ArrayStorage::Make(core_, size_bytes));
+    return Ref<plugin::Storage>(std::move(storage));
+  }
+  // Wrap is the default: a caller's block stays where it is for the host, and every execution takes a copy of what is
+  // in it then.
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+// One thread for copies that are large or must wait, so that no thread of a session has to.
+class ProxyClient::Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  void Add(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    changed_.notify_one();
+    if (running_) return;
+    running_ = true;
+    std::thread([self = shared_from_this()] { self->Run(); }).detach();
+  }
+  void Stop() {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_one();
+  }
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      (void)Contain("a copy", work);
+      work = nullptr;  // What it holds may want the lock.
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  bool running_ = false, stopped_ = false;
+};
+
+ProxyClient::ProxyClient(Info info, std::shared_ptr<Core> core)
+    : Client(std::move(info)), core_(std::move(core)), worker_(std::make_shared<Worker>()) {}
+
+ProxyClient::~ProxyClient() { worker_->Stop(); }
+
+void ProxyClient::Schedule(std::function<void()> work) { worker_->Add(std::move(work)); }
+size_t ProxyClient::inline_copy_limit() const { return policy::kInlineCopyBytes; }
+
+Result<Ref<plugin::Client>> ProxyClient::Create(std::shared_ptr<Core> core) {
+  TENON_ASSIGN_OR_RETURN(const wire::ClientText text, core->Open());
+  auto client = Ref<ProxyClient>::Adopt(new ProxyClient({.platform_name = text.platform_name,
+                                                         .platform_version = text.platform_version,
+                                                         .process_index = text.process_index},
+                                                        std::move(core)));
+  TENON_RETURN_IF_ERROR(client->Fill(text));
+  return Ref<plugin::Client>(std::move(client));
+}
+
+Status ProxyClient::Fill(const wire::ClientText& text) {
+  std::map<int, plugin::Device*> devices;
+  for (const wire::Device& device : text.devices) {
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const plugin::DeviceDescription> description, ToDescription(device.text));
+    devices[device.text.id] = AddDevice(
+        std::make_unique<ProxyDevice>(std::move(description), device.local_hardware_id, device.addressable, core_));
+  }
+  if (devices.size() != text.devices.size()) return DataLoss("two devices with one id");
+  for (const wire::Memory& memory : text.memories) {
+    std::vector<plugin::Device*> reach, default_of;
+    for (const int id : memory.devices) {
+      if (!devices.contains(id)) return DataLoss("a memory of a device that is not there");
+      reach.push_back(devices[id]);
+    }
+    // AddMemory makes it the default of all that reach it, or of none.
+    bool is_default = !reach.empty();
+    for (const int id : memory.devices)
+      is_default =
+          is_default && std::find(memory.default_of.begin(), memory.default_of.end(), id) != memory.default_of.end();
+    AddMemory(std::make_unique<ProxyMemory>(memory.id, plugin::MemoryKind{memory.kind.name, memory.kind.id}, core_),
+              reach, is_default);
+  }
+  for (const plugin::Device* device : addressable_devices()) {
+    if (device->default_memory() == nullptr) return DataLoss(fmt::format("device {} without a memory", device->id()));
+  }
+  const std::shared_ptr<Session> session = core_->Last();
+  Ref<plugin::Topology> topology;
+  if (!text.topology.platform_name.empty()) {
+    TENON_ASSIGN_OR_RETURN(topology,
+                           ProxyTopology::Make(core_, wire::MakeTopology{}, text.topology, session->generation()));
+  }
+  Ready(std::move(topology));
+  return OkStatus();
+}
+
+Result<Ref<plugin::LoadedExecutable>> ProxyClient::Compile(const plugin::Program& program,
+                                                           const plugin::CompileOptions& options,
+                                                           const plugin::DeviceAssignment&) {
+  RemoteProgram::Source source;
+  source.format = program.format;
+  source.code = program.code;
+  source.options = options.serialized;
+  wire::Executable record;
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<RemoteProgram> made, RemoteProgram::Make(core_, std::move(source), &record));
+  return ProxyLoadedExecutable::Make(Ref<plugin::Client>(this), std::move(made), record);
+}
+
+Result<Ref<plugin::LoadedExecutable>> ProxyClient::Deserialize(std::string_view bytes,
+                                                               const plugin::CompileOptions* options) {
+  RemoteProgram::Source source;
+  source.kind = RemoteProgram::Source::kSerialized;
+  source.code = bytes;
+  source.has_options = options != nullptr;
+  if (options != nullptr) source.options = options->serialized;
+  wire::Executable record;
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<RemoteProgram> made, RemoteProgram::Make(core_, std::move(source), &record));
+  return ProxyLoadedExecutable::Make(Ref<plugin::Client>(this), std::move(made), record);
+}
+
+// By way of its bytes: what was compiled ahead of time may lie in another device process.
+Result<Ref<plugin::LoadedExecutable>> ProxyClient::Load(Ref<plugin::Executable> executable,
+                                                        const plugin::CompileOptions* options) {
+  TENON_ASSIGN_OR_RETURN(const std::string bytes, executable->Serialize());
+  return Deserialize(bytes, options);
+}
+
+}  // namespace tenon::proxy

@@ -1,0 +1,184 @@
+// Executions: outputs are made at once, the request is sent without waiting, and the outcome sets the events.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "tenon/proxy/program.h"
+
+namespace tenon::proxy {
+
+using plugin::Argument;
+using plugin::Buffer;
+using plugin::DeviceExecution;
+using plugin::Event;
+using plugin::EventRef;
+using plugin::ExecuteRequest;
+using plugin::Memory;
+using plugin::Ref;
+
+namespace {
+
+struct OneDevice {
+  SmallVector<Ref<ArrayStorage>, 4> arguments;
+  SmallVector<Ref<ArrayStorage>, 2> outputs;
+  Ref<Event> done;
+  wire::DeviceRun message;
+  bool complete = false;
+};
+
+// An execution from the call to its outcome; keeps what it reads and writes.
+class Execution final : public PendingExecution {
+ public:
+  Execution(Ref<plugin::LoadedExecutable> executable, std::shared_ptr<RemoteProgram> program,
+            const ExecuteRequest& request)
+      : executable_(std::move(executable)),
+        program_(std::move(program)),
+        context_(request.context),
+        launch_id_(request.launch_id) {}
+
+  SmallVector<OneDevice, 1>& devices() { return devices_; }
+  wire::Execute& message() { return message_; }
+
+  // Sends the request. From here on the outcome comes through the events.
+  static void Send(std::shared_ptr<Execution> self, const std::shared_ptr<Session>& session) {
+    const uint64_t generation = session->generation();
+    for (OneDevice& device : self->devices_) {
+      for (const Ref<ArrayStorage>& storage : device.arguments) {
+        if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
+        storage->NoteKnownTo(generation);
+      }
+      for (const Ref<ArrayStorage>& storage : device.outputs) {
+        if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
+        storage->NoteKnownTo(generation);
+      }
+      self->message_.devices.push_back(std::move(device.message));
+    }
+    self->message_.executable = self->program_->number();
+    self->message_.launch_id = self->launch_id_;
+    thread_local std::string bytes;
+    wire::EncodeTo(self->message_, bytes);
+    self->message_.devices.clear();
+    const uint64_t number = session->Register(std::move(self));
+    if (number != 0) session->Post(wire::Verb::kExecute, number, bytes);
+  }
+
+  Status Complete(const wire::Executed& message) override {
+    if (message.device >= devices_.size() || devices_[message.device].complete)
+      return DataLoss(fmt::format("an outcome for device {} of an execution", message.device));
+    OneDevice& device = devices_[message.device];
+    if (message.error.code == 0 && message.places.size() != device.outputs.size())
+      return DataLoss("an outcome with another number of outputs");
+    device.complete = true;
+    device.arguments.clear();
+    device.outputs.clear();
+    const Ref<Event> done = std::move(device.done);
+    done->Set(wire::ToStatus(message.error));
+    return OkStatus();
+  }
+
+  void Fail(const Status& death) override {
+    for (OneDevice& device : devices_) {
+      if (device.complete) continue;
+      device.complete = true;  // The arrays go with this object: a handler may still be at work on them.
+      device.done->Set(death);
+    }
+  }
+
+  bool complete() const override {
+    for (const OneDevice& device : devices_) {
+      if (!device.complete) return false;
+    }
+    return true;
+  }
+  std::string Name() const override { return fmt::format("'{}' (launch {})", executable_->info().name, launch_id_); }
+  void Blame() override { program_->Blame(); }
+  void* UserData(int64_t type_id) const override { return context_ == nullptr ? nullptr : context_->Find(type_id); }
+
+ private:
+  const Ref<plugin::LoadedExecutable> executable_;
+  const std::shared_ptr<RemoteProgram> program_;
+  const Ref<plugin::ExecuteContext> context_;
+  const int launch_id_;
+  SmallVector<OneDevice, 1> devices_;
+  wire::Execute message_;
+};
+
+// The argument's storage in shared memory, copied there if it is none.
+Result<Ref<ArrayStorage>> Shared(const std::shared_ptr<Core>& core, Argument& argument) {
+  if (auto* storage = dynamic_cast<ArrayStorage*>(argument.storage.get())) return Ref<ArrayStorage>(storage);
+  if (!argument.ready.is_ready()) return Internal("an argument outside shared memory is not ready");
+  TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> copy, ArrayStorage::Make(core, argument.storage->size_bytes()));
+  std::memcpy(copy->data(), argument.storage->data(), argument.storage->size_bytes());
+  return copy;
+}
+
+}  // namespace
+
+Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
+  const std::shared_ptr<Core>& core = program_->core();
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, program_->Ready());
+  auto execution = std::make_shared<Execution>(Ref<plugin::LoadedExecutable>(this), program_, request);
+  execution->message().call_location = request.call_location;
+  std::vector<EventRef> waits;
+  const std::vector<plugin::ValueSpec>& specs = info().outputs;
+  execution->devices().resize(request.devices.size());
+  for (size_t d = 0; d < request.devices.size(); ++d) {
+    DeviceExecution& device = request.devices[d];
+    OneDevice& run = execution->devices()[d];
+    run.message.device = device.device->id();
+    for (Argument& argument : device.arguments) {
+      TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));
+      // What the device process defines itself it can be told to use; for anything else the host has to wait.
+      if (!argument.ready.is_ready() && !storage->known_to(session->generation())) waits.push_back(argument.ready);
+      const channel::Arena::Block& block = storage->block();
+      run.message.arguments.push_back({storage->number(),
+                                       {block.piece == nullptr ? 0 : block.piece->number, block.offset},
+                                       argument.memory->id(),
+                                       argument.exclusive});
+      run.arguments.push_back(std::move(storage));
+    }
+    run.done = Event::Make();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      Memory* memory = client().FindMemory(*device.device, specs[i].memory_kind);
+      if (memory == nullptr) memory = device.device->default_memory();
+      const auto size = static_cast<size_t>(SizeBytes(specs[i].array.shape));
+      TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, ArrayStorage::Make(core, size));
+      const channel::Arena::Block& block = storage->block();
+      run.message.outputs.push_back(
+          {storage->number(), {block.piece == nullptr ? 0 : block.piece->number, block.offset}, size});
+      device.outputs[i] =
+          Buffer::Make(device.device, memory, specs[i].array, Ref<plugin::Storage>(storage), EventRef(run.done));
+      run.outputs.push_back(std::move(storage));
+    }
+    device.done = EventRef(run.done);
+  }
+  // From here on nothing is refused: donated arguments stay with the execution.
+  for (DeviceExecution& device : request.devices) {
+    for (Argument& argument : device.arguments) {
+      if (argument.donated) argument.storage = nullptr;
+    }
+  }
+  if (waits.empty()) [[likely]] {
+    Execution::Send(std::move(execution), session);
+    return OkStatus();
+  }
+  plugin::WhenAll(waits).OnReady([execution = std::move(execution), program = program_](const Status& status) {
+    if (!status.ok()) {
+      execution->Fail(status);
+      return;
+    }
+    // The process may have died meanwhile; nothing is started again from here, which may be its own thread.
+    const std::shared_ptr<Session> now = program->core()->Last();
+    const Status state = now == nullptr ? Unavailable("there is no device process") : now->state();
+    if (!state.ok()) {
+      execution->Fail(state);
+    } else {
+      Execution::Send(execution, now);
+    }
+  });
+  return OkStatus();
+}
+
+}  // namespace tenon::proxy

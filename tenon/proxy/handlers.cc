@@ -1,0 +1,231 @@
+#include "tenon/proxy/handlers.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/contain.h"
+#include "tenon/ffi_host/call_site.h"
+#include "tenon/ffi_host/registry.h"
+#include "tenon/plan/plan.h"
+#include "tenon/plugin/ffi_types.h"
+#include "tenon/runtime/services.h"
+
+namespace tenon::proxy {
+
+namespace {
+
+// All handlers of this process, and who is to hear of them. Leaked: handlers are for good.
+struct Registry {
+  std::mutex mutex;
+  std::vector<wire::RegisterHandler> handlers;  // the number is the index
+  std::vector<std::weak_ptr<Session>> sessions;
+  // What a handler made of its attributes when it was first called with them.
+  std::map<std::pair<uint32_t, std::string>, std::shared_ptr<ffi_host::CallSite>> sites;
+};
+Registry& TheRegistry() {
+  static Registry& registry = *[] {
+    ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter});
+    return new Registry;
+  }();
+  return registry;
+}
+
+// Threads that run handlers: one is made when all others are busy, since a handler may wait for another one.
+class HandlerThreads {
+ public:
+  void Run(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    if (idle_ >= queue_.size()) {
+      changed_.notify_one();
+      return;
+    }
+    std::thread([this] { Work(); }).detach();
+  }
+
+ private:
+  void Work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ++idle_;
+      const bool more = changed_.wait_for(lock, std::chrono::seconds(10), [this] { return !queue_.empty(); });
+      --idle_;
+      if (!more) return;
+      std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      (void)Contain("a handler", work);
+      work = nullptr;
+      lock.lock();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  size_t idle_ = 0;
+};
+HandlerThreads& TheThreads() {
+  static HandlerThreads& threads = *new HandlerThreads;
+  return threads;
+}
+
+Result<plan::Attribute> ToAttribute(const wire::HandlerAttribute& from) {
+  plan::Attribute to;
+  to.name = from.name;
+  to.bytes = from.bytes;
+  if (from.dtype >= kNumDTypes) return DataLoss("an attribute of an unknown element type");
+  to.dtype = static_cast<DType>(from.dtype);
+  switch (from.kind) {
+    case XLA_FFI_AttrType_STRING:
+      to.kind = plan::Attribute::Kind::kString;
+      break;
+    case XLA_FFI_AttrType_SCALAR:
+      to.kind = plan::Attribute::Kind::kScalar;
+      if (to.bytes.size() < static_cast<size_t>(ByteWidth(to.dtype)))
+        return DataLoss("a scalar attribute without a value");
+      break;
+    case XLA_FFI_AttrType_ARRAY:
+      to.kind = plan::Attribute::Kind::kArray;
+      break;
+    case XLA_FFI_AttrType_DICTIONARY:
+      to.kind = plan::Attribute::Kind::kDictionary;
+      for (const wire::HandlerAttribute& member : from.members) {
+        TENON_ASSIGN_OR_RETURN(plan::Attribute one, ToAttribute(member));
+        to.members.push_back(std::move(one));
+      }
+      break;
+    default:
+      return DataLoss(fmt::format("an attribute of kind {}", from.kind));
+  }
+  return to;
+}
+
+Result<std::shared_ptr<ffi_host::CallSite>> FindSite(const wire::CallHandler& call) {
+  std::string bytes;
+  wire::Encoder(bytes).Put(call.attributes);
+  const std::pair<uint32_t, std::string> key(call.number, std::move(bytes));
+  Registry& registry = TheRegistry();
+  std::string target;
+  {
+    std::lock_guard lock(registry.mutex);
+    if (const auto it = registry.sites.find(key); it != registry.sites.end()) return it->second;
+    if (call.number >= registry.handlers.size()) return DataLoss(fmt::format("there is no handler {}", call.number));
+    target = registry.handlers[call.number].target;
+  }
+  plan::CustomCallStep step;
+  step.target = target;
+  step.api_version = 4;
+  for (const wire::HandlerAttribute& attribute : call.attributes) {
+    TENON_ASSIGN_OR_RETURN(plan::Attribute one, ToAttribute(attribute));
+    step.attributes.push_back(std::move(one));
+  }
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(step));
+  std::lock_guard lock(registry.mutex);
+  return registry.sites.emplace(key, std::move(site)).first->second;
+}
+
+// Operands or results, where the device process put them.
+struct Views {
+  std::deque<plan::Slot> slots;
+  std::vector<runtime::View> views;
+  std::vector<std::shared_ptr<channel::Piece>> pieces;
+
+  Status Add(Session& session, const wire::Operand& operand) {
+    const DType dtype = operand.array.dtype < kNumDTypes ? static_cast<DType>(operand.array.dtype) : DType::kInvalid;
+    if (dtype == DType::kToken) {
+      views.push_back({});
+      return OkStatus();
+    }
+    Shape shape{dtype, Dims(operand.array.dims.begin(), operand.array.dims.end())};
+    TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes(shape));
+    if (dtype == DType::kInvalid || static_cast<uint64_t>(size) != operand.size)
+      return DataLoss("an array of a handler's call whose size is not that of its shape");
+    plan::Slot& slot = slots.emplace_back();
+    slot.dtype = dtype;
+    slot.stride_elems = RowMajorStridesElems({shape.dims.data(), shape.rank()});
+    slot.dims = shape.dims;
+    alignas(64) static char nothing[64];
+    char* data = nothing;
+    if (size != 0) {
+      TENON_ASSIGN_OR_RETURN(Session::Bytes bytes, session.MemoryAt(operand.place, operand.size));
+      data = bytes.data;
+      pieces.push_back(std::move(bytes.piece));
+    }
+    views.push_back({data, &slot});
+    return OkStatus();
+  }
+};
+
+Status Call(Session& session, const wire::CallHandler& call, PendingExecution* execution) {
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<ffi_host::CallSite> site, FindSite(call));
+  Views operands, results;
+  for (const wire::Operand& o : call.operands) TENON_RETURN_IF_ERROR(operands.Add(session, o));
+  for (const wire::Operand& o : call.results) TENON_RETURN_IF_ERROR(results.Add(session, o));
+  ffi_host::Invocation invocation;
+  if (execution != nullptr)
+    invocation.find_user_data = [execution](int64_t type_id) { return execution->UserData(type_id); };
+  invocation.run_id = call.run_id;
+  invocation.device_ordinal = call.device_ordinal;
+  ffi_host::StageStates states;
+  if (site->has_begin()) {
+    for (const runtime::CallStage stage : {runtime::CallStage::kPrepare, runtime::CallStage::kInitialize})
+      TENON_RETURN_IF_ERROR(site->Begin(stage, operands.views, results.views, invocation, states));
+  }
+  return site->Call(operands.views, results.views, invocation, &states);
+}
+
+}  // namespace
+
+Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
+  XLA_FFI_Handler_Bundle bundle = {};
+  if ((registration.traits & ffi_host::kBundleTrait) != 0)
+    bundle = *static_cast<const XLA_FFI_Handler_Bundle*>(registration.handler);
+  else
+    bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
+  // Neither how it is registered nor that it keeps to itself is true of the stub.
+  const uint32_t traits = registration.traits & ~(ffi_host::kBundleTrait | ffi_host::kLeafTrait);
+  Registry& registry = TheRegistry();
+  TENON_RETURN_IF_ERROR(ffi_host::RegisterHandler(registration.target_name, bundle, traits));
+  std::lock_guard lock(registry.mutex);
+  for (const wire::RegisterHandler& known : registry.handlers) {
+    if (known.target == registration.target_name && known.platform == registration.platform_name) return OkStatus();
+  }
+  const auto number = static_cast<uint32_t>(registry.handlers.size());
+  registry.handlers.push_back(
+      {number, std::string(registration.target_name), std::string(registration.platform_name), traits});
+  const std::string message = wire::Encode(registry.handlers.back());
+  for (const std::weak_ptr<Session>& weak : registry.sessions) {
+    if (const std::shared_ptr<Session> session = weak.lock()) session->Post(wire::Verb::kRegisterHandler, 0, message);
+  }
+  return OkStatus();
+}
+
+void TellHandlers(const std::shared_ptr<Session>& session) {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  std::erase_if(registry.sessions, [](const std::weak_ptr<Session>& s) { return s.expired(); });
+  registry.sessions.push_back(session);
+  for (const wire::RegisterHandler& handler : registry.handlers)
+    session->Post(wire::Verb::kRegisterHandler, 0, wire::Encode(handler));
+}
+
+void RunHandler(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
+                std::shared_ptr<PendingExecution> execution) {
+  TheThreads().Run([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
+    Status status;
+    const Status contained = Contain("a handler", [&] { status = Call(*session, call, execution.get()); });
+    if (status.ok()) status = contained;
+    session->Post(wire::Verb::kHandlerDone, number, wire::Encode(wire::HandlerDone{wire::FromStatus(status)}));
+  });
+}
+
+}  // namespace tenon::proxy

@@ -1,0 +1,203 @@
+// The plugin object, its options, and the one symbol that the shared library exports.
+#include "tenon/plugin/plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "tenon/proxy/client.h"
+#include "tenon/proxy/convert.h"
+#include "tenon/proxy/handlers.h"
+#include "tenon/proxy/program.h"
+
+namespace tenon::proxy {
+namespace {
+
+using plugin::Ref;
+
+// Options that are ours; all others go to the plugin in the device process.
+const std::vector<plugin::OptionSpec>& OwnOptions() {
+  static const auto& specs = *new std::vector<plugin::OptionSpec>{{"plugin", plugin::ValueType::kString},
+                                                                  {"restart", plugin::ValueType::kString},
+                                                                  {"hang_timeout_s", plugin::ValueType::kInt64},
+                                                                  {"array_limit_bytes", plugin::ValueType::kInt64},
+                                                                  {"process_limit_bytes", plugin::ValueType::kInt64},
+                                                                  {"process_cpu_limit_s", plugin::ValueType::kInt64},
+                                                                  {"process_limit_threads", plugin::ValueType::kInt64}};
+  return specs;
+}
+
+// TENON_ISOLATE_PLUGIN, else Tenon's CPU plugin where it lies beside this library; empty when there is neither.
+std::string DefaultPlugin() {
+  if (const char* named = std::getenv("TENON_ISOLATE_PLUGIN"); named != nullptr && *named != '\0') return named;
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&DefaultPlugin), &info) == 0 || info.dli_fname == nullptr) return {};
+  const std::string_view file(info.dli_fname);
+  const size_t slash = file.rfind('/');
+  const std::string folder(slash == file.npos ? "." : file.substr(0, slash));
+  for (const char* name : {"/pjrt_plugin_tenon.so", "/libtenon.so"}) {
+    if (::access((folder + name).c_str(), R_OK) == 0) return folder + name;
+  }
+  return {};
+}
+
+class IsolatedPlugin final : public plugin::Plugin {
+ public:
+  // The plugin is loaded in its process now: whether it runs here is known then, and what it reads.
+  Status Initialize() override {
+    const std::string name = DefaultPlugin();
+    if (name.empty()) return OkStatus();  // The client's options will name it.
+    std::lock_guard lock(mutex_);
+    if (spare_ != nullptr) return OkStatus();
+    TENON_ASSIGN_OR_RETURN(spare_, Session::Start({.plugin = name, .limits = {}, .hang_timeout_s = 0}));
+    attributes_ = ToValues(spare_->welcome().attributes);
+    return OkStatus();
+  }
+
+  std::array<int64_t, 3> stablehlo_current_version() const override {
+    return Version("stablehlo_current_version", Plugin::stablehlo_current_version());
+  }
+  std::array<int64_t, 3> stablehlo_minimum_version() const override {
+    return Version("stablehlo_minimum_version", Plugin::stablehlo_minimum_version());
+  }
+  std::vector<plugin::NamedValue> Attributes() const override {
+    std::lock_guard lock(mutex_);
+    std::vector<plugin::NamedValue> others;
+    for (const plugin::NamedValue& a : attributes_) {
+      if (a.name != "xla_version" && a.name != "stablehlo_current_version" && a.name != "stablehlo_minimum_version")
+        others.push_back(a);
+    }
+    return others;
+  }
+
+  std::span<const plugin::OptionSpec> client_option_specs() const override { return OwnOptions(); }
+  bool takes_other_options() const override { return true; }
+
+  Result<Ref<plugin::Client>> CreateClient(plugin::ClientOptions given) override {
+    Core::Options options;
+    TENON_ASSIGN_OR_RETURN(options.session, ToSessionOptions(given));
+    const std::string restart = given.GetString("restart", "lazy");
+    if (restart != "lazy" && restart != "never")
+      return InvalidArgument(fmt::format("client option 'restart' is '{}', wanted lazy or never", restart));
+    options.restart = restart == "lazy" ? Restart::kLazy : Restart::kNever;
+    options.memory_limit_bytes = given.GetInt("array_limit_bytes", 0);
+    if (given.GetInt("num_nodes", 1) != 1)
+      return Unimplemented("num_nodes is greater than 1: an isolated plugin's devices are those of one process");
+    plugin::Options rest = given.values;
+    for (const plugin::OptionSpec& own : OwnOptions()) rest.erase(own.name);
+    options.client.options = ToAttributes(rest);
+    options.has_client = true;
+    std::shared_ptr<Session> session;
+    {
+      std::lock_guard lock(mutex_);
+      // The process that Initialize started is the first client's, if it is as that wants it.
+      if (spare_ != nullptr && options.session.plugin == DefaultPlugin() && options.session.hang_timeout_s == 0 &&
+          !HasLimits(options.session.limits) && spare_->state().ok())
+        session = std::exchange(spare_, nullptr);
+    }
+    return ProxyClient::Create(std::make_shared<Core>(std::move(options), std::move(session)));
+  }
+
+  Result<Ref<plugin::Topology>> CreateTopology(std::string_view name, const plugin::Options& options) override {
+    wire::MakeTopology request;
+    request.name = name;
+    request.options = ToAttributes(options);
+    return MakeTopology(std::move(request));
+  }
+  Result<Ref<plugin::Topology>> DeserializeTopology(std::string_view bytes) override {
+    wire::MakeTopology request;
+    request.serialized = true;
+    request.name = bytes;
+    return MakeTopology(std::move(request));
+  }
+  Result<Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,
+                                                     const plugin::CompileOptions& options, plugin::Topology& topology,
+                                                     plugin::Client*) override {
+    auto* ours = dynamic_cast<ProxyTopology*>(&topology);
+    if (ours == nullptr) return InvalidArgument("the topology is not one of this plugin");
+    RemoteProgram::Source source;
+    source.kind = RemoteProgram::Source::kAheadOfTime;
+    source.format = program.format;
+    source.code = program.code;
+    source.options = options.serialized;
+    source.topology = Ref<plugin::Topology>(&topology);
+    wire::Executable record;
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<RemoteProgram> made,
+                           RemoteProgram::Make(ours->core(), std::move(source), &record));
+    TENON_ASSIGN_OR_RETURN(plugin::ExecutableInfo info, ToInfo(record));
+    return Ref<plugin::Executable>(plugin::MakeRef<ProxyExecutable>(std::move(made), std::move(info)));
+  }
+  Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) override {
+    return RegisterHandler(registration);
+  }
+
+ private:
+  static bool HasLimits(const Limits& l) { return l.memory_bytes != 0 || l.cpu_seconds != 0 || l.processes != 0; }
+
+  Result<SessionOptions> ToSessionOptions(const plugin::ClientOptions& given) const {
+    SessionOptions options;
+    options.plugin = given.GetString("plugin", DefaultPlugin());
+    if (options.plugin.empty()) {
+      return InvalidArgument(
+          "there is no plugin to isolate: name it by the client option 'plugin' or by TENON_ISOLATE_PLUGIN");
+    }
+    for (const auto& [name, field] : {std::pair<const char*, int64_t*>{"hang_timeout_s", &options.hang_timeout_s},
+                                      {"process_limit_bytes", &options.limits.memory_bytes},
+                                      {"process_cpu_limit_s", &options.limits.cpu_seconds},
+                                      {"process_limit_threads", &options.limits.processes}}) {
+      *field = given.GetInt(name, 0);
+      if (*field < 0) return InvalidArgument(fmt::format("client option '{}' is {}, wanted 0 or more", name, *field));
+    }
+    return options;
+  }
+
+  // Topologies that belong to no client have a device process of their own, shared by all of them.
+  Result<Ref<plugin::Topology>> MakeTopology(wire::MakeTopology request) {
+    std::shared_ptr<Core> core;
+    {
+      std::lock_guard lock(mutex_);
+      if (topologies_ == nullptr) {
+        Core::Options options;
+        options.session.plugin = DefaultPlugin();
+        if (options.session.plugin.empty())
+          return FailedPrecondition("there is no plugin to isolate: TENON_ISOLATE_PLUGIN can name it");
+        topologies_ = std::make_shared<Core>(std::move(options), nullptr);
+      }
+      core = topologies_;
+    }
+    request.number = core->NextNumber();
+    TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, core->Live());
+    TENON_ASSIGN_OR_RETURN(const std::string body, session->Call(request));
+    TENON_ASSIGN_OR_RETURN(const wire::Topology record, wire::Decode<wire::Topology>(body));
+    return ProxyTopology::Make(core, std::move(request), record, session->generation());
+  }
+
+  std::array<int64_t, 3> Version(std::string_view name, std::array<int64_t, 3> otherwise) const {
+    std::lock_guard lock(mutex_);
+    for (const plugin::NamedValue& a : attributes_) {
+      const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
+      if (a.name == name && list != nullptr && list->size() == 3) return {(*list)[0], (*list)[1], (*list)[2]};
+    }
+    return otherwise;
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Session> spare_;
+  std::shared_ptr<Core> topologies_;
+  std::vector<plugin::NamedValue> attributes_;
+};
+
+}  // namespace
+}  // namespace tenon::proxy
+
+extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
+  // Leaked: objects of the plugin may outlive every destructor of the library.
+  static tenon::proxy::IsolatedPlugin& plugin = *new tenon::proxy::IsolatedPlugin;
+  return tenon::plugin::MakeApi(plugin);
+}

@@ -1,0 +1,442 @@
+// Plugins in a process of their own, as a client sees them: what works, and what becomes of everything when the process
+// ends in one of the many ways.
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenon/client/client.h"
+
+namespace tenon::proxy {
+namespace {
+
+using client::Buffer;
+using client::Client;
+using client::LoadedExecutable;
+using client::Options;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+#define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_(TENON_CONCAT_(tenon_test_, __LINE__), lhs, expr)
+#define ASSERT_OK_AND_ASSIGN_(result, lhs, expr)          \
+  auto result = (expr);                                   \
+  ASSERT_TRUE(result.ok()) << result.status().ToString(); \
+  lhs = std::move(result).value()
+
+client::Plugin Isolated() {
+  static const client::Plugin plugin = [] {
+    ::setenv("TENON_ISOLATE_PLUGIN", TENON_FAKE_PLUGIN, 1);
+    Result<client::Plugin> loaded = client::Plugin::LoadFile(TENON_ISOLATED_PLUGIN);
+    if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str());
+    return std::move(loaded).value();
+  }();
+  return plugin;
+}
+
+Result<Client> NewClient(const Options& options = {}) { return Isolated().CreateClient(options); }
+
+Result<LoadedExecutable> Compile(const Client& c, const std::string& program) {
+  return c.Compile(std::string_view(program));
+}
+
+Result<Buffer> Floats(const Client& c, std::vector<float> values) {
+  return c.ToDevice(values, {static_cast<int64_t>(values.size())});
+}
+
+// Child processes of this one that are still there.
+std::vector<int> Children() {
+  std::vector<int> children;
+  DIR* folder = ::opendir("/proc");
+  while (const dirent* entry = ::readdir(folder)) {
+    const int pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    std::ifstream stat("/proc/" + std::string(entry->d_name) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+    const size_t end = text.rfind(')');
+    if (end == text.npos) continue;
+    char state = 0;
+    int parent = 0;
+    if (std::sscanf(text.c_str() + end + 1, " %c %d", &state, &parent) == 2 && parent == ::getpid())
+      children.push_back(pid);
+  }
+  ::closedir(folder);
+  return children;
+}
+
+// The device process of the client that is made by `make`.
+template <class F>
+int NewChild(const F& make) {
+  const std::vector<int> before = Children();
+  make();
+  for (const int pid : Children()) {
+    if (std::find(before.begin(), before.end(), pid) == before.end()) return pid;
+  }
+  return before.empty() ? 0 : before.back();  // The process that was started when the plugin was loaded.
+}
+
+class ProxyTest : public ::testing::Test {
+ protected:
+  void Open(const Options& options = {}) {
+    (void)Isolated();
+    pid_ = NewChild([&] {
+      Result<Client> made = NewClient(options);
+      ASSERT_TRUE(made.ok()) << made.status().ToString();
+      client_.emplace(std::move(*made));
+    });
+    ASSERT_NE(pid_, 0);
+  }
+  void KillChild(int signal = SIGKILL) { ASSERT_EQ(::kill(pid_, signal), 0); }
+  Client& c() { return *client_; }
+
+  std::optional<Client> client_;
+  int pid_ = 0;
+};
+
+TEST_F(ProxyTest, RunsPrograms) {
+  Open();
+  EXPECT_EQ(c().PlatformName().value(), "fake");
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c(), "add"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const Buffer y, Floats(c(), {10, 20, 30, 40}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, add.Execute({&x, &y}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(11, 22, 33, 44));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable pair, Compile(c(), "pair"));
+  ASSERT_OK_AND_ASSIGN(out, pair.Execute(std::span<const Buffer* const>()));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(1, 1, 1, 1));
+  EXPECT_EQ(out[1].ToScalar<int32_t>().value(), 7);
+  EXPECT_EQ(out[1].GetMemory()->kind().value(), "pinned_host");
+}
+
+TEST_F(ProxyTest, OutputsAreArgumentsBeforeTheyAreThere) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {0, 1, 2, 3}));
+  for (int i = 0; i < 1000; ++i) {
+    client::ExecuteOptions options;
+    if (i % 2 == 0) options.donate = client::Donate::All();
+    ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, increment.Execute({&x}, options));
+    EXPECT_EQ(x.IsDeleted().value(), i % 2 == 0);
+    x = std::move(out[0]);
+  }
+  EXPECT_THAT(x.ToHost<float>().value(), ElementsAre(1000, 1001, 1002, 1003));
+}
+
+// What a donated array's bytes held stays with whoever still looks at them.
+TEST_F(ProxyTest, DonatedBytesThatOthersSeeStay) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> once, increment.Execute({&x}));
+  ASSERT_TRUE(once[0].Await().ok());
+  ASSERT_OK_AND_ASSIGN(const client::HostView<float> view, client::ViewOnHost<float>(once[0]));
+  client::ExecuteOptions options;
+  options.donate = client::Donate::All();
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> twice, increment.Execute({&once[0]}, options));
+  EXPECT_THAT(twice[0].ToHost<float>().value(), ElementsAre(3, 4, 5, 6));
+  EXPECT_THAT(view.elements(), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(ProxyTest, ErrorsCrossAsTheyAre) {
+  Open();
+  const Status unknown = Compile(c(), "nonsense").status();
+  EXPECT_EQ(unknown.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("unknown program 'nonsense'"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable refuse, Compile(c(), "refuse"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, refuse.Execute({&x}));
+  EXPECT_EQ(out[0].Await().code(), Code::kInternal);
+  EXPECT_THAT(std::string(out[0].Await().message()), HasSubstr("refused on purpose"));
+  // What is made of a failed array fails alike.
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> next, increment.Execute({&out[0]}));
+  EXPECT_THAT(std::string(next[0].Await().message()), HasSubstr("refused on purpose"));
+}
+
+TEST_F(ProxyTest, KilledProcessCostsWhatIsUnderWay) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c(), "later echo"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> ready, increment.Execute({&x}));
+  ASSERT_TRUE(ready[0].Await().ok());
+  client::ExecuteOptions options;
+  options.launch_id = 812;
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> pending, later.Execute({&x}, options));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(pending[0].ReadyEvent()->IsReady().value());
+  KillChild();
+  const Status lost = pending[0].Await();
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(lost.message()),
+              AllOf(HasSubstr("the device process of 'fake'"), HasSubstr("pid " + std::to_string(pid_)),
+                    HasSubstr("died of signal 9 (SIGKILL)"), HasSubstr("while running 'echo' (launch 812)"),
+                    HasSubstr("1 execution is lost")));
+  // Ready arrays are readable, and arguments of the next process; programs are made there when they are needed.
+  EXPECT_THAT(ready[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> again, increment.Execute({&ready[0]}));
+  EXPECT_THAT(again[0].ToHost<float>().value(), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(pending[0].Await().code(), Code::kUnavailable);
+}
+
+// Functions whose errors end a JAX process are answered without the device process.
+TEST_F(ProxyTest, WhatMustNotFailDoesNot) {
+  Options options;
+  options.Set("restart", "never");
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, increment.Execute({&x}));
+  ASSERT_TRUE(out[0].Await().ok());
+  ASSERT_OK_AND_ASSIGN(client::ExternalReference reference,
+                       client::internal::PinForHost(out[0], DType::kF32, *std::make_unique<size_t>()));
+  KillChild();
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> lost, increment.Execute({&x}));
+  EXPECT_EQ(lost[0].Await().code(), Code::kUnavailable);
+
+  EXPECT_TRUE(c().PlatformName().ok());
+  EXPECT_TRUE(c().PlatformVersion().ok());
+  EXPECT_TRUE(c().ProcessIndex().ok());
+  ASSERT_OK_AND_ASSIGN(const std::vector<client::Device> devices, c().Devices());
+  EXPECT_TRUE(c().AddressableDevices().ok());
+  for (const client::Device& device : devices) {
+    EXPECT_TRUE(device.id().ok());
+    EXPECT_TRUE(device.kind().ok());
+    EXPECT_TRUE(device.ToString().ok());
+    EXPECT_TRUE(device.DebugString().ok());
+    EXPECT_TRUE(device.IsAddressable().ok());
+    EXPECT_TRUE(device.LocalHardwareId().ok());
+    EXPECT_TRUE(device.Attributes().ok());
+    EXPECT_TRUE(device.Description()->Attributes().ok());
+    EXPECT_TRUE(device.Description()->MemoryKinds().ok());
+    EXPECT_TRUE(device.StartTrackingScope("x").ok());
+    ASSERT_OK_AND_ASSIGN(const std::vector<client::Memory> memories, device.AddressableMemories());
+    for (const client::Memory& memory : memories) {
+      EXPECT_TRUE(memory.id().ok());
+      EXPECT_TRUE(memory.kind().ok());
+      EXPECT_TRUE(memory.kind_id().ok());
+      EXPECT_TRUE(memory.ToString().ok());
+      EXPECT_TRUE(memory.DebugString().ok());
+      EXPECT_TRUE(memory.AddressableByDevices().ok());
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const client::Topology topology, c().GetTopology());
+  EXPECT_TRUE(topology.PlatformName().ok());
+  EXPECT_TRUE(topology.Attributes().ok());
+  EXPECT_TRUE(topology.Devices().ok());
+  EXPECT_TRUE(Isolated().Attributes().ok());
+  for (const Buffer* buffer : {&out[0], &lost[0], &x}) {
+    EXPECT_TRUE(buffer->GetDevice().ok());
+    EXPECT_TRUE(buffer->dims().ok());
+    EXPECT_TRUE(buffer->dtype().ok());
+    EXPECT_TRUE(buffer->GetLayout().ok());
+    EXPECT_TRUE(buffer->IsDeleted().ok());
+    EXPECT_TRUE(buffer->IsOnCpu().ok());
+    EXPECT_TRUE(buffer->ReadyEvent().ok());
+  }
+  const client::Executable& executable = increment.executable();
+  EXPECT_TRUE(executable.Name().ok());
+  EXPECT_TRUE(executable.NumReplicas().ok());
+  EXPECT_TRUE(executable.NumPartitions().ok());
+  EXPECT_TRUE(executable.SizeOfGeneratedCodeInBytes().ok());
+  EXPECT_TRUE(increment.AddressableDeviceLogicalIds().ok());
+  EXPECT_TRUE(increment.GetDeviceAssignment().ok());
+  EXPECT_TRUE(increment.IsDeleted().ok());
+  EXPECT_TRUE(reference.Release().ok());
+  EXPECT_TRUE(x.Delete().ok());
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  EXPECT_TRUE(out[0].Delete().ok());
+
+  const Status compile = Compile(c(), "add").status();
+  EXPECT_EQ(compile.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(compile.message()), HasSubstr("SIGKILL"));
+  EXPECT_TRUE(increment.Delete().ok());
+}
+
+TEST_F(ProxyTest, CrashNamesSignalProgramAndOutput) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable crash, Compile(c(), "crash"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, crash.Execute({&x}));
+    EXPECT_THAT(
+        std::string(out[0].Await().message()),
+        AllOf(HasSubstr("signal 11 (SIGSEGV)"), HasSubstr("running 'crash'"), HasSubstr("crashing on purpose")));
+  }
+  // Enough is enough; others run.
+  const Status refused = crash.Execute({&x}).status();
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("3 times within an hour"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable echo, Compile(c(), "echo"));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, echo.Execute({&x}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ProxyTest, ExitIsADeath) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable leave, Compile(c(), "exit"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, leave.Execute({&x}));
+  EXPECT_THAT(std::string(out[0].Await().message()), AllOf(HasSubstr("exited with status 3"), HasSubstr("'exit'")));
+}
+
+TEST_F(ProxyTest, HangIsEndedWhenItMayBe) {
+  Options options;
+  options.Set("hang_timeout_s", 1);
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable hang, Compile(c(), "hang"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, hang.Execute({&x}));
+  const Status status = out[0].Await();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'hang'"));
+}
+
+// More than the channel holds is under way at once, while the device process stands still.
+TEST_F(ProxyTest, NobodyWaitsForAFullChannel) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {0, 0, 0, 0}));
+  KillChild(SIGSTOP);
+  constexpr int kRuns = 5000;
+  for (int i = 0; i < kRuns; ++i) {
+    ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, increment.Execute({&x}));
+    x = std::move(out[0]);
+  }
+  KillChild(SIGCONT);
+  EXPECT_THAT(x.ToHost<float>().value(), ElementsAre(kRuns, kRuns, kRuns, kRuns));
+}
+
+TEST_F(ProxyTest, ProcessesGoWithTheirClients) {
+  (void)Isolated();
+  for (int i = 0; i < 3; ++i) {
+    const size_t before = Children().size();
+    Open();
+    ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c(), "add"));
+    client_.reset();
+    (void)add;
+    (void)before;
+  }
+  for (int wait = 0; wait < 200 && ::kill(pid_, 0) == 0; ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_NE(::kill(pid_, 0), 0);
+}
+
+TEST_F(ProxyTest, OptionsGoWhereTheyBelong) {
+  Options options;
+  options.Set("num_devices", 3);
+  Open(options);
+  EXPECT_EQ(c().Devices()->size(), 3u);
+  Options wrong;
+  wrong.Set("no_such_option", 1);
+  const Status status = NewClient(wrong).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no_such_option"));
+  Options missing;
+  missing.Set("plugin", "/no/such/plugin.so");
+  EXPECT_THAT(NewClient(missing).status().ToString(), HasSubstr("/no/such/plugin.so"));
+}
+
+// Ends the process at random moments while threads compile, upload, execute and download. TENON_KILL_ROUNDS: how often.
+TEST_F(ProxyTest, KilledAtRandom) {
+  const char* asked = std::getenv("TENON_KILL_ROUNDS");
+  const int rounds = asked == nullptr ? 20 : std::atoi(asked);
+  Open();
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> ran{0}, lost{0}, wrong{0};
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<std::pair<Buffer, float>> kept;
+    while (!stop) {
+      const char* const names[] = {"increment", "increment", "echo"};
+      const bool adds = random() % 3 != 0;
+      Result<LoadedExecutable> program = Compile(c(), adds ? names[random() % 2] : names[2]);
+      if (!program.ok()) {
+        wrong += program.status().code() == Code::kUnavailable ? 0 : 1;
+        ++lost;
+        continue;
+      }
+      float value = static_cast<float>(random() % 100);
+      Result<Buffer> x = Floats(c(), {value, value, value, value});
+      if (!x.ok()) {
+        ++wrong;
+        continue;
+      }
+      for (int i = 0; i < 20; ++i) {
+        client::ExecuteOptions options;
+        if (random() % 2 == 0) options.donate = client::Donate::All();
+        Result<std::vector<Buffer>> out = program->Execute({&*x}, options);
+        if (!out.ok()) {
+          wrong += out.status().code() == Code::kUnavailable ? 0 : 1;
+          ++lost;
+          break;
+        }
+        value += adds ? 1 : 0;
+        *x = std::move((*out)[0]);
+      }
+      const Status status = x->Await();
+      if (!status.ok()) {
+        // An array that was given away to an execution that was then refused is deleted.
+        wrong += status.code() == Code::kUnavailable || status.code() == Code::kInvalidArgument ? 0 : 1;
+        ++lost;
+        continue;
+      }
+      ++ran;
+      kept.emplace_back(std::move(*x), value);
+      if (kept.size() > 50) kept.erase(kept.begin());
+      // What was ready stays as it was.
+      const auto& [buffer, expected] = kept[random() % kept.size()];
+      const auto data = buffer.ToHost<float>();
+      if (!data.ok()) {
+        ++wrong;
+      } else {
+        for (const float f : *data) wrong += f == expected ? 0 : 1;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 3; ++i) threads.emplace_back(work, i + 1);
+  std::mt19937 random(99);
+  for (int round = 0; round < rounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
+    const std::vector<int> children = Children();
+    if (!children.empty()) ::kill(children[random() % children.size()], SIGKILL);
+  }
+  // It still works.
+  const int64_t before = ran;
+  for (int wait = 0; wait < 1000 && ran < before + 10; ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(ran, before + 10);
+  EXPECT_EQ(wrong, 0);
+  std::printf("%d rounds: %ld chains ran, %ld were lost\n", rounds, static_cast<long>(ran), static_cast<long>(lost));
+}
+
+// A device process that writes rubbish into everything that it shares costs an error, whatever it writes.
+TEST(RubbishTest, IsAnError) {
+  (void)Isolated();
+  ::setenv("TENON_DEVICE_SERVER", TENON_RUBBISH_SERVER, 1);
+  for (int seed = 0; seed < 30; ++seed) {
+    ::setenv("TENON_RUBBISH_SEED", std::to_string(seed).c_str(), 1);
+    Options options;
+    options.Set("hang_timeout_s", 2);
+    const Status status = NewClient(options).status();
+    EXPECT_EQ(status.code(), Code::kUnavailable) << seed << ": " << status.ToString();
+  }
+  ::unsetenv("TENON_DEVICE_SERVER");
+}
+
+}  // namespace
+}  // namespace tenon::proxy

@@ -1,0 +1,251 @@
+// Executions: arguments by number or by place, and what becomes of the outputs.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "tenon/client/ffi.h"
+#include "tenon/server/server.h"
+
+namespace tenon::server {
+
+using wire::Encode;
+using wire::Verb;
+
+namespace {
+
+Result<Shape> ToShape(const wire::Array& array) {
+  if (array.dtype >= kNumDTypes) return DataLoss(fmt::format("there is no element type {}", array.dtype));
+  return Shape{static_cast<DType>(array.dtype), Dims(array.dims.begin(), array.dims.end())};
+}
+
+std::optional<client::Layout> ToLayout(const wire::Array& array) {
+  if (array.minor_to_major.empty()) return std::nullopt;
+  return client::TiledLayout{{array.minor_to_major.begin(), array.minor_to_major.end()}, {}};
+}
+
+}  // namespace
+
+// What one device of an execution owes the host: reported when all outputs are defined or have failed.
+class Server::Completion {
+ public:
+  Completion(Server& server, uint64_t number, uint32_t device, std::shared_ptr<Program> program,
+             std::vector<std::shared_ptr<Array>> outputs, wire::Outputs wanted,
+             std::shared_ptr<client::ExecuteContext> context)
+      : server_(server),
+        number_(number),
+        device_(device),
+        program_(std::move(program)),
+        outputs_(std::move(outputs)),
+        wanted_(std::move(wanted)),
+        context_(std::move(context)) {}
+
+  // Counts down; the last one reports.
+  void Count(const Status& status) {
+    if (!status.ok()) {
+      std::lock_guard lock(mutex_);
+      if (error_.ok()) error_ = status;
+    }
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Report();
+  }
+
+  // Waits for the outputs and, when it is there, for the end of the execution.
+  static void Start(const std::shared_ptr<Completion>& self, const client::Event* done) {
+    const auto watch = [&](const client::Event& event) {
+      if (const Result<bool> ready = event.IsReady(); ready.ok() && *ready) {
+        if (const Status error = event.Error(); !error.ok()) {
+          std::lock_guard lock(self->mutex_);
+          if (self->error_.ok()) self->error_ = error;
+        }
+        return;
+      }
+      self->left_.fetch_add(1, std::memory_order_relaxed);
+      if (const Status s = event.OnReady([self](const Status& status) { self->Count(status); }); !s.ok())
+        self->Count(s);
+    };
+    if (done != nullptr) watch(*done);
+    for (const std::shared_ptr<Array>& output : self->outputs_) {
+      Result<client::Event> ready = output->buffer.ReadyEvent();
+      if (ready.ok()) {
+        watch(*ready);
+      } else {
+        std::lock_guard lock(self->mutex_);
+        if (self->error_.ok()) self->error_ = ready.status();
+      }
+    }
+    self->Count(OkStatus());
+  }
+
+ private:
+  void Report() {
+    wire::Executed message;
+    message.device = device_;
+    Status status = error_;
+    for (size_t i = 0; i < outputs_.size() && status.ok(); ++i) {
+      wire::Place place;
+      status = server_.CopyOut(outputs_[i]->buffer, program_->record.outputs[i], wanted_[i], &place);
+      message.places.push_back(place);
+    }
+    message.error = wire::FromStatus(status);
+    server_.Reply(Verb::kExecuted, number_, Encode(message));
+  }
+
+  Server& server_;
+  const uint64_t number_;
+  const uint32_t device_;
+  const std::shared_ptr<Program> program_;
+  const std::vector<std::shared_ptr<Array>> outputs_;
+  const wire::Outputs wanted_;
+  const std::shared_ptr<client::ExecuteContext> context_;
+  std::atomic<int> left_{1};
+  std::mutex mutex_;
+  Status error_;
+};
+
+Status Server::CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
+                       wire::Place* place) {
+  *place = output.place;
+  if (output.size == 0) return OkStatus();
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ToShape(as.array));
+  TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes(shape));
+  if (static_cast<uint64_t>(size) != output.size)
+    return DataLoss(fmt::format("an output of {} bytes, the host expects {}", size, output.size));
+  TENON_ASSIGN_OR_RETURN(char* const to, pieces_.At(output.place.piece, output.place.offset, output.size));
+  if (const Result<bool> here = buffer.IsOnCpu(); here.ok() && *here) {
+    TENON_ASSIGN_OR_RETURN(const uintptr_t from, buffer.UnsafePointer());
+    std::memcpy(to, reinterpret_cast<const void*>(from), output.size);
+    return OkStatus();
+  }
+  const std::optional<client::Layout> layout = ToLayout(as.array);
+  return buffer.CopyToHost(to, output.size, layout ? &*layout : nullptr);
+}
+
+Result<std::shared_ptr<Server::Array>> Server::Find(const wire::Argument& argument, const wire::Parameter& parameter,
+                                                    int device) {
+  if (const auto it = arrays_.find(argument.array); it != arrays_.end()) return it->second;
+  TENON_ASSIGN_OR_RETURN(Shape shape, ToShape(parameter.array));
+  if (shape.dtype == DType::kToken) shape = Shape{DType::kPred, {0}};  // Any buffer stands for a token.
+  TENON_ASSIGN_OR_RETURN(const int64_t size, CheckedSizeBytes(shape));
+  alignas(64) static char nothing[64];
+  char* data = nothing;
+  if (size != 0) {
+    TENON_ASSIGN_OR_RETURN(data, pieces_.At(argument.place.piece, argument.place.offset, static_cast<uint64_t>(size)));
+  }
+  const auto memory = memories_.find(argument.memory);
+  const auto on = devices_.find(device);
+  if (memory == memories_.end() && on == devices_.end())
+    return DataLoss(fmt::format("there is neither memory {} nor device {}", argument.memory, device));
+  // With several devices on one memory the device says which is meant.
+  const client::Placement where = on != devices_.end() ? client::Placement(on->second) : memory->second;
+  const std::optional<client::Layout> layout = ToLayout(parameter.array);
+  auto array = std::make_shared<Array>();
+  array->is_view = true;
+  Result<client::Buffer> view = client_->ViewOfDeviceMemory(data, shape, where, {}, layout ? &*layout : nullptr);
+  if (!view.ok()) {
+    // A device with memory of its own, or a type that views do not have: a copy.
+    std::vector<int64_t> strides;
+    if (layout) {
+      strides.resize(shape.rank());
+      int64_t stride = ByteWidth(shape.dtype);
+      for (const int64_t dim : parameter.array.minor_to_major) {
+        if (dim < 0 || static_cast<size_t>(dim) >= shape.rank()) return DataLoss("a layout is no permutation");
+        strides[static_cast<size_t>(dim)] = stride;
+        stride *= shape.dims[static_cast<size_t>(dim)];
+      }
+    }
+    const client::HostArray host{data, shape.dtype, {shape.dims.begin(), shape.dims.end()}, strides};
+    view = client_->ToDevice(host, where, layout ? &*layout : nullptr);
+  }
+  if (!view.ok()) return view.status();
+  array->buffer = std::move(*view);
+  arrays_[argument.array] = array;
+  return array;
+}
+
+void Server::Execute(uint64_t number, const wire::Execute& m) {
+  link_.begun().store(number, std::memory_order_relaxed);
+  const Result<std::shared_ptr<Program>> program = FindProgram(m.executable);
+  const Status status = program.ok() ? Begin(number, m, *program) : program.status();
+  if (status.ok()) return;
+  // Nothing was begun: what would have come of it is known as failed.
+  for (size_t d = 0; d < m.devices.size(); ++d) {
+    for (const wire::Output& output : m.devices[d].outputs) {
+      auto array = std::make_shared<Array>();
+      array->error = status;
+      arrays_[output.array] = std::move(array);
+    }
+    wire::Executed message;
+    message.device = static_cast<uint32_t>(d);
+    message.error = wire::FromStatus(status);
+    Reply(Verb::kExecuted, number, Encode(message));
+  }
+}
+
+Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program) {
+  if (!program->loaded) return FailedPrecondition("the executable is not loaded");
+  const wire::Executable& record = program->record;
+  std::vector<std::vector<const client::Buffer*>> arguments(m.devices.size());
+  std::vector<std::shared_ptr<Array>> held;  // while the call lasts
+  std::vector<int64_t> donated;
+  for (size_t d = 0; d < m.devices.size(); ++d) {
+    const wire::DeviceRun& run = m.devices[d];
+    if (run.arguments.size() != record.parameters.size() || run.outputs.size() != record.outputs.size())
+      return DataLoss("an execution with other numbers of arguments or outputs than its executable has");
+    for (size_t i = 0; i < run.arguments.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(std::shared_ptr<Array> array, Find(run.arguments[i], record.parameters[i], run.device));
+      if (!array->error.ok()) return array->error;
+      // What the host has made stays the host's: the plugin may not write there.
+      if (d == 0 && run.arguments[i].donated && !array->is_view) donated.push_back(static_cast<int64_t>(i));
+      arguments[d].push_back(&array->buffer);
+      held.push_back(std::move(array));
+    }
+  }
+  client::ExecuteOptions options;
+  options.launch_id = m.launch_id;
+  options.call_location = m.call_location;
+  std::shared_ptr<client::ExecuteContext> context;
+  if (program->may_call && execution_type_ != 0) {
+    // Handlers name the execution that called them.
+    TENON_ASSIGN_OR_RETURN(client::ExecuteContext made, client::ExecuteContext::Create(*plugin_));
+    TENON_RETURN_IF_ERROR(made.AddUserData(execution_type_, reinterpret_cast<void*>(number)));  // NOLINT
+    context = std::make_shared<client::ExecuteContext>(std::move(made));
+    options.context = context.get();
+  }
+  if (!donated.empty()) options.donate = client::Donate::Only(std::move(donated));
+  std::vector<std::vector<client::Buffer>> outputs(m.devices.size());
+  std::vector<client::Event> done(m.devices.size());
+  const bool want_done = record.outputs.empty() || context != nullptr;
+  if (m.devices.size() == 1) {
+    if (record.assignment.empty() || program->loaded->num_devices() != 1) {
+      const auto on = devices_.find(m.devices[0].device);
+      if (on == devices_.end()) return DataLoss(fmt::format("there is no device {}", m.devices[0].device));
+      options.device = on->second;
+    }
+    outputs[0].resize(record.outputs.size());
+    TENON_RETURN_IF_ERROR(
+        program->loaded->ExecuteInto(arguments[0], outputs[0], options, want_done ? done.data() : nullptr));
+  } else {
+    options.want_done_events = want_done;
+    TENON_ASSIGN_OR_RETURN(client::Execution execution, program->loaded->ExecuteOnDevices(arguments, options));
+    outputs = std::move(execution.outputs);
+    if (want_done) done = std::move(execution.done);
+  }
+  for (size_t d = 0; d < m.devices.size(); ++d) {
+    for (const wire::Argument& argument : m.devices[d].arguments) {
+      if (argument.donated) arrays_.erase(argument.array);
+    }
+    std::vector<std::shared_ptr<Array>> results;
+    for (size_t i = 0; i < outputs[d].size(); ++i) {
+      auto array = std::make_shared<Array>();
+      array->buffer = std::move(outputs[d][i]);
+      arrays_[m.devices[d].outputs[i].array] = array;
+      results.push_back(std::move(array));
+    }
+    Completion::Start(std::make_shared<Completion>(*this, number, static_cast<uint32_t>(d), program, std::move(results),
+                                                   m.devices[d].outputs, context),
+                      want_done ? &done[d] : nullptr);
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "tenon/abi/xla_ffi.h"
+#include "tenon/channel/arena.h"
+#include "tenon/channel/link.h"
+#include "tenon/client/client.h"
+#include "tenon/wire/codec.h"
+
+namespace tenon::server {
+
+/// The device process: drives one plugin for one host process.
+///
+/// Requests are read by the thread of Run, which also begins executions, so that they keep the host's order. What may
+/// take long (compiling, questions) has a thread of its own each. Answers and outcomes are written by whatever thread
+/// has them.
+class Server {
+ public:
+  Server(channel::Fd control, channel::SharedMemory link);
+  ~Server();
+
+  /// Until the host says goodbye (OK) or breaks the rules. When the host is gone, the process ends at once.
+  Status Run();
+
+ private:
+  // An array that the host knows by number.
+  struct Array {
+    client::Buffer buffer;
+    Status error;  // instead of the buffer
+    bool is_view = false;
+  };
+  struct Program {
+    std::optional<client::LoadedExecutable> loaded;
+    std::optional<client::Executable> compiled;  // ahead of time
+    wire::Executable record;
+    bool may_call = true;  // handlers
+    const client::Executable& executable() const { return loaded ? loaded->executable() : *compiled; }
+  };
+  class Completion;
+  // A call of a host's handler that waits for its outcome.
+  struct HostCall {
+    std::condition_variable answered;
+    bool done = false;
+    Status status;
+  };
+
+  Status Handle(const channel::Ring::Frame& frame);
+  /// Answers `number` with what `work` gives, on a thread of its own.
+  void Aside(uint64_t number, std::function<Result<std::string>()> work);
+  void Answer(uint64_t number, const Result<std::string>& body);
+  void Reply(wire::Verb verb, uint64_t number, std::string_view message);
+
+  Result<std::string> Hello(const wire::Hello& m);
+  Result<std::string> CreateClient(const wire::CreateClient& m);
+  Result<std::string> Keep(uint64_t number, Result<client::LoadedExecutable> loaded, bool may_call = true);
+  Result<std::string> Compile(const wire::Compile& m);
+  Result<std::string> Load(const wire::Load& m);
+  Result<std::string> LoadCompiled(const wire::LoadCompiled& m);
+  Result<std::string> MakeTopology(const wire::MakeTopology& m);
+  Result<std::string> CompileForTopology(const wire::CompileForTopology& m);
+  Result<std::string> Ask(const wire::Ask& m);
+  Result<std::string> AskDevice(const wire::AskDevice& m);
+
+  void Execute(uint64_t number, const wire::Execute& m);
+  Status Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program);
+  Result<std::shared_ptr<Array>> Find(const wire::Argument& argument, const wire::Parameter& parameter, int device);
+  Status CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
+                 wire::Place* place);
+
+  void RegisterHandler(const wire::RegisterHandler& m);
+  /// Has the host run handler `index` of those that it registered; on whatever thread the plugin calls it.
+  Status CallHost(size_t index, const XLA_FFI_CallFrame& frame);
+  Status WaitForHost(uint64_t number, HostCall& call);
+  void FinishHostCall(uint64_t number, const wire::HandlerDone& m);
+  /// Where the bytes at `data` are in shared memory: in place when they are there already, else in a block of our own.
+  struct Shared;
+  Result<wire::Place> Share(const void* data, uint64_t size_bytes, Shared& keep);
+  template <int kIndex>
+  static XLA_FFI_Error* Stub(XLA_FFI_CallFrame* frame);
+  struct Stubs;
+  static XLA_FFI_Error* RunStub(size_t index, XLA_FFI_CallFrame* frame);
+
+  Result<client::Client*> TheClient();
+  Result<std::shared_ptr<Program>> FindProgram(uint64_t number);
+
+  const channel::Fd control_;
+  channel::Link link_;
+  channel::Pieces pieces_;
+  std::mutex reply_mutex_;
+
+  std::optional<client::Plugin> plugin_;
+  std::optional<client::Client> client_;
+  std::map<int, client::Device> devices_;
+  std::map<int, client::Memory> memories_;
+
+  std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;  // of the thread of Run
+  std::mutex mutex_;                                             // guards what follows
+  std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;
+  std::unordered_map<uint64_t, std::shared_ptr<client::Topology>> topologies_;
+
+  // Handlers of the host. Blocks for their arrays are our own, in pieces with numbers that the host does not give.
+  channel::Arena arena_{/*first_piece=*/uint32_t{1} << 31, /*limit_bytes=*/0};
+  std::mutex calls_mutex_;
+  std::map<uint32_t, std::shared_ptr<channel::Piece>> own_pieces_;
+  std::vector<uint32_t> handlers_;  // the host's numbers, by stub
+  int64_t execution_type_ = 0;      // of the user data that names an execution
+  uint64_t next_call_ = 1;
+  std::unordered_map<uint64_t, HostCall*> calls_;
+  std::thread::id loop_thread_;
+};
+
+}  // namespace tenon::server

@@ -1,0 +1,92 @@
+#include "tenon/wire/codec.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace tenon::wire {
+
+void Decoder::Fail(const char* name, const char* what) {
+  if (status_.ok()) status_ = DataLoss(fmt::format("the field '{}' of a message {}", name, what));
+}
+
+namespace {
+
+constexpr size_t kShownText = 60;
+constexpr size_t kShownElements = 16;
+
+// Writes records as name=value lists.
+class Printer {
+ public:
+  template <class T>
+  void operator()(const char* name, const T& field) {
+    if (!first_) text += ", ";
+    first_ = false;
+    text += name;
+    text += '=';
+    Put(field);
+  }
+  template <class T>
+  void Put(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      fmt::format_to(std::back_inserter(text), "{}", value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      text += '"';
+      for (size_t i = 0; i < std::min(value.size(), kShownText); ++i) {
+        const auto c = static_cast<unsigned char>(value[i]);
+        text += c >= 0x20 && c < 0x7f ? static_cast<char>(c) : '.';
+      }
+      text += '"';
+      if (value.size() > kShownText) fmt::format_to(std::back_inserter(text), "({} bytes)", value.size());
+    } else if constexpr (std::is_same_v<T, Value>) {
+      std::visit([this](const auto& v) { this->Put(v); }, value);
+    } else if constexpr (requires { value.begin(); }) {
+      text += '[';
+      size_t i = 0;
+      for (const auto& element : value) {
+        if (i != 0) text += ", ";
+        if (i++ == kShownElements) {
+          text += "...";
+          break;
+        }
+        Put(element);
+      }
+      text += ']';
+    } else {
+      text += '{';
+      first_ = true;
+      VisitFields(value, *this);
+      first_ = false;
+      text += '}';
+    }
+  }
+  std::string text;
+
+ private:
+  bool first_ = true;
+};
+
+template <class Record>
+std::string DumpAs(const char* name, std::string_view bytes) {
+  const Result<Record> record = Decode<Record>(bytes);
+  if (!record.ok()) return fmt::format("{} of {} bytes: {}", name, bytes.size(), record.status().message());
+  Printer printer;
+  printer.Put(*record);
+  return name + printer.text;
+}
+
+}  // namespace
+
+std::string Dump(Verb verb, std::string_view bytes) {
+  switch (verb) {
+    case Verb::kNone:
+      break;
+#define TENON_MESSAGE(Name, number) \
+  case Verb::k##Name:               \
+    return DumpAs<Name>(#Name, bytes);
+#include "tenon/wire/schema.def"
+  }
+  return fmt::format("unknown message {} of {} bytes", static_cast<uint32_t>(verb), bytes.size());
+}
+
+}  // namespace tenon::wire

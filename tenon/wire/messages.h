@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/base/small_vector.h"
+#include "tenon/base/status.h"
+
+namespace tenon::wire {
+
+/// The protocol that this build speaks, and the oldest one.
+inline constexpr uint32_t kNewestProtocol = 1;
+inline constexpr uint32_t kOldestProtocol = 1;
+
+/// What an attribute or option can hold; the order is that of PJRT_NamedValue_Type.
+using Value = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
+using Numbers = SmallVector<int64_t, 6>;
+
+struct Argument;
+struct Output;
+struct Place;
+struct DeviceRun;
+using Arguments = SmallVector<Argument, 8>;
+using Outputs = SmallVector<Output, 4>;
+using Places = SmallVector<Place, 4>;
+using DeviceRuns = std::vector<DeviceRun>;
+
+/// What Ask and AskDevice ask for.
+enum class Question : uint8_t {
+  kSerialized,
+  kOptimizedProgram,  // a ProgramText
+  kMemoryStats,       // numbers: bytes in use, then a flag and a value per optional figure
+  kClearMemoryStats,
+  kPoison,  // one byte: whether there was such an execution
+};
+enum class ProfileStep : uint8_t { kStart, kStop };
+
+/// The number of a kind of message.
+enum class Verb : uint32_t {
+  kNone = 0,
+#define TENON_MESSAGE(Name, verb) k##Name = verb,
+#include "tenon/wire/schema.def"
+};
+/// "Execute" and so on; "?" for numbers outside the list.
+const char* VerbName(Verb verb);
+
+#define TENON_RECORD(Name) struct Name {
+#define TENON_MESSAGE(Name, verb) \
+  struct Name {                   \
+    static constexpr Verb kVerb = Verb::k##Name;
+#define TENON_FIELD(type, name) type name{};
+#define TENON_END(Name)                                       \
+  friend bool operator==(const Name&, const Name&) = default; \
+  }                                                           \
+  ;
+#include "tenon/wire/schema.def"
+
+/// Calls visit(field name, field) for every field of a record, in order.
+#define TENON_RECORD(Name)                                           \
+  template <class Visitor, class Record>                             \
+    requires std::is_same_v<std::remove_const_t<Record>, wire::Name> \
+  void VisitFields([[maybe_unused]] Record& record, [[maybe_unused]] Visitor&& visit) {
+#define TENON_FIELD(type, name) visit(#name, record.name);
+#define TENON_END(Name) }
+#include "tenon/wire/schema.def"
+
+Error FromStatus(const Status& status);
+/// A code outside the list becomes UNKNOWN.
+Status ToStatus(const Error& error);
+
+}  // namespace tenon::wire

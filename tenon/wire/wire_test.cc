@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tenon/wire/codec.h"
+
+namespace tenon::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+Execute SomeExecution() {
+  Execute e;
+  e.executable = 7;
+  e.launch_id = -3;
+  e.call_location = "file.py:12";
+  DeviceRun run;
+  run.device = 2;
+  for (uint64_t i = 0; i < 20; ++i) run.arguments.push_back({i, {1, 64 * i}, 0, i % 2 == 0});
+  run.outputs.push_back({100, {0, 0}, 4096});
+  e.devices.push_back(run);
+  return e;
+}
+
+Executable SomeExecutable() {
+  Executable e;
+  e.number = 5;
+  e.name = "jit_f";
+  e.parameters.push_back({{11, {2, 3}, {0, 1}}, "device", true});
+  e.cost.push_back({"flops", 12.5F});
+  e.cost.push_back({"list", std::vector<int64_t>{1, 2}});
+  e.cost.push_back({"text", std::string("x")});
+  e.cost.push_back({"flag", true});
+  e.memory = {1, 2, 3, 4, 5, 6, 7};
+  return e;
+}
+
+TEST(Codec, RecordsSurvive) {
+  const Execute e = SomeExecution();
+  Result<Execute> read = Decode<Execute>(Encode(e));
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(*read, e);
+  const Executable x = SomeExecutable();
+  Result<Executable> read_x = Decode<Executable>(Encode(x));
+  ASSERT_TRUE(read_x.ok()) << read_x.status().ToString();
+  EXPECT_EQ(*read_x, x);
+}
+
+// Every prefix of a message is refused, and names a field.
+TEST(Codec, TruncationIsAnError) {
+  const std::string bytes = Encode(SomeExecutable());
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    const Result<Executable> read = Decode<Executable>(std::string_view(bytes).substr(0, n));
+    ASSERT_FALSE(read.ok()) << n;
+    EXPECT_EQ(read.status().code(), Code::kDataLoss);
+    EXPECT_THAT(std::string(read.status().message()), HasSubstr("field '"));
+  }
+  EXPECT_FALSE(Decode<Executable>(bytes + "x").ok());
+}
+
+TEST(Codec, CountsAreChecked) {
+  Drop drop;
+  drop.arrays = {1, 2, 3};
+  std::string bytes = Encode(drop);
+  bytes[0] = '\xff';
+  bytes[3] = '\x7f';  // two billion numbers
+  EXPECT_THAT(std::string(Decode<Drop>(bytes).status().message()), HasSubstr("more elements than"));
+}
+
+TEST(Codec, NestingIsBounded) {
+  HandlerAttribute a;
+  for (int i = 0; i < 100; ++i) {
+    HandlerAttribute outer;
+    outer.members.push_back(std::move(a));
+    a = std::move(outer);
+  }
+  EXPECT_THAT(std::string(Decode<HandlerAttribute>(Encode(a)).status().message()), HasSubstr("nested too deeply"));
+}
+
+// Bytes that were damaged are read as something else or refused; nothing worse.
+TEST(Codec, DamageIsHarmless) {
+  std::mt19937 random(1);
+  const std::string good = Encode(SomeExecutable());
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = good;
+    for (int k = 0; k < 3; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    (void)Decode<Executable>(bytes);
+    (void)Dump(static_cast<Verb>(random() % 70), bytes);
+  }
+}
+
+TEST(Codec, Text) {
+  EXPECT_THAT(Dump(Verb::kExecute, Encode(SomeExecution())), HasSubstr("Execute{executable=7, launch_id=-3"));
+  EXPECT_THAT(Dump(Verb::kExecute, "x"), HasSubstr("ends early"));
+  EXPECT_THAT(Dump(static_cast<Verb>(60), "x"), HasSubstr("unknown message 60"));
+  EXPECT_STREQ(VerbName(Verb::kAnswer), "Answer");
+}
+
+TEST(Messages, StatusCrosses) {
+  EXPECT_TRUE(ToStatus(FromStatus(OkStatus())).ok());
+  const Status error = ToStatus(FromStatus(NotFound("no x")));
+  EXPECT_EQ(error.code(), Code::kNotFound);
+  EXPECT_EQ(error.message(), "no x");
+  EXPECT_EQ(ToStatus({999, "x"}).code(), Code::kUnknown);
+}
+
+}  // namespace
+}  // namespace tenon::wire
