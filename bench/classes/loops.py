@@ -241,6 +241,38 @@ def programs(jax):
 
     add('best_path', best_path, f32(14, 14), f32(14))
 
+    # States whose sizes are no powers of two, summed and asked for in each trip.
+    def shrink_until(x, y):
+        def outer(i, s):
+            inner = lambda u: (u[0] * 0.6 + 0.01, u[1] * 0.7)
+            return jax.lax.while_loop(lambda u: jnp.abs(u[0]).sum() + (u[1] ** 2).sum() > 1.0, inner, (s[0] + 2, s[1] - 1))
+
+        return jax.lax.fori_loop(0, 200, outer, (x, y))
+
+    add('shrink_until', shrink_until, f32(28), f32(13))
+
+    # Few features, many rows: products whose results are a few numbers.
+    def logistic(x, y, w):
+        def step(i, w):
+            p = jax.nn.sigmoid(x @ w)
+            return w - 0.01 * ((p - y) @ x) / 150
+
+        return jax.lax.fori_loop(0, 200, step, w)
+
+    add('logistic', logistic, f32(150, 3), f32(150), f32(3))
+
+    # Short rows of several stages, and a state that is read before it is updated.
+    def forward_counts(a, s):
+        def step(c, i):
+            s, n = c
+            s = jax.nn.logsumexp(a[None] + s[:, None], -1) - 0.5
+            k = jnp.argmax(s[0]).astype(jnp.int32)
+            return (s, n.at[k].add(1)), n[(k + i) % 20]
+
+        return jax.lax.scan(step, (s, jnp.zeros(20, jnp.int32)), jnp.arange(120))
+
+    add('forward_counts', forward_counts, f32(20, 20), f32(3, 20))
+
     def annealing(x):
         def step(s):
             x, t = s

@@ -34,8 +34,17 @@ inline constexpr int64_t kTileBlock = 64;
 inline constexpr size_t kTwoVectorNodes = 48;
 inline constexpr size_t kTwoVectorCarries = 6;
 
+/// A dim of a native loop that is a single vector: what no trip changes is there before the loop, if it reads at most
+/// so many vectors, of which registers and the nearest cache lines hold enough. A gather takes about the given cycles;
+/// it takes so many to read what was written through a mask, which a row without hoisted values needs not.
+inline constexpr size_t kHoistedReads = 32;
+inline constexpr int kGatherCost = 16;
+inline constexpr int kMaskCost = 16;
+
 // Reductions.
 
+/// The vectors of a row whose length is known are written out one after another up to this cost of all of them.
+inline constexpr int kWrittenOutRow = 240;
 /// Accumulators that stay in registers: at most so many of one reduction, and of all of them together, which leaves
 /// registers for what is added.
 inline constexpr unsigned kAccumulators = 8;

@@ -542,7 +542,8 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     if (fresh) params.push_back(s.baked);
     s = Size::Param(it->second);
   };
-  for (kir::Dim& d : k.dims) turn(d.extent, 8);
+  // Short rows are summed without a loop where their length is known.
+  for (kir::Dim& d : k.dims) turn(d.extent, d.kind == kir::DimKind::kReduce ? policy::kShortRow : 8);
   for (kir::Buffer& b : k.buffers) {
     for (Size& s : b.extent) turn(s, 8);
     for (Size& s : b.stride) turn(s, 8);

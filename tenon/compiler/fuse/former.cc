@@ -42,6 +42,7 @@ class Former {
   Clustering Run() {
     Prepare();
     for (size_t i = nodes_.size(); i-- > 0;) PlaceNode(static_cast<Place>(i));
+    LetReadersGoFirst();
     return Order();
   }
 
@@ -638,11 +639,42 @@ class Former {
   // Order
   // --------------------------------------------------------------------------------------------------------------------------
 
+  /// What changes a few elements of an array changes them in place where nobody reads the array afterwards.
+  void LetReadersGoFirst() {
+    std::vector<Place> updates;
+    std::unordered_map<Ref, std::vector<Place>, RefHasher> readers;
+    for (Place at = 0; at < nodes_.size(); ++at) {
+      if (node(at).op != OpCode::kDynamicUpdate && node(at).op != OpCode::kScatter) continue;
+      updates.push_back(at);
+      readers[node(at).in[0]];
+    }
+    if (updates.empty()) return;
+    for (Place at = 0; at < nodes_.size(); ++at) {
+      for (Ref r : node(at).in) {
+        const auto it = readers.find(r);
+        if (it != readers.end() && it->second.size() < policy::kReadersFirst) it->second.push_back(at);
+      }
+    }
+    for (Place update : updates) {
+      std::vector<Vertex> units;
+      UnitsOf(update, units);
+      for (Place reader : readers[node(update).in[0]]) {
+        if (reader == update) continue;
+        for (const Membership& m : in_[reader]) {
+          const int c = Now(m.cluster);
+          int64_t budget = policy::kPathSteps;
+          if (graph_.Link(state(c).vertex, units, budget)) before_[update].push_back(c);
+        }
+      }
+    }
+  }
+
   /// Units so that each comes after what it needs: depth first from the nodes in their order, which keeps close what
   /// was close.
   Clustering Order() {
     Clustering result;
     std::vector<int32_t> stored_by(nodes_.size(), -1);
+    std::vector<Place> first_root(states_.size(), kNowhere);
     for (size_t i = 0; i < states_.size(); ++i) {
       if (merged_into_[i] != static_cast<int>(i)) continue;
       ClusterState& s = states_[i];
@@ -653,6 +685,7 @@ class Former {
       cluster.order.assign(cluster.members.begin(), cluster.members.end());
       std::sort(cluster.order.begin(), cluster.order.end(), by_place);
       for (NodeId root : cluster.roots) stored_by[place_of_.at(root)] = c;
+      first_root[i] = place_of_.at(cluster.roots[0]);
       result.clusters.push_back(std::move(cluster));
     }
     std::vector<bool> node_seen(nodes_.size(), false);
@@ -665,6 +698,11 @@ class Former {
       size_t next = 0;
     };
     std::vector<Frame> stack;
+    const auto wait = [&](Place at, Frame& frame) {
+      const auto it = before_.find(at);
+      if (it == before_.end()) return;
+      for (int c : it->second) frame.needs.push_back(first_root[static_cast<size_t>(c)]);
+    };
     const auto open = [&](Place at) {
       Frame frame{stored_by[at], at, {}, 0};
       if (frame.cluster >= 0) {
@@ -675,11 +713,13 @@ class Former {
           ForEachOperand(place_of_.at(member), [&](Place in) {
             if (!cluster.members.contains(nodes_[in])) frame.needs.push_back(in);
           });
+          wait(place_of_.at(member), frame);
         }
       } else {
         if (node_seen[at]) return;
         node_seen[at] = true;
         ForEachOperand(at, [&](Place in) { frame.needs.push_back(in); });
+        wait(at, frame);
         if (effect_before_[at] != kNowhere) frame.needs.push_back(effect_before_[at]);
       }
       stack.push_back(std::move(frame));
@@ -715,10 +755,11 @@ class Former {
   std::unordered_map<NodeId, Place> place_of_;
   // By place.
   std::vector<std::vector<User>> users_;
-  std::vector<std::vector<Place>> capturers_;  ///< Nodes whose regions use it.
-  std::vector<std::vector<Membership>> in_;    ///< Clusters that compute it.
-  std::vector<Vertex> own_;                    ///< Its own unit: alone, or a view of memory.
-  std::vector<int64_t> repeats_;               ///< Cost of what is repeated from it on.
+  std::vector<std::vector<Place>> capturers_;           ///< Nodes whose regions use it.
+  std::vector<std::vector<Membership>> in_;             ///< Clusters that compute it.
+  std::vector<Vertex> own_;                             ///< Its own unit: alone, or a view of memory.
+  std::vector<int64_t> repeats_;                        ///< Cost of what is repeated from it on.
+  std::unordered_map<Place, std::vector<int>> before_;  ///< Clusters that read what the node changes in place.
   std::vector<bool> fusible_;
   std::vector<bool> escapes_;  ///< Needed in memory.
   std::vector<bool> stored_;

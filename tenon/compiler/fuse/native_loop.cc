@@ -57,13 +57,18 @@ class LoopMaker {
         members_.insert(n);
       }
     }
-    for (size_t d = 0; d < points_.size(); ++d) {
-      const kir::DimId dim = b_.AddDim(kir::Size::Of(points_[d]));
-      tracer_.extents.push_back(points_[d]);
+    for (int64_t extent : points_) {
+      // No dim for a single place: the innermost one runs in lanes.
+      if (extent == 1) {
+        here_.push_back(Index());
+        continue;
+      }
+      const kir::DimId dim = b_.AddDim(kir::Size::Of(extent));
+      tracer_.extents.push_back(extent);
       tracer_.same_as.push_back(dim);
       here_.push_back(Index::Dim(dim));
     }
-    b_.kernel().outer = static_cast<uint8_t>(points_.size());
+    b_.kernel().outer = static_cast<uint8_t>(tracer_.extents.size());
     if (!Classify()) return std::nullopt;
     tracer_.resolve = [this](Ref r, const IndexMap& map, std::optional<Scalar>& value) {
       return Resolve(r, map, value);
@@ -185,7 +190,7 @@ class LoopMaker {
 
   /// Where there are points, what all of them agree on is written by the first.
   void OnlyFirst(kir::Store& store) {
-    for (size_t d = 0; d < points_.size(); ++d) {
+    for (size_t d = 0; d < tracer_.extents.size(); ++d) {
       kir::Guard guard;
       guard.e = kir::At(static_cast<kir::DimId>(d));
       guard.lo = kir::Size::Of(0);

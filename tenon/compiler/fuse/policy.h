@@ -21,6 +21,8 @@ inline constexpr int64_t kDuplicateChain = 200;
 /// Steps that the questions of one node to the graph of units may take before the answer is no, so that placing all
 /// nodes takes linear time. Programs of a thousand nodes never get there.
 inline constexpr int64_t kPathSteps = 4096;
+/// Readers of one array that are put before what changes it in place.
+inline constexpr size_t kReadersFirst = 32;
 /// Producers of one element are computed again up to this cost: they are hoisted out of the loop.
 inline constexpr int kDuplicateScalarCost = 80;
 /// A value of an earlier stage is kept in a row rather than computed again when it costs at least this.
@@ -221,5 +223,9 @@ inline constexpr double kSerialStepCycles = 3.5;
 /// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
 inline constexpr double kLoopNodeCycles = 1.75;
 inline constexpr double kLoopLanes = 8;
+
+// Kernels that differ in extents alone share their code, but for the length of rows that are summed: up to four vectors
+// of the longest kind, a loop and what it needs around it take longer than the sum.
+inline constexpr int64_t kShortRow = 64;
 
 }  // namespace tenon::compiler::policy

@@ -115,11 +115,18 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
     }
     const double chain = ChainCost(in) * width * unfilled;
     if (chain == 0) continue;
-    // In a kernel it is computed for every term, for a driver it is stored.
+    // For a driver it is stored; for a kernel too, unless it takes less to compute it for every term.
+    const auto store = [&](target::Work work) {
+      work.ops += static_cast<double>(NumElements(shape.dims)) * chain;
+      work.launches += 1;
+      work.bytes_cached += 2 * bytes;
+      return work;
+    };
+    called = store(called);
+    const target::Work before = computed;
     computed.ops += points * depth * chain;
-    called.ops += static_cast<double>(NumElements(shape.dims)) * chain;
-    called.launches += 1;
-    called.bytes_cached += 2 * static_cast<double>(SizeBytes(shape));
+    if (const target::Work kept = store(before); target::TimeNs(machine, kept) < target::TimeNs(machine, computed))
+      computed = kept;
   }
   return target::TimeNs(machine, computed) <= target::TimeNs(machine, called);
 }

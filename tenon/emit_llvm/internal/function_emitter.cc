@@ -6,6 +6,9 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <map>
+
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 
@@ -359,6 +362,17 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   const bool outer_mutable_ok = mutable_ok_;
   mutable_ok_ = false;
   Precompute(needed);
+  const size_t outside = Mark();
+  const DimMask outer_pinned = pinned_;
+  HoistVectors(loop.body);
+  ++loops_;
+  const auto leave = [&](std::vector<Value*> results) {
+    --loops_;
+    pinned_ = outer_pinned;
+    Rewind(outside);
+    SetResult(carried_, loop.id, std::move(results));
+    mutable_ok_ = outer_mutable_ok;
+  };
   const size_t mark = Mark();
   mutable_ok_ = true;
   Precompute(an_.Needed(loop.init));
@@ -378,9 +392,7 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
           SetResult(carried_, loop.id, {state.begin(), state.end()});
           state = EmitIteration(loop, needed, state);
         });
-    SetResult(carried_, loop.id, {state.begin(), state.end()});
-    mutable_ok_ = outer_mutable_ok;
-    return;
+    return leave({state.begin(), state.end()});
   }
   llvm::BasicBlock* from = b_.GetInsertBlock();
   llvm::BasicBlock* header = NewBlock("while");
@@ -414,8 +426,81 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   exit->insertInto(fn_);
   b_.SetInsertPoint(exit);
   Rewind(header_mark);
-  SetResult(carried_, loop.id, {phis.begin(), phis.end()});
-  mutable_ok_ = outer_mutable_ok;
+  leave({phis.begin(), phis.end()});
+}
+
+void FunctionEmitter::HoistVectors(const kir::Seq& body) {
+  if (lanes_.dim >= 0) return;
+  // A dim is one vector of the same lanes wherever it is open, or nothing is known of it before the loop.
+  std::map<DimId, unsigned> widths;
+  std::map<DimId, std::vector<kir::Val>> roots;
+  DimMask refused = promoted_ | pinned_;
+  const auto see = [&](const kir::Stage& stage) {
+    const StagePlan plan = PlanStage(an_, stage, promoted_, isa_, true);
+    const bool alone = plan.kind == StagePlan::Kind::kVector && stage.reduces.empty() && stage.domain.empty();
+    for (DimId d : stage.dims) {
+      const kir::Size extent = k_.dims[d].extent;
+      if (!alone || plan.vector_dim != d || extent.is_param() || range_[d].second != nullptr || extent.baked <= 0 ||
+          extent.baked > int64_t{plan.lanes}) {
+        refused |= DimMask{1} << d;
+        continue;
+      }
+      std::vector<kir::Val> stored;
+      for (const kir::Store& s : stage.stores) Analysis::StoreRoots(s, &stored);
+      const unsigned pieces = std::min(1u, PiecesOf(stage, an_.Needed(stored), d));
+      const RestOfRow rest = RestOf(extent.baked % plan.lanes, plan.lanes, pieces);
+      const unsigned width = rest.widths.empty() ? plan.lanes : rest.widths[0];
+      if (!widths.try_emplace(d, width).second && widths[d] != width) refused |= DimMask{1} << d;
+      roots[d].insert(roots[d].end(), stored.begin(), stored.end());
+    }
+  };
+  const auto walk = [&](const auto& self, const kir::Seq& seq) -> void {
+    for (const kir::Step& step : seq) {
+      if (const auto* stage = std::get_if<kir::Stage>(&step.is)) {
+        see(*stage);
+      } else {
+        self(self, std::get<kir::Loop>(step.is).body);
+      }
+    }
+  };
+  walk(walk, body);
+  for (const auto& [d, width] : widths) {
+    const DimId dim = d;
+    if (refused >> dim & 1) continue;
+    const NodeList needed = an_.Needed(roots[dim]);
+    // Vectors that registers cannot hold would be read again all the same.
+    const auto reads = std::count_if(needed.begin(), needed.end(), [&](kir::Val v) {
+      return (an_.deps[v] >> dim & 1) && k_.nodes[v].op == kir::Op::kRead;
+    });
+    if (static_cast<size_t>(reads) > policy::kHoistedReads) continue;
+    const int64_t extent = k_.dims[dim].extent.baked;
+    const size_t mark = Mark();
+    dim_value_[dim] = I64(0);
+    lanes_ = {.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1};
+    if (extent < int64_t{width}) {
+      lanes_.mask = ActiveMask(I64(extent), width);
+      lanes_.count = I64(extent);
+    }
+    Precompute(needed);
+    NodeList hoisted;
+    for (kir::Val v : needed) {
+      if (IsVector(v) && Has(v, 0)) hoisted.push_back(v);
+    }
+    int cost = an_.Cost(hoisted, DimMask{1} << dim);
+    for (kir::Val v : hoisted) {
+      if (k_.nodes[v].op == kir::Op::kRead && ConstStride(an_.reads[k_.nodes[v].attr], dim) != 1)
+        cost += policy::kGatherCost;
+    }
+    const bool masked = lanes_.mask != nullptr;
+    lanes_ = {};
+    dim_value_[dim] = nullptr;
+    // Without it there need not be a mask, which is worth more than a few operations.
+    if (hoisted.empty() || (masked && cost < policy::kMaskCost)) {
+      Rewind(mark);
+    } else {
+      pinned_ |= DimMask{1} << dim;
+    }
+  }
 }
 
 FunctionEmitter::Values FunctionEmitter::EmitIteration(const kir::Loop& loop, const NodeList& needed,

@@ -56,6 +56,8 @@ class FunctionEmitter {
   void EmitOuterDims(size_t next);
   void EmitSeq(const kir::Seq& seq);
   void EmitLoop(const kir::Loop& loop);
+  /// Before a loop: what its stages compute in the lanes of a dim that is a single vector, and that no trip changes.
+  void HoistVectors(const kir::Seq& body);
   /// One run of the body; the carries' next values.
   Values EmitIteration(const kir::Loop& loop, const NodeList& needed, const Values& state);
   Value* SizeValue(kir::Size size);
@@ -125,6 +127,18 @@ class FunctionEmitter {
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
+  /// Neighbours that were stored a few instructions ago, so that nobody waits to read them again.
+  struct Stored {
+    kir::Buf buf = 0;
+    int64_t element = 0;  ///< Of lane 0.
+    unsigned lanes = 1;
+    std::optional<int64_t> count;  ///< Lanes that exist, where not all do.
+    Value* value = nullptr;
+    llvm::BasicBlock* block = nullptr;  ///< Only what follows within it may use the value.
+  };
+  /// The place of the lanes of the copy, where it is known and they are neighbours; without value and block.
+  std::optional<Stored> KnownPlace(const Access& access, unsigned copy) const;
+  void ForgetStored(kir::Buf buf);
   // Groups of neighbours (groups.cc)
   /// Whether vectors of such elements are single registers here, and all lanes or the first ones exist.
   bool GroupsMove(unsigned bytes) const;
@@ -142,6 +156,8 @@ class FunctionEmitter {
   void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);
   bool MaskedMoveIsLegal(unsigned bytes) const;
   Value* ActiveMask(Value* count, unsigned lanes);
+  /// A mask of the first lanes, of none below 1.
+  llvm::Constant* FirstOf(int64_t count, unsigned lanes);
   /// Whether the parts of consecutive complex numbers can be moved as whole vectors and shuffled.
   bool PairsAreWhole() const;
   /// The mask for half 0 or 1 of them: the lanes' mask with every lane twice.
@@ -161,9 +177,24 @@ class FunctionEmitter {
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
                llvm::function_ref<void()> body);
   /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies
-  /// only. `stream`: see Lanes; of all whole vectors from the dim's low end.
+  /// only. `stream`: see Lanes; of all whole vectors from the dim's low end. `pieces`: see RestOf.
   void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                  Value* stream, llvm::function_ref<void()> body);
+                  Value* stream, llvm::function_ref<void()> body, unsigned pieces = 0);
+  /// The rest of a row whose length is known, in vectors one after another, each half of a longer one.
+  struct RestOfRow {
+    llvm::SmallVector<unsigned, 4> widths;
+    bool masked = false;  ///< The one vector is longer than the rest.
+  };
+  static constexpr unsigned kShortestVector = 4;  // structural: 16 bytes of the smallest elements that are split so
+  /// At most `pieces` vectors without a mask, or one with it; 0: one of full width.
+  static RestOfRow RestOf(int64_t rest, unsigned lanes, unsigned pieces);
+  /// Vectors without a mask that the rest of a row along `dim` is worth. What was written through a mask is slow to
+  /// read again, which the next trip of a loop does.
+  unsigned PiecesOf(const kir::Stage& stage, const NodeList& needed, kir::DimId dim) const;
+  static std::optional<int64_t> Known(Value* v) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(v);
+    return constant == nullptr ? std::nullopt : std::optional<int64_t>(constant->getSExtValue());
+  }
   /// i1: all stores should stream and are aligned (to a vector of `lanes`, and to `aligned_bytes`) while `dims`, then
   /// `along`, run from their low ends in the loops that are about to be opened; null: never.
   Value* StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<kir::DimId, 4>& dims,
@@ -177,6 +208,7 @@ class FunctionEmitter {
     const kir::Reduce* reduce = nullptr;
     const kir::Graph* combiner = nullptr;
     bool lanes_order = false;
+    bool symmetric = false;          ///< The identity changes nothing from either side.
     unsigned width = 1;              ///< W of kLanes.
     unsigned registers = 1;          ///< Vectors per value in a row reduction: W / lanes.
     unsigned first = 0;              ///< Of its values in the list of carried values.
@@ -194,7 +226,23 @@ class FunctionEmitter {
                      const NodeList& needed, const NodeList& needed_after);
   bool ManyRows(const StagePlan& plan) const;
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
-  void FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers);
+  /// Accumulators of one vector, or of a part of it: aligned pieces, in order. What they leave out is the identity.
+  struct Piece {
+    unsigned at = 0;
+    unsigned lanes = 1;
+    Values values;
+  };
+  using Pieces = std::vector<Piece>;
+  /// Combined lane by lane within [at, at + lanes).
+  Pieces Sum(const Accumulators& acc, Pieces a, Pieces b, unsigned at, unsigned lanes);
+  /// Those below and those from the middle of [at, at + lanes).
+  std::pair<Pieces, Pieces> Halve(const Pieces& pieces, unsigned at, unsigned lanes);
+  /// `registers`: by vector, the W accumulators in order.
+  void FinishRow(Accumulators& acc, std::vector<Pieces> registers);
+  /// What is left of a row whose length is known, from `from` on, into the registers.
+  void ReduceRest(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                  const std::vector<const kir::Store*>& during, const NodeList& needed, int64_t from, int64_t to,
+                  std::vector<std::vector<Pieces>>& registers);
   void FinishMemory(Accumulators& acc);
   void SetReduced(const Accumulators& acc, unsigned copy, llvm::ArrayRef<Value*> result);
   Accumulators MakeAccumulators(const kir::Reduce& reduce);
@@ -217,6 +265,8 @@ class FunctionEmitter {
   unsigned together_ = 1;    ///< Lanes::together of the stage's vector loops.
   bool streams_ = false;     ///< Some code streams: the function ends with a fence.
   bool mutable_ok_ = false;  ///< Reads of memory that the kernel writes may be emitted here.
+  int loops_ = 0;            ///< Native loops that are open.
+  kir::DimMask pinned_ = 0;  ///< Dims that are one vector each, of which some values are there before the loop.
 
   struct Undo {
     Value** where;
@@ -243,6 +293,7 @@ class FunctionEmitter {
     size_t mark;  ///< Size of undo_ when it was changed.
   };
   std::vector<PointerUndo> pointer_undo_;
+  std::vector<Stored> stored_;
   std::vector<Value*> params_;
   std::vector<Value*> buffers_;
   std::map<std::pair<int64_t, int64_t>, Value*> products_;

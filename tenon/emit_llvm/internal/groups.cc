@@ -21,6 +21,7 @@ bool FunctionEmitter::GroupsMove(unsigned bytes) const {
 }
 
 Value* FunctionEmitter::FirstLanes(Value* count) {
+  if (const std::optional<int64_t> known = Known(count)) return FirstOf(*known, lanes_.lanes);
   llvm::SmallVector<llvm::Constant*, 64> iota;
   for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt32(i));
   Value* n = b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, I64(0)), b_.getInt32Ty());
@@ -130,6 +131,7 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
     return 0;
   }
   const AccessGroup& group = groups[0];
+  ForgetStored(stores[first]->buf);
   const auto lanes = static_cast<int>(lanes_.lanes);
   const int64_t bytes = ByteWidth(type);
   std::vector<Value*> vectors;

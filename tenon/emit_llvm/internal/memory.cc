@@ -236,7 +236,14 @@ bool FunctionEmitter::MaskedMoveIsLegal(unsigned bytes) const {
   return isa_ == isa::IsaLevel::kAvx2 && bytes >= 4;
 }
 
+llvm::Constant* FunctionEmitter::FirstOf(int64_t count, unsigned lanes) {
+  llvm::SmallVector<llvm::Constant*, 64> bits;
+  for (unsigned i = 0; i < lanes; ++i) bits.push_back(b_.getInt1(int64_t{i} < count));
+  return llvm::ConstantVector::get(bits);
+}
+
 Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
+  if (const std::optional<int64_t> known = Known(count)) return FirstOf(*known, lanes);
   if (isa_ == isa::IsaLevel::kAvx512 && lanes >= 8) {  // structural: a mask of whole bytes
     // count is in [1, lanes]: shift the ones of a full mask down.
     Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), count));
@@ -255,6 +262,8 @@ bool FunctionEmitter::PairsAreWhole() const {
 }
 
 Value* FunctionEmitter::PairMask(unsigned half) {
+  if (const std::optional<int64_t> known = Known(lanes_.count))
+    return FirstOf(2 * *known - int64_t{half} * lanes_.lanes, lanes_.lanes);
   Value* ones = b_.CreateLShr(I64(-1), b_.CreateSub(I64(64), b_.CreateShl(lanes_.count, I64(1))));
   if (half != 0) ones = b_.CreateLShr(ones, I64(lanes_.lanes));
   return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes_.lanes)),
@@ -393,6 +402,14 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
        [&] { result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes))); });
     return result[0];
   }
+  if (const std::optional<Stored> place = KnownPlace(access, copy)) {
+    for (const Stored& s : stored_) {
+      if (s.buf == place->buf && s.element == place->element && s.lanes == place->lanes && s.count == place->count &&
+          s.block == b_.GetInsertBlock()) {
+        return s.value;
+      }
+    }
+  }
   if (EmitTileRead(v) || EmitGroupRead(v, copy)) return values_[Slot(v, copy)];
   Value* guard = GuardMask(access, copy, true);
   Value* mask = AndMasks(guard, lanes_.mask);
@@ -438,6 +455,36 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   return low_.FromMemory(type, LoadLanes(element, place, mask, otherwise));
 }
 
+std::optional<FunctionEmitter::Stored> FunctionEmitter::KnownPlace(const Access& access, unsigned copy) const {
+  if (!access.guards->empty() || IsComplex(k_.buffers[access.buf].type)) return std::nullopt;
+  Stored place{.buf = access.buf, .lanes = lanes_.lanes};
+  if (lanes_.mask != nullptr) {
+    place.count = lanes_.count == nullptr ? std::nullopt : Known(lanes_.count);
+    if (!place.count) return std::nullopt;
+  }
+  int64_t stride = 0;
+  for (const Contribution& part : access.parts) {
+    const std::optional<int64_t> factor = part.ConstFactor();
+    if (!factor || part.kind == Contribution::Kind::kStart) return std::nullopt;
+    if (part.kind == Contribution::Kind::kOffset) {
+      place.element += *factor;
+      continue;
+    }
+    const std::optional<int64_t> at = dim_value_[part.dim] == nullptr ? std::nullopt : Known(dim_value_[part.dim]);
+    if (!at) return std::nullopt;
+    place.element += *factor * *at;
+    if (static_cast<int>(part.dim) == lanes_.dim) stride += *factor;
+    if (static_cast<int>(part.dim) == lanes_.copy_dim)
+      place.element += *factor * copy * (lanes_.copy_dim == lanes_.dim ? lanes_.lanes : 1);
+  }
+  if (stride != 1) return std::nullopt;
+  return place;
+}
+
+void FunctionEmitter::ForgetStored(kir::Buf buf) {
+  llvm::erase_if(stored_, [&](const Stored& s) { return s.buf == buf || s.block != b_.GetInsertBlock(); });
+}
+
 void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_vector_loop) {
   const size_t id = AccessId(store);
   const DType buffer_type = k_.buffers[store.buf].type;
@@ -450,6 +497,7 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     return low_.Inline(k_.graphs[static_cast<size_t>(store.combine)], arguments)[0];
   };
   if (!in_vector_loop) {
+    ForgetStored(store.buf);
     auto act = [&] {
       Value* value = Get(store.value, copy);
       const Place place = PlaceOf(id, copy, store.component);
@@ -474,6 +522,7 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
         return;
       }
       Value* bits = b_.CreateBitCast(mask, b_.getIntNTy(lanes_.lanes));
+      ForgetStored(store.buf);
       If(b_.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0)), nullptr, [&] {
         Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
         b_.CreateAlignedStore(b_.CreateExtractElement(low_.ToMemory(type, value), lane), place.pointer,
@@ -484,7 +533,20 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     Value* old = nullptr;
     if (store.combine >= 0)
       old = LoadLanes(element, place, mask, llvm::Constant::getNullValue(low_.MemoryType(type, lanes_.lanes)));
-    StoreLanes(low_.ToMemory(type, combined(old, value)), place, mask);
+    Value* result = combined(old, value);
+    Value* memory = low_.ToMemory(type, result);
+    StoreLanes(memory, place, mask);
+    // What memory holds in another form than registers do would have to be converted.
+    std::optional<Stored> known = memory == result ? KnownPlace(accesses_[id], copy) : std::nullopt;
+    if (!known || !store.guard.empty()) return ForgetStored(store.buf);
+    // Vectors beside this one stay.
+    llvm::erase_if(stored_, [&](const Stored& s) {
+      return s.block != b_.GetInsertBlock() ||
+             (s.buf == known->buf && s.element < known->element + known->lanes && known->element < s.element + s.lanes);
+    });
+    known->value = result;
+    known->block = b_.GetInsertBlock();
+    stored_.push_back(*known);
   };
   // A guard that all lanes share is a branch: memory that was written through a mask is slow to read again.
   const bool shared =
@@ -510,6 +572,7 @@ bool FunctionEmitter::EmitPairedStore(const kir::Store& real, const kir::Store& 
   const int64_t bytes = ByteWidth(k_.buffers[real.buf].type);
   const Place place = PlaceOf(id, copy, 0);
   if (place.offsets != nullptr || !place.stride || *place.stride != bytes) return false;
+  ForgetStored(real.buf);
   Value* parts[] = {GetLanes(real.value, copy), GetLanes(imaginary.value, copy)};
   const llvm::Align align(static_cast<uint64_t>(bytes / 2));
   for (unsigned half = 0; half < 2; ++half) {

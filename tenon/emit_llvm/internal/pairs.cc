@@ -62,6 +62,7 @@ void FunctionEmitter::EmitPairs(const kir::Stage& stage, const StagePlan& plan, 
     ExtendPointer(AccessId(store));
     Precompute(needed);
     const auto add = [&] {
+      ForgetStored(store.buf);
       const DType type = k_.buffers[store.buf].type;
       const Place place = PlaceOf(AccessId(store), 0, store.component);
       llvm::Type* lanes = low_.MemoryType(type, lanes_.lanes);

@@ -13,6 +13,32 @@ using kir::DimId;
 using kir::Val;
 using llvm::Value;
 
+namespace {
+
+/// Whether the combiner is one operation whose operands may change places: its identity is one from either side.
+bool IsSymmetric(const kir::Graph& graph) {
+  if (graph.arguments.size() != 2 || graph.results.size() != 1) return false;
+  const kir::Node& root = graph.nodes[graph.results[0]];
+  if (root.in.size() != 2) return false;
+  const kir::Node& x = graph.nodes[root.in[0]];
+  const kir::Node& y = graph.nodes[root.in[1]];
+  if (x.op != kir::Op::kArgument || y.op != kir::Op::kArgument || x.imm == y.imm) return false;
+  switch (root.op) {
+    case kir::Op::kAdd:
+    case kir::Op::kMul:
+    case kir::Op::kMin:
+    case kir::Op::kMax:
+    case kir::Op::kAnd:
+    case kir::Op::kOr:
+    case kir::Op::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduce& reduce) {
   Accumulators acc;
   acc.reduce = &reduce;
@@ -24,6 +50,7 @@ FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduc
   } else if (reduce.in.size() == 1) {
     if (const auto any = AnyOrderCombiner(*acc.combiner)) acc.identity.push_back(any->identity);
   }
+  acc.symmetric = reduce.in.size() == 1 && IsSymmetric(*acc.combiner);
   return acc;
 }
 
@@ -291,46 +318,131 @@ void FunctionEmitter::FinishMemory(Accumulators& acc) {
   }
 }
 
-void FunctionEmitter::FinishRow(Accumulators& acc, llvm::ArrayRef<Value*> registers) {
-  // registers[k * n + i]: vector k of value i; together they are the W accumulators in order.
-  const size_t n = acc.values();
-  const unsigned group = acc.registers / 4;  // vectors per L accumulators
-  auto at = [&](unsigned k) { return llvm::ArrayRef<Value*>(registers).slice(k * n, n); };
-  std::vector<Values> v;
-  for (unsigned j = 0; j < group; ++j) {
-    v.push_back(Combine(acc, Combine(acc, at(j), at(j + group)), Combine(acc, at(j + 2 * group), at(j + 3 * group))));
-  }
-  for (size_t m = group / 2; m >= 1; m /= 2) {
-    for (size_t j = 0; j < m; ++j) v[j] = Combine(acc, v[j], v[j + m]);
-  }
-  Values total = v[0];
-  for (unsigned half = lanes_.lanes / 2; half >= 1; half /= 2) {
-    Values low;
-    Values high;
-    for (size_t i = 0; i < n; ++i) {
+std::pair<FunctionEmitter::Pieces, FunctionEmitter::Pieces> FunctionEmitter::Halve(const Pieces& pieces, unsigned at,
+                                                                                   unsigned lanes) {
+  const unsigned half = lanes / 2;
+  Pieces low;
+  Pieces high;
+  for (const Piece& piece : pieces) {
+    if (piece.lanes < lanes) {
+      (piece.at < at + half ? low : high).push_back(piece);
+      continue;
+    }
+    Piece first{.at = at, .lanes = half};
+    Piece second{.at = at + half, .lanes = half};
+    for (Value* v : piece.values) {
       if (half == 1) {
-        low.push_back(b_.CreateExtractElement(total[i], uint64_t{0}));
-        high.push_back(b_.CreateExtractElement(total[i], uint64_t{1}));
+        first.values.push_back(b_.CreateExtractElement(v, uint64_t{0}));
+        second.values.push_back(b_.CreateExtractElement(v, uint64_t{1}));
         continue;
       }
-      llvm::SmallVector<int, 32> first;
-      llvm::SmallVector<int, 32> second;
+      llvm::SmallVector<int, 32> from_low;
+      llvm::SmallVector<int, 32> from_high;
       for (unsigned e = 0; e < half; ++e) {
-        first.push_back(static_cast<int>(e));
-        second.push_back(static_cast<int>(e + half));
+        from_low.push_back(static_cast<int>(e));
+        from_high.push_back(static_cast<int>(e + half));
       }
-      low.push_back(b_.CreateShuffleVector(total[i], first));
-      high.push_back(b_.CreateShuffleVector(total[i], second));
+      first.values.push_back(b_.CreateShuffleVector(v, from_low));
+      second.values.push_back(b_.CreateShuffleVector(v, from_high));
     }
-    total = Combine(acc, low, high);
+    low.push_back(std::move(first));
+    high.push_back(std::move(second));
+  }
+  return {std::move(low), std::move(high)};
+}
+
+FunctionEmitter::Pieces FunctionEmitter::Sum(const Accumulators& acc, Pieces a, Pieces b, unsigned at, unsigned lanes) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  if (a[0].lanes == lanes && b[0].lanes == lanes)
+    return {{.at = at, .lanes = lanes, .values = Combine(acc, a[0].values, b[0].values)}};
+  auto [a_low, a_high] = Halve(a, at, lanes);
+  auto [b_low, b_high] = Halve(b, at, lanes);
+  const unsigned half = lanes / 2;
+  Pieces sum = Sum(acc, std::move(a_low), std::move(b_low), at, half);
+  Pieces high = Sum(acc, std::move(a_high), std::move(b_high), at + half, half);
+  sum.insert(sum.end(), high.begin(), high.end());
+  return sum;
+}
+
+void FunctionEmitter::FinishRow(Accumulators& acc, std::vector<Pieces> registers) {
+  const unsigned group = acc.registers / 4;  // vectors per L accumulators
+  const unsigned lanes = lanes_.lanes;
+  const auto sum = [&](Pieces& a, Pieces& b) { return Sum(acc, std::move(a), std::move(b), 0, lanes); };
+  std::vector<Pieces> v;
+  for (unsigned j = 0; j < group; ++j) {
+    Pieces low = sum(registers[j], registers[j + group]);
+    Pieces high = sum(registers[j + 2 * group], registers[j + 3 * group]);
+    v.push_back(sum(low, high));
+  }
+  for (size_t m = group / 2; m >= 1; m /= 2) {
+    for (size_t j = 0; j < m; ++j) v[j] = sum(v[j], v[j + m]);
+  }
+  Pieces total = std::move(v[0]);
+  for (unsigned half = lanes / 2; half >= 1; half /= 2) {
+    auto [low, high] = Halve(total, 0, 2 * half);
+    for (Piece& piece : high) piece.at -= half;
+    total = Sum(acc, std::move(low), std::move(high), 0, half);
   }
   Values init;
   for (Val v0 : acc.reduce->init) init.push_back(Get(v0, 0));
-  const Values result = Combine(acc, init, total);
+  const Values result = Combine(acc, init, total[0].values);
   const Lanes rows = lanes_;
   lanes_ = {};
   SetReduced(acc, 0, result);
   lanes_ = rows;
+}
+
+void FunctionEmitter::ReduceRest(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
+                                 const std::vector<const kir::Store*>& during, const NodeList& needed, int64_t from,
+                                 int64_t to, std::vector<std::vector<Pieces>>& registers) {
+  const auto dim = static_cast<DimId>(plan.vector_dim);
+  const Lanes outer = lanes_;
+  // Identities need not be combined where they change nothing from either side.
+  const bool exact = std::all_of(accs.begin(), accs.end(), [](const Accumulators& acc) { return acc.symmetric; });
+  const RestOfRow rest = RestOf((to - from) % plan.lanes, plan.lanes, exact ? PiecesOf(stage, needed, dim) : 0);
+  const auto one = [&](int64_t i, unsigned width) {
+    const size_t mark = Mark();
+    const int64_t left = to - i;
+    dim_value_[dim] = I64(i);
+    lanes_ = {.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1};
+    if (left < static_cast<int64_t>(width)) {
+      lanes_.count = I64(left);
+      lanes_.mask = ActiveMask(lanes_.count, width);
+    }
+    EmitPoint(during, needed);
+    for (size_t a = 0; a < accs.size(); ++a) {
+      const Accumulators& acc = accs[a];
+      Pieces& at = registers[a][static_cast<size_t>(i) / plan.lanes % acc.registers];
+      const auto lane = static_cast<unsigned>(i % plan.lanes);
+      Piece fresh{.at = lane, .lanes = width};
+      for (Val v : acc.reduce->in) fresh.values.push_back(GetLanes(v, 0));
+      Values identity;
+      for (size_t v = 0; v < acc.values(); ++v)
+        identity.push_back(low_.Literal(TypeOf(acc.reduce->in[v]), acc.identity[v], width));
+      const bool whole = at.size() == 1 && at[0].lanes == width && at[0].at == lane;
+      const Values old = whole ? at[0].values : identity;
+      fresh.values = Combine(acc, old, fresh.values);
+      if (lanes_.mask != nullptr) {
+        for (size_t v = 0; v < acc.values(); ++v)
+          fresh.values[v] = b_.CreateSelect(lanes_.mask, fresh.values[v], old[v]);
+      }
+      if (whole) {
+        at[0] = std::move(fresh);
+      } else {
+        at = Sum(acc, std::move(at), {std::move(fresh)}, 0, plan.lanes);
+      }
+    }
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+    Rewind(mark);
+  };
+  int64_t i = from;
+  for (; i + int64_t{plan.lanes} <= to; i += plan.lanes) one(i, plan.lanes);
+  for (const unsigned width : rest.widths) {
+    one(i, width);
+    i += width;
+  }
 }
 
 void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
@@ -423,6 +535,65 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
   llvm::SmallVector<DimId, 4> others = plan.reduced;
   others.pop_back();
   Value* hi = DimHigh(dim);
+  // By accumulators' vector, in which pieces of the row they are.
+  std::vector<std::vector<Pieces>> registers(accs.size());
+  const auto finish = [&] {
+    for (size_t a = 0; a < accs.size(); ++a) {
+      lanes_ = full;
+      FinishRow(accs[a], std::move(registers[a]));
+      lanes_ = outer;
+    }
+  };
+  const auto take = [&](size_t a) {
+    const size_t n = accs[a].values();
+    for (unsigned k = 0; k < accs[a].registers; ++k) {
+      Value** first = carried.data() + accs[a].first + k * n;
+      registers[a].push_back({{.at = 0, .lanes = lanes, .values = Values(first, first + n)}});
+    }
+  };
+  const int64_t step = int64_t{lanes} * most;
+  auto main_loop = [&](Value* main_end) {
+    For(I64(0), main_end, I64(step), &carried, before, [&](Value* i) {
+      dim_value_[dim] = i;
+      lanes_ = full;
+      lanes_.copies = most;
+      for (Val v : needed) {
+        if (k_.nodes[v].op == kir::Op::kRead) ExtendPointer(k_.nodes[v].attr);
+      }
+      const unsigned together = std::min(most, together_);
+      for (unsigned copy = 0; copy < most; ++copy) {
+        if (copy % together == 0) PrecomputeCopies(needed, copy, together);
+        for (const kir::Store* s : during) EmitStore(*s, copy, true);
+        for (Accumulators& acc : accs) {
+          Values element;
+          for (Val v : acc.reduce->in) element.push_back(GetLanes(v, copy));
+          Value** at = carried.data() + acc.first + copy % acc.registers * acc.values();
+          const Values sum = Combine(acc, {at, acc.values()}, element);
+          std::copy(sum.begin(), sum.end(), at);
+        }
+      }
+      lanes_ = outer;
+      dim_value_[dim] = nullptr;
+    });
+  };
+  if (const std::optional<int64_t> length = Known(hi); length && *length > 0 && others.empty() &&
+                                                       most <= policy::kAccumulators &&
+                                                       total <= policy::AllAccumulators(isa_)) {
+    const int64_t main_end = plan.copies == 1 ? 0 : *length / step * step;
+    const int64_t vectors = (*length - main_end + lanes - 1) / lanes;
+    if (vectors * an_.Cost(needed, kir::DimMask{1} << dim) <= policy::kWrittenOutRow) {
+      main_loop(I64(main_end));
+      for (size_t a = 0; a < accs.size(); ++a) {
+        if (main_end > 0 || !accs[a].symmetric) {
+          take(a);
+        } else {
+          registers[a].resize(accs[a].registers);
+        }
+      }
+      ReduceRest(stage, plan, accs, during, needed, main_end, *length, registers);
+      return finish();
+    }
+  }
   if (in_memory) {
     spill();
     ForDims(others, 0, needed, nullptr, [&] {
@@ -436,32 +607,10 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
     });
     reload();
   } else {
-    const int64_t step = int64_t{lanes} * most;
     ForDims(others, 0, needed, &carried, [&] {
       Precompute(needed);
       Value* main_end = b_.CreateAnd(hi, I64(-step));
-      For(I64(0), main_end, I64(step), &carried, before, [&](Value* i) {
-        dim_value_[dim] = i;
-        lanes_ = full;
-        lanes_.copies = most;
-        for (Val v : needed) {
-          if (k_.nodes[v].op == kir::Op::kRead) ExtendPointer(k_.nodes[v].attr);
-        }
-        const unsigned together = std::min(most, together_);
-        for (unsigned copy = 0; copy < most; ++copy) {
-          if (copy % together == 0) PrecomputeCopies(needed, copy, together);
-          for (const kir::Store* s : during) EmitStore(*s, copy, true);
-          for (Accumulators& acc : accs) {
-            Values element;
-            for (Val v : acc.reduce->in) element.push_back(GetLanes(v, copy));
-            Value** at = carried.data() + acc.first + copy % acc.registers * acc.values();
-            const Values sum = Combine(acc, {at, acc.values()}, element);
-            std::copy(sum.begin(), sum.end(), at);
-          }
-        }
-        lanes_ = outer;
-        dim_value_[dim] = nullptr;
-      });
+      main_loop(main_end);
       If(b_.CreateICmpSLT(main_end, hi), &carried, [&] {
         spill();
         tail(main_end, hi);
@@ -469,12 +618,8 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
       });
     });
   }
-  for (Accumulators& acc : accs) {
-    lanes_ = full;
-    llvm::ArrayRef<Value*> registers(carried.data() + acc.first, acc.registers * acc.values());
-    FinishRow(acc, registers);
-    lanes_ = outer;
-  }
+  for (size_t a = 0; a < accs.size(); ++a) take(a);
+  finish();
 }
 
 }  // namespace tenon::emit_llvm

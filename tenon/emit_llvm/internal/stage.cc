@@ -120,7 +120,8 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
 }
 
 void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                                 Value* stream, llvm::function_ref<void()> body) {
+                                 Value* stream, llvm::function_ref<void()> body, unsigned pieces) {
+  if (pinned_ >> dim & 1) pieces = std::min(pieces, 1u);
   const Lanes outer = lanes_;
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
@@ -129,34 +130,111 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
     PrecomputeSplats(needed);
     lanes_ = outer;
   };
+  const auto run = [&](Value* i, const Lanes& vectors) {
+    dim_value_[dim] = i;
+    lanes_ = vectors;
+    body();
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+  };
+  const auto whole = [&](unsigned count) {
+    return Lanes{.dim = dim,
+                 .lanes = lanes,
+                 .copy_dim = dim,
+                 .copies = count,
+                 .together = std::min(count, together_),
+                 .stream = stream};
+  };
+  const auto masked = [&](Value* i, Value* left, unsigned width) {
+    Lanes rest{.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1};
+    if (auto known = Known(left); known == static_cast<int64_t>(width)) {
+      rest.stream = masked_only ? stream : nullptr;
+    } else {
+      rest.mask = ActiveMask(left, width);
+      rest.count = left;
+      if (masked_only && stream != nullptr)
+        rest.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(static_cast<int64_t>(width))));
+    }
+    run(i, rest);
+  };
   Value* lo = DimLow(dim);
   Value* hi = DimHigh(dim);
+  const std::optional<int64_t> first = Known(lo);
+  const std::optional<int64_t> last = Known(hi);
+  if (first && last) {
+    // Nothing to find out at run time: what is left are vectors one after another, and shorter ones.
+    const int64_t rest = std::max<int64_t>(0, *last - *first) % lanes;
+    const RestOfRow parts = RestOf(rest, lanes, pieces);
+    if (!masked_only || rest == 0 || !parts.masked || *last - *first < int64_t{lanes}) {
+      int64_t at = *first;
+      const int64_t end = at + std::max<int64_t>(0, *last - at) / step * step;
+      For(I64(at), I64(end), I64(step), nullptr, before, [&](Value* i) { run(i, whole(copies)); });
+      at = std::max(at, end);
+      const auto once = [&](int64_t length, const Lanes& vectors) {
+        const size_t mark = Mark();
+        run(I64(at), vectors);
+        Rewind(mark);
+        at += length;
+      };
+      for (unsigned count = copies / 2; count >= 1; count /= 2) {
+        if (*last - at >= int64_t{count} * lanes) once(int64_t{count} * lanes, whole(count));
+      }
+      for (const unsigned width : parts.widths) {
+        if (*last - at >= static_cast<int64_t>(width)) {
+          once(width, {.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1});
+          continue;
+        }
+        const size_t mark = Mark();
+        masked(I64(at), I64(*last - at), width);
+        Rewind(mark);
+      }
+      return;
+    }
+  }
   Value* main_end = lo;
   if (!masked_only) {
     Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
     main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
-    For(lo, main_end, I64(step), nullptr, before, [&](Value* i) {
-      dim_value_[dim] = i;
-      lanes_ = {.dim = dim,
-                .lanes = lanes,
-                .copy_dim = dim,
-                .copies = copies,
-                .together = std::min(copies, together_),
-                .stream = stream};
-      body();
-      lanes_ = outer;
-      dim_value_[dim] = nullptr;
-    });
+    For(lo, main_end, I64(step), nullptr, before, [&](Value* i) { run(i, whole(copies)); });
   }
   For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
-    dim_value_[dim] = i;
-    Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
-    lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes), .count = left};
-    if (masked_only && stream != nullptr) lanes_.stream = b_.CreateAnd(stream, b_.CreateICmpEQ(left, I64(lanes)));
-    body();
-    lanes_ = outer;
-    dim_value_[dim] = nullptr;
+    const std::optional<int64_t> at = Known(i);
+    Value* left = at && last ? I64(std::min<int64_t>(*last - *at, lanes))
+                             : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
+    masked(i, left, lanes);
   });
+}
+
+FunctionEmitter::RestOfRow FunctionEmitter::RestOf(int64_t rest, unsigned lanes, unsigned pieces) {
+  RestOfRow parts;
+  if (rest == 0) return parts;
+  int64_t left = rest;
+  for (unsigned width = lanes / 2; width >= kShortestVector && left > 0; width /= 2) {
+    if (left < static_cast<int64_t>(width)) continue;
+    parts.widths.push_back(width);
+    left -= width;
+  }
+  if (left == 0 && parts.widths.size() <= pieces) return parts;
+  parts.masked = true;
+  unsigned width = pieces == 0 ? lanes : std::min(lanes, kShortestVector);
+  while (static_cast<int64_t>(width) < rest) width *= 2;
+  parts.widths.assign(1, width);
+  return parts;
+}
+
+unsigned FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
+  constexpr int kWhole = 4;  // structural: four of such elements are a vector on every level
+  for (const kir::Store& s : stage.stores) {
+    if (ByteWidth(k_.buffers[s.buf].type) < kWhole) return 0;
+  }
+  for (Val v : needed) {
+    if (!(an_.deps[v] >> dim & 1)) continue;
+    if (k_.nodes[v].op == Op::kRead && ByteWidth(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type) < kWhole) return 0;
+    if (TypeOf(v) != DType::kPred && ByteWidth(TypeOf(v)) < kWhole) return 0;
+  }
+  if (loops_ == 0) return 1;
+  const int cost = an_.Cost(needed, kir::DimMask{1} << dim);
+  return cost <= policy::kFourCopies ? 3 : cost <= policy::kTwoCopies ? 2 : 1;
 }
 
 Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& stores,
@@ -234,6 +312,7 @@ Value* FunctionEmitter::WantsStreaming(const kir::Store& store) {
 void FunctionEmitter::EmitStreamingStores(const std::vector<const kir::Store*>& stores, unsigned copies) {
   for (unsigned copy = 0; copy < copies; ++copy) {
     for (const kir::Store* store : stores) {
+      ForgetStored(store->buf);
       const DType type = k_.buffers[store->buf].type;
       const Place place = PlaceOf(AccessId(*store), copy, 0);
       Value* memory = low_.ToMemory(type, GetLanes(store->value, copy));
@@ -265,8 +344,9 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitTiles(stage, plan, needed);
     } else {
       Precompute(needed);
-      VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream,
-                 [&] { EmitPoint(stores, needed); });
+      VectorLoop(
+          static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream,
+          [&] { EmitPoint(stores, needed); }, PiecesOf(stage, needed, static_cast<DimId>(plan.vector_dim)));
     }
   });
 }

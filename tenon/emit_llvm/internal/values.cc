@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
@@ -113,6 +114,10 @@ bool FunctionEmitter::AxisAvailable(const kir::Axis& axis, unsigned copy) const 
 }
 
 bool FunctionEmitter::Available(Val v, unsigned copy) const {
+  // Vectors that wait for their dim to be opened.
+  for (DimMask closed = an_.deps[v] & pinned_; closed != 0; closed &= closed - 1) {
+    if (dim_value_[std::countr_zero(closed)] == nullptr) return false;
+  }
   if (Has(v, copy)) return true;
   const kir::Node& node = k_.nodes[v];
   switch (node.op) {
