@@ -43,6 +43,9 @@ inline constexpr int kMaskCost = 16;
 
 // Reductions.
 
+/// What follows the sums of a row, once for it, is done for a vector of rows at once when it costs at least so much: a
+/// logarithm, divisions, roots. The sums wait in memory meanwhile.
+inline constexpr int kLateStageCost = 16;
 /// The vectors of a row whose length is known are written out one after another up to this cost of all of them.
 inline constexpr int kWrittenOutRow = 240;
 /// Accumulators that stay in registers: at most so many of one reduction, and of all of them together, which leaves

@@ -54,6 +54,8 @@ class FunctionEmitter {
   void EmitPieces();
   void EmitFlatRows(const llvm::SmallVector<kir::DimId, 4>& rows, kir::DimId last);
   void EmitOuterDims(size_t next);
+  /// The last stage once for a vector of rows, whose reductions wait in memory.
+  void EmitRowsThenLanes(kir::DimId dim, unsigned lanes, const std::vector<kir::Val>& reduced);
   void EmitSeq(const kir::Seq& seq);
   void EmitLoop(const kir::Loop& loop);
   /// Before a loop: what its stages compute in the lanes of a dim that is a single vector, and that no trip changes.

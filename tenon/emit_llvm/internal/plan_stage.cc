@@ -442,6 +442,44 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   return chosen >= 0 && *lanes >= 2 ? chosen : -1;
 }
 
+unsigned PlanLateStage(const Analysis& an, DimId dim, isa::IsaLevel isa, std::vector<Val>* reduced) {
+  const kir::Seq& seq = an.kernel.seq;
+  const kir::Dim& rows = an.kernel.dims[dim];
+  if (seq.size() < 2 || rows.kind != kir::DimKind::kParallel) return 1;
+  if (!rows.extent.is_param() && rows.extent.baked < 4) return 1;  // structural: fewer are no vector
+  for (const kir::Step& step : seq) {
+    const auto* stage = std::get_if<kir::Stage>(&step.is);
+    if (stage == nullptr || HasDomain(*stage, dim)) return 1;
+  }
+  const auto& last = std::get<kir::Stage>(seq.back().is);
+  if (!last.dims.empty() || !last.reduces.empty() || !last.domain.empty()) return 1;
+  std::vector<Val> roots;
+  std::vector<Access> stores;
+  for (const kir::Store& s : last.stores) {
+    Analysis::StoreRoots(s, &roots);
+    stores.push_back(Analysis::AccessOf(an.kernel, s.buf, s.at, s.guard));
+    if (s.combine >= 0 || !s.guard.empty() || an.kernel.buffers[s.buf].kind != kir::BufKind::kOut ||
+        IsComplex(an.kernel.buffers[s.buf].type) || ConstStride(stores.back(), dim) != 1 ||
+        !StoreAllows(an, s, stores.back(), dim)) {
+      return 1;
+    }
+  }
+  const std::vector<Val> needed = an.Needed(roots);
+  for (Val v : needed) {
+    const kir::Node& node = an.kernel.nodes[v];
+    // Memory of a row is another row's by then.
+    if (node.op == Op::kRead && an.buffer_mutable[an.kernel.reads[node.attr].buf]) return 1;
+    if (node.op != Op::kReduced) continue;
+    if (!(an.deps[v] & Bit(dim)) || (ByteWidth(node.type) != 4 && ByteWidth(node.type) != 8) || IsComplex(node.type))
+      return 1;
+    reduced->push_back(v);
+  }
+  if (reduced->empty() || an.Cost(needed, Bit(dim)) < policy::kLateStageCost) return 1;
+  unsigned lanes = LanesFor(an, needed, stores, dim, isa);
+  while (!rows.extent.is_param() && lanes > 4 && static_cast<int64_t>(lanes / 2) >= rows.extent.baked) lanes /= 2;
+  return lanes;
+}
+
 bool TwoVectorsPayOff(const Analysis& an, kir::DimId dim, unsigned lanes) {
   const kir::Size extent = an.kernel.dims[dim].extent;
   if (!extent.is_param() && extent.baked < int64_t{2} * lanes) return false;

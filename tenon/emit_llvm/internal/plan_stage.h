@@ -40,6 +40,10 @@ int PlanOuterVector(const Analysis& analysis, kir::DimMask candidates, isa::IsaL
 /// other, and whose body leaves registers for a second one.
 bool TwoVectorsPayOff(const Analysis& analysis, kir::DimId dim, unsigned lanes);
 
+/// For kernels of several stages of which the last one is a point behind reductions: the lanes in which several rows'
+/// points are computed at once, along the outer dim; 1 where that is not worth it. Their reductions are left then.
+unsigned PlanLateStage(const Analysis& analysis, kir::DimId dim, isa::IsaLevel isa, std::vector<kir::Val>* reduced);
+
 /// A combiner of one operation that gives the same bits in any order: the op, and the bits of its identity.
 struct AnyOrder {
   kir::Op op;

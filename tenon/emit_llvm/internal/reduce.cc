@@ -405,7 +405,7 @@ void FunctionEmitter::ReduceRest(const kir::Stage& stage, const StagePlan& plan,
     const size_t mark = Mark();
     const int64_t left = to - i;
     dim_value_[dim] = I64(i);
-    lanes_ = {.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1};
+    lanes_ = width == 1 ? Lanes() : Lanes{.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1};
     if (left < static_cast<int64_t>(width)) {
       lanes_.count = I64(left);
       lanes_.mask = ActiveMask(lanes_.count, width);

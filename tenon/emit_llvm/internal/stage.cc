@@ -181,7 +181,7 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
       }
       for (const unsigned width : parts.widths) {
         if (*last - at >= static_cast<int64_t>(width)) {
-          once(width, {.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1});
+          once(width, width == 1 ? Lanes() : Lanes{.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1});
           continue;
         }
         const size_t mark = Mark();
@@ -214,6 +214,8 @@ FunctionEmitter::RestOfRow FunctionEmitter::RestOf(int64_t rest, unsigned lanes,
     parts.widths.push_back(width);
     left -= width;
   }
+  // One by one where that is not more than a few.
+  for (; left > 0 && parts.widths.size() < pieces; --left) parts.widths.push_back(1);
   if (left == 0 && parts.widths.size() <= pieces) return parts;
   parts.masked = true;
   unsigned width = pieces == 0 ? lanes : std::min(lanes, kShortestVector);
