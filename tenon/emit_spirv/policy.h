@@ -11,8 +11,10 @@ inline constexpr int64_t kMostWords = 24000;
 
 /// Invocations of a workgroup whose invocations do not meet.
 inline constexpr int64_t kFreeGroup = 256;
-/// Points that one of them takes where there are enough to fill a machine besides.
-inline constexpr int64_t kPointsTogether = 8;
+/// Points that one of them takes at most, written out, where there are enough to fill a machine besides, and nodes of
+/// all these together.
+inline constexpr int64_t kPointsTogether = 16;
+inline constexpr int64_t kNodesTogether = 128;
 inline constexpr int64_t kPointsForTogether = 1 << 18;
 
 /// Invocations of a workgroup that works on one point; more where a reduction has more accumulators.

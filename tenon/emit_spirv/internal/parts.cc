@@ -130,7 +130,16 @@ KernelEmitter::Part KernelEmitter::StagePart(const kir::Step& step) const {
     part.group_size = std::min(target_.device.group_lanes, std::max(policy::kTeam, width));
   } else if (!part.grid.empty()) {
     part.group_size = std::min(target_.device.group_lanes, policy::kFreeGroup);
-    if (points >= policy::kPointsForTogether && summed == 1) part.points_together = policy::kPointsTogether;
+    if (points >= policy::kPointsForTogether && stage.reduces.empty()) {
+      Touched touched;
+      std::vector<Val> roots;
+      Touch(step, touched, roots);
+      const int64_t nodes = std::ssize(Needed(roots));
+      while (part.points_together < policy::kPointsTogether &&
+             2 * part.points_together * nodes <= policy::kNodesTogether) {
+        part.points_together *= 2;
+      }
+    }
   }
   return part;
 }
@@ -361,7 +370,7 @@ int64_t KernelEmitter::Trips(const Part& part) const {
   }
   int64_t trips = 0;
   for (const kir::Step* step : part.steps) trips = Plus(trips, Trips(part, kir::Seq{*step}));
-  return NestedTrips({part.points_together, in_order, trips});
+  return Times(part.points_together, NestedTrips({in_order, trips}));
 }
 
 Result<Module> KernelEmitter::Run() {
@@ -483,9 +492,15 @@ void KernelEmitter::ForEachPoint(const Part& part, const Dispatch& dispatch, con
       w_.If(s_.Compare(Spv::ULessThan, first, total), [&] { at_point(first); });
       return;
     }
-    const Id end = w_.Do(Spv::IAdd, w_.U32(), {from, share_size});
-    const Id last = s_.Select(w_.U32(), s_.Compare(Spv::ULessThan, end, total), end, total);
-    w_.For(first, last, w_.C32(dispatch.group_size), at_point);
+    const bool whole = known && *known % dispatch.points_per_group == 0;
+    for (int64_t i = 0; i < part.points_together; ++i) {
+      const Id point = w_.Do(Spv::IAdd, w_.U32(), {first, w_.C32(static_cast<uint32_t>(i * part.group_size))});
+      if (whole) {
+        at_point(point);
+      } else {
+        w_.If(s_.Compare(Spv::ULessThan, point, total), [&] { at_point(point); });
+      }
+    }
   };
   // structural: what a launch takes along x
   constexpr int64_t kMostAlong = 65535;
