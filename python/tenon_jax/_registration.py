@@ -1,6 +1,8 @@
 """What to tell JAX: backends by name and where its custom-call handlers go."""
 
 import logging
+import os
+import socket
 
 from jax._src import distributed, xla_bridge
 from jax._src.lib import xla_client
@@ -17,9 +19,27 @@ _BUILTIN_PRIORITY = -10
 _VULKAN_PRIORITY = -20
 
 
+def _host_address() -> str:
+    """This host's address on the way to the job's coordinator: the one that the other processes reach; '' when that cannot be told."""
+    coordinator = distributed.global_state.coordinator_address
+    if not coordinator:
+        return ''
+    host, _, port = coordinator.rpartition(':')
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host.strip('[]'), int(port), type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.connect(address)  # Sends nothing: only chooses the route.
+            return probe.getsockname()[0]
+    except (OSError, ValueError):
+        return ''
+
+
 def _options() -> dict:
     count = xla_bridge.num_cpu_devices.value
-    return {'num_devices': count} if count >= 0 else {}
+    options = {'num_devices': count} if count >= 0 else {}
+    if _num_processes() > 1 and not os.environ.get('TENON_HOST_ADDRESS'):
+        options['host_address'] = _host_address()
+    return options
 
 
 def _topology_factory(c_api):
@@ -79,10 +99,6 @@ def _num_processes() -> int:
 
 
 def register(library: str, replace: bool) -> None:
-    if _num_processes() > 1:
-        _log.warning('Tenon serves jobs of one process, this one has %d: nothing is registered, and the platform cpu is JAX\'s built-in client',
-                     _num_processes())
-        return
     _callbacks.install()
     builtin = xla_bridge._backend_factories.get('cpu')
     if not replace:

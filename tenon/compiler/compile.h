@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
 #include "tenon/drivers/registry.h"
@@ -16,12 +17,40 @@
 
 namespace tenon::compiler {
 
+/// The processes that run a program together, each with some of its devices. Numbers are the processes' among
+/// themselves, from 0 without gaps.
+struct Processes {
+  std::vector<int> of_device;  ///< By flat device number. Empty: all devices are this process's.
+  int self = 0;
+
+  bool empty() const { return of_device.empty(); }
+  int count() const {
+    int most = 0;
+    for (const int p : of_device) most = p > most ? p : most;
+    return most + 1;
+  }
+  /// The devices of one of them, ascending.
+  std::vector<int64_t> DevicesOf(int process) const {
+    std::vector<int64_t> devices;
+    for (size_t d = 0; d < of_device.size(); ++d) {
+      if (of_device[d] == process) devices.push_back(static_cast<int64_t>(d));
+    }
+    return devices;
+  }
+  friend bool operator==(const Processes&, const Processes&) = default;
+};
+
+/// The custom call that moves bytes between processes (partition/exchange.h); programs from outside have none.
+inline constexpr std::string_view kExchangeTarget = "tenon.exchange";
+
 /// What the client, or whoever looks on, wants of one compile.
 struct CompileOptions {
   /// The machine that the plan is for.
   target::Target target = *target::StandardTarget();
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
+  /// With several processes the result is this process's part of the program.
+  Processes processes;
   /// The drivers that the program may call when it runs; null: none, and what would need one is evaluated. Must outlive
   /// the compile.
   const drivers::Registry* drivers = nullptr;
@@ -50,6 +79,11 @@ struct CompileStatistics {
   int64_t fuse_ns = 0;
   int64_t schedule_ns = 0;
   int64_t verify_ns = 0;  ///< Of the plan.
+  /// With several processes: exchanges in the program, bytes that this process receives in them (bodies of loops count
+  /// once), and the ops whose operands were gathered because there is no better rule for them.
+  int64_t exchanges = 0;
+  int64_t exchanged_bytes = 0;
+  std::vector<std::pair<std::string, int64_t>> gathered;
 };
 
 /// Which part of a whole array each device holds, in a program of several devices. Device numbers are flat: replica *
@@ -80,6 +114,10 @@ struct CompiledProgram {
   /// together from the devices' arguments and how outputs are cut. Empty for one device.
   std::vector<Tiling> parameter_tilings;
   std::vector<Tiling> result_tilings;
+  /// With several processes: the program's text as it came, without places in sources: what all of them have alike.
+  Hash128 common;
+  /// As in the options. The tilings then are of this process's devices alone, and of what it holds of the whole arrays.
+  Processes processes;
   std::vector<InspectedSharding> inspected;
   /// Arguments that calls take: aliased ones (tf.aliasing_output), and donors (jax.buffer_donor) that a result fits.
   std::vector<bool> donated;

@@ -134,7 +134,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   const bool verify = options.verify || (asked != nullptr && std::string_view(asked) == "1");
   CompiledProgram result;
   Clock clock;
-  TENON_ASSIGN_OR_RETURN(Imported imported, Import(program, options.num_replicas, options.num_partitions));
+  TENON_ASSIGN_OR_RETURN(Imported imported,
+                         Import(program, options.num_replicas, options.num_partitions, options.processes));
   imported.program.target = std::make_shared<const target::Target>(options.target);
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
@@ -216,6 +217,11 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     result.parameter_tilings = imported.shardings.parameter_tilings;
     result.result_tilings = imported.shardings.result_tilings;
   }
+  result.processes = options.processes;
+  result.common = imported.common;
+  result.statistics.exchanges = imported.shardings.exchanges;
+  result.statistics.exchanged_bytes = imported.shardings.exchanged_bytes;
+  result.statistics.gathered = imported.shardings.gathered;
   result.donated = DonatedOf(simple, result);
   result.bytes_accessed = plan::BytesAccessed(result.plan);
   result.source = std::string(program);

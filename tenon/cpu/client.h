@@ -4,7 +4,12 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "tenon/compiler/compile.h"
+#include "tenon/cpu/job.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/host/in_flight.h"
 #include "tenon/host/policy.h"
@@ -22,8 +27,9 @@ class CpuClient final : public plugin::Client {
   struct Setup {
     int num_devices = 1;
     int64_t memory_limit_bytes = 0;  ///< 0: what the machine has.
+    std::unique_ptr<Job> job = {};   ///< Null: this process alone.
   };
-  static Result<plugin::Ref<plugin::Client>> Create(const Setup& setup);
+  static Result<plugin::Ref<plugin::Client>> Create(Setup setup);
   ~CpuClient() override;
 
   Result<plugin::Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program,
@@ -37,8 +43,16 @@ class CpuClient final : public plugin::Client {
   size_t inline_copy_limit() const override { return host::policy::kInlineCopyBytes; }
 
   /// Executions that nobody can see the outcome of any more end at the next trip of their loops.
-  void GivenUp() override { in_flight_.GiveUp(); }
+  void GivenUp() override;
+  void ProcessesChanged(std::span<const ProcessState> processes) override;
+  bool TakesProgramsOfOthers() const override { return job_ != nullptr; }
   host::InFlight& in_flight() { return in_flight_; }
+
+  /// Null for a client of one process.
+  Job* job() const { return job_.get(); }
+  /// Which processes run a program with this assignment: their numbers in the job, ascending, and where its devices
+  /// are. The second is empty when one process has them all, or this one has none.
+  std::pair<std::vector<int>, compiler::Processes> ProcessesOf(const plugin::DeviceAssignment& assignment) const;
 
   threads::ThreadPool& pool() const { return *pool_; }
   const std::shared_ptr<runtime::MemoryPool>& memory_pool() const { return memory_; }
@@ -48,7 +62,10 @@ class CpuClient final : public plugin::Client {
   Status CheckNotForked() const;
 
  private:
-  CpuClient(const Setup& setup, std::shared_ptr<threads::ThreadPool> pool);
+  CpuClient(Setup setup, std::shared_ptr<threads::ThreadPool> pool);
+
+  void AddOwnDevices(int num_devices);
+  Status CheckOneProcess(const plugin::DeviceAssignment& assignment) const;
 
   std::shared_ptr<void> codegen_threads_;
   std::shared_ptr<threads::ThreadPool> pool_;
@@ -56,6 +73,7 @@ class CpuClient final : public plugin::Client {
   host::InFlight in_flight_;
   std::atomic<int64_t> run_id_{1};
   const pid_t owner_pid_;
+  std::unique_ptr<Job> job_;
 };
 
 }  // namespace tenon::cpu

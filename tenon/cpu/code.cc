@@ -102,8 +102,16 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   code->run_ns = plan::EstimateNs(code->program->plan(), *made_for);
   const compiler::CompileStatistics& s = about.statistics;
   std::string rules;
+  if (!about.processes.empty()) {
+    rules +=
+        fmt::format("; processes {}, exchanges {} of {} B here, gathered for want of a rule:", about.processes.count(),
+                    s.exchanges, s.exchanged_bytes);
+    for (const auto& [op, times] : s.gathered) rules += fmt::format(" {} {}", op, times);
+    if (s.gathered.empty()) rules += " none";
+  }
+  const size_t before_rules = rules.size();
   for (const auto& [rule, hits] : s.rules)
-    rules += fmt::format("{}{} {}", rules.empty() ? "; rules: " : ", ", rule, hits);
+    rules += fmt::format("{}{} {}", rules.size() == before_rules ? "; rules: " : ", ", rule, hits);
   const auto us = [](int64_t ns) { return static_cast<double>(ns) * 1e-3; };
   Log(LogLevel::kInfo,
       fmt::format(
@@ -132,11 +140,13 @@ namespace {
 
 /// `is_new`: comes from its maker, who may have left addresses of this process in it.
 Result<std::shared_ptr<const Code>> CompileAny(std::string_view program, const plugin::CompileOptions& options,
-                                               const std::shared_ptr<const target::Target>& target, bool is_new) {
+                                               const std::shared_ptr<const target::Target>& target, bool is_new,
+                                               const compiler::Processes& processes = {}) {
   const int64_t start_ns = activity::IsOn() ? activity::NowNs() : 0;
   const std::string dump_dir = host::NewDumpDir();
-  TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about,
-                         host::CompileProgram(program, options, *target, kernels::CpuFamilies(), dump_dir, is_new));
+  TENON_ASSIGN_OR_RETURN(
+      compiler::CompiledProgram about,
+      host::CompileProgram(program, options, *target, kernels::CpuFamilies(), dump_dir, is_new, processes));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, Bind(std::move(about), target, target, dump_dir));
   if (start_ns != 0) host::AddSpans(code->about, start_ns);
   return code;
@@ -145,8 +155,9 @@ Result<std::shared_ptr<const Code>> CompileAny(std::string_view program, const p
 }  // namespace
 
 Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
-                                                const std::shared_ptr<const target::Target>& target) {
-  return CompileAny(program, options, target, true);
+                                                const std::shared_ptr<const target::Target>& target,
+                                                const compiler::Processes& processes) {
+  return CompileAny(program, options, target, true, processes);
 }
 
 const std::shared_ptr<const target::Target>& SharedHostTarget() {

@@ -37,7 +37,8 @@ struct Code {
 /// stage under TENON_DUMP_DIR when that is set. Errors as compiler::Compile, and NOT_FOUND for a custom call that
 /// nobody serves.
 Result<std::shared_ptr<const Code>> CompileCode(std::string_view program, const plugin::CompileOptions& options,
-                                                const std::shared_ptr<const target::Target>& target);
+                                                const std::shared_ptr<const target::Target>& target,
+                                                const compiler::Processes& processes = {});
 
 /// This process's target, as everything here shares it.
 const std::shared_ptr<const target::Target>& SharedHostTarget();

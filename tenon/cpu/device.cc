@@ -24,9 +24,14 @@ class PoolStorage final : public plugin::Storage {
 
 }  // namespace
 
-std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id) {
+std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id, int process_index, int partition_index) {
   plugin::DeviceDescription::Info info;
   info.id = id;
+  info.process_index = process_index;
+  // Under the names by which meshes over several machines are made.
+  if (partition_index >= 0) {
+    info.attributes = {{"partition_index", int64_t{partition_index}}, {"slice_index", int64_t{partition_index}}};
+  }
   info.kind = "cpu";
   info.to_string = fmt::format("CpuDevice(id={})", id);
   info.debug_string = fmt::format("TENON_CPU_{}", id);

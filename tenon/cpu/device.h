@@ -14,7 +14,9 @@
 namespace tenon::cpu {
 
 /// What is known of device `id` without a client: its names and memories.
-std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id);
+/// `partition_index`: of the machine in its job; negative for a client of its own.
+std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id, int process_index = 0,
+                                                                int partition_index = -1);
 
 /// What the arrays of one device take of the memory that all of them share.
 class DeviceUse {

@@ -16,14 +16,19 @@
 namespace tenon::cpu {
 
 Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const Code> code,
-                                                         const plugin::CompileOptions& options) {
-  TENON_ASSIGN_OR_RETURN(
-      plugin::ExecutableInfo info,
-      host::MakeExecutableInfo(code->about, code->program->plan(), *code->compiled_for, code->code_bytes, options));
+                                                         const plugin::CompileOptions& options,
+                                                         const plugin::DeviceAssignment* of_processes) {
+  TENON_ASSIGN_OR_RETURN(plugin::ExecutableInfo info,
+                         host::MakeExecutableInfo(code->about, code->program->plan(), *code->compiled_for,
+                                                  code->code_bytes, options, of_processes));
   return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
 }
 
-Result<std::string> CpuExecutable::Serialize() const { return SaveCode(*code_, info().compile_options); }
+Result<std::string> CpuExecutable::Serialize() const {
+  if (!code_->about.processes.empty())
+    return Unimplemented("saving a program of several processes: each of them has a part of its own");
+  return SaveCode(*code_, info().compile_options);
+}
 
 Result<plugin::Executable::ProgramText> CpuExecutable::OptimizedProgram() const {
   TENON_ASSIGN_OR_RETURN(std::string program,
@@ -65,9 +70,10 @@ struct CpuLoadedExecutable::QueuedRun final : host::DeviceQueue::Task {
 };
 
 CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
-                                         plugin::DeviceAssignment assignment)
+                                         plugin::DeviceAssignment assignment, std::vector<int> nodes)
     : LoadedExecutable(std::move(client), plugin::Ref<plugin::Executable>(executable), std::move(assignment)),
-      code_(executable->code()) {
+      code_(executable->code()),
+      nodes_(std::move(nodes)) {
   for (const plan::Output& out : code_->program->plan().outputs) takes_over_.push_back(out.alias_input);
 }
 
@@ -183,8 +189,11 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
 
 Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
   TENON_RETURN_IF_ERROR(cpu_client().CheckNotForked());
-  if (!code_->about.parameter_tilings.empty() || !code_->about.result_tilings.empty()) {
-    return ExecuteGlobally(plugin::Ref<LoadedExecutable>(this), code_, cpu_client(), request);
+  // All of its devices are other processes'.
+  if (request.devices.empty()) return OkStatus();
+  if (!code_->about.parameter_tilings.empty() || !code_->about.result_tilings.empty() ||
+      !code_->about.processes.empty()) {
+    return ExecuteGlobally(plugin::Ref<LoadedExecutable>(this), code_, cpu_client(), nodes_, request);
   }
   for (size_t i = 0; i < request.devices.size(); ++i) {
     Status status = Launch(request.devices[i], request);
@@ -195,6 +204,10 @@ Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
     return OkStatus();
   }
   return OkStatus();
+}
+
+void CpuLoadedExecutable::Refused(const Status& error) {
+  if (!code_->about.processes.empty()) FailTogether(cpu_client(), nodes_, error);
 }
 
 void CpuLoadedExecutable::Poison(plugin::DeviceExecution& device, const Status& error) const {

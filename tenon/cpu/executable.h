@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tenon/cpu/code.h"
 #include "tenon/plugin/executable.h"
@@ -13,8 +14,11 @@ class CpuClient;
 /// A compiled program as PJRT sees it.
 class CpuExecutable final : public plugin::Executable {
  public:
+  /// `of_processes`: of a program that several processes run, its devices: then the fingerprint is the same in all of
+  /// them. Null for others.
   static Result<plugin::Ref<CpuExecutable>> Create(std::shared_ptr<const Code> code,
-                                                   const plugin::CompileOptions& options);
+                                                   const plugin::CompileOptions& options,
+                                                   const plugin::DeviceAssignment* of_processes = nullptr);
 
   Result<std::string> Serialize() const override;
   Result<ProgramText> OptimizedProgram() const override;
@@ -35,9 +39,10 @@ class CpuExecutable final : public plugin::Executable {
 class CpuLoadedExecutable final : public plugin::LoadedExecutable {
  public:
   CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
-                      plugin::DeviceAssignment assignment);
+                      plugin::DeviceAssignment assignment, std::vector<int> nodes = {});
 
   Status Execute(plugin::ExecuteRequest& request) override;
+  void Refused(const Status& error) override;
 
  private:
   struct Run;
@@ -50,6 +55,8 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   void Poison(plugin::DeviceExecution& device, const Status& error) const;
 
   std::shared_ptr<const Code> code_;
+  /// Of a program that this process runs together with others: all of their numbers. Else whoever has the devices.
+  std::vector<int> nodes_;
   /// Output i may take the storage of parameter takes_over_[i]; -1: none.
   std::vector<int> takes_over_;
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "tenon/base/activity.h"
@@ -18,11 +21,12 @@ namespace {
 using StorageRef = plugin::Ref<plugin::Storage>;
 
 struct GlobalRun;
-Status RunGlobally(GlobalRun& run, CpuClient& client);
+Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launch);
 
 /// One execution for all devices. Device numbers are flat (replica * partitions + partition).
 struct GlobalRun final : host::DeviceQueue::Task {
-  Status Run() override { return RunGlobally(*this, *client); }
+  Status Run() override { return nodes.empty() ? RunGlobally(*this, *client, nullptr) : RunTogether(); }
+  Status RunTogether();
   void Enter() {
     for (const auto* lists : {&arguments, &outputs}) {
       for (const std::vector<StorageRef>& list : *lists) {
@@ -38,7 +42,10 @@ struct GlobalRun final : host::DeviceQueue::Task {
     done->Set(status);
   }
 
-  CpuClient* client = nullptr;  ///< The executable keeps it alive.
+  std::vector<int> nodes;               ///< The processes that run the program; empty: this one alone.
+  uint64_t launch = 0;                  ///< Its number among those of these processes.
+  std::vector<plugin::EventRef> waits;  ///< With several processes: arguments that are not there yet.
+  CpuClient* client = nullptr;          ///< The executable keeps it alive.
   host::InFlight::Entry entry;
   plugin::Ref<plugin::LoadedExecutable> executable;
   std::shared_ptr<const Code> code;
@@ -89,15 +96,25 @@ StorageRef Donated(const plugin::DeviceExecution& device, const plugin::Executab
 
 bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) == 1; }
 
-Status RunGlobally(GlobalRun& run, CpuClient& client) {
+// A name for the program that is equal in all processes.
+Hash128 ProgramOf(const GlobalRun& run) {
+  const std::string& text = run.executable->info().fingerprint;
+  Hash128 hash;
+  hash.high = std::strtoull(text.substr(0, 16).c_str(), nullptr, 16);
+  hash.low = std::strtoull(text.substr(std::min<size_t>(text.size(), 16), 16).c_str(), nullptr, 16);
+  return hash;
+}
+
+Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launch) {
   const plan::Plan& plan = run.code->program->plan();
   const compiler::CompiledProgram& about = run.code->about;
   const plugin::ExecutableInfo& info = run.executable->info();
   std::vector<StorageRef> whole_inputs, whole_outputs;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  host::ExecutionUser user{run.context.get(),  &client, &client.in_flight(), client.pool().num_threads(),
-                           client.NextRunId(), 0};
+  host::ExecutionUser user{
+      run.context.get(), &client, &client.in_flight(), client.pool().num_threads(), client.NextRunId(), 0,
+      nullptr,           launch};
   const activity::Scope scope([&] { return host::ExecutionLabel(run.code->about, -1); }, user.run_id);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const Shape& shape = plan.inputs[i].shape;
@@ -143,13 +160,54 @@ Status RunGlobally(GlobalRun& run, CpuClient& client) {
   return OkStatus();
 }
 
+Status GlobalRun::RunTogether() {
+  TENON_ASSIGN_OR_RETURN(collectives::Group * group, client->job()->GroupOf(nodes));
+  Status status;
+  for (const plugin::EventRef& ready : waits) {
+    status = ready.Wait();
+    if (!status.ok()) break;
+  }
+  if (status.ok()) {
+    collectives::Launch user{group, {.launch = launch, .program = ProgramOf(*this), .name = code->about.name}};
+    status = RunGlobally(*this, *client, &user);
+  }
+  // The others must not wait for exchanges that this process never comes to.
+  if (!status.ok()) group->Fail(status.WithContext(fmt::format("execution {} of '{}'", launch, code->about.name)));
+  return status;
+}
+
 }  // namespace
 
+void FailTogether(CpuClient& client, const std::vector<int>& nodes, const Status& error) {
+  struct Failure final : host::DeviceQueue::Task {
+    Status Run() override {
+      const Result<collectives::Group*> group = client->job()->GroupOf(nodes);
+      if (group.ok()) (*group)->Fail(error);
+      return OkStatus();
+    }
+    void End(const Status&) override {}
+    plugin::Ref<plugin::Client> owner;
+    CpuClient* client = nullptr;
+    std::vector<int> nodes;
+    Status error;
+  };
+  auto failure = std::make_unique<Failure>();
+  failure->owner = plugin::Ref<plugin::Client>(&client);
+  failure->client = &client;
+  failure->nodes = nodes;
+  failure->error = error;
+  std::unique_ptr<host::DeviceQueue::Task> task = std::move(failure);
+  static_cast<void>(client.job()->queue().Submit(task, host::DeviceQueue::Kind::kComputes).ok());
+}
+
 Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::shared_ptr<const Code> code,
-                       CpuClient& client, plugin::ExecuteRequest& request) {
+                       CpuClient& client, const std::vector<int>& nodes, plugin::ExecuteRequest& request) {
   const plugin::ExecutableInfo& info = executable->info();
+  const compiler::Processes& processes = code->about.processes;
   const size_t devices = request.devices.size();
-  const auto wanted = static_cast<size_t>(info.num_replicas) * static_cast<size_t>(info.num_partitions);
+  const size_t wanted = processes.empty()
+                            ? static_cast<size_t>(info.num_replicas) * static_cast<size_t>(info.num_partitions)
+                            : processes.DevicesOf(processes.self).size();
   if (devices != wanted)
     return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info.name, wanted, devices));
   auto run = std::make_unique<GlobalRun>();
@@ -160,12 +218,17 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
   run->arguments.assign(info.parameters.size(), std::vector<StorageRef>(devices));
   run->outputs.assign(info.outputs.size(), std::vector<StorageRef>(devices));
   run->reused.assign(info.outputs.size(), false);
-  auto* first = static_cast<CpuDevice*>(request.devices[0].device);
+  host::DeviceQueue* queue = &static_cast<CpuDevice*>(request.devices[0].device)->queue();
+  if (!run->code->about.processes.empty()) {
+    run->nodes = nodes;
+    queue = &client.job()->queue();
+  }
   const auto kind = run->code->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
-  if (kind == host::DeviceQueue::Kind::kComputes) first->queue().WaitBelow(host::policy::kMaxPendingLarge);
+  if (kind == host::DeviceQueue::Kind::kComputes) queue->WaitBelow(host::policy::kMaxPendingLarge);
   std::vector<plugin::EventRef> waits;
-  for (plugin::DeviceExecution& device : request.devices) {
-    const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
+  // The devices stand in the order of their flat numbers, as in the tilings.
+  for (size_t flat = 0; flat < devices; ++flat) {
+    plugin::DeviceExecution& device = request.devices[flat];
     // Arguments are read before results are written, so memory that nobody else sees may be any result of its size.
     std::vector<bool> taken(device.arguments.size(), false);
     for (size_t i = 0; i < info.outputs.size(); ++i) {
@@ -186,18 +249,27 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
     device.done = plugin::EventRef(run->done);
   }
   // Nothing fails from here on: now the arguments may be taken.
-  for (plugin::DeviceExecution& device : request.devices) {
-    const auto flat = static_cast<size_t>(device.replica * info.num_partitions + device.partition);
+  for (size_t flat = 0; flat < devices; ++flat) {
+    plugin::DeviceExecution& device = request.devices[flat];
     for (size_t i = 0; i < device.arguments.size(); ++i) {
       waits.push_back(device.arguments[i].ready);
       run->arguments[i][flat] = std::move(device.arguments[i].storage);
     }
   }
   run->Enter();
+  if (!run->nodes.empty()) {
+    run->waits = std::move(waits);
+    run->launch = client.job()->NextLaunch(nodes);
+    std::unique_ptr<host::DeviceQueue::Task> task = std::move(run);
+    // Not when the arguments are there: that may be another order in another process.
+    const Status status = queue->Submit(task, host::DeviceQueue::Kind::kComputes);
+    if (!status.ok()) task->End(status);
+    return OkStatus();
+  }
   std::unique_ptr<host::DeviceQueue::Task> queued = std::move(run);
-  plugin::WhenAll(waits).OnReady([queued = std::move(queued), first, kind](const Status& arguments_status) mutable {
+  plugin::WhenAll(waits).OnReady([queued = std::move(queued), queue, kind](const Status& arguments_status) mutable {
     Status status = arguments_status;
-    if (status.ok()) status = first->queue().Submit(queued, kind);
+    if (status.ok()) status = queue->Submit(queued, kind);
     if (!status.ok()) queued->End(status);
   });
   return OkStatus();

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,6 +16,7 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/cpu/job.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
@@ -70,6 +74,59 @@ Result<std::shared_ptr<const target::Target>> TargetOf(const std::vector<plugin:
   return SharedHostTarget();
 }
 
+/// The framework's store as the job wants it.
+class JobStore final : public collectives::Store {
+ public:
+  explicit JobStore(const plugin::KeyValueStore& store) : store_(store) {}
+  Status Put(std::string_view key, std::string_view value) override { return store_.Put(key, value); }
+  Result<std::string> Get(std::string_view key, collectives::Milliseconds timeout) override {
+    return store_.Get(key, static_cast<int>(std::min<int64_t>(timeout.count(), std::numeric_limits<int>::max())));
+  }
+  Result<std::string> TryGet(std::string_view key) override { return store_.TryGet(key); }
+
+ private:
+  plugin::KeyValueStore store_;
+};
+
+/// An option, else the variable, else `otherwise`: a number of seconds.
+Result<collectives::Milliseconds> Seconds(const plugin::ClientOptions& options, std::string_view option,
+                                          const char* variable, int64_t otherwise) {
+  TENON_ASSIGN_OR_RETURN(const std::optional<int64_t> environment, NumberFromEnvironment(variable));
+  const int64_t seconds = options.GetInt(option, environment.value_or(otherwise));
+  if (seconds < 1 || seconds > policy::kMaxTimeoutSeconds)
+    return InvalidArgument(fmt::format("{} is {}, wanted 1 to {}", option, seconds, policy::kMaxTimeoutSeconds));
+  return collectives::Milliseconds(seconds * 1000);
+}
+
+std::string Text(const plugin::ClientOptions& options, std::string_view option, const char* variable,
+                 std::string_view otherwise) {
+  const char* environment = std::getenv(variable);
+  const bool set = environment != nullptr && *environment != '\0';
+  return options.GetString(option, set ? std::string_view(environment) : otherwise);
+}
+
+Result<std::unique_ptr<Job>> JoinJob(const plugin::ClientOptions& options, int node, int nodes,
+                                     const CpuClient::Setup& client) {
+  if (!options.store)
+    return InvalidArgument("num_nodes is greater than 1, but there is no key-value store to meet the others in");
+  Job::Setup setup;
+  setup.node = node;
+  setup.num_nodes = nodes;
+  setup.num_devices = client.num_devices;
+  setup.store = std::make_shared<JobStore>(*options.store);
+  setup.engine = Text(options, "collectives", "TENON_COLLECTIVES", "auto");
+  setup.address = Text(options, "host_address", "TENON_HOST_ADDRESS", "");
+  TENON_ASSIGN_OR_RETURN(setup.join_timeout,
+                         Seconds(options, "join_timeout_s", "TENON_JOIN_TIMEOUT_S", policy::kJoinSeconds));
+  TENON_ASSIGN_OR_RETURN(setup.timeout, Seconds(options, "collective_timeout_s", "TENON_COLLECTIVE_TIMEOUT_S",
+                                                policy::kCollectiveSeconds));
+  setup.build = host::BuildName();
+  // All else that decides bits is the build's.
+  setup.target = SharedHostTarget()->numerics.fused_multiply_add ? "products and sums rounded together"
+                                                                 : "products and sums rounded apart";
+  return Job::Join(std::move(setup));
+}
+
 class CpuPlugin final : public plugin::Plugin {
  public:
   CpuPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
@@ -78,7 +135,9 @@ class CpuPlugin final : public plugin::Plugin {
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
     static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
-        {"num_devices", plugin::ValueType::kInt64}, {"memory_limit_bytes", plugin::ValueType::kInt64}};
+        {"num_devices", plugin::ValueType::kInt64},          {"memory_limit_bytes", plugin::ValueType::kInt64},
+        {"collectives", plugin::ValueType::kString},         {"host_address", plugin::ValueType::kString},
+        {"collective_timeout_s", plugin::ValueType::kInt64}, {"join_timeout_s", plugin::ValueType::kInt64}};
     return specs;
   }
 
@@ -92,22 +151,21 @@ class CpuPlugin final : public plugin::Plugin {
   }
 
   Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
-    // Accepted, it would be taken for a job's only process and compute wrong results in all of them.
-    if (const int64_t nodes = options.GetInt("num_nodes", 1); nodes != 1) {
-      return Unimplemented(
-          fmt::format("num_nodes is {}, wanted 1: this plugin's devices are those of one process, and it cannot take "
-                      "part in a job of several. Use another backend for them (JAX's built-in CPU client can do it: "
-                      "TENON_JAX=off)",
-                      nodes));
-    }
-    if (const int64_t node = options.GetInt("node_id", 0); node != 0)
-      return InvalidArgument(fmt::format("node_id is {} of 1 node, wanted 0", node));
+    const int64_t nodes = options.GetInt("num_nodes", 1);
+    if (nodes < 1 || nodes > policy::kMaxProcesses)
+      return InvalidArgument(fmt::format("num_nodes is {}, wanted 1 to {}", nodes, policy::kMaxProcesses));
+    const int64_t node = options.GetInt("node_id", 0);
+    if (node < 0 || node >= nodes)
+      return InvalidArgument(fmt::format("node_id is {}, wanted 0 to {} in a job of {}", node, nodes - 1, nodes));
     CpuClient::Setup setup;
     TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(plugin::FindOption<int64_t>(options.values, "num_devices")));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
     if (setup.memory_limit_bytes < 0)
       return InvalidArgument(fmt::format("memory_limit_bytes is {}, wanted 0 or more", setup.memory_limit_bytes));
-    return CpuClient::Create(setup);
+    if (nodes > 1) {
+      TENON_ASSIGN_OR_RETURN(setup.job, JoinJob(options, static_cast<int>(node), static_cast<int>(nodes), setup));
+    }
+    return CpuClient::Create(std::move(setup));
   }
 
   /// A topology is called "" or "cpu", for this process's target, or by a target's name ("cpu:avx2:cores=4"); the

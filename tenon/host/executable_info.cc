@@ -1,6 +1,7 @@
 #include "tenon/host/executable_info.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #define XXH_INLINE_ALL  // Header-only: no library to find at load time.
 #include <xxhash.h>
 
@@ -51,6 +52,16 @@ std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
   return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
 }
 
+// Of what all processes compile, not of what becomes of it in one of them.
+std::string FingerprintOfProcesses(const Hash128& program, const plugin::CompileOptions& options,
+                                   const plugin::DeviceAssignment& assignment) {
+  const std::string text =
+      fmt::format("{}|{}|{}|{}|{:016x}{:016x}", BuildName(), options.num_replicas, options.num_partitions,
+                  fmt::join(assignment.ids, ","), program.high, program.low);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}-processes", hash.high64, hash.low64);
+}
+
 // Under the names that JAX's users know from its built-in backend.
 std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, const plan::Plan& plan) {
   std::vector<plugin::NamedValue> cost = {{"flops", static_cast<float>(about.flops)},
@@ -76,9 +87,12 @@ Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_ran
 
 Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgram& about, const plan::Plan& plan,
                                                   const target::Target& target, int64_t code_bytes,
-                                                  const plugin::CompileOptions& options) {
+                                                  const plugin::CompileOptions& options,
+                                                  const plugin::DeviceAssignment* of_processes) {
   // A deserialised executable says both; they have to agree.
-  const int64_t devices = int64_t{options.num_replicas} * options.num_partitions;
+  const compiler::Processes& processes = about.processes;
+  const int64_t devices = processes.empty() ? int64_t{options.num_replicas} * options.num_partitions
+                                            : static_cast<int64_t>(processes.DevicesOf(processes.self).size());
   for (const auto* tilings : {&about.parameter_tilings, &about.result_tilings}) {
     for (const compiler::Tiling& t : *tilings) {
       if (static_cast<int64_t>(t.tile_of_device.size()) != devices) {
@@ -120,7 +134,8 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
   memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
   memory.peak = memory.total;
   info.memory_stats = memory;
-  info.fingerprint = Fingerprint(plan, target);
+  info.fingerprint = of_processes == nullptr ? Fingerprint(plan, target)
+                                             : FingerprintOfProcesses(about.common, options, *of_processes);
   info.parameter_shardings = about.parameter_shardings;
   info.output_shardings = about.output_shardings;
   info.cost = CostOf(about, plan);

@@ -16,9 +16,11 @@ namespace tenon::host {
 Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
 
 /// What a compiled program says of itself. `about`: without its plan, which is `plan`; `target`: what it was compiled
-/// for. INVALID_ARGUMENT when program and options speak of different numbers of devices.
+/// for. INVALID_ARGUMENT when program and options speak of different numbers of devices. `of_processes`: of a program
+/// that several processes run, its devices: then the fingerprint is the same in all of them; null for others.
 Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgram& about, const plan::Plan& plan,
                                                   const target::Target& target, int64_t code_bytes,
-                                                  const plugin::CompileOptions& options);
+                                                  const plugin::CompileOptions& options,
+                                                  const plugin::DeviceAssignment* of_processes = nullptr);
 
 }  // namespace tenon::host

@@ -35,8 +35,10 @@ void WriteDump(const std::string& dir, const std::string& name, std::string_view
 
 Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const plugin::CompileOptions& options,
                                                  const target::Target& target, const drivers::Registry& drivers,
-                                                 const std::string& dump_dir, bool is_new) {
+                                                 const std::string& dump_dir, bool is_new,
+                                                 const compiler::Processes& processes) {
   compiler::CompileOptions front;
+  front.processes = processes;
   front.target = target;
   front.drivers = &drivers;
   front.num_replicas = options.num_replicas;

@@ -22,7 +22,8 @@ void WriteDump(const std::string& dir, const std::string& name, std::string_view
 /// left addresses of this process in it; those are told what they ask for.
 Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const plugin::CompileOptions& options,
                                                  const target::Target& target, const drivers::Registry& drivers,
-                                                 const std::string& dump_dir, bool is_new);
+                                                 const std::string& dump_dir, bool is_new,
+                                                 const compiler::Processes& processes = {});
 
 /// For a profiler, spans of a compilation that began at `start_ns` and is over, and of its front end's phases.
 void AddSpans(const compiler::CompiledProgram& about, int64_t start_ns);

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "tenon/base/strided_copy.h"
+#include "tenon/compiler/compile.h"
+#include "tenon/compiler/exchange.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/reference/reference.h"
 #include "tenon/threads/flush_denormals.h"
@@ -50,6 +54,7 @@ Status FromValue(const reference::Value& value, const runtime::View& view) {
 struct ServiceTable {
   std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
   std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
+  std::unordered_map<std::string, compiler::Exchange> exchanges;  ///< By their text.
 
   ffi_host::CallSite* FindSite(const plan::CustomCallStep& step) const {
     for (const auto& [known, site] : sites) {
@@ -84,6 +89,10 @@ struct ServiceTable {
     return OkStatus();
   }
   Status One(const plan::CustomCallStep& s) {
+    if (s.target == compiler::kExchangeTarget) {
+      TENON_ASSIGN_OR_RETURN(exchanges[s.opaque], compiler::ParseExchange(s.opaque));
+      return OkStatus();
+    }
     if (FindSite(s) != nullptr) return OkStatus();
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(s));
     sites.emplace_back(s, std::move(site));
@@ -103,6 +112,46 @@ ffi_host::Invocation InvocationOf(const ExecutionUser& execution) {
     return context == nullptr ? nullptr : context->Find(type_id);
   };
   return invocation;
+}
+
+/// The bytes of `count` elements from `offset` on in a flat array.
+Result<std::byte*> PartOf(const runtime::View& view, int64_t offset, int64_t count) {
+  const plan::Slot* slot = view.slot;
+  if (slot == nullptr || slot->dims.size() != 1 || (slot->dims[0] > 1 && slot->stride_elems[0] != 1))
+    return Internal("an exchange of what is no flat array");
+  if (offset < 0 || count < 0 || offset > slot->dims[0] - count)
+    return Internal(fmt::format("an exchange of elements {} to {} of {}", offset, offset + count, slot->dims[0]));
+  return static_cast<std::byte*>(view.data) + offset * ByteWidth(slot->dtype);
+}
+
+Status RunExchange(const compiler::Exchange& exchange, std::span<const runtime::View> operands,
+                   std::span<const runtime::View> results, collectives::Launch* launch) {
+  if (launch == nullptr) return Internal("an exchange outside of a program of several processes");
+  if (results.size() != 1) return Internal(fmt::format("an exchange with {} results", results.size()));
+  const int64_t width = ByteWidth(results[0].slot->dtype);
+  std::vector<collectives::SendPart> sends;
+  std::vector<collectives::ReceivePart> receives;
+  const auto source = [&](const compiler::Exchange::Part& p) -> Result<std::byte*> {
+    if (p.operand < 0 || static_cast<size_t>(p.operand) >= operands.size() ||
+        operands[static_cast<size_t>(p.operand)].slot->dtype != results[0].slot->dtype) {
+      return Internal(fmt::format("an exchange of operand {}", p.operand));
+    }
+    return PartOf(operands[static_cast<size_t>(p.operand)], p.from, p.count);
+  };
+  for (const compiler::Exchange::Part& p : exchange.sends) {
+    TENON_ASSIGN_OR_RETURN(std::byte * from, source(p));
+    sends.push_back({p.peer, from, static_cast<size_t>(p.count * width)});
+  }
+  for (const compiler::Exchange::Part& p : exchange.receives) {
+    TENON_ASSIGN_OR_RETURN(std::byte * to, PartOf(results[0], p.to, p.count));
+    receives.push_back({p.peer, to, static_cast<size_t>(p.count * width)});
+  }
+  for (const compiler::Exchange::Part& p : exchange.copies) {
+    TENON_ASSIGN_OR_RETURN(std::byte * from, source(p));
+    TENON_ASSIGN_OR_RETURN(std::byte * to, PartOf(results[0], p.to, p.count));
+    std::memcpy(to, from, static_cast<size_t>(p.count * width));
+  }
+  return launch->Exchange(exchange.step, sends, receives);
 }
 
 }  // namespace
@@ -142,6 +191,11 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
   };
   services.custom_call = [table](const plan::CustomCallStep& step, std::span<const runtime::View> operands,
                                  std::span<const runtime::View> results, void* user) -> Status {
+    if (step.target == compiler::kExchangeTarget) {
+      const auto exchange = table->exchanges.find(step.opaque);
+      if (exchange == table->exchanges.end()) return Internal("an exchange was not loaded");
+      return RunExchange(exchange->second, operands, results, static_cast<const ExecutionUser*>(user)->launch);
+    }
     ffi_host::CallSite* site = table->FindSite(step);
     if (site == nullptr) return Internal("a custom call was not instantiated");
     const auto* execution = static_cast<const ExecutionUser*>(user);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tenon/base/status.h"
+#include "tenon/collectives/group.h"
 #include "tenon/host/in_flight.h"
 #include "tenon/plan/plan.h"
 #include "tenon/plugin/client.h"
@@ -22,6 +23,7 @@ struct ExecutionUser {
   int32_t device_ordinal = 0;
   /// What the handlers' prepare and initialize stages left, by call site.
   std::shared_ptr<void> call_states = nullptr;
+  collectives::Launch* launch = nullptr;  ///< Of programs of several processes.
 };
 
 /// RunArguments::may_end of every run.

@@ -160,6 +160,15 @@ TENON_BIND(PJRT_Client_AddressableMemories) {
 // Watchers call this from time to time and treat an error as fatal.
 TENON_BIND(PJRT_Client_UpdateGlobalProcessInfo) {
   TENON_REQUIRE(client);
+  std::vector<Client::ProcessState> states;
+  for (size_t i = 0; args.process_infos != nullptr && i < args.num_process_infos; ++i) {
+    const PJRT_ProcessInfo& info = args.process_infos[i];
+    Client::ProcessState& s = states.emplace_back();
+    s.process = info.task_id;
+    s.is_lost = info.state == PJRT_ProcessState_kDisconnected || info.state == PJRT_ProcessState_kError;
+    if (info.error_message != nullptr) s.message.assign(info.error_message, info.error_message_size);
+  }
+  FromC(args.client)->ProcessesChanged(states);
   return OkStatus();
 }
 

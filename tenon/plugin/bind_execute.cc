@@ -62,7 +62,11 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   ExecuteCall call(executable, options);
   TENON_RETURN_IF_ERROR(
       call.ChooseDevices(args.execute_device == nullptr ? nullptr : FromC(args.execute_device), args.num_devices));
-  TENON_RETURN_IF_ERROR(call.AddArguments(reinterpret_cast<Buffer* const* const*>(args.argument_lists), args.num_args));
+  if (Status s = call.AddArguments(reinterpret_cast<Buffer* const* const*>(args.argument_lists), args.num_args);
+      !s.ok()) {
+    executable.Refused(s);
+    return s;
+  }
   TENON_RETURN_IF_ERROR(call.Run());
   for (size_t d = 0; d < args.num_devices; ++d) {
     DeviceExecution& device = call.devices()[d];

@@ -121,7 +121,8 @@ Result<DeviceAssignment> Client::ResolveAssignment(const CompileOptions& options
       return InvalidArgument(fmt::format("the device assignment names device {} twice", assignment.ids[i]));
     }
   }
-  if (!any_here) return InvalidArgument("the device assignment names no device of this process");
+  if (!any_here && !TakesProgramsOfOthers())
+    return InvalidArgument("the device assignment names no device of this process");
   return assignment;
 }
 

@@ -77,6 +77,17 @@ class Client : public RefCounted {
   /// Copies of at most this many bytes are done on the calling thread. The default never schedules.
   virtual size_t inline_copy_limit() const { return SIZE_MAX; }
 
+  /// What the framework knows of the job's processes, all of them, at every change. Must not block. The default does
+  /// nothing.
+  struct ProcessState {
+    int process = 0;
+    bool is_lost = false;
+    std::string message;
+  };
+  virtual void ProcessesChanged(std::span<const ProcessState> processes) {}
+  /// Whether programs may be compiled whose devices all are other processes'; they run on no device here.
+  virtual bool TakesProgramsOfOthers() const { return false; }
+
   /// The caller has given the client up and destroys its handle; others may be left. For ending what nobody can hear of
   /// any more. The default does nothing.
   virtual void GivenUp() {}

@@ -167,6 +167,10 @@ class LoadedExecutable : public RefCounted {
   /// buffers when their `storage` was not moved out (moved out, they stay consumed).
   virtual Status Execute(ExecuteRequest& request) = 0;
 
+  /// Told, in place of Execute, when the arguments of an execution were refused with `error`: other processes may wait
+  /// for this one. The default does nothing.
+  virtual void Refused(const Status& error) {}
+
   /// Called once by PJRT_LoadedExecutable_Delete: give up device resources when running executions are done.
   virtual void Delete() {}
 

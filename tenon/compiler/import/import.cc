@@ -1,6 +1,8 @@
 #include "tenon/compiler/import/import.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL  // Header-only: no library to find at load time.
+#include <xxhash.h>
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,6 +26,29 @@ Imported::Imported(Imported&&) = default;
 Imported& Imported::operator=(Imported&&) = default;
 
 namespace {
+
+// Of what a program is in every process: what calls are told of callbacks may be addresses of one.
+Hash128 HashOf(mlir::ModuleOp module) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  copy->walk([](stablehlo::CustomCallOp call) {
+    if (!call.getCallTargetName().contains("callback")) return;
+    call->removeAttr("backend_config");
+    call->removeAttr("mhlo.backend_config");
+  });
+  const std::string text = dialect::ToText(*copy);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.low64, hash.high64};
+}
+
+// Exchanges between processes are for the partitioner to make.
+Status CheckNoExchanges(mlir::ModuleOp module) {
+  bool found = false;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    found |= call.getCallTargetName() == llvm::StringRef(kExchangeTarget.data(), kExchangeTarget.size());
+  });
+  return found ? InvalidArgument(fmt::format("custom calls of '{}' are for Tenon itself", kExchangeTarget))
+               : OkStatus();
+}
 
 // Calls that only order others, which are ordered as it is.
 void DropOrderingHints(mlir::ModuleOp module) {
@@ -66,17 +91,22 @@ void InlineAsync(mlir::ModuleOp module) {
 
 }  // namespace
 
-Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions) {
+Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions,
+                        const Processes& processes) {
   Imported imported;
   TENON_ASSIGN_OR_RETURN(imported.impl->module, dialect::Parse(imported.impl->context, bytes));
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
+  TENON_RETURN_IF_ERROR(CheckNoExchanges(module));
+  if (!processes.empty()) {
+    imported.common = HashOf(module);
+  }
   DropOrderingHints(module);
   InlineAsync(module);
   TENON_RETURN_IF_ERROR(LowerQuantized(module));
   ExpandOps(module);
   if (num_partitions > 1) TENON_RETURN_IF_ERROR(dialect::TranslateShardings(module));
   if (NeedsGlobalize(module, num_replicas, num_partitions)) {
-    TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions));
+    TENON_ASSIGN_OR_RETURN(imported.shardings, Globalize(module, num_replicas, num_partitions, processes));
     if (Status s = dialect::Verify(module); !s.ok())
       return Internal(std::string(s.message())).WithContext("the program over whole arrays is wrong");
   }

@@ -25,6 +25,8 @@ class Imported {
   Program program;
   /// How the whole arrays of the program lie over the devices; empty lists for a program without shardings.
   Shardings shardings;
+  /// As in CompiledProgram.
+  Hash128 common;
 
   /// The module as text, for dumps.
   std::string Text() const;
@@ -48,7 +50,9 @@ class Imported {
 
 /// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites
 /// inlined unless a kernel has them, annotations collected. A program of several devices becomes one over whole arrays
-/// (partition/globalize.h). INVALID_ARGUMENT for malformed programs, UNIMPLEMENTED for dynamic shapes.
-Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions);
+/// (partition/globalize.h), or one process's part of that. INVALID_ARGUMENT for malformed programs, UNIMPLEMENTED for
+/// dynamic shapes.
+Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t num_partitions,
+                        const Processes& processes = {});
 
 }  // namespace tenon::compiler

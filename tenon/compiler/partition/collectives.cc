@@ -114,8 +114,9 @@ Groups ToDevices(mlir::Operation* op, mlir::DenseIntElementsAttr attr, const Ins
   return out;
 }
 
-// Groups of instances: devices that one instance stands for count once.
-Result<Groups> InstanceGroups(mlir::Operation* op, const Instances& n) {
+}  // namespace
+
+Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, const Instances& n) {
   TENON_ASSIGN_OR_RETURN(const Groups devices, ProcessGroups(op, n));
   Groups groups;
   std::vector<bool> seen(n.size(), false);
@@ -140,8 +141,12 @@ Result<Groups> InstanceGroups(mlir::Operation* op, const Instances& n) {
   return groups;
 }
 
-// combine(a, b), element by element. A body of one op on its two arguments is that op; any other becomes a map.
+// A body of one op on its two arguments is that op; any other becomes a map.
 mlir::Value Combine(mlir::OpBuilder& b, mlir::Operation* op, mlir::Value x, mlir::Value y) {
+  if (op->getNumRegions() == 0) {
+    mlir::OperationState state(op->getLoc(), stablehlo::AddOp::getOperationName(), {x, y}, {x.getType()});
+    return b.create(state)->getResult(0);
+  }
   mlir::Block& body = op->getRegion(0).front();
   mlir::Operation& first = body.front();
   const bool single = body.getOperations().size() == 2 && first.getNumOperands() == 2 && first.getNumResults() == 1 &&
@@ -162,27 +167,20 @@ mlir::Value Combine(mlir::OpBuilder& b, mlir::Operation* op, mlir::Value x, mlir
   return b.create(state)->getResult(0);
 }
 
-mlir::Value Sum(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, const std::vector<int64_t>& group) {
-  mlir::Value total = lanes[static_cast<size_t>(group[0])];
-  for (size_t i = 1; i < group.size(); ++i) {
-    mlir::Value next = lanes[static_cast<size_t>(group[i])];
-    if (op->getNumRegions() == 0) {  // cross-replica-sum
-      mlir::OperationState state(op->getLoc(), stablehlo::AddOp::getOperationName(), {total, next}, {total.getType()});
-      total = b.create(state)->getResult(0);
-    } else {
-      total = Combine(b, op, total, next);
-    }
-  }
-  return total;
-}
-
-// Part `index` of `count` equal ones along `dim`.
 mlir::Value Part(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, int64_t dim, int64_t index, int64_t count) {
   llvm::SmallVector<int64_t> sizes(TypeOf(x).getShape());
   llvm::SmallVector<int64_t> starts(sizes.size(), 0);
   sizes[static_cast<size_t>(dim)] /= count;
   starts[static_cast<size_t>(dim)] = index * sizes[static_cast<size_t>(dim)];
   return Slice(b, loc, x, starts, sizes);
+}
+
+namespace {
+
+mlir::Value Sum(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, const std::vector<int64_t>& group) {
+  mlir::Value total = lanes[static_cast<size_t>(group[0])];
+  for (size_t i = 1; i < group.size(); ++i) total = Combine(b, op, total, lanes[static_cast<size_t>(group[i])]);
+  return total;
 }
 
 int64_t Integer(mlir::Operation* op, llvm::StringRef name) {
@@ -230,6 +228,7 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
 
 Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands,
                                             const Instances& n) {
+  if (n.remote != nullptr) return n.remote->Expand(b, op, operands);
   if (mlir::isa<stablehlo::CollectivePermuteOp>(op)) return Permute(b, op, operands[0], n);
   if (op->hasAttr("has_dynamic_root"))
     return Unimplemented(fmt::format("{} with a dynamic root", op->getName().getStringRef().str()));

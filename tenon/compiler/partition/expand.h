@@ -10,20 +10,32 @@
 
 namespace tenon::compiler {
 
-/// The processes that run one body: instance i stands for the devices in `devices[i]` (more than one when the body is
+struct Instances;
+
+/// The values of one body value, by instance.
+using Lanes = std::vector<mlir::Value>;
+
+/// Collectives between instances of which some run in other processes.
+class RemoteCollectives {
+ public:
+  virtual ~RemoteCollectives() = default;
+  /// As ExpandCollective; `operands` and the results are the lanes of this process's instances alone.
+  virtual Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Operation* op,
+                                            const std::vector<Lanes>& operands) = 0;
+};
+
+/// Those who run one body: instance i stands for the devices in `devices[i]` (more than one when the body is
 /// manual along some mesh axes only).
 struct Instances {
   std::vector<std::vector<int64_t>> devices;
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
+  RemoteCollectives* remote = nullptr;  ///< Null: there are no other instances than these.
 
   size_t size() const { return devices.size(); }
   /// The instance that stands for a device.
   int64_t Of(int64_t device) const;
 };
-
-/// The values of one body value, by instance.
-using Lanes = std::vector<mlir::Value>;
 
 /// Expands `body` once per instance, op by op in lock-step, at the insertion point of `builder`. `arguments`: lanes of
 /// each block argument. Returns the lanes of each operand of the terminator. Collectives become ordinary ops between

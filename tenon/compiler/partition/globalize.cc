@@ -7,6 +7,7 @@
 #include "tenon/compiler/partition/manual.h"
 #include "tenon/compiler/partition/mesh.h"
 #include "tenon/compiler/partition/partials.h"
+#include "tenon/compiler/partition/processes.h"
 #include "tenon/compiler/partition/propagate.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -18,8 +19,8 @@ mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTen
 
 class Globalizer {
  public:
-  Globalizer(mlir::ModuleOp module, int64_t replicas, int64_t partitions)
-      : module_(module), replicas_(replicas), partitions_(partitions) {}
+  Globalizer(mlir::ModuleOp module, int64_t replicas, int64_t partitions, const Processes& processes)
+      : module_(module), replicas_(replicas), partitions_(partitions), processes_(processes) {}
 
   Result<Shardings> Run() {
     auto main = module_.lookupSymbol<mlir::func::FuncOp>("main");
@@ -28,15 +29,30 @@ class Globalizer {
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
     // How a sum was made is to be seen through calls.
-    if (HasUnreduced(main)) InlineCalls(main);
+    if (HasUnreduced(main) || !processes_.empty()) InlineCalls(main);
     TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
     RemoveInspections();
     if (replicas_ == 1) UnstackArguments(main, shardings);
+    if (!processes_.empty() && replicas_ == 1 && !HasUnreduced(main)) {
+      const Status status = PartitionOverProcesses(main, processes_, partitions_, shardings);
+      if (status.ok()) {
+        Strip();
+        return shardings;
+      }
+      // What has no better way runs over whole arrays in every process, if that is the same.
+      if (status.code() != Code::kUnimplemented || HasEffects()) return status;
+      shardings.gathered.emplace_back("everything", 1);
+    }
     // Before `partials_` knows values that are constraints' results.
     RemoveIdentities();
     TENON_RETURN_IF_ERROR(ExpandManual());
     if (replicas_ > 1) TENON_RETURN_IF_ERROR(ExpandReplicas(main, shardings));
     if (replicas_ == 1) StackResults(main, shardings);
+    if (!processes_.empty()) {
+      if (HasEffects())
+        return Unimplemented("a callback in a program of several processes that has replicas or unreduced arrays");
+      TENON_RETURN_IF_ERROR(PartitionOverProcesses(main, processes_, partitions_, shardings));
+    }
     Strip();
     return shardings;
   }
@@ -320,6 +336,12 @@ class Globalizer {
                                                  main.front().getTerminator()->getOperandTypes()));
   }
 
+  bool HasEffects() {
+    bool effects = false;
+    module_.walk([&](stablehlo::CustomCallOp call) { effects |= call.getHasSideEffect(); });
+    return effects;
+  }
+
   void Strip() {
     module_.walk([](mlir::Operation* op) {
       op->removeAttr(sdy::kShardingAttr);
@@ -337,6 +359,7 @@ class Globalizer {
   mlir::ModuleOp module_;
   int64_t replicas_;
   int64_t partitions_;
+  const Processes& processes_;
   std::vector<sdy::TensorShardingAttr> results_;  ///< Empty with replicas, or one device.
   Placement placement_;                           ///< Of the values that @main had at first.
   Partials partials_;
@@ -352,8 +375,9 @@ bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_par
   return false;
 }
 
-Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions) {
-  return Globalizer(module, num_replicas, num_partitions).Run();
+Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions,
+                            const Processes& processes) {
+  return Globalizer(module, num_replicas, num_partitions, processes).Run();
 }
 
 }  // namespace tenon::compiler

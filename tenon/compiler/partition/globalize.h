@@ -15,7 +15,9 @@ namespace tenon::compiler {
 /// the whole of @main) is expanded once per device, in lock-step, so that every collective becomes ordinary ops on the
 /// devices' values. Programs of one device only lose their Shardy ops. Requires a verified module. UNIMPLEMENTED names
 /// what has no such form (nested manual computations, dynamic roots).
-Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions);
+/// With several processes it becomes what this one of them computes (processes.h), and the tilings are its devices'.
+Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions,
+                            const Processes& processes = {});
 
 /// Whether Globalize has anything to do: several devices, or an sdy op or attribute.
 bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions);

@@ -28,11 +28,8 @@ mlir::Value CutTile(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, c
   return Slice(b, loc, whole, starts, sizes);
 }
 
-namespace {
-
-// The array whose tile at each position is parts.at(position).
 mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std::vector<int64_t>, mlir::Value>& parts,
-                      const Dims& tiles, std::vector<int64_t> prefix = {}) {
+                      const Dims& tiles, std::vector<int64_t> prefix) {
   const size_t dim = prefix.size();
   if (dim == tiles.size()) return parts.at(prefix);
   llvm::SmallVector<mlir::Value> along;
@@ -43,6 +40,8 @@ mlir::Value JoinTiles(mlir::OpBuilder& b, mlir::Location loc, const std::map<std
   }
   return Concatenate(b, loc, along, static_cast<int64_t>(dim));
 }
+
+namespace {
 
 // Whether a tile of `whole` has the type `part`.
 Status CheckPart(mlir::Type whole, const Tiling& tiling, mlir::Type part) {
@@ -74,6 +73,7 @@ class ManualExpander {
   }
 
   Result<std::vector<Lanes>> Run(const std::vector<Lanes>& operands) {
+    if (around_.remote != nullptr) return Unimplemented("a manual_computation inside one of several processes");
     TENON_RETURN_IF_ERROR(Split());
     const auto in = op_.getInShardings().getShardings();
     const auto out = op_.getOutShardings().getShardings();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ Result<std::vector<Lanes>> ExpandManualComputation(mlir::OpBuilder& builder, sdy
 /// The part of `whole` that tile `position` of `tiles` is; all of a token. Tiles divide the dims.
 mlir::Value CutTile(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value whole, const Dims& tiles,
                     const Dims& position);
+
+/// The array whose tile at each position is parts.at(position): there is one for each.
+mlir::Value JoinTiles(mlir::OpBuilder& builder, mlir::Location loc,
+                      const std::map<std::vector<int64_t>, mlir::Value>& parts, const Dims& tiles,
+                      std::vector<int64_t> prefix = {});
 
 /// As MLIR prints it.
 std::string ToText(mlir::Type type);

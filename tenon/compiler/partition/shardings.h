@@ -13,6 +13,10 @@ struct Shardings {
   /// Serialised xla.OpSharding each.
   std::vector<std::string> parameter_shardings, result_shardings;
   std::vector<InspectedSharding> inspected;
+  /// As in CompileStatistics.
+  int64_t exchanges = 0;
+  int64_t exchanged_bytes = 0;
+  std::vector<std::pair<std::string, int64_t>> gathered;
 };
 
 }  // namespace tenon::compiler

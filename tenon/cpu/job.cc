@@ -1,0 +1,237 @@
+#include "tenon/cpu/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <utility>
+
+#include "tenon/base/bytes.h"
+#include "tenon/base/log.h"
+#include "tenon/collectives/load.h"
+#include "tenon/collectives/shm.h"
+
+namespace tenon::cpu {
+namespace {
+
+// structural: names of the format; another format takes another number.
+constexpr std::string_view kPrefix = "tenon/1/";
+
+std::string BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
+}
+
+void Put(ByteWriter& out, const JobProcess& p) {
+  out.Put<int32_t>(p.num_devices);
+  out.PutText(p.build);
+  out.PutText(p.target);
+  out.PutText(p.boot_id);
+  out.PutText(p.host);
+}
+
+JobProcess Get(ByteReader& in) {
+  JobProcess p;
+  p.num_devices = in.Get<int32_t>();
+  p.build = in.GetText();
+  p.target = in.GetText();
+  p.boot_id = in.GetText();
+  p.host = in.GetText();
+  return p;
+}
+
+std::string NewSecret() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> Job::Join(Setup setup) {
+  if (setup.engine != "auto" && setup.engine != "gloo" && setup.engine != "shm") {
+    return InvalidArgument(
+        fmt::format("collectives is '{}', wanted auto, gloo or shm (shared memory of one machine)", setup.engine));
+  }
+  std::unique_ptr<Job> job(new Job(std::move(setup)));
+  TENON_RETURN_IF_ERROR(job->Exchange());
+  return job;
+}
+
+Job::~Job() { Leave(); }
+
+// Everybody tells process 0, which judges for all: they agree, or fail alike.
+Status Job::Exchange() {
+  JobProcess own;
+  own.num_devices = setup_.num_devices;
+  own.build = setup_.build;
+  own.target = setup_.target;
+  own.boot_id = BootId();
+  own.host = HostName();
+  ByteWriter out;
+  Put(out, own);
+  collectives::Store& store = *setup_.store;
+  const std::string mine = fmt::format("{}topology/{}", kPrefix, setup_.node);
+  if (const Status put = store.Put(mine, std::move(out).Take()); !put.ok()) {
+    return put.WithContext(fmt::format(
+        "process {} of the job cannot tell the others of its devices (is another process number {} running?)",
+        setup_.node, setup_.node));
+  }
+  const std::string all = fmt::format("{}global", kPrefix);
+  if (setup_.node == 0) {
+    const auto deadline = std::chrono::steady_clock::now() + setup_.join_timeout;
+    std::vector<std::string> told, missing;
+    for (int node = 0; node < setup_.num_nodes; ++node) {
+      const auto left =
+          std::chrono::duration_cast<collectives::Milliseconds>(deadline - std::chrono::steady_clock::now());
+      Result<std::string> one =
+          store.Get(fmt::format("{}topology/{}", kPrefix, node), std::max(left, collectives::Milliseconds(1)));
+      if (!one.ok()) missing.push_back(std::to_string(node));
+      told.push_back(one.ok() ? *std::move(one) : std::string());
+    }
+    ByteWriter verdict;
+    if (!missing.empty()) {
+      verdict.Put<int32_t>(static_cast<int32_t>(Code::kDeadlineExceeded));
+      verdict.PutText(fmt::format("of {} processes these did not make their client within {} ms: {}", setup_.num_nodes,
+                                  setup_.join_timeout.count(), fmt::join(missing, ", ")));
+    } else if (const Result<std::string> judged = Judge(told); !judged.ok()) {
+      verdict.Put<int32_t>(static_cast<int32_t>(judged.status().code()));
+      verdict.PutText(judged.status().message());
+    } else {
+      verdict.Put<int32_t>(0);
+      verdict.PutText(*judged);
+    }
+    TENON_RETURN_IF_ERROR(store.Put(all, std::move(verdict).Take()));
+  }
+  // Process 0 may take all of its time before it answers.
+  Result<std::string> verdict = store.Get(all, setup_.join_timeout + collectives::Milliseconds(30'000));
+  if (!verdict.ok())
+    return std::move(verdict).status().WithContext("process 0 of the job did not say who is part of it");
+  ByteReader in(*verdict);
+  const auto code = in.Get<int32_t>();
+  const std::string_view text = in.GetText();
+  TENON_RETURN_IF_ERROR(in.status());
+  if (code != 0) return Status(static_cast<Code>(code), std::string(text));
+  return Read(text);
+}
+
+Result<std::string> Job::Judge(const std::vector<std::string>& told) const {
+  ByteWriter out;
+  out.PutText(NewSecret());
+  JobProcess first;
+  for (size_t node = 0; node < told.size(); ++node) {
+    ByteReader in(told[node]);
+    const JobProcess p = Get(in);
+    TENON_RETURN_IF_ERROR(in.status());
+    if (node == 0) first = p;
+    if (p.build != first.build) {
+      return FailedPrecondition(
+          fmt::format("the processes of the job have different versions of the plugin: process 0 "
+                      "on {} has '{}', process {} on {} has '{}'",
+                      first.host, first.build, node, p.host, p.build));
+    }
+    if (p.target != first.target) {
+      return FailedPrecondition(
+          fmt::format("processes 0 on {} and {} on {} would compute different bits, since their CPUs differ: '{}' and "
+                      "'{}'. TENON_MAX_ISA=avx2 (or sse4) in all processes gives them one level",
+                      first.host, node, p.host, first.target, p.target));
+    }
+    if (p.num_devices < 1 || p.num_devices > kDevicesPerProcess) {
+      return FailedPrecondition(fmt::format("process {} on {} has {} devices, wanted 1 to {}", node, p.host,
+                                            p.num_devices, kDevicesPerProcess));
+    }
+    Put(out, p);
+  }
+  return std::move(out).Take();
+}
+
+Status Job::Read(std::string_view verdict) {
+  ByteReader in(verdict);
+  secret_ = in.GetText();
+  std::vector<std::string> machines;
+  for (int node = 0; node < setup_.num_nodes; ++node) {
+    JobProcess p = Get(in);
+    auto at = std::find(machines.begin(), machines.end(), p.boot_id);
+    if (at == machines.end()) at = machines.insert(machines.end(), p.boot_id);
+    p.partition_index = static_cast<int>(at - machines.begin());
+    processes_.push_back(std::move(p));
+  }
+  return in.status();
+}
+
+uint64_t Job::NextLaunch(const std::vector<int>& nodes) {
+  std::lock_guard lock(mutex_);
+  return ++launches_[nodes];
+}
+
+Result<collectives::Group*> Job::GroupOf(const std::vector<int>& nodes) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const int node : nodes) {
+      const auto lost = lost_.find(node);
+      if (lost != lost_.end()) return Unavailable(lost->second);
+    }
+    if (left_) return Cancelled("the client has been given up");
+    const auto it = groups_.find(nodes);
+    if (it != groups_.end()) return it->second.get();
+  }
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<collectives::Group> group, Meet(nodes));
+  std::lock_guard lock(mutex_);
+  return (groups_[nodes] = std::move(group)).get();
+}
+
+Result<std::unique_ptr<collectives::Group>> Job::Meet(const std::vector<int>& nodes) {
+  collectives::Group::Setup setup;
+  setup.secret = secret_;
+  bool one_machine = true;
+  for (const int node : nodes) {
+    const JobProcess& p = processes_[static_cast<size_t>(node)];
+    setup.names.push_back(fmt::format("process {} ({})", node, p.host));
+    one_machine &= p.boot_id == processes_[static_cast<size_t>(nodes[0])].boot_id;
+  }
+  setup.meeting.nodes = nodes;
+  setup.meeting.self = static_cast<int>(std::find(nodes.begin(), nodes.end(), setup_.node) - nodes.begin());
+  setup.meeting.store = setup_.store.get();
+  setup.meeting.timeout = setup_.timeout;
+  setup.meeting.address = setup_.address;
+  const std::string key = fmt::format("{}clique/{}", kPrefix, fmt::join(nodes, ","));
+  if (setup_.engine == "shm" || (setup_.engine == "auto" && one_machine)) {
+    const std::unique_ptr<collectives::Engine> shm = collectives::MakeShmEngine();
+    setup.meeting.key = key + "/s";
+    Result<std::unique_ptr<collectives::Group>> group = collectives::Group::Create(*shm, setup);
+    if (group.ok() || setup_.engine == "shm" || group.status().code() != Code::kUnavailable) return group;
+    Log(LogLevel::kInfo, fmt::format("processes {} take gloo: {}", fmt::join(nodes, ","), group.status().message()));
+  }
+  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<collectives::Engine> gloo, collectives::LoadEngine("gloo"));
+  setup.meeting.key = key + "/g";
+  return collectives::Group::Create(*gloo, std::move(setup));
+}
+
+void Job::Lost(int node, const std::string& why) {
+  const std::string text = fmt::format(
+      "process {} ({}) is gone: {}", node,
+      static_cast<size_t>(node) < processes_.size() ? processes_[static_cast<size_t>(node)].host : std::string("?"),
+      why);
+  std::lock_guard lock(mutex_);
+  if (!lost_.emplace(node, text).second) return;
+  for (const auto& [nodes, group] : groups_) {
+    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) group->Fail(Unavailable(text));
+  }
+}
+
+void Job::Leave() {
+  std::lock_guard lock(mutex_);
+  left_ = true;
+  for (const auto& [nodes, group] : groups_) group->Leave(Cancelled("the client has been given up"));
+}
+
+}  // namespace tenon::cpu
