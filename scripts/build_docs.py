@@ -2,7 +2,7 @@
 """Builds the site into build/docs/site, offline, and checks all links: build_docs.py [--check-only].
 
 The pages are those of the checkout, at their own places: all of docs/ and every README. A link to a page stays one; a link to anything else of the checkout becomes its name, since
-the site has no sources; a link to nothing is an error. Needs mkdocs-material (PyPI) but for --check-only.
+the site has no sources; a link to nothing is an error. The API reference is made by api_pages.py. Needs mkdocs-material (PyPI) but for --check-only.
 """
 import os
 import pathlib
@@ -64,6 +64,7 @@ def main(arguments):
             (PAGES / path).write_text(made[path], encoding='utf-8')
         else:
             shutil.copy(ROOT / path, PAGES / path)
+    subprocess.run([sys.executable, str(ROOT / 'scripts' / 'api_pages.py'), str(PAGES / 'docs' / 'api')], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([sys.executable, '-m', 'mkdocs', 'build', '--strict', '--quiet', '--config-file', str(ROOT / 'mkdocs.yml')], check=True)
     print(f'the site is {ROOT / "build" / "docs" / "site" / "index.html"}')
 
