@@ -81,7 +81,7 @@ class Client {
   Result<LoadedExecutable> Compile(std::string_view stablehlo, const CompileOptions& options = {}) const;
   /// The same for what writes itself as StableHLO text, e.g. builder::Module; its error if it cannot. What also writes
   /// itself for a reader of a StableHLO version is asked for the version that the plugin names: it may be an artifact,
-  /// which unlike text every later version reads.
+  /// which unlike text every later version reads; where the plugin refuses that, text is tried.
   template <class Module>
     requires requires(const Module& module) {
       { module.ToText() } -> std::same_as<Result<std::string>>;
@@ -89,7 +89,13 @@ class Client {
   Result<LoadedExecutable> Compile(const Module& module, const CompileOptions& options = {}) const {
     if constexpr (requires { module.ForReader(std::span<const int64_t>()); }) {
       TENON_ASSIGN_OR_RETURN(const std::string program, module.ForReader(plugin().StablehloVersion()));
-      return Compile(std::string_view(program), options);
+      Result<LoadedExecutable> compiled = Compile(std::string_view(program), options);
+      if (compiled.ok()) return compiled;
+      // Plugins that name a version, and read its text alone.
+      TENON_ASSIGN_OR_RETURN(const std::string text, module.ToText());
+      if (text == program) return compiled;
+      Result<LoadedExecutable> again = Compile(std::string_view(text), options);
+      return again.ok() ? std::move(again) : std::move(compiled);
     } else {
       TENON_ASSIGN_OR_RETURN(const std::string text, module.ToText());
       return Compile(std::string_view(text), options);

@@ -127,6 +127,25 @@ TEST_F(ClientTest, Topologies) {
   EXPECT_FALSE(DefaultLayout(mine, Shape{DType::kF32, {2, 2}})->empty());
 }
 
+// What has two forms is given in the one for the plugin's version; where the plugin refuses that, as text.
+TEST_F(ClientTest, CompilesWhatWritesItself) {
+  struct Forms {
+    std::string text, other;
+    mutable std::vector<int64_t> asked = {};
+    Result<std::string> ToText() const { return text; }
+    Result<std::string> ForReader(std::span<const int64_t> newest) const {
+      asked.assign(newest.begin(), newest.end());
+      return other;
+    }
+  };
+  const Forms both{"nonsense", "echo"};
+  EXPECT_TRUE(client_.Compile(both).ok());
+  EXPECT_EQ(both.asked, plugin_.StablehloVersion());
+  EXPECT_TRUE(client_.Compile(Forms{"echo", "ML\xefR nonsense"}).ok());
+  const Status neither = client_.Compile(Forms{"other nonsense", "ML\xefR nonsense"}).status();
+  EXPECT_EQ(neither.ToString(), client_.Compile("ML\xefR nonsense").status().ToString());
+}
+
 TEST_F(ClientTest, CompilesWithoutADevice) {
   std::vector<DeviceDescription> kept;
   {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tenon/base/dtype.h"
+#include "tenon/trace/capture.h"
 #include "tenon/trace/error.h"
 #include "tenon/trace/objects.h"
 #include "tenon/trace/recorder.h"
@@ -395,6 +396,10 @@ PJRT_Error* Call(int table, int id, void* args) {
     if (error == nullptr) {
       AddCreated(session, id, function, arguments, end, record);
       if (id == k_PJRT_LoadedExecutable_Execute) AddExecution(session, arguments, end, record);
+      if (!Options().capture.empty() && id < kNumTableFunctions) {
+        Capture(session, id, args, arguments.valid,
+                arguments.num_handles > 0 ? arguments.handles[0].info : HandleInfo{}, end - begin);
+      }
     } else {
       record.Text(ItemType::kMessage, 0xff, MessageOf(error), 300);
     }

@@ -17,7 +17,7 @@ namespace {
 void Start() {
   static const bool once = [] {
     TraceOptions options = OptionsFromEnvironment();
-    if (!options.file.empty() || !options.text.empty()) StartTrace(std::move(options));
+    if (!options.file.empty() || !options.text.empty() || !options.capture.empty()) StartTrace(std::move(options));
     return true;
   }();
   (void)once;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 
 #include "tenon/discovery/discovery.h"
@@ -66,12 +67,24 @@ const PJRT_Api* Load() {
   return FailingApi("cannot trace TENON_TRACE_PLUGIN=" + plugin + reasons);
 }
 
+// A number of MiB in bytes; `otherwise` where the variable is not a number.
+uint64_t Mebibytes(const char* name, uint64_t otherwise) {
+  const std::string text = Environment(name);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value < uint64_t{1} << 40;
+  return (good ? value : otherwise) << 20;
+}
+
 }  // namespace
 
 TraceOptions OptionsFromEnvironment() {
   return {.file = WithProcessId(Environment("TENON_TRACE_FILE")),
           .text = WithProcessId(Environment("TENON_TRACE_TEXT")),
           .shield = Environment("TENON_TRACE_SHIELD") != "0",
+          .capture = WithProcessId(Environment("TENON_TRACE_CAPTURE")),
+          .capture_limit = Mebibytes("TENON_TRACE_CAPTURE_MIB", 1024),
+          .limit = Mebibytes("TENON_TRACE_LIMIT_MIB", 0),
           .follow_events = Environment("TENON_TRACE_EVENTS") != "0",
           .ask_sizes = Environment("TENON_TRACE_SIZES") != "0"};
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <new>
 
+#include "tenon/trace/capture.h"
 #include "tenon/trace/objects.h"
 #include "tenon/trace/writer.h"
 
@@ -134,6 +135,7 @@ void AfterForkInChild() {
   pthread_mutex_init(&state.mutex, nullptr);
   Handles::Get().UnlockAfterFork();
   state.writer.Abandon();
+  AbandonCapture();
   for (Ring* ring = state.rings.load(); ring != nullptr; ring = ring->next) {
     ring->tail.store(ring->head.load());
     if (ring != this_thread.ring) ring->abandoned = true;
@@ -145,7 +147,7 @@ void AfterForkInChild() {
   if (!file.empty()) file += suffix;
   if (!text.empty() && text != "-") text += suffix;
   state.pid = getpid();
-  state.writer.Open(file, text);
+  state.writer.Open(file, text, state.options.limit);
   // Not the thread: a child often only waits for exec. Full rings and the end of the process write.
 }
 
@@ -181,7 +183,9 @@ void StartTrace(TraceOptions options) {
   for (std::atomic<uint64_t>& count : state.misuses) count = 0;
   state.options = std::move(options);
   state.pid = getpid();
-  state.writer.Open(state.options.file, state.options.text);
+  state.writer.Open(state.options.file, state.options.text, state.options.limit);
+  if (!state.options.capture.empty() && !StartCapture(state.options.capture, state.options.capture_limit))
+    state.options.capture.clear();
   StartThread();
   recording.store(true, std::memory_order_release);
   pthread_mutex_unlock(&state.mutex);
@@ -200,6 +204,7 @@ void StopTrace() {
       state.misuses[static_cast<int>(misuse)] += info.count;
     }
     state.writer.Finish(live);
+    StopCapture();
   }
   pthread_mutex_unlock(&state.mutex);
 }

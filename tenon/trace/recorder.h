@@ -16,6 +16,12 @@ struct TraceOptions {
   std::string text;
   /// Calls that would use freed memory are answered with an error instead of being forwarded.
   bool shield = true;
+  /// A folder for what is needed to do the calls again on another plugin (capture.h). Empty: none.
+  std::string capture;
+  /// Of contents of buffers, how many bytes a capture may hold.
+  uint64_t capture_limit = uint64_t{1} << 30;
+  /// How many bytes each of the two files may hold; calls beyond are counted, misuse is always told. 0: no limit.
+  uint64_t limit = 0;
   /// A callback is registered on every event, to know when it fires.
   bool follow_events = true;
   /// The plugin is asked for the sizes of an executable's first outputs.

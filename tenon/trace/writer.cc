@@ -230,7 +230,9 @@ void OutputFile::Close() {
   fd_ = -1;
 }
 
-void Writer::Open(const std::string& file, const std::string& text) {
+void Writer::Open(const std::string& file, const std::string& text, uint64_t limit) {
+  limit_ = limit;
+  left_out_ = json_written_ = text_written_ = 0;
   totals_.assign(NumFunctions(), {});
   std::ranges::fill(misuses_, 0);
   named_threads_.clear();
@@ -287,8 +289,15 @@ void Writer::Add(const char* record, int tid) {
       bytes_ += handle.info.bytes;
     }
   });
-  if (json_.is_open() && !json_.failed()) AddJson(head, raw, items, tid);
-  if (text_.is_open() && !text_.failed()) AddText(head, raw, items, tid);
+  // Misuse is told however long the files are.
+  const auto fits = [&](uint64_t written) {
+    return limit_ == 0 || written < limit_ || head.type == RecordType::kMisuse;
+  };
+  const bool json_fits = fits(json_written_ + json_buffer_.size()),
+             text_fits = fits(text_written_ + text_buffer_.size());
+  if (json_.is_open() && !json_.failed() && json_fits) AddJson(head, raw, items, tid);
+  if (text_.is_open() && !text_.failed() && text_fits) AddText(head, raw, items, tid);
+  if ((json_.is_open() && !json_fits) || (text_.is_open() && !text_fits)) ++left_out_;
   constexpr size_t kBuffered = size_t{1} << 16;
   if (json_buffer_.size() > kBuffered || text_buffer_.size() > kBuffered) Flush();
 }
@@ -407,6 +416,18 @@ void Writer::AddJson(const RecordHead& head, const char* raw, const char* items,
     AppendNumber(out, handle.info.bytes);
     out += "}},\n";
   });
+  // Arrows from the call that made a buffer to those that read it. They stand where their slices begin.
+  ForEachItem(items, head.items_size, [&](const ItemHead& item, const char* payload) {
+    if (item.type != ItemType::kHandle) return;
+    const auto handle = Load<HandleItem>(payload);
+    if (handle.info.kind != HandleKind::kBuffer || handle.info.serial == 0) return;
+    const bool made = handle.role == Role::kCreated;
+    if (!made && !(handle.role == Role::kUsed && (function.reads_data || item.field == kArguments))) return;
+    JsonHead(made ? "s" : "t", head.begin, tid);
+    out += R"(,"cat":"data","name":"buffer","id":)";
+    AppendNumber(out, handle.info.serial);
+    out += "},\n";
+  });
   if (live_bytes != UINT64_MAX) {
     JsonHead("C", head.begin + head.duration, tid);
     out += R"(,"name":"live buffer bytes","args":{"bytes":)";
@@ -520,6 +541,8 @@ void Writer::AddText(const RecordHead& head, const char* raw, const char* items,
 void Writer::Flush() {
   json_.Append(json_buffer_);
   text_.Append(text_buffer_);
+  json_written_ += json_buffer_.size();
+  text_written_ += text_buffer_.size();
   json_buffer_.clear();
   text_buffer_.clear();
 }
@@ -559,6 +582,8 @@ void Writer::Finish(const std::vector<HandleInfo>& leaks) {
     }
     out += R"(},"buffers":)";
     AppendNumber(out, buffers_);
+    out += R"(,"left_out":)";
+    AppendNumber(out, left_out_);
     out += R"(,"buffer_bytes":)";
     AppendNumber(out, bytes_);
     out += R"(,"peak_live_bytes":)";
@@ -624,6 +649,11 @@ void Writer::Finish(const std::vector<HandleInfo>& leaks) {
       any = true;
       std::snprintf(line, sizeof(line), "# MISUSE %s: %llu\n", MisuseName(static_cast<Misuse>(i)),
                     static_cast<unsigned long long>(count));
+      text += line;
+    }
+    if (left_out_ > 0) {
+      std::snprintf(line, sizeof(line), "# %llu calls and events were left out: the limit of a file was reached\n",
+                    static_cast<unsigned long long>(left_out_));
       text += line;
     }
     if (!any) text += "# no misuse\n";

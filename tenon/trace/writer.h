@@ -29,7 +29,8 @@ class OutputFile {
 class Writer {
  public:
   /// Opens the files that are not empty names; those that cannot be opened are left out.
-  void Open(const std::string& file, const std::string& text);
+  /// Calls beyond `limit` bytes of either are left out, and counted; 0: no limit.
+  void Open(const std::string& file, const std::string& text, uint64_t limit = 0);
   bool is_open() const { return json_.is_open() || text_.is_open(); }
   /// One record of the thread `tid`.
   void Add(const char* record, int tid);
@@ -53,6 +54,7 @@ class Writer {
   std::vector<Totals> totals_;
   uint64_t misuses_[kNumMisuses] = {};
   uint64_t origin_ = 0;
+  uint64_t limit_ = 0, left_out_ = 0, json_written_ = 0, text_written_ = 0;
   std::vector<bool> named_threads_;
   uint64_t buffers_ = 0, bytes_ = 0, peak_bytes_ = 0;
 };

@@ -79,7 +79,7 @@ class Case(unittest.TestCase):
 class Basics(Case):
     def test_help_and_usage(self):
         for command in ('plugins', 'info', 'devices', 'run', 'compile', 'explain', 'profile', 'bench', 'diff', 'convert', 'check', 'conform', 'trace',
-                        'completions', 'man'):
+                        'replay', 'reduce', 'completions', 'man'):
             self.assertIn(command, self.ok('--help'))
             self.assertIn('Examples:\n  tenon ' + command, self.ok(command, '--help'))
         self.assertEqual(self.call('nonsense').returncode, 2)
@@ -459,7 +459,7 @@ class Run(Case):
         self.assertEqual(len({row.count('|') for row in rows}), 1, rows)
         with open(csv) as f:
             rows = f.read().splitlines()
-        self.assertEqual([len(row.split(',')) for row in rows], [9, 9, 9])
+        self.assertEqual([len(row.split(',')) for row in rows], [11, 11, 11])
         self.assertGreater(float(rows[1].split(',')[4]), 0)
         self.fails(5, 'cannot write', *args, '--csv', '/no/such/folder/t.csv', stdin='add')
         few = self.json('bench', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', '--iterations', '3', stdin='add')['results'][0]
@@ -521,6 +521,55 @@ class Trace(Case):
         self.fails(5, 'cannot write', 'trace', '--library', OPTIONS.trace, '-o', '/no/such/folder/t.json', 'info')
 
 
+    def test_limit(self):
+        kept = self.path('limited.json')
+        trace = ('trace', '--library', OPTIONS.trace, '--limit', '1', '-o', kept, '--', OPTIONS.tenon, '-q', 'bench', '-', '--iterations', '3000',
+                 '-i', 'f32[4]:1', '-i', 'f32[4]:2')
+        done = self.call(*trace, stdin='add')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('were left out', done.stderr)
+        with open(kept) as f:
+            events = json.load(f)
+        self.assertLess(os.path.getsize(kept), 1.3 * 2**20)
+        self.assertGreater(events[-1]['args']['left_out'], 0)
+        self.assertGreaterEqual(events[-1]['args']['functions']['PJRT_LoadedExecutable_Execute']['calls'], 3000)
+
+    def test_arrows(self):
+        kept = self.path('arrows.json')
+        self.call('trace', '--library', OPTIONS.trace, '-o', kept, 'run', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2', stdin='add')
+        with open(kept) as f:
+            events = json.load(f)
+        made = {e['id'] for e in events if e['ph'] == 's'}
+        read = [e['id'] for e in events if e['ph'] == 't']
+        self.assertEqual(len(made), 3)  # Two arguments and the output,
+        self.assertEqual(set(read), made)  # which are read by the execution and the copy to the host.
+
+    def test_capture_and_replay(self):
+        folder = self.path('capture')
+        capture = ('trace', '--library', OPTIONS.trace, '--capture', folder)
+        done = self.call(*capture, 'run', '-', '-i', 'f32[4]:1', '-i', 'f32[4]:2,3,4,5', stdin='add')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(folder + '/calls.jsonl') as f:
+            calls = [json.loads(line) for line in f]
+        self.assertEqual([c['op'] for c in calls if c['op'] != 'destroy'], ['compile', 'buffer', 'buffer', 'execute'])
+        with open(folder + '/' + calls[2]['data'], 'rb') as f:
+            self.assertEqual(struct.unpack('<4f', f.read()), (2, 3, 4, 5))
+        out = self.json('replay', folder, '--against', OPTIONS.fake)
+        self.assertEqual([(r['compiles'], r['runs'], r['unknown_arguments']) for r in out['results']], [(1, 1, 0)] * 2)
+        self.assertEqual(out['different'], [])
+        # Without its contents the argument is zeros on both.
+        del calls[2]['data']
+        self.path('capture/calls.jsonl', ''.join(json.dumps(c) + '\n' for c in calls))
+        self.assertEqual(self.json('replay', folder)['results'][0]['unknown_arguments'], 1)
+        # What is cut off, what is broken, what is not there.
+        self.path('capture/calls.jsonl', json.dumps(calls[0]) + '\n{"op":"exec')
+        self.assertEqual(self.json('replay', folder)['results'][0]['runs'], 0)
+        self.path('capture/calls.jsonl', '[]\n')
+        self.fails(1, 'calls.jsonl:1', 'replay', folder)
+        self.path('capture/calls.jsonl', json.dumps(calls[-1] if calls[-1]['op'] == 'execute' else calls[3]) + '\n')
+        self.fails(1, 'compiled form', 'replay', folder)
+        self.fails(4, 'calls.jsonl', 'replay', '/no/such/folder')
+
     def test_fail_on_misuse(self):
         # PJRT_Plugin_Initialize, the fourth function of the table, with a struct_size that no caller sends, and its error left alone.
         program = self.path('misuse.py', """import ctypes, struct
@@ -541,7 +590,7 @@ class OtherTools(Case):
         # Alone in a folder and with an empty PATH, the program has nothing to run.
         alone = self.path('tenon')
         shutil.copy(OPTIONS.tenon, alone)
-        for command, text in ((('check', 'x.mlir'), 'LLVM'), (('conform',), 'tenon-conformance')):
+        for command, text in ((('check', 'x.mlir'), 'LLVM'), (('reduce', 'x.mlir'), 'LLVM'), (('conform',), 'tenon-conformance')):
             done = subprocess.run([alone, *command], capture_output=True, text=True, env={'PATH': '', 'TENON_PLUGIN': OPTIONS.fake})
             self.assertEqual(done.returncode, 1)
             self.assertIn(text, done.stderr)

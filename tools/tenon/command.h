@@ -115,6 +115,8 @@ void AddConvert(CLI::App& app, Context& context);
 void AddCheck(CLI::App& app, Context& context);
 void AddConform(CLI::App& app, Context& context);
 void AddTrace(CLI::App& app, Context& context);
+void AddReplay(CLI::App& app, Context& context);
+void AddReduce(CLI::App& app, Context& context);
 void AddCompletions(CLI::App& app, Context& context);
 void AddMan(CLI::App& app, Context& context);
 

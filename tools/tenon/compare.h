@@ -19,6 +19,13 @@ struct Difference {
   std::string got, wanted;      ///< Its values.
 };
 
+/// What two compilers may differ by: types of 16 bits and less round after every operation, in an order that is the
+/// compiler's own.
+inline double UsualTolerance(DType type) {
+  if (!IsFloat(type) && !IsComplex(type)) return 0;
+  return ByteWidth(type) <= 2 ? 0.05 : 1e-4;
+}
+
 /// INVALID_ARGUMENT when type or shape differ.
 Result<Difference> Compare(const Array& got, const Array& wanted, double tolerance);
 

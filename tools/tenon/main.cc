@@ -22,7 +22,7 @@ std::vector<std::string> CutCommand(std::vector<std::string>& arguments) {
   size_t i = 0;
   while (i < arguments.size() && arguments[i].starts_with('-')) ++i;
   if (i == arguments.size() || arguments[i] != "trace") return {};
-  constexpr std::string_view kWithValue[] = {"-o", "--output", "--text", "--library", "--most"};
+  constexpr std::string_view kWithValue[] = {"-o", "--output", "--text", "--library", "--most", "--capture", "--limit"};
   for (++i; i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--"; ++i) {
     if (std::ranges::find(kWithValue, arguments[i]) != std::end(kWithValue)) ++i;
   }
@@ -106,6 +106,8 @@ int Main(std::vector<std::string> arguments) {
   AddCheck(app, context);
   AddConform(app, context);
   AddTrace(app, context);
+  AddReplay(app, context);
+  AddReduce(app, context);
   AddCompletions(app, context);
   AddMan(app, context);
   // Wrong command lines are answered as they ask, too.

@@ -1,6 +1,7 @@
 // tenon check, tenon conform, tenon trace: what other programs of Tenon do.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -114,8 +115,64 @@ Status Conform(Context& context, const ConformOptions& options) {
   return OkStatus();
 }
 
+struct ReduceOptions {
+  PluginOptions plugin;
+  std::string program, output, command, against;
+  int timeout = 10;
+  bool verbose = false;
+};
+
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Status Reduce(Context& context, const ReduceOptions& options) {
+  context.stage = kFailed;
+  TENON_ASSIGN_OR_RETURN(const std::string tool,
+                         FindTool("tenon-reduce",
+                                  "it is built where LLVM and MLIR 22 are, with -DTENON_BUILD_CPU=ON and "
+                                  "-DTENON_BUILD_TESTS=ON, whose judges it uses"));
+  std::vector<std::string> command = {tool, options.program, "--timeout", std::to_string(options.timeout)};
+  if (!options.output.empty()) command.insert(command.end(), {"--output", options.output});
+  if (options.verbose) command.emplace_back("--verbose");
+  std::string interesting = options.command;
+  if (interesting.empty() && (!options.plugin.plugin.empty() || !options.against.empty())) {
+    // Interesting is what ends as the program itself does on the plugin: with a crash, an error, other outputs.
+    std::vector<std::string> judge = {OwnFolder() + "/tenon", "--quiet"};
+    const std::string plugin = options.plugin.plugin.empty() ? discovery::DefaultPlugin() : options.plugin.plugin;
+    if (options.against.empty()) {
+      judge.insert(judge.end(), {"run", "--random", "-p", plugin});
+    } else {
+      judge.insert(judge.end(), {"bench", "--random", "--iterations", "1", "--warm-up", "0", "-p", plugin, "--against",
+                                 options.against});
+    }
+    std::vector<std::string> once = judge;
+    once.push_back(options.program);
+    TENON_ASSIGN_OR_RETURN(const Captured found, CaptureProcess(once, options.timeout));
+    if (found.status == kSuccess) {
+      context.stage = kBadInput;
+      return FailedPrecondition(
+          fmt::format("nothing to reduce: {} {}", options.program,
+                      options.against.empty() ? "runs on the plugin" : "has equal outputs on both"));
+    }
+    if (found.status >= kUsage && found.status <= kBadOutput) {
+      context.stage = static_cast<ExitCode>(found.status);
+      context.advice = fmt::format("`{} {}` says why", fmt::join(judge, " "), options.program);
+      return FailedPrecondition("the program cannot be tried");
+    }
+    std::string line;
+    for (const std::string& word : judge) line += ShellQuoted(word) + " ";
+    interesting = fmt::format("sh -c {}", ShellQuoted(fmt::format("{}\"$0\"; test $? = {}", line, found.status)));
+  }
+  if (!interesting.empty()) command.insert(command.end(), {"--command", interesting});
+  return RunTool(context, std::move(command));
+}
+
 struct TraceOptions {
-  std::string output, text, library;
+  std::string output, text, library, capture;
+  int limit_mib = 0;
   bool no_shield = false, fail_on_misuse = false;
   size_t most = 15;
 };
@@ -210,6 +267,9 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
   environment["LD_PRELOAD"] = preloaded != nullptr && *preloaded != '\0' ? library + ":" + preloaded : library;
   if (!options.text.empty()) environment["TENON_TRACE_TEXT"] = options.text;
   if (options.no_shield) environment["TENON_TRACE_SHIELD"] = "0";
+  if (!options.capture.empty())
+    environment["TENON_TRACE_CAPTURE"] = std::filesystem::absolute(options.capture).string();
+  if (options.limit_mib > 0) environment["TENON_TRACE_LIMIT_MIB"] = std::to_string(options.limit_mib);
   TENON_ASSIGN_OR_RETURN(context.result, RunProcess(command, environment, context.json));
   Result<json> events = ReadTrace(file);
   if (temporary) std::filesystem::remove(file);
@@ -254,6 +314,9 @@ Status Trace(Context& context, const TraceOptions& options, std::vector<std::str
                leak["made_by"].get<std::string>());
   }
   if (summary["misuse"].empty()) fmt::print(stderr, "no misuse\n");
+  if (const auto left_out = summary.value("left_out", int64_t{0}); left_out > 0)
+    fmt::print(stderr, "{} calls and events were left out of the file, which has reached its limit\n", left_out);
+  if (!options.capture.empty()) fmt::print(stderr, "wrote {}: `tenon replay {}`\n", options.capture, options.capture);
   if (!temporary) fmt::print(stderr, "wrote {}: open it at https://ui.perfetto.dev\n", file);
   return OkStatus();
 }
@@ -308,6 +371,30 @@ void AddConform(CLI::App& app, Context& context) {
   context.commands[command] = [&context, options] { return Conform(context, *options); };
 }
 
+void AddReduce(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<ReduceOptions>();
+  CLI::App* command = app.add_subcommand(
+      "reduce", "make a program small that shows a mistake (tenon-reduce; needs a build with LLVM and tests)");
+  AddProgramArgument(*command, options->program);
+  command->add_option("-o,--output", options->output, "file for the small program; standard output without")
+      ->type_name("FILE");
+  command
+      ->add_option("-p,--plugin", options->plugin.plugin,
+                   "keep what fails there as the program does; without it and --command: what Tenon's own judges say")
+      ->type_name("PLUGIN");
+  command->add_option("--against", options->against, "keep what has other outputs on this plugin")->type_name("PLUGIN");
+  command->add_option("--command", options->command, "keep what this command, given a file, ends with status 0 for")
+      ->type_name("COMMAND");
+  command->add_option("--timeout", options->timeout, "how long one test may take")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("SECONDS");
+  command->add_flag("-v,--verbose", options->verbose, "say what is kept");
+  AddExamples(*command, {"tenon reduce f.mlir --command 'grep -q stablehlo.add' -o small.mlir",
+                         "tenon reduce f.mlir -p xla_cpu -o small.mlir",
+                         "tenon reduce f.mlir -p tenon --against xla_cpu -o small.mlir"});
+  context.commands[command] = [&context, options] { return Reduce(context, *options); };
+}
+
 void AddTrace(CLI::App& app, Context& context) {
   const auto options = std::make_shared<TraceOptions>();
   CLI::App* command = app.add_subcommand(
@@ -317,13 +404,21 @@ void AddTrace(CLI::App& app, Context& context) {
   command
       ->add_option("--library", options->library, "the trace plugin; libtenon_trace.so beside this program otherwise")
       ->type_name("FILE");
+  command
+      ->add_option("--capture", options->capture,
+                   "keep in FOLDER what `tenon replay` needs: programs, options, contents of buffers")
+      ->type_name("FOLDER");
+  command->add_option("--limit", options->limit_mib, "size of each file, in MiB; calls beyond are only counted")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MIB");
   command->add_flag("--no-shield", options->no_shield, "forward calls that would use freed memory, too");
   command->add_option("--most", options->most, "how many functions are listed")->type_name("N");
   command->add_flag("--fail-on-misuse", options->fail_on_misuse,
                     "end with status 1 when the command breaks a rule of the interface or leaves objects behind");
   command->footer("COMMAND [ARGUMENTS...] follows the options.");
   AddExamples(*command,
-              {"tenon trace -o trace.json run f.mlir --random", "tenon trace --fail-on-misuse -- python train.py"});
+              {"tenon trace -o trace.json run f.mlir --random", "tenon trace --capture capture run f.mlir --random",
+               "tenon trace --fail-on-misuse -- python train.py"});
   context.commands[command] = [&context, options, &app] { return Trace(context, *options, context.command, app); };
 }
 
