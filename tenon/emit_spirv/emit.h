@@ -74,8 +74,9 @@ struct Module {
   int64_t ScratchBytes(const int64_t* params) const;
 };
 
-/// The kernel with its parameters written into it (there are none then): faster code, and local memory for rows whose
-/// length would not be known otherwise. `params`: at least num_params values.
+/// The kernel with its parameters written into it (there are none then): faster code, and what Emit refuses as long as
+/// it does not know an extent (rows in local memory; loops, where a driver leaves long ones). `params`: at least
+/// num_params values.
 kir::Kernel Bake(const kir::Kernel& kernel, std::span<const int64_t> params);
 
 /// `kernel` is verified, `target` a GPU. Boxes of points, and extents of dims, stay below 2^31 where they are

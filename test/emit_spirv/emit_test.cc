@@ -135,6 +135,9 @@ TEST(Emit, RefusalsNameTheReason) {
   EXPECT_EQ(endless.status().code(), Code::kUnimplemented);
   EXPECT_THAT(endless.status().ToString(), HasSubstr("65535"));
   EXPECT_TRUE(Emit(serial, Gpu("discrete")).ok());
+  // Parameters may be anything; in the kernel itself they are known to be small enough.
+  EXPECT_EQ(Emit(Parse(kSumThenScale), Gpu("software")).status().code(), Code::kUnimplemented);
+  EXPECT_TRUE(Emit(Parse(kSumThenScale), Gpu("discrete")).ok());
 }
 
 TEST(Emit, AProductThatIsAddedIsRoundedAsTheTargetSays) {

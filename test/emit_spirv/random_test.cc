@@ -32,8 +32,12 @@ void RunOne(vulkan::Device& device, uint64_t seed, const RandomKernelOptions& op
   ASSERT_TRUE(kir::Evaluate(sample.kernel, wanted.Refs(), sample.params, false).ok()) << "seed " << seed;
   const kir::Kernel kernel = baked ? Bake(sample.kernel, sample.params) : sample.kernel;
   ASSERT_TRUE(kir::Verify(kernel).ok()) << "seed " << seed << ": " << kir::Verify(kernel).ToString();
-  const Result<Module> module = Emit(kernel, testing::JudgedTarget());
+  target::Target target = testing::JudgedTarget();
+  target.device.most_trips = 0;  // these loops are short, whatever parameters say
+  const Result<Module> module = Emit(kernel, target);
   if (!module.ok() && module.status().code() == Code::kUnimplemented) {
+    // What needs to know a parameter is baked, as a runtime does.
+    if (!baked) return RunOne(device, seed, options, true, tally);
     ++tally.refused[std::string(module.status().message())];
     return;
   }
@@ -64,7 +68,7 @@ void RunMany(uint64_t offset, const RandomKernelOptions& options) {
   for (const auto& [why, times] : tally.refused)
     std::printf("refused %ld: %s\n", static_cast<long>(times), why.c_str());
   if (!tally.validated) std::printf("modules were not validated: there is no spirv-val\n");
-  if (!::testing::Test::HasFatalFailure()) EXPECT_GE(tally.taken * 10, static_cast<int64_t>(count) * 9);
+  EXPECT_TRUE(tally.refused.empty());
 }
 
 TEST(RandomKernels, UsualTypes) { RunMany(0, {}); }

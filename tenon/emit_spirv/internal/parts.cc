@@ -18,8 +18,9 @@ using kir::Val;
 
 namespace {
 
-/// Stands for an extent that only run time knows.
-constexpr int64_t kUnknown = 1 << 12;
+/// Stands for an extent that only run time knows: when there is a choice, and when loops must end in time.
+constexpr int64_t kUnknown = 1 << 16;
+constexpr int64_t kAnyExtent = INT32_MAX;
 
 template <class Fn>
 void ForEachStage(const kir::Step& step, const Fn& fn) {
@@ -318,7 +319,7 @@ static int64_t NestedTrips(std::initializer_list<int64_t> counts) {
 }
 
 int64_t KernelEmitter::Trips(const Part& part, const Stage& stage) const {
-  const auto extent = [&](DimId d) { return k_.dims[d].extent.is_param() ? kUnknown : k_.dims[d].extent.baked; };
+  const auto extent = [&](DimId d) { return k_.dims[d].extent.is_param() ? kAnyExtent : k_.dims[d].extent.baked; };
   int64_t parallel = 1, serial = 1, around = 1, last = 1, width = 0;
   for (DimId d : stage.dims) {
     if (std::find(part.grid.begin(), part.grid.end(), d) != part.grid.end()) continue;
@@ -356,7 +357,7 @@ int64_t KernelEmitter::Trips(const Part& part, const kir::Seq& seq) const {
     }
     const auto& loop = std::get<kir::Loop>(step.is);
     if (loop.condition != kir::kNone) return INT64_MAX;
-    const int64_t rounds = loop.trip_count.is_param() ? kUnknown : loop.trip_count.baked;
+    const int64_t rounds = loop.trip_count.is_param() ? kAnyExtent : loop.trip_count.baked;
     trips = Plus(trips, NestedTrips({rounds, Plus(1, Trips(part, loop.body))}));
   }
   return trips;
@@ -366,7 +367,7 @@ int64_t KernelEmitter::Trips(const Part& part) const {
   int64_t in_order = 1;
   for (DimId d = 0; d < k_.outer; ++d) {
     if (k_.dims[d].kind == DimKind::kParallel) continue;
-    in_order = Times(in_order, k_.dims[d].extent.is_param() ? kUnknown : k_.dims[d].extent.baked);
+    in_order = Times(in_order, k_.dims[d].extent.is_param() ? kAnyExtent : k_.dims[d].extent.baked);
   }
   int64_t trips = 0;
   for (const kir::Step* step : part.steps) trips = Plus(trips, Trips(part, kir::Seq{*step}));
@@ -394,7 +395,7 @@ Result<Module> KernelEmitter::Run() {
     since.defines.insert(t.defines.begin(), t.defines.end());
     if (const int64_t most = target_.device.most_trips; most > 0 && Trips(parts[i]) > most) {
       return Unimplemented(
-          fmt::format("an invocation may run loops of more than {} rounds, which the driver leaves", most));
+          fmt::format("an invocation may run loops of more than {} rounds, where the driver leaves them", most));
     }
     EmitPart(parts[i], t, i, barrier, module);
   }
