@@ -53,6 +53,9 @@ target::DeviceFacts SaidFacts(const PhysicalDevice& d, bool is_mapped) {
   f.keeps_subnormals = f.keeps_subnormals_f64 = f.keeps_subnormals_f16 = false;
   f.keeps_nan_and_zeros = false;
 
+  // Drivers that run kernels on a CPU end loops after the default's number of rounds, lest a mistake hang them.
+  if (d.type != VK_PHYSICAL_DEVICE_TYPE_CPU) f.most_trips = 0;
+
   f.most_allocation_bytes = static_cast<int64_t>(std::min<uint64_t>(d.max_allocation_bytes, INT64_MAX));
   // Kernels reach buffers by address, for which there is no other limit.
   f.most_buffer_bytes = f.most_allocation_bytes;
