@@ -15,6 +15,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "tenon/base/signal_name.h"
 #include "tenon/channel/link.h"
 
 extern char** environ;
@@ -27,11 +28,6 @@ constexpr int kPidfdType = 3;  // P_PIDFD
 
 // A copy of `fd` out of the way of the numbers that the device process wants.
 channel::Fd Away(int fd) { return channel::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 64)); }
-
-std::string SignalName(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? fmt::format("{}", number) : fmt::format("{} (SIG{})", number, name);
-}
 
 }  // namespace
 
@@ -130,7 +126,7 @@ std::string Reap(const Process& process) {
     if (errno != EINTR) return "ended";  // Somebody else has collected it.
   }
   if (info.si_code == CLD_EXITED) return fmt::format("exited with status {}", info.si_status);
-  return fmt::format("died of signal {}", SignalName(info.si_status));
+  return fmt::format("died of signal {} ({})", info.si_status, SignalName(info.si_status));
 }
 
 }  // namespace tenon::proxy

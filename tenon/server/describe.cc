@@ -8,6 +8,7 @@
 
 #include "tenon/abi/tenon_signature.h"
 #include "tenon/base/dtype.h"
+#include "tenon/server/hlo_signature.h"
 
 namespace tenon::server {
 
@@ -37,9 +38,21 @@ Status AddParameters(const client::Executable& executable, wire::Executable& rec
   const client::Api& api = executable.api();
   const auto* extension = reinterpret_cast<const Tenon_Signature_Extension*>(api.FindExtension(
       static_cast<PJRT_Extension_Type>(TENON_EXTENSION_TYPE_SIGNATURE), Tenon_Signature_Extension_STRUCT_SIZE));
-  if (extension == nullptr)
-    return Unimplemented(
-        fmt::format("{} does not say what its programs take (Tenon's signature extension)", api.name()));
+  if (extension == nullptr) {
+    // What the compiled program says of itself, where it can be read.
+    Result<client::Program> text = executable.OptimizedProgram();
+    Result<std::vector<wire::Parameter>> parameters =
+        text.ok() ? ParametersOfHlo(text->format, text->code) : text.status();
+    if (!parameters.ok()) {
+      return Unimplemented(
+          fmt::format("{} does not say what its programs take: {}", api.name(), parameters.status().message()));
+    }
+    record.parameters = std::move(*parameters);
+    const std::vector<std::string> kinds = ValueOr(executable.ParameterMemoryKinds(), {});
+    for (size_t i = 0; i < record.parameters.size() && i < kinds.size(); ++i)
+      record.parameters[i].memory_kind = kinds[i];
+    return OkStatus();
+  }
   Tenon_Executable_Parameters_Args args{};
   args.struct_size = Tenon_Executable_Parameters_Args_STRUCT_SIZE;
   args.executable = executable.get();
