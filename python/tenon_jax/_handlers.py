@@ -105,10 +105,17 @@ class _Registrar:
     """Called by jaxlib with each handler of platform cpu, those of later registrations included."""
 
     def __init__(self, extension, forward_to_builtin: bool):
-        self._extension = extension
+        self._extensions = [extension]
         self._forward_to_builtin = forward_to_builtin
         self._keep_alive = []  # Capsules own what their pointers mean.
-        self._seen = set()
+        self._seen = {}  # By name: what was registered.
+
+    def also(self, extension) -> None:
+        """Hands everything to one more plugin, now and from now on."""
+        self._extensions.append(extension)
+        for name, args in self._seen.items():
+            if extension.register_handler(ctypes.byref(args)):
+                _log.warning('Tenon refused the custom-call handler %s', name)
 
     def __call__(self, name, handler, platform, api_version=0, traits=0) -> None:
         if self._forward_to_builtin:
@@ -136,11 +143,12 @@ class _Registrar:
         args.platform_name = b'Host'
         args.platform_name_size = 4
         args.traits = int(getattr(traits, 'value', traits) or 0) | _BUNDLE | (_LEAF if _is_leaf(name) else 0)
-        if self._extension.register_handler(ctypes.byref(args)):
-            _log.warning('Tenon refused the custom-call handler %s', name)
-            return
-        self._seen.add(name)
-        self._keep_alive.append(stages)
+        for extension in self._extensions:
+            if extension.register_handler(ctypes.byref(args)):
+                _log.warning('Tenon refused the custom-call handler %s', name)
+                return
+        self._seen[name] = args
+        self._keep_alive.append((stages, bundle))
 
 
 class _TypeRegistrar:
@@ -182,3 +190,10 @@ def install(c_api, forward_to_builtin: bool) -> None:
     # Handlers that jaxlib's own library registers (Python callbacks) never go through the queue.
     for name, stages in xla_client.custom_call_targets('Host').items():
         _registrar.add(name, stages)
+
+
+def install_beside(c_api) -> None:
+    """Gives the handlers of the CPU to the plugin behind `c_api` as well, whose programs call them on the host. After install."""
+    extension = _find_ffi_extension(c_api)
+    if extension is not None and _registrar is not None:
+        _registrar.also(extension)

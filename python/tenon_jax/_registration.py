@@ -5,6 +5,7 @@ import os
 import socket
 
 from jax._src import distributed, xla_bridge
+from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 
 from tenon_jax import _callbacks, _handlers, _partitioning
@@ -70,6 +71,11 @@ def register_vulkan(library: str) -> None:
     xla_bridge.register_backend_factory(
         'vulkan', lambda: xla_bridge.make_pjrt_c_api_client('vulkan', {}), priority=_VULKAN_PRIORITY, fail_quietly=True, experimental=False,
         make_topology=_topology_factory(c_api), c_api=c_api)
+    _handlers.install_beside(c_api)
+    # What JAX lowers for the CPU alone, LAPACK's functions above all, runs on the host there too.
+    rules = mlir._platform_specific_lowerings
+    for primitive, entry in list(rules['cpu'].items()):
+        rules['vulkan'].setdefault(primitive, entry)
 
 
 def _cpu_client():

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "tenon/base/activity.h"
-#include "tenon/base/strided_copy.h"
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/host/front_end.h"
 #include "tenon/host/policy.h"
+#include "tenon/host/tiling.h"
 
 namespace tenon::cpu {
 namespace {
@@ -56,27 +56,6 @@ struct GlobalRun final : host::DeviceQueue::Task {
   plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
 
-// Copies between a whole array, whose strides in elements are given, and the part that a device holds.
-void CopyPart(std::byte* whole, const Shape& shape, const Dims& strides_elems, const compiler::Tiling& tiling,
-              size_t device, std::byte* part, const plugin::ArraySpec& part_spec, bool to_whole) {
-  const int64_t width = ByteWidth(shape.dtype);
-  Dims dims = shape.dims;
-  Dims whole_strides = strides_elems;
-  int64_t offset = 0;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    dims[i] /= tiling.tiles[i];
-    whole_strides[i] *= width;
-    offset += tiling.tile_of_device[device][i] * dims[i] * whole_strides[i];
-  }
-  Dims part_strides = plugin::DenseByteStrides(part_spec);
-  // The dim that a stack has in front is none of the part's.
-  if (part_strides.size() < dims.size()) part_strides.insert(part_strides.begin(), 0);
-  if (to_whole)
-    StridedCopy(whole + offset, whole_strides, part, part_strides, dims, width);
-  else
-    StridedCopy(part, part_strides, whole + offset, whole_strides, dims, width);
-}
-
 std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()); }
 
 /// An argument's memory that a result of so many bytes may have, marked as taken; null when there is none.
@@ -93,8 +72,6 @@ StorageRef Donated(const plugin::DeviceExecution& device, const plugin::Executab
   }
   return {};
 }
-
-bool IsWhole(const compiler::Tiling& tiling) { return NumElements(tiling.tiles) == 1; }
 
 // A name for the program that is equal in all processes.
 Hash128 ProgramOf(const GlobalRun& run) {
@@ -120,11 +97,11 @@ Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launc
     const Shape& shape = plan.inputs[i].shape;
     const compiler::Tiling& tiling = about.parameter_tilings[i];
     StorageRef whole = run.arguments[i][0];
-    if (!IsWhole(tiling)) {
+    if (!host::IsWhole(tiling)) {
       TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(shape))));
       for (size_t d = 0; d < run.arguments[i].size(); ++d)
-        CopyPart(Bytes(whole), shape, plan.inputs[i].stride_elems, tiling, d, Bytes(run.arguments[i][d]),
-                 info.parameters[i].array, true);
+        host::CopyPart(Bytes(whole), shape, plan.inputs[i].stride_elems, tiling, d, Bytes(run.arguments[i][d]),
+                       info.parameters[i].array, true);
     }
     inputs.push_back(whole->data());
     whole_inputs.push_back(std::move(whole));
@@ -133,7 +110,7 @@ Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launc
     const plan::Output& out = plan.outputs[i];
     // What every device holds all of is computed in the first one's array.
     StorageRef whole;
-    if (IsWhole(about.result_tilings[i]) && !run.reused[i]) {
+    if (host::IsWhole(about.result_tilings[i]) && !run.reused[i]) {
       whole = run.outputs[i][0];
     } else {
       TENON_ASSIGN_OR_RETURN(whole, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(out.shape))));
@@ -153,8 +130,8 @@ Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launc
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     for (size_t d = 0; d < run.outputs[i].size(); ++d) {
       if (run.outputs[i][d] == whole_outputs[i]) continue;
-      CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, plan.outputs[i].stride_elems, about.result_tilings[i], d,
-               Bytes(run.outputs[i][d]), info.outputs[i].array, false);
+      host::CopyPart(Bytes(whole_outputs[i]), plan.outputs[i].shape, plan.outputs[i].stride_elems,
+                     about.result_tilings[i], d, Bytes(run.outputs[i][d]), info.outputs[i].array, false);
     }
   }
   return OkStatus();

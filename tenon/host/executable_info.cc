@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/host/build.h"
+#include "tenon/host/tiling.h"
 
 namespace tenon::host {
 namespace {
@@ -78,12 +79,6 @@ std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, c
 }
 
 }  // namespace
-
-Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank) {
-  Dims dims;
-  for (size_t i = whole.size() - part_rank; i < whole.size(); ++i) dims.push_back(whole[i] / tiling.tiles[i]);
-  return dims;
-}
 
 Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgram& about, const plan::Plan& plan,
                                                   const target::Target& target, int64_t code_bytes,

@@ -11,10 +11,6 @@
 
 namespace tenon::host {
 
-/// Extents of the part of a whole array that each device holds. The leading dim of a stack is not part of it
-/// when `part_rank` says so.
-Dims PartDims(const Dims& whole, const compiler::Tiling& tiling, size_t part_rank);
-
 /// What a compiled program says of itself. `about`: without its plan, which is `plan`; `target`: what it was compiled
 /// for. INVALID_ARGUMENT when program and options speak of different numbers of devices. `of_processes`: of a program
 /// that several processes run, its devices: then the fingerprint is the same in all of them; null for others.

@@ -33,4 +33,7 @@ inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
 /// Memory of the host's that its own steps used and that is kept for the next ones.
 inline constexpr int64_t kMaxHostCacheBytes = int64_t{256} << 20;
 
+/// More devices of one client than this are a typing error: each opens its driver once more.
+inline constexpr int64_t kMaxDevices = 64;
+
 }  // namespace tenon::vulkan::policy

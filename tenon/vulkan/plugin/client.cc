@@ -80,7 +80,12 @@ VulkanClient::~VulkanClient() {
 Result<plugin::Ref<plugin::Client>> VulkanClient::Create(const Setup& setup) {
   TENON_RETURN_IF_ERROR(host::WriteProfiles());
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Instance> instance, Instance::Create());
-  TENON_ASSIGN_OR_RETURN(const std::vector<size_t> chosen, Choose(*instance, setup.devices));
+  TENON_ASSIGN_OR_RETURN(std::vector<size_t> chosen, Choose(*instance, setup.devices));
+  if (setup.num_devices > 0) {
+    const size_t distinct = chosen.size();
+    chosen.resize(static_cast<size_t>(setup.num_devices));
+    for (size_t i = distinct; i < chosen.size(); ++i) chosen[i] = chosen[i % distinct];
+  }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
   emit_llvm::SetCodegenThreads(pool->num_threads());
   plugin::Ref<VulkanClient> client = plugin::Ref<VulkanClient>::Adopt(new VulkanClient(instance, std::move(pool)));
@@ -106,7 +111,11 @@ Result<plugin::Ref<plugin::Client>> VulkanClient::Create(const Setup& setup) {
       client->AddMemory(std::make_unique<VulkanMemory>(memory, kinds[k], device), {&added, 1}, k == 0);
     }
   }
-  client->Ready();
+  plugin::Topology::Info topology{std::string(kPlatformName), host::BuildName()};
+  for (plugin::Device* d : client->devices()) topology.devices.push_back(d->shared_description());
+  const auto* first = static_cast<const VulkanDevice*>(client->devices().front());
+  topology.attributes = {{std::string(kTargetAttribute), target::Print(*first->target())}};
+  client->Ready(plugin::MakeRef<plugin::Topology>(std::move(topology)));
   client->Schedule(host::WarmUp());
   return plugin::Ref<plugin::Client>(std::move(client));
 }

@@ -19,6 +19,8 @@
 namespace tenon::vulkan {
 
 inline constexpr std::string_view kPlatformName = "vulkan";
+/// The topology's attribute that says what programs are compiled for: the target's whole text.
+inline constexpr std::string_view kTargetAttribute = "target";
 
 /// The machine's Vulkan devices as a PJRT client.
 class VulkanClient final : public plugin::Client {
@@ -27,6 +29,7 @@ class VulkanClient final : public plugin::Client {
     /// Numbers of devices in the drivers' order ("0,2"; one may come twice), "all" for every fit one, or empty: every
     /// fit one that is no CPU, and where there is none the CPUs.
     std::string devices;
+    int64_t num_devices = 0;  ///< Devices of the client: chosen ones again until there are as many; 0: each once.
     int64_t memory_limit_bytes = 0;  ///< Of each device; 0: most of what it has.
     bool never_map = false;          ///< As Device::Setup.
   };

@@ -39,6 +39,7 @@ const target::Target& HostTarget() {
 
 void Dump(const Compiled& compiled) {
   const plan::Plan& plan = compiled.about.plan;
+  host::WriteDump(compiled.dump_dir, "target.txt", target::Print(*compiled.target));
   host::WriteDump(compiled.dump_dir, "plan.txt", plan::Print(plan));
   host::WriteDump(compiled.dump_dir, "plan.svg", plan::ToSvg(plan));
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
@@ -100,11 +101,6 @@ Result<std::shared_ptr<const Compiled>> CompileFor(std::string_view program, con
   compiled->dump_dir = host::NewDumpDir();
   TENON_ASSIGN_OR_RETURN(compiled->about, host::CompileProgram(program, options, *target, kernels::HostFamilies(),
                                                                compiled->dump_dir, is_new));
-  if (!compiled->about.parameter_tilings.empty() || !compiled->about.result_tilings.empty()) {
-    return Unimplemented(fmt::format(
-        "{}: a program of {} replicas and {} partitions; devices of the platform vulkan run programs of one",
-        compiled->about.name, options.num_replicas, options.num_partitions));
-  }
   if (start_ns != 0) host::AddSpans(compiled->about, start_ns);
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }

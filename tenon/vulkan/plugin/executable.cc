@@ -1,7 +1,8 @@
 #include "tenon/vulkan/plugin/executable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "tenon/base/activity.h"
@@ -9,6 +10,7 @@
 #include "tenon/host/front_end.h"
 #include "tenon/host/policy.h"
 #include "tenon/host/services.h"
+#include "tenon/host/tiling.h"
 #include "tenon/threads/flush_denormals.h"
 #include "tenon/vulkan/plugin/client.h"
 
@@ -282,8 +284,132 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
   return OkStatus();
 }
 
+/// One execution for all devices of a program of several. Device numbers are flat (replica * partitions + partition).
+struct VulkanLoadedExecutable::GlobalRun final : host::DeviceQueue::Task {
+  Status Run() override { return executable->RunGlobally(*this); }
+  void End(const Status& status) override {
+    arguments.clear();  // Free before anyone hears of the outputs.
+    outputs.clear();
+    done->Set(status);
+  }
+
+  plugin::Ref<VulkanLoadedExecutable> executable;
+  std::shared_ptr<DeviceCode> code;
+  VulkanDevice* first = nullptr;
+  plugin::Ref<plugin::ExecuteContext> context;
+  std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
+  std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
+  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+};
+
+// Puts the whole arrays together on the host, runs on the first device, and cuts the outputs on the host.
+Status VulkanLoadedExecutable::RunGlobally(GlobalRun& all) const {
+  const plan::Plan& plan = compiled_->about.plan;
+  const compiler::CompiledProgram& about = compiled_->about;
+  plugin::Memory& memory = *all.first->default_memory();
+  const auto device_of = [](const StorageRef& s) -> vulkan::Device& {
+    return const_cast<vulkan::Device&>(Ours(s).device());
+  };
+  std::vector<std::byte> whole, part;
+  Run run;
+  run.code = all.code;
+  run.context = all.context;
+  run.device = all.first;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const Shape& shape = plan.inputs[i].shape;
+    plugin::Argument argument;
+    argument.memory = &memory;
+    argument.storage = all.arguments[i][0];
+    if (!host::IsWhole(about.parameter_tilings[i])) {
+      whole.resize(static_cast<size_t>(SizeBytes(shape)));
+      for (size_t d = 0; d < all.arguments[i].size(); ++d) {
+        const StorageRef& from = all.arguments[i][d];
+        part.resize(from->size_bytes());
+        TENON_RETURN_IF_ERROR(
+            device_of(from).Download(Ours(from).block(), 0, part.data(), static_cast<int64_t>(part.size())));
+        host::CopyPart(whole.data(), shape, plan.inputs[i].stride_elems, about.parameter_tilings[i], d, part.data(),
+                       info().parameters[i].array, true);
+      }
+      TENON_ASSIGN_OR_RETURN(argument.storage, memory.Allocate(all.first, whole.size()));
+      TENON_RETURN_IF_ERROR(all.first->device()->Upload(Ours(argument.storage).block(), 0, whole.data(),
+                                                        static_cast<int64_t>(whole.size())));
+    }
+    run.arguments.push_back(std::move(argument));
+  }
+  for (const plan::Output& out : plan.outputs) {
+    TENON_ASSIGN_OR_RETURN(StorageRef storage, memory.Allocate(all.first, static_cast<size_t>(SizeBytes(out.shape))));
+    run.outputs.push_back(std::move(storage));
+    run.taken_over.push_back(false);
+  }
+  TENON_RETURN_IF_ERROR(StartOrEnd(run));
+  if (run.submission != 0) TENON_RETURN_IF_ERROR(all.first->device()->Wait(run.submission));
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const Shape& shape = plan.outputs[i].shape;
+    whole.resize(static_cast<size_t>(SizeBytes(shape)));
+    TENON_RETURN_IF_ERROR(all.first->device()->Download(Ours(run.outputs[i]).block(), 0, whole.data(),
+                                                        static_cast<int64_t>(whole.size())));
+    for (size_t d = 0; d < all.outputs[i].size(); ++d) {
+      const StorageRef& to = all.outputs[i][d];
+      part.resize(to->size_bytes());
+      host::CopyPart(whole.data(), shape, plan.outputs[i].stride_elems, about.result_tilings[i], d, part.data(),
+                     info().outputs[i].array, false);
+      TENON_RETURN_IF_ERROR(device_of(to).Upload(Ours(to).block(), 0, part.data(), static_cast<int64_t>(part.size())));
+    }
+  }
+  return OkStatus();
+}
+
+Status VulkanLoadedExecutable::ExecuteGlobally(plugin::ExecuteRequest& request) {
+  const size_t devices = request.devices.size();
+  const auto wanted = static_cast<size_t>(info().num_replicas) * static_cast<size_t>(info().num_partitions);
+  if (devices != wanted)
+    return InvalidArgument(fmt::format("{} runs on {} devices, got arguments for {}", info().name, wanted, devices));
+  auto run = std::make_unique<GlobalRun>();
+  run->executable = plugin::Ref<VulkanLoadedExecutable>(this);
+  run->context = request.context;
+  run->first = static_cast<VulkanDevice*>(request.devices[0].device);
+  TENON_ASSIGN_OR_RETURN(run->code, CodeOn(*run->first));
+  run->arguments.assign(info().parameters.size(), std::vector<StorageRef>(devices));
+  run->outputs.assign(info().outputs.size(), std::vector<StorageRef>(devices));
+  std::vector<plugin::EventRef> waits;
+  for (plugin::DeviceExecution& device : request.devices) {
+    const auto number = static_cast<size_t>(device.replica) * static_cast<size_t>(info().num_partitions) +
+                        static_cast<size_t>(device.partition);
+    if (number >= devices) return Internal("a device that is not among those of the program");
+    for (size_t i = 0; i < info().outputs.size(); ++i) {
+      const plugin::ValueSpec& spec = info().outputs[i];
+      plugin::Memory* memory = client().FindMemory(*device.device, spec.memory_kind);
+      if (memory == nullptr) memory = device.device->default_memory();
+      TENON_ASSIGN_OR_RETURN(StorageRef storage,
+                             memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.array.shape))));
+      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec.array, storage, plugin::EventRef(run->done));
+      run->outputs[i][number] = std::move(storage);
+    }
+    for (size_t i = 0; i < device.arguments.size(); ++i) {
+      waits.push_back(device.arguments[i].ready);
+      run->arguments[i][number] = device.arguments[i].storage;
+    }
+    device.done = plugin::EventRef(run->done);
+  }
+  // Nothing fails from here on: the arguments are the run's.
+  for (plugin::DeviceExecution& device : request.devices) {
+    for (plugin::Argument& a : device.arguments) a.storage = nullptr;
+  }
+  host::DeviceQueue& queue = run->first->queue();
+  const auto kind = run->code->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
+  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(run);
+  plugin::WhenAll(waits).OnReady([queued = std::move(queued), &queue, kind](const Status& arguments_status) mutable {
+    Status status = arguments_status;
+    if (status.ok()) status = queue.Submit(queued, kind);
+    if (!status.ok()) queued->End(status);
+  });
+  return OkStatus();
+}
+
 Status VulkanLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
   TENON_RETURN_IF_ERROR(vulkan_client().CheckNotForked());
+  if (!compiled_->about.parameter_tilings.empty() || !compiled_->about.result_tilings.empty())
+    return ExecuteGlobally(request);
   for (size_t i = 0; i < request.devices.size(); ++i) {
     Status status = Launch(request.devices[i], request);
     if (status.ok()) continue;

@@ -46,12 +46,15 @@ class VulkanLoadedExecutable final : public plugin::LoadedExecutable {
  private:
   struct Run;
   struct QueuedRun;
+  struct GlobalRun;
   VulkanClient& vulkan_client() const;
   Result<std::shared_ptr<DeviceCode>> CodeOn(VulkanDevice& device);
   Status Prepare(plugin::DeviceExecution& device, Run& run) const;
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
   Status Start(Run& run) const;
   Status StartOrEnd(Run& run) const;
+  Status ExecuteGlobally(plugin::ExecuteRequest& request);
+  Status RunGlobally(GlobalRun& run) const;
   void Poison(plugin::DeviceExecution& device, const Status& error) const;
 
   const std::shared_ptr<const Compiled> compiled_;

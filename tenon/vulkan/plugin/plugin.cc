@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,6 +16,7 @@
 #include "tenon/vulkan/plugin/client.h"
 #include "tenon/vulkan/plugin/code.h"
 #include "tenon/vulkan/plugin/executable.h"
+#include "tenon/vulkan/policy.h"
 
 namespace tenon::vulkan {
 namespace {
@@ -24,8 +26,18 @@ std::string FromEnvironment(const char* name) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-/// The topology's attribute that says what it is compiled for.
-constexpr std::string_view kTarget = "target";
+/// What the caller asked for (null: nothing), else TENON_NUM_DEVICES, else 0: as many as there are.
+Result<int64_t> NumDevices(const int64_t* asked) {
+  const std::string text = FromEnvironment("TENON_NUM_DEVICES");
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
+    return InvalidArgument(fmt::format("TENON_NUM_DEVICES is '{}', wanted a number", text));
+  if (asked != nullptr) n = *asked;
+  if (n < 0 || n > policy::kMaxDevices)
+    return InvalidArgument(fmt::format("num_devices is {}, wanted 0 to {}", n, policy::kMaxDevices));
+  return n;
+}
 
 class VulkanPlugin final : public plugin::Plugin {
  public:
@@ -34,8 +46,10 @@ class VulkanPlugin final : public plugin::Plugin {
   std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 16, 3}; }
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
-    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
-        {"devices", plugin::ValueType::kString}, {"memory_limit_bytes", plugin::ValueType::kInt64}};
+    static const std::vector<plugin::OptionSpec>& specs =
+        *new std::vector<plugin::OptionSpec>{{"devices", plugin::ValueType::kString},
+                                             {"num_devices", plugin::ValueType::kInt64},
+                                             {"memory_limit_bytes", plugin::ValueType::kInt64}};
     return specs;
   }
 
@@ -59,6 +73,7 @@ class VulkanPlugin final : public plugin::Plugin {
       return InvalidArgument(fmt::format("node_id is {} of 1 node, wanted 0", node));
     VulkanClient::Setup setup;
     setup.devices = options.GetString("devices", FromEnvironment("TENON_VULKAN_DEVICES"));
+    TENON_ASSIGN_OR_RETURN(setup.num_devices, NumDevices(plugin::FindOption<int64_t>(options.values, "num_devices")));
     setup.memory_limit_bytes = options.GetInt("memory_limit_bytes", 0);
     if (setup.memory_limit_bytes < 0)
       return InvalidArgument(fmt::format("memory_limit_bytes is {}, wanted 0 or more", setup.memory_limit_bytes));
@@ -66,15 +81,20 @@ class VulkanPlugin final : public plugin::Plugin {
     return VulkanClient::Create(setup);
   }
 
-  /// A topology is called by a target's name: "gpu:software", "gpu:discrete" and so on.
+  /// A topology is called by a target's name ("gpu:software", "gpu:discrete" and so on), or "" or "vulkan": the devices
+  /// that a client without options has.
   Result<plugin::Ref<plugin::Topology>> CreateTopology(std::string_view name, const plugin::Options& given) override {
     static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{};
     TENON_RETURN_IF_ERROR(plugin::CheckOptions(given, specs, "topology option").status());
+    if (name.empty() || name == kPlatformName) {
+      TENON_ASSIGN_OR_RETURN(const plugin::Ref<plugin::Client> client, CreateClient({}));
+      return plugin::MakeRef<plugin::Topology>(client->topology()->info());
+    }
     TENON_ASSIGN_OR_RETURN(const target::Target target, target::TargetByName(name));
     if (target.kind != target::Kind::kGpu)
       return InvalidArgument(fmt::format("topology '{}', wanted one of a GPU: gpu:NAME", name));
     plugin::Topology::Info info{std::string(kPlatformName), host::BuildName()};
-    info.attributes = {{std::string(kTarget), target.name}};
+    info.attributes = {{std::string(kTargetAttribute), target::Print(target)}};
     PhysicalDevice device;
     device.name = target.name;
     info.devices.push_back(DescribeDevice(0, device));
@@ -83,20 +103,16 @@ class VulkanPlugin final : public plugin::Plugin {
 
   Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,
                                                              const plugin::CompileOptions& options,
-                                                             plugin::Topology& topology,
-                                                             plugin::Client* client) override {
+                                                             plugin::Topology& topology, plugin::Client*) override {
     std::shared_ptr<const target::Target> target;
     for (const plugin::NamedValue& a : topology.info().attributes) {
-      const auto* name = std::get_if<std::string>(&a.value);
-      if (a.name != kTarget || name == nullptr) continue;
-      TENON_ASSIGN_OR_RETURN(target::Target named, target::TargetByName(*name));
-      target = std::make_shared<const target::Target>(std::move(named));
+      const auto* text = std::get_if<std::string>(&a.value);
+      if (a.name != kTargetAttribute || text == nullptr) continue;
+      TENON_ASSIGN_OR_RETURN(target::Target parsed, target::Parse(*text));
+      target = std::make_shared<const target::Target>(std::move(parsed));
     }
-    // A client's own topology: for its first device.
-    if (target == nullptr && client != nullptr)
-      target = static_cast<VulkanDevice*>(client->devices().front())->target();
-    if (target == nullptr)
-      return InvalidArgument("the topology does not say which device it is of, and there is no client");
+    if (target == nullptr || target->kind != target::Kind::kGpu)
+      return InvalidArgument("the topology does not say which GPU it is of");
     TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Compiled> compiled, CompileFor(program.code, options, target, true));
     TENON_ASSIGN_OR_RETURN(plugin::Ref<VulkanExecutable> executable,
                            VulkanExecutable::Create(std::move(compiled), options));
