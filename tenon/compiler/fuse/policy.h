@@ -224,6 +224,12 @@ inline constexpr double kSerialStepCycles = 3.5;
 inline constexpr double kLoopNodeCycles = 1.75;
 inline constexpr double kLoopLanes = 8;
 
+// How short sums are written out. Of fewer results than fill some vectors nothing else is done while one addition waits
+// for the one before: from so many terms on they go in four chains that meet, term i in chain i % 4.
+inline constexpr int64_t kFewSums = 128;
+inline constexpr int64_t kChainTerms = 8;
+inline constexpr size_t kChains = 4;
+
 // Kernels that differ in extents alone share their code, but for the length of rows that are summed: up to four vectors
 // of the longest kind, a loop and what it needs around it take longer than the sum.
 inline constexpr int64_t kShortRow = 64;

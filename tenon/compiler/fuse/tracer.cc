@@ -536,6 +536,12 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
     const std::optional<uint64_t> identity = IdentityBits(op, b_.type(values[0]));
     if (!identity || !b_.IsConst(values[0], *identity)) add(values[0]);
   }
+  // Sums of few results are not done side by side: several chains hide what each addition waits for.
+  const DType sum_type = node.shape().dtype;
+  const bool few = n == 1 && op == kir::Op::kAdd && IsFloat(sum_type) && count >= policy::kChainTerms &&
+                   NumElements(node.shape().dims) <= policy::kFewSums;
+  SmallVector<Val, 4> chains(few ? policy::kChains : 0, kir::kNone);
+  if (few) chains[0] = values[0];
   for (int64_t point = 0; point < count; ++point) {
     IndexMap at(operand.rank());
     int64_t rest = point;
@@ -558,9 +564,19 @@ std::optional<Scalar> Tracer::TraceReduce(Ref r, const IndexMap& map) {
       add(arguments.back());
       continue;
     }
+    if (few) {
+      Val& chain = chains[static_cast<size_t>(point) % chains.size()];
+      chain = chain == kir::kNone ? arguments.back() : b_.Inline(*combiner, {chain, arguments.back()})[0];
+      continue;
+    }
     const SmallVector<Val, 2> results = b_.Inline(*combiner, arguments);
     for (size_t i = 0; i < values.size(); ++i) values[i] = results[i];
   }
+  for (; chains.size() > 1; chains.resize(chains.size() / 2)) {
+    for (size_t i = 0; i < chains.size() / 2; ++i)
+      chains[i] = b_.Inline(*combiner, {chains[2 * i], chains[2 * i + 1]})[0];
+  }
+  if (few) values[0] = chains[0];
   while (tree.size() > 1) meet();
   if (pairs) values[0] = tree[0].second;
   const size_t first = FirstPart(node, r.result);
