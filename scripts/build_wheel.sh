@@ -13,6 +13,10 @@ cp -r "$root/VERSION" "$root/LICENSE" "$root/NOTICE" "$root/licenses" "$stage/"
 rm -rf "$stage/tenon_jax/lib"
 mkdir -p "$stage/tenon_jax/lib" "$out" "$stage/made"
 cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
+# WITH_GLOO=1 brings the engine for processes on several machines along, and auditwheel the libraries that it needs.
+if [ -n "${WITH_GLOO:-}" ]; then
+  cp "$(dirname "$plugin")/libtenon_gloo.so" "$stage/tenon_jax/lib/"
+fi
 # The GPU plugin, where it was built; it finds Vulkan's loader when it runs.
 gpu=$(dirname "$plugin")/pjrt_plugin_tenon_vulkan.so
 if [ -f "$gpu" ]; then cp "$gpu" "$stage/tenon_jax/lib/"; fi

@@ -1,0 +1,201 @@
+#include "tenon/cpu/job.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenon/collectives/local.h"
+#include "tenon/cpu/client.h"
+#include "tenon/cpu/device.h"
+
+// Processes are threads here, each with a client of its own, and one device each.
+
+namespace tenon::cpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+Job::Setup SetupOf(int node, int nodes, std::shared_ptr<collectives::Store> store) {
+  Job::Setup setup;
+  setup.node = node;
+  setup.num_nodes = nodes;
+  setup.num_devices = 1;
+  setup.store = std::move(store);
+  setup.engine = "shm";
+  setup.join_timeout = collectives::Milliseconds(20'000);
+  setup.timeout = collectives::Milliseconds(20'000);
+  setup.build = "one";
+  setup.target = "alike";
+  return setup;
+}
+
+std::vector<Status> InThreads(int nodes, const std::function<Status(int node)>& work) {
+  std::vector<Status> outcomes(static_cast<size_t>(nodes));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < nodes; ++i) threads.emplace_back([&, i] { outcomes[static_cast<size_t>(i)] = work(i); });
+  for (std::thread& t : threads) t.join();
+  return outcomes;
+}
+
+using Values = std::vector<std::vector<float>>;
+
+/// Runs `program` over `partitions` devices, of which this client has one, on that one's part of each argument.
+Result<Values> RunOn(plugin::Client& client, const std::string& program, int partitions, const Values& arguments) {
+  plugin::CompileOptions options;
+  options.num_partitions = partitions;
+  plugin::DeviceAssignment assignment{.num_replicas = 1, .num_partitions = partitions};
+  for (int i = 0; i < partitions; ++i) assignment.ids.push_back(partitions == 1 ? 0 : i * kDevicesPerProcess);
+  TENON_ASSIGN_OR_RETURN(const plugin::Ref<plugin::LoadedExecutable> executable,
+                         client.Compile({program, "mlir"}, options, assignment));
+  auto& cpu = static_cast<CpuClient&>(client);
+  std::vector<plugin::Argument> given;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto bytes = static_cast<size_t>(SizeBytes(executable->info().parameters[i].array.shape));
+    if (bytes != arguments[i].size() * sizeof(float))
+      return Internal(fmt::format("argument {} has {} bytes, the test gives {}", i, bytes, arguments[i].size() * 4));
+    TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> storage, AllocateFrom(cpu.memory_pool(), bytes));
+    std::memcpy(storage->data(), arguments[i].data(), bytes);
+    given.push_back({.storage = std::move(storage)});
+  }
+  std::vector<plugin::Ref<plugin::Buffer>> outputs(executable->info().outputs.size());
+  plugin::DeviceExecution device{.device = client.addressable_devices()[0], .arguments = given, .outputs = outputs};
+  plugin::ExecuteRequest request{.devices = {&device, 1}};
+  TENON_RETURN_IF_ERROR(executable->Execute(request));
+  TENON_RETURN_IF_ERROR(device.done.Wait());
+  Values values;
+  for (const auto& out : outputs) {
+    TENON_ASSIGN_OR_RETURN(void* const pointer, out->DataPointer());
+    const auto* data = static_cast<const float*>(pointer);
+    values.emplace_back(data, data + NumElements(out->shape().dims));
+  }
+  return values;
+}
+
+/// Whole numbers, whose sums have no roundings.
+std::vector<float> Numbers(size_t count, int seed) {
+  std::vector<float> values;
+  for (size_t i = 0; i < count; ++i) values.push_back(static_cast<float>(static_cast<int>(i * 7 + seed * 5) % 11 - 5));
+  return values;
+}
+
+std::vector<float> Part(const std::vector<float>& whole, int index, int parts) {
+  const size_t n = whole.size() / static_cast<size_t>(parts);
+  return {whole.begin() + static_cast<int64_t>(n) * index, whole.begin() + static_cast<int64_t>(n) * (index + 1)};
+}
+
+/// Bodies over %a and %b, 12x6 each and cut by rows, that give a 12x6 cut by rows and a whole vector of 6.
+constexpr std::pair<const char*, const char*> kBodies[] = {
+    {"elementwise and sums",
+     R"(  %s = stablehlo.add %a, %b : tensor<12x6xf32>
+  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [0] : (tensor<12x6xf32>, tensor<f32>) -> tensor<6xf32>)"},
+    {"products over the cut dim",
+     R"(  %p = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<12x6xf32>, tensor<12x6xf32>) -> tensor<6x6xf32>
+  %s = stablehlo.dot_general %a, %p, contracting_dims = [1] x [0] : (tensor<12x6xf32>, tensor<6x6xf32>) -> tensor<12x6xf32>
+  %r = stablehlo.reduce(%p init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<6xf32>)"},
+    {"turned",
+     R"(  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<12x6xf32>) -> tensor<6x12xf32>
+  %u = stablehlo.reshape %t : (tensor<6x12xf32>) -> tensor<12x6xf32>
+  %s = stablehlo.subtract %u, %b : tensor<12x6xf32>
+  %c = stablehlo.slice %s [3:4, 0:6] : (tensor<12x6xf32>) -> tensor<1x6xf32>
+  %r = stablehlo.reshape %c : (tensor<1x6xf32>) -> tensor<6xf32>)"},
+    {"backwards",
+     R"(  %v = stablehlo.reverse %a, dims = [0] : tensor<12x6xf32>
+  %s = stablehlo.multiply %v, %b : tensor<12x6xf32>
+  %r = stablehlo.reduce(%s init: %z) applies stablehlo.minimum across dimensions = [0] : (tensor<12x6xf32>, tensor<f32>) -> tensor<6xf32>)"},
+};
+
+std::string Program(const char* body, int parts) {
+  const std::string cut = parts == 1 ? "" : " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}";
+  const std::string whole = parts == 1 ? "" : " {sdy.sharding = #sdy.sharding<@mesh, [{}]>}";
+  return (parts == 1 ? std::string() : fmt::format("sdy.mesh @mesh = <[\"x\"={}]>\n", parts)) +
+         fmt::format(
+             "func.func @main(%a: tensor<12x6xf32>{}, %b: tensor<12x6xf32>{}) -> (tensor<12x6xf32>{}, "
+             "tensor<6xf32>{}) {{\n  %z = stablehlo.constant dense<0.0> : tensor<f32>\n{}\n  return %s, %r : "
+             "tensor<12x6xf32>, tensor<6xf32>\n}}",
+             cut, cut, cut, whole, body);
+}
+
+TEST(Job, ProgramsOfSeveralProcessesComputeWhatOneComputes) {
+  const std::vector<float> a = Numbers(72, 1), b = Numbers(72, 2);
+  for (const int nodes : {2, 3, 4}) {
+    const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+    for (const Status& s : InThreads(nodes, [&](int node) -> Status {
+           TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, nodes, store)));
+           TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+           TENON_ASSIGN_OR_RETURN(const auto alone, CpuClient::Create({1, int64_t{1} << 30}));
+           for (const auto& [name, body] : kBodies) {
+             TENON_ASSIGN_OR_RETURN(const Values want, RunOn(*alone, Program(body, 1), 1, {a, b}));
+             Result<Values> got =
+                 RunOn(*client, Program(body, nodes), nodes, {Part(a, node, nodes), Part(b, node, nodes)});
+             if (!got.ok()) return std::move(got).status().WithContext(name);
+             if ((*got)[0] != Part(want[0], node, nodes) || (*got)[1] != want[1])
+               return DataLoss(fmt::format("'{}' differs in process {} of {}", name, node, nodes));
+           }
+           return OkStatus();
+         })) {
+      EXPECT_TRUE(s.ok()) << s.ToString();
+    }
+  }
+}
+
+TEST(Job, AnotherProgramIsAnErrorOnBothSides) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  const std::vector<Status> outcomes = InThreads(2, [&](int node) -> Status {
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+    TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+    const std::vector<float> part(36, 1.0f);
+    return RunOn(*client, Program(kBodies[node].second, 2), 2, {part, part}).status();
+  });
+  for (const Status& s : outcomes) {
+    EXPECT_FALSE(s.ok());
+    EXPECT_THAT(s.ToString(), HasSubstr("different orders"));
+  }
+}
+
+TEST(Job, ExchangesAreNotForProgramsFromOutside) {
+  const auto client = *CpuClient::Create({1, int64_t{1} << 30});
+  const Status s =
+      RunOn(*client,
+            "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.custom_call "
+            "@tenon.exchange(%a) {backend_config = \"0 c 0 0 0 0 400\"} : (tensor<4xf32>) -> tensor<4xf32>\n"
+            "  return %0 : tensor<4xf32>\n}",
+            1, {{1, 2, 3, 4}})
+          .status();
+  EXPECT_EQ(s.code(), Code::kInvalidArgument) << s.ToString();
+}
+
+TEST(Job, ProcessesThatDoNotFitTogetherHearTheSame) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  const std::vector<Status> outcomes = InThreads(3, [&](int node) {
+    Job::Setup setup = SetupOf(node, 3, store);
+    if (node == 1) setup.target = "another";
+    return Job::Join(std::move(setup)).status();
+  });
+  for (const Status& s : outcomes) {
+    EXPECT_EQ(s.code(), Code::kFailedPrecondition);
+    EXPECT_EQ(s.ToString(), outcomes[0].ToString());
+    EXPECT_THAT(s.ToString(), HasSubstr("different bits"));
+  }
+}
+
+TEST(Job, MissingProcessesAreNamed) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  const std::vector<Status> outcomes = InThreads(2, [&](int node) {
+    Job::Setup setup = SetupOf(node, 3, store);
+    setup.join_timeout = collectives::Milliseconds(200);
+    return Job::Join(std::move(setup)).status();
+  });
+  for (const Status& s : outcomes) {
+    EXPECT_EQ(s.code(), Code::kDeadlineExceeded);
+    EXPECT_THAT(s.ToString(), HasSubstr("200 ms: 2"));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
