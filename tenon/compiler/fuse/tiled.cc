@@ -13,12 +13,22 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-DimTile RowsOf(int64_t extent) {
+/// Neighbours of which whole tiles are made, if there is such a number not far below the wanted one.
+std::optional<DimTile> WholeTile(int64_t extent) {
   for (int64_t n = policy::kTileOwn; n > policy::kTileOwn / 2; --n) {
-    if (extent % n == 0) return {n, 1, 1};
+    if (extent % n == 0) return DimTile{n, 1, 1};
   }
-  return {std::min(extent, policy::kTileOwn), 1, 1};
+  return std::nullopt;
 }
+
+/// About half, such that what was whole stays so.
+int64_t Halved(int64_t n) {
+  int64_t half = n / 2;
+  while (n % half != 0) --half;
+  return half;
+}
+
+DimTile RowsOf(int64_t extent) { return WholeTile(extent).value_or(DimTile{std::min(extent, policy::kTileOwn), 1, 1}); }
 
 DimTile ColumnsOf(int64_t extent) {
   if (extent < policy::kTileOwn) return {extent, 1, 1};
@@ -27,7 +37,10 @@ DimTile ColumnsOf(int64_t extent) {
   // Whole spans, if they need not be much narrower.
   DimTile whole = tile;
   while (whole.lanes > 1 && extent % whole.Span() != 0) whole.lanes /= 2;
-  return extent % whole.Span() == 0 && 4 * whole.lanes >= tile.lanes ? whole : tile;
+  if (extent % whole.Span() == 0 && 4 * whole.lanes >= tile.lanes) return whole;
+  // What reaches beyond the end costs a launch that clears the array: more than few lanes do where there are few.
+  const bool few = extent < policy::kTileLanes * policy::kTileVector;
+  return few ? WholeTile(extent).value_or(tile) : tile;
 }
 
 }  // namespace
@@ -40,9 +53,9 @@ Tile ChooseTile(int64_t batch, int64_t rows, int64_t columns, const target::Targ
   const int64_t wanted = target.cores * policy::kPointsPerCore;
   while (points() < wanted) {
     if (tile.rows.groups > 1 && tile.rows.Own() >= tile.columns.Own()) {
-      tile.rows.groups = CeilDiv(tile.rows.groups, 2);
+      tile.rows.groups = Halved(tile.rows.groups);
     } else if (tile.columns.groups > 1) {
-      tile.columns.groups = CeilDiv(tile.columns.groups, 2);
+      tile.columns.groups = Halved(tile.columns.groups);
     } else if (tile.columns.vec > 1) {
       tile.columns.vec /= 2;
     } else {
