@@ -75,6 +75,24 @@ TEST(Interleave, SharesWhatComponentsHaveInCommon) {
   EXPECT_EQ(Deinterleave(16, 4, std::vector<int>{2}, true).steps.size(), 3u);
 }
 
+TEST(Interleave, KnowsWhatItsLanesComeFrom) {
+  const int lanes = 8, stride = 3;
+  const LaneNetwork network = Interleave(lanes, stride);
+  const std::vector<std::vector<LaneFrom>> origins = LanesOf(network, lanes);
+  ASSERT_EQ(origins.size(), static_cast<size_t>(stride));
+  for (int e = 0; e < lanes * stride; ++e) {
+    const LaneFrom& from = origins[static_cast<size_t>(e / lanes)][static_cast<size_t>(e % lanes)];
+    EXPECT_EQ(from.vector, e % stride);
+    EXPECT_EQ(from.lane, e / stride);
+  }
+  std::vector<Vector> parts;
+  for (int c = 0; c < stride; ++c) {
+    parts.emplace_back();
+    for (int i = 0; i < lanes; ++i) parts.back().push_back(c + i * stride);
+  }
+  EXPECT_EQ(Through(Collected(lanes, stride, origins), parts), Through(network, parts));
+}
+
 TEST(Interleave, GroupsWhatDiffersByLessThanTheStride) {
   kir::Kernel k;
   kir::Buffer buffer;

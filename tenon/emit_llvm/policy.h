@@ -23,6 +23,11 @@ inline constexpr int kTogether = 160;
 inline constexpr int kTogetherRow = 80;
 /// Registers that a function's own values take.
 inline constexpr size_t kMathRegisters = 5;
+/// Rows of a known length, about whose places a kernel asks, that take so many vectors at most, and cost so much
+/// together, are written out: where a vector
+/// of them lies is known then, and what is asked about it.
+inline constexpr int kAskingRowCost = 128;
+inline constexpr int kAskingRowVectors = 8;
 /// Transposing tiles have as many copies as lanes: of bodies that cost at most so much, and of at most so many lanes.
 inline constexpr int kTileCost = 60;
 inline constexpr unsigned kTileLanes = 16;

@@ -113,6 +113,33 @@ TEST_P(Scalar, Subnormals) {
   }
 }
 
+TEST_P(Scalar, RemaindersOfAnySize) {
+  for (DType type : kFloats) {
+    for (const int64_t extent : {int64_t{1}, int64_t{2000}}) {
+      for (const uint64_t near : {0, 1, 2}) {
+        Pointwise p(type, extent);
+        p.Out(p.b.Rem(p.x, p.y));
+        const int bits_of = static_cast<int>(DTypeBits(type));
+        testing::RunOptions options;
+        options.fill = [&](Buf buffer, int64_t index, uint64_t* bits) {
+          // Any bits; operands of like size; and multiples of the divisor, and what lies beside them.
+          uint64_t h =
+              static_cast<uint64_t>(index) * 0x9e3779b97f4a7c15u + (near == 0 ? buffer * 0x94d049bb133111ebu : 0);
+          h ^= h >> 29;
+          h *= 0xbf58476d1ce4e5b9u;
+          h ^= h >> 32;
+          *bits = h >> (64 - bits_of);
+          if (near != 0 && buffer == 0) *bits += static_cast<uint64_t>(index % 9) - 4;
+          if (near == 2 && buffer == 0) *bits += uint64_t{1} << (bits_of - 9);
+          if (index % 97 == 5) *bits = 0;
+          return true;
+        };
+        Expect(p.Finish(), DTypeName(type), options);
+      }
+    }
+  }
+}
+
 TEST_P(Scalar, IntegerOperations) {
   for (DType type : kIntegers) {
     Pointwise p(type);

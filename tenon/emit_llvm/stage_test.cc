@@ -69,6 +69,86 @@ TEST_P(Stages, NeighboursAlongAnotherDimThanTheLanes) {
   }
 }
 
+// Components that only change their places: what is taken apart and put together moves directly.
+TEST_P(Stages, ComponentsInAnotherOrder) {
+  for (DType type : {f32, DType::kF64, DType::kU8, DType::kS16}) {
+    for (const int64_t parts : {2, 3, 4, 5, 8, 13}) {
+      for (const int64_t points : {5, 77}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(points));
+        const Buf x = b.AddDense(BufKind::kArg, type, {points * parts}),
+                  down = b.AddDense(BufKind::kOut, type, {points * parts}),
+                  turned = b.AddDense(BufKind::kOut, type, {points * parts});
+        Stage s;
+        s.dims = {i};
+        std::vector<Val> read;
+        for (int64_t c = 0; c < parts; ++c) read.push_back(b.Read(x, {At(i, Size::Of(parts), Size::Of(c))}));
+        for (int64_t c = 0; c < parts; ++c)
+          s.stores.push_back(
+              Put(down, {At(i, Size::Of(parts), Size::Of(parts - 1 - c))}, read[static_cast<size_t>(c)]));
+        for (int64_t c = 0; c < parts; ++c) {
+          // One of them twice, and one that is computed.
+          const Val value = c == 0 ? b.Add(read[0], read[1]) : read[static_cast<size_t>((c + c / 2) % parts)];
+          s.stores.push_back(Put(turned, {At(i, Size::Of(parts), Size::Of(c))}, value));
+        }
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(points)};
+        const Kernel kernel = b.Finish();
+        Expect(kernel, {.indices_per_call = points > 64 ? 67 : 0, .misalign_bytes = 8});
+      }
+    }
+  }
+}
+
+// The same where the first lane lies last.
+TEST_P(Stages, ComponentsOfRowsThatRunDown) {
+  for (DType type : {f32, DType::kF64, DType::kU8, DType::kS16}) {
+    for (const int64_t parts : {2, 3, 4, 7}) {
+      for (const int64_t points : {5, 77, 640}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(points));
+        const Buf x = b.AddDense(BufKind::kArg, type, {points * parts}),
+                  out = b.AddDense(BufKind::kOut, type, {points * parts});
+        Stage s;
+        s.dims = {i};
+        for (int64_t c = 0; c < parts; ++c) {
+          const Val read = b.Read(x, {At(i, Size::Of(-parts), Size::Of(parts * (points - 1) + (c * 2 + 1) % parts))});
+          s.stores.push_back(Put(out, {At(i, Size::Of(parts), Size::Of(c))}, c == 1 ? b.Add(read, read) : read));
+        }
+        b.AddStage(s);
+        Expect(b.Finish(), {.misalign_bytes = 8});
+      }
+    }
+  }
+}
+
+// Edges of rows of a few vectors: what guards and comparisons of places leave out is known when code is made.
+TEST_P(Stages, EdgesOfShortRows) {
+  for (DType type : {f32, DType::kF64, DType::kU8}) {
+    for (const int64_t points : {1, 7, 16, 33, 64, 100}) {
+      KernelBuilder b;
+      const DimId r = b.AddDim(Size::Of(3)), i = b.AddDim(Size::Of(points));
+      const Buf x = b.AddDense(BufKind::kArg, type, {3, points}), out = b.AddDense(BufKind::kOut, type, {3, points});
+      const Val one = b.Const(type, int64_t{1});
+      const auto neighbour = [&](int64_t by) {
+        kir::Read read;
+        read.buf = x;
+        read.at = {At(r), At(i, Size::Of(1), Size::Of(by))};
+        read.guard.push_back({.e = At(i, Size::Of(1), Size::Of(by)), .lo = Size::Of(0), .hi = Size::Of(points)});
+        read.otherwise = one;
+        return b.Read(read, 0);
+      };
+      const Val edge = b.Compare(kLt, b.Index(i), b.ConstS64(points / 2));
+      const Val sum = b.Add(b.Add(neighbour(-1), neighbour(1)), neighbour(points + 5));
+      Stage s;
+      s.dims = {r, i};
+      s.stores.push_back(Put(out, {At(r), At(i)}, b.Select(edge, sum, neighbour(-20))));
+      b.AddStage(s);
+      Expect(b.Finish(), {.misalign_bytes = 8});
+    }
+  }
+}
+
 TEST_P(Stages, StridedReversedAndBroadcastReads) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
     KernelBuilder b;

@@ -123,6 +123,60 @@ TEST(Fusion, WideConcatenationsAreCopies) {
   EXPECT_EQ(Check(concatenation(100, [](int i) { return 2 + i % 3; })).copy_steps, 0);
 }
 
+TEST(Fusion, ReversedArraysAreKernelsWhereTheyAreLarge) {
+  const auto reversed = [](const std::string& type, const std::string& dims) {
+    return fmt::format(R"(func.func @main(%x: {0}) -> {0} {{
+      %y = stablehlo.reverse %x, dims = [{1}] : {0}
+      return %y : {0}
+    }})",
+                       type, dims);
+  };
+  EXPECT_EQ(Check(reversed("tensor<100x80x3xui8>", "2")).copy_steps, 0);
+  EXPECT_EQ(Check(reversed("tensor<100x80x4xui8>", "0, 2")).copy_steps, 0);
+  EXPECT_EQ(Check(reversed("tensor<50x2x40x5xi16>", "1, 3")).copy_steps, 0);
+  EXPECT_EQ(Check(reversed("tensor<60x70x2xf64>", "0, 1, 2")).copy_steps, 0);
+  EXPECT_EQ(Check(reversed("tensor<20000xf32>", "0")).copy_steps, 0);
+  Check(reversed("tensor<7x3xui8>", "1"));
+  EXPECT_EQ(Check(reversed("tensor<100x80x3xf16>", "2")).copy_steps, 0);
+  EXPECT_EQ(Check(reversed("tensor<100x80x3xcomplex<f32>>", "1, 2")).copy_steps, 0);
+}
+
+TEST(Fusion, WindowsThatHoldOneElementRepeatIt) {
+  // x: 3 x 5 elements, some steps apart, in windows as long as the steps; padding moves where they begin.
+  const auto pooled = [](int low, int high, const std::string& zero, const std::string& init) {
+    const int rows = low + 2 * 3 + 1 + high - 2, columns = 4 * 3 + 1 + low;
+    return fmt::format(R"(func.func @main(%x: tensor<2x3x5xf32>) -> tensor<2x{0}x{1}xf32> {{
+      %zero = stablehlo.constant dense<{2}> : tensor<f32>
+      %init = stablehlo.constant dense<{3}> : tensor<f32>
+      %p = stablehlo.pad %x, %zero, low = [0, {4}, 0], high = [0, {5}, 0], interior = [0, 2, 2] : (tensor<2x3x5xf32>, tensor<f32>) -> tensor<2x{6}x13xf32>
+      %y = "stablehlo.reduce_window"(%p, %init) ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }}) {{window_dimensions = array<i64: 1, 3, 3>, window_strides = array<i64: 1, 1, 1>, padding = dense<[[0, 0], [0, 0], [{4}, 2]]> : tensor<3x2xi64>}} : (tensor<2x{6}x13xf32>, tensor<f32>) -> tensor<2x{0}x{1}xf32>
+      return %y : tensor<2x{0}x{1}xf32>
+    }})",
+                       rows, columns, zero, init, low, high, low + 7 + high);
+  };
+  for (const int low : {0, 1, 2, 3, 5}) {
+    for (const int high : {0, 2, 4}) {
+      if (low + high < 2) continue;
+      Check(pooled(low, high, "0.0", "0.0"));
+      Check(pooled(low, high, "1.0", "0.0"));
+      Check(pooled(low, high, "0.0", "2.0"));
+    }
+  }
+  Check(R"(func.func @main(%x: tensor<3x5xf32>) -> tensor<8x9xf32> {
+    %init = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %y = "stablehlo.reduce_window"(%x, %init) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {window_dimensions = array<i64: 3, 2>, window_strides = array<i64: 1, 1>, base_dilations = array<i64: 3, 2>, padding = dense<[[2, 1], [1, 0]]> : tensor<2x2xi64>} : (tensor<3x5xf32>, tensor<f32>) -> tensor<8x9xf32>
+    return %y : tensor<8x9xf32>
+  })");
+}
+
 TEST(Fusion, EffectsKeepTheirOrder) {
   // A kernel that needs the second call's result does not bring it before the first.
   const std::string program = R"(func.func @main(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {

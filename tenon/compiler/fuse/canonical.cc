@@ -532,6 +532,23 @@ std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
   return sets;
 }
 
+/// Innermost dims of few places about which a read asks: what the answers are is known where vectors are written out.
+kir::DimMask KnownRows(kir::Kernel& k) {
+  kir::DimMask asked = 0, rows = 0;
+  ForEachAccess(k, [&](kir::Buf, auto&, auto& guard) {
+    for (const kir::Guard& g : guard) {
+      for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
+    }
+  });
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    if (stage.dims.empty()) return;
+    const DimId d = stage.dims.back();
+    const Size extent = k.dims[d].extent;
+    if (!extent.is_param() && extent.baked <= policy::kKnownRow) rows |= Bit(d);
+  });
+  return asked & rows;
+}
+
 }  // namespace
 
 void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
@@ -542,8 +559,13 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     if (fresh) params.push_back(s.baked);
     s = Size::Param(it->second);
   };
-  // Short rows are summed without a loop where their length is known.
-  for (kir::Dim& d : k.dims) turn(d.extent, d.kind == kir::DimKind::kReduce ? policy::kShortRow : 8);
+  // Short rows are summed without a loop where their length is known, and their edges are known then.
+  const kir::DimMask known = KnownRows(k);
+  for (size_t d = 0; d < k.dims.size(); ++d) {
+    turn(k.dims[d].extent, known & Bit(d)                            ? policy::kKnownRow
+                           : k.dims[d].kind == kir::DimKind::kReduce ? policy::kShortRow
+                                                                     : 8);
+  }
   for (kir::Buffer& b : k.buffers) {
     for (Size& s : b.extent) turn(s, 8);
     for (Size& s : b.stride) turn(s, 8);
@@ -565,6 +587,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
       for (kir::Term& t : a.terms) turn(t.coef, target::kMaxInterleaved);
     }
     for (kir::Guard& g : guard) {
+      if (g.e.terms.size() == 1 && (known & Bit(g.e.terms[0].dim))) continue;
       axis(g.e, 8);
       turn(g.lo, 0);
       turn(g.hi, 8);
@@ -572,6 +595,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   });
   ForEachStage(k.seq, [&](kir::Stage& stage) {
     for (kir::Range& r : stage.domain) {
+      if (known & Bit(r.dim)) continue;
       turn(r.lo, 0);
       turn(r.hi, 8);
     }

@@ -1,6 +1,7 @@
 // Copies between views.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,10 +14,6 @@
 
 namespace tenon::compiler {
 namespace {
-
-bool HasNegativeStride(const View& view) {
-  return std::any_of(view.strides.begin(), view.strides.end(), [](int64_t s) { return s < 0; });
-}
 
 /// Cycles of a copy step (StridedCopy): neighbouring elements of both sides move at once, runs one by one.
 double CopyCycles(const View& from, const View& to) {
@@ -37,6 +34,24 @@ double CopyCycles(const View& from, const View& to) {
                           ? policy::kCopyUnitCycles
                           : policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
   return rows * policy::kCopyRowCycles + units * unit;
+}
+
+/// A type of so many bytes that the CPU's kernels move as it is: they hold f16 and narrower floats as f32, which
+/// changes NaNs, and complex numbers in two parts. Nothing where there is none.
+std::optional<DType> UntouchedAs(DType type) {
+  if (DTypeBits(type) != 8 * ByteWidth(type)) return std::nullopt;
+  if (!IsComplex(type) && !(IsFloat(type) && type != DType::kBF16 && DTypeBits(type) < 32))
+    return KernelCanHold(type) ? std::optional(type) : std::nullopt;
+  switch (ByteWidth(type)) {
+    case 1:
+      return DType::kU8;
+    case 2:
+      return DType::kU16;
+    case 8:
+      return DType::kU64;
+    default:
+      return std::nullopt;
+  }
 }
 
 /// The view in ascending addresses, and the axis of each dim that runs against them.
@@ -94,10 +109,6 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   if (elements == 0) return;
   // What moves as a whole may turn out to be there already.
   const bool whole = from.strides == to.strides && IsDense(from);
-  // Kernels hold f16 and narrower floats as f32, which changes NaNs: copies keep every bit.
-  const bool held = IsFloat(to.dtype) && to.dtype != DType::kBF16 && DTypeBits(to.dtype) < 32;
-  const bool plain =
-      KernelCanHold(to.dtype) && !held && !IsComplex(to.dtype) && DTypeBits(to.dtype) == 8 * ByteWidth(to.dtype);
   if (p_.target->kind == target::Kind::kGpu && !whole && to.dims.size() <= policy::kMaxCopyDims) {
     View bits_from = from, bits_to = to;
     bits_from.dtype = bits_to.dtype = MovedAs(p_, to.dtype);
@@ -111,12 +122,13 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   }
   const bool large = elements * ByteWidth(to.dtype) >= policy::kMinCopyKernelBytes;
   const double step = large ? 0 : CopyCycles(from, to);
-  if (whole || !plain || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles) ||
-      HasNegativeStride(from) || HasNegativeStride(to)) {
+  const std::optional<DType> type = UntouchedAs(to.dtype);
+  if (whole || !type || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles)) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
-  View read = from, written = to;  // No strides run backwards here.
+  View read = from, written = to;
+  read.dtype = written.dtype = *type;
   MadeKernel made = MakeCopy(read, written);
   if (!large) {
     kir::Kernel moved = made.kernel;
@@ -129,7 +141,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   }
   FinishKernel(made, *p_.target, &checks_);
   made.in_place.clear();
-  AddKernelStep(std::move(made), {from, to}, out);
+  AddKernelStep(std::move(made), {read, written}, out);
 }
 
 void Fuser::Clear(const View& to, plan::Seq& out) {

@@ -116,7 +116,21 @@ class Model {
     bool guarded;
     bool store;
     DimMask dims;
+    double share = 1;  ///< Of its vectors: those for which something is moved.
   };
+
+  /// How many vectors along `lane` a guard lets through where this is known when code is made; negative elsewhere.
+  int64_t KnownVectors(const kir::Guard& g, int lane, int64_t lanes) const {
+    if (lane < 0 || g.e.start != kir::kNone || g.mod != 1 || g.e.terms.size() != 1 ||
+        g.e.terms[0].dim != static_cast<DimId>(lane) || g.e.terms[0].coef.baked != 1)
+      return -1;
+    const int64_t extent = here_[static_cast<size_t>(lane)];
+    if (!IsKnownRow(lane)) return -1;
+    const int64_t lo = std::max<int64_t>(0, g.lo.baked - g.e.offset.baked);
+    const int64_t hi = std::min(extent, g.hi.baked - g.e.offset.baked);
+    return hi <= lo ? 0 : (hi - 1) / lanes - lo / lanes + 1;
+  }
+  bool IsKnownRow(int lane) const { return lane >= 0 && extents_[static_cast<size_t>(lane)] <= policy::kKnownRow; }
 
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
     double cycles = 0;
@@ -129,7 +143,7 @@ class Model {
     std::vector<Set> sets;
     for (const Move& m : moves) {
       const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
-      const double times = Times(m.dims, lane, lanes) * (m.store ? 1.5 : 1);
+      const double times = Times(m.dims, lane, lanes) * m.share * (m.store ? 1.5 : 1);
       const int bytes = ByteWidth(k_.buffers[m.buf].type);
       bool by_data = false;
       for (const kir::Axis& a : *m.at)
@@ -140,7 +154,7 @@ class Model {
         cycles += times * target::kReversedMove;
       } else if (by_data || m.guarded ||
                  !target::Shuffles(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes)) ||
-                 coef < 2 || coef > target::kMaxInterleaved || m.at->size() != 1) {
+                 std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->size() != 1) {
         cycles += times * target::StridedMove(bytes, static_cast<int>(lanes));
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
@@ -157,12 +171,14 @@ class Model {
       const double times = Times(s.first->dims, lane, lanes) * (s.first->store ? 1.5 : 1);
       for (size_t i = 0; i < s.offsets.size();) {
         size_t end = i;
-        while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < s.coef) ++end;
+        const int64_t stride = std::abs(s.coef);
+        while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < stride) ++end;
         const double alone = static_cast<double>(end - i) *
                              target::StridedMove(ByteWidth(k_.buffers[s.first->buf].type), static_cast<int>(lanes));
-        const double together =
-            target::InterleavedMove(static_cast<int>(lanes), static_cast<int>(s.coef), static_cast<int>(end - i));
-        const bool whole = !s.first->store || static_cast<int64_t>(end - i) == s.coef;
+        const auto members = static_cast<int>(end - i);
+        const double together = target::InterleavedMove(static_cast<int>(lanes), static_cast<int>(stride), members) +
+                                (s.coef < 0 ? members : 0);
+        const bool whole = !s.first->store || members == stride;
         cycles += times * (whole ? std::min(alone, together) : alone);
         i = end;
       }
@@ -195,10 +211,23 @@ class Model {
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
           for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
           const bool in_lanes = lane >= 0 && (asked & Bit(static_cast<size_t>(lane)));
-          cycles += in_lanes ? policy::kLaneGuardCycles * Times(deps_[v], lane, lanes)
-                             : policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
+          if (!in_lanes) {
+            cycles += policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
+            continue;
+          }
+          const int64_t known = KnownVectors(g, lane, lanes);
+          if (known < 0) {
+            cycles += policy::kLaneGuardCycles * Times(deps_[v], lane, lanes);
+            continue;
+          }
+          const int64_t vectors = (here_[static_cast<size_t>(lane)] + lanes - 1) / lanes;
+          cycles += policy::kKnownGuardCycles * static_cast<double>(std::min<int64_t>(2, known)) *
+                    Times(deps_[v] & ~asked, lane, lanes);
+          moves.back().share = std::min(
+              moves.back().share, static_cast<double>(known) / static_cast<double>(std::max<int64_t>(1, vectors)));
         }
-      } else {
+      } else if (!IsKnownRow(lane) || deps_[v] != Bit(static_cast<size_t>(lane))) {
+        // Numbers of places in a known row are constants.
         cycles += CyclesOf(node) * Times(deps_[v], lane, lanes);
       }
     }

@@ -138,6 +138,10 @@ inline constexpr int kNarrowRounding = 4;
 /// Cycles of asking whether a guard holds, and of heeding the answer; and of both for each lane anew, in every row.
 inline constexpr double kGuardCycles = 0.5;
 inline constexpr double kLaneGuardCycles = 4;
+/// Rows of so few places are written out by the emitter, and kernels keep their numbers: which lanes a guard leaves out
+/// is known then, and costs so much for each of the two vectors at most that are not whole.
+inline constexpr int64_t kKnownRow = 64;
+inline constexpr double kKnownGuardCycles = 1;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kMaskCycles = 4;

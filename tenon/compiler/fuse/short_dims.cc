@@ -532,10 +532,10 @@ std::vector<DimMask> InBetween(const kir::Kernel& k, DimMask short_dims) {
       for (const kir::Term& t : at[i].terms) moves[t.dim] += t.coef.baked * k.buffers[buf].stride[i].baked;
     }
     for (size_t lane = 0; lane < moves.size(); ++lane) {
-      if (moves[lane] < 2 || (short_dims & Bit(lane))) continue;
+      if (std::abs(moves[lane]) < 2 || (short_dims & Bit(lane))) continue;
       DimMask between = 0;
       for (size_t d = 0; d < moves.size(); ++d) {
-        if ((short_dims & Bit(d)) && moves[d] > 0 && moves[d] < moves[lane]) between |= Bit(d);
+        if ((short_dims & Bit(d)) && moves[d] != 0 && std::abs(moves[d]) < std::abs(moves[lane])) between |= Bit(d);
       }
       if (between != 0 && std::find(found.begin(), found.end(), between) == found.end()) found.push_back(between);
     }

@@ -28,6 +28,71 @@ OpCode Simplifier::WindowOp(const GraphNode& node) const {
   return rounds && IsFloat(type) && DTypeBits(type) < 32 ? OpCode::kOpaque : op;
 }
 
+// The gradient of a pooling whose windows do not overlap: what the operand's holes leave in a window is one element.
+std::optional<Ref> Simplifier::RepeatDilatedWindow(const GraphNode& node) {
+  const OpCode op = WindowOp(node);
+  if (op == OpCode::kOpaque) return std::nullopt;
+  auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
+  const Shape shape = node.shape();
+  const DType type = shape.dtype;
+  const uint64_t identity = *IdentityBits(op, type);
+  // Holes may be the operand's or the window's own; padding and holes must not show in the result. Zeros do not in sums
+  // that begin with one.
+  Ref x = node.in[0];
+  PadAttrs pad{Dims(shape.rank(), 0), Dims(shape.rank(), 0), Dims(shape.rank(), 0)};
+  if (const GraphNode& operand = to_[x.node]; operand.op == OpCode::kPad) {
+    const bool unseen =
+        IsSplat(operand.in[1], identity) || (op == OpCode::kAdd && IsSplat(operand.in[1], 0) && IsSplat(node.in[1], 0));
+    if (unseen) {
+      pad = operand.attrs<PadAttrs>();
+      x = operand.in[0];
+    }
+  }
+  Dims repeats(shape.rank(), 1), skipped(shape.rank(), 0);
+  bool any = false;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    const int64_t step = (pad.interior_padding[d] + 1) * base_dilation[d];
+    if (step < 2 || window[d] != step || strides[d] != 1 || dilation[d] != 1) continue;
+    // Both kinds of holes in one dim, or padding between them, would be another pattern.
+    if (pad.interior_padding[d] != 0 && base_dilation[d] != 1) continue;
+    if (base_dilation[d] != 1 && (pad.edge_padding_low[d] != 0 || pad.edge_padding_high[d] != 0)) continue;
+    // Result o sees element ceil((o - before) / step), and that step results from o = -skipped on.
+    const int64_t before = pad.edge_padding_low[d] + low[d];
+    skipped[d] = ((step - 1 - before) % step + step) % step;
+    const int64_t first = -(before + skipped[d] - (step - 1)) / step;
+    const int64_t count = (shape.dims[d] + skipped[d] + step - 1) / step;
+    repeats[d] = step;
+    pad.edge_padding_low[d] = -first;
+    pad.edge_padding_high[d] = count + first - ShapeOf(x).dims[d];
+    pad.interior_padding[d] = 0;
+    window[d] = base_dilation[d] = 1;
+    low[d] = high[d] = 0;
+    any = true;
+  }
+  if (!any || NumElements(shape.dims) == 0 || NumElements(ShapeOf(x).dims) == 0) return std::nullopt;
+  const Ref value = x == node.in[0] ? Splat({type, {}}, identity) : to_[node.in[0].node].in[1];
+  GraphNode once = node;
+  once.in[0] = Padded(x, value, pad.edge_padding_low, pad.edge_padding_high, pad.interior_padding);
+  once.attributes = ReduceWindowAttrs{window, strides, base_dilation, dilation, low, high};
+  Dims kept = shape.dims, split, whole = shape.dims;
+  BroadcastAttrs places;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (repeats[d] != 1) kept[d] = ShapeOf(once.in[0]).dims[d];
+    places.broadcast_dimensions.push_back(static_cast<int64_t>(split.size()));
+    split.push_back(kept[d]);
+    if (repeats[d] != 1) split.push_back(repeats[d]);
+    whole[d] = kept[d] * repeats[d];
+  }
+  once.out[0].dims = kept;
+  GraphNode broadcast;
+  broadcast.op = OpCode::kBroadcast;
+  broadcast.in = {Emit(std::move(once))};
+  broadcast.out.push_back({type, split});
+  broadcast.attributes = std::move(places);
+  const Ref repeated = Reshape(Emit(std::move(broadcast)), whole);
+  return whole == shape.dims ? repeated : StridedSlice(repeated, skipped, Dims(shape.rank(), 1), shape.dims);
+}
+
 std::optional<Ref> Simplifier::WriteOutWindow(const GraphNode& node) {
   const OpCode op = WindowOp(node);
   if (op == OpCode::kOpaque) return std::nullopt;

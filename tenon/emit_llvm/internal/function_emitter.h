@@ -100,6 +100,8 @@ class FunctionEmitter {
   /// Splats of scalars that the vector nodes among `needed` will ask for.
   void PrecomputeSplats(const NodeList& needed);
   void EmitNode(kir::Val v, unsigned copy);
+  /// A constant part of a byte, by products; null where the node is none.
+  Value* QuotientOfBytes(kir::Val v, unsigned copy);
   void EmitMath(kir::Val v, llvm::ArrayRef<unsigned> copies);
   /// What the node is computed from: vectors where it is one.
   llvm::SmallVector<Value*, 4> Operands(kir::Val v, unsigned copy);
@@ -178,6 +180,10 @@ class FunctionEmitter {
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
                llvm::function_ref<void()> body);
+  /// A row of a known length, every vector of which is written out; false, and nothing is done, where it is no such
+  /// row.
+  bool WrittenOutRow(kir::DimId dim, unsigned lanes, unsigned most_vectors, const NodeList& needed,
+                     llvm::function_ref<void()> body);
   /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies
   /// only. `stream`: see Lanes; of all whole vectors from the dim's low end. `pieces`: see RestOf.
   void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,

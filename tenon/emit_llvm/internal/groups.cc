@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/internal/interleave.h"
@@ -13,6 +14,47 @@ namespace tenon::emit_llvm {
 using kir::kNone;
 using kir::Val;
 using llvm::Value;
+
+namespace {
+
+/// The vector of this type, made by no shuffle of such, that a lane comes from, and which of its lanes that is.
+std::pair<Value*, int> OriginOf(Value* v, int lane) {
+  while (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(v)) {
+    if (shuffle->getOperand(0)->getType() != shuffle->getType()) break;
+    const auto lanes = static_cast<int>(shuffle->getShuffleMask().size());
+    const int from = shuffle->getMaskValue(static_cast<unsigned>(lane));
+    if (from < 0) return {nullptr, 0};
+    v = shuffle->getOperand(from < lanes ? 0 : 1);
+    lane = from % lanes;
+  }
+  return {v, lane};
+}
+
+/// `network`, whose inputs are `vectors`, or fewer steps that make the same of what the vectors' lanes come from: what
+/// was taken apart and is put together again unchanged only moves.
+LaneNetwork Shortcut(LaneNetwork network, int lanes, std::vector<Value*>& vectors) {
+  std::vector<Value*> origins;
+  std::vector<std::vector<LaneFrom>> outputs = LanesOf(network, lanes);
+  for (std::vector<LaneFrom>& row : outputs) {
+    for (LaneFrom& from : row) {
+      if (from.vector < 0) continue;
+      const auto [origin, lane] = OriginOf(vectors[static_cast<size_t>(from.vector)], from.lane);
+      if (origin == nullptr) {
+        from = {};
+        continue;
+      }
+      const auto at = std::find(origins.begin(), origins.end(), origin);
+      from = {static_cast<int>(at - origins.begin()), lane};
+      if (at == origins.end()) origins.push_back(origin);
+    }
+  }
+  LaneNetwork direct = Collected(lanes, static_cast<int>(origins.size()), outputs);
+  if (origins.empty() || direct.steps.size() >= network.steps.size()) return network;
+  vectors = std::move(origins);
+  return direct;
+}
+
+}  // namespace
 
 bool FunctionEmitter::GroupsMove(unsigned bytes) const {
   if (lanes_.dim < 0) return false;
@@ -53,7 +95,10 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
   const auto dim = static_cast<kir::DimId>(lanes_.dim);
   const Access& mine = an_.reads[k_.nodes[v].attr];
   const std::optional<int64_t> stride = ConstStride(mine, dim);
-  if (!stride || *stride < 2 || *stride > target::kMaxInterleaved || !IsGroupAccess(mine)) return false;
+  if (!stride || std::abs(*stride) < 2 || std::abs(*stride) > target::kMaxInterleaved || !IsGroupAccess(mine))
+    return false;
+  // What exists of a row that runs down ends at its last lanes.
+  if (*stride < 0 && lanes_.mask != nullptr) return false;
   // Whatever else is read there, and would be read now as well.
   std::vector<Val> nodes;
   std::vector<const Access*> accesses;
@@ -77,7 +122,9 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     const int span = components.back();
     const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
     const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
-    const Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
+    Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
+    if (group.down)
+      place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(-int64_t{lanes - 1} * group.stride * bytes));
     llvm::Type* vector = low_.MemoryType(type, lanes_.lanes);
     const llvm::Align align(static_cast<uint64_t>(bytes));
     Value* left = nullptr;  // Elements that exist.
@@ -100,7 +147,13 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
     for (size_t i = 0; i < group.members.size(); ++i) {
       const auto c = std::lower_bound(components.begin(), components.end(), group.components[i]) - components.begin();
-      Set(nodes[group.members[i]], copy, low_.FromMemory(type, outputs[static_cast<size_t>(c)]));
+      Value* output = outputs[static_cast<size_t>(c)];
+      if (group.down) {
+        llvm::SmallVector<int, 64> turned;
+        for (int lane = lanes; lane-- > 0;) turned.push_back(lane);
+        output = b_.CreateShuffleVector(output, turned);
+      }
+      Set(nodes[group.members[i]], copy, low_.FromMemory(type, output));
     }
     return true;
   }
@@ -126,7 +179,7 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
   if (!stride || static_cast<int64_t>(accesses.size()) < *stride) return 0;
   accesses.resize(static_cast<size_t>(*stride));
   const std::vector<AccessGroup> groups = FindGroups(k_, accesses, dim);
-  if (groups.size() != 1 || !groups[0].complete() ||
+  if (groups.size() != 1 || !groups[0].complete() || groups[0].down ||
       std::adjacent_find(groups[0].components.begin(), groups[0].components.end()) != groups[0].components.end()) {
     return 0;
   }
@@ -137,7 +190,8 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
   std::vector<Value*> vectors;
   for (size_t member : group.members)
     vectors.push_back(low_.ToMemory(type, GetLanes(stores[first + member]->value, copy)));
-  const std::vector<Value*> outputs = RunNetwork(Interleave(lanes, static_cast<int>(group.stride)), std::move(vectors));
+  const LaneNetwork network = Shortcut(Interleave(lanes, static_cast<int>(group.stride)), lanes, vectors);
+  const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
   const Place place = PlaceOf(AccessId(*stores[first + group.members[0]]), copy, 0);
   const llvm::Align align(static_cast<uint64_t>(bytes));
   Value* left = lanes_.mask == nullptr ? nullptr : b_.CreateMul(lanes_.count, I64(group.stride));

@@ -1,6 +1,7 @@
 #include "tenon/emit_llvm/internal/interleave.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 #include "tenon/target/lanes.h"
@@ -15,11 +16,7 @@ int SmallestFactor(int n) {
   return n;
 }
 
-/// A lane of a vector of the network; vector -1: does not matter.
-struct From {
-  int vector = -1;
-  int lane = 0;
-};
+using From = LaneFrom;
 
 class Maker {
  public:
@@ -197,6 +194,31 @@ LaneNetwork Interleave(int lanes, int stride) {
   return std::move(maker.network);
 }
 
+std::vector<std::vector<LaneFrom>> LanesOf(const LaneNetwork& network, int lanes) {
+  std::vector<Row> rows;
+  for (int v = 0; v < network.inputs; ++v) {
+    Row& row = rows.emplace_back();
+    for (int i = 0; i < lanes; ++i) row.push_back({v, i});
+  }
+  for (const LaneNetwork::Step& step : network.steps) {
+    Row made;
+    for (const int pick : step.pick) {
+      const Row& row = rows[static_cast<size_t>(pick < lanes ? step.a : step.b)];
+      made.push_back(pick < 0 ? From{} : row[static_cast<size_t>(pick % lanes)]);
+    }
+    rows.push_back(std::move(made));
+  }
+  std::vector<Row> outputs;
+  for (const int v : network.outputs) outputs.push_back(rows[static_cast<size_t>(v)]);
+  return outputs;
+}
+
+LaneNetwork Collected(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs) {
+  Maker maker(lanes, inputs);
+  for (const Row& row : outputs) maker.network.outputs.push_back(maker.Collect(row));
+  return std::move(maker.network);
+}
+
 bool GroupPays(const AccessGroup& group, int lanes) {
   const auto members = static_cast<int>(group.members.size());
   return target::InterleavedMove(lanes, static_cast<int>(group.stride), members) < static_cast<double>(members) * lanes;
@@ -219,7 +241,7 @@ std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const A
     const Access* access = accesses[i];
     if (access == nullptr || IsComplex(kernel.buffers[access->buf].type)) continue;
     const std::optional<int64_t> stride = ConstStride(*access, dim);
-    if (!stride || *stride < 2 || *stride > target::kMaxInterleaved) continue;
+    if (!stride || std::abs(*stride) < 2 || std::abs(*stride) > target::kMaxInterleaved) continue;
     auto [known, rest] = OffsetOf(*access);
     auto set = std::find_if(sets.begin(), sets.end(), [&, r = &rest](const Set& s) {
       return s.like->buf == access->buf && s.stride == *stride && s.rest == *r && SameTerms(*s.like, *access);
@@ -234,12 +256,13 @@ std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const A
     AccessGroup group;
     int64_t first = 0;
     for (const Place& place : set.places) {
-      if (!group.members.empty() && place.known - first >= set.stride) {
+      if (!group.members.empty() && place.known - first >= std::abs(set.stride)) {
         groups.push_back(std::move(group));
         group = {};
       }
       if (group.members.empty()) first = place.known;
-      group.stride = set.stride;
+      group.stride = std::abs(set.stride);
+      group.down = set.stride < 0;
       group.members.push_back(place.index);
       group.components.push_back(static_cast<int>(place.known - first));
     }

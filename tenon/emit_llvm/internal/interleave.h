@@ -31,9 +31,21 @@ LaneNetwork Deinterleave(int lanes, int stride, std::span<const int> components,
 int InterleavedVectors(int lanes, int stride, int last_component);
 /// Of one vector for each of `stride` components, `stride` vectors of consecutive elements.
 LaneNetwork Interleave(int lanes, int stride);
+
+/// A lane of one of several vectors; vector -1: it does not matter.
+struct LaneFrom {
+  int vector = -1;
+  int lane = 0;
+};
+/// What each lane of the network's outputs is, of its inputs.
+std::vector<std::vector<LaneFrom>> LanesOf(const LaneNetwork& network, int lanes);
+/// Vectors whose lanes are those of `inputs` vectors, each put together by itself.
+LaneNetwork Collected(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs);
+
 /// Accesses of one buffer whose places differ by constants alone, less apart than neighbours along a dim are.
 struct AccessGroup {
-  int64_t stride = 0;           ///< In elements, along that dim.
+  int64_t stride = 0;           ///< In elements, along that dim, whichever way it runs.
+  bool down = false;            ///< The dim runs down in memory: a vector's first lane lies last.
   std::vector<size_t> members;  ///< Indices into what FindGroups was given, by ascending offset.
   std::vector<int> components;  ///< Their offsets from the first one.
   bool complete() const { return components.size() == static_cast<size_t>(stride); }

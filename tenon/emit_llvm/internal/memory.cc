@@ -412,6 +412,10 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   }
   if (EmitTileRead(v) || EmitGroupRead(v, copy)) return values_[Slot(v, copy)];
   Value* guard = GuardMask(access, copy, true);
+  if (auto* known = llvm::dyn_cast_or_null<llvm::Constant>(guard)) {
+    if (known->isNullValue()) return GetLanes(read.otherwise, copy);
+    if (known->isAllOnesValue()) guard = nullptr;
+  }
   Value* mask = AndMasks(guard, lanes_.mask);
   llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);
   Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy))

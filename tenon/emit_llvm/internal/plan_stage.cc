@@ -65,10 +65,11 @@ double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, 
     }
   }
   for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
-    if (stores ? !group.complete() : !GroupPays(group, n)) continue;
+    if (stores ? !group.complete() || group.down : !GroupPays(group, n)) continue;
     const int bytes = ByteWidth(an.kernel.buffers[strided[group.members[0]]->buf].type);
     one_by_one -= target::StridedMove(bytes, n) * static_cast<double>(group.members.size());
-    cost += target::InterleavedMove(n, static_cast<int>(group.stride), static_cast<int>(group.members.size()));
+    const auto members = static_cast<int>(group.members.size());
+    cost += target::InterleavedMove(n, static_cast<int>(group.stride), members) + (group.down ? members : 0);
     *contiguous = true;
   }
   return cost + one_by_one;
@@ -307,10 +308,13 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   if (cost > policy::kFourCopies && cost <= most_together && TwoFit(an, needed, v, plan.lanes, isa))
     plan.copies = plan.together = 2;
   plan.masked_only = plan.copies == 1 && isa == isa::IsaLevel::kAvx512;
+  plan.written_out =
+      static_cast<unsigned>(std::min(policy::kAskingRowVectors, policy::kAskingRowCost / std::max(1, cost)));
   // What one update writes the next may read, and a masked store is slow to read again: as few masked ones as can be.
   for (const kir::Store& store : stage.stores) {
     if (store.combine < 0) continue;
     plan.copies = plan.together = 1;
+    plan.written_out = 0;
     plan.masked_only = false;
   }
   llvm::erase(plan.outside, v);

@@ -23,6 +23,7 @@ struct StagePlan {
   unsigned lanes = 1;
   unsigned copies = 1;
   unsigned together = 1;                     ///< Copies whose operations alternate; divides `copies`.
+  unsigned written_out = 0;                  ///< Rows of at most so many vectors are written out.
   bool masked_only = false;                  ///< The body is costly: one masked copy of it for everything.
   llvm::SmallVector<kir::DimId, 4> outside;  ///< Loops around, outermost first, without vector_dim and reduced dims.
   llvm::SmallVector<kir::DimId, 4> reduced;  ///< Outermost first.

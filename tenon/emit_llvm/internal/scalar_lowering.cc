@@ -252,6 +252,10 @@ Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DTy
     case Op::kCompare:
       return Compare(node.imm, in_types[0], in[0], in[1]);
     case Op::kSelect:
+      if (auto* known = llvm::dyn_cast<llvm::Constant>(in[0])) {
+        if (known->isAllOnesValue()) return in[1];
+        if (known->isNullValue()) return in[2];
+      }
       return b_.CreateSelect(in[0], in[1], in[2]);
     case Op::kConvert:
       return Convert(in_types[0], type, in[0]);
@@ -451,12 +455,6 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
   }
   if (!remainder) return b_.CreateSelect(zero, Int(x, ~uint64_t{0}), quotient);
   return b_.CreateSelect(zero, x, b_.CreateSub(x, b_.CreateMul(quotient, divisor)));
-}
-
-Value* ScalarLowering::FloatRemainder(Value* x, Value* y) {
-  // canonicalize brings subnormals to what the thread's mode makes of them, as any arithmetic would.
-  auto canonical = [&](Value* v) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::canonicalize, v); };
-  return PerLane(x, y, [&](Value* a, Value* d) { return canonical(b_.CreateFRem(canonical(a), canonical(d))); });
 }
 
 Value* ScalarLowering::Wrap(DType type, Value* x) {

@@ -239,6 +239,51 @@ unsigned FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& need
   return cost <= policy::kFourCopies ? 3 : cost <= policy::kTwoCopies ? 2 : 1;
 }
 
+bool FunctionEmitter::WrittenOutRow(DimId dim, unsigned lanes, unsigned most_vectors, const NodeList& needed,
+                                    llvm::function_ref<void()> body) {
+  auto* const lo = llvm::dyn_cast<llvm::ConstantInt>(DimLow(dim));
+  auto* const hi = llvm::dyn_cast<llvm::ConstantInt>(DimHigh(dim));
+  if (lo == nullptr || hi == nullptr) return false;
+  const int64_t length = hi->getSExtValue() - lo->getSExtValue();
+  if (length <= 0 || length > int64_t{most_vectors} * lanes) return false;
+  if (loops_ > 0 && length % lanes != 0) return false;  // What a trip stores through a mask the next one waits for.
+  const Lanes outer = lanes_;
+  const size_t mark = Mark();
+  Precompute(needed);
+  lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1};
+  PrecomputeSplats(needed);
+  const auto vectors = [&](int64_t begin, const Lanes& now) {
+    const size_t here = Mark();
+    dim_value_[dim] = I64(lo->getSExtValue() + begin);
+    lanes_ = now;
+    body();
+    dim_value_[dim] = nullptr;
+    lanes_ = outer;
+    Rewind(here);
+  };
+  const auto whole = static_cast<unsigned>(length / lanes), rest = static_cast<unsigned>(length % lanes);
+  if (whole > 0) {
+    vectors(0, {.dim = dim,
+                .lanes = lanes,
+                .copy_dim = dim,
+                .copies = whole,
+                .together = whole % together_ == 0 ? together_ : 1});
+  }
+  if (rest > 0) {
+    llvm::SmallVector<llvm::Constant*, 64> exist;
+    for (unsigned i = 0; i < lanes; ++i) exist.push_back(b_.getInt1(i < rest));
+    vectors(length - rest, {.dim = dim,
+                            .lanes = lanes,
+                            .copy_dim = dim,
+                            .copies = 1,
+                            .mask = llvm::ConstantVector::get(exist),
+                            .count = I64(rest)});
+  }
+  lanes_ = outer;
+  Rewind(mark);
+  return true;
+}
+
 Value* FunctionEmitter::StreamingAllowed(const std::vector<const kir::Store*>& stores,
                                          const llvm::SmallVector<DimId, 4>& dims, DimId along, int64_t aligned_bytes,
                                          unsigned lanes) {
@@ -346,9 +391,19 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitTiles(stage, plan, needed);
     } else {
       Precompute(needed);
-      VectorLoop(
-          static_cast<DimId>(plan.vector_dim), plan.lanes, plan.copies, plan.masked_only, needed, stream,
-          [&] { EmitPoint(stores, needed); }, PiecesOf(stage, needed, static_cast<DimId>(plan.vector_dim)));
+      const auto v = static_cast<DimId>(plan.vector_dim);
+      const auto point = [&] { EmitPoint(stores, needed); };
+      // What is asked about places of the row is answered when it is written out.
+      const bool asks = std::any_of(needed.begin(), needed.end(), [&](Val n) {
+        if (k_.nodes[n].op != Op::kRead) return false;
+        const auto& guards = k_.reads[k_.nodes[n].attr].guard;
+        return std::any_of(guards.begin(), guards.end(), [&](const kir::Guard& g) {
+          return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return t.dim == v; });
+        });
+      });
+      if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, needed, point)) {
+        VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, PiecesOf(stage, needed, v));
+      }
     }
   });
 }

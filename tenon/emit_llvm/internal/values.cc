@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/kir/builder.h"
 #include "tenon/kir/math.h"
 
 namespace tenon::emit_llvm {
@@ -224,6 +225,20 @@ void FunctionEmitter::EmitMath(Val v, llvm::ArrayRef<unsigned> copies) {
   for (size_t i = 0; i < copies.size(); ++i) Set(v, copies[i], results[i]);
 }
 
+// Pictures: bytes as floats, divided by what brings them to one.
+Value* FunctionEmitter::QuotientOfBytes(Val v, unsigned copy) {
+  const kir::Node& node = k_.nodes[v];
+  if (node.op != Op::kDiv || (node.type != DType::kF32 && node.type != DType::kF64)) return nullptr;
+  const kir::Node& dividend = k_.nodes[node.in[0]];
+  const kir::Node& divisor = k_.nodes[node.in[1]];
+  if (dividend.op != Op::kConvert || divisor.op != Op::kConst) return nullptr;
+  const DType from = TypeOf(dividend.in[0]);
+  if (!IsInteger(from) || DTypeBits(from) > 8) return nullptr;
+  const int count = 1 << DTypeBits(from), low = IsSigned(from) ? -count / 2 : 0;
+  return low_.DivideWholes(Operands(v, copy)[0], kir::LiteralValue(divisor.type, k_.literals[divisor.attr]), low,
+                           low + count - 1);
+}
+
 void FunctionEmitter::EmitNode(Val v, unsigned copy) {
   const kir::Node& node = k_.nodes[v];
   if (node.op == Op::kRead) {
@@ -237,6 +252,10 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
     return;
   }
   if (node.op == Op::kMath) return EmitMath(v, copy);
+  if (Value* quotient = QuotientOfBytes(v, copy)) {
+    Set(v, copy, quotient);
+    return;
+  }
   llvm::SmallVector<DType, 4> types;
   for (Val i : node.in) types.push_back(TypeOf(i));
   Set(v, copy, low_.Lower(node, types, Operands(v, copy)));

@@ -28,6 +28,11 @@ int64_t Rows(const SortSignature& s) {
 // Pieces of rows that may run at once; each has its own scratch.
 int64_t Pieces(const SortSignature& s) { return std::clamp<int64_t>(Rows(s), 1, kMaxPieces); }
 
+// The first few of all are kept in order, each later key that is one of them put among them; beyond so many, and where
+// the keys come in a bad order, that moves too much.
+constexpr int64_t kMaxHeld = 16;
+bool Holds(const SortSignature& s) { return s.keys.size() == 1 && s.take <= kMaxHeld && s.take * 4 <= s.length; }
+
 // Choosing the first few reads every key once and keeps a list of candidates.
 bool Selects(const SortSignature& s) { return s.keys.size() == 1 && s.take <= 2048 && s.take * 8 <= s.length; }
 int64_t Candidates(const SortSignature& s) { return std::max<int64_t>(4 * s.take, 256) + 64; }
@@ -94,7 +99,9 @@ class RowSorter {
   }
 
   void Run() {
-    if (Selects(s_)) {
+    if (Holds(s_)) {
+      Hold();
+    } else if (Selects(s_)) {
       Select();
     } else if (s_.keys.size() == 1) {
       OneKey();
@@ -142,6 +149,40 @@ class RowSorter {
       for (int64_t i = 0; i < s_.length; ++i) order_[i] = found[i].rest();
     }
     WriteAll([&](int64_t i) { return order_[i]; });
+  }
+
+  // A key that is less than the last of those held goes behind those that are not greater, being later.
+  void Hold() {
+    const int64_t take = s_.take;
+    if (take == 0) return;
+    WithKeyReader(s_.keys[0], keys_[0], [&](const auto& key) {
+      using Bits = typename std::decay_t<decltype(key)>::Bits;
+      Bits held[kMaxHeld];
+      uint32_t place[kMaxHeld];
+      const auto put = [&](Bits k, int64_t i, int64_t at) {
+        for (; at > 0 && k < held[at - 1]; --at) {
+          held[at] = held[at - 1];
+          place[at] = place[at - 1];
+        }
+        held[at] = k;
+        place[at] = static_cast<uint32_t>(i);
+      };
+      for (int64_t i = 0; i < take; ++i) put(key[i], i, i);
+      constexpr int64_t kBlock = 16;
+      int64_t i = take;
+      for (; i + kBlock <= s_.length; i += kBlock) {
+        Bits least = key[i];
+        for (int64_t j = 1; j < kBlock; ++j) least = std::min<Bits>(least, key[i + j]);
+        if (least >= held[take - 1]) continue;
+        for (int64_t j = i; j < i + kBlock; ++j) {
+          if (const Bits k = key[j]; k < held[take - 1]) put(k, j, take - 1);
+        }
+      }
+      for (; i < s_.length; ++i) {
+        if (const Bits k = key[i]; k < held[take - 1]) put(k, i, take - 1);
+      }
+      WriteAll([&](int64_t n) { return place[n]; });
+    });
   }
 
   // Later elements join the candidates only when they come before the worst of the best; equal keys do not, being
@@ -231,8 +272,9 @@ Status Verify(const SortSignature& s) {
 int64_t SortScratchBytes(const SortSignature& s) { return Pieces(s) * PieceBytes(s); }
 
 double SortCostNs(const SortSignature& s) {
-  double per_element = Selects(s) ? 0.6 : 0;
-  if (!Selects(s)) {
+  const bool few = Holds(s) || Selects(s);
+  double per_element = few ? 0.6 : 0;
+  if (!few) {
     for (const SortKey& k : s.keys) per_element += 2.0 + 1.5 * ByteWidth(k.type);
     per_element += 1.0 * static_cast<double>(s.payloads.size());
   }

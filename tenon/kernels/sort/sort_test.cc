@@ -146,7 +146,7 @@ TEST(Sort, HalfFloatsAreOrderedAsTheirValues) {
 
 TEST(Sort, FirstFewOfMany) {
   for (int64_t n : {64, 1000, 50000}) {
-    for (int64_t take : {int64_t{0}, int64_t{1}, int64_t{5}, n / 8, n / 2}) {
+    for (int64_t take : {int64_t{0}, int64_t{1}, int64_t{5}, int64_t{13}, int64_t{16}, int64_t{17}, n / 8, n / 2}) {
       std::vector<int32_t> few = Random<int32_t>(n, 3, 50);  // Many ties.
       std::vector<float> floats = RandomFloats<float>(n);
       std::vector<uint32_t> want = Expected(few, std::greater<int32_t>());
