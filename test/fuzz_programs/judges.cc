@@ -97,7 +97,7 @@ Result<std::unique_ptr<const runtime::Program>> Bind(const plan::Plan& plan, isa
   TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, {.isa = isa}));
   std::vector<runtime::KernelCode> code;
   for (const auto& k : compiled) code.push_back({k->fn, k});
-  TENON_ASSIGN_OR_RETURN(cpu::PlanServices made, cpu::MakeServices(plan));
+  TENON_ASSIGN_OR_RETURN(host::PlanServices made, host::MakeServices(plan));
   return runtime::Program::Create(plan, std::move(code), std::move(made.services), kernels::CpuFamilies());
 }
 
@@ -122,7 +122,7 @@ Result<Outputs> Run(const runtime::Program& program, const std::vector<std::stri
     if (o.alias_contents) out[i] = in[static_cast<size_t>(o.alias_input)];
     outputs.push_back(out[i].data());
   }
-  cpu::ExecutionUser user;
+  host::ExecutionUser user;
   {
     const threads::ScopedFlushDenormals compute_state;
     TENON_RETURN_IF_ERROR(program.Run({.inputs = inputs, .outputs = outputs, .user = &user}, pool, memory));
