@@ -81,7 +81,8 @@ function(tenon_executable)
   list(TRANSFORM A_DEPS PREPEND tenon_ OUTPUT_VARIABLE deps)
   target_link_libraries(${A_NAME} PRIVATE ${deps} ${A_LIBS})
   # MLIR's archives name libLLVM.so, which no program of a static build uses.
-  target_link_options(${A_NAME} PRIVATE -Wl,--as-needed)
+  # Without --exclude-libs a program would export what it has of LLVM to drivers that come with another version of it.
+  target_link_options(${A_NAME} PRIVATE -Wl,--as-needed -Wl,--exclude-libs,ALL)
   _tenon_use_headers(${A_NAME})
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()

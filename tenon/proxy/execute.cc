@@ -44,6 +44,7 @@ class Execution final : public PendingExecution {
   // Sends the request. From here on the outcome comes through the events.
   static void Send(std::shared_ptr<Execution> self, const std::shared_ptr<Session>& session) {
     const uint64_t generation = session->generation();
+    SmallVector<Ref<ArrayStorage>, 4> outputs;
     for (OneDevice& device : self->devices_) {
       for (const Ref<ArrayStorage>& storage : device.arguments) {
         if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
@@ -51,7 +52,7 @@ class Execution final : public PendingExecution {
       }
       for (const Ref<ArrayStorage>& storage : device.outputs) {
         if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
-        storage->NoteKnownTo(generation);
+        outputs.push_back(storage);
       }
       self->message_.devices.push_back(std::move(device.message));
     }
@@ -61,7 +62,11 @@ class Execution final : public PendingExecution {
     wire::EncodeTo(self->message_, bytes);
     self->message_.devices.clear();
     const uint64_t number = session->Register(std::move(self));
-    if (number != 0) session->Post(wire::Verb::kExecute, number, bytes);
+    if (number == 0) return;
+    session->Post(wire::Verb::kExecute, number, bytes);
+    // Not before: where an execution had to wait for its arguments, another thread may already have one that reads its
+    // outputs, whose request must not overtake this one.
+    for (const Ref<ArrayStorage>& storage : outputs) storage->NoteKnownTo(generation);
   }
 
   Status Complete(const wire::Executed& message) override {
@@ -108,7 +113,8 @@ class Execution final : public PendingExecution {
 // The argument's storage in shared memory, copied there if it is none.
 Result<Ref<ArrayStorage>> Shared(const std::shared_ptr<Core>& core, Argument& argument) {
   if (auto* storage = dynamic_cast<ArrayStorage*>(argument.storage.get())) return Ref<ArrayStorage>(storage);
-  if (!argument.ready.is_ready()) return Internal("an argument outside shared memory is not ready");
+  if (!argument.ready.is_ready() || argument.ready.failed())
+    return Internal("an argument outside shared memory is not there");
   TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> copy, ArrayStorage::Make(core, argument.storage->size_bytes()));
   std::memcpy(copy->data(), argument.storage->data(), argument.storage->size_bytes());
   return copy;
@@ -131,7 +137,9 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
     for (Argument& argument : device.arguments) {
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));
       // What the device process defines itself it can be told to use; for anything else the host has to wait.
-      if (!argument.ready.is_ready() && !storage->known_to(session->generation())) waits.push_back(argument.ready);
+      // An argument may have failed since the caller looked: then this fails as well, and its bytes are not looked at.
+      const bool defined = argument.ready.is_ready() && !argument.ready.failed();
+      if (!defined && !storage->known_to(session->generation())) waits.push_back(argument.ready);
       const channel::Arena::Block& block = storage->block();
       run.message.arguments.push_back({storage->number(),
                                        {block.piece == nullptr ? 0 : block.piece->number, block.offset},

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <new>
 
+#include "tenon/abi/tenon_signature.h"
 #include "tenon/trace/call.h"
 #include "tenon/trace/session.h"
 
@@ -27,6 +28,8 @@ bool MayCreate(uint32_t type) {
     case PJRT_Extension_Type_Collectives:
     case PJRT_Extension_Type_Unknown:
       return true;
+    case TENON_EXTENSION_TYPE_SIGNATURE:
+      return false;
     default:
       return type > PJRT_Extension_Type_XlaTransform;
   }

@@ -97,7 +97,8 @@ void AddUnary(Builder& b) {
   if (v.type.is_float()) {
     if (v.is.exact()) ops = {"negate", "abs", "floor", "ceil", "round_nearest_even", "sign", "round_nearest_afz"};
     const std::string_view op = b.random.OneOf(ops);
-    if (op != "negate" && op != "abs" && is.special) is.frozen = true;
+    // Eight bits are computed in a wider type, and which NaN comes back is nobody's promise.
+    if (is.special && ((op != "negate" && op != "abs") || v.type.bits == 8)) is.frozen = true;
     if (b.random.Chance(12) && v.is.exact()) {
       // Fewer bits of the significand, for exponents that all of these numbers have.
       const bool half = b.random.Chance(2);
