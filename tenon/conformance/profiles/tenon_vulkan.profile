@@ -1,0 +1,22 @@
+# Tenon's plugin for Vulkan devices: their memory is not the host's, whatever the driver does.
+name tenon_vulkan
+match file pjrt_plugin_tenon_vulkan.so*
+option num_devices int 2
+known structs.caller.Device_PoisonExecution.* : executions are not poisoned: a failed launch is reported by its own events
+known structs.newer.Device_PoisonExecution : executions are not poisoned: a failed launch is reported by its own events
+known devices.poison_nothing : executions are not poisoned: a failed launch is reported by its own events
+known structs.caller.Client_CreateViewOfDeviceBuffer.* : arrays live in the plugin's own blocks of device memory
+known structs.newer.Client_CreateViewOfDeviceBuffer : arrays live in the plugin's own blocks of device memory
+known buffers.view : arrays live in the plugin's own blocks of device memory
+known buffers.view_is_no_copy : arrays live in the plugin's own blocks of device memory
+known buffers.view_execute : arrays live in the plugin's own blocks of device memory
+known teardown.view_released : arrays live in the plugin's own blocks of device memory
+known buffers.references_outlive_delete : the host does not address device memory
+known buffers.pointer_readable : the host does not address device memory
+known donation.held : the host does not address device memory
+known execute.send* : programs do not talk to the host while they run
+known execute.recv : programs do not talk to the host while they run
+known extensions.raw_* : no such extension
+known extensions.host_allocator_* : no such extension
+known extensions.phase_* : no such extension
+known extensions.abi_* : no such extension
