@@ -201,8 +201,9 @@ TEST_F(ProxyTest, WhatMustNotFailDoesNot) {
   ASSERT_TRUE(out[0].Await().ok());
   ASSERT_OK_AND_ASSIGN(client::ExternalReference reference,
                        client::internal::PinForHost(out[0], DType::kF32, *std::make_unique<size_t>()));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c(), "later echo"));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> lost, later.Execute({&x}));
   KillChild();
-  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> lost, increment.Execute({&x}));
   EXPECT_EQ(lost[0].Await().code(), Code::kUnavailable);
 
   EXPECT_TRUE(c().PlatformName().ok());
