@@ -1,9 +1,15 @@
 """Programs of several processes."""
 
+import pathlib
+
 import numpy as np
 import pytest
 
 from jobs import run_job
+from tenon_jax import library_path
+
+GLOO = pytest.param('gloo', marks=pytest.mark.skipif(
+    not (pathlib.Path(library_path()).parent / 'libtenon_gloo.so').exists(), reason='the package was built without Gloo'))
 
 # Each gives (name, result) for many programs over a mesh of four devices, whoever's they are.
 PROGRAMS = '''
@@ -146,9 +152,10 @@ def close(got, want, name):
     assert not isinstance(got, str), f'{name}: {got}'
     assert len(got) == len(want), name
     for g, w in zip(got, want):
-        # Sums are cut at processes: other orders of adding some hundred numbers of size one.
+        # Sums are cut at processes: other orders of adding some hundred numbers, whose errors go with the largest.
         bound = 2.0**-7 if name == 'bf16' else 2e-4
-        np.testing.assert_allclose(np.array(g), np.array(w), rtol=bound, atol=bound, err_msg=name)
+        largest = np.max(np.abs(np.nan_to_num(np.asarray(w, np.float64), posinf=0, neginf=0)), initial=1)
+        np.testing.assert_allclose(np.array(g), np.array(w), rtol=bound, atol=bound * largest, err_msg=name)
 
 
 @pytest.fixture(scope='module')
@@ -157,7 +164,7 @@ def single():
     return dict(values)
 
 
-@pytest.mark.parametrize('processes, devices, engine', [(2, 2, 'shm'), (4, 1, 'gloo')])
+@pytest.mark.parametrize('processes, devices, engine', [(2, 2, 'shm'), pytest.param(4, 1, *GLOO.values, marks=GLOO.marks)])
 def test_programs_compute_what_one_process_computes(single, processes, devices, engine):
     results, _ = run_job('ONLY = []\n' + PROGRAMS, processes, devices, TENON_COLLECTIVES=engine)
     for values in results:
@@ -206,7 +213,7 @@ give([[s.device.id, np.asarray(s.data).tolist()] for s in sorted(y.addressable_s
     assert results[0][2] == [] and results[1][2] == [[2048, [4097.0] * 2], [2049, [4099.0] * 2]]
 
 
-@pytest.mark.parametrize('engine', ['shm', 'gloo'])
+@pytest.mark.parametrize('engine', ['shm', GLOO])
 def test_another_order_is_an_error_that_names_both(engine):
     results, _ = run_job('''
 m = mesh_of(2)
@@ -227,7 +234,7 @@ give(np.asarray(jax.jit(lambda v: v + 1)(np.float32(1))).tolist())
         assert values[2] == 2.0  # Programs of one process go on.
 
 
-@pytest.mark.parametrize('engine', ['shm', 'gloo'])
+@pytest.mark.parametrize('engine', ['shm', GLOO])
 def test_a_process_that_dies_is_an_error_on_the_others(engine):
     results, _ = run_job('''
 import signal, time
