@@ -82,7 +82,11 @@ function(tenon_executable)
   target_link_libraries(${A_NAME} PRIVATE ${deps} ${A_LIBS})
   # MLIR's archives name libLLVM.so, which no program of a static build uses.
   # Without --exclude-libs a program would export what it has of LLVM to drivers that come with another version of it.
-  target_link_options(${A_NAME} PRIVATE -Wl,--as-needed -Wl,--exclude-libs,ALL)
+  # Sanitizers want what they replace, memory first, seen by shared libraries.
+  target_link_options(${A_NAME} PRIVATE -Wl,--as-needed)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_link_options(${A_NAME} PRIVATE -Wl,--exclude-libs,ALL)
+  endif()
   _tenon_use_headers(${A_NAME})
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()

@@ -81,7 +81,9 @@ set(PC_LIBS -ltenon)
 set(PC_LINKS "")
 configure_file(cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT c)
-tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core TARGETS tenon_vhlo tenon_builder tenon_gradient
+tenon_component(NAME vhlo PACKAGE libtenon-vhlo-dev REQUIRES core TARGETS tenon_vhlo
+                SUMMARY "Tenon: C++ library that reads StableHLO programs as data")
+tenon_component(NAME builder PACKAGE libtenon-builder-dev REQUIRES core vhlo TARGETS tenon_builder tenon_gradient
                 SUMMARY "Tenon: C++ library that writes StableHLO programs and their gradients")
 tenon_component(NAME plugin PACKAGE libtenon-plugin-dev REQUIRES core TARGETS tenon_plugin LINKS -pthread
                 SUMMARY "Tenon: C++ SDK for writing PJRT plugins")
@@ -92,9 +94,22 @@ if(TENON_BUILD_CPU)
   tenon_component(NAME cpu PACKAGE tenon-cpu TARGETS pjrt_plugin_tenon DESTINATION ${TENON_PLUGIN_DIR}
                   SUMMARY "Tenon: PJRT plugin for CPUs that compiles StableHLO")
 endif()
+if(TARGET tenon_engine_gloo)  # The plugin looks for it beside itself.
+  tenon_component(NAME gloo PACKAGE tenon-gloo REQUIRES cpu TARGETS tenon_engine_gloo DESTINATION ${TENON_PLUGIN_DIR}
+                  SUMMARY "Tenon: exchange by TCP for jobs whose processes are on several machines")
+endif()
+if(TARGET pjrt_plugin_tenon_vulkan)  # The loader of drivers is opened when the plugin is used.
+  tenon_component(NAME vulkan PACKAGE tenon-vulkan TARGETS pjrt_plugin_tenon_vulkan DESTINATION ${TENON_PLUGIN_DIR} DEPENDS libvulkan1
+                  SUMMARY "Tenon: PJRT plugin for GPUs that compiles StableHLO to SPIR-V for Vulkan drivers")
+endif()
 if(TARGET pjrt_plugin_tenon_isolated AND TARGET tenon-device-server)
   tenon_component(NAME isolation PACKAGE tenon-isolation TARGETS pjrt_plugin_tenon_isolated tenon-device-server DESTINATION ${TENON_PLUGIN_DIR}
                   SUMMARY "Tenon: runs any PJRT plugin in a process of its own")
+  if(TARGET tenon_tls)
+    # A package of its own, since it alone needs OpenSSL.
+    tenon_component(NAME remote PACKAGE tenon-remote REQUIRES isolation TARGETS tenon_tls DESTINATION ${TENON_PLUGIN_DIR}
+                    SUMMARY "Tenon: devices on other machines, over encrypted connections")
+  endif()
 endif()
 if(TENON_BUILD_TOOLS)
   install(FILES cmake/TenonConformanceTest.cmake DESTINATION ${TENON_CMAKE_DIR} COMPONENT conformance)
@@ -103,6 +118,9 @@ if(TENON_BUILD_TOOLS)
   set(tools tenon)
   if(TENON_BUILD_CPU)
     list(APPEND tools tenon-check)
+  endif()
+  if(TARGET tenon-reduce)
+    list(APPEND tools tenon-reduce)
   endif()
   tenon_component(NAME tools PACKAGE tenon REQUIRES trace conformance TARGETS ${tools}
                   SUMMARY "Tenon: runs, measures, traces and checks StableHLO programs on PJRT plugins, from the shell")

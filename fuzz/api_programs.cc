@@ -1,19 +1,14 @@
 // Programs: compiled, loaded, copied through bytes, run.
 
 #include "fuzz/api_machine.h"
+#include "tenon/abi/program.h"
 
 namespace tenon::fuzz {
 
 namespace {
 
 PJRT_Program MakeProgram(std::string_view code, std::string_view format) {
-  PJRT_Program program{};
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = const_cast<char*>(code.data());
-  program.code_size = code.size();
-  program.format = format.data();
-  program.format_size = format.size();
-  return program;
+  return TenonMakeProgram(code.data(), code.size(), format.data(), format.size());
 }
 
 // Copies what the plugin serialized, without room behind it.

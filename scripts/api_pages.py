@@ -15,6 +15,7 @@ LIBRARIES = (
     ('client_c', 'C interface', 'the client behind a C interface, for C and other languages: [the guide](../c_api/README.md)'),
     ('builder', 'Builder', 'StableHLO programs written in C++: [the guide](../builder/README.md)'),
     ('gradient', 'Gradients', 'reverse-mode derivatives of what the builder wrote: [the guide](../builder/README.md)'),
+    ('vhlo', 'Programs as data', 'reads StableHLO without LLVM, for compilers of plugins: [the guide](../sdk/README.md)'),
     ('plugin', 'Plugin SDK', 'PJRT plugins written by subclassing: [the guide](../sdk/README.md)'),
     ('discovery', 'Discovery', 'where plugins are found'),
     ('base', 'Base', 'status, shapes, element types: what all others speak'),

@@ -17,10 +17,14 @@ cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
 if [ -n "${WITH_GLOO:-}" ]; then
   cp "$(dirname "$plugin")/libtenon_gloo.so" "$stage/tenon_jax/lib/"
 fi
+# WITH_TLS=1 brings what TENON_JAX_REMOTE needs besides, and auditwheel OpenSSL with it.
+if [ -n "${WITH_TLS:-}" ]; then
+  cp "$(dirname "$plugin")/libtenon_tls.so" "$stage/tenon_jax/lib/"
+fi
 # The GPU plugin, where it was built; it finds Vulkan's loader when it runs.
 gpu=$(dirname "$plugin")/pjrt_plugin_tenon_vulkan.so
 if [ -f "$gpu" ]; then cp "$gpu" "$stage/tenon_jax/lib/"; fi
-# TENON_JAX_ISOLATE: the plugin that runs another one in a process of its own, and that process's program.
+# TENON_JAX_ISOLATE and TENON_JAX_REMOTE: the plugin that runs another one in a process of its own, and that process's program.
 beside=$(dirname "$plugin")
 for file in "$beside/pjrt_plugin_tenon_isolated.so" "$beside/../bin/tenon-device-server"; do
   if [ -e "$file" ]; then cp "$file" "$stage/tenon_jax/lib/"; fi

@@ -10,7 +10,7 @@ venv=${TENON_VENV:-$root/.venv}
 packages=(clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libclang-rt-22-dev cmake ninja-build ccache git ca-certificates
           libfmt-dev libprotozero-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev
           libzstd-dev zlib1g-dev python3 python3-venv python3-pip
-          libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers spirv-tools libgloo-dev)
+          libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers spirv-tools libgloo-dev libssl-dev)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
@@ -48,8 +48,8 @@ cmake --build --preset release
 echo "== Python package"
 plugin=$root/build/release/lib/pjrt_plugin_tenon.so
 if [ ! -f "$venv/tenon-installed" ] || [ "$plugin" -nt "$venv/tenon-installed" ] || [ -n "$(find python -newer "$venv/tenon-installed" -name '*.py' -print -quit)" ]; then
-  # With the engine for processes on several machines where it was built; it finds Gloo in the system.
-  WITH_GLOO=$([ ! -f "$root/build/release/lib/libtenon_gloo.so" ] || echo 1) PYTHON=$venv/bin/python "$root/scripts/build_wheel.sh" "$plugin" "$root/build/wheel" >/dev/null
+  # With the engine for processes on several machines and with encryption where they were built; they find Gloo and OpenSSL in the system.
+  WITH_GLOO=$([ ! -f "$root/build/release/lib/libtenon_gloo.so" ] || echo 1) WITH_TLS=$([ ! -f "$root/build/release/lib/libtenon_tls.so" ] || echo 1) PYTHON=$venv/bin/python "$root/scripts/build_wheel.sh" "$plugin" "$root/build/wheel" >/dev/null
   "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$root"/build/wheel/tenon_jax-*.whl
   touch "$venv/tenon-installed"
 fi

@@ -56,6 +56,16 @@ def programs(jax):
     add('wrapped_angles', lambda x: jnp.mod(x + np.float32(np.pi), np.float32(2 * np.pi)) - np.float32(np.pi), f32(40000) * 20)
     add('remainders', lambda x, y: jnp.fmod(x, y), f32(200, 150) * 50, np.abs(f32(150)) + 0.1)
     add('periodic_box', lambda x, b: jnp.mod(x, b), f32(8000, 3) * 30, np.abs(f32(3)) + 5)
+    # Channels by groups, last, each group with a mean of its own.
+
+    def group_norm(x, scale, bias):
+        g = x.reshape(*x.shape[:-1], 4, x.shape[-1] // 4)
+        mean = g.mean((1, 2, 4), keepdims=True)
+        var = ((g - mean) ** 2).mean((1, 2, 4), keepdims=True)
+        return jax.nn.relu(((g - mean) * lax.rsqrt(var + 1e-5)).reshape(x.shape) * scale + bias)
+
+    add('group_norm', group_norm, f32(8, 16, 16, 16), f32(16), f32(16))
+    add('group_norm_gradient', jax.grad(lambda x, s, b: (group_norm(x, s, b) ** 2).sum(), (0, 1, 2)), f32(8, 16, 16, 16), f32(16), f32(16))
     # The first few.
     add('top_3_of_rows', lambda x: lax.top_k(x, 3), f32(500, 60))
     add('top_8_of_scores', lambda x: lax.top_k(x, 8)[1], f32(32, 4, 300))

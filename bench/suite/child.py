@@ -70,4 +70,4 @@ class Child:
 
     def load(self, what):
         self.loaded = {'load': what}
-        return self.send(self.loaded, 120)
+        return self.send(self.loaded, 600)

@@ -12,6 +12,9 @@ name: ``JAX_PLATFORMS=vulkan``, ``jax.devices('vulkan')``. Nothing of it is open
 ``TENON_JAX_ISOLATE=1`` runs the plugin in a process of its own: when it crashes, what it was doing fails with UNAVAILABLE, and arrays that were ready
 are still there (docs/isolation).
 
+``TENON_JAX_REMOTE=HOST:PORT`` makes ``cpu`` the devices of a tenon-device-server on another machine (docs/remote); ``TENON_REMOTE_TOKEN_FILE``, or
+``TENON_REMOTE_CERTIFICATE``, ``_KEY`` and ``_AUTHORITY``, say who asks.
+
 ``TENON_PLUGIN`` names another plugin library than the one in the package, as a file. Names of plugins, which other programs of Tenon take there,
 too, leave the one in the package.
 """
@@ -49,7 +52,7 @@ def _isolated(plugin: str) -> str:
         if (folder / name).is_file():
             os.environ['TENON_ISOLATE_PLUGIN'] = str(pathlib.Path(plugin).resolve())
             return str(folder / name)
-    raise FileNotFoundError(f'TENON_JAX_ISOLATE wants {name}, which is in none of {", ".join(map(str, folders))}')
+    raise FileNotFoundError(f'TENON_JAX_ISOLATE and TENON_JAX_REMOTE want {name}, which is in none of {", ".join(map(str, folders))}')
 
 
 def declare_leaf_handlers(*names: str) -> None:
@@ -67,6 +70,9 @@ def initialize() -> None:
         raise ValueError(f'TENON_JAX is {mode!r}, wanted replace, beside or off')
     library = library_path()
     if os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0'):
+        library = _isolated(library)
+    elif remote := os.environ.get('TENON_JAX_REMOTE', ''):
+        os.environ['TENON_REMOTE'] = remote
         library = _isolated(library)
     from tenon_jax import _registration
     _registration.register(library, replace=mode == 'replace')

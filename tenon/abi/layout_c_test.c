@@ -13,6 +13,7 @@
 #include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/abi/pjrt_shardings.h"
 #include "tenon/abi/pjrt_stream.h"
+#include "tenon/abi/program.h"
 #include "tenon/abi/xla_ffi.h"
 
 enum TableIndex {

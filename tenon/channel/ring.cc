@@ -68,6 +68,7 @@ Result<size_t> Ring::Writable() const {
 }
 
 void Ring::Put(const char* bytes, size_t size) {
+  if (size == 0) return;  // Then there may be no bytes to point to.
   const size_t at = position_ & (capacity_ - 1);
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(data_ + at, bytes, first);
@@ -76,6 +77,7 @@ void Ring::Put(const char* bytes, size_t size) {
 }
 
 void Ring::Take(char* bytes, size_t size) {
+  if (size == 0) return;
   const size_t at = position_ & (capacity_ - 1);
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(bytes, data_ + at, first);

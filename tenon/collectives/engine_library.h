@@ -1,7 +1,7 @@
 #pragma once
 
 /// What an engine in a shared library of its own exports, in C: the library may be built with other headers and another
-/// C++ library than the plugin. Texts end with NUL; errors are written to `error` (of kTenonEngineErrorBytes).
+/// C++ library than the plugin. Texts end with NUL; errors are written to `error` (of TENON_ENGINE_ERROR_BYTES).
 
 #include <stddef.h>
 #include <stdint.h>

@@ -241,6 +241,24 @@ TEST_P(Engines, WhoFailsTellsTheOthersWhy) {
   }
 }
 
+// A member that has sent what the others wait for need not wait until they have read it.
+TEST_P(Engines, WhoHasSentEverythingMayLeave) {
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<Status> outcomes = InThreads(2, [&](int self, Store* store) -> Status {
+      TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Group> group,
+                             Group::Create(*engine_, SetupOf(2, self, store, Milliseconds(20'000))));
+      const std::vector<std::byte> out = Pattern(1, 0, 3000);
+      const SendPart send{0, out.data(), out.size()};
+      if (self == 1) return group->Exchange(TagOf("f", 1), {&send, 1}, {});
+      std::vector<std::byte> in(out.size());
+      const ReceivePart receive{1, in.data(), in.size()};
+      TENON_RETURN_IF_ERROR(group->Exchange(TagOf("f", 1), {}, {&receive, 1}));
+      return in == out ? OkStatus() : DataLoss("wrong bytes");
+    });
+    for (const Status& s : outcomes) ASSERT_TRUE(s.ok()) << "round " << round << ": " << s.ToString();
+  }
+}
+
 // Rounds in which one of three processes is killed at a random moment while data move.
 TEST_P(Engines, AKilledPeerIsAnErrorOnAllOthersSoon) {
   if (!GetParam().between_processes) GTEST_SKIP() << "members are threads";

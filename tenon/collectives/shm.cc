@@ -78,14 +78,19 @@ class ShmChannel final : public Channel {
         if (sent[peer].part < out[peer].size()) moved |= Push(peer, out[peer], sent[peer], left);
         if (received[peer].part < in[peer].size()) moved |= Pull(peer, in[peer], received[peer], left);
       }
+      if (moved) deadline = std::chrono::steady_clock::now() + timeout;
       if (moved || left == 0) continue;
       int silent = -1;
-      for (size_t peer = 0; peer < members_; ++peer) {
-        if (received[peer].part < in[peer].size() || sent[peer].part < out[peer].size()) {
-          silent = static_cast<int>(peer);
-          if (!Lives(silent)) return Unavailable(fmt::format("member {} is gone", silent));
-        }
+      for (size_t peer = 0; peer < members_ && !moved; ++peer) {
+        const bool receives_from = received[peer].part < in[peer].size();
+        if (!receives_from && sent[peer].part == out[peer].size()) continue;
+        silent = static_cast<int>(peer);
+        if (Lives(silent)) continue;
+        // Who has nothing more to say may leave; what it said last may be unread.
+        moved = receives_from && Pull(peer, in[peer], received[peer], left);
+        if (!moved) return Unavailable(fmt::format("member {} is gone", silent));
       }
+      if (moved) continue;
       if (aborted_.load(std::memory_order_acquire)) return Unavailable("the connections were given up");
       if (std::chrono::steady_clock::now() >= deadline)
         return DeadlineExceeded(fmt::format("member {} sent nothing for {} ms", silent, timeout.count()));
@@ -250,7 +255,11 @@ class ShmEngine final : public Engine {
       std::random_device random;
       name = fmt::format("/tenon-{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
       own = MakeSegment(name, bytes, segment);
-      TENON_RETURN_IF_ERROR(meeting.store->Put(meeting.key + "/shm/name", own.ok() ? name : std::string("-")));
+      if (Status put = meeting.store->Put(meeting.key + "/shm/name", own.ok() ? name : std::string("-")); !put.ok()) {
+        shm_unlink(name.c_str());
+        segment.Drop(bytes);
+        return put;
+      }
     } else {
       TENON_ASSIGN_OR_RETURN(name, meeting.store->Get(meeting.key + "/shm/name", meeting.timeout));
       own = name == "-" ? Unavailable("the first process has no shared memory") : OpenSegment(name, bytes, segment);

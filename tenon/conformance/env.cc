@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tenon/abi/program.h"
+
 namespace tenon::conformance {
 
 namespace {
@@ -520,14 +522,7 @@ PJRT_Buffer_MemoryLayout ColumnMajor(size_t rank, std::vector<int64_t>* order) {
 }
 
 PJRT_Program NewProgram(std::string_view code, std::string_view format) {
-  PJRT_Program program;
-  std::memset(static_cast<void*>(&program), 0, sizeof(program));
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = const_cast<char*>(code.data());
-  program.code_size = code.size();
-  program.format = format.data();
-  program.format_size = format.size();
-  return program;
+  return TenonMakeProgram(code.data(), code.size(), format.data(), format.size());
 }
 
 PJRT_ExecuteOptions NewExecuteOptions() {

@@ -16,9 +16,9 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
-#include "tenon/dialect/parse.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
+#include "tenon/host/plugin_base.h"
 #include "tenon/host/profile_log.h"
 #include "tenon/host/warm_up.h"
 #include "tenon/isa/isa.h"
@@ -125,14 +125,7 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Compile(const plugin::P
                                                                  const plugin::CompileOptions& options,
                                                                  const plugin::DeviceAssignment& assignment) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
-  if (program.format != "mlir") {
-    const dialect::InputKind kind = dialect::DetectInput(program.code);
-    if (kind != dialect::InputKind::kHloModuleProto && kind != dialect::InputKind::kHloText) {
-      return InvalidArgument(fmt::format(
-          "a program of format '{}' is a serialized HloModuleProto (or HLO text); these {} bytes are neither",
-          program.format, program.code.size()));
-    }
-  }
+  TENON_RETURN_IF_ERROR(host::CheckFormat(program));
   auto [nodes, processes] = ProcessesOf(assignment);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code,
                          CompileCode(program.code, options, SharedHostTarget(), processes));
@@ -192,20 +185,7 @@ void CpuClient::Schedule(std::function<void()> work) {
     work();
     return;
   }
-  struct Work final : host::DeviceQueue::Task {
-    explicit Work(std::function<void()> w) : work(std::move(w)) {}
-    Status Run() override {
-      work();
-      return OkStatus();
-    }
-    void End(const Status& status) override {
-      if (!status.ok()) Log(LogLevel::kError, "scheduled work: " + status.ToString());
-    }
-    std::function<void()> work;
-  };
-  std::unique_ptr<host::DeviceQueue::Task> task = std::make_unique<Work>(std::move(work));
-  auto* device = static_cast<CpuDevice*>(addressable_devices()[0]);
-  if (!device->queue().Submit(task, host::DeviceQueue::Kind::kMayBlock).ok()) static_cast<Work&>(*task).work();
+  static_cast<CpuDevice*>(addressable_devices()[0])->queue().Schedule(std::move(work));
 }
 
 }  // namespace tenon::cpu

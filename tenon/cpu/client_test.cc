@@ -365,6 +365,35 @@ TEST(CpuClient, ForkedChildrenFreeAndAskForWhatTheyInherited) {
   for (std::thread& t : busy) t.join();
 }
 
+TEST(CpuClient, AnExecutionCanBePoisoned) {
+  auto client = Client(int64_t{1} << 30, 2);
+  auto& cpu = static_cast<CpuClient&>(*client);
+  plugin::Device* const first = client->devices()[0];
+  const Status poison = Aborted("on purpose");
+  EXPECT_FALSE(*first->PoisonExecution(7, poison));
+  auto endless = Compile(*client, kEndless);
+  ASSERT_TRUE(endless.ok()) << endless.status().ToString();
+  std::vector<plugin::Ref<plugin::Buffer>> outputs;
+  for (const int launch : {7, 8}) {
+    std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(cpu.memory_pool(), 1)},
+                                               {.storage = *AllocateFrom(cpu.memory_pool(), 64 * 64 * 4)}};
+    *static_cast<char*>(arguments[0].storage->data()) = 1;
+    std::memset(arguments[1].storage->data(), 0, 64 * 64 * 4);
+    plugin::DeviceExecution device{.device = first, .arguments = arguments, .outputs = {&outputs.emplace_back(), 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}, .launch_id = launch};
+    ASSERT_TRUE((*endless)->Execute(request).ok());
+  }
+  EXPECT_FALSE(*first->PoisonExecution(9, poison));
+  EXPECT_FALSE(*client->devices()[1]->PoisonExecution(7, poison));
+  EXPECT_TRUE(*first->PoisonExecution(7, poison));  // It runs,
+  EXPECT_TRUE(*first->PoisonExecution(8, poison));  // and this one waits for the device.
+  for (const auto& output : outputs) EXPECT_EQ(output->ready().Wait().code(), tenon::Code::kAborted);
+  EXPECT_FALSE(*first->PoisonExecution(7, poison));
+  outputs.clear();
+  endless = Internal("gone");
+  client->GivenUp();
+}
+
 TEST(CpuClient, NoThreadOutlivesTheLastClient) {
   const auto threads = [] {
     int n = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tenon/cpu/client.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -34,7 +36,7 @@ std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id, int proc
   }
   info.kind = "cpu";
   info.to_string = fmt::format("CpuDevice(id={})", id);
-  info.debug_string = fmt::format("TENON_CPU_{}", id);
+  info.debug_string = fmt::format("cpu:{}", id);
   info.memory_kinds = {plugin::MakeMemoryKind(plugin::kDeviceMemoryKind),
                        plugin::MakeMemoryKind(plugin::kPinnedHostMemoryKind),
                        plugin::MakeMemoryKind(plugin::kUnpinnedHostMemoryKind)};
@@ -78,6 +80,10 @@ Status CpuDevice::ClearMemoryStats() {
   use_->ResetPeak();
   if (is_alone_) memory_->ResetPeak();
   return OkStatus();
+}
+
+Result<bool> CpuDevice::PoisonExecution(int32_t launch_id, const Status& error) {
+  return static_cast<CpuClient*>(client())->in_flight().Poison(*this, launch_id, error);
 }
 
 }  // namespace tenon::cpu

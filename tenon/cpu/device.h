@@ -60,6 +60,7 @@ class CpuDevice final : public plugin::Device {
   /// device that is alone tells of everything.
   Result<plugin::MemoryStats> GetMemoryStats() const override;
   Status ClearMemoryStats() override;
+  Result<bool> PoisonExecution(int32_t launch_id, const Status& error) override;
 
   host::DeviceQueue& queue() { return queue_; }
   const std::shared_ptr<DeviceUse>& use() const { return use_; }

@@ -9,8 +9,8 @@
 #include "tenon/cpu/global_run.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/host/executable_info.h"
+#include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
-#include "tenon/host/policy.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
@@ -47,26 +47,14 @@ struct CpuLoadedExecutable::Run {
 };
 
 /// One that the device's queue runs.
-struct CpuLoadedExecutable::QueuedRun final : host::DeviceQueue::Task {
+struct CpuLoadedExecutable::QueuedRun final : host::ExecutionTask {
   explicit QueuedRun(plugin::Ref<CpuLoadedExecutable> of) : executable(std::move(of)) {}
 
   Status Run() override { return executable->RunNow(run); }
-  /// Lets the client know what the run refers to: after Prepare.
-  void Enter() {
-    for (const plugin::Argument& a : run.arguments) entry.Holds(a.storage.get(), false);
-    for (const auto& storage : run.outputs) entry.Holds(storage.get(), true);
-    entry.Enter(executable->cpu_client().in_flight());
-  }
-  void End(const Status& status) override {
-    entry.Leave();
-    run = {};  // Arguments are free before anyone hears of the outputs.
-    done->Set(status);
-  }
+  void Release() override { run = {}; }
 
   plugin::Ref<CpuLoadedExecutable> executable;
-  host::InFlight::Entry entry;
   CpuLoadedExecutable::Run run;
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
 
 CpuLoadedExecutable::CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
@@ -137,21 +125,16 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   const plan::Plan& plan = code_->program->plan();
   CpuClient& client = cpu_client();
   bool ready = true;
-  for (const plugin::Argument& a : device.arguments) ready &= a.ready.is_ready();
+  for (const plugin::Argument& a : device.arguments) ready &= a.ready.succeeded();
 
   const auto make_outputs = [&](const Run& run, const plugin::EventRef& event) {
     for (size_t i = 0; i < plan.outputs.size(); ++i) {
-      const plugin::ValueSpec& spec = info().outputs[i];
-      plugin::Memory* memory = client.FindMemory(*device.device, spec.memory_kind);
-      if (memory == nullptr) memory = device.device->default_memory();
-      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec.array, run.outputs[i], event);
+      device.outputs[i] = plugin::Buffer::Make(device.device, OutputMemory(*device.device, i), info().outputs[i].array,
+                                               run.outputs[i], event);
     }
   };
 
   if (ready && !code_->has_open_steps && code_->run_ns < policy::kInlineNs && request.devices.size() == 1) {
-    for (const plugin::Argument& a : device.arguments) {
-      if (a.ready.failed()) return a.ready.status();
-    }
     Run run;
     run.context = request.context;
     TENON_RETURN_IF_ERROR(Prepare(device, run));
@@ -162,28 +145,19 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   }
 
   auto& queue = static_cast<CpuDevice*>(device.device)->queue();
-  if (!code_->may_call_back) {
-    int64_t output_bytes = 0;
-    for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
-    queue.WaitBelow(output_bytes < host::policy::kLargeOutputBytes ? host::policy::kMaxPending
-                                                                   : host::policy::kMaxPendingLarge);
-  }
+  if (!code_->may_call_back) host::WaitForRoom(queue, plan);
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
-  task->Enter();
-  make_outputs(task->run, plugin::EventRef(task->done));
-  device.done = plugin::EventRef(task->done);
+  task->Enter(client.in_flight(), request.launch_id, *device.device,
+              {task->run.arguments.data(), task->run.arguments.size()},
+              {task->run.outputs.data(), task->run.outputs.size()});
+  device.done = task->done();
+  make_outputs(task->run, device.done);
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   const auto kind = code_->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
-  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(task);
-  plugin::WhenAll({waits.data(), waits.size()})
-      .OnReady([queued = std::move(queued), &queue, kind](const Status& arguments_status) mutable {
-        Status status = arguments_status;
-        if (status.ok()) status = queue.Submit(queued, kind);
-        if (!status.ok()) queued->End(status);
-      });
+  host::SubmitWhenReady({waits.data(), waits.size()}, queue, kind, std::move(task));
   return OkStatus();
 }
 
@@ -195,29 +169,11 @@ Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
       !code_->about.processes.empty()) {
     return ExecuteGlobally(plugin::Ref<LoadedExecutable>(this), code_, cpu_client(), nodes_, request);
   }
-  for (size_t i = 0; i < request.devices.size(); ++i) {
-    Status status = Launch(request.devices[i], request);
-    if (status.ok()) continue;
-    if (i == 0) return status;
-    // Some devices run already: the others' outputs carry the error.
-    for (plugin::DeviceExecution& device : request.devices.subspan(i)) Poison(device, status);
-    return OkStatus();
-  }
-  return OkStatus();
+  return host::LaunchEach(*this, request, [&](plugin::DeviceExecution& device) { return Launch(device, request); });
 }
 
 void CpuLoadedExecutable::Refused(const Status& error) {
   if (!code_->about.processes.empty()) FailTogether(cpu_client(), nodes_, error);
-}
-
-void CpuLoadedExecutable::Poison(plugin::DeviceExecution& device, const Status& error) const {
-  for (size_t i = 0; i < device.outputs.size(); ++i) {
-    const plugin::ValueSpec& spec = info().outputs[i];
-    plugin::Memory* memory = cpu_client().FindMemory(*device.device, spec.memory_kind);
-    if (memory == nullptr) memory = device.device->default_memory();
-    device.outputs[i] = plugin::Buffer::MakeError(device.device, memory, spec.array, error);
-  }
-  device.done = plugin::EventRef::Of(error);
 }
 
 }  // namespace tenon::cpu

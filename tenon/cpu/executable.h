@@ -51,8 +51,6 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   Status Prepare(plugin::DeviceExecution& device, Run& run) const;
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
   Status RunNow(Run& run) const;
-  /// Outputs that are the error, for a device that could not start after others did.
-  void Poison(plugin::DeviceExecution& device, const Status& error) const;
 
   std::shared_ptr<const Code> code_;
   /// Of a program that this process runs together with others: all of their numbers. Else whoever has the devices.

@@ -11,6 +11,7 @@
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/policy.h"
+#include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
 #include "tenon/host/policy.h"
 #include "tenon/host/tiling.h"
@@ -24,36 +25,23 @@ struct GlobalRun;
 Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launch);
 
 /// One execution for all devices. Device numbers are flat (replica * partitions + partition).
-struct GlobalRun final : host::DeviceQueue::Task {
+struct GlobalRun final : host::ExecutionTask {
   Status Run() override { return nodes.empty() ? RunGlobally(*this, *client, nullptr) : RunTogether(); }
   Status RunTogether();
-  void Enter() {
-    for (const auto* lists : {&arguments, &outputs}) {
-      for (const std::vector<StorageRef>& list : *lists) {
-        for (const StorageRef& storage : list) entry.Holds(storage.get(), lists == &outputs);
-      }
-    }
-    entry.Enter(client->in_flight());
-  }
-  void End(const Status& status) override {
-    entry.Leave();
-    arguments.clear();  // Free before anyone hears of the outputs.
+  void Release() override {
+    arguments.clear();
     outputs.clear();
-    done->Set(status);
   }
 
   std::vector<int> nodes;               ///< The processes that run the program; empty: this one alone.
   uint64_t launch = 0;                  ///< Its number among those of these processes.
   std::vector<plugin::EventRef> waits;  ///< With several processes: arguments that are not there yet.
   CpuClient* client = nullptr;          ///< The executable keeps it alive.
-  host::InFlight::Entry entry;
   plugin::Ref<plugin::LoadedExecutable> executable;
   std::shared_ptr<const Code> code;
   plugin::Ref<plugin::ExecuteContext> context;
-  std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
-  std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
-  std::vector<bool> reused;                        ///< [output] Some device's is memory of an argument.
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+  host::StorageTable arguments, outputs;
+  std::vector<bool> reused;  ///< [output] Some device's is memory of an argument.
 };
 
 std::byte* Bytes(const StorageRef& s) { return static_cast<std::byte*>(s->data()); }
@@ -217,13 +205,11 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
         TENON_ASSIGN_OR_RETURN(storage, AllocateFrom(client.memory_pool(), static_cast<size_t>(SizeBytes(spec.shape)),
                                                      static_cast<CpuDevice*>(device.device)->use()));
       }
-      plugin::Memory* memory = client.FindMemory(*device.device, info.outputs[i].memory_kind);
-      device.outputs[i] =
-          plugin::Buffer::Make(device.device, memory == nullptr ? device.device->default_memory() : memory, spec,
-                               storage, plugin::EventRef(run->done));
+      device.outputs[i] = plugin::Buffer::Make(device.device, run->executable->OutputMemory(*device.device, i), spec,
+                                               storage, run->done());
       run->outputs[i][flat] = std::move(storage);
     }
-    device.done = plugin::EventRef(run->done);
+    device.done = run->done();
   }
   // Nothing fails from here on: now the arguments may be taken.
   for (size_t flat = 0; flat < devices; ++flat) {
@@ -233,22 +219,15 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
       run->arguments[i][flat] = std::move(device.arguments[i].storage);
     }
   }
-  run->Enter();
+  run->Enter(client.in_flight(), request.launch_id, run->arguments, run->outputs);
   if (!run->nodes.empty()) {
     run->waits = std::move(waits);
     run->launch = client.job()->NextLaunch(nodes);
-    std::unique_ptr<host::DeviceQueue::Task> task = std::move(run);
     // Not when the arguments are there: that may be another order in another process.
-    const Status status = queue->Submit(task, host::DeviceQueue::Kind::kComputes);
-    if (!status.ok()) task->End(status);
+    host::SubmitWhenReady({}, *queue, host::DeviceQueue::Kind::kComputes, std::move(run));
     return OkStatus();
   }
-  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(run);
-  plugin::WhenAll(waits).OnReady([queued = std::move(queued), queue, kind](const Status& arguments_status) mutable {
-    Status status = arguments_status;
-    if (status.ok()) status = queue->Submit(queued, kind);
-    if (!status.ok()) queued->End(status);
-  });
+  host::SubmitWhenReady(waits, *queue, kind, std::move(run));
   return OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <random>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tenon/base/log.h"
 #include "tenon/collectives/load.h"
 #include "tenon/collectives/shm.h"
+#include "tenon/cpu/policy.h"
 
 namespace tenon::cpu {
 namespace {
@@ -50,6 +52,34 @@ JobProcess Get(ByteReader& in) {
   return p;
 }
 
+Status GivenUp() { return Cancelled("the client has been given up"); }
+
+/// The job's store, whose waits end when the job is left: a process that will not come is not waited for then.
+class LeavableStore final : public collectives::Store {
+ public:
+  LeavableStore(std::shared_ptr<collectives::Store> store, const std::atomic<bool>& left)
+      : store_(std::move(store)), left_(left) {}
+
+  Status Put(std::string_view key, std::string_view value) override { return store_->Put(key, value); }
+  Result<std::string> TryGet(std::string_view key) override { return store_->TryGet(key); }
+  Result<std::string> Get(std::string_view key, collectives::Milliseconds timeout) override {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + timeout;
+    while (!left_.load(std::memory_order_acquire)) {
+      const auto now = Clock::now();
+      const auto rest = std::chrono::duration_cast<collectives::Milliseconds>(until - now);
+      Result<std::string> got = store_->Get(key, std::clamp(rest, collectives::Milliseconds(1), policy::kStoreLook));
+      // Stores do not agree on what they call an end of waiting: it is one that took its time.
+      if (got.ok() || rest <= policy::kStoreLook || Clock::now() - now < policy::kStoreLook / 2) return got;
+    }
+    return GivenUp();
+  }
+
+ private:
+  const std::shared_ptr<collectives::Store> store_;
+  const std::atomic<bool>& left_;
+};
+
 std::string NewSecret() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
@@ -63,6 +93,7 @@ Result<std::unique_ptr<Job>> Job::Join(Setup setup) {
         fmt::format("collectives is '{}', wanted auto, gloo or shm (shared memory of one machine)", setup.engine));
   }
   std::unique_ptr<Job> job(new Job(std::move(setup)));
+  job->setup_.store = std::make_shared<LeavableStore>(std::move(job->setup_.store), job->left_);
   TENON_RETURN_IF_ERROR(job->Exchange());
   return job;
 }
@@ -180,12 +211,18 @@ Result<collectives::Group*> Job::GroupOf(const std::vector<int>& nodes) {
       const auto lost = lost_.find(node);
       if (lost != lost_.end()) return Unavailable(lost->second);
     }
-    if (left_) return Cancelled("the client has been given up");
+    if (left_) return GivenUp();
     const auto it = groups_.find(nodes);
     if (it != groups_.end()) return it->second.get();
   }
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<collectives::Group> group, Meet(nodes));
   std::lock_guard lock(mutex_);
+  // What ended meanwhile was not there to be told.
+  for (const int node : nodes) {
+    const auto lost = lost_.find(node);
+    if (lost != lost_.end()) group->Fail(Unavailable(lost->second));
+  }
+  if (left_) group->Leave(GivenUp());
   return (groups_[nodes] = std::move(group)).get();
 }
 
@@ -230,8 +267,8 @@ void Job::Lost(int node, const std::string& why) {
 
 void Job::Leave() {
   std::lock_guard lock(mutex_);
-  left_ = true;
-  for (const auto& [nodes, group] : groups_) group->Leave(Cancelled("the client has been given up"));
+  left_.store(true, std::memory_order_release);
+  for (const auto& [nodes, group] : groups_) group->Leave(GivenUp());
 }
 
 }  // namespace tenon::cpu

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -79,7 +80,7 @@ class Job {
   std::map<std::vector<int>, std::unique_ptr<collectives::Group>> groups_;
   std::map<std::vector<int>, uint64_t> launches_;
   std::map<int, std::string> lost_;
-  bool left_ = false;
+  std::atomic<bool> left_{false};
   host::DeviceQueue queue_;  ///< Last: its thread uses the others.
 };
 

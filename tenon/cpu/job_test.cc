@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "tenon/collectives/local.h"
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
+#include "tenon/cpu/policy.h"
 
 // Processes are threads here, each with a client of its own, and one device each.
 
@@ -142,6 +144,33 @@ TEST(Job, ProgramsOfSeveralProcessesComputeWhatOneComputes) {
       EXPECT_TRUE(s.ok()) << s.ToString();
     }
   }
+}
+
+// The other process has a client and never runs the program: the connection is not made before it does.
+TEST(Job, AClientThatIsGivenUpDoesNotWaitForOneThatNeverComes) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  std::vector<std::unique_ptr<Job>> jobs(2);
+  for (const Status& s : InThreads(2, [&](int node) -> Status {
+         Job::Setup setup = SetupOf(node, 2, store);
+         setup.timeout = collectives::Milliseconds(300'000);
+         TENON_ASSIGN_OR_RETURN(jobs[static_cast<size_t>(node)], Job::Join(std::move(setup)));
+         return OkStatus();
+       })) {
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  const auto client = *CpuClient::Create({1, int64_t{1} << 30, std::move(jobs[0])});
+  Status outcome;
+  std::thread runs([&] {
+    const std::vector<float> part(36, 1.0f);
+    outcome = RunOn(*client, Program(kBodies[0].second, 2), 2, {part, part}).status();
+  });
+  while (static_cast<CpuClient&>(*client).job()->queue().pending() == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto start = std::chrono::steady_clock::now();
+  client->GivenUp();
+  runs.join();
+  EXPECT_EQ(outcome.code(), Code::kCancelled) << outcome.ToString();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, policy::kLeaveJob + std::chrono::seconds(20));
 }
 
 TEST(Job, AnotherProgramIsAnErrorOnBothSides) {

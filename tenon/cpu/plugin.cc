@@ -18,10 +18,8 @@
 #include "tenon/cpu/executable.h"
 #include "tenon/cpu/job.h"
 #include "tenon/cpu/policy.h"
-#include "tenon/ffi_host/call_site.h"
-#include "tenon/ffi_host/registry.h"
 #include "tenon/host/build.h"
-#include "tenon/plugin/ffi_types.h"
+#include "tenon/host/plugin_base.h"
 
 namespace tenon::cpu {
 namespace {
@@ -127,26 +125,15 @@ Result<std::unique_ptr<Job>> JoinJob(const plugin::ClientOptions& options, int n
   return Job::Join(std::move(setup));
 }
 
-class CpuPlugin final : public plugin::Plugin {
+class CpuPlugin final : public host::PluginBase {
  public:
-  CpuPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
-
-  std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 16, 3}; }
+  CpuPlugin() : PluginBase(kPlatformName) {}
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
     static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
         {"num_devices", plugin::ValueType::kInt64},          {"memory_limit_bytes", plugin::ValueType::kInt64},
         {"collectives", plugin::ValueType::kString},         {"host_address", plugin::ValueType::kString},
         {"collective_timeout_s", plugin::ValueType::kInt64}, {"join_timeout_s", plugin::ValueType::kInt64}};
-    return specs;
-  }
-
-  std::span<const plugin::OptionSpec> compile_option_specs() const override {
-    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
-#define TENON_XLA_OPTION(name, type) {#name, plugin::ValueType::type},
-#include "tenon/host/xla_options.def"
-#undef TENON_XLA_OPTION
-    };
     return specs;
   }
 
@@ -196,19 +183,6 @@ class CpuPlugin final : public plugin::Plugin {
     TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Code> code, CompileCode(program.code, options, target));
     TENON_ASSIGN_OR_RETURN(plugin::Ref<CpuExecutable> executable, CpuExecutable::Create(std::move(code), options));
     return plugin::Ref<plugin::Executable>(std::move(executable));
-  }
-
-  Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) override {
-    if (registration.platform_name != "Host" && registration.platform_name != kPlatformName) {
-      return InvalidArgument(fmt::format("FFI handler '{}' is for platform '{}', wanted Host", registration.target_name,
-                                         registration.platform_name));
-    }
-    XLA_FFI_Handler_Bundle bundle = {};
-    if ((registration.traits & ffi_host::kBundleTrait) != 0)
-      bundle = *static_cast<const XLA_FFI_Handler_Bundle*>(registration.handler);
-    else
-      bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
-    return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits & ~ffi_host::kBundleTrait);
   }
 };
 

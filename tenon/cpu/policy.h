@@ -12,6 +12,8 @@ inline constexpr double kInlineNs = 60'000;
 /// So long may a client that goes wait for executions that other processes take part in. They usually take
 /// milliseconds; a process that failed may never come.
 inline constexpr std::chrono::seconds kLeaveJob{5};
+/// Who waits for another process to say something looks so often whether its own client is still wanted.
+inline constexpr std::chrono::milliseconds kStoreLook{500};
 /// How long a process waits for all others of its job to make their clients, and for another one's part of an
 /// exchange, unless it is told otherwise. As JAX's built-in backend does.
 inline constexpr int64_t kJoinSeconds = 300;

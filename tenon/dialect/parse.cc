@@ -16,10 +16,10 @@
 #include "tenon/dialect/hlo/stablehlo.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
-#include "tenon/dialect/vhlo/container.h"
 #include "tenon/dialect/vhlo/reader.h"
 #include "tenon/dialect/vhlo/text_guard.h"
 #include "tenon/dialect/vhlo/writer.h"
+#include "tenon/vhlo/container.h"
 
 namespace tenon::dialect {
 namespace {

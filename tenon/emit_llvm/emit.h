@@ -36,6 +36,11 @@ struct CompiledKernel {
   Hash128 hash;      ///< kir::Hash of the kernel.
   std::string name;  ///< Symbol in perf maps and debuggers: "tenon_" and 16 hex digits.
   int64_t code_bytes = 0;
+  /// Where the emitter's own code generator made it: its stack, and how many of its instructions move values that have
+  /// no register there, and back or read them there.
+  int64_t frame_bytes = 0;
+  int64_t spills = 0;
+  int64_t reloads = 0;
   std::string llvm_reason;             ///< Why LLVM's code generator made it; empty: the emitter's own did.
   CompileTimes times;                  ///< Of the compile that made the code.
   std::shared_ptr<const void> memory;  ///< Owns the executable pages.

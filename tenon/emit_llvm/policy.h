@@ -34,10 +34,13 @@ inline constexpr unsigned kTileLanes = 16;
 /// Tiles go through blocks of so many elements a side, which keep the pages of both sides in the TLB while their lines
 /// are in use.
 inline constexpr int64_t kTileBlock = 64;
-/// Native loops run two vectors at once up to so many nodes and carries: beyond, a body has enough to do at once by
-/// itself, and its values crowd the registers.
-inline constexpr size_t kTwoVectorNodes = 48;
-inline constexpr size_t kTwoVectorCarries = 6;
+/// Native loops run several vectors at once: as many as are through with a trip before the first one's chain of
+/// operations is, by these cycles of an operation and of what waits for it. Bodies of more nodes have enough to do by
+/// themselves, and are code three times then.
+inline constexpr size_t kVectorsNodes = 64;
+inline constexpr double kCyclesPerCost = 0.5;
+inline constexpr double kLatencyPerCost = 2;
+inline constexpr double kLeastLatency = 4;
 
 /// A dim of a native loop that is a single vector: what no trip changes is there before the loop, if it reads at most
 /// so many vectors, of which registers and the nearest cache lines hold enough. A gather takes about the given cycles;

@@ -113,6 +113,23 @@ TEST_P(Scalar, Subnormals) {
   }
 }
 
+TEST_P(Scalar, ZeroHasOneSignOnlyInSomeTypes) {
+  for (DType type : {DType::kF8E5M2FNUZ, DType::kF8E4M3FNUZ, DType::kF8E4M3B11FNUZ, DType::kF8E4M3FN, DType::kF16}) {
+    for (const int64_t extent : {int64_t{1}, int64_t{300}}) {
+      Pointwise p(type, extent);
+      p.Out(p.b.Convert(DType::kF32, p.b.Neg(p.x)));
+      p.Out(p.b.Convert(DType::kF32, p.b.Abs(p.x)));
+      p.Out(p.b.Convert(DType::kF32, p.b.Sign(p.b.Neg(p.x))));
+      testing::RunOptions options;
+      options.fill = [](Buf, int64_t index, uint64_t* bits) {
+        *bits = static_cast<uint64_t>(index) & 0xff;
+        return true;
+      };
+      Expect(p.Finish(), DTypeName(type), options);
+    }
+  }
+}
+
 TEST_P(Scalar, RemaindersOfAnySize) {
   for (DType type : kFloats) {
     for (const int64_t extent : {int64_t{1}, int64_t{2000}}) {

@@ -1,6 +1,7 @@
 // Loop nests and accesses of every kind that fusion produces, at every level, against KIR's evaluator.
 #include <gtest/gtest.h>
 
+#include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/kernels.h"
 #include "tenon/emit_llvm/testing/run.h"
 #include "tenon/kir/builder.h"
@@ -655,6 +656,66 @@ TEST_P(Stages, OffsetsOfGathersInAnyWidth) {
   }
 }
 
+TEST_P(Stages, ShortLoopsRunFourVectorsAtOnce) {
+  // As many points as leave every number of vectors, and part of one, for the last pass; extents known and not.
+  for (const std::string type : {"f32", "f64", "s32", "s64"}) {
+    const bool is_float = type[0] == 'f';
+    for (const int64_t n : {1, 9, 15, 16, 17, 24, 31, 33, 47, 48, 63, 64, 65, 77, 100, 113, 128, 160}) {
+      for (const bool known : {false, true}) {
+        const std::string p = known ? std::to_string(n) : "p0";
+        const std::string text = "kernel v1 params 2 outer 1 {\n  dim d0 parallel " + p + "\n  buffer b0 arg " + type +
+                                 " [" + p + "] stride [1]\n  buffer b1 out " + type + " [" + p +
+                                 "] stride [1]\n  read r0 = b0[d0]\n  %0 = " + type + " read r0\n  %1 = " + type +
+                                 " carried #0.0\n  %2 = " + type + " const " + (is_float ? "0.75" : "5") +
+                                 "\n  %3 = " + type + " mul %1, %2\n  %4 = " + type + " sub %2, %1\n  %5 = " + type +
+                                 " max %3, %4\n  loop #0 (" + type +
+                                 ") init (%0) times p1 next (%5) {\n  }\n  stage () {\n    store b1[d0] = %1\n  }\n"
+                                 "  split (d0) grain " +
+                                 p + "\n}\n";
+        const Result<kir::Kernel> kernel = kir::Parse(text);
+        ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+        Expect(*kernel, {.params = {n, 5}});
+        if (n == 100) Expect(*kernel, {.params = {n, 5}, .indices_per_call = 70});
+      }
+    }
+  }
+}
+
+TEST_P(Stages, WideLoopsNeedNoOtherCodeGenerator) {
+  // What one point stores for all, and points that ask for places of their own: nothing takes eight registers a value.
+  const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 2 outer 1 {
+  dim d0 parallel p0
+  buffer b0 arg f32 [p0] stride [1]
+  buffer b1 out s32 [1] stride [1]
+  buffer b2 out f32 [p0] stride [1]
+  %0 = s32 const 0
+  read r0 = b0[d0]
+  %1 = f32 read r0
+  %2 = s32 carried #0.0
+  %3 = s32 const 1
+  %4 = s32 add %2, %3
+  %5 = f32 carried #0.1
+  %6 = f32 const 0.5
+  %7 = f32 max %5, %6
+  %8 = f32 sub %7, %6
+  loop #0 (s32, f32) init (%0, %1) times p1 next (%4, %8) {
+  }
+  stage () {
+    store b1[0] = %2 if 0 <= d0 < 1
+    store b2[d0] = %5 if 3 <= d0 < 70
+  }
+  split (d0) grain p0
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  for (const int64_t n : {2, 16, 40, 64, 65, 100, 135}) Expect(*kernel, {.params = {n, 6}});
+  Expect(*kernel, {.params = {135, 6}, .indices_per_call = 33});
+  if (GetParam() == isa::IsaLevel::kSse4) return;  // LLVM's makes all of its code.
+  const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_EQ((*compiled)->llvm_reason, "");
+}
+
 TEST_P(Stages, LookUpsInALoopRunSeveralVectorsAtOnce) {
   const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 2 outer 1 {
   dim d0 parallel p0
@@ -692,7 +753,7 @@ TEST_P(Stages, LookUpsInALoopRunSeveralVectorsAtOnce) {
 }
 )");
   ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
-  for (const int64_t n : {1, 7, 16, 31, 32, 33, 64, 77}) Expect(*kernel, {.params = {n, 9}});
+  for (const int64_t n : {1, 7, 16, 31, 32, 33, 48, 64, 77, 140}) Expect(*kernel, {.params = {n, 9}});
   Expect(*kernel, {.params = {77, 9}, .indices_per_call = 40});
 }
 

@@ -97,8 +97,8 @@ kir::Kernel Bake(const kir::Kernel& kernel, std::span<const int64_t> params) {
   return k;
 }
 
-Result<Module> Emit(const kir::Kernel& kernel, const target::Target& target) {
-  return KernelEmitter(kernel, target).Run();
+Result<Module> Emit(const kir::Kernel& kernel, const target::Target& target, Places places) {
+  return KernelEmitter(kernel, target, places).Run();
 }
 
 }  // namespace tenon::emit_spirv

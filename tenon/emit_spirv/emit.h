@@ -67,7 +67,8 @@ struct Module {
   std::vector<uint32_t> words;
   /// In the order in which they run.
   std::vector<Dispatch> dispatches;
-  int64_t scratch_bytes = 0;  ///< Beside what the workgroups need.
+  int64_t scratch_bytes = 0;     ///< Beside what the workgroups need.
+  bool needs_alignment = false;  ///< It moves several elements at once: Places::kAligned must hold.
 
   /// Bytes of scratch memory that all launches share; what they leave there for each other lasts from the first to the
   /// last.
@@ -79,10 +80,17 @@ struct Module {
 /// num_params values.
 kir::Kernel Bake(const kir::Kernel& kernel, std::span<const int64_t> params);
 
+/// What is known of the addresses in the frame.
+enum class Places : uint8_t {
+  kElements,  ///< Aligned to the buffer's element.
+  kAligned,   ///< Multiples of kAlignment, those of all buffers: kernels may move several elements at once.
+};
+inline constexpr uint64_t kAlignment = 16;
+
 /// `kernel` is verified, `target` a GPU. Boxes of points, and extents of dims, stay below 2^31 where they are
 /// parameters: the caller checks. UNIMPLEMENTED, naming the part, for what the device has no form of: types that it
 /// lacks, operations that it does not round as the kernel says, or a module that grows beyond policy.h's words. The
-/// same kernel and target give the same words.
-Result<Module> Emit(const kir::Kernel& kernel, const target::Target& target);
+/// same kernel, target and places give the same words.
+Result<Module> Emit(const kir::Kernel& kernel, const target::Target& target, Places places = Places::kElements);
 
 }  // namespace tenon::emit_spirv

@@ -9,8 +9,13 @@ namespace tenon::emit_spirv::policy {
 /// Words of all functions of a module at most: drivers' compilers take more than linear time.
 inline constexpr int64_t kMostWords = 24000;
 
-/// Invocations of a workgroup whose invocations do not meet.
+/// Invocations of a workgroup whose invocations do not meet; twice as many, up to the device's most, as long as there
+/// are so many workgroups for each of its cores: to begin one costs what tens of elements do.
 inline constexpr int64_t kFreeGroup = 256;
+inline constexpr int64_t kGroupsPerCore = 64;
+/// Invocations for each core that are left when one of them takes neighbours that move at once: fewer would leave
+/// lanes idle.
+inline constexpr int64_t kWidePerCore = 256;
 /// Points that one of them takes at most, written out, where there are enough to fill a machine besides, and nodes of
 /// all these together.
 inline constexpr int64_t kPointsTogether = 16;

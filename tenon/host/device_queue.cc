@@ -317,6 +317,22 @@ Status DeviceQueue::Submit(std::unique_ptr<Task>& task, Kind kind) {
   return Contain(state_->name, [&] { return state_->Submit(state_, task, kind); });
 }
 
+void DeviceQueue::Schedule(std::function<void()> work) {
+  struct Work final : Task {
+    explicit Work(std::function<void()> w) : work(std::move(w)) {}
+    Status Run() override {
+      work();
+      return OkStatus();
+    }
+    void End(const Status& status) override {
+      if (!status.ok()) Log(LogLevel::kError, "scheduled work: " + status.ToString());
+    }
+    std::function<void()> work;
+  };
+  std::unique_ptr<Task> task = std::make_unique<Work>(std::move(work));
+  if (!Submit(task, Kind::kMayBlock).ok()) task->End(Contain(state_->name, [&] { return task->Run(); }));
+}
+
 int64_t DeviceQueue::pending() const {
   std::lock_guard lock(state_->mutex);
   return state_->pending;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -47,6 +48,9 @@ class DeviceQueue {
   /// Takes the task, or leaves it with the caller: RESOURCE_EXHAUSTED when no thread can be made. Allocates nothing
   /// unless a thread has to be started.
   Status Submit(std::unique_ptr<Task>& task, Kind kind);
+  /// Runs `work` as a task that may block; at once, on this thread, when no thread can be made. What it throws is
+  /// logged.
+  void Schedule(std::function<void()> work);
 
   /// Tasks submitted whose Run has not ended.
   int64_t pending() const;

@@ -25,6 +25,18 @@ void InFlight::Entry::Leave() {
   list_ = nullptr;
 }
 
+bool InFlight::Poison(const plugin::Device& device, int32_t launch_id, const Status& error) {
+  plugin::Ref<plugin::Event> done;
+  {
+    std::lock_guard lock(mutex_);
+    for (Entry* e = first_; e != nullptr; e = e->next_) {  // The newest first.
+      const bool fits = e->launch_id_ == launch_id && (e->device_ == nullptr || e->device_ == &device);
+      if (fits && e->done_ != nullptr && !e->done_->is_ready()) done = plugin::Ref<plugin::Event>(e->done_);
+    }
+  }
+  return done && done->Set(error);
+}
+
 bool InFlight::Unseen() {
   std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();

@@ -122,7 +122,12 @@ TENON_BIND(PJRT_Buffer_Bitcast) {
                                        SizeBytes(spec.shape), ToString(buffer.shape()), buffer.size_bytes()));
   }
   TENON_ASSIGN_OR_RETURN(BufferUse use, buffer.Use());
-  if (use.promise) return Unimplemented(fmt::format("{}: the buffer is an unfulfilled promise", fn));
+  if (use.promise) {
+    Ref<Buffer> view = Buffer::MakePromise(buffer.device(), buffer.memory(), std::move(spec));
+    TENON_RETURN_IF_ERROR(view->Fulfill(std::move(use)));
+    args.out_buffer = ToC(std::move(view));
+    return OkStatus();
+  }
   args.out_buffer = ToC(
       Buffer::Make(buffer.device(), buffer.memory(), std::move(spec), std::move(use.storage), std::move(use.ready)));
   return OkStatus();
@@ -132,13 +137,16 @@ TENON_BIND(PJRT_Buffer_DonateWithControlDependency) {
   TENON_REQUIRE(buffer);
   Buffer& buffer = *FromC(args.buffer);
   TENON_ASSIGN_OR_RETURN(BufferUse use, buffer.Donate());
-  if (use.promise) {
-    buffer.UndoDonate(std::move(use));
-    return Unimplemented(fmt::format("{}: the buffer is an unfulfilled promise", fn));
-  }
   Ref<Event> dependency = Event::Make();
-  args.out_buffer = ToC(Buffer::Make(buffer.device(), buffer.memory(), buffer.spec(), std::move(use.storage),
-                                     WhenAll(use.ready, EventRef(dependency))));
+  use.ready = WhenAll(use.ready, EventRef(dependency));
+  Ref<Buffer> out;
+  if (use.promise) {
+    out = Buffer::MakePromise(buffer.device(), buffer.memory(), buffer.spec());
+    TENON_RETURN_IF_ERROR(out->Fulfill(std::move(use)));
+  } else {
+    out = Buffer::Make(buffer.device(), buffer.memory(), buffer.spec(), std::move(use.storage), std::move(use.ready));
+  }
+  args.out_buffer = ToC(std::move(out));
   args.callback_data = dependency.release();
   args.dependency_ready_callback = [](PJRT_Buffer_DonateWithControlDependency_Callback_Args* callback_args) {
     Ref<Event> event = Ref<Event>::Adopt(static_cast<Event*>(callback_args->callback_data));

@@ -114,12 +114,14 @@ Status Buffer::Fulfill(Result<BufferUse> contents) {
   ready.OnReady([self = Ref<Buffer>(this), use = std::move(*contents)](const Status& status) mutable {
     Status outcome = status;
     if (use.promise) {
-      outcome = Contain("keeping a promise", [&] {
+      const Status collecting = Contain("keeping a promise", [&] {
         Result<BufferUse> collected = use.promise->Collect(use.donated);
         Status s = collected.ok() ? OkStatus() : collected.status();
         use = collected.ok() ? std::move(*collected) : BufferUse();
         return s;
       });
+      // What the contents wait for may be more than the promise.
+      if (outcome.ok()) outcome = collecting;
     }
     Ref<Event> kept;
     Ref<Storage> unwanted;
@@ -160,7 +162,7 @@ Result<BufferUse> Buffer::Use() {
     Lock lock(*this);
     if (!is_deleted()) [[likely]] {
       // A ready event has nothing more to say; later users need not count references to it.
-      if (ready_.get() != nullptr && ready_.is_ready() && !ready_.failed()) ready_ = nullptr;
+      if (ready_.get() != nullptr && ready_.succeeded()) ready_ = nullptr;
       BufferUse use{.storage = storage_, .ready = ready_};
       if (promised_) {
         use.promise = Ref<Buffer>(this);

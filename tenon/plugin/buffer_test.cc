@@ -1,9 +1,12 @@
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 
 #include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/testing/harness.h"
+#include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin::testing {
 namespace {
@@ -331,6 +334,39 @@ TEST_F(BufferTest, RawCopies) {
   EXPECT_TRUE(Finish(future.event).ok());
   EXPECT_EQ(two[0], 3.0f);
   EXPECT_EQ(two[1], 4.0f);
+}
+
+// Another thread fails the array while this one decides whether its bytes may be read: they never may.
+TEST_F(BufferTest, ArraysThatFailWhileTheyAreReadFail) {
+  auto* on = reinterpret_cast<Device*>(device(0));
+  const ArraySpec spec{.shape = {DType::kF32, {4}}};
+  std::atomic<int> at{0};
+  std::atomic<Event*> next{nullptr};
+  constexpr int kRounds = 20000;
+  std::thread fails([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (at.load(std::memory_order_acquire) != round) {
+      }
+      next.load()->Set(Aborted("failed on purpose"));
+      at.store(-round, std::memory_order_release);
+    }
+  });
+  int wrong = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    Ref<Event> ready = Event::Make();
+    Ref<Buffer> buffer =
+        Buffer::Make(on, on->default_memory(), spec, *on->default_memory()->Allocate(on, 16), EventRef(ready));
+    float values[4];
+    next = ready.get();
+    at.store(round, std::memory_order_release);
+    for (int i = round % 64; i > 0; --i) __builtin_ia32_pause();
+    const EventRef read = DownloadRaw(*buffer, 0, sizeof(values), values);
+    while (at.load(std::memory_order_acquire) != -round) {
+    }
+    wrong += read.Wait().ok() ? 1 : 0;
+  }
+  fails.join();
+  EXPECT_EQ(wrong, 0) << "of " << kRounds << " reads of failed arrays";
 }
 
 TEST_F(BufferTest, ViewsOfCallersMemory) {

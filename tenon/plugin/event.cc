@@ -173,6 +173,8 @@ Status EventRef::status() const { return event_ == nullptr ? OkStatus() : event_
 
 bool EventRef::failed() const { return event_ != nullptr && event_->is_ready() && !event_->status().ok(); }
 
+bool EventRef::succeeded() const { return event_ == nullptr || (event_->is_ready() && event_->status().ok()); }
+
 Status EventRef::Wait() const {
   if (event_ == nullptr) return OkStatus();
   event_->Wait();

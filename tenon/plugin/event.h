@@ -29,8 +29,12 @@ class EventRef {
   bool is_ready() const;
   /// The outcome. Requires is_ready().
   Status status() const;
-  /// is_ready() with an error.
+  /// is_ready() with an error. False says nothing for longer than the call: what is pending may fail at any time, so
+  /// whether something may be used now is succeeded()'s to say.
   bool failed() const;
+  /// is_ready() with OK, for good: what the event stands for may be used. One look, where !failed() and is_ready() are
+  /// two with room for a failure between them.
+  bool succeeded() const;
   /// Whether it is pending and a promise must be kept first; see Event::BeginPromise.
   bool waits_for_promises() const;
   /// Blocks until ready and returns the outcome. Not for threads that others wait for.

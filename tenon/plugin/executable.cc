@@ -106,6 +106,19 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, Ref<Executable> executabl
 
 LoadedExecutable::~LoadedExecutable() = default;
 
+Memory* LoadedExecutable::OutputMemory(const Device& device, size_t index) const {
+  Memory* memory = client_->FindMemory(device, info().outputs[index].memory_kind);
+  return memory == nullptr ? device.default_memory() : memory;
+}
+
+void LoadedExecutable::Fail(DeviceExecution& device, const Status& error) const {
+  for (size_t i = 0; i < device.outputs.size(); ++i) {
+    device.outputs[i] =
+        Buffer::MakeError(device.device, OutputMemory(*device.device, i), info().outputs[i].array, error);
+  }
+  device.done = EventRef::Of(error);
+}
+
 void LoadedExecutable::MarkDeleted() {
   if (!deleted_.exchange(true, std::memory_order_acq_rel)) Delete();
 }

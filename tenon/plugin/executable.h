@@ -111,7 +111,10 @@ class ExecuteContext final : public RefCounted {
 struct Argument {
   /// Never null; aligned to the element size where the host can address it.
   Ref<Storage> storage;
-  /// When the bytes are defined. It may still fail: then the outputs fail with that error.
+  /// When the bytes are defined. It may fail at any time until then: the outputs then fail with that error. Whoever
+  /// looks decides once, by `ready.succeeded()`: the bytes are there, for good, or the work waits (`ready.OnReady`,
+  /// WhenAll) and goes by the status that it gets. Two looks, one for failed() and one for is_ready(), take an argument
+  /// that fails between them for one whose bytes are defined.
   EventRef ready = {};
   /// Where the bytes are.
   Memory* memory = nullptr;
@@ -157,6 +160,11 @@ class LoadedExecutable : public RefCounted {
   std::span<Device* const> addressable_devices() const { return addressable_devices_; }
   std::span<const PJRT_LogicalDeviceIds> logical_ids() const { return logical_ids_; }
   bool is_deleted() const { return deleted_.load(std::memory_order_acquire); }
+
+  /// Where output `index` lies on a device: in the memory that info() names, or the default where it has none such.
+  Memory* OutputMemory(const Device& device, size_t index) const;
+  /// Makes `error` of all outputs of a device and of its `done`.
+  void Fail(DeviceExecution& device, const Status& error) const;
 
   /// Runs the program, now or later, and fills `outputs` and `done` of every device before it returns.
   ///

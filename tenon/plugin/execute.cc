@@ -163,8 +163,8 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
   const bool addressable = argument.memory->host_accessible();
   if (same_layout && (!addressable || IsAligned(*argument.storage, wanted.shape.dtype))) [[likely]]
     return OkStatus();
-  if (argument.ready.failed()) return OkStatus();
-  if (!argument.ready.is_ready()) {
+  if (!argument.ready.succeeded()) {
+    // One that failed is no reason to wait: Run looks for those first.
     defer_ = true;
     return OkStatus();
   }
@@ -201,15 +201,7 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
 }
 
 void ExecuteCall::Poison(const Status& error) {
-  const std::vector<ValueSpec>& specs = executable_.info().outputs;
-  for (DeviceExecution& device : devices_) {
-    for (size_t i = 0; i < specs.size(); ++i) {
-      Memory* memory = executable_.client().FindMemory(*device.device, specs[i].memory_kind);
-      if (memory == nullptr) memory = device.device->default_memory();
-      device.outputs[i] = Buffer::MakeError(device.device, memory, specs[i].array, error);
-    }
-    device.done = EventRef::Of(error);
-  }
+  for (DeviceExecution& device : devices_) executable_.Fail(device, error);
 }
 
 // An execution that cannot even be handed to the backend before all its arguments are ready: its outputs are promises.
@@ -232,9 +224,8 @@ class ExecuteCall::Deferred {
       self->done_.push_back(Event::Make());
       device.done = EventRef(self->done_.back());
       for (size_t i = 0; i < specs.size(); ++i) {
-        Memory* memory = call.executable_.client().FindMemory(*device.device, specs[i].memory_kind);
-        if (memory == nullptr) memory = device.device->default_memory();
-        device.outputs[i] = Buffer::MakePromise(device.device, memory, specs[i].array);
+        device.outputs[i] =
+            Buffer::MakePromise(device.device, call.executable_.OutputMemory(*device.device, i), specs[i].array);
         for (const Argument& argument : call.arguments_) device.outputs[i]->NoteWaitsFor(argument.ready);
         self->promised_.push_back(device.outputs[i]);
       }

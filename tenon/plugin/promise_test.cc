@@ -48,6 +48,16 @@ class PromiseTest : public PluginTest {
     DestroyEvent(outcome->done);
     return outcome->outputs[0];
   }
+  PJRT_Buffer* AsBytes(PJRT_Buffer* buffer) {
+    static const int64_t dims[] = {16};
+    ARGS(PJRT_Buffer_Bitcast, args);
+    args.buffer = buffer;
+    args.element_type = PJRT_Buffer_Type_U8;
+    args.dims = dims;
+    args.num_dims = 1;
+    EXPECT_CALL_OK(PJRT_Buffer_Bitcast, args);
+    return args.out_buffer;
+  }
   using PluginTest::Destroy;
   void Destroy(std::initializer_list<PJRT_Buffer*> buffers) {
     for (PJRT_Buffer* buffer : buffers) PluginTest::Destroy(buffer);
@@ -83,6 +93,60 @@ TEST_F(PromiseTest, CannotBeKeptWithWhatProgramsMakeOfIt) {
     EXPECT_CODE(Ready(again), kInvalidArgument);
     EXPECT_CODE(Ready(output), kInvalidArgument);
     Destroy({promise.buffer, output, copy, again});
+  }
+}
+
+TEST_F(PromiseTest, AnotherViewOfOneIsKeptWithIt) {
+  const Promise promise = NewPromise();
+  PJRT_Buffer* const view = AsBytes(promise.buffer);
+  EXPECT_FALSE(IsDeleted(promise.buffer));
+  PJRT_Buffer* const real = Four(3);
+  EXPECT_CODE(Keep(promise, real), kOk);
+  Destroy({promise.buffer, real});
+  EXPECT_EQ(*Download(view), (std::vector<float>{3, 4, 5, 6}));
+  Destroy(view);
+
+  const Promise broken = NewPromise();
+  PJRT_Buffer* const bytes = AsBytes(broken.buffer);
+  EXPECT_CODE(Keep(broken, bytes), kInvalidArgument);
+  EXPECT_CODE(Ready(bytes), kInvalidArgument);
+  Destroy({broken.buffer, bytes});
+}
+
+// Given away on a condition: usable when the promise is kept and the condition holds, whichever comes first.
+TEST_F(PromiseTest, IsDonatedWithAControlDependency) {
+  for (const bool kept_first : {false, true}) {
+    for (const bool holds : {false, true}) {
+      SCOPED_TRACE(kept_first);
+      SCOPED_TRACE(holds);
+      const Promise promise = NewPromise();
+      ARGS(PJRT_Buffer_DonateWithControlDependency, donate);
+      donate.buffer = promise.buffer;
+      ASSERT_CALL(PJRT_Buffer_DonateWithControlDependency, donate);
+      EXPECT_TRUE(IsDeleted(promise.buffer));
+      PJRT_Buffer* const sum = Run("echo", donate.out_buffer);
+      const auto keep = [&] {
+        PJRT_Buffer* const real = Four(3);
+        EXPECT_CODE(Keep(promise, real), kOk);
+        Destroy(real);
+      };
+      if (kept_first) keep();
+      PJRT_Buffer_DonateWithControlDependency_Callback_Args callback{};
+      callback.struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE;
+      callback.callback_data = donate.callback_data;
+      if (!holds) callback.error_code = PJRT_Error_Code_CANCELLED;
+      donate.dependency_ready_callback(&callback);
+      if (!kept_first) keep();
+      RunPending();
+      if (holds) {
+        EXPECT_EQ(*Download(donate.out_buffer), (std::vector<float>{3, 4, 5, 6}));
+        EXPECT_EQ(*Download(sum), (std::vector<float>{3, 4, 5, 6}));
+      } else {
+        EXPECT_CODE(Ready(donate.out_buffer), kCancelled);
+        EXPECT_CODE(Ready(sum), kCancelled);
+      }
+      Destroy({promise.buffer, donate.out_buffer, sum});
+    }
   }
 }
 

@@ -72,7 +72,7 @@ void CopyIn(void* dst, const ArraySpec& spec, const HostArray& array) {
 
 EventRef WhenUsable(Client& client, BufferUse use, size_t size_bytes, std::function<EventRef(const BufferUse&)> work) {
   if (use.ready.failed() && !use.promise) return use.ready;
-  bool now = use.ready.is_ready() && !use.promise;
+  const bool now = use.ready.succeeded() && !use.promise;
   if (now && size_bytes <= client.inline_copy_limit()) return work(use);
 
   struct Task {

@@ -12,6 +12,7 @@
 #include "tenon/proxy/convert.h"
 #include "tenon/proxy/policy.h"
 #include "tenon/proxy/program.h"
+#include "tenon/proxy/remote_memory.h"
 
 namespace tenon::proxy {
 
@@ -48,8 +49,8 @@ class ProxyDevice final : public plugin::Device {
     for (size_t i = 0; i < std::size(figures); ++i) {
       if (n[1 + 2 * i] != 0) *figures[i] = n[2 + 2 * i];
     }
-    // What the plugin counts are copies of its own; the arrays themselves are here.
-    const auto arrays = static_cast<int64_t>(core_->arena().bytes_in_use());
+    // What the plugin counts are copies of its own; the arrays themselves are here, or before it at the server.
+    const auto arrays = static_cast<int64_t>(core_->array_bytes());
     stats.bytes_in_use += arrays;
     if (stats.peak_bytes_in_use) stats.peak_bytes_in_use = std::max(*stats.peak_bytes_in_use, stats.bytes_in_use);
     return stats;
@@ -164,8 +165,14 @@ Status ProxyClient::Fill(const wire::ClientText& text) {
     for (const int id : memory.devices)
       is_default =
           is_default && std::find(memory.default_of.begin(), memory.default_of.end(), id) != memory.default_of.end();
-    AddMemory(std::make_unique<ProxyMemory>(memory.id, plugin::MemoryKind{memory.kind.name, memory.kind.id}, core_),
-              reach, is_default);
+    plugin::MemoryKind kind{memory.kind.name, memory.kind.id};
+    std::unique_ptr<plugin::Memory> made;
+    if (core_->is_remote()) {
+      made = std::make_unique<RemoteMemory>(memory.id, std::move(kind), core_);
+    } else {
+      made = std::make_unique<ProxyMemory>(memory.id, std::move(kind), core_);
+    }
+    AddMemory(std::move(made), reach, is_default);
   }
   for (const plugin::Device* device : addressable_devices()) {
     if (device->default_memory() == nullptr) return DataLoss(fmt::format("device {} without a memory", device->id()));

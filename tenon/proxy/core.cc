@@ -7,6 +7,12 @@
 
 namespace tenon::proxy {
 
+Result<std::shared_ptr<Session>> Where::Start() const {
+  if (!remote) return session::ProcessSession::Start(process);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<session::Remote> server, session::Remote::Connect(*remote));
+  return session::RemoteSession::Start(std::move(server));
+}
+
 Core::Core(Options options, std::shared_ptr<Session> session)
     : options_(std::move(options)),
       arena_(/*first_piece=*/1, static_cast<uint64_t>(options_.memory_limit_bytes)),
@@ -21,11 +27,31 @@ std::shared_ptr<Session> Core::Last() const {
   return session_;
 }
 
+// At the server where the arrays are, while the session with it lasts.
+Result<std::shared_ptr<Session>> Core::StartSession() {
+  const std::shared_ptr<Session> session = Last();
+  if (const auto* last = dynamic_cast<const session::RemoteSession*>(session.get());
+      last != nullptr && last->remote()->state().ok())
+    return session::RemoteSession::Start(last->remote());
+  return options_.where.Start();
+}
+
+Result<std::shared_ptr<session::Remote>> Core::RemoteOf(uint64_t home) const {
+  const std::shared_ptr<Session> session = Last();
+  const auto* last = dynamic_cast<const session::RemoteSession*>(session.get());
+  if (last == nullptr) return Unavailable("there is no session with a server");
+  if (last->home() != home) return Unavailable("the array was lost with the session with its server");
+  // In a forked child the threads that would answer are not there.
+  if (const Status state = last->state(); state.code() == Code::kFailedPrecondition) return state;
+  TENON_RETURN_IF_ERROR(last->remote()->state());
+  return last->remote();
+}
+
 Result<wire::ClientText> Core::Open() {
   std::lock_guard starting(starting_);
   std::shared_ptr<Session> session = Last();
   if (session == nullptr || !session->state().ok()) {
-    TENON_ASSIGN_OR_RETURN(session, Session::Start(options_.session));
+    TENON_ASSIGN_OR_RETURN(session, StartSession());
     std::lock_guard lock(mutex_);
     session_ = session;
   }
@@ -51,7 +77,7 @@ Result<std::shared_ptr<Session>> Core::StartAgain(const Status& death) {
   std::lock_guard starting(starting_);
   std::shared_ptr<Session> session = Last();
   if (session != nullptr && session->state().ok()) return session;  // Somebody else did it.
-  TENON_ASSIGN_OR_RETURN(session, Session::Start(options_.session));
+  TENON_ASSIGN_OR_RETURN(session, StartSession());
   if (open_) {
     const Result<std::string> body = session->Call(options_.client);
     if (!body.ok()) {
@@ -65,21 +91,31 @@ Result<std::shared_ptr<Session>> Core::StartAgain(const Status& death) {
 }
 
 Result<plugin::Ref<ArrayStorage>> ArrayStorage::Make(std::shared_ptr<Core> core, size_t size_bytes) {
-  TENON_ASSIGN_OR_RETURN(channel::Arena::Block block, core->arena().Allocate(size_bytes));
-  return plugin::MakeRef<ArrayStorage>(std::move(core), std::move(block), size_bytes);
+  channel::Arena::Block block;
+  if (!core->is_remote()) {
+    TENON_ASSIGN_OR_RETURN(block, core->arena().Allocate(size_bytes));
+  }
+  const uint64_t number = core->NextNumber();
+  return plugin::MakeRef<ArrayStorage>(std::move(core), std::move(block), size_bytes, number);
 }
 
-ArrayStorage::ArrayStorage(std::shared_ptr<Core> core, channel::Arena::Block block, size_t size_bytes)
-    : Storage(block.data(), size_bytes),
+// At a server the number is what stands for the address.
+ArrayStorage::ArrayStorage(std::shared_ptr<Core> core, channel::Arena::Block block, size_t size_bytes, uint64_t number)
+    : Storage(block.piece == nullptr ? reinterpret_cast<void*>(number) : block.data(), size_bytes),  // NOLINT
       core_(std::move(core)),
       block_(std::move(block)),
-      number_(core_->NextNumber()) {}
+      number_(number) {
+  if (core_->is_remote()) core_->CountRemote(static_cast<int64_t>(size_bytes));
+}
 
 ArrayStorage::~ArrayStorage() {
-  if (const uint64_t generation = known_to_.load(std::memory_order_acquire); generation != 0) {
-    if (const std::shared_ptr<Session> session = core_->Last();
-        session != nullptr && session->generation() == generation)
+  if (const uint64_t known = home(); known != 0) {
+    if (const std::shared_ptr<Session> session = core_->Last(); session != nullptr && session->home() == known)
       session->DropLater(number_, size_bytes());
+  }
+  if (core_->is_remote()) {
+    core_->CountRemote(-static_cast<int64_t>(size_bytes()));
+    return;
   }
   core_->arena().Free(std::move(block_));
   const std::vector<uint32_t> gone = core_->arena().TakeGone();

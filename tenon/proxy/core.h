@@ -4,23 +4,35 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "tenon/channel/arena.h"
 #include "tenon/plugin/memory.h"
-#include "tenon/proxy/session.h"
+#include "tenon/session/process_session.h"
+#include "tenon/session/remote.h"
 
 namespace tenon::proxy {
+
+using session::Session;
 
 /// When a device process is started again after its death.
 enum class Restart { kNever, kLazy };
 
-/// What a client, its arrays and its programs share: shared memory that outlives device processes, and the process that
-/// there is now.
+/// Where a client's devices are: in a process of this machine, or at a server.
+struct Where {
+  session::ProcessOptions process;
+  std::optional<session::RemoteOptions> remote{};
+  Result<std::shared_ptr<Session>> Start() const;
+};
+
+/// What a client, its arrays and its programs share: shared memory that outlives device processes, or the session with
+/// the server that has the arrays, and the process that there is now.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   struct Options {
-    SessionOptions session;
+    Where where;
     wire::CreateClient client;
     bool has_client = false;  // false: for topologies alone
     Restart restart = Restart::kLazy;
@@ -30,8 +42,14 @@ class Core : public std::enable_shared_from_this<Core> {
   Core(Options options, std::shared_ptr<Session> session);
   ~Core();
 
+  bool is_remote() const { return options_.where.remote.has_value(); }
   channel::Arena& arena() { return arena_; }
   const Options& options() const { return options_; }
+  /// Bytes of all arrays, wherever they are.
+  uint64_t array_bytes() const {
+    return is_remote() ? remote_bytes_.load(std::memory_order_relaxed) : arena_.bytes_in_use();
+  }
+  void CountRemote(int64_t bytes) { remote_bytes_.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed); }
   uint64_t NextNumber() { return next_number_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Opens the devices, once.
@@ -41,38 +59,50 @@ class Core : public std::enable_shared_from_this<Core> {
   Result<std::shared_ptr<Session>> Live();
   /// The process that was there last, dead or alive; for what must not start another one. May be null.
   std::shared_ptr<Session> Last() const;
+  /// The session with the server that has arrays of this home. UNAVAILABLE, with the cause, when it is over.
+  Result<std::shared_ptr<session::Remote>> RemoteOf(uint64_t home) const;
 
  private:
   Result<std::shared_ptr<Session>> StartAgain(const Status& death);
+  Result<std::shared_ptr<Session>> StartSession();
 
   const Options options_;
   channel::Arena arena_;
-  std::atomic<uint64_t> next_number_{1};
+  std::atomic<uint64_t> next_number_{1}, remote_bytes_{0};
   std::mutex starting_;  // held while a process is started
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   bool open_ = false;
 };
 
-/// An array's bytes in shared memory.
+/// An array's bytes, in shared memory or at a server.
 class ArrayStorage final : public plugin::Storage {
  public:
   static Result<plugin::Ref<ArrayStorage>> Make(std::shared_ptr<Core> core, size_t size_bytes);
-  ArrayStorage(std::shared_ptr<Core> core, channel::Arena::Block block, size_t size_bytes);
+  ArrayStorage(std::shared_ptr<Core> core, channel::Arena::Block block, size_t size_bytes, uint64_t number);
 
   uint64_t number() const { return number_; }
   const channel::Arena::Block& block() const { return block_; }
-  /// Whether the device process of this generation knows the array, or has been told of it by a message that is under
-  /// way.
-  bool known_to(uint64_t generation) const { return known_to_.load(std::memory_order_acquire) == generation; }
-  void NoteKnownTo(uint64_t generation) { known_to_.store(generation, std::memory_order_release); }
+  /// Where it is known (Session::home); 0: nowhere yet. Arrays at a server are in no other place.
+  uint64_t home() const { return home_.load(std::memory_order_acquire); }
+  void NoteHome(uint64_t home) { home_.store(home, std::memory_order_release); }
+  /// Whether executions there may name the array: it has been told of it by a message that is under way.
+  bool known_to(uint64_t home) const { return known_to_.load(std::memory_order_acquire) == home; }
+  void NoteKnownTo(uint64_t home) {
+    NoteHome(home);
+    known_to_.store(home, std::memory_order_release);
+  }
+  /// The bytes of a small array at a server, which came with it. Before it counts as defined.
+  void KeepValue(std::string value) { value_ = std::move(value); }
+  std::string_view value() const { return value_; }
 
  private:
   ~ArrayStorage() override;
   const std::shared_ptr<Core> core_;
   channel::Arena::Block block_;
   const uint64_t number_;
-  std::atomic<uint64_t> known_to_{0};
+  std::atomic<uint64_t> home_{0}, known_to_{0};
+  std::string value_;
 };
 
 }  // namespace tenon::proxy

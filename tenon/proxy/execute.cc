@@ -29,7 +29,7 @@ struct OneDevice {
 };
 
 // An execution from the call to its outcome; keeps what it reads and writes.
-class Execution final : public PendingExecution {
+class Execution final : public session::PendingExecution {
  public:
   Execution(Ref<plugin::LoadedExecutable> executable, std::shared_ptr<RemoteProgram> program,
             const ExecuteRequest& request)
@@ -43,12 +43,12 @@ class Execution final : public PendingExecution {
 
   // Sends the request. From here on the outcome comes through the events.
   static void Send(std::shared_ptr<Execution> self, const std::shared_ptr<Session>& session) {
-    const uint64_t generation = session->generation();
+    const uint64_t home = session->home();
     SmallVector<Ref<ArrayStorage>, 4> outputs;
     for (OneDevice& device : self->devices_) {
       for (const Ref<ArrayStorage>& storage : device.arguments) {
         if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
-        storage->NoteKnownTo(generation);
+        storage->NoteKnownTo(home);
       }
       for (const Ref<ArrayStorage>& storage : device.outputs) {
         if (storage->block().piece != nullptr) session->Announce(storage->block().piece);
@@ -66,7 +66,7 @@ class Execution final : public PendingExecution {
     session->Post(wire::Verb::kExecute, number, bytes);
     // Not before: where an execution had to wait for its arguments, another thread may already have one that reads its
     // outputs, whose request must not overtake this one.
-    for (const Ref<ArrayStorage>& storage : outputs) storage->NoteKnownTo(generation);
+    for (const Ref<ArrayStorage>& storage : outputs) storage->NoteKnownTo(home);
   }
 
   Status Complete(const wire::Executed& message) override {
@@ -76,6 +76,9 @@ class Execution final : public PendingExecution {
     if (message.error.code == 0 && message.places.size() != device.outputs.size())
       return DataLoss("an outcome with another number of outputs");
     device.complete = true;
+    for (size_t i = 0; i < device.outputs.size() && i < message.values.size(); ++i) {
+      if (message.values[i].size() == device.outputs[i]->size_bytes()) device.outputs[i]->KeepValue(message.values[i]);
+    }
     device.arguments.clear();
     device.outputs.clear();
     const Ref<Event> done = std::move(device.done);
@@ -110,10 +113,10 @@ class Execution final : public PendingExecution {
   wire::Execute message_;
 };
 
-// The argument's storage in shared memory, copied there if it is none.
+// The argument's storage in shared memory or at the server, copied there if it is elsewhere.
 Result<Ref<ArrayStorage>> Shared(const std::shared_ptr<Core>& core, Argument& argument) {
   if (auto* storage = dynamic_cast<ArrayStorage*>(argument.storage.get())) return Ref<ArrayStorage>(storage);
-  if (!argument.ready.is_ready() || argument.ready.failed())
+  if (core->is_remote() || !argument.ready.succeeded())
     return Internal("an argument outside shared memory is not there");
   TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> copy, ArrayStorage::Make(core, argument.storage->size_bytes()));
   std::memcpy(copy->data(), argument.storage->data(), argument.storage->size_bytes());
@@ -138,8 +141,20 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));
       // What the device process defines itself it can be told to use; for anything else the host has to wait.
       // An argument may have failed since the caller looked: then this fails as well, and its bytes are not looked at.
-      const bool defined = argument.ready.is_ready() && !argument.ready.failed();
-      if (!defined && !storage->known_to(session->generation())) waits.push_back(argument.ready);
+      const bool defined = argument.ready.succeeded();
+      const bool known = storage->known_to(session->home());
+      if (core->is_remote() && defined && !known && storage->size_bytes() != 0) {
+        // What was there before the last session began is not there any more; what nobody wrote is made there.
+        if (storage->home() != 0 && storage->home() != session->home())
+          return Unavailable(
+              fmt::format("argument {} was lost with the session with its server", run.arguments.size()));
+        if (storage->home() == 0) {
+          session->Post(wire::Verb::kUpload, 0,
+                        wire::Encode(wire::Upload{storage->number(), storage->size_bytes(), 0, 0, {}}));
+        }
+        storage->NoteKnownTo(session->home());
+      }
+      if (!defined && !known) waits.push_back(argument.ready);
       const channel::Arena::Block& block = storage->block();
       run.message.arguments.push_back({storage->number(),
                                        {block.piece == nullptr ? 0 : block.piece->number, block.offset},
@@ -149,15 +164,13 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
     }
     run.done = Event::Make();
     for (size_t i = 0; i < specs.size(); ++i) {
-      Memory* memory = client().FindMemory(*device.device, specs[i].memory_kind);
-      if (memory == nullptr) memory = device.device->default_memory();
       const auto size = static_cast<size_t>(SizeBytes(specs[i].array.shape));
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, ArrayStorage::Make(core, size));
       const channel::Arena::Block& block = storage->block();
       run.message.outputs.push_back(
           {storage->number(), {block.piece == nullptr ? 0 : block.piece->number, block.offset}, size});
-      device.outputs[i] =
-          Buffer::Make(device.device, memory, specs[i].array, Ref<plugin::Storage>(storage), EventRef(run.done));
+      device.outputs[i] = Buffer::Make(device.device, OutputMemory(*device.device, i), specs[i].array,
+                                       Ref<plugin::Storage>(storage), EventRef(run.done));
       run.outputs.push_back(std::move(storage));
     }
     device.done = EventRef(run.done);
@@ -172,18 +185,13 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
     Execution::Send(std::move(execution), session);
     return OkStatus();
   }
-  plugin::WhenAll(waits).OnReady([execution = std::move(execution), program = program_](const Status& status) {
-    if (!status.ok()) {
-      execution->Fail(status);
-      return;
-    }
-    // The process may have died meanwhile; nothing is started again from here, which may be its own thread.
-    const std::shared_ptr<Session> now = program->core()->Last();
-    const Status state = now == nullptr ? Unavailable("there is no device process") : now->state();
-    if (!state.ok()) {
+  plugin::WhenAll(waits).OnReady([execution = std::move(execution), session](const Status& status) {
+    // The process may have died meanwhile. Nothing is started again from here, which may be its own thread, and another
+    // process that somebody started does not have the program.
+    if (const Status state = status.ok() ? session->state() : status; !state.ok()) {
       execution->Fail(state);
     } else {
-      Execution::Send(execution, now);
+      Execution::Send(execution, session);
     }
   });
   return OkStatus();

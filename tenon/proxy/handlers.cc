@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,9 +18,13 @@
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plan/plan.h"
 #include "tenon/plugin/ffi_types.h"
+#include "tenon/plugin/memory.h"
 #include "tenon/runtime/services.h"
 
 namespace tenon::proxy {
+
+using session::PendingExecution;
+using session::Session;
 
 namespace {
 
@@ -138,8 +143,11 @@ struct Views {
   std::deque<plan::Slot> slots;
   std::vector<runtime::View> views;
   std::vector<std::shared_ptr<channel::Piece>> pieces;
+  std::vector<plugin::Ref<plugin::Storage>> copies;
 
-  Status Add(Session& session, const wire::Operand& operand) {
+  // `value`: the bytes, where the device process is at a server; null: they are in shared memory. An empty one is for a
+  // result.
+  Status Add(Session& session, const wire::Operand& operand, const std::string* value) {
     const DType dtype = operand.array.dtype < kNumDTypes ? static_cast<DType>(operand.array.dtype) : DType::kInvalid;
     if (dtype == DType::kToken) {
       views.push_back({});
@@ -155,7 +163,17 @@ struct Views {
     slot.dims = shape.dims;
     alignas(64) static char nothing[64];
     char* data = nothing;
-    if (size != 0) {
+    if (value != nullptr) {
+      if (!value->empty() && value->size() != operand.size)
+        return DataLoss(fmt::format("an array of a handler's call of {} bytes, wanted {}", value->size(), size));
+      TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> copy, plugin::AllocateHostStorage(operand.size));
+      data = static_cast<char*>(copy->data());
+      if (value->empty())
+        std::memset(data, 0, operand.size);
+      else
+        std::memcpy(data, value->data(), operand.size);
+      copies.push_back(std::move(copy));
+    } else if (size != 0) {
       TENON_ASSIGN_OR_RETURN(Session::Bytes bytes, session.MemoryAt(operand.place, operand.size));
       data = bytes.data;
       pieces.push_back(std::move(bytes.piece));
@@ -165,11 +183,18 @@ struct Views {
   }
 };
 
-Status Call(Session& session, const wire::CallHandler& call, PendingExecution* execution) {
+Status Call(Session& session, const wire::CallHandler& call, PendingExecution* execution,
+            std::vector<std::string>& results_out) {
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<ffi_host::CallSite> site, FindSite(call));
+  const bool by_value = session.home() != session.generation();  // Its arrays are at a server.
+  if (by_value && call.values.size() != call.operands.size())
+    return DataLoss(fmt::format("{} values for {} operands", call.values.size(), call.operands.size()));
   Views operands, results;
-  for (const wire::Operand& o : call.operands) TENON_RETURN_IF_ERROR(operands.Add(session, o));
-  for (const wire::Operand& o : call.results) TENON_RETURN_IF_ERROR(results.Add(session, o));
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    TENON_RETURN_IF_ERROR(operands.Add(session, call.operands[i], by_value ? &call.values[i] : nullptr));
+  static const std::string& nothing = *new std::string;
+  for (const wire::Operand& o : call.results)
+    TENON_RETURN_IF_ERROR(results.Add(session, o, by_value ? &nothing : nullptr));
   ffi_host::Invocation invocation;
   if (execution != nullptr)
     invocation.find_user_data = [execution](int64_t type_id) { return execution->UserData(type_id); };
@@ -180,7 +205,12 @@ Status Call(Session& session, const wire::CallHandler& call, PendingExecution* e
     for (const runtime::CallStage stage : {runtime::CallStage::kPrepare, runtime::CallStage::kInitialize})
       TENON_RETURN_IF_ERROR(site->Begin(stage, operands.views, results.views, invocation, states));
   }
-  return site->Call(operands.views, results.views, invocation, &states);
+  TENON_RETURN_IF_ERROR(site->Call(operands.views, results.views, invocation, &states));
+  for (size_t i = 0; by_value && i < call.results.size(); ++i) {
+    const auto* data = static_cast<const char*>(results.views[i].data);
+    results_out.emplace_back(data == nullptr ? std::string() : std::string(data, call.results[i].size));
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -209,23 +239,39 @@ Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
   return OkStatus();
 }
 
-void TellHandlers(const std::shared_ptr<Session>& session) {
-  Registry& registry = TheRegistry();
-  std::lock_guard lock(registry.mutex);
-  std::erase_if(registry.sessions, [](const std::weak_ptr<Session>& s) { return s.expired(); });
-  registry.sessions.push_back(session);
-  for (const wire::RegisterHandler& handler : registry.handlers)
-    session->Post(wire::Verb::kRegisterHandler, 0, wire::Encode(handler));
-}
+namespace {
 
-void RunHandler(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
-                std::shared_ptr<PendingExecution> execution) {
-  TheThreads().Run([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
-    Status status;
-    const Status contained = Contain("a handler", [&] { status = Call(*session, call, execution.get()); });
-    if (status.ok()) status = contained;
-    session->Post(wire::Verb::kHandlerDone, number, wire::Encode(wire::HandlerDone{wire::FromStatus(status)}));
-  });
+class Host final : public session::HandlerHost {
+ public:
+  void Tell(const std::shared_ptr<Session>& session) override {
+    Registry& registry = TheRegistry();
+    std::lock_guard lock(registry.mutex);
+    std::erase_if(registry.sessions, [](const std::weak_ptr<Session>& s) { return s.expired(); });
+    registry.sessions.push_back(session);
+    for (const wire::RegisterHandler& handler : registry.handlers)
+      session->Post(wire::Verb::kRegisterHandler, 0, wire::Encode(handler));
+  }
+
+  void Run(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
+           std::shared_ptr<PendingExecution> execution) override {
+    TheThreads().Run([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
+      wire::HandlerDone done;
+      Status status;
+      const Status contained =
+          Contain("a handler", [&] { status = Call(*session, call, execution.get(), done.values); });
+      if (status.ok()) status = contained;
+      done.error = wire::FromStatus(status);
+      session->Post(wire::Verb::kHandlerDone, number, wire::Encode(done));
+      session->HandlerEnded();
+    });
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<session::HandlerHost> Handlers() {
+  static const auto& host = *new std::shared_ptr<session::HandlerHost>(std::make_shared<Host>());
+  return host;
 }
 
 }  // namespace tenon::proxy

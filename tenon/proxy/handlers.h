@@ -5,7 +5,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/plugin/plugin.h"
-#include "tenon/proxy/session.h"
+#include "tenon/session/session.h"
 
 namespace tenon::proxy {
 
@@ -14,10 +14,7 @@ namespace tenon::proxy {
 
 /// Makes a handler known to this process and to every device process, those to come included.
 Status RegisterHandler(const plugin::FfiHandlerRegistration& registration);
-/// Tells a new device process of the handlers there are; it hears of later ones, too.
-void TellHandlers(const std::shared_ptr<Session>& session);
-/// Runs a handler for the device process on a thread of its own and posts the outcome. `execution` may be null.
-void RunHandler(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
-                std::shared_ptr<PendingExecution> execution);
+/// Runs them for device processes, each call on a thread of its own.
+std::shared_ptr<session::HandlerHost> Handlers();
 
 }  // namespace tenon::proxy

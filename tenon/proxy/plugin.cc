@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,7 +30,12 @@ const std::vector<plugin::OptionSpec>& OwnOptions() {
                                                                   {"array_limit_bytes", plugin::ValueType::kInt64},
                                                                   {"process_limit_bytes", plugin::ValueType::kInt64},
                                                                   {"process_cpu_limit_s", plugin::ValueType::kInt64},
-                                                                  {"process_limit_threads", plugin::ValueType::kInt64}};
+                                                                  {"process_limit_threads", plugin::ValueType::kInt64},
+                                                                  {"remote", plugin::ValueType::kString},
+                                                                  {"remote_token_file", plugin::ValueType::kString},
+                                                                  {"remote_certificate", plugin::ValueType::kString},
+                                                                  {"remote_key", plugin::ValueType::kString},
+                                                                  {"remote_authority", plugin::ValueType::kString}};
   return specs;
 }
 
@@ -47,15 +53,36 @@ std::string DefaultPlugin() {
   return {};
 }
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+// The server that the options name, else TENON_REMOTE; nothing when the devices are to be on this machine.
+Result<std::optional<session::RemoteOptions>> RemoteFrom(const plugin::ClientOptions& given) {
+  session::RemoteOptions remote;
+  remote.address = given.GetString("remote", Environment("TENON_REMOTE"));
+  if (remote.address.empty()) return std::optional<session::RemoteOptions>();
+  remote.handlers = Handlers();
+  remote.credentials.certificate = given.GetString("remote_certificate", Environment("TENON_REMOTE_CERTIFICATE"));
+  remote.credentials.key = given.GetString("remote_key", Environment("TENON_REMOTE_KEY"));
+  remote.credentials.authority = given.GetString("remote_authority", Environment("TENON_REMOTE_AUTHORITY"));
+  const std::string token = given.GetString("remote_token_file", Environment("TENON_REMOTE_TOKEN_FILE"));
+  if (!token.empty()) {
+    TENON_ASSIGN_OR_RETURN(remote.credentials.token, channel::ReadTokenFile(token));
+  }
+  return std::optional(std::move(remote));
+}
+
 class IsolatedPlugin final : public plugin::Plugin {
  public:
   // The plugin is loaded in its process now: whether it runs here is known then, and what it reads.
   Status Initialize() override {
-    const std::string name = DefaultPlugin();
-    if (name.empty()) return OkStatus();  // The client's options will name it.
+    TENON_ASSIGN_OR_RETURN(const Where where, DefaultWhere());
+    if (!where.remote && where.process.plugin.empty()) return OkStatus();  // The client's options will name it.
     std::lock_guard lock(mutex_);
     if (spare_ != nullptr) return OkStatus();
-    TENON_ASSIGN_OR_RETURN(spare_, Session::Start({.plugin = name, .limits = {}, .hang_timeout_s = 0}));
+    TENON_ASSIGN_OR_RETURN(spare_, where.Start());
     attributes_ = ToValues(spare_->welcome().attributes);
     return OkStatus();
   }
@@ -81,7 +108,8 @@ class IsolatedPlugin final : public plugin::Plugin {
 
   Result<Ref<plugin::Client>> CreateClient(plugin::ClientOptions given) override {
     Core::Options options;
-    TENON_ASSIGN_OR_RETURN(options.session, ToSessionOptions(given));
+    TENON_ASSIGN_OR_RETURN(options.where.remote, RemoteFrom(given));
+    TENON_ASSIGN_OR_RETURN(options.where.process, ToProcessOptions(given, options.where.remote.has_value()));
     const std::string restart = given.GetString("restart", "lazy");
     if (restart != "lazy" && restart != "never")
       return InvalidArgument(fmt::format("client option 'restart' is '{}', wanted lazy or never", restart));
@@ -97,8 +125,7 @@ class IsolatedPlugin final : public plugin::Plugin {
     {
       std::lock_guard lock(mutex_);
       // The process that Initialize started is the first client's, if it is as that wants it.
-      if (spare_ != nullptr && options.session.plugin == DefaultPlugin() && options.session.hang_timeout_s == 0 &&
-          !HasLimits(options.session.limits) && spare_->state().ok())
+      if (spare_ != nullptr && IsDefault(options.where) && spare_->state().ok())
         session = std::exchange(spare_, nullptr);
     }
     return ProxyClient::Create(std::make_shared<Core>(std::move(options), std::move(session)));
@@ -138,10 +165,34 @@ class IsolatedPlugin final : public plugin::Plugin {
   }
 
  private:
-  static bool HasLimits(const Limits& l) { return l.memory_bytes != 0 || l.cpu_seconds != 0 || l.processes != 0; }
+  static Result<Where> DefaultWhere() {
+    Where where;
+    TENON_ASSIGN_OR_RETURN(where.remote, RemoteFrom({}));
+    where.process.plugin = DefaultPlugin();
+    where.process.handlers = Handlers();
+    return where;
+  }
+  static bool IsDefault(const Where& where) {
+    if (where.remote) return where.remote->address == Environment("TENON_REMOTE");
+    const session::Limits& l = where.process.limits;
+    return Environment("TENON_REMOTE").empty() && where.process.plugin == DefaultPlugin() &&
+           where.process.hang_timeout_s == 0 && l.memory_bytes == 0 && l.cpu_seconds == 0 && l.processes == 0;
+  }
 
-  Result<SessionOptions> ToSessionOptions(const plugin::ClientOptions& given) const {
-    SessionOptions options;
+  static Result<session::ProcessOptions> ToProcessOptions(const plugin::ClientOptions& given, bool is_remote) {
+    session::ProcessOptions options;
+    options.handlers = Handlers();
+    if (is_remote) {
+      for (const char* name : {"plugin", "hang_timeout_s", "array_limit_bytes", "process_limit_bytes",
+                               "process_cpu_limit_s", "process_limit_threads"}) {
+        if (given.values.contains(name))
+          return InvalidArgument(
+              fmt::format("client option '{}' is for a process of this machine, and 'remote' is given: "
+                          "the server says what its processes may take",
+                          name));
+      }
+      return options;
+    }
     options.plugin = given.GetString("plugin", DefaultPlugin());
     if (options.plugin.empty()) {
       return InvalidArgument(
@@ -164,8 +215,8 @@ class IsolatedPlugin final : public plugin::Plugin {
       std::lock_guard lock(mutex_);
       if (topologies_ == nullptr) {
         Core::Options options;
-        options.session.plugin = DefaultPlugin();
-        if (options.session.plugin.empty())
+        TENON_ASSIGN_OR_RETURN(options.where, DefaultWhere());
+        if (!options.where.remote && options.where.process.plugin.empty())
           return FailedPrecondition("there is no plugin to isolate: TENON_ISOLATE_PLUGIN can name it");
         topologies_ = std::make_shared<Core>(std::move(options), nullptr);
       }

@@ -7,4 +7,8 @@ namespace tenon::proxy::policy {
 /// Copies of at most this many bytes are done by their caller: about 0.1 ms, the cost of two changes of threads.
 inline constexpr size_t kInlineCopyBytes = size_t{1} << 20;
 
+/// Arrays of at most this many bytes go to a server with the message that announces them: a second connection would
+/// cost them more than it spares those behind them.
+inline constexpr size_t kInlineUploadBytes = size_t{16} << 10;
+
 }  // namespace tenon::proxy::policy

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "tenon/abi/program.h"
 #include "tenon/server/describe.h"
 
 namespace tenon::server {
@@ -18,13 +19,7 @@ using wire::Verb;
 namespace {
 
 PJRT_Program ToC(const std::string& format, const std::string& code) {
-  PJRT_Program program{};
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = const_cast<char*>(code.data());
-  program.code_size = code.size();
-  program.format = format.data();
-  program.format_size = format.size();
-  return program;
+  return TenonMakeProgram(code.data(), code.size(), format.data(), format.size());
 }
 
 }  // namespace

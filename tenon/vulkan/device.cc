@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/vulkan/pipeline_cache.h"
 #include "tenon/vulkan/policy.h"
 
 namespace tenon::vulkan {
@@ -29,7 +30,8 @@ constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 }  // namespace
 
 Pipeline::~Pipeline() {
-  if (handle_ != VK_NULL_HANDLE) functions_.DestroyPipeline(device_, handle_, nullptr);
+  if (handle_ != VK_NULL_HANDLE && !device_.is_stuck())
+    device_.functions().DestroyPipeline(device_.handle(), handle_, nullptr);
 }
 
 Commands& Commands::operator=(Commands&& o) noexcept {
@@ -39,7 +41,7 @@ Commands& Commands::operator=(Commands&& o) noexcept {
 }
 
 Commands::~Commands() {
-  if (handle_ == VK_NULL_HANDLE || ForkGeneration() != device_->generation_) return;
+  if (handle_ == VK_NULL_HANDLE || ForkGeneration() != device_->generation_ || device_->is_stuck()) return;
   const std::lock_guard lock(device_->commands_mutex_);
   device_->functions_.FreeCommandBuffers(device_->device_, device_->commands_, 1, &handle_);
 }
@@ -57,42 +59,25 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
     return FailedPrecondition(fmt::format("Vulkan device {} ({}) is unfit: {}", index, info.name, info.unfit));
 
   // Only what kernels may use: a feature that nobody needs may cost.
-  auto f13 = Typed<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
   auto f12 = Typed<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   auto f11 = Typed<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
   auto has = Typed<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
-  VkPhysicalDeviceVulkan13Features h13 = f13;
   VkPhysicalDeviceVulkan12Features h12 = f12;
   VkPhysicalDeviceVulkan11Features h11 = f11;
   has.pNext = &h11;
   h11.pNext = &h12;
-  h12.pNext = &h13;
   f.GetPhysicalDeviceFeatures2(info.handle, &has);
   auto want = Typed<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   want.pNext = &f11;
   f11.pNext = &f12;
-  f12.pNext = &f13;
   want.features.shaderInt64 = has.features.shaderInt64;
-  want.features.shaderInt16 = has.features.shaderInt16;
   want.features.shaderFloat64 = has.features.shaderFloat64;
   f11.storageBuffer16BitAccess = h11.storageBuffer16BitAccess;
-  f11.storagePushConstant16 = h11.storagePushConstant16;
   f12.storageBuffer8BitAccess = h12.storageBuffer8BitAccess;
-  f12.storagePushConstant8 = h12.storagePushConstant8;
-  f12.shaderInt8 = h12.shaderInt8;
-  f12.shaderFloat16 = h12.shaderFloat16;
   f12.scalarBlockLayout = h12.scalarBlockLayout;
   f12.bufferDeviceAddress = VK_TRUE;
   f12.timelineSemaphore = VK_TRUE;
-  f12.vulkanMemoryModel = h12.vulkanMemoryModel;
-  f12.vulkanMemoryModelDeviceScope = h12.vulkanMemoryModelDeviceScope;
-  f12.shaderSubgroupExtendedTypes = h12.shaderSubgroupExtendedTypes;
-  f12.shaderBufferInt64Atomics = h12.shaderBufferInt64Atomics;
   f12.hostQueryReset = h12.hostQueryReset;
-  f13.subgroupSizeControl = h13.subgroupSizeControl;
-  f13.computeFullSubgroups = h13.computeFullSubgroups;
-  f13.maintenance4 = h13.maintenance4;
-  f13.synchronization2 = h13.synchronization2;
 
   const float priority = 1;
   auto queue = Typed<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
@@ -116,6 +101,9 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
   TENON_VK_RETURN_IF_ERROR(d.CreatePipelineLayout(self->device_, &layout, nullptr, &self->layout_),
                            "making a pipeline layout");
   auto cache = Typed<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+  const std::string kept = ReadPipelineCache(PipelineCacheFile(info));
+  cache.initialDataSize = kept.size();
+  cache.pInitialData = kept.data();
   TENON_VK_RETURN_IF_ERROR(d.CreatePipelineCache(self->device_, &cache, nullptr, &self->cache_),
                            "making a pipeline cache");
   auto pool = Typed<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
@@ -168,17 +156,28 @@ Status Device::MakeMemories(const Setup& setup) {
 }
 
 Device::~Device() {
-  if (device_ == VK_NULL_HANDLE || ForkGeneration() != generation_) return;
+  if (device_ == VK_NULL_HANDLE || ForkGeneration() != generation_ || is_stuck()) return;
   const DeviceFunctions& f = functions_;
   if (f.DeviceWaitIdle != nullptr) f.DeviceWaitIdle(device_);
   staging_ = {};
   frame_memory_ = host_memory_ = memory_ = nullptr;
   if (f.DestroyDevice == nullptr) return;
+  if (made_pipelines_) KeepPipelines();
   if (timeline_ != VK_NULL_HANDLE) f.DestroySemaphore(device_, timeline_, nullptr);
   if (commands_ != VK_NULL_HANDLE) f.DestroyCommandPool(device_, commands_, nullptr);
   if (cache_ != VK_NULL_HANDLE) f.DestroyPipelineCache(device_, cache_, nullptr);
   if (layout_ != VK_NULL_HANDLE) f.DestroyPipelineLayout(device_, layout_, nullptr);
   f.DestroyDevice(device_, nullptr);
+}
+
+void Device::KeepPipelines() const {
+  const std::string file = PipelineCacheFile(info_);
+  size_t size = 0;
+  if (file.empty() || functions_.GetPipelineCacheData(device_, cache_, &size, nullptr) != VK_SUCCESS) return;
+  std::string bytes(size, 0);
+  if (functions_.GetPipelineCacheData(device_, cache_, &size, bytes.data()) != VK_SUCCESS) return;
+  bytes.resize(size);
+  WritePipelineCache(file, bytes);
 }
 
 Status Device::Note(VkResult result, std::string_view what) {
@@ -208,10 +207,11 @@ Result<std::shared_ptr<const Pipeline>> Device::MakePipeline(std::span<const uin
   info.stage.module = module;
   info.stage.pName = entry;
   info.layout = layout_;
-  std::shared_ptr<Pipeline> pipeline(new Pipeline(device_, functions_));
+  std::shared_ptr<Pipeline> pipeline(new Pipeline(*this));
   const VkResult made = functions_.CreateComputePipelines(device_, cache_, 1, &info, nullptr, &pipeline->handle_);
   functions_.DestroyShaderModule(device_, module, nullptr);
   TENON_RETURN_IF_ERROR(Note(made, fmt::format("compiling a kernel of {} words", words.size())));
+  made_pipelines_ = true;
   return std::shared_ptr<const Pipeline>(std::move(pipeline));
 }
 
@@ -258,6 +258,7 @@ void Device::Bind(VkCommandBuffer commands, const Pipeline& pipeline, const Push
 }
 
 Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
+  TENON_RETURN_IF_ERROR(health());
   const std::lock_guard lock(queue_mutex_);
   const uint64_t value = submitted_ + 1;
   auto timeline = Typed<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
@@ -275,6 +276,7 @@ Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
 }
 
 Status Device::Wait(uint64_t submission) {
+  TENON_RETURN_IF_ERROR(health());
   auto wait = Typed<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;
@@ -283,6 +285,7 @@ Status Device::Wait(uint64_t submission) {
   if (result == VK_TIMEOUT) {
     Status late =
         DeadlineExceeded(fmt::format("{} did not finish within {} s", info_.name, policy::kTimeoutNs / 1'000'000'000));
+    for (const auto& memory : {memory_, host_memory_, frame_memory_}) memory->KeepAll();
     const std::lock_guard lock(health_mutex_);
     if (health_.ok()) health_ = late;
     return late;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,8 @@
 
 namespace tenon::vulkan {
 
+class Device;
+
 /// One entry point of a shader module, ready to be bound. The device must outlive it.
 class Pipeline {
  public:
@@ -26,9 +29,8 @@ class Pipeline {
 
  private:
   friend class Device;
-  Pipeline(VkDevice device, const DeviceFunctions& functions) : device_(device), functions_(functions) {}
-  VkDevice device_;
-  const DeviceFunctions& functions_;
+  explicit Pipeline(const Device& device) : device_(device) {}
+  const Device& device_;
   VkPipeline handle_ = VK_NULL_HANDLE;
 };
 
@@ -39,9 +41,8 @@ struct PushConstants {
   uint32_t first_param = 0;
 };
 
-/// Commands that were recorded and may be submitted again and again. Freed with the last reference, which must not go
-/// while they run. The device must outlive them.
-class Device;
+/// Commands that were recorded and may be submitted again and again. Freed when this ends, which must not be while they
+/// run. The device must outlive them.
 class Commands {
  public:
   Commands() = default;
@@ -111,13 +112,17 @@ class Device {
   /// Commands that copy the first `size_bytes` of a block to another.
   Result<Commands> RecordCopy(const Block& to, const Block& from, int64_t size_bytes);
 
-  /// UNAVAILABLE once the device was lost, OK before.
+  /// UNAVAILABLE once the device was lost, DEADLINE_EXCEEDED once it did not answer, OK before. It stays so, nothing is
+  /// submitted any more.
   Status health() const;
+  /// It did not answer: what it has may still be in use, so nothing of it is ever given back to the driver.
+  bool is_stuck() const { return health().code() == Code::kDeadlineExceeded; }
 
  private:
   friend class Commands;
   explicit Device(std::shared_ptr<const Instance> instance) : instance_(std::move(instance)) {}
   Status MakeMemories(const Setup& setup);
+  void KeepPipelines() const;
   Status Note(VkResult result, std::string_view what);
   Status Staged(const Block& block, int64_t offset, std::byte* host, int64_t size_bytes, bool up);
 
@@ -128,6 +133,7 @@ class Device {
   VkQueue queue_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
+  std::atomic<bool> made_pipelines_{false};
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   std::shared_ptr<Memory> memory_, host_memory_, frame_memory_;
   const uint32_t generation_ = ForkGeneration();

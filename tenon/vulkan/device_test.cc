@@ -1,12 +1,17 @@
 #include "tenon/vulkan/device.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "tenon/vulkan/pipeline_cache.h"
 #include "tenon/vulkan/policy.h"
 #include "tenon/vulkan/testing/add_kernel.h"
 
@@ -28,6 +33,7 @@ class DeviceTest : public ::testing::TestWithParam<bool> {
       Result<std::shared_ptr<Device>> opened = Device::Open(*instance, i, setup);
       ASSERT_TRUE(opened.ok()) << opened.status().ToString();
       device_ = *opened;
+      index_ = i;
     }
     if (device_ == nullptr) GTEST_SKIP() << kNoDriver << "no fit device";
   }
@@ -37,6 +43,7 @@ class DeviceTest : public ::testing::TestWithParam<bool> {
   }
 
   std::shared_ptr<Device> device_;
+  size_t index_ = 0;
 };
 
 TEST_P(DeviceTest, BytesComeBackAsTheyWent) {
@@ -98,6 +105,37 @@ TEST_P(DeviceTest, CommandsRunAgainOnOtherArrays) {
     ASSERT_TRUE(device_->Download(arrays[run + 2], 0, to.data(), kCount * 4).ok());
     for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(to[i], from[i] + 14) << run << " " << i;
   }
+}
+
+TEST_P(DeviceTest, PipelinesAreKeptOnDisk) {
+  const std::string folder = ::testing::TempDir() + "/tenon_pipelines_" + std::to_string(getpid());
+  ASSERT_EQ(setenv("TENON_VULKAN_CACHE_DIR", folder.c_str(), 1), 0);
+  const std::string file = PipelineCacheFile(device_->info());
+  EXPECT_TRUE(file.starts_with(folder)) << file;
+  const auto open_and_compile = [&] {
+    Result<std::shared_ptr<const Instance>> instance = Instance::Create();
+    ASSERT_TRUE(instance.ok());
+    Result<std::shared_ptr<Device>> device = Device::Open(*instance, index_, {});
+    ASSERT_TRUE(device.ok()) << device.status().ToString();
+    ASSERT_TRUE((*device)->MakePipeline(testing::kAddKernel, "main").ok());
+  };
+  EXPECT_EQ(ReadPipelineCache(file), "");
+  open_and_compile();
+  const std::string kept = ReadPipelineCache(file);
+  EXPECT_GE(kept.size(), 32u);  // what Vulkan says of the header
+  open_and_compile();
+  EXPECT_EQ(ReadPipelineCache(file).size(), kept.size());
+  // A byte that differs, and a file that ends early.
+  const auto size = std::filesystem::file_size(file);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<int64_t>(size) - 3).put('#');
+  EXPECT_EQ(ReadPipelineCache(file), "");
+  std::filesystem::resize_file(file, size / 2);
+  EXPECT_EQ(ReadPipelineCache(file), "");
+  open_and_compile();
+  EXPECT_EQ(ReadPipelineCache(file).size(), kept.size());
+  ASSERT_EQ(unsetenv("TENON_VULKAN_CACHE_DIR"), 0);
+  EXPECT_EQ(PipelineCacheFile(device_->info()), "");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_P(DeviceTest, SubmissionsEndInOrder) {

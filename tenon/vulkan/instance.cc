@@ -112,8 +112,6 @@ PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   d.float16 = f12.shaderFloat16 == VK_TRUE;
   d.storage8 = f12.storageBuffer8BitAccess == VK_TRUE;
   d.storage16 = f11.storageBuffer16BitAccess == VK_TRUE;
-  d.push_constant8 = f12.storagePushConstant8 == VK_TRUE;
-  d.push_constant16 = f11.storagePushConstant16 == VK_TRUE;
   f.GetPhysicalDeviceMemoryProperties(handle, &d.memory);
   if (f12.bufferDeviceAddress != VK_TRUE) {
     d.unfit = "its driver has no buffer device addresses";

@@ -31,7 +31,6 @@ struct PhysicalDevice {
   bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
   bool storage8 = false, storage16 = false;
   bool atomics64 = false;
-  bool push_constant8 = false, push_constant16 = false;
 
   VkPhysicalDeviceMemoryProperties memory{};
   uint32_t queue_family = 0;

@@ -63,7 +63,7 @@ void Memory::Chunk::RemoveFree(int64_t offset, int64_t length) {
 }
 
 Memory::~Memory() {
-  if (ForkGeneration() != generation_) return;  // The driver stayed in the parent.
+  if (ForkGeneration() != generation_ || keeps_all_) return;  // The driver stayed in the parent, or did not answer.
   while (!chunks_.empty()) FreeChunk(chunks_.begin());
 }
 
@@ -208,6 +208,7 @@ void Memory::Return(Block& block) {
   const std::lock_guard lock(mutex_);
   Chunk& chunk = *static_cast<Chunk*>(block.chunk_);
   block.memory_ = nullptr;
+  if (keeps_all_) return;
   statistics_.bytes_in_use -= block.size_bytes_;
   chunk.used_bytes -= block.size_bytes_;
   chunk.AddFree(block.offset_, block.size_bytes_);
@@ -219,6 +220,11 @@ void Memory::Return(Block& block) {
 void Memory::Trim() {
   const std::lock_guard lock(mutex_);
   if (ForkGeneration() == generation_) TrimTo(0);
+}
+
+void Memory::KeepAll() {
+  const std::lock_guard lock(mutex_);
+  keeps_all_ = true;
 }
 
 Memory::Statistics Memory::statistics() const {

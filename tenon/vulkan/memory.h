@@ -70,6 +70,8 @@ class Memory {
   Result<Block> Allocate(int64_t size_bytes);
   /// Gives pieces that hold nothing back to the driver.
   void Trim();
+  /// From now on nothing that is given back is used again or freed: whoever does not answer may still write there.
+  void KeepAll();
 
   bool mapped() const { return setup_.mapped; }
   uint32_t type() const { return setup_.type; }
@@ -114,6 +116,7 @@ class Memory {
   const uint32_t generation_ = ForkGeneration();
   std::list<Chunk> chunks_;
   int64_t idle_bytes_ = 0;  ///< Of chunks that hold nothing.
+  bool keeps_all_ = false;
   Statistics statistics_;
 };
 

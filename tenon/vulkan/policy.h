@@ -27,6 +27,10 @@ inline constexpr int64_t kStagingBytes = int64_t{8} << 20;
 /// that do not wait.
 inline constexpr size_t kMostInstances = 4;
 
+/// From so many points on a kernel's params are written into it, which makes it faster and its code that of one shape
+/// alone; smaller ones share theirs.
+inline constexpr int64_t kBakedPoints = int64_t{1} << 16;
+
 /// A device that does not finish within this is taken for lost: longer than any watchdog.
 inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
 

@@ -77,6 +77,20 @@ std::string DumpAs(const char* name, std::string_view bytes) {
 
 }  // namespace
 
+Result<ChunkView> DecodeChunk(std::string_view message) {
+  constexpr size_t kHead = sizeof(uint64_t) + sizeof(uint32_t);
+  ChunkView chunk;
+  uint32_t size = 0;
+  if (message.size() >= kHead) {
+    std::memcpy(&chunk.offset, message.data(), sizeof(chunk.offset));
+    std::memcpy(&size, message.data() + sizeof(chunk.offset), sizeof(size));
+  }
+  if (message.size() < kHead || message.size() - kHead != size)
+    return DataLoss(fmt::format("a chunk of {} bytes that says it has {}", message.size(), size));
+  chunk.bytes = message.substr(kHead);
+  return chunk;
+}
+
 std::string Dump(Verb verb, std::string_view bytes) {
   switch (verb) {
     case Verb::kNone:

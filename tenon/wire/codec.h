@@ -176,6 +176,13 @@ Result<Record> Decode(std::string_view bytes) {
   return record;
 }
 
+/// A Chunk whose bytes are where they lie in `message`.
+struct ChunkView {
+  uint64_t offset = 0;
+  std::string_view bytes;
+};
+Result<ChunkView> DecodeChunk(std::string_view message);
+
 /// A message as text, for people: the verb and the size when it cannot be read.
 std::string Dump(Verb verb, std::string_view bytes);
 

@@ -37,6 +37,10 @@ enum class Question : uint8_t {
   kClearMemoryStats,
   kPoison,  // one byte: whether there was such an execution
 };
+/// The connections of a session between machines: messages, and bytes of arrays.
+enum class Lane : uint8_t { kControl, kBulk };
+inline constexpr uint8_t kLanes = 2;
+inline constexpr uint64_t kAttachMagic = 0x314e4f4e4554ab01;
 enum class ProfileStep : uint8_t { kStart, kStop };
 
 /// The number of a kind of message.

@@ -33,6 +33,12 @@ CompiledProgram Check(std::string_view program, int64_t kernels, int64_t product
   return std::move(*compiled);
 }
 
+/// The program with `type` for every $T.
+std::string Typed(std::string program, std::string_view type) {
+  for (size_t at; (at = program.find("$T")) != std::string::npos;) program.replace(at, 2, type);
+  return program;
+}
+
 TEST(Compile, ChainsBecomeOneKernel) {
   Check(R"(func.func @main(%x: tensor<40x33xf32>, %b: tensor<33xf32>) -> tensor<40x33xf32> {
     %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<33xf32>) -> tensor<40x33xf32>
@@ -63,6 +69,22 @@ TEST(Compile, SortsByWhatComparatorsCompute) {
     return %v, %q : tensor<4x3xf32>, tensor<4x3xi32>
   })",
         2, 1);
+}
+
+TEST(Compile, SortsByKeysOfNarrowFloats) {
+  for (const char* type : {"f8E5M2", "f8E4M3FN"}) {
+    Check(Typed(R"(func.func @main(%x: tensor<3x50xf32>, %n: tensor<3x50xi16>) -> (tensor<3x50x$T>, tensor<3x50xi16>) {
+      %y = stablehlo.convert %x : (tensor<3x50xf32>) -> tensor<3x50x$T>
+      %s:2 = "stablehlo.sort"(%y, %n) <{dimension = 1 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<$T>, %b: tensor<$T>, %c: tensor<i16>, %d: tensor<i16>):
+        %p = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<$T>, tensor<$T>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }) : (tensor<3x50x$T>, tensor<3x50xi16>) -> (tensor<3x50x$T>, tensor<3x50xi16>)
+      return %s#0, %s#1 : tensor<3x50x$T>, tensor<3x50xi16>
+    })",
+                type),
+          1, 1);
+  }
 }
 
 TEST(Compile, SortsBySeveralKeys) {
@@ -275,6 +297,19 @@ TEST(Compile, ConvolutionsTakeAnyLayout) {
         0, 1);
 }
 
+TEST(Compile, ConvolutionsThatNoDriverTakesAreKernels) {
+  // Integers wrap; groups of batches, holes in the operand, a window that runs backwards.
+  for (const char* type : {"i8", "ui16", "i64"}) {
+    Check(Typed(R"(func.func @main(%x: tensor<4x7x9x$T>, %w: tensor<6x9x3x$T>) -> tensor<2x13x6x$T> {
+      %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2], reverse = [true]}
+        {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<4x7x9x$T>, tensor<6x9x3x$T>) -> tensor<2x13x6x$T>
+      return %0 : tensor<2x13x6x$T>
+    })",
+                type),
+          1);
+  }
+}
+
 TEST(Compile, FourierTransformsAreDriven) {
   Check(
       R"(func.func @main(%x: tensor<3x6x10xf32>) -> (tensor<3x6x6xcomplex<f32>>, tensor<3x6x10xf32>, tensor<3x6x6xcomplex<f32>>) {
@@ -323,34 +358,74 @@ TEST(Compile, DepthwiseConvolutionsAndWindowsBecomeOneKernel) {
 }
 
 TEST(Compile, SelectAndScatterNeedsNoEvaluator) {
-  // Windows that overlap and reach into the padding; equal values; then windows side by side.
-  for (const char* form : {"window_dimensions = array<i64: 1, 3, 2>, window_strides = array<i64: 1, 2, 2>, padding = "
-                           "dense<[[0, 0], [1, 1], [1, 0]]> : tensor<3x2xi64>",
-                           "window_dimensions = array<i64: 1, 2, 2>, window_strides = array<i64: 1, 2, 2>"}) {
-    const bool pads = std::string_view(form).find("padding") != std::string_view::npos;
-    const std::string source = pads ? "tensor<2x4x4xf32>" : "tensor<2x4x3xf32>";
-    const std::string program = "func.func @main(%x: tensor<2x8x7xf32>, %s: " + source + R"() -> tensor<2x8x7xf32> {
-      %zero = stablehlo.constant dense<0.5> : tensor<f32>
-      %y = stablehlo.floor %x : tensor<2x8x7xf32>
-      %0 = "stablehlo.select_and_scatter"(%y, %s, %zero) <{)" +
+  // Windows that overlap and reach into the padding; equal values; then windows side by side, and some of many
+  // elements.
+  for (const auto& [form, source] :
+       {std::pair<std::string, std::string>(
+            "window_dimensions = array<i64: 1, 3, 2>, window_strides = array<i64: 1, 2, 2>, padding = "
+            "dense<[[0, 0], [1, 1], [1, 0]]> : tensor<3x2xi64>",
+            "tensor<2x4x4x$T>"),
+        {"window_dimensions = array<i64: 1, 2, 2>, window_strides = array<i64: 1, 2, 2>", "tensor<2x4x3x$T>"},
+        {"window_dimensions = array<i64: 2, 6, 7>, window_strides = array<i64: 1, 2, 3>, padding = "
+         "dense<[[1, 0], [9, -1], [3, 2]]> : tensor<3x2xi64>",
+         "tensor<2x6x2x$T>"}}) {
+    const std::string program = "func.func @main(%x: tensor<2x8x7x$T>, %s: " + source + R"() -> tensor<2x8x7x$T> {
+      %zero = stablehlo.constant dense<5> : tensor<i8>
+      %init = stablehlo.convert %zero : (tensor<i8>) -> tensor<$T>
+      %n = stablehlo.convert %x : (tensor<2x8x7x$T>) -> tensor<2x8x7xi8>
+      %y = stablehlo.convert %n : (tensor<2x8x7xi8>) -> tensor<2x8x7x$T>
+      %0 = "stablehlo.select_and_scatter"(%y, %s, %init) <{)" +
                                 form + R"(}> ({
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      ^bb0(%a: tensor<$T>, %b: tensor<$T>):
+        %c = stablehlo.compare GE, %a, %b : (tensor<$T>, tensor<$T>) -> tensor<i1>
         stablehlo.return %c : tensor<i1>
       }, {
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %c = stablehlo.add %a, %b : tensor<f32>
-        stablehlo.return %c : tensor<f32>
-      }) : (tensor<2x8x7xf32>, )" +
-                                source + R"(, tensor<f32>) -> tensor<2x8x7xf32>
-      return %0 : tensor<2x8x7xf32>
+      ^bb0(%a: tensor<$T>, %b: tensor<$T>):
+        %c = stablehlo.add %a, %b : tensor<$T>
+        stablehlo.return %c : tensor<$T>
+      }) : (tensor<2x8x7x$T>, )" +
+                                source + R"(, tensor<$T>) -> tensor<2x8x7x$T>
+      return %0 : tensor<2x8x7x$T>
     })";
-    const Result<CompiledProgram> compiled = Compile(program, CpuOptions());
-    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-    EXPECT_EQ(plan::Count(compiled->plan).evaluate_steps, 0);
-    const Status same = CompareWithReference(program, *compiled, 7, {});
-    EXPECT_TRUE(same.ok()) << same.ToString();
+    for (const char* type : {"f32", "i16"}) {
+      const std::string typed = Typed(program, type);
+      const Result<CompiledProgram> compiled = Compile(typed, CpuOptions());
+      ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+      EXPECT_EQ(plan::Count(compiled->plan).evaluate_steps, 0);
+      const Status same = CompareWithReference(typed, *compiled, 7, {});
+      EXPECT_TRUE(same.ok()) << same.ToString();
+    }
   }
+}
+
+TEST(Compile, WindowsOfManyElementsNeedNoEvaluator) {
+  // What meets in a window depends on the order; holes and padding on both sides.
+  Check(R"(func.func @main(%x: tensor<20x30xf32>) -> tensor<15x14xf32> {
+    %two = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %two) <{window_dimensions = array<i64: 9, 10>, window_strides = array<i64: 1, 2>,
+      window_dilations = array<i64: 2, 1>, padding = dense<[[5, 6], [7, -1]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %half = stablehlo.constant dense<0.5> : tensor<f32>
+      %h = stablehlo.multiply %a, %half : tensor<f32>
+      %m = stablehlo.subtract %b, %h : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<20x30xf32>, tensor<f32>) -> tensor<15x14xf32>
+    return %0 : tensor<15x14xf32>
+  })",
+        2);
+  // Few elements, which are written out.
+  Check(R"(func.func @main(%x: tensor<20x30xf32>) -> tensor<20x30xf32> {
+    %two = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %two) <{window_dimensions = array<i64: 3, 3>, padding = dense<[[1, 1], [3, -1]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %half = stablehlo.constant dense<0.5> : tensor<f32>
+      %h = stablehlo.multiply %a, %half : tensor<f32>
+      %m = stablehlo.subtract %b, %h : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<20x30xf32>, tensor<f32>) -> tensor<20x30xf32>
+    return %0 : tensor<20x30xf32>
+  })",
+        1);
 }
 
 TEST(Compile, ScansRunAlongTheirDim) {
@@ -412,6 +487,29 @@ TEST(Compile, ScattersRunInOrder) {
       stablehlo.return %m : tensor<f32>
     }) : (tensor<3x9x10xf32>, tensor<3x5x2xi64>, tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32>
     return %r : tensor<3x9x10xf32>
+  })",
+      2);
+}
+
+TEST(Compile, ScattersUpdateSeveralArraysTogether) {
+  // Indices repeat: each update sees in both arrays what those before it left there. The first array's element is
+  // complex, the second's new value depends on the first one's.
+  Check(
+      R"(func.func @main(%t: tensor<7xcomplex<f32>>, %n: tensor<7xf32>, %s: tensor<30xf32>, %u: tensor<30xcomplex<f32>>, %v: tensor<30xf32>) -> (tensor<7xcomplex<f32>>, tensor<7xf32>) {
+    %four = stablehlo.constant dense<4.0> : tensor<30xf32>
+    %0 = stablehlo.multiply %s, %four : tensor<30xf32>
+    %i = stablehlo.convert %0 : (tensor<30xf32>) -> tensor<30xi32>
+    %j = stablehlo.reshape %i : (tensor<30xi32>) -> tensor<30x1xi32>
+    %r:2 = "stablehlo.scatter"(%t, %n, %j, %u, %v) <{indices_are_sorted = false, unique_indices = false,
+      scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<complex<f32>>, %b: tensor<f32>, %c: tensor<complex<f32>>, %d: tensor<f32>):
+      %e = stablehlo.subtract %c, %a : tensor<complex<f32>>
+      %f = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
+      %g = stablehlo.maximum %b, %f : tensor<f32>
+      %h = stablehlo.subtract %d, %g : tensor<f32>
+      stablehlo.return %e, %h : tensor<complex<f32>>, tensor<f32>
+    }) : (tensor<7xcomplex<f32>>, tensor<7xf32>, tensor<30x1xi32>, tensor<30xcomplex<f32>>, tensor<30xf32>) -> (tensor<7xcomplex<f32>>, tensor<7xf32>)
+    return %r#0, %r#1 : tensor<7xcomplex<f32>>, tensor<7xf32>
   })",
       2);
 }

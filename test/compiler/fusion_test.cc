@@ -40,6 +40,46 @@ TEST(Fusion, SeamsAtOtherPlacesAreOtherGuards) {
   })");
 }
 
+/// The number of dims that the program's loop runs its points along. `counter`: what it counts is a result, too.
+int DimsOfLoop(bool counter) {
+  const std::string program = fmt::format(R"(func.func @main(%x: tensor<6x5x3xf32>) -> (tensor<6x5x3xf32>{0}) {{
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %most = stablehlo.constant dense<20> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<6x5x3xf32>
+    cond {{
+      %c = stablehlo.compare LT, %i, %most, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }} do {{
+      %half = stablehlo.constant dense<0.5> : tensor<6x5x3xf32>
+      %a = stablehlo.multiply %s, %half : tensor<6x5x3xf32>
+      %b = stablehlo.sine %a : tensor<6x5x3xf32>
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n, %b : tensor<i32>, tensor<6x5x3xf32>
+    }}
+    return %r#1{1} : tensor<6x5x3xf32>{0}
+  }})",
+                                          counter ? ", tensor<i32>" : "", counter ? ", %r#0" : "");
+  compiler::CompileOptions options = CpuOptions();
+  options.verify = true;
+  Result<CompiledProgram> compiled = Compile(program, options);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  if (!compiled.ok()) return -1;
+  const Status same = CompareWithReference(program, *compiled, 7, {});
+  EXPECT_TRUE(same.ok()) << same.ToString() << plan::Print(compiled->plan);
+  for (const kir::Kernel& kernel : compiled->plan.kernels) {
+    for (const kir::Step& step : kernel.seq) {
+      if (std::holds_alternative<kir::Loop>(step.is)) return kernel.outer;
+    }
+  }
+  return 0;
+}
+
+TEST(Fusion, PointsOfALoopLieInOneRow) {
+  EXPECT_EQ(DimsOfLoop(false), 1);
+  EXPECT_EQ(DimsOfLoop(true), 1);
+}
+
 TEST(Fusion, NodesAddedLateAreInNoOrder) {
   // u is multiplied in one kernel with what the product of it feeds: only topology says which of them comes first.
   Check(

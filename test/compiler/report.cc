@@ -52,6 +52,11 @@ struct Codegen {
   double own_us = 0;
   double llvm_us = 0;
   double emit_us = 0;
+  int64_t code_bytes = 0;
+  int spilling = 0;
+  int64_t frame_bytes = 0;
+  int64_t spills = 0;
+  int64_t reloads = 0;
   std::map<std::string, int> reasons;
   std::map<std::string, std::string> example;
   std::set<const void*> seen{};
@@ -65,6 +70,11 @@ struct Codegen {
       kept.push_back(k);
       ++this->kernels;
       emit_us += k->times.emit_us;
+      code_bytes += k->code_bytes;
+      spilling += k->spills + k->reloads > 0;
+      frame_bytes += k->frame_bytes;
+      spills += k->spills;
+      reloads += k->reloads;
       (k->llvm_reason.empty() ? own_us : llvm_us) += k->times.codegen_us;
       if (k->llvm_reason.empty()) continue;
       ++by_llvm;
@@ -77,6 +87,9 @@ struct Codegen {
     fmt::print("{}: {} kernels, {} by LLVM ({:.2f} %), us per kernel: emit {:.0f}, own {:.0f}, LLVM {:.0f}\n",
                tenon::isa::IsaLevelName(level), kernels, by_llvm, 100.0 * by_llvm / std::max(1, kernels),
                emit_us / std::max(1, kernels), own_us / std::max(1, kernels - by_llvm), llvm_us / std::max(1, by_llvm));
+    fmt::print(
+        "  {} bytes of code; {} kernels move values to and from memory: {} bytes of stack, {} spills, {} reloads\n",
+        code_bytes, spilling, frame_bytes, spills, reloads);
     std::vector<std::pair<int, std::string>> sorted;
     for (const auto& [reason, count] : reasons) sorted.emplace_back(count, reason);
     std::sort(sorted.rbegin(), sorted.rend());

@@ -22,7 +22,7 @@ NEEDS = {
 # What no machine runs as it stands.
 NOT_RUN = {
     r'-p broken': 'shows what a crash of a plugin looks like; cli_test has plugins that crash',
-    r'pjrt_plugin_remote': 'the plugin of the guide is built from an installed SDK; scripts/check_packages.sh does, and conformance_remote here',
+    r'pjrt_plugin_remote': 'the plugin of the guide is built from an installed SDK; scripts/check_packages.sh does, and device_plugin_conformance here',
     r'reduce f.mlir -p': 'the program of these examples shows no mistake; cli_test has one that does',
     r'conform -p xla_cpu': 'takes a minute; conformance_xla_cpu runs it',
 }

@@ -12,6 +12,7 @@ namespace {
 
 using kir::testing::Memory;
 using kir::testing::RandomKernelOptions;
+using kir::testing::RandomKernelSet;
 using kir::testing::Sample;
 
 uint64_t FromEnv(const char* name, uint64_t otherwise) {
@@ -20,7 +21,7 @@ uint64_t FromEnv(const char* name, uint64_t otherwise) {
 }
 
 struct Tally {
-  int64_t taken = 0;
+  int64_t taken = 0, wide = 0;
   std::map<std::string, int64_t> refused;
   bool validated = true;
 };
@@ -34,7 +35,9 @@ void RunOne(vulkan::Device& device, uint64_t seed, const RandomKernelOptions& op
   ASSERT_TRUE(kir::Verify(kernel).ok()) << "seed " << seed << ": " << kir::Verify(kernel).ToString();
   target::Target target = testing::JudgedTarget();
   target.device.most_trips = 0;  // these loops are short, whatever parameters say
-  const Result<Module> module = Emit(kernel, target);
+  target.cores = 0;              // none are too few points to be dealt out as many are
+  const bool aligned = testing::LiesAligned(sample.memory);
+  const Result<Module> module = Emit(kernel, target, aligned ? Places::kAligned : Places::kElements);
   if (!module.ok() && module.status().code() == Code::kUnimplemented) {
     // What needs to know a parameter is baked, as a runtime does.
     if (!baked) return RunOne(device, seed, options, true, tally);
@@ -55,6 +58,7 @@ void RunOne(vulkan::Device& device, uint64_t seed, const RandomKernelOptions& op
   ASSERT_TRUE(ran.ok()) << ran.ToString() << "\n" << about;
   ASSERT_EQ(kir::testing::FirstDifference(sample.kernel, sample.params, got, wanted), "") << about;
   ++tally.taken;
+  tally.wide += module->needs_alignment;
 }
 
 void RunMany(uint64_t offset, const RandomKernelOptions& options) {
@@ -67,41 +71,16 @@ void RunMany(uint64_t offset, const RandomKernelOptions& options) {
   }
   for (const auto& [why, times] : tally.refused)
     std::printf("refused %ld: %s\n", static_cast<long>(times), why.c_str());
+  std::printf("%ld of %ld move several elements at once\n", static_cast<long>(tally.wide),
+              static_cast<long>(tally.taken));
   if (!tally.validated) std::printf("modules were not validated: there is no spirv-val\n");
   EXPECT_TRUE(tally.refused.empty());
 }
 
-TEST(RandomKernels, UsualTypes) { RunMany(0, {}); }
-
-TEST(RandomKernels, NarrowTypesAndComplexBuffers) {
-  RandomKernelOptions options;
-  options.types = {DType::kF32, DType::kBF16, DType::kF16, DType::kS8, DType::kU16, DType::kS32, DType::kPred};
-  options.complex = true;
-  options.float_rem = true;
-  RunMany(1000000, options);
-}
-
-TEST(RandomKernels, EightBitFloats) {
-  RandomKernelOptions options;
-  options.types = {DType::kF32,           DType::kF8E4M3FN, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
-                   DType::kF8E4M3B11FNUZ, DType::kF8E4M3,   DType::kF8E3M4, DType::kS8,         DType::kPred};
-  RunMany(3000000, options);
-}
-
-TEST(RandomKernels, IntegersNarrowerThanAByte) {
-  RandomKernelOptions options;
-  options.types = {DType::kF32, DType::kS4, DType::kU4, DType::kS8, DType::kU2, DType::kPred};
-  RunMany(4000000, options);
-}
-
-TEST(RandomKernels, WithoutMathAndParams) {
-  RandomKernelOptions options;
-  options.math = false;
-  options.params = false;
-  options.max_nodes = 12;
-  options.float_rem = true;
-  RunMany(2000000, options);
-}
+class RandomKernels : public ::testing::TestWithParam<RandomKernelSet> {};
+TEST_P(RandomKernels, AgreeWithTheEvaluator) { RunMany(GetParam().first_seed, GetParam().options); }
+INSTANTIATE_TEST_SUITE_P(Sets, RandomKernels, ::testing::ValuesIn(kir::testing::RandomKernelSets()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace tenon::emit_spirv

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -109,6 +110,10 @@ Status Run(vulkan::Device& device, const Module& module, const std::vector<int64
   return OkStatus();
 }
 
+bool LiesAligned(const kir::testing::Memory& memory) {
+  return std::ranges::all_of(memory.blocks, [](const auto& block) { return block.data % kAlignment == 0; });
+}
+
 kir::testing::Memory SmallNumbers(const kir::Kernel& k, const std::vector<int64_t>& params) {
   kir::testing::Memory memory;
   std::mt19937_64 random(1);
@@ -150,10 +155,20 @@ Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, con
   int64_t points = 1;
   for (const kir::Dim& d : kernel.dims) points *= std::max<int64_t>(d.extent.Value(params.data()), 1);
   if (bytes > most_bytes || points > most_bytes) return OutOfRange("too large to be evaluated point by point");
-  kir::testing::Memory wanted = SmallNumbers(kernel, params), got = wanted;
+  const kir::testing::Memory first = SmallNumbers(kernel, params);
+  kir::testing::Memory wanted = first, got = first;
   TENON_RETURN_IF_ERROR(kir::Evaluate(kernel, wanted.Refs(), params, false).WithContext("the evaluator"));
   TENON_RETURN_IF_ERROR(Run(device, module, params, got));
-  return kir::testing::FirstDifference(kernel, params, got, wanted);
+  std::string difference = kir::testing::FirstDifference(kernel, params, got, wanted);
+  if (!difference.empty() || !LiesAligned(first)) return difference;
+  TENON_ASSIGN_OR_RETURN(const Module aligned, Emit(kernel, JudgedTarget(), Places::kAligned));
+  if (!aligned.needs_alignment) return difference;
+  const Result<std::string> said_of_it = Validate(aligned.words);
+  if (said_of_it.ok() && !said_of_it->empty()) return Internal(*said_of_it);
+  got = first;
+  TENON_RETURN_IF_ERROR(Run(device, aligned, params, got));
+  difference = kir::testing::FirstDifference(kernel, params, got, wanted);
+  return difference.empty() ? difference : "several elements at once: " + difference;
 }
 
 }  // namespace tenon::emit_spirv::testing

@@ -32,12 +32,15 @@ Status Run(
     vulkan::Device& device, const Module& module, const std::vector<int64_t>& params, kir::testing::Memory& memory,
     const std::function<void(const std::function<void()>&)>& how = [](const auto& once) { once(); });
 
+/// Whether Run puts all buffers at addresses that are Places::kAligned.
+bool LiesAligned(const kir::testing::Memory& memory);
+
 /// Memory for all of the kernel's buffers.
 kir::testing::Memory SmallNumbers(const kir::Kernel& kernel, const std::vector<int64_t>& params);
 
-/// Runs the kernel on the device and on the evaluator, on the same small random numbers. What differs first, empty when
-/// nothing does; a Status when it does not get that far: UNIMPLEMENTED when it is not emitted, OUT_OF_RANGE when its
-/// arrays have more than `most_bytes`.
+/// Runs the kernel on the device and on the evaluator, on the same small random numbers, also as it is for aligned
+/// arrays where these are. What differs first, empty when nothing does; a Status when it does not get that far:
+/// UNIMPLEMENTED when it is not emitted, OUT_OF_RANGE when its arrays have more than `most_bytes`.
 Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, const std::vector<int64_t>& params,
                           int64_t most_bytes);
 

@@ -53,6 +53,108 @@ TEST_F(ShapesTest, SeveralPointsOfAnInvocation) {
   }
 }
 
+// Rows of `TYPE` beside one of f32, a comparison, and what does not lie side by side.
+constexpr std::string_view kWideRows = R"(kernel v1 params 2 outer 0 {
+  dim d0 parallel p0
+  dim d1 parallel p1
+  buffer b0 out TYPE [p0, p1] stride [p1, 1]
+  buffer b1 out pred [p0, p1] stride [p1, 1]
+  buffer b2 out TYPE [p1, p0] stride [p0, 1]
+  buffer b3 arg TYPE [p0, p1] stride [p1, 1]
+  buffer b4 arg TYPE [p0] stride [1]
+  buffer b5 arg f32 [p1] stride [1]
+  read r0 = b3[d0, d1]
+  %0 = TYPE read r0
+  read r1 = b4[d0]
+  %1 = TYPE read r1
+  read r2 = b5[d1]
+  %2 = f32 read r2
+  %3 = TYPE convert %2
+  %4 = TYPE ADD %0, %1
+  %5 = TYPE ADD %4, %3
+  %6 = pred cmp lt %0, %3
+  stage (d0, d1) DOMAIN{
+    store b0[d0, d1] = %5
+    store b1[d0, d1] = %6
+    store b2[d1, d0] = %4
+  }
+}
+)";
+
+TEST_F(ShapesTest, SeveralElementsAtOnce) {
+  const auto replaced = [](std::string text, std::string_view what, std::string_view by) {
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+    return text;
+  };
+  for (const char* type : {"f32", "s32", "bf16", "f16", "s16", "u8", "s8", "s4", "f8e4m3fn", "pred", "f64", "u64"}) {
+    std::string text = replaced(std::string(kWideRows), "TYPE", type);
+    text = replaced(text, "ADD", "add");
+    for (const char* domain : {"", "domain d1 [8, 120) "}) {
+      const kir::Kernel kernel = Parse(replaced(text, "DOMAIN", domain), {160, 128});
+      const auto any = Emit(kernel, testing::JudgedTarget());
+      const auto module = Emit(kernel, testing::JudgedTarget(), Places::kAligned);
+      ASSERT_TRUE(any.ok() && module.ok()) << any.status().ToString() << module.status().ToString();
+      EXPECT_FALSE(any->needs_alignment);
+      EXPECT_TRUE(module->needs_alignment) << type;
+      EXPECT_LT(module->dispatches[0].Groups(nullptr), any->dispatches[0].Groups(nullptr));
+      const auto difference = testing::Judge(*device_, kernel, {}, int64_t{1} << 30);
+      ASSERT_TRUE(difference.ok()) << difference.status().ToString();
+      EXPECT_EQ(*difference, "") << type << " " << domain;
+    }
+  }
+  // Rows that begin at no multiple of the group do not.
+  const kir::Kernel odd = Parse(
+      replaced(replaced(replaced(std::string(kWideRows), "TYPE", "f32"), "ADD", "add"), "DOMAIN", ""), {160, 127});
+  const auto module = Emit(odd, testing::JudgedTarget(), Places::kAligned);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_FALSE(module->needs_alignment);
+}
+
+// Each point sums four neighbours of each row: reads that lie side by side.
+constexpr std::string_view kNeighbours = R"(kernel v1 params 2 outer 0 {
+  dim d0 parallel p1
+  dim d1 reduce p0
+  buffer b0 out f32 [p1] stride [1]
+  buffer b1 arg f32 [p0, p1, 4] stride [p1*4, 4, 1]
+  graph g0 (f32, f32) {
+    %0 = f32 arg 0
+    %1 = f32 arg 1
+    %2 = f32 add %0, %1
+    return %2
+  }
+  read r0 = b1[d1, d0, 0]
+  read r1 = b1[d1, d0, 1]
+  read r2 = b1[d1, d0, 2]
+  read r3 = b1[d1, d0, 3]
+  %0 = f32 read r0
+  %1 = f32 read r1
+  %2 = f32 read r2
+  %3 = f32 read r3
+  %4 = f32 mul %0, %3
+  %5 = f32 sub %4, %1
+  %6 = f32 mul %5, %2
+  %7 = f32 const 0.0
+  %8 = f32 reduced #0.0
+  stage (d0, d1) {
+    reduce #0 over (d1) sequential g0 in (%6) init (%7)
+    store b0[d0] = %8
+  }
+}
+)";
+
+TEST_F(ShapesTest, NeighboursAreReadAtOnce) {
+  std::string text(kNeighbours);
+  text.replace(text.find("p1*4"), 4, "280");
+  const kir::Kernel kernel = Parse(text, {30, 70});
+  const auto module = Emit(kernel, testing::JudgedTarget(), Places::kAligned);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_TRUE(module->needs_alignment);
+  const auto difference = testing::Judge(*device_, kernel, {}, int64_t{1} << 30);
+  ASSERT_TRUE(difference.ok()) << difference.status().ToString();
+  EXPECT_EQ(*difference, "");
+}
+
 constexpr std::string_view kRowSums = R"(kernel v1 params 2 outer 0 {
   dim d0 parallel p0
   dim d1 reduce p1
@@ -144,6 +246,9 @@ TEST_F(ShapesTest, ChainsOfRows) {
     const auto module = Emit(kernel, testing::JudgedTarget());
     ASSERT_TRUE(module.ok()) << module.status().ToString();
     EXPECT_EQ(module->ScratchBytes(nullptr) == 0, columns == 1000);
+    const auto aligned = Emit(kernel, testing::JudgedTarget(), Places::kAligned);
+    ASSERT_TRUE(aligned.ok()) << aligned.status().ToString();
+    EXPECT_EQ(aligned->needs_alignment, columns != 9);
     const auto difference = testing::Judge(*device_, kernel, {}, int64_t{1} << 30);
     ASSERT_TRUE(difference.ok()) << difference.status().ToString();
     EXPECT_EQ(*difference, "") << rows << " x " << columns;

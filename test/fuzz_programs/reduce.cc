@@ -187,7 +187,7 @@ void AddReduceWindow(Builder& b) {
       dilation.push_back(1);
       (b.random.Chance(3) ? high : low) = here ? n - 1 : 0;
     } else {
-      window.push_back(b.random.Chance(2) ? 1 : 1 + b.random.Pick(4));
+      window.push_back(b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(8) ? 20 : 4));
       strides.push_back(b.random.Chance(3) ? 1 + b.random.Pick(3) : 1);
       base.push_back(b.random.Chance(6) ? 2 : 1);
       dilation.push_back(b.random.Chance(5) ? 2 : 1);
@@ -206,13 +206,17 @@ void AddReduceWindow(Builder& b) {
   const std::string_view op = b.random.OneOf(Combiners(v.type));
   const Value init = b.Splat(v.type, {}, b.random.Chance(2) ? 0 : b.Small(v.type));
   const std::string s = Text(v.type, {});
-  Numbers is = Folded(b, op, v, init, static_cast<double>(points));
+  // p + q + p * q, of integers that wrap: no op of its own, and in any order the same.
+  const bool spelled = v.type.is_int() && b.random.Chance(3);
+  const std::string ahead =
+      spelled ? fmt::format("    %t = stablehlo.multiply %p, %q : {0}\n    %r = stablehlo.add %t, %p : {0}\n", s) : "";
+  Numbers is = Folded(b, spelled ? "multiply" : op, v, init, static_cast<double>(points));
   b.Emit(fmt::format(
-             "\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n"
+             "\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}    %s = stablehlo.{}, %q : {}\n"
              "    stablehlo.return %s : {}\n  }}) {{window_dimensions = {}, window_strides = {}, base_dilations = {}, "
              "window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, {}) -> {}",
-             v.name, init.name, s, s, op, s, s, Array(window), Array(strides), Array(base), Array(dilation), padding,
-             v.rank(), Text(v), s, Text(v.type, out)),
+             v.name, init.name, s, s, ahead, spelled ? "add %r" : fmt::format("{} %p", op), s, s, Array(window),
+             Array(strides), Array(base), Array(dilation), padding, v.rank(), Text(v), s, Text(v.type, out)),
          v.type, out, is);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace tenon::fuzz {
 
@@ -49,8 +50,10 @@ Type PartOf(const Type& complex) { return TypeOf(complex.dtype == DType::kC128 ?
 Type ComplexOf(const Type& part) { return TypeOf(part.dtype == DType::kF64 ? DType::kC128 : DType::kC64); }
 
 int64_t Count(const Dims& dims) {
+  // As many as can be counted: some extents are large.
   int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
+  for (const int64_t d : dims) n = d == 0 ? 0 : n > INT64_MAX / d ? INT64_MAX : n * d;
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   return n;
 }
 

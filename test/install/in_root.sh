@@ -30,6 +30,12 @@ want stablehlo.add tenon convert test/install/add.mlir
 if [ -f /usr/share/man/man1/tenon.1 ] || [ -f /usr/share/man/man1/tenon.1.gz ]; then want 'tenon bench' man -P cat tenon; fi
 want complete bash -c 'source /usr/share/bash-completion/completions/tenon; complete -p tenon'
 
+want vulkan tenon plugins
+want '[2, 4, 6, 8]' tenon run --isolated test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+want 'StableHLO program small' tenon-reduce --help
+test -f /usr/lib/pjrt/libtenon_gloo.so
+ldd /usr/lib/pjrt/libtenon_gloo.so | { ! grep 'not found'; }
+
 step "the archive, anywhere"
 mkdir -p /opt/tenon && tar -C /opt/tenon --strip-components=1 --zstd -xf ./*.tar.zst
 want '[2, 4, 6, 8]' /opt/tenon/bin/tenon run test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4

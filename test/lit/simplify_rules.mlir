@@ -291,3 +291,78 @@ module {
     return %0, %1, %2, %3, %4#0, %4#1 : tensor<90x50xi16>, tensor<6x6xbf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>
   }
 }
+
+// -----
+
+// CHECK-DAG: view_of_constant: concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=0 : s32[2] -> %{{[0-9]+}} = constant 0x0200000003000000 : s32[2]
+// CHECK-DAG: known_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : pred[3] -> %{{[0-9]+}} = constant splat 0x01 : pred[3]
+// CHECK-DAG: known_gather: gather %[[X:[0-9]+]], {{.*}} : f32[6,3] -> %{{[0-9]+}} = reverse %[[X]] dimensions=[1] : f32[6,3]
+// CHECK-DAG: known_gather: gather %[[X]], {{.*}} : f32[6,2] -> %{{[0-9]+}} = slice %[[X]] start_indices=[0,0] limit_indices=[6,3] strides=[1,2] : f32[6,2]
+// CHECK-DAG: known_scatter: scatter %{{[0-9]+}}, {{.*}} : f32[6,3] -> %{{[0-9]+}} = select
+// CHECK-DAG: known_scatter: scatter %{{[0-9]+}}, {{.*}} : f32[6,3] -> %{{[0-9]+}} = pad
+// CHECK: program @places
+module @places {
+  func.func @main(%x: tensor<6x3xf32>, %u: tensor<f32>)
+      -> (tensor<6x3xf32>, tensor<6x2xf32>, tensor<6x3xf32>, tensor<6x3xf32>, tensor<3xi1>) {
+    %zero = stablehlo.constant dense<0> : tensor<3x1xi32>
+    %down = stablehlo.constant dense<[[2], [1], [0]]> : tensor<3x1xi32>
+    %in = stablehlo.compare GE, %down, %zero : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x1xi1>
+    %true = stablehlo.constant dense<true> : tensor<i1>
+    %all = stablehlo.reduce(%in init: %true) applies stablehlo.and across dimensions = [1] : (tensor<3x1xi1>, tensor<i1>) -> tensor<3xi1>
+    %0 = "stablehlo.gather"(%x, %down) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 6, 1>}> : (tensor<6x3xf32>, tensor<3x1xi32>) -> tensor<6x3xf32>
+    %ends = stablehlo.constant dense<[[0], [2]]> : tensor<2x1xi32>
+    %1 = "stablehlo.gather"(%x, %ends) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 6, 1>}> : (tensor<6x3xf32>, tensor<2x1xi32>) -> tensor<6x2xf32>
+    %two = stablehlo.constant dense<2> : tensor<1xi32>
+    %three = stablehlo.constant dense<3> : tensor<1xi32>
+    %at = stablehlo.concatenate %two, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %turned = stablehlo.reverse %at, dims = [0] : tensor<2xi32>
+    %place = stablehlo.slice %turned [1:2] : (tensor<2xi32>) -> tensor<1xi32>
+    %row = stablehlo.broadcast_in_dim %u, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %y = stablehlo.negate %x : tensor<6x3xf32>
+    %2 = "stablehlo.scatter"(%y, %place, %row) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<6x3xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<6x3xf32>
+    %ones = stablehlo.constant dense<1.0> : tensor<6x3xf32>
+    %3 = "stablehlo.scatter"(%ones, %place, %row) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<6x3xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<6x3xf32>
+    return %0, %1, %2, %3, %all : tensor<6x3xf32>, tensor<6x2xf32>, tensor<6x3xf32>, tensor<6x3xf32>, tensor<3xi1>
+  }
+}
+
+// -----
+
+// CHECK-DAG: gathered_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[11,11] {{.*}} : f32[30,30] -> %{{[0-9]+}} = reduce
+// CHECK-DAG: windows_of_several: reduce_window {{.*}} -> %{{[0-9]+}}#0 = reduce
+// CHECK-DAG: gathered_select_and_scatter: select_and_scatter %{{[0-9]+}}, {{.*}} window_dimensions=[9,9] {{.*}} : f32[40,40] -> %{{[0-9]+}} = reshape
+module @large_windows {
+  func.func @main(%x: tensor<40x40xf32>, %i: tensor<40x40xi32>, %s: tensor<16x16xf32>) -> (tensor<30x30xf32>, tensor<30x30xi32>, tensor<40x40xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %iz = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 11, 11>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %n = stablehlo.negate %p : tensor<f32>
+      %r = stablehlo.add %n, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<40x40xf32>, tensor<f32>) -> tensor<30x30xf32>
+    %1:2 = "stablehlo.reduce_window"(%x, %i, %z, %iz) <{window_dimensions = array<i64: 11, 11>}> ({
+    ^bb0(%p: tensor<f32>, %pi: tensor<i32>, %q: tensor<f32>, %qi: tensor<i32>):
+      %c = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %v = stablehlo.select %c, %p, %q : tensor<i1>, tensor<f32>
+      %w = stablehlo.select %c, %pi, %qi : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+    }) : (tensor<40x40xf32>, tensor<40x40xi32>, tensor<f32>, tensor<i32>) -> (tensor<30x30xf32>, tensor<30x30xi32>)
+    %2 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 9, 9>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    }, {
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<40x40xf32>, tensor<16x16xf32>, tensor<f32>) -> tensor<40x40xf32>
+    return %0, %1#1, %2 : tensor<30x30xf32>, tensor<30x30xi32>, tensor<40x40xf32>
+  }
+}

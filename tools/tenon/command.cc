@@ -79,6 +79,8 @@ void AddProgramArgument(CLI::App& app, std::string& program) {
 
 // --isolated: of whatever plugin the command loads.
 static bool isolated = false;
+// --remote: where the devices are instead.
+static std::string remote;
 
 void AddPluginOptions(CLI::App& app, PluginOptions& options) {
   app.add_option("-p,--plugin", options.plugin, "name or file of the plugin; otherwise $TENON_PLUGIN, else tenon")
@@ -87,6 +89,10 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options) {
       ->type_name("NAME=VALUE");
   app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
   app.add_flag("--isolated", isolated, "run the plugin in a process of its own, whose crash is an error");
+  app.add_option("--remote", remote,
+                 "use the devices of a tenon-device-server on another machine; TENON_REMOTE_TOKEN_FILE or "
+                 "TENON_REMOTE_CERTIFICATE, _KEY and _AUTHORITY say who asks")
+      ->type_name("HOST:PORT");
 }
 
 namespace {
@@ -108,6 +114,9 @@ std::string PluginMeant(const std::string& name) {
 Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options) {
   context.stage = kNoPlugin;
   std::string name = options.plugin.empty() ? client::DefaultPlugin() : options.plugin;
+  if (!remote.empty() && (isolated || !options.plugin.empty()))
+    return InvalidArgument(
+        "--remote takes the plugin that the server has: neither --plugin nor --isolated goes with it");
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
   if (const std::string meant = PluginMeant(name); !meant.empty()) context.advice = meant + " " + context.advice;
   BlamePlugin(name);
@@ -120,7 +129,8 @@ Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options
         discovery::IsFile(name) ? std::vector<discovery::PluginFile>() : discovery::FilesNamed(name);
     ::setenv("TENON_ISOLATE_PLUGIN", files.empty() ? name.c_str() : files.front().path.c_str(), 1);
   }
-  Result<client::Plugin> plugin = client::Plugin::Load(isolated ? "tenon_isolated" : name);
+  if (!remote.empty()) ::setenv("TENON_REMOTE", remote.c_str(), 1);
+  Result<client::Plugin> plugin = client::Plugin::Load(isolated || !remote.empty() ? "tenon_isolated" : name);
   silence.reset();
   if (plugin.ok()) {
     BlamePlugin(plugin->path().empty() ? name : plugin->path());

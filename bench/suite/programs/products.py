@@ -1,5 +1,5 @@
 """Matrix products: square, thin, batched, transposed, tiny, of many small dims, with neighbours."""
-from arrays import bf16, c64, f32, i8
+from arrays import bf16, c64, f16, f32, i8
 
 FACTOR = 4.0
 
@@ -18,6 +18,10 @@ def programs(jax, pick, add):
     v = pick(96, 1200, 5000)
     add('matrix_vector', lambda a, x: a @ x, f32(v, v), f32(v))
     add('vector_matrix', lambda a, x: x @ a, f32(v, v), f32(v))
+    add('bf16_matrix_vector', lambda a, x: a @ x, bf16(v, v), bf16(v), factor=4)
+    add('f16_vector_matrix', lambda a, x: x @ a, f16(v, v), f16(v), factor=4)
+    add('int8_dot', lambda x, y: jnp.dot(x, y, preferred_element_type=jnp.int32), i8(v * 24), i8(v * 24))
+    add('two_columns', lambda a, b: a @ b, f32(v, v), f32(v, 2))
     add('outer', lambda x, y: jnp.outer(x, y), f32(v), f32(v))
     b = pick(32, 512, 8192)
     add('batched_16', lambda a, b: a @ b, f32(b, 16, 16), f32(b, 16, 16))

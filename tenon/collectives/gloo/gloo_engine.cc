@@ -207,10 +207,12 @@ int Exchange(TenonEngineChannel* channel, const TenonEnginePart* sends, size_t n
   try {
     // A peer's bytes move as soon as both ends have posted theirs: all receives first.
     for (size_t i = 0; i < num_receives; ++i) {
+      peer = receives[i].peer;
       in.push_back(channel->context->createUnboundBuffer(receives[i].data, receives[i].bytes));
       in.back()->recv(receives[i].peer, channel->received[receives[i].peer]++);
     }
     for (size_t i = 0; i < num_sends; ++i) {
+      peer = sends[i].peer;
       out.push_back(channel->context->createUnboundBuffer(sends[i].data, sends[i].bytes));
       out.back()->send(sends[i].peer, channel->sent[sends[i].peer]++);
     }

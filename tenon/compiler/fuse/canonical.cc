@@ -170,6 +170,20 @@ int64_t CoefOf(const kir::Axis& a, DimId d) {
   return 0;
 }
 
+/// Whether the guard lets the first place of the dim through, and no other.
+bool IsFirst(const kir::Guard& g, DimId d) {
+  return g.e.start == kir::kNone && g.e.offset.baked == 0 && g.e.terms.size() == 1 && CoefOf(g.e, d) == 1 &&
+         g.lo.baked == 0 && g.hi.baked == 1 && g.mod == 1;
+}
+
+/// Whether guards let the first place of both dims through: the first one of what these become when they are merged.
+bool AreFirst(const SmallVector<kir::Guard, 1>& guards, DimId p, DimId q) {
+  const auto has = [&](DimId d) {
+    return std::any_of(guards.begin(), guards.end(), [&](const kir::Guard& g) { return IsFirst(g, d); });
+  };
+  return has(p) && has(q);
+}
+
 /// Whether dims p and p + 1 always run through memory as one.
 bool Mergeable(kir::Kernel& k, DimId p) {
   const DimId q = static_cast<DimId>(p + 1);
@@ -187,7 +201,11 @@ bool Mergeable(kir::Kernel& k, DimId p) {
   });
   ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
     for (const kir::Axis& a : at) ok &= CoefOf(a, p) == CoefOf(a, q) * k.dims[q].extent.baked;
-    for (const kir::Guard& g : guard) ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked;
+    const bool first = AreFirst(guard, p, q);
+    for (const kir::Guard& g : guard) {
+      if (first && (IsFirst(g, p) || IsFirst(g, q))) continue;
+      ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked;
+    }
   });
   return ok;
 }
@@ -206,7 +224,14 @@ void Merge(kir::Kernel& k, DimId p) {
   };
   ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
     for (kir::Axis& a : at) rename(a);
-    for (kir::Guard& g : guard) rename(g.e);
+    const bool first = AreFirst(guard, p, q);
+    SmallVector<kir::Guard, 1> guards;
+    for (kir::Guard& g : guard) {
+      if (first && IsFirst(g, p)) continue;
+      rename(g.e);
+      guards.push_back(std::move(g));
+    }
+    guard = std::move(guards);
   });
   for (kir::Node& n : k.nodes) {
     if (n.op == kir::Op::kIndex && n.attr >= q) --n.attr;
@@ -532,21 +557,27 @@ std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
   return sets;
 }
 
-/// Innermost dims of few places about which a read asks: what the answers are is known where vectors are written out.
-kir::DimMask KnownRows(kir::Kernel& k) {
-  kir::DimMask asked = 0, rows = 0;
+/// Dims about whose places an access asks.
+kir::DimMask AskedDims(kir::Kernel& k) {
+  kir::DimMask asked = 0;
   ForEachAccess(k, [&](kir::Buf, auto&, auto& guard) {
     for (const kir::Guard& g : guard) {
       for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
     }
   });
+  return asked;
+}
+
+/// Innermost dims of few places: `alone` also where there is nothing but this row.
+kir::DimMask ShortRows(kir::Kernel& k, bool alone) {
+  kir::DimMask rows = 0;
   ForEachStage(k.seq, [&](kir::Stage& stage) {
-    if (stage.dims.empty()) return;
+    if (stage.dims.size() + k.outer < (alone ? 1 : 2) || stage.dims.empty()) return;
     const DimId d = stage.dims.back();
     const Size extent = k.dims[d].extent;
     if (!extent.is_param() && extent.baked <= policy::kKnownRow) rows |= Bit(d);
   });
-  return asked & rows;
+  return rows;
 }
 
 }  // namespace
@@ -559,13 +590,16 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     if (fresh) params.push_back(s.baked);
     s = Size::Param(it->second);
   };
-  // Short rows are summed without a loop where their length is known, and their edges are known then.
-  const kir::DimMask known = KnownRows(k);
+  // Short rows are summed, or gone through, without a loop and masks where their length is known, and what is asked
+  // about their places is known then.
+  const kir::DimMask known = ShortRows(k, true) & AskedDims(k), rows = ShortRows(k, false) | known;
   for (size_t d = 0; d < k.dims.size(); ++d) {
-    turn(k.dims[d].extent, known & Bit(d)                            ? policy::kKnownRow
+    turn(k.dims[d].extent, rows & Bit(d)                             ? policy::kKnownRow
                            : k.dims[d].kind == kir::DimKind::kReduce ? policy::kShortRow
                                                                      : 8);
   }
+  // What lies rows apart is found by one address.
+  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : 8;
   for (kir::Buffer& b : k.buffers) {
     for (Size& s : b.extent) turn(s, 8);
     for (Size& s : b.stride) turn(s, 8);
@@ -581,7 +615,8 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     });
     for (kir::Axis& a : at) {
       if (!together) {
-        axis(a, 8);
+        for (kir::Term& t : a.terms) turn(t.coef, 8);
+        turn(a.offset, near);
         continue;
       }
       for (kir::Term& t : a.terms) turn(t.coef, target::kMaxInterleaved);

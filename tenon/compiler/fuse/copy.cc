@@ -114,9 +114,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
     bits_from.dtype = bits_to.dtype = MovedAs(p_, to.dtype);
     if (KernelCanHold(p_, bits_to.dtype)) {
       MadeKernel made = MakeCopy(bits_from, bits_to);
-      FinishKernel(made, *p_.target, &checks_);
-      made.in_place.clear();
-      AddKernelStep(std::move(made), {bits_from, bits_to}, out);
+      AddOwnKernel(std::move(made), {bits_from, bits_to}, out);
       return;
     }
   }
@@ -139,9 +137,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
       return;
     }
   }
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
-  AddKernelStep(std::move(made), {read, written}, out);
+  AddOwnKernel(std::move(made), {read, written}, out);
 }
 
 void Fuser::Clear(const View& to, plan::Seq& out) {

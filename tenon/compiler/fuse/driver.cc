@@ -68,7 +68,8 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
 }
 
 Result<bool> Fuser::EmitOwnKernel(NodeId id, plan::Seq& out) {
-  if (p_.target->kind == target::Kind::kCpu) return false;
+  // A CPU has drivers for all but convolutions of some types.
+  if (p_.target->kind == target::Kind::kCpu && p_[id].op != OpCode::kConvolution) return false;
   switch (p_[id].op) {
     case OpCode::kDot:
       return EmitProduct(id, out);

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
@@ -157,9 +156,7 @@ Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, 
     made.kernel = b.Finish();
     made.buffers.resize(3);
     made.buffers[2].kind = BoundBuffer::Kind::kWrite;
-    FinishKernel(made, *p_.target, &checks_);
-    made.in_place.clear();
-    AddKernelStep(std::move(made), {As(x, around), table, As(y, around)}, out);
+    AddOwnKernel(std::move(made), {As(x, around), table, As(y, around)}, out);
     x = y;
     left = rest;
     stride *= radix;
@@ -213,9 +210,7 @@ View Fuser::EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out) {
   made.kernel = b.Finish();
   made.buffers.resize(2);
   made.buffers[1].kind = BoundBuffer::Kind::kWrite;
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
-  AddKernelStep(std::move(made), {from, to}, out);
+  AddOwnKernel(std::move(made), {from, to}, out);
   return to;
 }
 

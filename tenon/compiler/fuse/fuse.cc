@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 
 namespace tenon::compiler {
@@ -172,6 +173,13 @@ void Fuser::AddKernelStep(MadeKernel made, const std::vector<View>& views, Seq& 
   step.work = made.work;
   for (const auto& [write, read] : made.in_place) f_.in_place[step.buffers[write]].push_back(step.buffers[read]);
   out.push_back({std::move(step)});
+}
+
+void Fuser::AddOwnKernel(MadeKernel made, const std::vector<View>& views, Seq& out, std::optional<target::Work> work) {
+  FinishKernel(made, *p_.target, &checks_);
+  made.in_place.clear();
+  if (work) made.work = *work;
+  AddKernelStep(std::move(made), views, out);
 }
 
 Status Fuser::EmitNode(NodeId id, Seq& out) {

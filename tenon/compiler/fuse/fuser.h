@@ -99,6 +99,10 @@ class Fuser {
   /// The number of the kernel among the distinct ones.
   uint32_t KernelIndex(kir::Kernel kernel);
   void AddKernelStep(MadeKernel made, const std::vector<View>& views, plan::Seq& out);
+  /// The same of a kernel that is not finished, and whose results have memory of their own; `work`: when it is another
+  /// one than the kernel's operations tell.
+  void AddOwnKernel(MadeKernel made, const std::vector<View>& views, plan::Seq& out,
+                    std::optional<target::Work> work = std::nullopt);
 
   const Program& p_;
   const FuseOptions& options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
@@ -310,6 +312,7 @@ class Walk {
         kir::Read& read = k_.reads[n.attr];
         if (!moved_[n.attr]) {
           ForEachUse(read, [&](Val& v) { v = map[v]; });
+          for (kir::Axis& axis : read.at) SpellOut(axis);
           DropGuards(read.guard);
           if (read.guard.empty()) read.otherwise = kNone;
           moved_[n.attr] = true;
@@ -319,7 +322,10 @@ class Walk {
     }
     ForEachRootUse(k_, [&](Val& v) { v = map[v]; });
     ForEachStage(k_.seq, [&](kir::Stage& stage) {
-      for (kir::Store& store : stage.stores) DropGuards(store.guard);
+      for (kir::Store& store : stage.stores) {
+        for (kir::Axis& axis : store.at) SpellOut(axis);
+        DropGuards(store.guard);
+      }
     });
     k_.nodes = std::move(nodes_);
   }
@@ -444,18 +450,93 @@ class Walk {
     return nodes_[v].op == Op::kAnd;
   }
 
+  /// Indices of dims times constants, and a constant.
+  struct Affine {
+    std::map<kir::DimId, Wide> coefs;
+    Wide offset = 0;
+  };
+
+  /// Adds `factor` times the value where it is affine and nothing on the way to it wraps; `steps` bounds the way, whose
+  /// nodes may be shared.
+  bool AddTo(Affine& sum, Val v, Wide factor, int& steps) const {
+    const kir::Node& n = nodes_[v];
+    if (--steps < 0 || n.type == DType::kPred || !RangeOfType(n.type).known) return false;
+    const auto in = [&](size_t i) { return ranges_[n.in[i]]; };
+    const auto fits = [&](Wide lo, Wide hi) {
+      const Range whole = RangeOfType(n.type);
+      return lo >= whole.lo && hi <= whole.hi;
+    };
+    if (ranges_[v].known && ranges_[v].is_one()) {
+      sum.offset += factor * ranges_[v].lo;
+      return true;
+    }
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      if (!in(i).known) return false;
+    }
+    switch (n.op) {
+      case Op::kIndex:
+        sum.coefs[n.attr] += factor;
+        return true;
+      case Op::kConvert:
+        return IsInteger(nodes_[n.in[0]].type) && fits(in(0).lo, in(0).hi) && AddTo(sum, n.in[0], factor, steps);
+      case Op::kAdd:
+        return fits(Wide{in(0).lo} + in(1).lo, Wide{in(0).hi} + in(1).hi) && AddTo(sum, n.in[0], factor, steps) &&
+               AddTo(sum, n.in[1], factor, steps);
+      case Op::kSub:
+        return fits(Wide{in(0).lo} - in(1).hi, Wide{in(0).hi} - in(1).lo) && AddTo(sum, n.in[0], factor, steps) &&
+               AddTo(sum, n.in[1], -factor, steps);
+      case Op::kMul:
+        for (size_t i = 0; i < 2; ++i) {
+          const Wide by = in(i).lo, lo = by * in(1 - i).lo, hi = by * in(1 - i).hi;
+          if (in(i).is_one())
+            return fits(std::min(lo, hi), std::max(lo, hi)) && AddTo(sum, n.in[1 - i], factor * by, steps);
+        }
+        return false;
+      case Op::kMin:
+      case Op::kMax:
+        for (size_t i = 0; i < 2; ++i) {
+          const Range &x = in(i), &y = in(1 - i);
+          if (n.op == Op::kMin ? x.hi <= y.lo : x.lo >= y.hi) return AddTo(sum, n.in[i], factor, steps);
+        }
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  /// A place that is computed from indices alone becomes terms of the axis: neighbours then read neighbours.
+  void SpellOut(kir::Axis& axis) const {
+    if (axis.start == kNone || axis.offset.is_param()) return;
+    Affine sum{.coefs = {}, .offset = axis.offset.baked};
+    for (const kir::Term& t : axis.terms) {
+      if (t.coef.is_param()) return;
+      sum.coefs[t.dim] += t.coef.baked;
+    }
+    int steps = policy::kMostSpelledSteps;
+    if (!AddTo(sum, axis.start, 1, steps)) return;
+    const auto is_small = [](Wide x) { return x >= INT32_MIN && x <= INT32_MAX; };
+    if (!is_small(sum.offset)) return;
+    SmallVector<kir::Term, 2> terms;
+    for (const auto& [dim, coef] : sum.coefs) {
+      if (!is_small(coef)) return;
+      if (coef != 0) terms.push_back({dim, kir::Size::Of(static_cast<int64_t>(coef))});
+    }
+    axis = {.terms = std::move(terms), .offset = kir::Size::Of(static_cast<int64_t>(sum.offset))};
+  }
+
   /// Those that hold everywhere.
   void DropGuards(SmallVector<kir::Guard, 1>& guards) {
     SmallVector<kir::Guard, 1> kept;
-    for (const kir::Guard& g : guards) {
-      if (!Holds(g)) kept.push_back(g);
+    for (kir::Guard& g : guards) {
+      SpellOut(g.e);
+      if (!Holds(g)) kept.push_back(std::move(g));
     }
-    if (kept.size() != guards.size()) guards = std::move(kept);
+    guards = std::move(kept);
   }
   bool Holds(const kir::Guard& g) const {
-    if (g.mod != 1 || g.lo.is_param() || g.hi.is_param() || g.e.offset.is_param() || g.e.start == kNone) return false;
-    if (!IsMasked(g.e.start)) return false;
-    const Range start = ranges_[g.e.start];
+    if (g.mod != 1 || g.lo.is_param() || g.hi.is_param() || g.e.offset.is_param()) return false;
+    if (g.e.start != kNone && !IsMasked(g.e.start)) return false;
+    const Range start = g.e.start == kNone ? Range{0, 0, true} : ranges_[g.e.start];
     if (!start.known) return false;
     Wide lo = Wide{g.e.offset.baked} + start.lo, hi = Wide{g.e.offset.baked} + start.hi;
     for (const kir::Term& t : g.e.terms) {

@@ -158,5 +158,42 @@ TEST(Integers, CountersOfLoops) {
   EXPECT_FALSE(Has(k, Op::kCompare)) << kir::Print(k);
 }
 
+/// out[i, j] = x[min(max(rows * i - j * convert(scale) + shift, 0), 99)], the place computed as s32.
+kir::Kernel Windows(int32_t rows, int32_t scale, int32_t shift) {
+  kir::KernelBuilder b;
+  const kir::DimId i = b.AddDim(Size::Of(8)), j = b.AddDim(Size::Of(5));
+  const kir::Buf x = b.AddDense(kir::BufKind::kArg, s32, {100});
+  const kir::Buf out = b.AddDense(kir::BufKind::kOut, s32, {8, 5});
+  const auto index = [&](kir::DimId d) { return b.Convert(s32, b.Index(d)); };
+  const Val place =
+      b.Add(b.Sub(b.Mul(index(i), b.ConstS32(rows)), b.Mul(index(j), b.ConstS32(scale))), b.ConstS32(shift));
+  const Val inside = b.Min(b.Max(b.Convert(DType::kS64, place), b.ConstS64(0)), b.ConstS64(99));
+  kir::Stage stage;
+  stage.dims = {i, j};
+  stage.stores.push_back(
+      {.buf = out, .at = {kir::At(i), kir::At(j)}, .guard = {}, .value = b.Read(x, {kir::AtStart(inside)})});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+// Places made of indices become terms, unless a clamp or a wrap changes some of them.
+TEST(Integers, PlacesThatAreAffine) {
+  std::vector<int32_t> in(100);
+  for (int32_t v = 0; v < 100; ++v) in[static_cast<size_t>(v)] = 7 * v;
+  struct Case {
+    int32_t rows, scale, shift;
+    bool affine;
+  };
+  for (const Case& c :
+       {Case{1, -1, 0, true}, Case{10, 2, 20, true}, Case{-12, 3, 96, true}, Case{13, 1, 4, true},
+        Case{13, 1, 3, false}, Case{13, -2, 1, false}, Case{1 << 30, 1, 50, false}, Case{0, 0, 42, true}}) {
+    kir::Kernel k = Windows(c.rows, c.scale, c.shift);
+    const std::vector<int32_t> before = Results(k, in, 40);
+    Simplify(k);
+    EXPECT_EQ(Results(k, in, 40), before) << kir::Print(k);
+    EXPECT_EQ(k.reads[0].at[0].start == kir::kNone, c.affine) << kir::Print(k);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::compiler

@@ -41,8 +41,16 @@ int64_t Flat(const Dims& dims, const IndexMap& map) {
 /// out element by element.
 class LoopMaker {
  public:
-  LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points)
-      : p_(p), loop_(p[id]), id_(id), points_(std::move(points)), checks_(env.checks), tracer_(p, members_, env, b_) {}
+  /// `used`: results that somebody uses, of nodes with several.
+  LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points,
+            const std::unordered_set<Ref, RefHasher>& used)
+      : p_(p),
+        loop_(p[id]),
+        id_(id),
+        points_(std::move(points)),
+        used_(used),
+        checks_(env.checks),
+        tracer_(p, members_, env, b_) {}
 
   /// Carries whose memory the loop updates in place; their kernel buffers come in the result as writes of (id, carry).
   std::vector<bool> stacked;
@@ -107,7 +115,9 @@ class LoopMaker {
     }
     b_.AddLoop(std::move(loop));
     kir::Stage finals;
-    for (const Carry& c : carries_) AddFinal(c, finals);
+    for (const Carry& c : carries_) {
+      if (IsUsed(c.index)) AddFinal(c, finals);
+    }
     if (!finals.stores.empty()) b_.AddStage(std::move(finals));
 
     MadeKernel made;
@@ -132,15 +142,51 @@ class LoopMaker {
     bool per_point;
   };
 
+  /// Whether somebody uses the carry's last value.
+  bool IsUsed(size_t carry) const {
+    return loop_.in.size() == 1 || used_.contains({id_, static_cast<uint32_t>(carry)});
+  }
+
+  /// Carries that somebody sees: other than counters of loops that end by themselves.
+  std::vector<bool> FindSeen() const {
+    std::vector<bool> seen(loop_.in.size(), false);
+    std::vector<Ref> next;
+    std::unordered_set<NodeId> visited;
+    const auto see = [&](size_t i) {
+      if (seen[i]) return;
+      seen[i] = true;
+      next.push_back(loop_.blocks[1].results[i]);
+    };
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (IsUsed(i)) see(i);
+    }
+    if (KnownTrips(p_, loop_) < 0) next.push_back(loop_.blocks[0].results[0]);
+    while (!next.empty()) {
+      const NodeId n = next.back().node;
+      next.pop_back();
+      if (!visited.insert(n).second) continue;
+      if (const auto arg = arg_of_.find(n); arg != arg_of_.end()) {
+        see(arg->second);
+      } else if (members_.contains(n)) {
+        next.insert(next.end(), p_[n].in.begin(), p_[n].in.end());
+      }
+    }
+    return seen;
+  }
+
   bool Classify() {
     const Block& body = loop_.blocks[1];
     stacked.assign(loop_.in.size(), false);
     carry_of_.assign(loop_.in.size(), -1);
+    for (size_t i = 0; i < loop_.in.size(); ++i) {
+      for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
+    }
+    const std::vector<bool> seen = FindSeen();
     size_t next = 0;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
+      if (!seen[i]) continue;
       const Shape& shape = p_.shape(loop_.in[i]);
       if (!KernelCanHold(p_, shape.dtype)) return false;
-      for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
       const bool per_point = !points_.empty() && shape.dims == points_;
       const GraphNode& result = p_[body.results[i].node];
       const bool updated = result.op == OpCode::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
@@ -271,6 +317,7 @@ class LoopMaker {
   const GraphNode& loop_;
   NodeId id_;
   Dims points_;
+  const std::unordered_set<Ref, RefHasher>& used_;
   KernelChecks* checks_;
   std::unordered_set<NodeId> members_;
   kir::KernelBuilder b_;
@@ -317,7 +364,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
   for (const Dims& points : ways) {
     const size_t bound_before = bound_.size();
     before.clear();
-    LoopMaker maker(p_, id, env, points);
+    LoopMaker maker(p_, id, env, points, used_);
     std::optional<MadeKernel> made = maker.Make();
     if (!failed.ok() || !made) {
       failed = OkStatus();

@@ -138,8 +138,9 @@ inline constexpr int kNarrowRounding = 4;
 /// Cycles of asking whether a guard holds, and of heeding the answer; and of both for each lane anew, in every row.
 inline constexpr double kGuardCycles = 0.5;
 inline constexpr double kLaneGuardCycles = 4;
-/// Rows of so few places are written out by the emitter, and kernels keep their numbers: which lanes a guard leaves out
-/// is known then, and costs so much for each of the two vectors at most that are not whole.
+/// Rows of so few places are written out by the emitter, and kernels keep their lengths: vectors of them need no masks
+/// and no loop. Which lanes a guard leaves out is known then, and costs so much for each of the two vectors at most
+/// that are not whole.
 inline constexpr int64_t kKnownRow = 64;
 inline constexpr double kKnownGuardCycles = 1;
 /// Cycles of starting a loop, and more of them where its end is masked.
@@ -227,6 +228,9 @@ inline constexpr double kSerialStepCycles = 3.5;
 /// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
 inline constexpr double kLoopNodeCycles = 1.75;
 inline constexpr double kLoopLanes = 8;
+
+/// Nodes that are looked at to find of which indices a place is made: nodes may be shared, and their paths many.
+inline constexpr int kMostSpelledSteps = 64;
 
 // How short sums are written out. Of fewer results than fill some vectors nothing else is done while one addition waits
 // for the one before: from so many terms on they go in four chains that meet, term i in chain i % 4.

@@ -1,11 +1,10 @@
-// Products and convolutions as kernels, for targets on which no driver of their own takes them.
+// Products and convolutions that no driver takes, as kernels.
 
 #include "tenon/compiler/fuse/product.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
@@ -190,12 +189,13 @@ Result<bool> Fuser::EmitProduct(NodeId id, plan::Seq& out) {
   const Tile tile = ChooseTile(batch, row.extent, column.extent, *p_.target);
   TiledDim rows(k.b, row.extent, tile.rows), columns(k.b, column.extent, tile.columns);
   if (rows.ragged() || columns.ragged()) Clear(z, out);
-  for (const auto* list : {&dims.batch, &dims.rows}) {
+  // Points beside one another go through the rows, for which the same columns are read again while a cache has them.
+  for (const auto* list : {&dims.batch, &dims.columns}) {
     for (const ProductDim& dim : *list) k.AddDim(dim, kir::DimKind::kParallel);
   }
-  rows.AddSpans(k.stage());
-  for (const ProductDim& dim : dims.columns) k.AddDim(dim, kir::DimKind::kParallel);
   columns.AddSpans(k.stage());
+  for (const ProductDim& dim : dims.rows) k.AddDim(dim, kir::DimKind::kParallel);
+  rows.AddSpans(k.stage());
   columns.AddLanes(k.stage());
   for (const ProductDim& dim : dims.summed) k.AddDim(dim, kir::DimKind::kReduce);
 
@@ -219,17 +219,15 @@ Result<bool> Fuser::EmitProduct(NodeId id, plan::Seq& out) {
     }
   }
   MadeKernel made = Made(node, id, k.Finish());
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
   Bind({id, 0}, z);
-  AddKernelStep(std::move(made), {x, y, z}, out);
+  AddOwnKernel(std::move(made), {x, y, z}, out);
   return true;
 }
 
 Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const GraphNode& node = p_[id];
   const auto& a = node.attrs<ConvolutionAttrs>();
-  if (p_.target->kind == target::Kind::kCpu || !HasTypes(p_, node) || NumElements(node.shape().dims) == 0 ||
+  if (!HasTypes(p_, node) || NumElements(node.shape().dims) == 0 ||
       (a.batch_group_count != 1 && a.feature_group_count != 1))
     return false;
   const Shape& in = p_.shape(node.in[0]);
@@ -347,10 +345,8 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
     }
   }
   MadeKernel made = Made(node, id, k.Finish());
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
   Bind({id, 0}, z);
-  AddKernelStep(std::move(made), {x, y, z}, out);
+  AddOwnKernel(std::move(made), {x, y, z}, out);
   return true;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
@@ -138,9 +137,7 @@ Result<bool> Fuser::EmitRanks(NodeId id, plan::Seq& out) {
   }
   b.AddStage(std::move(stage));
   made.kernel = b.Finish();
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
-  AddKernelStep(std::move(made), views, out);
+  AddOwnKernel(std::move(made), views, out);
   return true;
 }
 

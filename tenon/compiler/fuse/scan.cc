@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
@@ -78,11 +77,9 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   MadeKernel made;
   made.kernel = b.Finish();
   made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
-  made.work = {.serial = static_cast<double>(chains * (last + 1)) * policy::kSerialStepCycles};
   Bind({id, 0}, to);
-  AddKernelStep(std::move(made), {from, to}, out);
+  AddOwnKernel(std::move(made), {from, to}, out,
+               target::Work{.serial = static_cast<double>(chains * (last + 1)) * policy::kSerialStepCycles});
   return true;
 }
 

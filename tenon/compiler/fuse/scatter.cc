@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
@@ -61,34 +60,62 @@ Owners OwnersOf(const ScatterAttrs& a, const Shape& operand, int64_t own_points,
   return owners;
 }
 
+/// Whether the graph takes what the scatter's arrays and updates hold, and makes what the arrays hold: two parts of
+/// each complex element.
+bool Combines(const kir::Graph& combiner, const GraphNode& scatter) {
+  std::vector<DType> parts;
+  for (const Shape& result : scatter.out) {
+    for (int part = 0; part < (IsComplex(result.dtype) ? 2 : 1); ++part) parts.push_back(PartType(result.dtype));
+  }
+  const size_t n = parts.size();
+  if (combiner.arguments.size() != 2 * n || combiner.results.size() != n) return false;
+  for (size_t i = 0; i < n; ++i) {
+    if (combiner.arguments[i] != parts[i] || combiner.arguments[n + i] != parts[i] ||
+        combiner.nodes[combiner.results[i]].type != parts[i])
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const GraphNode& node = p_[id];
-  if (node.in.size() != 3 || node.blocks.size() != 1) return false;
+  const size_t count = node.out.size();  // Arrays that are updated, all of one shape.
+  if (node.in.size() != 2 * count + 1 || node.blocks.size() != 1 || !FitsKernels(p_, node)) return false;
+  // The kernel's buffers: indices, updates and results; what is updated is copied into the results before.
+  if (static_cast<int64_t>(node.in.size()) > p_.target->limits.buffers) return false;
   const Shape& shape = node.shape();
-  const Shape& indices_shape = p_.shape(node.in[1]);
-  const Shape& updates_shape = p_.shape(node.in[2]);
-  const DType type = shape.dtype;
-  if (!KernelCanHold(type) || p_.shape(node.in[0]) != shape || updates_shape.dtype != type) return false;
-  if (!IsInteger(indices_shape.dtype) || !FitsKernels(p_, node)) return false;
+  const Shape& indices_shape = p_.shape(node.in[count]);
+  const Shape& updates_shape = p_.shape(node.in[count + 1]);
+  if (!IsInteger(indices_shape.dtype)) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Shape& result = node.shape(i);
+    const Shape& updates = p_.shape(node.in[count + 1 + i]);
+    if (!KernelCanHold(result.dtype) || p_.shape(node.in[i]) != result || updates.dtype != result.dtype) return false;
+    if (result.dims != shape.dims || updates.dims != updates_shape.dims) return false;
+  }
   const Block& block = node.blocks[0];
-  const bool overwrite = block.results[0] == Ref{block.args[1], 0};
+  const bool overwrite = count == 1 && block.results[0] == Ref{block.args[1], 0};
   Result<kir::Graph> combiner = GraphOfBlock(p_, block);
-  if (!overwrite && (!combiner.ok() || combiner->arguments[0] != PartType(type))) return false;
+  if (!overwrite && (!combiner.ok() || !Combines(*combiner, node))) return false;
   const auto& [window_dims, inserted, batching, indices_batching, to_operand, index_vector_dim] =
       node.attrs<ScatterAttrs>();
 
-  TENON_ASSIGN_OR_RETURN(const View operand, ViewOf(node.in[0], out));
-  TENON_ASSIGN_OR_RETURN(const View indices, ViewOf(node.in[1], out));
-  TENON_ASSIGN_OR_RETURN(const View updates, ViewOf(node.in[2], out));
-  const View result = NewTemp(shape);
-  Copy(operand, result, out);
+  TENON_ASSIGN_OR_RETURN(const View indices, ViewOf(node.in[count], out));
+  std::vector<View> updates, results;
+  for (uint32_t i = 0; i < count; ++i) {
+    TENON_ASSIGN_OR_RETURN(const View operand, ViewOf(node.in[i], out));
+    TENON_ASSIGN_OR_RETURN(updates.emplace_back(), ViewOf(node.in[count + 1 + i], out));
+    results.push_back(NewTemp(node.shape(i)));
+    Copy(operand, results.back(), out);
+  }
 
   kir::KernelBuilder b;
   const kir::Buf from = BufferFor(b, kir::BufKind::kArg, indices);
-  const kir::Buf values = BufferFor(b, kir::BufKind::kArg, updates);
-  const kir::Buf to = BufferFor(b, kir::BufKind::kOut, result);
+  std::vector<kir::Buf> values, to;
+  for (const View& view : updates) values.push_back(BufferFor(b, kir::BufKind::kArg, view));
+  for (const View& view : results) to.push_back(BufferFor(b, kir::BufKind::kOut, view));
   // Updates one after another; the elements of one never meet.
   SmallVector<kir::Axis, 4> update_at;
   update_at.resize(updates_shape.rank());
@@ -128,7 +155,6 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     }
   }
   kir::Store store;
-  store.buf = to;
   store.at.resize(shape.rank());
   size_t next_window = 0;
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -168,24 +194,33 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     mine.hi = kir::Size::Of(owners.part);
     store.guard.push_back(std::move(mine));
   }
-  store.value = b.Read(values, update_at);
   store.order = ordered ? kir::StoreOrder::kRowMajor : kir::StoreOrder::kDisjoint;
-  if (!IsComplex(type)) {
+  const auto parts_of = [](const View& view) { return IsComplex(view.dtype) ? 2 : 1; };
+  SmallVector<kir::Val, 2> parts;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (int part = 0; part < parts_of(updates[i]); ++part) parts.push_back(b.Read(values[i], update_at, part));
+  }
+  if (count == 1 && parts.size() == 1) {
     if (!overwrite) store.combine = static_cast<int32_t>(b.AddGraph(*combiner));
-    stage.stores.push_back(std::move(store));
-  } else {
-    SmallVector<kir::Val, 2> parts = {store.value, b.Read(values, update_at, 1)};
-    if (!overwrite) {  // What is there, read first.
+  } else if (!overwrite) {  // What is there, all of it read before anything is stored.
+    SmallVector<kir::Val, 4> arguments;
+    for (uint32_t i = 0; i < count; ++i) {
       kir::Read before;
-      before.buf = to;
+      before.buf = to[i];
       before.at = store.at;
       before.guard = store.guard;
-      if (!before.guard.empty()) before.otherwise = b.Const(PartType(type), 0);
-      parts = b.Inline(*combiner, {b.Read(before, 0), b.Read(before, 1), parts[0], parts[1]});
+      if (!before.guard.empty()) before.otherwise = b.Const(PartType(results[i].dtype), 0);
+      for (int part = 0; part < parts_of(results[i]); ++part) arguments.push_back(b.Read(before, part));
     }
-    for (const uint8_t component : {0, 1}) {
-      store.value = parts[component];
-      store.component = component;
+    for (const kir::Val part : parts) arguments.push_back(part);
+    parts = b.Inline(*combiner, arguments);
+  }
+  size_t next_part = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    store.buf = to[i];
+    for (int part = 0; part < parts_of(results[i]); ++part) {
+      store.value = parts[next_part++];
+      store.component = static_cast<uint8_t>(part);
       stage.stores.push_back(store);
     }
   }
@@ -193,15 +228,20 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
 
   MadeKernel made;
   made.kernel = b.Finish();
-  made.buffers = {{BoundBuffer::Kind::kRead, node.in[1]},
-                  {BoundBuffer::Kind::kRead, node.in[2]},
-                  {BoundBuffer::Kind::kWrite, {id, 0}}};
-  FinishKernel(made, *p_.target, &checks_);
-  made.in_place.clear();
-  const int64_t elements = NumElements(updates_shape.dims);
-  made.work = {.serial = static_cast<double>(elements) * policy::kSerialStepCycles};
-  Bind({id, 0}, result);
-  AddKernelStep(std::move(made), {indices, updates, result}, out);
+  std::vector<View> views = {indices};
+  made.buffers = {{BoundBuffer::Kind::kRead, node.in[count]}};
+  for (uint32_t i = 0; i < count; ++i) {
+    made.buffers.push_back({BoundBuffer::Kind::kRead, node.in[count + 1 + i]});
+    views.push_back(updates[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    made.buffers.push_back({BoundBuffer::Kind::kWrite, {id, i}});
+    views.push_back(results[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) Bind({id, i}, results[i]);
+  const int64_t elements = NumElements(updates_shape.dims) * static_cast<int64_t>(count);
+  AddOwnKernel(std::move(made), views, out,
+               target::Work{.serial = static_cast<double>(elements) * policy::kSerialStepCycles});
   return true;
 }
 

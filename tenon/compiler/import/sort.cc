@@ -160,9 +160,24 @@ class Comparator {
   int next_ = 0;
 };
 
-bool IsKeyType(DType t) {
-  return t == DType::kPred || IsInteger(t) || t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 ||
-         t == DType::kF64;
+/// The type in which keys of the type are compared, in the same order; kInvalid where there is none.
+DType KeyType(DType t, bool total) {
+  switch (t) {
+    case DType::kPred:
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF64:
+      return t;
+    case DType::kF8E5M2:
+    case DType::kF8E4M3:
+    case DType::kF8E4M3FN:
+    case DType::kF8E3M4:
+      return DType::kF32;  // Their NaNs have signs, as its own.
+    default:
+      if (IsInteger(t)) return t;
+      return IsFloat(t) && DTypeBits(t) == 8 && !total ? DType::kF32 : DType::kInvalid;
+  }
 }
 
 }  // namespace
@@ -184,7 +199,7 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0], policy::kMaxSortOperands);
   if (!keys) return false;
   for (const Key& k : *keys) {
-    if (!IsKeyType(p_.shape(k.key).dtype)) return false;
+    if (KeyType(p_.shape(k.key).dtype, k.total) == DType::kInvalid) return false;
   }
 
   // What the keys are made of, on whole arrays.
@@ -229,7 +244,16 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   const SmallVector<Ref, 3> operands = sort.in;
   SmallVector<Ref, 3> in;
   for (const Key& k : *keys) {
-    in.push_back(lifted.at(k.key.node));
+    Ref key = lifted.at(k.key.node);
+    if (const DType type = KeyType(p_.shape(key).dtype, k.total); type != p_.shape(key).dtype) {
+      GraphNode wide;
+      wide.op = OpCode::kConvert;
+      wide.in = {key};
+      wide.out = {{type, dims}};
+      key = {p_.Add(std::move(wide)), 0};
+      to.nodes.push_back(key.node);
+    }
+    in.push_back(key);
     attrs.descending.push_back(k.descending ? 1 : 0);
     attrs.zeros_equal.push_back(!k.total && IsFloat(p_.shape(k.key).dtype) ? 1 : 0);
   }

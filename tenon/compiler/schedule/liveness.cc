@@ -91,11 +91,14 @@ class Walker {
   void One(plan::CaseStep& s) {
     Touch(s.index, false);
     const int32_t step = t_.length, outer = arm_;
+    std::vector<size_t> arms;
     for (plan::Seq& branch : s.branches) {
+      arms.push_back(t_.arms.size());
       arm_ = static_cast<int32_t>(t_.arms.size());
-      t_.arms.push_back({step, outer});
+      t_.arms.push_back({step, 0, outer});
       Seq(branch);
     }
+    for (size_t a : arms) t_.arms[a].end = t_.length;
     arm_ = outer;
     Advance();
   }

@@ -40,6 +40,7 @@ struct LoopRange {
 /// One branch of one case step: positions in two branches of one step never run both.
 struct Arm {
   int32_t step = 0;     ///< Position of the case step.
+  int32_t end = 0;      ///< The last position in any of the step's branches.
   int32_t parent = -1;  ///< The arm around it, by its number; -1 for none.
 };
 
@@ -69,6 +70,12 @@ struct Timeline {
   const LoopRange* LoopAround(int32_t position) const {
     const int32_t loop = innermost[static_cast<size_t>(position)];
     return loop < 0 ? nullptr : &loops[static_cast<size_t>(loop)];
+  }
+  /// Whether a position lies in that branch.
+  bool IsInArm(int32_t position, int32_t which) const {
+    int32_t a = arm[static_cast<size_t>(position)];
+    while (a > which) a = arms[static_cast<size_t>(a)].parent;
+    return a == which;
   }
   /// The position of the case step of which two positions lie in different branches; -1 for none.
   int32_t CaseBetween(int32_t a, int32_t b) const;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <ranges>
+#include <set>
 
 #include "tenon/compiler/schedule/arena.h"
 #include "tenon/compiler/schedule/link.h"
@@ -126,8 +127,30 @@ class Scheduler {
       if (!e->write && MayReadWhileWritten(from, *e, copy.position, taken)) continue;
       return;
     }
+    if (IsReadInOtherBranches(to, copy.position, first)) return;
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     Merge(a, b);
+  }
+
+  /// Whether branches after that of the copy at `position` read what the memory `to` held before their step: with the
+  /// writes that began at `first`, before that step, in the same memory, they would find those.
+  bool IsReadInOtherBranches(const Events& to, int32_t position, int32_t first) const {
+    int32_t end = position;
+    for (int32_t a = timeline_.arm[static_cast<size_t>(position)]; a >= 0 && !timeline_.IsInArm(first, a);) {
+      end = timeline_.arms[static_cast<size_t>(a)].end;
+      a = timeline_.arms[static_cast<size_t>(a)].parent;
+    }
+    std::set<uint32_t> written;  // Buffers: what a branch reads of its own is written there first.
+    for (auto e = to.upper_bound(position); e != to.end() && e->position <= end; ++e) {
+      if (timeline_.CaseBetween(position, e->position) < 0) continue;
+      const uint32_t buffer = p_.views[e->slot].buffer;
+      if (e->write) {
+        written.insert(buffer);
+      } else if (!written.contains(buffer)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Whether the read finds its memory as it was before the writes: those before it are in other branches of one step,

@@ -26,6 +26,15 @@ bool Foldable(DType type) {
   return IsInteger(type) && DTypeBits(type) >= 8;
 }
 
+/// The elements' bytes as a literal: one of them where all are equal.
+Literal ShortLiteral(std::string bytes, size_t width) {
+  for (size_t at = width; at < bytes.size(); at += width) {
+    if (bytes.compare(at, width, bytes, 0, width) != 0) return MakeLiteral(std::move(bytes), false);
+  }
+  bytes.resize(width);
+  return MakeLiteral(std::move(bytes), true);
+}
+
 kir::Op FoldedBy(OpCode op) {
   switch (op) {
     case OpCode::kBitcast:
@@ -73,7 +82,77 @@ std::optional<Ref> Simplifier::Fold(const GraphNode& node) {
     if (!out.ok()) return std::nullopt;
     bytes.append(reinterpret_cast<const char*>(&(*out)[0]), width);
   }
-  return Constant(node.shape(), MakeLiteral(std::move(bytes), splat));
+  return Constant(node.shape(), ShortLiteral(std::move(bytes), width));
+}
+
+std::optional<Ref> Simplifier::ViewOfConstant(const GraphNode& node) {
+  const Shape shape = node.shape();
+  const int64_t elements = NumElements(shape.dims);
+  if (elements == 0 || elements > policy::kMaxFoldedElements) return std::nullopt;
+  for (Ref r : node.in) {
+    if (Def(r).op != OpCode::kConstant || NumElements(ShapeOf(r).dims) > policy::kMaxFoldedElements)
+      return std::nullopt;
+  }
+  const auto width = static_cast<size_t>(ByteWidth(shape.dtype));
+  const auto element = [&](Ref r, int64_t i) {
+    const Literal& literal = Def(r).literal;
+    const int64_t at = literal.bytes->size() == width ? 0 : i;
+    return std::string_view(*literal.bytes).substr(static_cast<size_t>(at) * width, width);
+  };
+  // Each place of the result: where on the way through the op it comes from.
+  const auto from = [&](Dims at) -> std::string_view {
+    Ref r = node.in[0];
+    switch (node.op) {
+      case OpCode::kConcatenate: {
+        int64_t& along = at[static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)];
+        size_t part = 0;
+        for (;; ++part) {
+          const int64_t extent =
+              ShapeOf(node.in[part]).dims[static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)];
+          if (along < extent) break;
+          along -= extent;
+        }
+        r = node.in[part];
+        break;
+      }
+      case OpCode::kPad: {
+        const auto& [low, high, interior] = node.attrs<PadAttrs>();
+        for (size_t d = 0; d < at.size(); ++d) {
+          const int64_t place = at[d] - low[d], step = interior[d] + 1;
+          if (place < 0 || place % step != 0 || place / step >= ShapeOf(r).dims[d]) return element(node.in[1], 0);
+          at[d] = place / step;
+        }
+        break;
+      }
+      case OpCode::kReverse:
+        for (int64_t d : node.attrs<ReverseAttrs>().dimensions)
+          at[static_cast<size_t>(d)] = shape.dims[static_cast<size_t>(d)] - 1 - at[static_cast<size_t>(d)];
+        break;
+      case OpCode::kSlice:
+        for (size_t d = 0; d < at.size(); ++d)
+          at[d] = node.attrs<SliceAttrs>().start_indices[d] + at[d] * node.attrs<SliceAttrs>().strides[d];
+        break;
+      default: {
+        const Dims result = at;
+        for (size_t d = 0; d < at.size(); ++d)
+          at[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[d])] = result[d];
+        break;
+      }
+    }
+    int64_t index = 0;
+    for (size_t d = 0; d < at.size(); ++d) index = index * ShapeOf(r).dims[d] + at[d];
+    return element(r, index);
+  };
+  std::string bytes;
+  for (int64_t i = 0; i < elements; ++i) {
+    Dims at(shape.rank(), 0);
+    for (size_t d = shape.rank(), rest = static_cast<size_t>(i); d-- > 0;) {
+      at[d] = static_cast<int64_t>(rest) % shape.dims[d];
+      rest /= static_cast<size_t>(shape.dims[d]);
+    }
+    bytes.append(from(std::move(at)));
+  }
+  return Constant(shape, ShortLiteral(std::move(bytes), width));
 }
 
 }  // namespace tenon::compiler

@@ -71,6 +71,35 @@ Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const
   return Emit(std::move(slice));
 }
 
+Ref Simplifier::Reversed(Ref r, size_t dim) {
+  GraphNode reverse;
+  reverse.op = OpCode::kReverse;
+  reverse.in = {r};
+  reverse.out.push_back(ShapeOf(r));
+  reverse.attributes = ReverseAttrs{{static_cast<int64_t>(dim)}};
+  return Emit(std::move(reverse));
+}
+
+Ref Simplifier::Broadcast(Ref r, Dims dims, Dims places) {
+  GraphNode broadcast;
+  broadcast.op = OpCode::kBroadcast;
+  broadcast.in = {r};
+  broadcast.out.push_back({ShapeOf(r).dtype, std::move(dims)});
+  broadcast.attributes = BroadcastAttrs{std::move(places)};
+  return Emit(std::move(broadcast));
+}
+
+Ref Simplifier::Transposed(Ref r, Dims permutation) {
+  GraphNode transpose;
+  transpose.op = OpCode::kTranspose;
+  transpose.in = {r};
+  Shape shape{ShapeOf(r).dtype, {}};
+  for (int64_t d : permutation) shape.dims.push_back(ShapeOf(r).dims[static_cast<size_t>(d)]);
+  transpose.out.push_back(std::move(shape));
+  transpose.attributes = TransposeAttrs{std::move(permutation)};
+  return Emit(std::move(transpose));
+}
+
 Ref Simplifier::Converted(Ref r, DType type) {
   if (ShapeOf(r).dtype == type) return r;
   GraphNode convert;

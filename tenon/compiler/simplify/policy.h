@@ -9,6 +9,12 @@ namespace tenon::compiler::policy {
 
 /// Constants of more elements are left to run time: computing them there costs less than here.
 inline constexpr int64_t kMaxFoldedElements = 256;
+/// Places of gathers and scatters that are looked at, integers of which they are made, and how many operations deep: as
+/// many as a table of a kernel may well hold.
+inline constexpr int64_t kMaxKnownNumbers = 4096;
+inline constexpr int kMaxKnownDepth = 32;
+/// A gather of known places is so many slices, one behind the other, at most: kernels select between so many.
+inline constexpr size_t kMaxKnownRuns = 4;
 /// Complex constants of more elements are not copied into their parts.
 inline constexpr int64_t kMaxPartElements = 64 << 10;
 

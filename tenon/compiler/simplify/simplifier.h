@@ -44,6 +44,11 @@ class Simplifier {
 #include "tenon/compiler/simplify/rules.def"
 #undef TENON_SIMPLIFY_RULE
 #undef TENON_SIMPLIFY_PASS
+  /// Elements of `r` along `dim`: `count` of them, `step` apart; those of a list, where few views give them.
+  Ref TakenRun(Ref r, size_t dim, int64_t first, int64_t step, int64_t count);
+  std::optional<Ref> Taken(Ref r, size_t dim, const std::vector<int64_t>& list);
+  /// Whether places of the shape lie in [lo, hi) along `d`.
+  Ref WithinAlong(const Shape& shape, size_t d, int64_t lo, int64_t hi);
   bool BindExtreme(NodeId id, const GraphNode& node);
   bool BindWindows(NodeId id, const GraphNode& node);
   OpCode WindowOp(const GraphNode& node) const;
@@ -55,6 +60,12 @@ class Simplifier {
   /// A region of elementwise ops on scalars, on arrays; nothing for others.
   std::optional<std::vector<Ref>> Spelled(const Block& block, const std::vector<Ref>& arguments);
   std::optional<std::vector<Ref>> SpelledWindows(const GraphNode& node);
+  std::optional<std::vector<Ref>> GatheredWindows(const GraphNode& node);
+  /// How a select_and_scatter prefers the earlier of two elements, where that is a comparison of both.
+  std::optional<CompareAttrs> SelectionOf(const GraphNode& node) const;
+  Ref Places(DType type, const Dims& dims, const Dims& steps, int64_t offset);
+  Ref Taken(Ref array, Ref places);
+  std::optional<Ref> Existing(const ReduceWindowAttrs& windows, const Dims& operand, const Dims& results);
   std::optional<Ref> OtherThan(const GraphNode& node, uint64_t bits) const;
   /// Where each operand of a concatenation ends along its dimension.
   const std::vector<int64_t>& EndsOf(NodeId concatenation);
@@ -68,6 +79,9 @@ class Simplifier {
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
   Ref StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent);
   Ref Converted(Ref r, DType type);
+  Ref Reversed(Ref r, size_t dim);
+  Ref Broadcast(Ref r, Dims dims, Dims places);
+  Ref Transposed(Ref r, Dims permutation);
   /// The scalar everywhere, converted if need be.
   Ref Spread(Ref scalar, const Shape& shape);
   const target::Numerics& numerics() const { return from_.target->numerics; }

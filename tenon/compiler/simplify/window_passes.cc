@@ -171,6 +171,10 @@ std::optional<std::vector<Ref>> Simplifier::SpelledWindows(const GraphNode& node
     both.push_back(Spread(init, node.shape(i)));
   }
   both.resize(2 * arrays);
+  // Padding and holes take no part: with any function they would.
+  const Ref zero = Splat({DType::kPred, {}}, 0);
+  const Ref every = Splat({DType::kPred, ShapeOf(node.in[0]).dims}, 1);
+  const Ref own = Padded(every, zero, low, high, Minus(base_dilation, 1));
   for (int64_t element = 0; element < count; ++element) {
     Dims start(window.size(), 0);
     int64_t rest = element;
@@ -178,7 +182,17 @@ std::optional<std::vector<Ref>> Simplifier::SpelledWindows(const GraphNode& node
     for (size_t i = 0; i < arrays; ++i) both[arrays + i] = StridedSlice(padded[i], start, strides, node.shape(i).dims);
     const std::optional<std::vector<Ref>> met = Spelled(node.blocks[0], both);
     if (!met) return std::nullopt;
-    std::copy(met->begin(), met->end(), both.begin());
+    for (size_t i = 0; i < arrays; ++i) {
+      if (own == every) {
+        both[i] = (*met)[i];
+        continue;
+      }
+      GraphNode select;
+      select.op = OpCode::kSelect;
+      select.in = {StridedSlice(own, start, strides, node.shape(i).dims), (*met)[i], both[i]};
+      select.out.push_back(node.shape(i));
+      both[i] = Emit(std::move(select));
+    }
   }
   both.resize(arrays);
   return both;
@@ -192,7 +206,8 @@ std::optional<Ref> Simplifier::SpellWindow(const GraphNode& node) {
 
 bool Simplifier::BindWindows(NodeId id, const GraphNode& node) {
   if (node.op != OpCode::kReduceWindow) return false;
-  const std::optional<std::vector<Ref>> values = SpelledWindows(node);
+  std::optional<std::vector<Ref>> values = SpelledWindows(node);
+  if (!values) values = GatheredWindows(node);
   if (!values) return false;
   for (uint32_t i = 0; i < values->size(); ++i) Bind(id, i, (*values)[i]);
   log_.Hit(

@@ -186,19 +186,24 @@ std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
 }
 
-std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
-  // First which element every window selects, then, for each element of a window, what comes back through it.
-  const Shape shape = node.shape();
-  const Shape source = ShapeOf(node.in[1]);
+std::optional<CompareAttrs> Simplifier::SelectionOf(const GraphNode& node) const {
   const Block& select = node.blocks[0];
   if (select.nodes.size() != 1 || select.args.size() != 2 || select.results[0].node != select.nodes[0])
     return std::nullopt;
   const GraphNode& order = to_[select.nodes[0]];
   if (order.op != OpCode::kCompare || order.in[0] != Ref{select.args[0], 0} || order.in[1] != Ref{select.args[1], 0})
     return std::nullopt;
-  const CompareAttrs keeps = order.attrs<CompareAttrs>();
-  if (CombinerOp(to_, node.blocks[1]) != OpCode::kAdd || IsComplex(shape.dtype) || DTypeBits(shape.dtype) < 32)
-    return std::nullopt;
+  return order.attrs<CompareAttrs>();
+}
+
+std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
+  // First which element every window selects, then, for each element of a window, what comes back through it.
+  const Shape shape = node.shape();
+  const Shape source = ShapeOf(node.in[1]);
+  const std::optional<CompareAttrs> keeps = SelectionOf(node);
+  if (!keeps) return std::nullopt;
+  const bool narrow = IsFloat(shape.dtype) && DTypeBits(shape.dtype) < 32;  // Whose sums are those of a wider type.
+  if (CombinerOp(to_, node.blocks[1]) != OpCode::kAdd || IsComplex(shape.dtype) || narrow) return std::nullopt;
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
   const auto [window, strides, low, high] = node.attrs<SelectAndScatterAttrs>();
@@ -229,7 +234,7 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
   Ref any = StridedSlice(inside, none, strides, source.dims);
   for (int64_t element = 1; element < count; ++element) {
     const Ref next = StridedSlice(padded, start_of(element), strides, source.dims);
-    Ref keep = make(OpCode::kCompare, {best, next}, DType::kPred, keeps);
+    Ref keep = make(OpCode::kCompare, {best, next}, DType::kPred, *keeps);
     if (pads) {
       const Ref exists = StridedSlice(inside, start_of(element), strides, source.dims);
       keep = Binary(OpCode::kOr, Binary(OpCode::kAnd, keep, any), make(OpCode::kNot, {exists}, DType::kPred));

@@ -3,9 +3,6 @@ name tenon_cpu
 match file pjrt_plugin_tenon.so*
 match version tenon *
 option num_devices int 2
-known structs.caller.Device_PoisonExecution.* : executions are not poisoned: a failed launch is reported by its own events
-known structs.newer.Device_PoisonExecution : executions are not poisoned: a failed launch is reported by its own events
-known devices.poison_nothing : executions are not poisoned: a failed launch is reported by its own events
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
 known extensions.raw_* : no such extension

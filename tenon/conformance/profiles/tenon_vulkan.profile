@@ -2,9 +2,6 @@
 name tenon_vulkan
 match file pjrt_plugin_tenon_vulkan.so*
 option num_devices int 2
-known structs.caller.Device_PoisonExecution.* : executions are not poisoned: a failed launch is reported by its own events
-known structs.newer.Device_PoisonExecution : executions are not poisoned: a failed launch is reported by its own events
-known devices.poison_nothing : executions are not poisoned: a failed launch is reported by its own events
 known structs.caller.Client_CreateViewOfDeviceBuffer.* : arrays live in the plugin's own blocks of device memory
 known structs.newer.Client_CreateViewOfDeviceBuffer : arrays live in the plugin's own blocks of device memory
 known buffers.view : arrays live in the plugin's own blocks of device memory

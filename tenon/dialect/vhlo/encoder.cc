@@ -2,7 +2,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Dialect.h"
-#include "tenon/dialect/vhlo/container.h"
+#include "tenon/vhlo/container.h"
 
 namespace tenon::vhlo {
 

@@ -12,7 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Types.h"
 #include "tenon/base/status.h"
-#include "tenon/dialect/vhlo/container.h"
+#include "tenon/vhlo/container.h"
 #include "tenon/vhlo/wire.h"
 
 namespace tenon::vhlo {

@@ -10,6 +10,7 @@
 
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/internal/hide_masks.h"
 #include "tenon/emit_llvm/internal/llvm_thread.h"
 #include "tenon/emit_llvm/internal/loader.h"
 #include "tenon/emit_llvm/internal/x64/x64.h"
@@ -79,7 +80,12 @@ bool UseX64(isa::IsaLevel isa, Generator generator) {
     const char* choice = std::getenv("TENON_CODEGEN");
     return choice == nullptr || std::string_view(choice) != "llvm";
   }();
-  return wanted && generator == Generator::kOwn && isa != isa::IsaLevel::kSse4;
+  return wanted && generator != Generator::kLlvm && isa != isa::IsaLevel::kSse4;
+}
+
+x64::Registers RegistersOf(Generator generator) {
+  if (generator == Generator::kOwnInFewRegisters) return {.gprs = 4, .vecs = 5, .masks = 2};
+  return {};
 }
 
 Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa,
@@ -102,12 +108,16 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     start = Clock::now();
     std::optional<x64::Code> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (own) code = x64::Compile(*function, isa, &compiled->llvm_reason);
+    if (own) code = x64::Compile(*function, isa, &compiled->llvm_reason, RegistersOf(generator));
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
+      compiled->frame_bytes = code->frame_bytes;
+      compiled->spills = code->spills.stores;
+      compiled->reloads = code->spills.loads + code->spills.folded;
       pieces.push_back({compiled->name, std::move(code->bytes), code->text_bytes, std::move(code->cfi)});
       function->eraseFromParent();
     } else {
+      if (isa == isa::IsaLevel::kAvx2) HideKnownMasks(*function);
       // LLVM's code generator does not forgive.
       if (!kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
       left = true;

@@ -9,8 +9,9 @@
 
 namespace tenon::emit_llvm {
 
-/// Whose code: the emitter's own where it can, or LLVM's for all.
-enum class Generator { kOwn, kLlvm };
+/// Whose code: the emitter's own where it can, the same with so few registers that little of it does without memory
+/// (for tests), or LLVM's for all.
+enum class Generator { kOwn, kOwnInFewRegisters, kLlvm };
 
 /// Compiles the kernels as one module, past the cache. When one of them cannot be compiled, each is tried alone, so
 /// that the others still succeed. One result per kernel.

@@ -324,29 +324,41 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
   const auto along = static_cast<DimId>(outer_vector_dim_);
   const auto range = range_[along];
-  if (isa_ != isa::IsaLevel::kSse4 && TwoVectorsPayOff(an_, along, outer_lanes_)) {
-    Value* lo = DimLow(along);
-    Value* hi = DimHigh(along);
-    Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
-    Value* end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-int64_t{2} * outer_lanes_)));
-    const Lanes outside = lanes_;
-    For(
-        lo, end, I64(int64_t{2} * outer_lanes_), nullptr, [&] { Precompute(needed); },
-        [&](Value* i) {
-          dim_value_[along] = i;
-          lanes_ = {.dim = outer_vector_dim_, .lanes = 2 * outer_lanes_, .copy_dim = outer_vector_dim_, .copies = 1};
-          Precompute(needed);
-          EmitSeq(k_.seq);
-          lanes_ = outside;
-          dim_value_[along] = nullptr;
-        });
-    range_[along] = {end, hi};
-  }
+  const unsigned together = isa_ == isa::IsaLevel::kSse4 ? 1 : VectorsTogether(an_, along, outer_lanes_, isa_);
+  for (unsigned vectors = together; vectors > 1; vectors /= 2) EmitSeqInVectors(along, vectors, needed);
   VectorLoop(along, outer_lanes_, 1, wide, needed, nullptr, [&] {
     Precompute(needed);
     EmitSeq(k_.seq);
   });
   range_[along] = range;
+}
+
+void FunctionEmitter::EmitSeqInVectors(DimId along, unsigned vectors, const NodeList& needed) {
+  const unsigned lanes = vectors * outer_lanes_;
+  Value* const lo = DimLow(along);
+  Value* const hi = DimHigh(along);
+  // While half as many vectors are too few for what is left.
+  Value* length = b_.CreateSub(hi, lo);
+  length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, length, I64(0));
+  Value* const passes = b_.CreateAnd(b_.CreateAdd(length, I64(lanes / 2 - 1)), I64(-int64_t{lanes}));
+  Value* const end = b_.CreateAdd(lo, passes);
+  const Lanes outside = lanes_;
+  For(
+      lo, end, I64(lanes), nullptr, [&] { Precompute(needed); },
+      [&](Value* i) {
+        Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, i), I64(lanes));
+        dim_value_[along] = i;
+        lanes_ = {.dim = along, .lanes = lanes, .copy_dim = along, .copies = 1};
+        if (Known(left) != int64_t{lanes}) {
+          lanes_.mask = ActiveMask(left, lanes);
+          lanes_.count = left;
+        }
+        Precompute(needed);
+        EmitSeq(k_.seq);
+        lanes_ = outside;
+        dim_value_[along] = nullptr;
+      });
+  range_[along] = {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, hi), hi};
 }
 
 void FunctionEmitter::EmitRowsThenLanes(DimId dim, unsigned lanes, const std::vector<kir::Val>& reduced) {

@@ -54,6 +54,9 @@ class FunctionEmitter {
   void EmitPieces();
   void EmitFlatRows(const llvm::SmallVector<kir::DimId, 4>& rows, kir::DimId last);
   void EmitOuterDims(size_t next);
+  /// All steps for so many vectors at once along the dim, the last of them masked, as long as half as many are too few
+  /// for what is left; the dim's range is the rest then.
+  void EmitSeqInVectors(kir::DimId along, unsigned vectors, const NodeList& needed);
   /// The last stage once for a vector of rows, whose reductions wait in memory.
   void EmitRowsThenLanes(kir::DimId dim, unsigned lanes, const std::vector<kir::Val>& reduced);
   void EmitSeq(const kir::Seq& seq);

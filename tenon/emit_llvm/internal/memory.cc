@@ -187,6 +187,26 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
                       b_.CreateICmpULT(relative, constant(std::max<int64_t>(0, guard.hi.baked - guard.lo.baked))));
       continue;
     }
+    // structural: 64-bit numbers in the four registers that a value has at most
+    const auto most_lanes = static_cast<unsigned>(isa::VectorBytes(isa_)) / 2;
+    if (in_vectors && lanes_.lanes > most_lanes && guard.e.start == kNone && guard.mod == 1 &&
+        guard.e.terms.size() == 1 && guard.e.terms[0].coef == kir::Size::Of(1)) {
+      // The first lane inside and the first one behind, where a number of 64 bits for every lane takes too much room.
+      Value* first = b_.CreateAdd(DimValue(guard.e.terms[0].dim, copy), SizeValue(guard.e.offset));
+      const auto lane_of = [&](kir::Size bound, Value* least) {
+        Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(SizeValue(bound), first), least);
+        return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lane, I64(lanes_.lanes));
+      };
+      Value* lo = lane_of(guard.lo, I64(0));
+      Value* count = b_.CreateSub(lane_of(guard.hi, lo), lo);
+      llvm::SmallVector<llvm::Constant*, 64> iota;
+      for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt32(i));
+      const auto splat = [&](Value* v) { return low_.Splat(b_.CreateTrunc(v, b_.getInt32Ty()), lanes_.lanes); };
+      Value* from_lo = b_.CreateSub(llvm::ConstantVector::get(iota), splat(lo));
+      mask =
+          AndMasks(mask == nullptr ? nullptr : low_.Splat(mask, lanes_.lanes), b_.CreateICmpULT(from_lo, splat(count)));
+      continue;
+    }
     Value* e = SizeValue(guard.e.offset);
     bool lanes_differ = false;
     for (const kir::Term& term : guard.e.terms) {

@@ -6,7 +6,9 @@
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 #include "tenon/emit_llvm/policy.h"
+#include "tenon/kir/math.h"
 #include "tenon/target/lanes.h"
+#include "tenon/target/target.h"
 
 namespace tenon::emit_llvm {
 namespace {
@@ -136,10 +138,11 @@ unsigned RowLanesLimit(const Analysis& an, const kir::Stage& stage) {
   return limit;
 }
 
-/// Whether the registers hold what the body needs at once for two vectors.
-bool TwoFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigned lanes, isa::IsaLevel isa) {
+/// Whether the registers hold what the body needs at once for so many vectors.
+bool VectorsFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigned lanes, isa::IsaLevel isa,
+                unsigned vectors) {
   const size_t registers = isa == isa::IsaLevel::kAvx512 ? 32 : 16;
-  const unsigned register_bytes = isa == isa::IsaLevel::kAvx512 ? 64 : isa == isa::IsaLevel::kAvx2 ? 32 : 16;
+  const auto register_bytes = static_cast<unsigned>(isa::VectorBytes(isa));
   std::vector<Val> last(an.kernel.nodes.size(), kir::kNone);
   for (Val n : needed) {
     for (Val in : an.kernel.nodes[n].in) last[in] = n;
@@ -153,7 +156,7 @@ bool TwoFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigne
     const kir::Node& node = an.kernel.nodes[n];
     live += size(n);
     const size_t inside = node.op == Op::kMath && size(n) != 0 ? policy::kMathRegisters : 0;
-    if (2 * (live + inside) > registers) return false;
+    if (vectors * (live + inside) > registers) return false;
     for (Val in : node.in) {
       if (last[in] != n) continue;
       live -= size(in);
@@ -305,7 +308,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   const int cost = an.Cost(needed, Bit(v));
   plan.copies = cost <= policy::kFourCopies ? 4 : cost <= policy::kTwoCopies ? 2 : 1;
   const int most_together = plan.kind == StagePlan::Kind::kRow ? policy::kTogetherRow : policy::kTogether;
-  if (cost > policy::kFourCopies && cost <= most_together && TwoFit(an, needed, v, plan.lanes, isa))
+  if (cost > policy::kFourCopies && cost <= most_together && VectorsFit(an, needed, v, plan.lanes, isa, 2))
     plan.copies = plan.together = 2;
   plan.masked_only = plan.copies == 1 && isa == isa::IsaLevel::kAvx512;
   plan.written_out =
@@ -484,25 +487,63 @@ unsigned PlanLateStage(const Analysis& an, DimId dim, isa::IsaLevel isa, std::ve
   return lanes;
 }
 
-bool TwoVectorsPayOff(const Analysis& an, kir::DimId dim, unsigned lanes) {
+namespace {
+
+/// Whether a function computes with wider numbers than its own on the way, which take several registers each.
+bool HasWiderNodes(const kir::Graph& function, DType type) {
+  return std::any_of(function.nodes.begin(), function.nodes.end(),
+                     [&](const kir::Node& node) { return ByteWidth(node.type) > ByteWidth(type); });
+}
+
+}  // namespace
+
+unsigned VectorsTogether(const Analysis& an, kir::DimId dim, unsigned lanes, isa::IsaLevel isa) {
   const kir::Size extent = an.kernel.dims[dim].extent;
-  if (!extent.is_param() && extent.baked < int64_t{2} * lanes) return false;
-  if (lanes < 4) return false;
+  if (lanes < 4) return 1;
   size_t carries = 0;
   for (const kir::Step& step : an.kernel.seq) {
     auto* loop = std::get_if<kir::Loop>(&step.is);
     if (loop == nullptr) continue;
     // Only points: what stages inside do is theirs to lay out.
-    if (!loop->body.empty()) return false;
+    if (!loop->body.empty()) return 1;
     carries += loop->types.size();
     for (const DType type : loop->types) {
-      if (ByteWidth(type) < 4) return false;
+      if (ByteWidth(type) < 4) return 1;
     }
   }
-  if (carries == 0 || carries > policy::kTwoVectorCarries) return false;
   std::vector<Val> roots;
   an.SeqRoots(an.kernel.seq, &roots);
-  return an.Needed(roots).size() <= policy::kTwoVectorNodes;
+  const std::vector<Val> needed = an.Needed(roots);
+  if (carries == 0 || needed.size() > policy::kVectorsNodes) return 1;
+  // A trip's operations wait for those before them; other vectors' go on meanwhile.
+  std::vector<double> waits(an.kernel.nodes.size(), 0);
+  double cycles = 0, chain = 0;
+  unsigned widest = 1;
+  bool wide_inside = false;
+  for (Val n : needed) {
+    const kir::Node& node = an.kernel.nodes[n];
+    if (!(an.deps[n] & Bit(dim))) continue;
+    widest = std::max(widest, static_cast<unsigned>(ScalarLowering::RegisterBytes(node.type)));
+    wide_inside |= node.op == Op::kMath && HasWiderNodes(kir::MathGraph(node.attr), node.type);
+    const bool inside =
+        node.op == Op::kCarried || std::any_of(node.in.begin(), node.in.end(), [&](Val in) { return waits[in] > 0; });
+    if (!inside) continue;
+    const double cost = target::OpCosts::Standard().Of(node);
+    const double before = node.in.empty() ? 0
+                                          : waits[*std::max_element(node.in.begin(), node.in.end(),
+                                                                    [&](Val a, Val b) { return waits[a] < waits[b]; })];
+    waits[n] = before + std::max(policy::kLeastLatency, policy::kLatencyPerCost * cost);
+    chain = std::max(chain, waits[n]);
+    cycles += policy::kCyclesPerCost * cost;
+  }
+  const auto most_bytes = 4 * static_cast<unsigned>(isa::VectorBytes(isa));  // structural: registers of a value
+  if (wide_inside) return 1;
+  for (unsigned vectors = 4; vectors > 1; vectors /= 2) {
+    if (vectors * lanes * widest > most_bytes || vectors / 2 * cycles > chain) continue;
+    if (!extent.is_param() && extent.baked <= int64_t{vectors} / 2 * lanes) continue;
+    if (VectorsFit(an, needed, dim, lanes, isa, vectors)) return vectors;
+  }
+  return 1;
 }
 
 }  // namespace tenon::emit_llvm

@@ -37,9 +37,9 @@ StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimM
 /// dim.
 int PlanOuterVector(const Analysis& analysis, kir::DimMask candidates, isa::IsaLevel isa, unsigned* lanes);
 
-/// Whether two vectors at once along the outer dim in lanes are faster: in a native loop, whose trips wait for each
-/// other, and whose body leaves registers for a second one.
-bool TwoVectorsPayOff(const Analysis& analysis, kir::DimId dim, unsigned lanes);
+/// How many vectors at once along the outer dim in lanes are fastest, a power of two: more than one in native loops,
+/// whose trips wait for each other, while the registers hold them.
+unsigned VectorsTogether(const Analysis& analysis, kir::DimId dim, unsigned lanes, isa::IsaLevel isa);
 
 /// For kernels of several stages of which the last one is a point behind reductions: the lanes in which several rows'
 /// points are computed at once, along the outer dim; 1 where that is not worth it. Their reductions are left then.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "tenon/base/f8.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 
 namespace tenon::emit_llvm {
@@ -14,73 +15,35 @@ namespace {
 
 using llvm::Value;
 
-enum class Special : uint8_t {
-  kIeee,     // infinities and NaNs in the last exponent
-  kAllOnes,  // one NaN per sign, no infinity
-  kOneNan,   // the code of -0 is the only NaN, no infinity
-};
-
-struct Format {
-  int mantissa_bits;
-  int bias;
-  Special special;
-};
-
-std::optional<Format> FormatOf(DType type) {
-  switch (type) {
-    case DType::kF8E5M2:
-      return Format{2, 15, Special::kIeee};
-    case DType::kF8E4M3:
-      return Format{3, 7, Special::kIeee};
-    case DType::kF8E3M4:
-      return Format{4, 3, Special::kIeee};
-    case DType::kF8E4M3FN:
-      return Format{3, 7, Special::kAllOnes};
-    case DType::kF8E5M2FNUZ:
-      return Format{2, 16, Special::kOneNan};
-    case DType::kF8E4M3FNUZ:
-      return Format{3, 8, Special::kOneNan};
-    case DType::kF8E4M3B11FNUZ:
-      return Format{3, 11, Special::kOneNan};
-    default:
-      return std::nullopt;
-  }
-}
-
-constexpr uint64_t kSign = 0x80, kRest = 0x7f;
+using Special = F8Format::Special;
+constexpr uint64_t kSign = F8Format::kSign, kRest = F8Format::kRest;
 constexpr uint64_t kF32Infinity = 0x7f800000, kF32Nan = 0x7fc00000;
-
-/// The first code, without its sign, that is no finite number.
-uint64_t FirstSpecial(const Format& f) {
-  if (f.special == Special::kIeee) return kRest >> f.mantissa_bits << f.mantissa_bits;
-  return f.special == Special::kAllOnes ? kRest : kRest + 1;
-}
 
 uint64_t F32Bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 }  // namespace
 
 Value* ScalarLowering::F8Bits(DType type, Value* x) {
-  const std::optional<Format> f = FormatOf(type);
+  const std::optional<F8Format> f = F8FormatOf(type);
   if (!f) {
     Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
     return llvm::PoisonValue::get(IntOf(x, 8));
   }
-  const int dropped = 23 - f->mantissa_bits;
+  const uint32_t dropped = 23 - f->mantissa_bits;
   Value* bits = b_.CreateBitCast(x, IntOf(x, 32));
   Value* sign = b_.CreateAnd(b_.CreateLShr(bits, 24), Int(bits, kSign));
   Value* magnitude = b_.CreateAnd(bits, Int(bits, 0x7fffffff));
   // Subnormal results: the sum with a number whose last place is that of the format's subnormals is rounded there.
-  const float big = std::ldexp(1.0f, 24 - f->bias - f->mantissa_bits);
+  const float big = std::ldexp(1.0f, 24 - static_cast<int>(f->bias + f->mantissa_bits));
   Value* sum =
       b_.CreateFAdd(b_.CreateBitCast(magnitude, x->getType()), llvm::ConstantFP::get(x->getType(), double{big}));
   Value* small = b_.CreateSub(b_.CreateBitCast(sum, bits->getType()), Int(bits, F32Bits(big)));
-  Value* odd = b_.CreateAnd(b_.CreateLShr(magnitude, static_cast<uint64_t>(dropped)), Int(bits, 1));
+  Value* odd = b_.CreateAnd(b_.CreateLShr(magnitude, dropped), Int(bits, 1));
   const uint64_t rebias = static_cast<uint64_t>(127 - f->bias) << 23;
   Value* rounded = b_.CreateAdd(magnitude, b_.CreateAdd(odd, Int(bits, (uint64_t{1} << (dropped - 1)) - 1 - rebias)));
-  Value* normal = b_.CreateLShr(rounded, static_cast<uint64_t>(dropped));
+  Value* normal = b_.CreateLShr(rounded, dropped);
   Value* code = b_.CreateSelect(b_.CreateICmpULT(magnitude, Int(bits, rebias + (uint64_t{1} << 23))), small, normal);
-  const uint64_t first = FirstSpecial(*f);
+  const uint64_t first = f->FirstSpecial();
   Value* over = b_.CreateICmpUGE(code, Int(bits, first));
   if (f->special == Special::kOneNan) {
     code = b_.CreateSelect(b_.CreateICmpEQ(code, Int(bits, 0)), code, b_.CreateOr(code, sign));
@@ -96,7 +59,7 @@ Value* ScalarLowering::F8Bits(DType type, Value* x) {
 
 Value* ScalarLowering::F8FromBits(DType type, Value* byte) {
   llvm::Type* f32 = Shaped(b_.getFloatTy(), byte);
-  const std::optional<Format> f = FormatOf(type);
+  const std::optional<F8Format> f = F8FormatOf(type);
   if (!f) {
     Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
     return llvm::PoisonValue::get(f32);
@@ -104,17 +67,18 @@ Value* ScalarLowering::F8FromBits(DType type, Value* byte) {
   Value* bits = b_.CreateZExt(byte, IntOf(byte, 32));
   Value* magnitude = b_.CreateAnd(bits, Int(bits, kRest));
   Value* sign = b_.CreateShl(b_.CreateAnd(bits, Int(bits, kSign)), 24);
-  Value* shifted = b_.CreateShl(magnitude, static_cast<uint64_t>(23 - f->mantissa_bits));
+  Value* shifted = b_.CreateShl(magnitude, 23 - f->mantissa_bits);
   Value* normal = b_.CreateAdd(shifted, Int(bits, static_cast<uint64_t>(127 - f->bias) << 23));
   // A code below the first normal one counts multiples of the smallest number.
   Value* count = b_.CreateSIToFP(magnitude, f32);
-  Value* product = b_.CreateFMul(count, llvm::ConstantFP::get(f32, std::ldexp(1.0, 1 - f->bias - f->mantissa_bits)));
+  Value* product = b_.CreateFMul(
+      count, llvm::ConstantFP::get(f32, std::ldexp(1.0, 1 - static_cast<int>(f->bias + f->mantissa_bits))));
   Value* value = b_.CreateSelect(b_.CreateICmpULT(magnitude, Int(bits, uint64_t{1} << f->mantissa_bits)),
                                  b_.CreateBitCast(product, bits->getType()), normal);
   value = b_.CreateOr(value, sign);
   switch (f->special) {
     case Special::kIeee:
-      value = b_.CreateSelect(b_.CreateICmpUGE(magnitude, Int(bits, FirstSpecial(*f))),
+      value = b_.CreateSelect(b_.CreateICmpUGE(magnitude, Int(bits, f->FirstSpecial())),
                               b_.CreateOr(b_.CreateOr(shifted, Int(bits, kF32Infinity)), sign), value);
       break;
     case Special::kAllOnes:

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "tenon/base/f8.h"
+
 namespace tenon::emit_llvm {
 
 using kir::Op;
@@ -221,7 +223,10 @@ Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DTy
     case Op::kMax:
       return MinMax(type, node.op == Op::kMax, in[0], in[1]);
     case Op::kNeg:
-      return IsFloat(type) ? b_.CreateFNeg(in[0]) : Wrap(type, b_.CreateNeg(in[0]));
+      if (!IsFloat(type)) return Wrap(type, b_.CreateNeg(in[0]));
+      // Zero has one sign only in some types.
+      if (!HasNegativeZero(type)) return b_.CreateFSub(llvm::Constant::getNullValue(in[0]->getType()), in[0]);
+      return b_.CreateFNeg(in[0]);
     case Op::kAbs:
       if (IsFloat(type)) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in[0]);
       if (!IsSigned(type)) return in[0];

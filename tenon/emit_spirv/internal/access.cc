@@ -13,6 +13,9 @@ namespace {
 
 /// Keys of starts_, beside ids of types.
 enum Start : int64_t { kLocalIndex = -1, kGroupIndex = -2, kGroupCount = -3, kScratchAddress = -4 };
+/// The same in their upper half, with a buffer below: where it lies, where in scratch memory, and the pointer to
+/// elements of some width.
+enum StartOfBuffer : int64_t { kBufferAddress = 1 << 16, kBufferInScratch, kBufferOfBytes };
 
 __extension__ typedef __int128 Int128;
 
@@ -144,16 +147,17 @@ Id KernelEmitter::FrameWord(uint32_t first_member, uint32_t index) {
   return w_.Load(w_.U64(), pointer, 8);
 }
 
-Id KernelEmitter::Base(kir::Buf buf) {
-  const DType type = PartType(buf);
-  const Id memory = s_.MemoryType(type);
-  Id& id = starts_[{w_.function(), (int64_t{1} << 48) + buf}];
+// The buffer as an array of `element`, of so many bytes.
+Id KernelEmitter::Base(kir::Buf buf, Id element, int64_t bytes) {
+  const auto of = [&](int64_t kind) -> Id& { return starts_[{w_.function(), (kind << 32) + buf}]; };
+  if (of(kBufferAddress) == 0) of(kBufferAddress) = w_.AtStart([&] { return FrameWord(1, buf); });
+  Id& id = of(kBufferOfBytes + bytes);
   if (id == 0) {
-    id = w_.AtStart([&] {
-      const bool shared = k_.buffers[buf].kind != BufKind::kArg && k_.buffers[buf].kind != BufKind::kConst;
-      const Id record = w_.BufferOf(memory, static_cast<uint32_t>(ByteWidth(type)), shared);
-      return w_.Do(Spv::ConvertUToPtr, w_.Pointer(spv::StoragePhysicalStorageBuffer, record), {FrameWord(1, buf)});
-    });
+    const bool shared = k_.buffers[buf].kind != BufKind::kArg && k_.buffers[buf].kind != BufKind::kConst;
+    const Id record = w_.BufferOf(element, static_cast<uint32_t>(bytes), shared);
+    const Id address = of(kBufferAddress);
+    id = w_.AtStart(
+        [&] { return w_.Do(Spv::ConvertUToPtr, w_.Pointer(spv::StoragePhysicalStorageBuffer, record), {address}); });
   }
   return id;
 }
@@ -185,7 +189,7 @@ Id KernelEmitter::Pointer(size_t index, int component) {
   const Id place = Place(index, component);
   const DType type = PartType(buf);
   if (k_.buffers[buf].kind != BufKind::kLocal) {
-    const Id base = Base(buf);
+    const Id base = Base(buf, s_.MemoryType(type), ByteWidth(type));
     return w_.Do(Spv::AccessChain, w_.Pointer(spv::StoragePhysicalStorageBuffer, s_.MemoryType(type)),
                  {base, w_.C32(0), place});
   }
@@ -193,7 +197,7 @@ Id KernelEmitter::Pointer(size_t index, int component) {
   if (local.words != 0) {
     return w_.Do(Spv::AccessChain, w_.Pointer(spv::StorageWorkgroup, s_.LocalType(type)), {local.words, place});
   }
-  Id& base = starts_[{w_.function(), (int64_t{1} << 48) + buf}];
+  Id& base = starts_[{w_.function(), (int64_t{kBufferInScratch} << 32) + buf}];
   if (base == 0) {
     // The ids that it needs first, as they are made at the start too.
     if (local.per_group != 0) GroupIndex();
@@ -362,7 +366,7 @@ std::optional<bool> KernelEmitter::GuardHolds(const kir::Guard& guard, Id* condi
 Id KernelEmitter::LocalIndex() {
   Id& id = starts_[{w_.function(), kLocalIndex}];
   if (id == 0) {
-    const Id u3 = w_.Vector(3);
+    const Id u3 = w_.Vector(w_.U32(), 3);
     const Id variable = w_.BuiltIn(spv::BuiltInLocalInvocationId, u3);
     id = w_.AtStart([&] { return w_.Do(Spv::CompositeExtract, w_.U32(), {w_.Load(u3, variable), 0}); });
   }
@@ -372,7 +376,7 @@ Id KernelEmitter::LocalIndex() {
 Id KernelEmitter::GroupIndex() {
   Id& id = starts_[{w_.function(), kGroupIndex}];
   if (id == 0) {
-    const Id u3 = w_.Vector(3);
+    const Id u3 = w_.Vector(w_.U32(), 3);
     const Id which = w_.BuiltIn(spv::BuiltInWorkgroupId, u3), count = w_.BuiltIn(spv::BuiltInNumWorkgroups, u3);
     id = w_.AtStart([&] {
       const Id w = w_.Load(u3, which);
@@ -388,7 +392,7 @@ Id KernelEmitter::GroupIndex() {
 Id KernelEmitter::GroupCount() {
   Id& id = starts_[{w_.function(), kGroupCount}];
   if (id == 0) {
-    const Id u3 = w_.Vector(3);
+    const Id u3 = w_.Vector(w_.U32(), 3);
     const Id count = w_.BuiltIn(spv::BuiltInNumWorkgroups, u3);
     id = w_.AtStart([&] {
       const Id n = w_.Load(u3, count);

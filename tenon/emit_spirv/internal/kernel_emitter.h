@@ -3,8 +3,9 @@
 /// One kernel as a module. A kernel is cut into parts, each a launch of its own (parts.cc); a part spreads points (of
 /// the outer dims, or of a stage's parallel dims) over invocations or over workgroups ("teams") and emits its steps for
 /// one point (stage.cc, reduce.cc). Values are made where they are first asked for, and hoisted out of loops that they
-/// do not depend on (values.cc); access.cc is about memory.
+/// do not depend on (values.cc); access.cc is about memory, wide.cc about several elements of it at once.
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,7 +24,7 @@ namespace tenon::emit_spirv {
 
 class KernelEmitter {
  public:
-  KernelEmitter(const kir::Kernel& kernel, const target::Target& target);
+  KernelEmitter(const kir::Kernel& kernel, const target::Target& target, Places places);
   Result<Module> Run();
 
  private:
@@ -39,6 +40,8 @@ class KernelEmitter {
     int64_t group_size = 1;
     int64_t points_together = 1;        ///< That an invocation takes.
     const kir::Stage* stage = nullptr;  ///< The only step, whose domain the grid has.
+    /// The last of the grid, of which a point has kWide neighbours.
+    std::optional<kir::DimId> wide;
   };
 
   /// Constants where they are known, ids where not (or besides).
@@ -86,6 +89,8 @@ class KernelEmitter {
   DType ResultType(uint32_t id, uint8_t result) const;
   /// Of its dims that are reduced, or are not: how many points; nothing when a parameter decides.
   std::optional<int64_t> PointsOf(const kir::Stage& stage, bool reduced) const;
+  /// Invocations of a workgroup that do not meet, of which there are so many.
+  int64_t FreeGroup(int64_t invocations) const;
   int64_t Elements(const kir::Buffer& buffer) const;
   /// Rounds of all loops of one invocation, about and at least; INT64_MAX when only run time knows.
   int64_t Trips(const Part& part) const;
@@ -108,12 +113,39 @@ class KernelEmitter {
   /// The same for one dim from lo + first on, by steps.
   void ForDim(kir::DimId dim, Id first, uint32_t step, const Wanted& wanted, const std::function<void()>& body);
   /// The parallel dims' points are spread over the team.
-  void ForTeam(const DimList& dims, const Wanted& wanted, const std::function<void()>& body);
+  /// `wide`: a point has kWide places of the last dim, from wide_first_ on.
+  void ForTeam(const DimList& dims, const Wanted& wanted, const std::function<void()>& body, bool wide = false);
   /// Values of these dims at that point of their box, counted row-major.
   void BindFlat(const DimList& dims, Id flat);
   Bounds BoundsOf(kir::DimId dim);
   Id Length(const Bounds& bounds);
   void EmitPoint(const StoreList& stores);
+
+  // wide.cc
+  static constexpr int64_t kWide = 4;  ///< structural: elements that lie beside one another and move at once
+  using WideReads = std::vector<std::pair<kir::Val, std::vector<Id>>>;
+  /// Places of the only stage's last dim, when a point may have kWide of them and gains by it.
+  std::optional<kir::DimId> WideDim(const kir::Stage& stage, kir::DimId last) const;
+  /// Known ends of a dim of which whole groups of kWide may be made.
+  bool HasWholeGroups(const kir::Stage& stage, kir::DimId dim) const;
+  /// Whether neighbours along the dim are neighbours in memory, in whole groups that are aligned.
+  bool IsWideAlong(const Access& access, kir::DimId dim) const;
+  bool IsWideType(const Access& access) const;
+  /// The same for a stage that a workgroup shares, of which these dims are left.
+  bool IsWideInTeam(const kir::Stage& stage, const DimList& free, const Wanted& wanted) const;
+  /// As BindFlat, but of the last dim wide_first_ is set alone; `flat` counts its groups.
+  void BindWide(const DimList& dims, Id flat);
+  void EmitWide(const StoreList& stores, kir::DimId dim);
+  /// What is read at `first` of the dim and behind it, of the nodes that are wanted anyway.
+  WideReads ReadWide(const NodeList& nodes, kir::DimId dim, Id first);
+  std::vector<Id> LoadWide(size_t access);
+  void StoreWide(size_t access, const std::vector<Id>& values);
+  Id WidePointer(size_t access);
+  Id WideType(kir::Buf buf);
+  /// Finds reads of a stage that surely happen together and are neighbours in memory.
+  void FindNeighbours(const NodeList& nodes);
+  /// Reads all neighbours of that node; whether it has any.
+  bool ReadNeighbours(kir::Val v);
 
   // reduce.cc
   using ReduceList = std::vector<const kir::Reduce*>;
@@ -170,7 +202,7 @@ class KernelEmitter {
   std::optional<bool> GuardHolds(const kir::Guard& guard, Id* condition);
   Id AxisValue(const kir::Axis& axis, int bits);
   Id SizeId(const kir::Size& size, int bits);
-  Id Base(kir::Buf buf);
+  Id Base(kir::Buf buf, Id element, int64_t bytes);
   Id FrameWord(uint32_t first_member, uint32_t index);
   Id Scratch(Id type, int64_t bytes_of_type, Id byte_offset);
   Id WorkgroupWords(DType type, int64_t elements, int which);
@@ -190,6 +222,7 @@ class KernelEmitter {
 
   const kir::Kernel& k_;
   const target::Target& target_;
+  const Places places_;
   Writer w_;
   Scalars s_;
 
@@ -201,7 +234,6 @@ class KernelEmitter {
   std::map<uint32_t, int64_t> math_uses_;
   std::map<uint32_t, Id> math_functions_;
   std::map<std::pair<uint32_t, uint8_t>, int64_t> crossing_;  ///< Results for later launches: place in scratch memory.
-  int64_t crossing_bytes_ = 0;
 
   // Of the launch.
   const Part* part_ = nullptr;
@@ -215,6 +247,7 @@ class KernelEmitter {
   std::map<std::tuple<int, int64_t, int>, Id> words_;
   std::set<uint32_t> defined_;  ///< Reduces and loops of this launch; the results of others lie in scratch memory.
   int64_t local_bytes_ = 0;
+  bool needs_alignment_ = false;
 
   // Of the place in the code.
   std::vector<Id> value_;
@@ -229,6 +262,8 @@ class KernelEmitter {
   kir::DimMask scope_ = 0;                       ///< Dims that run here, or will inside.
   std::map<uint32_t, std::vector<Id>> results_;  ///< Of reduces and loops, by id.
   const kir::Stage* stage_ = nullptr;
+  Id wide_first_ = 0;  ///< Of the dim of which a point has kWide places: the first of them.
+  std::map<kir::Val, std::array<kir::Val, kWide>> neighbours_;  ///< Of the stage, by each of them.
 };
 
 }  // namespace tenon::emit_spirv

@@ -36,8 +36,13 @@ int64_t RoundUp(int64_t n, int64_t multiple) { return (n + multiple - 1) / multi
 
 }  // namespace
 
-KernelEmitter::KernelEmitter(const kir::Kernel& kernel, const target::Target& target)
-    : k_(kernel), target_(target), s_(w_, target), deps_(kir::DependentDims(kernel)), value_(kernel.nodes.size(), 0) {
+KernelEmitter::KernelEmitter(const kir::Kernel& kernel, const target::Target& target, Places places)
+    : k_(kernel),
+      target_(target),
+      places_(places),
+      s_(w_, target),
+      deps_(kir::DependentDims(kernel)),
+      value_(kernel.nodes.size(), 0) {
   uses_.resize(k_.nodes.size());
   for (Val v = 0; v < k_.nodes.size(); ++v) {
     const kir::Node& node = k_.nodes[v];
@@ -102,6 +107,13 @@ int64_t KernelEmitter::Elements(const kir::Buffer& b) const {
   return last + 1;
 }
 
+int64_t KernelEmitter::FreeGroup(int64_t invocations) const {
+  const int64_t most = target_.device.group_lanes;
+  int64_t size = std::min(most, policy::kFreeGroup);
+  while (2 * size <= most && invocations / (2 * size) >= target_.cores * policy::kGroupsPerCore) size *= 2;
+  return size;
+}
+
 // A stage of its own: its parallel dims are spread as the outer ones are.
 KernelEmitter::Part KernelEmitter::StagePart(const kir::Step& step) const {
   const auto& stage = std::get<Stage>(step.is);
@@ -130,17 +142,19 @@ KernelEmitter::Part KernelEmitter::StagePart(const kir::Step& step) const {
     part.team = true;
     part.group_size = std::min(target_.device.group_lanes, std::max(policy::kTeam, width));
   } else if (!part.grid.empty()) {
-    part.group_size = std::min(target_.device.group_lanes, policy::kFreeGroup);
+    if (points / kWide >= target_.cores * policy::kWidePerCore) part.wide = WideDim(stage, part.grid.back());
+    const int64_t wide = part.wide ? kWide : 1;
     if (points >= policy::kPointsForTogether && stage.reduces.empty()) {
       Touched touched;
       std::vector<Val> roots;
       Touch(step, touched, roots);
       const int64_t nodes = std::ssize(Needed(roots));
-      while (part.points_together < policy::kPointsTogether &&
-             2 * part.points_together * nodes <= policy::kNodesTogether) {
+      while (wide * part.points_together < policy::kPointsTogether &&
+             2 * wide * part.points_together * nodes <= policy::kNodesTogether) {
         part.points_together *= 2;
       }
     }
+    part.group_size = FreeGroup(points / (wide * part.points_together));
   }
   return part;
 }
@@ -404,6 +418,7 @@ Result<Module> KernelEmitter::Run() {
     return Unimplemented(fmt::format("the kernel takes {} words, at most {} are emitted", words, policy::kMostWords));
   }
   module.words = w_.Finish();
+  module.needs_alignment = needs_alignment_;
   return module;
 }
 
@@ -424,6 +439,11 @@ void KernelEmitter::EmitPart(const Part& part, const Touched& touched, size_t nu
           side.lo = r.lo;
           side.hi = r.hi;
         }
+      }
+      if (part.wide == d) {
+        const int64_t places = side.extent.baked;
+        const int64_t count = std::min(side.hi.baked, places) - std::max<int64_t>(side.lo.baked, 0);
+        side = {kir::Size::Of(0), kir::Size::Of(count / kWide), kir::Size::Of(count / kWide)};
       }
     }
     dispatch.points.sides.push_back(side);
@@ -463,7 +483,11 @@ void KernelEmitter::ForEachPoint(const Part& part, const Dispatch& dispatch, con
   std::optional<int64_t> known = 1;
   Id total = 0;
   for (DimId d : part.grid) {
-    const Bounds b = BoundsOf(d);
+    Bounds b = BoundsOf(d);
+    if (part.wide == d) {
+      b.hi = (*b.hi - *b.lo) / kWide;
+      b.lo = 0;
+    }
     if (known && b.lo && b.hi) {
       known = *known * std::max<int64_t>(0, *b.hi - *b.lo);
       // structural: points are counted in 32 bits
@@ -478,7 +502,11 @@ void KernelEmitter::ForEachPoint(const Part& part, const Dispatch& dispatch, con
   const auto at_point = [&](Id point) {
     const size_t mark = Mark();
     stage_ = part.stage;
-    BindFlat(part.grid, point);
+    if (part.wide) {
+      BindWide(part.grid, point);
+    } else {
+      BindFlat(part.grid, point);
+    }
     stage_ = nullptr;
     body();
     for (DimId d : part.grid) dim_value_[d] = 0;

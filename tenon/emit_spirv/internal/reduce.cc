@@ -62,6 +62,7 @@ void KernelEmitter::EmitReduction(const kir::Stage& stage, const DimList& free, 
     lanes |= r.order == ReduceOrder::kLanes;
   }
   const Wanted wanted = WantedBy(roots, all);
+  FindNeighbours(wanted.nodes);
   const auto alone = [&] {
     const size_t mark = Mark();
     ReduceAlone(reduces, reduced, at_points);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tenon/base/f8.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::emit_spirv {
@@ -12,21 +13,6 @@ namespace tenon::emit_spirv {
 using kir::Op;
 
 namespace {
-
-bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
-
-/// Formats in which the code that would be -0 is NaN or a number.
-bool HasNegativeZero(DType type) {
-  switch (type) {
-    case DType::kF8E5M2FNUZ:
-    case DType::kF8E4M3FNUZ:
-    case DType::kF8E4M3B11FNUZ:
-    case DType::kF8E8M0FNU:
-      return false;
-    default:
-      return true;
-  }
-}
 
 int FloatBits(DType type) { return type == DType::kF64 ? 64 : 32; }
 uint64_t SignBit(int bits) { return uint64_t{1} << (bits - 1); }
@@ -125,7 +111,8 @@ Id Scalars::Wide(DType type, Id value) {
 
 // Of two words: some compilers narrow comparisons of what SConvert gives, and get them wrong.
 Id Scalars::SignExtend(Id word) {
-  const Id pair = w_.Do(Spv::CompositeConstruct, w_.Vector(2), {word, I(Spv::ShiftRightArithmetic, word, U(31))});
+  const Id pair =
+      w_.Do(Spv::CompositeConstruct, w_.Vector(w_.U32(), 2), {word, I(Spv::ShiftRightArithmetic, word, U(31))});
   return w_.Do(Spv::Bitcast, w_.U64(), {pair});
 }
 

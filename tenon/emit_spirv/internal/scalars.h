@@ -14,6 +14,9 @@
 
 namespace tenon::emit_spirv {
 
+/// Of at most 16 bits: computed as f32 and rounded after each operation.
+inline bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
+
 class Scalars {
  public:
   Scalars(Writer& writer, const target::Target& target) : w_(writer), target_(target), device_(target.device) {}
@@ -35,6 +38,9 @@ class Scalars {
   Id MemoryType(DType type);
   Id FromMemory(DType type, Id memory);
   Id ToMemory(DType type, Id value);
+  /// The same from and to the low bits of a word (u32 or u64), with zeros above them.
+  Id FromWord(DType type, Id word);
+  Id ToWord(DType type, Id value);
   /// The same in words of local memory, which hold registers (pred as a u32).
   Id LocalType(DType type) { return type == DType::kPred ? w_.U32() : RegisterType(type); }
   Id FromLocal(DType type, Id word);

@@ -5,64 +5,25 @@
 #include <cmath>
 #include <optional>
 
+#include "tenon/base/f8.h"
 #include "tenon/emit_spirv/internal/scalars.h"
 
 namespace tenon::emit_spirv {
 namespace {
 
-bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
-
-enum class Special : uint8_t {
-  kIeee,     // infinities and NaNs in the last exponent
-  kAllOnes,  // one NaN per sign, no infinity
-  kOneNan,   // the code of -0 is the only NaN, no infinity
-};
-
-/// A float of eight bits.
-struct Format {
-  uint32_t mantissa_bits;
-  uint32_t bias;
-  Special special;
-};
-
-std::optional<Format> FormatOf(DType type) {
-  switch (type) {
-    case DType::kF8E5M2:
-      return Format{2, 15, Special::kIeee};
-    case DType::kF8E4M3:
-      return Format{3, 7, Special::kIeee};
-    case DType::kF8E3M4:
-      return Format{4, 3, Special::kIeee};
-    case DType::kF8E4M3FN:
-      return Format{3, 7, Special::kAllOnes};
-    case DType::kF8E5M2FNUZ:
-      return Format{2, 16, Special::kOneNan};
-    case DType::kF8E4M3FNUZ:
-      return Format{3, 8, Special::kOneNan};
-    case DType::kF8E4M3B11FNUZ:
-      return Format{3, 11, Special::kOneNan};
-    default:
-      return std::nullopt;
-  }
-}
-
-constexpr uint32_t kSign = 0x80, kRest = 0x7f;
+using Special = F8Format::Special;
+constexpr uint32_t kSign = F8Format::kSign, kRest = F8Format::kRest;
 constexpr uint32_t kF32Infinity = 0x7f800000, kF32Nan = 0x7fc00000;
-
-/// The first code, without its sign, that is no finite number.
-uint32_t FirstSpecial(const Format& f) {
-  if (f.special == Special::kIeee) return kRest >> f.mantissa_bits << f.mantissa_bits;
-  return f.special == Special::kAllOnes ? kRest : kRest + 1;
-}
 
 }  // namespace
 
 Id Scalars::FromMemory(DType type, Id memory) {
   if (type == DType::kF32 || type == DType::kF64) return memory;
-  const int bits = 8 * ByteWidth(type);
-  Id word = bits < 32 ? w_.Do(Spv::UConvert, w_.U32(), {memory}) : memory;
-  if (type == DType::kPred) return Compare(Spv::INotEqual, word, U(0));
-  return FromBits(type, word);
+  return FromWord(type, ByteWidth(type) < 4 ? w_.Do(Spv::UConvert, w_.U32(), {memory}) : memory);
+}
+
+Id Scalars::FromWord(DType type, Id word) {
+  return type == DType::kPred ? Compare(Spv::INotEqual, word, U(0)) : FromBits(type, word);
 }
 
 Id Scalars::ToMemory(DType type, Id value) {
@@ -71,6 +32,12 @@ Id Scalars::ToMemory(DType type, Id value) {
   const Id word = IsFloat(type) || type == DType::kPred ? ToBits(type, value) : value;
   const int bits = 8 * ByteWidth(type);
   return bits < 32 ? w_.Do(Spv::UConvert, w_.Int(bits), {word}) : word;
+}
+
+Id Scalars::ToWord(DType type, Id value) {
+  if (IsFloat(type) || type == DType::kPred) return ToBits(type, value);
+  const int bits = 8 * ByteWidth(type);
+  return bits < 32 ? I(Spv::BitwiseAnd, value, U((1u << bits) - 1)) : value;
 }
 
 Id Scalars::ToBits(DType type, Id x) {
@@ -145,7 +112,7 @@ Id Scalars::Widen(DType type, Id bits) {
 }
 
 Id Scalars::F8Narrow(DType type, Id x) {
-  const std::optional<Format> f = FormatOf(type);
+  const std::optional<F8Format> f = F8FormatOf(type);
   if (!f) {
     Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
     return U(0);
@@ -166,7 +133,7 @@ Id Scalars::F8Narrow(DType type, Id x) {
   const Id normal = I(Spv::ShiftRightLogical, rounded, U(dropped));
   const Id is_small = Compare(Spv::ULessThan, magnitude, U(rebias + (uint32_t{1} << 23)));
   Id code = Select(w_.U32(), is_small, small, normal);
-  const uint32_t first = FirstSpecial(*f);
+  const uint32_t first = f->FirstSpecial();
   const Id over = Compare(Spv::UGreaterThanEqual, code, U(first));
   if (f->special == Special::kOneNan) {
     const Id zero = Compare(Spv::IEqual, code, U(0));
@@ -186,7 +153,7 @@ Id Scalars::F8Narrow(DType type, Id x) {
 }
 
 Id Scalars::F8Widen(DType type, Id bits) {
-  const std::optional<Format> f = FormatOf(type);
+  const std::optional<F8Format> f = F8FormatOf(type);
   if (!f) {
     Fail(Unimplemented(fmt::format("type {} is not emitted", DTypeName(type))));
     return AsFloat(32, bits);
@@ -205,7 +172,7 @@ Id Scalars::F8Widen(DType type, Id bits) {
   Id at = 0, instead = 0;
   switch (f->special) {
     case Special::kIeee:
-      at = Compare(Spv::UGreaterThanEqual, magnitude, U(FirstSpecial(*f)));
+      at = Compare(Spv::UGreaterThanEqual, magnitude, U(f->FirstSpecial()));
       instead = I(Spv::BitwiseOr, I(Spv::BitwiseOr, shifted, U(kF32Infinity)), sign);
       break;
     case Special::kAllOnes:

@@ -57,7 +57,7 @@ Id Scalars::FmaByF64() {
 Id Scalars::FmaOfF64() {
   Id& id = functions_[kFmaOfF64];
   if (id != 0) return id;
-  const Id f64 = w_.Float(64), u64 = w_.U64(), u32 = w_.U32();
+  const Id f64 = w_.Float(64), u64 = w_.U64();
   std::vector<Id> p;
   const Id types[] = {f64, f64, f64};
   id = w_.BeginFunction(f64, types, &p);
@@ -175,7 +175,6 @@ Id Scalars::FmaOfF64() {
   const Id product_zero = either(Compare(Spv::IEqual, ma, zero), Compare(Spv::IEqual, mb, zero));
   Id result = Select(f64, is_special(d), p[2], AsFloat(64, general));
   result = Select(f64, either(factor_special, product_zero), direct, result);
-  (void)u32;
   w_.EndFunction(result);
   return id;
 }

@@ -132,7 +132,7 @@ void KernelEmitter::BindFlat(const DimList& dims, Id flat) {
   }
 }
 
-void KernelEmitter::ForTeam(const DimList& dims, const Wanted& wanted, const std::function<void()>& body) {
+void KernelEmitter::ForTeam(const DimList& dims, const Wanted& wanted, const std::function<void()>& body, bool wide) {
   DimList parallel, serial;
   for (DimId d : dims) (k_.dims[d].kind == DimKind::kSerial ? serial : parallel).push_back(d);
   const size_t mark = Mark();
@@ -146,11 +146,16 @@ void KernelEmitter::ForTeam(const DimList& dims, const Wanted& wanted, const std
     const Id length = Length(BoundsOf(d));
     total = total == 0 ? length : w_.Do(Spv::IMul, w_.U32(), {total, length});
   }
+  if (wide) total = w_.Do(Spv::UDiv, w_.U32(), {total, w_.C32(kWide)});
   const auto loop = [&] {
     Precompute(wanted);
     w_.For(LocalIndex(), total, w_.C32(static_cast<uint32_t>(part_->group_size)), [&](Id flat) {
       const size_t inside = Mark();
-      BindFlat(parallel, flat);
+      if (wide) {
+        BindWide(parallel, flat);
+      } else {
+        BindFlat(parallel, flat);
+      }
       ForDims(serial, 0, wanted, body);
       for (DimId d : parallel) dim_value_[d] = 0;
       Rewind(inside);
@@ -187,7 +192,12 @@ void KernelEmitter::EmitStage(const kir::Stage& stage) {
     StoreList stores;
     for (const kir::Store& s : stage.stores) stores.push_back(&s);
     const Wanted wanted = WantedBy({}, stores);
-    if (part_->team) {
+    FindNeighbours(wanted.nodes);
+    if (part_->wide) {
+      EmitWide(stores, *part_->wide);
+    } else if (part_->team && IsWideInTeam(stage, free, wanted)) {
+      ForTeam(free, wanted, [&] { EmitWide(stores, free.back()); }, true);
+    } else if (part_->team) {
       ForTeam(free, wanted, [&] { EmitPoint(stores); });
     } else {
       ForDims(free, 0, wanted, [&] { EmitPoint(stores); });

@@ -93,6 +93,7 @@ Id KernelEmitter::Value(Val v) {
       id = SizeId(kir::Size::Param(static_cast<int32_t>(node.attr)), 64);
       break;
     case Op::kRead:
+      if (ReadNeighbours(v)) return value_[v];
       id = Read(node);
       break;
     case Op::kReduced:

@@ -40,8 +40,7 @@ class Writer {
   Id U32() { return Int(32); }
   Id U64() { return Int(64); }
   Id Float(int bits);
-  /// Some u32.
-  Id Vector(uint32_t elements) { return Unique(Spv::TypeVector, {U32(), elements}, false); }
+  Id Vector(Id type, uint32_t elements) { return Unique(Spv::TypeVector, {type, elements}, false); }
   Id Pointer(uint32_t storage, Id type) { return Unique(Spv::TypePointer, {storage, type}, false); }
   /// struct { T elements[]; } in a buffer, T of `bytes`. `coherent`: what one invocation writes another one may read.
   Id BufferOf(Id type, uint32_t bytes, bool coherent);

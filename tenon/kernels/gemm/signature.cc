@@ -119,10 +119,15 @@ namespace {
 
 constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
 
-// Of f32 multiplications: what the product takes, with tiles that its extents do not fill counted as if they did.
+bool IsVector(const GemmSignature& s) { return s.m == 1 || s.n == 1; }
+bool HasVectorKernel(const GemmSignature& s) { return IsVector(s) && s.a_type == DType::kF32; }
+
+// Of f32 multiplications: what the product takes, with tiles that its extents do not fill counted as if they did. The
+// sums of a single row wait for one another.
 double FlopsInTiles(const GemmSignature& s, double flops) {
+  constexpr double kRowsAtOnce = 4;
   const double n = static_cast<double>(s.n);
-  const double fill = s.m == 1 || s.n == 1 ? 1 : std::ceil(n / 16) * 16 / std::max(n, 1.0);
+  const double fill = HasVectorKernel(s) ? 1 : std::ceil(n / 16) * 16 / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
   const double per_word = s.a_type == DType::kF64                                                         ? 0.5
                           : s.a_type == DType::kS8                                                        ? 4
                           : s.a_type == DType::kU8 || s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2
@@ -155,7 +160,14 @@ target::Work WorkOf(const GemmSignature& s) {
   target::Work work;
   work.launches = 1;
   work.serial =
-      kCallCycles + (s.m == 1 || s.n == 1 ? kVectorCycles : kMatrixCycles) * static_cast<double>(s.batch_count() - 1);
+      kCallCycles + (HasVectorKernel(s) ? kVectorCycles : kMatrixCycles) * static_cast<double>(s.batch_count() - 1);
+  // Narrow types are packed as tiles want them, which for a vector is most of the work.
+  constexpr double kPackCycles = 0.8, kPanelCols = 32;
+  if (IsVector(s) && ByteWidth(s.a_type) < 4) {
+    const double cols = std::ceil(static_cast<double>(s.n) / kPanelCols) * kPanelCols;
+    work.serial += kPackCycles * static_cast<double>(s.batch_count()) * static_cast<double>(s.k) *
+                   (static_cast<double>(s.m) + cols);
+  }
   work.flops = FlopsInTiles(s, cost.flops);
   (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;
   return work;

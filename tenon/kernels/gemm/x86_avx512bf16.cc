@@ -49,8 +49,38 @@ void SplitHalves(int64_t k, Word* block) {
   }
 }
 
+// A whole block of a row, as SplitHalves turns it.
+__m512i PermutedHalves(const uint16_t* block) {
+  alignas(64) static constexpr auto kOrder = [] {
+    struct {
+      uint16_t from[kBlockBf16];
+    } order{};
+    for (uint16_t i = 0; i < kBlockBf16 / 4; ++i) {
+      for (uint16_t odd = 0; odd < 2; ++odd) {
+        uint16_t* const to = order.from + odd * (kBlockBf16 / 2) + 2 * i;
+        to[0] = static_cast<uint16_t>(4 * i + 2 + odd);
+        to[1] = static_cast<uint16_t>(4 * i + odd);
+      }
+    }
+    return order;
+  }();
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder.from), _mm512_loadu_si512(block));
+}
+
 void PackAHalves(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
                  int64_t dst_row_stride) {
+  if (k_stride == 1) {
+    const int64_t whole = k / kBlockBf16 * kBlockBf16;
+    for (int r = 0; r < rows; ++r) {
+      const uint16_t* const from = static_cast<const uint16_t*>(src) + r * row_stride;
+      Word* const to = dst + r * dst_row_stride;
+      for (int64_t p = 0; p < whole; p += kBlockBf16) _mm512_storeu_si512(to + p / 2, PermutedHalves(from + p));
+      if (whole == k) continue;
+      PackAGroups<uint16_t, uint16_t, 2>(from + whole, 0, 1, 1, k - whole, to + whole / 2, 0);
+      SplitHalves<1>(k - whole, to + whole / 2);
+    }
+    return;
+  }
   PackAGroups<uint16_t, uint16_t, 2>(src, row_stride, k_stride, rows, k, dst, dst_row_stride);
   for (int r = 0; r < rows; ++r) {
     Word* block = dst + r * dst_row_stride;

@@ -20,6 +20,10 @@ using internal::kWidth;
 
 constexpr int64_t kMaxPieces = 16;
 constexpr int64_t kStripe = 2 * kBlock;  // Columns of a symmetric update in one go.
+// Matrices of at most so many rows and columns, and at least so many of them, are worked on in lanes: beyond, a group
+// of them leaves the nearest cache, and of fewer most lanes are idle.
+constexpr int64_t kMaxLaneOrder = 24;
+constexpr int64_t kLeastLaned = 4;
 
 template <class T>
 struct Matrix {
@@ -55,13 +59,17 @@ int64_t ScratchElems(const LinalgSignature& s) {
 }
 
 template <class T>
+Blocks<T> ActiveBlocks() {
+  const isa::IsaLevel level = isa::ActiveIsa();
+  if (level >= isa::IsaLevel::kAvx512) return internal::BlocksAvx512<T>();
+  return level >= isa::IsaLevel::kAvx2 ? internal::BlocksAvx2<T>() : internal::BlocksBaseline<T>();
+}
+
+template <class T>
 class Solver {
  public:
   Solver(T* scratch, threads::ThreadPool& pool)
-      : blocks_(isa::ActiveIsa() >= isa::IsaLevel::kAvx2 ? internal::BlocksAvx2<T>() : internal::BlocksBaseline<T>()),
-        triangle_(scratch),
-        scratch_(scratch + kBlock * kBlock),
-        pool_(pool) {}
+      : blocks_(ActiveBlocks<T>()), triangle_(scratch), scratch_(scratch + kBlock * kBlock), pool_(pool) {}
 
   /// t X = X for lower triangular t.
   Status SolveLower(const Matrix<T>& t, const Matrix<T>& x, bool unit) {
@@ -228,33 +236,43 @@ class Solver {
   threads::ThreadPool& pool_;
 };
 
+/// The matrices of one index of the batch, as every case is brought to one.
+template <class T>
+struct Case {
+  Matrix<T> x, t;
+
+  Case(const LinalgSignature& s, const T* a_data, T* x_data)
+      : x{x_data, s.x.rows, s.x.cols, s.x.row_stride, s.x.col_stride},
+        t{const_cast<T*>(a_data), s.a.rows, s.a.cols, s.a.row_stride, s.a.col_stride} {  // Only read.
+    // The upper triangle is the lower one of the transpose.
+    if (s.op == LinalgOp::kCholesky && !s.lower) x = x.Transposed();
+    if (s.op != LinalgOp::kTriangularSolve) return;
+    // X op(a) = x is op(a)^T X^T = x^T.
+    if (!s.left) x = x.Transposed();
+    const bool transposed = s.transpose == s.left;
+    if (transposed) t = t.Transposed();
+    if (s.lower != transposed) return;
+    // An upper triangle is a lower one from the other end.
+    t = t.Reversed();
+    x = x.RowsReversed();
+  }
+};
+
 template <class T>
 Status RunOne(const LinalgSignature& s, const T* a_data, T* x_data, int32_t* pivots, int32_t* info, void* scratch,
               threads::ThreadPool& pool) {
   Solver<T> solver(static_cast<T*>(scratch), pool);
-  Matrix<T> x{x_data, s.x.rows, s.x.cols, s.x.row_stride, s.x.col_stride};
+  const Case<T> one(s, a_data, x_data);
   int64_t found = 0;
   switch (s.op) {
     case LinalgOp::kCholesky:
-      // The upper triangle is the lower one of the transpose.
-      TENON_RETURN_IF_ERROR(solver.Cholesky(s.lower ? x : x.Transposed(), found));
+      TENON_RETURN_IF_ERROR(solver.Cholesky(one.x, found));
       break;
-    case LinalgOp::kTriangularSolve: {
-      Matrix<T> t{const_cast<T*>(a_data), s.a.rows, s.a.cols, s.a.row_stride, s.a.col_stride};  // Only read.
-      // X op(a) = x is op(a)^T X^T = x^T.
-      if (!s.left) x = x.Transposed();
-      const bool transposed = s.transpose == s.left;
-      if (transposed) t = t.Transposed();
-      if (s.lower == transposed) {
-        // An upper triangle is a lower one from the other end.
-        t = t.Reversed();
-        x = x.RowsReversed();
-      }
-      return solver.SolveLower(t, x, s.unit_diagonal);
-    }
+    case LinalgOp::kTriangularSolve:
+      return solver.SolveLower(one.t, one.x, s.unit_diagonal);
     case LinalgOp::kLu: {
-      TENON_RETURN_IF_ERROR(solver.Lu(x, pivots, found));
-      for (int64_t i = 0; i < std::min(x.rows, x.cols); ++i) ++pivots[i];
+      TENON_RETURN_IF_ERROR(solver.Lu(one.x, pivots, found));
+      for (int64_t i = 0; i < std::min(one.x.rows, one.x.cols); ++i) ++pivots[i];
       break;
     }
   }
@@ -262,13 +280,139 @@ Status RunOne(const LinalgSignature& s, const T* a_data, T* x_data, int32_t* piv
   return OkStatus();
 }
 
+/// Elements of scratch for a group of matrices in lanes: x, a, pivots and infos.
+int64_t LaneScratchElems(const LinalgSignature& s) {
+  return (s.x.rows * s.x.cols + s.a.rows * s.a.cols + std::min(s.x.rows, s.x.cols) + 1) * 16;
+}
+
+/// Matrices of a batch, one in each lane.
+template <class T>
+class LaneGroup {
+ public:
+  LaneGroup(const LinalgSignature& s, void* scratch) : s_(s), blocks_(ActiveBlocks<T>()) {
+    x_ = static_cast<T*>(scratch);
+    t_ = x_ + s.x.rows * s.x.cols * kN;
+    pivots_ = reinterpret_cast<int32_t*>(t_ + s.a.rows * s.a.cols * kN);
+    info_ = pivots_ + std::min(s.x.rows, s.x.cols) * kN;
+  }
+
+  /// `count` matrices, at most as many as lanes; at(i) is the Case of one. `pivots` and `info` are dense, or null.
+  template <class At>
+  void Run(int64_t count, const At& at, int32_t* pivots, int32_t* info) {
+    int64_t rows = 0, cols = 0;
+    for (int64_t l = 0; l < kN; ++l) {
+      // Lanes that are left do what the last one does.
+      const Case<T> one = at(std::min(l, count - 1));
+      rows = one.x.rows;
+      cols = one.x.cols;
+      Load(one.x, s_.op == LinalgOp::kCholesky, x_ + l);
+      if (s_.op == LinalgOp::kTriangularSolve) Load(one.t, true, t_ + l);
+    }
+    const int64_t rank = std::min(rows, cols);
+    switch (s_.op) {
+      case LinalgOp::kCholesky:
+        blocks_.cholesky_lanes(x_, rows, info_);
+        break;
+      case LinalgOp::kTriangularSolve:
+        blocks_.solve_lanes(t_, x_, rows, cols, s_.unit_diagonal);
+        break;
+      case LinalgOp::kLu:
+        blocks_.lu_lanes(x_, rows, cols, pivots_, info_);
+        break;
+    }
+    for (int64_t l = 0; l < count; ++l) {
+      Store(x_ + l, s_.op == LinalgOp::kCholesky, at(l).x);
+      if (s_.op == LinalgOp::kTriangularSolve) continue;
+      if (info != nullptr) info[l] = info_[l];
+      if (pivots == nullptr) continue;
+      for (int64_t i = 0; i < rank; ++i) pivots[l * rank + i] = pivots_[i * kN + l] + 1;
+    }
+  }
+
+ private:
+  static constexpr int64_t kN = internal::kLanes<T>;
+
+  /// `lower`: the triangle alone; what is above it means nothing.
+  static void Load(const Matrix<T>& from, bool lower, T* to) {
+    for (int64_t i = 0; i < from.rows; ++i) {
+      const int64_t end = lower ? i + 1 : from.cols;
+      for (int64_t j = 0; j < end; ++j) to[(i * from.cols + j) * kN] = from(i, j);
+    }
+  }
+  static void Store(const T* from, bool lower, const Matrix<T>& to) {
+    for (int64_t i = 0; i < to.rows; ++i) {
+      const int64_t end = lower ? i + 1 : to.cols;
+      for (int64_t j = 0; j < end; ++j) to(i, j) = from[(i * to.cols + j) * kN];
+    }
+  }
+
+  const LinalgSignature& s_;
+  const Blocks<T> blocks_;
+  T* x_;
+  T* t_;
+  int32_t* pivots_;
+  int32_t* info_;
+};
+
 int64_t Count(const Dims& batch) {
   int64_t n = 1;
   for (int64_t d : batch) n *= d;
   return n;
 }
-int64_t Pieces(const LinalgSignature& s) { return std::clamp<int64_t>(Count(s.batch), 1, kMaxPieces); }
-int64_t PieceBytes(const LinalgSignature& s) { return (ScratchElems(s) * ByteWidth(s.type) + 63) / 64 * 64; }
+bool InLanes(const LinalgSignature& s) {
+  const int64_t order = std::max({s.x.rows, s.x.cols, s.a.rows});
+  return order > 0 && order <= kMaxLaneOrder && Count(s.batch) >= kLeastLaned;
+}
+int64_t LanesOf(const LinalgSignature& s) {
+  return s.type == DType::kF32 ? internal::kLanes<float> : internal::kLanes<double>;
+}
+/// Matrices, or groups of them in lanes, that run one after another in a piece.
+int64_t Units(const LinalgSignature& s) {
+  const int64_t count = Count(s.batch);
+  return InLanes(s) ? (count + LanesOf(s) - 1) / LanesOf(s) : count;
+}
+int64_t Pieces(const LinalgSignature& s) { return std::clamp<int64_t>(Units(s), 1, kMaxPieces); }
+int64_t PieceBytes(const LinalgSignature& s) {
+  const int64_t elems = InLanes(s) ? LaneScratchElems(s) : ScratchElems(s);
+  return (elems * ByteWidth(s.type) + 63) / 64 * 64;
+}
+
+/// Offsets of the i-th matrices of x and a.
+std::pair<int64_t, int64_t> OffsetsOf(const LinalgSignature& s, int64_t i) {
+  int64_t at_x = 0, at_a = 0;
+  for (size_t d = s.batch.size(); d-- > 0;) {
+    at_x += i % s.batch[d] * s.x.batch_strides[d];
+    if (s.op == LinalgOp::kTriangularSolve) at_a += i % s.batch[d] * s.a.batch_strides[d];
+    i /= s.batch[d];
+  }
+  return {at_x, at_a};
+}
+
+/// The units [first, last).
+template <class T>
+Status RunUnits(const LinalgSignature& s, const T* a, T* x, int32_t* pivots, int32_t* info, void* scratch,
+                int64_t first, int64_t last, threads::ThreadPool& pool) {
+  const int64_t count = Count(s.batch), rank = std::min(s.x.rows, s.x.cols);
+  const auto of = [&](int32_t* list, int64_t i) { return list == nullptr ? nullptr : list + i; };
+  if (InLanes(s)) {
+    constexpr int64_t kN = internal::kLanes<T>;
+    LaneGroup<T> group(s, scratch);
+    for (int64_t u = first; u < last; ++u) {
+      const int64_t from = u * kN;
+      const auto at = [&](int64_t i) {
+        const auto [at_x, at_a] = OffsetsOf(s, from + i);
+        return Case<T>(s, a + at_a, x + at_x);
+      };
+      group.Run(std::min(kN, count - from), at, of(pivots, from * rank), of(info, from));
+    }
+    return OkStatus();
+  }
+  for (int64_t i = first; i < last; ++i) {
+    const auto [at_x, at_a] = OffsetsOf(s, i);
+    TENON_RETURN_IF_ERROR(RunOne<T>(s, a + at_a, x + at_x, of(pivots, i * rank), of(info, i), scratch, pool));
+  }
+  return OkStatus();
+}
 
 }  // namespace
 
@@ -312,6 +456,8 @@ double LinalgFlops(const LinalgSignature& s) {
 
 double LinalgCostNs(const LinalgSignature& s) {
   const double elements = static_cast<double>(s.x.rows) * static_cast<double>(s.x.cols);
+  // In lanes most of it is moving elements there and back.
+  if (InLanes(s)) return static_cast<double>(Count(s.batch)) * (10 + 0.6 * elements) + LinalgFlops(s) / 30;
   return static_cast<double>(Count(s.batch)) * (200 + elements) + LinalgFlops(s) / 30;
 }
 
@@ -319,28 +465,14 @@ Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots,
               threads::ThreadPool& pool) {
   const int64_t count = Count(s.batch);
   if (count == 0) return OkStatus();
-  const int64_t pieces = Pieces(s);
-  const int64_t pivot_count = std::min(s.x.rows, s.x.cols);
+  const int64_t pieces = Pieces(s), units = Units(s);
   const auto run = [&](int64_t piece) -> Status {
     void* mine = static_cast<std::byte*>(scratch) + piece * PieceBytes(s);
-    for (int64_t i = piece * count / pieces; i < (piece + 1) * count / pieces; ++i) {
-      int64_t at_x = 0, at_a = 0, rest = i;
-      for (size_t d = s.batch.size(); d-- > 0;) {
-        at_x += rest % s.batch[d] * s.x.batch_strides[d];
-        if (s.op == LinalgOp::kTriangularSolve) at_a += rest % s.batch[d] * s.a.batch_strides[d];
-        rest /= s.batch[d];
-      }
-      int32_t* my_pivots = pivots == nullptr ? nullptr : pivots + i * pivot_count;
-      int32_t* my_info = info == nullptr ? nullptr : info + i;
-      if (s.type == DType::kF32) {
-        TENON_RETURN_IF_ERROR(RunOne<float>(s, static_cast<const float*>(a) + at_a, static_cast<float*>(x) + at_x,
-                                            my_pivots, my_info, mine, pool));
-      } else {
-        TENON_RETURN_IF_ERROR(RunOne<double>(s, static_cast<const double*>(a) + at_a, static_cast<double*>(x) + at_x,
-                                             my_pivots, my_info, mine, pool));
-      }
+    const int64_t first = piece * units / pieces, last = (piece + 1) * units / pieces;
+    if (s.type == DType::kF32) {
+      return RunUnits(s, static_cast<const float*>(a), static_cast<float*>(x), pivots, info, mine, first, last, pool);
     }
-    return OkStatus();
+    return RunUnits(s, static_cast<const double*>(a), static_cast<double*>(x), pivots, info, mine, first, last, pool);
   };
   if (pieces == 1) return run(0);
   std::atomic<bool> failed{false};

@@ -74,15 +74,19 @@ double Bound(int64_t n, double magnitude) {
 
 constexpr int64_t kOrders[] = {0, 1, 5, 31, 32, 33, 64, 100, 201};
 
+// Batches of small matrices run in lanes: some groups of them, the last one not full.
+constexpr int64_t kBatches[] = {2, 4, 37};
+
 template <class T>
-void TestCholesky() {
+void TestCholesky(int64_t batch) {
   std::mt19937 bits(1);
   for (int64_t n : kOrders) {
+    if (batch > 2 && n > 33) continue;
     for (Layout layout : {Layout::kRows, Layout::kCols, Layout::kOdd}) {
       for (bool lower : {true, false}) {
-        Stack<T> x(2, n, n, layout);
-        std::vector<double> want(static_cast<size_t>(2 * n * n));
-        for (int64_t b = 0; b < 2; ++b) {
+        Stack<T> x(batch, n, n, layout);
+        std::vector<double> want(static_cast<size_t>(batch * n * n));
+        for (int64_t b = 0; b < batch; ++b) {
           for (int64_t i = 0; i < n; ++i) {
             for (int64_t j = 0; j <= i; ++j) {
               const double v = i == j ? static_cast<double>(n) + 1 : Random(bits);
@@ -97,7 +101,7 @@ void TestCholesky() {
         s.lower = lower;
         std::vector<int32_t> info;
         ASSERT_TRUE(Run<T>(s, nullptr, x, nullptr, info).ok());
-        for (int64_t b = 0; b < 2; ++b) {
+        for (int64_t b = 0; b < batch; ++b) {
           EXPECT_EQ(info[static_cast<size_t>(b)], 0);
           const auto factor = [&](int64_t i, int64_t j) {
             return static_cast<double>(lower ? x.at(b, i, j) : x.at(b, j, i));
@@ -120,8 +124,10 @@ void TestCholesky() {
   }
 }
 TEST(Linalg, Cholesky) {
-  TestCholesky<float>();
-  TestCholesky<double>();
+  for (int64_t batch : kBatches) {
+    TestCholesky<float>(batch);
+    TestCholesky<double>(batch);
+  }
 }
 
 TEST(Linalg, CholeskySaysWhichMinorIsNotPositive) {
@@ -140,18 +146,18 @@ TEST(Linalg, CholeskySaysWhichMinorIsNotPositive) {
 }
 
 template <class T>
-void TestTriangular(int64_t n, int64_t other, int flags, Layout layout) {
+void TestTriangular(int64_t batch, int64_t n, int64_t other, int flags, Layout layout) {
   std::mt19937 bits(static_cast<uint32_t>(n + flags));
   const bool left = flags & 1, lower = flags & 2, transpose = flags & 4, unit = flags & 8;
-  Stack<T> a(2, n, n, layout);
-  Stack<T> x(2, left ? n : other, left ? other : n, layout == Layout::kRows ? Layout::kCols : Layout::kRows);
+  Stack<T> a(batch, n, n, layout);
+  Stack<T> x(batch, left ? n : other, left ? other : n, layout == Layout::kRows ? Layout::kCols : Layout::kRows);
   const auto element = [&](int64_t b, int64_t i, int64_t j) -> double {
     if (transpose) std::swap(i, j);
     if (i == j && unit) return 1;
     if (i != j && (i > j) != lower) return 0;
     return static_cast<double>(a.at(b, i, j));
   };
-  for (int64_t b = 0; b < 2; ++b) {
+  for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         // What must not be read stays NaN.
@@ -173,7 +179,7 @@ void TestTriangular(int64_t n, int64_t other, int flags, Layout layout) {
   s.unit_diagonal = unit;
   std::vector<int32_t> info;
   ASSERT_TRUE(Run<T>(s, &a, x, nullptr, info).ok());
-  for (int64_t b = 0; b < 2; ++b) {
+  for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < x.rows; ++i) {
       for (int64_t j = 0; j < x.cols; ++j) {
         double sum = 0, magnitude = 0;
@@ -192,17 +198,26 @@ void TestTriangular(int64_t n, int64_t other, int flags, Layout layout) {
 TEST(Linalg, TriangularSolve) {
   for (int flags = 0; flags < 16; ++flags) {
     for (int64_t n : kOrders) {
-      TestTriangular<float>(n, n == 100 ? 150 : 3, flags, Layout::kRows);
-      TestTriangular<double>(n, 65, flags, flags % 2 ? Layout::kOdd : Layout::kCols);
+      TestTriangular<float>(2, n, n == 100 ? 150 : 3, flags, Layout::kRows);
+      TestTriangular<double>(2, n, 65, flags, flags % 2 ? Layout::kOdd : Layout::kCols);
+    }
+  }
+}
+
+TEST(Linalg, TriangularSolveInLanes) {
+  for (int flags = 0; flags < 16; ++flags) {
+    for (int64_t n : {1, 2, 7, 24}) {
+      TestTriangular<float>(37, n, 3, flags, flags % 2 ? Layout::kRows : Layout::kOdd);
+      TestTriangular<double>(4, n, 24, flags, Layout::kCols);
     }
   }
 }
 
 template <class T>
-void TestLu(int64_t m, int64_t n, Layout layout) {
+void TestLu(int64_t batch, int64_t m, int64_t n, Layout layout) {
   std::mt19937 bits(static_cast<uint32_t>(m * 1000 + n));
-  Stack<T> x(2, m, n, layout);
-  for (int64_t b = 0; b < 2; ++b) {
+  Stack<T> x(batch, m, n, layout);
+  for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) x.at(b, i, j) = static_cast<T>(Random(bits));
     }
@@ -211,7 +226,7 @@ void TestLu(int64_t m, int64_t n, Layout layout) {
   std::vector<int32_t> pivots, info;
   ASSERT_TRUE(Run<T>(Signature(LinalgOp::kLu, x), nullptr, x, &pivots, info).ok());
   const int64_t rank = std::min(m, n);
-  for (int64_t b = 0; b < 2; ++b) {
+  for (int64_t b = 0; b < batch; ++b) {
     EXPECT_EQ(info[static_cast<size_t>(b)], 0);
     std::vector<int64_t> row(static_cast<size_t>(m));
     for (int64_t i = 0; i < m; ++i) row[static_cast<size_t>(i)] = i;
@@ -239,9 +254,52 @@ void TestLu(int64_t m, int64_t n, Layout layout) {
 TEST(Linalg, Lu) {
   for (int64_t m : {1, 7, 8, 9, 64, 130}) {
     for (int64_t n : {1, 8, 9, 33, 130, 140}) {
-      TestLu<float>(m, n, Layout::kCols);
-      TestLu<double>(m, n, n % 2 ? Layout::kOdd : Layout::kRows);
+      TestLu<float>(2, m, n, Layout::kCols);
+      TestLu<double>(2, m, n, n % 2 ? Layout::kOdd : Layout::kRows);
     }
+  }
+}
+
+TEST(Linalg, LuInLanes) {
+  for (int64_t m : {1, 3, 7, 10, 24}) {
+    for (int64_t n : {1, 4, 9, 24}) {
+      TestLu<float>(37, m, n, n % 2 ? Layout::kOdd : Layout::kRows);
+      TestLu<double>(4, m, n, Layout::kCols);
+    }
+  }
+}
+
+// A lane that fails says so, and the others go on.
+TEST(Linalg, LanesFailAlone) {
+  constexpr int64_t kCount = 21, kOrder = 5;
+  Stack<float> x(kCount, kOrder, kOrder, Layout::kRows);
+  Stack<double> y(kCount, kOrder, kOrder, Layout::kCols);
+  for (int64_t b = 0; b < kCount; ++b) {
+    for (int64_t i = 0; i < kOrder; ++i) {
+      for (int64_t j = 0; j < kOrder; ++j) {
+        x.at(b, i, j) = i == j ? 4.0f : 0.5f;
+        y.at(b, i, j) = i == j ? 2.0 : static_cast<double>(j) * 0.25;
+      }
+    }
+  }
+  x.at(3, 2, 2) = -1.0f;
+  x.at(17, 0, 0) = std::numeric_limits<float>::quiet_NaN();
+  for (int64_t j = 0; j < kOrder; ++j) y.at(6, 4, j) = y.at(6, 3, j);  // Two rows alike: the last pivot is zero.
+  for (int64_t i = 0; i < kOrder; ++i) y.at(20, i, 1) = 0;
+  std::vector<int32_t> info, pivots;
+  ASSERT_TRUE(Run<float>(Signature(LinalgOp::kCholesky, x), nullptr, x, nullptr, info).ok());
+  for (int64_t b = 0; b < kCount; ++b) {
+    EXPECT_EQ(info[static_cast<size_t>(b)], b == 3 ? 3 : b == 17 ? 1 : 0);
+    if (b != 3 && b != 17) EXPECT_EQ(x.at(b, 4, 4), x.at(0, 4, 4));
+  }
+  EXPECT_TRUE(std::isfinite(x.at(0, 4, 4)));
+  ASSERT_TRUE(Run<double>(Signature(LinalgOp::kLu, y), nullptr, y, &pivots, info).ok());
+  for (int64_t b = 0; b < kCount; ++b) {
+    EXPECT_EQ(info[static_cast<size_t>(b)], b == 6 ? 5 : b == 20 ? 2 : 0);
+    for (int64_t i = 0; i < kOrder; ++i) {
+      for (int64_t j = 0; j < kOrder; ++j) EXPECT_TRUE(std::isfinite(y.at(b, i, j)));
+    }
+    if (b != 6 && b != 20) EXPECT_EQ(y.at(b, 4, 4), y.at(0, 4, 4));
   }
 }
 

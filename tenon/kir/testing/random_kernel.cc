@@ -640,6 +640,26 @@ class Generator {
 
 }  // namespace
 
+std::span<const RandomKernelSet> RandomKernelSets() {
+  static const std::vector<RandomKernelSet>& sets = *new std::vector<RandomKernelSet>{
+      {"UsualTypes", 0},
+      {"NarrowTypesAndComplexBuffers",
+       1000000,
+       {.types = {DType::kF32, DType::kBF16, DType::kF16, DType::kS8, DType::kU16, DType::kS32, DType::kPred},
+        .complex = true,
+        .float_rem = true}},
+      {"WithoutMathAndParams", 2000000, {.max_nodes = 12, .math = false, .params = false, .float_rem = true}},
+      {"EightBitFloats",
+       3000000,
+       {.types = {DType::kF32, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
+                  DType::kF8E4M3B11FNUZ, DType::kF8E4M3, DType::kF8E3M4, DType::kS8, DType::kPred}}},
+      {"IntegersNarrowerThanAByte",
+       4000000,
+       {.types = {DType::kF32, DType::kS4, DType::kU4, DType::kS8, DType::kU2, DType::kPred}}},
+  };
+  return sets;
+}
+
 std::vector<BufferRef> Memory::Refs() {
   std::vector<BufferRef> refs;
   for (Block& b : blocks) {

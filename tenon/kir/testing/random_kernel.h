@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/kir/evaluate.h"
@@ -25,6 +28,16 @@ struct RandomKernelOptions {
   bool params = true;      ///< Extents, strides and offsets that are known at run time only.
   bool float_rem = false;  ///< C's fmod.
 };
+
+/// What random kernels are about, and the first of the seeds that are its own. Whatever executes kernels is tested with
+/// all of them.
+struct RandomKernelSet {
+  std::string_view name;
+  uint64_t first_seed = 0;
+  RandomKernelOptions options{};
+};
+inline void PrintTo(const RandomKernelSet& set, std::ostream* os) { *os << set.name; }
+std::span<const RandomKernelSet> RandomKernelSets();
 
 /// The contents of a kernel's buffers. Copies are deep.
 class Memory {

@@ -166,7 +166,7 @@ class FakeLoaded final : public LoadedExecutable {
     run->keep = Ref<LoadedExecutable>(this);
     for (Argument& a : device.arguments) run->arguments.push_back(std::move(a));
     bool later = later_ || op_ == "fail";
-    for (const Argument& a : run->arguments) later = later || !a.ready.is_ready();
+    for (const Argument& a : run->arguments) later = later || !a.ready.succeeded();
     if (later) run->done = Event::Make();
     for (size_t i = 0; i < info().outputs.size(); ++i) {
       const ValueSpec& spec = info().outputs[i];

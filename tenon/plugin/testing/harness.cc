@@ -1,5 +1,7 @@
 #include "tenon/plugin/testing/harness.h"
 
+#include "tenon/abi/program.h"
+
 namespace tenon::plugin::testing {
 
 // Weak: tests of tables that wrap this one bring their own.
@@ -141,12 +143,7 @@ Status PluginTest::Ready(PJRT_Buffer* buffer) {
 }
 
 Result<PJRT_LoadedExecutable*> PluginTest::Compile(std::string_view text, std::string_view options) {
-  PJRT_Program program{};
-  program.struct_size = PJRT_Program_STRUCT_SIZE;
-  program.code = const_cast<char*>(text.data());
-  program.code_size = text.size();
-  program.format = "mlir";
-  program.format_size = 4;
+  const PJRT_Program program = TenonMakeProgram(text.data(), text.size(), "mlir", 4);
   ARGS(PJRT_Client_Compile, args);
   args.client = client_;
   args.program = &program;

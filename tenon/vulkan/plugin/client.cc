@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "tenon/base/log.h"
-#include "tenon/dialect/parse.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
+#include "tenon/host/plugin_base.h"
 #include "tenon/host/profile_log.h"
 #include "tenon/host/warm_up.h"
 #include "tenon/vulkan/plugin/code.h"
@@ -137,14 +137,7 @@ Result<plugin::Ref<plugin::LoadedExecutable>> VulkanClient::Compile(const plugin
                                                                     const plugin::CompileOptions& options,
                                                                     const plugin::DeviceAssignment& assignment) {
   TENON_RETURN_IF_ERROR(CheckNotForked());
-  if (program.format != "mlir") {
-    const dialect::InputKind kind = dialect::DetectInput(program.code);
-    if (kind != dialect::InputKind::kHloModuleProto && kind != dialect::InputKind::kHloText) {
-      return InvalidArgument(fmt::format(
-          "a program of format '{}' is a serialized HloModuleProto (or HLO text); these {} bytes are neither",
-          program.format, program.code.size()));
-    }
-  }
+  TENON_RETURN_IF_ERROR(host::CheckFormat(program));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Compiled> compiled,
                          CompileFor(program.code, options, TargetDevice(assignment).target(), true));
   TENON_ASSIGN_OR_RETURN(plugin::Ref<VulkanExecutable> executable,
@@ -186,20 +179,7 @@ void VulkanClient::Schedule(std::function<void()> work) {
     work();
     return;
   }
-  struct Work final : host::DeviceQueue::Task {
-    explicit Work(std::function<void()> w) : work(std::move(w)) {}
-    Status Run() override {
-      work();
-      return OkStatus();
-    }
-    void End(const Status& status) override {
-      if (!status.ok()) Log(LogLevel::kError, "scheduled work: " + status.ToString());
-    }
-    std::function<void()> work;
-  };
-  std::unique_ptr<host::DeviceQueue::Task> task = std::make_unique<Work>(std::move(work));
-  auto* device = static_cast<VulkanDevice*>(devices()[0]);
-  if (!device->queue().Submit(task, host::DeviceQueue::Kind::kMayBlock).ok()) static_cast<Work&>(*task).work();
+  static_cast<VulkanDevice*>(devices()[0])->queue().Schedule(std::move(work));
 }
 
 }  // namespace tenon::vulkan

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "tenon/vulkan/plugin/client.h"
+
 namespace tenon::vulkan {
 
 std::shared_ptr<const plugin::DeviceDescription> DescribeDevice(int id, const PhysicalDevice& device) {
@@ -46,6 +48,10 @@ Result<plugin::MemoryStats> VulkanDevice::GetMemoryStats() const {
 Status VulkanDevice::ClearMemoryStats() {
   device_->memory().ResetPeak();
   return OkStatus();
+}
+
+Result<bool> VulkanDevice::PoisonExecution(int32_t launch_id, const Status& error) {
+  return static_cast<VulkanClient*>(client())->in_flight().Poison(*this, launch_id, error);
 }
 
 Result<plugin::Ref<plugin::Storage>> VulkanMemory::Allocate(plugin::Device*, size_t size_bytes) {

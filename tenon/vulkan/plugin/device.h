@@ -27,6 +27,7 @@ class VulkanDevice final : public plugin::Device {
 
   Result<plugin::MemoryStats> GetMemoryStats() const override;
   Status ClearMemoryStats() override;
+  Result<bool> PoisonExecution(int32_t launch_id, const Status& error) override;
 
   const std::shared_ptr<vulkan::Device>& device() const { return device_; }
   const std::shared_ptr<const target::Target>& target() const { return target_; }
@@ -54,8 +55,8 @@ class VulkanStorage final : public plugin::Storage {
   const Block& block() const { return block_; }
   const vulkan::Device& device() const { return *device_; }
 
-  /// The work that defines the contents is in the device's queue: what is submitted behind it sees them.
-  void MarkSubmitted() { submitted_.store(true, std::memory_order_release); }
+  /// Whether the work that defines the contents is in the device's queue: what is submitted behind it sees them.
+  void SetSubmitted(bool is) { submitted_.store(is, std::memory_order_release); }
   bool is_submitted() const { return submitted_.load(std::memory_order_acquire); }
 
  private:

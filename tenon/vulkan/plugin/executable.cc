@@ -7,11 +7,11 @@
 
 #include "tenon/base/activity.h"
 #include "tenon/host/executable_info.h"
+#include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
 #include "tenon/host/policy.h"
 #include "tenon/host/services.h"
 #include "tenon/host/tiling.h"
-#include "tenon/threads/flush_denormals.h"
 #include "tenon/vulkan/plugin/client.h"
 
 namespace tenon::vulkan {
@@ -55,30 +55,20 @@ struct VulkanLoadedExecutable::Run {
 };
 
 /// One that the device's thread runs, or waits for.
-struct VulkanLoadedExecutable::QueuedRun final : host::DeviceQueue::Task {
+struct VulkanLoadedExecutable::QueuedRun final : host::ExecutionTask {
   explicit QueuedRun(plugin::Ref<VulkanLoadedExecutable> of) : executable(std::move(of)) {}
 
   Status Run() override {
     if (!started) TENON_RETURN_IF_ERROR(executable->StartOrEnd(run));
     return run.submission == 0 ? OkStatus() : run.device->device()->Wait(run.submission);
   }
-  /// Lets the client know what the run refers to: after Prepare.
-  void Enter() {
-    for (const plugin::Argument& a : run.arguments) entry.Holds(a.storage.get(), false);
-    for (const auto& storage : run.outputs) entry.Holds(storage.get(), true);
-    entry.Enter(executable->vulkan_client().in_flight());
-  }
-  void End(const Status& status) override {
-    entry.Leave();
-    run = {};  // Arguments are free before anyone hears of the outputs.
-    done->Set(status);
-  }
+  void Release() override { run = {}; }
+  // Without a thread that waits, the caller does.
+  Status Refused(const Status& why) override { return started ? Run() : why; }
 
   plugin::Ref<VulkanLoadedExecutable> executable;
-  host::InFlight::Entry entry;
   VulkanLoadedExecutable::Run run;
   bool started = false;  ///< It is in the device's queue already.
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
 };
 
 Result<plugin::Ref<plugin::LoadedExecutable>> VulkanLoadedExecutable::Create(plugin::Ref<VulkanClient> client,
@@ -116,8 +106,7 @@ Status VulkanLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run
   run.device = static_cast<VulkanDevice*>(device.device);
   SmallVector<bool, 8> used(device.arguments.size(), false);
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    plugin::Memory* memory = client().FindMemory(*device.device, info().outputs[i].memory_kind);
-    if (memory == nullptr) memory = device.device->default_memory();
+    plugin::Memory* memory = OutputMemory(*device.device, i);
     const int source = plan.outputs[i].alias_input;
     StorageRef storage;
     bool taken_over = false;
@@ -232,74 +221,55 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
   auto& ours = static_cast<VulkanDevice&>(*device.device);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<DeviceCode> code, CodeOn(ours));
   const bool may_call_back = code->may_call_back;
-  int64_t output_bytes = 0;
-  for (const plan::Output& out : plan.outputs) output_bytes += SizeBytes(out.shape);
-  if (!may_call_back) {
-    ours.queue().WaitBelow(output_bytes < host::policy::kLargeOutputBytes ? host::policy::kMaxPending
-                                                                          : host::policy::kMaxPendingLarge);
-  }
-  // The caller may submit when what the arguments need is in the queue already.
+  if (!may_call_back) host::WaitForRoom(ours.queue(), plan);
+  // The caller may submit when what the arguments need is in the queue already. What is there fails with the device
+  // alone, and then whatever is submitted behind it does.
   bool submit = !code->needs_host;
   for (const plugin::Argument& a : device.arguments) {
-    if (a.ready.is_ready()) {
-      if (a.ready.failed()) return a.ready.status();
-      continue;
-    }
+    if (a.ready.succeeded()) continue;
     const VulkanStorage& storage = Ours(a.storage);
-    submit &= storage.is_submitted() && &storage.device() == ours.device().get();
+    submit &= !a.ready.failed() && storage.is_submitted() && &storage.device() == ours.device().get();
   }
   auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
   task->run.code = std::move(code);
   task->run.context = request.context;
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
-  task->Enter();
+  task->Enter(vulkan_client().in_flight(), request.launch_id, ours,
+              {task->run.arguments.data(), task->run.arguments.size()},
+              {task->run.outputs.data(), task->run.outputs.size()});
   if (submit) {
     TENON_RETURN_IF_ERROR(StartOrEnd(task->run));
     task->started = true;
   }
+  device.done = task->done();
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const plugin::ValueSpec& spec = info().outputs[i];
-    plugin::Memory* memory = client().FindMemory(ours, spec.memory_kind);
-    if (memory == nullptr) memory = ours.default_memory();
-    if (submit) static_cast<VulkanStorage&>(*task->run.outputs[i]).MarkSubmitted();
+    // An argument's storage, taken over, speaks of the work that made the argument until now.
+    static_cast<VulkanStorage&>(*task->run.outputs[i]).SetSubmitted(submit);
     device.outputs[i] =
-        plugin::Buffer::Make(&ours, memory, spec.array, task->run.outputs[i], plugin::EventRef(task->done));
+        plugin::Buffer::Make(&ours, OutputMemory(ours, i), info().outputs[i].array, task->run.outputs[i], device.done);
   }
-  device.done = plugin::EventRef(task->done);
   SmallVector<plugin::EventRef, 8> waits;
   if (!submit) {
     for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   }
   const auto kind = may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
-  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(task);
-  plugin::WhenAll({waits.data(), waits.size()})
-      .OnReady([queued = std::move(queued), queue = &ours.queue(), kind](const Status& arguments_status) mutable {
-        Status status = arguments_status;
-        if (status.ok()) status = queue->Submit(queued, kind);
-        if (status.ok()) return;
-        auto& run = static_cast<QueuedRun&>(*queued);
-        if (run.started) status = run.Run();  // No thread: the caller waits.
-        run.End(status);
-      });
+  host::SubmitWhenReady({waits.data(), waits.size()}, ours.queue(), kind, std::move(task));
   return OkStatus();
 }
 
 /// One execution for all devices of a program of several. Device numbers are flat (replica * partitions + partition).
-struct VulkanLoadedExecutable::GlobalRun final : host::DeviceQueue::Task {
+struct VulkanLoadedExecutable::GlobalRun final : host::ExecutionTask {
   Status Run() override { return executable->RunGlobally(*this); }
-  void End(const Status& status) override {
-    arguments.clear();  // Free before anyone hears of the outputs.
+  void Release() override {
+    arguments.clear();
     outputs.clear();
-    done->Set(status);
   }
 
   plugin::Ref<VulkanLoadedExecutable> executable;
   std::shared_ptr<DeviceCode> code;
   VulkanDevice* first = nullptr;
   plugin::Ref<plugin::ExecuteContext> context;
-  std::vector<std::vector<StorageRef>> arguments;  ///< [parameter][device]
-  std::vector<std::vector<StorageRef>> outputs;    ///< [output][device]
-  plugin::Ref<plugin::Event> done = plugin::Event::Make();
+  host::StorageTable arguments, outputs;
 };
 
 // Puts the whole arrays together on the host, runs on the first device, and cuts the outputs on the host.
@@ -371,38 +341,34 @@ Status VulkanLoadedExecutable::ExecuteGlobally(plugin::ExecuteRequest& request) 
   TENON_ASSIGN_OR_RETURN(run->code, CodeOn(*run->first));
   run->arguments.assign(info().parameters.size(), std::vector<StorageRef>(devices));
   run->outputs.assign(info().outputs.size(), std::vector<StorageRef>(devices));
+  host::DeviceQueue& queue = run->first->queue();
+  const auto kind = run->code->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
+  if (kind == host::DeviceQueue::Kind::kComputes) queue.WaitBelow(host::policy::kMaxPendingLarge);
   std::vector<plugin::EventRef> waits;
   for (plugin::DeviceExecution& device : request.devices) {
     const auto number = static_cast<size_t>(device.replica) * static_cast<size_t>(info().num_partitions) +
                         static_cast<size_t>(device.partition);
     if (number >= devices) return Internal("a device that is not among those of the program");
     for (size_t i = 0; i < info().outputs.size(); ++i) {
-      const plugin::ValueSpec& spec = info().outputs[i];
-      plugin::Memory* memory = client().FindMemory(*device.device, spec.memory_kind);
-      if (memory == nullptr) memory = device.device->default_memory();
+      const plugin::ArraySpec& spec = info().outputs[i].array;
+      plugin::Memory* memory = OutputMemory(*device.device, i);
       TENON_ASSIGN_OR_RETURN(StorageRef storage,
-                             memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.array.shape))));
-      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec.array, storage, plugin::EventRef(run->done));
+                             memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.shape))));
+      device.outputs[i] = plugin::Buffer::Make(device.device, memory, spec, storage, run->done());
       run->outputs[i][number] = std::move(storage);
     }
     for (size_t i = 0; i < device.arguments.size(); ++i) {
       waits.push_back(device.arguments[i].ready);
       run->arguments[i][number] = device.arguments[i].storage;
     }
-    device.done = plugin::EventRef(run->done);
+    device.done = run->done();
   }
   // Nothing fails from here on: the arguments are the run's.
   for (plugin::DeviceExecution& device : request.devices) {
     for (plugin::Argument& a : device.arguments) a.storage = nullptr;
   }
-  host::DeviceQueue& queue = run->first->queue();
-  const auto kind = run->code->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
-  std::unique_ptr<host::DeviceQueue::Task> queued = std::move(run);
-  plugin::WhenAll(waits).OnReady([queued = std::move(queued), &queue, kind](const Status& arguments_status) mutable {
-    Status status = arguments_status;
-    if (status.ok()) status = queue.Submit(queued, kind);
-    if (!status.ok()) queued->End(status);
-  });
+  run->Enter(vulkan_client().in_flight(), request.launch_id, run->arguments, run->outputs);
+  host::SubmitWhenReady(waits, queue, kind, std::move(run));
   return OkStatus();
 }
 
@@ -410,25 +376,7 @@ Status VulkanLoadedExecutable::Execute(plugin::ExecuteRequest& request) {
   TENON_RETURN_IF_ERROR(vulkan_client().CheckNotForked());
   if (!compiled_->about.parameter_tilings.empty() || !compiled_->about.result_tilings.empty())
     return ExecuteGlobally(request);
-  for (size_t i = 0; i < request.devices.size(); ++i) {
-    Status status = Launch(request.devices[i], request);
-    if (status.ok()) continue;
-    if (i == 0) return status;
-    // Some devices run already: the others' outputs carry the error.
-    for (plugin::DeviceExecution& device : request.devices.subspan(i)) Poison(device, status);
-    return OkStatus();
-  }
-  return OkStatus();
-}
-
-void VulkanLoadedExecutable::Poison(plugin::DeviceExecution& device, const Status& error) const {
-  for (size_t i = 0; i < device.outputs.size(); ++i) {
-    const plugin::ValueSpec& spec = info().outputs[i];
-    plugin::Memory* memory = client().FindMemory(*device.device, spec.memory_kind);
-    if (memory == nullptr) memory = device.device->default_memory();
-    device.outputs[i] = plugin::Buffer::MakeError(device.device, memory, spec.array, error);
-  }
-  device.done = plugin::EventRef::Of(error);
+  return host::LaunchEach(*this, request, [&](plugin::DeviceExecution& device) { return Launch(device, request); });
 }
 
 }  // namespace tenon::vulkan

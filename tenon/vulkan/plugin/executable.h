@@ -55,7 +55,6 @@ class VulkanLoadedExecutable final : public plugin::LoadedExecutable {
   Status StartOrEnd(Run& run) const;
   Status ExecuteGlobally(plugin::ExecuteRequest& request);
   Status RunGlobally(GlobalRun& run) const;
-  void Poison(plugin::DeviceExecution& device, const Status& error) const;
 
   const std::shared_ptr<const Compiled> compiled_;
   std::mutex mutex_;

@@ -9,10 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "tenon/ffi_host/call_site.h"
-#include "tenon/ffi_host/registry.h"
 #include "tenon/host/build.h"
-#include "tenon/plugin/ffi_types.h"
+#include "tenon/host/plugin_base.h"
 #include "tenon/vulkan/plugin/client.h"
 #include "tenon/vulkan/plugin/code.h"
 #include "tenon/vulkan/plugin/executable.h"
@@ -39,26 +37,15 @@ Result<int64_t> NumDevices(const int64_t* asked) {
   return n;
 }
 
-class VulkanPlugin final : public plugin::Plugin {
+class VulkanPlugin final : public host::PluginBase {
  public:
-  VulkanPlugin() { ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter}); }
-
-  std::array<int64_t, 3> stablehlo_current_version() const override { return {1, 16, 3}; }
+  VulkanPlugin() : PluginBase(kPlatformName) {}
 
   std::span<const plugin::OptionSpec> client_option_specs() const override {
     static const std::vector<plugin::OptionSpec>& specs =
         *new std::vector<plugin::OptionSpec>{{"devices", plugin::ValueType::kString},
                                              {"num_devices", plugin::ValueType::kInt64},
                                              {"memory_limit_bytes", plugin::ValueType::kInt64}};
-    return specs;
-  }
-
-  std::span<const plugin::OptionSpec> compile_option_specs() const override {
-    static const std::vector<plugin::OptionSpec>& specs = *new std::vector<plugin::OptionSpec>{
-#define TENON_XLA_OPTION(name, type) {#name, plugin::ValueType::type},
-#include "tenon/host/xla_options.def"
-#undef TENON_XLA_OPTION
-    };
     return specs;
   }
 
@@ -117,19 +104,6 @@ class VulkanPlugin final : public plugin::Plugin {
     TENON_ASSIGN_OR_RETURN(plugin::Ref<VulkanExecutable> executable,
                            VulkanExecutable::Create(std::move(compiled), options));
     return plugin::Ref<plugin::Executable>(std::move(executable));
-  }
-
-  Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) override {
-    if (registration.platform_name != "Host" && registration.platform_name != kPlatformName) {
-      return InvalidArgument(fmt::format("FFI handler '{}' is for platform '{}', wanted Host: handlers run on the host",
-                                         registration.target_name, registration.platform_name));
-    }
-    XLA_FFI_Handler_Bundle bundle = {};
-    if ((registration.traits & ffi_host::kBundleTrait) != 0)
-      bundle = *static_cast<const XLA_FFI_Handler_Bundle*>(registration.handler);
-    else
-      bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
-    return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits & ~ffi_host::kBundleTrait);
   }
 };
 

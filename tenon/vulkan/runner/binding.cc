@@ -19,7 +19,7 @@ Binding::~Binding() {
 }
 
 Status Binding::Takes(const kir::Kernel& kernel, std::span<const int64_t> params) {
-  return kernels_->Get(kernel, params).status();
+  return kernels_->Get(kernel, params, emit_spirv::Places::kAligned).status();
 }
 
 Result<std::vector<Binding::Node>> Binding::Lower(std::vector<runtime::Command> commands) {
@@ -32,7 +32,14 @@ Result<std::vector<Binding::Node>> Binding::Lower(std::vector<runtime::Command> 
       if (loop.trips > 0 && !loop.body.empty()) nodes.push_back(std::move(loop));
       continue;
     }
-    TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const DeviceKernel> kernel, kernels_->Get(*c.kernel, c.params));
+    // Bases are blocks of the device's memory, which are aligned.
+    static_assert(policy::kBlockBytes % emit_spirv::kAlignment == 0);
+    const bool aligned = std::ranges::all_of(c.buffers, [](const runtime::Place& p) {
+      return p.base == runtime::kNoBase || p.offset_bytes % static_cast<int64_t>(emit_spirv::kAlignment) == 0;
+    });
+    TENON_ASSIGN_OR_RETURN(
+        const std::shared_ptr<const DeviceKernel> kernel,
+        kernels_->Get(*c.kernel, c.params, aligned ? emit_spirv::Places::kAligned : emit_spirv::Places::kElements));
     const int64_t* params = c.params.data();
     Node launch;
     launch.buffers = static_cast<uint32_t>(words_.size());

@@ -30,8 +30,10 @@ class KernelCache {
   KernelCache(std::shared_ptr<Device> device, std::shared_ptr<const target::Target> target)
       : device_(std::move(device)), target_(std::move(target)) {}
 
-  /// The kernel, ready for a run with these params; the reason where the device has no form of it.
-  Result<std::shared_ptr<const DeviceKernel>> Get(const kir::Kernel& kernel, std::span<const int64_t> params);
+  /// The kernel, ready for a run with these params on arrays in such places; the reason where the device has no form of
+  /// it.
+  Result<std::shared_ptr<const DeviceKernel>> Get(const kir::Kernel& kernel, std::span<const int64_t> params,
+                                                  emit_spirv::Places places);
 
   Device& device() const { return *device_; }
   const std::shared_ptr<Device>& shared_device() const { return device_; }
@@ -45,13 +47,15 @@ class KernelCache {
 
  private:
   using Entry = Result<std::shared_ptr<const DeviceKernel>>;
-  Entry Find(const kir::Kernel& kernel, bool baked);
-  Entry Make(const kir::Kernel& kernel, bool baked) const;
+  Entry Find(const kir::Kernel& kernel, bool baked, emit_spirv::Places places);
+  Entry Make(const kir::Kernel& kernel, bool baked, emit_spirv::Places places) const;
+  Entry ForPlaces(const kir::Kernel& kernel, bool baked, emit_spirv::Places places);
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<const target::Target> target_;
   struct Known {
     kir::Kernel kernel;
+    emit_spirv::Places places;
     Entry entry;
   };
   mutable std::mutex mutex_;

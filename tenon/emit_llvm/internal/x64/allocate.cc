@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "tenon/emit_llvm/internal/x64/split.h"
 
 namespace tenon::emit_llvm::x64 {
 namespace {
@@ -11,7 +15,8 @@ namespace {
 // Caller-saved ones first.
 constexpr uint8_t kGprs[] = {1, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
 constexpr uint8_t kMasks[] = {1, 2, 3, 4, 5, 6};
-constexpr unsigned kVecs = 29, kVecsAvx2 = 13;
+constexpr size_t kVecsAvx2 = 13;
+constexpr SplitAt kRounds[] = {SplitAt::kLoops, SplitAt::kLoops, SplitAt::kBlocks};
 
 class Bits {
  public:
@@ -57,8 +62,13 @@ struct Interval {
 
 class Allocator {
  public:
-  explicit Allocator(Function& function)
-      : f_(function), intervals_(function.classes.size()), where_(function.classes.size()) {
+  Allocator(Function& function, const Registers& registers)
+      : f_(function),
+        intervals_(function.classes.size()),
+        where_(function.classes.size()),
+        gprs_(kGprs, std::min(registers.gprs, std::size(kGprs))),
+        masks_(kMasks, std::min(registers.masks, std::size(kMasks))),
+        num_vecs_(std::min(registers.vecs, function.avx2 ? kVecsAvx2 : Registers().vecs)) {
     for (size_t r = 0; r < intervals_.size(); ++r) intervals_[r].reg = static_cast<Reg>(r);
   }
 
@@ -137,19 +147,7 @@ class Allocator {
         }
       }
     }
-    std::vector<float> often(num_blocks, 1);
-    for (size_t header = 0; header < num_blocks; ++header) {
-      size_t latch = header;
-      bool loop = false;
-      for (uint32_t p : f_.blocks[header].previous) {
-        if (p >= header) {
-          loop = true;
-          latch = std::max<size_t>(latch, p);
-        }
-      }
-      if (!loop) continue;
-      for (size_t b = header; b <= latch; ++b) often[b] = std::min(often[b] * 8, 1e6f);
-    }
+    const std::vector<float> often = TimesOf(f_);
     int at = 2;
     for (size_t a = 0; a < f_.arguments.size(); ++a) {
       intervals_[f_.arguments[a]].Cover(1);
@@ -229,7 +227,7 @@ class Allocator {
   static double Worth(const Interval& i) { return static_cast<double>(i.weight) / (i.end - i.start + 1); }
 
   void ToMemory(Reg r) {
-    if (const auto constant = constants_.find(r); constant != constants_.end()) {
+    if (const auto constant = constants_.find(f_.ValueOf(r)); constant != constants_.end()) {
       const Constant& c = *constant->second;
       where_[r] = {Location::Kind::kPool, 0, c.element, c.len, c.pool};
       return;
@@ -238,10 +236,21 @@ class Allocator {
     spilled_.push_back(r);
   }
 
-  /// Gives what lies in memory its places there: a place serves again when the value in it is dead.
+  /// Gives what lies in memory its places there: one for a value and all of its copies, which serves again when they
+  /// are dead.
   void PlaceSpilled() {
-    std::sort(spilled_.begin(), spilled_.end(),
-              [&](Reg a, Reg b) { return std::pair(intervals_[a].start, a) < std::pair(intervals_[b].start, b); });
+    std::unordered_map<Reg, Interval> values;
+    for (const Reg r : spilled_) {
+      Interval& i = values[f_.ValueOf(r)];
+      i.reg = f_.ValueOf(r);
+      i.Cover(intervals_[r].start);
+      i.Cover(intervals_[r].end);
+    }
+    std::vector<const Interval*> order;
+    for (const auto& value : values) order.push_back(&value.second);
+    std::sort(order.begin(), order.end(), [](const Interval* a, const Interval* b) {
+      return std::pair(a->start, a->reg) < std::pair(b->start, b->reg);
+    });
     struct Busy {
       int end;
       int32_t at;
@@ -250,22 +259,23 @@ class Allocator {
     // What has eight bytes, and vectors of each length, apart.
     std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy[4];
     std::vector<int32_t> free[4];
-    for (const Reg r : spilled_) {
-      const bool vector = f_.classes[r] == RegClass::kVec;
-      auto& lived = busy[vector ? 1 + f_.LenOf(r) : 0];
-      auto& spare = free[vector ? 1 + f_.LenOf(r) : 0];
-      const Interval& i = intervals_[r];
-      for (; !lived.empty() && lived.top().end < i.start; lived.pop()) spare.push_back(lived.top().at);
+    std::unordered_map<Reg, int32_t> place;
+    for (const Interval* i : order) {
+      const bool vector = f_.classes[i->reg] == RegClass::kVec;
+      auto& lived = busy[vector ? 1 + f_.LenOf(i->reg) : 0];
+      auto& spare = free[vector ? 1 + f_.LenOf(i->reg) : 0];
+      for (; !lived.empty() && lived.top().end < i->start; lived.pop()) spare.push_back(lived.top().at);
       if (spare.empty()) {
         // Small ones share the bytes of a large vector, so that all stay aligned.
-        const int32_t size = vector ? Location::FrameBytes(f_.LenOf(r)) : 8;
+        const int32_t size = vector ? Location::FrameBytes(f_.LenOf(i->reg)) : 8;
         for (int32_t at = 64 - size; at >= 0; at -= size) spare.push_back(f_.frame_bytes + at);
         f_.frame_bytes += 64;
       }
-      where_[r].at = spare.back();
+      place[i->reg] = spare.back();
+      lived.push({i->end, spare.back()});
       spare.pop_back();
-      lived.push({i.end, where_[r].at});
     }
+    for (const Reg r : spilled_) where_[r].at = place[f_.ValueOf(r)];
   }
 
   void Scan() {
@@ -294,11 +304,11 @@ class Allocator {
       consider_hint(i->hint2);
       if (i->fixed >= 0 && i->fixed != kScratchGpr[0] && i->fixed != kScratchGpr[1]) consider(i->fixed);
       if (c == 0) {
-        for (uint8_t r : kGprs) consider(r);
+        for (uint8_t r : gprs_) consider(r);
       } else if (c == 2) {
-        for (uint8_t r : kMasks) consider(r);
+        for (uint8_t r : masks_) consider(r);
       } else {
-        for (unsigned r = 0; r < (f_.avx2 ? kVecsAvx2 : kVecs); ++r) consider(static_cast<int>(r));
+        for (size_t r = 0; r < num_vecs_; ++r) consider(static_cast<int>(r));
       }
       if (chosen < 0) {
         auto least = std::min_element(others.begin(), others.end(),
@@ -323,10 +333,76 @@ class Allocator {
   std::vector<Reg> crossing_;     ///< The values by that number.
   std::unordered_map<Reg, const Constant*> constants_;
   std::vector<Reg> spilled_;
+  std::span<const uint8_t> gprs_, masks_;
+  size_t num_vecs_;
 };
+
+bool LiesInMemory(const Location& at) { return at.kind == Location::Kind::kFrame || at.kind == Location::Kind::kPool; }
 
 }  // namespace
 
-std::vector<Location> Allocate(Function& function) { return Allocator(function).Run(); }
+SpillCount CountSpills(const Function& function, const std::vector<Location>& where) {
+  SpillCount count;
+  const std::vector<float> often = TimesOf(function);
+  const auto move = [&](const Location& to, const Location& from, float times) {
+    if (to == from || to.kind == Location::Kind::kNowhere || to.kind == Location::Kind::kPool) return;
+    const bool store = LiesInMemory(to), load = LiesInMemory(from);
+    count.stores += store;
+    count.loads += load;
+    count.weight += times * static_cast<float>(store || load ? 2 * (store + load) : 1);
+  };
+  for (uint32_t b = 0; b < function.blocks.size(); ++b) {
+    for (const Phi& phi : function.blocks[b].phis) {
+      for (const auto& [from, value] : phi.from) move(where[phi.result], where[value], often[from]);
+    }
+    for (Inst inst : function.blocks[b].code) {
+      if (inst.kind == Kind::kCopy) {
+        move(where[inst.reg], where[inst.rm], often[b]);
+        continue;
+      }
+      // One operand at most is read where it is.
+      bool folds = inst.foldable && !inst.has_mem;
+      inst.ForUses([&](Reg& r) {
+        if (!LiesInMemory(where[r])) return;
+        const bool here =
+            folds && (&r == &inst.rm || (inst.commutes && &r == &inst.vvvv && !LiesInMemory(where[inst.rm])));
+        folds &= !here;
+        ++(here ? count.folded : count.loads);
+        count.weight += often[b] * (here ? 1.f : 2.f);
+      });
+      if (const Reg d = inst.Defined(); d != 0 && LiesInMemory(where[d])) {
+        ++count.stores;
+        count.weight += 2 * often[b];
+      }
+    }
+  }
+  std::unordered_set<int32_t> places;
+  for (const Location& at : where) {
+    if (at.kind == Location::Kind::kFrame) places.insert(at.at);
+  }
+  count.places = static_cast<int>(places.size());
+  return count;
+}
+
+std::vector<Location> Allocate(Function& function, const Registers& registers) {
+  const int32_t own_frame = function.frame_bytes;
+  std::vector<Location> where = Allocator(function, registers).Run();
+  if (std::none_of(where.begin(), where.end(), LiesInMemory)) return where;
+  // Who gets a register takes it from another one, who may be split in turn: what counts is where that ends.
+  double least = CountSpills(function, where).weight;
+  Function split = function;
+  std::vector<Location> there = where;
+  for (const SplitAt at : kRounds) {
+    split.frame_bytes = own_frame;
+    if (!Split(split, there, at)) continue;
+    there = Allocator(split, registers).Run();
+    const double weight = CountSpills(split, there).weight;
+    if (weight >= least) continue;
+    least = weight;
+    function = split;
+    where = there;
+  }
+  return where;
+}
 
 }  // namespace tenon::emit_llvm::x64

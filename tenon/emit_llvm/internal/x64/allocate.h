@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "tenon/emit_llvm/internal/x64/lir.h"
@@ -29,9 +30,29 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
+/// How many registers of each class values may have.
+struct Registers {
+  size_t gprs = 12;
+  size_t vecs = 29;  ///< 13 with AVX2.
+  size_t masks = 6;
+};
+
+/// What an allocation leaves to memory: instructions, and operands that are read from there, of the function's text.
+struct SpillCount {
+  int stores = 0;
+  int loads = 0;
+  int folded = 0;  ///< Operands in memory of instructions that want them anyway.
+  int places = 0;  ///< In the frame.
+  /// All of them and copies between registers, in halves of an instruction, by how often they run.
+  double weight = 0;
+};
+SpillCount CountSpills(const Function& function, const std::vector<Location>& where);
+
 /// Linear scan over one interval per value: [definition, last use], whole loops included for what lives across them.
 /// Who is used least per instruction goes to memory, where a place serves one value after the other; constants are read
-/// from where they are. The location of each register; grows the function's frame. Near-linear in the instructions.
-std::vector<Location> Allocate(Function& function);
+/// from where they are. What lies in memory is split then (split.h) and scanned again, as long as that makes fewer
+/// moves, a few times at most. The location of each register; rewrites the function and grows its frame. Near-linear in
+/// the instructions.
+std::vector<Location> Allocate(Function& function, const Registers& registers = {});
 
 }  // namespace tenon::emit_llvm::x64

@@ -96,7 +96,7 @@ class Assembler {
       std::memcpy(code_.data() + at, &distance, 4);
     }
     code_.insert(code_.end(), f_.pool.begin(), f_.pool.end());
-    return Code{std::move(code_), text_bytes, std::move(cfi_)};
+    return Code{.bytes = std::move(code_), .text_bytes = text_bytes, .cfi = std::move(cfi_)};
   }
 
  private:
@@ -219,7 +219,8 @@ class Assembler {
   }
   /// Registers, frame slots, constants; `len`: as Inst's, of vectors.
   void Move(RegClass type, uint8_t len, const Location& to, const Location& from) {
-    if (to == from || to.kind == LocationKind::kNowhere) return;
+    // Copies of constants that are read from where these are need nothing.
+    if (to == from || to.kind == LocationKind::kNowhere || to.kind == LocationKind::kPool) return;
     if (from.kind == LocationKind::kNowhere) {
       failed_ = true;
       return;

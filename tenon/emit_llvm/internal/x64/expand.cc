@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Support/DivisionByConstantInfo.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace tenon::emit_llvm::x64 {
@@ -46,6 +47,8 @@ class Expander {
       case Instruction::SIToFP:
       case Instruction::UIToFP:
         return FromNarrow(inst);
+      case Instruction::ShuffleVector:
+        return ShuffleMask(llvm::cast<llvm::ShuffleVectorInst>(inst));
       case Instruction::Call:
         break;
       default:
@@ -70,6 +73,25 @@ class Expander {
     }
   }
 
+  /// Masks, but for halves of them: as vectors of numbers that are all ones or zeros.
+  Value* ShuffleMask(llvm::ShuffleVectorInst& shuffle) {
+    auto* from = llvm::cast<llvm::FixedVectorType>(shuffle.getOperand(0)->getType());
+    if (!from->getElementType()->isIntegerTy(1) || shuffle.isZeroEltSplat()) return nullptr;
+    const auto lanes = static_cast<unsigned>(shuffle.getShuffleMask().size()), source = from->getNumElements();
+    const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
+    const bool half = 2 * lanes == source && (mask[0] == 0 || mask[0] == static_cast<int>(lanes));
+    bool run = half;
+    for (unsigned i = 1; i < lanes; ++i) run &= mask[i] == mask[0] + static_cast<int>(i);
+    if (run || (avx2_ && lanes == source)) return nullptr;
+    const unsigned bits = std::min(32u, (avx2_ ? 256u : 512u) / std::max(lanes, source));
+    const auto wide = [&](Value* v) -> Value* {
+      if (llvm::isa<llvm::UndefValue>(v)) return llvm::PoisonValue::get(v->getType()->getWithNewBitWidth(bits));
+      return b_.CreateSExt(v, v->getType()->getWithNewBitWidth(bits));
+    };
+    Value* shuffled = b_.CreateShuffleVector(wide(shuffle.getOperand(0)), wide(shuffle.getOperand(1)), mask);
+    return b_.CreateTrunc(shuffled, shuffle.getType());
+  }
+
   llvm::Constant* Splat(Value* like, const llvm::APInt& value) {
     return llvm::ConstantInt::get(like->getType(), value);
   }
@@ -78,8 +100,19 @@ class Expander {
                                   value & (~uint64_t{0} >> (64 - like->getType()->getScalarSizeInBits())));
   }
 
-  /// Of integers of 64 bits that were widened from at most 32: from those.
+  /// Of integers of 64 bits that were widened from at most 32: from those. Of more bytes than a register holds numbers:
+  /// step by step.
   Value* FromNarrow(Instruction& inst) {
+    auto* type = llvm::cast<llvm::FixedVectorType>(inst.getType());
+    Value* x = inst.getOperand(0);
+    if (!avx2_ && x->getType()->getScalarSizeInBits() == 8 &&
+        type->getNumElements() * type->getScalarSizeInBits() > 512) {
+      for (const unsigned bits : {16u, 32u}) {
+        llvm::Type* wider = x->getType()->getWithNewBitWidth(bits);
+        x = inst.getOpcode() == Instruction::SIToFP ? b_.CreateSExt(x, wider) : b_.CreateZExt(x, wider);
+      }
+      return b_.CreateSIToFP(x, type);
+    }
     auto* widened = dyn_cast<llvm::CastInst>(inst.getOperand(0));
     if (widened == nullptr || widened->getType()->getScalarSizeInBits() != 64) return nullptr;
     Value* narrow = widened->getOperand(0);

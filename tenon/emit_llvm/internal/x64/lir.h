@@ -99,6 +99,9 @@ struct Block {
   std::vector<uint32_t> previous;
 };
 
+/// Bytes of a frame at most: stacks of threads are finite.
+constexpr int32_t kMaxFrame = 1 << 17;
+
 /// A vector register that only ever holds a constant.
 struct Constant {
   Reg reg;
@@ -114,6 +117,8 @@ struct Function {
   /// kUnknownLen: all of it, or left to allocation to find. Moving no more than that keeps 512-bit instructions, beside
   /// which a processor does less at once, out of code that does not need them.
   std::vector<uint8_t> lens{0};
+  /// Of register r at [r]: the value that it holds a copy of for a while (split.h); 0: one of its own.
+  std::vector<Reg> copy_of{0};
   std::vector<Block> blocks;   ///< In the order of the code; the first is the entry.
   std::vector<Reg> arguments;  ///< Integers, in the order of the calling convention.
   std::vector<Constant> constants;
@@ -123,9 +128,12 @@ struct Function {
   static constexpr uint8_t kUnknownLen = 0xff;
   uint8_t MaxLen() const { return avx2 ? 1 : 2; }
   uint8_t LenOf(Reg r) const { return lens[r] == kUnknownLen ? MaxLen() : lens[r]; }
+  /// What the register holds.
+  Reg ValueOf(Reg r) const { return copy_of[r] != 0 ? copy_of[r] : r; }
   Reg NewReg(RegClass c) {
     classes.push_back(c);
     lens.push_back(kUnknownLen);
+    copy_of.push_back(0);
     return static_cast<Reg>(classes.size() - 1);
   }
 };

@@ -16,8 +16,6 @@ using llvm::isa;
 using llvm::Value;
 
 namespace {
-constexpr int32_t kMaxFrame = 1 << 16;
-
 /// "masked_gather <8 x float>", "fptoui <8 x float> to <8 x i8>".
 std::string Describe(const llvm::Instruction& inst) {
   std::string text;

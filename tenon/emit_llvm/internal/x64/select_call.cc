@@ -30,12 +30,12 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
   if (id == llvm::Intrinsic::masked_scatter) return VisitScatter(*call);
   if (id == llvm::Intrinsic::vector_reduce_or) {
     const Shape s = ShapeOf(call->getArgOperand(0)->getType());
-    if (failed_ || s.kind != Shape::Kind::kMask || (!avx2_ && s.lanes < 8)) {
+    if (failed_ || s.kind != Shape::Kind::kMask) {
       Fail();
       return;
     }
     if (Fused(*call)) return;
-    TestMask(One(call->getArgOperand(0)), s.lanes);
+    TestAny(call->getArgOperand(0));
     return SetFromFlags(op::kNotEqual, Result(*call)[0]);
   }
   if (call->getType()->isVoidTy()) {

@@ -329,7 +329,7 @@ uint8_t Selector::EmitCondition(const Value* condition) {
     }
     if (auto* call = dyn_cast<llvm::IntrinsicInst>(inst);
         call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) {
-      TestMask(One(call->getArgOperand(0)), ShapeOf(call->getArgOperand(0)->getType()).lanes);
+      TestAny(call->getArgOperand(0));
       return op::kNotEqual;
     }
   }

@@ -97,6 +97,28 @@ void Selector::TestMask(Reg mask, unsigned lanes) {
   }
 }
 
+void Selector::TestAny(const Value* value) {
+  const Reg mask = One(value);
+  const unsigned lanes = ShapeOf(value->getType()).lanes;
+  // What stands above fewer lanes than a byte's is anything.
+  TestMask(!avx2_ && lanes < 8 ? OnlyLanes(mask, lanes) : mask, lanes);
+}
+
+void Selector::ExtractFromMask(const llvm::ExtractElementInst& extract, unsigned lanes) {
+  const auto lane = static_cast<int64_t>(Int(extract.getIndexOperand())->getZExtValue());
+  Reg bits = GprFromMask(One(extract.getVectorOperand()), lanes);
+  if (lane != 0) {
+    const Reg moved = New(RegClass::kGpr);
+    Inst m{.op = op::Legacy(0, 0, 1, 0xc1), .digit = 5, .imm_bytes = 1, .def = Slot::kRm, .rm = moved, .tied = bits};
+    m.imm = lane;
+    bits = Add(m).rm;
+  }
+  Inst m{.op = op::Legacy(0, 0, 0, 0x83), .digit = 4, .imm_bytes = 1, .def = Slot::kRm, .tied = bits};
+  m.rm = Result(extract)[0];
+  m.imm = 1;
+  Add(m);
+}
+
 Reg Selector::MaskOfPart(Reg mask, unsigned part, const Shape& s) {
   if (auto it = joined_.find(mask);
       it != joined_.end() && it->second.parts.size() == s.parts && it->second.bits == s.bits) {

@@ -587,8 +587,9 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     for (unsigned part = 0; part < to.parts; ++part) RmTo(Result(inst)[part], o, to.len, x[part], to.part_bytes());
     return;
   }
-  const bool widens = to.bits == 2 * from.bits || (to.bits == 4 * from.bits && from.bits == 8);
-  if (widens && to.parts <= 2 && from.parts == 1) {
+  const bool doubles = to.bits == 2 * from.bits && (to.parts == 1 || to.parts == 2 * from.parts);
+  const bool widens = doubles || (to.bits == 4 * from.bits && from.bits == 8 && to.parts == 1);
+  if (widens) {
     Op o{};
     if (opcode == Instruction::ZExt || opcode == Instruction::SExt) {
       const bool z = opcode == Instruction::ZExt;
@@ -606,13 +607,9 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       Fail();
       return;
     }
-    RmTo(Result(inst)[0], o, to.len, x[0], to.part_bytes() / 2u);
-    if (to.parts == 2) {
-      if (to.bits != 2 * from.bits) {
-        Fail();
-        return;
-      }
-      RmTo(Result(inst)[1], o, to.len, Half(x[0], 2), to.part_bytes() / 2u);
+    for (unsigned part = 0; part < to.parts; ++part) {
+      const Reg half = part % 2 == 0 ? x[part / 2] : Half(x[part / 2], 2);
+      RmTo(Result(inst)[part], o, to.len, half, to.part_bytes() / 2u);
     }
     return;
   }
@@ -626,7 +623,7 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     return JoinHalves(Result(inst)[0], to.len, low, high);
   }
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
-  if (narrows && to.parts == 1 &&
+  if (narrows && (from.parts == 1 || from.parts == 2 * to.parts) &&
       (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI)) {
     const auto narrow = [&](Reg r, Reg result) {
       if (opcode == Instruction::Trunc) {
@@ -641,20 +638,13 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       }
     };
     if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
-    const Reg low = New(RegClass::kVec);
-    const Reg high = New(RegClass::kVec);
-    narrow(x[0], low);
-    narrow(x[1], high);
-    Inst m{.op = op::Evex(3, 1, 1, 0x1a),
-           .len = 2,
-           .imm_bytes = 1,
-           .mem_bytes = 32,
-           .def = Slot::kReg,
-           .reg = Result(inst)[0],
-           .vvvv = low,
-           .rm = high};
-    m.imm = 1;
-    Add(m);
+    for (unsigned part = 0; part < to.parts; ++part) {
+      const Reg low = New(RegClass::kVec);
+      const Reg high = New(RegClass::kVec);
+      narrow(x[2 * part], low);
+      narrow(x[2 * part + 1], high);
+      JoinHalves(Result(inst)[part], 2, low, high);
+    }
     return;
   }
   if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 && to.parts == 1 && from.parts <= 2) {
@@ -766,6 +756,7 @@ void Selector::VisitInsert(const llvm::InsertElementInst& insert) {
 void Selector::VisitExtract(const llvm::ExtractElementInst& extract) {
   const Shape s = ShapeOf(extract.getVectorOperandType());
   auto* index = Int(extract.getIndexOperand());
+  if (!failed_ && index != nullptr && s.kind == Shape::Kind::kMask) return ExtractFromMask(extract, s.lanes);
   if (failed_ || index == nullptr || s.kind != Shape::Kind::kVector || s.bits < 32) {
     Fail();
     return;

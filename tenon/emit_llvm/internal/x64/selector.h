@@ -108,6 +108,9 @@ class Selector {
   Reg GprFromMask(Reg mask, unsigned lanes);
   /// Sets the flags: equal when no lane is on.
   void TestMask(Reg mask, unsigned lanes);
+  /// The same of a vector of i1, of any number of lanes.
+  void TestAny(const llvm::Value* mask);
+  void ExtractFromMask(const llvm::ExtractElementInst& extract, unsigned lanes);
   /// The mask of a part's lanes; with AVX2 as wide as they are.
   Reg MaskOfPart(Reg mask, unsigned part, const Shape& shape);
   Reg JoinMasks(const Parts& parts, const Shape& shape);

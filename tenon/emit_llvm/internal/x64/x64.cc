@@ -9,24 +9,26 @@
 
 namespace tenon::emit_llvm::x64 {
 
-namespace {
-constexpr int32_t kMaxFrame = 1 << 17;  // stacks of threads are finite
-}  // namespace
-
-std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason) {
+std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason,
+                            const Registers& registers) {
   const bool avx2 = level == isa::IsaLevel::kAvx2;
   Prepare(function);
   Expand(function, avx2);
   Scalarise(function, avx2);
   std::optional<Function> selected = Select(function, avx2, reason);
   if (!selected) return std::nullopt;
-  const std::vector<Location> where = Allocate(*selected);
+  const std::vector<Location> where = Allocate(*selected, registers);
   if (selected->frame_bytes > kMaxFrame) {
     *reason = "frame too large";
     return std::nullopt;
   }
   std::optional<Code> code = Assemble(*selected, where);
-  if (!code) *reason = "too few scratch registers";
+  if (!code) {
+    *reason = "too few scratch registers";
+    return std::nullopt;
+  }
+  code->frame_bytes = selected->frame_bytes;
+  code->spills = CountSpills(*selected, where);
   return code;
 }
 

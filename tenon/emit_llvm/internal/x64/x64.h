@@ -16,6 +16,7 @@ namespace tenon::emit_llvm::x64 {
 /// code generator: some thirty times faster, and no slower when it runs. Self-contained (constants follow the code), to
 /// be placed at any multiple of 64. Nothing when the function has something that is left to LLVM (see README.md);
 /// `reason` says what. The function may be rewritten to another one of the same meaning.
-std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason);
+std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason,
+                            const Registers& registers = {});
 
 }  // namespace tenon::emit_llvm::x64

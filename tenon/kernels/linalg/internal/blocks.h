@@ -11,6 +11,10 @@ inline constexpr int64_t kBlock = 32;   ///< Order of the triangles solved and f
 inline constexpr int64_t kWidth = 64;   ///< Right-hand sides in one go.
 inline constexpr int64_t kLuPanel = 8;  ///< Columns factored directly.
 
+/// Small matrices of a batch that are worked on together, each in a lane of vectors of 64 bytes.
+template <class T>
+inline constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+
 template <class T>
 struct Blocks {
   /// Solves t x = x: t is lower triangular, row-major [n, kBlock]; x is [n, kWidth]. n <= kBlock.
@@ -21,11 +25,20 @@ struct Blocks {
   /// Factors the column-major [m, n] panel (columns `m` apart) with row swaps; `pivots` count from 0. 0, or from 1 the
   /// first zero on the diagonal.
   int64_t (*lu)(T* a, int64_t m, int64_t n, int32_t* pivots);
+
+  // The same of kLanes matrices at once: element (i, j) of all of them at [(i * columns + j) * kLanes], 64-byte
+  // aligned; `info` by lane. What follows a minor that is not positive means nothing.
+  void (*solve_lanes)(const T* t, T* x, int64_t n, int64_t columns, bool unit_diagonal);
+  void (*cholesky_lanes)(T* a, int64_t n, int32_t* info);
+  /// `pivots`: [min(m, n)][kLanes].
+  void (*lu_lanes)(T* a, int64_t m, int64_t n, int32_t* pivots, int32_t* info);
 };
 
 template <class T>
 Blocks<T> BlocksBaseline();
 template <class T>
 Blocks<T> BlocksAvx2();
+template <class T>
+Blocks<T> BlocksAvx512();
 
 }  // namespace tenon::kernels::internal

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/kernels/linalg/internal/blocks.h"
@@ -79,11 +81,114 @@ int64_t LuPanel(T* a, int64_t m, int64_t n, int32_t* pivots) {
   return info;
 }
 
+/// One element of all lanes' matrices, and what comparing them gives.
+template <class T>
+struct Lanes {
+  typedef T Values __attribute__((vector_size(64)));
+  typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Number;
+  typedef Number Numbers __attribute__((vector_size(64)));
+
+  static Values* Of(T* elements) { return reinterpret_cast<Values*>(elements); }
+  static const Values* Of(const T* elements) { return reinterpret_cast<const Values*>(elements); }
+  static Values Abs(Values x) {
+    constexpr Number kSign = std::numeric_limits<Number>::min();
+    return reinterpret_cast<Values>(reinterpret_cast<Numbers>(x) & ~kSign);
+  }
+  static Values Sqrt(Values x) {
+    for (int64_t l = 0; l < kLanes<T>; ++l) x[l] = std::sqrt(x[l]);
+    return x;
+  }
+  static bool Any(Numbers mask) {
+    Number any = 0;
+    for (int64_t l = 0; l < kLanes<T>; ++l) any |= mask[l];
+    return any != 0;
+  }
+  /// Those lanes' infos become `order` that were 0.
+  static void Note(Numbers failed, int64_t order, int32_t* info) {
+    if (!Any(failed)) return;
+    for (int64_t l = 0; l < kLanes<T>; ++l) {
+      if (failed[l] != 0 && info[l] == 0) info[l] = static_cast<int32_t>(order);
+    }
+  }
+};
+
+template <class T>
+void SolveLanes(const T* t_elements, T* x_elements, int64_t n, int64_t columns, bool unit_diagonal) {
+  using L = Lanes<T>;
+  const typename L::Values* t = L::Of(t_elements);
+  typename L::Values* x = L::Of(x_elements);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t p = 0; p < i; ++p) {
+      const typename L::Values factor = t[i * n + p];
+      for (int64_t c = 0; c < columns; ++c) x[i * columns + c] -= factor * x[p * columns + c];
+    }
+    if (unit_diagonal) continue;
+    for (int64_t c = 0; c < columns; ++c) x[i * columns + c] /= t[i * n + i];
+  }
+}
+
+template <class T>
+void CholeskyLanes(T* elements, int64_t n, int32_t* info) {
+  using L = Lanes<T>;
+  typename L::Values* a = L::Of(elements);
+  std::fill(info, info + kLanes<T>, 0);
+  for (int64_t j = 0; j < n; ++j) {
+    const typename L::Values square = a[j * n + j];
+    L::Note(~(square > T(0)), j + 1, info);
+    const typename L::Values diagonal = L::Sqrt(square);
+    a[j * n + j] = diagonal;
+    for (int64_t i = j + 1; i < n; ++i) a[i * n + j] /= diagonal;
+    for (int64_t i = j + 1; i < n; ++i) {
+      const typename L::Values factor = a[i * n + j];
+      for (int64_t k = j + 1; k <= i; ++k) a[i * n + k] -= a[k * n + j] * factor;
+    }
+  }
+}
+
+template <class T>
+void LuLanes(T* elements, int64_t m, int64_t n, int32_t* pivots, int32_t* info) {
+  using L = Lanes<T>;
+  typename L::Values* a = L::Of(elements);
+  std::fill(info, info + kLanes<T>, 0);
+  for (int64_t j = 0; j < std::min(m, n); ++j) {
+    typename L::Values largest = L::Abs(a[j * n + j]);
+    typename L::Numbers pivot = typename L::Numbers{} + static_cast<typename L::Number>(j);
+    for (int64_t i = j + 1; i < m; ++i) {
+      const typename L::Values size = L::Abs(a[i * n + j]);
+      const typename L::Numbers larger = size > largest;
+      largest = larger ? size : largest;
+      pivot = larger ? typename L::Numbers{} + static_cast<typename L::Number>(i) : pivot;
+    }
+    for (int64_t l = 0; l < kLanes<T>; ++l) {
+      const auto other = static_cast<int64_t>(pivot[l]);
+      pivots[j * kLanes<T> + l] = static_cast<int32_t>(other);
+      if (other == j) continue;
+      for (int64_t k = 0; k < n; ++k)
+        std::swap(elements[(j * n + k) * kLanes<T> + l], elements[(other * n + k) * kLanes<T> + l]);
+    }
+    const typename L::Values diagonal = a[j * n + j];
+    const typename L::Numbers zero = diagonal == T(0);
+    if (!L::Any(zero)) {
+      for (int64_t i = j + 1; i < m; ++i) {
+        const typename L::Values factor = a[i * n + j] /= diagonal;
+        for (int64_t k = j + 1; k < n; ++k) a[i * n + k] -= a[j * n + k] * factor;
+      }
+      continue;
+    }
+    L::Note(zero, j + 1, info);
+    for (int64_t i = j + 1; i < m; ++i) {
+      const typename L::Values factor = a[i * n + j] / diagonal;
+      a[i * n + j] = zero ? a[i * n + j] : factor;
+      for (int64_t k = j + 1; k < n; ++k) a[i * n + k] = zero ? a[i * n + k] : a[i * n + k] - a[j * n + k] * factor;
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 Blocks<T> TENON_BLOCKS() {
-  return {&SolveBlock<T>, &CholeskyBlock<T>, &LuPanel<T>};
+  return {&SolveBlock<T>, &CholeskyBlock<T>, &LuPanel<T>, &SolveLanes<T>, &CholeskyLanes<T>, &LuLanes<T>};
 }
 template Blocks<float> TENON_BLOCKS<float>();
 template Blocks<double> TENON_BLOCKS<double>();

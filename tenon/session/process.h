@@ -7,7 +7,7 @@
 #include "tenon/base/status.h"
 #include "tenon/channel/shared_memory.h"
 
-namespace tenon::proxy {
+namespace tenon::session {
 
 /// What a device process may take; 0: no limit.
 struct Limits {
@@ -32,4 +32,4 @@ void Signal(const Process& process, int signal);
 /// Waits for its end: "was killed by signal 11 (SIGSEGV)", "exited with status 3".
 std::string Reap(const Process& process);
 
-}  // namespace tenon::proxy
+}  // namespace tenon::session

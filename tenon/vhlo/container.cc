@@ -1,4 +1,4 @@
-#include "tenon/dialect/vhlo/container.h"
+#include "tenon/vhlo/container.h"
 
 #include <array>
 #include <optional>

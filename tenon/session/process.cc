@@ -1,4 +1,4 @@
-#include "tenon/proxy/process.h"
+#include "tenon/session/process.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 extern char** environ;
 
-namespace tenon::proxy {
+namespace tenon::session {
 
 namespace {
 
@@ -87,7 +87,8 @@ Result<Process> StartProcess(const std::string& program, const channel::Fd& cont
   std::vector<char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!text.starts_with("TENON_ISOLATE_PLUGIN=") && !text.starts_with("TENON_JAX_ISOLATE="))
+    if (!text.starts_with("TENON_ISOLATE_PLUGIN=") && !text.starts_with("TENON_JAX_ISOLATE=") &&
+        !text.starts_with("TENON_REMOTE") && !text.starts_with("TENON_JAX_REMOTE="))
       environment.push_back(*entry);
   }
   environment.push_back(nullptr);
@@ -129,4 +130,4 @@ std::string Reap(const Process& process) {
   return fmt::format("died of signal {} ({})", info.si_status, SignalName(info.si_status));
 }
 
-}  // namespace tenon::proxy
+}  // namespace tenon::session

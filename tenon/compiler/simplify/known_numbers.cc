@@ -1,0 +1,264 @@
+// Elements of integers that are known now.
+
+#include "tenon/compiler/simplify/known_numbers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tenon/compiler/ir/combiner.h"
+#include "tenon/compiler/simplify/policy.h"
+
+namespace tenon::compiler {
+namespace {
+
+/// Types of which every value is an int64_t.
+bool Fits(DType type) {
+  if (type == DType::kPred) return true;
+  return IsInteger(type) && DTypeBits(type) >= 8 &&
+         (IsSigned(type) || DTypeBits(type) < 64);  // structural: whole bytes
+}
+
+/// The value of that type with these low bits.
+int64_t Wrapped(DType type, uint64_t bits) {
+  if (type == DType::kPred) return bits != 0 ? 1 : 0;
+  const int shift = 64 - DTypeBits(type);
+  return IsSigned(type) ? static_cast<int64_t>(bits << shift) >> shift : static_cast<int64_t>(bits << shift >> shift);
+}
+
+Dims StridesOf(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
+
+/// f(sum of at * steps) for all places of `dims`, row after row.
+template <class F>
+void ForEachPlace(const Dims& dims, const Dims& steps, int64_t base, const F& f) {
+  Dims at(dims.size(), 0);
+  for (int64_t n = NumElements(dims), place = base; n > 0; --n) {
+    f(place);
+    for (size_t d = dims.size(); d-- > 0;) {
+      place += steps[d];
+      if (++at[d] < dims[d]) break;
+      place -= steps[d] * dims[d];
+      at[d] = 0;
+    }
+  }
+}
+
+std::optional<int64_t> Compared(kir::Cmp how, int64_t a, int64_t b) {
+  switch (how) {
+    case kir::kEq:
+      return a == b;
+    case kir::kNe:
+      return a != b;
+    case kir::kLt:
+      return a < b;
+    case kir::kLe:
+      return a <= b;
+    case kir::kGt:
+      return a > b;
+    case kir::kGe:
+      return a >= b;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The result of the op on numbers of `type`, to be wrapped; nothing for ops that are not reckoned here.
+std::optional<uint64_t> Reckoned(OpCode op, DType type, int64_t a, int64_t b) {
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  const bool pred = type == DType::kPred;
+  switch (op) {
+    case OpCode::kAdd:
+      return pred ? x | y : x + y;
+    case OpCode::kSubtract:
+      return pred ? std::nullopt : std::optional(x - y);
+    case OpCode::kMultiply:
+      return x * y;
+    case OpCode::kDivide:
+    case OpCode::kRemainder:
+      if (pred || b == 0 || b == -1) return std::nullopt;
+      return static_cast<uint64_t>(op == OpCode::kDivide ? a / b : a % b);
+    case OpCode::kMaximum:
+      return static_cast<uint64_t>(std::max(a, b));
+    case OpCode::kMinimum:
+      return static_cast<uint64_t>(std::min(a, b));
+    case OpCode::kAnd:
+      return x & y;
+    case OpCode::kOr:
+      return x | y;
+    case OpCode::kXor:
+      return x ^ y;
+    case OpCode::kNot:
+      return pred ? (x == 0 ? 1 : 0) : ~x;
+    case OpCode::kNegate:
+      return pred ? std::nullopt : std::optional(uint64_t{0} - x);
+    case OpCode::kAbs:
+      return a < 0 ? uint64_t{0} - x : x;
+    case OpCode::kSign:
+      return pred ? std::nullopt : std::optional(a > 0 ? uint64_t{1} : a < 0 ? ~uint64_t{0} : 0);
+    case OpCode::kConvert:
+      return x;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const std::vector<int64_t>* KnownNumbers::Find(Ref r, int depth) {
+  if (const auto it = entries_.find(r); it != entries_.end()) return it->second.known ? &it->second.values : nullptr;
+  Entry entry;
+  entry.known = r.result == 0 && Make(program_[r.node], depth, entry.values);
+  const Entry& kept = entries_[r] = std::move(entry);
+  return kept.known ? &kept.values : nullptr;
+}
+
+std::optional<std::vector<int64_t>> KnownNumbers::Of(const GraphNode& node) {
+  std::vector<int64_t> values;
+  if (!Make(node, 0, values)) return std::nullopt;
+  return values;
+}
+
+bool KnownNumbers::Make(const GraphNode& node, int depth, std::vector<int64_t>& values) {
+  const Shape& shape = node.shape();
+  const int64_t count = NumElements(shape.dims);
+  if (node.out.size() != 1 || !Fits(shape.dtype) || count < 1 || count > policy::kMaxKnownNumbers ||
+      ++depth > policy::kMaxKnownDepth)
+    return false;
+  values.reserve(static_cast<size_t>(count));
+  if (KindOfOp(node.op) == OpKind::kElementwise) return MakeElementwise(node, depth, values);
+  if (node.op == OpCode::kReduce) return MakeReduce(node, depth, values);
+  if (node.op == OpCode::kConstant) {
+    const size_t width = static_cast<size_t>(ByteWidth(shape.dtype));
+    const std::string& bytes = *node.literal.bytes;
+    for (int64_t i = 0; i < NumElements(shape.dims); ++i) {
+      const size_t at = node.literal.splat ? 0 : static_cast<size_t>(i) * width;
+      values.push_back(Wrapped(shape.dtype, ElementBits(shape.dtype, bytes.data() + at)));
+    }
+    return true;
+  }
+  Dims steps(shape.rank(), 0);
+  if (node.op == OpCode::kIota) {
+    steps[static_cast<size_t>(node.attrs<IotaAttrs>().iota_dimension)] = 1;
+    ForEachPlace(shape.dims, steps, 0,
+                 [&](int64_t place) { values.push_back(Wrapped(shape.dtype, static_cast<uint64_t>(place))); });
+    return true;
+  }
+  if (node.op == OpCode::kConcatenate) {
+    const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
+    int64_t outer = 1;
+    for (size_t d = 0; d < along; ++d) outer *= shape.dims[d];
+    std::vector<const std::vector<int64_t>*> parts;
+    for (Ref part : node.in) {
+      const std::vector<int64_t>* const known = Find(part, depth);
+      if (known == nullptr) return false;
+      parts.push_back(known);
+    }
+    for (int64_t row = 0; row < outer; ++row) {
+      for (const std::vector<int64_t>* part : parts) {
+        const auto run = static_cast<std::ptrdiff_t>(part->size()) / outer;
+        values.insert(values.end(), part->begin() + row * run, part->begin() + (row + 1) * run);
+      }
+    }
+    return true;
+  }
+  if (node.op != OpCode::kReshape && node.op != OpCode::kBroadcast && node.op != OpCode::kTranspose &&
+      node.op != OpCode::kReverse && node.op != OpCode::kSlice)
+    return false;
+  const std::vector<int64_t>* const from = Find(node.in[0], depth);
+  if (from == nullptr) return false;
+  const Dims& dims = program_.shape(node.in[0]).dims;
+  const Dims strides = StridesOf(dims);
+  int64_t base = 0;
+  switch (node.op) {
+    case OpCode::kReshape:
+      values = *from;
+      return true;
+    case OpCode::kBroadcast: {
+      const Dims& places = node.attrs<BroadcastAttrs>().broadcast_dimensions;
+      for (size_t d = 0; d < dims.size(); ++d) steps[static_cast<size_t>(places[d])] = dims[d] == 1 ? 0 : strides[d];
+      break;
+    }
+    case OpCode::kTranspose:
+      for (size_t i = 0; i < steps.size(); ++i)
+        steps[i] = strides[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])];
+      break;
+    case OpCode::kReverse:
+      steps = strides;
+      for (int64_t d : node.attrs<ReverseAttrs>().dimensions) {
+        const auto i = static_cast<size_t>(d);
+        base += (dims[i] - 1) * strides[i];
+        steps[i] = -strides[i];
+      }
+      break;
+    default:
+      for (size_t i = 0; i < steps.size(); ++i) {
+        base += node.attrs<SliceAttrs>().start_indices[i] * strides[i];
+        steps[i] = node.attrs<SliceAttrs>().strides[i] * strides[i];
+      }
+      break;
+  }
+  ForEachPlace(shape.dims, steps, base, [&](int64_t place) { values.push_back((*from)[static_cast<size_t>(place)]); });
+  return true;
+}
+
+bool KnownNumbers::MakeElementwise(const GraphNode& node, int depth, std::vector<int64_t>& values) {
+  const std::vector<int64_t>* in[3] = {};
+  if (node.in.empty() || node.in.size() > 3) return false;  // structural: no known op has more
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    in[i] = Find(node.in[i], depth);
+    if (in[i] == nullptr) return false;
+  }
+  // Bounds of a clamp and the predicate of a select may be scalars.
+  const auto at = [&](size_t operand, size_t i) { return (*in[operand])[in[operand]->size() == 1 ? 0 : i]; };
+  const DType type = node.shape().dtype;
+  const auto count = static_cast<size_t>(NumElements(node.shape().dims));
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<uint64_t> bits;
+    if (node.op == OpCode::kSelect) {
+      bits = static_cast<uint64_t>(at(at(0, i) != 0 ? 1 : 2, i));
+    } else if (node.op == OpCode::kClamp) {
+      bits = static_cast<uint64_t>(std::min(std::max(at(1, i), at(0, i)), at(2, i)));
+    } else if (node.op == OpCode::kCompare) {
+      if (const auto yes = Compared(node.attrs<CompareAttrs>().comparison_direction, at(0, i), at(1, i)))
+        bits = static_cast<uint64_t>(*yes);
+    } else if (node.in.size() < 3) {
+      bits = Reckoned(node.op, type, at(0, i), node.in.size() == 2 ? at(1, i) : 0);
+    }
+    if (!bits) return false;
+    values.push_back(Wrapped(type, *bits));
+  }
+  return true;
+}
+
+bool KnownNumbers::MakeReduce(const GraphNode& node, int depth, std::vector<int64_t>& values) {
+  if (node.in.size() != 2) return false;
+  const OpCode op = CombinerOp(program_, node.blocks[0]);
+  const DType type = node.shape().dtype;
+  const std::vector<int64_t>* const from = Find(node.in[0], depth);
+  const std::vector<int64_t>* const init = from == nullptr ? nullptr : Find(node.in[1], depth);
+  if (init == nullptr || op == OpCode::kOpaque) return false;
+  const Dims& dims = program_.shape(node.in[0]).dims;
+  const Dims& over = node.attrs<ReduceAttrs>().dimensions;
+  const Dims kept = StridesOf(node.shape().dims);
+  Dims steps;
+  size_t next = 0;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const bool reduced = std::find(over.begin(), over.end(), static_cast<int64_t>(d)) != over.end();
+    steps.push_back(reduced ? 0 : kept[next++]);
+  }
+  values.assign(static_cast<size_t>(NumElements(node.shape().dims)), (*init)[0]);
+  bool known = true;
+  size_t i = 0;
+  ForEachPlace(dims, steps, 0, [&](int64_t place) {
+    int64_t& value = values[static_cast<size_t>(place)];
+    const std::optional<uint64_t> bits = Reckoned(op, type, value, (*from)[i++]);
+    known &= bits.has_value();
+    if (bits) value = Wrapped(type, *bits);
+  });
+  return known;
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,18 @@
+# Tenon's CPU plugin at a server (tenon-device-server --listen): its memory is not this machine's.
+name tenon_remote
+option num_devices int 2
+known structs.caller.Client_CreateViewOfDeviceBuffer.* : arrays live in the server's own blocks
+known structs.newer.Client_CreateViewOfDeviceBuffer : arrays live in the server's own blocks
+known buffers.view : arrays live in the server's own blocks
+known buffers.view_is_no_copy : arrays live in the server's own blocks
+known buffers.view_execute : arrays live in the server's own blocks
+known teardown.view_released : arrays live in the server's own blocks
+known buffers.references_outlive_delete : this machine does not address the server's memory
+known buffers.pointer_readable : this machine does not address the server's memory
+known donation.held : this machine does not address the server's memory
+known execute.send* : programs do not talk to the host while they run
+known execute.recv : programs do not talk to the host while they run
+known extensions.raw_* : no such extension
+known extensions.host_allocator_* : no such extension
+known extensions.phase_* : no such extension
+known extensions.abi_* : no such extension

@@ -1,0 +1,2 @@
+#define TENON_BLOCKS BlocksAvx512
+#include "tenon/kernels/linalg/internal/blocks_impl.h"

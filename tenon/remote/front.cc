@@ -1,0 +1,722 @@
+#include "tenon/remote/front.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "tenon/base/contain.h"
+
+namespace tenon::remote {
+
+using session::Session;
+using wire::Decode;
+using wire::Encode;
+using wire::Lane;
+using wire::Verb;
+
+namespace {
+
+constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
+// Outputs of at most so many bytes come with the outcome: reading a scalar costs no question.
+constexpr uint64_t kSmallBytes = 256;
+
+}  // namespace
+
+// An array of the client. What is not const is guarded by the front's mutex.
+struct Front::Array {
+  Array(Front& f, uint64_t n, uint64_t s, channel::Arena::Block b)
+      : front(f), number(n), size(s), block(std::move(b)) {}
+  ~Array() {
+    if (process != nullptr) process->DropLater(number, size);
+    front.arena_.Free(std::move(block));
+    const std::vector<uint32_t> gone = front.arena_.TakeGone();
+    if (gone.empty()) return;
+    if (const std::shared_ptr<Session> now = front.Now().process) {
+      for (const uint32_t piece : gone) now->Forget(piece);
+    }
+  }
+  // An empty array has no block.
+  char* data() const { return block.piece == nullptr ? nullptr : block.data(); }
+  wire::Place place() const { return {block.piece == nullptr ? 0 : block.piece->number, block.offset}; }
+
+  Front& front;  // outlives it: whoever keeps an array keeps the front
+  const uint64_t number, size;
+  channel::Arena::Block block;
+  std::shared_ptr<Session> process;  // that has been told of it
+
+  uint64_t expected = 0, arrived = 0;  // bytes of uploads
+  bool is_output = false;
+  bool begun = false;    // of an output: its execution was asked for
+  bool defined = false;  // of an output: its bytes are there
+  bool dropped = false;  // by the client, while bytes were on their way
+  Status error;
+  std::vector<std::shared_ptr<Run>> waiting;
+
+  bool filled() const { return arrived >= expected; }
+  // Whether an execution that reads it can be passed on.
+  bool usable() const { return is_output ? begun : filled(); }
+};
+
+// An execution of the client, until its outcome.
+class Front::Run final : public session::PendingExecution {
+ public:
+  Run(std::shared_ptr<Front> front, Current at, uint64_t number, wire::Execute message)
+      : front_(std::move(front)), at_(std::move(at)), number_(number), message_(std::move(message)) {
+    left_ = message_.devices.size();
+    done_.resize(left_);
+  }
+
+  Status Complete(const wire::Executed& message) override {
+    if (message.device >= done_.size() || done_[message.device])
+      return DataLoss(fmt::format("an outcome for device {} of an execution", message.device));
+    const auto& outputs = outputs_[message.device];
+    if (message.error.code == 0 && message.places.size() != outputs.size())
+      return DataLoss("an outcome with another number of outputs");
+    done_[message.device] = true;
+    --left_;
+    wire::Executed told;
+    told.device = message.device;
+    told.error = message.error;
+    for (const std::shared_ptr<Array>& output : outputs) {
+      if (message.error.code != 0) break;
+      told.places.push_back({});
+      told.values.emplace_back(
+          output->size != 0 && output->size <= kSmallBytes ? std::string(output->data(), output->size) : std::string());
+    }
+    const Status status = wire::ToStatus(message.error);
+    for (const std::shared_ptr<Array>& output : outputs) front_->Finish(*output, status);
+    front_->Reply(at_.epoch, Verb::kExecuted, number_, Encode(told));
+    outputs_[message.device].clear();
+    if (left_ == 0) arguments_.clear();
+    return OkStatus();
+  }
+  void Fail(const Status& death) override {
+    for (size_t d = 0; d < done_.size(); ++d) {
+      if (!done_[d]) (void)Complete({static_cast<uint32_t>(d), wire::FromStatus(death), {}, {}});
+    }
+  }
+  bool complete() const override { return left_ == 0; }
+  std::string Name() const override { return fmt::format("launch {}", message_.launch_id); }
+  uint64_t OwnNumber(uint64_t) const override { return number_; }
+
+  const Current& at() const { return at_; }
+  wire::Execute& message() { return message_; }
+  std::vector<std::shared_ptr<Array>>& arguments() { return arguments_; }
+  std::vector<std::vector<std::shared_ptr<Array>>>& outputs() { return outputs_; }
+  size_t missing = 0;  // arguments that are not usable yet; under the front's mutex
+
+ private:
+  const std::shared_ptr<Front> front_;
+  const Current at_;  // the device process that it is for
+  const uint64_t number_;
+  wire::Execute message_;
+  std::vector<std::shared_ptr<Array>> arguments_;
+  std::vector<std::vector<std::shared_ptr<Array>>> outputs_;  // by device
+  std::vector<bool> done_;
+  size_t left_ = 0;
+};
+
+// Has the client run handlers for the device process.
+class Front::Relay final : public session::HandlerHost {
+ public:
+  explicit Relay(std::weak_ptr<Front> front) : front_(std::move(front)) {}
+  void Tell(const std::shared_ptr<Session>&) override {}  // The client does, when it hears that the process is there.
+  void Run(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
+           std::shared_ptr<session::PendingExecution> execution) override {
+    if (const std::shared_ptr<Front> front = front_.lock())
+      front->CallClient(std::move(session), number, std::move(call), std::move(execution));
+  }
+
+ private:
+  const std::weak_ptr<Front> front_;
+};
+
+Front::Front(Options options)
+    : options_(std::move(options)),
+      started_ms_(channel::NowMs()),
+      arena_(/*first_piece=*/1, options_.limits.array_bytes) {
+  channel::PipeOptions pipe;
+  pipe.max_message_bytes = options_.limits.max_message_bytes;
+  pipe.grace_ms = options_.limits.grace_ms;
+  pipe.keep_alive_ms = options_.limits.keep_alive_ms;
+  pipe.silence_ms = options_.limits.silence_ms;
+  for (auto& one : pipes_) one = std::make_unique<channel::Pipe>(pipe);
+}
+
+Front::~Front() = default;
+
+Result<std::shared_ptr<Front>> Front::Start(Options options) {
+  std::shared_ptr<Front> front(new Front(std::move(options)));
+  for (void (Front::*work)() : {&Front::ReadControl, &Front::ReadBulk, &Front::WriteBulk}) {
+    if (const Status status = session::StartThread([front, work] { (*front.*work)(); }); !status.ok()) {
+      front->End(status);
+      return status;
+    }
+  }
+  return front;
+}
+
+Status Front::Attach(Lane lane, std::unique_ptr<channel::Stream> stream, uint64_t peer_received,
+                     const std::function<Status(channel::Stream&, uint64_t received)>& answer) {
+  const auto i = static_cast<size_t>(lane);
+  std::lock_guard lock(attaching_[i]);
+  TENON_RETURN_IF_ERROR(answer(*stream, pipes_[i]->Suspend()));
+  return pipes_[i]->Resume(std::move(stream), peer_received);
+}
+
+Front::Current Front::Now() const {
+  std::lock_guard lock(mutex_);
+  return {process_, epoch_};
+}
+
+void Front::Close(const Status& why) {
+  for (const auto& pipe : pipes_) pipe->Close(why);
+}
+
+void Front::End(const Status& why) {
+  std::shared_ptr<Session> process;
+  std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays;
+  std::unordered_map<uint64_t, HostCall> calls;
+  std::deque<Reading> readings;
+  std::vector<std::shared_ptr<Run>> waiting;  // for arrays, which they hold in turn
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    ended_ = true;
+    process = std::exchange(process_, nullptr);
+    ++epoch_;
+    arrays.swap(arrays_);
+    calls.swap(calls_);
+    readings.swap(readings_);
+    const auto take = [&](Array& array) {
+      for (std::shared_ptr<Run>& run : std::exchange(array.waiting, {})) waiting.push_back(std::move(run));
+    };
+    for (auto& [number, array] : arrays) take(*array);
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      for (const auto& outputs : waiting[i]->outputs()) {
+        for (const std::shared_ptr<Array>& array : outputs) take(*array);
+      }
+    }
+    changed_.notify_all();
+  }
+  Close(why);
+  if (process != nullptr) process->End();
+  for (auto& [number, call] : calls) call.process->HandlerEnded();
+  if (options_.on_end) options_.on_end(std::string(why.message()));
+}
+
+// Nothing is said of a device process whose end has been told.
+void Front::Reply(uint64_t epoch, Verb verb, uint64_t number, std::string_view message) {
+  std::lock_guard telling(telling_);
+  if (Now().epoch == epoch) (void)pipes_[0]->Send(verb, number, message);
+}
+
+void Front::Answer(uint64_t epoch, uint64_t number, const Result<std::string>& body) {
+  wire::Answer answer;
+  answer.error = wire::FromStatus(body.status());
+  if (body.ok()) answer.body = *body;
+  Reply(epoch, Verb::kAnswer, number, Encode(answer));
+}
+
+void Front::ReadControl() {
+  channel::Ring::Frame frame;
+  for (;;) {
+    Status status = pipes_[0]->Receive(frame);
+    if (status.ok() && frame.verb == Verb::kGoodbye) status = Cancelled("the client said goodbye");
+    if (status.ok()) status = Contain("a request", [&] { return Handle(frame); });
+    if (status.ok()) continue;
+    End(status);
+    return;
+  }
+}
+
+Status Front::Handle(const channel::Ring::Frame& frame) {
+  const uint64_t number = frame.number;
+  switch (frame.verb) {
+    case Verb::kHello: {
+      TENON_ASSIGN_OR_RETURN(const wire::Hello m, Decode<wire::Hello>(frame.message));
+      Hello(number, m);
+      return OkStatus();
+    }
+    case Verb::kUpload: {
+      TENON_ASSIGN_OR_RETURN(const wire::Upload m, Decode<wire::Upload>(frame.message));
+      return Upload(m);
+    }
+    case Verb::kExecute: {
+      TENON_ASSIGN_OR_RETURN(wire::Execute m, Decode<wire::Execute>(frame.message));
+      return Execute(number, std::move(m));
+    }
+    case Verb::kDrop: {
+      TENON_ASSIGN_OR_RETURN(const wire::Drop m, Decode<wire::Drop>(frame.message));
+      return Drop(m);
+    }
+    case Verb::kHandlerDone: {
+      TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message));
+      return HandlerDone(number, m);
+    }
+    case Verb::kDropExecutable:
+    case Verb::kRegisterHandler:
+      if (const std::shared_ptr<Session> process = Now().process) process->Post(frame.verb, number, frame.message);
+      return OkStatus();
+    case Verb::kCreateClient:
+    case Verb::kCompile:
+    case Verb::kLoad:
+    case Verb::kLoadCompiled:
+    case Verb::kMakeTopology:
+    case Verb::kCompileForTopology:
+    case Verb::kAsk:
+    case Verb::kAskDevice: {
+      // As they are: the device process reads them as a stranger's.
+      const Current now = Now();
+      if (now.process == nullptr) return OkStatus();  // The client has been told that it is gone, or will be.
+      now.process->CallThen(frame.verb, frame.message,
+                            [self = shared_from_this(), epoch = now.epoch, number](Result<std::string> body) {
+                              self->Answer(epoch, number, body);
+                            });
+      return OkStatus();
+    }
+    default:
+      return DataLoss(fmt::format("the client sent {}", wire::Dump(frame.verb, frame.message)));
+  }
+}
+
+void Front::Hello(uint64_t number, const wire::Hello& m) {
+  const Current now = Now();
+  if (m.oldest > wire::kNewestProtocol || m.newest < wire::kOldestProtocol) {
+    Answer(now.epoch, number,
+           FailedPrecondition(fmt::format("the client speaks protocols {} to {}, this server {} to {}", m.oldest,
+                                          m.newest, wire::kOldestProtocol, wire::kNewestProtocol)));
+    return;
+  }
+  if (now.process != nullptr) {
+    Answer(now.epoch, number, FailedPrecondition("there is a device process already"));
+    return;
+  }
+  session::ProcessOptions options;
+  options.plugin = options_.plugin;
+  options.limits = options_.limits.process;
+  options.hang_timeout_s = options_.limits.hang_timeout_s;
+  options.handlers = std::make_shared<Relay>(weak_from_this());
+  options.on_death = [weak = weak_from_this()](const Status& death) {
+    if (const std::shared_ptr<Front> self = weak.lock()) self->ProcessDied(death);
+  };
+  Result<std::shared_ptr<Session>> process = session::ProcessSession::Start(options);
+  if (!process.ok()) {
+    Answer(now.epoch, number, process.status());
+    return;
+  }
+  bool ended;
+  {
+    std::lock_guard lock(mutex_);
+    ended = ended_;
+    if (!ended) process_ = *process;
+  }
+  if (ended) {
+    (*process)->End();
+    return;
+  }
+  Answer(now.epoch, number, Encode((*process)->welcome()));
+  // It may have died before it was known here.
+  if (const Status state = (*process)->state(); !state.ok()) ProcessDied(state);
+}
+
+void Front::ProcessDied(const Status& death) {
+  std::lock_guard telling(telling_);
+  std::unordered_map<uint64_t, HostCall> calls;
+  {
+    std::lock_guard lock(mutex_);
+    if (process_ == nullptr || process_->state().ok()) return;  // Told already, or never known.
+    process_ = nullptr;
+    ++epoch_;
+    calls.swap(calls_);
+  }
+  if (options_.log) options_.log(std::string(death.message()));
+  (void)pipes_[0]->Send(Verb::kGone, 0, Encode(wire::Gone{wire::FromStatus(death)}));
+}
+
+Result<std::shared_ptr<Front::Array>> Front::NewArray(uint64_t number, uint64_t size) {
+  {
+    std::lock_guard lock(mutex_);
+    if (arrays_.contains(number)) return DataLoss(fmt::format("array {} is made twice", number));
+    if (arrays_.size() >= options_.limits.max_arrays)
+      return ResourceExhausted(fmt::format("there are {} arrays, no more are allowed", arrays_.size()));
+  }
+  channel::Arena::Block block;
+  if (size != 0) {
+    TENON_ASSIGN_OR_RETURN(block, arena_.Allocate(size));
+  }
+  return std::make_shared<Array>(*this, number, size, std::move(block));
+}
+
+Status Front::Upload(const wire::Upload& m) {
+  if (m.offset > m.size || m.bytes > m.size - m.offset || (!m.data.empty() && m.data.size() != m.bytes))
+    return DataLoss(fmt::format("an upload of {} bytes at {} to an array of {}", m.bytes, m.offset, m.size));
+  std::shared_ptr<Array> array;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = arrays_.find(m.array); it != arrays_.end()) array = it->second;
+  }
+  if (array == nullptr) {
+    Result<std::shared_ptr<Array>> made = NewArray(m.array, m.size);
+    if (made.ok()) {
+      array = std::move(*made);
+    } else if (made.status().code() == Code::kResourceExhausted) {
+      // Whoever uses it hears of it. Its chunks go nowhere.
+      array = std::make_shared<Array>(*this, m.array, 0, channel::Arena::Block());
+      array->error = made.status();
+    } else {
+      return made.status();
+    }
+    std::lock_guard lock(mutex_);
+    arrays_.emplace(m.array, array);
+  }
+  if (array->is_output || (array->error.ok() && array->size != m.size))
+    return DataLoss(fmt::format("an upload to array {} of {} bytes as one of {}", m.array, array->size, m.size));
+  if (!m.data.empty() && array->error.ok()) std::memcpy(array->data() + m.offset, m.data.data(), m.data.size());
+  {
+    std::lock_guard lock(mutex_);
+    array->expected += m.bytes;
+    changed_.notify_all();
+  }
+  if (!m.data.empty()) Arrive(array, m.bytes);
+  return OkStatus();
+}
+
+// So many more bytes of an array are there.
+void Front::Arrive(const std::shared_ptr<Array>& array, uint64_t bytes) {
+  std::vector<std::shared_ptr<Run>> ready;
+  {
+    std::lock_guard lock(mutex_);
+    array->arrived += bytes;
+    if (!array->filled()) return;
+    TakeReady(*array, ready);
+    if (array->dropped) arrays_.erase(array->number);  // The caller has it still.
+    changed_.notify_all();
+  }
+  Forward(std::move(ready));
+}
+
+// Of the executions that wait for this array, those that wait for nothing else any more. With the lock.
+void Front::TakeReady(Array& array, std::vector<std::shared_ptr<Run>>& ready) {
+  for (std::shared_ptr<Run>& run : std::exchange(array.waiting, {})) {
+    if (--run->missing == 0) ready.push_back(std::move(run));
+  }
+}
+
+Status Front::Drop(const wire::Drop& m) {
+  std::vector<std::shared_ptr<Array>> freed;  // Outside the lock.
+  std::lock_guard lock(mutex_);
+  for (const uint64_t number : m.arrays) {
+    const auto it = arrays_.find(number);
+    if (it == arrays_.end()) continue;
+    if (!it->second->filled()) {
+      it->second->dropped = true;  // Its last bytes are on their way.
+      continue;
+    }
+    freed.push_back(std::move(it->second));
+    arrays_.erase(it);
+  }
+  return OkStatus();
+}
+
+Status Front::Execute(uint64_t number, wire::Execute m) {
+  const Current now = Now();
+  if (now.process == nullptr) return OkStatus();  // As for questions.
+  auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m));
+  Status refused;
+  for (wire::DeviceRun& device : run->message().devices) {
+    for (wire::Argument& argument : device.arguments) {
+      std::shared_ptr<Array> array;
+      {
+        std::lock_guard lock(mutex_);
+        if (const auto it = arrays_.find(argument.array); it != arrays_.end()) array = it->second;
+      }
+      if (array == nullptr) {
+        // Nobody sends the bytes of an empty array.
+        TENON_ASSIGN_OR_RETURN(array, NewArray(argument.array, 0));
+        std::lock_guard lock(mutex_);
+        arrays_.emplace(argument.array, array);
+      }
+      argument.place = array->place();
+      run->arguments().push_back(std::move(array));
+    }
+    std::vector<std::shared_ptr<Array>>& outputs = run->outputs().emplace_back();
+    for (wire::Output& output : device.outputs) {
+      Result<std::shared_ptr<Array>> made = NewArray(output.array, output.size);
+      if (!made.ok() && made.status().code() != Code::kResourceExhausted) return made.status();
+      std::shared_ptr<Array> array =
+          made.ok() ? std::move(*made) : std::make_shared<Array>(*this, output.array, 0, channel::Arena::Block());
+      if (!made.ok() && refused.ok()) refused = made.status();
+      array->is_output = true;
+      output.place = array->place();
+      std::lock_guard lock(mutex_);
+      arrays_.emplace(output.array, array);
+      outputs.push_back(std::move(array));
+    }
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Array>& array : run->arguments()) {
+      if (refused.ok()) refused = array->error;
+      if (array->usable()) continue;
+      array->waiting.push_back(run);
+      ++run->missing;
+    }
+    if (run->missing != 0 && refused.ok()) return OkStatus();
+  }
+  if (refused.ok()) {
+    Forward({run});
+  } else {
+    run->Fail(refused);
+  }
+  return OkStatus();
+}
+
+// Passes executions on whose arguments are usable, and those that waited for their outputs alone.
+void Front::Forward(std::vector<std::shared_ptr<Run>> runs) {
+  // What becomes ready meanwhile joins the queue of the call that is at work on this thread.
+  thread_local std::deque<std::shared_ptr<Run>>* queue = nullptr;
+  if (queue != nullptr) {
+    queue->insert(queue->end(), std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
+    return;
+  }
+  std::deque<std::shared_ptr<Run>> own(std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
+  queue = &own;
+  while (!own.empty()) {
+    const std::shared_ptr<Run> run = std::move(own.front());
+    own.pop_front();
+    ForwardOne(run);
+  }
+  queue = nullptr;
+}
+
+void Front::ForwardOne(const std::shared_ptr<Run>& run) {
+  if (run->complete()) return;  // Refused already.
+  const std::shared_ptr<Session>& process = run->at().process;
+  Status failed = process->state();
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Array>& array : run->arguments()) {
+      if (failed.ok()) failed = array->error;
+    }
+  }
+  if (!failed.ok()) {
+    run->Fail(failed);
+    return;
+  }
+  const auto tell = [&](const std::shared_ptr<Array>& array) {
+    if (array->block.piece != nullptr) process->Announce(array->block.piece);
+    std::lock_guard lock(mutex_);
+    array->process = process;
+  };
+  for (const std::shared_ptr<Array>& array : run->arguments()) tell(array);
+  // The outcome may come, and be told, before the outputs count as begun.
+  const std::vector<std::vector<std::shared_ptr<Array>>> outputs = run->outputs();
+  for (const auto& list : outputs) {
+    for (const std::shared_ptr<Array>& array : list) tell(array);
+  }
+  const std::string message = Encode(run->message());
+  if (const uint64_t number = process->Register(run); number != 0) process->Post(Verb::kExecute, number, message);
+  std::vector<std::shared_ptr<Run>> ready;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& list : outputs) {
+      for (const std::shared_ptr<Array>& array : list) {
+        array->begun = true;
+        TakeReady(*array, ready);
+      }
+    }
+  }
+  Forward(std::move(ready));
+}
+
+// An output is there, or failed.
+void Front::Finish(Array& array, const Status& status) {
+  std::vector<std::shared_ptr<Run>> ready;
+  {
+    std::lock_guard lock(mutex_);
+    array.defined = status.ok();
+    array.error = status;
+    array.begun = true;
+    TakeReady(array, ready);
+    changed_.notify_all();
+  }
+  Forward(std::move(ready));
+}
+
+void Front::ReadBulk() {
+  channel::Ring::Frame frame;
+  for (;;) {
+    Status status = pipes_[1]->Receive(frame);
+    if (status.ok()) status = Contain("bytes of an array", [&] { return HandleBulk(frame); });
+    if (status.ok()) continue;
+    End(status);
+    return;
+  }
+}
+
+Status Front::HandleBulk(const channel::Ring::Frame& frame) {
+  wire::ChunkView chunk;
+  wire::Fetch fetch;
+  if (frame.verb == Verb::kChunk) {
+    TENON_ASSIGN_OR_RETURN(chunk, wire::DecodeChunk(frame.message));
+  } else if (frame.verb == Verb::kFetch) {
+    TENON_ASSIGN_OR_RETURN(fetch, Decode<wire::Fetch>(frame.message));
+  } else {
+    return DataLoss(fmt::format("the client sent {} among bytes", wire::Dump(frame.verb, frame.message)));
+  }
+  const uint64_t number = frame.verb == Verb::kChunk ? frame.number : fetch.array;
+  // What makes the array known comes over the other connection, and may come later.
+  std::shared_ptr<Array> array;
+  {
+    std::unique_lock lock(mutex_);
+    const auto there = [&] { return ended_ || arrays_.contains(number); };
+    const bool came = changed_.wait_for(lock, std::chrono::milliseconds(options_.limits.grace_ms), there);
+    if (ended_) return Cancelled("the session is over");
+    if (!came) return DataLoss(fmt::format("there is no array {}", number));
+    array = arrays_.find(number)->second;
+    if (frame.verb == Verb::kChunk) {
+      // A chunk may come before the Upload of a second part.
+      const auto announced = [&] { return ended_ || array->arrived + chunk.bytes.size() <= array->expected; };
+      if (!changed_.wait_for(lock, std::chrono::milliseconds(options_.limits.grace_ms), announced))
+        return DataLoss(fmt::format("{} bytes for array {} that nobody announced", chunk.bytes.size(), number));
+      if (ended_) return Cancelled("the session is over");
+    }
+  }
+  if (frame.verb == Verb::kFetch) {
+    Reading reading{frame.number, array, fetch.offset, fetch.size, {}};
+    std::lock_guard lock(mutex_);
+    if (array->error.ok() && (fetch.offset > array->size || fetch.size > array->size - fetch.offset)) {
+      reading.error =
+          InvalidArgument(fmt::format("{} bytes at {} of an array of {}", fetch.size, fetch.offset, array->size));
+    }
+    readings_.push_back(std::move(reading));
+    changed_.notify_all();
+    return OkStatus();
+  }
+  if (array->is_output) return DataLoss(fmt::format("bytes for array {}, which an execution makes", number));
+  if (array->error.ok() && !chunk.bytes.empty()) {  // Else there is no room for it. Of an upload, that does not change.
+    if (chunk.offset > array->size || chunk.bytes.size() > array->size - chunk.offset)
+      return DataLoss(fmt::format("{} bytes at {} of array {}, which has {}", chunk.bytes.size(), chunk.offset, number,
+                                  array->size));
+    std::memcpy(array->data() + chunk.offset, chunk.bytes.data(), chunk.bytes.size());
+  }
+  Arrive(array, chunk.bytes.size());
+  return OkStatus();
+}
+
+// Sends what was asked for, each array once its bytes are there; what must wait does not keep others.
+void Front::WriteBulk() {
+  std::string message;
+  for (;;) {
+    Reading reading;
+    {
+      std::unique_lock lock(mutex_);
+      std::deque<Reading>::iterator it;
+      changed_.wait(lock, [&] {
+        it = readings_.begin();
+        while (it != readings_.end() && it->error.ok() && it->array->error.ok() &&
+               !(it->array->is_output ? it->array->defined : it->array->filled()))
+          ++it;
+        return ended_ || it != readings_.end();
+      });
+      if (ended_) return;
+      reading = std::move(*it);
+      readings_.erase(it);
+      if (reading.error.ok()) reading.error = reading.array->error;
+    }
+    wire::Fetched fetched;
+    fetched.error = wire::FromStatus(reading.error);
+    if (reading.error.ok()) {
+      const char* const data = reading.array->data() + reading.offset;
+      const bool few = reading.size <= kChunkBytes / 16;
+      if (few && reading.size != 0) fetched.data.assign(data, reading.size);
+      if (!few) {
+        for (uint64_t at = 0; at < reading.size; at += kChunkBytes) {
+          const auto part = static_cast<uint32_t>(std::min(kChunkBytes, reading.size - at));
+          message.clear();
+          wire::Encoder encoder(message);
+          encoder.Put(reading.offset + at);
+          encoder.Put(part);
+          message.append(data + at, part);
+          if (!pipes_[1]->Send(Verb::kChunk, reading.number, message).ok()) return;
+        }
+      }
+    }
+    (void)pipes_[1]->Send(Verb::kFetched, reading.number, Encode(fetched));
+  }
+}
+
+void Front::CallClient(std::shared_ptr<Session> process, uint64_t number, wire::CallHandler call,
+                       std::shared_ptr<session::PendingExecution> execution) {
+  const auto refuse = [&](const Status& status) {
+    process->Post(Verb::kHandlerDone, number, Encode(wire::HandlerDone{wire::FromStatus(status), {}}));
+    process->HandlerEnded();
+  };
+  call.execution = execution == nullptr ? 0 : execution->OwnNumber(call.execution);
+  uint64_t total = 0;
+  for (wire::Operand& operand : call.operands) {
+    std::string bytes;
+    if (operand.size != 0) {
+      Result<Session::Bytes> memory = process->MemoryAt(operand.place, operand.size);
+      if (!memory.ok()) return refuse(memory.status());
+      total += operand.size;
+      if (total > options_.limits.max_message_bytes / 2) {
+        return refuse(ResourceExhausted(
+            fmt::format("a handler's operands have more than {} bytes, which is what a message between machines takes",
+                        options_.limits.max_message_bytes / 2)));
+      }
+      bytes.assign(memory->data, operand.size);
+    }
+    call.values.push_back(std::move(bytes));
+    operand.place = {};
+  }
+  HostCall host{process, number, call.results};
+  for (wire::Operand& result : call.results) result.place = {};
+  uint64_t own = 0, epoch = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (process_ == process) {
+      own = next_call_++;
+      epoch = epoch_;
+      calls_.emplace(own, std::move(host));
+    }
+  }
+  if (own == 0) return refuse(Unavailable("the session is over"));
+  Reply(epoch, Verb::kCallHandler, own, Encode(call));
+}
+
+Status Front::HandlerDone(uint64_t number, const wire::HandlerDone& m) {
+  HostCall call;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = calls_.find(number);
+    if (it == calls_.end()) return OkStatus();  // Of a device process that is gone.
+    call = std::move(it->second);
+    calls_.erase(it);
+  }
+  wire::HandlerDone told{m.error, {}};
+  if (m.error.code == 0 && m.values.size() != call.results.size())
+    return DataLoss(fmt::format("{} results of a handler, wanted {}", m.values.size(), call.results.size()));
+  for (size_t i = 0; i < call.results.size() && told.error.code == 0; ++i) {
+    const wire::Operand& result = call.results[i];
+    if (m.values[i].size() != result.size)
+      return DataLoss(
+          fmt::format("result {} of a handler has {} bytes, wanted {}", i, m.values[i].size(), result.size));
+    if (result.size == 0) continue;
+    const Result<Session::Bytes> memory = call.process->MemoryAt(result.place, result.size);
+    if (!memory.ok()) {
+      told.error = wire::FromStatus(memory.status());
+    } else {
+      std::memcpy(memory->data, m.values[i].data(), result.size);
+    }
+  }
+  call.process->Post(Verb::kHandlerDone, call.number, Encode(told));
+  call.process->HandlerEnded();
+  return OkStatus();
+}
+
+}  // namespace tenon::remote

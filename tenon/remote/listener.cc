@@ -1,0 +1,249 @@
+#include "tenon/remote/listener.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/contain.h"
+
+namespace tenon::remote {
+
+using channel::NowMs;
+using wire::Verb;
+
+namespace {
+
+// What a stranger may send before it is known.
+constexpr uint32_t kMaxAttachBytes = 1024;
+constexpr size_t kSecretBytes = 32;
+constexpr int kAcceptMs = 200;
+constexpr size_t kMaxRemembered = 4096;  // addresses with failures
+
+std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+}  // namespace
+
+struct Listener::State : std::enable_shared_from_this<Listener::State> {
+  ListenOptions options;
+  std::shared_ptr<channel::Tls> tls;
+
+  std::mutex mutex;
+  struct Entry {
+    std::string secret;
+    std::shared_ptr<Front> front;
+  };
+  std::map<uint64_t, Entry> sessions;
+  struct Failures {
+    int count = 0;
+    int64_t since_ms = 0;
+  };
+  std::map<std::string, Failures> failures;
+  int strangers = 0;
+
+  void Log(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+
+  // Whether this address may try at all.
+  bool MayTry(const std::string& peer) {
+    std::lock_guard lock(mutex);
+    const auto it = failures.find(HostOf(peer));
+    if (it == failures.end()) return true;
+    if (NowMs() - it->second.since_ms > options.failures_ms) {
+      failures.erase(it);
+      return true;
+    }
+    return it->second.count < options.max_failures;
+  }
+  void NoteFailure(const std::string& peer) {
+    std::lock_guard lock(mutex);
+    if (failures.size() >= kMaxRemembered) failures.clear();
+    Failures& f = failures[HostOf(peer)];
+    if (f.count++ == 0) f.since_ms = NowMs();
+  }
+
+  void Receive(channel::Fd socket, const std::string& peer) {
+    const Status status = Contain("a connection", [&] { return Admit(std::move(socket), peer); });
+    if (!status.ok()) {
+      // Those are a stranger's; anything else may happen to a friend.
+      if (status.code() != Code::kResourceExhausted && status.code() != Code::kNotFound) NoteFailure(peer);
+      Log(fmt::format("{}: refused: {}", peer, status.ToString()));
+    }
+    std::lock_guard lock(mutex);
+    --strangers;
+  }
+
+  Status Admit(channel::Fd socket, const std::string& peer) {
+    const int64_t deadline = NowMs() + options.stranger_ms;
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<channel::SecureStream> stream,
+                           tls->Wrap(std::move(socket), {}, peer, deadline));
+    channel::Ring::Frame frame;
+    TENON_RETURN_IF_ERROR(channel::ReadFrame(*stream, kMaxAttachBytes, frame, deadline));
+    if (frame.verb != Verb::kAttach)
+      return DataLoss(fmt::format("the first message is {}", wire::Dump(frame.verb, frame.message)));
+    TENON_ASSIGN_OR_RETURN(const wire::Attach attach, wire::Decode<wire::Attach>(frame.message));
+    wire::Attached attached;
+    attached.build = TENON_BUILD_NAME;
+    attached.grace_s = static_cast<uint32_t>(options.limits.grace_ms / 1000);
+    attached.max_message_bytes = options.limits.max_message_bytes;
+    Status status = Check(*stream, attach);
+    std::shared_ptr<Front> front;
+    if (status.ok()) {
+      attached.protocol = std::min(attach.newest, wire::kNewestProtocol);
+      Result<std::shared_ptr<Front>> found = FindSession(attach, stream->peer(), attached);
+      status = found.status();
+      if (found.ok()) front = std::move(*found);
+    }
+    if (status.ok() && !tls->credentials().token.empty()) {
+      TENON_ASSIGN_OR_RETURN(attached.proof, stream->Prove(tls->credentials().token, /*as_server=*/true));
+    }
+    const auto answer = [&](channel::Stream& to, uint64_t received) {
+      attached.received = received;
+      attached.error = wire::FromStatus(status);
+      return channel::WriteFully(to, channel::EncodeFrame(Verb::kAttached, 0, wire::Encode(attached)), deadline);
+    };
+    if (!status.ok()) {
+      (void)answer(*stream, 0);
+      return status;
+    }
+    return front->Attach(static_cast<wire::Lane>(attach.lane), std::move(stream), attach.received, answer);
+  }
+
+  Status Check(channel::SecureStream& stream, const wire::Attach& attach) {
+    if (attach.magic != wire::kAttachMagic)
+      return DataLoss(fmt::format("the first message begins with {:x}, wanted {:x}", attach.magic, wire::kAttachMagic));
+    if (const std::string& token = tls->credentials().token; !token.empty()) {
+      TENON_ASSIGN_OR_RETURN(const std::string wanted, stream.Prove(token, /*as_server=*/false));
+      if (!channel::EqualInConstantTime(wanted, attach.proof))
+        return Unauthenticated(attach.proof.empty() ? "no token, and this server wants one" : "the token is wrong");
+    }
+    if (attach.oldest > wire::kNewestProtocol || attach.newest < wire::kOldestProtocol) {
+      return FailedPrecondition(fmt::format("the client ({}) speaks protocols {} to {}, this server ({}) {} to {}",
+                                            attach.build, attach.oldest, attach.newest, TENON_BUILD_NAME,
+                                            wire::kOldestProtocol, wire::kNewestProtocol));
+    }
+    if (attach.lane >= wire::kLanes) return DataLoss(fmt::format("a connection of kind {}", attach.lane));
+    return OkStatus();
+  }
+
+  // The session that the message names, or a new one.
+  Result<std::shared_ptr<Front>> FindSession(const wire::Attach& attach, const std::string& peer,
+                                             wire::Attached& attached) {
+    if (attach.session != 0) {
+      std::lock_guard lock(mutex);
+      const auto it = sessions.find(attach.session);
+      if (it == sessions.end() || it->second.front == nullptr ||
+          !channel::EqualInConstantTime(it->second.secret, attach.secret))
+        return NotFound("there is no such session any more");
+      attached.session = attach.session;
+      return it->second.front;
+    }
+    TENON_ASSIGN_OR_RETURN(std::string random, tls->RandomBytes(sizeof(uint64_t) + kSecretBytes));
+    uint64_t number = 0;
+    std::memcpy(&number, random.data(), sizeof(number));
+    number |= 1;
+    attached.session = number;
+    attached.secret = random.substr(sizeof(number));
+    {
+      std::lock_guard lock(mutex);
+      if (sessions.size() >= static_cast<size_t>(options.max_sessions)) {
+        return ResourceExhausted(fmt::format("there are {} sessions, and no more than {} are served", sessions.size(),
+                                             options.max_sessions));
+      }
+      sessions[number] = {attached.secret, nullptr};  // The place is taken.
+    }
+    Front::Options front;
+    front.plugin = options.plugin;
+    front.limits = options.limits;
+    front.log = [log = options.log, peer](const std::string& line) {
+      if (log) log(peer + ": " + line);
+    };
+    front.on_end = [weak = weak_from_this(), number, peer](const std::string& why) {
+      const std::shared_ptr<State> self = weak.lock();
+      if (self == nullptr) return;
+      Entry entry;  // Goes outside the lock.
+      {
+        std::lock_guard ending(self->mutex);
+        if (const auto it = self->sessions.find(number); it != self->sessions.end()) {
+          entry = std::move(it->second);
+          self->sessions.erase(it);
+        }
+      }
+      self->Log(fmt::format("{}: the session is over: {}", peer, why));
+    };
+    Result<std::shared_ptr<Front>> made = Front::Start(std::move(front));
+    {
+      std::lock_guard lock(mutex);
+      if (!made.ok())
+        sessions.erase(number);
+      else if (const auto it = sessions.find(number); it != sessions.end())
+        it->second.front = *made;
+    }
+    if (!made.ok()) return made.status();
+    Log(fmt::format("{}: a session ({})", peer, attach.build));
+    return made;
+  }
+
+  void EndOld() {
+    if (options.limits.session_s == 0) return;
+    for (const std::shared_ptr<Front>& front : Fronts()) {
+      if (NowMs() - front->started_ms() > options.limits.session_s * 1000)
+        front->Close(ResourceExhausted(fmt::format("its {} s are over", options.limits.session_s)));
+    }
+  }
+  std::vector<std::shared_ptr<Front>> Fronts() {
+    std::vector<std::shared_ptr<Front>> fronts;
+    std::lock_guard lock(mutex);
+    for (const auto& [number, entry] : sessions) {
+      if (entry.front != nullptr) fronts.push_back(entry.front);
+    }
+    return fronts;
+  }
+};
+
+Listener::Listener(channel::Fd socket, int port, std::shared_ptr<State> state)
+    : socket_(std::move(socket)), port_(port), state_(std::move(state)) {}
+Listener::~Listener() = default;
+
+Result<std::unique_ptr<Listener>> Listener::Start(ListenOptions options) {
+  auto state = std::make_shared<State>();
+  TENON_ASSIGN_OR_RETURN(state->tls, channel::Tls::Make(options.credentials, /*is_server=*/true));
+  TENON_ASSIGN_OR_RETURN(const channel::Address address, channel::ParseAddress(options.address));
+  state->options = std::move(options);
+  int port = 0;
+  TENON_ASSIGN_OR_RETURN(channel::Fd socket, channel::Listen(address, &port));
+  return std::unique_ptr<Listener>(new Listener(std::move(socket), port, std::move(state)));
+}
+
+Status Listener::Run() {
+  Status status;
+  while (!stopped_.load(std::memory_order_relaxed) && status.ok()) {
+    state_->EndOld();
+    std::string peer;
+    Result<channel::Fd> accepted = channel::Accept(socket_.get(), kAcceptMs, state_->options.limits.silence_ms, &peer);
+    status = accepted.status();
+    if (!accepted.ok() || !*accepted) continue;
+    if (!state_->MayTry(peer)) continue;  // Closed without a word.
+    {
+      std::lock_guard lock(state_->mutex);
+      if (state_->strangers >= state_->options.max_strangers) {
+        state_->Log(fmt::format("{}: refused: {} others have not shown yet who they are", peer, state_->strangers));
+        continue;
+      }
+      ++state_->strangers;
+    }
+    auto socket = std::make_shared<channel::Fd>(std::move(*accepted));
+    const Status started =
+        session::StartThread([state = state_, socket, peer] { state->Receive(std::move(*socket), peer); });
+    if (!started.ok()) {
+      std::lock_guard lock(state_->mutex);
+      --state_->strangers;
+    }
+  }
+  for (const std::shared_ptr<Front>& front : state_->Fronts()) front->Close(Cancelled("the server is stopped"));
+  return status;
+}
+
+}  // namespace tenon::remote

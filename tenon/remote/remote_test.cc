@@ -1,0 +1,722 @@
+// Devices at a server, as a client sees them: programs, arrays, deaths, cut connections; and what becomes of strangers.
+#include "tenon/session/remote.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenon/client/client.h"
+#include "tenon/remote/listener.h"
+
+namespace tenon::remote {
+namespace {
+
+using channel::NowMs;
+using client::Buffer;
+using client::Client;
+using client::LoadedExecutable;
+using client::Options;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+#define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_(TENON_CONCAT_(tenon_test_, __LINE__), lhs, expr)
+#define ASSERT_OK_AND_ASSIGN_(result, lhs, expr)          \
+  auto result = (expr);                                   \
+  ASSERT_TRUE(result.ok()) << result.status().ToString(); \
+  lhs = std::move(result).value()
+
+constexpr char kToken[] = "a token of thirty-two bytes, or more";
+
+std::string WriteFile(const std::string& name, const std::string& text, mode_t mode) {
+  const std::string path = ::testing::TempDir() + "/tenon_remote_" + std::to_string(::getpid()) + "_" + name;
+  std::ofstream(path) << text;
+  ::chmod(path.c_str(), mode);
+  return path;
+}
+const std::string& TokenFile() {
+  static const std::string& path = *new std::string(WriteFile("token", std::string(kToken) + "\n", 0600));
+  return path;
+}
+
+// Certificates of two authorities, made by the program openssl.
+struct Certificates {
+  std::string folder = ::testing::TempDir() + "/tenon_remote_certificates_" + std::to_string(::getpid());
+  Certificates() {
+    const std::string script = "set -e; mkdir -p " + folder + "; cd " + folder +
+                               "; for a in ours theirs; do openssl req -x509 -newkey ec -pkeyopt "
+                               "ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$a -keyout $a.key -out $a.pem; done; "
+                               "make() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$1 "
+                               "-keyout $1.key -out $1.csr; printf \"$3\" >$1.ext; openssl x509 -req -in $1.csr -CA "
+                               "$2.pem -CAkey $2.key -CAcreateserial -days $4 -extfile $1.ext -out $1.pem; }; "
+                               "make server ours 'subjectAltName=IP:127.0.0.1\\n' 2; make elsewhere ours "
+                               "'subjectAltName=DNS:elsewhere.example\\n' 2; make client ours '' 2; make stranger "
+                               "theirs '' 2";
+    works = std::system(("(" + script + ") >/dev/null 2>&1").c_str()) == 0;
+  }
+  ~Certificates() { (void)!std::system(("rm -rf " + folder).c_str()); }
+  channel::Credentials Of(const std::string& who, const std::string& authority = "ours") const {
+    return {folder + "/" + who + ".pem", folder + "/" + who + ".key", folder + "/" + authority + ".pem", {}};
+  }
+  bool works = false;
+};
+
+// A server in this process: its device processes are children of it.
+class Served {
+ public:
+  explicit Served(ListenOptions options = {}) {
+    if (options.address.empty()) options.address = "127.0.0.1:0";
+    if (options.plugin.empty()) options.plugin = TENON_FAKE_PLUGIN;
+    if (options.credentials.token.empty() && options.credentials.certificate.empty())
+      options.credentials.token = kToken;
+    options.log = [this](const std::string& line) {
+      std::lock_guard lock(mutex_);
+      log_ += line + "\n";
+    };
+    Result<std::unique_ptr<Listener>> started = Listener::Start(std::move(options));
+    EXPECT_TRUE(started.ok()) << started.status().ToString();
+    if (!started.ok()) return;
+    listener_ = std::move(*started);
+    thread_ = std::thread([this] { EXPECT_TRUE(listener_->Run().ok()); });
+  }
+  ~Served() {
+    if (listener_ == nullptr) return;
+    listener_->Stop();
+    thread_.join();
+    // Its sessions speak to the log.
+    for (int wait = 0; wait < 500 && Count(": a session") > Count("the session is over"); ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::string address() const { return listener_ == nullptr ? "" : "127.0.0.1:" + std::to_string(listener_->port()); }
+  std::string log() {
+    std::lock_guard lock(mutex_);
+    return log_;
+  }
+  size_t Count(const std::string& text) {
+    const std::string all = log();
+    size_t n = 0;
+    for (size_t at = all.find(text); at != all.npos; at = all.find(text, at + 1)) ++n;
+    return n;
+  }
+  bool WaitFor(const std::string& text) {
+    for (int wait = 0; wait < 500; ++wait) {
+      if (Count(text) != 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string log_;
+  std::unique_ptr<Listener> listener_;
+  std::thread thread_;
+};
+
+client::Plugin ThePlugin() {
+  static const client::Plugin plugin = [] {
+    ::setenv("TENON_ISOLATE_PLUGIN", TENON_FAKE_PLUGIN, 1);
+    Result<client::Plugin> loaded = client::Plugin::LoadFile(TENON_ISOLATED_PLUGIN);
+    if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str());
+    return std::move(loaded).value();
+  }();
+  return plugin;
+}
+
+Options RemoteAt(const std::string& address) {
+  Options options;
+  options.Set("remote", address);
+  options.Set("remote_token_file", TokenFile());
+  return options;
+}
+
+Result<LoadedExecutable> Compile(const Client& c, const std::string& program) {
+  return c.Compile(std::string_view(program));
+}
+Result<Buffer> Floats(const Client& c, std::vector<float> values) {
+  return c.ToDevice(values, {static_cast<int64_t>(values.size())});
+}
+
+TEST(Remote, RunsPrograms) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  EXPECT_EQ(c.PlatformName().value(), "fake");
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c, "add"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const Buffer y, Floats(c, {10, 20, 30, 40}));
+  EXPECT_FALSE(x.IsOnCpu().value());
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, add.Execute({&x, &y}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(11, 22, 33, 44));
+  EXPECT_THAT(x.ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable pair, Compile(c, "pair"));
+  ASSERT_OK_AND_ASSIGN(out, pair.Execute(std::span<const Buffer* const>()));
+  EXPECT_EQ(out[1].ToScalar<int32_t>().value(), 7);
+}
+
+TEST(Remote, ErrorsCrossAsTheyAre) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  const Status unknown = Compile(c, "nonsense").status();
+  EXPECT_EQ(unknown.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("unknown program 'nonsense'"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable refuse, Compile(c, "refuse"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, refuse.Execute({&x}));
+  EXPECT_THAT(std::string(out[0].Await().message()), HasSubstr("refused on purpose"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> next, increment.Execute({&out[0]}));
+  EXPECT_THAT(std::string(next[0].Await().message()), HasSubstr("refused on purpose"));
+}
+
+TEST(Remote, LargeArraysCrossBothWays) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  std::vector<Buffer> kept;
+  for (const size_t n : {size_t{1}, size_t{5000}, size_t{300000}, size_t{9} << 20}) {
+    std::vector<float> values(n);
+    std::iota(values.begin(), values.end(), 1.0F);
+    ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c, values));
+    ASSERT_OK_AND_ASSIGN(const std::vector<float> back, x.ToHost<float>());
+    ASSERT_TRUE(back == values) << n;
+    kept.push_back(std::move(x));
+  }
+  ASSERT_OK_AND_ASSIGN(const Buffer copy, kept[2].CopyTo(c.Devices()->front()));
+  EXPECT_EQ(copy.ToHost<float>()->at(299999), 300000.0F);
+  ASSERT_OK_AND_ASSIGN(const Buffer empty, Floats(c, {}));
+  EXPECT_TRUE(empty.ToHost<float>()->empty());
+}
+
+TEST(Remote, OutputsAreArgumentsBeforeTheyAreThere) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c, {0, 1, 2, 3}));
+  for (int i = 0; i < 1000; ++i) {
+    client::ExecuteOptions options;
+    if (i % 2 == 0) options.donate = client::Donate::All();
+    ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, increment.Execute({&x}, options));
+    x = std::move(out[0]);
+  }
+  EXPECT_THAT(x.ToHost<float>().value(), ElementsAre(1000, 1001, 1002, 1003));
+}
+
+// A crash of the device process costs what was under way: the session and its arrays go on.
+TEST(Remote, CrashLeavesArrays) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable crash, Compile(c, "crash"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> ready, increment.Execute({&x}));
+  ASSERT_TRUE(ready[0].Await().ok());
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> lost, crash.Execute({&x}));
+  const Status death = lost[0].Await();
+  EXPECT_EQ(death.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(death.message()), AllOf(HasSubstr("signal 11 (SIGSEGV)"), HasSubstr("crashing on purpose")));
+  EXPECT_THAT(ready[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  Result<std::vector<Buffer>> again = increment.Execute({&ready[0]});
+  for (int wait = 0; wait < 100 && !(again.ok() && (*again)[0].Await().ok()); ++wait) {
+    // The news of the death may still be on its way.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    again = increment.Execute({&ready[0]});
+  }
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_THAT((*again)[0].ToHost<float>().value(), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(served.Count(": a session"), 1u);
+}
+
+TEST(Remote, WithoutAServerThereIsAnError) {
+  const Status status = ThePlugin().CreateClient(RemoteAt("127.0.0.1:1")).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot connect to 127.0.0.1:1"));
+}
+
+// The end of the server's session is an error for what was there, and the next use begins a new one.
+TEST(Remote, SessionThatIsOverCostsItsArrays) {
+  ListenOptions options;
+  options.limits.session_s = 1;
+  Served served(options);
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, std::vector<float>(4, 1.0F)));
+  ASSERT_TRUE(served.WaitFor("its 1 s are over"));
+  Status lost;
+  for (int wait = 0; wait < 500; ++wait) {
+    Result<std::vector<Buffer>> out = increment.Execute({&x});
+    lost = out.ok() ? (*out)[0].Await() : out.status();
+    if (!lost.ok()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(lost.code(), Code::kUnavailable) << lost.ToString();
+  Status fresh = Unavailable("not tried");
+  for (int wait = 0; wait < 20 && !fresh.ok(); ++wait) {
+    Result<Buffer> y = Floats(c, {5, 6, 7, 8});
+    if (!y.ok()) continue;
+    Result<std::vector<Buffer>> out = increment.Execute({&*y});
+    fresh = out.ok() ? (*out)[0].Await() : out.status();
+  }
+  EXPECT_TRUE(fresh.ok()) << fresh.ToString();
+  EXPECT_EQ(x.ToHost<float>().status().code(), Code::kUnavailable);
+}
+
+TEST(Remote, LimitsHold) {
+  ListenOptions options;
+  options.limits.array_bytes = 1 << 20;
+  options.max_sessions = 1;
+  Served served(options);
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  const Status second = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+  EXPECT_EQ(second.code(), Code::kResourceExhausted);
+  EXPECT_THAT(std::string(second.message()), HasSubstr("there are 1 sessions"));
+  ASSERT_OK_AND_ASSIGN(const Buffer large, Floats(c, std::vector<float>(1 << 20, 1.0F)));
+  const Status full = large.ToHost<float>().status();
+  EXPECT_EQ(full.code(), Code::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("out of memory"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, increment.Execute({&x}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+}
+
+// --- Who is let in.
+
+TEST(Remote, WrongTokenIsRefused) {
+  Served served;
+  Options options = RemoteAt(served.address());
+  options.Set("remote_token_file", WriteFile("wrong", std::string(40, 'x'), 0600));
+  const Status status = ThePlugin().CreateClient(options).status();
+  EXPECT_EQ(status.code(), Code::kUnauthenticated) << status.ToString();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the token is wrong"));
+  EXPECT_TRUE(served.WaitFor("refused: UNAUTHENTICATED"));
+  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
+}
+
+TEST(Remote, TokensOfOthersAndShortOnesAreRefused) {
+  Options options = RemoteAt("127.0.0.1:1");
+  options.Set("remote_token_file", WriteFile("open", std::string(40, 'x'), 0644));
+  EXPECT_EQ(ThePlugin().CreateClient(options).status().code(), Code::kPermissionDenied);
+  options.Set("remote_token_file", WriteFile("short", "short", 0600));
+  EXPECT_THAT(ThePlugin().CreateClient(options).status().ToString(), HasSubstr("has 5 bytes, wanted 32"));
+  Options none;
+  none.Set("remote", "127.0.0.1:1");
+  EXPECT_THAT(ThePlugin().CreateClient(none).status().ToString(), HasSubstr("wants a token, or a certificate"));
+  EXPECT_EQ(Listener::Start({.address = "127.0.0.1:0", .credentials = {}, .plugin = {}, .limits = {}}).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST(Remote, CertificatesOfBothSides) {
+  const Certificates made;
+  if (!made.works) GTEST_SKIP() << "no program openssl";
+  ListenOptions options;
+  options.credentials = made.Of("server");
+  options.max_failures = 100;
+  Served served(options);
+  const auto connect = [&](const channel::Credentials& credentials) {
+    session::RemoteOptions remote;
+    remote.address = served.address();
+    remote.credentials = credentials;
+    const Result<std::shared_ptr<session::Remote>> connected = session::Remote::Connect(remote);
+    if (connected.ok()) (*connected)->Close(Cancelled("done"));
+    return connected.status();
+  };
+  EXPECT_TRUE(connect(made.Of("client")).ok()) << connect(made.Of("client")).ToString();
+  // Of another authority, on either side; and none at all.
+  EXPECT_EQ(connect(made.Of("stranger")).code(), Code::kUnauthenticated) << connect(made.Of("stranger")).ToString();
+  EXPECT_TRUE(served.WaitFor("refused: UNAUTHENTICATED"));
+  const Status distrusted = connect(made.Of("client", "theirs"));
+  EXPECT_EQ(distrusted.code(), Code::kUnauthenticated) << distrusted.ToString();
+  channel::Credentials none;
+  none.token = kToken;
+  EXPECT_EQ(connect(none).code(), Code::kUnauthenticated) << connect(none).ToString();
+  // A server that is certified as another one.
+  ListenOptions other;
+  other.credentials = made.Of("elsewhere");
+  Served elsewhere(other);
+  session::RemoteOptions remote;
+  remote.address = elsewhere.address();
+  remote.credentials = made.Of("client");
+  const Status misnamed = session::Remote::Connect(remote).status();
+  EXPECT_EQ(misnamed.code(), Code::kUnauthenticated);
+  EXPECT_THAT(std::string(misnamed.message()), HasSubstr("mismatch"));
+}
+
+// A connection as strangers make it.
+struct Stranger {
+  explicit Stranger(const Served& served, const std::string& token = kToken) {
+    Result<std::shared_ptr<channel::Tls>> made = channel::Tls::Make({{}, {}, {}, token}, false);
+    EXPECT_TRUE(made.ok());
+    tls = *made;
+    Result<channel::Fd> socket = channel::Connect(*channel::ParseAddress(served.address()), NowMs() + 5000, 20000);
+    EXPECT_TRUE(socket.ok());
+    Result<std::unique_ptr<channel::SecureStream>> wrapped =
+        tls->Wrap(std::move(*socket), {}, "server", NowMs() + 5000);
+    EXPECT_TRUE(wrapped.ok()) << wrapped.status().ToString();
+    stream = std::move(*wrapped);
+  }
+  wire::Attach Hello() {
+    wire::Attach attach;
+    attach.magic = wire::kAttachMagic;
+    attach.oldest = wire::kOldestProtocol;
+    attach.newest = wire::kNewestProtocol;
+    attach.build = "stranger";
+    attach.proof = stream->Prove(kToken, false).value();
+    return attach;
+  }
+  // What the server says to it.
+  Status Say(wire::Verb verb, const std::string& message) {
+    TENON_RETURN_IF_ERROR(channel::WriteFully(*stream, channel::EncodeFrame(verb, 0, message), NowMs() + 5000));
+    channel::Ring::Frame frame;
+    TENON_RETURN_IF_ERROR(channel::ReadFrame(*stream, 10000, frame, NowMs() + 5000));
+    TENON_ASSIGN_OR_RETURN(answer, wire::Decode<wire::Attached>(frame.message));
+    return wire::ToStatus(answer.error);
+  }
+  std::shared_ptr<channel::Tls> tls;
+  std::unique_ptr<channel::SecureStream> stream;
+  wire::Attached answer;
+};
+
+TEST(Remote, ReplayedProofIsRefused) {
+  Served served;
+  Stranger first(served), second(served);
+  wire::Attach attach = first.Hello();  // As somebody could have recorded it.
+  const Status status = second.Say(wire::Verb::kAttach, wire::Encode(attach));
+  EXPECT_EQ(status.code(), Code::kUnauthenticated) << status.ToString();
+  EXPECT_TRUE(first.Say(wire::Verb::kAttach, wire::Encode(attach)).ok());
+  // Nor is the server's proof worth anything as a client's.
+  Stranger third(served);
+  attach.proof = third.stream->Prove(kToken, true).value();
+  EXPECT_EQ(third.Say(wire::Verb::kAttach, wire::Encode(attach)).code(), Code::kUnauthenticated);
+  // The session of another is not had by its number alone.
+  Stranger fourth(served);
+  wire::Attach stolen = fourth.Hello();
+  stolen.session = first.answer.session;
+  stolen.secret = std::string(32, 'x');
+  EXPECT_EQ(fourth.Say(wire::Verb::kAttach, wire::Encode(stolen)).code(), Code::kNotFound);
+}
+
+TEST(Remote, FirstMessagesAreChecked) {
+  ListenOptions options;
+  options.max_failures = 100;
+  Served served(options);
+  EXPECT_FALSE(Stranger(served).Say(wire::Verb::kAttach, std::string(5000, 'x')).ok());  // Too long.
+  EXPECT_TRUE(served.WaitFor("a frame announces 5000 bytes, at most 1024 are taken"));
+  EXPECT_FALSE(Stranger(served).Say(wire::Verb::kCompile, "x").ok());
+  EXPECT_TRUE(served.WaitFor("the first message is Compile"));
+  EXPECT_FALSE(Stranger(served).Say(wire::Verb::kAttach, "rubbish").ok());
+  Stranger old(served);
+  wire::Attach attach = old.Hello();
+  attach.oldest = attach.newest = 77;
+  const Status version = old.Say(wire::Verb::kAttach, wire::Encode(attach));
+  EXPECT_EQ(version.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(std::string(version.message()), HasSubstr("speaks protocols 77 to 77, this server"));
+  Stranger swapped(served);
+  attach = swapped.Hello();
+  attach.magic = __builtin_bswap64(attach.magic);
+  EXPECT_EQ(swapped.Say(wire::Verb::kAttach, wire::Encode(attach)).code(), Code::kDataLoss);
+  // Not even TLS.
+  Result<channel::Fd> socket = channel::Connect(*channel::ParseAddress(served.address()), NowMs() + 5000, 20000);
+  ASSERT_TRUE(socket.ok());
+  const auto plain = channel::MakeSocketStream(std::move(*socket), "server");
+  ASSERT_TRUE(channel::WriteFully(*plain, "GET / HTTP/1.1\r\n\r\n", NowMs() + 1000).ok());
+  EXPECT_TRUE(served.WaitFor("the TLS handshake failed"));
+  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
+}
+
+// Those who connect and say nothing go in time, and do not keep others out for longer.
+TEST(Remote, SilentStrangersGo) {
+  ListenOptions options;
+  options.stranger_ms = 500;
+  options.max_strangers = 4;
+  options.max_failures = 100;
+  Served served(options);
+  std::vector<channel::Fd> silent;
+  for (int i = 0; i < 8; ++i) {
+    Result<channel::Fd> socket = channel::Connect(*channel::ParseAddress(served.address()), NowMs() + 5000, 20000);
+    ASSERT_TRUE(socket.ok());
+    silent.push_back(std::move(*socket));
+  }
+  EXPECT_TRUE(served.WaitFor("others have not shown yet who they are"));
+  EXPECT_TRUE(served.WaitFor("did not finish the TLS handshake in time"));
+  Status status = Unavailable("not tried");
+  for (int wait = 0; wait < 50 && !status.ok(); ++wait) {
+    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST(Remote, WhoFailsTooOftenWaits) {
+  ListenOptions options;
+  options.max_failures = 3;
+  options.failures_ms = 700;
+  Served served(options);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Stranger(served).Say(wire::Verb::kCompile, "x").ok());
+  ASSERT_TRUE(served.WaitFor("refused"));
+  Status status;
+  for (int wait = 0; wait < 50 && status.ok(); ++wait)
+    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+  for (int wait = 0; wait < 100 && !status.ok(); ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+  }
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+// Stands between clients and a server: cuts connections, and takes new ones or not.
+class Cable {
+ public:
+  explicit Cable(const std::string& to) : to_(*channel::ParseAddress(to)) {
+    Result<channel::Fd> socket = channel::Listen({"127.0.0.1", "0"}, &port_);
+    EXPECT_TRUE(socket.ok());
+    listening_ = std::move(*socket);
+    accepting_ = std::thread([this] { Accept(); });
+  }
+  ~Cable() {
+    stopped_ = true;
+    accepting_.join();
+    Cut();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  void SetOpen(bool open) { open_ = open; }
+  void Cut() {
+    std::lock_guard lock(mutex_);
+    for (const auto& stream : streams_) stream->Shutdown();
+    streams_.clear();
+  }
+
+ private:
+  void Accept() {
+    while (!stopped_) {
+      std::string peer;
+      Result<channel::Fd> accepted = channel::Accept(listening_.get(), 20, 20000, &peer);
+      if (!accepted.ok() || !*accepted || !open_) continue;
+      Result<channel::Fd> onward = channel::Connect(to_, NowMs() + 2000, 20000);
+      if (!onward.ok()) continue;
+      const std::shared_ptr<channel::Stream> a = channel::MakeSocketStream(std::move(*accepted), "client");
+      const std::shared_ptr<channel::Stream> b = channel::MakeSocketStream(std::move(*onward), "server");
+      std::lock_guard lock(mutex_);
+      streams_.push_back(a);
+      streams_.push_back(b);
+      threads_.emplace_back([a, b] { Forward(*a, *b); });
+      threads_.emplace_back([a, b] { Forward(*b, *a); });
+    }
+  }
+  static void Forward(channel::Stream& from, channel::Stream& to) {
+    char bytes[20000];
+    for (;;) {
+      const Result<size_t> n = from.TryRead(bytes, sizeof(bytes));
+      if (!n.ok() || !channel::WriteFully(to, std::string_view(bytes, *n), NowMs() + 10000).ok()) break;
+      if (*n == 0) (void)from.WaitReadable(100);
+    }
+    from.Shutdown();
+    to.Shutdown();
+  }
+  const channel::Address to_;
+  channel::Fd listening_;
+  int port_ = 0;
+  std::atomic<bool> stopped_{false}, open_{true};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<channel::Stream>> streams_;
+  std::vector<std::thread> threads_;
+  std::thread accepting_;
+};
+
+// Connections that break cost time and nothing else, whatever crosses them.
+TEST(Remote, CutConnectionsAreMadeAgain) {
+  Served served;
+  Cable cable(served.address());
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(cable.address())));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  std::atomic<bool> done{false};
+  std::atomic<int> cuts{0};
+  std::thread cutting([&] {
+    std::mt19937 random(3);
+    while (!done) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 60));
+      cable.Cut();
+      ++cuts;
+    }
+  });
+  std::vector<float> large(1 << 20);
+  std::iota(large.begin(), large.end(), 0.0F);
+  for (int round = 0; round < 3 || cuts < 4; ++round) {
+    Result<Buffer> x = Floats(c, {0, 1, 2, 3});
+    ASSERT_TRUE(x.ok()) << x.status().ToString();
+    for (int i = 0; i < 50; ++i) {
+      Result<std::vector<Buffer>> out = increment.Execute({&*x});
+      ASSERT_TRUE(out.ok()) << out.status().ToString();
+      *x = std::move((*out)[0]);
+    }
+    const auto data = x->ToHost<float>();
+    ASSERT_TRUE(data.ok()) << data.status().ToString();
+    EXPECT_THAT(*data, ElementsAre(50, 51, 52, 53));
+    const Result<Buffer> big = Floats(c, large);
+    ASSERT_TRUE(big.ok()) << big.status().ToString();
+    const auto back = big->ToHost<float>();
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_TRUE(*back == large);
+  }
+  done = true;
+  cutting.join();
+  EXPECT_EQ(served.Count(": a session"), 1u);
+}
+
+// A cable that stays cut is the end of the session, at both ends and in time.
+TEST(Remote, AwayForTooLongIsTheEnd) {
+  ListenOptions options;
+  options.limits.grace_ms = 1000;
+  Served served(options);
+  Cable cable(served.address());
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(cable.address())));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c, "later echo"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, later.Execute({&x}));
+  cable.SetOpen(false);
+  cable.Cut();
+  const Status lost = out[0].Await();
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(lost.message()),
+              AllOf(HasSubstr("the session with 127.0.0.1"), HasSubstr("1 execution is lost")));
+  EXPECT_TRUE(served.WaitFor("nobody made the connection again within 1 s"));
+  EXPECT_EQ(x.ToHost<float>().status().code(), Code::kUnavailable);
+}
+
+// The program itself, killed in mid work; another one takes its place.
+TEST(Remote, KilledServerIsAnError) {
+  const std::string out = WriteFile("port", "", 0600);
+  const auto start = [&](const std::string& port) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (std::freopen(out.c_str(), "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr)
+        ::_exit(4);
+      ::execl(TENON_SERVER, TENON_SERVER, "--listen", port.c_str(), "--plugin", TENON_FAKE_PLUGIN, "--token-file",
+              TokenFile().c_str(), "--grace-seconds", "1", nullptr);
+      ::_exit(5);
+    }
+    return pid;
+  };
+  const auto port = [&] {
+    for (int wait = 0; wait < 500; ++wait) {
+      std::ifstream file(out);
+      const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+      if (text.find('\n') != text.npos) return text.substr(text.rfind(' ') + 1, text.find('\n') - text.rfind(' ') - 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return std::string();
+  };
+  pid_t server = start("0");
+  const std::string at = port();
+  ASSERT_NE(at, "");
+  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt("127.0.0.1:" + at)));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c, "later echo"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> pending, later.Execute({&x}));
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
+  EXPECT_EQ(pending[0].Await().code(), Code::kUnavailable);
+  EXPECT_EQ(increment.Execute({&x}).status().code(), Code::kUnavailable);
+  server = start(at);
+  Status status = Unavailable("not tried");
+  for (int wait = 0; wait < 300 && !status.ok(); ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const Result<Buffer> y = Floats(c, {5, 6, 7, 8});
+    if (!y.ok()) continue;
+    const Result<std::vector<Buffer>> ran = increment.Execute({&*y});
+    status = ran.ok() ? (*ran)[0].Await() : ran.status();
+  }
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  ::kill(server, SIGTERM);
+  int how = 0;
+  ::waitpid(server, &how, 0);
+  EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+// A client that was let in and sends rubbish costs its session.
+TEST(Remote, MalformedMessagesCostTheSession) {
+  Served served;
+  ASSERT_OK_AND_ASSIGN(const Client other, ThePlugin().CreateClient(RemoteAt(served.address())));
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    Stranger one(served);
+    ASSERT_TRUE(one.Say(wire::Verb::kAttach, wire::Encode(one.Hello())).ok());
+    // Messages that are well-formed and say what is not so, on both connections, then rubbish.
+    Stranger bytes(served);
+    wire::Attach second = bytes.Hello();
+    second.lane = 1;
+    second.session = one.answer.session;
+    second.secret = one.answer.secret;
+    ASSERT_TRUE(bytes.Say(wire::Verb::kAttach, wire::Encode(second)).ok());
+    const auto say = [&](Stranger& to, wire::Verb verb, const std::string& message) {
+      (void)channel::WriteFully(*to.stream, channel::EncodeFrame(verb, random() % 4, message), NowMs() + 1000);
+    };
+    const auto few = [&] { return random() % 4; };
+    if (round % 4 == 0) {
+      const wire::Hello hello{wire::kOldestProtocol, wire::kNewestProtocol, {}};
+      say(one, wire::Verb::kHello, wire::Encode(hello));
+    }
+    for (int i = 0; i < 30; ++i) {
+      switch (random() % 7) {
+        case 0:
+          say(one, wire::Verb::kUpload, wire::Encode(wire::Upload{few(), few(), few(), few(), {}}));
+          break;
+        case 1:
+          say(one, wire::Verb::kUpload, wire::Encode(wire::Upload{few(), 4, 0, 4, "abcd"}));
+          break;
+        case 2: {
+          wire::Execute m;
+          wire::DeviceRun run;
+          run.arguments.push_back({few(), {}, 0, few() == 0});
+          run.outputs.push_back({few() + 4 * (random() % 2), {}, few()});
+          m.devices.push_back(run);
+          say(one, wire::Verb::kExecute, wire::Encode(m));
+          break;
+        }
+        case 3:
+          say(one, wire::Verb::kDrop, wire::Encode(wire::Drop{{few(), few()}}));
+          break;
+        case 4:
+          say(bytes, wire::Verb::kFetch, wire::Encode(wire::Fetch{few(), few() == 0 ? UINT64_MAX : few(), few()}));
+          break;
+        case 5:
+          say(bytes, wire::Verb::kChunk, wire::Encode(wire::Chunk{few(), std::string(few(), 'x')}));
+          break;
+        default:
+          say(one, wire::Verb::kHandlerDone, wire::Encode(wire::HandlerDone{}));
+      }
+    }
+    for (int i = 0; i < 20; ++i) {
+      std::string message(random() % 100, '\0');
+      for (char& c : message) c = static_cast<char>(random());
+      auto verb = static_cast<wire::Verb>(random() % 103);
+      if (verb == wire::Verb::kHello) verb = wire::Verb::kExecute;  // Starting processes is not what is tested.
+      say(random() % 2 == 0 ? one : bytes, verb, message);
+    }
+  }
+  EXPECT_TRUE(served.WaitFor("the session is over"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(other, "increment"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(other, {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, increment.Execute({&x}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+}
+
+}  // namespace
+}  // namespace tenon::remote

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "tenon/session/process.h"
+#include "tenon/session/session.h"
+
+namespace tenon::session {
+
+/// How a device process is started.
+struct ProcessOptions {
+  std::string plugin;  // path or name
+  Limits limits{};
+  /// An execution or question that takes longer ends the process; 0: never.
+  int64_t hang_timeout_s = 0;
+  std::shared_ptr<HandlerHost> handlers{};  // null: there are none
+  /// Called once, on the session's thread, when everything that was under way has been told of the death.
+  std::function<void(const Status&)> on_death{};
+};
+
+/// A device process that is a child of this one: messages and arrays go through shared memory. Two threads, of which
+/// one reads replies and one watches over the process, keep the session alive until the process is gone.
+class ProcessSession final : public Session {
+ public:
+  /// Starts a process and has it load the plugin.
+  static Result<std::shared_ptr<Session>> Start(const ProcessOptions& options);
+  ~ProcessSession() override;
+
+  void Announce(const std::shared_ptr<channel::Piece>& piece) override;
+  void Forget(uint32_t piece) override;
+  Result<Bytes> MemoryAt(const wire::Place& place, uint64_t size_bytes) override;
+  void End() override;
+  void Kill(const std::string& reason) override;
+
+ private:
+  ProcessSession(ProcessOptions options, channel::SharedMemory link, channel::Fd control, Process process);
+  bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) override {
+    return link_.requests().TryWrite(verb, number, message);
+  }
+  Status Send(wire::Verb verb, uint64_t number, std::string_view message) override {
+    return link_.requests().Write(verb, number, message);
+  }
+  void ReadReplies();
+  void Watch();
+  void ReadOutput();
+  bool Hangs();
+  Status Death(const std::string& how);
+
+  const ProcessOptions options_;
+  channel::Link link_;
+  const channel::Fd control_;
+  const Process process_;
+  channel::Pieces pieces_;
+  // Our own pieces that the device process knows; under send_mutex_.
+  std::unordered_map<uint32_t, std::weak_ptr<channel::Piece>> announced_;
+  std::mutex reason_mutex_;
+  std::string kill_reason_;
+
+  // Of the watching thread.
+  std::string output_tail_;
+  uint64_t hang_mark_ = 0;
+  int64_t hang_since_ns_ = 0;
+};
+
+}  // namespace tenon::session

@@ -1,0 +1,327 @@
+#include "tenon/session/remote.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tenon/base/contain.h"
+
+namespace tenon::session {
+
+using channel::NowMs;
+using wire::Decode;
+using wire::Lane;
+using wire::Verb;
+
+namespace {
+
+std::atomic<uint64_t> next_number{uint64_t{1} << 32};  // Not those of sessions.
+constexpr size_t kChunkBytes = size_t{1} << 20;
+constexpr uint32_t kMaxAttachedBytes = 4096;
+constexpr int kLingerMs = 200;
+
+Lane LaneOf(int i) { return static_cast<Lane>(i); }
+
+}  // namespace
+
+Remote::Remote(RemoteOptions options) : options_(std::move(options)), number_(next_number.fetch_add(1)) {}
+
+Result<channel::Pipe::Dialed> Remote::Dial(Lane lane, uint64_t received) {
+  const int64_t deadline = NowMs() + options_.connect_ms;
+  TENON_ASSIGN_OR_RETURN(channel::Fd socket, channel::Connect(address_, deadline, options_.silence_ms));
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<channel::SecureStream> stream,
+                         tls_->Wrap(std::move(socket), address_.host, address_.text(), deadline));
+  wire::Attach attach;
+  attach.magic = wire::kAttachMagic;
+  attach.oldest = wire::kOldestProtocol;
+  attach.newest = wire::kNewestProtocol;
+  attach.build = TENON_BUILD_NAME;
+  attach.lane = static_cast<uint8_t>(lane);
+  attach.received = received;
+  {
+    std::lock_guard lock(mutex_);
+    attach.session = session_number_;
+    attach.secret = secret_;
+  }
+  const std::string& token = tls_->credentials().token;
+  if (!token.empty()) {
+    TENON_ASSIGN_OR_RETURN(attach.proof, stream->Prove(token, /*as_server=*/false));
+  }
+  TENON_RETURN_IF_ERROR(
+      channel::WriteFully(*stream, channel::EncodeFrame(Verb::kAttach, 0, wire::Encode(attach)), deadline));
+  channel::Ring::Frame frame;
+  TENON_RETURN_IF_ERROR(channel::ReadFrame(*stream, kMaxAttachedBytes, frame, deadline));
+  if (frame.verb != Verb::kAttached)
+    return DataLoss(fmt::format("{} answered {}", name(), wire::Dump(frame.verb, frame.message)));
+  TENON_ASSIGN_OR_RETURN(const wire::Attached attached, Decode<wire::Attached>(frame.message));
+  if (const Status refused = wire::ToStatus(attached.error); !refused.ok()) return refused.WithContext(name());
+  if (!token.empty()) {
+    // Whoever is there must know the token as well.
+    TENON_ASSIGN_OR_RETURN(const std::string proof, stream->Prove(token, /*as_server=*/true));
+    if (!channel::EqualInConstantTime(proof, attached.proof))
+      return Unauthenticated(fmt::format("{} does not know the token", name()));
+  }
+  std::lock_guard lock(mutex_);
+  if (session_number_ == 0) {
+    session_number_ = attached.session;
+    secret_ = attached.secret;
+    grace_s_ = attached.grace_s;
+    max_message_bytes_ = attached.max_message_bytes;
+  }
+  return channel::Pipe::Dialed{std::move(stream), attached.received};
+}
+
+Result<std::shared_ptr<Remote>> Remote::Connect(const RemoteOptions& options) {
+  std::shared_ptr<Remote> remote(new Remote(options));
+  TENON_ASSIGN_OR_RETURN(remote->address_, channel::ParseAddress(options.address));
+  TENON_ASSIGN_OR_RETURN(remote->tls_, channel::Tls::Make(options.credentials, /*is_server=*/false));
+  // The first connection says how long broken ones are waited for.
+  std::array<channel::Pipe::Dialed, wire::kLanes> dialed;
+  for (int i = 0; i < wire::kLanes; ++i) {
+    TENON_ASSIGN_OR_RETURN(dialed[static_cast<size_t>(i)], remote->Dial(LaneOf(i), 0));
+  }
+  channel::PipeOptions pipe;
+  pipe.keep_alive_ms = options.keep_alive_ms;
+  pipe.silence_ms = options.silence_ms;
+  pipe.grace_ms = static_cast<int>(std::min<uint32_t>(remote->grace_s_, 3600)) * 1000;
+  if (options.grace_ms != 0) pipe.grace_ms = options.grace_ms;
+  for (int i = 0; i < wire::kLanes; ++i) {
+    auto& made = remote->pipes_[static_cast<size_t>(i)];
+    made = std::make_unique<channel::Pipe>(
+        pipe, [self = remote.get(), lane = LaneOf(i)](uint64_t received) { return self->Dial(lane, received); });
+    auto& [stream, received] = dialed[static_cast<size_t>(i)];
+    TENON_RETURN_IF_ERROR(made->Resume(std::move(stream), received));
+  }
+  for (void (Remote::*work)() : {&Remote::ReadControl, &Remote::ReadBulk, &Remote::WriteBulk}) {
+    if (const Status status = StartThread([remote, work] { (*remote.*work)(); }); !status.ok()) {
+      remote->End(status);
+      return status;
+    }
+  }
+  return remote;
+}
+
+Status Remote::state() const {
+  std::lock_guard lock(mutex_);
+  return has_ended_ ? ended_ : OkStatus();
+}
+
+void Remote::SetSession(std::shared_ptr<RemoteSession> session) {
+  std::lock_guard lock(mutex_);
+  session_ = std::move(session);
+}
+
+void Remote::ReadControl() {
+  channel::Ring::Frame frame;
+  for (;;) {
+    Status status = control().Receive(frame);
+    if (!status.ok()) {
+      End(status);
+      return;
+    }
+    std::shared_ptr<RemoteSession> session;
+    {
+      std::lock_guard lock(mutex_);
+      session = session_;
+    }
+    if (frame.verb == Verb::kGone) {
+      const Result<wire::Gone> gone = Decode<wire::Gone>(frame.message);
+      status = gone.status();
+      if (gone.ok() && session != nullptr) {
+        SetSession(nullptr);
+        session->Lose(Unavailable(fmt::format("at {}: {}", name(), gone->error.message)));
+      }
+    } else if (session != nullptr) {
+      status = session->Deliver(frame);
+    }
+    if (status.ok()) continue;
+    End(Unavailable(fmt::format("{} broke the protocol: {}", name(), status.message())));
+    return;
+  }
+}
+
+void Remote::ReadBulk() {
+  channel::Ring::Frame frame;
+  for (;;) {
+    Status status = pipes_[1]->Receive(frame);
+    if (status.ok()) status = Contain("bytes of an array", [&] { return HandleBulk(frame); });
+    if (status.ok()) continue;
+    End(status);
+    return;
+  }
+}
+
+Status Remote::HandleBulk(const channel::Ring::Frame& frame) {
+  if (frame.verb == Verb::kChunk) {
+    TENON_ASSIGN_OR_RETURN(const wire::ChunkView chunk, wire::DecodeChunk(frame.message));
+    std::lock_guard lock(mutex_);
+    const auto it = fetching_.find(frame.number);
+    if (it == fetching_.end()) return DataLoss(fmt::format("bytes for fetch {}, which is not under way", frame.number));
+    Fetching& f = it->second;
+    if (chunk.offset < f.offset || chunk.offset - f.offset > f.size ||
+        chunk.bytes.size() > f.size - (chunk.offset - f.offset))
+      return DataLoss(
+          fmt::format("{} bytes at {} for a fetch of {} at {}", chunk.bytes.size(), chunk.offset, f.size, f.offset));
+    std::memcpy(f.to + (chunk.offset - f.offset), chunk.bytes.data(), chunk.bytes.size());
+    f.arrived += chunk.bytes.size();
+    return OkStatus();
+  }
+  if (frame.verb != Verb::kFetched)
+    return DataLoss(fmt::format("{} sent {} among bytes", name(), wire::Dump(frame.verb, frame.message)));
+  TENON_ASSIGN_OR_RETURN(const wire::Fetched fetched, Decode<wire::Fetched>(frame.message));
+  Fetching f;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = fetching_.find(frame.number);
+    if (it == fetching_.end())
+      return DataLoss(fmt::format("the end of fetch {}, which is not under way", frame.number));
+    f = std::move(it->second);
+    fetching_.erase(it);
+  }
+  Status status = wire::ToStatus(fetched.error);
+  if (status.ok() && f.arrived == 0 && fetched.data.size() == f.size) {
+    std::memcpy(f.to, fetched.data.data(), f.size);
+  } else if (status.ok() && f.arrived != f.size) {
+    status = DataLoss(fmt::format("{} of {} bytes came from {}", f.arrived + fetched.data.size(), f.size, name()));
+  }
+  f.done(status);
+  return OkStatus();
+}
+
+void Remote::Send(uint64_t array, uint64_t offset, std::string_view bytes, Done done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!has_ended_) {
+      Job job;
+      job.number = array;
+      job.offset = offset;
+      job.bytes = bytes;
+      job.done = std::move(done);
+      jobs_.push_back(std::move(job));
+      changed_.notify_all();
+      return;
+    }
+  }
+  done(state());
+}
+
+void Remote::Fetch(uint64_t array, uint64_t offset, char* to, size_t size, Done done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!has_ended_) {
+      Job job;
+      job.is_fetch = true;
+      job.number = next_fetch_++;
+      job.fetch = {array, offset, size};
+      fetching_.emplace(job.number, Fetching{to, offset, size, 0, std::move(done)});
+      jobs_.push_back(std::move(job));
+      changed_.notify_all();
+      return;
+    }
+  }
+  done(state());
+}
+
+// Sends what is queued, in its order; waits where the window is closed.
+void Remote::WriteBulk() {
+  std::string message;
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return has_ended_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    if (job.is_fetch) {
+      (void)pipes_[1]->Send(Verb::kFetch, job.number, wire::Encode(job.fetch));
+      continue;  // Its end, or the session's, tells.
+    }
+    Status status;
+    for (size_t at = 0; at < job.bytes.size() && status.ok(); at += kChunkBytes) {
+      message.clear();
+      wire::Encoder encoder(message);
+      const std::string_view part = job.bytes.substr(at, kChunkBytes);
+      encoder.Put(job.offset + at);
+      encoder.Put(static_cast<uint32_t>(part.size()));
+      message.append(part);
+      status = pipes_[1]->Send(Verb::kChunk, job.number, message);
+    }
+    job.done(status);
+  }
+}
+
+void Remote::Close(const Status& why) {
+  (void)control().TrySend(Verb::kGoodbye, 0, {});
+  control().Close(why, kLingerMs);
+  pipes_[1]->Close(why);
+}
+
+void Remote::Break() {
+  for (const auto& pipe : pipes_) pipe->Break();
+}
+
+// The session is over: everything that waits is told. Once.
+void Remote::End(const Status& why) {
+  std::shared_ptr<RemoteSession> session;
+  std::deque<Job> jobs;
+  std::unordered_map<uint64_t, Fetching> fetching;
+  Status ended;
+  {
+    std::lock_guard lock(mutex_);
+    if (!has_ended_) {
+      has_ended_ = true;
+      ended_ = Unavailable(fmt::format("the session with {} is over: {}", name(), why.message()));
+    }
+    ended = ended_;
+    session = std::exchange(session_, nullptr);
+    jobs.swap(jobs_);
+    fetching.swap(fetching_);
+    changed_.notify_all();
+  }
+  for (const auto& pipe : pipes_) {
+    if (pipe != nullptr) pipe->Close(why);
+  }
+  for (Job& job : jobs) {
+    if (job.done) job.done(ended);
+  }
+  for (auto& [number, f] : fetching) f.done(ended);
+  if (session != nullptr) session->Lose(ended);
+}
+
+RemoteSession::RemoteSession(std::shared_ptr<Remote> remote)
+    : Session(remote->handlers()), remote_(std::move(remote)) {}
+RemoteSession::~RemoteSession() = default;
+
+Result<std::shared_ptr<Session>> RemoteSession::Start(std::shared_ptr<Remote> remote) {
+  std::shared_ptr<RemoteSession> session(new RemoteSession(remote));
+  remote->SetSession(session);
+  if (const Status ended = remote->state(); !ended.ok()) return ended;
+  if (const Status status = session->Greet({}); !status.ok()) {
+    session->End();
+    return status;
+  }
+  return std::shared_ptr<Session>(std::move(session));
+}
+
+Result<Session::Bytes> RemoteSession::MemoryAt(const wire::Place&, uint64_t) {
+  return DataLoss("a server names memory of this machine");
+}
+
+void RemoteSession::Lose(const Status& why) {
+  Die(Unavailable(std::string(why.message()) + Describe(GetUnderWay(0))));
+  FailAll();
+}
+
+void RemoteSession::End() {
+  if (!forked()) remote_->Close(Cancelled("it was ended"));
+}
+
+void RemoteSession::Kill(const std::string& reason) {
+  if (!forked()) remote_->Close(Unavailable(fmt::format("{} {}", remote_->name(), reason)));
+}
+
+}  // namespace tenon::session

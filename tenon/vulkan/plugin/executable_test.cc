@@ -1,0 +1,116 @@
+#include "tenon/vulkan/plugin/executable.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/xla_ffi.h"
+#include "tenon/ffi_host/registry.h"
+#include "tenon/plugin/transfers.h"
+#include "tenon/vulkan/plugin/client.h"
+
+namespace tenon::vulkan {
+namespace {
+
+using Floats = std::vector<float>;
+
+// Three times its argument, after a while.
+XLA_FFI_Error* Triple(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) {
+    auto* m = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start)->metadata;
+    m->api_version.major_version = 0;
+    m->api_version.minor_version = 5;
+    m->traits = 0;
+    return nullptr;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto* in = static_cast<XLA_FFI_Buffer*>(frame->args.args[0]);
+  const auto* out = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  for (int64_t i = 0; i < in->dims[0]; ++i)
+    static_cast<float*>(out->data)[i] = 3 * static_cast<const float*>(in->data)[i];
+  return nullptr;
+}
+
+class ExecutableTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<plugin::Ref<plugin::Client>> client = VulkanClient::Create({});
+    if (!client.ok()) GTEST_SKIP() << client.status().ToString();
+    client_ = *std::move(client);
+  }
+
+  plugin::Ref<plugin::LoadedExecutable> Compile(const std::string& program) {
+    const plugin::CompileOptions options;
+    auto executable = client_->Compile({program, "mlir"}, options, *client_->ResolveAssignment(options));
+    EXPECT_TRUE(executable.ok()) << executable.status().ToString();
+    return executable.ok() ? *std::move(executable) : nullptr;
+  }
+
+  plugin::Ref<plugin::Buffer> Upload(const Floats& values) {
+    plugin::Device* device = client_->devices()[0];
+    const plugin::HostArray array{
+        .data = values.data(), .shape = {DType::kF32, {static_cast<int64_t>(values.size())}}, .byte_strides = {}};
+    auto upload =
+        plugin::UploadArray(device, device->default_memory(), array, {}, plugin::HostSemantics::kOnlyDuringCall);
+    EXPECT_TRUE(upload.ok()) << upload.status().ToString();
+    return upload.ok() ? upload->buffer : nullptr;
+  }
+
+  plugin::Ref<plugin::Buffer> Run(plugin::LoadedExecutable& executable, plugin::Buffer& input, bool donate = false) {
+    plugin::BufferUse use = donate ? *input.Donate() : *input.Use();
+    plugin::Argument argument{.storage = std::move(use.storage),
+                              .ready = std::move(use.ready),
+                              .memory = input.memory(),
+                              .donated = donate,
+                              .exclusive = use.exclusive};
+    plugin::Ref<plugin::Buffer> output;
+    plugin::DeviceExecution device{
+        .device = client_->devices()[0], .arguments = {&argument, 1}, .outputs = {&output, 1}};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    const Status status = executable.Execute(request);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return output;
+  }
+
+  Result<Floats> Download(plugin::Buffer& buffer) {
+    Floats values(buffer.size_bytes() / sizeof(float));
+    TENON_RETURN_IF_ERROR(plugin::Download(buffer, {}, values.data()).Wait());
+    return values;
+  }
+
+  plugin::Ref<plugin::Client> client_;
+};
+
+std::string Plus(const std::string& number) {
+  return "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %c = stablehlo.constant dense<" + number +
+         "> : tensor<4xf32>\n  %r = stablehlo.add %x, %c : tensor<4xf32>\n  return %r : tensor<4xf32> }";
+}
+
+// The memory of an array that the device made becomes that of one which the host makes later: what reads the latter
+// must not run on the word of the former.
+TEST_F(ExecutableTest, WhatReadsMemoryThatTheHostIsStillToFillWaits) {
+  ASSERT_TRUE(ffi_host::RegisterHandler("vulkan_test_triple", {nullptr, nullptr, nullptr, Triple, nullptr}, 0).ok());
+  const auto plus_one = Compile(Plus("1.0")), plus_ten = Compile(Plus("10.0"));
+  const auto four_times = Compile(
+      R"(func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+  %t = stablehlo.custom_call @vulkan_test_triple(%x) {api_version = 4 : i32, backend_config = {}} : (tensor<4xf32>) -> tensor<4xf32>
+  %r = stablehlo.add %t, %x : tensor<4xf32>
+  return %r : tensor<4xf32> })");
+  ASSERT_TRUE(plus_one && plus_ten && four_times);
+  const auto input = Upload({1, 2, 3, 4});
+  auto made = Run(*plus_one, *input);
+  ASSERT_TRUE(made->ready().Wait().ok());
+  const auto product = Run(*four_times, *made, /*donate=*/true);
+  made = nullptr;
+  const auto sum = Run(*plus_ten, *product);
+  const Result<Floats> values = Download(*sum);
+  ASSERT_TRUE(values.ok()) << values.status().ToString();
+  EXPECT_EQ(*values, (Floats{18, 22, 26, 30}));
+}
+
+}  // namespace
+}  // namespace tenon::vulkan
