@@ -164,17 +164,17 @@ Status Pipe::Send(Verb verb, uint64_t number, std::string_view message) {
 Status Pipe::Redial(std::unique_lock<std::mutex>& lock) {
   const int64_t deadline = broken_since_ms_ + options_.grace_ms;
   int pause_ms = kFirstRedialMs;
-  while (!is_closed_ && stream_ == nullptr) {
+  while (!is_closed_ && !finishing_ && stream_ == nullptr) {
     lock.unlock();
     Result<Dialed> dialed = dial_(received_.load(std::memory_order_relaxed));
     Status status = dialed.ok() ? Resume(std::move(dialed->stream), dialed->peer_received) : dialed.status();
     lock.lock();
-    if (status.ok()) continue;
+    if (status.ok() || finishing_) continue;
     const bool again = status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded;
     if (!again || NowMs() + pause_ms > deadline) {
       return Unavailable(fmt::format("{}; it was not made again: {}", broken_.message(), status.message()));
     }
-    changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return is_closed_; });
+    changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return is_closed_ || finishing_; });
     pause_ms = std::min(2 * pause_ms, kLastRedialMs);
   }
   return OkStatus();
@@ -184,6 +184,10 @@ Status Pipe::Redial(std::unique_lock<std::mutex>& lock) {
 Result<std::shared_ptr<Stream>> Pipe::StreamToRead() {
   std::unique_lock lock(mutex_);
   while (stream_ == nullptr && !is_closed_) {
+    if (finishing_) {
+      changed_.wait(lock, [this] { return is_closed_; });
+      continue;
+    }
     if (dial_ != nullptr) {
       if (const Status status = Redial(lock); !status.ok()) {
         lock.unlock();
@@ -292,6 +296,12 @@ Status Pipe::Receive(Ring::Frame& frame) {
       return got.status();
     }
   }
+}
+
+void Pipe::Finish() {
+  std::lock_guard lock(mutex_);
+  finishing_ = true;
+  changed_.notify_all();
 }
 
 void Pipe::Close(const Status& why, int linger_ms) {

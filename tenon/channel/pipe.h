@@ -58,6 +58,9 @@ class Pipe {
   /// the connection was not made again in time.
   Status Receive(Ring::Frame& frame);
 
+  /// From now on a connection that breaks is not made again: the other side will be told goodbye, and may be quicker
+  /// than Close, which must follow.
+  void Finish();
   /// Ends it for good, after what has been sent has left, for at most `linger_ms`.
   void Close(const Status& why, int linger_ms = 0);
   /// Breaks the connection as a cut cable does; for tests.
@@ -84,6 +87,7 @@ class Pipe {
   Stream* reading_ = nullptr;  // what the receiving thread is at
   Status closed_;
   bool is_closed_ = false;
+  bool finishing_ = false;  // Finish was called
   Status broken_;  // why there is no stream
   int64_t broken_since_ms_ = 0;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@ namespace {
 constexpr uint32_t kMaxAttachBytes = 1024;
 constexpr size_t kSecretBytes = 32;
 constexpr int kAcceptMs = 200;
+constexpr std::chrono::seconds kStop{5};  // for sessions to end
 constexpr size_t kMaxRemembered = 4096;  // addresses with failures
 
 std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
@@ -30,6 +33,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   std::shared_ptr<channel::Tls> tls;
 
   std::mutex mutex;
+  std::condition_variable left;  // a session or a stranger
   struct Entry {
     std::string secret;
     std::shared_ptr<Front> front;
@@ -42,8 +46,15 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   std::map<std::string, Failures> failures;
   int strangers = 0;
 
-  void Log(const std::string& line) const {
-    if (options.log) options.log(line);
+  std::mutex logging;  // after `mutex`
+  bool quiet = false;
+  void Log(const std::string& line) {
+    std::lock_guard lock(logging);
+    if (!quiet && options.log) options.log(line);
+  }
+  void Silence() {
+    std::lock_guard lock(logging);
+    quiet = true;
   }
 
   // Whether this address may try at all.
@@ -57,6 +68,10 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     }
     return it->second.count < options.max_failures;
   }
+  // What befalls those who know the token, too: a connection that is cut, a session that is over, a full server.
+  static bool MayBeAFriends(Code code) {
+    return code == Code::kUnavailable || code == Code::kNotFound || code == Code::kResourceExhausted;
+  }
   void NoteFailure(const std::string& peer) {
     std::lock_guard lock(mutex);
     if (failures.size() >= kMaxRemembered) failures.clear();
@@ -67,12 +82,12 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   void Receive(channel::Fd socket, const std::string& peer) {
     const Status status = Contain("a connection", [&] { return Admit(std::move(socket), peer); });
     if (!status.ok()) {
-      // Those are a stranger's; anything else may happen to a friend.
-      if (status.code() != Code::kResourceExhausted && status.code() != Code::kNotFound) NoteFailure(peer);
+      if (!MayBeAFriends(status.code())) NoteFailure(peer);
       Log(fmt::format("{}: refused: {}", peer, status.ToString()));
     }
     std::lock_guard lock(mutex);
     --strangers;
+    left.notify_all();
   }
 
   Status Admit(channel::Fd socket, const std::string& peer) {
@@ -157,21 +172,20 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     Front::Options front;
     front.plugin = options.plugin;
     front.limits = options.limits;
-    front.log = [log = options.log, peer](const std::string& line) {
-      if (log) log(peer + ": " + line);
+    front.log = [weak = weak_from_this(), peer](const std::string& line) {
+      if (const std::shared_ptr<State> self = weak.lock()) self->Log(peer + ": " + line);
     };
     front.on_end = [weak = weak_from_this(), number, peer](const std::string& why) {
       const std::shared_ptr<State> self = weak.lock();
       if (self == nullptr) return;
       Entry entry;  // Goes outside the lock.
-      {
-        std::lock_guard ending(self->mutex);
-        if (const auto it = self->sessions.find(number); it != self->sessions.end()) {
-          entry = std::move(it->second);
-          self->sessions.erase(it);
-        }
+      std::lock_guard ending(self->mutex);
+      if (const auto it = self->sessions.find(number); it != self->sessions.end()) {
+        entry = std::move(it->second);
+        self->sessions.erase(it);
       }
       self->Log(fmt::format("{}: the session is over: {}", peer, why));
+      self->left.notify_all();
     };
     Result<std::shared_ptr<Front>> made = Front::Start(std::move(front));
     {
@@ -205,7 +219,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
 
 Listener::Listener(channel::Fd socket, int port, std::shared_ptr<State> state)
     : socket_(std::move(socket)), port_(port), state_(std::move(state)) {}
-Listener::~Listener() = default;
+Listener::~Listener() { state_->Silence(); }
 
 Result<std::unique_ptr<Listener>> Listener::Start(ListenOptions options) {
   auto state = std::make_shared<State>();
@@ -243,6 +257,8 @@ Status Listener::Run() {
     }
   }
   for (const std::shared_ptr<Front>& front : state_->Fronts()) front->Close(Cancelled("the server is stopped"));
+  std::unique_lock lock(state_->mutex);
+  state_->left.wait_for(lock, kStop, [this] { return state_->sessions.empty() && state_->strangers == 0; });
   return status;
 }
 

@@ -22,9 +22,10 @@ struct ListenOptions {
   int max_sessions = 16;
   /// Connections that have not shown yet who they are: how many there may be, and how long they may take.
   int max_strangers = 32, stranger_ms = 10000;
-  /// So many failures within `failures_ms` keep an address out until the time is over.
+  /// So many failures to show who is there within `failures_ms` keep an address out until the time is over.
   int max_failures = 10, failures_ms = 10000;
-  std::function<void(const std::string& line)> log{};  // who comes, who is refused and why, who goes
+  /// Who comes, who is refused and why, who goes. One call at a time, from any thread, none once the listener is gone.
+  std::function<void(const std::string& line)> log{};
 };
 
 /// Lets clients in that show who they are, and keeps a session for each. Nothing is served to anybody else.
@@ -35,7 +36,7 @@ class Listener {
   ~Listener();
 
   int port() const { return port_; }
-  /// Serves until Stop, then ends all sessions.
+  /// Serves until Stop, then ends all sessions and waits for them, though not for ever.
   Status Run();
   /// From any thread, and from signal handlers.
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }

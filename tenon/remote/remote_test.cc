@@ -99,9 +99,6 @@ class Served {
     if (listener_ == nullptr) return;
     listener_->Stop();
     thread_.join();
-    // Its sessions speak to the log.
-    for (int wait = 0; wait < 500 && Count(": a session") > Count("the session is over"); ++wait)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   std::string address() const { return listener_ == nullptr ? "" : "127.0.0.1:" + std::to_string(listener_->port()); }
   std::string log() {
@@ -477,6 +474,21 @@ TEST(Remote, WhoFailsTooOftenWaits) {
     status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
   }
   EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+// Who says goodbye does not come back to a session that is over, and whose connection is cut has shown nothing.
+TEST(Remote, FriendsThatComeAndGoAreNotKeptOut) {
+  ListenOptions options;
+  options.max_failures = 1;
+  Served served(options);
+  for (int i = 0; i < 30; ++i) {
+    const Status status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    ASSERT_TRUE(status.ok()) << i << ": " << status.ToString();
+  }
+  EXPECT_EQ(served.Count("refused"), 0) << served.log();
+  ASSERT_TRUE(channel::Connect(*channel::ParseAddress(served.address()), NowMs() + 5000, 20000).ok());
+  EXPECT_TRUE(served.WaitFor("closed the connection during the handshake"));
+  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
 }
 
 // Stands between clients and a server: cuts connections, and takes new ones or not.

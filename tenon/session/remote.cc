@@ -255,6 +255,7 @@ void Remote::WriteBulk() {
 }
 
 void Remote::Close(const Status& why) {
+  for (const auto& pipe : pipes_) pipe->Finish();
   (void)control().TrySend(Verb::kGoodbye, 0, {});
   control().Close(why, kLingerMs);
   pipes_[1]->Close(why);
