@@ -1,7 +1,8 @@
-# Sourced by demo.sh and test.sh. Brings a Debian machine to the point where Tenon is built and a Python environment with JAX has it installed. Every
-# step is skipped when its result is there.
+#!/usr/bin/env bash
+# Brings a Debian machine to the point where Tenon is built and a Python environment with JAX has it installed. Every step is skipped when its result is
+# there.
 #
-# Leaves: $root (the checkout), $venv (the Python environment).
+# demo.sh and test.sh source it; it leaves $root (the checkout) and $venv (the Python environment) to them.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${TENON_VENV:-$root/.venv}

@@ -89,7 +89,8 @@ class Commands(unittest.TestCase):
             numpy.save(at(name + '.npy'), numpy.ones((2, 2), numpy.float32))
         for name in ('a', 'b'):
             numpy.savez(at(name + '.npz'), out0=numpy.ones(3, numpy.float32))
-        os.symlink(os.path.join(OPTIONS.root, 'test'), at('test'))
+        for name in ('test', 'examples'):
+            os.symlink(os.path.join(OPTIONS.root, name), at(name))
         cls.env = {k: v for k, v in os.environ.items() if k not in ('TENON_PLUGIN', 'PJRT_PLUGIN_LIBRARY_PATH')}
         # `python` is the one that runs this; other plugins are those of its environment, and in --plugins.
         path = (OPTIONS.bin, os.path.dirname(sys.executable), os.environ['PATH'])
