@@ -197,19 +197,11 @@ Id Scalars::Float(const kir::Node& node, std::span<const Id> in) {
       v = FloatSqrt(bits, in[0]);
       break;
     case Op::kFloor:
-      v = w_.Glsl(spv::GlslFloor, type, {in[0]});
-      break;
     case Op::kCeil:
-      v = w_.Glsl(spv::GlslCeil, type, {in[0]});
-      break;
-    case Op::kRoundEven:
-      v = w_.Glsl(spv::GlslRoundEven, type, {in[0]});
-      break;
     case Op::kTrunc:
-      v = w_.Glsl(spv::GlslTrunc, type, {in[0]});
-      break;
+    case Op::kRoundEven:
     case Op::kRoundAway:
-      v = RoundAway(bits, in[0]);
+      v = RoundToWhole(node.op, bits, in[0]);
       break;
     case Op::kMin:
     case Op::kMax:
@@ -250,15 +242,49 @@ Id Scalars::FloatSign(int bits, Id x) {
   return Select(type, itself, x, AsFloat(bits, one));
 }
 
-Id Scalars::RoundAway(int bits, Id x) {
+// The whole number next to x on the side of zero.
+Id Scalars::Truncate(int bits, Id x) {
+  if (bits == 32) return w_.Glsl(spv::GlslTrunc, w_.Float(32), {x});
+  // Drivers that lack an instruction for f64 go through narrower integers: the bits of the fraction are cleared here.
+  constexpr uint64_t kBias = 1023, kFractionBits = 52;
+  const Id type = w_.Int(64), word = AsInt(64, x);
+  const auto c = [&](uint64_t value) { return w_.CInt(64, value); };
+  const Id exponent =
+      Int(64, Spv::BitwiseAnd, Int(64, Spv::ShiftRightLogical, word, c(kFractionBits)), c(2 * kBias + 1));
+  const Id left = Int(64, Spv::BitwiseAnd, Int(64, Spv::ISub, c(kBias + kFractionBits), exponent), c(63));
+  const Id kept = Int(64, Spv::BitwiseAnd, word, Int(64, Spv::ShiftLeftLogical, c(~uint64_t{0}), left));
+  const Id small = Compare(Spv::ULessThan, exponent, c(kBias));
+  const Id whole = Compare(Spv::UGreaterThanEqual, exponent, c(kBias + kFractionBits));
+  return AsFloat(64, Select(type, whole, word, Select(type, small, c(0), kept)));
+}
+
+// Ties and signs are settled here: drivers without an instruction round ties away from zero, and give +0 for -0.
+Id Scalars::RoundToWhole(Op op, int bits, Id x) {
   const Id type = w_.Float(bits);
-  const Id whole = w_.Glsl(spv::GlslTrunc, type, {x});
-  const Id rest = F(bits, Spv::FSub, x, whole);  // exact
-  const Id size = AsFloat(bits, Int(bits, Spv::BitwiseAnd, AsInt(bits, rest), w_.CInt(bits, SignBit(bits) - 1)));
   const Id sign = Int(bits, Spv::BitwiseAnd, AsInt(bits, x), w_.CInt(bits, SignBit(bits)));
-  const Id one = AsFloat(bits, Int(bits, Spv::BitwiseOr, sign, w_.CInt(bits, OneBits(bits))));
-  const Id up = FCompare(Spv::FOrdGreaterThanEqual, size, w_.CFloat(bits, HalfBits(bits)));
-  return Select(type, up, F(bits, Spv::FAdd, whole, one), whole);
+  const Id whole = Truncate(bits, x);
+  Id v = whole;
+  if (op != Op::kTrunc) {
+    const Id one = AsFloat(bits, Int(bits, Spv::BitwiseOr, sign, w_.CInt(bits, OneBits(bits))));
+    const Id half = w_.CFloat(bits, HalfBits(bits));
+    const Id rest = F(bits, Spv::FSub, x, whole);  // exact
+    const Id size = AsFloat(bits, Int(bits, Spv::BitwiseAnd, AsInt(bits, rest), w_.CInt(bits, SignBit(bits) - 1)));
+    Id away = 0;
+    if (op == Op::kFloor) {
+      away = FCompare(Spv::FOrdLessThan, x, whole);
+    } else if (op == Op::kCeil) {
+      away = FCompare(Spv::FOrdGreaterThan, x, whole);
+    } else if (op == Op::kRoundAway) {
+      away = FCompare(Spv::FOrdGreaterThanEqual, size, half);
+    } else {
+      const Id halved = F(bits, Spv::FMul, whole, half);  // exact
+      const Id odd = FCompare(Spv::FUnordNotEqual, halved, Truncate(bits, halved));
+      const Id tie = And(FCompare(Spv::FOrdEqual, size, half), odd);
+      away = w_.Do(Spv::LogicalOr, w_.Bool(), {FCompare(Spv::FOrdGreaterThan, size, half), tie});
+    }
+    v = Select(type, away, F(bits, Spv::FAdd, whole, one), whole);
+  }
+  return AsFloat(bits, Int(bits, Spv::BitwiseOr, AsInt(bits, v), sign));
 }
 
 Id Scalars::Integer(const kir::Node& node, std::span<const Id> in) {

@@ -67,7 +67,8 @@ class Scalars {
   Id Pred(const kir::Node& node, std::span<const Id> in);
   Id FloatMinMax(int bits, bool max, Id a, Id b);
   Id FloatSign(int bits, Id x);
-  Id RoundAway(int bits, Id x);
+  Id Truncate(int bits, Id x);
+  Id RoundToWhole(kir::Op op, int bits, Id x);
   Id Divide(DType type, bool remainder, Id a, Id b);
   Id Shift(const kir::Node& node, Id x, Id amount);
   Id Clz(DType type, Id x);
