@@ -7,6 +7,7 @@ cd "$root"
 fix=0
 if [ "${1:-}" = --fix ]; then fix=1; shift; fi
 [ $# -gt 0 ] || set -- tenon tools test fuzz examples
+command -v clang-format-22 >/dev/null || { echo "clang-format-22 is not here: apt-get install clang-format-22" >&2; exit 2; }
 bad=0
 while read -r f; do
   if ! clang-format-22 --dry-run -Werror "$f" >/dev/null 2>&1; then

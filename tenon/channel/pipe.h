@@ -88,7 +88,7 @@ class Pipe {
   Status closed_;
   bool is_closed_ = false;
   bool finishing_ = false;  // Finish was called
-  Status broken_;  // why there is no stream
+  Status broken_;           // why there is no stream
   int64_t broken_since_ms_ = 0;
 
   // Frames that were sent and not acknowledged, as bytes. Those before `next_` have been written to the stream, and

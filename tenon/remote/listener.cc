@@ -22,7 +22,7 @@ constexpr uint32_t kMaxAttachBytes = 1024;
 constexpr size_t kSecretBytes = 32;
 constexpr int kAcceptMs = 200;
 constexpr std::chrono::seconds kStop{5};  // for sessions to end
-constexpr size_t kMaxRemembered = 4096;  // addresses with failures
+constexpr size_t kMaxRemembered = 4096;   // addresses with failures
 
 std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
