@@ -3,9 +3,13 @@
 #include "tenon/kernels/conv/conv.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tenon/kernels/conv/internal.h"
 #include "tenon/kernels/gemm/gemm.h"
@@ -16,6 +20,9 @@ namespace {
 constexpr int kChannel = -1;  // Of the product's k.
 constexpr int kBatch = -1;    // Of places.
 constexpr int kGroup = -2;
+constexpr int kNothing = -3;
+// Places that run on in the input are worth packing as runs from so many on.
+constexpr int64_t kMinRun = 4;
 
 /// One dimension of the product's rows, depth or batch: a spatial one, or one of the names above.
 struct Axis {
@@ -104,17 +111,37 @@ Mapping MapOf(const ConvSignature& s) {
   return m;
 }
 
-/// The number `flat` in the mixed base of `axes`, added to per-axis coordinates.
+/// A number in the mixed base of some axes, counted up.
+struct Count {
+  int64_t at[5] = {};
+
+  Count(const Axes& axes, int64_t flat) {
+    for (size_t i = axes.size(); i-- > 0 && flat != 0;) {
+      at[i] = flat % axes[i].extent;
+      flat /= axes[i].extent;
+    }
+  }
+  void Next(const Axes& axes) {
+    for (size_t i = axes.size(); i-- > 0 && ++at[i] == axes[i].extent;) at[i] = 0;
+  }
+  /// On to the next one at the beginning of the innermost axis.
+  void Skip(const Axes& axes) {
+    if (axes.empty()) return;
+    at[axes.size() - 1] = axes.back().extent - 1;
+    Next(axes);
+  }
+};
+
+/// Coordinates in the output, by what they are of.
 struct Place {
   int64_t batch = 0, group = 0;
   int64_t o[3] = {};
-  void Add(const Axes& axes, int64_t flat) {
-    for (size_t i = axes.size(); i-- > 0;) {
-      const int64_t at = flat % axes[i].extent;
-      flat /= axes[i].extent;
-      (axes[i].what == kBatch ? batch : axes[i].what == kGroup ? group : o[axes[i].what]) += at;
+  void Add(const Axes& axes, const Count& count) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      (axes[i].what == kBatch ? batch : axes[i].what == kGroup ? group : o[axes[i].what]) += count.at[i];
     }
   }
+  void Add(const Axes& axes, int64_t flat) { Add(axes, Count(axes, flat)); }
 };
 
 /// Neighbouring elements of one packed row or column.
@@ -150,6 +177,11 @@ class Patches {
     const ConvDim& dim = s_.dims[d];
     return (dim.reversed ? dim.window - 1 - k : k) * dim.window_dilation;
   }
+  int64_t WindowStep(size_t d) const {
+    const ConvDim& dim = s_.dims[d];
+    return dim.reversed ? -dim.window_dilation : dim.window_dilation;
+  }
+  bool IsDilated(int what) const { return what >= 0 && s_.dims[static_cast<size_t>(what)].in_dilation != 1; }
   /// Whether place p of spatial dimension d is an element; adds its offset.
   bool Inside(size_t d, int64_t p, int64_t* offset) const {
     const ConvDim& dim = s_.dims[d];
@@ -201,17 +233,15 @@ class Patches {
       dilated |= s_.dims[d].in_dilation != 1;
       last[d] = (s_.dims[d].window - 1) * s_.dims[d].window_dilation;
     }
+    Count depth(m_.depth, tile.col0);
     for (int64_t c = 0; c < tile.cols;) {
       Segment seg;
-      int64_t rest = tile.col0 + c;
-      for (size_t i = m_.depth.size(); i-- > 0;) {
-        const int64_t at = rest % m_.depth[i].extent;
-        rest /= m_.depth[i].extent;
+      for (size_t i = 0; i < m_.depth.size(); ++i) {
         if (m_.depth[i].what == kChannel) {
-          seg.inner = at;
+          seg.inner = depth.at[i];
         } else {
           const auto d = static_cast<size_t>(m_.depth[i].what);
-          seg.k[d] = WindowPlace(d, at);
+          seg.k[d] = WindowPlace(d, depth.at[i]);
           seg.offset += seg.k[d] * s_.dims[d].in_stride;
         }
       }
@@ -219,6 +249,11 @@ class Patches {
       seg.to = c;
       seg.count = by_channels ? std::min(run - seg.inner, tile.cols - c) : 1;
       c += seg.count;
+      if (by_channels) {
+        depth.Skip(m_.depth);
+      } else {
+        depth.Next(m_.depth);
+      }
       edge.push_back(seg);
     }
     // Where all of the window is inside, neighbours in the input are copied together.
@@ -233,12 +268,12 @@ class Patches {
       }
     }
     T* const data = static_cast<T*>(tile.data);
-    Place place;
-    place.Add(m_.batches, tile.batch);
-    const Place origin = place;
-    for (int64_t r = 0; r < tile.rows; ++r) {
-      place = origin;
-      place.Add(m_.places, tile.row0 + r);
+    Place origin;
+    origin.Add(m_.batches, tile.batch);
+    Count at(m_.places, tile.row0);
+    for (int64_t r = 0; r < tile.rows; ++r, at.Next(m_.places)) {
+      Place place = origin;
+      place.Add(m_.places, at);
       int64_t from[3] = {};
       int64_t base = BaseOf(place), first = base;
       bool whole = !dilated;
@@ -274,75 +309,111 @@ class Patches {
     const int along = m_.places.empty() ? kBatch : m_.places.back().what;
     const int64_t run = m_.places.empty() ? 1 : m_.places.back().extent;
     SmallVector<Segment, 32> segments;
-    for (int64_t c = 0; c < tile.cols;) {
+    Count places(m_.places, tile.col0);
+    for (int64_t c = 0; c < tile.cols; places.Skip(m_.places)) {
       Place place = origin;
-      place.Add(m_.places, tile.col0 + c);
+      place.Add(m_.places, places);
       Segment seg;
       for (size_t d = 0; d < s_.dims.size(); ++d) seg.k[d] = place.o[d] * s_.dims[d].stride - s_.dims[d].low;
       seg.offset = BaseOf(place);
-      seg.inner = (tile.col0 + c) % run;
+      seg.inner = m_.places.empty() ? 0 : places.at[m_.places.size() - 1];
       seg.to = c;
       seg.count = std::min(run - seg.inner, tile.cols - c);
       c += seg.count;
       segments.push_back(seg);
     }
     T* const data = static_cast<T*>(tile.data);
-    // The place in the depth, counted up.
-    int64_t at[4] = {};
-    for (int64_t i = static_cast<int64_t>(m_.depth.size()) - 1, rest = tile.row0; i >= 0; --i) {
-      const int64_t extent = m_.depth[static_cast<size_t>(i)].extent;
-      at[i] = rest % extent;
-      rest /= extent;
-    }
-    for (int64_t r = 0; r < tile.rows; ++r) {
+    // Along the depth's innermost axis so many rows at once.
+    const int inner = m_.depth.empty() || IsDilated(m_.depth.back().what) ? kNothing : m_.depth.back().what;
+    const bool by_channels = !m_.depth.empty() && m_.depth.back().what == kChannel;
+    Count at(m_.depth, tile.row0);
+    for (int64_t r = 0, n = 0; r < tile.rows; r += n) {
       int64_t window[3] = {};
       int64_t channel = 0;
       for (size_t i = 0; i < m_.depth.size(); ++i) {
         if (m_.depth[i].what == kChannel) {
-          channel = at[i];
+          channel = at.at[i];
         } else {
           const auto d = static_cast<size_t>(m_.depth[i].what);
-          window[d] = WindowPlace(d, at[i]);
+          window[d] = WindowPlace(d, at.at[i]);
         }
       }
-      for (size_t i = m_.depth.size(); i-- > 0 && ++at[i] == m_.depth[i].extent;) at[i] = 0;
-      T* const row = data + r * tile.row_stride;
+      n = inner == kNothing ? 1 : std::min(m_.depth.back().extent - at.at[m_.depth.size() - 1], tile.rows - r);
+      const int64_t place_step = by_channels || n == 1 ? 0 : WindowStep(static_cast<size_t>(inner));
+      const int64_t step = by_channels ? s_.in_channel_stride
+                           : n == 1    ? 0
+                                       : place_step * s_.dims[static_cast<size_t>(inner)].in_stride;
       for (const Segment& seg : segments) {
         int64_t offset = seg.offset + channel * s_.in_channel_stride;
-        T* const to = row + seg.to * tile.col_stride;
-        bool inner = true;
+        Range rows{0, n};
         for (size_t d = 0; d < s_.dims.size(); ++d) {
-          if (static_cast<int>(d) != along) inner = Inside(d, seg.k[d] + window[d], &offset) && inner;
+          const int64_t p = seg.k[d] + window[d];
+          if (static_cast<int>(d) == along) continue;
+          if (n > 1 && static_cast<int>(d) == inner) {
+            rows = InsideOf(p, place_step, s_.dims[d].in, rows);
+            offset += p * s_.dims[d].in_stride;
+          } else if (!Inside(d, p, &offset)) {
+            rows = {0, 0};
+          }
         }
-        if (!inner) {
-          Zero(seg.count, to, tile.col_stride);
-          continue;
-        }
+        T* const to = data + r * tile.row_stride + seg.to * tile.col_stride;
+        for (int64_t i = 0; i < rows.lo; ++i) Zero(seg.count, to + i * tile.row_stride, tile.col_stride);
+        for (int64_t i = rows.hi; i < n; ++i) Zero(seg.count, to + i * tile.row_stride, tile.col_stride);
         if (along < 0) {  // Images, one after another.
-          Copy(in_ + offset, s_.in_batch_stride, seg.count, to, tile.col_stride);
+          for (int64_t i = rows.lo; i < rows.hi; ++i)
+            Copy(in_ + offset + i * step, s_.in_batch_stride, seg.count, to + i * tile.row_stride, tile.col_stride);
           continue;
         }
         const auto d = static_cast<size_t>(along);
-        const ConvDim& dim = s_.dims[d];
         const int64_t p = seg.k[d] + window[d];  // Of the first place.
-        if (dim.in_dilation != 1) {
-          for (int64_t i = 0; i < seg.count; ++i) {
-            int64_t from = offset;
-            const bool exists = Inside(d, p + i * dim.stride, &from);
-            to[i * tile.col_stride] = exists ? in_[from] : T{};
-          }
-          continue;
+        for (int64_t i = rows.lo; i < rows.hi; ++i) {
+          const bool moves = along == inner;
+          Places(d, moves ? p + i * place_step : p, in_ + offset + (moves ? 0 : i * step), seg.count,
+                 to + i * tile.row_stride, tile.col_stride);
         }
-        // Places [lo, hi) are inside.
-        const auto ceil_div = [](int64_t a, int64_t b) { return a <= 0 ? 0 : b == 1 ? a : (a + b - 1) / b; };
-        const int64_t lo = std::min(ceil_div(-p, dim.stride), seg.count);
-        const int64_t hi = std::clamp(ceil_div(dim.in - p, dim.stride), lo, seg.count);
-        Zero(lo, to, tile.col_stride);
-        Copy(in_ + offset + (p + lo * dim.stride) * dim.in_stride, dim.stride * dim.in_stride, hi - lo,
-             to + lo * tile.col_stride, tile.col_stride);
-        Zero(seg.count - hi, to + hi * tile.col_stride, tile.col_stride);
+      }
+      if (n == 1) {
+        at.Next(m_.depth);
+      } else {
+        at.Skip(m_.depth);
       }
     }
+  }
+
+  struct Range {
+    int64_t lo, hi;
+  };
+  /// Those i of a range for which p + i * step, step not 0, is one of `extent` places.
+  static Range InsideOf(int64_t p, int64_t step, int64_t extent, Range range) {
+    const auto up = [](int64_t a, int64_t b) { return a <= 0 ? 0 : b == 1 ? a : (a + b - 1) / b; };
+    int64_t lo, hi;
+    if (step > 0) {
+      lo = up(-p, step);
+      hi = up(extent - p, step);
+    } else {
+      lo = up(p - extent + 1, -step);
+      hi = up(p + 1, -step);
+    }
+    lo = std::clamp(lo, range.lo, range.hi);
+    return {lo, std::clamp(hi, lo, range.hi)};
+  }
+
+  /// `count` places along dimension d, whose first one sees place p; `from` is where that dimension's place 0 lies.
+  void Places(size_t d, int64_t p, const T* from, int64_t count, T* to, int64_t to_stride) const {
+    const ConvDim& dim = s_.dims[d];
+    if (dim.in_dilation != 1) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t offset = 0;
+        const bool exists = Inside(d, p + i * dim.stride, &offset);
+        to[i * to_stride] = exists ? from[offset] : T{};
+      }
+      return;
+    }
+    const Range inside = InsideOf(p, dim.stride, dim.in, {0, count});
+    Zero(inside.lo, to, to_stride);
+    Copy(from + (p + inside.lo * dim.stride) * dim.in_stride, dim.stride * dim.in_stride, inside.hi - inside.lo,
+         to + inside.lo * to_stride, to_stride);
+    Zero(count - inside.hi, to + inside.hi * to_stride, to_stride);
   }
 
   const ConvSignature& s_;
@@ -433,9 +504,12 @@ Result<AsProduct> BindProduct(const ConvSignature& s) {
   if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
   bool direct = false;
   const GemmSignature g = ProductOf(s, m, direct);
-  const GemmHookSet hooked{.pack_a = !direct && m.places_are_rows, .pack_b = !direct && !m.places_are_rows};
+  const bool along_places = RunsAlongPlaces(s, m);
+  const GemmHookSet hooked{.pack_a = !direct && m.places_are_rows,
+                           .pack_b = !direct && !m.places_are_rows,
+                           .a_by_columns = along_places && m.places.back().extent >= kMinRun};
   TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
-  return AsProduct{s, m, RunsAlongPlaces(s, m), direct, std::move(gemm)};
+  return AsProduct{s, m, along_places, direct, std::move(gemm)};
 }
 
 template <class T>
@@ -480,8 +554,26 @@ bool WeightsSuit(const ConvSignature& s) {
 }
 
 struct BoundConv::Form {
-  ConvSignature s;
   std::optional<AsProduct> product;  // Nothing: phase by phase.
+  internal::Phases phases;
+  std::vector<std::optional<AsProduct>> products;  // Of the phases; nothing for empty ones.
+
+  Status RunPhases(const void* in, const void* weights, void* out, threads::ThreadPool& pool) const {
+    const auto bytes = static_cast<size_t>(phases.packed_bytes + phases.staged_bytes);
+    const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[bytes]);
+    if (packed == nullptr) return ResourceExhausted("convolution: no memory for the weights of its phases");
+    std::byte* const staged = packed.get() + phases.packed_bytes;
+    for (size_t i = 0; i < products.size(); ++i) {
+      const internal::Phase& phase = phases.list[i];
+      if (products[i]) {
+        internal::PackWeights(phase, weights, packed.get());
+        std::byte* const to = phase.staged ? staged : static_cast<std::byte*>(out) + phase.out_offset;
+        TENON_RETURN_IF_ERROR(RunProduct(*products[i], in, packed.get() + phase.packed_offset, to, pool));
+      }
+      if (phase.staged || phase.empty) internal::StoreResults(phase, staged, out);
+    }
+    return OkStatus();
+  }
 };
 
 BoundConv::BoundConv(std::unique_ptr<const Form> form) : form_(std::move(form)) {}
@@ -489,25 +581,30 @@ BoundConv::~BoundConv() = default;
 BoundConv::BoundConv(BoundConv&&) noexcept = default;
 
 Result<BoundConv> BoundConv::Create(const ConvSignature& s) {
-  if (internal::HasPhases(s)) return BoundConv(std::make_unique<const Form>(Form{s, std::nullopt}));
-  TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s));
-  return BoundConv(std::make_unique<const Form>(Form{s, std::move(product)}));
+  auto form = std::make_unique<Form>();
+  if (internal::HasPhases(s)) {
+    form->phases = internal::PhasesOf(s);
+    for (const internal::Phase& phase : form->phases.list) {
+      form->products.emplace_back();
+      if (phase.empty) continue;
+      TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(phase.s));
+      form->products.back() = std::move(product);
+    }
+  } else {
+    TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s));
+    form->product = std::move(product);
+  }
+  return BoundConv(std::move(form));
 }
 
 Status BoundConv::Run(const void* in, const void* weights, void* out, threads::ThreadPool& pool) const {
-  if (!form_->product) return internal::ConvInPhases(form_->s, in, weights, out, pool);
+  if (!form_->product) return form_->RunPhases(in, weights, out, pool);
   return RunProduct(*form_->product, in, weights, out, pool);
 }
 
 Status Conv(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
   TENON_ASSIGN_OR_RETURN(const BoundConv conv, BoundConv::Create(s));
   return conv.Run(in, weights, out, pool);
-}
-
-Status internal::ConvOfWhole(const ConvSignature& s, const void* in, const void* weights, void* out,
-                             threads::ThreadPool& pool) {
-  TENON_ASSIGN_OR_RETURN(const AsProduct product, BindProduct(s));
-  return RunProduct(product, in, weights, out, pool);
 }
 
 }  // namespace tenon::kernels

@@ -2,8 +2,7 @@
 // each is a convolution of the undilated input with those elements of the window.
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <new>
+#include <cstdlib>
 #include <numeric>
 
 #include "tenon/base/strided_copy.h"
@@ -12,15 +11,14 @@
 namespace tenon::kernels::internal {
 namespace {
 
-/// A phase under way: the signature so far and where its operands begin, in elements.
-struct Phase {
-  ConvSignature s;
-  int64_t weight_offset = 0, out_offset = 0;
-};
+// A phase's results lie apart in the output: rows of them are a product each, whose costs rows of fewer places do not
+// repay. Such results are made side by side as long as they stay in a core's cache.
+constexpr int64_t kShortRow = 128;
+constexpr int64_t kMaxStagedBytes = 512 << 10;
 
 bool Splits(const ConvDim& d) { return d.in_dilation > 1 && d.stride == 1; }
 
-/// Outputs p, p + in_dilation ... of dimension `i`, which splits.
+/// Outputs p, p + in_dilation ... of dimension `i`, which splits. Offsets in elements.
 Phase PhaseOf(const Phase& whole, size_t i, int64_t p) {
   Phase phase = whole;
   const ConvDim& old = whole.s.dims[i];
@@ -43,69 +41,106 @@ Phase PhaseOf(const Phase& whole, size_t i, int64_t p) {
   return phase;
 }
 
-/// What no element of the window sees.
-void FillZero(const ConvSignature& s, std::byte* out) {
-  const int64_t width = ByteWidth(s.out_type);
-  Dims dims = {s.groups, s.batch, s.out_channels}, to = {s.out_group_stride, s.out_batch_stride, s.out_channel_stride};
+void InBytes(Dims& strides, int64_t width) {
+  for (int64_t& stride : strides) stride *= width;
+}
+
+/// The weights one after another: the window, and inside of it channels, or inside of output channels where those lie
+/// further apart than input channels: runs stay runs.
+void LayWeights(Phase& phase, int64_t width) {
+  ConvSignature& s = phase.s;
+  const bool by_results = std::abs(s.weight_in_stride) < std::abs(s.weight_out_stride);
+  Dims dims = {s.groups}, from = {s.weight_group_stride};
+  const auto add = [&](int64_t extent, int64_t stride) {
+    dims.push_back(extent);
+    from.push_back(stride);
+  };
+  if (by_results) add(s.out_channels, s.weight_out_stride);
+  for (const ConvDim& d : s.dims) add(d.window, d.weight_stride);
+  add(s.in_channels, s.weight_in_stride);
+  if (!by_results) add(s.out_channels, s.weight_out_stride);
+  Dims to = RowMajorStridesElems(dims);
+  size_t at = 0;
+  s.weight_group_stride = to[at++];
+  if (by_results) s.weight_out_stride = to[at++];
+  for (ConvDim& d : s.dims) d.weight_stride = to[at++];
+  s.weight_in_stride = to[at++];
+  if (!by_results) s.weight_out_stride = to[at];
+  InBytes(from, width);
+  InBytes(to, width);
+  phase.weights = {dims, from, to};
+}
+
+void LayResults(Phase& phase, int64_t width) {
+  ConvSignature& s = phase.s;
+  Dims dims = {s.groups, s.batch}, outside = {s.out_group_stride, s.out_batch_stride};
+  const ConvDim* row = nullptr;
   for (const ConvDim& d : s.dims) {
     dims.push_back(d.out);
-    to.push_back(d.out_stride);
+    outside.push_back(d.out_stride);
+    if (d.out > 1 && (row == nullptr || d.out_stride < row->out_stride)) row = &d;
   }
-  for (int64_t& stride : to) stride *= width;
-  const uint64_t zero = 0;
-  StridedCopy(out, to, &zero, Dims(dims.size(), 0), dims, width);
-}
-
-/// The phase's weights one after another: output channels innermost, then input channels, the window, groups.
-Status RunPhase(Phase phase, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
-  ConvSignature& s = phase.s;
-  std::byte* const to_out = static_cast<std::byte*>(out) + phase.out_offset * ByteWidth(s.out_type);
-  if (std::any_of(s.dims.begin(), s.dims.end(), [](const ConvDim& d) { return d.window == 0; })) {
-    FillZero(s, to_out);
-    return OkStatus();
-  }
-  const int64_t width = ByteWidth(s.type);
-  Dims dims = {s.groups}, from = {s.weight_group_stride};
-  for (const ConvDim& d : s.dims) {
-    dims.push_back(d.window);
-    from.push_back(d.weight_stride);
-  }
-  dims.push_back(s.in_channels);
-  from.push_back(s.weight_in_stride);
   dims.push_back(s.out_channels);
-  from.push_back(s.weight_out_stride);
-  Dims to = RowMajorStridesElems(dims);
-  s.weight_group_stride = to[0];
-  for (size_t i = 0; i < s.dims.size(); ++i) s.dims[i].weight_stride = to[1 + i];
-  s.weight_in_stride = to[1 + s.dims.size()];
-  s.weight_out_stride = 1;
-  for (int64_t& stride : from) stride *= width;
-  for (int64_t& stride : to) stride *= width;
-  const auto bytes = static_cast<size_t>(NumElements(dims) * width);
-  const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[bytes]);
-  if (packed == nullptr) return ResourceExhausted("convolution: no memory for a phase's weights");
-  StridedCopy(packed.get(), to, static_cast<const std::byte*>(weights) + phase.weight_offset * width, from, dims,
-              width);
-  return ConvOfWhole(s, in, packed.get(), to_out, pool);
+  outside.push_back(s.out_channel_stride);
+  Dims inside = RowMajorStridesElems(dims);
+  phase.staged = !phase.empty && row != nullptr && row->out < kShortRow && NumElements(dims) * width <= kMaxStagedBytes;
+  if (phase.staged) {
+    s.out_group_stride = inside[0];
+    s.out_batch_stride = inside[1];
+    for (size_t i = 0; i < s.dims.size(); ++i) s.dims[i].out_stride = inside[2 + i];
+    s.out_channel_stride = 1;
+  }
+  InBytes(outside, width);
+  InBytes(inside, width);
+  phase.results = {dims, outside, inside};
 }
 
-Status RunFrom(size_t i, const Phase& phase, const void* in, const void* weights, void* out,
-               threads::ThreadPool& pool) {
-  if (i == phase.s.dims.size()) return RunPhase(phase, in, weights, out, pool);
+void Split(size_t i, const Phase& phase, std::vector<Phase>& list) {
+  if (i == phase.s.dims.size()) return list.push_back(phase);
   const ConvDim& d = phase.s.dims[i];
-  if (!Splits(d)) return RunFrom(i + 1, phase, in, weights, out, pool);
-  for (int64_t p = 0; p < std::min(d.in_dilation, d.out); ++p) {
-    TENON_RETURN_IF_ERROR(RunFrom(i + 1, PhaseOf(phase, i, p), in, weights, out, pool));
-  }
-  return OkStatus();
+  if (!Splits(d)) return Split(i + 1, phase, list);
+  for (int64_t p = 0; p < std::min(d.in_dilation, d.out); ++p) Split(i + 1, PhaseOf(phase, i, p), list);
 }
 
 }  // namespace
 
 bool HasPhases(const ConvSignature& s) { return std::any_of(s.dims.begin(), s.dims.end(), Splits); }
 
-Status ConvInPhases(const ConvSignature& s, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
-  return RunFrom(0, {s}, in, weights, out, pool);
+Phases PhasesOf(const ConvSignature& s) {
+  Phases phases;
+  Phase whole;
+  whole.s = s;
+  Split(0, whole, phases.list);
+  const int64_t width = ByteWidth(s.type), out_width = ByteWidth(s.out_type);
+  for (Phase& phase : phases.list) {
+    const auto& dims = phase.s.dims;
+    phase.empty = std::any_of(dims.begin(), dims.end(), [](const ConvDim& d) { return d.window == 0; });
+    phase.weight_offset *= width;
+    phase.out_offset *= out_width;
+    LayResults(phase, out_width);
+    if (phase.staged) phases.staged_bytes = std::max(phases.staged_bytes, NumElements(phase.results.dims) * out_width);
+    if (phase.empty) continue;
+    LayWeights(phase, width);
+    phase.packed_offset = phases.packed_bytes;
+    constexpr int64_t kLine = 64;
+    phases.packed_bytes += (NumElements(phase.weights.dims) * width + kLine - 1) / kLine * kLine;
+  }
+  return phases;
+}
+
+void PackWeights(const Phase& phase, const void* weights, std::byte* packed) {
+  const Relay& w = phase.weights;
+  StridedCopy(packed + phase.packed_offset, w.inside, static_cast<const std::byte*>(weights) + phase.weight_offset,
+              w.outside, w.dims, ByteWidth(phase.s.type));
+}
+
+void StoreResults(const Phase& phase, const std::byte* staged, void* out) {
+  const Relay& r = phase.results;
+  std::byte* const to = static_cast<std::byte*>(out) + phase.out_offset;
+  const uint64_t zero = 0;
+  if (phase.empty)
+    return StridedCopy(to, r.outside, &zero, Dims(r.dims.size(), 0), r.dims, ByteWidth(phase.s.out_type));
+  StridedCopy(to, r.outside, staged, r.inside, r.dims, ByteWidth(phase.s.out_type));
 }
 
 }  // namespace tenon::kernels::internal

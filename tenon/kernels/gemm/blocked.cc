@@ -546,16 +546,17 @@ class BlockedGemm {
   // What needs no conversion is written where it is used.
   void CopyStripByHook(const Part& block, int64_t i, int64_t rows, Word* strip, MicroTile& tile) {
     const int64_t depth = block.k1 - block.k0;
+    const bool turned = p_.swapped || p_.settled.hooked.a_by_columns;
     if (kernel_.in_place) {
-      tile.a_row_stride = p_.swapped ? w_ : tile.a_row_stride;
-      tile.a_k_stride = p_.swapped ? mr_ * w_ : w_;
+      tile.a_row_stride = turned ? w_ : tile.a_row_stride;
+      tile.a_k_stride = turned ? mr_ * w_ : w_;
       ShowTile(p_, p_.hooks.pack_a,
                {block.batch, i, block.k0, rows, depth, strip, tile.a_row_stride / w_, tile.a_k_stride / w_});
       return;
     }
     const Scratch raw(static_cast<size_t>(rows * depth * operand_bytes_));
     if (raw.data() == nullptr) return SetOutOfMemory();
-    const int64_t row_stride = p_.swapped ? 1 : depth, k_stride = p_.swapped ? rows : 1;
+    const int64_t row_stride = turned ? 1 : depth, k_stride = turned ? rows : 1;
     ShowTile(p_, p_.hooks.pack_a, {block.batch, i, block.k0, rows, depth, raw.data(), row_stride, k_stride});
     kernel_.pack_a(raw.data(), row_stride, k_stride, static_cast<int>(rows), depth, strip, tile.a_row_stride);
   }

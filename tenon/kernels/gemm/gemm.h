@@ -16,8 +16,8 @@ using GemmHook = drivers::TileHook;
 
 struct GemmHooks {
   /// Writes the whole tile of A ([m, k]) or B ([k, n]), in the operand's own type, in place of the driver reading it
-  /// from memory
-  /// (`a`, `b` may be null then). A tile may be asked for more than once. Its col_stride is 1.
+  /// from memory (`a`, `b` may be null then). A tile may be asked for more than once. Its col_stride is 1, but for
+  /// GemmHookSet::a_by_columns.
   GemmHook pack_a;
   GemmHook pack_b;
   /// Gets every element of C ([m, n]) exactly once, after its sum is complete, in place: bias, activation, residual.
@@ -35,6 +35,8 @@ struct GemmOperands {
 /// Which hooks the runs of a product bring.
 struct GemmHookSet {
   bool pack_a = false, pack_b = false, finish = false;
+  /// Columns of A are what pack_a has at hand as runs: its tiles may have a row_stride of 1 in place of the col_stride.
+  bool a_by_columns = false;
 };
 
 /// A product bound once and run often: what follows from its signature, the instruction set and the caches is settled.
