@@ -65,6 +65,9 @@ inline unsigned AllAccumulators(isa::IsaLevel isa) { return isa == isa::IsaLevel
 inline constexpr int64_t kManyRows = 64;
 inline constexpr int64_t kColumnBytes = 16 << 10;
 inline constexpr int64_t kColumns = 1024;
+/// Rows for which the sums of some vectors of columns stay in registers before the next ones' turn: they are read once
+/// and written once for so many, and memory is still read in about its order.
+inline constexpr int64_t kRowsInRegisters = 8;
 
 // Machinery.
 

@@ -236,6 +236,13 @@ class FunctionEmitter {
                      const std::vector<const kir::Store*>& during, const std::vector<const kir::Store*>& after,
                      const NodeList& needed, const NodeList& needed_after);
   bool ManyRows(const StagePlan& plan) const;
+  /// The vectors of columns whose sums registers hold at once; 0: rows are too few to be worth it, or sums too many.
+  unsigned ColumnCopies(const StagePlan& plan, const std::vector<Accumulators>& accs) const;
+  /// The rows, a few at a time: of these the sums of some vectors of columns stay in registers, and between them lie in
+  /// `slot`.
+  void ReduceColumnsInRegisters(const StagePlan& plan, std::vector<Accumulators>& accs, const NodeList& needed,
+                                unsigned copies,
+                                llvm::function_ref<Value*(const Accumulators&, size_t, unsigned)> slot);
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
   /// Accumulators of one vector, or of a part of it: aligned pieces, in order. What they leave out is the identity.
   struct Piece {

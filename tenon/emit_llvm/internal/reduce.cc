@@ -253,24 +253,28 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
             for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(GetLanes(acc.reduce->init[i], 0), slot(acc, i, 0));
           }
         });
-        ForDims(plan.reduced, 0, needed, nullptr, [&] {
-          Precompute(needed);
-          VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, nullptr, [&] {
-            EmitPoint(during, needed);
-            for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
-              for (Accumulators& acc : accs) {
-                Values old;
-                Values element;
-                for (size_t i = 0; i < acc.values(); ++i) {
-                  element.push_back(GetLanes(acc.reduce->in[i], copy));
-                  old.push_back(b_.CreateLoad(element[i]->getType(), slot(acc, i, copy)));
+        if (const unsigned copies = during.empty() ? ColumnCopies(plan, accs) : 0; copies > 0) {
+          ReduceColumnsInRegisters(plan, accs, needed, copies, slot);
+        } else {
+          ForDims(plan.reduced, 0, needed, nullptr, [&] {
+            Precompute(needed);
+            VectorLoop(dim, lanes, plan.copies, plan.masked_only, needed, nullptr, [&] {
+              EmitPoint(during, needed);
+              for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+                for (Accumulators& acc : accs) {
+                  Values old;
+                  Values element;
+                  for (size_t i = 0; i < acc.values(); ++i) {
+                    element.push_back(GetLanes(acc.reduce->in[i], copy));
+                    old.push_back(b_.CreateLoad(element[i]->getType(), slot(acc, i, copy)));
+                  }
+                  const Values sum = Combine(acc, old, element);
+                  for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(sum[i], slot(acc, i, copy));
                 }
-                const Values sum = Combine(acc, old, element);
-                for (size_t i = 0; i < acc.values(); ++i) b_.CreateStore(sum[i], slot(acc, i, copy));
               }
-            }
+            });
           });
-        });
+        }
         VectorLoop(dim, lanes, 1, wide, needed_after, nullptr, [&] {
           for (Accumulators& acc : accs) {
             Values result;
@@ -283,6 +287,71 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
         });
       });
   range_[dim] = whole;
+}
+
+unsigned FunctionEmitter::ColumnCopies(const StagePlan& plan, const std::vector<Accumulators>& accs) const {
+  const kir::Size rows = k_.dims[plan.reduced.back()].extent;
+  if (plan.masked_only || (!rows.is_param() && rows.baked < policy::kRowsInRegisters)) return 0;
+  unsigned registers = 0;
+  for (const Accumulators& acc : accs) {
+    for (Val v : acc.reduce->in) {
+      const auto bytes = plan.lanes * static_cast<unsigned>(ScalarLowering::RegisterBytes(TypeOf(v)));
+      registers += std::max(1u, bytes / static_cast<unsigned>(isa::VectorBytes(isa_)));
+    }
+  }
+  unsigned copies = plan.copies;
+  while (copies > 0 && copies * registers > policy::AllAccumulators(isa_)) copies /= 2;
+  return copies;
+}
+
+void FunctionEmitter::ReduceColumnsInRegisters(const StagePlan& plan, std::vector<Accumulators>& accs,
+                                               const NodeList& needed, unsigned copies,
+                                               llvm::function_ref<Value*(const Accumulators&, size_t, unsigned)> slot) {
+  const DimId rows = plan.reduced.back();
+  llvm::SmallVector<DimId, 4> around = plan.reduced;
+  around.pop_back();
+  const auto whole = range_[rows];
+  ForDims(around, 0, needed, nullptr, [&] {
+    Precompute(needed);
+    Value* high = DimHigh(rows);
+    For(
+        DimLow(rows), high, I64(policy::kRowsInRegisters), nullptr, [] {},
+        [&](Value* first) {
+          Value* end = b_.CreateAdd(first, I64(policy::kRowsInRegisters));
+          range_[rows] = {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, high)};
+          VectorLoop(static_cast<DimId>(plan.vector_dim), plan.lanes, copies, false, needed, nullptr, [&] {
+            Values carried;
+            for (Accumulators& acc : accs) {
+              acc.first = static_cast<unsigned>(carried.size());
+              for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+                for (size_t i = 0; i < acc.values(); ++i) {
+                  llvm::Type* type = low_.RegisterType(TypeOf(acc.reduce->in[i]), plan.lanes);
+                  carried.push_back(b_.CreateLoad(type, slot(acc, i, copy)));
+                }
+              }
+            }
+            ForDims({rows}, 0, needed, &carried, [&] {
+              EmitPoint({}, needed);
+              for (Accumulators& acc : accs) {
+                for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+                  Values element;
+                  for (Val v : acc.reduce->in) element.push_back(GetLanes(v, copy));
+                  Value** at = carried.data() + acc.first + acc.values() * copy;
+                  const Values sum = Combine(acc, {at, acc.values()}, element);
+                  std::copy(sum.begin(), sum.end(), at);
+                }
+              }
+            });
+            for (Accumulators& acc : accs) {
+              for (unsigned copy = 0; copy < lanes_.copies; ++copy) {
+                for (size_t i = 0; i < acc.values(); ++i)
+                  b_.CreateStore(carried[acc.first + acc.values() * copy + i], slot(acc, i, copy));
+              }
+            }
+          });
+          range_[rows] = whole;
+        });
+  });
 }
 
 void FunctionEmitter::FinishMemory(Accumulators& acc) {
