@@ -1,7 +1,9 @@
 #include "tenon/base/strided_copy.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tenon/base/small_vector.h"
 
@@ -13,6 +15,12 @@ struct Loop {
   int64_t to;
   int64_t from;
 };
+
+// What starts a loop takes longer than so few of its steps.
+constexpr int64_t kShortLoop = 4;
+constexpr int64_t kNearBytes = 32 << 10;
+
+int64_t Reach(const Loop& loop) { return loop.extent * (std::abs(loop.to) + std::abs(loop.from)); }
 
 template <class T>
 void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
@@ -101,6 +109,11 @@ void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void*
     } else {
       loops.push_back(loop);
     }
+  }
+  // A longer loop inside of a short one, while what the two reach stays in the nearest cache.
+  if (loops.size() > 1 && loops[0].extent <= kShortLoop && loops[1].extent > loops[0].extent &&
+      Reach(loops[0]) + Reach(loops[1]) <= kNearBytes) {
+    std::swap(loops[0], loops[1]);
   }
   SmallVector<Loop, 12> outermost_first;
   for (size_t i = loops.size(); i-- > 0;) outermost_first.push_back(loops[i]);

@@ -1,6 +1,7 @@
 #include "tenon/compiler/fuse/canonical.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <unordered_map>
 
@@ -308,6 +309,63 @@ void UnifyDims(kir::Kernel& k) {
     for (kir::Range& r : stage.domain) r.dim = place[r.dim];
   });
   k.dims = std::move(dims);
+}
+
+namespace {
+
+/// What a store writes of a point's neighbours: places that differ by less than the smallest step of any dim.
+bool AreInterleaved(const kir::Store& a, const kir::Store& b) {
+  if (a.buf != b.buf || a.at.size() != 1 || b.at.size() != 1 || a.at[0].start != kir::kNone ||
+      b.at[0].start != kir::kNone || a.at[0].terms.empty() || !(a.at[0].terms == b.at[0].terms))
+    return false;
+  int64_t least = INT64_MAX;
+  for (const kir::Term& t : a.at[0].terms) least = std::min(least, std::abs(t.coef.baked));
+  return least <= target::kMaxInterleaved && std::abs(a.at[0].offset.baked - b.at[0].offset.baked) < least;
+}
+
+bool StoresPlainly(const kir::Stage& stage) {
+  return stage.reduces.empty() && !stage.stores.empty() &&
+         std::all_of(stage.stores.begin(), stage.stores.end(), [](const kir::Store& s) {
+           return s.order == kir::StoreOrder::kDisjoint && s.combine < 0 && s.guard.empty();
+         });
+}
+
+}  // namespace
+
+void JoinStages(kir::Kernel& k) {
+  if (k.seq.size() < 2) return;
+  for (const kir::Step& step : k.seq) {
+    if (!std::holds_alternative<kir::Stage>(step.is)) return;
+  }
+  // What one stage writes no other one reads.
+  for (const kir::Buffer& b : k.buffers) {
+    if (b.in_place_of != kir::kNoBuf) return;
+  }
+  for (const kir::Read& r : k.reads) {
+    if (k.buffers[r.buf].kind != kir::BufKind::kArg && k.buffers[r.buf].kind != kir::BufKind::kConst) return;
+  }
+  kir::Seq joined;
+  for (kir::Step& step : k.seq) {
+    auto& stage = std::get<kir::Stage>(step.is);
+    auto* last = joined.empty() ? nullptr : &std::get<kir::Stage>(joined.back().is);
+    if (last != nullptr && last->dims == stage.dims && last->domain == stage.domain && StoresPlainly(*last) &&
+        StoresPlainly(stage) && std::all_of(stage.stores.begin(), stage.stores.end(), [&](const kir::Store& s) {
+          return AreInterleaved(s, last->stores.front());
+        })) {
+      last->stores.insert(last->stores.end(), stage.stores.begin(), stage.stores.end());
+    } else {
+      joined.push_back(std::move(step));
+    }
+  }
+  k.seq = std::move(joined);
+  // A single stage of points has the dims around it as its own.
+  auto& only = std::get<kir::Stage>(k.seq.front().is);
+  if (k.seq.size() > 1 || k.outer == 0 || !only.dims.empty() || !StoresPlainly(only)) return;
+  for (DimId d = 0; d < k.outer; ++d) {
+    if (k.dims[d].kind != kir::DimKind::kParallel) return;
+  }
+  for (DimId d = 0; d < k.outer; ++d) only.dims.push_back(d);
+  k.outer = 0;
 }
 
 namespace {
@@ -690,6 +748,7 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   MergeDims(k);
   done("a kernel with merged dims");
   UnifyDims(k);
+  JoinStages(k);
   done("a kernel with shared dims");
   if (!gpu && WriteOutShortDims(k, target)) {
     DropLocals(made);

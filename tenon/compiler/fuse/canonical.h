@@ -8,9 +8,9 @@
 namespace tenon::compiler {
 
 /// Finishes a kernel in place: contracts products that feed one sum into fma, folds constants, drops dead nodes, cuts
-/// regions, merges loops that all accesses run through together, lets stages share dims, decides the split, finds
-/// buffers that may share memory, turns extents into parameters, counts the work. With `checks`, the kernel is verified
-/// after each of these.
+/// regions, merges loops that all accesses run through together, lets stages share dims and joins them, decides the
+/// split, finds buffers that may share memory, turns extents into parameters, counts the work. With `checks`, the
+/// kernel is verified after each of these.
 void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
 
 // The parts, for tests.
@@ -24,6 +24,9 @@ void SplitRegions(kir::Kernel& kernel, const target::Target& target);
 void MergeDims(kir::Kernel& kernel);
 /// Stages that run over equal extents do so over the same dims, so that they can be cut together.
 void UnifyDims(kir::Kernel& kernel);
+/// Stages over the same points that write neighbours of one buffer become one, whose stores move whole vectors; a
+/// single stage of points has the outer dims as its own.
+void JoinStages(kir::Kernel& kernel);
 void DecideSplit(kir::Kernel& kernel, const target::Target& target);
 void FindInPlace(MadeKernel& made);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers

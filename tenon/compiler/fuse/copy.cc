@@ -17,9 +17,9 @@ namespace {
 
 /// Cycles of a copy step (StridedCopy): neighbouring elements of both sides move at once, runs one by one.
 double CopyCycles(const View& from, const View& to) {
-  double units = 1, rows = 1;
-  int64_t bytes = ByteWidth(to.dtype);
-  bool dense = true, inner = true;
+  double units = 1;
+  int64_t bytes = ByteWidth(to.dtype), inner = 1, next = 1;
+  bool dense = true;
   for (size_t i = to.dims.size(); i-- > 0;) {
     if (to.dims[i] == 1) continue;
     if (dense && to.strides[i] * ByteWidth(to.dtype) == bytes && from.strides[i] == to.strides[i]) {
@@ -28,12 +28,18 @@ double CopyCycles(const View& from, const View& to) {
     }
     dense = false;
     units *= static_cast<double>(to.dims[i]);
-    if (!std::exchange(inner, false)) rows *= static_cast<double>(to.dims[i]);
+    if (inner == 1) {
+      inner = to.dims[i];
+    } else if (next == 1) {
+      next = to.dims[i];
+    }
   }
   const double unit = bytes <= policy::kCopyShortRun
                           ? policy::kCopyUnitCycles
                           : policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
-  return rows * policy::kCopyRowCycles + units * unit;
+  // The longer one of a short loop and that around it is a row.
+  const int64_t row = inner <= policy::kCopyShortLoop ? std::max(inner, next) : inner;
+  return units / static_cast<double>(row) * policy::kCopyRowCycles + units * unit;
 }
 
 /// A type of so many bytes that the CPU's kernels move as it is: they hold f16 and narrower floats as f32, which

@@ -236,12 +236,22 @@ class Model {
     for (const kir::Store& s : stage.stores)
       moves.push_back({s.buf, &s.at, !s.guard.empty(), true, deps_[s.value] | DimsOf(s.at)});
     cycles += MoveCycles(moves, lane, lanes);
-    // Loops: each run of one costs something, and what does not fill a vector is masked.
-    DimMask around = all;
+    // Loops: each run of one costs something, and what does not fill a vector is masked. Sums of columns take several
+    // rows at once, and as many of them as registers hold cost nothing to keep.
+    DimMask around = all, reduced = 0;
+    int64_t sums = 0;
+    for (const kir::Reduce& r : stage.reduces) {
+      reduced |= r.dims;
+      sums += static_cast<int64_t>(r.in.size());
+    }
     if (lane >= 0) around &= ~Bit(static_cast<size_t>(lane));
+    const bool columns = lane >= 0 && reduced != 0 && !(reduced & Bit(static_cast<size_t>(lane)));
     if (lane >= 0) {
       const bool whole = here_[static_cast<size_t>(lane)] % lanes == 0;
-      cycles += Times(around, -1, 1) * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
+      const double rows = columns ? std::min(Times(reduced, -1, 1), policy::kRowsTogether) : 1;
+      cycles += Times(around, -1, 1) / rows * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
+      if (columns && sums > policy::kSumsInRegisters)
+        cycles += Times(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
       cycles += Times(around, -1, 1) * policy::kLaneCyclesPerCost;
     }

@@ -46,6 +46,8 @@ inline constexpr double kCopyUnitCycles = 1.5;
 inline constexpr double kCopyRunCycles = 12;
 inline constexpr double kCopyByteCycles = 1.0 / 32;
 inline constexpr double kCopyRowCycles = 10;
+/// A loop of at most so many steps changes places with a longer one around it.
+inline constexpr int64_t kCopyShortLoop = 4;
 /// Copies of more dims are no kernels: two arrays' dims must fit one.
 inline constexpr size_t kMaxCopyDims = 16;
 
@@ -146,6 +148,11 @@ inline constexpr double kKnownGuardCycles = 1;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kMaskCycles = 4;
+/// Sums of columns go through so many rows before the next columns' turn; vectors of so many sums stay in registers
+/// meanwhile, and others are read and written for every row.
+inline constexpr double kRowsTogether = 8;
+inline constexpr int64_t kSumsInRegisters = 6;
+inline constexpr double kSumInMemoryCycles = 1.5;
 /// Cycles until the lanes of a sum have met, and until accumulators that lie in memory have.
 inline constexpr double kMeetInLanesCycles = 24;
 inline constexpr double kMeetInMemoryCycles = 150;

@@ -1,0 +1,40 @@
+// What is interleaved is written by one stage, whose stores are neighbours; parts that lie apart are stages of their own.
+// RUN: tenon-opt --fuse --split-input-file %s | FileCheck %s
+
+// CHECK: kernel v1
+// CHECK: stage (d0) {
+// CHECK-NEXT: store [[OUT:b[0-9]+]][d0*2] =
+// CHECK-NEXT: store [[OUT]][d0*2 + 1] =
+// CHECK-NEXT: }
+// CHECK-NEXT: split (d0)
+module @interleaved {
+  func.func @main(%x: tensor<3000xui8>) -> tensor<6000xui8> {
+    %mask = stablehlo.constant dense<15> : tensor<3000xui8>
+    %four = stablehlo.constant dense<4> : tensor<3000xui8>
+    %0 = stablehlo.and %x, %mask : tensor<3000xui8>
+    %1 = stablehlo.shift_right_logical %x, %four : tensor<3000xui8>
+    %2 = stablehlo.reshape %0 : (tensor<3000xui8>) -> tensor<3000x1xui8>
+    %3 = stablehlo.reshape %1 : (tensor<3000xui8>) -> tensor<3000x1xui8>
+    %4 = stablehlo.concatenate %2, %3, dim = 1 : (tensor<3000x1xui8>, tensor<3000x1xui8>) -> tensor<3000x2xui8>
+    %5 = stablehlo.reshape %4 : (tensor<3000x2xui8>) -> tensor<6000xui8>
+    return %5 : tensor<6000xui8>
+  }
+}
+
+// -----
+
+// CHECK: kernel v1
+// CHECK: stage (d0) {
+// CHECK-NEXT: store
+// CHECK-NEXT: }
+// CHECK-NEXT: stage (d0) {
+// CHECK-NEXT: store
+// CHECK-NEXT: }
+module @apart {
+  func.func @main(%x: tensor<3000xf32>) -> tensor<6000xf32> {
+    %0 = stablehlo.abs %x : tensor<3000xf32>
+    %1 = stablehlo.negate %x : tensor<3000xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3000xf32>, tensor<3000xf32>) -> tensor<6000xf32>
+    return %2 : tensor<6000xf32>
+  }
+}
