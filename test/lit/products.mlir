@@ -95,3 +95,36 @@ module @gate {
     return %0, %1 : tensor<2x64x128xcomplex<f32>>, tensor<100x100xcomplex<f32>>
   }
 }
+
+// -----
+
+// Nothing meets in a product of one term. Two columns lie apart for the lanes of a sum, which a driver does not mind.
+// CHECK: program @thin
+// CHECK-NOT: dot_general
+// CHECK: multiply
+// CHECK: dot_general {{.*}} : f32[96,2]
+// CHECK: return
+module @thin {
+  func.func @main(%h: tensor<79x1x2xf16>, %g: tensor<2x88x1xf16>, %a: tensor<96x96xf32>, %b: tensor<96x2xf32>) -> (tensor<2x88x79xf16>, tensor<96x2xf32>) {
+    %0 = stablehlo.dot_general %g, %h, batching_dims = [0] x [2], contracting_dims = [2] x [1] : (tensor<2x88x1xf16>, tensor<79x1x2xf16>) -> tensor<2x88x79xf16>
+    %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<96x96xf32>, tensor<96x2xf32>) -> tensor<96x2xf32>
+    return %0, %1 : tensor<2x88x79xf16>, tensor<96x2xf32>
+  }
+}
+
+// -----
+
+// The gradient of a depthwise convolution's weights is a sum over the image for each of them.
+// CHECK: program @weights
+// CHECK-NOT: convolution
+// CHECK-COUNT-3: reduce {{.*}} dimensions=[0,1] : f32[8]
+// CHECK-NOT: convolution
+// CHECK: reshape {{.*}} : f32[3,1,8]
+// CHECK-NEXT: return
+module @weights {
+  func.func @main(%x: tensor<1x14x8xf32>, %d: tensor<1x14x8xf32>) -> tensor<3x1x8xf32> {
+    %0 = stablehlo.convolution(%x, %d) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 8 : i64}
+       : (tensor<1x14x8xf32>, tensor<1x14x8xf32>) -> tensor<3x1x8xf32>
+    return %0 : tensor<3x1x8xf32>
+  }
+}

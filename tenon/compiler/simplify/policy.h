@@ -45,5 +45,7 @@ inline constexpr double kLanesMeetCost = 300;
 inline constexpr int64_t kMaxGateTerms = 4;
 /// Results per group of a convolution that are written out tap by tap: half of the columns of a narrow register tile.
 inline constexpr int64_t kMaxResultsPerTap = 8;
+/// Elements of a depthwise convolution's window whose gradient is written out, a sum for each.
+inline constexpr int64_t kMaxWeightPlaces = 64;
 
 }  // namespace tenon::compiler::policy

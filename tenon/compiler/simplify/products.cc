@@ -6,6 +6,7 @@
 
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::compiler {
 namespace {
@@ -75,6 +76,7 @@ double Simplifier::ChainCost(Ref r) {
 /// Whether a kernel is through with the product, one of `terms` multiplications per element, before a driver is. What
 /// is written out sums in another order, so the choice is one of bits: both are reckoned for the standard target.
 bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
+  if (terms == 1) return true;  // Nothing meets: a driver has no advantage, and its result is read again.
   const std::optional<target::Work> driver = outlook_.driver_work(to_, dot);
   if (!driver) return !outlook_.product_kernel(to_, dot);
   const target::Target& machine = *target::StandardTarget();
@@ -101,13 +103,15 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
     const Ref in = dot.in[side];
     const Shape& shape = ShapeOf(in);
     const auto bytes = static_cast<double>(SizeBytes(shape));
+    // The lanes of a sum lie apart: they are loaded one by one, unless neighbouring results fill vectors themselves.
+    const Dims& contracting = ContractingDims(numbers, side);
+    const auto last = static_cast<int64_t>(shape.rank()) - 1;
+    const bool apart = !is_short && last >= 0 && shape.dims[static_cast<size_t>(last)] > 1 &&
+                       std::find(contracting.begin(), contracting.end(), last) == contracting.end();
+    if (apart && along < machine.vector_bytes / 4) computed.ops += points * width * depth * target::kStridedMove;
     if (driver->bytes_read > 0) {
-      // What comes from memory for the driver comes from there for a kernel, and where the lanes of a sum lie apart,
-      // each brings a line of its own.
-      const Dims& contracting = ContractingDims(numbers, side);
-      const auto last = static_cast<int64_t>(shape.rank()) - 1;
-      const bool apart =
-          !is_short && last >= 0 && std::find(contracting.begin(), contracting.end(), last) == contracting.end();
+      // What comes from memory for the driver comes from there for a kernel, and of lanes that lie apart each brings a
+      // line of its own.
       computed.bytes_read +=
           bytes * (apart ? machine.caches[0].line_bytes / std::max<int64_t>(1, ByteWidth(shape.dtype)) : 1);
     } else {

@@ -95,6 +95,7 @@ class Simplifier {
   /// What an element of the value costs where a kernel computes it from memory, all that it is made of counted.
   double ChainCost(Ref r);
   bool WritesOut(const GraphNode& dot, int64_t terms);
+  std::optional<Ref> WriteOutWeightGradient(const GraphNode& node);
 
   const Program& from_;
   const Outlook& outlook_;

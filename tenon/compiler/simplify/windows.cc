@@ -271,7 +271,8 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   const int64_t groups = a.feature_group_count;
   const size_t spatial = a.input_spatial_dimensions.size();
   const int64_t per_group = extent(weights, a.kernel_output_feature_dimension) / std::max<int64_t>(groups, 1);
-  if (a.batch_group_count != 1 || extent(weights, a.kernel_input_feature_dimension) != 1 || per_group < 1 ||
+  if (a.batch_group_count != 1) return WriteOutWeightGradient(node);
+  if (extent(weights, a.kernel_input_feature_dimension) != 1 || per_group < 1 ||
       (per_group > 1 && (groups == 1 || per_group > policy::kMaxResultsPerTap)))
     return std::nullopt;
   int64_t count = 1;
