@@ -52,7 +52,7 @@ Status Pipe::Resume(std::unique_ptr<Stream> stream, uint64_t peer_received) {
   next_ = offset_ = 0;
   aside_.clear();
   aside_offset_ = 0;
-  acknowledge_ = ask_ = false;
+  acknowledge_ = ask_ = blocked_ = false;
   stream_ = std::move(stream);
   heard_ms_ = NowMs();
   (void)PumpLocked();
@@ -91,7 +91,7 @@ bool Pipe::PumpLocked() {
     std::string_view bytes;
     if (aside_offset_ < aside_.size()) {
       bytes = std::string_view(aside_).substr(aside_offset_);
-    } else if (offset_ == 0 && (acknowledge_ || ask_)) {
+    } else if (offset_ == 0 && !blocked_ && (acknowledge_ || ask_)) {  // Blocked: the frame has been offered.
       const uint64_t received = received_.load(std::memory_order_relaxed);
       aside_ = acknowledge_ ? EncodeFrame(Verb::kAck, 0, wire::Encode(wire::Ack{received}))
                             : EncodeFrame(Verb::kPing, 0, wire::Encode(wire::Ping{}));
@@ -113,6 +113,7 @@ bool Pipe::PumpLocked() {
       changed_.notify_all();
       return false;
     }
+    blocked_ = false;
     if (aside_offset_ < aside_.size()) {
       aside_offset_ += *n;
     } else if (offset_ += * n; offset_ == sent_[next_].size()) {

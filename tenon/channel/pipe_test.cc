@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
@@ -134,6 +137,68 @@ TEST(Pipe, SilenceIsNoticed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("nothing was heard from a"));
   EXPECT_GE(NowMs() - start, 400);
   EXPECT_LT(NowMs() - start, 5000);
+}
+
+// A stream that can be stopped. As encryption does, it takes after a refusal nothing but the bytes that it refused.
+class Gate {
+ public:
+  std::unique_ptr<Stream> Before(std::unique_ptr<Stream> stream) {
+    return std::make_unique<Gated>(*this, std::move(stream));
+  }
+  void Open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  class Gated final : public Stream {
+   public:
+    Gated(Gate& gate, std::unique_ptr<Stream> stream) : gate_(gate), stream_(std::move(stream)) {}
+    Result<size_t> TryRead(char* bytes, size_t size) override { return stream_->TryRead(bytes, size); }
+    Result<size_t> TryWrite(const char* bytes, size_t size) override {
+      std::lock_guard lock(gate_.mutex_);
+      if (!gate_.refused_.empty() && gate_.refused_ != std::string_view(bytes, size))
+        return Unavailable("other bytes than those that were refused");
+      gate_.refused_.assign(bytes, gate_.open_ ? 0 : size);
+      if (!gate_.open_) return size_t{0};
+      return stream_->TryWrite(bytes, size);
+    }
+    bool WaitReadable(int timeout_ms) override { return stream_->WaitReadable(timeout_ms); }
+    bool WaitWritable(int timeout_ms) override {
+      std::unique_lock lock(gate_.mutex_);
+      return gate_.changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return gate_.open_; });
+    }
+    void Shutdown() override { stream_->Shutdown(); }
+    std::string peer() const override { return stream_->peer(); }
+
+   private:
+    Gate& gate_;
+    const std::unique_ptr<Stream> stream_;
+  };
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  std::string refused_;
+};
+
+TEST(Pipe, WhatTheStreamRefusedIsOfferedAgain) {
+  Gate gate;
+  auto [ours, theirs] = Streams();
+  Pipe pipe({});
+  ASSERT_TRUE(pipe.Resume(gate.Before(std::move(ours)), 0).ok());
+  ASSERT_TRUE(pipe.TrySend(Verb::kDrop, 7, "x"));  // Refused.
+  // Asks for a word between frames, then sends something to receive.
+  ASSERT_TRUE(WriteFully(*theirs, EncodeFrame(Verb::kPing, 0, wire::Encode(wire::Ping{})), NowMs() + 1000).ok());
+  ASSERT_TRUE(WriteFully(*theirs, EncodeFrame(Verb::kAnswer, 0, "y"), NowMs() + 1000).ok());
+  Ring::Frame frame;
+  ASSERT_TRUE(pipe.Receive(frame).ok());
+  gate.Open();
+  for (const Verb wanted : {Verb::kDrop, Verb::kAck}) {
+    const Status status = ReadFrame(*theirs, 1000, frame, NowMs() + 60000);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(frame.verb, wanted);
+  }
 }
 
 TEST(Pipe, BrokenRulesAreTheEnd) {

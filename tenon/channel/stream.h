@@ -19,7 +19,8 @@ class Stream {
   /// Reads what is there, at most `size` bytes. 0 when nothing is there now; UNAVAILABLE at the end and when the
   /// connection breaks, UNAUTHENTICATED when what came is not the other end's.
   virtual Result<size_t> TryRead(char* bytes, size_t size) = 0;
-  /// Writes what can be written now; 0 when nothing can. UNAVAILABLE when the other side is gone.
+  /// Writes what can be written now; 0 when nothing can: then the same bytes are to be offered next, of which some may
+  /// be on their way. UNAVAILABLE when the other side is gone.
   virtual Result<size_t> TryWrite(const char* bytes, size_t size) = 0;
   /// Wait at most so long until TryRead, or TryWrite, may have more to do. False when the time is over.
   virtual bool WaitReadable(int timeout_ms) = 0;
