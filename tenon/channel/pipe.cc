@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tenon/base/contain.h"
 #include "tenon/wire/codec.h"
 
 namespace tenon::channel {
@@ -296,6 +297,14 @@ Status Pipe::Receive(Ring::Frame& frame) {
       Close(got.status());
       return got.status();
     }
+  }
+}
+
+Status Pipe::ReceiveAll(const std::function<Status(const Ring::Frame&)>& take) {
+  Ring::Frame frame;
+  for (;;) {
+    TENON_RETURN_IF_ERROR(Receive(frame));
+    TENON_RETURN_IF_ERROR(Contain("a message", [&] { return take(frame); }));
   }
 }
 

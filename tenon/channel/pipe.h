@@ -57,6 +57,8 @@ class Pipe {
   /// Waits for the next frame. Whatever ended the pipe: DATA_LOSS when the other side broke the rules, UNAVAILABLE when
   /// the connection was not made again in time.
   Status Receive(Ring::Frame& frame);
+  /// Receives frames until one of them is refused, or the pipe has ended: why. Exceptions of `take` are refusals.
+  Status ReceiveAll(const std::function<Status(const Ring::Frame&)>& take);
 
   /// From now on a connection that breaks is not made again: the other side will be told goodbye, and may be quicker
   /// than Close, which must follow.

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <iterator>
 #include <utility>
-
-#include "tenon/base/contain.h"
 
 namespace tenon::remote {
 
@@ -19,7 +18,8 @@ using wire::Verb;
 
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
+// What is read at once comes with the answer up to here, in chunks beyond.
+constexpr uint64_t kFewBytes = uint64_t{1} << 16;
 // Outputs of at most so many bytes come with the outcome: reading a scalar costs no question.
 constexpr uint64_t kSmallBytes = 256;
 
@@ -218,19 +218,19 @@ void Front::Answer(uint64_t epoch, uint64_t number, const Result<std::string>& b
   wire::Answer answer;
   answer.error = wire::FromStatus(body.status());
   if (body.ok()) answer.body = *body;
-  Reply(epoch, Verb::kAnswer, number, Encode(answer));
+  std::string message = Encode(answer);
+  // Clients take answers as long as what the server takes, and no less than by default.
+  const uint32_t most = std::max(channel::PipeOptions().max_message_bytes, options_.limits.max_message_bytes);
+  if (message.size() > most) {
+    const Status refused = ResourceExhausted(
+        fmt::format("an answer of {} bytes; the most that crosses between machines is {}", message.size(), most));
+    message = Encode(wire::Answer{wire::FromStatus(refused), {}});
+  }
+  Reply(epoch, Verb::kAnswer, number, message);
 }
 
 void Front::ReadControl() {
-  channel::Ring::Frame frame;
-  for (;;) {
-    Status status = pipes_[0]->Receive(frame);
-    if (status.ok() && frame.verb == Verb::kGoodbye) status = Cancelled("the client said goodbye");
-    if (status.ok()) status = Contain("a request", [&] { return Handle(frame); });
-    if (status.ok()) continue;
-    End(status);
-    return;
-  }
+  End(pipes_[0]->ReceiveAll([this](const channel::Ring::Frame& frame) { return Handle(frame); }));
 }
 
 Status Front::Handle(const channel::Ring::Frame& frame) {
@@ -257,6 +257,8 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
       TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message));
       return HandlerDone(number, m);
     }
+    case Verb::kGoodbye:
+      return Cancelled("the client said goodbye");
     case Verb::kDropExecutable:
     case Verb::kRegisterHandler:
       if (const std::shared_ptr<Session> process = Now().process) process->Post(frame.verb, number, frame.message);
@@ -461,11 +463,14 @@ Status Front::Execute(uint64_t number, wire::Execute m) {
     std::lock_guard lock(mutex_);
     for (const std::shared_ptr<Array>& array : run->arguments()) {
       if (refused.ok()) refused = array->error;
-      if (array->usable()) continue;
+    }
+    // What is refused waits for nothing: nobody else may come to know of it.
+    for (const std::shared_ptr<Array>& array : run->arguments()) {
+      if (!refused.ok() || array->usable()) continue;
       array->waiting.push_back(run);
       ++run->missing;
     }
-    if (run->missing != 0 && refused.ok()) return OkStatus();
+    if (run->missing != 0) return OkStatus();
   }
   if (refused.ok()) {
     Forward({run});
@@ -548,14 +553,7 @@ void Front::Finish(Array& array, const Status& status) {
 }
 
 void Front::ReadBulk() {
-  channel::Ring::Frame frame;
-  for (;;) {
-    Status status = pipes_[1]->Receive(frame);
-    if (status.ok()) status = Contain("bytes of an array", [&] { return HandleBulk(frame); });
-    if (status.ok()) continue;
-    End(status);
-    return;
-  }
+  End(pipes_[1]->ReceiveAll([this](const channel::Ring::Frame& frame) { return HandleBulk(frame); }));
 }
 
 Status Front::HandleBulk(const channel::Ring::Frame& frame) {
@@ -631,17 +629,12 @@ void Front::WriteBulk() {
     wire::Fetched fetched;
     fetched.error = wire::FromStatus(reading.error);
     if (reading.error.ok()) {
-      const char* const data = reading.array->data() + reading.offset;
-      const bool few = reading.size <= kChunkBytes / 16;
-      if (few && reading.size != 0) fetched.data.assign(data, reading.size);
-      if (!few) {
-        for (uint64_t at = 0; at < reading.size; at += kChunkBytes) {
-          const auto part = static_cast<uint32_t>(std::min(kChunkBytes, reading.size - at));
-          message.clear();
-          wire::Encoder encoder(message);
-          encoder.Put(reading.offset + at);
-          encoder.Put(part);
-          message.append(data + at, part);
+      const std::string_view bytes(reading.array->data() + reading.offset, reading.size);
+      if (bytes.size() <= kFewBytes) {
+        fetched.data = bytes;
+      } else {
+        for (size_t at = 0; at < bytes.size(); at += wire::kChunkBytes) {
+          wire::EncodeChunk(reading.offset + at, bytes.substr(at, wire::kChunkBytes), message);
           if (!pipes_[1]->Send(Verb::kChunk, reading.number, message).ok()) return;
         }
       }
@@ -657,18 +650,22 @@ void Front::CallClient(std::shared_ptr<Session> process, uint64_t number, wire::
     process->HandlerEnded();
   };
   call.execution = execution == nullptr ? 0 : execution->OwnNumber(call.execution);
-  uint64_t total = 0;
+  for (const std::vector<wire::Operand>* list : {&call.operands, &call.results}) {
+    uint64_t left = options_.limits.max_message_bytes / 2;
+    for (const wire::Operand& array : *list) {
+      if (array.size > left) {
+        return refuse(ResourceExhausted(
+            fmt::format("a handler's {} have more than {} bytes, which is what a message between machines takes",
+                        list == &call.operands ? "operands" : "results", options_.limits.max_message_bytes / 2)));
+      }
+      left -= array.size;
+    }
+  }
   for (wire::Operand& operand : call.operands) {
     std::string bytes;
     if (operand.size != 0) {
       Result<Session::Bytes> memory = process->MemoryAt(operand.place, operand.size);
       if (!memory.ok()) return refuse(memory.status());
-      total += operand.size;
-      if (total > options_.limits.max_message_bytes / 2) {
-        return refuse(ResourceExhausted(
-            fmt::format("a handler's operands have more than {} bytes, which is what a message between machines takes",
-                        options_.limits.max_message_bytes / 2)));
-      }
       bytes.assign(memory->data, operand.size);
     }
     call.values.push_back(std::move(bytes));

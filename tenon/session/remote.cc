@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tenon/base/contain.h"
-
 namespace tenon::session {
 
 using channel::NowMs;
@@ -18,7 +16,6 @@ using wire::Verb;
 namespace {
 
 std::atomic<uint64_t> next_number{uint64_t{1} << 32};  // Not those of sessions.
-constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr uint32_t kMaxAttachedBytes = 4096;
 constexpr int kLingerMs = 200;
 
@@ -68,7 +65,7 @@ Result<channel::Pipe::Dialed> Remote::Dial(Lane lane, uint64_t received) {
     session_number_ = attached.session;
     secret_ = attached.secret;
     grace_s_ = attached.grace_s;
-    max_message_bytes_ = attached.max_message_bytes;
+    max_message_bytes_ = std::min(attached.max_message_bytes, wire::kMaxMessageBytes);
   }
   return channel::Pipe::Dialed{std::move(stream), attached.received};
 }
@@ -83,6 +80,7 @@ Result<std::shared_ptr<Remote>> Remote::Connect(const RemoteOptions& options) {
     TENON_ASSIGN_OR_RETURN(dialed[static_cast<size_t>(i)], remote->Dial(LaneOf(i), 0));
   }
   channel::PipeOptions pipe;
+  pipe.max_message_bytes = std::max(pipe.max_message_bytes, remote->max_message_bytes());
   pipe.keep_alive_ms = options.keep_alive_ms;
   pipe.silence_ms = options.silence_ms;
   pipe.grace_ms = static_cast<int>(std::min<uint32_t>(remote->grace_s_, 3600)) * 1000;
@@ -108,49 +106,49 @@ Status Remote::state() const {
   return has_ended_ ? ended_ : OkStatus();
 }
 
-void Remote::SetSession(std::shared_ptr<RemoteSession> session) {
+uint32_t Remote::max_message_bytes() const {
   std::lock_guard lock(mutex_);
+  return max_message_bytes_;
+}
+
+Status Remote::SetSession(std::shared_ptr<RemoteSession> session) {
+  std::lock_guard lock(mutex_);
+  if (has_ended_) return ended_;
   session_ = std::move(session);
+  return OkStatus();
+}
+
+std::shared_ptr<RemoteSession> Remote::TakeSession() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(session_, nullptr);
 }
 
 void Remote::ReadControl() {
-  channel::Ring::Frame frame;
-  for (;;) {
-    Status status = control().Receive(frame);
-    if (!status.ok()) {
-      End(status);
-      return;
-    }
-    std::shared_ptr<RemoteSession> session;
-    {
-      std::lock_guard lock(mutex_);
-      session = session_;
-    }
-    if (frame.verb == Verb::kGone) {
-      const Result<wire::Gone> gone = Decode<wire::Gone>(frame.message);
-      status = gone.status();
-      if (gone.ok() && session != nullptr) {
-        SetSession(nullptr);
-        session->Lose(Unavailable(fmt::format("at {}: {}", name(), gone->error.message)));
-      }
-    } else if (session != nullptr) {
-      status = session->Deliver(frame);
-    }
-    if (status.ok()) continue;
-    End(Unavailable(fmt::format("{} broke the protocol: {}", name(), status.message())));
-    return;
+  End(control().ReceiveAll([this](const channel::Ring::Frame& frame) {
+    const Status status = HandleControl(frame);
+    return status.ok() ? status : Unavailable(fmt::format("{} broke the protocol: {}", name(), status.message()));
+  }));
+  // A session is told here alone, on the thread of its replies.
+  if (const std::shared_ptr<RemoteSession> session = TakeSession()) session->Lose(state());
+}
+
+Status Remote::HandleControl(const channel::Ring::Frame& frame) {
+  if (frame.verb == Verb::kGone) {
+    TENON_ASSIGN_OR_RETURN(const wire::Gone gone, Decode<wire::Gone>(frame.message));
+    if (const std::shared_ptr<RemoteSession> session = TakeSession())
+      session->Lose(Unavailable(fmt::format("at {}: {}", name(), gone.error.message)));
+    return OkStatus();
   }
+  std::shared_ptr<RemoteSession> session;
+  {
+    std::lock_guard lock(mutex_);
+    session = session_;
+  }
+  return session == nullptr ? OkStatus() : session->Deliver(frame);
 }
 
 void Remote::ReadBulk() {
-  channel::Ring::Frame frame;
-  for (;;) {
-    Status status = pipes_[1]->Receive(frame);
-    if (status.ok()) status = Contain("bytes of an array", [&] { return HandleBulk(frame); });
-    if (status.ok()) continue;
-    End(status);
-    return;
-  }
+  End(pipes_[1]->ReceiveAll([this](const channel::Ring::Frame& frame) { return HandleBulk(frame); }));
 }
 
 Status Remote::HandleBulk(const channel::Ring::Frame& frame) {
@@ -241,13 +239,8 @@ void Remote::WriteBulk() {
       continue;  // Its end, or the session's, tells.
     }
     Status status;
-    for (size_t at = 0; at < job.bytes.size() && status.ok(); at += kChunkBytes) {
-      message.clear();
-      wire::Encoder encoder(message);
-      const std::string_view part = job.bytes.substr(at, kChunkBytes);
-      encoder.Put(job.offset + at);
-      encoder.Put(static_cast<uint32_t>(part.size()));
-      message.append(part);
+    for (size_t at = 0; at < job.bytes.size() && status.ok(); at += wire::kChunkBytes) {
+      wire::EncodeChunk(job.offset + at, job.bytes.substr(at, wire::kChunkBytes), message);
       status = pipes_[1]->Send(Verb::kChunk, job.number, message);
     }
     job.done(status);
@@ -265,9 +258,8 @@ void Remote::Break() {
   for (const auto& pipe : pipes_) pipe->Break();
 }
 
-// The session is over: everything that waits is told. Once.
+// The session is over: whoever waits for bytes is told. Once.
 void Remote::End(const Status& why) {
-  std::shared_ptr<RemoteSession> session;
   std::deque<Job> jobs;
   std::unordered_map<uint64_t, Fetching> fetching;
   Status ended;
@@ -278,7 +270,6 @@ void Remote::End(const Status& why) {
       ended_ = Unavailable(fmt::format("the session with {} is over: {}", name(), why.message()));
     }
     ended = ended_;
-    session = std::exchange(session_, nullptr);
     jobs.swap(jobs_);
     fetching.swap(fetching_);
     changed_.notify_all();
@@ -290,7 +281,6 @@ void Remote::End(const Status& why) {
     if (job.done) job.done(ended);
   }
   for (auto& [number, f] : fetching) f.done(ended);
-  if (session != nullptr) session->Lose(ended);
 }
 
 RemoteSession::RemoteSession(std::shared_ptr<Remote> remote)
@@ -299,8 +289,7 @@ RemoteSession::~RemoteSession() = default;
 
 Result<std::shared_ptr<Session>> RemoteSession::Start(std::shared_ptr<Remote> remote) {
   std::shared_ptr<RemoteSession> session(new RemoteSession(remote));
-  remote->SetSession(session);
-  if (const Status ended = remote->state(); !ended.ok()) return ended;
+  TENON_RETURN_IF_ERROR(remote->SetSession(session));
   if (const Status status = session->Greet({}); !status.ok()) {
     session->End();
     return status;

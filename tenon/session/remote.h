@@ -42,8 +42,10 @@ class Remote : public std::enable_shared_from_this<Remote> {
   const std::shared_ptr<HandlerHost>& handlers() const { return options_.handlers; }
   /// OK while the session lasts.
   Status state() const;
-  /// Whose messages come from now on.
-  void SetSession(std::shared_ptr<RemoteSession> session);
+  /// What the server takes.
+  uint32_t max_message_bytes() const;
+  /// Whose messages come from now on. The state, when that is not OK.
+  Status SetSession(std::shared_ptr<RemoteSession> session);
   channel::Pipe& control() { return *pipes_[0]; }
 
   using Done = std::function<void(const Status&)>;
@@ -78,7 +80,9 @@ class Remote : public std::enable_shared_from_this<Remote> {
   void ReadControl();
   void ReadBulk();
   void WriteBulk();
+  Status HandleControl(const channel::Ring::Frame& frame);
   Status HandleBulk(const channel::Ring::Frame& frame);
+  std::shared_ptr<RemoteSession> TakeSession();
   void End(const Status& why);
 
   const RemoteOptions options_;
@@ -91,7 +95,7 @@ class Remote : public std::enable_shared_from_this<Remote> {
   std::condition_variable changed_;
   uint64_t session_number_ = 0;  // the server's
   std::string secret_;
-  uint32_t grace_s_ = 0, max_message_bytes_ = 0;
+  uint32_t grace_s_ = 0, max_message_bytes_ = wire::kMaxMessageBytes;
   std::shared_ptr<RemoteSession> session_;
   Status ended_;
   bool has_ended_ = false;
@@ -118,6 +122,7 @@ class RemoteSession final : public Session {
  private:
   friend class Remote;
   explicit RemoteSession(std::shared_ptr<Remote> remote);
+  uint32_t max_message_bytes() const override { return remote_->max_message_bytes(); }
   bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) override {
     return remote_->control().TrySend(verb, number, message);
   }

@@ -75,9 +75,9 @@ Result<std::string> Session::CallEncoded(Verb verb, std::string message) {
 }
 
 void Session::CallThen(Verb verb, std::string_view message, Then then) {
-  if (message.size() > wire::kMaxMessageBytes) {
-    then(ResourceExhausted(fmt::format("a request of {} bytes; the most that crosses to a device process is {}",
-                                       message.size(), wire::kMaxMessageBytes)));
+  if (const uint32_t most = max_message_bytes(); message.size() > most) {
+    then(ResourceExhausted(
+        fmt::format("a request of {} bytes; the most that crosses to a device process is {}", message.size(), most)));
     return;
   }
   if (const Status status = state(); !status.ok()) {

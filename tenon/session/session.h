@@ -110,6 +110,8 @@ class Session : public std::enable_shared_from_this<Session> {
   explicit Session(std::shared_ptr<HandlerHost> handlers);
 
   // --- What carries the messages.
+  /// Longer ones would end the session.
+  virtual uint32_t max_message_bytes() const { return wire::kMaxMessageBytes; }
   /// Sends a frame if there is room for it now; false otherwise.
   virtual bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) = 0;
   /// Sends a frame, waiting for room. Fails once the process is gone.

@@ -77,6 +77,14 @@ std::string DumpAs(const char* name, std::string_view bytes) {
 
 }  // namespace
 
+void EncodeChunk(uint64_t offset, std::string_view bytes, std::string& message) {
+  message.clear();
+  Encoder encoder(message);
+  encoder.Put(offset);
+  encoder.Put(static_cast<uint32_t>(bytes.size()));
+  message.append(bytes);
+}
+
 Result<ChunkView> DecodeChunk(std::string_view message) {
   constexpr size_t kHead = sizeof(uint64_t) + sizeof(uint32_t);
   ChunkView chunk;

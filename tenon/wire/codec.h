@@ -176,6 +176,10 @@ Result<Record> Decode(std::string_view bytes) {
   return record;
 }
 
+/// The most bytes of an array that a Chunk has: its message is of 1 MiB.
+inline constexpr size_t kChunkBytes = (size_t{1} << 20) - sizeof(uint64_t) - sizeof(uint32_t);
+/// Makes `message` a Chunk.
+void EncodeChunk(uint64_t offset, std::string_view bytes, std::string& message);
 /// A Chunk whose bytes are where they lie in `message`.
 struct ChunkView {
   uint64_t offset = 0;
