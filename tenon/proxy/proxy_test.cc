@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tenon/client/client.h"
+#include "tenon/proxy/testing/isolated.h"
 
 namespace tenon::proxy {
 namespace {
@@ -26,34 +27,13 @@ using client::Client;
 using client::LoadedExecutable;
 using client::Options;
 using ::testing::AllOf;
+using testing::Compile;
 using ::testing::ElementsAre;
+using testing::Floats;
 using ::testing::HasSubstr;
+using testing::IsolatedPlugin;
 
-#define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_(TENON_CONCAT_(tenon_test_, __LINE__), lhs, expr)
-#define ASSERT_OK_AND_ASSIGN_(result, lhs, expr)          \
-  auto result = (expr);                                   \
-  ASSERT_TRUE(result.ok()) << result.status().ToString(); \
-  lhs = std::move(result).value()
-
-client::Plugin Isolated() {
-  static const client::Plugin plugin = [] {
-    ::setenv("TENON_ISOLATE_PLUGIN", TENON_FAKE_PLUGIN, 1);
-    Result<client::Plugin> loaded = client::Plugin::LoadFile(TENON_ISOLATED_PLUGIN);
-    if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str());
-    return std::move(loaded).value();
-  }();
-  return plugin;
-}
-
-Result<Client> NewClient(const Options& options = {}) { return Isolated().CreateClient(options); }
-
-Result<LoadedExecutable> Compile(const Client& c, const std::string& program) {
-  return c.Compile(std::string_view(program));
-}
-
-Result<Buffer> Floats(const Client& c, std::vector<float> values) {
-  return c.ToDevice(values, {static_cast<int64_t>(values.size())});
-}
+Result<Client> NewClient(const Options& options = {}) { return IsolatedPlugin().CreateClient(options); }
 
 // Child processes of this one that are still there.
 std::vector<int> Children() {
@@ -89,7 +69,7 @@ int NewChild(const F& make) {
 class ProxyTest : public ::testing::Test {
  protected:
   void Open(const Options& options = {}) {
-    (void)Isolated();
+    (void)IsolatedPlugin();
     pid_ = NewChild([&] {
       Result<Client> made = NewClient(options);
       ASSERT_TRUE(made.ok()) << made.status().ToString();
@@ -236,7 +216,7 @@ TEST_F(ProxyTest, WhatMustNotFailDoesNot) {
   EXPECT_TRUE(topology.PlatformName().ok());
   EXPECT_TRUE(topology.Attributes().ok());
   EXPECT_TRUE(topology.Devices().ok());
-  EXPECT_TRUE(Isolated().Attributes().ok());
+  EXPECT_TRUE(IsolatedPlugin().Attributes().ok());
   for (const Buffer* buffer : {&out[0], &lost[0], &x}) {
     EXPECT_TRUE(buffer->GetDevice().ok());
     EXPECT_TRUE(buffer->dims().ok());
@@ -320,7 +300,7 @@ TEST_F(ProxyTest, NobodyWaitsForAFullChannel) {
 }
 
 TEST_F(ProxyTest, ProcessesGoWithTheirClients) {
-  (void)Isolated();
+  (void)IsolatedPlugin();
   for (int i = 0; i < 3; ++i) {
     const size_t before = Children().size();
     Open();
@@ -427,7 +407,7 @@ TEST_F(ProxyTest, KilledAtRandom) {
 
 // A device process that writes rubbish into everything that it shares costs an error, whatever it writes.
 TEST(RubbishTest, IsAnError) {
-  (void)Isolated();
+  (void)IsolatedPlugin();
   ::setenv("TENON_DEVICE_SERVER", TENON_RUBBISH_SERVER, 1);
   for (int seed = 0; seed < 30; ++seed) {
     ::setenv("TENON_RUBBISH_SEED", std::to_string(seed).c_str(), 1);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tenon/client/client.h"
+#include "tenon/proxy/testing/isolated.h"
 #include "tenon/remote/listener.h"
 
 namespace tenon::remote {
@@ -31,16 +32,13 @@ using client::Buffer;
 using client::Client;
 using client::LoadedExecutable;
 using client::Options;
+using proxy::testing::Compile;
+using proxy::testing::Floats;
+using proxy::testing::IsolatedPlugin;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-#define ASSERT_OK_AND_ASSIGN(lhs, expr) ASSERT_OK_AND_ASSIGN_(TENON_CONCAT_(tenon_test_, __LINE__), lhs, expr)
-#define ASSERT_OK_AND_ASSIGN_(result, lhs, expr)          \
-  auto result = (expr);                                   \
-  ASSERT_TRUE(result.ok()) << result.status().ToString(); \
-  lhs = std::move(result).value()
 
 constexpr char kToken[] = "a token of thirty-two bytes, or more";
 
@@ -126,16 +124,6 @@ class Served {
   std::thread thread_;
 };
 
-client::Plugin ThePlugin() {
-  static const client::Plugin plugin = [] {
-    ::setenv("TENON_ISOLATE_PLUGIN", TENON_FAKE_PLUGIN, 1);
-    Result<client::Plugin> loaded = client::Plugin::LoadFile(TENON_ISOLATED_PLUGIN);
-    if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str());
-    return std::move(loaded).value();
-  }();
-  return plugin;
-}
-
 Options RemoteAt(const std::string& address) {
   Options options;
   options.Set("remote", address);
@@ -143,16 +131,9 @@ Options RemoteAt(const std::string& address) {
   return options;
 }
 
-Result<LoadedExecutable> Compile(const Client& c, const std::string& program) {
-  return c.Compile(std::string_view(program));
-}
-Result<Buffer> Floats(const Client& c, std::vector<float> values) {
-  return c.ToDevice(values, {static_cast<int64_t>(values.size())});
-}
-
 TEST(Remote, RunsPrograms) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   EXPECT_EQ(c.PlatformName().value(), "fake");
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c, "add"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
@@ -168,7 +149,7 @@ TEST(Remote, RunsPrograms) {
 
 TEST(Remote, ErrorsCrossAsTheyAre) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   const Status unknown = Compile(c, "nonsense").status();
   EXPECT_EQ(unknown.code(), Code::kInvalidArgument);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("unknown program 'nonsense'"));
@@ -183,7 +164,7 @@ TEST(Remote, ErrorsCrossAsTheyAre) {
 
 TEST(Remote, LargeArraysCrossBothWays) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   std::vector<Buffer> kept;
   for (const size_t n : {size_t{1}, size_t{5000}, size_t{300000}, size_t{9} << 20}) {
     std::vector<float> values(n);
@@ -201,7 +182,7 @@ TEST(Remote, LargeArraysCrossBothWays) {
 
 TEST(Remote, OutputsAreArgumentsBeforeTheyAreThere) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c, {0, 1, 2, 3}));
   for (int i = 0; i < 1000; ++i) {
@@ -216,7 +197,7 @@ TEST(Remote, OutputsAreArgumentsBeforeTheyAreThere) {
 // A crash of the device process costs what was under way: the session and its arrays go on.
 TEST(Remote, CrashLeavesArrays) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable crash, Compile(c, "crash"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
@@ -239,7 +220,7 @@ TEST(Remote, CrashLeavesArrays) {
 }
 
 TEST(Remote, WithoutAServerThereIsAnError) {
-  const Status status = ThePlugin().CreateClient(RemoteAt("127.0.0.1:1")).status();
+  const Status status = IsolatedPlugin().CreateClient(RemoteAt("127.0.0.1:1")).status();
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot connect to 127.0.0.1:1"));
 }
@@ -249,7 +230,7 @@ TEST(Remote, SessionThatIsOverCostsItsArrays) {
   ListenOptions options;
   options.limits.session_s = 1;
   Served served(options);
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, std::vector<float>(4, 1.0F)));
   ASSERT_TRUE(served.WaitFor("its 1 s are over"));
@@ -277,8 +258,8 @@ TEST(Remote, LimitsHold) {
   options.limits.array_bytes = 1 << 20;
   options.max_sessions = 1;
   Served served(options);
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(served.address())));
-  const Status second = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
+  const Status second = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
   EXPECT_EQ(second.code(), Code::kResourceExhausted);
   EXPECT_THAT(std::string(second.message()), HasSubstr("there are 1 sessions"));
   ASSERT_OK_AND_ASSIGN(const Buffer large, Floats(c, std::vector<float>(1 << 20, 1.0F)));
@@ -291,28 +272,44 @@ TEST(Remote, LimitsHold) {
   EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
 }
 
+TEST(Remote, LongMessagesAreRefusedAndArraysComeInPieces) {
+  ListenOptions options;
+  options.limits.max_message_bytes = 1 << 20;
+  Served served(options);
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
+  const Status refused = Compile(c, std::string(2 << 20, 'x')).status();
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted) << refused.ToString();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the most that crosses to a device process is 1048576"));
+  std::vector<float> values(600000);
+  std::iota(values.begin(), values.end(), 1.0F);
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, values));
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> back, x.ToHost<float>());
+  EXPECT_TRUE(back == values);
+  EXPECT_EQ(served.Count(": a session"), 1u);
+}
+
 // --- Who is let in.
 
 TEST(Remote, WrongTokenIsRefused) {
   Served served;
   Options options = RemoteAt(served.address());
   options.Set("remote_token_file", WriteFile("wrong", std::string(40, 'x'), 0600));
-  const Status status = ThePlugin().CreateClient(options).status();
+  const Status status = IsolatedPlugin().CreateClient(options).status();
   EXPECT_EQ(status.code(), Code::kUnauthenticated) << status.ToString();
   EXPECT_THAT(std::string(status.message()), HasSubstr("the token is wrong"));
   EXPECT_TRUE(served.WaitFor("refused: UNAUTHENTICATED"));
-  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
+  EXPECT_TRUE(IsolatedPlugin().CreateClient(RemoteAt(served.address())).ok());
 }
 
 TEST(Remote, TokensOfOthersAndShortOnesAreRefused) {
   Options options = RemoteAt("127.0.0.1:1");
   options.Set("remote_token_file", WriteFile("open", std::string(40, 'x'), 0644));
-  EXPECT_EQ(ThePlugin().CreateClient(options).status().code(), Code::kPermissionDenied);
+  EXPECT_EQ(IsolatedPlugin().CreateClient(options).status().code(), Code::kPermissionDenied);
   options.Set("remote_token_file", WriteFile("short", "short", 0600));
-  EXPECT_THAT(ThePlugin().CreateClient(options).status().ToString(), HasSubstr("has 5 bytes, wanted 32"));
+  EXPECT_THAT(IsolatedPlugin().CreateClient(options).status().ToString(), HasSubstr("has 5 bytes, wanted 32"));
   Options none;
   none.Set("remote", "127.0.0.1:1");
-  EXPECT_THAT(ThePlugin().CreateClient(none).status().ToString(), HasSubstr("wants a token, or a certificate"));
+  EXPECT_THAT(IsolatedPlugin().CreateClient(none).status().ToString(), HasSubstr("wants a token, or a certificate"));
   EXPECT_EQ(Listener::Start({.address = "127.0.0.1:0", .credentials = {}, .plugin = {}, .limits = {}}).status().code(),
             Code::kInvalidArgument);
 }
@@ -432,7 +429,7 @@ TEST(Remote, FirstMessagesAreChecked) {
   const auto plain = channel::MakeSocketStream(std::move(*socket), "server");
   ASSERT_TRUE(channel::WriteFully(*plain, "GET / HTTP/1.1\r\n\r\n", NowMs() + 1000).ok());
   EXPECT_TRUE(served.WaitFor("the TLS handshake failed"));
-  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
+  EXPECT_TRUE(IsolatedPlugin().CreateClient(RemoteAt(served.address())).ok());
 }
 
 // Those who connect and say nothing go in time, and do not keep others out for longer.
@@ -452,7 +449,7 @@ TEST(Remote, SilentStrangersGo) {
   EXPECT_TRUE(served.WaitFor("did not finish the TLS handshake in time"));
   Status status = Unavailable("not tried");
   for (int wait = 0; wait < 50 && !status.ok(); ++wait) {
-    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    status = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(status.ok()) << status.ToString();
@@ -467,11 +464,11 @@ TEST(Remote, WhoFailsTooOftenWaits) {
   ASSERT_TRUE(served.WaitFor("refused"));
   Status status;
   for (int wait = 0; wait < 50 && status.ok(); ++wait)
-    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    status = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
   EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
   for (int wait = 0; wait < 100 && !status.ok(); ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    status = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
   }
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
@@ -482,13 +479,13 @@ TEST(Remote, FriendsThatComeAndGoAreNotKeptOut) {
   options.max_failures = 1;
   Served served(options);
   for (int i = 0; i < 30; ++i) {
-    const Status status = ThePlugin().CreateClient(RemoteAt(served.address())).status();
+    const Status status = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
     ASSERT_TRUE(status.ok()) << i << ": " << status.ToString();
   }
   EXPECT_EQ(served.Count("refused"), 0) << served.log();
   ASSERT_TRUE(channel::Connect(*channel::ParseAddress(served.address()), NowMs() + 5000, 20000).ok());
   EXPECT_TRUE(served.WaitFor("closed the connection during the handshake"));
-  EXPECT_TRUE(ThePlugin().CreateClient(RemoteAt(served.address())).ok());
+  EXPECT_TRUE(IsolatedPlugin().CreateClient(RemoteAt(served.address())).ok());
 }
 
 // Stands between clients and a server: cuts connections, and takes new ones or not.
@@ -555,7 +552,7 @@ class Cable {
 TEST(Remote, CutConnectionsAreMadeAgain) {
   Served served;
   Cable cable(served.address());
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(cable.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(cable.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   std::atomic<bool> done{false};
   std::atomic<int> cuts{0};
@@ -597,7 +594,7 @@ TEST(Remote, AwayForTooLongIsTheEnd) {
   options.limits.grace_ms = 1000;
   Served served(options);
   Cable cable(served.address());
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt(cable.address())));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(cable.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c, "later echo"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
   ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, later.Execute({&x}));
@@ -637,7 +634,7 @@ TEST(Remote, KilledServerIsAnError) {
   pid_t server = start("0");
   const std::string at = port();
   ASSERT_NE(at, "");
-  ASSERT_OK_AND_ASSIGN(const Client c, ThePlugin().CreateClient(RemoteAt("127.0.0.1:" + at)));
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt("127.0.0.1:" + at)));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c, "later echo"));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
@@ -665,7 +662,7 @@ TEST(Remote, KilledServerIsAnError) {
 // A client that was let in and sends rubbish costs its session.
 TEST(Remote, MalformedMessagesCostTheSession) {
   Served served;
-  ASSERT_OK_AND_ASSIGN(const Client other, ThePlugin().CreateClient(RemoteAt(served.address())));
+  ASSERT_OK_AND_ASSIGN(const Client other, IsolatedPlugin().CreateClient(RemoteAt(served.address())));
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
     Stranger one(served);
