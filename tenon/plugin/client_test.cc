@@ -14,13 +14,6 @@ namespace {
 
 class ClientTest : public PluginTest {
  protected:
-  template <class Extension>
-  static const Extension* Find(PJRT_Extension_Type type) {
-    for (PJRT_Extension_Base* e = api()->extension_start; e != nullptr; e = e->next) {
-      if (e->type == type) return reinterpret_cast<const Extension*>(e);
-    }
-    return nullptr;
-  }
   PJRT_Executable* GetExecutable(PJRT_LoadedExecutable* loaded) {
     ARGS(PJRT_LoadedExecutable_GetExecutable, get);
     get.loaded_executable = loaded;
@@ -552,7 +545,7 @@ TEST_F(ClientTest, Topologies) {
 }
 
 TEST_F(ClientTest, LayoutsExtension) {
-  const auto* layouts = Find<PJRT_Layouts_Extension>(PJRT_Extension_Type_Layouts);
+  const auto* layouts = FindExtension<PJRT_Layouts_Extension>(PJRT_Extension_Type_Layouts);
   ASSERT_NE(layouts, nullptr);
   EXPECT_EQ(layouts->base.struct_size, 80u);
   auto text = [&](PJRT_Layouts_MemoryLayout* layout, bool owned) {
@@ -595,7 +588,7 @@ TEST_F(ClientTest, LayoutsExtension) {
 }
 
 TEST_F(ClientTest, ShardingsExtension) {
-  const auto* shardings = Find<PJRT_Shardings_Extension>(PJRT_Extension_Type_Shardings);
+  const auto* shardings = FindExtension<PJRT_Shardings_Extension>(PJRT_Extension_Type_Shardings);
   ASSERT_NE(shardings, nullptr);
   for (auto [program, count] : {std::pair("add", 2u), std::pair("pair", 0u)}) {
     Result<PJRT_LoadedExecutable*> loaded = Compile(program);
@@ -615,7 +608,7 @@ TEST_F(ClientTest, ShardingsExtension) {
 }
 
 TEST_F(ClientTest, MemoryDescriptionsExtension) {
-  const auto* descriptions = Find<PJRT_MemoryDescriptions_Extension>(PJRT_Extension_Type_MemoryDescriptions);
+  const auto* descriptions = FindExtension<PJRT_MemoryDescriptions_Extension>(PJRT_Extension_Type_MemoryDescriptions);
   ASSERT_NE(descriptions, nullptr);
   ARGS(PJRT_Device_GetDescription, get);
   get.device = device(0);
@@ -633,7 +626,7 @@ TEST_F(ClientTest, MemoryDescriptionsExtension) {
 }
 
 TEST_F(ClientTest, ProfilerExtension) {
-  const auto* extension = Find<PJRT_Profiler_Extension>(PJRT_Extension_Type_Profiler);
+  const auto* extension = FindExtension<PJRT_Profiler_Extension>(PJRT_Extension_Type_Profiler);
   ASSERT_NE(extension, nullptr);
   const PLUGIN_Profiler_Api* profiler = extension->profiler_api;
   EXPECT_EQ(profiler->struct_size, 80u);

@@ -466,10 +466,7 @@ TEST_F(ExecuteTest, PortableExecutablesRunWhereTold) {
 }
 
 TEST_F(ExecuteTest, ContextsCarryUserData) {
-  const PJRT_FFI_Extension* ffi = nullptr;
-  for (PJRT_Extension_Base* e = api()->extension_start; e != nullptr; e = e->next) {
-    if (e->type == PJRT_Extension_Type_FFI) ffi = reinterpret_cast<PJRT_FFI_Extension*>(e);
-  }
+  const auto* ffi = FindExtension<PJRT_FFI_Extension>(PJRT_Extension_Type_FFI);
   ASSERT_NE(ffi, nullptr);
   static int deleted = 0;
   PJRT_FFI_Type_Info info{.deleter = [](void*) { ++deleted; }, .serialize = nullptr, .deserialize = nullptr};

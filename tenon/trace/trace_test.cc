@@ -362,10 +362,8 @@ TEST_F(TraceTest, OlderTablesStayShort) {
 }
 
 TEST_F(TraceTest, ExtensionFunctionsAreRecorded) {
-  const PJRT_Extension_Base* extension = api()->extension_start;
-  while (extension != nullptr && extension->type != PJRT_Extension_Type_Layouts) extension = extension->next;
-  ASSERT_NE(extension, nullptr);
-  const auto* layouts = reinterpret_cast<const PJRT_Layouts_Extension*>(extension);
+  const auto* layouts = FindExtension<PJRT_Layouts_Extension>(PJRT_Extension_Type_Layouts);
+  ASSERT_NE(layouts, nullptr);
   PJRT_Buffer* buffer = Four(1);
   ARGS(PJRT_Layouts_PJRT_Buffer_MemoryLayout, get);
   get.buffer = buffer;

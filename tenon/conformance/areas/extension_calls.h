@@ -14,7 +14,8 @@ const Extension& Find(Env& env, PJRT_Extension_Type type, const char* name) {
   size_t count = 0;
   for (const PJRT_Extension_Base* e = env.api()->extension_start; e != nullptr; e = e->next) {
     env.Expect(++count < 1000, "the chain of extensions has no end");
-    if (e->type == type) return *reinterpret_cast<const Extension*>(e);
+    // As bytes: others may be of types that the enum does not have.
+    if (std::memcmp(&e->type, &type, sizeof(type)) == 0) return *reinterpret_cast<const Extension*>(e);
   }
   env.Unsupported(std::string("the plugin has no ") + name + " extension");
 }

@@ -199,7 +199,7 @@ struct SlotOf<kSlot> {
   static inline Function* real = nullptr;
   static void Install(PJRT_Api& table, PJRT_Extension_Type type, Function* lie) {
     for (PJRT_Extension_Base* e = table.extension_start; e != nullptr; e = e->next) {
-      if (e->type != type) continue;
+      if (std::memcmp(&e->type, &type, sizeof(type)) != 0) continue;  // Not every one is the enum's.
       auto* extension = reinterpret_cast<Extension*>(e);
       real = extension->*kSlot;
       extension->*kSlot = lie;

@@ -47,6 +47,16 @@ Status Finish(PJRT_Event* event);
 bool IsReady(PJRT_Event* event);
 void DestroyEvent(PJRT_Event* event);
 
+/// The plugin's extension of this type, or null.
+template <class Extension>
+const Extension* FindExtension(PJRT_Extension_Type type) {
+  for (PJRT_Extension_Base* e = api()->extension_start; e != nullptr; e = e->next) {
+    // As bytes: others are of types that the enum does not have.
+    if (std::memcmp(&e->type, &type, sizeof(type)) == 0) return reinterpret_cast<const Extension*>(e);
+  }
+  return nullptr;
+}
+
 /// A client of the fake plugin with what tests need of it. Destroys the client and checks that nothing is left.
 class PluginTest : public ::testing::Test {
  protected:
