@@ -2,23 +2,18 @@
 
 programs(jax) gives {name: (function, [argument makers])}, as bench/README.md says.
 """
-import numpy as np
+from by_value import Programs, Random
 
-R = np.random.RandomState(11)
-
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
+R = Random(11)
+f32 = R.f32
 
 
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    P = {}
-
-    def add(name, fn, *args):
-        P[name] = (fn, [(lambda a=a: a) for a in args])
+    P = Programs()
+    add = P.add
 
     # Padded values that are computed, in a loop and alone; edges that repeat or mirror what is next to them.
     def gradient_norm(u):

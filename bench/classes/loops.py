@@ -1,12 +1,11 @@
 """Loops whose trips do little: programs(jax) -> {name: (function, [maker of an argument, ...])}."""
 import numpy as np
 
-R = np.random.RandomState(1)
+from by_value import Programs, Random
+
+R = Random(1)
+f32 = R.f32
 FACTOR = 64.0  # Roundings of hundreds of trips add up.
-
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
 
 
 def i32(high, *shape):
@@ -17,10 +16,8 @@ def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    P = {}
-
-    def add(name, fn, *args):
-        P[name] = (fn, [(lambda a=a: a) for a in args])
+    P = Programs()
+    add = P.add
 
     # Arrays that are read and written at computed places.
     def sieve(n):

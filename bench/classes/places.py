@@ -5,25 +5,18 @@ programs(jax) gives {name: (function, [argument makers])}, as bench/README.md sa
 """
 import numpy as np
 
-R = np.random.RandomState(17)
+from by_value import Programs, Random
 
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
-
-
-def u8(*shape):
-    return R.randint(0, 256, shape).astype(np.uint8)
+R = Random(17)
+f32, u8 = R.f32, R.u8
 
 
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    P = {}
-
-    def add(name, fn, *args):
-        P[name] = (fn, [(lambda a=a: a) for a in args])
+    P = Programs()
+    add = P.add
 
     # Components in another order, by lists.
     add('bgra_of_rgba', lambda x: x[..., jnp.array([2, 1, 0, 3])], u8(200, 300, 4))

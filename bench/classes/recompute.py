@@ -2,23 +2,18 @@
 
 What should hold: storing the expensive value by hand (a barrier behind it) makes no program faster, and the sums take all threads.
 """
-import numpy as np
+from by_value import Programs, Random
 
-R = np.random.RandomState(7)
-
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
+R = Random(7)
+f32 = R.f32
 
 
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    found = {}
-
-    def add(name, function, *arguments):
-        found[name] = (function, [(lambda a=a: a) for a in arguments])
+    found = Programs()
+    add = found.add
 
     # Recompute or store: a table of columns; a smoothed non-linearity; differences of neighbours on a torus, twice.
     add("decay_table", lambda x, t: x * jnp.exp(-t * t) * lax.rsqrt(1 + t * t), f32(400, 300), f32(300))

@@ -5,21 +5,18 @@ several classes at once (stacks, short products, loops) and show what a mend of 
 """
 import numpy as np
 
-R = np.random.RandomState(7)
+from by_value import Programs, Random
 
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
+R = Random(7)
+f32 = R.f32
 
 
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    P = {}
-
-    def add(name, fn, *args):
-        P[name] = (fn, [(lambda a=a: a) for a in args])
+    P = Programs()
+    add = P.add
 
     # Components taken from, combined and stacked along a short last axis.
     def cross(a, b):

@@ -1,7 +1,7 @@
 """Equinox, Diffrax, Optimistix, Lineax: models as trees, differential equations, roots, linear solves."""
-import types
-
 import numpy as np
+
+from by_value import Programs, Random
 
 NEEDS = ('equinox', 'diffrax', 'optimistix', 'lineax', 'optax')
 FACTOR = 1024.0  # Adaptive steps and iterations add up roundings.
@@ -15,15 +15,11 @@ def programs(jax):
     import optax
     import optimistix as optx
 
-    R = np.random.RandomState(0)
+    R = Random(0)
     KEY = np.array([0, 3], np.uint32)
-    P = {}
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
-
-    def f32(*shape):
-        return R.randn(*shape).astype(np.float32)
+    P = Programs()
+    add = P.add
+    f32 = R.f32
 
     # A neural differential equation, trained.
     class Field(eqx.Module):

@@ -1,7 +1,7 @@
 """Flax: modules of both of its interfaces, trained with Optax."""
-import types
-
 import numpy as np
+
+from by_value import Programs, Random
 
 NEEDS = ('flax', 'optax')
 FACTOR = 256.0  # Updates divide by roots of small sums of squares.
@@ -13,15 +13,11 @@ def programs(jax):
     import optax
     from flax import nnx
 
-    R = np.random.RandomState(0)
+    R = Random(0)
     KEY = np.array([0, 7], np.uint32)
-    P = {}
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
-
-    def f32(*shape):
-        return R.randn(*shape).astype(np.float32)
+    P = Programs()
+    add = P.add
+    f32 = R.f32
 
     class Cnn(nn.Module):
         @nn.compact

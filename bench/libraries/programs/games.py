@@ -1,7 +1,7 @@
 """Gymnax, Pgx, mctx, RLax: environments, tree search, reinforcement learning."""
-import types
-
 import numpy as np
+
+from by_value import Programs
 
 NEEDS = ('gymnax', 'mctx')
 FACTOR = 2048.0
@@ -13,11 +13,9 @@ def programs(jax):
     import mctx
 
     R = np.random.RandomState(0)
-    P = {}
     KEY = np.array([0, 5], np.uint32)
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
+    P = Programs()
+    add = P.add
 
     for name in ('CartPole-v1', 'Pendulum-v1', 'Acrobot-v1', 'MountainCar-v0', 'Breakout-MinAtar', 'Asterix-MinAtar', 'SpaceInvaders-MinAtar', 'Freeway-MinAtar',
                  'Catch-bsuite', 'FourRooms-misc', 'MetaMaze-misc', 'UmbrellaChain-bsuite', 'Pong-misc'):

@@ -1,7 +1,7 @@
 """Haiku: transformed functions, state, recurrent cores."""
-import types
-
 import numpy as np
+
+from by_value import Programs
 
 NEEDS = ('haiku', 'optax')
 FACTOR = 256.0
@@ -14,10 +14,8 @@ def programs(jax):
 
     R = np.random.RandomState(0)
     KEY = np.array([0, 3], np.uint32)
-    P = {}
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
+    P = Programs()
+    add = P.add
 
     images, labels = R.randn(32, 28, 28, 1).astype(np.float32), R.randint(0, 10, 32).astype(np.int32)
     net = hk.without_apply_rng(hk.transform(lambda x: hk.Sequential([

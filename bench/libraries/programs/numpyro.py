@@ -1,7 +1,7 @@
 """NumPyro and BlackJAX: samplers and variational inference."""
-import types
-
 import numpy as np
+
+from by_value import Programs
 
 NEEDS = ('numpyro', 'blackjax', 'optax')
 FACTOR = 4096.0  # Trajectories are chaotic: few steps, wide bounds.
@@ -18,11 +18,9 @@ def programs(jax):
     from numpyro.infer.util import log_density
 
     R = np.random.RandomState(0)
-    P = {}
     KEY = np.array([0, 5], np.uint32)
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
+    P = Programs()
+    add = P.add
 
     y = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], np.float32)
     sigma = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0], np.float32)

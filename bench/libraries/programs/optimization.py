@@ -1,7 +1,7 @@
 """JAXopt, OTT, Optax, evosax: optimisation, transport, evolution."""
-import types
-
 import numpy as np
+
+from by_value import Programs, Random
 
 NEEDS = ('jaxopt', 'ott', 'optax', 'evosax')
 FACTOR = 2048.0
@@ -18,15 +18,11 @@ def programs(jax):
     from ott.solvers.linear import sinkhorn
     from ott.tools import soft_sort
 
-    R = np.random.RandomState(0)
-    P = {}
+    R = Random(0)
     KEY = np.array([0, 5], np.uint32)
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
-
-    def f32(*shape):
-        return R.randn(*shape).astype(np.float32)
+    P = Programs()
+    add = P.add
+    f32 = R.f32
 
     x, y = f32(80, 10), f32(80)
     binary = R.randint(0, 2, 80).astype(np.int32)

@@ -1,7 +1,7 @@
 """Pgx: board games played at random."""
-import types
-
 import numpy as np
+
+from by_value import Programs
 
 NEEDS = ('pgx',)
 
@@ -10,10 +10,8 @@ def programs(jax):
     import jax.numpy as jnp
     import pgx
 
-    P = {}
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
+    P = Programs()
+    add = P.add
 
     for name in ('tic_tac_toe', 'connect_four', 'go_9x9', 'othello', 'hex', 'animal_shogi', 'backgammon', '2048', 'kuhn_poker'):
         env = pgx.make(name)

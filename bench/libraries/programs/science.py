@@ -1,7 +1,7 @@
 """jaxlie, tinygp, interpax, kernex, jraph: geometry, Gaussian processes, interpolation, stencils, graphs."""
-import types
-
 import numpy as np
+
+from by_value import Programs, Random
 
 NEEDS = ('jaxlie', 'tinygp', 'interpax', 'kernex', 'jraph')
 FACTOR = 1024.0
@@ -15,14 +15,10 @@ def programs(jax):
     import kernex as kex
     import tinygp
 
-    R = np.random.RandomState(0)
-    P = {}
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
-
-    def f32(*shape):
-        return R.randn(*shape).astype(np.float32)
+    R = Random(0)
+    P = Programs()
+    add = P.add
+    f32 = R.f32
 
     add('se3_exp_log', jax.vmap(lambda t: (lambda p: (p.as_matrix(), (p @ p).log(), p.adjoint(), p.log()))(jaxlie.SE3.exp(t))), f32(50, 6))
     add('so3_gradient', jax.grad(lambda t, x: jnp.sum(jax.vmap(lambda a, b: jaxlie.SO3.exp(a).apply(b))(t, x) ** 3)), f32(50, 3), f32(50, 3))

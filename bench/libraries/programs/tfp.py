@@ -1,7 +1,7 @@
 """TensorFlow Probability on JAX, and Distrax: distributions, bijectors, samplers, state-space models."""
-import types
-
 import numpy as np
+
+from by_value import Programs, Random
 
 NEEDS = ('tensorflow_probability', 'distrax')
 FACTOR = 4096.0
@@ -13,15 +13,11 @@ def programs(jax):
     from tensorflow_probability.substrates import jax as tfp
 
     tfd, tfb = tfp.distributions, tfp.bijectors
-    R = np.random.RandomState(0)
-    P = {}
+    R = Random(0)
     KEY = np.array([0, 5], np.uint32)
-
-    def add(name, function, *values):
-        P[name] = (function, [v if isinstance(v, types.FunctionType) else (lambda v=v: v) for v in values])
-
-    def f32(*shape):
-        return R.randn(*shape).astype(np.float32)
+    P = Programs()
+    add = P.add
+    f32 = R.f32
 
     def model(x):
         return tfd.JointDistributionSequential([
