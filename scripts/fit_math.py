@@ -191,6 +191,32 @@ def fits():
     yield 'pow_f32', lambda: fit('pow_f32 log2', series(lambda f: mp.log1p(f) / LN2 / f, [1 / LN2, -1 / LN2 / 2]), range(13), lambda f: f * LN2 / mp.log1p(f), -0.29292, 0.41424, bits=53)
     yield 'exp2_f32', lambda: fit('exp2_f32 q', series(lambda r: (mp.power(2, r) - 1) / r, [LN2, LN2 ** 2 / 2]), range(6), lambda r: abs(r / mp.power(2, r)), -0.0001, 1.0001)
     yield 'exp2_f64', lambda: fit('exp2_f64 q', series(lambda r: (mp.power(2, r) - 1) / r, [LN2, LN2 ** 2 / 2]), range(12), lambda r: abs(r / mp.power(2, r)), -0.5001, 0.5001, bits=53)
+    # Special functions of tenon/compiler/import/special.cc, whose coefficients are rounded to their type where they are used. erf_inv(x) = x q(w), w = -log(1 - x^2), or of sqrt(w) further out.
+    def erf_inv_w(w):
+        x = mp.sqrt(-mp.expm1(-w))
+        return mp.sqrt(mp.pi) / 2 if w < mpf('1e-25') else mp.erfinv(x) / x
+    for name, bits, cuts in (('erf_inv_f32', 53, ((0, 5, 9), (5, 18, 9))), ('erf_inv_f64', 53, ((0, 6, 22), (6, 16, 19), (16, 38, 17)))):
+        for a, b, n in cuts:
+            if a == 0:
+                yield name, lambda name=name, b=b, n=n, bits=bits: fit(f'{name} q(w - {b / 2})', lambda t, b=b: erf_inv_w(t + mpf(b) / 2), range(n), lambda t, b=b: 1 / erf_inv_w(t + mpf(b) / 2), -mpf(b) / 2, mpf(b) / 2, bits=bits)
+            else:
+                lo, hi = mp.sqrt(a), mp.sqrt(b)
+                mid = mp.nint((lo + hi) * 2) / 4
+                yield name, lambda name=name, lo=lo, hi=hi, mid=mid, n=n, bits=bits: fit(f'{name} q(sqrt w - {float(mid)})', lambda t, mid=mid: erf_inv_w((t + mid) ** 2), range(n), lambda t, mid=mid: 1 / erf_inv_w((t + mid) ** 2), lo - mid, hi - mid, bits=bits)
+    # erfc(x) = exp(-x^2) t q(t), t = 1 / (1 + x / 2), from 1/2 on.
+    def erfc_t(t):
+        x = 2 / t - 2
+        return mp.exp(x * x) * mp.erfc(x) / t
+    for name, bits, last, n in (('erfc_f32', 53, mpf('10.1'), 9), ('erfc_f64', 53, mpf('27.3'), 22)):
+        lo, hi = 2 / (2 + last), mpf(2) / mpf('2.5')
+        mid = mp.nint((lo + hi) * 8) / 16
+        yield name, lambda name=name, lo=lo, hi=hi, mid=mid, n=n, bits=bits: fit(f'{name} q(t - {float(mid)})', lambda u, mid=mid: erfc_t(u + mid), range(n), lambda u, mid=mid: 1 / erfc_t(u + mid), lo - mid, hi - mid, bits=bits)
+    # i1e(x) = exp(-x) x q(x - 4) up to 8 in x exp; sqrt(x) i1e(x) = q(1/x) from 8 on.
+    for name, bits, n, m in (('bessel_i1e_f32', 53, 16, 7), ('bessel_i1e_f64', 53, 30, 24)):
+        yield name, lambda name=name, bits=bits, n=n: fit(f'{name} q(x - 4)', lambda u: mp.exp(-(u + 4)) * (mp.besseli(1, u + 4) / (u + 4) if u + 4 > TINY else mpf(1) / 2), range(n),
+                                                          lambda u: mp.exp(u + 4) / (mp.besseli(1, u + 4) / (u + 4) if u + 4 > TINY else mpf(1) / 2), -4, 4, bits=bits)
+        yield name, lambda name=name, bits=bits, m=m: fit(f'{name} q(1/x - 1/16)', lambda u: 1 / mp.sqrt(2 * mp.pi) if u + mpf(1) / 16 < TINY else mp.sqrt(1 / (u + mpf(1) / 16)) * mp.exp(-1 / (u + mpf(1) / 16)) * mp.besseli(1, 1 / (u + mpf(1) / 16)),
+                                                          range(m), lambda u: mpf('2.6'), -mpf(1) / 16, mpf(1) / 16, bits=bits)
     yield 'const', lambda: (parts('ln2 f32', LN2, 24, 3), parts('log2e f32', 1 / LN2, 24, 2), parts('pi/2 f32', mp.pi / 2, 24, 4), parts('pi f32', mp.pi, 24, 2),
                             parts('ln2 f64', LN2, 53, 2), parts('log2e f64', 1 / LN2, 53, 2), parts('pi/2 f64', mp.pi / 2, 53, 4), parts('2/pi', 2 / mp.pi, 53, 1))
 

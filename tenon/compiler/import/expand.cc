@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/random_bits.h"
+#include "tenon/compiler/import/special.h"
 #include "tenon/compiler/import/writer.h"
 #include "tenon/compiler/ir/ir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -317,6 +318,7 @@ Results Client(mlir::Operation* op, llvm::StringRef name) {
                 im = w.Op("stablehlo.imag", op->getOperand(0), type);
     return {{w.Op("stablehlo.complex", {re, w.Unary("stablehlo.negate", im)}, op->getOperand(0).getType())}};
   }
+  if (const std::optional<Value> value = SpecialFunction(op, name)) return {{*value}};
   return std::nullopt;
 }
 
