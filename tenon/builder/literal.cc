@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "tenon/base/float_bits.h"
 #include "tenon/builder/type.h"
 
 namespace tenon::builder {
@@ -67,8 +68,7 @@ std::string ElementText(DType type, const std::byte* at) {
   if (IsFloat(type)) {
     const uint32_t bits = ByteWidth(type) == 2 ? Load<uint16_t>(at) : Load<uint8_t>(at);
     if (type == DType::kBF16 || type == DType::kF16) {
-      const double value =
-          type == DType::kF16 ? static_cast<double>(Load<F16>(at)) : static_cast<double>(Load<BF16>(at));
+      const double value = FloatFromBits(type, bits);
       if (std::isfinite(value)) return FloatText<double, uint64_t>(value);
     }
     return fmt::format("0x{:0{}X}", bits, ByteWidth(type) * 2);
@@ -127,12 +127,6 @@ Result<Literal> Literal::Splat(const Shape& shape, double value) {
   std::vector<std::byte>& bytes = literal.bytes;
   const DType type = shape.dtype;
   switch (type) {
-    case DType::kF32:
-      Put(bytes, static_cast<float>(value));
-      return literal;
-    case DType::kF64:
-      Put(bytes, value);
-      return literal;
     case DType::kC64:
       Put(bytes, std::pair<float, float>(static_cast<float>(value), 0.0f));
       return literal;
@@ -142,31 +136,13 @@ Result<Literal> Literal::Splat(const Shape& shape, double value) {
     case DType::kPred:
       Put(bytes, static_cast<uint8_t>(value != 0));
       return literal;
-#define TENON_SMALL(Type)    \
-  case Type::kDType:         \
-    Put(bytes, Type(value)); \
-    return literal;
-      TENON_SMALL(F16)
-      TENON_SMALL(BF16)
-      TENON_SMALL(F8E5M2)
-      TENON_SMALL(F8E4M3)
-      TENON_SMALL(F8E3M4)
-      TENON_SMALL(F8E4M3FN)
-      TENON_SMALL(F8E4M3B11FNUZ)
-      TENON_SMALL(F8E5M2FNUZ)
-      TENON_SMALL(F8E4M3FNUZ)
-      TENON_SMALL(F8E8M0FNU)
-      TENON_SMALL(F4E2M1FN)
-      TENON_SMALL(F6E2M3FN)
-      TENON_SMALL(F6E3M2FN)
-#undef TENON_SMALL
     default:
       break;
   }
-  if (!IsInteger(type)) {
+  if (!IsInteger(type) && !IsFloat(type)) {
     return InvalidArgument(fmt::format("a constant needs an element type that holds numbers, got {}", DTypeName(type)));
   }
-  Put(bytes, Truncate(value));
+  Put(bytes, IsFloat(type) ? FloatBits(type, value) : static_cast<uint64_t>(Truncate(value)));
   bytes.resize(static_cast<size_t>(ByteWidth(type)));
   return literal;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/float_bits.h"
 #include "tenon/vhlo/container.h"
 #include "tenon/vhlo/internal/storage.h"
 #include "tenon/vhlo/table.h"
@@ -16,6 +17,8 @@ namespace {
 
 // Nodes of an attribute or type written out as a tree: sharing makes short input expand exponentially.
 constexpr uint64_t kMaxExpansion = uint64_t{1} << 22;
+// Parts of a location that are looked at: they may hold each other, and many times.
+constexpr int kMaxLocationSteps = 64;
 
 /// Decodes the attributes and types of a container. Null means an error, when status() says which; errors stick.
 class Entries {
@@ -41,7 +44,10 @@ class Entries {
   /// "file:line:column" of the first such part of a location; empty when it has none.
   std::string_view Location(uint64_t index) {
     const auto [it, fresh] = locations_.try_emplace(index);
-    if (fresh) it->second = storage_.Keep(Place(index, 0));
+    if (fresh) {
+      int steps = kMaxLocationSteps;
+      it->second = storage_.Keep(Place(index, steps));
+    }
     return it->second;
   }
 
@@ -595,22 +601,23 @@ class Entries {
 
   //===--- Locations ---===//
 
-  std::string Place(uint64_t index, uint32_t depth) {
-    if (index >= container_.attrs.size() || depth > 16) return {};
+  // `steps`: how many more entries may be looked at.
+  std::string Place(uint64_t index, int& steps) {
+    if (index >= container_.attrs.size() || --steps < 0) return {};
     const Container::Entry& entry = container_.attrs[index];
     if (!entry.custom || DialectOf(entry) != "builtin") return {};
     Cursor in(entry.bytes);
     const uint64_t code = in.VarInt();
-    if (code == 10) return Place(in.VarInt(), depth + 1);  // A call's: where the callee stands.
+    if (code == 10) return Place(in.VarInt(), steps);  // A call's: where the callee stands.
     if (code == 12 || code == 13) {
-      const size_t n = std::min<size_t>(in.Count(), 8);
-      for (size_t i = 0; i < n; ++i) {
-        if (std::string place = Place(in.VarInt(), depth + 1); !place.empty()) return place;
+      const size_t n = in.Count();
+      for (size_t i = 0; i < n && steps > 0; ++i) {
+        if (std::string place = Place(in.VarInt(), steps); !place.empty()) return place;
       }
     }
     if (code == 14) {
       in.VarInt();
-      return Place(in.VarInt(), depth + 1);
+      return Place(in.VarInt(), steps);
     }
     if (code != 11 && code != 22) return {};
     const uint64_t file = in.VarInt();
@@ -740,17 +747,6 @@ class IrReader {
     }
     name.full = name.vhlo->stablehlo;
     return &name;
-  }
-
-  // The order of uses, which nothing depends on.
-  static void SkipUseListOrder(Cursor& in, size_t num_values) {
-    const size_t records = num_values > 1 ? in.Count() : 1;
-    for (size_t i = 0; i < records && in.ok(); ++i) {
-      if (num_values > 1) in.VarInt();
-      const uint64_t n = in.VarInt() >> 1;
-      if (n > in.left()) return in.Fail();
-      for (uint64_t k = 0; k < n; ++k) in.VarInt();
-    }
   }
 
   bool ReadHead(Cursor& in, Head& head) {

@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "tenon/vhlo/wire.h"
-
 namespace tenon::vhlo {
 namespace {
 
@@ -166,6 +164,16 @@ Result<Container> ReadContainer(std::string_view bytes) {
   if (sections[kProperties] && out.version >= 5) TENON_RETURN_IF_ERROR(ReadProperties(*sections[kProperties], out));
   out.ir = *sections[kIr];
   return out;
+}
+
+void SkipUseListOrder(Cursor& in, size_t num_values) {
+  const size_t records = num_values > 1 ? in.Count() : 1;
+  for (size_t i = 0; i < records && in.ok(); ++i) {
+    if (num_values > 1) in.VarInt();
+    const uint64_t n = in.VarInt() >> 1;
+    if (n > in.left()) return in.Fail();
+    for (uint64_t k = 0; k < n; ++k) in.VarInt();
+  }
 }
 
 }  // namespace tenon::vhlo

@@ -6,6 +6,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/vhlo/file.h"
+#include "tenon/vhlo/wire.h"
 
 namespace tenon::vhlo {
 
@@ -40,5 +41,8 @@ struct Container {
 /// Takes bytecode of versions 0 to 6 apart. Every index in the result is in range, and the memory it takes is bounded
 /// by a small multiple of the input. `bytes` must outlive the result. INVALID_ARGUMENT names the section at fault.
 Result<Container> ReadContainer(std::string_view bytes);
+
+/// Skips the order in which so many values are used, which nothing depends on.
+void SkipUseListOrder(Cursor& in, size_t num_values);
 
 }  // namespace tenon::vhlo

@@ -4,8 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
-#include "tenon/base/element.h"
 #include "tenon/base/element_name.h"
 #include "tenon/vhlo/file.h"
 #include "tenon/vhlo/internal/storage.h"
@@ -47,32 +47,6 @@ std::string Number(double value) {
   char text[40];
   const auto [end, error] = std::to_chars(text, text + sizeof(text), value);
   return {text, end};
-}
-
-// Calls `f` with a number of `type`, where that is a float type that C++ lacks.
-template <class F>
-void WithSmallFloat(DType type, const F& f) {
-  switch (type) {
-#define TENON_SMALL(T) \
-  case DType::k##T:    \
-    return f(T());
-    TENON_SMALL(F16)
-    TENON_SMALL(BF16)
-    TENON_SMALL(F8E5M2)
-    TENON_SMALL(F8E4M3)
-    TENON_SMALL(F8E3M4)
-    TENON_SMALL(F8E4M3FN)
-    TENON_SMALL(F8E4M3B11FNUZ)
-    TENON_SMALL(F8E5M2FNUZ)
-    TENON_SMALL(F8E4M3FNUZ)
-    TENON_SMALL(F4E2M1FN)
-    TENON_SMALL(F6E2M3FN)
-    TENON_SMALL(F6E3M2FN)
-    TENON_SMALL(F8E8M0FNU)
-#undef TENON_SMALL
-    default:
-      return;
-  }
 }
 
 const Attribute* FindIn(const std::vector<NamedAttribute>& list, std::string_view name) {
@@ -288,23 +262,10 @@ std::optional<uint64_t> NumLiteralElements(const Type& tensor) {
   return count;
 }
 
-double FloatFromBits(DType type, uint64_t bits) {
-  if (type == DType::kF64) return std::bit_cast<double>(bits);
-  if (type == DType::kF32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  double value = 0;
-  WithSmallFloat(type, [&]<class T>(T number) {
-    number.bits = static_cast<decltype(number.bits)>(bits);
-    value = static_cast<double>(number);
-  });
-  return value;
-}
-
-uint64_t BitsFromFloat(DType type, double value) {
-  if (type == DType::kF64) return std::bit_cast<uint64_t>(value);
-  if (type == DType::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
-  uint64_t bits = 0;
-  WithSmallFloat(type, [&]<class T>(T) { bits = T(value).bits; });
-  return bits;
+std::pair<int64_t, int64_t> IntegerRange(DType type) {
+  const int unused = 64 - DTypeBits(type);
+  const int64_t low = IsSigned(type) ? std::numeric_limits<int64_t>::min() >> unused : 0;
+  return {low, static_cast<int64_t>(~uint64_t{0} >> unused >> (IsSigned(type) ? 1 : 0))};
 }
 
 Type QuantizedElement(std::shared_ptr<const Quantization> quantization) {
@@ -316,9 +277,7 @@ Type QuantizedElement(std::shared_ptr<const Quantization> quantization) {
     return text;
   };
   std::string name = "!quant.uniform<" + storage(q.storage);
-  const int bits = DTypeBits(q.storage);
-  const int64_t low = IsUnsigned(q.storage) ? 0 : -(int64_t{1} << (bits - 1));
-  if (q.low != low || q.high != low + (int64_t{1} << bits) - 1)
+  if (std::pair(q.low, q.high) != IntegerRange(q.storage))
     name += "<" + std::to_string(q.low) + ":" + std::to_string(q.high) + ">";
   name += ":" + std::string(ElementName(q.expressed));
   if (q.axis < 0) {

@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "tenon/vhlo/file.h"
+#include "tenon/vhlo/wire.h"
+
 namespace tenon::vhlo {
 namespace {
 
@@ -107,6 +110,9 @@ TEST(Program, Errors) {
          "UNIMPLEMENTED: line 2: the pretty form of 'stablehlo.compare'");
   expect(Main("  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<3xf32>"), "as many elements");
   expect(Main("  %0 = stablehlo.constant dense<1> : tensor<f32>"), "elements with a point");
+  for (const char* wrong : {"1.2.3", "1.5e", "1.0e5.0", "-", "."})
+    expect(Main("  %0 = stablehlo.constant dense<" + std::string(wrong) + "> : tensor<f32>"), "wanted a number");
+  expect("module @\"\\q\" {}", "two hexadecimal digits in a string");
   expect(Main("  %0 = stablehlo.constant dense<1.0> : tensor<?xf32>"), "a literal's type");
   expect(Main("  %0 = stablehlo.constant dense<1.0> : tensor<99999999999999x99999999999999xf32>"), "addressed");
   expect(Main("  %0 = stablehlo.constant dense<1.0> : tensor<q7>"), "wanted an element type and not q7");
@@ -120,6 +126,37 @@ TEST(Program, Errors) {
   expect(std::string("ML\xefR\x0dMLIR22\0", 12), "malformed bytecode");
 }
 
+// A location may hold others, itself among them: of those no more than a few are looked at.
+TEST(Program, LocationsThatHoldThemselves) {
+  File file(kCurrentVersion);
+  const uint64_t module = file.OpName("builtin", "module"), op = file.OpName("x", "y");
+  const uint64_t location = file.Reserve(File::Kind::kAttr);
+  Sink fused;
+  fused.VarInt(12);
+  fused.VarInt(8);
+  for (int i = 0; i < 8; ++i) fused.VarInt(location);
+  file.Fill(File::Kind::kAttr, location, {file.Dialect("builtin"), true, fused.Take()});
+  Sink body;
+  body.VarInt(1);       // One block,
+  body.VarInt(0);       // no values,
+  body.VarInt(1 << 1);  // one operation
+  body.VarInt(op);
+  body.Byte(0);  // of a name
+  body.VarInt(location);
+  Sink ir;
+  ir.VarInt(2);  // One module
+  ir.VarInt(module);
+  ir.Byte(16);  // with regions
+  ir.VarInt(location);
+  ir.VarInt(1 << 1 | 1);  // of which there is one, isolated.
+  ir.Section(4, body.bytes());
+  const Result<Program> program = Program::Read(file.Assemble(ir.bytes()));
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  ASSERT_EQ(program->others().size(), 1u);
+  EXPECT_EQ(program->others()[0].name, "x.y");
+  EXPECT_EQ(program->others()[0].location, "");
+}
+
 TEST(Program, Types) {
   const auto read = [](const std::string& type) {
     const Result<Program> program =
@@ -130,7 +167,8 @@ TEST(Program, Types) {
        {"tensor<2x3xf32>", "tensor<bf16>", "tensor<?x4xui8>", "tensor<*xi1>", "!stablehlo.token",
         "tensor<?x4xf32, #stablehlo.bounds<3, ?>>", "tuple<tensor<f64>, !stablehlo.token>", "tensor<2xcomplex<f64>>",
         "!stablehlo.future<tensor<i2>>", "memref<3xi32>", "tensor<4x!quant.uniform<i8:f32, 0.1:3>>",
-        "tensor<0xf8E4M3B11FNUZ>", "tensor<2x!quant.uniform<u8<0:100>:bf16:0, {0.1:3,2.5}>>"}) {
+        "tensor<0xf8E4M3B11FNUZ>", "tensor<2x!quant.uniform<u8<0:100>:bf16:0, {0.1:3,2.5}>>",
+        "tensor<!quant.uniform<i64:f32, 0.5>>", "tensor<!quant.uniform<u64<0:1>:f64, 0.5>>"}) {
     EXPECT_EQ(read(type), type);
   }
   const Result<Program> program =

@@ -3,13 +3,16 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tenon/base/float_bits.h"
 #include "tenon/vhlo/internal/storage.h"
+#include "tenon/vhlo/lexical.h"
 
 namespace tenon::vhlo::internal {
 namespace {
@@ -18,12 +21,6 @@ using Kind = Attribute::Kind;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWordPart(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$'; }
-
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 // What stands between two elements of a literal, not yet of a type.
 struct Number {
@@ -155,29 +152,12 @@ class Parser {
     const std::string_view raw = text_.substr(begin, at_ - begin);
     ++at_;
     if (plain) return raw;
-    std::string value;
-    for (size_t i = 0; i < raw.size(); ++i) {
-      if (raw[i] != '\\') {
-        value += raw[i];
-        continue;
-      }
-      const char next = raw[++i];
-      if (next == '"' || next == '\\') {
-        value += next;
-      } else if (next == 'n') {
-        value += '\n';
-      } else if (next == 't') {
-        value += '\t';
-      } else {
-        const int high = HexDigit(next), low = i + 1 < raw.size() ? HexDigit(raw[++i]) : -1;
-        if (high < 0 || low < 0) {
-          Fail("wanted \\\", \\\\, \\n, \\t or two hexadecimal digits in a string");
-          return {};
-        }
-        value += static_cast<char>(high * 16 + low);
-      }
+    std::optional<std::string> value = Unescaped(raw);
+    if (!value) {
+      Fail("wanted \\\", \\\\, \\n, \\t or two hexadecimal digits in a string");
+      return {};
     }
-    return storage_.Keep(std::move(value));
+    return storage_.Keep(std::move(*value));
   }
 
   std::string_view Symbol() {
@@ -338,8 +318,9 @@ class Parser {
     while (at_ < text_.size() && (IsDigit(text_[at_]) || text_[at_] == '.' || text_[at_] == 'e' || text_[at_] == 'E' ||
                                   ((text_[at_] == '-' || text_[at_] == '+') && toupper(text_[at_ - 1]) == 'E')))
       ++at_;
-    if (begin == at_) Fail("wanted a number");
-    return std::strtod(std::string(text_.substr(begin, at_ - begin)).c_str(), nullptr);
+    const std::optional<double> value = RealNumber(text_.substr(begin, at_ - begin));
+    if (!value) Fail("wanted a number before this");
+    return value.value_or(0);
   }
 
   const Type* ArrayType(Type::Kind kind) {
@@ -385,10 +366,7 @@ class Parser {
       Fail("wanted an integer type before this");
     if (!ok_) return nullptr;
     q->storage = storage->shape.dtype;
-    const int bits = DTypeBits(q->storage);
-    const bool is_signed = IsSigned(q->storage);
-    q->low = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
-    q->high = static_cast<int64_t>((~uint64_t{0} >> (64 - bits)) >> (is_signed ? 1 : 0));
+    std::tie(q->low, q->high) = IntegerRange(q->storage);
     if (Take("<")) {
       q->low = Integer();
       Want(":");
@@ -551,7 +529,7 @@ class Parser {
       if (number.is_word || (!number.is_real && !number.is_hex)) {
         Fail("wanted elements with a point before this");
       } else if (number.is_real) {
-        bits = BitsFromFloat(dtype, number.real);
+        bits = FloatBits(dtype, number.real);
       }
     } else if (number.is_real) {
       Fail("wanted integers before this");
@@ -580,13 +558,9 @@ class Parser {
       return Fail("wanted a literal's type, which " + type->ToString() + " is not,");
     std::string bytes;
     if (!hex.empty()) {
-      if (!hex.starts_with("0x") || hex.size() % 2 != 0 || type->shape.dtype == DType::kPred)
-        return Fail("wanted bytes as \"0x...\" before this");
-      for (size_t i = 2; i < hex.size(); i += 2) {
-        const int high = HexDigit(hex[i]), low = HexDigit(hex[i + 1]);
-        if (high < 0 || low < 0) return Fail("wanted hexadecimal digits before this");
-        bytes += static_cast<char>(high * 16 + low);
-      }
+      std::optional<std::string> given = HexBytes(hex);
+      if (!given || type->shape.dtype == DType::kPred) return Fail("wanted bytes as \"0x...\" before this");
+      bytes = std::move(*given);
     } else {
       const DType part = RealPartOf(type->shape.dtype);
       const bool complex = part != DType::kInvalid;

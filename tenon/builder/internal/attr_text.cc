@@ -6,8 +6,10 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
+#include <optional>
 #include <utility>
+
+#include "tenon/vhlo/lexical.h"
 
 namespace tenon::builder::internal {
 namespace {
@@ -33,12 +35,6 @@ bool IsElementName(std::string_view word) {
     word.remove_prefix(1);
   }
   return !word.empty() && isdigit(static_cast<unsigned char>(word[0]));
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 class Parser {
@@ -94,32 +90,13 @@ class Parser {
 
   std::string String() {
     Want("\"");
-    std::string value;
-    while (ok_) {
-      if (at_ == text_.size()) {
-        Fail();
-        break;
-      }
-      const char c = text_[at_++];
-      if (c == '"') break;
-      if (c != '\\') {
-        value += c;
-        continue;
-      }
-      const char next = at_ < text_.size() ? text_[at_++] : '\0';
-      if (next == '"' || next == '\\') {
-        value += next;
-      } else if (next == 'n') {
-        value += '\n';
-      } else if (next == 't') {
-        value += '\t';
-      } else {
-        const int high = HexDigit(next), low = at_ < text_.size() ? HexDigit(text_[at_++]) : -1;
-        if (high < 0 || low < 0) Fail();
-        value += static_cast<char>(high * 16 + low);
-      }
-    }
-    return value;
+    const size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    std::optional<std::string> value;
+    if (at_ < text_.size()) value = vhlo::Unescaped(text_.substr(begin, at_++ - begin));
+    at_ = std::min(at_, text_.size());
+    if (!value) Fail();
+    return value.value_or("");
   }
 
   // "name = value, ..." up to `end`.
@@ -205,7 +182,7 @@ class Parser {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       const bool sign = (c == '+' || c == '-') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E');
-      if (hex ? HexDigit(c) < 0
+      if (hex ? vhlo::HexDigit(c) < 0
               : isdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != 'e' && c != 'E' && !sign)
         break;
       real |= !hex && (c == '.' || c == 'e' || c == 'E');
@@ -215,7 +192,9 @@ class Parser {
     attr.kind = real ? Kind::kFloat : Kind::kInteger;
     attr.element = real ? "f64" : "i64";
     if (real) {
-      attr.real = std::strtod(digits.c_str(), nullptr);
+      const std::optional<double> value = vhlo::RealNumber(digits);
+      if (!value) Fail();
+      attr.real = value.value_or(0);
     } else {
       const bool negative = digits[0] == '-';
       const char* from = digits.data() + (negative ? 1 : 0) + (hex ? 2 : 0);
@@ -288,12 +267,9 @@ class Parser {
     if (!ok_) return;
     if (Width(attr.element) == 0 && hex.empty() && !numbers.empty()) return Fail();
     if (!hex.empty()) {
-      if (!hex.starts_with("0x") || hex.size() % 2 != 0 || attr.element == "i1") return Fail();
-      for (size_t i = 2; i < hex.size(); i += 2) {
-        const int high = HexDigit(hex[i]), low = HexDigit(hex[i + 1]);
-        if (high < 0 || low < 0) return Fail();
-        attr.text += static_cast<char>(high * 16 + low);
-      }
+      std::optional<std::string> bytes = vhlo::HexBytes(hex);
+      if (!bytes || attr.element == "i1") return Fail();
+      attr.text = std::move(*bytes);
       return;
     }
     uint64_t count = 1;

@@ -206,17 +206,6 @@ class IrReader {
     return &name;
   }
 
-  // Skips the order of uses, which nothing depends on.
-  static void SkipUseListOrder(Cursor& in, size_t num_values) {
-    const size_t records = num_values > 1 ? in.Count() : 1;
-    for (size_t i = 0; i < records && in.ok(); ++i) {
-      if (num_values > 1) in.VarInt();
-      const uint64_t n = in.VarInt() >> 1;
-      if (n > in.left()) return in.Fail();
-      for (uint64_t k = 0; k < n; ++k) in.VarInt();
-    }
-  }
-
   // Reads an op with its regions, appends it to `block` (when there is one) and numbers its results. Null on error.
   mlir::Operation* ReadOp(Cursor& in, Scope& scope, mlir::Block* block, uint32_t depth) {
     const Name* name = FindName(in.VarInt());

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tenon/vhlo/program.h"
@@ -46,9 +47,8 @@ namespace internal {
 size_t LiteralBytes(const Type& type);
 /// The product of static extents; nothing when there is a dynamic or negative one, or the bytes pass 2^60.
 std::optional<uint64_t> NumLiteralElements(const Type& tensor);
-/// A number of a float type from its bits and back, rounded to nearest even.
-double FloatFromBits(DType type, uint64_t bits);
-uint64_t BitsFromFloat(DType type, double value);
+/// The least and the greatest integer of a type, as 64 bits.
+std::pair<int64_t, int64_t> IntegerRange(DType type);
 /// The element type of quantized tensors.
 Type QuantizedElement(std::shared_ptr<const Quantization> quantization);
 /// Whether `value` is what an absent attribute of this kind stands for.
