@@ -33,7 +33,7 @@ Values EvaluateGraph(const Graph& graph, std::span<const uint64_t> arguments, bo
     } else if (node.op == Op::kMath) {
       value[i] = EvaluateGraph(MathGraph(node.attr), {in.data(), in.size()}, flush)[0];
     } else {
-      value[i] = internal::EvaluateScalar(node, InType(node, graph.nodes), {in.data(), in.size()}, flush);
+      value[i] = EvaluateScalar(node, InType(node, graph.nodes), {in.data(), in.size()}, flush);
     }
   }
   Values results;
@@ -311,7 +311,7 @@ Status Machine::Compute(const Schedule& schedule) {
         for (Val i : node.in) in.push_back(value_[i]);
         const std::span<const uint64_t> inputs(in.data(), in.size());
         out = node.op == Op::kMath ? EvaluateGraph(MathGraph(node.attr), inputs, flush_)[0]
-                                   : internal::EvaluateScalar(node, InType(node, kernel_.nodes), inputs, flush_);
+                                   : EvaluateScalar(node, InType(node, kernel_.nodes), inputs, flush_);
       }
     }
   }

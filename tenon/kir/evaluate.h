@@ -22,6 +22,11 @@ struct BufferRef {
 Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params,
                 bool flush_denormals = true);
 
+/// One operation, which is no leaf and no kMath, on bit patterns (zero-extended) of its operands. `in_type`: the type
+/// of the last one, which is that of the data of a select or compare and the source of a convert. Node::in is not
+/// looked at.
+uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush_denormals = true);
+
 /// One call of a graph on scalar bit patterns (zero-extended).
 Result<SmallVector<uint64_t, 2>> Evaluate(const Graph& graph, std::span<const uint64_t> arguments,
                                           bool flush_denormals = true);

@@ -57,6 +57,30 @@ kir::Op KirOpOf(OpCode op) {
   }
 }
 
+kir::Node KirNodeOf(const GraphNode& node) {
+  kir::Node made;
+  made.type = node.shape().dtype;
+  switch (node.op) {
+    case OpCode::kBitcast:
+      made.op = kir::Op::kBitcast;
+      break;
+    case OpCode::kCompare:
+      made.op = kir::Op::kCompare;
+      made.imm = KirCompare(node.attrs<CompareAttrs>());
+      break;
+    case OpCode::kConvert:
+      made.op = kir::Op::kConvert;
+      break;
+    case OpCode::kSelect:
+      made.op = kir::Op::kSelect;
+      break;
+    default:
+      made.op = KirOpOf(node.op);
+      break;
+  }
+  return made;
+}
+
 uint8_t KirCompare(const CompareAttrs& attrs) {
   return static_cast<uint8_t>(attrs.comparison_direction | (attrs.total_order ? kir::kTotalOrder : 0));
 }

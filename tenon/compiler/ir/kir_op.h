@@ -12,6 +12,8 @@ namespace tenon::compiler {
 /// The KIR operation that makes the op's result of its operands, all of one type; kir::Op::kConst for ops that are no
 /// such operation.
 kir::Op KirOpOf(OpCode op);
+/// The node of an elementwise op that is one KIR operation, without its operands; kir::Op::kConst for other ops.
+kir::Node KirNodeOf(const GraphNode& node);
 /// The math function (kir/math.h) behind an elementwise op, without its type and version; empty for none.
 std::string_view MathFunction(const GraphNode& node);
 /// kir::Node::imm of the comparison.

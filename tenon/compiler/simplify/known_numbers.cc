@@ -6,7 +6,10 @@
 #include <optional>
 
 #include "tenon/compiler/ir/combiner.h"
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/compiler/simplify/policy.h"
+#include "tenon/kir/builder.h"
+#include "tenon/kir/evaluate.h"
 
 namespace tenon::compiler {
 namespace {
@@ -25,12 +28,6 @@ int64_t Wrapped(DType type, uint64_t bits) {
   return IsSigned(type) ? static_cast<int64_t>(bits << shift) >> shift : static_cast<int64_t>(bits << shift >> shift);
 }
 
-Dims StridesOf(const Dims& dims) {
-  Dims strides(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
-  return strides;
-}
-
 /// f(sum of at * steps) for all places of `dims`, row after row.
 template <class F>
 void ForEachPlace(const Dims& dims, const Dims& steps, int64_t base, const F& f) {
@@ -43,65 +40,6 @@ void ForEachPlace(const Dims& dims, const Dims& steps, int64_t base, const F& f)
       place -= steps[d] * dims[d];
       at[d] = 0;
     }
-  }
-}
-
-std::optional<int64_t> Compared(kir::Cmp how, int64_t a, int64_t b) {
-  switch (how) {
-    case kir::kEq:
-      return a == b;
-    case kir::kNe:
-      return a != b;
-    case kir::kLt:
-      return a < b;
-    case kir::kLe:
-      return a <= b;
-    case kir::kGt:
-      return a > b;
-    case kir::kGe:
-      return a >= b;
-    default:
-      return std::nullopt;
-  }
-}
-
-/// The result of the op on numbers of `type`, to be wrapped; nothing for ops that are not reckoned here.
-std::optional<uint64_t> Reckoned(OpCode op, DType type, int64_t a, int64_t b) {
-  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-  const bool pred = type == DType::kPred;
-  switch (op) {
-    case OpCode::kAdd:
-      return pred ? x | y : x + y;
-    case OpCode::kSubtract:
-      return pred ? std::nullopt : std::optional(x - y);
-    case OpCode::kMultiply:
-      return x * y;
-    case OpCode::kDivide:
-    case OpCode::kRemainder:
-      if (pred || b == 0 || b == -1) return std::nullopt;
-      return static_cast<uint64_t>(op == OpCode::kDivide ? a / b : a % b);
-    case OpCode::kMaximum:
-      return static_cast<uint64_t>(std::max(a, b));
-    case OpCode::kMinimum:
-      return static_cast<uint64_t>(std::min(a, b));
-    case OpCode::kAnd:
-      return x & y;
-    case OpCode::kOr:
-      return x | y;
-    case OpCode::kXor:
-      return x ^ y;
-    case OpCode::kNot:
-      return pred ? (x == 0 ? 1 : 0) : ~x;
-    case OpCode::kNegate:
-      return pred ? std::nullopt : std::optional(uint64_t{0} - x);
-    case OpCode::kAbs:
-      return a < 0 ? uint64_t{0} - x : x;
-    case OpCode::kSign:
-      return pred ? std::nullopt : std::optional(a > 0 ? uint64_t{1} : a < 0 ? ~uint64_t{0} : 0);
-    case OpCode::kConvert:
-      return x;
-    default:
-      return std::nullopt;
   }
 }
 
@@ -170,7 +108,7 @@ bool KnownNumbers::Make(const GraphNode& node, int depth, std::vector<int64_t>& 
   const std::vector<int64_t>* const from = Find(node.in[0], depth);
   if (from == nullptr) return false;
   const Dims& dims = program_.shape(node.in[0]).dims;
-  const Dims strides = StridesOf(dims);
+  const Dims strides = RowMajorStridesElems(dims);
   int64_t base = 0;
   switch (node.op) {
     case OpCode::kReshape:
@@ -205,44 +143,47 @@ bool KnownNumbers::Make(const GraphNode& node, int depth, std::vector<int64_t>& 
 }
 
 bool KnownNumbers::MakeElementwise(const GraphNode& node, int depth, std::vector<int64_t>& values) {
+  const kir::Node op = KirNodeOf(node);
+  const bool clamps = node.op == OpCode::kClamp;
+  if ((op.op == kir::Op::kConst && !clamps) || node.in.empty() || node.in.size() > 3)
+    return false;  // structural: no known op has more operands
   const std::vector<int64_t>* in[3] = {};
-  if (node.in.empty() || node.in.size() > 3) return false;  // structural: no known op has more
-  for (size_t i = 0; i < node.in.size(); ++i) {
-    in[i] = Find(node.in[i], depth);
-    if (in[i] == nullptr) return false;
+  for (size_t k = 0; k < node.in.size(); ++k) {
+    in[k] = Find(node.in[k], depth);
+    if (in[k] == nullptr) return false;
   }
   // Bounds of a clamp and the predicate of a select may be scalars.
   const auto at = [&](size_t operand, size_t i) { return (*in[operand])[in[operand]->size() == 1 ? 0 : i]; };
-  const DType type = node.shape().dtype;
   const auto count = static_cast<size_t>(NumElements(node.shape().dims));
   for (size_t i = 0; i < count; ++i) {
-    std::optional<uint64_t> bits;
-    if (node.op == OpCode::kSelect) {
-      bits = static_cast<uint64_t>(at(at(0, i) != 0 ? 1 : 2, i));
-    } else if (node.op == OpCode::kClamp) {
-      bits = static_cast<uint64_t>(std::min(std::max(at(1, i), at(0, i)), at(2, i)));
-    } else if (node.op == OpCode::kCompare) {
-      if (const auto yes = Compared(node.attrs<CompareAttrs>().comparison_direction, at(0, i), at(1, i)))
-        bits = static_cast<uint64_t>(*yes);
-    } else if (node.in.size() < 3) {
-      bits = Reckoned(node.op, type, at(0, i), node.in.size() == 2 ? at(1, i) : 0);
+    if (clamps) {
+      values.push_back(std::min(std::max(at(1, i), at(0, i)), at(2, i)));
+      continue;
     }
-    if (!bits) return false;
-    values.push_back(Wrapped(type, *bits));
+    uint64_t bits[3] = {};
+    DType type = DType::kInvalid;
+    for (size_t k = 0; k < node.in.size(); ++k) {
+      type = program_.shape(node.in[k]).dtype;
+      bits[k] = kir::LiteralBits(type, at(k, i));
+    }
+    values.push_back(Wrapped(op.type, kir::EvaluateScalar(op, type, {bits, node.in.size()})));
   }
   return true;
 }
 
 bool KnownNumbers::MakeReduce(const GraphNode& node, int depth, std::vector<int64_t>& values) {
   if (node.in.size() != 2) return false;
-  const OpCode op = CombinerOp(program_, node.blocks[0]);
   const DType type = node.shape().dtype;
+  kir::Node op;
+  op.op = KirOpOf(CombinerOp(program_, node.blocks[0]));
+  op.type = type;
+  if (!IdentityBits(op.op, type)) return false;  // In any order, that is.
   const std::vector<int64_t>* const from = Find(node.in[0], depth);
   const std::vector<int64_t>* const init = from == nullptr ? nullptr : Find(node.in[1], depth);
-  if (init == nullptr || op == OpCode::kOpaque) return false;
+  if (init == nullptr) return false;
   const Dims& dims = program_.shape(node.in[0]).dims;
   const Dims& over = node.attrs<ReduceAttrs>().dimensions;
-  const Dims kept = StridesOf(node.shape().dims);
+  const Dims kept = RowMajorStridesElems(node.shape().dims);
   Dims steps;
   size_t next = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -250,15 +191,13 @@ bool KnownNumbers::MakeReduce(const GraphNode& node, int depth, std::vector<int6
     steps.push_back(reduced ? 0 : kept[next++]);
   }
   values.assign(static_cast<size_t>(NumElements(node.shape().dims)), (*init)[0]);
-  bool known = true;
   size_t i = 0;
   ForEachPlace(dims, steps, 0, [&](int64_t place) {
     int64_t& value = values[static_cast<size_t>(place)];
-    const std::optional<uint64_t> bits = Reckoned(op, type, value, (*from)[i++]);
-    known &= bits.has_value();
-    if (bits) value = Wrapped(type, *bits);
+    const uint64_t bits[] = {kir::LiteralBits(type, value), kir::LiteralBits(type, (*from)[i++])};
+    value = Wrapped(type, kir::EvaluateScalar(op, type, bits));
   });
-  return known;
+  return true;
 }
 
 }  // namespace tenon::compiler

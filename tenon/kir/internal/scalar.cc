@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tenon/kir/evaluate.h"
 #include "tenon/kir/internal/soft_float.h"
 
 namespace tenon::kir::internal {
@@ -263,26 +264,6 @@ uint64_t EvaluatePred(const Node& node, std::span<const uint64_t> in) {
 
 }  // namespace
 
-uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush) {
-  switch (node.op) {
-    case Op::kCompare:
-      return CompareBits(node, in_type, in[0], in[1], flush);
-    case Op::kSelect:
-      return in[0] ? in[1] : in[2];
-    case Op::kConvert:
-      return ConvertBits(in_type, node.type, in[0], flush);
-    case Op::kBitcast:
-      return in[0];
-    case Op::kIsFinite:
-      return Decode(in_type, in[0]).kind == Real::kFinite;
-    default:
-      break;
-  }
-  if (IsFloat(node.type)) return EvaluateFloat(node, in, flush);
-  if (node.type == DType::kPred) return EvaluatePred(node, in);
-  return EvaluateInt(node, in) & MaskOf(node.type);
-}
-
 uint64_t LoadBits(DType type, const void* from) {
   uint64_t bits = 0;
   std::memcpy(&bits, from, static_cast<size_t>(ByteWidth(type)));  // little endian
@@ -296,3 +277,27 @@ void StoreBits(DType type, uint64_t bits, void* to) {
 }
 
 }  // namespace tenon::kir::internal
+
+namespace tenon::kir {
+
+uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush_denormals) {
+  switch (node.op) {
+    case Op::kCompare:
+      return internal::CompareBits(node, in_type, in[0], in[1], flush_denormals);
+    case Op::kSelect:
+      return in[0] ? in[1] : in[2];
+    case Op::kConvert:
+      return internal::ConvertBits(in_type, node.type, in[0], flush_denormals);
+    case Op::kBitcast:
+      return in[0];
+    case Op::kIsFinite:
+      return internal::Decode(in_type, in[0]).kind == internal::Real::kFinite;
+    default:
+      break;
+  }
+  if (IsFloat(node.type)) return internal::EvaluateFloat(node, in, flush_denormals);
+  if (node.type == DType::kPred) return internal::EvaluatePred(node, in);
+  return internal::EvaluateInt(node, in) & internal::MaskOf(node.type);
+}
+
+}  // namespace tenon::kir

@@ -1,17 +1,12 @@
 #pragma once
 
-/// The meaning of each scalar operation on bit patterns, the slow way.
+/// Values of KIR as bit patterns.
 
 #include <cstdint>
-#include <span>
 
 #include "tenon/kir/kir.h"
 
 namespace tenon::kir::internal {
-
-/// The result of `node`, which is none of the leaves and no kMath. `in`: bits of its operands, zero-extended;
-/// `in_type`: the type of the last operand (that of the data operands of a select or compare, the source of a convert).
-uint64_t EvaluateScalar(const Node& node, DType in_type, std::span<const uint64_t> in, bool flush);
 
 /// One value of `type` from / to memory, where types narrower than a byte take a whole one (signed integers
 /// sign-extended). `from` needs no alignment.
