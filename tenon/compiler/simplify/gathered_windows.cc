@@ -6,6 +6,7 @@
 
 #include "tenon/compiler/ir/scans.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/compiler/simplify/windows.h"
 
 namespace tenon::compiler {
 namespace {
@@ -171,8 +172,6 @@ std::optional<std::vector<Ref>> Simplifier::GatheredWindows(const GraphNode& nod
   const size_t arrays = node.out.size();
   if (NumElements(node.shape().dims) == 0 || node.in.size() != 2 * arrays || !IsScalarFunction(to_, node.blocks[0]))
     return std::nullopt;
-  Dims interior = base_dilation;
-  for (int64_t& n : interior) --n;
   for (size_t i = 0; i < arrays; ++i) {
     const DType type = node.shape(i).dtype;
     if (ShapeOf(node.in[i]).dtype != type || ShapeOf(node.in[arrays + i]).dtype != type) return std::nullopt;
@@ -183,7 +182,7 @@ std::optional<std::vector<Ref>> Simplifier::GatheredWindows(const GraphNode& nod
   reduce.blocks = node.blocks;
   Dims reduced;
   for (size_t i = 0; i < arrays; ++i) {
-    const Ref padded = Padded(node.in[i], node.in[arrays + i], low, high, interior);
+    const Ref padded = Padded(node.in[i], node.in[arrays + i], low, high, HolesOf(base_dilation));
     const Grid grid = GridOf(node.shape().dims, window, strides, dilation, ShapeOf(padded).dims);
     reduce.in.push_back(Taken(padded, Places(grid.place, grid.dims, grid.steps, 0)));
     reduced = grid.reduced;

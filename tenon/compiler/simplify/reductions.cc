@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/compiler/simplify/windows.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
@@ -85,8 +86,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   const target::Numerics& cuts = numerics();
   const Shape operand = ShapeOf(node.in[0]);
   const DType type = node.shape().dtype;
-  if (operand.dtype != type || (DTypeBits(type) < 32 && IsFloat(type)))
-    return std::nullopt;  // Narrow floats round once per element.
+  if (operand.dtype != type || IsNarrowFloat(type)) return std::nullopt;  // Narrow floats round once per element.
   const OpCode op = CombinerOp(to_, node.blocks[0]);
   const std::optional<uint64_t> identity = IdentityBits(op, type);
   if (!identity) return std::nullopt;

@@ -6,24 +6,9 @@
 
 #include "tenon/compiler/ir/scans.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/compiler/simplify/windows.h"
 
 namespace tenon::compiler {
-namespace {
-
-bool IsNarrowFloat(DType type) { return IsFloat(type) && DTypeBits(type) < 32; }
-
-int64_t Product(const Dims& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
-
-Dims Minus(Dims dims, int64_t n) {
-  for (int64_t& d : dims) d -= n;
-  return dims;
-}
-
-}  // namespace
 
 std::optional<Ref> Simplifier::WidenWindow(const GraphNode& node) {
   const DType type = node.shape().dtype;
@@ -111,11 +96,11 @@ std::optional<Ref> Simplifier::WindowInPasses(const GraphNode& node) {
   const OpCode op = WindowOp(node);
   if (op == OpCode::kOpaque || ScanFormOf(to_, node)) return std::nullopt;
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
-  if (Product(window) <= numerics().written_out_window) return std::nullopt;
+  if (NumElements(window) <= numerics().written_out_window) return std::nullopt;
   const Shape shape = node.shape();
   const Ref init = node.in[1];
   const uint64_t identity = *IdentityBits(op, shape.dtype);
-  Ref r = Padded(node.in[0], Splat({shape.dtype, {}}, identity), low, high, Minus(base_dilation, 1));
+  Ref r = Padded(node.in[0], Splat({shape.dtype, {}}, identity), low, high, HolesOf(base_dilation));
   for (size_t d = 0; d < shape.rank(); ++d)
     r = WindowsAlong(r, d, op, {shape.dims[d], window[d], strides[d], dilation[d]});
   return IsSplat(init, identity) ? r : Binary(op, Spread(init, shape), r);
@@ -159,7 +144,7 @@ std::optional<std::vector<Ref>> Simplifier::Spelled(const Block& block, const st
 
 std::optional<std::vector<Ref>> Simplifier::SpelledWindows(const GraphNode& node) {
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
-  const int64_t count = Product(window);
+  const int64_t count = NumElements(window);
   const size_t arrays = node.out.size();
   if (count < 1 || count > numerics().written_out_window || node.in.size() != 2 * arrays) return std::nullopt;
   std::vector<Ref> padded, both;
@@ -167,18 +152,16 @@ std::optional<std::vector<Ref>> Simplifier::SpelledWindows(const GraphNode& node
     const Ref init = node.in[arrays + i];
     if (ShapeOf(node.in[i]).dtype != node.shape(i).dtype || ShapeOf(init).dtype != node.shape(i).dtype)
       return std::nullopt;
-    padded.push_back(Padded(node.in[i], init, low, high, Minus(base_dilation, 1)));
+    padded.push_back(Padded(node.in[i], init, low, high, HolesOf(base_dilation)));
     both.push_back(Spread(init, node.shape(i)));
   }
   both.resize(2 * arrays);
   // Padding and holes take no part: with any function they would.
   const Ref zero = Splat({DType::kPred, {}}, 0);
   const Ref every = Splat({DType::kPred, ShapeOf(node.in[0]).dims}, 1);
-  const Ref own = Padded(every, zero, low, high, Minus(base_dilation, 1));
+  const Ref own = Padded(every, zero, low, high, HolesOf(base_dilation));
   for (int64_t element = 0; element < count; ++element) {
-    Dims start(window.size(), 0);
-    int64_t rest = element;
-    for (size_t d = window.size(); d-- > 0; rest /= window[d]) start[d] = rest % window[d] * dilation[d];
+    const Dims start = PlaceInWindow(window, dilation, element);
     for (size_t i = 0; i < arrays; ++i) both[arrays + i] = StridedSlice(padded[i], start, strides, node.shape(i).dims);
     const std::optional<std::vector<Ref>> met = Spelled(node.blocks[0], both);
     if (!met) return std::nullopt;

@@ -1,4 +1,6 @@
 // Windows of few elements, written out: each element is a strided slice of the padded operand. Long scans in blocks.
+#include "tenon/compiler/simplify/windows.h"
+
 #include <algorithm>
 
 #include "tenon/compiler/ir/scans.h"
@@ -6,15 +8,18 @@
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
-namespace {
 
-int64_t Product(const Dims& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
+Dims HolesOf(const Dims& base_dilation) {
+  Dims holes = base_dilation;
+  for (int64_t& n : holes) --n;
+  return holes;
 }
 
-}  // namespace
+Dims PlaceInWindow(const Dims& window, const Dims& dilation, int64_t element) {
+  Dims place(window.size(), 0);
+  for (size_t d = window.size(); d-- > 0; element /= window[d]) place[d] = element % window[d] * dilation[d];
+  return place;
+}
 
 // The op by which a window's elements meet, where it may be applied to whole arrays; kOpaque elsewhere.
 OpCode Simplifier::WindowOp(const GraphNode& node) const {
@@ -25,7 +30,7 @@ OpCode Simplifier::WindowOp(const GraphNode& node) const {
     return OpCode::kOpaque;
   // Sums of narrow floats do not round once per element.
   const bool rounds = op == OpCode::kAdd || op == OpCode::kMultiply;
-  return rounds && IsFloat(type) && DTypeBits(type) < 32 ? OpCode::kOpaque : op;
+  return rounds && IsNarrowFloat(type) ? OpCode::kOpaque : op;
 }
 
 // The gradient of a pooling whose windows do not overlap: what the operand's holes leave in a window is one element.
@@ -102,24 +107,16 @@ std::optional<Ref> Simplifier::WriteOutWindow(const GraphNode& node) {
   const DType type = node.shape().dtype;
   const Ref init = node.in[1];
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
-  const int64_t count = Product(window);
+  const int64_t count = NumElements(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
-  Dims interior = base_dilation;
-  for (int64_t& n : interior) --n;
   const Shape shape = node.shape();
   const uint64_t identity = *IdentityBits(op, type);
   // Padding and holes take no part, whatever the initial value is.
-  const Ref padded = Padded(node.in[0], Splat({type, {}}, identity), low, high, interior);
+  const Ref padded = Padded(node.in[0], Splat({type, {}}, identity), low, high, HolesOf(base_dilation));
   Ref sum;
   if (!IsSplat(init, identity)) sum = Spread(init, shape);
   for (int64_t element = 0; element < count; ++element) {
-    Dims start(window.size(), 0);
-    int64_t rest = element;
-    for (size_t d = window.size(); d-- > 0;) {
-      start[d] = rest % window[d] * dilation[d];
-      rest /= window[d];
-    }
-    const Ref part = StridedSlice(padded, start, strides, shape.dims);
+    const Ref part = StridedSlice(padded, PlaceInWindow(window, dilation, element), strides, shape.dims);
     sum = sum.valid() ? Binary(op, sum, part) : part;
   }
   return sum;
@@ -202,18 +199,15 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
   const Shape source = ShapeOf(node.in[1]);
   const std::optional<CompareAttrs> keeps = SelectionOf(node);
   if (!keeps) return std::nullopt;
-  const bool narrow = IsFloat(shape.dtype) && DTypeBits(shape.dtype) < 32;  // Whose sums are those of a wider type.
-  if (CombinerOp(to_, node.blocks[1]) != OpCode::kAdd || IsComplex(shape.dtype) || narrow) return std::nullopt;
+  // Sums of narrow floats are those of a wider type.
+  if (CombinerOp(to_, node.blocks[1]) != OpCode::kAdd || IsComplex(shape.dtype) || IsNarrowFloat(shape.dtype))
+    return std::nullopt;
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
   const auto [window, strides, low, high] = node.attrs<SelectAndScatterAttrs>();
-  const int64_t count = Product(window);
+  const int64_t count = NumElements(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
-  const auto start_of = [&](int64_t element) {
-    Dims start(window.size(), 0);
-    for (size_t d = window.size(); d-- > 0; element /= window[d]) start[d] = element % window[d];
-    return start;
-  };
+  const auto start_of = [&](int64_t element) { return PlaceInWindow(window, Dims(window.size(), 1), element); };
   const auto make = [&](OpCode op, SmallVector<Ref, 3> in, DType type, Attributes attributes = {}) {
     GraphNode made;
     made.op = op;
@@ -280,7 +274,7 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   if (count < 1 || count > numerics().written_out_taps || IsComplex(out.dtype) ||
       !(IsFloat(out.dtype) || IsInteger(out.dtype)))
     return std::nullopt;
-  const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
+  const DType type = IsNarrowFloat(out.dtype) ? DType::kF32 : out.dtype;
   // The operand with its dims in the result's order.
   Dims permutation(out.rank(), 0);
   Dims low(out.rank(), 0), high(out.rank(), 0), interior(out.rank(), 0), strides(out.rank(), 1);
