@@ -11,6 +11,7 @@
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
@@ -39,24 +40,6 @@ std::optional<float> Plain(float x) {
 std::optional<float> Plain(const KnownConstant& c) {
   if (c.type != DType::kF32) return std::nullopt;
   return Plain(std::bit_cast<float>(static_cast<uint32_t>(c.bits)));
-}
-
-template <class T>
-bool Holds(uint8_t comparison, T x, T y) {
-  switch (comparison) {
-    case kir::kEq:
-      return x == y;
-    case kir::kNe:
-      return x != y;
-    case kir::kLt:
-      return x < y;
-    case kir::kLe:
-      return x <= y;
-    case kir::kGt:
-      return x > y;
-    default:
-      return x >= y;
-  }
 }
 
 template <class T>
@@ -126,8 +109,9 @@ class Folder {
 
 std::optional<uint64_t> ValueOf(const kir::Node& n, const SmallVector<KnownConstant, 3>& in) {
   if (n.op == Op::kCompare && n.imm <= kir::kGe) {
-    if (const auto x = Whole(in[0]), y = Whole(in[1]); x && y) return Holds(n.imm, *x, *y);
-    if (const auto x = Plain(in[0]), y = Plain(in[1]); x && y) return Holds(n.imm, *x, *y);
+    const auto how = static_cast<kir::Cmp>(n.imm);
+    if (const auto x = Whole(in[0]), y = Whole(in[1]); x && y) return Holds(how, *x, *y);
+    if (const auto x = Plain(in[0]), y = Plain(in[1]); x && y) return Holds(how, *x, *y);
   }
   if (n.op == Op::kConvert && (n.type == DType::kS32 || n.type == DType::kS64 || n.type == DType::kF32)) {
     constexpr int64_t kExact = int64_t{1} << 24;  // structural: whole numbers of f32

@@ -19,4 +19,24 @@ std::string_view MathFunction(const GraphNode& node);
 /// kir::Node::imm of the comparison.
 uint8_t KirCompare(const CompareAttrs& attrs);
 
+/// Whether the comparison holds of two numbers.
+template <class T>
+bool Holds(kir::Cmp direction, T a, T b) {
+  switch (direction) {
+    case kir::kEq:
+      return a == b;
+    case kir::kNe:
+      return a != b;
+    case kir::kLt:
+      return a < b;
+    case kir::kLe:
+      return a <= b;
+    case kir::kGt:
+      return a > b;
+    case kir::kGe:
+      return a >= b;
+  }
+  return false;
+}
+
 }  // namespace tenon::compiler

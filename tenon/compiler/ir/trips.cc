@@ -3,6 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "tenon/compiler/ir/kir_op.h"
+
 namespace tenon::compiler {
 
 namespace {
@@ -35,24 +37,6 @@ kir::Cmp Mirrored(kir::Cmp direction) {
     default:
       return direction;
   }
-}
-
-bool Holds(kir::Cmp direction, Integer a, Integer b) {
-  switch (direction) {
-    case kir::kEq:
-      return a == b;
-    case kir::kNe:
-      return a != b;
-    case kir::kLt:
-      return a < b;
-    case kir::kLe:
-      return a <= b;
-    case kir::kGt:
-      return a > b;
-    case kir::kGe:
-      return a >= b;
-  }
-  return false;
 }
 
 /// x, x + step, x + 2 step ..., each modulo 2^bits.
