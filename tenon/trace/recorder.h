@@ -17,7 +17,7 @@ struct TraceOptions {
   /// Calls that would use freed memory are answered with an error instead of being forwarded.
   bool shield = true;
   /// A folder for what is needed to do the calls again on another plugin (capture.h). Empty: none.
-  std::string capture;
+  std::string capture = {};
   /// Of contents of buffers, how many bytes a capture may hold.
   uint64_t capture_limit = uint64_t{1} << 30;
   /// How many bytes each of the two files may hold; calls beyond are counted, misuse is always told. 0: no limit.

@@ -139,7 +139,7 @@ class FunctionEmitter {
     kir::Buf buf = 0;
     int64_t element = 0;  ///< Of lane 0.
     unsigned lanes = 1;
-    std::optional<int64_t> count;  ///< Lanes that exist, where not all do.
+    std::optional<int64_t> count = {};  ///< Lanes that exist, where not all do.
     Value* value = nullptr;
     llvm::BasicBlock* block = nullptr;  ///< Only what follows within it may use the value.
   };
@@ -248,7 +248,7 @@ class FunctionEmitter {
   struct Piece {
     unsigned at = 0;
     unsigned lanes = 1;
-    Values values;
+    Values values = {};
   };
   using Pieces = std::vector<Piece>;
   /// Combined lane by lane within [at, at + lanes).
