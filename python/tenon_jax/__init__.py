@@ -69,10 +69,10 @@ def initialize() -> None:
     if mode not in ('replace', 'beside'):
         raise ValueError(f'TENON_JAX is {mode!r}, wanted replace, beside or off')
     library = library_path()
-    if os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0'):
-        library = _isolated(library)
-    elif remote := os.environ.get('TENON_JAX_REMOTE', ''):
+    remote = os.environ.get('TENON_JAX_REMOTE', '')
+    if remote:  # In a process of its own, too, at the server.
         os.environ['TENON_REMOTE'] = remote
+    if remote or os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0'):
         library = _isolated(library)
     from tenon_jax import _registration
     _registration.register(library, replace=mode == 'replace')
