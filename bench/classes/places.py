@@ -48,4 +48,6 @@ def programs(jax):
     add('extremes_of_columns', lambda x: (x.min(0), x.max(0), x.sum(0)), f32(4000, 100))
     add('channel_sums', lambda x, g: (g.sum((0, 1, 2)), (g * x).sum((0, 1, 2))), f32(16, 28, 28, 32), f32(16, 28, 28, 32))
     add('row_moments', lambda x: (x.sum(-1), (x * x).sum(-1), jnp.abs(x).max(-1)), f32(2000, 400))
+    add('weighted_columns', lambda x, w: ((x * w[:, None]).sum(0), (x * x * w[:, None]).sum(0), x.max(0)), f32(3000, 130), f32(3000))
+    add('moments_of_exponentials', lambda x: (jnp.exp(x).sum(0), (jnp.exp(x) * x).sum(0)), f32(3000, 48))
     return P

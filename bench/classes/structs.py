@@ -85,6 +85,8 @@ def programs(jax):
     add("structs_bytes_to_gray", lambda x: x[..., 0] * np.float32(0.3) + x[..., 1] * np.float32(0.59) + x[..., 2] * np.float32(0.11),
         R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
     add("structs_bytes_bgr", lambda x: x[..., ::-1], R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
+    add("structs_polar", lambda z: jnp.stack([jnp.hypot(z[..., 0], z[..., 1]), jnp.arctan2(z[..., 1], z[..., 0])], -1), f32(20000, 2))
+    add("structs_nibbles_of_words", lambda x: jnp.stack([(x >> s) & 15 for s in (0, 4, 8, 12)], -1).astype(jnp.uint8), R.randint(0, 65536, 8000).astype(np.uint16))
     add("structs_bytes_normalise", lambda x: (x.astype(jnp.float32) / 255 - jnp.array([0.5, 0.4, 0.3])) / jnp.array([0.2, 0.25, 0.3]),
         R.randint(0, 256, (240, 320, 3)).astype(np.uint8))
     add("structs_rows_of_table", lambda t, i: t[i], f32(5000, 6), R.randint(0, 5000, 20000))
