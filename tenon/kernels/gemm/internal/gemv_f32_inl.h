@@ -265,6 +265,38 @@ void DotShortColumns(const float* a, int64_t k_stride, const float* x, int64_t k
   for (int r = 0; r < rows; ++r) y[r * y_stride] = sums[r];
 }
 
+// As many rows as lanes, whose elements are adjacent: squares of them turned in registers.
+inline void DotShortTurned(const float* a, int64_t row_stride, const float* x, int64_t k, bool accumulate, float* y,
+                           int64_t y_stride) {
+  constexpr int kLanes = Vec::kLanes;
+  alignas(64) float sums[kLanes] = {};
+  if (accumulate) {
+    for (int r = 0; r < kLanes; ++r) sums[r] = y[r * y_stride];
+  }
+  Vec::Reg acc = Vec::Load(sums);
+  Vec::Reg square[kLanes];
+  int64_t p = 0;
+  for (; p + kLanes <= k; p += kLanes) {
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kLanes; ++r) square[r] = Vec::Load(a + r * row_stride + p);
+    Vec::Transpose(square);
+#pragma clang loop unroll(full)
+    for (int q = 0; q < kLanes; ++q) acc = Vec::Fma(square[q], Vec::Broadcast(x + p + q), acc);
+  }
+  if (p < k) {
+    const Vec::Mask mask = Vec::First(static_cast<int>(k - p));
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kLanes; ++r) square[r] = Vec::LoadFirst(a + r * row_stride + p, mask);
+    Vec::Transpose(square);
+#pragma clang loop unroll(full)
+    for (int q = 0; q < kLanes; ++q) {
+      if (p + q < k) acc = Vec::Fma(square[q], Vec::Broadcast(x + p + q), acc);
+    }
+  }
+  Vec::Store(sums, acc);
+  for (int r = 0; r < kLanes; ++r) y[r * y_stride] = sums[r];
+}
+
 void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
                  bool accumulate, float* y, int64_t y_stride) {
   int64_t r = 0;
@@ -279,6 +311,10 @@ void DotShortF32(const float* a, int64_t row_stride, int64_t k_stride, const flo
                                static_cast<int>(rows - r));
     }
     return;
+  }
+  if (k_stride == 1 && k >= Vec::kLanes / 2) {
+    for (; r + Vec::kLanes <= rows; r += Vec::kLanes)
+      DotShortTurned(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
   }
   for (; r + 8 <= rows; r += 8)
     DotShortRows<8>(a + r * row_stride, row_stride, k_stride, x, k, accumulate, y + r * y_stride, y_stride);
