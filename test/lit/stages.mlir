@@ -38,3 +38,21 @@ module @apart {
     return %2 : tensor<6000xf32>
   }
 }
+
+// -----
+
+// Sums of columns that go through one array do so together.
+// CHECK: kernel v1
+// CHECK: reduce #0 over ([[D:d[0-9]+]]) sequential
+// CHECK-NEXT: reduce #1 over ([[D]]) sequential
+// CHECK: split
+// CHECK-NOT: kernel v1
+module @columns {
+  func.func @main(%x: tensor<3000x40xf32>, %y: tensor<3000x40xf32>) -> (tensor<40xf32>, tensor<40xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.multiply %x, %y : tensor<3000x40xf32>
+    %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3000x40xf32>, tensor<f32>) -> tensor<40xf32>
+    %2 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3000x40xf32>, tensor<f32>) -> tensor<40xf32>
+    return %1, %2 : tensor<40xf32>, tensor<40xf32>
+  }
+}

@@ -42,6 +42,7 @@ class Former {
   Clustering Run() {
     Prepare();
     for (size_t i = nodes_.size(); i-- > 0;) PlaceNode(static_cast<Place>(i));
+    MergeSums();
     LetReadersGoFirst();
     return Order();
   }
@@ -339,10 +340,76 @@ class Former {
   // Merges
   // --------------------------------------------------------------------------------------------------------------------------
 
+  /// The reductions over outer dims of a cluster, whose operands' dims and attributes are all the same.
+  std::vector<NodeId> ColumnsOf(const ClusterState& s) const {
+    std::vector<NodeId> sums;
+    if (s.cluster.kind != ClusterKind::kColumn) return sums;
+    for (NodeId id : s.cluster.members) {
+      if (IsLoopReduce(p_, p_[id])) sums.push_back(id);
+    }
+    std::sort(sums.begin(), sums.end());
+    return sums;
+  }
+  /// Whether both are sums of columns over the same dims, and so few that registers hold them.
+  bool SumAlike(const ClusterState& x, const ClusterState& y) const {
+    const std::vector<NodeId> a = ColumnsOf(x), b = ColumnsOf(y);
+    return !a.empty() && !b.empty() && a.size() + b.size() <= policy::kMaxSumsTogether &&
+           p_.shape(p_[a[0]].in[0]).dims == p_.shape(p_[b[0]].in[0]).dims &&
+           p_[a[0]].attributes == p_[b[0]].attributes && RootsHaveTheSpace(x) && RootsHaveTheSpace(y);
+  }
+
+  /// Sums of columns that go through one array do so together, where no value that both compute has brought them
+  /// together before.
+  void MergeSums() {
+    std::unordered_map<Ref, std::vector<int>, RefHasher> readers;
+    std::vector<Ref> arrays;  // In the order in which they were met.
+    for (int c = 0; c < static_cast<int>(states_.size()); ++c) {
+      if (Now(c) != c) continue;
+      for (Ref r : ArraysOf(state(c))) {
+        std::vector<int>& list = readers[r];
+        if (list.empty()) arrays.push_back(r);
+        list.push_back(c);
+      }
+    }
+    for (Ref r : arrays) {
+      const std::vector<int>& list = readers[r];
+      for (size_t i = 0; i < list.size(); ++i) {
+        for (size_t k = i + 1; k < std::min(list.size(), i + 1 + policy::kMaxSumsTogether); ++k) {
+          const int a = Now(list[i]), b = Now(list[k]);
+          int64_t budget = policy::kPathSteps;
+          if (a != b) Merge(a, b, budget);
+        }
+      }
+    }
+  }
+
+  /// What the cluster's sums of columns read from memory, as it lies, of so many elements as they go through.
+  std::vector<Ref> ArraysOf(const ClusterState& s) const {
+    std::vector<Ref> arrays;
+    for (NodeId sum : ColumnsOf(s)) {
+      const int64_t elements = NumElements(p_.shape(p_[sum].in[0]).dims);
+      std::vector<Ref> open = {p_[sum].in[0]};
+      for (size_t i = 0; i < open.size() && open.size() < policy::kMaxSumOperands; ++i) {
+        const Ref r = open[i];
+        const OpCode op = p_[r.node].op;
+        if (NumElements(p_.shape(r).dims) != elements) continue;
+        if (op == OpCode::kReshape || (s.cluster.members.contains(r.node) && KindOfOp(op) == OpKind::kElementwise)) {
+          for (Ref in : p_[r.node].in) {
+            if (std::find(open.begin(), open.end(), in) == open.end()) open.push_back(in);
+          }
+        } else if (!s.cluster.members.contains(r.node) && std::find(arrays.begin(), arrays.end(), r) == arrays.end()) {
+          arrays.push_back(r);
+        }
+      }
+    }
+    return arrays;
+  }
+
   /// Whether the kinds and spaces of two clusters fit together, and one kernel holds both.
   bool Fit(const ClusterState& x, const ClusterState& y) const {
     auto plain = [](ClusterKind k) { return k == ClusterKind::kMap || k == ClusterKind::kRow; };
-    if (x.apart || y.apart || !plain(x.cluster.kind) || !plain(y.cluster.kind)) return false;
+    const bool sums = SumAlike(x, y);
+    if (x.apart || y.apart || (!sums && (!plain(x.cluster.kind) || !plain(y.cluster.kind)))) return false;
     if (x.cluster.space != y.cluster.space) return false;
     if (x.outer_fixed && y.outer_fixed && !SameRows(x.cluster, y.cluster.outer)) return false;
     if (x.outer_fixed != y.outer_fixed) {

@@ -19,6 +19,8 @@ using kir::DimMask;
 using kir::Op;
 using kir::Val;
 
+constexpr int64_t kMostLanes = 16;  // structural: bytes are shuffled in so many
+
 class Model {
  public:
   Model(const kir::Kernel& k, const target::Target& target)
@@ -71,10 +73,13 @@ class Model {
       needed_[s.value] = true;
       for (const kir::Axis& a : s.at) axis(a);
     }
-    widest_ = 4;
+    // Of what is moved and computed; places are reckoned beside it.
+    widest_ = 1;
+    for (const kir::Store& s : stage.stores) widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[s.buf].type));
     for (size_t v = k_.nodes.size(); v-- > 0;) {
       if (!needed_[v]) continue;
       kir::ForEachInput(k_, k_.nodes[v], [&](Val in) { needed_[in] = true; });
+      widest_ = std::max<int64_t>(widest_, std::min(ByteWidth(k_.nodes[v].type), 4));  // structural: lanes of f32
       if (k_.nodes[v].op != Op::kRead) continue;
       const kir::Buf buf = k_.reads[k_.nodes[v].attr].buf;
       widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[buf].type));
@@ -197,7 +202,7 @@ class Model {
 
   /// With `lane` in lanes; -1: one point at a time.
   double Cycles(const kir::Stage& stage, int lane) const {
-    const int64_t lanes = lane < 0 ? 1 : std::max<int64_t>(1, target_.vector_bytes / widest_);
+    const int64_t lanes = lane < 0 ? 1 : std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
     double cycles = 0;
     std::vector<Move> moves;
     for (size_t v = 0; v < k_.nodes.size(); ++v) {

@@ -21,6 +21,10 @@ inline constexpr int64_t kDuplicateChain = 200;
 /// Steps that the questions of one node to the graph of units may take before the answer is no, so that placing all
 /// nodes takes linear time. Programs of a thousand nodes never get there.
 inline constexpr int64_t kPathSteps = 4096;
+/// Sums of columns of one array that go through it together: their vectors stay in registers. Of what they sum, so many
+/// values are looked at to find the array.
+inline constexpr size_t kMaxSumsTogether = 4;
+inline constexpr size_t kMaxSumOperands = 32;
 /// Readers of one array that are put before what changes it in place.
 inline constexpr size_t kReadersFirst = 32;
 /// Producers of one element are computed again up to this cost: they are hoisted out of the loop.
