@@ -2,23 +2,18 @@
 
 What should hold: holes of a dilated input cost nothing, and a sum over an image for each weight keeps pace with the convolution itself.
 """
-import numpy as np
+from by_value import Programs, Random
 
-R = np.random.RandomState(11)
-
-
-def f32(*shape):
-    return R.randn(*shape).astype(np.float32)
+R = Random(11)
+f32 = R.f32
 
 
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
 
-    found = {}
-
-    def add(name, function, *arguments):
-        found[name] = (function, [(lambda a=a: a) for a in arguments])
+    found = Programs()
+    add = found.add
 
     def conv(x, w, stride=1, layout=('NHWC', 'HWIO', 'NHWC'), groups=1):
         return lax.conv_general_dilated(x, w, (stride,) * (x.ndim - 2), 'SAME', dimension_numbers=layout, feature_group_count=groups)
