@@ -3,6 +3,7 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -881,9 +882,8 @@ class IrReader {
       return false;
     function.name = values[3]->text;
     function.is_private = values[4]->text == "private";
-    for (const Function& other : storage_.functions) {
-      if (other.name == function.name) return Fail("there are two functions " + std::string(function.name));
-    }
+    if (!function_names_.insert(function.name).second)
+      return Fail("there are two functions " + std::string(function.name));
     function_ = &function;
     scope_.clear();
     function.body = {};
@@ -1031,6 +1031,7 @@ class IrReader {
   Program::Storage& storage_;
   Entries entries_;
   std::vector<Name> names_;
+  std::unordered_set<std::string_view> function_names_;
   Function* function_ = nullptr;
   std::vector<ValueId> scope_;  // By number on the wire; those from next_ on are yet to be defined.
   size_t next_ = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -713,9 +714,7 @@ class Parser {
   }
 
   bool Begin(std::string_view name) {
-    for (const Function& other : storage_.functions) {
-      if (other.name == name) return Fail("there are two functions " + std::string(name)) != nullptr;
-    }
+    if (!function_names_.insert(name).second) return Fail("there are two functions " + std::string(name)) != nullptr;
     function_ = Function();
     function_.name = name;
     names_.clear();
@@ -895,28 +894,104 @@ class Parser {
     Want("}");
   }
 
-  // True for a return, which ends its region.
-  bool ReadOperation(Region& region) {
-    std::vector<std::string> names;  // Of results.
-    if (Peek() == '%') {
-      do {
-        const std::string name = ValueName();
-        uint64_t count = 1;
-        if (Take(":")) {
-          count = Digits();
-          if (count > text_.size() - std::min(at_, text_.size())) Fail("wanted fewer results");
-          for (uint64_t i = 0; ok_ && i < count; ++i) names.push_back(name + "#" + std::to_string(i));
-        } else {
-          names.push_back(name);
-        }
-      } while (Take(","));
-      Want("=");
-    }
+  // An operation as it is written, before its types are compared with its values.
+  struct Written {
     Operation op;
-    // Numbers in the order of the text, although types stand behind regions.
-    for (size_t i = 0; i < names.size(); ++i) op.results.push_back(NewValue(nullptr));
     std::vector<NamedAttribute> attributes, properties;
     std::vector<const Type*> operand_types, result_types;
+  };
+
+  // "%a, %b:2 =", when it is there.
+  std::vector<std::string> ResultNames() {
+    std::vector<std::string> names;
+    if (Peek() != '%') return names;
+    do {
+      const std::string name = ValueName();
+      if (!Take(":")) {
+        names.push_back(name);
+        continue;
+      }
+      const uint64_t count = Digits();
+      if (count > text_.size() - std::min(at_, text_.size())) Fail("wanted fewer results");
+      for (uint64_t i = 0; ok_ && i < count; ++i) names.push_back(name + "#" + std::to_string(i));
+    } while (Take(","));
+    Want("=");
+    return names;
+  }
+
+  // "(%x) <{property = ...}> ({region}) {attribute = ...} : (type) -> type", behind the name.
+  void GenericForm(Written& w) {
+    Want("(");
+    List(")", [&] { w.op.operands.push_back(Use()); });
+    if (Peek() == '<') Properties(w.properties);
+    if (Take("(")) {
+      List(")", [&] {
+        const Nested nested(*this);
+        Want("{");
+        const size_t outer = defined_.size();
+        Region inner;
+        BlockHead(inner);
+        Operations(inner);
+        w.op.regions.push_back(std::move(inner));
+        for (; defined_.size() > outer; defined_.pop_back()) names_.erase(defined_.back());
+      });
+    }
+    if (Peek() == '{') Dictionary(w.attributes);
+    Want(":");
+    Types(w.operand_types);
+    Want("->");
+    ResultTypes(w.result_types);
+  }
+
+  // "dense<...> : type"
+  void ConstantForm(Written& w) {
+    if (Peek() == '{') Dictionary(w.attributes);
+    const Attribute* value = ParseAttribute();
+    if (ok_ && value->kind != Kind::kTensor) Fail("wanted a literal before this");
+    if (!ok_) return;
+    w.attributes.push_back({"value", value});
+    w.result_types.push_back(value->type);
+  }
+
+  // "@callee(%x) : (type) -> type"
+  void CallForm(Written& w) {
+    w.attributes.push_back({"callee", storage_.String(Symbol())});
+    Want("(");
+    List(")", [&] { w.op.operands.push_back(Use()); });
+    if (Peek() == '{') Dictionary(w.attributes);
+    Want(":");
+    Types(w.operand_types);
+    Want("->");
+    ResultTypes(w.result_types);
+  }
+
+  // "%x, %y {attribute = ...} : type" or ": (type, type) -> type"
+  void PlainForm(Written& w, size_t num_results) {
+    if (Peek() == '%') {
+      do w.op.operands.push_back(Use());
+      while (Peek() == ',' && NextIsValue());
+    }
+    if (Peek() == '{') Dictionary(w.attributes);
+    if (ok_ && !Take(":")) return NoPretty(w.op.name);
+    if (Peek() == '(') {
+      Types(w.operand_types);
+      Want("->");
+      ResultTypes(w.result_types);
+      return;
+    }
+    const Type* type = ParseType();
+    if (ok_ && Peek() == ',') return NoPretty(w.op.name);
+    w.operand_types.assign(w.op.operands.size(), type);
+    w.result_types.assign(num_results, type);
+  }
+
+  // True for a return, which ends its region.
+  bool ReadOperation(Region& region) {
+    std::vector<std::string> names = ResultNames();
+    Written w;
+    Operation& op = w.op;
+    // Numbers in the order of the text, although types stand behind regions.
+    for (size_t i = 0; i < names.size(); ++i) op.results.push_back(NewValue(nullptr));
     const bool generic = Peek() == '"';
     op.name = generic ? Quoted() : AnyWord("an operation");
     if (op.name == "call") op.name = "func.call";
@@ -926,65 +1001,19 @@ class Parser {
         op.name != "stablehlo.return")
       return Fail("unknown operation '" + std::string(op.name) + "' before this") != nullptr;
     if (generic) {
-      Want("(");
-      List(")", [&] { op.operands.push_back(Use()); });
-      if (Peek() == '<') Properties(properties);
-      if (Take("(")) {
-        List(")", [&] {
-          const Nested nested(*this);
-          Want("{");
-          const size_t outer = defined_.size();
-          Region inner;
-          BlockHead(inner);
-          Operations(inner);
-          op.regions.push_back(std::move(inner));
-          for (; defined_.size() > outer; defined_.pop_back()) names_.erase(defined_.back());
-        });
-      }
-      if (Peek() == '{') Dictionary(attributes);
-      Want(":");
-      Types(operand_types);
-      Want("->");
-      ResultTypes(result_types);
+      GenericForm(w);
     } else if (op.name == "stablehlo.constant") {
-      if (Peek() == '{') Dictionary(attributes);
-      const Attribute* value = ParseAttribute();
-      if (ok_ && value->kind != Kind::kTensor) Fail("wanted a literal before this");
-      if (!ok_) return false;
-      attributes.push_back({"value", value});
-      result_types.push_back(value->type);
+      ConstantForm(w);
     } else if (op.name == "func.call") {
-      attributes.push_back({"callee", storage_.String(Symbol())});
-      Want("(");
-      List(")", [&] { op.operands.push_back(Use()); });
-      if (Peek() == '{') Dictionary(attributes);
-      Want(":");
-      Types(operand_types);
-      Want("->");
-      ResultTypes(result_types);
+      CallForm(w);
     } else {
-      if (Peek() == '%') {
-        do op.operands.push_back(Use());
-        while (Peek() == ',' && NextIsValue());
-      }
-      if (Peek() == '{') Dictionary(attributes);
-      if (ok_ && !Take(":")) return NoPretty(op.name);
-      if (Peek() == '(') {
-        Types(operand_types);
-        Want("->");
-        ResultTypes(result_types);
-      } else {
-        const Type* type = ParseType();
-        if (ok_ && Peek() == ',') return NoPretty(op.name);
-        operand_types.assign(op.operands.size(), type);
-        result_types.assign(names.size(), type);
-      }
+      PlainForm(w, names.size());
     }
     op.location = SkipLocation();
     if (!ok_) return false;
-    if (operand_types.size() != op.operands.size() || result_types.size() != names.size())
+    if (w.operand_types.size() != op.operands.size() || w.result_types.size() != names.size())
       return Fail("'" + std::string(op.name) + "' has another number of values than of types before this") != nullptr;
-    for (size_t i = 0; i < op.operands.size(); ++i) CheckType(op.operands[i], *operand_types[i]);
+    for (size_t i = 0; i < op.operands.size(); ++i) CheckType(op.operands[i], *w.operand_types[i]);
     if (op.name.ends_with(".return")) {
       region.results = std::move(op.operands);
       Want("}");
@@ -995,13 +1024,13 @@ class Parser {
       return Fail("'" + std::string(op.name) + "' cannot have so many operands, results or regions, before this") !=
              nullptr;
     for (size_t i = 0; ok_ && i < names.size(); ++i) {
-      function_.types[op.results[i]] = result_types[i];
+      function_.types[op.results[i]] = w.result_types[i];
       Define(std::move(names[i]), op.results[i]);
     }
     if (row == nullptr) {
-      op.others = std::move(attributes);
+      op.others = std::move(w.attributes);
     } else {
-      for (const auto* list : {&properties, &attributes}) {
+      for (const auto* list : {&w.properties, &w.attributes}) {
         for (const NamedAttribute& attribute : *list) Put(op, *row, attribute);
       }
     }
@@ -1025,10 +1054,9 @@ class Parser {
     return false;
   }
 
-  bool NoPretty(std::string_view name) {
+  void NoPretty(std::string_view name) {
     FailWith(Unimplemented(Where("the pretty form of '" + std::string(name) +
                                  "' is not read; wanted the generic one, or a portable artifact")));
-    return false;
   }
 
   // Gives an attribute as StableHLO has it to `op` as VHLO has it.
@@ -1077,6 +1105,7 @@ class Parser {
   Status status_;
   std::vector<NamedAttribute>* conv_ = nullptr;  // Where the dims of #stablehlo.conv go; null: it stays text.
   Function function_;
+  std::unordered_set<std::string_view> function_names_;
   std::unordered_map<std::string, ValueId> names_;
   std::vector<std::string> defined_;  // Names in the order of their definition, to be forgotten with their region.
 };
