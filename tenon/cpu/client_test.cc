@@ -17,6 +17,7 @@
 
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/cpu/testing/endless.h"
 #include "tenon/host/build.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -263,21 +264,11 @@ TEST(CpuClient, ListenersMayExecuteOnTheSameDevice) {
   alarm(0);
 }
 
-// An endless loop, of which a step is too much for one kernel.
-constexpr std::string_view kEndless = R"(func.func @main(%go: tensor<i1>, %x: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %0:2 = stablehlo.while(%a = %go, %b = %x) : tensor<i1>, tensor<64x64xf32>
-  cond { stablehlo.return %a : tensor<i1> }
-  do {
-    %1 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-    stablehlo.return %a, %1 : tensor<i1>, tensor<64x64xf32>
-  }
-  return %0#1 : tensor<64x64xf32> })";
-
 TEST(CpuClient, AnEndlessLoopEndsWhenNobodyCanSeeIt) {
   const int64_t clients = plugin::LiveObjects(plugin::ObjectKind::kClient);
   auto client = Client();
   auto& cpu = static_cast<CpuClient&>(*client);
-  auto endless = Compile(*client, kEndless);
+  auto endless = Compile(*client, testing::kEndless);
   ASSERT_TRUE(endless.ok()) << endless.status().ToString();
   auto after = Compile(*client, R"(func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
     %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -371,7 +362,7 @@ TEST(CpuClient, AnExecutionCanBePoisoned) {
   plugin::Device* const first = client->devices()[0];
   const Status poison = Aborted("on purpose");
   EXPECT_FALSE(*first->PoisonExecution(7, poison));
-  auto endless = Compile(*client, kEndless);
+  auto endless = Compile(*client, testing::kEndless);
   ASSERT_TRUE(endless.ok()) << endless.status().ToString();
   std::vector<plugin::Ref<plugin::Buffer>> outputs;
   for (const int launch : {7, 8}) {

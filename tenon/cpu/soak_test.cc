@@ -31,6 +31,7 @@
 #include "tenon/abi/xla_ffi.h"
 #include "tenon/cpu/client.h"
 #include "tenon/cpu/device.h"
+#include "tenon/cpu/testing/endless.h"
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plugin/execute.h"
 #include "tenon/plugin/transfers.h"
@@ -147,16 +148,6 @@ constexpr const char* kSort = R"(  %r = "stablehlo.sort"(%x) ({
     stablehlo.return %less : tensor<i1>
   }) {dimension = 1 : i64, is_stable = true} : ($T) -> $T
 )";
-constexpr const char* kEndless =
-    R"(func.func @main(%go: tensor<i1>, %x: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %0:2 = stablehlo.while(%a = %go, %b = %x) : tensor<i1>, tensor<64x64xf32>
-  cond { stablehlo.return %a : tensor<i1> }
-  do {
-    %1 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-    stablehlo.return %a, %1 : tensor<i1>, tensor<64x64xf32>
-  }
-  return %0#1 : tensor<64x64xf32> })";
-
 std::string Call(const std::string& handler) {
   return "  %r = stablehlo.custom_call @" + handler +
          "(%x) {api_version = 4 : i32, backend_config = {}} : ($T) -> $T\n";
@@ -439,7 +430,7 @@ class Worker {
 
 // A loop that runs when its client goes.
 void StartEndless(plugin::Client& client) {
-  const ExecutableRef endless = Compile(client, kEndless);
+  const ExecutableRef endless = Compile(client, std::string(testing::kEndless));
   const bool go = true;
   const BufferRef condition = Put(client, DType::kPred, {}, &go), array = Put(client, 64, 64, 0);
   if (endless == nullptr || condition == nullptr || array == nullptr) return;
