@@ -89,6 +89,61 @@ bool AllEqual(const std::vector<int64_t>& list) {
   return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == list[0]; });
 }
 
+/// What a gather starts at, known: along dims [first, end) of the operand its places differ, elsewhere all start alike.
+struct KnownStarts {
+  Dims start;
+  std::vector<const std::vector<int64_t>*> list;  ///< By dim; null where all start alike.
+  size_t first, end = 0;
+
+  KnownStarts(const GatherAttrs& g, const Dims& operand, PlaceList& places)
+      : start(operand.size(), 0), list(operand.size(), nullptr), first(operand.size()) {
+    for (size_t k = 0; k < g.start_index_map.size(); ++k) {
+      const auto d = static_cast<size_t>(g.start_index_map[k]);
+      for (int64_t& at : places.of[k]) at = std::clamp<int64_t>(at, 0, operand[d] - g.slice_sizes[d]);
+      start[d] = places.of[k][0];
+      if (AllEqual(places.of[k])) continue;
+      list[d] = &places.of[k];
+      first = std::min(first, d);
+      end = std::max(end, d + 1);
+    }
+  }
+  /// The places in dims [first, end), read as one.
+  std::vector<int64_t> Flat(const Dims& operand, int64_t count) const {
+    std::vector<int64_t> flat(static_cast<size_t>(count), 0);
+    for (size_t d = first; d < end; ++d) {
+      for (size_t i = 0; i < flat.size(); ++i)
+        flat[i] = flat[i] * operand[d] + (list[d] != nullptr ? (*list[d])[i] : start[d]);
+    }
+    return flat;
+  }
+};
+
+/// Dims of what a gather takes, without those that it collapses; the taken ones are one dim, which is at `at` and is
+/// wanted at `to`.
+struct TakenDims {
+  Dims dims;
+  int64_t at = 0, to = 0;
+};
+
+/// `before`: how many dims of the result stand before those of the indices.
+TakenDims TakenDimsOf(const GatherAttrs& g, const KnownStarts& known, int64_t before, int64_t count) {
+  TakenDims taken;
+  int64_t next = 0;
+  for (size_t d = 0; d < g.slice_sizes.size(); ++d) {
+    const bool is_kept = !Has(g.collapsed_slice_dims, static_cast<int64_t>(d));
+    if (d == known.first) {
+      taken.at = static_cast<int64_t>(taken.dims.size());
+      taken.dims.push_back(count);
+    }
+    if (!is_kept) continue;
+    const bool is_before = next++ < before;
+    if (d >= known.first && d < known.end) continue;
+    taken.dims.push_back(g.slice_sizes[d]);
+    taken.to += is_before ? 1 : 0;
+  }
+  return taken;
+}
+
 }  // namespace
 
 // Elements first, first + step, ... along `dim`.
@@ -159,18 +214,8 @@ std::optional<Ref> Simplifier::KnownGather(const GraphNode& node) {
   std::optional<PlaceList> places = PlacesOf(known, ShapeOf(node.in[1]), node.in[1], g.index_vector_dim);
   if (!places) return std::nullopt;
   // Dims of the operand along which the place differs, neighbours all of them, are read as one.
-  Dims start(operand.rank(), 0);
-  std::vector<const std::vector<int64_t>*> list(operand.rank(), nullptr);
-  size_t first = operand.rank(), end = 0;
-  for (size_t k = 0; k < g.start_index_map.size(); ++k) {
-    const auto d = static_cast<size_t>(g.start_index_map[k]);
-    for (int64_t& at : places->of[k]) at = std::clamp<int64_t>(at, 0, operand.dims[d] - g.slice_sizes[d]);
-    start[d] = places->of[k][0];
-    if (AllEqual(places->of[k])) continue;
-    list[d] = &places->of[k];
-    first = std::min(first, d);
-    end = std::max(end, d + 1);
-  }
+  const KnownStarts starts(g, operand.dims, *places);
+  const size_t first = starts.first, end = starts.end;
   for (size_t d = first; d < end; ++d) {
     if (g.slice_sizes[d] != 1) return std::nullopt;
   }
@@ -182,7 +227,7 @@ std::optional<Ref> Simplifier::KnownGather(const GraphNode& node) {
   for (int64_t d = before; d < before + batch_dims; ++d) {
     if (Has(g.offset_dims, d)) return std::nullopt;
   }
-  Dims ones(operand.rank(), 1), extent = g.slice_sizes, from = start;
+  Dims ones(operand.rank(), 1), extent = g.slice_sizes, from = starts.start;
   for (size_t d = first; d < end; ++d) {
     from[d] = 0;
     extent[d] = operand.dims[d];
@@ -196,32 +241,13 @@ std::optional<Ref> Simplifier::KnownGather(const GraphNode& node) {
     part = Reshape(part, kept);
     return places->count == 1 ? Reshape(part, shape.dims) : Broadcast(part, shape.dims, g.offset_dims);
   }
-  std::vector<int64_t> flat(static_cast<size_t>(places->count), 0);
   Dims merged(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(first));
   merged.push_back(1);
-  for (size_t d = first; d < end; ++d) {
-    for (size_t i = 0; i < flat.size(); ++i)
-      flat[i] = flat[i] * operand.dims[d] + (list[d] != nullptr ? (*list[d])[i] : start[d]);
-    merged[first] *= operand.dims[d];
-  }
+  for (size_t d = first; d < end; ++d) merged[first] *= operand.dims[d];
   for (size_t d = end; d < extent.size(); ++d) merged.push_back(extent[d]);
-  const std::optional<Ref> taken = Taken(Reshape(part, merged), first, flat);
+  const std::optional<Ref> taken = Taken(Reshape(part, merged), first, starts.Flat(operand.dims, places->count));
   if (!taken) return std::nullopt;
-  // Without what is collapsed the taken ones stand behind `at` dims, and are to stand behind `to`.
-  Dims dims;
-  int64_t at = 0, to = 0;
-  for (size_t d = 0, next = 0; d < operand.rank(); ++d) {
-    const bool is_kept = !Has(g.collapsed_slice_dims, static_cast<int64_t>(d));
-    if (d == first) {
-      at = static_cast<int64_t>(dims.size());
-      dims.push_back(places->count);
-    }
-    if (!is_kept) continue;
-    const bool is_before = static_cast<int64_t>(next++) < before;
-    if (d >= first && d < end) continue;
-    dims.push_back(g.slice_sizes[d]);
-    to += is_before ? 1 : 0;
-  }
+  const auto [dims, at, to] = TakenDimsOf(g, starts, before, places->count);
   Ref result = Reshape(*taken, dims);
   if (at != to) {
     Dims order;
@@ -296,8 +322,9 @@ std::optional<Ref> Simplifier::KnownScatter(const GraphNode& node) {
   for (size_t d = 0, next = 0; d < shape.rank(); ++d) {
     const bool inserted = Has(s.inserted_window_dims, static_cast<int64_t>(d));
     span.push_back(inserted ? 1 : updates.dims[static_cast<size_t>(s.update_window_dims[next++])]);
-    end[d] = shape.dims[d] - start[d] - span[d];
-    if (start[d] < 0 || end[d] < 0) return node.in[0];
+    const int64_t last = shape.dims[d] - span[d];
+    if (start[d] < 0 || start[d] > last) return node.in[0];
+    end[d] = last - start[d];
     whole &= span[d] == shape.dims[d];
   }
   const Ref before = node.in[0];
