@@ -138,6 +138,23 @@ TEST_P(DeviceTest, PipelinesAreKeptOnDisk) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(PipelineCache, WritersOfOneProcessDoNotMix) {
+  const std::string file = ::testing::TempDir() + "/tenon_pipelines_" + std::to_string(getpid()) + ".pipelines";
+  const std::string one(1 << 20, '1'), other(1 << 19, '2');
+  WritePipelineCache(file, one);
+  const auto write = [&](const std::string& bytes) {
+    for (int i = 0; i < 200; ++i) WritePipelineCache(file, bytes);
+  };
+  std::thread first(write, one), second(write, other);
+  for (int i = 0; i < 200; ++i) {
+    const std::string kept = ReadPipelineCache(file);
+    EXPECT_TRUE(kept == one || kept == other) << kept.size() << " bytes";
+  }
+  first.join();
+  second.join();
+  std::filesystem::remove(file);
+}
+
 TEST_P(DeviceTest, SubmissionsEndInOrder) {
   uint64_t last = 0;
   for (int i = 0; i < 100; ++i) {

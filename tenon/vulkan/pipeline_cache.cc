@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -61,7 +62,9 @@ void WritePipelineCache(const std::string& file, const std::string& bytes) {
   const std::string all = std::move(writer).Take();
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
-  const std::string part = fmt::format("{}.{}", file, getpid());  // others may write theirs meanwhile
+  // Other processes, and other devices of this one, may write theirs meanwhile.
+  static std::atomic<int> next{0};
+  const std::string part = fmt::format("{}.{}.{}", file, getpid(), next.fetch_add(1));
   std::ofstream out(part, std::ios::binary);
   out.write(all.data(), static_cast<std::streamsize>(all.size()));
   out.close();
