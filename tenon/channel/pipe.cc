@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "tenon/base/contain.h"
@@ -25,12 +26,12 @@ constexpr int kFirstRedialMs = 20, kLastRedialMs = 1000;
 
 Pipe::Pipe(PipeOptions options, Dial dial)
     : options_(options), dial_(std::move(dial)), broken_since_ms_(NowMs()), heard_ms_(NowMs()) {
-  writer_ = std::thread([this] { Write(); });
+  attendant_ = std::thread([this] { Attend(); });
 }
 
 Pipe::~Pipe() {
   Close(Cancelled("the connection is not wanted any more"));
-  writer_.join();
+  attendant_.join();
 }
 
 uint64_t Pipe::Suspend() {
@@ -58,6 +59,7 @@ Status Pipe::Resume(std::unique_ptr<Stream> stream, uint64_t peer_received) {
   heard_ms_ = NowMs();
   (void)PumpLocked();
   changed_.notify_all();
+  attend_.notify_all();
   return OkStatus();
 }
 
@@ -79,6 +81,7 @@ void Pipe::BreakLocked(const std::shared_ptr<Stream>& stream, const Status& why)
   broken_ = why;
   broken_since_ms_ = NowMs();
   changed_.notify_all();
+  attend_.notify_all();
 }
 
 void Pipe::Break() {
@@ -111,7 +114,7 @@ bool Pipe::PumpLocked() {
     }
     if (*n == 0) {
       blocked_ = true;
-      changed_.notify_all();
+      attend_.notify_all();
       return false;
     }
     blocked_ = false;
@@ -126,17 +129,42 @@ bool Pipe::PumpLocked() {
   return true;
 }
 
-// Goes on writing when the stream takes bytes again.
-void Pipe::Write() {
+// When the other side has been away for too long; the end that dials sees to it itself. With the lock.
+int64_t Pipe::TimeOverMs() const {
+  if (stream_ != nullptr || dial_ != nullptr) return std::numeric_limits<int64_t>::max();
+  return broken_since_ms_ + (broken_.ok() ? std::max(options_.first_ms, options_.grace_ms) : options_.grace_ms);
+}
+
+// What has to happen whatever the other threads are at: goes on writing when the stream takes bytes again, says that
+// this end is there while nobody receives, gives the other side up when it has been away for too long.
+void Pipe::Attend() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return is_closed_ || (blocked_ && stream_ != nullptr); });
-    if (is_closed_ && (stream_ == nullptr || !blocked_)) return;
-    const std::shared_ptr<Stream> stream = stream_;
-    lock.unlock();
-    (void)stream->WaitWritable(kWaitMs);
-    lock.lock();
-    if (PumpLocked()) changed_.notify_all();
+  int64_t say_ms = NowMs() + options_.keep_alive_ms;
+  while (!is_closed_) {
+    if (blocked_ && stream_ != nullptr) {
+      const std::shared_ptr<Stream> stream = stream_;
+      lock.unlock();
+      (void)stream->WaitWritable(kWaitMs);
+      lock.lock();
+      if (PumpLocked()) changed_.notify_all();
+      continue;
+    }
+    const int64_t now = NowMs();
+    if (now >= TimeOverMs()) {
+      CloseLocked(Unavailable(fmt::format("{}; nobody made the connection again within {} s",
+                                          broken_.ok() ? "no connection came" : std::string(broken_.message()),
+                                          options_.grace_ms / 1000)));
+      return;
+    }
+    if (now >= say_ms) {
+      say_ms = now + options_.keep_alive_ms;
+      if (stream_ != nullptr && reading_ == nullptr) {
+        acknowledge_ = true;
+        (void)PumpLocked();
+      }
+      continue;
+    }
+    attend_.wait_for(lock, std::chrono::milliseconds(std::min(say_ms, TimeOverMs()) - now));
   }
 }
 
@@ -162,18 +190,23 @@ Status Pipe::Send(Verb verb, uint64_t number, std::string_view message) {
   }
 }
 
+Status Pipe::WaitForRoom() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return is_closed_ || unacknowledged_bytes_ < options_.window_bytes; });
+  return is_closed_ ? closed_ : OkStatus();
+}
+
 // Dials until it answers or the grace is over.
 Status Pipe::Redial(std::unique_lock<std::mutex>& lock) {
-  const int64_t deadline = broken_since_ms_ + options_.grace_ms;
   int pause_ms = kFirstRedialMs;
   while (!is_closed_ && !finishing_ && stream_ == nullptr) {
     lock.unlock();
     Result<Dialed> dialed = dial_(received_.load(std::memory_order_relaxed));
     Status status = dialed.ok() ? Resume(std::move(dialed->stream), dialed->peer_received) : dialed.status();
     lock.lock();
-    if (status.ok() || finishing_) continue;
+    if (status.ok() || finishing_ || is_closed_) continue;
     const bool again = status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded;
-    if (!again || NowMs() + pause_ms > deadline) {
+    if (!again || NowMs() + pause_ms > broken_since_ms_ + options_.grace_ms) {
       return Unavailable(fmt::format("{}; it was not made again: {}", broken_.message(), status.message()));
     }
     changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return is_closed_ || finishing_; });
@@ -198,16 +231,7 @@ Result<std::shared_ptr<Stream>> Pipe::StreamToRead() {
       }
       continue;
     }
-    const int64_t left = broken_since_ms_ + options_.grace_ms - NowMs();
-    if (left <= 0) {
-      const Status status = Unavailable(
-          fmt::format("{}; nobody made the connection again within {} s",
-                      broken_.ok() ? "no connection came" : std::string(broken_.message()), options_.grace_ms / 1000));
-      lock.unlock();
-      Close(status);
-      return status;
-    }
-    changed_.wait_for(lock, std::chrono::milliseconds(left));
+    changed_.wait(lock);
   }
   if (is_closed_) return closed_;
   reading_ = stream_.get();
@@ -308,10 +332,25 @@ Status Pipe::ReceiveAll(const std::function<Status(const Ring::Frame&)>& take) {
   }
 }
 
+Status Pipe::state() const {
+  std::lock_guard lock(mutex_);
+  return is_closed_ ? closed_ : OkStatus();
+}
+
 void Pipe::Finish() {
   std::lock_guard lock(mutex_);
   finishing_ = true;
   changed_.notify_all();
+}
+
+void Pipe::CloseLocked(const Status& why) {
+  if (is_closed_) return;
+  is_closed_ = true;
+  closed_ = why;
+  if (stream_ != nullptr) stream_->Shutdown();
+  stream_ = nullptr;
+  changed_.notify_all();
+  attend_.notify_all();
 }
 
 void Pipe::Close(const Status& why, int linger_ms) {
@@ -320,13 +359,8 @@ void Pipe::Close(const Status& why, int linger_ms) {
   if (linger_ms > 0) {
     changed_.wait_for(lock, std::chrono::milliseconds(linger_ms),
                       [this] { return is_closed_ || stream_ == nullptr || next_ == sent_.size(); });
-    if (is_closed_) return;
   }
-  is_closed_ = true;
-  closed_ = why;
-  if (stream_ != nullptr) stream_->Shutdown();
-  stream_ = nullptr;
-  changed_.notify_all();
+  CloseLocked(why);
 }
 
 }  // namespace tenon::channel

@@ -24,8 +24,8 @@ struct PipeOptions {
   uint32_t max_message_bytes = uint32_t{64} << 20;
   /// After so long without a word the other side is asked for one, and given up.
   int keep_alive_ms = 5000, silence_ms = 20000;
-  /// How long a broken connection may take to be made again.
-  int grace_ms = 60000;
+  /// How long a broken connection may take to be made again, and the first one to be made.
+  int grace_ms = 60000, first_ms = 10000;
 };
 
 /// Frames both ways over streams that may break: what was not acknowledged when one broke is sent again over the next,
@@ -60,6 +60,8 @@ class Pipe {
   /// Receives frames until one of them is refused, or the pipe has ended: why. Exceptions of `take` are refusals.
   Status ReceiveAll(const std::function<Status(const Ring::Frame&)>& take);
 
+  /// Waits until the window is open, or the pipe is over: whatever ended it.
+  Status WaitForRoom();
   /// From now on a connection that breaks is not made again: the other side will be told goodbye, and may be quicker
   /// than Close, which must follow.
   void Finish();
@@ -67,15 +69,19 @@ class Pipe {
   void Close(const Status& why, int linger_ms = 0);
   /// Breaks the connection as a cut cable does; for tests.
   void Break();
+  /// OK until it is over; then whatever ended it.
+  Status state() const;
   /// When something was heard last, in NowMs.
   int64_t heard_ms() const { return heard_ms_.load(std::memory_order_relaxed); }
 
  private:
   bool PumpLocked();
   void BreakLocked(const std::shared_ptr<Stream>& stream, const Status& why);
+  void CloseLocked(const Status& why);
   void Acknowledge(uint64_t received);
   bool SendLocked(wire::Verb verb, uint64_t number, std::string_view message);
-  void Write();
+  int64_t TimeOverMs() const;
+  void Attend();
   Result<std::shared_ptr<Stream>> StreamToRead();
   Status Redial(std::unique_lock<std::mutex>& lock);
   Status ReadSome(Stream& stream, char* bytes, size_t size, size_t* have);
@@ -83,8 +89,9 @@ class Pipe {
 
   const PipeOptions options_;
   const Dial dial_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;  // of the stream, the window or the end
+  std::condition_variable attend_;   // for the attending thread
   std::shared_ptr<Stream> stream_;
   Stream* reading_ = nullptr;  // what the receiving thread is at
   Status closed_;
@@ -102,12 +109,12 @@ class Pipe {
   std::string aside_;
   size_t aside_offset_ = 0;
   bool acknowledge_ = false, ask_ = false;
-  bool blocked_ = false;  // the writing thread has something to wait for
+  bool blocked_ = false;  // the stream takes no more at present
 
   std::atomic<uint64_t> received_{0};
   size_t received_since_ = 0;  // bytes, since they were last acknowledged
   std::atomic<int64_t> heard_ms_;
-  std::thread writer_;
+  std::thread attendant_;
 };
 
 }  // namespace tenon::channel

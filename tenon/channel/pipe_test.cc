@@ -100,7 +100,7 @@ TEST(Pipe, TheWindowHolds) {
 
 TEST(Pipe, NobodyThereForTooLongIsTheEnd) {
   PipeOptions options;
-  options.grace_ms = 150;
+  options.grace_ms = options.first_ms = 150;
   Ends ends(options);
   ends.unreachable = true;
   const int64_t start = NowMs();
@@ -111,6 +111,32 @@ TEST(Pipe, NobodyThereForTooLongIsTheEnd) {
   EXPECT_EQ(ends.server.Receive(frame).code(), Code::kUnavailable);
   EXPECT_LT(NowMs() - start, 5000);
   EXPECT_EQ(ends.client.Send(Verb::kDrop, 0, "x").code(), Code::kUnavailable);
+}
+
+// One who only sends learns of it, too, though nobody receives.
+TEST(Pipe, WhoOnlySendsLearnsOfTheEnd) {
+  PipeOptions options;
+  options.window_bytes = 1000;
+  options.grace_ms = 100;
+  auto [ours, theirs] = Streams();
+  Pipe pipe(options);
+  ASSERT_TRUE(pipe.Resume(std::move(ours), 0).ok());
+  while (pipe.TrySend(Verb::kDrop, 0, std::string(300, 'x'))) {
+  }
+  pipe.Break();
+  EXPECT_EQ(pipe.Send(Verb::kDrop, 0, "x").code(), Code::kUnavailable);
+  EXPECT_EQ(pipe.WaitForRoom().code(), Code::kUnavailable);
+}
+
+TEST(Pipe, WhoDoesNotReceiveIsThereAllTheSame) {
+  PipeOptions options;
+  options.keep_alive_ms = 20;
+  auto [ours, theirs] = Streams();
+  Pipe pipe(options);
+  ASSERT_TRUE(pipe.Resume(std::move(ours), 0).ok());
+  Ring::Frame frame;
+  ASSERT_TRUE(ReadFrame(*theirs, 100, frame, NowMs() + 20000).ok());
+  EXPECT_EQ(frame.verb, Verb::kAck);
 }
 
 // A silent other side is asked; one that does not answer either is given up.

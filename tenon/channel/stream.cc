@@ -216,6 +216,8 @@ Result<Fd> Accept(int socket, int timeout_ms, int silence_ms, std::string* peer)
     // The stranger has gone again, or descriptors are short for the moment.
     if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK)
       return Unavailable(fmt::format("the listening socket is closed: {}", std::strerror(errno)));
+    // It stays readable while there is no descriptor for who waits there.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) ::poll(nullptr, 0, timeout_ms);
     return Fd();
   }
   SetUp(connection.get(), silence_ms);

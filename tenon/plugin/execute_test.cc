@@ -500,7 +500,7 @@ TEST_F(ExecuteTest, ContextsCarryUserData) {
   options.context = context.context;
   Result<Outcome> out = Execute(pair, {}, &options);
   ASSERT_TRUE(out.ok());
-  EXPECT_EQ(FakePlugin::Get().last_user_data, &data);
+  EXPECT_EQ(FakePlugin::Get().last_user_data.load(), &data);
   ARGS(PJRT_ExecuteContext_Destroy, destroy);
   destroy.context = context.context;
   ASSERT_CALL(PJRT_ExecuteContext_Destroy, destroy);

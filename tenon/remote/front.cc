@@ -22,6 +22,13 @@ namespace {
 constexpr uint64_t kFewBytes = uint64_t{1} << 16;
 // Outputs of at most so many bytes come with the outcome: reading a scalar costs no question.
 constexpr uint64_t kSmallBytes = 256;
+// Fetches that wait for their bytes; more are taken when these are answered.
+constexpr size_t kMaxReadings = 4096;
+// What is kept of something that was asked for, beside its message.
+constexpr uint64_t kOwedBytes = 1024;
+// While a handler of the client's runs its messages are read however many there are, up to so many times the limit.
+constexpr uint64_t kFarAhead = 8;
+constexpr std::chrono::milliseconds kCatchUp{20};
 
 }  // namespace
 
@@ -60,11 +67,32 @@ struct Front::Array {
   bool usable() const { return is_output ? begun : filled(); }
 };
 
+// Counts what the client asked for, until it is answered.
+class Front::Owed {
+ public:
+  Owed(std::shared_ptr<Front> front, uint64_t message_bytes)
+      : front_(std::move(front)), bytes_(kOwedBytes + message_bytes) {
+    front_->owed_bytes_ += bytes_;
+  }
+  Owed(const Owed&) = delete;
+  Owed& operator=(const Owed&) = delete;
+  ~Owed() { front_->owed_bytes_ -= bytes_; }
+
+ private:
+  const std::shared_ptr<Front> front_;
+  const uint64_t bytes_;
+};
+
 // An execution of the client, until its outcome.
 class Front::Run final : public session::PendingExecution {
  public:
-  Run(std::shared_ptr<Front> front, Current at, uint64_t number, wire::Execute message)
-      : front_(std::move(front)), at_(std::move(at)), number_(number), message_(std::move(message)) {
+  Run(std::shared_ptr<Front> front, Current at, uint64_t number, wire::Execute message, size_t message_bytes)
+      : front_(std::move(front)),
+        owed_(front_, message_bytes),
+        at_(std::move(at)),
+        number_(number),
+        launch_id_(message.launch_id),
+        message_(std::move(message)) {
     left_ = message_.devices.size();
     done_.resize(left_);
   }
@@ -99,7 +127,7 @@ class Front::Run final : public session::PendingExecution {
     }
   }
   bool complete() const override { return left_ == 0; }
-  std::string Name() const override { return fmt::format("launch {}", message_.launch_id); }
+  std::string Name() const override { return fmt::format("launch {}", launch_id_); }
   uint64_t OwnNumber(uint64_t) const override { return number_; }
 
   const Current& at() const { return at_; }
@@ -110,9 +138,11 @@ class Front::Run final : public session::PendingExecution {
 
  private:
   const std::shared_ptr<Front> front_;
+  const Owed owed_;
   const Current at_;  // the device process that it is for
   const uint64_t number_;
-  wire::Execute message_;
+  const int32_t launch_id_;
+  wire::Execute message_;  // until it is passed on
   std::vector<std::shared_ptr<Array>> arguments_;
   std::vector<std::vector<std::shared_ptr<Array>>> outputs_;  // by device
   std::vector<bool> done_;
@@ -164,7 +194,9 @@ Status Front::Attach(Lane lane, std::unique_ptr<channel::Stream> stream, uint64_
   const auto i = static_cast<size_t>(lane);
   std::lock_guard lock(attaching_[i]);
   TENON_RETURN_IF_ERROR(answer(*stream, pipes_[i]->Suspend()));
-  return pipes_[i]->Resume(std::move(stream), peer_received);
+  const Status resumed = pipes_[i]->Resume(std::move(stream), peer_received);
+  if (resumed.code() == Code::kDataLoss) Close(resumed);
+  return resumed;
 }
 
 Front::Current Front::Now() const {
@@ -230,7 +262,34 @@ void Front::Answer(uint64_t epoch, uint64_t number, const Result<std::string>& b
 }
 
 void Front::ReadControl() {
-  End(pipes_[0]->ReceiveAll([this](const channel::Ring::Frame& frame) { return Handle(frame); }));
+  End(pipes_[0]->ReceiveAll([this](const channel::Ring::Frame& frame) {
+    ++handled_;
+    Status status = Handle(frame);
+    if (status.ok()) status = LetProcessCatchUp();
+    ++handled_;
+    return status;
+  }));
+}
+
+// With the lock.
+uint64_t Front::Ahead() {
+  return owed_bytes_.load(std::memory_order_relaxed) + (process_ == nullptr ? 0 : process_->waiting_bytes());
+}
+
+// A client that asks for more than its device process does is not listened to meanwhile, so that what it asked for
+// takes only so much memory here. But while a handler of its runs, the process may be waiting for what comes next.
+Status Front::LetProcessCatchUp() {
+  std::unique_lock lock(mutex_);
+  const uint64_t limit = options_.limits.ahead_bytes;
+  while (Ahead() > limit && !ended_ && pipes_[0]->state().ok()) {
+    if (!calls_.empty()) {
+      if (Ahead() / kFarAhead <= limit) break;
+      return ResourceExhausted(fmt::format("{} bytes of requests wait while a handler runs, at most {} are kept",
+                                           Ahead(), kFarAhead * limit));
+    }
+    changed_.wait_for(lock, kCatchUp);
+  }
+  return OkStatus();
 }
 
 Status Front::Handle(const channel::Ring::Frame& frame) {
@@ -247,7 +306,7 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
     }
     case Verb::kExecute: {
       TENON_ASSIGN_OR_RETURN(wire::Execute m, Decode<wire::Execute>(frame.message));
-      return Execute(number, std::move(m));
+      return Execute(number, std::move(m), frame.message.size());
     }
     case Verb::kDrop: {
       TENON_ASSIGN_OR_RETURN(const wire::Drop m, Decode<wire::Drop>(frame.message));
@@ -274,10 +333,10 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
       // As they are: the device process reads them as a stranger's.
       const Current now = Now();
       if (now.process == nullptr) return OkStatus();  // The client has been told that it is gone, or will be.
+      auto owed = std::make_shared<Owed>(shared_from_this(), frame.message.size());
       now.process->CallThen(frame.verb, frame.message,
-                            [self = shared_from_this(), epoch = now.epoch, number](Result<std::string> body) {
-                              self->Answer(epoch, number, body);
-                            });
+                            [self = shared_from_this(), epoch = now.epoch, number,
+                             owed = std::move(owed)](Result<std::string> body) { self->Answer(epoch, number, body); });
       return OkStatus();
     }
     default:
@@ -305,7 +364,7 @@ void Front::Hello(uint64_t number, const wire::Hello& m) {
   options.on_death = [weak = weak_from_this()](const Status& death) {
     if (const std::shared_ptr<Front> self = weak.lock()) self->ProcessDied(death);
   };
-  Result<std::shared_ptr<Session>> process = session::ProcessSession::Start(options);
+  Result<std::shared_ptr<Session>> process = options_.start(options);
   if (!process.ok()) {
     Answer(now.epoch, number, process.status());
     return;
@@ -339,18 +398,29 @@ void Front::ProcessDied(const Status& death) {
   (void)pipes_[0]->Send(Verb::kGone, 0, Encode(wire::Gone{wire::FromStatus(death)}));
 }
 
+// An array without bytes takes the place of one for which there is no room: whoever uses it hears of it. But those,
+// too, are only so many.
 Result<std::shared_ptr<Front::Array>> Front::NewArray(uint64_t number, uint64_t size) {
+  Status full;
   {
     std::lock_guard lock(mutex_);
     if (arrays_.contains(number)) return DataLoss(fmt::format("array {} is made twice", number));
     if (arrays_.size() >= options_.limits.max_arrays)
-      return ResourceExhausted(fmt::format("there are {} arrays, no more are allowed", arrays_.size()));
+      full = ResourceExhausted(fmt::format("there are {} arrays, no more are allowed", arrays_.size()));
+    if (arrays_.size() / 2 >= options_.limits.max_arrays) return full;
   }
   channel::Arena::Block block;
-  if (size != 0) {
-    TENON_ASSIGN_OR_RETURN(block, arena_.Allocate(size));
+  if (full.ok() && size != 0) {
+    Result<channel::Arena::Block> allocated = arena_.Allocate(size);
+    full = allocated.status();
+    if (allocated.ok())
+      block = std::move(*allocated);
+    else if (full.code() != Code::kResourceExhausted)
+      return full;
   }
-  return std::make_shared<Array>(*this, number, size, std::move(block));
+  auto array = std::make_shared<Array>(*this, number, full.ok() ? size : 0, std::move(block));
+  array->error = full;
+  return array;
 }
 
 Status Front::Upload(const wire::Upload& m) {
@@ -362,16 +432,7 @@ Status Front::Upload(const wire::Upload& m) {
     if (const auto it = arrays_.find(m.array); it != arrays_.end()) array = it->second;
   }
   if (array == nullptr) {
-    Result<std::shared_ptr<Array>> made = NewArray(m.array, m.size);
-    if (made.ok()) {
-      array = std::move(*made);
-    } else if (made.status().code() == Code::kResourceExhausted) {
-      // Whoever uses it hears of it. Its chunks go nowhere.
-      array = std::make_shared<Array>(*this, m.array, 0, channel::Arena::Block());
-      array->error = made.status();
-    } else {
-      return made.status();
-    }
+    TENON_ASSIGN_OR_RETURN(array, NewArray(m.array, m.size));
     std::lock_guard lock(mutex_);
     arrays_.emplace(m.array, array);
   }
@@ -380,23 +441,24 @@ Status Front::Upload(const wire::Upload& m) {
   if (!m.data.empty() && array->error.ok()) std::memcpy(array->data() + m.offset, m.data.data(), m.data.size());
   {
     std::lock_guard lock(mutex_);
-    array->expected += m.bytes;
-    changed_.notify_all();
+    if (m.bytes > UINT64_MAX - array->expected)
+      return DataLoss(fmt::format("more uploads to array {} than can be counted", m.array));
   }
-  if (!m.data.empty()) Arrive(array, m.bytes);
+  Arrive(array, m.bytes, m.data.size());
   return OkStatus();
 }
 
-// So many more bytes of an array are there.
-void Front::Arrive(const std::shared_ptr<Array>& array, uint64_t bytes) {
+// So many more bytes of an array are on their way, and so many there: never more than were on their way.
+void Front::Arrive(const std::shared_ptr<Array>& array, uint64_t announced, uint64_t arrived) {
   std::vector<std::shared_ptr<Run>> ready;
   {
     std::lock_guard lock(mutex_);
-    array->arrived += bytes;
+    array->expected += announced;
+    array->arrived += arrived;
+    changed_.notify_all();
     if (!array->filled()) return;
     TakeReady(*array, ready);
     if (array->dropped) arrays_.erase(array->number);  // The caller has it still.
-    changed_.notify_all();
   }
   Forward(std::move(ready));
 }
@@ -424,10 +486,10 @@ Status Front::Drop(const wire::Drop& m) {
   return OkStatus();
 }
 
-Status Front::Execute(uint64_t number, wire::Execute m) {
+Status Front::Execute(uint64_t number, wire::Execute m, size_t message_bytes) {
   const Current now = Now();
   if (now.process == nullptr) return OkStatus();  // As for questions.
-  auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m));
+  auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m), message_bytes);
   Status refused;
   for (wire::DeviceRun& device : run->message().devices) {
     for (wire::Argument& argument : device.arguments) {
@@ -447,11 +509,8 @@ Status Front::Execute(uint64_t number, wire::Execute m) {
     }
     std::vector<std::shared_ptr<Array>>& outputs = run->outputs().emplace_back();
     for (wire::Output& output : device.outputs) {
-      Result<std::shared_ptr<Array>> made = NewArray(output.array, output.size);
-      if (!made.ok() && made.status().code() != Code::kResourceExhausted) return made.status();
-      std::shared_ptr<Array> array =
-          made.ok() ? std::move(*made) : std::make_shared<Array>(*this, output.array, 0, channel::Arena::Block());
-      if (!made.ok() && refused.ok()) refused = made.status();
+      TENON_ASSIGN_OR_RETURN(std::shared_ptr<Array> array, NewArray(output.array, output.size));
+      if (refused.ok()) refused = array->error;
       array->is_output = true;
       output.place = array->place();
       std::lock_guard lock(mutex_);
@@ -490,16 +549,17 @@ void Front::Forward(std::vector<std::shared_ptr<Run>> runs) {
   }
   std::deque<std::shared_ptr<Run>> own(std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
   queue = &own;
+  const struct Leave {
+    ~Leave() { queue = nullptr; }  // Whatever is thrown.
+  } leave;
   while (!own.empty()) {
     const std::shared_ptr<Run> run = std::move(own.front());
     own.pop_front();
     ForwardOne(run);
   }
-  queue = nullptr;
 }
 
 void Front::ForwardOne(const std::shared_ptr<Run>& run) {
-  if (run->complete()) return;  // Refused already.
   const std::shared_ptr<Session>& process = run->at().process;
   Status failed = process->state();
   {
@@ -524,6 +584,7 @@ void Front::ForwardOne(const std::shared_ptr<Run>& run) {
     for (const std::shared_ptr<Array>& array : list) tell(array);
   }
   const std::string message = Encode(run->message());
+  run->message() = {};
   if (const uint64_t number = process->Register(run); number != 0) process->Post(Verb::kExecute, number, message);
   std::vector<std::shared_ptr<Run>> ready;
   {
@@ -556,6 +617,18 @@ void Front::ReadBulk() {
   End(pipes_[1]->ReceiveAll([this](const channel::Ring::Frame& frame) { return HandleBulk(frame); }));
 }
 
+// What makes an array known comes over the other connection, and may come later: there may be a large message before
+// it, or that connection is being made again. False when nothing came there for so long that nothing will.
+template <class Condition>
+bool Front::WaitForMessages(std::unique_lock<std::mutex>& lock, Condition there) {
+  const std::chrono::milliseconds patience(options_.limits.grace_ms + options_.limits.silence_ms);
+  for (;;) {
+    const uint64_t before = handled_.load();
+    if (changed_.wait_for(lock, patience, [&] { return ended_ || there(); })) return true;
+    if (before % 2 == 0 && handled_.load() == before) return false;
+  }
+}
+
 Status Front::HandleBulk(const channel::Ring::Frame& frame) {
   wire::ChunkView chunk;
   wire::Fetch fetch;
@@ -567,26 +640,24 @@ Status Front::HandleBulk(const channel::Ring::Frame& frame) {
     return DataLoss(fmt::format("the client sent {} among bytes", wire::Dump(frame.verb, frame.message)));
   }
   const uint64_t number = frame.verb == Verb::kChunk ? frame.number : fetch.array;
-  // What makes the array known comes over the other connection, and may come later.
   std::shared_ptr<Array> array;
   {
     std::unique_lock lock(mutex_);
-    const auto there = [&] { return ended_ || arrays_.contains(number); };
-    const bool came = changed_.wait_for(lock, std::chrono::milliseconds(options_.limits.grace_ms), there);
+    const bool came = WaitForMessages(lock, [&] { return arrays_.contains(number); });
     if (ended_) return Cancelled("the session is over");
     if (!came) return DataLoss(fmt::format("there is no array {}", number));
     array = arrays_.find(number)->second;
     if (frame.verb == Verb::kChunk) {
       // A chunk may come before the Upload of a second part.
-      const auto announced = [&] { return ended_ || array->arrived + chunk.bytes.size() <= array->expected; };
-      if (!changed_.wait_for(lock, std::chrono::milliseconds(options_.limits.grace_ms), announced))
+      if (!WaitForMessages(lock, [&] { return chunk.bytes.size() <= array->expected - array->arrived; }))
         return DataLoss(fmt::format("{} bytes for array {} that nobody announced", chunk.bytes.size(), number));
       if (ended_) return Cancelled("the session is over");
     }
   }
   if (frame.verb == Verb::kFetch) {
     Reading reading{frame.number, array, fetch.offset, fetch.size, {}};
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ || readings_.size() < kMaxReadings; });
     if (array->error.ok() && (fetch.offset > array->size || fetch.size > array->size - fetch.offset)) {
       reading.error =
           InvalidArgument(fmt::format("{} bytes at {} of an array of {}", fetch.size, fetch.offset, array->size));
@@ -602,7 +673,7 @@ Status Front::HandleBulk(const channel::Ring::Frame& frame) {
                                   array->size));
     std::memcpy(array->data() + chunk.offset, chunk.bytes.data(), chunk.bytes.size());
   }
-  Arrive(array, chunk.bytes.size());
+  Arrive(array, 0, chunk.bytes.size());
   return OkStatus();
 }
 
@@ -623,6 +694,7 @@ void Front::WriteBulk() {
       });
       if (ended_) return;
       reading = std::move(*it);
+      if (readings_.size() == kMaxReadings) changed_.notify_all();
       readings_.erase(it);
       if (reading.error.ok()) reading.error = reading.array->error;
     }
@@ -670,6 +742,16 @@ void Front::CallClient(std::shared_ptr<Session> process, uint64_t number, wire::
     }
     call.values.push_back(std::move(bytes));
     operand.place = {};
+  }
+  uint64_t wanted = 0;
+  for (const wire::Operand& result : call.results) {
+    // It comes back as one message, too.
+    if (result.size > options_.limits.max_message_bytes / 2 - wanted) {
+      return refuse(ResourceExhausted(
+          fmt::format("a handler's results have more than {} bytes, which is what a message between machines takes",
+                      options_.limits.max_message_bytes / 2)));
+    }
+    wanted += result.size;
   }
   HostCall host{process, number, call.results};
   for (wire::Operand& result : call.results) result.place = {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,13 +20,14 @@ namespace tenon::remote {
 
 /// What a client of the server may take.
 struct SessionLimits {
-  uint64_t array_bytes = 0;                // 0: no limit
-  session::Limits process{};               // of its device process
-  int64_t hang_timeout_s = 0;              // for an answer of the device process; 0: no limit
-  int64_t session_s = 0;                   // 0: no limit
-  uint32_t max_message_bytes = 64U << 20;  // of a message; arrays come in pieces of 1 MiB
-  size_t max_arrays = size_t{1} << 22;     // also of those that are empty
-  int grace_ms = 60000;                    // for a broken connection
+  uint64_t array_bytes = 0;                    // 0: no limit
+  session::Limits process{};                   // of its device process
+  int64_t hang_timeout_s = 0;                  // for an answer of the device process; 0: no limit
+  int64_t session_s = 0;                       // 0: no limit
+  uint32_t max_message_bytes = 64U << 20;      // of a message; arrays come in pieces of 1 MiB
+  size_t max_arrays = size_t{1} << 22;         // also of those that are empty
+  uint64_t ahead_bytes = uint64_t{128} << 20;  // what the client may have asked for that is not answered yet
+  int grace_ms = 60000;                        // for a broken connection
   int keep_alive_ms = 5000, silence_ms = 20000;
 };
 
@@ -39,6 +41,9 @@ class Front : public std::enable_shared_from_this<Front> {
     std::function<void(const std::string&)> log;
     /// Called once, when it is over.
     std::function<void(const std::string& why)> on_end;
+    /// Starts a device process; for tests of what one may do.
+    std::function<Result<std::shared_ptr<session::Session>>(const session::ProcessOptions&)> start =
+        &session::ProcessSession::Start;
   };
   static Result<std::shared_ptr<Front>> Start(Options options);
   ~Front();
@@ -54,6 +59,7 @@ class Front : public std::enable_shared_from_this<Front> {
   struct Array;
   class Run;
   class Relay;
+  class Owed;
   // A handler's call that the client is at.
   struct HostCall {
     std::shared_ptr<session::Session> process;
@@ -76,7 +82,11 @@ class Front : public std::enable_shared_from_this<Front> {
   void ReadControl();
   void ReadBulk();
   void WriteBulk();
+  uint64_t Ahead();
+  Status LetProcessCatchUp();
   Status Handle(const channel::Ring::Frame& frame);
+  template <class Condition>
+  bool WaitForMessages(std::unique_lock<std::mutex>& lock, Condition there);
   Status HandleBulk(const channel::Ring::Frame& frame);
   void End(const Status& why);
   void Reply(uint64_t epoch, wire::Verb verb, uint64_t number, std::string_view message);
@@ -84,8 +94,8 @@ class Front : public std::enable_shared_from_this<Front> {
 
   void Hello(uint64_t number, const wire::Hello& m);
   Status Upload(const wire::Upload& m);
-  Status Execute(uint64_t number, wire::Execute m);
-  void Arrive(const std::shared_ptr<Array>& array, uint64_t bytes);
+  Status Execute(uint64_t number, wire::Execute m, size_t message_bytes);
+  void Arrive(const std::shared_ptr<Array>& array, uint64_t announced, uint64_t arrived);
   static void TakeReady(Array& array, std::vector<std::shared_ptr<Run>>& ready);
   void Forward(std::vector<std::shared_ptr<Run>> runs);
   void ForwardOne(const std::shared_ptr<Run>& run);
@@ -103,6 +113,9 @@ class Front : public std::enable_shared_from_this<Front> {
   channel::Arena arena_;
   std::array<std::unique_ptr<channel::Pipe>, wire::kLanes> pipes_;
   std::array<std::mutex, wire::kLanes> attaching_;
+
+  std::atomic<uint64_t> owed_bytes_{0};  // what was asked for and not answered, about
+  std::atomic<uint64_t> handled_{0};     // twice the messages that were handled; odd while one is
 
   std::mutex telling_;  // of a device process, before its end is told; before mutex_
   mutable std::mutex mutex_;

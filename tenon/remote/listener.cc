@@ -24,6 +24,12 @@ constexpr int kAcceptMs = 200;
 constexpr std::chrono::seconds kStop{5};  // for sessions to end
 constexpr size_t kMaxRemembered = 4096;   // addresses with failures
 
+// What a client says of itself, on one line of a log.
+std::string Printable(std::string text) {
+  for (char& c : text) c = c >= 0x20 && c < 0x7f ? c : '.';
+  return text;
+}
+
 std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
 }  // namespace
@@ -68,10 +74,6 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     }
     return it->second.count < options.max_failures;
   }
-  // What befalls those who know the token, too: a connection that is cut, a session that is over, a full server.
-  static bool MayBeAFriends(Code code) {
-    return code == Code::kUnavailable || code == Code::kNotFound || code == Code::kResourceExhausted;
-  }
   void NoteFailure(const std::string& peer) {
     std::lock_guard lock(mutex);
     if (failures.size() >= kMaxRemembered) failures.clear();
@@ -80,9 +82,11 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   }
 
   void Receive(channel::Fd socket, const std::string& peer) {
-    const Status status = Contain("a connection", [&] { return Admit(std::move(socket), peer); });
+    bool shown = false;
+    const Status status = Contain("a connection", [&] { return Admit(std::move(socket), peer, &shown); });
     if (!status.ok()) {
-      if (!MayBeAFriends(status.code())) NoteFailure(peer);
+      // Those who have shown who they are fail as friends, and a connection that is cut says nothing of its other end.
+      if (!shown && status.code() != Code::kUnavailable) NoteFailure(peer);
       Log(fmt::format("{}: refused: {}", peer, status.ToString()));
     }
     std::lock_guard lock(mutex);
@@ -90,7 +94,8 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     left.notify_all();
   }
 
-  Status Admit(channel::Fd socket, const std::string& peer) {
+  // `shown`: whether it is known who came.
+  Status Admit(channel::Fd socket, const std::string& peer, bool* shown) {
     const int64_t deadline = NowMs() + options.stranger_ms;
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<channel::SecureStream> stream,
                            tls->Wrap(std::move(socket), {}, peer, deadline));
@@ -103,7 +108,9 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     attached.build = TENON_BUILD_NAME;
     attached.grace_s = static_cast<uint32_t>(options.limits.grace_ms / 1000);
     attached.max_message_bytes = options.limits.max_message_bytes;
-    Status status = Check(*stream, attach);
+    Status status = Identify(*stream, attach);
+    *shown = status.ok();
+    if (status.ok()) status = Check(attach);
     std::shared_ptr<Front> front;
     if (status.ok()) {
       attached.protocol = std::min(attach.newest, wire::kNewestProtocol);
@@ -126,7 +133,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     return front->Attach(static_cast<wire::Lane>(attach.lane), std::move(stream), attach.received, answer);
   }
 
-  Status Check(channel::SecureStream& stream, const wire::Attach& attach) {
+  Status Identify(channel::SecureStream& stream, const wire::Attach& attach) {
     if (attach.magic != wire::kAttachMagic)
       return DataLoss(fmt::format("the first message begins with {:x}, wanted {:x}", attach.magic, wire::kAttachMagic));
     if (const std::string& token = tls->credentials().token; !token.empty()) {
@@ -134,6 +141,10 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       if (!channel::EqualInConstantTime(wanted, attach.proof))
         return Unauthenticated(attach.proof.empty() ? "no token, and this server wants one" : "the token is wrong");
     }
+    return OkStatus();
+  }
+
+  static Status Check(const wire::Attach& attach) {
     if (attach.oldest > wire::kNewestProtocol || attach.newest < wire::kOldestProtocol) {
       return FailedPrecondition(fmt::format("the client ({}) speaks protocols {} to {}, this server ({}) {} to {}",
                                             attach.build, attach.oldest, attach.newest, TENON_BUILD_NAME,
@@ -196,7 +207,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
         it->second.front = *made;
     }
     if (!made.ok()) return made.status();
-    Log(fmt::format("{}: a session ({})", peer, attach.build));
+    Log(fmt::format("{}: a session ({})", peer, Printable(attach.build)));
     return made;
   }
 

@@ -175,9 +175,9 @@ Status ProcessSession::Death(const std::string& how) {
     std::lock_guard lock(reason_mutex_);
     reason = kill_reason_;
   }
-  std::string text = fmt::format("the device process of '{}' (pid {}) {}{}",
-                                 welcome().plugin.empty() ? options_.plugin : welcome().plugin, process_.pid,
-                                 reason.empty() ? how : reason + " and was ended",
+  const std::string plugin = plugin_name();
+  std::string text = fmt::format("the device process of '{}' (pid {}) {}{}", plugin.empty() ? options_.plugin : plugin,
+                                 process_.pid, reason.empty() ? how : reason + " and was ended",
                                  Describe(GetUnderWay(link_.begun().load(std::memory_order_relaxed))));
   if (!output_tail_.empty()) {
     while (!output_tail_.empty() && output_tail_.back() == '\n') output_tail_.pop_back();

@@ -77,7 +77,15 @@ Result<std::shared_ptr<Remote>> Remote::Connect(const RemoteOptions& options) {
   // The first connection says how long broken ones are waited for.
   std::array<channel::Pipe::Dialed, wire::kLanes> dialed;
   for (int i = 0; i < wire::kLanes; ++i) {
-    TENON_ASSIGN_OR_RETURN(dialed[static_cast<size_t>(i)], remote->Dial(LaneOf(i), 0));
+    Result<channel::Pipe::Dialed> one = remote->Dial(LaneOf(i), 0);
+    if (!one.ok()) {
+      // The server need not wait for this session's first connection to be made again.
+      if (i != 0) {
+        (void)channel::WriteFully(*dialed[0].stream, channel::EncodeFrame(Verb::kGoodbye, 0, {}), NowMs() + kLingerMs);
+      }
+      return one.status();
+    }
+    dialed[static_cast<size_t>(i)] = std::move(*one);
   }
   channel::PipeOptions pipe;
   pipe.max_message_bytes = std::max(pipe.max_message_bytes, remote->max_message_bytes());
@@ -92,7 +100,7 @@ Result<std::shared_ptr<Remote>> Remote::Connect(const RemoteOptions& options) {
     auto& [stream, received] = dialed[static_cast<size_t>(i)];
     TENON_RETURN_IF_ERROR(made->Resume(std::move(stream), received));
   }
-  for (void (Remote::*work)() : {&Remote::ReadControl, &Remote::ReadBulk, &Remote::WriteBulk}) {
+  for (void (Remote::*work)() : {&Remote::ReadControl, &Remote::WriteControl, &Remote::ReadBulk, &Remote::WriteBulk}) {
     if (const Status status = StartThread([remote, work] { (*remote.*work)(); }); !status.ok()) {
       remote->End(status);
       return status;
@@ -112,15 +120,60 @@ uint32_t Remote::max_message_bytes() const {
 }
 
 Status Remote::SetSession(std::shared_ptr<RemoteSession> session) {
-  std::lock_guard lock(mutex_);
-  if (has_ended_) return ended_;
-  session_ = std::move(session);
+  const uint64_t generation = session->generation();
+  {
+    std::lock_guard lock(mutex_);
+    if (has_ended_) return ended_;
+    session_ = std::move(session);
+  }
+  std::lock_guard lock(sending_);
+  speaker_ = generation;
   return OkStatus();
 }
 
 std::shared_ptr<RemoteSession> Remote::TakeSession() {
+  {
+    std::lock_guard lock(sending_);
+    speaker_ = 0;
+  }
   std::lock_guard lock(mutex_);
   return std::exchange(session_, nullptr);
+}
+
+// A server knows its device processes by the order of messages alone: what was meant for one that is gone must not
+// reach the next. With `sending_`.
+bool Remote::MaySend(uint64_t generation, Verb verb) const {
+  return generation == speaker_ || verb == Verb::kUpload || verb == Verb::kDrop;
+}
+
+void Remote::Post(uint64_t generation, Verb verb, uint64_t number, std::string_view message) {
+  std::lock_guard lock(sending_);
+  if (silent_ || !MaySend(generation, verb)) return;
+  if (overflow_.empty() && control().TrySend(verb, number, message)) return;
+  overflow_.push_back({generation, verb, number, std::string(message)});
+  queued_.notify_one();
+}
+
+// Sends what the window had no room for.
+void Remote::WriteControl() {
+  std::unique_lock lock(sending_);
+  while (!silent_) {
+    if (overflow_.empty()) {
+      queued_.wait(lock);
+      continue;
+    }
+    const Outgoing& first = overflow_.front();
+    if (!MaySend(first.generation, first.verb) || control().TrySend(first.verb, first.number, first.message)) {
+      overflow_.pop_front();
+      continue;
+    }
+    lock.unlock();
+    const Status room = control().WaitForRoom();
+    lock.lock();
+    if (!room.ok()) break;  // The thread that reads tells of the end.
+  }
+  silent_ = true;
+  overflow_.clear();
 }
 
 void Remote::ReadControl() {
@@ -274,8 +327,11 @@ void Remote::End(const Status& why) {
     fetching.swap(fetching_);
     changed_.notify_all();
   }
-  for (const auto& pipe : pipes_) {
-    if (pipe != nullptr) pipe->Close(why);
+  for (const auto& pipe : pipes_) pipe->Close(why);
+  {
+    std::lock_guard lock(sending_);
+    silent_ = true;
+    queued_.notify_all();
   }
   for (Job& job : jobs) {
     if (job.done) job.done(ended);
@@ -303,6 +359,7 @@ Result<Session::Bytes> RemoteSession::MemoryAt(const wire::Place&, uint64_t) {
 
 void RemoteSession::Lose(const Status& why) {
   Die(Unavailable(std::string(why.message()) + Describe(GetUnderWay(0))));
+  FlushDrops();
   FailAll();
 }
 

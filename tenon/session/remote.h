@@ -44,9 +44,11 @@ class Remote : public std::enable_shared_from_this<Remote> {
   Status state() const;
   /// What the server takes.
   uint32_t max_message_bytes() const;
-  /// Whose messages come from now on. The state, when that is not OK.
+  /// Whose messages come, and go, from now on. The state, when that is not OK.
   Status SetSession(std::shared_ptr<RemoteSession> session);
-  channel::Pipe& control() { return *pipes_[0]; }
+  /// Sends a message of a session without waiting, after those that were posted before. What is of arrays is for the
+  /// server and goes in any case; anything else is for a device process, and goes only to the one that it is meant for.
+  void Post(uint64_t generation, wire::Verb verb, uint64_t number, std::string_view message);
 
   using Done = std::function<void(const Status&)>;
   /// Sends bytes of an array that an Upload announced. `done` says that `bytes` is not needed any more: it was sent,
@@ -75,9 +77,20 @@ class Remote : public std::enable_shared_from_this<Remote> {
     Done done;
   };
 
+  // A message that the control connection has had no room for yet, of the session with this generation.
+  struct Outgoing {
+    uint64_t generation;
+    wire::Verb verb;
+    uint64_t number;
+    std::string message;
+  };
+
   explicit Remote(RemoteOptions options);
+  channel::Pipe& control() { return *pipes_[0]; }
   Result<channel::Pipe::Dialed> Dial(wire::Lane lane, uint64_t received);
   void ReadControl();
+  void WriteControl();
+  bool MaySend(uint64_t generation, wire::Verb verb) const;
   void ReadBulk();
   void WriteBulk();
   Status HandleControl(const channel::Ring::Frame& frame);
@@ -90,6 +103,12 @@ class Remote : public std::enable_shared_from_this<Remote> {
   channel::Address address_;
   std::shared_ptr<channel::Tls> tls_;
   std::array<std::unique_ptr<channel::Pipe>, wire::kLanes> pipes_;
+
+  std::mutex sending_;  // after that of a session; before those of pipes
+  std::condition_variable queued_;
+  std::deque<Outgoing> overflow_;
+  uint64_t speaker_ = 0;  // the generation of the session that the device process is of; 0: there is none
+  bool silent_ = false;   // the session with the server is over
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -124,10 +143,12 @@ class RemoteSession final : public Session {
   explicit RemoteSession(std::shared_ptr<Remote> remote);
   uint32_t max_message_bytes() const override { return remote_->max_message_bytes(); }
   bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) override {
-    return remote_->control().TrySend(verb, number, message);
+    remote_->Post(generation(), verb, number, message);
+    return true;
   }
   Status Send(wire::Verb verb, uint64_t number, std::string_view message) override {
-    return remote_->control().Send(verb, number, message);
+    remote_->Post(generation(), verb, number, message);
+    return OkStatus();
   }
   /// The device process, or the way to it, is gone.
   void Lose(const Status& why);

@@ -42,7 +42,11 @@ Status StartThread(std::function<void()> work) {
 Status Session::Greet(const std::string& plugin) {
   TENON_ASSIGN_OR_RETURN(const std::string answer,
                          Call(wire::Hello{wire::kOldestProtocol, wire::kNewestProtocol, plugin}));
-  TENON_ASSIGN_OR_RETURN(welcome_, Decode<wire::Welcome>(answer));
+  TENON_ASSIGN_OR_RETURN(wire::Welcome welcome, Decode<wire::Welcome>(answer));
+  {
+    std::lock_guard lock(mutex_);
+    welcome_ = std::move(welcome);
+  }
   if (handlers_ != nullptr) handlers_->Tell(shared_from_this());
   return OkStatus();
 }
@@ -51,6 +55,11 @@ Status Session::state() const {
   if (forked()) return FailedPrecondition("this process was forked from the one that has the device process");
   std::lock_guard lock(mutex_);
   return dead_ ? death_ : OkStatus();
+}
+
+std::string Session::plugin_name() const {
+  std::lock_guard lock(mutex_);
+  return welcome_.plugin;
 }
 
 bool Session::dead() const {
@@ -97,6 +106,11 @@ void Session::CallThen(Verb verb, std::string_view message, Then then) {
   Post(verb, number, message);
 }
 
+void Session::FlushDrops() {
+  std::lock_guard lock(send_mutex_);
+  if (!dropped_.empty()) FlushDropsLocked();
+}
+
 void Session::FlushDropsLocked() {
   wire::Drop drop;
   drop.arrays = std::exchange(dropped_, {});
@@ -114,6 +128,7 @@ void Session::Post(Verb verb, uint64_t number, std::string_view message) {
 void Session::PostLocked(Verb verb, uint64_t number, std::string_view message) {
   if (overflow_.empty() && TrySend(verb, number, message)) return;
   overflow_.push_back({verb, number, std::string(message)});
+  overflow_bytes_ += sizeof(Outgoing) + message.size();
   overflow_changed_.notify_one();
   if (writer_started_) return;
   writer_started_ = true;
@@ -131,8 +146,12 @@ void Session::WriteOverflow() {
       lock.unlock();
       const Status status = Send(front.verb, front.number, front.message);
       lock.lock();
+      overflow_bytes_ -= sizeof(Outgoing) + front.message.size();
       overflow_.pop_front();
-      if (!status.ok()) overflow_.clear();
+      if (!status.ok()) {
+        overflow_.clear();
+        overflow_bytes_ = 0;
+      }
     }
     if (dead() && overflow_.empty()) {
       writer_started_ = false;
@@ -143,10 +162,13 @@ void Session::WriteOverflow() {
 
 void Session::DropLater(uint64_t array, uint64_t size_bytes) {
   if (forked()) return;
+  // No message follows that would take it along, and where the arrays outlive the process somebody has to hear of it.
   std::lock_guard lock(send_mutex_);
+  const bool last = dead();
+  if (last && home() == generation()) return;
   dropped_.push_back(array);
   dropped_bytes_ += size_bytes;
-  if (dropped_.size() >= kDropBatch || dropped_bytes_ >= kDropBytes) FlushDropsLocked();
+  if (last || dropped_.size() >= kDropBatch || dropped_bytes_ >= kDropBytes) FlushDropsLocked();
 }
 
 uint64_t Session::Register(std::shared_ptr<PendingExecution> execution) {

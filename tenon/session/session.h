@@ -70,6 +70,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// OK while the process lives; then what became of it.
   Status state() const;
 
+  /// Bytes of messages that the channel has not had room for yet.
+  size_t waiting_bytes() const { return overflow_bytes_.load(std::memory_order_relaxed); }
+
   /// Asks and waits. The error is the device process's answer, or its death. Not for the reply thread.
   template <class Message>
   Result<std::string> Call(const Message& message) {
@@ -78,7 +81,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Asks; `then` gets the answer on the reply thread, or what is wrong at once.
   using Then = std::function<void(Result<std::string>)>;
   void CallThen(wire::Verb verb, std::string_view message, Then then);
-  /// Sends without waiting, however full the channel is; nothing happens when the process is gone.
+  /// Sends without waiting, however full the channel is; nothing happens when the process is gone, but where arrays are
+  /// elsewhere, what concerns them still goes there.
   void Post(wire::Verb verb, uint64_t number, std::string_view message);
 
   /// A number for an execution that is about to be posted; from now on it is completed or failed.
@@ -130,6 +134,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   bool forked() const { return fork_generation_ != ForkGeneration(); }
   bool dead() const;
+  /// As the process calls it; empty until it has said so. From any thread.
+  std::string plugin_name() const;
+  /// Tells at once of what DropLater kept back.
+  void FlushDrops();
   /// Something is owed by the device process, and nothing of ours keeps it from answering.
   bool IsOwed() const;
   /// Replies seen.
@@ -171,6 +179,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // What the channel has no room for waits in `overflow_` for a thread that may block.
   std::deque<Outgoing> overflow_;
+  std::atomic<size_t> overflow_bytes_{0};
   std::condition_variable overflow_changed_;
   bool writer_started_ = false;
   std::vector<uint64_t> dropped_;

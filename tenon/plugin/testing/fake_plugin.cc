@@ -240,7 +240,6 @@ class FakeClient final : public Client {
 
   Result<Ref<LoadedExecutable>> Compile(const Program& program, const CompileOptions& options,
                                         const DeviceAssignment& assignment) override {
-    FakePlugin::Get().last_compile_options = options;
     TENON_ASSIGN_OR_RETURN(Ref<FakeExecutable> executable, CompileFake(std::string(program.code), options));
     return Ref<LoadedExecutable>(MakeRef<FakeLoaded>(Ref<Client>(this), std::move(executable), assignment));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -40,11 +41,10 @@ class FakePlugin final : public Plugin {
 
   /// What the last client was made with.
   ClientOptions last_client_options;
-  CompileOptions last_compile_options;
   std::vector<std::string> ffi_targets;
   /// The user data of type `ffi_type` that the last execution saw.
   int64_t ffi_type = 0;
-  void* last_user_data = nullptr;
+  std::atomic<void*> last_user_data{nullptr};
   /// Whether new clients have device memory that the host cannot address.
   bool remote_memory = false;
 };

@@ -1,0 +1,241 @@
+// A front alone: a client that a test is, and a device process that does what a test says.
+#include "tenon/remote/front.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tenon/remote/testing/stub_session.h"
+
+namespace tenon::remote {
+namespace {
+
+using channel::Fd;
+using channel::Pipe;
+using ::testing::HasSubstr;
+using testing::StubSession;
+using wire::Verb;
+using Frame = channel::Ring::Frame;
+
+class FrontTest : public ::testing::Test {
+ protected:
+  void Open(const SessionLimits& limits = {}) {
+    Front::Options options;
+    options.limits = limits;
+    options.on_end = [this](const std::string& why) {
+      std::lock_guard lock(mutex_);
+      why_ = why;
+      ended_.notify_all();
+    };
+    options.start = [this](const session::ProcessOptions& process) -> Result<std::shared_ptr<session::Session>> {
+      stub_ = std::make_shared<StubSession>(process.handlers);
+      return std::shared_ptr<session::Session>(stub_);
+    };
+    Result<std::shared_ptr<Front>> front = Front::Start(std::move(options));
+    ASSERT_TRUE(front.ok());
+    front_ = *front;
+    for (int i = 0; i < wire::kLanes; ++i) {
+      lanes_[static_cast<size_t>(i)] = std::make_unique<Pipe>(channel::PipeOptions{});
+      ASSERT_TRUE(Attach(i, 0).ok());
+    }
+    Say(1, wire::Hello{wire::kOldestProtocol, wire::kNewestProtocol, {}});
+    Frame frame;
+    ASSERT_TRUE(control().Receive(frame).ok());
+    ASSERT_EQ(frame.verb, Verb::kAnswer);
+  }
+  Status Attach(int lane, uint64_t received) {
+    int ends[2] = {};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const Status attached =
+        front_->Attach(static_cast<wire::Lane>(lane), channel::MakeSocketStream(Fd(ends[0]), "client"), received,
+                       [](channel::Stream&, uint64_t) { return OkStatus(); });
+    if (!attached.ok()) return attached;
+    return lanes_[static_cast<size_t>(lane)]->Resume(channel::MakeSocketStream(Fd(ends[1]), "front"), 0);
+  }
+  void TearDown() override {
+    if (front_ == nullptr) return;
+    front_->Close(Cancelled("the test is over"));
+    (void)Why();
+    if (stub_ != nullptr) stub_->DieOf(Unavailable("the test is over"));
+    for (auto& lane : lanes_) lane.reset();
+  }
+  Pipe& control() { return *lanes_[0]; }
+  Pipe& bulk() { return *lanes_[1]; }
+  template <class Message>
+  void Say(uint64_t number, const Message& message) {
+    ASSERT_TRUE(control().Send(Message::kVerb, number, wire::Encode(message)).ok());
+  }
+  // Waits for the end of the session.
+  std::string Why() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return !why_.empty(); });
+    return why_;
+  }
+  static wire::Execute Run(uint64_t argument, uint64_t output, uint64_t size = 16) {
+    wire::Execute m;
+    wire::DeviceRun run;
+    run.arguments.push_back({argument, {}, 0, false});
+    run.outputs.push_back({output, {}, size});
+    m.devices.push_back(run);
+    return m;
+  }
+  template <class Message>
+  static Message Read(const Frame& frame) {
+    Result<Message> read = wire::Decode<Message>(frame.message);
+    EXPECT_TRUE(read.ok() && frame.verb == Message::kVerb) << wire::Dump(frame.verb, frame.message);
+    return read.ok() ? std::move(*read) : Message{};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::string why_;
+  std::shared_ptr<StubSession> stub_;
+  std::shared_ptr<Front> front_;
+  std::array<std::unique_ptr<Pipe>, wire::kLanes> lanes_;
+};
+
+// What a client asks for beyond what its device process does stays in the client and on the way.
+TEST_F(FrontTest, RequestsThatAreNotAnsweredTakeBoundedMemory) {
+  SessionLimits limits;
+  limits.ahead_bytes = 20000;
+  Open(limits);
+  constexpr uint64_t kAsked = 100;
+  for (uint64_t i = 0; i < kAsked; ++i) Say(i, wire::Compile{i, "fake", std::string(4000, 'x'), {}});
+  Frame frame;
+  for (uint64_t i = 0; i < kAsked; ++i) {
+    ASSERT_TRUE(stub_->Next(frame));
+    EXPECT_LE(stub_->waiting(), 4u);
+    ASSERT_TRUE(stub_->Say(frame.number, wire::Answer{}).ok());
+    ASSERT_TRUE(control().Receive(frame).ok());
+    EXPECT_EQ(frame.number, i);
+  }
+}
+
+TEST_F(FrontTest, FetchesBeforeTheBytesAreAllAnswered) {
+  Open();
+  Say(1, wire::Upload{1, 16, 0, 16, std::string(16, 'a')});
+  Say(1, Run(1, 2));
+  constexpr uint64_t kFetches = 6000;
+  std::thread fetching([&] {
+    for (uint64_t i = 0; i < kFetches; ++i)
+      ASSERT_TRUE(bulk().Send(Verb::kFetch, i, wire::Encode(wire::Fetch{2, 0, 16})).ok());
+  });
+  Frame frame;
+  ASSERT_TRUE(stub_->Next(frame));
+  const auto run = Read<wire::Execute>(frame);
+  ASSERT_EQ(run.devices.size(), 1u);
+  const Result<session::Session::Bytes> out = stub_->MemoryAt(run.devices[0].outputs[0].place, 16);
+  ASSERT_TRUE(out.ok());
+  std::memset(out->data, 'b', 16);
+  fetching.join();
+  wire::Executed done;
+  done.places.push_back({});
+  ASSERT_TRUE(stub_->Say(frame.number, done).ok());
+  for (uint64_t i = 0; i < kFetches; ++i) {
+    ASSERT_TRUE(bulk().Receive(frame).ok());
+    ASSERT_EQ(Read<wire::Fetched>(frame).data, std::string(16, 'b'));
+  }
+  ASSERT_TRUE(control().Receive(frame).ok());
+  EXPECT_EQ(Read<wire::Executed>(frame).values[0], std::string(16, 'b'));
+}
+
+// Arrays for which there is no place have errors, and those are counted, too.
+TEST_F(FrontTest, ArraysAreSoMany) {
+  SessionLimits limits;
+  limits.max_arrays = 10;
+  Open(limits);
+  for (uint64_t i = 0; i < 11; ++i) Say(0, wire::Upload{i, 4, 0, 4, "abcd"});
+  Say(5, Run(10, 100));
+  Frame frame;
+  ASSERT_TRUE(control().Receive(frame).ok());
+  EXPECT_EQ(frame.number, 5u);
+  EXPECT_THAT(Read<wire::Executed>(frame).error.message, HasSubstr("arrays, no more are allowed"));
+  for (uint64_t i = 11; i < 30; ++i) Say(0, wire::Upload{i, 4, 0, 4, "abcd"});
+  EXPECT_THAT(Why(), HasSubstr("no more are allowed"));
+}
+
+TEST_F(FrontTest, UploadsBeyondCountingAreTheEnd) {
+  SessionLimits limits;
+  limits.array_bytes = 1 << 20;
+  Open(limits);
+  for (int i = 0; i < 2; ++i) Say(0, wire::Upload{1, UINT64_MAX, 0, UINT64_MAX, {}});
+  EXPECT_THAT(Why(), HasSubstr("more uploads to array 1 than can be counted"));
+}
+
+TEST_F(FrontTest, FramesThatWereNeverSentCannotHaveBeenReceived) {
+  Open();
+  EXPECT_EQ(Attach(0, 1000).code(), Code::kDataLoss);
+  EXPECT_THAT(Why(), HasSubstr("says that it received 1000 frames"));
+}
+
+// An execution that is refused while an argument of it is still on its way is told of once, whoever comes first.
+TEST_F(FrontTest, RefusedExecutionsAreToldOfOnce) {
+  SessionLimits limits;
+  limits.array_bytes = 1 << 16;
+  Open(limits);
+  Frame frame;
+  for (uint64_t round = 0; round < 300; ++round) {
+    const uint64_t first = 10 * round;
+    Say(0, wire::Upload{first, 16, 0, 16, {}});
+    wire::Execute m = Run(first, first + 1, uint64_t{1} << 20);  // Too large for the session.
+    Say(round, m);
+    std::string chunk;
+    wire::EncodeTo(wire::Chunk{0, std::string(16, 'x')}, chunk);
+    ASSERT_TRUE(bulk().Send(Verb::kChunk, first, chunk).ok());
+    ASSERT_TRUE(control().Receive(frame).ok());
+    EXPECT_EQ(frame.number, round);
+    EXPECT_THAT(Read<wire::Executed>(frame).error.message, HasSubstr("out of memory"));
+    Say(0, wire::Drop{{first, first + 1}});
+  }
+  Say(1000, wire::Ask{1, 0});
+  ASSERT_TRUE(stub_->Next(frame));
+  while (frame.verb == Verb::kDrop) ASSERT_TRUE(stub_->Next(frame));
+  ASSERT_TRUE(stub_->Say(frame.number, wire::Answer{}).ok());
+  ASSERT_TRUE(control().Receive(frame).ok());
+  EXPECT_EQ(frame.verb, Verb::kAnswer) << wire::Dump(frame.verb, frame.message);
+}
+
+// Executions whose arguments arrive while they are asked for, chains of them, and arrays that go meanwhile.
+TEST_F(FrontTest, ChainsAreToldInAnyOrderOfArrival) {
+  Open();
+  constexpr uint64_t kChains = 200, kLong = 5;
+  std::thread process([&] {
+    Frame frame;
+    for (uint64_t ran = 0; ran < kChains * kLong;) {
+      ASSERT_TRUE(stub_->Next(frame));
+      if (frame.verb != Verb::kExecute) continue;
+      ++ran;
+      wire::Executed done;
+      done.places.push_back({});
+      ASSERT_TRUE(stub_->Say(frame.number, done).ok());
+    }
+  });
+  std::thread uploading([&] {
+    std::string chunk;
+    wire::EncodeTo(wire::Chunk{0, std::string(16, 'x')}, chunk);
+    for (uint64_t i = 0; i < kChains; ++i) ASSERT_TRUE(bulk().Send(Verb::kChunk, 100 * i, chunk).ok());
+  });
+  std::thread asking([&] {
+    for (uint64_t i = 0; i < kChains; ++i) {
+      const uint64_t array = 100 * i;
+      Say(0, wire::Upload{array, 16, 0, 16, {}});
+      for (uint64_t k = 0; k < kLong; ++k) Say(array + k, Run(array + k, array + k + 1));
+      Say(0, wire::Drop{{array, array + 1, array + 2}});
+    }
+  });
+  Frame frame;
+  for (uint64_t i = 0; i < kChains * kLong; ++i) {
+    ASSERT_TRUE(control().Receive(frame).ok());
+    EXPECT_EQ(Read<wire::Executed>(frame).error.code, 0);
+  }
+  process.join();
+  uploading.join();
+  asking.join();
+}
+
+}  // namespace
+}  // namespace tenon::remote
