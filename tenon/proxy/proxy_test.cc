@@ -1,6 +1,5 @@
 // Plugins in a process of their own, as a client sees them: what works, and what becomes of everything when the process
 // ends in one of the many ways.
-#include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <string>
@@ -17,7 +15,9 @@
 #include <vector>
 
 #include "tenon/client/client.h"
+#include "tenon/proxy/testing/children.h"
 #include "tenon/proxy/testing/isolated.h"
+#include "tenon/proxy/testing/load.h"
 
 namespace tenon::proxy {
 namespace {
@@ -35,25 +35,7 @@ using testing::IsolatedPlugin;
 
 Result<Client> NewClient(const Options& options = {}) { return IsolatedPlugin().CreateClient(options); }
 
-// Child processes of this one that are still there.
-std::vector<int> Children() {
-  std::vector<int> children;
-  DIR* folder = ::opendir("/proc");
-  while (const dirent* entry = ::readdir(folder)) {
-    const int pid = std::atoi(entry->d_name);
-    if (pid <= 0) continue;
-    std::ifstream stat("/proc/" + std::string(entry->d_name) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
-    const size_t end = text.rfind(')');
-    if (end == text.npos) continue;
-    char state = 0;
-    int parent = 0;
-    if (std::sscanf(text.c_str() + end + 1, " %c %d", &state, &parent) == 2 && parent == ::getpid())
-      children.push_back(pid);
-  }
-  ::closedir(folder);
-  return children;
-}
+std::vector<int> Children() { return testing::ChildrenOf(::getpid()); }
 
 // The device process of the client that is made by `make`.
 template <class F>
@@ -331,78 +313,35 @@ TEST_F(ProxyTest, OptionsGoWhereTheyBelong) {
 
 // Ends the process at random moments while threads compile, upload, execute and download. TENON_KILL_ROUNDS: how often.
 TEST_F(ProxyTest, KilledAtRandom) {
-  const char* asked = std::getenv("TENON_KILL_ROUNDS");
-  const int rounds = asked == nullptr ? 20 : std::atoi(asked);
+  const int rounds = testing::KillRounds(20);
   Open();
-  std::atomic<bool> stop{false};
-  std::atomic<int64_t> ran{0}, lost{0}, wrong{0};
-  const auto work = [&](unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<std::pair<Buffer, float>> kept;
-    while (!stop) {
-      const char* const names[] = {"increment", "increment", "echo"};
-      const bool adds = random() % 3 != 0;
-      Result<LoadedExecutable> program = Compile(c(), adds ? names[random() % 2] : names[2]);
-      if (!program.ok()) {
-        wrong += program.status().code() == Code::kUnavailable ? 0 : 1;
-        ++lost;
-        continue;
-      }
-      float value = static_cast<float>(random() % 100);
-      Result<Buffer> x = Floats(c(), {value, value, value, value});
-      if (!x.ok()) {
-        ++wrong;
-        continue;
-      }
-      for (int i = 0; i < 20; ++i) {
-        client::ExecuteOptions options;
-        if (random() % 2 == 0) options.donate = client::Donate::All();
-        Result<std::vector<Buffer>> out = program->Execute({&*x}, options);
-        if (!out.ok()) {
-          wrong += out.status().code() == Code::kUnavailable ? 0 : 1;
-          ++lost;
-          break;
-        }
-        value += adds ? 1 : 0;
-        *x = std::move((*out)[0]);
-      }
-      const Status status = x->Await();
-      if (!status.ok()) {
-        // An array that was given away to an execution that was then refused is deleted.
-        wrong += status.code() == Code::kUnavailable || status.code() == Code::kInvalidArgument ? 0 : 1;
-        ++lost;
-        continue;
-      }
-      ++ran;
-      kept.emplace_back(std::move(*x), value);
-      if (kept.size() > 50) kept.erase(kept.begin());
-      // What was ready stays as it was.
-      const auto& [buffer, expected] = kept[random() % kept.size()];
-      const auto data = buffer.ToHost<float>();
-      if (!data.ok()) {
-        ++wrong;
-      } else {
-        for (const float f : *data) wrong += f == expected ? 0 : 1;
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < 3; ++i) threads.emplace_back(work, i + 1);
+  testing::Load load(c(), testing::Load::kMemory);
   std::mt19937 random(99);
   for (int round = 0; round < rounds; ++round) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
     const std::vector<int> children = Children();
     if (!children.empty()) ::kill(children[random() % children.size()], SIGKILL);
   }
-  // It still works.
-  const int64_t before = ran;
-  for (int wait = 0; wait < 1000 && ran < before + 10; ++wait)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(ran, before + 10);
-  EXPECT_EQ(wrong, 0);
-  std::printf("%d rounds: %ld chains ran, %ld were lost\n", rounds, static_cast<long>(ran), static_cast<long>(lost));
+  EXPECT_TRUE(load.StillWorks());
+  load.Stop();
+  EXPECT_EQ(load.wrong, 0);
+  EXPECT_EQ(testing::ArrayBytes(c()), 0);
+  load.Report(rounds);
+}
+
+// Hosts that are killed at random moments take their device processes along.
+TEST(HostTest, KilledAtRandom) {
+  const int rounds = testing::KillRounds(10) / 10;
+  std::mt19937 random(7);
+  for (int round = 0; round < rounds; ++round) {
+    testing::Program host({TENON_LOAD_HOST});
+    ASSERT_EQ(host.Start(), "running");
+    const std::vector<int> children = testing::ChildrenOf(host.pid());
+    EXPECT_FALSE(children.empty());
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
+    EXPECT_EQ(host.End(SIGKILL), SIGKILL);
+    EXPECT_TRUE(testing::AllEnd(children));
+  }
 }
 
 // A device process that writes rubbish into everything that it shares costs an error, whatever it writes.

@@ -21,7 +21,9 @@
 #include <vector>
 
 #include "tenon/client/client.h"
+#include "tenon/proxy/testing/children.h"
 #include "tenon/proxy/testing/isolated.h"
+#include "tenon/proxy/testing/load.h"
 #include "tenon/remote/listener.h"
 
 namespace tenon::remote {
@@ -608,42 +610,39 @@ TEST(Remote, AwayForTooLongIsTheEnd) {
   EXPECT_EQ(x.ToHost<float>().status().code(), Code::kUnavailable);
 }
 
+// The program that serves, at a port that it keeps when it is started again.
+class ServerProgram {
+ public:
+  ServerProgram()
+      : program_({TENON_SERVER, "--listen", "0", "--plugin", TENON_FAKE_PLUGIN, "--token-file", TokenFile(),
+                  "--grace-seconds", "1", "--max-sessions", "256"}) {
+    Start();
+  }
+  void Start() {
+    const std::string line = program_.Start();
+    ASSERT_THAT(line, HasSubstr("listening at port "));
+    program_.command()[2] = line.substr(line.rfind(' ') + 1);
+  }
+  std::string address() { return "127.0.0.1:" + program_.command()[2]; }
+  int End(int signal) { return program_.End(signal); }
+  std::vector<int> Processes() const { return proxy::testing::ChildrenOf(program_.pid()); }
+
+ private:
+  proxy::testing::Program program_;
+};
+
 // The program itself, killed in mid work; another one takes its place.
 TEST(Remote, KilledServerIsAnError) {
-  const std::string out = WriteFile("port", "", 0600);
-  const auto start = [&](const std::string& port) {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      if (std::freopen(out.c_str(), "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr)
-        ::_exit(4);
-      ::execl(TENON_SERVER, TENON_SERVER, "--listen", port.c_str(), "--plugin", TENON_FAKE_PLUGIN, "--token-file",
-              TokenFile().c_str(), "--grace-seconds", "1", nullptr);
-      ::_exit(5);
-    }
-    return pid;
-  };
-  const auto port = [&] {
-    for (int wait = 0; wait < 500; ++wait) {
-      std::ifstream file(out);
-      const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-      if (text.find('\n') != text.npos) return text.substr(text.rfind(' ') + 1, text.find('\n') - text.rfind(' ') - 1);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return std::string();
-  };
-  pid_t server = start("0");
-  const std::string at = port();
-  ASSERT_NE(at, "");
-  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt("127.0.0.1:" + at)));
+  ServerProgram server;
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(server.address())));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable later, Compile(c, "later echo"));
   ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c, "increment"));
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c, {1, 2, 3, 4}));
   ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> pending, later.Execute({&x}));
-  ::kill(server, SIGKILL);
-  ::waitpid(server, nullptr, 0);
+  server.End(SIGKILL);
   EXPECT_EQ(pending[0].Await().code(), Code::kUnavailable);
   EXPECT_EQ(increment.Execute({&x}).status().code(), Code::kUnavailable);
-  server = start(at);
+  server.Start();
   Status status = Unavailable("not tried");
   for (int wait = 0; wait < 300 && !status.ok(); ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -653,9 +652,69 @@ TEST(Remote, KilledServerIsAnError) {
     status = ran.ok() ? (*ran)[0].Await() : ran.status();
   }
   EXPECT_TRUE(status.ok()) << status.ToString();
-  ::kill(server, SIGTERM);
-  int how = 0;
-  ::waitpid(server, &how, 0);
+  const int how = server.End(SIGTERM);
+  EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+// Device processes die at random moments under load: no array goes. TENON_KILL_ROUNDS: how often.
+TEST(Remote, ProcessesKilledAtRandom) {
+  const int rounds = proxy::testing::KillRounds(10);
+  ServerProgram server;
+  {
+    ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(server.address())));
+    proxy::testing::Load load(c, proxy::testing::Load::kArrays);
+    std::mt19937 random(5);
+    for (int round = 0; round < rounds; ++round) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
+      const std::vector<int> processes = server.Processes();
+      if (!processes.empty()) ::kill(processes[random() % processes.size()], SIGKILL);
+    }
+    EXPECT_TRUE(load.StillWorks());
+    load.Stop();
+    EXPECT_EQ(load.wrong, 0);
+    EXPECT_EQ(proxy::testing::ArrayBytes(c), 0);
+    load.Report(rounds);
+  }
+  EXPECT_TRUE(proxy::testing::AllEnd(server.Processes()));
+}
+
+// And so do servers, with all that they have.
+TEST(Remote, ServersKilledAtRandom) {
+  const int rounds = proxy::testing::KillRounds(4);
+  ServerProgram server;
+  {
+    ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(server.address())));
+    proxy::testing::Load load(c, proxy::testing::Load::kNothing);
+    std::mt19937 random(6);
+    for (int round = 0; round < rounds; ++round) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 200000));
+      const std::vector<int> processes = server.Processes();
+      server.End(SIGKILL);
+      EXPECT_TRUE(proxy::testing::AllEnd(processes));
+      server.Start();
+    }
+    EXPECT_TRUE(load.StillWorks());
+    load.Stop();
+    EXPECT_EQ(load.wrong, 0);
+    EXPECT_EQ(proxy::testing::ArrayBytes(c), 0);
+    load.Report(rounds);
+  }
+  EXPECT_TRUE(proxy::testing::AllEnd(server.Processes()));
+}
+
+// Hosts that are killed leave nothing at the server.
+TEST(Remote, HostsKilledAtRandom) {
+  const int rounds = proxy::testing::KillRounds(10) / 10;
+  ServerProgram server;
+  std::mt19937 random(8);
+  for (int round = 0; round < rounds; ++round) {
+    proxy::testing::Program host({TENON_LOAD_HOST, server.address(), TokenFile()});
+    ASSERT_EQ(host.Start(), "running");
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
+    EXPECT_EQ(host.End(SIGKILL), SIGKILL);
+  }
+  EXPECT_TRUE(proxy::testing::AllEnd(server.Processes()));
+  const int how = server.End(SIGTERM);
   EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 }
 
@@ -725,6 +784,116 @@ TEST(Remote, MalformedMessagesCostTheSession) {
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(other, {1, 2, 3, 4}));
   ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, increment.Execute({&x}));
   EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+}
+
+// A server that is a test: it lets one client in and then says and hears what the test wants.
+class StageServer {
+ public:
+  StageServer() {
+    channel::Credentials credentials;
+    credentials.token = kToken;
+    tls_ = *channel::Tls::Make(credentials, /*is_server=*/true);
+    Result<channel::Fd> socket = channel::Listen({"127.0.0.1", "0"}, &port_);
+    EXPECT_TRUE(socket.ok());
+    socket_ = std::move(*socket);
+    for (auto& lane : lanes_) lane = std::make_unique<channel::Pipe>(channel::PipeOptions{});
+    accepting_ = std::thread([this] {
+      for (int i = 0; i < wire::kLanes; ++i) Admit();
+    });
+  }
+  ~StageServer() {
+    if (accepting_.joinable()) accepting_.join();
+  }
+  Result<std::shared_ptr<session::Remote>> Connect() {
+    session::RemoteOptions options;
+    options.address = "127.0.0.1:" + std::to_string(port_);
+    options.credentials.token = kToken;
+    Result<std::shared_ptr<session::Remote>> remote = session::Remote::Connect(options);
+    accepting_.join();
+    return remote;
+  }
+  channel::Pipe& control() { return *lanes_[0]; }
+
+ private:
+  void Admit() {
+    std::string peer;
+    Result<channel::Fd> socket = channel::Accept(socket_.get(), 20000, 20000, &peer);
+    ASSERT_TRUE(socket.ok() && *socket);
+    Result<std::unique_ptr<channel::SecureStream>> stream = tls_->Wrap(std::move(*socket), {}, peer, NowMs() + 20000);
+    ASSERT_TRUE(stream.ok());
+    channel::Ring::Frame frame;
+    ASSERT_TRUE(channel::ReadFrame(**stream, 1024, frame, NowMs() + 20000).ok());
+    const Result<wire::Attach> attach = wire::Decode<wire::Attach>(frame.message);
+    ASSERT_TRUE(attach.ok());
+    wire::Attached attached;
+    attached.session = 7;
+    attached.grace_s = 60;
+    attached.max_message_bytes = wire::kMaxMessageBytes;
+    attached.proof = (*stream)->Prove(kToken, /*as_server=*/true).value();
+    const std::string answer = channel::EncodeFrame(wire::Verb::kAttached, 0, wire::Encode(attached));
+    ASSERT_TRUE(channel::WriteFully(**stream, answer, NowMs() + 20000).ok());
+    ASSERT_TRUE(lanes_[attach->lane]->Resume(std::move(*stream), 0).ok());
+  }
+  std::shared_ptr<channel::Tls> tls_;
+  channel::Fd socket_;
+  int port_ = 0;
+  std::array<std::unique_ptr<channel::Pipe>, wire::kLanes> lanes_;
+  std::thread accepting_;
+};
+
+// A device process dies while messages to it wait for the connection: the next one gets none of them, but what concerns
+// arrays, which are the server's, gets there, however late.
+TEST(Remote, MessagesToTheDeadDoNotReachTheNext) {
+  StageServer server;
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<session::Remote> remote, server.Connect());
+  channel::Ring::Frame frame;
+  const auto greet = [&](std::shared_ptr<session::Session>& made) {
+    std::thread starting([&] {
+      Result<std::shared_ptr<session::Session>> started = session::RemoteSession::Start(remote);
+      ASSERT_TRUE(started.ok()) << started.status().ToString();
+      made = std::move(*started);
+    });
+    std::vector<channel::Ring::Frame> before;
+    while (server.control().Receive(frame).ok() && frame.verb != wire::Verb::kHello) before.push_back(frame);
+    const wire::Answer answer{{}, wire::Encode(wire::Welcome{})};
+    EXPECT_TRUE(server.control().Send(wire::Verb::kAnswer, frame.number, wire::Encode(answer)).ok());
+    starting.join();
+    return before;
+  };
+  std::shared_ptr<session::Session> first, second;
+  EXPECT_TRUE(greet(first).empty());
+  // Nobody receives: the window closes, and what is posted then waits.
+  const std::string large(1 << 20, 'x');
+  for (int i = 0; i < 20; ++i) first->Post(wire::Verb::kCompile, 1, large);
+  first->Post(wire::Verb::kExecute, 2, "to the dead");
+  first->Post(wire::Verb::kUpload, 3, "an array");
+  first->DropLater(50, 1);  // Waits for the next message.
+  const wire::Gone gone{wire::FromStatus(Unavailable("it died"))};
+  ASSERT_TRUE(server.control().Send(wire::Verb::kGone, 0, wire::Encode(gone)).ok());
+  while (first->state().ok()) std::this_thread::yield();
+  first->DropLater(51, 1);
+  size_t compiles = 0;
+  std::vector<uint64_t> dropped;
+  std::vector<wire::Verb> others;
+  for (const channel::Ring::Frame& one : greet(second)) {
+    if (one.verb == wire::Verb::kCompile) {
+      ++compiles;
+    } else if (one.verb == wire::Verb::kDrop) {
+      const Result<wire::Drop> drop = wire::Decode<wire::Drop>(one.message);
+      ASSERT_TRUE(drop.ok());
+      dropped.insert(dropped.end(), drop->arrays.begin(), drop->arrays.end());
+    } else {
+      others.push_back(one.verb);
+    }
+  }
+  EXPECT_LT(compiles, 20u);
+  EXPECT_THAT(others, ElementsAre(wire::Verb::kUpload));
+  EXPECT_THAT(dropped, ElementsAre(50, 51));
+  first->Post(wire::Verb::kExecute, 4, "to the dead");
+  second->Post(wire::Verb::kExecute, 5, "to the living");
+  ASSERT_TRUE(server.control().Receive(frame).ok());
+  EXPECT_EQ(frame.number, 5u);
+  remote->Close(Cancelled("done"));
 }
 
 }  // namespace
