@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "tenon/proxy/policy.h"
 
 namespace tenon::proxy {
 
 Result<std::shared_ptr<Session>> Where::Start() const {
   if (!remote) return session::ProcessSession::Start(process);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<session::Remote> server, session::Remote::Connect(*remote));
-  return session::RemoteSession::Start(std::move(server));
+  Result<std::shared_ptr<Session>> session = session::RemoteSession::Start(server);
+  if (!session.ok()) server->Close(session.status());
+  return session;
 }
 
 Core::Core(Options options, std::shared_ptr<Session> session)
@@ -81,7 +87,13 @@ Result<std::shared_ptr<Session>> Core::StartAgain(const Status& death) {
   if (open_) {
     const Result<std::string> body = session->Call(options_.client);
     if (!body.ok()) {
-      session->End();
+      // One that died at once need not be ended, which would end the session with a server and cost the arrays there.
+      // Of a death there what was under way is told first.
+      for (int wait = 0; wait < policy::kNewsOfDeathMs && session->state().ok(); ++wait) {
+        if (body.status().code() != Code::kUnavailable) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      if (session->state().ok()) session->End();
       return body.status().WithContext("starting the device process again");
     }
   }

@@ -487,6 +487,7 @@ Status Front::Drop(const wire::Drop& m) {
 }
 
 Status Front::Execute(uint64_t number, wire::Execute m, size_t message_bytes) {
+  if (m.devices.empty()) return DataLoss("an execution on no device");
   const Current now = Now();
   if (now.process == nullptr) return OkStatus();  // As for questions.
   auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m), message_bytes);

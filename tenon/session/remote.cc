@@ -346,10 +346,7 @@ RemoteSession::~RemoteSession() = default;
 Result<std::shared_ptr<Session>> RemoteSession::Start(std::shared_ptr<Remote> remote) {
   std::shared_ptr<RemoteSession> session(new RemoteSession(remote));
   TENON_RETURN_IF_ERROR(remote->SetSession(session));
-  if (const Status status = session->Greet({}); !status.ok()) {
-    session->End();
-    return status;
-  }
+  TENON_RETURN_IF_ERROR(session->Greet({}));
   return std::shared_ptr<Session>(std::move(session));
 }
 

@@ -126,7 +126,7 @@ class Remote : public std::enable_shared_from_this<Remote> {
 /// A device process at a server.
 class RemoteSession final : public Session {
  public:
-  /// Has the server start a device process.
+  /// Has the server start a device process. The session with the server and its arrays stay when that fails.
   static Result<std::shared_ptr<Session>> Start(std::shared_ptr<Remote> remote);
   ~RemoteSession() override;
 
