@@ -9,13 +9,14 @@ if(NOT EXISTS ${checker})
   return()
 endif()
 set(headers)
-foreach(name pjrt layouts ffi shardings memory_descriptions profiler stream abi_version phase_compile raw_buffer host_allocator)
+foreach(name pjrt layouts ffi shardings memory_descriptions profiler stream abi_version phase_compile raw_buffer host_allocator
+        host_memory_allocator)
   string(REPLACE "pjrt_pjrt" "pjrt" file pjrt_${name}.h)
   list(APPEND headers ${SOURCE}/tenon/abi/${file})
 endforeach()
 execute_process(
   COMMAND ${PYTHON} ${checker} ${headers} -I ${SOURCE} --cc ${CC} --types
-          --extensions layouts,ffi,shardings,memory_descriptions,profiler,stream,abi_version,phase_compile,raw_buffer,host_allocator
+          --extensions layouts,ffi,shardings,memory_descriptions,profiler,stream,abi_version,phase_compile,raw_buffer,host_allocator,host_memory_allocator
   RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "the ABI checker found mismatches")

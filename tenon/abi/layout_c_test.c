@@ -6,6 +6,7 @@
 #include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_ffi.h"
 #include "tenon/abi/pjrt_host_allocator.h"
+#include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_layouts.h"
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_phase_compile.h"

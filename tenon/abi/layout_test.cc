@@ -12,6 +12,7 @@
 #include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_ffi.h"
 #include "tenon/abi/pjrt_host_allocator.h"
+#include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_layouts.h"
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_phase_compile.h"
@@ -55,6 +56,7 @@ static_assert(PJRT_AbiVersion_Extension_STRUCT_SIZE == 120);
 static_assert(PJRT_PhaseCompile_Extension_STRUCT_SIZE == 64);
 static_assert(PJRT_RawBuffer_Extension_STRUCT_SIZE == 80);
 static_assert(PJRT_HostAllocator_Extension_STRUCT_SIZE == 48);
+static_assert(PJRT_HostMemoryAllocator_Extension_STRUCT_SIZE == 32);
 static_assert(sizeof(PJRT_NamedValue) == 56 && sizeof(PJRT_ShapeSpec) == 40, "arrays of these have a fixed stride");
 static_assert(sizeof(PJRT_Chunk) == 32 && sizeof(PJRT_SendCallbackInfo) == 24 && sizeof(PJRT_LogicalDeviceIds) == 8);
 

@@ -1,5 +1,4 @@
-// The wrappers of extensions that few plugins have, over the made-up ones of the fake plugin, and over tables that lack
-// them or end early.
+// The wrappers of extensions that few plugins have, over the SDK's, and over tables that lack them or end early.
 #include <cstring>
 
 #include "tenon/abi/pjrt_profiler.h"
@@ -16,13 +15,13 @@ namespace {
 
 using testing::AlteredTable;
 using ::testing::ElementsAre;
-using testing::LiveTestObjects;
+using testing::LiveExtensionObjects;
 
 // Besides what FakeTest checks: the plugin got everything back.
 class ExtensionsTest : public testing::FakeTest {
  protected:
-  ~ExtensionsTest() override { EXPECT_EQ(LiveTestObjects(), live_before_); }
-  int64_t live_before_ = LiveTestObjects();
+  ~ExtensionsTest() override { EXPECT_EQ(LiveExtensionObjects(), live_before_); }
+  int64_t live_before_ = LiveExtensionObjects();
 };
 
 // The fake plugin without extensions, and with a chain of which one ends early. Tables are never freed, as plugins.
@@ -121,9 +120,9 @@ TEST_F(ExtensionsTest, HostAllocationsAreAlignedAndFreed) {
   std::memset(preferred.data(), 1, preferred.size());
   ASSERT_OK_AND_ASSIGN(HostAllocation page, HostAllocation::Allocate(client_, 10, 4096));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(page.data()) % 4096, 0u);
-  EXPECT_EQ(LiveTestObjects(), live_before_ + 2);
+  EXPECT_EQ(LiveExtensionObjects(), live_before_ + 2);
   page = std::move(preferred);
-  EXPECT_EQ(LiveTestObjects(), live_before_ + 1);
+  EXPECT_EQ(LiveExtensionObjects(), live_before_ + 1);
   EXPECT_EQ(page.size(), 1000u);
   EXPECT_EQ(preferred.data(), nullptr);  // NOLINT(bugprone-use-after-move)
   EXPECT_OK(HostAllocation::Allocate(client_, 0));
@@ -139,13 +138,15 @@ TEST_F(ExtensionsTest, PhasesRunOneAfterTheOther) {
   const PartialProgram programs[] = {{.code = "x"}, {.code = "y"}};
   ASSERT_OK_AND_ASSIGN(const std::vector<PartialProgram> parsed,
                        compiler.Run(programs, std::span(phases).first(1), topology));
-  EXPECT_THAT(parsed, ElementsAre(PartialProgram{.code = "parse(x)", .made_by = "parse"},
-                                  PartialProgram{.code = "parse(y)", .made_by = "parse"}));
+  EXPECT_THAT(parsed, ElementsAre(PartialProgram{.code = "parse(x)", .made_by = "parse", .next_phases = {"lower"}},
+                                  PartialProgram{.code = "parse(y)", .made_by = "parse", .next_phases = {"lower"}}));
   ASSERT_OK_AND_ASSIGN(const std::vector<PartialProgram> both, compiler.Run(programs, phases, topology));
   EXPECT_EQ(both[1].code, "lower(parse(y))");
 
   const std::string unknown[] = {"polish"};
-  EXPECT_FAILS(compiler.Run(programs, unknown, topology), kInvalidArgument, "polish");
+  EXPECT_FAILS(compiler.Run(programs, unknown, topology), kInvalidArgument, "no phase 'polish', only 'parse', 'lower'");
+  const std::string backwards[] = {"lower", "parse"};
+  EXPECT_FAILS(compiler.Run(programs, backwards, topology), kInvalidArgument, "'parse' does not follow 'lower'");
   const std::string garbage[] = {"\xff\xff"};
   EXPECT_FAILS(compiler.RunSerialized(garbage, phases, topology), kInvalidArgument, "partial program");
   EXPECT_FAILS(compiler.Run(programs, phases, topology, CompileOptions().SetReplicas(0)), kInvalidArgument, "replicas");
@@ -181,22 +182,26 @@ TEST_F(ExtensionsTest, AbiVersionsTellWhatRuns) {
   ASSERT_OK_AND_ASSIGN(RuntimeAbiVersion runtime, RuntimeAbiVersion::Of(client_));
   const LoadedExecutable loaded = Compile("add");
   ASSERT_OK_AND_ASSIGN(ExecutableAbiVersion executable, ExecutableAbiVersion::Of(loaded.executable()));
-  EXPECT_EQ(runtime.PlatformId().value(), 7u);
-  EXPECT_EQ(executable.PlatformId().value(), 7u);
+  EXPECT_EQ(runtime.PlatformId().value(), executable.PlatformId().value());
   EXPECT_OK(runtime.IsCompatibleWith(executable));
   EXPECT_OK(runtime.IsCompatibleWith(runtime));
 
+  // "fake 1" is the version of the plugin that compiled: another one of as many letters stands for a newer plugin.
+  const auto newer_than = [](std::string bytes) { return bytes.replace(bytes.find("fake 1"), 6, "fake 2"); };
   ASSERT_OK_AND_ASSIGN(const std::string bytes, runtime.ToProto());
-  EXPECT_EQ(bytes, "abi 1");
   ASSERT_OK_AND_ASSIGN(const RuntimeAbiVersion again, RuntimeAbiVersion::FromProto(plugin_, bytes));
   EXPECT_OK(again.IsCompatibleWith(runtime));
-  ASSERT_OK_AND_ASSIGN(const RuntimeAbiVersion newer, RuntimeAbiVersion::FromProto(plugin_, "abi 2"));
-  EXPECT_FAILS(newer.IsCompatibleWith(runtime), kFailedPrecondition, "version 2");
-  ASSERT_OK_AND_ASSIGN(const ExecutableAbiVersion other, ExecutableAbiVersion::FromProto(plugin_, "abi 3"));
-  EXPECT_EQ(other.ToProto().value(), "abi 3");
-  EXPECT_FAILS(runtime.IsCompatibleWith(other), kFailedPrecondition, "the other one 3");
-  EXPECT_FAILS(RuntimeAbiVersion::FromProto(plugin_, "?"), kInvalidArgument, "no ABI version");
-  EXPECT_FAILS(ExecutableAbiVersion::FromProto(plugin_, "?"), kInvalidArgument, "no ABI version");
+  EXPECT_EQ(again.PlatformId().value(), runtime.PlatformId().value());
+  ASSERT_OK_AND_ASSIGN(const RuntimeAbiVersion newer, RuntimeAbiVersion::FromProto(plugin_, newer_than(bytes)));
+  EXPECT_FAILS(newer.IsCompatibleWith(runtime), kFailedPrecondition, "needs version 'fake 1', this runtime offers");
+  EXPECT_FAILS(newer.IsCompatibleWith(executable), kFailedPrecondition, "offers 'fake 2'");
+  const std::string other_bytes = newer_than(executable.ToProto().value());
+  ASSERT_OK_AND_ASSIGN(const ExecutableAbiVersion other, ExecutableAbiVersion::FromProto(plugin_, other_bytes));
+  EXPECT_EQ(other.ToProto().value(), other_bytes);
+  EXPECT_FAILS(runtime.IsCompatibleWith(other), kFailedPrecondition, "needs version 'fake 2'");
+  EXPECT_OK(newer.IsCompatibleWith(other));
+  EXPECT_FAILS(RuntimeAbiVersion::FromProto(plugin_, "\xff"), kInvalidArgument, "no serialized ABI version");
+  EXPECT_FAILS(ExecutableAbiVersion::FromProto(plugin_, ""), kInvalidArgument, "another plugin's");
 
   // Versions of two plugins, and ones that went away.
   static AlteredTable& second = *new AlteredTable(plugin_.api().raw(), PJRT_API_MINOR);

@@ -138,4 +138,10 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
 /// took.
 Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replicas, int64_t num_partitions);
 
+/// What becomes of `program` before it is kernels: the simplified program over whole arrays as a portable artifact, in
+/// which a function "fusion_N" stands for the ops of each kernel that computes several, and ops keep their places in
+/// sources. PlainStablehlo where an op that the compiler made has no form in StableHLO. It compiles again, to the same
+/// results. Takes the time of the front end; errors as Compile.
+Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options);
+
 }  // namespace tenon::compiler

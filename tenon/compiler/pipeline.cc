@@ -122,6 +122,37 @@ std::vector<bool> DonatedOf(const Program& program, const CompiledProgram& about
   return donated;
 }
 
+/// Layouts of arguments and results, as client and program want them.
+Result<FuseOptions> FuseOptionsFor(const Program& simple, const CompileOptions& options,
+                                   const drivers::Registry& drivers) {
+  FuseOptions fuse;
+  fuse.drivers = &drivers;
+  for (size_t i = 0; i < simple.main.args.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
+                                                  simple.parameters[i].layout_mode));
+    fuse.argument_strides.push_back(std::move(strides));
+  }
+  for (size_t i = 0; i < simple.main.results.size(); ++i) {
+    const Ref result_ref = simple.main.results[i];
+    TENON_ASSIGN_OR_RETURN(
+        Dims strides, LayoutOf(simple.shape(result_ref), options.result_layouts, i, simple.results[i].layout_mode));
+    if (simple.results[i].layout_mode == "auto" && i >= options.result_layouts.size())
+      strides = AutoStrides(simple, result_ref, fuse.argument_strides);
+    fuse.result_strides.push_back(std::move(strides));
+  }
+  return fuse;
+}
+
+Outlook OutlookOn(const drivers::Registry& drivers) {
+  return {[&drivers](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); },
+          HasProductKernel, CostOf};
+}
+
+const drivers::Registry& DriversOf(const CompileOptions& options) {
+  static const drivers::Registry none;
+  return options.drivers == nullptr ? none : *options.drivers;
+}
+
 }  // namespace
 
 Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
@@ -150,10 +181,8 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   }
 
   RuleLog rules(dump);
-  static const drivers::Registry no_drivers;
-  const drivers::Registry& drivers = options.drivers == nullptr ? no_drivers : *options.drivers;
-  const Outlook outlook{[&](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); },
-                        HasProductKernel, CostOf};
+  const drivers::Registry& drivers = DriversOf(options);
+  const Outlook outlook = OutlookOn(drivers);
   const Program simple = Simplify(imported.program, outlook, rules);
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.rules = rules.Counts();
@@ -168,21 +197,7 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
     clock.Lap();
   }
 
-  FuseOptions fuse;
-  fuse.drivers = &drivers;
-  for (size_t i = 0; i < simple.main.args.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
-                                                  simple.parameters[i].layout_mode));
-    fuse.argument_strides.push_back(std::move(strides));
-  }
-  for (size_t i = 0; i < simple.main.results.size(); ++i) {
-    const Ref result_ref = simple.main.results[i];
-    TENON_ASSIGN_OR_RETURN(
-        Dims strides, LayoutOf(simple.shape(result_ref), options.result_layouts, i, simple.results[i].layout_mode));
-    if (simple.results[i].layout_mode == "auto" && i >= options.result_layouts.size())
-      strides = AutoStrides(simple, result_ref, fuse.argument_strides);
-    fuse.result_strides.push_back(std::move(strides));
-  }
+  TENON_ASSIGN_OR_RETURN(FuseOptions fuse, FuseOptionsFor(simple, options, drivers));
   fuse.verify = verify;
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   const OperationCount operations = CountOperations(simple);
@@ -234,6 +249,20 @@ Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replica
   const bool hlo = kind == dialect::InputKind::kHloModuleProto || kind == dialect::InputKind::kHloText;
   const bool sharded = !imported.shardings.result_shardings.empty() && num_replicas == 1;
   return hlo || sharded ? imported.Artifact() : std::string(program);
+}
+
+Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options) {
+  TENON_ASSIGN_OR_RETURN(Imported imported,
+                         Import(program, options.num_replicas, options.num_partitions, options.processes));
+  imported.program.target = std::make_shared<const target::Target>(options.target);
+  RuleLog rules(false);
+  const drivers::Registry& drivers = DriversOf(options);
+  const Program simple = Simplify(imported.program, OutlookOn(drivers), rules);
+  TENON_ASSIGN_OR_RETURN(const FuseOptions fuse, FuseOptionsFor(simple, options, drivers));
+  TENON_ASSIGN_OR_RETURN(const FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
+  Result<std::string> optimized = imported.Export(simple, fused.kernel_nodes);
+  if (optimized.ok() || optimized.status().code() != Code::kUnimplemented) return optimized;
+  return PlainStablehlo(program, options.num_replicas, options.num_partitions);
 }
 
 }  // namespace tenon::compiler

@@ -79,6 +79,9 @@ TEST(AheadOfTime, BitsAreKeptOrTheProgramIsRefused) {
     SCOPED_TRACE(name);
     const std::string bytes = CompileFor(name);
     auto loaded = client->Deserialize(bytes, nullptr);
+    // Whoever asks for the versions hears beforehand what loading says.
+    const plugin::AbiVersion offered{"cpu", client->executable_versions()};
+    EXPECT_EQ(offered.CheckOffers({"cpu", {VersionFor(*Named(name))}}).ok(), loaded.ok());
     if (level > host && host == isa::IsaLevel::kSse4) {
       ASSERT_FALSE(loaded.ok());
       EXPECT_EQ(loaded.status().code(), tenon::Code::kFailedPrecondition);
@@ -91,6 +94,7 @@ TEST(AheadOfTime, BitsAreKeptOrTheProgramIsRefused) {
     }
     ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
     EXPECT_NE((*loaded)->info().fingerprint.find(name), std::string::npos);
+    EXPECT_EQ((*loaded)->info().abi_version, VersionFor(*Named(name)));
     const Result<std::string> got = Outputs(cpu, **loaded);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     EXPECT_EQ(got->size(), wanted->size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/compiler/compile.h"
+#include "tenon/cpu/code.h"
 #include "tenon/cpu/job.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/host/in_flight.h"
@@ -41,6 +42,7 @@ class CpuClient final : public plugin::Client {
                                                             const plugin::CompileOptions* options) override;
   void Schedule(std::function<void()> work) override;
   size_t inline_copy_limit() const override { return host::policy::kInlineCopyBytes; }
+  std::vector<std::string> executable_versions() const override { return VersionsLoadedHere(); }
 
   /// Executions that nobody can see the outcome of any more end at the next trip of their loops.
   void GivenUp() override;

@@ -191,6 +191,19 @@ Result<std::shared_ptr<const Code>> CodeForHost(std::shared_ptr<const Code> code
   return Bind(std::move(about), code->compiled_for, std::move(made_for), {});
 }
 
+std::string VersionFor(const target::Target& target) { return fmt::format("{} {}", kMagic, target.isa); }
+
+std::vector<std::string> VersionsLoadedHere() {
+  std::vector<std::string> versions;
+  for (const isa::IsaLevel level : isa::kAllIsaLevels) {
+    Result<target::Target> target = target::CpuTarget(isa::IsaLevelName(level));
+    if (!target.ok()) continue;
+    const auto wanted = std::make_shared<const target::Target>(*std::move(target));
+    if (TargetAtLoad(wanted, SharedHostTarget()).ok()) versions.push_back(VersionFor(*wanted));
+  }
+  return versions;
+}
+
 std::string SaveCode(const Code& code, std::string_view compile_options) {
   const compiler::CompiledProgram& about = code.about;
   ByteWriter out;

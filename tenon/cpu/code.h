@@ -53,6 +53,12 @@ Result<std::shared_ptr<const target::Target>> TargetAtLoad(const std::shared_ptr
 /// TargetAtLoad.
 Result<std::shared_ptr<const Code>> CodeForHost(std::shared_ptr<const Code> code);
 
+/// What SaveCode's bytes of a program for `target` need of whoever loads them: plugin::ExecutableInfo::abi_version. Not
+/// which build wrote them, since any compiles the program inside.
+std::string VersionFor(const target::Target& target);
+/// Those that this process loads.
+std::vector<std::string> VersionsLoadedHere();
+
 /// Bytes from which LoadCode makes the same code without the front end; they hold no machine code. Another build than
 /// the one that wrote them compiles the program inside anew, and may arrive at other bits. LoadCode's errors include
 /// TargetAtLoad's; DATA_LOSS for damaged bytes.

@@ -11,6 +11,7 @@
 #include "tenon/host/executable_info.h"
 #include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
+#include "tenon/kernels/families.h"
 #include "tenon/threads/flush_denormals.h"
 
 namespace tenon::cpu {
@@ -21,6 +22,7 @@ Result<plugin::Ref<CpuExecutable>> CpuExecutable::Create(std::shared_ptr<const C
   TENON_ASSIGN_OR_RETURN(plugin::ExecutableInfo info,
                          host::MakeExecutableInfo(code->about, code->program->plan(), *code->compiled_for,
                                                   code->code_bytes, options, of_processes));
+  info.abi_version = VersionFor(*code->compiled_for);
   return plugin::MakeRef<CpuExecutable>(std::move(info), std::move(code));
 }
 
@@ -31,8 +33,9 @@ Result<std::string> CpuExecutable::Serialize() const {
 }
 
 Result<plugin::Executable::ProgramText> CpuExecutable::OptimizedProgram() const {
+  TENON_ASSIGN_OR_RETURN(const plugin::CompileOptions options, plugin::DecodeCompileOptions(info().compile_options));
   TENON_ASSIGN_OR_RETURN(std::string program,
-                         compiler::PlainStablehlo(code_->about.source, info().num_replicas, info().num_partitions));
+                         host::OptimizedProgram(code_->about, options, *code_->compiled_for, kernels::CpuFamilies()));
   return ProgramText{std::move(program), "mlir"};
 }
 

@@ -19,7 +19,9 @@
 #include "tenon/cpu/job.h"
 #include "tenon/cpu/policy.h"
 #include "tenon/host/build.h"
+#include "tenon/host/front_end.h"
 #include "tenon/host/plugin_base.h"
+#include "tenon/kernels/families.h"
 
 namespace tenon::cpu {
 namespace {
@@ -125,6 +127,8 @@ Result<std::unique_ptr<Job>> JoinJob(const plugin::ClientOptions& options, int n
   return Job::Join(std::move(setup));
 }
 
+constexpr std::string_view kOptimize = "optimize";
+
 class CpuPlugin final : public host::PluginBase {
  public:
   CpuPlugin() : PluginBase(kPlatformName) {}
@@ -174,6 +178,20 @@ class CpuPlugin final : public host::PluginBase {
     info.attributes = {{std::string(kTarget), target.name}};
     for (int id = 0; id < num_devices; ++id) info.devices.push_back(DescribeDevice(id));
     return plugin::MakeRef<plugin::Topology>(std::move(info));
+  }
+
+  /// "optimize": to the program that the kernels are made of, as StableHLO; "compile": to a saved program.
+  std::vector<std::string> phase_names() const override { return {std::string(kOptimize), "compile"}; }
+  Result<plugin::PartialProgram> RunPhase(std::string_view phase, const plugin::PartialProgram& program,
+                                          const plugin::CompileOptions& options, plugin::Topology& topology) override {
+    if (phase != kOptimize) return Plugin::RunPhase(phase, program, options, topology);
+    TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const target::Target> target, TargetOf(topology.info().attributes));
+    compiler::CompiledProgram about;
+    about.source = program.code;
+    plugin::PartialProgram made;
+    TENON_ASSIGN_OR_RETURN(made.code, host::OptimizedProgram(about, options, *target, kernels::CpuFamilies()));
+    made.format = "mlir";
+    return made;
   }
 
   Result<plugin::Ref<plugin::Executable>> CompileForTopology(const plugin::Program& program,

@@ -63,14 +63,50 @@ std::string FingerprintOfProcesses(const Hash128& program, const plugin::Compile
   return fmt::format("{:016x}{:016x}-processes", hash.high64, hash.low64);
 }
 
+// How many steps read each argument; those of bodies and branches count once.
+void CountReads(const plan::Plan& plan, const plan::Seq& seq, std::vector<int>& reads) {
+  const auto read = [&](plan::SlotId id) {
+    if (id != plan::kNoSlot && plan.slots[id].kind == plan::SlotKind::kArg) ++reads[plan.slots[id].index];
+  };
+  const auto read_all = [&](const auto& ids) {
+    for (const plan::SlotId id : ids) read(id);
+  };
+  for (const plan::Step& step : seq) {
+    if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
+      read_all(kernel->buffers);
+    } else if (const auto* driver = std::get_if<plan::DriverStep>(&step.is)) {
+      read_all(driver->inputs);
+      for (const auto& [point, hook] : driver->hooks) read_all(hook.buffers);
+    } else if (const auto* copy = std::get_if<plan::CopyStep>(&step.is)) {
+      read(copy->from);
+    } else if (const auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
+      CountReads(plan, loop->condition, reads);
+      CountReads(plan, loop->body, reads);
+    } else if (const auto* choice = std::get_if<plan::CaseStep>(&step.is)) {
+      read(choice->index);
+      for (const plan::Seq& branch : choice->branches) CountReads(plan, branch, reads);
+    } else if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) {
+      read_all(call->operands);
+    } else if (const auto* evaluate = std::get_if<plan::EvaluateStep>(&step.is)) {
+      read_all(evaluate->operands);
+    }
+  }
+}
+
 // Under the names that JAX's users know from its built-in backend.
-std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, const plan::Plan& plan) {
-  std::vector<plugin::NamedValue> cost = {{"flops", static_cast<float>(about.flops)},
-                                          {"transcendentals", static_cast<float>(about.transcendentals)},
-                                          {"bytes accessed", static_cast<float>(about.bytes_accessed)}};
+std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, const plan::Plan& plan,
+                                       const target::Target& target) {
+  std::vector<plugin::NamedValue> cost = {
+      {"flops", static_cast<float>(about.flops)},
+      {"transcendentals", static_cast<float>(about.transcendentals)},
+      {"bytes accessed", static_cast<float>(about.bytes_accessed)},
+      {"optimal_seconds", static_cast<float>(plan::EstimateNs(plan, target) / 1e9)}};
+  std::vector<int> reads(plan.inputs.size(), 0);
+  CountReads(plan, plan.steps, reads);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const auto bytes = static_cast<float>(SizeBytes(plan.inputs[i].shape));
     cost.push_back({fmt::format("bytes accessed{}{{}}", i), bytes});
+    cost.push_back({fmt::format("utilization{}{{}}", i), static_cast<float>(reads[i])});
   }
   double bytes = 0;
   for (const plan::Output& out : plan.outputs) bytes += static_cast<double>(SizeBytes(out.shape));
@@ -133,7 +169,7 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
                                              : FingerprintOfProcesses(about.common, options, *of_processes);
   info.parameter_shardings = about.parameter_shardings;
   info.output_shardings = about.output_shardings;
-  info.cost = CostOf(about, plan);
+  info.cost = CostOf(about, plan, target);
   info.code_size_bytes = code_bytes;
   info.compile_options = options.serialized;
   return info;

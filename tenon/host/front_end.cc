@@ -33,17 +33,16 @@ void WriteDump(const std::string& dir, const std::string& name, std::string_view
   out << text;
 }
 
-Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const plugin::CompileOptions& options,
-                                                 const target::Target& target, const drivers::Registry& drivers,
-                                                 const std::string& dump_dir, bool is_new,
-                                                 const compiler::Processes& processes) {
+namespace {
+
+compiler::CompileOptions FrontOptions(const plugin::CompileOptions& options, const target::Target& target,
+                                      const drivers::Registry& drivers, const compiler::Processes& processes) {
   compiler::CompileOptions front;
   front.processes = processes;
   front.target = target;
   front.drivers = &drivers;
   front.num_replicas = options.num_replicas;
   front.num_partitions = options.num_partitions;
-  front.dump_dir = dump_dir;
   const auto minor_to_major = [](const plugin::ArraySpec& spec) {
     std::vector<int64_t> order(spec.minor_to_major.begin(), spec.minor_to_major.end());
     for (size_t i = spec.shape.rank(); order.size() < spec.shape.rank();) order.push_back(static_cast<int64_t>(--i));
@@ -53,10 +52,26 @@ Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const
     front.argument_layouts.push_back(layout ? minor_to_major(*layout) : std::vector<int64_t>());
   }
   if (options.result_layout) front.result_layouts.push_back(minor_to_major(*options.result_layout));
+  return front;
+}
+
+}  // namespace
+
+Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const plugin::CompileOptions& options,
+                                                 const target::Target& target, const drivers::Registry& drivers,
+                                                 const std::string& dump_dir, bool is_new,
+                                                 const compiler::Processes& processes) {
+  compiler::CompileOptions front = FrontOptions(options, target, drivers, processes);
+  front.dump_dir = dump_dir;
   TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about, compiler::Compile(program, front));
   if (is_new) TENON_RETURN_IF_ERROR(TellShardings(about.inspected));
   about.inspected.clear();
   return about;
+}
+
+Result<std::string> OptimizedProgram(const compiler::CompiledProgram& about, const plugin::CompileOptions& options,
+                                     const target::Target& target, const drivers::Registry& drivers) {
+  return compiler::OptimizedStablehlo(about.source, FrontOptions(options, target, drivers, about.processes));
 }
 
 void AddSpans(const compiler::CompiledProgram& about, int64_t start_ns) {

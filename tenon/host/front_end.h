@@ -25,6 +25,11 @@ Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const
                                                  const std::string& dump_dir, bool is_new,
                                                  const compiler::Processes& processes = {});
 
+/// The program as the compiler simplified and fused it (compiler::OptimizedStablehlo). Options, target and drivers are
+/// those of its CompileProgram.
+Result<std::string> OptimizedProgram(const compiler::CompiledProgram& about, const plugin::CompileOptions& options,
+                                     const target::Target& target, const drivers::Registry& drivers);
+
 /// For a profiler, spans of a compilation that began at `start_ns` and is over, and of its front end's phases.
 void AddSpans(const compiler::CompiledProgram& about, int64_t start_ns);
 

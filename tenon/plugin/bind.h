@@ -147,6 +147,9 @@ Result<Placement> ResolvePlacement(std::string_view function, Client& client, PJ
 /// refused.
 Result<Dims> DecodeLayout(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
 
+/// The CompileOptionsProto of a call, decoded and checked against the options that the plugin takes.
+Result<CompileOptions> DecodeCallersCompileOptions(std::string_view fn, const char* data, size_t size);
+
 /// The bytes of a serialized object behind a holder pointer.
 struct Bytes {
   std::string data;

@@ -52,7 +52,9 @@ Result<ClientOptions> DecodeClientOptions(const PJRT_Client_Create_Args& args) {
   return options;
 }
 
-Result<CompileOptions> DecodeOptions(std::string_view fn, const char* data, size_t size) {
+}  // namespace
+
+Result<CompileOptions> DecodeCallersCompileOptions(std::string_view fn, const char* data, size_t size) {
   if (size != 0 && data == nullptr) return NullArgument(fn, "compile_options");
   Result<CompileOptions> options = DecodeCompileOptions(std::string_view(data, size));
   if (!options.ok()) return options.status().WithContext(fn);
@@ -61,15 +63,13 @@ Result<CompileOptions> DecodeOptions(std::string_view fn, const char* data, size
   return options;
 }
 
-}  // namespace
-
 Result<CompileOptions> DecodeCompileRequest(std::string_view fn, const char* options, size_t options_size,
                                             const PJRT_Program* program, Program* decoded) {
   if (program == nullptr) return NullArgument(fn, "program");
   if (program->format_size != 0 && program->format == nullptr) return NullArgument(fn, "program->format");
   decoded->format = std::string_view(program->format, program->format_size);
   decoded->code = std::string_view(program->code, program->code == nullptr ? 0 : program->code_size);
-  return DecodeOptions(fn, options, options_size);
+  return DecodeCallersCompileOptions(fn, options, options_size);
 }
 
 TENON_BIND(PJRT_Client_Create) {
@@ -194,7 +194,7 @@ TENON_BIND(PJRT_Client_Load) {
   TENON_REQUIRE(executable);
   std::optional<CompileOptions> options;
   if (args.compile_options_size != 0) {
-    TENON_ASSIGN_OR_RETURN(options, DecodeOptions(fn, args.compile_options, args.compile_options_size));
+    TENON_ASSIGN_OR_RETURN(options, DecodeCallersCompileOptions(fn, args.compile_options, args.compile_options_size));
   }
   TENON_ASSIGN_OR_RETURN(
       Ref<LoadedExecutable> loaded,
@@ -209,8 +209,8 @@ TENON_BIND(PJRT_Executable_DeserializeAndLoad) {
   std::optional<CompileOptions> options;
   if (TENON_HAS(args, overridden_serialized_compile_options_size) &&
       args.overridden_serialized_compile_options_size != 0) {
-    TENON_ASSIGN_OR_RETURN(options, DecodeOptions(fn, args.overridden_serialized_compile_options,
-                                                  args.overridden_serialized_compile_options_size));
+    TENON_ASSIGN_OR_RETURN(options, DecodeCallersCompileOptions(fn, args.overridden_serialized_compile_options,
+                                                                args.overridden_serialized_compile_options_size));
   }
   std::string_view bytes(args.serialized_executable, args.serialized_executable_size);
   TENON_ASSIGN_OR_RETURN(Ref<LoadedExecutable> loaded,

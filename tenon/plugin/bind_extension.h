@@ -12,12 +12,16 @@ namespace tenon::plugin::bind {
   }                                                                                                   \
   static Status Body_##function([[maybe_unused]] function##_Args& args, [[maybe_unused]] std::string_view fn)
 
-// Each returns its static struct, chained to `next`.
+// Each returns its static struct, chained to `next`; `next` where the plugin has nothing to offer by it.
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* SignatureExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* RawBufferExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* HostAllocatorExtensions(PJRT_Extension_Base* next);
+PJRT_Extension_Base* PhaseCompileExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* AbiVersionExtension(PJRT_Extension_Base* next);
 
 }  // namespace tenon::plugin::bind

@@ -131,6 +131,8 @@ TENON_BIND(PJRT_Compile) {
   Client* client = args.client == nullptr ? nullptr : FromC(args.client);
   TENON_ASSIGN_OR_RETURN(Ref<Executable> executable,
                          ThePlugin().CompileForTopology(program, options, *FromC(args.topology), client));
+  const Topology::Info& made_for = FromC(args.topology)->info();
+  executable->NoteOrigin(made_for.platform_name, made_for.platform_version);
   args.executable = ToC(std::move(executable));
   return OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tenon::plugin {
 
@@ -93,6 +94,18 @@ Result<DeviceAssignment> Client::DefaultDeviceAssignment(int num_replicas, int n
 
 Status Client::DmaMap(void* data, size_t size_bytes) { return OkStatus(); }
 Status Client::DmaUnmap(void* data) { return OkStatus(); }
+
+Result<void*> Client::AllocateHostMemory(size_t size_bytes, size_t alignment, int numa_node) {
+  // More than any address space has: allocators of sanitizers take such a request for a mistake of the program.
+  constexpr size_t kMost = size_t{1} << 47;
+  void* data = nullptr;
+  if (size_bytes > kMost ||
+      ::posix_memalign(&data, std::max(alignment, sizeof(void*)), std::max<size_t>(size_bytes, 1)) != 0)
+    return ResourceExhausted(fmt::format("no memory for {} bytes of the host, aligned to {}", size_bytes, alignment));
+  return data;
+}
+
+void Client::FreeHostMemory(void* data) { std::free(data); }
 
 Result<DeviceAssignment> Client::ResolveAssignment(const CompileOptions& options) const {
   if (options.portable) {

@@ -98,6 +98,17 @@ class Client : public RefCounted {
   virtual Status DmaMap(void* data, size_t size_bytes);
   virtual Status DmaUnmap(void* data);
 
+  /// Host memory that transfers to and from the devices like. The defaults ask the system allocator; override all three
+  /// where pinned memory is faster. `alignment` is a power of two; `numa_node` is negative for any, and a wish.
+  /// RESOURCE_EXHAUSTED when there is none.
+  virtual size_t host_memory_alignment() const { return 64; }
+  virtual Result<void*> AllocateHostMemory(size_t size_bytes, size_t alignment, int numa_node);
+  virtual void FreeHostMemory(void* data);
+
+  /// The versions of executables that this client runs (ExecutableInfo::abi_version). The default: what the same
+  /// platform_version compiled.
+  virtual std::vector<std::string> executable_versions() const { return {info_.platform_version}; }
+
   /// `options.device_assignment` or the default one, with every device looked up. Empty when options.portable.
   Result<DeviceAssignment> ResolveAssignment(const CompileOptions& options) const;
 

@@ -18,6 +18,16 @@ Result<Executable::ProgramText> Executable::OptimizedProgram() const {
   return Unimplemented(fmt::format("executable '{}' does not keep its program", info_.name));
 }
 
+AbiVersion Executable::abi_version() const {
+  AbiVersion version = origin_;
+  if (!info_.abi_version.empty()) version.versions = {info_.abi_version};
+  return version;
+}
+
+void Executable::NoteOrigin(const std::string& platform_name, const std::string& platform_version) {
+  std::call_once(origin_once_, [&] { origin_ = {platform_name, {platform_version}}; });
+}
+
 const Executable::CArrays& Executable::c_arrays() const {
   std::call_once(arrays_once_, [this] { arrays_ = std::make_unique<CArrays>(info_); });
   return *arrays_;
@@ -94,6 +104,7 @@ ExecuteContext::~ExecuteContext() {
 
 LoadedExecutable::LoadedExecutable(Ref<Client> client, Ref<Executable> executable, DeviceAssignment assignment)
     : client_(std::move(client)), executable_(std::move(executable)), assignment_(std::move(assignment)) {
+  executable_->NoteOrigin(client_->platform_name(), client_->platform_version());
   for (int r = 0; r < assignment_.num_replicas && !assignment_.empty(); ++r) {
     for (int p = 0; p < assignment_.num_partitions; ++p) {
       Device* device = client_->FindDevice(assignment_.at(r, p));

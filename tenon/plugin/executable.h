@@ -12,6 +12,7 @@
 
 #include "tenon/abi/pjrt_executable.h"
 #include "tenon/base/small_vector.h"
+#include "tenon/plugin/abi_version.h"
 #include "tenon/plugin/buffer.h"
 #include "tenon/plugin/compile_options.h"
 #include "tenon/plugin/device.h"
@@ -51,6 +52,9 @@ struct ExecutableInfo {
   std::optional<CompiledMemoryStats> memory_stats;
   /// The bytes that the options were decoded from.
   std::string compile_options;
+  /// What the executable needs of a client that is to run it: one of its executable_versions. Empty: the
+  /// platform_version of what it was compiled with.
+  std::string abi_version;
 };
 
 /// A compiled program, not bound to devices. Shared by handles and by the loaded executables made from it; immutable.
@@ -71,6 +75,11 @@ class Executable : public RefCounted {
   };
   virtual Result<ProgramText> OptimizedProgram() const;
 
+  /// What it needs of a runtime.
+  AbiVersion abi_version() const;
+
+  /// Notes where it was made, unless that is known. For the SDK.
+  void NoteOrigin(const std::string& platform_name, const std::string& platform_version);
   /// C arrays of what info() says, made when first asked for. For the SDK.
   struct CArrays;
   const CArrays& c_arrays() const;
@@ -78,6 +87,8 @@ class Executable : public RefCounted {
 
  private:
   ExecutableInfo info_;
+  std::once_flag origin_once_;
+  AbiVersion origin_;
   mutable std::once_flag arrays_once_, program_once_;
   mutable std::unique_ptr<CArrays> arrays_;
   mutable std::optional<Result<ProgramText>> program_;

@@ -11,8 +11,12 @@ namespace tenon::plugin {
 namespace bind {
 
 PJRT_Extension_Base* Extensions() {
-  static PJRT_Extension_Base* const first = LayoutsExtension(FfiExtension(ShardingsExtension(
-      MemoryDescriptionsExtension(ProfilerExtension(SignatureExtension(ThePlugin().Extensions()))))));
+  static PJRT_Extension_Base* const first = [] {
+    PJRT_Extension_Base* chain = ThePlugin().Extensions();
+    chain = AbiVersionExtension(PhaseCompileExtension(HostAllocatorExtensions(RawBufferExtension(chain))));
+    chain = ProfilerExtension(SignatureExtension(chain));
+    return LayoutsExtension(FfiExtension(ShardingsExtension(MemoryDescriptionsExtension(chain))));
+  }();
   return first;
 }
 

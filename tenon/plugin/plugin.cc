@@ -85,6 +85,19 @@ Result<Ref<Executable>> Plugin::CompileForTopology(const Program& program, const
   return Unimplemented("PJRT_Compile is not implemented");
 }
 
+std::vector<std::string> Plugin::phase_names() const { return {"compile"}; }
+
+Result<PartialProgram> Plugin::RunPhase(std::string_view phase, const PartialProgram& program,
+                                        const CompileOptions& options, Topology& topology) {
+  const Program whole{program.code, program.format.empty() ? std::string_view("mlir") : program.format};
+  TENON_ASSIGN_OR_RETURN(const Ref<Executable> executable, CompileForTopology(whole, options, topology, nullptr));
+  PartialProgram made;
+  TENON_ASSIGN_OR_RETURN(made.code, executable->Serialize());
+  made.format = "executable";
+  made.name = executable->info().name;
+  return made;
+}
+
 Status Plugin::RegisterFfiHandler(const FfiHandlerRegistration& registration) {
   return Unimplemented(
       fmt::format("PJRT_FFI_Register_Handler is not implemented (target '{}')", registration.target_name));

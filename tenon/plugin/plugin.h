@@ -54,6 +54,16 @@ struct FfiHandlerRegistration {
   uint32_t traits = 0;
 };
 
+/// What stands between two phases of a compiler.
+struct PartialProgram {
+  std::string code;
+  /// What `code` is. Empty: "mlir", what callers begin with.
+  std::string format;
+  /// The phase that made it; empty for a program that has seen none.
+  std::string made_by;
+  std::string name;
+};
+
 /// The plugin as such: one object per shared library, which lives as long as the library. Functions are called from any
 /// thread, some of them before Initialize.
 class Plugin {
@@ -92,6 +102,13 @@ class Plugin {
   /// Compiles ahead of time; `client` may be null. UNIMPLEMENTED unless overridden.
   virtual Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options,
                                                      Topology& topology, Client* client);
+
+  /// The compiler's phases in their order, fixed for the plugin's life, and one of them: `phase` is a name of the list.
+  /// The default has one, "compile": a program to the bytes of Executable::Serialize, format "executable". An empty
+  /// list leaves the extension out.
+  virtual std::vector<std::string> phase_names() const;
+  virtual Result<PartialProgram> RunPhase(std::string_view phase, const PartialProgram& program,
+                                          const CompileOptions& options, Topology& topology);
 
   /// Handlers for custom calls, once per name and platform. UNIMPLEMENTED unless overridden.
   virtual Status RegisterFfiHandler(const FfiHandlerRegistration& registration);

@@ -19,8 +19,12 @@ enum class ObjectKind : uint8_t {
   kExecuteContext,
   kTransferManager,
   kError,
+  kRawBuffer,
+  kHostMemory,    // blocks that a host allocator handed out
+  kPhaseCompile,  // handles of the compiler, and lists of texts that it handed out
+  kAbiVersion,
 };
-inline constexpr int kNumObjectKinds = 10;
+inline constexpr int kNumObjectKinds = 14;
 
 namespace internal {
 struct alignas(64) LiveCounter {

@@ -17,7 +17,8 @@ EXTENSION_TYPES = {
     'PJRT_Layouts_Extension': 'Layouts', 'PJRT_FFI_Extension': 'FFI', 'PJRT_Shardings_Extension': 'Shardings',
     'PJRT_MemoryDescriptions_Extension': 'MemoryDescriptions', 'PJRT_Stream_Extension': 'Stream',
     'PJRT_PhaseCompile_Extension': 'PhaseCompile', 'PJRT_RawBuffer_Extension': 'RawBuffer',
-    'PJRT_HostAllocator_Extension': 'HostAllocator', 'PJRT_AbiVersion_Extension': 'AbiVersion',
+    'PJRT_HostAllocator_Extension': 'HostAllocator', 'PJRT_HostMemoryAllocator_Extension': 'HostMemoryAllocator',
+    'PJRT_AbiVersion_Extension': 'AbiVersion',
 }
 # Counts whose names do not follow from the array's.
 COUNTS = {'create_options': 'num_options', 'transfer_metadata': 'num_metadata', 'serialized_bytes': 'serialized_bytes_size'}

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/abi/tenon_signature.h"
 #include "tools/tenon/bridge.h"
 #include "tools/tenon/npy.h"
 #include "tools/tenon/signature.h"
@@ -106,7 +107,25 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
 
 namespace {
 
-// What the program expects: by its bytes, else by the compiled program as the plugin shows it, else nothing.
+// What plugins on Tenon's SDK say that an executable takes.
+std::optional<std::vector<Shape>> SignatureOf(const client::Executable& executable) {
+  const auto* extension = reinterpret_cast<const Tenon_Signature_Extension*>(executable.api().FindExtension(
+      static_cast<PJRT_Extension_Type>(TENON_EXTENSION_TYPE_SIGNATURE), Tenon_Signature_Extension_STRUCT_SIZE));
+  if (extension == nullptr) return std::nullopt;
+  Tenon_Executable_Parameters_Args args{};
+  args.struct_size = Tenon_Executable_Parameters_Args_STRUCT_SIZE;
+  args.executable = executable.get();
+  if (!executable.api().TakeError(extension->Tenon_Executable_Parameters(&args), "Tenon_Executable_Parameters").ok())
+    return std::nullopt;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < args.num_parameters; ++i) {
+    const Tenon_Parameter& p = args.parameters[i];
+    shapes.push_back({static_cast<DType>(p.type), Dims(p.dims, p.dims + p.rank)});
+  }
+  return shapes;
+}
+
+// What the program expects: by its bytes, else by what the plugin says of the compiled program, else nothing.
 std::optional<std::vector<Shape>> FindParameters(const client::Program& program, const client::Executable* executable) {
   if (std::optional<std::vector<Shape>> shapes = ReadParameters(program)) return shapes;
   if (program.format == "mlir") {
@@ -116,7 +135,10 @@ std::optional<std::vector<Shape>> FindParameters(const client::Program& program,
   }
   if (executable == nullptr) return std::nullopt;
   const Result<client::Program> optimized = executable->OptimizedProgram();
-  return optimized.ok() ? ReadParameters(*optimized) : std::nullopt;
+  if (!optimized.ok()) return std::nullopt;
+  if (std::optional<std::vector<Shape>> shapes = ReadParameters(*optimized)) return shapes;
+  // An artifact: only the plugin can tell.
+  return optimized->format == "mlir" ? SignatureOf(*executable) : std::nullopt;
 }
 
 // The arguments for device number `device`, checked against `parameters` when they are known. `%d` in file names

@@ -24,7 +24,7 @@ Plugin FakePlugin() {
 void RunPending() { Symbol<void (*)()>("FakeRunPending")(); }
 void SetScheduling(bool on) { Symbol<void (*)(bool)>("FakeSetScheduling")(on); }
 void SetRemoteMemory(bool on) { Symbol<void (*)(bool)>("FakeSetRemoteMemory")(on); }
-int64_t LiveTestObjects() { return Symbol<int64_t (*)()>("FakeLiveTestObjects")(); }
+int64_t LiveExtensionObjects() { return Symbol<int64_t (*)()>("FakeLiveExtensionObjects")(); }
 
 FakeTest::FakeTest() : client_(plugin_.CreateClient().value()) {}
 

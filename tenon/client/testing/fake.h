@@ -10,13 +10,12 @@ namespace tenon::client::testing {
 
 /// The plugin with made-up devices that the SDK's own tests use, loaded from its shared library. Programs are one word:
 /// "add", "increment", "echo", "pair" ...; "later X" runs when RunPending is called, "everywhere X" on every replica.
-/// It has the extensions of tenon/plugin/testing/extensions.h.
 Plugin FakePlugin();
 void RunPending();
 void SetScheduling(bool on);
 void SetRemoteMemory(bool on);
-/// What the plugin's made-up extensions have handed out and not got back.
-int64_t LiveTestObjects();
+/// What the plugin's extensions have handed out and not got back.
+int64_t LiveExtensionObjects();
 
 /// A client of it with two devices. Fails the test when objects are left over.
 class FakeTest : public ::testing::Test {

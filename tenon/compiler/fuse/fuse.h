@@ -10,6 +10,7 @@
 
 #include "tenon/compiler/fuse/kernel_maker.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/ir/node_group.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 
@@ -33,6 +34,8 @@ struct FusedProgram {
   std::vector<plan::Input> inputs;
   /// For the written slot of a kernel step: read slots whose memory it may take over.
   std::unordered_map<plan::SlotId, std::vector<plan::SlotId>> in_place;
+  /// What the kernels were made of, for people.
+  std::vector<NodeGroup> kernel_nodes;
 };
 
 /// What only the front end knows about ops that travel whole.

@@ -36,6 +36,7 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
   for (size_t i = 0; i < made.buffers.size(); ++i) {
     if (made.buffers[i].kind == BoundBuffer::Kind::kWrite) Bind(made.buffers[i].value, views[i]);
   }
+  f_.kernel_nodes.push_back({cluster.order, cluster.roots});
   AddKernelStep(made, views, out);
   return OkStatus();
 }
@@ -134,7 +135,12 @@ Result<bool> Fuser::EmitFinished(NodeId product, const Cluster& cluster, bool se
   Status why;
   bool finished = false;
   TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(product, out, why, &*made, &finished));
-  if (finished) return true;
+  if (finished) {
+    NodeGroup together{{product}, cluster.roots};
+    together.members.insert(together.members.end(), cluster.order.begin(), cluster.order.end());
+    f_.kernel_nodes.push_back(std::move(together));
+    return true;
+  }
   if (!driven) TENON_RETURN_IF_ERROR(EmitNode(product, out));
   FinishKernel(*made, *p_.target, &checks_);
   TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));

@@ -7,6 +7,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/expand.h"
+#include "tenon/compiler/import/import_impl.h"
 #include "tenon/compiler/import/importer.h"
 #include "tenon/compiler/import/quantized.h"
 #include "tenon/compiler/partition/globalize.h"
@@ -14,11 +15,6 @@
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
-
-struct Imported::Impl {
-  dialect::Context context;
-  dialect::OwnedModule module;
-};
 
 Imported::Imported() : impl(std::make_unique<Impl>()) {}
 Imported::~Imported() = default;
@@ -115,16 +111,15 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
 }
 
 std::string Imported::Text() const { return dialect::ToText(impl->module.op()); }
-Result<std::string> Imported::Artifact() const {
+Result<std::string> Imported::Artifact() const { return ToArtifact(impl->module.op()); }
+
+Result<std::string> ToArtifact(mlir::Operation* module) {
   // Readers of all clients in use take it.
   constexpr dialect::Version kOld{1, 9, 0};  // structural: a version
-  Result<std::string> artifact = dialect::Serialize(impl->module.op(), kOld);
-  return artifact.ok() ? std::move(artifact) : dialect::Serialize(impl->module.op());
+  Result<std::string> artifact = dialect::Serialize(module, kOld);
+  return artifact.ok() ? std::move(artifact) : dialect::Serialize(module);
 }
 
-namespace {
-
-// Brings along what the ops of `to` name and only `from` has: functions that regions call, and what those name in turn.
 void CloneSymbols(mlir::ModuleOp to, mlir::ModuleOp from) {
   for (bool added = true; added;) {
     added = false;
@@ -141,8 +136,6 @@ void CloneSymbols(mlir::ModuleOp to, mlir::ModuleOp from) {
     }
   }
 }
-
-}  // namespace
 
 Result<std::shared_ptr<const std::string>> Imported::ExportOp(const GraphNode& node) const {
   mlir::Operation* op = node.origin;

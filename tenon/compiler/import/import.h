@@ -9,6 +9,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/ir/node_group.h"
 #include "tenon/compiler/partition/shardings.h"
 #include "tenon/plan/plan.h"
 
@@ -32,6 +33,10 @@ class Imported {
   std::string Text() const;
   /// The module as a portable artifact, of an old version where it has a form there.
   Result<std::string> Artifact() const;
+  /// `program`, which was made from this one, as such an artifact: groups of several nodes are functions "fusion_N",
+  /// called where their kernels run. Ops keep their places in sources. UNIMPLEMENTED names an op that has no form in
+  /// StableHLO.
+  Result<std::string> Export(const Program& program, const std::vector<NodeGroup>& groups) const;
   /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a
   /// portable artifact.
   Result<std::shared_ptr<const std::string>> ExportOp(const GraphNode& node) const;

@@ -1,4 +1,4 @@
-// Extensions that few plugins have: raw buffers, the host allocator, single phases of the compiler, ABI versions. A
+// Extensions that few plugins have: raw buffers, the host allocators, single phases of the compiler, ABI versions. A
 // plugin needs none of them; those that it has must work.
 #include <bit>
 #include <set>
@@ -7,6 +7,7 @@
 
 #include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_host_allocator.h"
+#include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_phase_compile.h"
 #include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/conformance/areas/extension_calls.h"
@@ -214,6 +215,42 @@ void AddHostAllocator(Suite& suite) {
             });
 }
 
+// --- Host memory, block by block
+
+const PJRT_HostMemoryAllocator_Extension& HostMemory(Env& env) {
+  return Find<PJRT_HostMemoryAllocator_Extension>(env, PJRT_Extension_Type_HostMemoryAllocator,
+                                                  "host memory allocator");
+}
+
+void AddHostMemory(Suite& suite) {
+  suite.Add("extensions.host_memory_blocks", Needs::kClient,
+            "Blocks of host memory are one's own until their deleters run", kHeader, [](Env& env) {
+              std::vector<PJRT_HostMemoryAllocator_Allocate_Args> blocks;
+              for (int i = 0; i < 3; ++i) {
+                ARGS(PJRT_HostMemoryAllocator_Allocate_Args, args);
+                args.client = env.client();
+                args.size = 1000;
+                args.numa_node = -1;
+                CALL(env, HostMemory, allocate, args);
+                env.Expect(args.ptr != nullptr && args.deleter != nullptr, "there is no block, or no deleter");
+                std::memset(args.ptr, i, args.size);
+                blocks.push_back(args);
+              }
+              for (size_t i = 0; i < blocks.size(); ++i) {
+                env.Expect(blocks[i].ptr[0] == i && blocks[i].ptr[999] == i, "two blocks overlap");
+                blocks[i].deleter(blocks[i].ptr, blocks[i].deleter_arg);
+              }
+            });
+  suite.Add("extensions.host_memory_too_much", Needs::kClient, "More host memory than there is is an error", kRobust,
+            [](Env& env) {
+              ARGS(PJRT_HostMemoryAllocator_Allocate_Args, args);
+              args.client = env.client();
+              args.size = size_t{1} << 60;
+              args.numa_node = -1;
+              env.CheckFailure(TRY(env, HostMemory, allocate, args), {}, "allocate", "nobody has that much");
+            });
+}
+
 // --- Phases
 
 const PJRT_PhaseCompile_Extension& PhaseCompile(Env& env) {
@@ -246,6 +283,8 @@ class Phases {
     Free(args.phase_names, args.phase_names_sizes, args.num_phase_names);
     return names;
   }
+  /// What the last run gave.
+  const std::vector<std::string>& outputs() const { return outputs_; }
   Status TryRun(const std::vector<std::string>& programs, const std::vector<std::string>& phases) {
     std::vector<const char*> program_data, phase_data;
     std::vector<size_t> program_sizes, phase_sizes;
@@ -264,6 +303,9 @@ class Phases {
     args.compile_options_size = Env::kOneDevice.size();
     args.topology = env_.AnyTopology(&owned);
     TENON_RETURN_IF_ERROR(TRY(env_, PhaseCompile, phase_compile_run_phases, args));
+    outputs_.clear();
+    for (size_t i = 0; i < args.num_output_programs; ++i)
+      outputs_.emplace_back(args.output_programs[i], args.output_programs_sizes[i]);
     Free(args.output_programs, args.output_programs_sizes, args.num_output_programs);
     return OkStatus();
   }
@@ -279,7 +321,17 @@ class Phases {
   }
   Env& env_;
   const PJRT_PhaseCompiler* compiler_;
+  std::vector<std::string> outputs_;
 };
+
+// A program that has seen no phase, as PjRtPartialProgramProto: its first field is the code.
+std::string PartialProgram(std::string_view code) {
+  std::string bytes = "\x0a";
+  size_t size = code.size();
+  for (; size >= 0x80; size >>= 7) bytes += static_cast<char>(size | 0x80);
+  bytes += static_cast<char>(size);
+  return bytes += code;
+}
 
 void AddPhases(Suite& suite) {
   suite.Add("extensions.phase_names", Needs::kTable, "The compiler's phases have different names, the same each time",
@@ -298,6 +350,14 @@ void AddPhases(Suite& suite) {
                 Phases first(env);
               }
               env.Expect(!second.Names().empty(), "there are no phases");
+            });
+  suite.Add("extensions.phase_run", Needs::kTopology, "All phases in their order make one program of one", kHeader,
+            [](Env& env) {
+              Phases phases(env);
+              const std::string program = PartialProgram(kAddProgram);
+              env.CheckOk(phases.TryRun({program}, phases.Names()), "run_phases");
+              env.Equal(phases.outputs().size(), 1, "programs");
+              env.Expect(phases.outputs()[0].size() > 2 && phases.outputs()[0] != program, "nothing was done");
             });
   suite.Add(
       "extensions.phase_unknown", Needs::kTopology, "A phase that is not there gives an error", kRobust, [](Env& env) {
@@ -474,6 +534,7 @@ void AddAbiVersions(Suite& suite) {
 void AddRareExtensionTests(Suite& suite) {
   AddRawBuffers(suite);
   AddHostAllocator(suite);
+  AddHostMemory(suite);
   AddPhases(suite);
   AddAbiVersions(suite);
 }

@@ -13,6 +13,7 @@
 #include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_ffi.h"
 #include "tenon/abi/pjrt_host_allocator.h"
+#include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_layouts.h"
 #include "tenon/abi/pjrt_phase_compile.h"
 #include "tenon/abi/pjrt_raw_buffer.h"
@@ -208,6 +209,7 @@ struct SlotOf<kSlot> {
 };
 constexpr PJRT_Extension_Type kRaw = PJRT_Extension_Type_RawBuffer;
 constexpr PJRT_Extension_Type kHostAllocator = PJRT_Extension_Type_HostAllocator;
+constexpr PJRT_Extension_Type kHostMemory = PJRT_Extension_Type_HostMemoryAllocator;
 constexpr PJRT_Extension_Type kPhases = PJRT_Extension_Type_PhaseCompile;
 constexpr PJRT_Extension_Type kAbi = PJRT_Extension_Type_AbiVersion;
 
@@ -1481,6 +1483,25 @@ const Fault kFaults[] = {
          return nullptr;
        });
      }},
+    {"host_block_shared",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_HostMemoryAllocator_Extension::allocate>;
+       S::Install(t, kHostMemory, [](auto* a) -> E {
+         static uint8_t block[4096];
+         if (a->size > sizeof(block)) return S::real(a);
+         a->ptr = block;
+         a->deleter = [](void*, void*) {};
+         return nullptr;
+       });
+     }},
+    {"host_block_any",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_HostMemoryAllocator_Extension::allocate>;
+       S::Install(t, kHostMemory, [](auto* a) -> E {
+         if (E error = S::real(a)) Drop(error);
+         return nullptr;
+       });
+     }},
     {"phase_names_change",
      [](PJRT_Api& t) {
        using S = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_get_phase_names>;
@@ -1504,6 +1525,15 @@ const Fault kFaults[] = {
          Destroy::real(a);
        });
        Names::Install(t, kPhases, [](auto* a) -> E { return g_gone ? Fail() : Names::real(a); });
+     }},
+    {"phase_no_output",
+     [](PJRT_Api& t) {
+       using S = SlotOf<&PJRT_PhaseCompile_Extension::phase_compile_run_phases>;
+       S::Install(t, kPhases, [](auto* a) -> E {
+         E error = S::real(a);
+         if (error == nullptr) a->num_output_programs = 0;
+         return error;
+       });
      }},
     {"phase_any",
      [](PJRT_Api& t) {

@@ -11,19 +11,13 @@
 
 #include "tenon/conformance/mock/device.h"
 #include "tenon/conformance/mock/faults.h"
-#include "tenon/plugin/testing/extensions.h"
 
 namespace {
 
 const PJRT_Api* RealTable() {
   const char* target = std::getenv("TENON_MOCK_TARGET");
   if (target == nullptr || *target == '\0') {
-    static const PJRT_Api own = [] {
-      PJRT_Api table = *tenon::plugin::MakeApi(tenon::conformance::mock::MockDevicePlugin());
-      table.extension_start = tenon::plugin::testing::TestExtensions(table.extension_start);
-      return table;
-    }();
-    return &own;
+    return tenon::plugin::MakeApi(tenon::conformance::mock::MockDevicePlugin());
   }
   void* library = dlopen(target, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

@@ -41,13 +41,11 @@ known serialize.garbage : its executables cannot be serialized
 known serialize.truncated : its executables cannot be serialized
 known serialize.deterministic_size : its executables cannot be serialized
 known aot.compile* : it does not compile for topologies
+known extensions.phase_run : it does not compile for topologies
+known extensions.abi_executable_proto : it does not compile for topologies
 known donation.consumes : it does not read the attributes that donate arguments, and leaves arguments alone
 known donation.use_after : it does not read the attributes that donate arguments, and leaves arguments alone
 known donation.read_after : it does not read the attributes that donate arguments, and leaves arguments alone
 known async.execute_before_data : Execute runs the program on the caller's thread and so waits for its arguments
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
-known extensions.raw_* : no such extension
-known extensions.host_allocator_* : no such extension
-known extensions.phase_* : no such extension
-known extensions.abi_* : no such extension

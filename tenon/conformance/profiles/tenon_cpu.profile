@@ -5,7 +5,3 @@ match version tenon *
 option num_devices int 2
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
-known extensions.raw_* : no such extension
-known extensions.host_allocator_* : no such extension
-known extensions.phase_* : no such extension
-known extensions.abi_* : no such extension

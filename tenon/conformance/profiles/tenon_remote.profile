@@ -12,7 +12,3 @@ known buffers.pointer_readable : this machine does not address the server's memo
 known donation.held : this machine does not address the server's memory
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
-known extensions.raw_* : no such extension
-known extensions.host_allocator_* : no such extension
-known extensions.phase_* : no such extension
-known extensions.abi_* : no such extension

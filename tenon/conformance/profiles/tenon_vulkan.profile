@@ -13,7 +13,3 @@ known buffers.pointer_readable : the host does not address device memory
 known donation.held : the host does not address device memory
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
-known extensions.raw_* : no such extension
-known extensions.host_allocator_* : no such extension
-known extensions.phase_* : no such extension
-known extensions.abi_* : no such extension

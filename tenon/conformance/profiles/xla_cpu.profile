@@ -97,6 +97,7 @@ known compile.delete : IsDeleted of an executable stays false
 known compile.get_executable_fresh : an executable's handle is used after the loaded one went, and crashes
 known extensions.raw_* : no such extension
 known extensions.host_allocator_* : no such extension
+known extensions.host_memory_* : no such extension
 known extensions.phase_* : the extension is there, its slots are NULL
 known extensions.abi_* : no such extension
 known execute.send* : send is not supported by its thunk emitter

@@ -266,6 +266,7 @@ class FakeClient final : public Client {
       work();
     }
   }
+  size_t host_memory_alignment() const override { return 128; }
   size_t inline_copy_limit() const override { return TheQueue().scheduling ? 0 : SIZE_MAX; }
 };
 
@@ -316,9 +317,19 @@ Result<Ref<Executable>> FakePlugin::CompileForTopology(const Program& program, c
   return Ref<Executable>(std::move(executable));
 }
 
+Result<PartialProgram> FakePlugin::RunPhase(std::string_view phase, const PartialProgram& program,
+                                            const CompileOptions& options, Topology& topology) {
+  return PartialProgram{.code = std::string(phase) + "(" + program.code + ")", .format = {}, .made_by = {}, .name = {}};
+}
+
 Status FakePlugin::RegisterFfiHandler(const FfiHandlerRegistration& registration) {
   ffi_targets.emplace_back(registration.target_name);
   return OkStatus();
+}
+
+int64_t LiveExtensionObjects() {
+  return LiveObjects(ObjectKind::kRawBuffer) + LiveObjects(ObjectKind::kHostMemory) +
+         LiveObjects(ObjectKind::kPhaseCompile) + LiveObjects(ObjectKind::kAbiVersion);
 }
 
 void RunPending() {

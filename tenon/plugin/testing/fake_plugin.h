@@ -38,6 +38,10 @@ class FakePlugin final : public Plugin {
   Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options, Topology& topology,
                                              Client* client) override;
   Status RegisterFfiHandler(const FfiHandlerRegistration& registration) override;
+  /// "parse" and "lower", which write their name around the program: "lower(parse(add))".
+  std::vector<std::string> phase_names() const override { return {"parse", "lower"}; }
+  Result<PartialProgram> RunPhase(std::string_view phase, const PartialProgram& program, const CompileOptions& options,
+                                  Topology& topology) override;
 
   /// What the last client was made with.
   ClientOptions last_client_options;
@@ -48,6 +52,9 @@ class FakePlugin final : public Plugin {
   /// Whether new clients have device memory that the host cannot address.
   bool remote_memory = false;
 };
+
+/// What extensions have handed out and not got back: raw buffers, host memory, compilers and their texts, ABI versions.
+int64_t LiveExtensionObjects();
 
 /// Work that "later" programs and scheduled copies left behind. Runs until there is none.
 void RunPending();

@@ -12,6 +12,7 @@
 #include "tenon/host/policy.h"
 #include "tenon/host/services.h"
 #include "tenon/host/tiling.h"
+#include "tenon/kernels/families.h"
 #include "tenon/vulkan/plugin/client.h"
 
 namespace tenon::vulkan {
@@ -33,8 +34,9 @@ Result<plugin::Ref<VulkanExecutable>> VulkanExecutable::Create(std::shared_ptr<c
 Result<std::string> VulkanExecutable::Serialize() const { return SaveCompiled(*compiled_, info().compile_options); }
 
 Result<plugin::Executable::ProgramText> VulkanExecutable::OptimizedProgram() const {
-  TENON_ASSIGN_OR_RETURN(std::string program,
-                         compiler::PlainStablehlo(compiled_->about.source, info().num_replicas, info().num_partitions));
+  TENON_ASSIGN_OR_RETURN(const plugin::CompileOptions options, plugin::DecodeCompileOptions(info().compile_options));
+  TENON_ASSIGN_OR_RETURN(std::string program, host::OptimizedProgram(compiled_->about, options, *compiled_->target,
+                                                                     kernels::HostFamilies()));
   return ProgramText{std::move(program), "mlir"};
 }
 
