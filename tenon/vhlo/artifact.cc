@@ -1000,10 +1000,7 @@ class IrReader {
     } else if (head.dictionary != nullptr) {
       Append(*head.dictionary, op.others);
     }
-    for (const Type* type : head.results) {
-      op.results.push_back(NewValue(type));
-      if (!Define(op.results.back(), end)) return false;
-    }
+    for (const Type* type : head.results) op.results.push_back(NewValue(type));
     if (head.num_regions > 0) {
       std::string_view bytes;
       if (!RegionBytes(in, head.isolated, bytes)) return false;
@@ -1020,6 +1017,10 @@ class IrReader {
       } else if (!body.Finished()) {
         return Fail("malformed bytecode: bytes left over after a region");
       }
+    }
+    // Its regions do not see its results, whose numbers stand before theirs.
+    for (const ValueId result : op.results) {
+      if (!Define(result, end)) return false;
     }
     region.operations.push_back(std::move(op));
     return true;

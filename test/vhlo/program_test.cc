@@ -97,6 +97,35 @@ void CheckPromises(const Program& program) {
   }
 }
 
+// Among them are operands that name a result of the operation around them, and values of another region.
+TEST(Program, EveryNumberOfARegion) {
+  dialect::Context context;
+  const Result<dialect::OwnedModule> module = dialect::Parse(context, R"(
+    func.func @main(%x: tensor<4xi32>, %n: tensor<i32>) -> tensor<4xi32> {
+      %0 = "stablehlo.sort"(%x) ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %c = stablehlo.add %a, %n : tensor<i32>
+        %d = stablehlo.compare LT, %c, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %d : tensor<i1>
+      }) {dimension = 0 : i64, is_stable = true} : (tensor<4xi32>) -> tensor<4xi32>
+      return %0 : tensor<4xi32>
+    })");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string whole = *dialect::Serialize(module->op());
+  int read = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (int number = 0; number < 16; ++number) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(2 * number + 1);  // A number of one byte.
+      const Result<Program> program = Program::Read(changed);
+      if (!program.ok()) continue;
+      ++read;
+      CheckPromises(*program);
+    }
+  }
+  EXPECT_GT(read, 100);
+}
+
 TEST(Program, DamagedArtifactsAndTexts) {
   std::mt19937 random(7);
   int refused = 0, read = 0;
