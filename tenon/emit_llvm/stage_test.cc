@@ -716,6 +716,55 @@ TEST_P(Stages, WideLoopsNeedNoOtherCodeGenerator) {
   EXPECT_EQ((*compiled)->llvm_reason, "");
 }
 
+TEST_P(Stages, AnyOfARowAndSumsOfBytesAreOwnCode) {
+  const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 1 outer 0 {
+  dim d0 reduce p0
+  buffer b0 arg f32 [p0] stride [1]
+  buffer b1 arg s8 [p0] stride [1]
+  buffer b2 out pred [1] stride [1]
+  buffer b3 out s8 [1] stride [1]
+  graph g0 (pred, pred) {
+    %0 = pred arg 0
+    %1 = pred arg 1
+    %2 = pred or %0, %1
+    return %2
+  }
+  graph g1 (s8, s8) {
+    %0 = s8 arg 0
+    %1 = s8 arg 1
+    %2 = s8 add %0, %1
+    return %2
+  }
+  read r0 = b0[d0]
+  %0 = f32 read r0
+  %1 = f32 const 1.0
+  %2 = pred cmp gt %0, %1
+  %3 = pred const false
+  read r1 = b1[d0]
+  %4 = s8 read r1
+  %5 = s8 const 0
+  %6 = pred reduced #0.0
+  %7 = s8 reduced #1.0
+  stage (d0) {
+    reduce #0 over (d0) lanes g0 in (%2) init (%3) identity (%3)
+  }
+  stage (d0) {
+    reduce #1 over (d0) lanes g1 in (%4) init (%5) identity (%5)
+  }
+  stage () {
+    store b2[0] = %6
+    store b3[0] = %7
+  }
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  for (const int64_t n : {1, 16, 20, 100, 1000}) Expect(*kernel, {.params = {n}});
+  if (GetParam() == isa::IsaLevel::kSse4) return;  // LLVM's makes all of its code.
+  const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_EQ((*compiled)->llvm_reason, "");
+}
+
 TEST_P(Stages, LookUpsInALoopRunSeveralVectorsAtOnce) {
   const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 2 outer 1 {
   dim d0 parallel p0

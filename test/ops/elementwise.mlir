@@ -123,3 +123,22 @@ func.func @main() {
   check.expect_eq_const %not, dense<[false, true, true]> : tensor<3xi1>
   func.return
 }
+
+// -----
+
+// What is selected moves as it is, also where it was compared: tiny numbers count as zeros in the comparison alone.
+func.func @main() {
+  %bits = stablehlo.constant dense<[3, -2147483645, 1, 1065353216]> : tensor<4xi32>
+  %other = stablehlo.constant dense<[1065353216, 1065353216, -1082130432, 3]> : tensor<4xi32>
+  %x0 = stablehlo.bitcast_convert %bits : (tensor<4xi32>) -> tensor<4xf32>
+  %y0 = stablehlo.bitcast_convert %other : (tensor<4xi32>) -> tensor<4xf32>
+  %x, %y = stablehlo.optimization_barrier %x0, %y0 : tensor<4xf32>, tensor<4xf32>
+  %less = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %low = stablehlo.select %less, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %high = stablehlo.select %less, %y, %x : tensor<4xi1>, tensor<4xf32>
+  %low_bits = stablehlo.bitcast_convert %low : (tensor<4xf32>) -> tensor<4xi32>
+  %high_bits = stablehlo.bitcast_convert %high : (tensor<4xf32>) -> tensor<4xi32>
+  check.expect_eq_const %low_bits, dense<[3, -2147483645, -1082130432, 3]> : tensor<4xi32>
+  check.expect_eq_const %high_bits, dense<[1065353216, 1065353216, 1, 1065353216]> : tensor<4xi32>
+  func.return
+}

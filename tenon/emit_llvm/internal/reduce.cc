@@ -521,6 +521,9 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
   unsigned most = 1;
   unsigned total = 0;
   for (Accumulators& acc : accs) {
+    // Integers meet in any order: there are no more accumulators than registers hold, however narrow the type is.
+    if (acc.values() == 1 && !IsFloat(TypeOf(acc.reduce->in[0])) && AnyOrderCombiner(*acc.combiner))
+      acc.width = std::min(acc.width, lanes * policy::kAccumulators);
     acc.registers = acc.width / lanes;
     most = std::max(most, acc.registers);
     acc.first = total;

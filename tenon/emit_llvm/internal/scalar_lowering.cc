@@ -261,7 +261,7 @@ Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DTy
         if (known->isAllOnesValue()) return in[1];
         if (known->isNullValue()) return in[2];
       }
-      return b_.CreateSelect(in[0], in[1], in[2]);
+      return Select(in[0], in[1], in[2]);
     case Op::kConvert:
       return Convert(in_types[0], type, in[0]);
     case Op::kBitcast:
@@ -276,6 +276,17 @@ Value* ScalarLowering::LowerOperation(const kir::Node& node, std::span<const DTy
       Fail(Internal(fmt::format("operation {} is not a scalar operation", kir::OpName(node.op))));
       return llvm::PoisonValue::get(RegisterType(type, in.empty() ? 1 : LanesOf(in[0])));
   }
+}
+
+Value* ScalarLowering::Select(Value* condition, Value* yes, Value* no) {
+  const auto* compare = llvm::dyn_cast<llvm::FCmpInst>(condition);
+  const auto compares = [&](const Value* v) { return v == compare->getOperand(0) || v == compare->getOperand(1); };
+  if (compare == nullptr || !yes->getType()->isFPOrFPVectorTy() || !compares(yes) || !compares(no))
+    return b_.CreateSelect(condition, yes, no);
+  // A minimum or maximum would be made of it, and flush what is moved here.
+  llvm::Type* bits = IntOf(yes, yes->getType()->getScalarSizeInBits());
+  return b_.CreateBitCast(b_.CreateSelect(condition, b_.CreateBitCast(yes, bits), b_.CreateBitCast(no, bits)),
+                          yes->getType());
 }
 
 Value* ScalarLowering::Arithmetic(const kir::Node& node, std::span<Value* const> in) {

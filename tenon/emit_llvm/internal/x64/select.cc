@@ -555,14 +555,15 @@ void Selector::EmitLoad(const llvm::LoadInst& load) {
   if (failed_) return;
   const Value* pointer = load.getPointerOperand();
   if (s.kind == Shape::Kind::kMask) {
-    if (avx2_ || (s.lanes != 8 && s.lanes != 16 && s.lanes != 32 && s.lanes != 64)) {
+    if (s.lanes != 8 && s.lanes != 16 && (avx2_ || (s.lanes != 32 && s.lanes != 64))) {
       Fail();
       return;
     }
     Inst m{.def = Slot::kReg, .reg = New(RegClass::kGpr)};
     m.op = s.lanes == 64 ? op::kMov : s.lanes == 32 ? op::kMov32 : s.lanes == 16 ? op::kMovzx16 : op::kMovzx8;
     SetMem(m, pointer, s.lanes / 8);
-    return Alias(load, {MaskFromGpr(Add(m).reg)});
+    const Reg bits = Add(m).reg;
+    return Alias(load, {avx2_ ? MaskFromBits(bits, s.lanes) : MaskFromGpr(bits)});
   }
   if (s.kind == Shape::Kind::kInt) {
     Inst m{.def = Slot::kReg, .reg = Result(load)[0]};

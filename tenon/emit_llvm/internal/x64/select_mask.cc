@@ -58,6 +58,23 @@ Reg Selector::MaskFromGpr(Reg gpr) {
   return to;
 }
 
+// Each lane looks at its own bit of all of them.
+Reg Selector::MaskFromBits(Reg gpr, unsigned lanes) {
+  const Shape s = MaskShape(lanes);
+  const Reg low = New(RegClass::kVec), all = New(RegClass::kVec);
+  Add({.op = op::kVmovdToVec, .def = Slot::kReg, .reg = low, .rm = gpr});
+  RmTo(all, op::Evex(2, 1, 0, s.bits == 16 ? 0x79 : 0x58), 1, low, s.bytes());
+  std::string bytes;
+  for (unsigned i = 0; i < lanes; ++i) {
+    const uint32_t one = uint32_t{1} << i;
+    bytes.append(reinterpret_cast<const char*>(&one), s.bytes());
+  }
+  const Reg own = ConstantReg(bytes, static_cast<unsigned>(bytes.size()), 1);
+  const Reg to = NewMask();
+  RvmTo(to, EqualOp(s.bits), s, Rvm(op::Evex(1, 1, 0, 0xdb), s, all, own), own);
+  return to;
+}
+
 Reg Selector::MaskFromCondition(Reg condition) {
   const Reg all = New(RegClass::kGpr);
   Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = all, .tied = condition});

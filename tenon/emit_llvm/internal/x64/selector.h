@@ -103,6 +103,8 @@ class Selector {
   Reg MaskNot(Reg a);
   /// AVX-512: of bits.
   Reg MaskFromGpr(Reg gpr);
+  /// With AVX2: of 8 or 16 lanes, from as many bits.
+  Reg MaskFromBits(Reg gpr, unsigned lanes);
   /// All lanes or none.
   Reg MaskFromCondition(Reg condition);
   Reg GprFromMask(Reg mask, unsigned lanes);
