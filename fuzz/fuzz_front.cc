@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "fuzz/byte_input.h"
 #include "tenon/remote/front.h"
@@ -87,6 +88,7 @@ class Session {
       auto stub = std::make_shared<StubSession>(process.handlers);
       std::lock_guard lock(mutex_);
       stub_ = stub;
+      all_.push_back(stub);
       on_death_ = process.on_death;
       return std::shared_ptr<session::Session>(std::move(stub));
     };
@@ -165,10 +167,14 @@ class Session {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return ended_; });
     }
-    if (stub_ != nullptr) stub_->DieOf(Unavailable("it was ended"));
-    stub_ = nullptr;
-    on_death_ = nullptr;
     for (int wait = 0; !left.expired(); ++wait) {
+      // A greeting that was under way may still have made one.
+      std::vector<std::shared_ptr<StubSession>> all;
+      {
+        std::lock_guard lock(mutex_);
+        all = all_;
+      }
+      for (const std::shared_ptr<StubSession>& stub : all) stub->DieOf(Unavailable("it was ended"));
       if (wait == 100000) {
         std::fprintf(stderr, "something keeps the session\n");
         std::abort();
@@ -254,7 +260,8 @@ class Session {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ended_ = false;
-  std::shared_ptr<StubSession> stub_;
+  std::shared_ptr<StubSession> stub_;              // the last one
+  std::vector<std::shared_ptr<StubSession>> all_;  // that there were
   std::function<void(const Status&)> on_death_;
   std::shared_ptr<remote::Front> front_;
 };
