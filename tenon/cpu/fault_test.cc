@@ -142,7 +142,7 @@ class FaultTest : public testing::Test {
       // Some are done without: then there is a result.
       if (!status.ok()) {
         ++errors;
-        EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+        EXPECT_EQ(status.code(), tenon::Code::kResourceExhausted) << status.ToString();
         EXPECT_FALSE(status.message().empty());
       }
       check();

@@ -169,7 +169,7 @@ TEST(Job, AClientThatIsGivenUpDoesNotWaitForOneThatNeverComes) {
   const auto start = std::chrono::steady_clock::now();
   client->GivenUp();
   runs.join();
-  EXPECT_EQ(outcome.code(), Code::kCancelled) << outcome.ToString();
+  EXPECT_EQ(outcome.code(), tenon::Code::kCancelled) << outcome.ToString();
   EXPECT_LT(std::chrono::steady_clock::now() - start, policy::kLeaveJob + std::chrono::seconds(20));
 }
 
@@ -196,7 +196,7 @@ TEST(Job, ExchangesAreNotForProgramsFromOutside) {
             "  return %0 : tensor<4xf32>\n}",
             1, {{1, 2, 3, 4}})
           .status();
-  EXPECT_EQ(s.code(), Code::kInvalidArgument) << s.ToString();
+  EXPECT_EQ(s.code(), tenon::Code::kInvalidArgument) << s.ToString();
 }
 
 TEST(Job, ProcessesThatDoNotFitTogetherHearTheSame) {
@@ -207,7 +207,7 @@ TEST(Job, ProcessesThatDoNotFitTogetherHearTheSame) {
     return Job::Join(std::move(setup)).status();
   });
   for (const Status& s : outcomes) {
-    EXPECT_EQ(s.code(), Code::kFailedPrecondition);
+    EXPECT_EQ(s.code(), tenon::Code::kFailedPrecondition);
     EXPECT_EQ(s.ToString(), outcomes[0].ToString());
     EXPECT_THAT(s.ToString(), HasSubstr("different bits"));
   }
@@ -221,7 +221,7 @@ TEST(Job, MissingProcessesAreNamed) {
     return Job::Join(std::move(setup)).status();
   });
   for (const Status& s : outcomes) {
-    EXPECT_EQ(s.code(), Code::kDeadlineExceeded);
+    EXPECT_EQ(s.code(), tenon::Code::kDeadlineExceeded);
     EXPECT_THAT(s.ToString(), HasSubstr("200 ms: 2"));
   }
 }

@@ -155,7 +155,7 @@ std::string Call(const std::string& handler) {
 
 // --- What is asked of the client.
 
-bool IsOutOfMemory(const Status& s) { return s.code() == Code::kResourceExhausted && !s.message().empty(); }
+bool IsOutOfMemory(const Status& s) { return s.code() == tenon::Code::kResourceExhausted && !s.message().empty(); }
 
 // Null when there was no memory.
 ExecutableRef Compile(plugin::Client& client, const std::string& program, int partitions = 1) {
