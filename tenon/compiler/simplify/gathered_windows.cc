@@ -218,7 +218,8 @@ std::optional<Ref> Simplifier::GatherSelectAndScatter(const GraphNode& node) {
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
   const int64_t count = NumElements(shape.dims), windows = NumElements(source.dims);
-  if (count == 0 || windows == 0) return std::nullopt;
+  if (count == 0) return std::nullopt;
+  if (windows == 0) return Spread(node.in[2], shape);
   const auto [window, strides, low, high] = node.attrs<SelectAndScatterAttrs>();
   const Dims ones(window.size(), 1), none(window.size(), 0);
   const Ref padded = Padded(node.in[0], Splat({shape.dtype, {}}, 0), low, high, none);

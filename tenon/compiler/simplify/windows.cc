@@ -204,6 +204,7 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
     return std::nullopt;
   if (ShapeOf(node.in[0]) != shape || source.dtype != shape.dtype || ShapeOf(node.in[2]).dtype != shape.dtype)
     return std::nullopt;
+  if (NumElements(source.dims) == 0) return Spread(node.in[2], shape);  // There are no windows.
   const auto [window, strides, low, high] = node.attrs<SelectAndScatterAttrs>();
   const int64_t count = NumElements(window);
   if (count < 1 || count > numerics().written_out_window) return std::nullopt;
