@@ -4,6 +4,7 @@
 
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/compiler/simplify/windows.h"
 
 namespace tenon::compiler {
 
@@ -23,7 +24,7 @@ std::optional<Ref> Simplifier::WriteOutWeightGradient(const GraphNode& node) {
   for (int64_t d : a.output_spatial_dimensions) places *= extent(out, d);
   if (places < 1 || places > policy::kMaxWeightPlaces || NumElements(window.dims) / groups < places)
     return std::nullopt;
-  const DType type = IsFloat(out.dtype) && DTypeBits(out.dtype) < 32 ? DType::kF32 : out.dtype;
+  const DType type = IsNarrowFloat(out.dtype) ? DType::kF32 : out.dtype;
 
   // The operand with its dims in the window's order.
   const size_t rank = window.rank(), channel = static_cast<size_t>(a.kernel_output_feature_dimension);

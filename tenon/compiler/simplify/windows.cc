@@ -258,7 +258,6 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
 
 std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   // One input channel per group and few results: little that a matrix product could share.
-  const Shape in = ShapeOf(node.in[0]);
   const Shape weights = ShapeOf(node.in[1]);
   const Shape out = node.shape();
   const ConvolutionAttrs a = node.attrs<ConvolutionAttrs>();
@@ -289,17 +288,8 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
     high[at] = a.padding_high[d];
     interior[at] = a.lhs_dilation[d] - 1;
   }
-  Ref source = node.in[0];
-  if (!std::is_sorted(permutation.begin(), permutation.end())) {
-    GraphNode transpose;
-    transpose.op = OpCode::kTranspose;
-    transpose.in = {source};
-    Shape shape = in;
-    for (size_t d = 0; d < in.rank(); ++d) shape.dims[d] = extent(in, permutation[d]);
-    transpose.out.push_back(std::move(shape));
-    transpose.attributes = TransposeAttrs{permutation};
-    source = Emit(std::move(transpose));
-  }
+  const bool in_order = std::is_sorted(permutation.begin(), permutation.end());
+  const Ref source = in_order ? node.in[0] : Transposed(node.in[0], permutation);
   const Ref padded = Padded(Converted(source, type), Splat({type, {}}, 0), low, high, interior);
   // Several results per group are one more dim, inside of the groups.
   const bool several = per_group > 1;
