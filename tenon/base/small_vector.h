@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -85,7 +86,14 @@ class SmallVector {
   }
   template <class It>
   void append(It first, It last) {
-    for (; first != last; ++first) push_back(*first);
+    if constexpr (std::forward_iterator<It>) {
+      const auto added = static_cast<size_t>(std::distance(first, last));
+      if (added > capacity_ - size_) Grow(std::max(size_ + added, 2 * capacity_));
+      std::uninitialized_copy(first, last, data_ + size_);
+      size_ += added;
+    } else {
+      for (; first != last; ++first) push_back(*first);
+    }
   }
   void insert(const T* where, T value) {
     const size_t i = static_cast<size_t>(where - data_);
