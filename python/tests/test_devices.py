@@ -270,3 +270,25 @@ give(np.asarray(g(x)).tolist() if "async_start" in g.lower(x).as_text() else [])
         pytest.skip('this version of JAX asks for them by custom calls of XLA\'s own')
     columns = [sum(4.0 * i + j for i in range(4)) for j in range(4)]
     assert result == [[columns[j] + 2 * (4 * i + j) for j in range(4)] for i in range(4)]
+
+
+def test_order_asked_for_of_what_was_started():
+    """Custom calls take what is under way: programs of StableHLO 1.17, which JAX sends to who says that it reads them."""
+    result = run(PROLOGUE + '''
+from jax._src.lax import parallel
+from jax.experimental.control_deps import schedule
+
+def f(v, w):
+    whole = parallel.all_gather_start(w, "i", tiled=True)
+    more = v + 1
+    schedule([whole.x, more])
+    return more @ whole.done()
+
+g = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False))
+text = g.lower(x, x).as_text()
+give(np.asarray(g(x, x)).tolist() if "async_start" in text and "control_dep" in text else [])
+''', TENON_NUM_DEVICES=4).result
+    if not result:
+        pytest.skip('this version of JAX asks for them by custom calls of XLA\'s own')
+    x = np.arange(16.0).reshape(4, 4)
+    assert result == ((x + 1) @ x).tolist()

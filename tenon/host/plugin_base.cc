@@ -8,11 +8,16 @@
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plugin/ffi_types.h"
+#include "tenon/vhlo/version.h"
 
 namespace tenon::host {
 
 PluginBase::PluginBase(std::string_view platform) : platform_(platform) {
   ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter});
+}
+
+std::array<int64_t, 3> PluginBase::stablehlo_current_version() const {
+  return {vhlo::kCurrentVersion.major, vhlo::kCurrentVersion.minor, vhlo::kCurrentVersion.patch};
 }
 
 std::span<const plugin::OptionSpec> PluginBase::compile_option_specs() const {

@@ -17,7 +17,7 @@ class PluginBase : public plugin::Plugin {
   /// Handlers may be registered for `platform` and for "Host".
   explicit PluginBase(std::string_view platform);
 
-  std::array<int64_t, 3> stablehlo_current_version() const final { return {1, 16, 3}; }
+  std::array<int64_t, 3> stablehlo_current_version() const final;
   std::span<const plugin::OptionSpec> compile_option_specs() const final;
   Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) final;
 
