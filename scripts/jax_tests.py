@@ -9,14 +9,17 @@ A file NAME is NAME_test.py or test_NAME.py, in the folder or, as in infer/mcmc,
 JAX/tests is the folder of the release that fits the installed JAX (its other folders must not be beside it under the name `jax`). The
 interpreter that runs this script runs the tests: it needs jax, jaxlib, tenon-jax, pytest, absl-py, hypothesis, cloudpickle and portpicker.
 
-Each file is one process per backend. What a test came to is written down as it ends, so a test that ends the process counts as `crashed`, one that
-is under way when the time is up as `hung`, and the file goes on behind it in a new process. Results stay in --results (one JSON file per test file
-and backend) and are read from there for files that are not run this time.
+Each file is one process per backend. What a test came to is written down as it ends, so a test that ends the process counts as `crashed`, and the file
+goes on behind it in a new process; one that is under way when the time is up is `hung`, and the file has not ended. Results stay in --results (one JSON
+file per test file and backend) and are read from there for files that are not run this time.
+
+--write PAGE.md puts what both backends have results for into PAGE.json beside it, which the project keeps, and writes the page from that.
 
 This file is also the pytest plugin that does the writing down."""
 
 import argparse
 import collections
+import datetime
 import fnmatch
 import json
 import os
@@ -115,7 +118,7 @@ def _run_file(arguments, name, file, backend):
                f'--rootdir={arguments.tests.parent}', str(file)]
     if arguments.match:
         command += ['-k', arguments.match]
-    started = time.monotonic()
+    started, ended, error = time.monotonic(), True, ''
     for _ in range(20):  # Each crash costs a process; a file with more is not worth the time.
         left = arguments.timeout - (time.monotonic() - started)
         before = len(_outcomes(log))
@@ -127,12 +130,17 @@ def _run_file(arguments, name, file, backend):
             if hung:
                 with open(log, 'a') as out:
                     out.write(json.dumps({'event': 'hung', 'test': hung[-1]}) + '\n')
+            ended = False
             break
         (arguments.results / f'{name}.{backend}.out').write_text(process.stdout)
-        if process.returncode in (0, 1, 5) or len(_outcomes(log)) == before:
+        if process.returncode in (0, 1, 5):  # Passed, failed, no tests.
+            break
+        if len(_outcomes(log)) == before:  # It does not get as far as its tests.
+            error = next((line for line in reversed(process.stdout.splitlines()) if line.startswith('E ')), f'exit {process.returncode}')
             break
     outcomes = _outcomes(log)
-    result = {'file': name, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes}
+    result = {'file': name, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes, 'ended': ended,
+              'error': error, 'date': datetime.date.today().isoformat()}
     stored = arguments.results / f'{name}.{backend}.json'
     if arguments.again and stored.exists():
         result['seconds'] += json.loads(stored.read_text())['seconds']
@@ -155,9 +163,13 @@ def _reasons():
 
 
 def _differences(xla, tenon):
-    """Tests that pass on the built-in backend and do not on Tenon, with what Tenon made of them."""
-    return {test: tenon['tests'].get(test, ('missing', '')) for test, (outcome, _) in xla['tests'].items()
-            if outcome == 'passed' and tenon['tests'].get(test, ('missing',))[0] != 'passed'}
+    """Tests that pass on the built-in backend and do not on Tenon, with what Tenon made of them: of those that Tenon came to the end of."""
+    found = {}
+    for test, (outcome, _) in xla['tests'].items():
+        there = tenon['tests'].get(test, ('missing', ''))
+        if outcome == 'passed' and there[0] != 'passed' and (tenon['ended'] or there[0] not in ('missing', 'hung')):
+            found[test] = there
+    return found
 
 
 def _load(results):
@@ -168,30 +180,80 @@ def _load(results):
     return loaded
 
 
-def _write(path, loaded):
+def _half(result):
+    """What the kept data says of a file on one backend."""
+    passed, failed, skipped, _ = _count(result['tests'])
+    late = [test for test, (outcome, _) in result['tests'].items() if outcome == 'hung']
+    half = {'passed': passed, 'failed': failed - len(late), 'skipped': skipped, 'seconds': round(result['seconds'])}
+    if not result['ended']:
+        half['under_way'] = late[-1] if late else ''
+    if result['error']:
+        half['error'] = _line(result['error'])
+    return half
+
+
+def _line(text):
+    return re.sub(r'\s+', ' ', text).replace('|', '\\|')[:160]
+
+
+def _kept(path, loaded, names):
+    """The data of earlier pages with the results of this time in it. `names`: all files of the release, or none when it is not at hand."""
     import jax
-    both = {file: by for file, by in loaded.items() if len(by) == 2}
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if kept.get('jax') != jax.__version__:
+        kept = {'jax': jax.__version__, 'release': [], 'files': {}}
+    kept['release'] = names or kept['release']
+    for file, by in loaded.items():
+        if len(by) == 2:
+            differences = {test: [outcome, _line(why)] for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items())}
+            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': _half(by['xla']), 'tenon': _half(by['tenon']),
+                                   'passes there alone': differences}
+    kept['files'] = dict(sorted(kept['files'].items()))
+    path.write_text(json.dumps(kept, indent=1) + '\n')
+    return kept
+
+
+def _write(path, loaded, names):
+    kept = _kept(path.with_suffix('.json'), loaded, names)
+    files = kept['files']
+    whole = {file: row for file, row in files.items() if not any('under_way' in row[b] or 'error' in row[b] for b in BACKENDS)}
+    days = sorted(row['date'] for row in files.values())
     lines = ["# JAX's own tests on Tenon and on JAX's built-in CPU backend", '',
-             f'JAX {jax.__version__}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; written by `scripts/jax_tests.py`. A test that ends the process or does not end counts as failed.',
-             'Times are of runs beside other work on the machine. Files that are not listed were not run.', '',
-             '| file | passed (built-in) | passed (Tenon) | failed (built-in) | failed (Tenon) | skipped (built-in) | skipped (Tenon) | s (built-in) | s (Tenon) | passes there alone |',
-             '|---|---|---|---|---|---|---|---|---|---|']
+             f'JAX {kept["jax"]}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; runs of {days[0]} to {days[-1]}. Written by `scripts/jax_tests.py` from `{path.stem}.json`.',
+             'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '',
+             f'{len(whole)} of the {len(kept["release"])} files of the release were run to their end on both; those that were not are listed below.', '',
+             '| file | passed (built-in) | passed (Tenon) | failed (built-in) | failed (Tenon) | skipped (built-in) | skipped (Tenon) | s (built-in) | s (Tenon) | passes there alone | date |',
+             '|---|---|---|---|---|---|---|---|---|---|---|']
     sums = [0] * 9
-    for file, by in sorted(both.items()):
-        x, t = _count(by['xla']['tests']), _count(by['tenon']['tests'])
-        row = [x[0], t[0], x[1], t[1], x[2], t[2], by['xla']['seconds'], by['tenon']['seconds'], len(_differences(by['xla'], by['tenon']))]
-        sums = [a + b for a, b in zip(sums, row)]
-        lines.append(f'| {file} | ' + ' | '.join(f'{v:.0f}' for v in row) + ' |')
-    lines.append('| **all** | ' + ' | '.join(f'{v:.0f}' for v in sums) + ' |')
+    for file, row in whole.items():
+        cells = [row[b][what] for what in ('passed', 'failed', 'skipped', 'seconds') for b in BACKENDS] + [len(row['passes there alone'])]
+        sums = [a + b for a, b in zip(sums, cells)]
+        lines.append(f'| {file} | ' + ' | '.join(map(str, cells)) + f' | {row["date"]} |')
+    lines.append('| **all** | ' + ' | '.join(map(str, sums)) + ' | |')
     lines += ['', '## Tests that pass on the built-in backend alone', '']
     reasons = _reasons()
-    rows = []
-    for file, by in sorted(both.items()):
-        for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items()):
-            name = f'{file}::{test}'
-            reason = next((r for pattern, r in reasons if fnmatch.fnmatchcase(name, pattern)), None)
-            rows.append((name, outcome, reason or re.sub(r'\s+', ' ', why).replace('|', '\\|')[:160]))
-    lines += ['| test | on Tenon | reason |', '|---|---|---|'] + [f'| {n} | {o} | {r} |' for n, o, r in rows] if rows else ['None.']
+    rows = collections.defaultdict(list)  # One line per file, outcome and reason.
+    for file, row in files.items():
+        for test, (outcome, why) in row['passes there alone'].items():
+            reason = next((r for pattern, r in reasons if fnmatch.fnmatchcase(f'{file}::{test}', pattern)), None)
+            rows[file, outcome, reason or f'not explained yet: {why}'].append(test.split('::')[-1])
+    lines += ['| file | tests | on Tenon | reason |', '|---|---|---|---|'] if rows else ['None.']
+    for (file, outcome, reason), tests in rows.items():
+        shown = ', '.join(f'`{t}`' for t in tests[:3]) + (f' and {len(tests) - 3} more (`{path.stem}.json`)' if len(tests) > 3 else '')
+        lines.append(f'| {file} | {shown} | {outcome} | {reason} |')
+    lines += ['', '## Files that were not run to their end', '', 'Their tests are in no sum above.', '']
+    rest = []
+    for file, row in files.items():
+        if file in whole:
+            continue
+        done = [f'{row[b]["passed"]} passed, {row[b]["failed"]} failed, {row[b]["skipped"]} skipped' for b in BACKENDS]
+        why = '; '.join(dict.fromkeys(f'does not start: {row[b]["error"]}' if 'error' in row[b] else
+                                      f'the time was up after {row[b]["seconds"]} s ({"built-in" if b == "xla" else "Tenon"})'
+                                      for b in BACKENDS if 'error' in row[b] or 'under_way' in row[b]))
+        rest.append(f'| {file} | {done[0]} | {done[1]} | {why} |')
+    lines += ['| file | built-in, until then | Tenon, until then | why |', '|---|---|---|---|'] + rest if rest else ['None.']
+    missing = [name for name in kept['release'] if name not in files]
+    lines += ['', '## Files that were not run', '', (', '.join(missing) + ': not reached yet.') if missing else 'None.']
     path.write_text('\n'.join(lines) + '\n')
 
 
@@ -206,15 +268,18 @@ def main():
     parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
     parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
     parser.add_argument('--results', type=pathlib.Path, default=ROOT / 'build' / 'jax_tests')
-    parser.add_argument('--write', type=pathlib.Path, help='the table, in Markdown')
+    parser.add_argument('--write', type=pathlib.Path, help='the page, in Markdown; its data lies beside it')
     arguments = parser.parse_args()
     arguments.results.mkdir(parents=True, exist_ok=True)
     names = [name for name in arguments.files.split(',') if name]
     if names and not arguments.tests:
         parser.error('--files needs --tests')
-    if names == ['all']:
+    release = []
+    if arguments.tests:
         files = [*arguments.tests.glob('*_test.py'), *arguments.tests.glob('test_*.py')]
-        names = sorted({path.stem.removesuffix('_test').removeprefix('test_') for path in files})
+        release = sorted({path.stem.removesuffix('_test').removeprefix('test_') for path in files})
+    if names == ['all']:
+        names = release
     if arguments.tests:
         arguments.tests = arguments.tests.resolve()
     if arguments.plugin:
@@ -238,7 +303,7 @@ def main():
                 if not arguments.match or outcome != 'missing':
                     print(f'  {test}: {outcome}: {why}', flush=True)
     if arguments.write:
-        _write(arguments.write, loaded)
+        _write(arguments.write, loaded, release)
 
 
 if __name__ == '__main__':
