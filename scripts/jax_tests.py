@@ -193,6 +193,7 @@ def _half(result):
 
 
 def _line(text):
+    text = re.sub(r'^E\s+|\s+\(/[^)]*\)', '', text)  # pytest's mark; paths of the machine that it ran on.
     return re.sub(r'\s+', ' ', text).replace('|', '\\|')[:160]
 
 
