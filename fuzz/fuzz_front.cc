@@ -89,6 +89,7 @@ class Session {
       std::lock_guard lock(mutex_);
       stub_ = stub;
       all_.push_back(stub);
+      changed_.notify_all();
       on_death_ = process.on_death;
       return std::shared_ptr<session::Session>(std::move(stub));
     };
@@ -103,11 +104,11 @@ class Session {
   }
 
   void Run() {
-    if (!in_.OneIn(4)) Say(0, Verb::kHello, 1, wire::Encode(wire::Hello{1, 1, {}}));
+    if (!in_.OneIn(4)) Hello(1);
     while (!in_.empty()) {
       switch (in_.Below(16)) {
         case 0:
-          Say(0, Verb::kHello, in_.U8(), wire::Encode(wire::Hello{1, 1, {}}));
+          Hello(in_.U8());
           break;
         case 1:
         case 2: {
@@ -209,6 +210,18 @@ class Session {
       m.devices.push_back(std::move(run));
     }
     Say(0, Verb::kExecute, in_.U8(), wire::Encode(m));
+  }
+
+  // The process is made on another thread: waits for it a little, if it comes.
+  void Hello(uint64_t number) {
+    size_t before;
+    {
+      std::lock_guard lock(mutex_);
+      before = all_.size();
+    }
+    Say(0, Verb::kHello, number, wire::Encode(wire::Hello{1, 1, {}}));
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return ended_ || all_.size() != before; });
   }
 
   // What the device process says next; a word that is none ends it.

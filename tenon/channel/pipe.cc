@@ -138,6 +138,10 @@ int64_t Pipe::TimeOverMs() const {
 // What has to happen whatever the other threads are at: goes on writing when the stream takes bytes again, says that
 // this end is there while nobody receives, gives the other side up when it has been away for too long.
 void Pipe::Attend() {
+  if (const Status status = Contain("a connection", [this] { AttendUntilClosed(); }); !status.ok()) Close(status);
+}
+
+void Pipe::AttendUntilClosed() {
   std::unique_lock lock(mutex_);
   int64_t say_ms = NowMs() + options_.keep_alive_ms;
   while (!is_closed_) {
@@ -309,18 +313,24 @@ Result<bool> Pipe::ReceiveFrom(const std::shared_ptr<Stream>& stream, Ring::Fram
 Status Pipe::Receive(Ring::Frame& frame) {
   for (;;) {
     TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Stream> stream, StreamToRead());
-    const Result<bool> got = ReceiveFrom(stream, frame);
+    bool got = false;
+    Status broken;  // what the stream says; `thrown` is what happened to this end, and is as final as broken rules
+    const Status thrown = Contain("receiving", [&] {
+      Result<bool> received = ReceiveFrom(stream, frame);
+      broken = received.status();
+      got = received.ok() && *received;
+    });
     {
       std::lock_guard lock(mutex_);
       reading_ = nullptr;
       changed_.notify_all();
-      if (!got.ok() && got.status().code() != Code::kDataLoss) BreakLocked(stream, got.status());
+      if (thrown.ok() && !broken.ok() && broken.code() != Code::kDataLoss) BreakLocked(stream, broken);
     }
-    if (got.ok() && *got) return OkStatus();
-    if (!got.ok() && got.status().code() == Code::kDataLoss) {
-      Close(got.status());
-      return got.status();
+    if (!thrown.ok() || broken.code() == Code::kDataLoss) {
+      Close(thrown.ok() ? broken : thrown);
+      return thrown.ok() ? broken : thrown;
     }
+    if (got) return OkStatus();
   }
 }
 

@@ -82,6 +82,7 @@ class Pipe {
   bool SendLocked(wire::Verb verb, uint64_t number, std::string_view message);
   int64_t TimeOverMs() const;
   void Attend();
+  void AttendUntilClosed();
   Result<std::shared_ptr<Stream>> StreamToRead();
   Status Redial(std::unique_lock<std::mutex>& lock);
   Status ReadSome(Stream& stream, char* bytes, size_t size, size_t* have);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <random>
 #include <thread>
 #include <utility>
@@ -225,6 +226,37 @@ TEST(Pipe, WhatTheStreamRefusedIsOfferedAgain) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     EXPECT_EQ(frame.verb, wanted);
   }
+}
+
+// What goes wrong in this process, as where there is no memory, ends the pipe and nothing else, whichever thread it is.
+TEST(Pipe, WhatIsThrownIsTheEnd) {
+  struct Failing final : Stream {
+    explicit Failing(bool w) : writing(w) {}
+    Result<size_t> TryRead(char*, size_t) override { throw std::bad_alloc(); }
+    Result<size_t> TryWrite(const char*, size_t) override { return size_t{0}; }
+    bool WaitReadable(int) override { return false; }
+    bool WaitWritable(int timeout_ms) override {
+      if (writing) throw std::bad_alloc();
+      std::this_thread::sleep_for(std::chrono::milliseconds(timeout_ms));
+      return false;
+    }
+    void Shutdown() override {}
+    std::string peer() const override { return "nobody"; }
+    const bool writing;
+  };
+  {
+    Pipe pipe({});
+    ASSERT_TRUE(pipe.Resume(std::make_unique<Failing>(true), 0).ok());
+    (void)pipe.TrySend(Verb::kDrop, 0, "x");
+    for (int wait = 0; wait < 1000 && pipe.state().ok(); ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(pipe.state().code(), Code::kResourceExhausted);
+  }
+  Pipe pipe({});
+  ASSERT_TRUE(pipe.Resume(std::make_unique<Failing>(false), 0).ok());
+  Ring::Frame frame;
+  EXPECT_EQ(pipe.Receive(frame).code(), Code::kResourceExhausted);
+  (void)pipe.Suspend();  // Nobody receives any more.
 }
 
 TEST(Pipe, BrokenRulesAreTheEnd) {

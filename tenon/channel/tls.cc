@@ -119,6 +119,10 @@ class TlsStream final : public SecureStream {
       return Status(static_cast<Code>(code), error);
     return proof;
   }
+  uint64_t keys() const override {
+    std::lock_guard lock(mutex_);
+    return table_.keys(stream_);
+  }
 
  private:
   // Closing a socket with bytes unread would take back what was sent last: the alert that says why.
@@ -148,7 +152,7 @@ class TlsStream final : public SecureStream {
   const TenonTlsTable& table_;
   const std::shared_ptr<void> context_;
   const Fd socket_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   TenonTlsStream* const stream_;
   std::atomic<bool> read_wants_write_{false}, write_wants_read_{false};
   std::string peer_;
@@ -182,7 +186,7 @@ Result<std::shared_ptr<Tls>> Tls::Make(const Credentials& credentials, bool is_s
   auto library = std::make_shared<Library>();
   TENON_ASSIGN_OR_RETURN(library->table, Load());
   const TenonTlsConfig config = {is_server ? 1 : 0, credentials.certificate.c_str(), credentials.key.c_str(),
-                                 credentials.authority.c_str()};
+                                 credentials.authority.c_str(), credentials.bytes_per_key};
   char error[TENON_TLS_ERROR_BYTES] = {};
   if (const int code = library->table->make_context(&config, &library->context, error); code != 0)
     return Status(static_cast<Code>(code), error);

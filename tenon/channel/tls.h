@@ -13,8 +13,9 @@ namespace tenon::channel {
 /// How an end of an encrypted connection shows who it is. Files in PEM; empty where there is none.
 struct Credentials {
   std::string certificate, key;
-  std::string authority;  // who signed the other end's certificate
-  std::string token;      // what both ends know; never sent
+  std::string authority;       // who signed the other end's certificate
+  std::string token;           // what both ends know; never sent
+  uint64_t bytes_per_key = 0;  // after which an end takes another key; 0: as many as the ciphers are good for
 };
 /// The token in a file: at least 32 bytes, without the end of its line. PERMISSION_DENIED when others than the owner
 /// may read the file.
@@ -26,6 +27,8 @@ class SecureStream : public Stream {
   /// Shows, without giving the token away, that this end knows it: 32 bytes that are worth nothing on another
   /// connection, and nothing for the other direction.
   virtual Result<std::string> Prove(std::string_view token, bool as_server) = 0;
+  /// How many keys this end has written under.
+  virtual uint64_t keys() const = 0;
 };
 
 /// Makes encrypted streams of sockets. Thread-safe.

@@ -19,6 +19,7 @@
 #include "tenon/plan/plan.h"
 #include "tenon/plugin/ffi_types.h"
 #include "tenon/plugin/memory.h"
+#include "tenon/proxy/policy.h"
 #include "tenon/runtime/services.h"
 
 namespace tenon::proxy {
@@ -145,9 +146,11 @@ struct Views {
   std::vector<std::shared_ptr<channel::Piece>> pieces;
   std::vector<plugin::Ref<plugin::Storage>> copies;
 
-  // `value`: the bytes, where the device process is at a server; null: they are in shared memory. An empty one is for a
-  // result.
-  Status Add(Session& session, const wire::Operand& operand, const std::string* value) {
+  // What arrays by value may take, of which a server says how large they are.
+  uint64_t left = 0;
+
+  // `value`: the bytes, where the device process is at a server; null: they are in shared memory.
+  Status Add(Session& session, const wire::Operand& operand, const std::string* value, bool is_result) {
     const DType dtype = operand.array.dtype < kNumDTypes ? static_cast<DType>(operand.array.dtype) : DType::kInvalid;
     if (dtype == DType::kToken) {
       views.push_back({});
@@ -164,11 +167,16 @@ struct Views {
     alignas(64) static char nothing[64];
     char* data = nothing;
     if (value != nullptr) {
-      if (!value->empty() && value->size() != operand.size)
+      if (!is_result && value->size() != operand.size)
         return DataLoss(fmt::format("an array of a handler's call of {} bytes, wanted {}", value->size(), size));
+      if (operand.size > left) {
+        return ResourceExhausted(
+            fmt::format("an array of {} bytes of a handler's call, for which a message has {} left", size, left));
+      }
+      left -= operand.size;
       TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> copy, plugin::AllocateHostStorage(operand.size));
       data = static_cast<char*>(copy->data());
-      if (value->empty())
+      if (is_result)
         std::memset(data, 0, operand.size);
       else
         std::memcpy(data, value->data(), operand.size);
@@ -189,12 +197,17 @@ Status Call(Session& session, const wire::CallHandler& call, PendingExecution* e
   const bool by_value = session.home() != session.generation();  // Its arrays are at a server.
   if (by_value && call.values.size() != call.operands.size())
     return DataLoss(fmt::format("{} values for {} operands", call.values.size(), call.operands.size()));
+  if (call.operands.size() + call.results.size() > policy::kMaxHandlerArrays) {
+    return ResourceExhausted(fmt::format("a handler's call with {} arrays, at most {} are taken",
+                                         call.operands.size() + call.results.size(), policy::kMaxHandlerArrays));
+  }
   Views operands, results;
+  operands.left = results.left = session.max_message_bytes();
   for (size_t i = 0; i < call.operands.size(); ++i)
-    TENON_RETURN_IF_ERROR(operands.Add(session, call.operands[i], by_value ? &call.values[i] : nullptr));
+    TENON_RETURN_IF_ERROR(operands.Add(session, call.operands[i], by_value ? &call.values[i] : nullptr, false));
   static const std::string& nothing = *new std::string;
   for (const wire::Operand& o : call.results)
-    TENON_RETURN_IF_ERROR(results.Add(session, o, by_value ? &nothing : nullptr));
+    TENON_RETURN_IF_ERROR(results.Add(session, o, by_value ? &nothing : nullptr, true));
   ffi_host::Invocation invocation;
   if (execution != nullptr)
     invocation.find_user_data = [execution](int64_t type_id) { return execution->UserData(type_id); };

@@ -11,6 +11,9 @@ inline constexpr size_t kInlineCopyBytes = size_t{1} << 20;
 /// cost them more than it spares those behind them.
 inline constexpr size_t kInlineUploadBytes = size_t{16} << 10;
 
+/// A device process elsewhere may call a handler with so many arrays.
+inline constexpr size_t kMaxHandlerArrays = size_t{1} << 14;
+
 /// How long after the error of a request that a death is the news of that death may come.
 inline constexpr int kNewsOfDeathMs = 5000;
 

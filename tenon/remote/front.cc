@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "tenon/base/contain.h"
+
 namespace tenon::remote {
 
 using session::Session;
@@ -24,7 +26,7 @@ constexpr uint64_t kFewBytes = uint64_t{1} << 16;
 constexpr uint64_t kSmallBytes = 256;
 // Fetches that wait for their bytes; more are taken when these are answered.
 constexpr size_t kMaxReadings = 4096;
-// What is kept of something that was asked for, beside its message.
+// What is kept of something that was asked for, beside what its message takes.
 constexpr uint64_t kOwedBytes = 1024;
 // While a handler of the client's runs its messages are read however many there are, up to so many times the limit.
 constexpr uint64_t kFarAhead = 8;
@@ -70,8 +72,8 @@ struct Front::Array {
 // Counts what the client asked for, until it is answered.
 class Front::Owed {
  public:
-  Owed(std::shared_ptr<Front> front, uint64_t message_bytes)
-      : front_(std::move(front)), bytes_(kOwedBytes + message_bytes) {
+  Owed(std::shared_ptr<Front> front, uint64_t memory_bytes)
+      : front_(std::move(front)), bytes_(kOwedBytes + memory_bytes) {
     front_->owed_bytes_ += bytes_;
   }
   Owed(const Owed&) = delete;
@@ -86,9 +88,9 @@ class Front::Owed {
 // An execution of the client, until its outcome.
 class Front::Run final : public session::PendingExecution {
  public:
-  Run(std::shared_ptr<Front> front, Current at, uint64_t number, wire::Execute message, size_t message_bytes)
+  Run(std::shared_ptr<Front> front, Current at, uint64_t number, wire::Execute message, uint64_t memory_bytes)
       : front_(std::move(front)),
-        owed_(front_, message_bytes),
+        owed_(front_, memory_bytes),
         at_(std::move(at)),
         number_(number),
         launch_id_(message.launch_id),
@@ -209,7 +211,7 @@ void Front::Close(const Status& why) {
 }
 
 void Front::End(const Status& why) {
-  std::shared_ptr<Session> process;
+  std::shared_ptr<Session> process, loading;
   std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays;
   std::unordered_map<uint64_t, HostCall> calls;
   std::deque<Reading> readings;
@@ -219,6 +221,7 @@ void Front::End(const Status& why) {
     if (ended_) return;
     ended_ = true;
     process = std::exchange(process_, nullptr);
+    loading = std::exchange(loading_, nullptr);
     ++epoch_;
     arrays.swap(arrays_);
     calls.swap(calls_);
@@ -236,6 +239,7 @@ void Front::End(const Status& why) {
   }
   Close(why);
   if (process != nullptr) process->End();
+  if (loading != nullptr) loading->End();
   for (auto& [number, call] : calls) call.process->HandlerEnded();
   if (options_.on_end) options_.on_end(std::string(why.message()));
 }
@@ -294,26 +298,29 @@ Status Front::LetProcessCatchUp() {
 
 Status Front::Handle(const channel::Ring::Frame& frame) {
   const uint64_t number = frame.number;
+  // A message takes its own bytes, and beyond them no more than all that the client may be ahead.
+  const uint64_t most = frame.message.size() + options_.limits.ahead_bytes;
   switch (frame.verb) {
     case Verb::kHello: {
-      TENON_ASSIGN_OR_RETURN(const wire::Hello m, Decode<wire::Hello>(frame.message));
+      TENON_ASSIGN_OR_RETURN(const wire::Hello m, Decode<wire::Hello>(frame.message, most));
       Hello(number, m);
       return OkStatus();
     }
     case Verb::kUpload: {
-      TENON_ASSIGN_OR_RETURN(const wire::Upload m, Decode<wire::Upload>(frame.message));
+      TENON_ASSIGN_OR_RETURN(const wire::Upload m, Decode<wire::Upload>(frame.message, most));
       return Upload(m);
     }
     case Verb::kExecute: {
-      TENON_ASSIGN_OR_RETURN(wire::Execute m, Decode<wire::Execute>(frame.message));
-      return Execute(number, std::move(m), frame.message.size());
+      uint64_t memory_bytes = 0;
+      TENON_ASSIGN_OR_RETURN(wire::Execute m, Decode<wire::Execute>(frame.message, most, &memory_bytes));
+      return Execute(number, std::move(m), frame.message.size() + memory_bytes);
     }
     case Verb::kDrop: {
-      TENON_ASSIGN_OR_RETURN(const wire::Drop m, Decode<wire::Drop>(frame.message));
+      TENON_ASSIGN_OR_RETURN(const wire::Drop m, Decode<wire::Drop>(frame.message, most));
       return Drop(m);
     }
     case Verb::kHandlerDone: {
-      TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message));
+      TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message, most));
       return HandlerDone(number, m);
     }
     case Verb::kGoodbye:
@@ -345,43 +352,77 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
 }
 
 void Front::Hello(uint64_t number, const wire::Hello& m) {
-  const Current now = Now();
-  if (m.oldest > wire::kNewestProtocol || m.newest < wire::kOldestProtocol) {
-    Answer(now.epoch, number,
-           FailedPrecondition(fmt::format("the client speaks protocols {} to {}, this server {} to {}", m.oldest,
-                                          m.newest, wire::kOldestProtocol, wire::kNewestProtocol)));
-    return;
+  uint64_t epoch = 0;
+  Status refused;
+  {
+    std::lock_guard lock(mutex_);
+    epoch = epoch_;
+    if (m.oldest > wire::kNewestProtocol || m.newest < wire::kOldestProtocol) {
+      refused = FailedPrecondition(fmt::format("the client speaks protocols {} to {}, this server {} to {}", m.oldest,
+                                               m.newest, wire::kOldestProtocol, wire::kNewestProtocol));
+    } else if (process_ != nullptr) {
+      refused = FailedPrecondition("there is a device process already");
+    } else if (starting_) {
+      refused = FailedPrecondition("a device process is being started already");
+    } else {
+      starting_ = true;
+    }
   }
-  if (now.process != nullptr) {
-    Answer(now.epoch, number, FailedPrecondition("there is a device process already"));
-    return;
+  if (refused.ok()) {
+    // A plugin may take for ever to load: what else the client says is read meanwhile, and its end is the process's.
+    refused = session::StartThread([self = shared_from_this(), epoch, number] { self->StartProcess(epoch, number); });
+    if (refused.ok()) return;
+    std::lock_guard lock(mutex_);
+    starting_ = false;
   }
+  Answer(epoch, number, refused);
+}
+
+void Front::StartProcess(uint64_t epoch, uint64_t number) {
   session::ProcessOptions options;
-  options.plugin = options_.plugin;
-  options.limits = options_.limits.process;
-  options.hang_timeout_s = options_.limits.hang_timeout_s;
-  options.handlers = std::make_shared<Relay>(weak_from_this());
-  options.on_death = [weak = weak_from_this()](const Status& death) {
-    if (const std::shared_ptr<Front> self = weak.lock()) self->ProcessDied(death);
-  };
-  Result<std::shared_ptr<Session>> process = options_.start(options);
-  if (!process.ok()) {
-    Answer(now.epoch, number, process.status());
-    return;
-  }
+  std::shared_ptr<Session> process;
+  Status status = Contain("starting a device process", [&] {
+    options.plugin = options_.plugin;
+    options.limits = options_.limits.process;
+    options.hang_timeout_s = options_.limits.hang_timeout_s;
+    options.handlers = std::make_shared<Relay>(weak_from_this());
+    options.on_start = [weak = weak_from_this()](std::shared_ptr<Session> started) {
+      const std::shared_ptr<Front> self = weak.lock();
+      if (self != nullptr) {
+        std::lock_guard lock(self->mutex_);
+        if (!self->ended_) {
+          self->loading_ = std::move(started);
+          return;
+        }
+      }
+      started->End();
+    };
+    options.on_death = [weak = weak_from_this()](const Status& death) {
+      if (const std::shared_ptr<Front> self = weak.lock()) self->ProcessDied(death);
+    };
+    Result<std::shared_ptr<Session>> started = options_.start(options);
+    if (started.ok()) process = std::move(*started);
+    return started.status();
+  });
   bool ended;
   {
     std::lock_guard lock(mutex_);
+    starting_ = false;
+    loading_ = nullptr;
     ended = ended_;
-    if (!ended) process_ = *process;
+    if (!ended) process_ = process;
   }
-  if (ended) {
-    (*process)->End();
+  if (process == nullptr) {
+    Answer(epoch, number, status);
     return;
   }
-  Answer(now.epoch, number, Encode((*process)->welcome()));
+  if (ended) {
+    process->End();
+    return;
+  }
+  Answer(epoch, number, Encode(process->welcome()));
   // It may have died before it was known here.
-  if (const Status state = (*process)->state(); !state.ok()) ProcessDied(state);
+  if (const Status state = process->state(); !state.ok()) ProcessDied(state);
 }
 
 void Front::ProcessDied(const Status& death) {
@@ -486,11 +527,11 @@ Status Front::Drop(const wire::Drop& m) {
   return OkStatus();
 }
 
-Status Front::Execute(uint64_t number, wire::Execute m, size_t message_bytes) {
+Status Front::Execute(uint64_t number, wire::Execute m, uint64_t memory_bytes) {
   if (m.devices.empty()) return DataLoss("an execution on no device");
   const Current now = Now();
   if (now.process == nullptr) return OkStatus();  // As for questions.
-  auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m), message_bytes);
+  auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m), memory_bytes);
   Status refused;
   for (wire::DeviceRun& device : run->message().devices) {
     for (wire::Argument& argument : device.arguments) {
@@ -678,8 +719,12 @@ Status Front::HandleBulk(const channel::Ring::Frame& frame) {
   return OkStatus();
 }
 
-// Sends what was asked for, each array once its bytes are there; what must wait does not keep others.
 void Front::WriteBulk() {
+  if (const Status status = Contain("sending arrays", [this] { return SendReadings(); }); !status.ok()) End(status);
+}
+
+// Sends what was asked for, each array once its bytes are there; what must wait does not keep others.
+Status Front::SendReadings() {
   std::string message;
   for (;;) {
     Reading reading;
@@ -693,7 +738,7 @@ void Front::WriteBulk() {
           ++it;
         return ended_ || it != readings_.end();
       });
-      if (ended_) return;
+      if (ended_) return OkStatus();
       reading = std::move(*it);
       if (readings_.size() == kMaxReadings) changed_.notify_all();
       readings_.erase(it);
@@ -708,11 +753,11 @@ void Front::WriteBulk() {
       } else {
         for (size_t at = 0; at < bytes.size(); at += wire::kChunkBytes) {
           wire::EncodeChunk(reading.offset + at, bytes.substr(at, wire::kChunkBytes), message);
-          if (!pipes_[1]->Send(Verb::kChunk, reading.number, message).ok()) return;
+          TENON_RETURN_IF_ERROR(pipes_[1]->Send(Verb::kChunk, reading.number, message));
         }
       }
     }
-    (void)pipes_[1]->Send(Verb::kFetched, reading.number, Encode(fetched));
+    TENON_RETURN_IF_ERROR(pipes_[1]->Send(Verb::kFetched, reading.number, Encode(fetched)));
   }
 }
 

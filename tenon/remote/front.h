@@ -41,7 +41,7 @@ class Front : public std::enable_shared_from_this<Front> {
     std::function<void(const std::string&)> log;
     /// Called once, when it is over.
     std::function<void(const std::string& why)> on_end;
-    /// Starts a device process; for tests of what one may do.
+    /// Starts a device process, on a thread of its own; for tests of what one may do.
     std::function<Result<std::shared_ptr<session::Session>>(const session::ProcessOptions&)> start =
         &session::ProcessSession::Start;
   };
@@ -82,6 +82,7 @@ class Front : public std::enable_shared_from_this<Front> {
   void ReadControl();
   void ReadBulk();
   void WriteBulk();
+  Status SendReadings();
   uint64_t Ahead();
   Status LetProcessCatchUp();
   Status Handle(const channel::Ring::Frame& frame);
@@ -93,8 +94,9 @@ class Front : public std::enable_shared_from_this<Front> {
   void Answer(uint64_t epoch, uint64_t number, const Result<std::string>& body);
 
   void Hello(uint64_t number, const wire::Hello& m);
+  void StartProcess(uint64_t epoch, uint64_t number);
   Status Upload(const wire::Upload& m);
-  Status Execute(uint64_t number, wire::Execute m, size_t message_bytes);
+  Status Execute(uint64_t number, wire::Execute m, uint64_t memory_bytes);
   void Arrive(const std::shared_ptr<Array>& array, uint64_t announced, uint64_t arrived);
   static void TakeReady(Array& array, std::vector<std::shared_ptr<Run>>& ready);
   void Forward(std::vector<std::shared_ptr<Run>> runs);
@@ -122,6 +124,8 @@ class Front : public std::enable_shared_from_this<Front> {
   std::condition_variable changed_;  // arrays, readings, the end
   bool ended_ = false;
   std::shared_ptr<session::Session> process_;  // null: there is none
+  std::shared_ptr<session::Session> loading_;  // has been started and loads its plugin
+  bool starting_ = false;                      // one is being started
   uint64_t epoch_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;
   std::deque<Reading> readings_;

@@ -31,7 +31,8 @@ class FrontTest : public ::testing::Test {
       why_ = why;
       ended_.notify_all();
     };
-    options.start = [this](const session::ProcessOptions& process) -> Result<std::shared_ptr<session::Session>> {
+    options.start =
+        start_ ? start_ : [this](const session::ProcessOptions& process) -> Result<std::shared_ptr<session::Session>> {
       stub_ = std::make_shared<StubSession>(process.handlers);
       return std::shared_ptr<session::Session>(stub_);
     };
@@ -43,6 +44,7 @@ class FrontTest : public ::testing::Test {
       ASSERT_TRUE(Attach(i, 0).ok());
     }
     Say(1, wire::Hello{wire::kOldestProtocol, wire::kNewestProtocol, {}});
+    if (start_) return;
     Frame frame;
     ASSERT_TRUE(control().Receive(frame).ok());
     ASSERT_EQ(frame.verb, Verb::kAnswer);
@@ -93,6 +95,7 @@ class FrontTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::string why_;
+  decltype(Front::Options::start) start_;  // else the stub is there at once
   std::shared_ptr<StubSession> stub_;
   std::shared_ptr<Front> front_;
   std::array<std::unique_ptr<Pipe>, wire::kLanes> lanes_;
@@ -170,6 +173,94 @@ TEST_F(FrontTest, FramesThatWereNeverSentCannotHaveBeenReceived) {
   Open();
   EXPECT_EQ(Attach(0, 1000).code(), Code::kDataLoss);
   EXPECT_THAT(Why(), HasSubstr("says that it received 1000 frames"));
+}
+
+// However short the message is: what it asks for takes memory only within the session's limits.
+TEST_F(FrontTest, ExecutionsOfNothingTakeBoundedMemory) {
+  SessionLimits limits;
+  limits.ahead_bytes = 1 << 20;
+  Open(limits);
+  wire::Execute m;
+  m.devices.resize(1000);
+  Say(1, m);
+  Frame frame;
+  ASSERT_TRUE(stub_->Next(frame));
+  EXPECT_EQ(Read<wire::Execute>(frame).devices.size(), m.devices.size());
+  m.devices.resize(2000000);  // 24 MB; 1 GB as records
+  const std::string message = wire::Encode(m);
+  m = {};
+  ASSERT_TRUE(control().Send(Verb::kExecute, 2, message).ok());
+  EXPECT_THAT(Why(), HasSubstr("takes more memory than its message may"));
+}
+
+// A plugin that does not come back from being loaded: the client is listened to meanwhile, and ends it by going.
+TEST_F(FrontTest, PluginsThatLoadForEverAreEndedWithTheSession) {
+  // Outlives the test in case that the thread does.
+  struct Loading {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool begun = false, ended = false;
+  };
+  auto loading = std::make_shared<Loading>();
+  start_ = [loading](const session::ProcessOptions& process) -> Result<std::shared_ptr<session::Session>> {
+    auto stub = std::make_shared<StubSession>(process.handlers);
+    process.on_start(stub);
+    std::unique_lock lock(loading->mutex);
+    loading->begun = true;
+    loading->changed.notify_all();
+    while (stub->state().ok()) loading->changed.wait_for(lock, std::chrono::milliseconds(5));
+    loading->ended = true;
+    loading->changed.notify_all();
+    return stub->state();
+  };
+  Open();
+  const auto wait_for = [&](bool Loading::* what) {
+    std::unique_lock lock(loading->mutex);
+    return loading->changed.wait_for(lock, std::chrono::seconds(20), [&] { return *loading.*what; });
+  };
+  ASSERT_TRUE(wait_for(&Loading::begun));
+  Say(2, wire::Hello{wire::kOldestProtocol, wire::kNewestProtocol, {}});
+  Frame frame;
+  ASSERT_TRUE(control().Receive(frame).ok());
+  EXPECT_EQ(frame.number, 2u);
+  EXPECT_THAT(Read<wire::Answer>(frame).error.message, HasSubstr("is being started already"));
+  // Arrays come meanwhile.
+  Say(0, wire::Upload{1, 16, 0, 16, std::string(16, 'a')});
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 16})).ok());
+  ASSERT_TRUE(bulk().Receive(frame).ok());
+  EXPECT_EQ(Read<wire::Fetched>(frame).data, std::string(16, 'a'));
+  ASSERT_TRUE(control().Send(Verb::kGoodbye, 0, {}).ok());
+  EXPECT_THAT(Why(), HasSubstr("goodbye"));
+  EXPECT_TRUE(wait_for(&Loading::ended));
+}
+
+// What goes wrong in the server for want of memory, on whatever thread, costs one session.
+TEST_F(FrontTest, WhatIsThrownCostsTheSession) {
+  struct Failing final : channel::Stream {
+    explicit Failing(std::unique_ptr<channel::Stream> s) : stream(std::move(s)) {}
+    Result<size_t> TryRead(char* bytes, size_t size) override { return stream->TryRead(bytes, size); }
+    Result<size_t> TryWrite(const char*, size_t size) override {
+      if (size > 300) throw std::bad_alloc();  // No acknowledgement, but what was asked for.
+      return size_t{0};
+    }
+    bool WaitReadable(int timeout_ms) override { return stream->WaitReadable(timeout_ms); }
+    bool WaitWritable(int timeout_ms) override { return stream->WaitWritable(timeout_ms); }
+    void Shutdown() override { stream->Shutdown(); }
+    std::string peer() const override { return "client"; }
+    const std::unique_ptr<channel::Stream> stream;
+  };
+  Open();
+  int ends[2] = {};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const auto say_nothing = [](channel::Stream&, uint64_t) { return OkStatus(); };
+  ASSERT_TRUE(front_
+                  ->Attach(wire::Lane::kBulk,
+                           std::make_unique<Failing>(channel::MakeSocketStream(Fd(ends[0]), "client")), 0, say_nothing)
+                  .ok());
+  ASSERT_TRUE(bulk().Resume(channel::MakeSocketStream(Fd(ends[1]), "front"), 0).ok());
+  Say(0, wire::Upload{1, 4000, 0, 4000, std::string(4000, 'a')});
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 4000})).ok());
+  EXPECT_THAT(Why(), HasSubstr("out of host memory"));
 }
 
 // An execution that is refused while an argument of it is still on its way is told of once, whoever comes first.

@@ -1,6 +1,8 @@
 #include "tenon/remote/listener.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -30,7 +32,17 @@ std::string Printable(std::string text) {
   return text;
 }
 
-std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+// Who counts as one: an address, of IPv6 all that share the first half, which is what one is usually given.
+std::string HostOf(const std::string& peer) {
+  std::string host = peer.substr(0, peer.rfind(':'));
+  if (host.size() < 2 || host.front() != '[') return host;
+  host = host.substr(1, host.rfind(']') - 1);
+  unsigned char bytes[sizeof(in6_addr)];
+  if (::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), bytes) != 1) return host;
+  std::memset(bytes + sizeof(bytes) / 2, 0, sizeof(bytes) / 2);
+  char text[INET6_ADDRSTRLEN];
+  return ::inet_ntop(AF_INET6, bytes, text, sizeof(text)) == nullptr ? host : std::string(text) + "/64";
+}
 
 }  // namespace
 
@@ -51,6 +63,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   };
   std::map<std::string, Failures> failures;
   int strangers = 0;
+  std::map<std::string, int> strangers_of;  // by host
 
   std::mutex logging;  // after `mutex`
   bool quiet = false;
@@ -76,12 +89,50 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   }
   void NoteFailure(const std::string& peer) {
     std::lock_guard lock(mutex);
-    if (failures.size() >= kMaxRemembered) failures.clear();
+    if (failures.size() >= kMaxRemembered) {
+      // Those whose time is over; else the one that has been out for longest.
+      auto oldest = failures.begin();
+      for (auto it = failures.begin(); it != failures.end(); ++it) {
+        if (it->second.since_ms < oldest->second.since_ms) oldest = it;
+      }
+      failures.erase(oldest);
+    }
     Failures& f = failures[HostOf(peer)];
     if (f.count++ == 0) f.since_ms = NowMs();
   }
 
+  // A place among the strangers, if there is one. `why`: else.
+  bool TakePlace(const std::string& peer, std::string* why) {
+    std::lock_guard lock(mutex);
+    if (strangers >= options.max_strangers) {
+      *why = fmt::format("{} others have not shown yet who they are", strangers);
+      return false;
+    }
+    int& of = strangers_of[HostOf(peer)];
+    if (of >= options.max_strangers_per_host) {
+      *why = fmt::format("{} others of that address have not shown yet who they are", of);
+      return false;
+    }
+    ++of;
+    ++strangers;
+    return true;
+  }
+  void LeavePlace(const std::string& peer) {
+    std::lock_guard lock(mutex);
+    --strangers;
+    if (const auto it = strangers_of.find(HostOf(peer)); it != strangers_of.end() && --it->second <= 0)
+      strangers_of.erase(it);
+    left.notify_all();
+  }
+
   void Receive(channel::Fd socket, const std::string& peer) {
+    const struct Leave {
+      State& state;
+      const std::string& peer;
+      ~Leave() {
+        (void)Contain("leaving", [this] { state.LeavePlace(peer); });
+      }  // Whatever is thrown.
+    } leave{*this, peer};
     bool shown = false;
     const Status status = Contain("a connection", [&] { return Admit(std::move(socket), peer, &shown); });
     if (!status.ok()) {
@@ -89,9 +140,6 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       if (!shown && status.code() != Code::kUnavailable) NoteFailure(peer);
       Log(fmt::format("{}: refused: {}", peer, status.ToString()));
     }
-    std::lock_guard lock(mutex);
-    --strangers;
-    left.notify_all();
   }
 
   // `shown`: whether it is known who came.
@@ -242,30 +290,31 @@ Result<std::unique_ptr<Listener>> Listener::Start(ListenOptions options) {
   return std::unique_ptr<Listener>(new Listener(std::move(socket), port, std::move(state)));
 }
 
+// Lets the next stranger in, if one comes soon. Fails when nobody can come any more.
+Status Listener::TakeNext() {
+  state_->EndOld();
+  std::string peer;
+  TENON_ASSIGN_OR_RETURN(channel::Fd accepted,
+                         channel::Accept(socket_.get(), kAcceptMs, state_->options.limits.silence_ms, &peer));
+  if (!accepted) return OkStatus();
+  if (!state_->MayTry(peer)) return OkStatus();  // Closed without a word.
+  if (std::string why; !state_->TakePlace(peer, &why)) {
+    state_->Log(fmt::format("{}: refused: {}", peer, why));
+    return OkStatus();
+  }
+  const Status started = Contain("a connection", [&] {
+    auto socket = std::make_shared<channel::Fd>(std::move(accepted));
+    return session::StartThread([state = state_, socket, peer] { state->Receive(std::move(*socket), peer); });
+  });
+  if (!started.ok()) state_->LeavePlace(peer);
+  return OkStatus();
+}
+
 Status Listener::Run() {
   Status status;
   while (!stopped_.load(std::memory_order_relaxed) && status.ok()) {
-    state_->EndOld();
-    std::string peer;
-    Result<channel::Fd> accepted = channel::Accept(socket_.get(), kAcceptMs, state_->options.limits.silence_ms, &peer);
-    status = accepted.status();
-    if (!accepted.ok() || !*accepted) continue;
-    if (!state_->MayTry(peer)) continue;  // Closed without a word.
-    {
-      std::lock_guard lock(state_->mutex);
-      if (state_->strangers >= state_->options.max_strangers) {
-        state_->Log(fmt::format("{}: refused: {} others have not shown yet who they are", peer, state_->strangers));
-        continue;
-      }
-      ++state_->strangers;
-    }
-    auto socket = std::make_shared<channel::Fd>(std::move(*accepted));
-    const Status started =
-        session::StartThread([state = state_, socket, peer] { state->Receive(std::move(*socket), peer); });
-    if (!started.ok()) {
-      std::lock_guard lock(state_->mutex);
-      --state_->strangers;
-    }
+    // What goes wrong for want of memory costs one connection.
+    (void)Contain("a connection", [&] { status = TakeNext(); });
   }
   for (const std::shared_ptr<Front>& front : state_->Fronts()) front->Close(Cancelled("the server is stopped"));
   std::unique_lock lock(state_->mutex);

@@ -22,6 +22,8 @@ struct ListenOptions {
   int max_sessions = 16;
   /// Connections that have not shown yet who they are: how many there may be, and how long they may take.
   int max_strangers = 32, stranger_ms = 10000;
+  /// How many of them may be of one address (of IPv6, of one network of 64 bits), so that nobody takes all places.
+  int max_strangers_per_host = 16;
   /// So many failures to show who is there within `failures_ms` keep an address out until the time is over.
   int max_failures = 10, failures_ms = 10000;
   /// Who comes, who is refused and why, who goes. One call at a time, from any thread, none once the listener is gone.
@@ -44,6 +46,7 @@ class Listener {
  private:
   struct State;
   Listener(channel::Fd socket, int port, std::shared_ptr<State> state);
+  Status TakeNext();
   const channel::Fd socket_;
   const int port_;
   const std::shared_ptr<State> state_;  // what connections may outlive the listener with

@@ -1,8 +1,11 @@
 // Devices at a server, as a client sees them: programs, arrays, deaths, cut connections; and what becomes of strangers.
 #include "tenon/session/remote.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -227,6 +230,106 @@ TEST(Remote, WithoutAServerThereIsAnError) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot connect to 127.0.0.1:1"));
 }
 
+client::CompileOptions OnDevices(std::vector<int> ids) {
+  client::DeviceAssignment assignment;
+  assignment.num_replicas = static_cast<int>(ids.size());
+  assignment.num_partitions = 1;
+  assignment.ids = std::move(ids);
+  return client::CompileOptions().SetDeviceAssignment(std::move(assignment));
+}
+
+// The devices of all servers are one client's, numbered one after another.
+TEST(Remote, SeveralServersAreOneClient) {
+  Served a, b;
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(a.address() + ", " + b.address())));
+  ASSERT_OK_AND_ASSIGN(const std::vector<client::Device> devices, c.Devices());
+  ASSERT_EQ(devices.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    const client::Device& device = devices[static_cast<size_t>(i)];
+    EXPECT_EQ(device.id().value(), i);
+    EXPECT_THAT(device.ToString().value(), HasSubstr(" at " + (i < 2 ? a : b).address()));
+    ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, c.Compile("increment", OnDevices({i})));
+    ASSERT_OK_AND_ASSIGN(const Buffer x, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, device));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, increment.Execute({&x}));
+    EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+    EXPECT_EQ(out[0].GetDevice()->id().value(), i);
+    EXPECT_TRUE(device.GetMemoryStats().ok() || device.GetMemoryStats().status().code() == Code::kUnimplemented);
+    // From everywhere to everywhere.
+    for (const client::Device& to : devices) {
+      ASSERT_OK_AND_ASSIGN(const Buffer copy, out[0].CopyTo(to));
+      EXPECT_THAT(copy.ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+    }
+  }
+  EXPECT_EQ(a.Count(": a session"), 1u);
+  EXPECT_EQ(b.Count(": a session"), 1u);
+}
+
+TEST(Remote, ProgramsRunAtOneOfSeveralServers) {
+  Served a, b;
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(a.address() + "," + b.address())));
+  ASSERT_OK_AND_ASSIGN(const std::vector<client::Device> devices, c.Devices());
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable both, c.Compile("everywhere increment", OnDevices({3, 2})));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, devices[3]));
+  ASSERT_OK_AND_ASSIGN(const Buffer y, c.ToDevice(std::vector<float>{5, 6, 7, 8}, {4}, devices[2]));
+  const std::vector<std::vector<const Buffer*>> arguments = {{&x}, {&y}};
+  ASSERT_OK_AND_ASSIGN(const client::Execution run, both.ExecuteOnDevices(arguments));
+  EXPECT_THAT(run.outputs[0][0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(run.outputs[1][0].ToHost<float>().value(), ElementsAre(6, 7, 8, 9));
+  EXPECT_EQ(run.outputs[0][0].GetDevice()->id().value(), 3);
+  const Status across = c.Compile("everywhere increment", OnDevices({1, 2})).status();
+  EXPECT_EQ(across.code(), Code::kUnimplemented);
+  EXPECT_THAT(std::string(across.message()),
+              AllOf(HasSubstr("device 1 is at " + a.address()), HasSubstr("device 2 at " + b.address())));
+  // What is bound to no device goes where its execution is.
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable anywhere, c.Compile("increment", client::CompileOptions().SetPortable()));
+  for (const client::Device& device : devices) {
+    ASSERT_OK_AND_ASSIGN(const Buffer z, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, device));
+    client::ExecuteOptions options;
+    options.device = device;
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, anywhere.Execute({&z}, options));
+    EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  }
+}
+
+TEST(Remote, ErrorsNameTheServerOfSeveral) {
+  Served a;
+  auto b = std::make_unique<Served>();
+  const std::string address = b->address();
+  ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(a.address() + "," + address)));
+  ASSERT_OK_AND_ASSIGN(const std::vector<client::Device> devices, c.Devices());
+  EXPECT_THAT(std::string(c.Compile("nonsense", OnDevices({2})).status().message()),
+              AllOf(HasSubstr("at " + address), HasSubstr("unknown program 'nonsense'")));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable refuse, c.Compile("refuse", OnDevices({3})));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, devices[3]));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> refused, refuse.Execute({&x}));
+  EXPECT_THAT(std::string(refused[0].Await().message()),
+              AllOf(HasSubstr("at " + address), HasSubstr("refused on purpose")));
+  // One that goes takes its own devices along.
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable here, c.Compile("increment", OnDevices({0})));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable there, c.Compile("increment", OnDevices({2})));
+  ASSERT_OK_AND_ASSIGN(const Buffer y, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, devices[2]));
+  b = nullptr;
+  Status lost;
+  for (int wait = 0; wait < 500 && lost.ok(); ++wait) {
+    const Result<std::vector<Buffer>> out = there.Execute({&y});
+    lost = out.ok() ? (*out)[0].Await() : out.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(lost.message()), HasSubstr(address));
+  ASSERT_OK_AND_ASSIGN(const Buffer z, c.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}, devices[0]));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, here.Execute({&z}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 3, 4, 5));
+  // Nor can a client be made of those that are not all there, or of one that is named twice.
+  const Status missing = IsolatedPlugin().CreateClient(RemoteAt(a.address() + "," + address)).status();
+  EXPECT_EQ(missing.code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("cannot connect to " + address));
+  EXPECT_THAT(std::string(IsolatedPlugin().CreateClient(RemoteAt(a.address() + "," + a.address())).status().message()),
+              HasSubstr("is named twice"));
+  EXPECT_THAT(std::string(IsolatedPlugin().CreateClient(RemoteAt(a.address() + ",,")).status().message()),
+              HasSubstr("an empty one"));
+}
+
 // The end of the server's session is an error for what was there, and the next use begins a new one.
 TEST(Remote, SessionThatIsOverCostsItsArrays) {
   ListenOptions options;
@@ -438,7 +541,7 @@ TEST(Remote, FirstMessagesAreChecked) {
 TEST(Remote, SilentStrangersGo) {
   ListenOptions options;
   options.stranger_ms = 500;
-  options.max_strangers = 4;
+  options.max_strangers = options.max_strangers_per_host = 4;
   options.max_failures = 100;
   Served served(options);
   std::vector<channel::Fd> silent;
@@ -457,6 +560,39 @@ TEST(Remote, SilentStrangersGo) {
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
+// Those of one address do not take all places, however many they are.
+TEST(Remote, StrangersOfOneAddressLeaveRoomForOthers) {
+  ListenOptions options;
+  options.address = "0.0.0.0:0";
+  options.stranger_ms = 60000;
+  options.max_strangers = 4;
+  options.max_strangers_per_host = 2;
+  Served served(options);
+  const std::string port = served.address().substr(served.address().rfind(':') + 1);
+  std::vector<channel::Fd> silent;
+  for (int i = 0; i < 8; ++i) {
+    Result<channel::Fd> socket = channel::Connect(*channel::ParseAddress("127.0.0.1:" + port), NowMs() + 5000, 20000);
+    ASSERT_TRUE(socket.ok());
+    silent.push_back(std::move(*socket));
+  }
+  EXPECT_TRUE(served.WaitFor("2 others of that address have not shown yet who they are"));
+  // From another address: whoever connects to 127.0.0.2 comes from there when told so.
+  channel::Fd other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in from{}, to{};
+  from.sin_family = to.sin_family = AF_INET;
+  ::inet_pton(AF_INET, "127.0.0.2", &from.sin_addr);
+  ::inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(port)));
+  ASSERT_EQ(::bind(other.get(), reinterpret_cast<sockaddr*>(&from), sizeof(from)), 0);
+  ASSERT_EQ(::connect(other.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  channel::Credentials credentials;
+  credentials.token = kToken;
+  Result<std::shared_ptr<channel::Tls>> tls = channel::Tls::Make(credentials, /*is_server=*/false);
+  ASSERT_TRUE(tls.ok());
+  Result<std::unique_ptr<channel::SecureStream>> stream = (*tls)->Wrap(std::move(other), {}, "server", NowMs() + 20000);
+  EXPECT_TRUE(stream.ok()) << stream.status().ToString();
+}
+
 TEST(Remote, WhoFailsTooOftenWaits) {
   ListenOptions options;
   options.max_failures = 3;
@@ -473,6 +609,43 @@ TEST(Remote, WhoFailsTooOftenWaits) {
     status = IsolatedPlugin().CreateClient(RemoteAt(served.address())).status();
   }
   EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+// A key is left after so many bytes also when that moment comes while a record has left in part.
+TEST(Remote, KeysAreLeftInTime) {
+  constexpr uint64_t kPerKey = 1 << 20, kBytes = 40 << 20;
+  int ends[2] = {};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  std::unique_ptr<channel::SecureStream> server, client;
+  channel::Credentials credentials;
+  credentials.token = kToken;
+  credentials.bytes_per_key = kPerKey;
+  const auto open = [&](int fd, bool is_server, std::unique_ptr<channel::SecureStream>& stream) {
+    const Result<std::shared_ptr<channel::Tls>> tls = channel::Tls::Make(credentials, is_server);
+    ASSERT_TRUE(tls.ok());
+    auto made = (*tls)->Wrap(channel::Fd(fd), {}, "other", NowMs() + 20000);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    stream = std::move(*made);
+  };
+  std::thread accepting([&] { open(ends[0], true, server); });
+  open(ends[1], false, client);
+  accepting.join();
+  ASSERT_TRUE(server != nullptr && client != nullptr);
+  uint64_t read = 0;
+  std::thread reading([&] {
+    std::vector<char> bytes(1 << 20);
+    while (read < kBytes) {
+      Result<size_t> n = server->TryRead(bytes.data(), bytes.size());
+      ASSERT_TRUE(n.ok()) << n.status().ToString();
+      read += *n;
+      if (*n == 0) (void)server->WaitReadable(1000);
+    }
+  });
+  // Each piece is longer than what the socket takes, so that it is nearly always full.
+  EXPECT_TRUE(channel::WriteFully(*client, std::string(kBytes, 'x'), NowMs() + 60000).ok());
+  reading.join();
+  EXPECT_GE(client->keys(), kBytes / kPerKey / 2);
+  EXPECT_LE(client->keys(), kBytes / kPerKey + 1);
 }
 
 // Who says goodbye does not come back to a session that is over, and whose connection is cut has shown nothing.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "tenon/base/contain.h"
 #include "tenon/client/ffi.h"
 #include "tenon/server/server.h"
 
@@ -165,7 +166,8 @@ Result<std::shared_ptr<Server::Array>> Server::Find(const wire::Argument& argume
 void Server::Execute(uint64_t number, const wire::Execute& m) {
   link_.begun().store(number, std::memory_order_relaxed);
   const Result<std::shared_ptr<Program>> program = FindProgram(m.executable);
-  const Status status = program.ok() ? Begin(number, m, *program) : program.status();
+  const Status status =
+      program.ok() ? Contain("an execution", [&] { return Begin(number, m, *program); }) : program.status();
   if (status.ok()) return;
   // Nothing was begun: what would have come of it is known as failed.
   for (size_t d = 0; d < m.devices.size(); ++d) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/abi/program.h"
+#include "tenon/base/contain.h"
 #include "tenon/server/describe.h"
 
 namespace tenon::server {
@@ -50,7 +51,16 @@ void Server::Answer(uint64_t number, const Result<std::string>& body) {
 }
 
 void Server::Aside(uint64_t number, std::function<Result<std::string>()> work) {
-  std::thread([this, number, work = std::move(work)] { Answer(number, work()); }).detach();
+  const Status started =
+      Contain("a request", [&] { std::thread([this, number, work] { AnswerWith(number, work); }).detach(); });
+  if (!started.ok()) Answer(number, started);
+}
+
+// What is thrown, for want of memory most likely, is the answer.
+void Server::AnswerWith(uint64_t number, const std::function<Result<std::string>()>& work) {
+  Result<std::string> body = std::string();
+  const Status thrown = Contain("a request", [&] { body = work(); });
+  Answer(number, thrown.ok() ? body : thrown);
 }
 
 Status Server::Run() {
@@ -114,12 +124,12 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
     }
     case Verb::kHello: {
       TENON_DECODE(Hello);
-      Answer(number, Hello(m));
+      AnswerWith(number, [&] { return Hello(m); });
       return OkStatus();
     }
     case Verb::kCreateClient: {
       TENON_DECODE(CreateClient);
-      Answer(number, CreateClient(m));
+      AnswerWith(number, [&] { return CreateClient(m); });
       return OkStatus();
     }
       TENON_ASIDE(Compile)

@@ -59,6 +59,7 @@ class Server {
   /// Answers `number` with what `work` gives, on a thread of its own.
   void Aside(uint64_t number, std::function<Result<std::string>()> work);
   void Answer(uint64_t number, const Result<std::string>& body);
+  void AnswerWith(uint64_t number, const std::function<Result<std::string>()>& work);
   void Reply(wire::Verb verb, uint64_t number, std::string_view message);
 
   Result<std::string> Hello(const wire::Hello& m);

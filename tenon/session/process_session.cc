@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "tenon/base/contain.h"
+
 namespace tenon::session {
 
 using wire::Verb;
@@ -56,6 +58,7 @@ Result<std::shared_ptr<Session>> ProcessSession::Start(const ProcessOptions& opt
     session->Kill("its host has no thread for it");
     return started;
   }
+  if (options.on_start) options.on_start(session);
   if (const Status status = session->Greet(options.plugin); !status.ok()) {
     session->End();
     return status;
@@ -66,7 +69,7 @@ Result<std::shared_ptr<Session>> ProcessSession::Start(const ProcessOptions& opt
 void ProcessSession::ReadReplies() {
   channel::Ring::Frame frame;
   for (;;) {
-    Status status = link_.replies().Read(frame);
+    Status status = Contain("a reply", [&] { return link_.replies().Read(frame); });
     if (status.code() == Code::kCancelled) break;  // The process is gone, and all that it said has been read.
     if (status.ok()) status = Deliver(frame);
     if (status.ok()) continue;

@@ -18,6 +18,8 @@ struct ProcessOptions {
   /// An execution or question that takes longer ends the process; 0: never.
   int64_t hang_timeout_s = 0;
   std::shared_ptr<HandlerHost> handlers{};  // null: there are none
+  /// Called with the process before it loads its plugin, which may take for ever: who has it can end it meanwhile.
+  std::function<void(std::shared_ptr<Session>)> on_start{};
   /// Called once, on the session's thread, when everything that was under way has been told of the death.
   std::function<void(const Status&)> on_death{};
 };

@@ -34,7 +34,9 @@ Status StartThread(std::function<void()> work) {
   sigset_t all, old;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &old);
-  const Status status = Contain("starting a thread", [&] { std::thread(std::move(work)).detach(); });
+  const Status status = Contain("starting a thread", [&] {
+    std::thread([work = std::move(work)] { (void)Contain("a thread", work); }).detach();
+  });
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
   return status;
 }

@@ -21,7 +21,8 @@ namespace tenon::session {
 
 class Session;
 
-/// Starts a thread that gets no signals: those are for the host's own threads.
+/// Starts a thread that gets no signals: those are for the host's own threads. What `work` throws ends the thread
+/// alone.
 Status StartThread(std::function<void()> work);
 
 /// An execution that a device process has been asked for. Outcomes are told by the session's reply thread.
@@ -70,6 +71,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// OK while the process lives; then what became of it.
   Status state() const;
 
+  /// Longer messages would end the session.
+  virtual uint32_t max_message_bytes() const { return wire::kMaxMessageBytes; }
   /// Bytes of messages that the channel has not had room for yet.
   size_t waiting_bytes() const { return overflow_bytes_.load(std::memory_order_relaxed); }
 
@@ -114,8 +117,6 @@ class Session : public std::enable_shared_from_this<Session> {
   explicit Session(std::shared_ptr<HandlerHost> handlers);
 
   // --- What carries the messages.
-  /// Longer ones would end the session.
-  virtual uint32_t max_message_bytes() const { return wire::kMaxMessageBytes; }
   /// Sends a frame if there is room for it now; false otherwise.
   virtual bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) = 0;
   /// Sends a frame, waiting for room. Fails once the process is gone.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -58,12 +59,17 @@ class Encoder {
 };
 
 /// Reads records. The first failure sticks: from then on everything reads as zero or empty, so that status() is looked
-/// at once. No count makes it allocate more than a few times the bytes that are there.
+/// at once. Records of lists without elements take many times their bytes: what is read may take kFreeBytes, beyond
+/// that no more than kMaxGrowth times the bytes that are there, and never more than `most_bytes`.
 class Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+  static constexpr uint64_t kFreeBytes = uint64_t{1} << 20, kMaxGrowth = 16;
+  explicit Decoder(std::string_view bytes, uint64_t most_bytes = UINT64_MAX)
+      : bytes_(bytes), budget_(std::min(most_bytes, kFreeBytes + kMaxGrowth * bytes.size())), left_(budget_) {}
 
   const Status& status() const { return status_; }
+  /// What the elements and texts that were read take, about.
+  uint64_t memory_bytes() const { return budget_ - left_; }
   bool at_end() const { return bytes_.empty(); }
 
   template <class T>
@@ -86,7 +92,7 @@ class Decoder {
     } else if constexpr (std::is_same_v<T, std::string>) {
       uint32_t size = 0;
       Get(name, size);
-      if (const char* raw = Take(name, size)) value.assign(raw, size);
+      if (const char* raw = Take(name, size); raw != nullptr && Charge(name, size)) value.assign(raw, size);
     } else if constexpr (std::is_same_v<T, Value>) {
       uint8_t kind = 0;
       Get(name, kind);
@@ -113,7 +119,7 @@ class Decoder {
     if (status_.ok() && count > bytes_.size() / least) Fail(name, "has more elements than the message has bytes");
     if (!status_.ok()) return;
     list.clear();
-    for (uint32_t i = 0; i < count && status_.ok(); ++i) {
+    for (uint32_t i = 0; i < count && status_.ok() && Charge(name, sizeof(Element)); ++i) {
       Element element{};
       Get(name, element);
       list.push_back(std::move(element));
@@ -144,9 +150,20 @@ class Decoder {
     return raw;
   }
 
+  bool Charge(const char* name, uint64_t size_bytes) {
+    if (size_bytes > left_) {
+      Fail(name, "takes more memory than its message may");
+      return false;
+    }
+    left_ -= size_bytes;
+    return true;
+  }
+
   void Fail(const char* name, const char* what);
 
   std::string_view bytes_;
+  const uint64_t budget_;
+  uint64_t left_;
   Status status_;
   int depth_ = 0;
 };
@@ -165,12 +182,14 @@ void EncodeTo(const Record& record, std::string& bytes) {
 }
 
 /// The record that `bytes` are, all of them. DATA_LOSS names the field that is wrong. `bytes` must be the reader's own:
-/// memory that the writer can still change may differ between the check and the use.
+/// memory that the writer can still change may differ between the check and the use. It takes at most `most_bytes`;
+/// `memory_bytes`, where it is not null, gets how much it does.
 template <class Record>
-Result<Record> Decode(std::string_view bytes) {
+Result<Record> Decode(std::string_view bytes, uint64_t most_bytes = UINT64_MAX, uint64_t* memory_bytes = nullptr) {
   Record record;
-  Decoder decoder(bytes);
+  Decoder decoder(bytes, most_bytes);
   decoder("message", record);
+  if (memory_bytes != nullptr) *memory_bytes = decoder.memory_bytes();
   if (!decoder.status().ok()) return decoder.status();
   if (!decoder.at_end()) return DataLoss("a message is followed by bytes that do not belong to it");
   return record;

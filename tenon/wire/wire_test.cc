@@ -68,6 +68,26 @@ TEST(Codec, CountsAreChecked) {
   EXPECT_THAT(std::string(Decode<Drop>(bytes).status().message()), HasSubstr("more elements than"));
 }
 
+// Records without elements take many times their bytes: so many of them are refused, a few are not.
+TEST(Codec, MemoryIsBounded) {
+  Execute e;
+  e.devices.resize(1000);
+  EXPECT_TRUE(Decode<Execute>(Encode(e)).ok());
+  e.devices.resize(100000);
+  const std::string bytes = Encode(e);
+  EXPECT_THAT(std::string(Decode<Execute>(bytes).status().message()), HasSubstr("more memory than its message may"));
+  // What is used has elements.
+  for (DeviceRun& run : e.devices) {
+    run.arguments.push_back({1, {}, 0, false});
+    run.outputs.push_back({2, {}, 16});
+  }
+  uint64_t memory = 0;
+  EXPECT_TRUE(Decode<Execute>(Encode(e), UINT64_MAX, &memory).ok());
+  EXPECT_GE(memory, e.devices.size() * sizeof(DeviceRun));
+  EXPECT_FALSE(Decode<Execute>(Encode(e), memory - 1).ok());
+  EXPECT_TRUE(Decode<Execute>(Encode(e), memory).ok());
+}
+
 TEST(Codec, NestingIsBounded) {
   HandlerAttribute a;
   for (int i = 0; i < 100; ++i) {

@@ -20,20 +20,24 @@
 struct TenonTlsContext {
   SSL_CTX* ssl = nullptr;
   bool is_server = false;
+  uint64_t bytes_per_key = 0;
   ~TenonTlsContext() { SSL_CTX_free(ssl); }
 };
 
 struct TenonTlsStream {
   SSL* ssl = nullptr;
-  uint64_t written = 0;  // under the present key
+  uint64_t bytes_per_key = 0;
+  uint64_t written = 0;  // under the present key; a record counts as a full one
+  uint64_t keys = 1;
   ~TenonTlsStream() { SSL_free(ssl); }
 };
 
 namespace {
 
 constexpr int kInvalidArgument = 3, kInternal = 13, kUnauthenticated = 16;
-// AES-GCM is good for some 2^24 records under one key; this many bytes are far fewer.
-constexpr uint64_t kBytesPerKey = uint64_t{1} << 36;
+// AES-GCM is good for some 2^24 records under one key; these are a quarter of them.
+constexpr uint64_t kRecordBytes = uint64_t{1} << 14;
+constexpr uint64_t kBytesPerKey = kRecordBytes << 22;
 
 // OpenSSL's own sockets raise SIGPIPE, which ends a process that does not expect it, when the other side is gone.
 int SocketWrite(BIO* bio, const char* bytes, int size) {
@@ -109,6 +113,7 @@ int MakeContext(const TenonTlsConfig* config, TenonTlsContext** result, char* er
     return kInternal;
   }
   context->is_server = config->is_server != 0;
+  context->bytes_per_key = config->bytes_per_key != 0 ? config->bytes_per_key : kBytesPerKey;
   SSL_CTX* const ssl = context->ssl;
   SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION);
   // Every connection shows its certificates anew.
@@ -160,6 +165,7 @@ int MakeStream(TenonTlsContext* context, int fd, const char* host, TenonTlsStrea
     Explain(error, "no TLS connection");
     return kInternal;
   }
+  stream->bytes_per_key = context->bytes_per_key;
   SSL_set_bio(stream->ssl, socket, socket);
   if (context->is_server) {
     SSL_set_accept_state(stream->ssl);
@@ -223,13 +229,17 @@ int64_t Read(TenonTlsStream* stream, void* bytes, size_t size, char* error) {
 
 int64_t Write(TenonTlsStream* stream, const void* bytes, size_t size, char* error) {
   ERR_clear_error();
-  if (stream->written > kBytesPerKey) {
-    stream->written = 0;
-    (void)SSL_key_update(stream->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
+  if (stream->written > stream->bytes_per_key) {
+    // Not while a record has left in part: then the next call tries again.
+    if (SSL_key_update(stream->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1) {
+      stream->written = 0;
+      ++stream->keys;
+    }
+    ERR_clear_error();
   }
   size_t n = 0;
   const int done = SSL_write_ex(stream->ssl, bytes, size, &n);
-  stream->written += n;
+  if (done == 1) stream->written += n < kRecordBytes ? kRecordBytes : n;
   return done == 1 ? static_cast<int64_t>(n) : Outcome(stream, done, "writing by TLS failed", error);
 }
 
@@ -260,11 +270,13 @@ int RandomBytes(void* bytes, size_t size, char* error) {
   return kInternal;
 }
 
+uint64_t Keys(const TenonTlsStream* stream) { return stream->keys; }
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const TenonTlsTable* tenon_tls_create(int32_t version) {
   static const TenonTlsTable table = {TENON_TLS_VERSION, &MakeContext, &FreeContext, &MakeStream, &FreeStream,
                                       &Handshake,        &Read,        &Write,       &Proof,      &PeerName,
-                                      &RandomBytes};
+                                      &RandomBytes,      &Keys};
   return version == TENON_TLS_VERSION ? &table : nullptr;
 }

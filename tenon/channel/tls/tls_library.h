@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TENON_TLS_VERSION 1
+#define TENON_TLS_VERSION 2
 #define TENON_TLS_ERROR_BYTES 512
 #define TENON_TLS_PROOF_BYTES 32
 
@@ -25,7 +25,8 @@ typedef struct TenonTlsConfig {
   int32_t is_server;
   const char* certificate;
   const char* key;
-  const char* authority; /* the peer's certificate must be signed by it; empty: the peer's is not looked at */
+  const char* authority;  /* the peer's certificate must be signed by it; empty: the peer's is not looked at */
+  uint64_t bytes_per_key; /* 0: as many as the ciphers are good for */
 } TenonTlsConfig;
 
 /* What read, write and handshake give besides bytes moved. */
@@ -51,6 +52,8 @@ typedef struct TenonTlsTable {
   /* The subject of the peer's certificate, cut to `size`; empty when it showed none. */
   void (*peer_name)(TenonTlsStream* stream, char* name, size_t size);
   int (*random_bytes)(void* bytes, size_t size, char* error);
+  /* How many keys this end has written under. */
+  uint64_t (*keys)(const TenonTlsStream* stream);
 } TenonTlsTable;
 
 /* Null for a version that the library does not know. Lives as long as the library. */
