@@ -266,6 +266,68 @@ TEST_F(ExecuteTest, SendsAndReceives) {
   EXPECT_THAT(ChannelPlugin::log, ElementsAre("freed", "freed", "error 10 enough"));
 }
 
+// The same through the SDK, whose programs have channels: bytes from any thread in any pieces, and every way to fail.
+TEST_F(ExecuteTest, ChannelsOfPrograms) {
+  const LoadedExecutable channels = Compile("channels");
+  const Buffer x = Floats({1, 2, 3, 4});
+  const std::vector<float> values = {10, 20, 30, 40};
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
+  std::vector<float> sent;
+  const SendCallback take{5, [&](std::span<const std::byte> data, size_t total, bool done) {
+                            EXPECT_EQ(total, 16u);
+                            EXPECT_TRUE(done);
+                            sent.resize(data.size() / sizeof(float));
+                            std::memcpy(sent.data(), data.data(), data.size());
+                            return OkStatus();
+                          }};
+  const auto run = [&](std::function<void(CopyToDeviceStream)> supply, SendCallback send) {
+    ExecuteOptions options;
+    options.send = {{std::move(send)}};
+    options.recv = {{RecvCallback{6, std::move(supply)}}};
+    Result<std::vector<Buffer>> out = channels.Execute({&x}, options);
+    if (!out.ok()) return Result<std::vector<float>>(out.status());
+    return (*out)[0].ToHost<float>();
+  };
+  std::thread feeding;
+  Result<std::vector<float>> out = run(
+      [&](CopyToDeviceStream stream) {
+        feeding = std::thread([bytes, stream = std::make_shared<CopyToDeviceStream>(std::move(stream))] {
+          EXPECT_EQ(stream->TotalBytes().value(), 16);
+          EXPECT_EQ(stream->GranuleSize().value(), 1);
+          EXPECT_OK(stream->AddChunk(bytes.first(5)));
+          EXPECT_EQ(stream->CurrentBytes().value(), 5);
+          ASSERT_OK_AND_ASSIGN(const Event rest, stream->AddChunk(bytes.subspan(5)));
+          EXPECT_OK(rest.Await());
+          ASSERT_OK_AND_ASSIGN(const Event more, stream->AddChunk(bytes.first(1)));
+          EXPECT_FAILS(more.Await(), kFailedPrecondition, "has had its 16 bytes");
+        });
+      },
+      take);
+  feeding.join();
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_THAT(*out, ::testing::ElementsAre(11, 22, 33, 44));
+  EXPECT_EQ(sent, *out);
+
+  EXPECT_FAILS(run([&](CopyToDeviceStream stream) { EXPECT_OK(stream.AddChunk(bytes.first(4))); }, take), kAborted,
+               "gave 4 of 16 bytes");
+  EXPECT_FAILS(run(
+                   [&](CopyToDeviceStream stream) {
+                     EXPECT_OK(stream.AddChunk(bytes.first(4)));
+                     ASSERT_OK_AND_ASSIGN(const Event event, stream.AddChunk(bytes));
+                     EXPECT_FAILS(event.Await(), kInvalidArgument, "a stream that has 4 of 16");
+                   },
+                   take),
+               kInvalidArgument, "a stream that has 4 of 16");
+  const auto give = [&](CopyToDeviceStream stream) { EXPECT_OK(stream.AddChunk(bytes)); };
+  EXPECT_FAILS(run(give, {5, [](std::span<const std::byte>, size_t, bool) { return DataLoss("not wanted"); }}),
+               kDataLoss, "not wanted");
+  EXPECT_FAILS(run(give, {7, take.receive}), kInvalidArgument, "sends on channel 5, and the execution has no callback");
+  EXPECT_FAILS(channels.Execute({&x}), kInvalidArgument, "wants callbacks");
+  ExecuteOptions options;
+  options.send = {{take}};
+  EXPECT_FAILS(Compile("echo").Execute({&x}, options), kUnimplemented, "'echo' has no channels to the host");
+}
+
 TEST_F(ExecuteTest, SerializedProgramsComeBack) {
   const LoadedExecutable echo = Compile("echo");
   ASSERT_OK_AND_ASSIGN(const std::string bytes, echo.executable().Serialize());

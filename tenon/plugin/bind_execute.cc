@@ -18,14 +18,30 @@ TENON_BIND(PJRT_ExecuteContext_Destroy) {
 namespace {
 
 // Reads the fields of the options that the caller's version has.
-Status DecodeOptions(std::string_view fn, const PJRT_ExecuteOptions& o, ExecuteOptions& options) {
+Status DecodeOptions(std::string_view fn, const PJRT_ExecuteOptions& o, const LoadedExecutable& executable,
+                     size_t num_devices, ExecuteOptions& options) {
   constexpr size_t kOldest = OldestSize("PJRT_ExecuteOptions");
   if (o.struct_size < kOldest) {
     return InvalidArgument(
         fmt::format("Unexpected PJRT_ExecuteOptions size: expected at least {}, got {}", kOldest, o.struct_size));
   }
   if (o.num_send_ops != 0 || o.num_recv_ops != 0) {
-    return Unimplemented(fmt::format("{}: send and recv callbacks are not supported", fn));
+    if (!executable.info().host_transfers) {
+      return Unimplemented(fmt::format("{}: send and recv callbacks, and executable '{}' has no channels to the host",
+                                       fn, executable.info().name));
+    }
+    const auto lists = [&](auto* const* per_device, size_t count, std::string_view field, auto& to) -> Status {
+      if (count == 0) return OkStatus();
+      for (size_t d = 0; d < num_devices; ++d) {
+        if (per_device == nullptr || per_device[d] == nullptr) return NullArgument(fn, field);
+      }
+      to = {per_device, num_devices};
+      return OkStatus();
+    };
+    TENON_RETURN_IF_ERROR(lists(o.send_callbacks, o.num_send_ops, "options->send_callbacks", options.sends));
+    TENON_RETURN_IF_ERROR(lists(o.recv_callbacks, o.num_recv_ops, "options->recv_callbacks", options.recvs));
+    options.num_sends = o.num_send_ops;
+    options.num_recvs = o.num_recv_ops;
   }
   options.launch_id = o.launch_id;
   if (o.num_non_donatable_input_indices != 0) {
@@ -50,7 +66,8 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   TENON_REQUIRE(executable);
   LoadedExecutable& executable = *FromC(args.executable);
   ExecuteOptions options;
-  if (args.options != nullptr) TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, options));
+  if (args.options != nullptr)
+    TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, executable, args.num_devices, options));
   if (args.num_args != 0) TENON_REQUIRE_ARRAY(argument_lists, num_devices);  // Nothing to list: go-xla passes NULL.
   size_t num_outputs = executable.info().outputs.size();
   if (num_outputs != 0) TENON_REQUIRE_ARRAY(output_lists, num_devices);

@@ -291,4 +291,50 @@ std::string SerializeDeviceAssignment(const DeviceAssignment& assignment) {
   return bytes;
 }
 
+namespace {
+
+// Copies what `r` has next.
+void CopyField(pbf_reader& r, protozero::pbf_writer& w) {
+  switch (r.wire_type()) {
+    case pbf_wire_type::varint:
+      w.add_uint64(r.tag(), r.get_uint64());
+      break;
+    case pbf_wire_type::fixed64:
+      w.add_fixed64(r.tag(), r.get_fixed64());
+      break;
+    case pbf_wire_type::fixed32:
+      w.add_fixed32(r.tag(), r.get_fixed32());
+      break;
+    case pbf_wire_type::length_delimited:
+      w.add_bytes(r.tag(), r.get_view());
+      break;
+    default:
+      r.skip();
+  }
+}
+
+}  // namespace
+
+std::string WithDeviceAssignment(std::string_view serialized, const DeviceAssignment& assignment) {
+  std::string bytes, build;
+  protozero::pbf_writer w(bytes);
+  protozero::pbf_writer b(build);
+  // Fields of the message may stand in several pieces of it, which count together.
+  for (pbf_reader r(serialized.data(), serialized.size()); r.next();) {
+    if (r.tag() != 3 || !IsBytes(r)) {
+      CopyField(r, w);
+      continue;
+    }
+    for (pbf_reader inner = r.get_message(); inner.next();) {
+      if (inner.tag() == 9)
+        inner.skip();
+      else
+        CopyField(inner, b);
+    }
+  }
+  b.add_message(9, SerializeDeviceAssignment(assignment));
+  w.add_message(3, build);
+  return bytes;
+}
+
 }  // namespace tenon::plugin

@@ -64,6 +64,9 @@ struct CompileOptions {
 /// given explicitly, or an assignment whose size does not match. Overrides are decoded, not checked.
 Result<CompileOptions> DecodeCompileOptions(std::string_view bytes);
 
+/// `serialized` with another device assignment in place of its own; `bytes` that DecodeCompileOptions takes.
+std::string WithDeviceAssignment(std::string_view serialized, const DeviceAssignment& assignment);
+
 /// Checks overrides by name and type: INVALID_ARGUMENT "No such compile option: 'x'".
 Status CheckOverrides(CompileOptions& options, std::span<const OptionSpec> known);
 

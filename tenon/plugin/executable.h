@@ -16,6 +16,7 @@
 #include "tenon/plugin/buffer.h"
 #include "tenon/plugin/compile_options.h"
 #include "tenon/plugin/device.h"
+#include "tenon/plugin/host_transfers.h"
 
 namespace tenon::plugin {
 
@@ -52,6 +53,8 @@ struct ExecutableInfo {
   std::optional<CompiledMemoryStats> memory_stats;
   /// The bytes that the options were decoded from.
   std::string compile_options;
+  /// The program sends to the host or receives of it, so that executions may have callbacks for its channels.
+  bool host_transfers = false;
   /// What the executable needs of a client that is to run it: one of its executable_versions. Empty: the
   /// platform_version of what it was compiled with.
   std::string abi_version;
@@ -140,6 +143,9 @@ struct DeviceExecution {
   int replica = 0;
   int partition = 0;
   std::span<Argument> arguments;
+  /// What the program's channels to the host lead to; null when the caller gave no callbacks. Keep a reference as long
+  /// as the execution runs.
+  Ref<HostTransfers> transfers = {};
   /// To be filled by the backend, one buffer per output.
   std::span<Ref<Buffer>> outputs;
   /// To be set by the backend: when the execution on this device has ended, with its error. Null: it has, well.

@@ -220,6 +220,7 @@ class ExecuteCall::Deferred {
       later.device = device.device;
       later.replica = device.replica;
       later.partition = device.partition;
+      later.transfers = std::move(device.transfers);
       self->devices_.push_back(std::move(later));
       self->done_.push_back(Event::Make());
       device.done = EventRef(self->done_.back());
@@ -306,6 +307,15 @@ class ExecuteCall::Deferred {
 Status ExecuteCall::Run() {
   size_t num_outputs = executable_.info().outputs.size();
   outputs_.resize(devices_.size() * num_outputs);
+  if (!options_.sends.empty() || !options_.recvs.empty()) [[unlikely]] {
+    for (size_t d = 0; d < devices_.size(); ++d) {
+      devices_[d].transfers =
+          MakeRef<HostTransfers>(std::span<const PJRT_SendCallbackInfo>(
+                                     options_.sends.empty() ? nullptr : options_.sends[d], options_.num_sends),
+                                 std::span<const PJRT_RecvCallbackInfo>(
+                                     options_.recvs.empty() ? nullptr : options_.recvs[d], options_.num_recvs));
+    }
+  }
   for (size_t d = 0; d < devices_.size(); ++d) {
     devices_[d].arguments = {arguments_.data() + d * num_args_, num_args_};
     devices_[d].outputs = {outputs_.data() + d * num_outputs, num_outputs};

@@ -15,6 +15,10 @@ struct ExecuteOptions {
   std::span<const int64_t> non_donatable;
   ExecuteContext* context = nullptr;
   std::string_view call_location;
+  /// Callbacks of the program's channels to the host, by device; empty: there are none.
+  std::span<PJRT_SendCallbackInfo* const> sends;
+  std::span<PJRT_RecvCallbackInfo* const> recvs;
+  size_t num_sends = 0, num_recvs = 0;
 };
 
 /// One call of PJRT_LoadedExecutable_Execute: checks the arguments, takes the bytes of donated ones, and has the

@@ -23,8 +23,9 @@ enum class ObjectKind : uint8_t {
   kHostMemory,    // blocks that a host allocator handed out
   kPhaseCompile,  // handles of the compiler, and lists of texts that it handed out
   kAbiVersion,
+  kHostStream,  // streams that feed a program
 };
-inline constexpr int kNumObjectKinds = 14;
+inline constexpr int kNumObjectKinds = 15;
 
 namespace internal {
 struct alignas(64) LiveCounter {

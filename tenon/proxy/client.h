@@ -1,21 +1,22 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "tenon/plugin/client.h"
 #include "tenon/proxy/core.h"
 
 namespace tenon::proxy {
 
-/// Devices of a plugin in another process, as a PJRT client of this one. Everything that it says of itself is known
-/// here: only compiling, executing, statistics and the like ask the device process, and may fail with UNAVAILABLE.
+/// Devices of a plugin in another process, or of plugins at several servers, as a PJRT client of this one. Everything
+/// that it says of itself is known here: only compiling, executing, statistics and the like ask the device process, and
+/// may fail with UNAVAILABLE.
 class ProxyClient final : public plugin::Client {
  public:
-  /// Opens the devices of `core`.
-  static Result<plugin::Ref<plugin::Client>> Create(std::shared_ptr<Core> core);
+  using Cores = std::vector<std::shared_ptr<Core>>;
+  /// Opens the devices of all of them, which are numbered in their order.
+  static Result<plugin::Ref<plugin::Client>> Create(Cores cores);
   ~ProxyClient() override;
-
-  const std::shared_ptr<Core>& core() const { return core_; }
 
   Result<plugin::Ref<plugin::LoadedExecutable>> Compile(const plugin::Program& program,
                                                         const plugin::CompileOptions& options,
@@ -31,11 +32,22 @@ class ProxyClient final : public plugin::Client {
 
  private:
   class Worker;
-  ProxyClient(Info info, std::shared_ptr<Core> core);
-  Status Fill(const wire::ClientText& text);
+  ProxyClient(Info info, Cores cores);
+  Status Fill(const std::vector<wire::ClientText>& texts);
+  Status Fill(const std::shared_ptr<Core>& core, const wire::ClientText& text);
+  /// The one whose devices these are. UNIMPLEMENTED when they are of several.
+  Result<std::shared_ptr<Core>> CoreOf(const plugin::DeviceAssignment& assignment) const;
+  std::string AtHome(const Core& core, const plugin::CompileOptions& options,
+                     plugin::DeviceAssignment assignment) const;
+  Result<plugin::Ref<plugin::LoadedExecutable>> DeserializeAt(const std::shared_ptr<Core>& core, std::string_view bytes,
+                                                              const plugin::CompileOptions* options,
+                                                              const plugin::DeviceAssignment& assignment);
 
-  const std::shared_ptr<Core> core_;
+  const Cores cores_;
   const std::shared_ptr<Worker> worker_;
 };
+
+/// Whose device it is.
+const std::shared_ptr<Core>& CoreOf(const plugin::Device& device);
 
 }  // namespace tenon::proxy

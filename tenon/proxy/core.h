@@ -37,6 +37,8 @@ class Core : public std::enable_shared_from_this<Core> {
     bool has_client = false;  // false: for topologies alone
     Restart restart = Restart::kLazy;
     int64_t memory_limit_bytes = 0;  // of arrays
+    /// Of one of several servers: what errors call it.
+    std::string label{};
   };
   /// `session` may be null: then one is started when it is needed.
   Core(Options options, std::shared_ptr<Session> session);
@@ -45,6 +47,17 @@ class Core : public std::enable_shared_from_this<Core> {
   bool is_remote() const { return options_.where.remote.has_value(); }
   channel::Arena& arena() { return arena_; }
   const Options& options() const { return options_; }
+  /// Where the numbers of its devices and memories begin among the client's: those of the servers before it come first.
+  /// Set once, before either is used.
+  struct Base {
+    int device = 0, memory = 0;
+  };
+  const Base& base() const { return base_; }
+  void set_base(Base base) { base_ = base; }
+  /// An error as the client tells it, which has devices of several servers.
+  Status Labelled(const Status& status) const {
+    return status.ok() || options_.label.empty() ? status : status.WithContext("at " + options_.label);
+  }
   /// Bytes of all arrays, wherever they are.
   uint64_t array_bytes() const {
     return is_remote() ? remote_bytes_.load(std::memory_order_relaxed) : arena_.bytes_in_use();
@@ -67,6 +80,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Result<std::shared_ptr<Session>> StartSession();
 
   const Options options_;
+  Base base_;
   channel::Arena arena_;
   std::atomic<uint64_t> next_number_{1}, remote_bytes_{0};
   std::mutex starting_;  // held while a process is started
@@ -95,6 +109,7 @@ class ArrayStorage final : public plugin::Storage {
   /// The bytes of a small array at a server, which came with it. Before it counts as defined.
   void KeepValue(std::string value) { value_ = std::move(value); }
   std::string_view value() const { return value_; }
+  const std::shared_ptr<Core>& core() const { return core_; }
 
  private:
   ~ArrayStorage() override;

@@ -82,7 +82,7 @@ class Execution final : public session::PendingExecution {
     device.arguments.clear();
     device.outputs.clear();
     const Ref<Event> done = std::move(device.done);
-    done->Set(wire::ToStatus(message.error));
+    done->Set(program_->core()->Labelled(wire::ToStatus(message.error)));
     return OkStatus();
   }
 
@@ -126,9 +126,12 @@ Result<Ref<ArrayStorage>> Shared(const std::shared_ptr<Core>& core, Argument& ar
 }  // namespace
 
 Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
-  const std::shared_ptr<Core>& core = program_->core();
-  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, program_->Ready());
-  auto execution = std::make_shared<Execution>(Ref<plugin::LoadedExecutable>(this), program_, request);
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<RemoteProgram> program, ProgramFor(request));
+  const std::shared_ptr<Core>& core = program->core();
+  Result<std::shared_ptr<Session>> ready = program->Ready();
+  if (!ready.ok()) return core->Labelled(ready.status());
+  const std::shared_ptr<Session> session = std::move(*ready);
+  auto execution = std::make_shared<Execution>(Ref<plugin::LoadedExecutable>(this), program, request);
   execution->message().call_location = request.call_location;
   std::vector<EventRef> waits;
   const std::vector<plugin::ValueSpec>& specs = info().outputs;
@@ -136,7 +139,7 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
   for (size_t d = 0; d < request.devices.size(); ++d) {
     DeviceExecution& device = request.devices[d];
     OneDevice& run = execution->devices()[d];
-    run.message.device = device.device->id();
+    run.message.device = device.device->id() - core->base().device;
     for (Argument& argument : device.arguments) {
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));
       // What the device process defines itself it can be told to use; for anything else the host has to wait.
@@ -158,7 +161,7 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
       const channel::Arena::Block& block = storage->block();
       run.message.arguments.push_back({storage->number(),
                                        {block.piece == nullptr ? 0 : block.piece->number, block.offset},
-                                       argument.memory->id(),
+                                       argument.memory->id() - core->base().memory,
                                        argument.exclusive});
       run.arguments.push_back(std::move(storage));
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -58,11 +59,13 @@ std::string Environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-// The server that the options name, else TENON_REMOTE; nothing when the devices are to be on this machine.
-Result<std::optional<session::RemoteOptions>> RemoteFrom(const plugin::ClientOptions& given) {
+// The servers that the options name, else TENON_REMOTE, apart by commas; none when the devices are to be on this
+// machine.
+Result<std::vector<session::RemoteOptions>> RemotesFrom(const plugin::ClientOptions& given) {
+  std::vector<session::RemoteOptions> remotes;
+  const std::string addresses = given.GetString("remote", Environment("TENON_REMOTE"));
+  if (addresses.empty()) return remotes;
   session::RemoteOptions remote;
-  remote.address = given.GetString("remote", Environment("TENON_REMOTE"));
-  if (remote.address.empty()) return std::optional<session::RemoteOptions>();
   remote.handlers = Handlers();
   remote.credentials.certificate = given.GetString("remote_certificate", Environment("TENON_REMOTE_CERTIFICATE"));
   remote.credentials.key = given.GetString("remote_key", Environment("TENON_REMOTE_KEY"));
@@ -71,7 +74,21 @@ Result<std::optional<session::RemoteOptions>> RemoteFrom(const plugin::ClientOpt
   if (!token.empty()) {
     TENON_ASSIGN_OR_RETURN(remote.credentials.token, channel::ReadTokenFile(token));
   }
-  return std::optional(std::move(remote));
+  for (size_t at = 0; at <= addresses.size();) {
+    const size_t end = std::min(addresses.find(',', at), addresses.size());
+    remote.address = addresses.substr(at, end - at);
+    remote.address.erase(0, remote.address.find_first_not_of(' '));
+    remote.address.erase(remote.address.find_last_not_of(' ') + 1);
+    if (remote.address.empty())
+      return InvalidArgument(fmt::format("the addresses of servers '{}' have an empty one", addresses));
+    for (const session::RemoteOptions& other : remotes) {
+      if (other.address == remote.address)
+        return InvalidArgument(fmt::format("the server {} is named twice in '{}'", remote.address, addresses));
+    }
+    remotes.push_back(remote);
+    at = end + 1;
+  }
+  return remotes;
 }
 
 class IsolatedPlugin final : public plugin::Plugin {
@@ -108,8 +125,8 @@ class IsolatedPlugin final : public plugin::Plugin {
 
   Result<Ref<plugin::Client>> CreateClient(plugin::ClientOptions given) override {
     Core::Options options;
-    TENON_ASSIGN_OR_RETURN(options.where.remote, RemoteFrom(given));
-    TENON_ASSIGN_OR_RETURN(options.where.process, ToProcessOptions(given, options.where.remote.has_value()));
+    TENON_ASSIGN_OR_RETURN(std::vector<session::RemoteOptions> remotes, RemotesFrom(given));
+    TENON_ASSIGN_OR_RETURN(options.where.process, ToProcessOptions(given, !remotes.empty()));
     const std::string restart = given.GetString("restart", "lazy");
     if (restart != "lazy" && restart != "never")
       return InvalidArgument(fmt::format("client option 'restart' is '{}', wanted lazy or never", restart));
@@ -121,14 +138,20 @@ class IsolatedPlugin final : public plugin::Plugin {
     for (const plugin::OptionSpec& own : OwnOptions()) rest.erase(own.name);
     options.client.options = ToAttributes(rest);
     options.has_client = true;
-    std::shared_ptr<Session> session;
-    {
-      std::lock_guard lock(mutex_);
-      // The process that Initialize started is the first client's, if it is as that wants it.
-      if (spare_ != nullptr && IsDefault(options.where) && spare_->state().ok())
-        session = std::exchange(spare_, nullptr);
+    ProxyClient::Cores cores;
+    for (size_t i = 0; i < std::max<size_t>(remotes.size(), 1); ++i) {
+      if (!remotes.empty()) options.where.remote = remotes[i];
+      if (remotes.size() > 1) options.label = remotes[i].address;
+      std::shared_ptr<Session> session;
+      {
+        std::lock_guard lock(mutex_);
+        // The process that Initialize started is the first client's, if it is as that wants it.
+        if (spare_ != nullptr && IsDefault(options.where) && spare_->state().ok())
+          session = std::exchange(spare_, nullptr);
+      }
+      cores.push_back(std::make_shared<Core>(options, std::move(session)));
     }
-    return ProxyClient::Create(std::make_shared<Core>(std::move(options), std::move(session)));
+    return ProxyClient::Create(std::move(cores));
   }
 
   Result<Ref<plugin::Topology>> CreateTopology(std::string_view name, const plugin::Options& options) override {
@@ -167,13 +190,17 @@ class IsolatedPlugin final : public plugin::Plugin {
  private:
   static Result<Where> DefaultWhere() {
     Where where;
-    TENON_ASSIGN_OR_RETURN(where.remote, RemoteFrom({}));
+    TENON_ASSIGN_OR_RETURN(const std::vector<session::RemoteOptions> remotes, RemotesFrom({}));
+    if (!remotes.empty()) where.remote = remotes.front();  // What it reads is taken for what all read.
     where.process.plugin = DefaultPlugin();
     where.process.handlers = Handlers();
     return where;
   }
   static bool IsDefault(const Where& where) {
-    if (where.remote) return where.remote->address == Environment("TENON_REMOTE");
+    if (where.remote) {
+      const std::string named = Environment("TENON_REMOTE");
+      return where.remote->address == named.substr(0, named.find(','));
+    }
     const session::Limits& l = where.process.limits;
     return Environment("TENON_REMOTE").empty() && where.process.plugin == DefaultPlugin() &&
            where.process.hang_timeout_s == 0 && l.memory_bytes == 0 && l.cpu_seconds == 0 && l.processes == 0;

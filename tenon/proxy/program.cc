@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "tenon/proxy/client.h"
 #include "tenon/proxy/convert.h"
 
 namespace tenon::proxy {
@@ -24,10 +25,18 @@ int64_t NowS() {
 Result<std::shared_ptr<RemoteProgram>> RemoteProgram::Make(std::shared_ptr<Core> core, Source source,
                                                            wire::Executable* record) {
   std::shared_ptr<RemoteProgram> program(new RemoteProgram(std::move(core), std::move(source)));
-  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, program->core_->Live());
-  TENON_ASSIGN_OR_RETURN(*record, program->MakeIn(*session));
-  program->generation_ = session->generation();
+  Result<std::shared_ptr<Session>> session = program->core_->Live();
+  if (!session.ok()) return program->core_->Labelled(session.status());
+  Result<wire::Executable> made = program->MakeIn(**session);
+  if (!made.ok()) return program->core_->Labelled(made.status());
+  *record = std::move(*made);
+  program->generation_ = (*session)->generation();
   return program;
+}
+
+Result<std::shared_ptr<RemoteProgram>> RemoteProgram::MakeAt(std::shared_ptr<Core> core) const {
+  wire::Executable record;
+  return Make(std::move(core), source_, &record);
 }
 
 RemoteProgram::~RemoteProgram() {
@@ -109,13 +118,34 @@ Result<Ref<plugin::LoadedExecutable>> ProxyLoadedExecutable::Make(Ref<plugin::Cl
                                                                   const wire::Executable& record) {
   TENON_ASSIGN_OR_RETURN(plugin::ExecutableInfo info, ToInfo(record));
   TENON_ASSIGN_OR_RETURN(plugin::DeviceAssignment assignment, ToAssignment(record));
-  for (const int id : assignment.ids) {
+  for (int& id : assignment.ids) {
+    id += program->core()->base().device;
     if (client->FindDevice(id) == nullptr)
       return DataLoss(fmt::format("a program for device {}, which is not there", id));
   }
   Ref<plugin::Executable> executable = plugin::MakeRef<ProxyExecutable>(program, std::move(info));
   return Ref<plugin::LoadedExecutable>(plugin::MakeRef<ProxyLoadedExecutable>(
       std::move(client), std::move(executable), std::move(assignment), std::move(program)));
+}
+
+Result<std::shared_ptr<RemoteProgram>> ProxyLoadedExecutable::ProgramFor(const plugin::ExecuteRequest& request) {
+  if (!portable()) [[likely]]
+    return program_;
+  const std::shared_ptr<Core>& core = CoreOf(*request.devices[0].device);
+  if (core == program_->core()) return program_;
+  std::lock_guard lock(elsewhere_mutex_);
+  for (const std::shared_ptr<RemoteProgram>& there : elsewhere_) {
+    if (there->core() == core) return there;
+  }
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<RemoteProgram> made, program_->MakeAt(core));
+  elsewhere_.push_back(made);
+  return made;
+}
+
+void ProxyLoadedExecutable::Delete() {
+  program_->Delete();
+  std::lock_guard lock(elsewhere_mutex_);
+  for (const std::shared_ptr<RemoteProgram>& there : elsewhere_) there->Delete();
 }
 
 Result<Ref<plugin::Topology>> ProxyTopology::Make(std::shared_ptr<Core> core, wire::MakeTopology request,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "tenon/plugin/client.h"
 #include "tenon/plugin/topology.h"
@@ -27,6 +28,9 @@ class RemoteProgram {
   static Result<std::shared_ptr<RemoteProgram>> Make(std::shared_ptr<Core> core, Source source,
                                                      wire::Executable* record);
   ~RemoteProgram();
+
+  /// The same at another server.
+  Result<std::shared_ptr<RemoteProgram>> MakeAt(std::shared_ptr<Core> core) const;
 
   const std::shared_ptr<Core>& core() const { return core_; }
   uint64_t number() const { return number_; }
@@ -77,10 +81,15 @@ class ProxyLoadedExecutable final : public plugin::LoadedExecutable {
         program_(std::move(program)) {}
   const std::shared_ptr<RemoteProgram>& program() const { return program_; }
   Status Execute(plugin::ExecuteRequest& request) override;
-  void Delete() override { program_->Delete(); }
+  void Delete() override;
 
  private:
+  /// The program where the devices of an execution are: one that is bound to none may run at any server.
+  Result<std::shared_ptr<RemoteProgram>> ProgramFor(const plugin::ExecuteRequest& request);
+
   const std::shared_ptr<RemoteProgram> program_;
+  std::mutex elsewhere_mutex_;
+  std::vector<std::shared_ptr<RemoteProgram>> elsewhere_;  // at other servers
 };
 
 /// A topology as the device process describes it.

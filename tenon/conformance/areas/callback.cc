@@ -1,10 +1,12 @@
 // What plugins call back for: the store that joins the processes of a job, and the channels through which programs talk
 // to the host.
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tenon/conformance/areas/extension_calls.h"
@@ -229,6 +231,38 @@ void AddChannels(Suite& suite) {
               Run run = ExecuteOrSkip(env, loaded, argument, &options);
               env.Expect(env.Await(run.done[0]).ok(), "the execution failed");
               env.ExpectValues(run.outputs[0][0], {11, 22, 33, 44});
+            });
+  suite.Add("execute.poison_running", Needs::kClient,
+            "Poisoning an execution that runs says so, and its outputs fail with that error", kHeader, [](Env& env) {
+              if (!env.Supports<PJRT_Device_PoisonExecution_Args>()) env.Unsupported("not in the table");
+              Loaded loaded = CompileOrSkip(env, kRecvProgram);
+              // The program waits for what it receives until the stream is closed.
+              static std::atomic<PJRT_CopyToDeviceStream*> held{nullptr};
+              PJRT_RecvCallbackInfo info{6, nullptr, [](PJRT_CopyToDeviceStream* stream, void*) { held = stream; }};
+              PJRT_RecvCallbackInfo* per_device = &info;
+              PJRT_ExecuteOptions options = NewExecuteOptions();
+              options.recv_callbacks = &per_device;
+              options.num_recv_ops = 1;
+              options.launch_id = 4321;
+              Buffer argument = env.Four();
+              Run run = ExecuteOrSkip(env, loaded, argument, &options);
+              for (int wait = 0; wait < 1000 && held == nullptr; ++wait)
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+              env.Expect(held != nullptr, "the recv callback was not called");
+              auto poison = New<PJRT_Device_PoisonExecution_Args>();
+              poison.device = env.device();
+              poison.launch_id = options.launch_id;
+              poison.error_code = PJRT_Error_Code_ABORTED;
+              poison.error_message = "on purpose";
+              poison.error_message_size = 10;
+              const Status status = env.Try(poison);
+              auto destroy = New<PJRT_CopyToDeviceStream_Destroy_Args>();
+              destroy.stream = held;
+              env.Ok(destroy);
+              if (status.code() == Code::kUnimplemented) env.Unsupported(status.ToString());
+              env.Expect(status.ok(), "poisoning failed: " + status.ToString());
+              env.Expect(poison.poisoned, "it says that there was no such execution");
+              env.CheckFailure(env.Ready(run.outputs[0][0]), {Code::kAborted}, "the output", "it was poisoned");
             });
   suite.Add("execute.callbacks_of_no_channel", Needs::kClient,
             "Callbacks for channels that a program lacks are refused with a reason, or never called", kRobust,

@@ -49,3 +49,4 @@ known donation.read_after : it does not read the attributes that donate argument
 known async.execute_before_data : Execute runs the program on the caller's thread and so waits for its arguments
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
+known execute.poison_running : programs do not talk to the host while they run

@@ -12,3 +12,4 @@ known structs.caller.Device_ClearMemoryStats.* : it keeps no peaks
 known structs.newer.Device_ClearMemoryStats : it keeps no peaks
 known execute.send* : its programs have no channels
 known execute.recv : its programs have no channels
+known execute.poison_running : its programs have no channels

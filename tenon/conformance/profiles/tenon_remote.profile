@@ -12,3 +12,4 @@ known buffers.pointer_readable : this machine does not address the server's memo
 known donation.held : this machine does not address the server's memory
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
+known execute.poison_running : programs do not talk to the host while they run

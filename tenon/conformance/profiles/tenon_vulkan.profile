@@ -13,3 +13,4 @@ known buffers.pointer_readable : the host does not address device memory
 known donation.held : the host does not address device memory
 known execute.send* : programs do not talk to the host while they run
 known execute.recv : programs do not talk to the host while they run
+known execute.poison_running : programs do not talk to the host while they run

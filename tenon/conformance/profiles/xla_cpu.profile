@@ -102,6 +102,7 @@ known extensions.phase_* : the extension is there, its slots are NULL
 known extensions.abi_* : no such extension
 known execute.send* : send is not supported by its thunk emitter
 known execute.recv : recv is not supported by its thunk emitter
+known execute.poison_running : recv is not supported by its thunk emitter
 known buffers.alias_self : a promise kept with itself is accepted, and waits for ever
 known buffers.alias_of_copy : a promise kept with what waits for it waits for ever
 known buffers.alias_of_output : a promise kept with what waits for it waits for ever

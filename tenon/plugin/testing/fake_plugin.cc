@@ -122,6 +122,9 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
   } else if (op == "pair") {
     info.outputs.push_back(
         ValueSpec{.array = {.shape = {DType::kS32, {}}}, .memory_kind = std::string(kPinnedHostMemoryKind)});
+  } else if (op == "channels") {
+    info.parameters = {four};
+    info.host_transfers = true;
   } else if (op == "token") {
     info.parameters = {ValueSpec{.array = {.shape = {DType::kToken, {}}}}};
   } else if (op != "throw") {
@@ -181,6 +184,21 @@ class FakeLoaded final : public LoadedExecutable {
         run->outputs.push_back(std::move(storage));
       }
       device.outputs[i] = Buffer::Make(device.device, memory, spec.array, run->outputs.back(), EventRef(run->done));
+    }
+    if (op_ == "channels") {
+      // Adds what channel 6 gives to the argument and sends the sum to channel 5.
+      if (!device.transfers) return InvalidArgument("'channels' wants callbacks");
+      run->done = Event::Make();
+      device.done = EventRef(run->done);
+      device.outputs[0] = Buffer::Make(device.device, client().FindMemory(*device.device, kDeviceMemoryKind),
+                                       info().outputs[0].array, run->outputs[0], EventRef(run->done));
+      auto* out = static_cast<float*>(run->outputs[0]->data());
+      device.transfers->Receive(6, out, 16).OnReady([run, out, transfers = device.transfers](const Status& status) {
+        const auto* in = static_cast<const float*>(run->arguments[0].storage->data());
+        for (int i = 0; i < 4 && status.ok(); ++i) out[i] += in[i];
+        run->done->Set(status.ok() ? transfers->Send(5, out, 16, 16, true) : status);
+      });
+      return OkStatus();
     }
     if (!later) {
       Compute(*run);
