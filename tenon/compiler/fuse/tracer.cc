@@ -120,19 +120,16 @@ kir::Buf Tracer::BufferOf(Ref r) {
 std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   if (blocking != kNoNode || cut) return std::nullopt;
   Key key{r, map, GuardsOf(map, nullptr)};
-  if (auto it = known_.find(key); it != known_.end() && it->second.stage == stage) return it->second.value;
-  bool inner = false;
-  Key place = key;
-  for (Index& ix : place.map) {
-    for (IndexTerm& t : ix.terms) {
-      inner |= t.dim >= b_.kernel().outer;
-      t.dim = same_as[t.dim];
-    }
-    std::sort(ix.terms.begin(), ix.terms.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.dim < b.dim; });
-  }
-  if (auto it = known_.find(key); it != known_.end() && !inner) return it->second.value;
+  const bool inner = std::any_of(map.begin(), map.end(), [&](const Index& ix) {
+    return std::any_of(ix.terms.begin(), ix.terms.end(),
+                       [&](const IndexTerm& t) { return t.dim >= b_.kernel().outer; });
+  });
+  if (auto it = known_.find(key); it != known_.end() && (!inner || it->second.stage == stage)) return it->second.value;
+  // Where several stages run the same loop, the value may be known under another stage's dims.
+  std::optional<Key> place;
+  if (inner) place = PlaceOf(key);
   if (inner && on_reuse) {
-    if (auto it = elsewhere_.find(place); it != elsewhere_.end() && it->second.stage != stage) {
+    if (auto it = elsewhere_.find(*place); it != elsewhere_.end() && it->second.stage != stage) {
       if (std::optional<Scalar> kept = on_reuse(r, it->second.value, it->second.stage)) {
         known_[std::move(key)] = {*kept, stage};
         return kept;
@@ -141,9 +138,17 @@ std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   }
   std::optional<Scalar> value = TraceNew(r, map);
   if (!value) return value;
-  if (inner) elsewhere_.try_emplace(std::move(place), Known{*value, stage});
+  if (inner) elsewhere_.try_emplace(std::move(*place), Known{*value, stage});
   known_[std::move(key)] = {*value, stage};
   return value;
+}
+
+Tracer::Key Tracer::PlaceOf(Key key) const {
+  for (Index& ix : key.map) {
+    for (IndexTerm& t : ix.terms) t.dim = same_as[t.dim];
+    std::sort(ix.terms.begin(), ix.terms.end(), [](const IndexTerm& a, const IndexTerm& b) { return a.dim < b.dim; });
+  }
+  return key;
 }
 
 SmallVector<kir::Guard, 1> Tracer::GuardsOf(const IndexMap& map, const Dims* dims) const {

@@ -83,6 +83,8 @@ class Tracer {
     int stage;
   };
 
+  /// The key under which stages that run the same loop find each other's values: dims by same_as.
+  Key PlaceOf(Key key) const;
   /// The guards that matter to what is read at `map` or below it: they speak of a dim that moves the place. With the
   /// extents of what is read, only of dims that move it out of there.
   SmallVector<kir::Guard, 1> GuardsOf(const IndexMap& map, const Dims* dims) const;
