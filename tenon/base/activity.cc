@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -26,6 +27,8 @@ namespace {
 
 // What a recording may take of memory: 32 bytes each.
 constexpr int64_t kMaxEvents = int64_t{1} << 22;
+// Above the system's numbers of threads (2^22 at most), within 32 bits, which viewers keep.
+constexpr int64_t kFirstLine = int64_t{1} << 30;
 
 struct Log {
   std::mutex mutex;
@@ -42,6 +45,7 @@ struct Less {
 struct Registry {
   std::mutex mutex;  // Before any log's.
   std::vector<std::shared_ptr<Log>> logs;
+  std::map<std::string, std::shared_ptr<Log>> lines;  // Beside the threads, by name; in `logs`, too.
   std::set<Label, Less> labels;
   std::atomic<int64_t> num_events{0};
   std::atomic<int64_t> dropped{0};
@@ -83,6 +87,34 @@ Log& LogOfThread() {
   return *mine.log;
 }
 
+Log& LogOfLine(const std::string& name) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  std::shared_ptr<Log>& log = registry.lines[name];
+  if (log == nullptr) {
+    log = std::make_shared<Log>();
+    log->thread.id = kFirstLine + static_cast<int64_t>(registry.lines.size());
+    log->thread.name = name;
+    log->thread.is_thread = false;
+    registry.logs.push_back(log);
+  }
+  return *log;
+}
+
+/// Whether there is room for one more event.
+bool CountEvent() {
+  Registry& registry = TheRegistry();
+  if (registry.num_events.fetch_add(1, std::memory_order_relaxed) < kMaxEvents) return true;
+  registry.num_events.fetch_sub(1, std::memory_order_relaxed);
+  registry.dropped.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void Append(Log& log, const Label* label, int64_t start_ns, int64_t end_ns, int64_t run) {
+  const std::lock_guard lock(log.mutex);
+  log.thread.events.push_back({label, start_ns, std::max(start_ns, end_ns), run});
+}
+
 }  // namespace
 
 const Label* Intern(Label label) {
@@ -98,15 +130,11 @@ int64_t NowNs() {
 }
 
 void Add(const Label* label, int64_t start_ns, int64_t end_ns, int64_t run) {
-  Registry& registry = TheRegistry();
-  if (registry.num_events.fetch_add(1, std::memory_order_relaxed) >= kMaxEvents) {
-    registry.num_events.fetch_sub(1, std::memory_order_relaxed);
-    registry.dropped.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  Log& log = LogOfThread();
-  const std::lock_guard lock(log.mutex);
-  log.thread.events.push_back({label, start_ns, std::max(start_ns, end_ns), run});
+  if (CountEvent()) Append(LogOfThread(), label, start_ns, end_ns, run);
+}
+
+void AddTo(const std::string& name, const Label* label, int64_t start_ns, int64_t end_ns, int64_t run) {
+  if (CountEvent()) Append(LogOfLine(name), label, start_ns, end_ns, run);
 }
 
 void Scope::Begin(const Label* label, int64_t run) {
@@ -150,7 +178,7 @@ Record Recorder::Stop() {
   const bool last = !IsOn() || internal::recorders.fetch_sub(1, std::memory_order_relaxed) == 1;
   for (const std::shared_ptr<Log>& log : registry.logs) {
     const std::lock_guard log_lock(log->mutex);
-    Thread thread{log->thread.id, log->thread.name, {}};
+    Thread thread{log->thread.id, log->thread.name, {}, log->thread.is_thread};
     for (const Event& e : log->thread.events) {
       if (e.start_ns >= start_ns_) thread.events.push_back(e);
     }

@@ -42,6 +42,9 @@ int64_t NowNs();
 /// Adds a span of the calling thread that is over. `run`: which execution it belongs to, 0 for none.
 void Add(const Label* label, int64_t start_ns, int64_t end_ns, int64_t run = 0);
 
+/// Adds a span to a line that is no thread's, such as a device's queue; `name` is all that tells lines apart.
+void AddTo(const std::string& name, const Label* label, int64_t start_ns, int64_t end_ns, int64_t run = 0);
+
 /// The span from construction to destruction, when somebody records at its beginning. Spans of a thread nest.
 class Scope {
  public:
@@ -94,9 +97,10 @@ struct Event {
 };
 
 struct Thread {
-  int64_t id = 0;  ///< The system's number.
+  int64_t id = 0;  ///< The system's number; of lines beside the threads a larger one than any of these.
   std::string name;
   std::vector<Event> events;  ///< By start; a span before those inside it.
+  bool is_thread = true;      ///< Not a line of AddTo.
 };
 
 struct Record {

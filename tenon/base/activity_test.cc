@@ -50,6 +50,26 @@ TEST(Activity, NothingIsKeptUnlessRecorded) {
   EXPECT_TRUE(again.Stop().threads.empty());
 }
 
+TEST(Activity, LinesBesideTheThreadsHaveTheirNames) {
+  const Label* const label = Intern({"kernel", {}, {}});
+  Recorder recorder;
+  const int64_t now = NowNs();
+  AddTo("queue a", label, now + 2, now + 3, 5);
+  AddTo("queue b", label, now, now + 1);
+  AddTo("queue a", label, now, now + 1);
+  std::vector<Thread> lines;
+  for (Thread& t : recorder.Stop().threads) {
+    if (!t.is_thread) lines.push_back(std::move(t));
+  }
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].name, "queue a");
+  ASSERT_EQ(lines[0].events.size(), 2u);
+  EXPECT_EQ(lines[0].events[0].start_ns, now);
+  EXPECT_EQ(lines[0].events[1].run, 5);
+  EXPECT_EQ(lines[1].name, "queue b");
+  EXPECT_NE(lines[0].id, lines[1].id);
+}
+
 TEST(Activity, SpansNestAndCarryTheirRun) {
   Recorder recorder;
   {

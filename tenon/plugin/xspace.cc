@@ -41,8 +41,9 @@ class PlaneWriter {
     protozero::pbf_writer line(bytes);
     const int64_t start = thread.events.empty() ? 0 : thread.events.front().start_ns;
     line.add_int64(xline::kId, thread.id);
-    line.add_string(xline::kName, thread.name.empty() ? fmt::format("thread {}", thread.id)
-                                                      : fmt::format("{}/{}", thread.name, thread.id));
+    line.add_string(xline::kName, !thread.is_thread     ? thread.name
+                                  : thread.name.empty() ? fmt::format("thread {}", thread.id)
+                                                        : fmt::format("{}/{}", thread.name, thread.id));
     line.add_int64(xline::kTimestampNs, start);
     for (const activity::Event& e : thread.events) {
       protozero::pbf_writer event(line, xline::kEvents);

@@ -13,6 +13,7 @@
 #include "tenon/base/status.h"
 #include "tenon/kir/kir.h"
 #include "tenon/plan/plan.h"
+#include "tenon/runtime/profile.h"
 
 namespace tenon::runtime {
 
@@ -39,6 +40,8 @@ struct Command {
   std::vector<int64_t> params;
   /// The step that it is or belongs to, in the program's plan.
   const plan::Step* step = nullptr;
+  /// Where to record how long each run of it took; null: nowhere.
+  StepProfile* profile = nullptr;
 
   int64_t trips = 0;
   std::vector<Command> body;

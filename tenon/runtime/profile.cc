@@ -29,19 +29,6 @@ std::string ArraysText(const plan::Plan& plan, const Ids& ids) {
   return text;
 }
 
-/// The operations of a kernel that take time, by name.
-std::string OpsText(const kir::Kernel& kernel) {
-  std::set<std::string_view> names;
-  for (const kir::Node& n : kernel.nodes) {
-    if (n.op == kir::Op::kConst || n.op == kir::Op::kRead || n.op == kir::Op::kIndex || n.op == kir::Op::kParam)
-      continue;
-    names.insert(n.op == kir::Op::kMath ? kir::MathName(n.attr) : kir::OpName(n.op));
-  }
-  std::string text;
-  for (const std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : " ", name);
-  return text;
-}
-
 class Describer {
  public:
   Describer(const plan::Plan& plan, StepProfile& to) : plan_(plan), to_(to) {}
@@ -112,6 +99,18 @@ void StepProfile::Record(int64_t ns) {
   }
 }
 
+std::string OpsText(const kir::Kernel& kernel) {
+  std::set<std::string_view> names;
+  for (const kir::Node& n : kernel.nodes) {
+    if (n.op == kir::Op::kConst || n.op == kir::Op::kRead || n.op == kir::Op::kIndex || n.op == kir::Op::kParam)
+      continue;
+    names.insert(n.op == kir::Op::kMath ? kir::MathName(n.attr) : kir::OpName(n.op));
+  }
+  std::string text;
+  for (const std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : " ", name);
+  return text.empty() ? "moves" : text;
+}
+
 std::string_view Profile::Columns() {
   return "program\tstep\tdepth\tkind\truns\ttotal_ns\tleast_ns\testimate_ns\tflops\tops\tserial\tbytes_read\tbytes_"
          "written\tbytes_cached\twhat\n";
@@ -136,8 +135,7 @@ activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step) {
   std::visit(Describer(plan, about), step.is);
   activity::Label label{about.kind, {}, {{"hlo_category", about.kind}, {"long_name", about.what}}};
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
-    const std::string ops = OpsText(plan.kernels[kernel->kernel]);
-    label.name = fmt::format("kernel {}: {}", kernel->kernel, ops.empty() ? "moves" : ops);
+    label.name = fmt::format("kernel {}: {}", kernel->kernel, OpsText(plan.kernels[kernel->kernel]));
   }
   if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) label.name = call->target;
   if (const auto* evaluate = std::get_if<plan::EvaluateStep>(&step.is)) label.name = "evaluate " + evaluate->op;

@@ -52,6 +52,9 @@ class Profile {
   std::deque<StepProfile> steps_;
 };
 
+/// The operations of a kernel that take time, by name: "add exp mul"; "moves" where there are none.
+std::string OpsText(const kir::Kernel& kernel);
+
 /// What a profiler calls a step of a verified plan: "kernel 2: exp add", with its flops and bytes of one run and what
 /// it does.
 activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step);

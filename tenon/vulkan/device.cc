@@ -41,7 +41,7 @@ Commands& Commands::operator=(Commands&& o) noexcept {
 }
 
 Commands::~Commands() {
-  if (handle_ == VK_NULL_HANDLE || ForkGeneration() != device_->generation_ || device_->is_stuck()) return;
+  if (handle_ == VK_NULL_HANDLE || !device_->is_ours_to_free()) return;
   const std::lock_guard lock(device_->commands_mutex_);
   device_->functions_.FreeCommandBuffers(device_->device_, device_->commands_, 1, &handle_);
 }
@@ -156,7 +156,7 @@ Status Device::MakeMemories(const Setup& setup) {
 }
 
 Device::~Device() {
-  if (device_ == VK_NULL_HANDLE || ForkGeneration() != generation_ || is_stuck()) return;
+  if (device_ == VK_NULL_HANDLE || !is_ours_to_free()) return;
   const DeviceFunctions& f = functions_;
   if (f.DeviceWaitIdle != nullptr) f.DeviceWaitIdle(device_);
   staging_ = {};
@@ -194,7 +194,8 @@ Status Device::health() const {
   return health_;
 }
 
-Result<std::shared_ptr<const Pipeline>> Device::MakePipeline(std::span<const uint32_t> words, const char* entry) {
+Result<std::shared_ptr<const Pipeline>> Device::MakePipeline(std::span<const uint32_t> words, const char* entry,
+                                                             const std::string& name) {
   auto module_info = Typed<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   module_info.codeSize = words.size_bytes();
   module_info.pCode = words.data();
@@ -212,6 +213,7 @@ Result<std::shared_ptr<const Pipeline>> Device::MakePipeline(std::span<const uin
   functions_.DestroyShaderModule(device_, module, nullptr);
   TENON_RETURN_IF_ERROR(Note(made, fmt::format("compiling a kernel of {} words", words.size())));
   made_pipelines_ = true;
+  instance_->Name(device_, VK_OBJECT_TYPE_PIPELINE, reinterpret_cast<uint64_t>(pipeline->handle_), name);
   return std::shared_ptr<const Pipeline>(std::move(pipeline));
 }
 

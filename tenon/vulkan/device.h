@@ -14,6 +14,7 @@
 #include "tenon/base/status.h"
 #include "tenon/vulkan/instance.h"
 #include "tenon/vulkan/memory.h"
+#include "tenon/vulkan/timestamps.h"
 
 namespace tenon::vulkan {
 
@@ -89,8 +90,10 @@ class Device {
   /// Whether the host reads and writes arrays where they lie.
   bool is_mapped() const { return memory_->mapped(); }
 
-  /// Compiles one entry point. May take milliseconds to seconds. Any thread.
-  Result<std::shared_ptr<const Pipeline>> MakePipeline(std::span<const uint32_t> words, const char* entry);
+  /// Compiles one entry point. May take milliseconds to seconds. `name`: for debuggers of drivers; may be empty. Any
+  /// thread.
+  Result<std::shared_ptr<const Pipeline>> MakePipeline(std::span<const uint32_t> words, const char* entry,
+                                                       const std::string& name = {});
 
   /// Records what `record` does; the commands may be submitted while an earlier submission of them still runs.
   Result<Commands> Record(const std::function<void(VkCommandBuffer)>& record);
@@ -117,6 +120,11 @@ class Device {
   Status health() const;
   /// It did not answer: what it has may still be in use, so nothing of it is ever given back to the driver.
   bool is_stuck() const { return health().code() == Code::kDeadlineExceeded; }
+  /// Whether what was made of it may be given back to the driver: not in a child of fork, nor when stuck.
+  bool is_ours_to_free() const { return ForkGeneration() == generation_ && !is_stuck(); }
+
+  /// Sets its times against the host's.
+  Clock& clock() { return clock_; }
 
  private:
   friend class Commands;
@@ -146,6 +154,8 @@ class Device {
 
   std::mutex staging_mutex_;
   Block staging_;
+
+  Clock clock_;
 
   mutable std::mutex health_mutex_;
   Status health_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -68,6 +69,46 @@ TEST_P(DeviceTest, BytesComeBackAsTheyWent) {
   std::ranges::fill(out, 0);
   ASSERT_TRUE(device_->Download(*other, 5, out.data(), static_cast<int64_t>(size)).ok());
   EXPECT_EQ(in, out);
+}
+
+TEST_P(DeviceTest, TimestampsFollowTheCommands) {
+  if (device_->info().timestamp_bits == 0) GTEST_SKIP() << "the device has no clock";
+  Result<Block> block = device_->memory().Allocate(1 << 20);
+  ASSERT_TRUE(block.ok());
+  Result<std::unique_ptr<Timestamps>> times = Timestamps::Create(*device_, 3);
+  ASSERT_TRUE(times.ok()) << times.status().ToString();
+  Result<Commands> commands = device_->Record([&](VkCommandBuffer c) {
+    (*times)->Reset(c);
+    for (uint32_t i = 0; i < 3; ++i) {
+      device_->Barrier(c);
+      device_->functions().CmdFillBuffer(c, block->buffer(), block->offset(), 1 << 20, i);
+      (*times)->Write(c, i);
+    }
+    device_->Barrier(c);
+  });
+  ASSERT_TRUE(commands.ok());
+  const VkCommandBuffer handle = commands->handle();
+  const Result<uint64_t> submitted = device_->Submit({&handle, 1});
+  ASSERT_TRUE(submitted.ok());
+  ASSERT_TRUE(device_->Wait(*submitted).ok());
+  const Result<std::vector<int64_t>> read = (*times)->Read();
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  ASSERT_EQ(read->size(), 3u);
+  EXPECT_TRUE(std::ranges::is_sorted(*read));
+  EXPECT_GT((*read)[2], (*read)[0]);
+}
+
+TEST(Clock, BelievesWhatItSawSoonest) {
+  constexpr int64_t kOffset = 1'000'000'000;
+  Clock clock;
+  // The host learns of it 500 ns late, then 100, then 900.
+  EXPECT_EQ(clock.Observe(0, kOffset + 500), kOffset + 500);
+  EXPECT_EQ(clock.Observe(1000, kOffset + 1100), kOffset + 100);
+  EXPECT_EQ(clock.Observe(2000, kOffset + 2900), kOffset + 100);
+  // A minute later the device's clock may have lost much more than that.
+  constexpr int64_t kMinute = 60'000'000'000;
+  const int64_t lost = kMinute / policy::kClockDrift / 2;
+  EXPECT_EQ(clock.Observe(kMinute - lost, kOffset + kMinute), kOffset + lost);
 }
 
 TEST_P(DeviceTest, CommandsRunAgainOnOtherArrays) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -40,6 +41,17 @@ Status CheckValidationLayer(const GlobalFunctions& global) {
       fmt::format("TENON_VULKAN_VALIDATE wants the layer {}, which is not installed (on Debian: "
                   "vulkan-validationlayers)",
                   kValidationLayer));
+}
+
+/// Whether the loader, a layer of it or a driver takes names for debuggers.
+bool HasDebugUtils(const GlobalFunctions& global) {
+  uint32_t count = 0;
+  if (global.EnumerateInstanceExtensionProperties(nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (global.EnumerateInstanceExtensionProperties(nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(extensions, [](const VkExtensionProperties& e) {
+    return std::strcmp(e.extensionName, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0;
+  });
 }
 
 std::string VersionText(uint32_t version) {
@@ -164,12 +176,15 @@ Result<std::shared_ptr<const Instance>> Instance::Create() {
   features.pEnabledValidationFeatures = enabled;
   features.pNext = &messenger;
   const char* debug_utils = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  const bool has_debug_utils = WantsValidation() || HasDebugUtils(*global);
+  if (has_debug_utils) {
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &debug_utils;
+  }
   if (WantsValidation()) {
     TENON_RETURN_IF_ERROR(CheckValidationLayer(*global));
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &debug_utils;
     info.pNext = &features;
   }
 
@@ -179,6 +194,10 @@ Result<std::shared_ptr<const Instance>> Instance::Create() {
     return ToStatus(made, "making a Vulkan instance (is a driver installed? On Debian: mesa-vulkan-drivers)");
   }
   TENON_ASSIGN_OR_RETURN(instance->functions_, LoadInstance(*global, instance->instance_));
+  if (has_debug_utils) {
+    instance->set_name_ = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
+        global->GetInstanceProcAddr(instance->instance_, "vkSetDebugUtilsObjectNameEXT"));
+  }
   if (WantsValidation()) {
     const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
         global->GetInstanceProcAddr(instance->instance_, "vkCreateDebugUtilsMessengerEXT"));
@@ -204,6 +223,16 @@ Instance::~Instance() {
   if (messenger_ != VK_NULL_HANDLE && destroy_messenger_ != nullptr) destroy_messenger_(instance_, messenger_, nullptr);
   if (instance_ != VK_NULL_HANDLE && functions_.DestroyInstance != nullptr)
     functions_.DestroyInstance(instance_, nullptr);
+}
+
+void Instance::Name(VkDevice device, VkObjectType type, uint64_t object, const std::string& name) const {
+  if (set_name_ == nullptr || name.empty()) return;
+  auto info = Typed<VkDebugUtilsObjectNameInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
+  info.objectType = type;
+  info.objectHandle = object;
+  info.pObjectName = name.c_str();
+  // A name that is not kept harms nobody.
+  static_cast<void>(set_name_(device, &info));
 }
 
 int64_t Instance::ValidationMessages() { return validation_messages.load(std::memory_order_relaxed); }

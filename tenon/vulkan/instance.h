@@ -61,6 +61,9 @@ class Instance {
   /// In the drivers' order, unfit ones included.
   const std::vector<PhysicalDevice>& devices() const { return devices_; }
 
+  /// Tells debuggers of drivers, where one may look on, what to call an object of a device; nothing otherwise.
+  void Name(VkDevice device, VkObjectType type, uint64_t object, const std::string& name) const;
+
   /// Messages of the validation layer since the process started.
   static int64_t ValidationMessages();
 
@@ -70,6 +73,7 @@ class Instance {
   VkInstance instance_ = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger_ = nullptr;
+  PFN_vkSetDebugUtilsObjectNameEXT set_name_ = nullptr;  ///< Null: nobody could look on.
   InstanceFunctions functions_;
   std::vector<PhysicalDevice> devices_;
 };

@@ -34,6 +34,13 @@ inline constexpr int64_t kBakedPoints = int64_t{1} << 16;
 /// A device that does not finish within this is taken for lost: longer than any watchdog.
 inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
 
+/// Clocks of a device and its host come apart by at most one part in so many: quartz is a few times as good.
+inline constexpr int64_t kClockDrift = 20'000;
+/// Kernels of a segment that are timed one by one; of a loop with more, the loop is.
+inline constexpr int64_t kMostTimed = 4096;
+/// Of a run in which the host decides on loops; what comes later is not timed.
+inline constexpr int64_t kMostTimedOfRun = int64_t{1} << 16;
+
 /// Memory of the host's that its own steps used and that is kept for the next ones.
 inline constexpr int64_t kMaxHostCacheBytes = int64_t{256} << 20;
 

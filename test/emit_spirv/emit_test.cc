@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tenon/emit_spirv/print.h"
 #include "tenon/kir/builder.h"
 #include "test/emit_spirv/run.h"
 
@@ -69,6 +70,63 @@ void ExpectValid(const Module& module) {
   } else {
     std::printf("not validated: %s\n", said.status().ToString().c_str());
   }
+  const Result<std::string> text = Print(module.words);
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  const Result<std::vector<uint32_t>> assembled = testing::Assemble(*text);
+  if (assembled.status().code() == Code::kNotFound) {
+    std::printf("not assembled: %s\n", assembled.status().ToString().c_str());
+    return;
+  }
+  ASSERT_TRUE(assembled.ok()) << assembled.status().ToString() << "\n" << *text;
+  // Word 2 says who made it.
+  std::vector<uint32_t> words = module.words;
+  words[2] = (*assembled)[2];
+  EXPECT_EQ(*assembled, words) << *text;
+}
+
+// Floats of each width, of all kinds: as they stand in the text they are the same bits.
+constexpr std::string_view kConstants = R"(kernel v1 params 0 outer 0 {
+  dim d0 parallel 16
+  buffer b0 out f32 [16] stride [1]
+  buffer b1 arg f32 [16] stride [1]
+  buffer b2 out f64 [16] stride [1]
+  read r0 = b1[d0]
+  %0 = f32 read r0
+  %1 = f32 const inf
+  %2 = f32 min %0, %1
+  %3 = f32 const 1e-42
+  %4 = f32 max %2, %3
+  %5 = f32 const -1.25
+  %6 = f32 mul %4, %5
+  %7 = f64 convert %6
+  %8 = f64 const 5e-310
+  %9 = f64 max %7, %8
+  %10 = f64 const nan
+  %11 = f64 add %9, %10
+  stage (d0) {
+    store b0[d0] = %6
+    store b2[d0] = %11
+  }
+}
+)";
+
+TEST(Print, TellsConstantsByTheirBits) {
+  const auto module = Emit(Parse(kConstants), Gpu("software"));
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  ExpectValid(*module);
+}
+
+TEST(Print, RefusesWhatItDoesNotKnow) {
+  const auto module = Emit(Parse(kAdd), Gpu("software"));
+  ASSERT_TRUE(module.ok());
+  std::vector<uint32_t> words = module->words;
+  EXPECT_EQ(Print(std::span(words).first(3)).status().code(), Code::kDataLoss);
+  // In the middle of an instruction: the last one is the end of a function, one word.
+  EXPECT_EQ(Print(std::span(words).first(6)).status().code(), Code::kDataLoss);
+  words.push_back(0x0001ffff);
+  EXPECT_THAT(std::string(Print(words).status().message()), HasSubstr("instruction 65535"));
+  words.back() = 0;
+  EXPECT_EQ(Print(words).status().code(), Code::kDataLoss);
 }
 
 TEST(Emit, IsAFunctionOfKernelAndTarget) {

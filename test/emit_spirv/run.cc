@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <random>
 
 #include "tenon/kir/builder.h"
@@ -21,26 +23,57 @@ target::Target JudgedTarget() {
   return target;
 }
 
-Result<std::string> Validate(std::span<const uint32_t> words) {
-  if (const char* dump = std::getenv("TENON_DUMP_SPIRV"); dump != nullptr) {
-    std::ofstream(dump, std::ios::binary)
-        .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
-  }
-  static const bool there = std::system("spirv-val --version > /dev/null 2>&1") == 0;
-  if (!there) return NotFound("no spirv-val on the path (on Debian: spirv-tools)");
-  const std::string name =
-      (std::filesystem::temp_directory_path() / ("tenon_" + std::to_string(::getpid()) + ".spv")).string();
-  std::ofstream(name, std::ios::binary)
-      .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
-  std::FILE* pipe = ::popen(("spirv-val --target-env vulkan1.3 " + name + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return Internal("spirv-val could not be started");
+namespace {
+
+std::string TemporaryFile(const char* ending) {
+  return (std::filesystem::temp_directory_path() / ("tenon_" + std::to_string(::getpid()) + ending)).string();
+}
+
+/// What a program of spirv-tools says; empty when it succeeds in silence.
+Result<std::string> Ask(const std::string& program, const std::string& arguments) {
+  static std::map<std::string, bool>& there = *new std::map<std::string, bool>;
+  const auto [it, fresh] = there.try_emplace(program);
+  if (fresh) it->second = std::system((program + " --version > /dev/null 2>&1").c_str()) == 0;
+  if (!it->second) return NotFound("no " + program + " on the path (on Debian: spirv-tools)");
+  std::FILE* pipe = ::popen((program + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return Internal(program + " could not be started");
   std::string said;
   char line[512];
   while (std::fgets(line, sizeof line, pipe) != nullptr) said += line;
   const int code = ::pclose(pipe);
   if (code != 0 && said.empty()) said = "exit status " + std::to_string(code);
+  return said;
+}
+
+}  // namespace
+
+Result<std::string> Validate(std::span<const uint32_t> words) {
+  if (const char* dump = std::getenv("TENON_DUMP_SPIRV"); dump != nullptr) {
+    std::ofstream(dump, std::ios::binary)
+        .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+  }
+  const std::string name = TemporaryFile(".spv");
+  std::ofstream(name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+  Result<std::string> said = Ask("spirv-val", "--target-env vulkan1.3 " + name);
   std::filesystem::remove(name);
   return said;
+}
+
+Result<std::vector<uint32_t>> Assemble(const std::string& text) {
+  const std::string from = TemporaryFile(".spvasm"), to = TemporaryFile(".assembled");
+  std::ofstream(from) << text;
+  const Result<std::string> said =
+      Ask("spirv-as", "--target-env vulkan1.2 --preserve-numeric-ids " + from + " -o " + to);
+  std::ifstream in(to, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::filesystem::remove(from);
+  std::filesystem::remove(to);
+  if (!said.ok()) return said.status();
+  if (!said->empty()) return InvalidArgument(*said);
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
+  return words;
 }
 
 Result<std::shared_ptr<vulkan::Device>> SoftwareDevice() {

@@ -23,6 +23,9 @@ target::Target JudgedTarget();
 /// What spirv-val says of a module: empty when it has no complaint. NOT_FOUND when there is no such program.
 Result<std::string> Validate(std::span<const uint32_t> words);
 
+/// The words that spirv-as makes of assembly, ids as they are there. NOT_FOUND when there is no such program.
+Result<std::vector<uint32_t>> Assemble(const std::string& text);
+
 /// A software device; FAILED_PRECONDITION where there is none. One per process.
 Result<std::shared_ptr<vulkan::Device>> SoftwareDevice();
 

@@ -108,7 +108,7 @@ Id Writer::Call(Id function, Id type, std::span<const Id> args) {
 
 Id Writer::Load(Id type, Id pointer, uint32_t aligned, bool is_volatile) {
   if (aligned == 0) return Do(Spv::Load, type, {pointer});
-  const uint32_t how = spv::MemoryAligned | (is_volatile ? spv::MemoryVolatile : 0);
+  const uint32_t how = spv::AccessAligned | (is_volatile ? spv::AccessVolatile : 0);
   return Do(Spv::Load, type, {pointer, how, aligned});
 }
 
@@ -116,7 +116,7 @@ void Writer::Store(Id pointer, Id value, uint32_t aligned) {
   if (aligned == 0) {
     Do(Spv::Store, {pointer, value});
   } else {
-    Do(Spv::Store, {pointer, value, spv::MemoryAligned, aligned});
+    Do(Spv::Store, {pointer, value, spv::AccessAligned, aligned});
   }
 }
 
@@ -234,7 +234,7 @@ Words Writer::Finish() {
   const Words name = Text("GLSL.std.450");
   import.insert(import.end(), name.begin(), name.end());
   Put(words, Spv::ExtInstImport, import);
-  Put(words, Spv::MemoryModel, Words{spv::AddressingPhysicalStorageBuffer64, spv::MemoryGlsl450});
+  Put(words, Spv::MemoryModel, Words{spv::AddressingPhysicalStorageBuffer64, spv::ModelGLSL450});
   append(entries_);
   append(modes_);
   append(decorations_);

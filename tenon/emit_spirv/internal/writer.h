@@ -17,11 +17,11 @@ using Id = uint32_t;
 using Words = std::vector<uint32_t>;
 
 enum class Spv : uint32_t {
-#define TENON_SPIRV_OP(name, number) name = number,
+#define TENON_SPIRV_OP(name, number, operands) name = number,
 #include "tenon/emit_spirv/opcodes.def"
 };
 namespace spv {
-#define TENON_SPIRV_NUMBER(name, number) inline constexpr uint32_t name = number;
+#define TENON_SPIRV_NUMBER(category, name, number) inline constexpr uint32_t category##name = number;
 #include "tenon/emit_spirv/opcodes.def"
 }  // namespace spv
 

@@ -44,16 +44,20 @@ class Builder {
     for (const plan::Step& step : seq) {
       const auto* copy = std::get_if<plan::CopyStep>(&step.is);
       if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
-      if (accelerator_ != nullptr) {
-        TENON_ASSIGN_OR_RETURN(const bool taken, Lower(step, commands));
-        if (taken) continue;
-        TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
-      }
       StepProfile* record = nullptr;
       if (profile_ != nullptr) {
         record = &profile_->steps().emplace_back();
         record->depth = depth;
         Describe(plan_, step, target_, *record);
+      }
+      if (accelerator_ != nullptr) {
+        const size_t before = commands.size();
+        TENON_ASSIGN_OR_RETURN(const bool taken, Lower(step, commands));
+        if (taken) {
+          if (commands.size() > before) commands.back().profile = record;
+          continue;
+        }
+        TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
       }
       TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, Bound(step, depth));
       if (accelerator_ != nullptr) op = OnHost(step, std::move(op));
@@ -180,11 +184,10 @@ class Builder {
 
   Status AddSegment(std::vector<Command>& commands, OpList& ops) const {
     if (commands.empty()) return OkStatus();
-    const plan::Step* step = commands.front().step;
+    const int64_t launches = Launches(commands);
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<const Accelerator::Segment> segment,
                            accelerator_->Bind(std::exchange(commands, {})));
-    ops.push_back(std::make_unique<SegmentOp>(std::move(segment)));
-    ops.back()->step = step;
+    ops.push_back(std::make_unique<SegmentOp>(std::move(segment), launches));
     ++share_.host.segments;
     return OkStatus();
   }

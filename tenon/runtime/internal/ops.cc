@@ -41,13 +41,19 @@ void* ThreadScratch(int64_t size_bytes) {
 }
 
 const activity::Label* BoundOp::Label(const plan::Plan& plan) const {
-  if (step == nullptr) return nullptr;
   const activity::Label* label = label_.load(std::memory_order_acquire);
   if (label == nullptr) {
-    label = activity::Intern(LabelOf(plan, *step));
+    std::optional<activity::Label> made = MakeLabel(plan);
+    if (!made) return nullptr;
+    label = activity::Intern(*std::move(made));
     label_.store(label, std::memory_order_release);
   }
   return label;
+}
+
+std::optional<activity::Label> BoundOp::MakeLabel(const plan::Plan& plan) const {
+  if (step == nullptr) return std::nullopt;
+  return LabelOf(plan, *step);
 }
 
 Status RunAll(const OpList& ops, const Frame& frame) {
@@ -171,6 +177,10 @@ Status CaseOp::Run(const Frame& frame) const {
     chosen = value < 0 ? branches_.size() : static_cast<size_t>(value);
   }
   return RunAll(branches_[std::min(chosen, branches_.size() - 1)], frame);
+}
+
+std::optional<activity::Label> SegmentOp::MakeLabel(const plan::Plan&) const {
+  return activity::Label{"submit", {{"launches", static_cast<double>(launches_)}}, {{"hlo_category", "submit"}}};
 }
 
 Status SegmentOp::Run(const Frame& frame) const { return frame.arguments.accelerator->Launch(*segment_); }

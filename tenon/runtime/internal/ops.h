@@ -50,10 +50,12 @@ class BoundOp {
   virtual Status Run(const Frame& frame) const = 0;
   /// The step that it is, in the program's plan; null for what stands in no plan.
   const plan::Step* step = nullptr;
-  /// What a profiler calls it, from `plan`, which has the step. Null without a step.
+  /// What a profiler calls it, from `plan`, which has the step. Null: nothing.
   const activity::Label* Label(const plan::Plan& plan) const;
 
  private:
+  virtual std::optional<activity::Label> MakeLabel(const plan::Plan& plan) const;
+
   mutable std::atomic<const activity::Label*> label_{nullptr};  ///< Made when first asked for.
 };
 using OpList = std::vector<std::unique_ptr<BoundOp>>;
@@ -194,11 +196,15 @@ using CallOp = ServiceOp<plan::CustomCallStep>;
 /// What an accelerator runs, from one step of the host to the next.
 class SegmentOp final : public BoundOp {
  public:
-  explicit SegmentOp(std::unique_ptr<const Accelerator::Segment> segment) : segment_(std::move(segment)) {}
+  SegmentOp(std::unique_ptr<const Accelerator::Segment> segment, int64_t launches)
+      : segment_(std::move(segment)), launches_(launches) {}
   Status Run(const Frame& frame) const override;
 
  private:
+  std::optional<activity::Label> MakeLabel(const plan::Plan&) const override;
+
   std::unique_ptr<const Accelerator::Segment> segment_;
+  int64_t launches_;
 };
 
 /// A step of the host in a program of an accelerator.

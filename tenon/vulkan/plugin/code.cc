@@ -9,6 +9,7 @@
 #include "tenon/base/bytes.h"
 #include "tenon/base/log.h"
 #include "tenon/emit_llvm/emit.h"
+#include "tenon/emit_spirv/print.h"
 #include "tenon/host/build.h"
 #include "tenon/host/front_end.h"
 #include "tenon/host/profile_log.h"
@@ -25,10 +26,10 @@ namespace {
 
 constexpr std::string_view kMagic = "TENONVK1";
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 
-double MicrosSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+double MicrosSince(HostClock::time_point start) {
+  return std::chrono::duration<double, std::micro>(HostClock::now() - start).count();
 }
 
 /// This process's own target, for what runs on the host.
@@ -48,6 +49,9 @@ void Dump(const Compiled& compiled) {
     if (module.ok()) {
       host::WriteDump(compiled.dump_dir, fmt::format("kernel{}.spv", i),
                       {reinterpret_cast<const char*>(module->words.data()), module->words.size() * sizeof(uint32_t)});
+      const Result<std::string> text = emit_spirv::Print(module->words);
+      host::WriteDump(compiled.dump_dir, fmt::format("kernel{}.spvasm", i),
+                      text.ok() ? *text : text.status().ToString());
     } else {
       host::WriteDump(compiled.dump_dir, fmt::format("kernel{}.refused", i), module.status().ToString());
     }
@@ -151,7 +155,7 @@ Result<std::shared_ptr<DeviceCode>> BindTo(VulkanDevice& device, std::shared_ptr
     return FailedPrecondition(fmt::format("{} was compiled for {}, whose results differ in their bits from those of {}",
                                           compiled->about.name, compiled->target->name, device.target()->name));
   }
-  const auto start = Clock::now();
+  const auto start = HostClock::now();
   if (!compiled->dump_dir.empty()) Dump(*compiled);
   const plan::Plan& plan = compiled->about.plan;
   auto code = std::make_shared<DeviceCode>();
@@ -162,9 +166,10 @@ Result<std::shared_ptr<DeviceCode>> BindTo(VulkanDevice& device, std::shared_ptr
   const double kernels_us = MicrosSince(start);
   TENON_ASSIGN_OR_RETURN(host::PlanServices services, host::MakeServices(plan));
   code->may_call_back = services.may_call_back;
+  code->profile = host::NewProfile(plan.name);
   TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(plan, std::move(on_host), std::move(services.services),
-                                                                 kernels::HostFamilies(), HostTarget(),
-                                                                 host::NewProfile(plan.name), code->binding.get()));
+                                                                 kernels::HostFamilies(), HostTarget(), code->profile,
+                                                                 code->binding.get()));
   TENON_RETURN_IF_ERROR(PlaceConstants(plan, *code));
   const runtime::Program::HostSteps& n = code->program->host_steps();
   code->needs_host = n.all() + n.decisions > 0;

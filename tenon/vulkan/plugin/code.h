@@ -43,6 +43,7 @@ struct DeviceCode {
   std::unique_ptr<Binding> binding;
   Block constants_block;
   std::vector<Base> constants;
+  std::shared_ptr<runtime::Profile> profile;        ///< Null: nobody wants one.
   std::unique_ptr<const runtime::Program> program;  ///< After what it was made with.
   /// The host has a part in each run: it runs steps or decides how loops and branches go on.
   bool needs_host = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenon/base/activity.h"
+#include "tenon/base/log.h"
 #include "tenon/host/executable_info.h"
 #include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
@@ -54,6 +55,11 @@ struct VulkanLoadedExecutable::Run {
   std::vector<runtime::Block> mirrors;
   std::vector<Commands> copies;
   uint64_t submission = 0;  ///< 0: nothing was submitted.
+
+  // For profilers.
+  int64_t run_id = 0;
+  int64_t start_ns = 0;
+  std::unique_ptr<Timing> timing;  ///< Null: nobody wants to know.
 };
 
 /// One that the device's thread runs, or waits for.
@@ -62,7 +68,7 @@ struct VulkanLoadedExecutable::QueuedRun final : host::ExecutionTask {
 
   Status Run() override {
     if (!started) TENON_RETURN_IF_ERROR(executable->StartOrEnd(run));
-    return run.submission == 0 ? OkStatus() : run.device->device()->Wait(run.submission);
+    return executable->WaitFor(run);
   }
   void Release() override { run = {}; }
   // Without a thread that waits, the caller does.
@@ -196,8 +202,10 @@ Status VulkanLoadedExecutable::Start(Run& run) const {
 
   TENON_ASSIGN_OR_RETURN(const std::unique_ptr<vulkan::Run> on_device,
                          vulkan::Run::Start(*code.binding, std::move(bases), run.scratch.address()));
-  host::ExecutionUser user{run.context.get(),  &client,         &client.in_flight(), client.pool().num_threads(),
-                           client.NextRunId(), run.device->id()};
+  run.run_id = client.NextRunId();
+  run.start_ns = activity::NowNs();
+  host::ExecutionUser user{run.context.get(),           &client,    &client.in_flight(),
+                           client.pool().num_threads(), run.run_id, run.device->id()};
   const activity::Scope scope([&] { return host::ExecutionLabel(compiled_->about, run.device->id()); }, user.run_id);
   TENON_RETURN_IF_ERROR(program.Run({.inputs = {inputs.data(), inputs.size()},
                                      .outputs = {outputs.data(), outputs.size()},
@@ -207,7 +215,45 @@ Status VulkanLoadedExecutable::Start(Run& run) const {
                                      .accelerator = on_device.get(),
                                      .arena = arena},
                                     client.pool(), *client.host_memory()));
+  run.timing = on_device->TakeTiming();
   if (const uint64_t last = on_device->Finish(); last != 0) run.submission = last;
+  return OkStatus();
+}
+
+// Waits until the device has ended what was started.
+Status VulkanLoadedExecutable::WaitFor(Run& run) const {
+  if (run.submission != 0) TENON_RETURN_IF_ERROR(run.device->device()->Wait(run.submission));
+  const int64_t ended_ns = activity::NowNs();
+  if (run.code->profile != nullptr) run.code->profile->whole().Record(ended_ns - run.start_ns);
+  if (run.timing != nullptr) {
+    if (const Status told = Tell(run, ended_ns); !told.ok()) Log(LogLevel::kWarning, std::string(told.message()));
+  }
+  return OkStatus();
+}
+
+// Tells profilers when the device did what.
+Status VulkanLoadedExecutable::Tell(const Run& run, int64_t ended_ns) const {
+  TENON_ASSIGN_OR_RETURN(const std::vector<Timing::Span> spans, run.timing->Read(*run.device->device(), ended_ns));
+  if (spans.empty()) return OkStatus();
+  const bool recorded = activity::IsOn();
+  const std::string line = fmt::format("{} queue", run.device->device()->info().name);
+  if (recorded) {
+    int64_t end_ns = spans.front().end_ns;
+    for (const Timing::Span& s : spans) end_ns = std::max(end_ns, s.end_ns);
+    activity::AddTo(line, host::ExecutionLabel(compiled_->about, run.device->id()), spans.front().start_ns, end_ns,
+                    run.run_id);
+  }
+  std::map<const plan::Step*, const activity::Label*> labels;
+  for (const Timing::Span& s : spans) {
+    if (s.profile != nullptr) s.profile->Record(s.end_ns - s.start_ns);
+    if (!recorded) continue;
+    const activity::Label*& label = labels[s.step];
+    if (label == nullptr) {
+      label = activity::Intern(s.step == nullptr ? activity::Label{"carry", {}, {{"hlo_category", "carry"}}}
+                                                 : runtime::LabelOf(compiled_->about.plan, *s.step));
+    }
+    activity::AddTo(line, label, s.start_ns, s.end_ns, run.run_id);
+  }
   return OkStatus();
 }
 
@@ -314,7 +360,7 @@ Status VulkanLoadedExecutable::RunGlobally(GlobalRun& all) const {
     run.taken_over.push_back(false);
   }
   TENON_RETURN_IF_ERROR(StartOrEnd(run));
-  if (run.submission != 0) TENON_RETURN_IF_ERROR(all.first->device()->Wait(run.submission));
+  TENON_RETURN_IF_ERROR(WaitFor(run));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const Shape& shape = plan.outputs[i].shape;
     whole.resize(static_cast<size_t>(SizeBytes(shape)));

@@ -53,6 +53,8 @@ class VulkanLoadedExecutable final : public plugin::LoadedExecutable {
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
   Status Start(Run& run) const;
   Status StartOrEnd(Run& run) const;
+  Status WaitFor(Run& run) const;
+  Status Tell(const Run& run, int64_t ended_ns) const;
   Status ExecuteGlobally(plugin::ExecuteRequest& request);
   Status RunGlobally(GlobalRun& run) const;
 

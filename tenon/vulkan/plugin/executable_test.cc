@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tenon/abi/xla_ffi.h"
+#include "tenon/base/activity.h"
 #include "tenon/ffi_host/registry.h"
 #include "tenon/plugin/transfers.h"
 #include "tenon/vulkan/plugin/client.h"
@@ -110,6 +112,71 @@ TEST_F(ExecutableTest, WhatReadsMemoryThatTheHostIsStillToFillWaits) {
   const Result<Floats> values = Download(*sum);
   ASSERT_TRUE(values.ok()) << values.status().ToString();
   EXPECT_EQ(*values, (Floats{18, 22, 26, 30}));
+}
+
+// A chain of kernels that depend on each other, and a loop of known trips around some.
+constexpr char kLoop[] = R"(func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4096xf32>
+    cond {
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %s = stablehlo.sine %v : tensor<4096xf32>
+      %t = stablehlo.reverse %s, dims = [0] : tensor<4096xf32>
+      %c:2 = "stablehlo.sort"(%t, %s) ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>, %d: tensor<f32>, %e: tensor<f32>):
+          %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %l : tensor<i1>
+      }) {dimension = 0 : i64} : (tensor<4096xf32>, tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>)
+      stablehlo.return %next, %c#1 : tensor<i32>, tensor<4096xf32>
+    }
+  return %r#1 : tensor<4096xf32> })";
+
+TEST_F(ExecutableTest, ProfilesSayWhenTheDeviceDidWhat) {
+  const auto executable = Compile(kLoop);
+  ASSERT_TRUE(executable);
+  const auto input = Upload(Floats(4096, 0.5F));
+  activity::Recorder recorder;
+  const int64_t before_ns = activity::NowNs();
+  for (int i = 0; i < 3; ++i) {
+    const auto output = Run(*executable, *input);
+    ASSERT_TRUE(output->ready().Wait().ok());
+  }
+  const int64_t after_ns = activity::NowNs();
+  const activity::Record record = recorder.Stop();
+  const activity::Thread* queue = nullptr;
+  for (const activity::Thread& t : record.threads) {
+    if (!t.is_thread) queue = &t;
+  }
+  ASSERT_NE(queue, nullptr);
+  EXPECT_TRUE(queue->name.ends_with(" queue")) << queue->name;
+  std::map<int64_t, std::vector<activity::Event>> runs;
+  for (const activity::Event& e : queue->events) {
+    EXPECT_LE(e.start_ns, e.end_ns);
+    EXPECT_LE(e.end_ns, after_ns) << e.label->name;
+    runs[e.run].push_back(e);
+  }
+  // The first run sets the clocks, later ones only better: each lies within the time in which it was asked for.
+  EXPECT_GE(queue->events.front().start_ns, before_ns);
+  ASSERT_EQ(runs.size(), 3u);
+  for (const auto& [run, events] : runs) {
+    // The program, and within it kernels one after the other.
+    ASSERT_GE(events.size(), 3u);
+    int64_t last_ns = 0, kernels = 0;
+    for (const activity::Event& e : events) {
+      EXPECT_GE(e.start_ns, events[0].start_ns);
+      EXPECT_LE(e.end_ns, events[0].end_ns);
+      if (!e.label->name.starts_with("kernel ")) continue;
+      ++kernels;
+      EXPECT_GE(e.start_ns, last_ns);
+      last_ns = e.end_ns;
+    }
+    EXPECT_GE(kernels, 2);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenon/base/activity.h"
 #include "tenon/vulkan/policy.h"
 
 namespace tenon::vulkan {
@@ -25,9 +26,12 @@ Status Binding::Takes(const kir::Kernel& kernel, std::span<const int64_t> params
 Result<std::vector<Binding::Node>> Binding::Lower(std::vector<runtime::Command> commands) {
   std::vector<Node> nodes;
   for (runtime::Command& c : commands) {
+    wants_times_ |= c.profile != nullptr;
     if (c.kernel == nullptr) {
       Node loop;
       loop.trips = c.trips;
+      loop.step = c.step;
+      loop.profile = c.profile;
       TENON_ASSIGN_OR_RETURN(loop.body, Lower(std::move(c.body)));
       if (loop.trips > 0 && !loop.body.empty()) nodes.push_back(std::move(loop));
       continue;
@@ -42,6 +46,8 @@ Result<std::vector<Binding::Node>> Binding::Lower(std::vector<runtime::Command> 
         kernels_->Get(*c.kernel, c.params, aligned ? emit_spirv::Places::kAligned : emit_spirv::Places::kElements));
     const int64_t* params = c.params.data();
     Node launch;
+    launch.step = c.step;
+    launch.profile = c.profile;
     launch.buffers = static_cast<uint32_t>(words_.size());
     for (size_t i = 0; i < c.buffers.size(); ++i) {
       Word word;
@@ -82,7 +88,7 @@ Result<std::unique_ptr<const runtime::Accelerator::Segment>> Binding::Bind(std::
   return std::unique_ptr<const Segment>(std::move(segment));
 }
 
-void Binding::Record(VkCommandBuffer to, const std::vector<Node>& nodes, uint64_t frame) const {
+void Binding::Record(VkCommandBuffer to, std::span<const Node> nodes, uint64_t frame) const {
   for (const Node& n : nodes) {
     if (n.pipeline == nullptr) {
       for (int64_t i = 0; i < n.trips; ++i) Record(to, n.body, frame);
@@ -92,6 +98,83 @@ void Binding::Record(VkCommandBuffer to, const std::vector<Node>& nodes, uint64_
     device().Bind(to, *n.pipeline, {frame, n.buffers, n.params});
     device().functions().CmdDispatch(to, n.groups[0], n.groups[1], n.groups[2]);
   }
+}
+
+/// Records nodes with timestamps between their launches.
+class Binding::TimedRecorder {
+ public:
+  TimedRecorder(const Binding& binding, VkCommandBuffer to, uint64_t frame, Timing::Piece& piece)
+      : binding_(binding), to_(to), frame_(frame), piece_(piece) {}
+
+  /// Timestamps that All writes.
+  static int64_t Count(const std::vector<Node>& nodes) {
+    int64_t count = 0;
+    for (const Node& n : nodes) count += IsWhole(n) ? 1 : n.trips * Count(n.body);
+    return count;
+  }
+
+  void All(const std::vector<Node>& nodes) {
+    const Node* before = nullptr;
+    for (const Node& n : nodes) {
+      if (!IsWhole(n)) {
+        const size_t mark = piece_.marks.size();
+        piece_.marks.push_back({n.step, n.profile, last_, last_});
+        for (int64_t i = 0; i < n.trips; ++i) All(n.body);
+        piece_.marks[mark].last = last_;
+      } else {
+        binding_.Record(to_, {&n, 1}, frame_);
+        piece_.times->Write(to_, ++last_);
+        const bool goes_on = before != nullptr && before->pipeline != nullptr && n.pipeline != nullptr &&
+                             before->step != nullptr && before->step == n.step;
+        if (goes_on) {
+          piece_.marks.back().last = last_;
+        } else {
+          piece_.marks.push_back({n.step, n.profile, last_ - 1, last_});
+        }
+      }
+      before = &n;
+    }
+  }
+
+ private:
+  /// A launch, or a loop of too many to time each.
+  static bool IsWhole(const Node& n) { return n.pipeline != nullptr || Count(n.body) > policy::kMostTimed / n.trips; }
+
+  const Binding& binding_;
+  const VkCommandBuffer to_;
+  const uint64_t frame_;
+  Timing::Piece& piece_;
+  uint32_t last_ = 0;  ///< The timestamp that was written last.
+};
+
+Result<Timing::Piece> Binding::RecordTimed(const std::vector<Node>& nodes, uint64_t frame) const {
+  Timing::Piece piece;
+  TENON_ASSIGN_OR_RETURN(piece.times,
+                         Timestamps::Create(device(), static_cast<uint32_t>(TimedRecorder::Count(nodes)) + 1));
+  TENON_ASSIGN_OR_RETURN(piece.commands, device().Record([&](VkCommandBuffer to) {
+    piece.times->Reset(to);
+    piece.times->Write(to, 0);
+    TimedRecorder(*this, to, frame, piece).All(nodes);
+    device().Barrier(to);
+  }));
+  return piece;
+}
+
+Result<std::vector<Timing::Span>> Timing::Read(Device& device, int64_t ended_ns) const {
+  std::vector<Span> spans;
+  for (const Piece& piece : pieces_) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> times, piece.times->Read());
+    for (const Mark& m : piece.marks) spans.push_back({m.step, m.profile, times[m.first], times[m.last]});
+  }
+  int64_t last_ns = INT64_MIN;
+  for (const Span& s : spans) last_ns = std::max(last_ns, s.end_ns);
+  if (spans.empty()) return spans;
+  const int64_t offset_ns = device.clock().Observe(last_ns, ended_ns);
+  for (Span& s : spans) {
+    s.start_ns += offset_ns;
+    s.end_ns += offset_ns;
+  }
+  return spans;
 }
 
 Result<Binding::Instance*> Binding::TakeInstance() {
@@ -144,6 +227,8 @@ Result<std::unique_ptr<Run>> Run::Start(Binding& binding, std::vector<Base> base
   std::unique_ptr<Run> run(new Run(binding));
   TENON_ASSIGN_OR_RETURN(run->instance_, binding.TakeInstance());
   run->bases_ = std::move(bases);
+  const bool wanted = binding.wants_times_ || activity::IsOn();
+  if (wanted && binding.device().info().timestamp_bits > 0) run->timing_ = std::make_unique<Timing>();
   auto* words = reinterpret_cast<uint64_t*>(run->instance_->frame.host());
   for (size_t i = 0; i < binding.words_.size(); ++i) {
     const Binding::Word& w = binding.words_[i];
@@ -172,6 +257,15 @@ Status Run::Launch(const runtime::Accelerator::Segment& segment) {
   const auto& s = static_cast<const Binding::DeviceSegment&>(segment);
   if (s.nodes.empty()) return OkStatus();
   Device& device = binding_.device();
+  if (timing_ != nullptr && timing_->marks_ < policy::kMostTimedOfRun) {
+    TENON_ASSIGN_OR_RETURN(Timing::Piece piece, binding_.RecordTimed(s.nodes, instance_->frame.address()));
+    const VkCommandBuffer handle = piece.commands.handle();
+    timing_->marks_ += static_cast<int64_t>(piece.marks.size());
+    timing_->pieces_.push_back(std::move(piece));
+    TENON_ASSIGN_OR_RETURN(last_, device.Submit({&handle, 1}));
+    waited_ = false;
+    return OkStatus();
+  }
   Commands& commands = instance_->commands[s.index];
   if (!commands) {
     TENON_ASSIGN_OR_RETURN(commands, device.Record([&](VkCommandBuffer to) {

@@ -10,10 +10,40 @@
 #include "tenon/base/fork.h"
 #include "tenon/base/status.h"
 #include "tenon/runtime/accelerator.h"
+#include "tenon/runtime/profile.h"
 #include "tenon/vulkan/device.h"
 #include "tenon/vulkan/runner/kernel_cache.h"
 
 namespace tenon::vulkan {
+
+/// When the steps of one run began and ended on the device.
+class Timing {
+ public:
+  struct Span {
+    const plan::Step* step = nullptr;         ///< Null: carries of a loop that the host decides.
+    runtime::StepProfile* profile = nullptr;  ///< Null: nobody wants its time.
+    int64_t start_ns = 0, end_ns = 0;         ///< As activity::NowNs.
+  };
+  /// A span before those inside it, otherwise by start. The run has ended, which the host knew at `ended_ns`.
+  Result<std::vector<Span>> Read(Device& device, int64_t ended_ns) const;
+
+ private:
+  friend class Binding;
+  friend class Run;
+  /// A span from one timestamp to another.
+  struct Mark {
+    const plan::Step* step;
+    runtime::StepProfile* profile;
+    uint32_t first, last;
+  };
+  struct Piece {  ///< A segment.
+    Commands commands;
+    std::unique_ptr<Timestamps> times;
+    std::vector<Mark> marks;
+  };
+  std::vector<Piece> pieces_;  ///< In the order of their submissions.
+  int64_t marks_ = 0;          ///< Of all pieces.
+};
 
 /// One program on one device: what it takes of the plan, recorded as commands that read everything that changes from
 /// run to run out of a frame. A run takes a frame with its commands (an instance), writes the addresses of its arrays
@@ -47,6 +77,8 @@ class Binding final : public runtime::Accelerator {
     bool barrier = true;  ///< Before it.
     int64_t trips = 0;
     std::vector<Node> body;
+    const plan::Step* step = nullptr;         ///< As runtime::Command.
+    runtime::StepProfile* profile = nullptr;  ///< The same.
   };
   struct DeviceSegment final : Segment {
     uint32_t index = 0;
@@ -60,7 +92,10 @@ class Binding final : public runtime::Accelerator {
   };
 
   Result<std::vector<Node>> Lower(std::vector<runtime::Command> commands);
-  void Record(VkCommandBuffer to, const std::vector<Node>& nodes, uint64_t frame) const;
+  class TimedRecorder;
+  void Record(VkCommandBuffer to, std::span<const Node> nodes, uint64_t frame) const;
+  /// The same with timestamps between the launches.
+  Result<Timing::Piece> RecordTimed(const std::vector<Node>& nodes, uint64_t frame) const;
   Result<Instance*> TakeInstance();
   void GiveBack(Instance* instance, uint64_t last);
 
@@ -70,6 +105,7 @@ class Binding final : public runtime::Accelerator {
   int64_t scratch_bytes_ = 0;
   int64_t code_bytes_ = 0;
   int64_t launches_ = 0;
+  bool wants_times_ = false;  ///< Some step has a profile.
 
   const uint32_t generation_ = ForkGeneration();
   std::mutex mutex_;
@@ -97,12 +133,15 @@ class Run final : public runtime::AcceleratorRun {
 
   /// Ends the run, without waiting: the number of its last submission, 0 when there was none.
   uint64_t Finish();
+  /// When its steps ran, where somebody wanted to know when it started; null otherwise. Must live until it has ended.
+  std::unique_ptr<Timing> TakeTiming() { return std::move(timing_); }
 
  private:
   explicit Run(Binding& binding) : binding_(binding) {}
   Binding& binding_;
   Binding::Instance* instance_ = nullptr;
   std::vector<Base> bases_;
+  std::unique_ptr<Timing> timing_;
   uint64_t last_ = 0;
   bool waited_ = true;
 };

@@ -1,8 +1,11 @@
 #include "tenon/vulkan/runner/kernel_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "tenon/runtime/profile.h"
 #include "tenon/vulkan/policy.h"
 
 namespace tenon::vulkan {
@@ -46,8 +49,9 @@ KernelCache::Entry KernelCache::Make(const kir::Kernel& kernel, bool baked, emit
   made->baked = baked;
   made->code_bytes = static_cast<int64_t>(module.words.size() * sizeof(uint32_t));
   for (const emit_spirv::Dispatch& d : module.dispatches) {
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Pipeline> pipeline,
-                           device_->MakePipeline(module.words, d.entry.c_str()));
+    TENON_ASSIGN_OR_RETURN(
+        std::shared_ptr<const Pipeline> pipeline,
+        device_->MakePipeline(module.words, d.entry.c_str(), fmt::format("{}: {}", d.entry, runtime::OpsText(kernel))));
     made->pipelines.push_back(std::move(pipeline));
   }
   module.words = {};
