@@ -13,124 +13,25 @@
 
 #include "tenon/kernels/conv/internal.h"
 #include "tenon/kernels/gemm/gemm.h"
+#include "tenon/kernels/gemm/internal/scratch.h"
 
 namespace tenon::kernels {
 namespace {
 
-constexpr int kChannel = -1;  // Of the product's k.
-constexpr int kBatch = -1;    // Of places.
-constexpr int kGroup = -2;
-constexpr int kNothing = -3;
+using internal::Axes;
+using internal::Axis;
+using internal::Count;
+using internal::kBatch;
+using internal::kChannel;
+using internal::kGroup;
+using internal::Laid;
+using internal::MapOf;
+using internal::Mapping;
+using internal::RunsAlongPlaces;
+
+constexpr int kNothing = -3;  // Beside kChannel, kBatch and kGroup.
 // Places that run on in the input are worth packing as runs from so many on.
 constexpr int64_t kMinRun = 4;
-
-/// One dimension of the product's rows, depth or batch: a spatial one, or one of the names above.
-struct Axis {
-  int what = 0;
-  int64_t extent = 1;
-  int64_t stride = 0;  // In the operand that decides about the order.
-};
-using Axes = SmallVector<Axis, 5>;
-
-/// How a convolution maps to a product.
-struct Mapping {
-  Axes places;   // Outermost first: one run in the output.
-  Axes depth;    // Outermost first: one run in the weights.
-  Axes batches;  // The product's batch dimensions.
-  int64_t place_stride = 1, depth_stride = 1;
-  int64_t num_places = 1, num_depth = 1;
-  bool places_are_rows = true;  // Of the product's A; else columns of B.
-  bool valid = false;
-};
-
-void SortByStride(Axes& axes) {
-  for (size_t i = 1; i < axes.size(); ++i) {
-    for (size_t j = i; j > 0 && axes[j - 1].stride < axes[j].stride; --j) std::swap(axes[j - 1], axes[j]);
-  }
-}
-
-/// Whether the input runs on along the innermost places, and not along the channels.
-bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
-  if (m.places.empty()) return false;
-  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
-  const int along = m.places.back().what;
-  if (along == kBatch) return s.in_batch_stride == 1;
-  const ConvDim& d = s.dims[static_cast<size_t>(along)];
-  return d.in_dilation == 1 && d.stride * d.in_stride == 1;
-}
-
-Mapping MapOf(const ConvSignature& s) {
-  Mapping m;
-  Axes places = {{kBatch, s.batch, s.out_batch_stride}};
-  Axes depth = {{kChannel, s.in_channels, s.weight_in_stride}};
-  for (size_t d = 0; d < s.dims.size(); ++d) {
-    places.push_back({static_cast<int>(d), s.dims[d].out, s.dims[d].out_stride});
-    depth.push_back({static_cast<int>(d), s.dims[d].window, s.dims[d].weight_stride});
-  }
-  const auto drop_ones = [](Axes& axes) {
-    Axes kept;
-    for (const Axis& a : axes) {
-      if (a.extent != 1) kept.push_back(a);
-    }
-    axes = kept;
-  };
-  drop_ones(places);
-  drop_ones(depth);
-  SortByStride(places);
-  SortByStride(depth);
-  // The innermost places that run on in the output are rows; the rest is a batch.
-  size_t first = places.size();
-  for (int64_t expect = 0; first > 0; --first) {
-    const Axis& a = places[first - 1];
-    if (first == places.size()) {
-      m.place_stride = a.stride;
-    } else if (a.stride != expect) {
-      break;
-    }
-    m.num_places *= a.extent;
-    expect = a.stride * a.extent;
-  }
-  m.places = Axes(places.begin() + first, places.end());
-  if (s.groups > 1) m.batches.push_back({kGroup, s.groups, 0});
-  for (size_t i = 0; i < first; ++i) m.batches.push_back(places[i]);
-  int64_t expect = 0;
-  m.valid = m.batches.size() <= static_cast<size_t>(kMaxGemmBatchDims);
-  for (size_t i = depth.size(); i-- > 0;) {
-    if (i + 1 == depth.size()) {
-      m.depth_stride = depth[i].stride;
-    } else {
-      m.valid &= depth[i].stride == expect;
-    }
-    m.num_depth *= depth[i].extent;
-    expect = depth[i].stride * depth[i].extent;
-  }
-  m.depth = depth;
-  m.places_are_rows = s.out_channel_stride == 1 || m.place_stride != 1 || s.out_channels == 1;
-  // A vector of weights goes along whichever way the input runs on.
-  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = !RunsAlongPlaces(s, m);
-  return m;
-}
-
-/// A number in the mixed base of some axes, counted up.
-struct Count {
-  int64_t at[5] = {};
-
-  Count(const Axes& axes, int64_t flat) {
-    for (size_t i = axes.size(); i-- > 0 && flat != 0;) {
-      at[i] = flat % axes[i].extent;
-      flat /= axes[i].extent;
-    }
-  }
-  void Next(const Axes& axes) {
-    for (size_t i = axes.size(); i-- > 0 && ++at[i] == axes[i].extent;) at[i] = 0;
-  }
-  /// On to the next one at the beginning of the innermost axis.
-  void Skip(const Axes& axes) {
-    if (axes.empty()) return;
-    at[axes.size() - 1] = axes.back().extent - 1;
-    Next(axes);
-  }
-};
 
 /// Coordinates in the output, by what they are of.
 struct Place {
@@ -460,7 +361,8 @@ struct AsProduct {
   ConvSignature s;
   Mapping m;
   bool along_places;
-  bool direct;  // The patches lie in the input.
+  bool direct;               // The patches lie in the input.
+  std::optional<Laid> laid;  // They are read element by element.
   BoundGemm gemm;
 };
 
@@ -499,17 +401,38 @@ GemmSignature ProductOf(const ConvSignature& s, const Mapping& m, bool& direct) 
   return g;
 }
 
-Result<AsProduct> BindProduct(const ConvSignature& s) {
+// The product of patches that are read where they lie. Nothing when they cannot be.
+Result<std::optional<AsProduct>> BindPlaced(const ConvSignature& whole, const Mapping& flat) {
+  std::optional<Laid> laid = internal::LayOf(whole, flat);
+  if (!laid) return std::optional<AsProduct>();
+  bool direct = false;
+  GemmSignature g = ProductOf(laid->s, laid->m, direct);
+  const bool rows = laid->m.places_are_rows;
+  auto places = std::make_shared<const GemmPlaces>(internal::PlacesOf(*laid));
+  for (size_t i = 0; i < laid->m.batches.size(); ++i)
+    (rows ? g.batch[i].a_stride : g.batch[i].b_stride) = internal::InputStride(laid->s, laid->m.batches[i]);
+  GemmHookSet hooked;
+  (rows ? hooked.a_places : hooked.b_places) = std::move(places);
+  TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
+  AsProduct product{laid->s, laid->m, false, false, std::move(laid), std::move(gemm)};
+  return std::optional<AsProduct>(std::move(product));
+}
+
+Result<AsProduct> BindProduct(const ConvSignature& s, internal::Way way) {
   const Mapping m = MapOf(s);
   if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
   bool direct = false;
   const GemmSignature g = ProductOf(s, m, direct);
+  if (!direct && way == internal::Way::kAny) {
+    TENON_ASSIGN_OR_RETURN(std::optional<AsProduct> placed, BindPlaced(s, m));
+    if (placed) return *std::move(placed);
+  }
   const bool along_places = RunsAlongPlaces(s, m);
   const GemmHookSet hooked{.pack_a = !direct && m.places_are_rows,
                            .pack_b = !direct && !m.places_are_rows,
                            .a_by_columns = along_places && m.places.back().extent >= kMinRun};
   TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
-  return AsProduct{s, m, along_places, direct, std::move(gemm)};
+  return AsProduct{s, m, along_places, direct, std::nullopt, std::move(gemm)};
 }
 
 template <class T>
@@ -528,7 +451,21 @@ Status RunAs(const AsProduct& p, const void* in, const void* weights, void* out,
   return p.gemm.Run({rows ? from : weights, rows ? weights : from, out}, hooks, pool);
 }
 
+Status RunPlaced(const AsProduct& p, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  const Laid& laid = *p.laid;
+  const internal::Scratch copy(static_cast<size_t>(laid.bytes));
+  const void* from = static_cast<const std::byte*>(in) + laid.first_byte;
+  if (laid.bytes != 0) {
+    if (copy.data() == nullptr) return ResourceExhausted("convolution: no memory for its input with borders");
+    internal::Lay(laid, in, copy.data(), pool);
+    from = copy.data();
+  }
+  const bool rows = p.m.places_are_rows;
+  return p.gemm.Run({rows ? from : weights, rows ? weights : from, out}, {}, pool);
+}
+
 Status RunProduct(const AsProduct& p, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
+  if (p.laid) return RunPlaced(p, in, weights, out, pool);
   switch (ByteWidth(p.s.type)) {
     case 1:
       return RunAs<uint8_t>(p, in, weights, out, pool);
@@ -580,18 +517,20 @@ BoundConv::BoundConv(std::unique_ptr<const Form> form) : form_(std::move(form)) 
 BoundConv::~BoundConv() = default;
 BoundConv::BoundConv(BoundConv&&) noexcept = default;
 
-Result<BoundConv> BoundConv::Create(const ConvSignature& s) {
+Result<BoundConv> BoundConv::Create(const ConvSignature& s) { return CreateWith(s, internal::Way::kAny); }
+
+Result<BoundConv> BoundConv::CreateWith(const ConvSignature& s, internal::Way way) {
   auto form = std::make_unique<Form>();
   if (internal::HasPhases(s)) {
     form->phases = internal::PhasesOf(s);
     for (const internal::Phase& phase : form->phases.list) {
       form->products.emplace_back();
       if (phase.empty) continue;
-      TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(phase.s));
+      TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(phase.s, way));
       form->products.back() = std::move(product);
     }
   } else {
-    TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s));
+    TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s, way));
     form->product = std::move(product);
   }
   return BoundConv(std::move(form));

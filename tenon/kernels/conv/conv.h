@@ -13,6 +13,10 @@
 #include "tenon/threads/pool.h"
 
 namespace tenon::kernels {
+namespace internal {
+/// How patches are read: as suits best, or packed strip by strip.
+enum class Way : uint8_t { kAny, kPacked };
+}  // namespace internal
 
 /// One spatial dimension. The window's element k at output o sees the input's element p / in_dilation, where
 /// p = o * stride + k' * window_dilation - low and k' is k, or window - 1 - k when reversed; it sees 0 where p /
@@ -62,6 +66,8 @@ class BoundConv {
  public:
   /// INVALID_ARGUMENT when !WeightsSuit for reasons of order.
   static Result<BoundConv> Create(const ConvSignature& s);
+  /// The same with a way of our choice: for tests, since no bit depends on it.
+  static Result<BoundConv> CreateWith(const ConvSignature& s, internal::Way way);
   ~BoundConv();
   BoundConv(BoundConv&&) noexcept;
 

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
+
+#include "tenon/kernels/conv/internal.h"
 
 namespace tenon::kernels {
 namespace {
@@ -46,6 +50,41 @@ class Pick {
  private:
   std::mt19937& random_;
 };
+
+// Patches that are packed and patches that are read where they lie give the same bits.
+void CheckWays(ConvSignature s, DType type, const Array& in, const Array& weights, size_t results,
+               threads::ThreadPool& pool) {
+  s.type = s.out_type = type;
+  const auto width = static_cast<size_t>(ByteWidth(type));
+  const auto convert = [&](const std::vector<float>& values) {
+    std::vector<std::byte> bytes(values.size() * width);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float v = i % 7 == 3 ? -0.0f : values[i];
+      uint32_t bits;
+      std::memcpy(&bits, &v, sizeof(bits));
+      const uint16_t half = static_cast<uint16_t>(bits >> 16);
+      const auto f16 = static_cast<_Float16>(v);
+      const double f64 = v;
+      const int32_t s32 = static_cast<int32_t>(v * 1000);
+      const void* const from = type == DType::kBF16  ? static_cast<const void*>(&half)
+                               : type == DType::kF16 ? static_cast<const void*>(&f16)
+                               : type == DType::kF64 ? static_cast<const void*>(&f64)
+                               : type == DType::kS32 ? static_cast<const void*>(&s32)
+                                                     : static_cast<const void*>(&v);
+      std::memcpy(bytes.data() + i * width, from, width);
+    }
+    return bytes;
+  };
+  const std::vector<std::byte> x = convert(in.data), w = convert(weights.data);
+  std::vector<std::byte> any(results * width, std::byte{0x55}), packed = any;
+  for (auto [way, out] : {std::pair(internal::Way::kAny, &any), std::pair(internal::Way::kPacked, &packed)}) {
+    const auto conv = BoundConv::CreateWith(s, way);
+    ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+    const Status done = conv->Run(x.data(), w.data(), out->data(), pool);
+    ASSERT_TRUE(done.ok()) << done.ToString();
+  }
+  ASSERT_EQ(std::memcmp(any.data(), packed.data(), any.size()), 0) << DTypeName(type);
+}
 
 void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
   std::mt19937 random(seed);
@@ -134,6 +173,12 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
   const Status done = Conv(*made, in.data.data(), weights.data.data(), out.data.data(), pool);
   ASSERT_TRUE(done.ok()) << done.ToString() << " seed " << seed;
 
+  for (DType type : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64, DType::kS32}) {
+    SCOPED_TRACE(seed);
+    CheckWays(*made, type, in, weights, out.data.size(), pool);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+
   // The definition.
   std::vector<int64_t> at(out_dims.size(), 0);
   const auto get = [](const std::vector<int64_t>& v, int64_t d) { return v[static_cast<size_t>(d)]; };
@@ -176,6 +221,55 @@ TEST(Conv, FollowsTheDefinition) {
   auto pool = threads::ThreadPool::Create(2);
   ASSERT_TRUE(pool.ok());
   for (uint32_t seed = 0; seed < 200 && !HasFatalFailure(); ++seed) CheckOne(seed, **pool);
+}
+
+// Of a signature [1, extent, extent, channels] with windows of 3 x 3.
+ConvSignature Image(int64_t channels, int64_t results, int64_t low, bool channels_first) {
+  drivers::Convolution n;
+  const int64_t extent = 16, out_extent = extent - 2 + 2 * low;
+  StridedArray in{DType::kF32, {1, extent, extent, channels}, {}}, weights{DType::kF32, {3, 3, channels, results}, {}},
+      out{DType::kF32, {1, out_extent, out_extent, results}, {}};
+  n.in_feature = n.out_feature = 3;
+  n.in_spatial = n.out_spatial = {1, 2};
+  if (channels_first) {
+    in.dims = {1, channels, extent, extent};
+    out.dims = {1, results, out_extent, out_extent};
+    n.in_feature = n.out_feature = 1;
+    n.in_spatial = n.out_spatial = {2, 3};
+  }
+  for (StridedArray* a : {&in, &weights, &out}) a->strides = RowMajorStridesElems(a->dims);
+  n.weight_in = 2;
+  n.weight_out = 3;
+  n.weight_spatial = {0, 1};
+  n.strides = n.in_dilation = n.window_dilation = {1, 1};
+  n.low = {low, low};
+  n.reversed = {0, 0};
+  return *MakeConvSignature(n, in, weights, out);
+}
+
+TEST(Conv, ReadsPatchesWhereTheyLie) {
+  const GemmTakesPlaces takes = TakesPlaces(DType::kF32);
+  for (bool channels_first : {false, true}) {
+    if (!(channels_first ? takes.b : takes.a)) continue;
+    // Where windows stay inside nothing is copied; else what they see around the input is, once.
+    const ConvSignature inside = Image(5, 7, 0, channels_first), around = Image(5, 7, 1, channels_first);
+    const auto in_place = internal::LayOf(inside, internal::MapOf(inside));
+    ASSERT_TRUE(in_place);
+    EXPECT_EQ(in_place->bytes, 0);
+    const auto copied = internal::LayOf(around, internal::MapOf(around));
+    ASSERT_TRUE(copied);
+    EXPECT_EQ(copied->bytes, 18 * 18 * 5 * 4);
+    ConvSignature halves = inside;
+    halves.type = halves.out_type = DType::kBF16;
+    if (TakesPlaces(DType::kBF16).a && !channels_first) {
+      const auto widened = internal::LayOf(halves, internal::MapOf(halves));
+      ASSERT_TRUE(widened);
+      EXPECT_EQ(widened->bytes, 16 * 16 * 5 * 4);
+    }
+  }
+  // A single result is a product with a vector, whose sums have another order.
+  const ConvSignature one = Image(5, 1, 1, false);
+  EXPECT_FALSE(internal::LayOf(one, internal::MapOf(one)));
 }
 
 TEST(Conv, RejectsExtentsThatDoNotBelongTogether) {

@@ -27,6 +27,9 @@ constexpr double kFlopsPerNs = 100;
 constexpr double kShortTaskNs = 2e3;
 constexpr double kShortTasks = 8;
 
+// Rows of any kernel that takes a placed A.
+constexpr int64_t kMaxPlacedRows = 16;
+
 // Columns for which a strip of A is copied, where there are more, and tasks that are enough for any machine.
 constexpr int64_t kSlabCols = 256;
 constexpr int64_t kManyTasks = 64;
@@ -45,11 +48,13 @@ constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 32;
 constexpr int64_t kCachedDepth = 128;
 bool StreamsB(const Settled& p) {
-  return p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooked.pack_b && p.s.b_col_stride == 1;
+  return !p.hooked.b_places && p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooked.pack_b &&
+         p.s.b_col_stride == 1;
 }
 
 // A is read in place when its strips then stay in L1 whatever their stride does to its sets.
 bool NeedsCopyOfA(const Settled& p, int64_t kc) {
+  if (p.hooked.a_places) return false;
   if (p.hooked.pack_a || !p.kernel->in_place) return true;
   const GemmSignature& s = p.s;
   const int64_t rows = std::min<int64_t>(p.kernel->mr, s.m);
@@ -61,6 +66,7 @@ bool NeedsCopyOfA(const Settled& p, int64_t kc) {
 
 bool CanReadBInPlace(const Settled& p) {
   const GemmSignature& s = p.s;
+  if (p.hooked.b_places) return true;
   if (p.hooked.pack_b || !p.kernel->in_place || s.b_col_stride != 1) return false;
   // A panel must not touch more pages than the first-level TLB holds with room to spare.
   constexpr int64_t kPages = 48, kPageBytes = 4096;
@@ -162,6 +168,32 @@ struct BSource {
   const Word* start;
 };
 
+// The places of one row after another.
+class PlaceOfRow {
+ public:
+  PlaceOfRow(const GemmPlaces& places, int64_t row) : axes_(places.axes) {
+    for (size_t i = axes_.size(); i-- > 0;) {
+      at_[i] = row % axes_[i].extent;
+      row /= axes_[i].extent;
+      offset_ += at_[i] * axes_[i].stride;
+    }
+  }
+  int64_t offset() const { return offset_; }
+  void Next() {
+    for (size_t i = axes_.size(); i-- > 0;) {
+      offset_ += axes_[i].stride;
+      if (++at_[i] < axes_[i].extent) return;
+      offset_ -= at_[i] * axes_[i].stride;
+      at_[i] = 0;
+    }
+  }
+
+ private:
+  const SmallVector<GemmPlaces::Axis, 5>& axes_;
+  int64_t at_[5] = {};
+  int64_t offset_ = 0;
+};
+
 // A part of one matrix of the batch.
 struct Part {
   int64_t batch;
@@ -178,6 +210,10 @@ class BlockedGemm {
         mr_(p.kernel->mr),
         nr_(p.kernel->nr),
         w_(p.kernel->sum_words),
+        a_places_(p.settled.hooked.a_places.get()),
+        micro_(a_places_ != nullptr        ? p.kernel->micro_placed_a
+               : p.settled.hooked.b_places ? p.kernel->micro_placed_b
+                                           : p.kernel->micro),
         operand_bytes_(ByteWidth(p.s.a_type)),
         c_bytes_(ByteWidth(p.s.c_type)) {}
 
@@ -361,18 +397,34 @@ class BlockedGemm {
       block.k0 = k;
       block.k1 = std::min(k + cut_.kc, part.k1);
       const BSource b = SourceOfB(block, part, offsets, shared, buffers);
-      for (int64_t i = part.i0; i < part.i1; i += mr_) {
-        Buffers own = buffers;
-        if (depth > cut_.kc && cut_.stage_c) own.sums += (i - part.i0) * SumsStride(cols);
-        RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, own);
+      if (a_places_ != nullptr) {
+        PlaceOfRow place(*a_places_, part.i0);
+        const Word* starts[kMaxPlacedRows];
+        for (int64_t i = part.i0; i < part.i1; i += mr_) {
+          const int64_t rows = std::min(mr_, part.i1 - i);
+          for (int64_t r = 0; r < rows; ++r, place.Next())
+            starts[r] = static_cast<const Word*>(p_.operands.a) + (offsets.a + place.offset()) * w_;
+          RunStrip(block, part, offsets, i, rows, b, OwnSums(buffers, part, i), starts);
+        }
+        continue;
       }
+      for (int64_t i = part.i0; i < part.i1; i += mr_)
+        RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, OwnSums(buffers, part, i), nullptr);
     }
+  }
+
+  Buffers OwnSums(const Buffers& buffers, const Part& part, int64_t i) const {
+    Buffers own = buffers;
+    if (part.k1 - part.k0 > cut_.kc && cut_.stage_c) own.sums += (i - part.i0) * SumsStride(part.j1 - part.j0);
+    return own;
   }
 
   BSource SourceOfB(const Part& block, const Part& task, const BatchOffsets& offsets, const SharedB& shared,
                     const Buffers& buffers) {
     switch (cut_.b_place) {
       case BPlace::kInPlace:
+        if (p_.settled.hooked.b_places)
+          return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.j0) * w_, nr_ * w_, 0, nullptr};
         return {static_cast<const Word*>(p_.operands.b) + (offsets.b + block.k0 * s_.b_row_stride + block.j0) * w_,
                 nr_ * w_, s_.b_row_stride * w_, nullptr};
       case BPlace::kPrivate:
@@ -387,11 +439,18 @@ class BlockedGemm {
                         StepsOf(kernel_, block.k0 - task.k0), block.k0 == task.k0);
   }
 
-  // Rows [i, i + rows) of a block.
+  // Rows [i, i + rows) of a block; `starts` are those of a placed A.
   void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows,
-                const BSource& b, const Buffers& buffers) {
+                const BSource& b, const Buffers& buffers, const Word* const* starts) {
     MicroTile tile{};
-    if (cut_.copy_a) {
+    if (!p_.settled.depth.empty()) {
+      tile.elements = block.k1 - block.k0;
+      tile.depth = p_.settled.depth.data() + block.k0;
+      tile.rows = starts;
+    }
+    if (starts != nullptr) {
+      // Nothing lies as a matrix.
+    } else if (cut_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
       tile.a =
@@ -418,7 +477,7 @@ class BlockedGemm {
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j * w_;
-      kernel_.micro(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
+      micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
       panel += b.panel_stride;
       if (tile.start != nullptr) tile.start += b.panel_stride;
     }
@@ -573,6 +632,8 @@ class BlockedGemm {
   const GemmKernel& kernel_;
   const Cut& cut_;
   const int64_t mr_, nr_, w_;
+  const GemmPlaces* const a_places_;
+  void (*const micro_)(const MicroTile& tile, int rows, int cols);
   const int64_t operand_bytes_, c_bytes_;
   std::atomic<bool> out_of_memory_{false};
 };

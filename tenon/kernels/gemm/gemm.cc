@@ -114,6 +114,20 @@ void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile) {
 
 namespace {
 
+// A block of GemmOrder::kHalves takes its even elements first.
+std::vector<int64_t> DepthInWords(const GemmKernel& kernel, const std::vector<int64_t>& depth) {
+  std::vector<int64_t> words;
+  words.reserve(depth.size());
+  const size_t block = kernel.half_steps != 0 ? static_cast<size_t>(kernel.k_unit) : 1, parts = block > 1 ? 2 : 1;
+  for (size_t first = 0; first < depth.size(); first += block) {
+    for (size_t part = 0; part < parts; ++part) {
+      for (size_t p = first + part; p < std::min(first + block, depth.size()); p += parts)
+        words.push_back(depth[p] * kernel.sum_words);
+    }
+  }
+  return words;
+}
+
 Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmHookSet& hooked) {
   using Way = Settled::Way;
   Settled p;
@@ -128,20 +142,41 @@ Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmH
   p.way = Way::kGemv;
   if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr) return p;
   p.way = Way::kBlocked;
-  if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) Transpose(p);
+  const GemmPlaces* const places = hooked.a_places ? hooked.a_places.get() : hooked.b_places.get();
+  if (places != nullptr) {
+    p.depth = DepthInWords(kernel, places->depth);
+  } else if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) {
+    Transpose(p);
+  }
   p.cut = CutOf(p);
   return p;
+}
+
+Status VerifyPlaces(const GemmSignature& s, const GemmHookSet& hooked, const GemmKernel& kernel) {
+  if (!hooked.a_places && !hooked.b_places) return OkStatus();
+  const bool of_a = hooked.a_places != nullptr;
+  const GemmPlaces& places = of_a ? *hooked.a_places : *hooked.b_places;
+  int64_t extent = 1;
+  for (const GemmPlaces::Axis& axis : places.axes) extent *= axis.extent;
+  const bool good = !(of_a && hooked.b_places) && !(of_a ? hooked.pack_a : hooked.pack_b) &&
+                    (of_a ? kernel.micro_placed_a : kernel.micro_placed_b) != nullptr && extent == (of_a ? s.m : s.n) &&
+                    static_cast<int64_t>(places.depth.size()) == s.k && s.m != 1 && s.n != 1 &&
+                    (of_a || (places.axes.size() == 1 && places.axes[0].stride == 1));
+  return good ? OkStatus() : InvalidArgument("gemm: places that do not belong to the product: " + ToString(s));
 }
 
 Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
   TENON_RETURN_IF_ERROR(Verify(s));
   const GemmKernel* const kernel = FindKernel(s.a_type, s.b_type, level);
   if (kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
+  TENON_RETURN_IF_ERROR(VerifyPlaces(s, hooked, *kernel));
   return SettleWith(*kernel, s, hooked);
 }
 
 GemmHookSet SetOf(const GemmHooks& hooks) {
-  return {static_cast<bool>(hooks.pack_a), static_cast<bool>(hooks.pack_b), static_cast<bool>(hooks.finish)};
+  return {.pack_a = static_cast<bool>(hooks.pack_a),
+          .pack_b = static_cast<bool>(hooks.pack_b),
+          .finish = static_cast<bool>(hooks.finish)};
 }
 
 Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threads::ThreadPool& pool) {
@@ -196,6 +231,27 @@ Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHook
             isa::IsaLevel level) {
   TENON_ASSIGN_OR_RETURN(const internal::Settled settled, internal::Settle(s, internal::SetOf(hooks), level));
   return internal::Run(settled, operands, hooks, pool);
+}
+
+GemmTakesPlaces TakesPlaces(DType type, isa::IsaLevel level) {
+  const internal::GemmKernel* const kernel = internal::FindKernel(type, type, level);
+  if (kernel == nullptr) return {};
+  return {kernel->micro_placed_a != nullptr, kernel->micro_placed_b != nullptr};
+}
+
+int64_t PlacedBytes(DType type) { return std::max<int64_t>(ByteWidth(type), sizeof(internal::Word)); }
+
+void ToPlacedElements(DType type, const void* from, int64_t from_stride, int64_t count, void* to, isa::IsaLevel level) {
+  const internal::GemmKernel* const kernel = internal::FindKernel(type, type, level);
+  // Kernels with places are of f32 and f64, or make f32 of C's elements as they do of an operand's.
+  if (!kernel->in_place) return kernel->load_row(from, from_stride, count, static_cast<internal::Word*>(to));
+  const auto copy = [&]<class T>(T) {
+    const T* const source = static_cast<const T*>(from);
+    T* const target = static_cast<T*>(to);
+    for (int64_t i = 0; i < count; ++i) target[i] = source[i * from_stride];
+  };
+  if (ByteWidth(type) == 8) return copy(uint64_t{});
+  copy(uint32_t{});
 }
 
 const char* GemmKernelName(const GemmSignature& s, isa::IsaLevel level) {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "tenon/base/small_vector.h"
 #include "tenon/base/status.h"
 #include "tenon/drivers/tile.h"
 #include "tenon/isa/isa.h"
@@ -32,18 +34,44 @@ struct GemmOperands {
   void* c = nullptr;  ///< Must overlap neither A nor B, nor itself.
 };
 
+/// Where the elements of an operand lie that is no matrix in memory, such as patches of an image: its row (A) or column
+/// (B) x and k's element p at the sum of what `axes` say of x and depth[p]. Strides of the signature are not looked at,
+/// those of the batch are. Offsets count elements as they are multiplied: f32 for bf16 and f16 (ToPlacedElements).
+struct GemmPlaces {
+  struct Axis {
+    int64_t extent = 1, stride = 0;
+  };
+  SmallVector<Axis, 5>
+      axes;  ///< Outermost first; their extents multiply to m (A) or n. Of B's at most one, of stride 1.
+  std::vector<int64_t> depth;  ///< k of them.
+};
+
 /// Which hooks the runs of a product bring.
 struct GemmHookSet {
   bool pack_a = false, pack_b = false, finish = false;
   /// Columns of A are what pack_a has at hand as runs: its tiles may have a row_stride of 1 in place of the col_stride.
   bool a_by_columns = false;
+  /// What lies apart; such an operand has no hook. TakesPlaces says where it may be asked for.
+  std::shared_ptr<const GemmPlaces> a_places = nullptr, b_places = nullptr;
 };
+
+/// Whether products of `type` have a kernel for operands that lie apart, beside one that lies as a matrix. Neither m
+/// nor n may be 1.
+struct GemmTakesPlaces {
+  bool a = false, b = false;
+};
+GemmTakesPlaces TakesPlaces(DType type, isa::IsaLevel level = isa::ActiveIsa());
+/// Bytes of an element as it is multiplied by the kernel for `type`, and `count` elements turned into such ones.
+int64_t PlacedBytes(DType type);
+void ToPlacedElements(DType type, const void* from, int64_t from_stride, int64_t count, void* to,
+                      isa::IsaLevel level = isa::ActiveIsa());
 
 /// A product bound once and run often: what follows from its signature, the instruction set and the caches is settled.
 /// Immutable and thread-safe.
 class BoundGemm {
  public:
-  /// Errors: those of Verify; UNIMPLEMENTED without a kernel for `level`.
+  /// Errors: those of Verify; UNIMPLEMENTED without a kernel for `level`; INVALID_ARGUMENT for places that do not
+  /// belong to the product.
   static Result<BoundGemm> Create(const GemmSignature& s, const GemmHookSet& hooked,
                                   isa::IsaLevel level = isa::ActiveIsa());
   ~BoundGemm();

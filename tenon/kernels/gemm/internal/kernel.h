@@ -26,6 +26,12 @@ struct MicroTile {
   int64_t c_row_stride;
   int64_t steps;  ///< >= 1.
   bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
+
+  // For micro_placed_a and micro_placed_b: words from the row, or from b, to where an element along k lies, in the
+  // order in which they are multiplied. What else would say the same is not read.
+  const int64_t* depth;
+  int64_t elements;         ///< Along k, those of zeros apart.
+  const Word* const* rows;  ///< Of A: element p of row i at rows[i] + depth[p].
 };
 
 /// A part of B, k x cols elements, to be laid out as panels of nr columns, the last one filled up with zeros, and k
@@ -80,6 +86,9 @@ struct GemmKernel {
   /// the tile; of B only columns of the tile when nr columns are not there. A kernel that is not in_place may read rows
   /// of A up to mr, whatever they hold.
   void (*micro)(const MicroTile& tile, int rows, int cols);
+  /// The same for an A or a B that lies apart (GemmPlaces), one sum's words per element; null when there is none.
+  void (*micro_placed_a)(const MicroTile& tile, int rows, int cols) = nullptr;
+  void (*micro_placed_b)(const MicroTile& tile, int rows, int cols) = nullptr;
   /// dst[i * dst_row_stride + q * w]: step q of row i. src element (i, p) is number i * row_stride + p * k_stride.
   void (*pack_a)(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
                  int64_t dst_row_stride);

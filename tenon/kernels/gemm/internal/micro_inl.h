@@ -45,8 +45,68 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
   }
 }
 
-// kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
+// The same over `count` elements of a placed A: those of row i at rows[i] + depth[q].
 template <class Ops, int kRows, int kVecs, bool kMasked>
+[[gnu::always_inline]] inline void AddPlacedA(const MicroTile& t, const int64_t* depth, const Word* first_b,
+                                              int64_t count, typename Ops::Mask mask,
+                                              typename Ops::Sum (&acc)[kRows][kVecs]) {
+  constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
+  const Word* a[kRows];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kRows; ++i) a[i] = t.rows[i];
+  const Word* b = first_b;
+  const int64_t b_step = t.b_k_stride;
+  for (const int64_t* const end = depth + count; depth != end; ++depth) {
+    typename Ops::Words bv[kVecs];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kVecs; ++v) {
+      bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+    }
+    b += b_step;
+    const int64_t at = *depth;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+      const typename Ops::Words av = Ops::BroadcastA(a[i] + at);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+    }
+  }
+}
+
+// The same with a placed B, whose columns are adjacent at b + depth[q].
+template <class Ops, int kRows, int kVecs, bool kMasked>
+[[gnu::always_inline]] inline void AddPlacedB(const MicroTile& t, typename Ops::Mask mask,
+                                              typename Ops::Sum (&acc)[kRows][kVecs]) {
+  constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
+  constexpr int kBases = (kRows + 2) / 3;
+  const Word* a[kBases];
+  const int64_t row_stride = t.a_row_stride, a_step = t.a_k_stride;
+#pragma clang loop unroll(full)
+  for (int g = 0; g < kBases; ++g) a[g] = t.a + 3 * g * row_stride;
+  const int64_t* depth = t.depth;
+  for (const int64_t* const end = depth + t.elements; depth != end; ++depth) {
+    const Word* const b = t.b + *depth;
+    typename Ops::Words bv[kVecs];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kVecs; ++v) {
+      bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+    }
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kRows; ++i) {
+      const typename Ops::Words av = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+    }
+#pragma clang loop unroll(full)
+    for (int g = 0; g < kBases; ++g) a[g] += a_step;
+  }
+}
+
+// How the operands lie: as matrices, or A or B placed.
+enum class Lie { kMatrices, kPlacedA, kPlacedB };
+
+// kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
+template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie>
 void Micro(const MicroTile& t, int tail) {
   constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
   const typename Ops::Mask mask = Ops::First(tail);
@@ -76,7 +136,13 @@ void Micro(const MicroTile& t, int tail) {
     }
   }
 
-  AddSteps<Ops, kRows, kVecs, kMasked>(t, t.a, t.b, t.steps, mask, acc);
+  if constexpr (kLie == Lie::kPlacedA) {
+    AddPlacedA<Ops, kRows, kVecs, kMasked>(t, t.depth, t.b, t.elements, mask, acc);
+  } else if constexpr (kLie == Lie::kPlacedB) {
+    AddPlacedB<Ops, kRows, kVecs, kMasked>(t, mask, acc);
+  } else {
+    AddSteps<Ops, kRows, kVecs, kMasked>(t, t.a, t.b, t.steps, mask, acc);
+  }
 
 #pragma clang loop unroll(full)
   for (int i = 0; i < kRows; ++i) {
@@ -94,7 +160,7 @@ void Micro(const MicroTile& t, int tail) {
 
 // The same for GemmOrder::kHalves: blocks of two halves of kHalf steps each, or fewer in the last one, whose sums are
 // made apart, added, and then added to C. B is packed.
-template <class Ops, int kRows, int kVecs, bool kMasked, int kHalf>
+template <class Ops, int kRows, int kVecs, bool kMasked, int kHalf, Lie kLie>
 void MicroHalves(const MicroTile& t, int tail) {
   using Acc = typename Ops::Sum[kRows][kVecs];
   constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
@@ -118,23 +184,38 @@ void MicroHalves(const MicroTile& t, int tail) {
     }
   }
   const Word *a = t.a, *b = t.b;
-  for (int64_t left = t.steps; left > 0; left -= 2 * kHalf) {
-    const int64_t half = left < 2 * kHalf ? left / 2 : kHalf;
-    Acc acc;
+  const int64_t* depth = t.depth;
+  int64_t elements = t.elements;
+  // One half's products, `present` of them of elements that are there; what fills it up is one 0 * 0 at least.
+  const auto add = [&](Acc& acc, int64_t half, int64_t present) __attribute__((always_inline)) {
     clear(acc);
-    AddSteps<Ops, kRows, kVecs, false>(t, a, b, half, mask, acc);
-    a += half * t.a_k_stride;
+    if constexpr (kLie == Lie::kPlacedA) {
+      AddPlacedA<Ops, kRows, kVecs, false>(t, depth, b, present, mask, acc);
+      depth += present;
+      if (present < half) {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < kRows; ++i) {
+#pragma clang loop unroll(full)
+          for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::AddC(acc[i][v], Ops::ZeroC());
+        }
+      }
+    } else {
+      AddSteps<Ops, kRows, kVecs, false>(t, a, b, half, mask, acc);
+      a += half * t.a_k_stride;
+    }
     b += half * t.b_k_stride;
+  };
+  for (int64_t left = t.steps; left > 0; left -= 2 * kHalf, elements -= 2 * kHalf) {
+    const int64_t half = left < 2 * kHalf ? left / 2 : kHalf, block = elements < 2 * kHalf ? elements : 2 * kHalf;
+    Acc acc;
+    add(acc, half, (block + 1) / 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {
 #pragma clang loop unroll(full)
       for (int v = 0; v < kVecs; ++v) Ops::StoreC(even + (i * kVecs + v) * kVecWords, acc[i][v]);
     }
     asm volatile("" : : "r"(even), "r"(sums) : "memory");
-    clear(acc);
-    AddSteps<Ops, kRows, kVecs, false>(t, a, b, half, mask, acc);
-    a += half * t.a_k_stride;
-    b += half * t.b_k_stride;
+    add(acc, half, block / 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {
 #pragma clang loop unroll(full)
@@ -159,26 +240,26 @@ void MicroHalves(const MicroTile& t, int tail) {
 }
 
 // Calls the instance for `rows` of 1 ... kRows and the width; kHalf 0 is Micro.
-template <class Ops, int kRows, int kVecs, int kHalf>
+template <class Ops, int kRows, int kVecs, int kHalf, Lie kLie>
 void MicroRows(const MicroTile& tile, int rows, int cols) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return MicroRows<Ops, kRows - 1, kVecs, kHalf>(tile, rows, cols);
+    if (rows < kRows) return MicroRows<Ops, kRows - 1, kVecs, kHalf, kLie>(tile, rows, cols);
   }
   const int tail = cols - (kVecs - 1) * Ops::kLanes;
   if constexpr (kHalf != 0) {
-    if (tail == Ops::kLanes) return MicroHalves<Ops, kRows, kVecs, false, kHalf>(tile, tail);
-    MicroHalves<Ops, kRows, kVecs, true, kHalf>(tile, tail);
+    if (tail == Ops::kLanes) return MicroHalves<Ops, kRows, kVecs, false, kHalf, kLie>(tile, tail);
+    MicroHalves<Ops, kRows, kVecs, true, kHalf, kLie>(tile, tail);
   } else {
-    if (tail == Ops::kLanes) return Micro<Ops, kRows, kVecs, false>(tile, tail);
-    Micro<Ops, kRows, kVecs, true>(tile, tail);
+    if (tail == Ops::kLanes) return Micro<Ops, kRows, kVecs, false, kLie>(tile, tail);
+    Micro<Ops, kRows, kVecs, true, kLie>(tile, tail);
   }
 }
 
-template <class Ops, int kMr, int kNr, int kHalf = 0>
+template <class Ops, int kMr, int kNr, int kHalf = 0, Lie kLie = Lie::kMatrices>
 void MicroAny(const MicroTile& tile, int rows, int cols) {
   static_assert(kNr == 2 * Ops::kLanes);
-  if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf>(tile, rows, cols);
-  MicroRows<Ops, kMr, 1, kHalf>(tile, rows, cols);
+  if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
+  MicroRows<Ops, kMr, 1, kHalf, kLie>(tile, rows, cols);
 }
 
 }  // namespace

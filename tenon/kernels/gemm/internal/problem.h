@@ -3,6 +3,7 @@
 // What gemm.cc hands to the two drivers: verified, not empty, k > 0, and C's rows contiguous wherever possible.
 
 #include <cstdint>
+#include <vector>
 
 #include "tenon/base/status.h"
 #include "tenon/kernels/gemm/gemm.h"
@@ -34,7 +35,8 @@ struct Settled {
   bool swapped = false;
   const GemmKernel* kernel = nullptr;
   enum class Way { kNothing, kEmptySum, kGemv, kBlocked } way = Way::kNothing;
-  Cut cut;  ///< kBlocked.
+  Cut cut;                     ///< kBlocked.
+  std::vector<int64_t> depth;  ///< Of the operand with places: in words, in the order in which it is multiplied.
 };
 
 /// One run of it.
