@@ -1,12 +1,16 @@
-"""Results of Python callbacks reach jaxlib in row-major order on the CPU.
+"""What jaxlib's handlers of Python callbacks expect of their host.
 
-jaxlib's callback handler transposes results of any other layout with a cache that the first stage of the handler makes. That stage is not among those
-that jaxlib hands to plugins, and without the cache such a result ends the process.
+Results reach jaxlib in row-major order on the CPU: its handler transposes those of any other layout with a cache that the first stage of the handler
+makes. That stage is not among those that jaxlib hands to plugins, and without the cache such a result ends the process.
+
+Buffer callbacks that ask for the stream, which a CPU lacks, are told so: jaxlib reads the code of a plugin's error there, and no words.
 """
 
 import numpy as np
+from jax._src import buffer_callback
 from jax._src import callback as jax_callback
 from jax._src import dtypes
+from jax.errors import JaxRuntimeError
 from jax.interpreters import mlir
 
 
@@ -29,8 +33,25 @@ def _lowering_of(jax_lowering):
     return lower
 
 
+def _give_words(context: type) -> None:
+    """Makes `context.stream` say what is missing where its error is a mere code."""
+    stream = context.stream
+
+    def with_words(self):
+        try:
+            return stream.fget(self)
+        except JaxRuntimeError as error:
+            code, _, words = str(error).partition(':')
+            if words.strip():
+                raise
+            raise JaxRuntimeError(f'{code}: XLA FFI GPU context is not available: a CPU has no stream') from None
+
+    context.stream = property(with_words, doc=stream.__doc__)
+
+
 def install() -> None:
     """Registers the CPU's lowerings of the callbacks that have results."""
+    _give_words(buffer_callback.ExecutionContext)
     for primitive, lowering in (
         (jax_callback.pure_callback_p, jax_callback.pure_callback_lowering),
         (jax_callback.io_callback_p, jax_callback.io_callback_lowering),

@@ -81,6 +81,13 @@ except ImportError:  # Gone from newer versions.
     pass
 programs["partly by hand"] = lambda a, b: jax.shard_map(
     lambda v: v * 2, mesh=mesh, in_specs=P(None, "j"), out_specs=P(None, "j"), axis_names={"j"})(a)
+def read_by_hand(*spec):
+    def f(a, b):
+        y = a * 2
+        return y + jax.shard_map(lambda v: v, mesh=mesh, in_specs=P(*spec), out_specs=P(*spec))(y).sum()
+    return f
+programs["as it is read"] = read_by_hand("i", "j")
+programs["not as it is read"] = read_by_hand("j", "i")
 shapes, right = {}, True
 for name, f in programs.items():
     got = jax.jit(f)(a, b)
@@ -94,7 +101,8 @@ give([shapes, right])
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],
         "loop": [4, 6], "branch": [4, 6], "rows": [3, 6],
-        "keys": [4, 2], "partly by hand": [4, 3]}, True]
+        "keys": [4, 2], "partly by hand": [4, 3],
+        "as it is read": [4, 3], "not as it is read": [4, 6]}, True]
 
 
 def test_layouts_of_cut_arrays():
@@ -151,16 +159,60 @@ cut = jax.jit(lambda a: jax.sharding.reshard(a, P(unreduced={"j"})))(b)
 local = jax.jit(jax.shard_map(lambda v: v * 3, in_specs=P(None, "j"), out_specs=P(unreduced={"j"}), check_vma=False))(a)
 again = jax.jit(jax.shard_map(lambda v: v * v, in_specs=P(unreduced={"j"}), out_specs=P(None, "j"), check_vma=False))(local)
 same = jax.jit(lambda a: jax.shard_map(lambda v: v, in_specs=P(), out_specs=P(unreduced={"j"}), check_vma=False)(jax.sharding.reshard(a, P())))(b)
-give([held(v) for v in (product, total, cut, local, same)] + [np.asarray(again).tolist()])
+segments = jax.device_put(np.array([0, 2, 2, 1], np.int32), P("j"))
+segment_sum = lambda v: jax.ops.segment_sum(v, segments, num_segments=3, out_sharding=P(unreduced={"j"}))
+scattered = jax.jit(segment_sum)(jax.device_put(x[0] + 1, P("j")))
+twice = jax.jit(lambda v: 2 * segment_sum(v))(jax.device_put(x[0] + 1, P("j")))
+give([held(v) for v in (product, total, cut, local, same, scattered, twice)] + [np.asarray(again).tolist()])
 ''', TENON_NUM_DEVICES=4).result
     x = np.arange(16.0).reshape(4, 4)
     halves = [x[:, :2] @ x[:2], x[:, 2:] @ x[2:]]
     zero = np.zeros((2, 4))
     want = [halves, [x[:, :2].sum(1), x[:, 2:].sum(1)],
-            [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]], [x, x]]
+            [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]], [x, x],
+            [[1, 0, 2], [0, 4, 3]], [[2, 0, 4], [0, 8, 6]]]
     for got, wanted in zip(result, want):
         np.testing.assert_array_equal(np.array(got), np.array(wanted))
     np.testing.assert_array_equal(np.array(result[-1]), 9 * x * x)
+
+
+def test_partitioned_callbacks_get_every_devices_part():
+    result = run(PROLOGUE + '''
+seen = []
+def callback(v):
+    jax.debug.callback(lambda part: seen.append(np.asarray(part).tolist()), v, partitioned=True)
+
+def gathered(f, *args):
+    with jax.set_mesh(mesh):
+        jax.block_until_ready(jax.jit(f)(*args))
+    jax.effects_barrier()
+    got = list(seen)
+    seen.clear()
+    return got
+
+put = lambda *spec: jax.device_put(x, NamedSharding(mesh, P(*spec)))
+def called(v):
+    callback(jax.jit(lambda v: v * 2)(v))
+    return v
+def looped(v):
+    def body(i, v):
+        callback(v)
+        return v + 1
+    return jax.lax.fori_loop(0, 2, body, v)
+give([gathered(called, put("i", "j")), gathered(jax.jit(called), put(None, "j")), gathered(looped, put("i", None)),
+      gathered(jax.vmap(called), put(None, "i")), gathered(called, put())])
+''', TENON_NUM_DEVICES=4).result
+    x = np.arange(16.0).reshape(4, 4)
+
+    def parts(v, rows, columns):  # In the order of the devices.
+        cut = [[q for q in np.split(p, columns, 1)] for p in np.split(v, rows)]
+        return [cut[i * (rows > 1)][j * (columns > 1)].tolist() for i in (0, 1) for j in (0, 1)]
+
+    assert sorted(result[0]) == sorted(parts(2 * x, 2, 2))
+    assert sorted(result[1]) == sorted(parts(2 * x, 1, 2))
+    assert sorted(result[2]) == sorted(parts(x, 2, 1) + parts(x + 1, 2, 1))
+    assert sorted(result[3]) == sorted([half.tolist() for row in 2 * x for half in np.split(row, 2) for _ in (0, 1)])
+    assert sorted(result[4]) == sorted(parts(2 * x, 1, 1))
 
 
 def test_shardings_can_be_inspected():

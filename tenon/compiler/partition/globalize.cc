@@ -28,10 +28,12 @@ class Globalizer {
       for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
-    // How a sum was made is to be seen through calls.
-    if (HasUnreduced(main) || !processes_.empty()) InlineCalls(main);
+    // How a sum was made, and how lies what every device is called with, is to be seen through calls.
+    if (HasUnreduced(main) || !processes_.empty() || (replicas_ == 1 && partitions_ > 1 && HasCallsPerDevice()))
+      InlineCalls(main);
     TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
     RemoveInspections();
+    if (processes_.empty()) TENON_RETURN_IF_ERROR(ExpandCallsPerDevice());
     if (replicas_ == 1) UnstackArguments(main, shardings);
     if (!processes_.empty() && replicas_ == 1 && !HasUnreduced(main)) {
       const Status status = PartitionOverProcesses(main, processes_, partitions_, shardings);
@@ -97,6 +99,7 @@ class Globalizer {
       ResultShardingsOf propagated = ResultShardings(main, partitions_);
       results = std::move(propagated.results);
       placement_ = std::move(propagated.placement);
+      per_device_ = std::move(propagated.per_device);
       for (const auto& [op, sharding] : propagated.inspected) {
         TENON_ASSIGN_OR_RETURN(std::string text, InspectedAs(op, sharding));
         auto key = op->getAttrOfType<mlir::StringAttr>("backend_config");
@@ -131,6 +134,36 @@ class Globalizer {
       }
       op->erase();
     }
+  }
+
+  bool HasCallsPerDevice() {
+    bool found = false;
+    module_.walk([&](stablehlo::CustomCallOp call) { found |= MadePerDevice(call); });
+    return found;
+  }
+
+  // One call for each device, in their order, with its parts of the operands.
+  Status ExpandCallsPerDevice() {
+    for (const auto& [op, shardings] : per_device_) {
+      mlir::OpBuilder b(op);
+      std::vector<Tiling> tilings;
+      for (size_t i = 0; i < shardings.size(); ++i) {
+        TENON_ASSIGN_OR_RETURN(Tiling tiling, TilingOf(shardings[i], op->getOperand(static_cast<unsigned>(i)).getType()));
+        tilings.push_back(std::move(tiling));
+      }
+      for (int64_t d = 0; d < partitions_; ++d) {
+        llvm::SmallVector<mlir::Value> parts;
+        for (const auto [operand, tiling] : llvm::zip(op->getOperands(), tilings)) {
+          parts.push_back(
+              CutTile(b, op->getLoc(), operand, tiling.tiles, tiling.tile_of_device[static_cast<size_t>(d)]));
+        }
+        mlir::Operation* call = b.clone(*op);
+        call->setOperands(parts);
+        call->removeAttr(sdy::kShardingAttr);
+      }
+      op->erase();
+    }
+    return OkStatus();
   }
 
   Status ExpandManual() {
@@ -362,6 +395,7 @@ class Globalizer {
   const Processes& processes_;
   std::vector<sdy::TensorShardingAttr> results_;  ///< Empty with replicas, or one device.
   Placement placement_;                           ///< Of the values that @main had at first.
+  std::vector<std::pair<mlir::Operation*, std::vector<sdy::TensorShardingAttr>>> per_device_;
   Partials partials_;
 };
 

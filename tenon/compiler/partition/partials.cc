@@ -34,14 +34,37 @@ bool IsZero(mlir::Value v) {
   return mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero());
 }
 
-/// A sum of one array that starts at zero.
-bool IsPlainSum(stablehlo::ReduceOp op) {
-  if (op->getNumOperands() != 2 || !IsZero(op->getOperand(1))) return false;
-  mlir::Block& body = op->getRegion(0).front();
+/// Whether the body adds its two arguments.
+bool Adds(mlir::Block& body) {
   mlir::Operation& first = body.front();
   return body.getOperations().size() == 2 && mlir::isa<stablehlo::AddOp>(first) &&
          first.getOperand(0) == body.getArgument(0) && first.getOperand(1) == body.getArgument(1) &&
          body.getTerminator()->getOperand(0) == first.getResult(0);
+}
+
+/// A sum of one array that starts at zero.
+bool IsPlainSum(stablehlo::ReduceOp op) {
+  return op->getNumOperands() == 2 && IsZero(op->getOperand(1)) && Adds(op->getRegion(0).front());
+}
+
+/// A dim along which a scatter's updates, with their indices, can be cut: it is one of both.
+struct ScatterDim {
+  int64_t updates;
+  int64_t indices;
+};
+
+std::vector<ScatterDim> ScatterDims(stablehlo::ScatterOp op) {
+  const stablehlo::ScatterDimensionNumbersAttr dims = op.getScatterDimensionNumbers();
+  std::vector<ScatterDim> found;
+  int64_t index_dim = 0;
+  for (int64_t d = 0; d < TypeOf(op->getOperand(2)).getRank(); ++d) {
+    if (llvm::is_contained(dims.getUpdateWindowDims(), d)) continue;
+    if (index_dim == dims.getIndexVectorDim()) ++index_dim;
+    // Batching dims are dims of the sum, too.
+    if (!llvm::is_contained(dims.getScatterIndicesBatchingDims(), index_dim)) found.push_back({d, index_dim});
+    ++index_dim;
+  }
+  return found;
 }
 
 mlir::Value CloneWith(mlir::OpBuilder& b, mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands) {
@@ -119,6 +142,22 @@ Lanes Partials::Make(mlir::Value whole, const Axes& axes, int64_t count, const P
         parts.push_back(CloneWith(b, op, {Piece(b, op->getOperand(0), d, p, count), op->getOperand(1)}));
       return keep();
     }
+  }
+  if (auto scatter = mlir::dyn_cast<stablehlo::ScatterOp>(op)) {
+    // Each device adds its updates; the first one has what they are added to.
+    if (op->getNumOperands() != 3 || !Adds(op->getRegion(0).front())) return {};
+    const int64_t indices = cut_dim(op->getOperand(1)), updates = cut_dim(op->getOperand(2));
+    for (const ScatterDim& dim : ScatterDims(scatter)) {
+      if ((dim.indices != indices && dim.updates != updates) || !Divides(op->getOperand(2), dim.updates, count)) continue;
+      for (int64_t p = 0; p < count; ++p) {
+        parts.push_back(CloneWith(b, op,
+                                  {p == 0 ? op->getOperand(0) : Zeros(b, op->getLoc(), TypeOf(op->getOperand(0))),
+                                   Piece(b, op->getOperand(1), dim.indices, p, count),
+                                   Piece(b, op->getOperand(2), dim.updates, p, count)}));
+      }
+      return keep();
+    }
+    return {};
   }
   // What is linear in one operand, or in both at once.
   const bool moves = mlir::isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp,

@@ -45,15 +45,15 @@ class Forward {
     for (unsigned i = 0; i < main_.getNumArguments(); ++i)
       arguments.push_back(Of(main_.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr)));
     Spreads spread = RunBlock(main_.front(), arguments);
-    // Groups learn from any of their members: once more, for those before it.
-    if (!groups_.empty()) spread = RunBlock(main_.front(), arguments);
+    // Groups learn from any of their members, values from what reads them: once more, for those before it.
+    if (!groups_.empty() || !wanted_.empty()) spread = RunBlock(main_.front(), arguments);
     std::vector<sdy::TensorShardingAttr> results;
     for (unsigned i = 0; i < main_.getNumResults(); ++i) {
       auto own = mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(main_.getResultAttr(i, sdy::kShardingAttr));
       auto type = mlir::dyn_cast<mlir::RankedTensorType>(main_.getResultTypes()[i]);
       results.push_back(type ? ToAttribute(own, Constrained(own, spread[i], type)) : own);
     }
-    ResultShardingsOf found{std::move(results), {}, {}};
+    ResultShardingsOf found{std::move(results), {}, {}, {}};
     for (const auto& [value, known] : known_) {
       if (!known.mesh) continue;
       std::vector<std::vector<sdy::AxisRefAttr>> dims;
@@ -61,6 +61,11 @@ class Forward {
       found.placement.Set(value, std::move(dims));
     }
     for (mlir::Operation* op : inspected_) found.inspected.emplace_back(op, ToAttribute({}, Get(op->getOperand(0))));
+    for (mlir::Operation* op : per_device_) {
+      std::vector<sdy::TensorShardingAttr> operands;
+      for (const Spread& operand : Get(op->getOperands())) operands.push_back(ToAttribute({}, operand));
+      found.per_device.emplace_back(op, std::move(operands));
+    }
     return found;
   }
 
@@ -195,16 +200,37 @@ class Forward {
     for (mlir::Operation& op : block.without_terminator()) {
       if (auto member = mlir::dyn_cast<sdy::ShardingGroupOp>(op)) Share(member);
       if (InspectsSharding(&op) && !llvm::is_contained(inspected_, &op)) inspected_.push_back(&op);
+      if (MadePerDevice(&op) && !llvm::is_contained(per_device_, &op)) per_device_.push_back(&op);
       Spreads results = Results(&op);
       results.resize(op.getNumResults());
       auto own = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::kShardingAttr);
       for (unsigned i = 0; i < op.getNumResults(); ++i) {
         const mlir::Value result = op.getResult(i);
         const bool constrained = own && i < own.getShardings().size() && TypeOf(result);
-        Set(result, constrained ? Constrained(own.getShardings()[i], results[i], TypeOf(result)) : results[i]);
+        Set(result, constrained ? Constrained(own.getShardings()[i], results[i], TypeOf(result))
+                                : AsWanted(result, std::move(results[i])));
       }
     }
     return Get(block.getTerminator()->getOperands());
+  }
+
+  // Only where nothing stands against it: each dim of `flowing` continues as the reader wants it.
+  Spread AsWanted(mlir::Value v, Spread flowing) const {
+    const auto it = wanted_.find(v);
+    if (it == wanted_.end()) return flowing;
+    const Spread& wanted = it->second;
+    if (!flowing.mesh) return wanted;
+    if (flowing.mesh != wanted.mesh || flowing.dims.size() != wanted.dims.size()) return flowing;
+    for (size_t d = 0; d < wanted.dims.size(); ++d) {
+      const Axes &more = wanted.dims[d], &own = flowing.dims[d];
+      if (more.size() < own.size() || !std::equal(own.begin(), own.end(), more.begin())) return flowing;
+    }
+    return wanted;
+  }
+
+  void Want(mlir::Value v, sdy::TensorShardingAttr sharding) {
+    const Spread spread = Even(Of(sharding), TypeOf(v));
+    if (llvm::any_of(spread.dims, [](const Axes& axes) { return !axes.empty(); })) wanted_.try_emplace(v, spread);
   }
 
   // Members of a group lie alike: as the first one that knows.
@@ -228,8 +254,10 @@ class Forward {
   }
 
   Spreads Results(mlir::Operation* op) {
-    if (auto constraint = mlir::dyn_cast<sdy::ShardingConstraintOp>(op))
+    if (auto constraint = mlir::dyn_cast<sdy::ShardingConstraintOp>(op)) {
+      Want(op->getOperand(0), constraint.getSharding());
       return {Constrained(constraint.getSharding(), Get(op->getOperand(0)), TypeOf(op->getResult(0)))};
+    }
     if (auto reshard = mlir::dyn_cast<sdy::ReshardOp>(op)) return {Of(reshard.getSharding())};
     if (auto manual = mlir::dyn_cast<sdy::ManualComputationOp>(op)) return Manual(manual);
     if (auto barrier = mlir::dyn_cast<sdy::PropagationBarrierOp>(op)) {
@@ -252,6 +280,8 @@ class Forward {
   // Results lie as they say; in dims that they leave open, other axes than the manual ones follow through the body.
   Spreads Manual(sdy::ManualComputationOp op) {
     const llvm::ArrayRef<mlir::StringAttr> manual = op.getManualAxes().getValue();
+    for (const auto [operand, sharding] : llvm::zip(op.getTensors(), op.getInShardings().getShardings()))
+      Want(operand, sharding);
     Spreads arguments = Get(op.getTensors());
     for (Spread& argument : arguments) {
       for (Axes& axes : argument.dims) {
@@ -490,7 +520,8 @@ class Forward {
   int64_t num_devices_;
   llvm::DenseMap<mlir::Value, Spread> known_;
   std::map<uint64_t, Spread> groups_;
-  llvm::SmallVector<mlir::Operation*> inspected_;
+  llvm::DenseMap<mlir::Value, Spread> wanted_;  ///< By those who read the values.
+  llvm::SmallVector<mlir::Operation*> inspected_, per_device_;
   int depth_ = 0;
 };
 
@@ -503,6 +534,14 @@ ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices) 
 bool InspectsSharding(mlir::Operation* op) {
   auto call = mlir::dyn_cast<stablehlo::CustomCallOp>(op);
   return call && call.getCallTargetName() == "InspectSharding" && call->getNumOperands() == 1;
+}
+
+bool MadePerDevice(mlir::Operation* op) {
+  auto call = mlir::dyn_cast<stablehlo::CustomCallOp>(op);
+  if (!call || op->getParentOfType<sdy::ManualComputationOp>()) return false;
+  // jax.debug.callback(..., partitioned=True); the ending is the platform that it was lowered for.
+  if (!call.getCallTargetName().starts_with("xla_ffi_partitioned_python_")) return false;
+  return op->getNumResults() == 0 && llvm::all_of(op->getOperands(), TypeOf);
 }
 
 }  // namespace tenon::compiler
