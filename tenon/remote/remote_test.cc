@@ -292,8 +292,10 @@ TEST(Remote, ProgramsRunAtOneOfSeveralServers) {
 }
 
 TEST(Remote, ErrorsNameTheServerOfSeveral) {
+  ListenOptions options;
+  options.limits.grace_ms = 1000;
   Served a;
-  auto b = std::make_unique<Served>();
+  auto b = std::make_unique<Served>(options);
   const std::string address = b->address();
   ASSERT_OK_AND_ASSIGN(const Client c, IsolatedPlugin().CreateClient(RemoteAt(a.address() + "," + address)));
   ASSERT_OK_AND_ASSIGN(const std::vector<client::Device> devices, c.Devices());
