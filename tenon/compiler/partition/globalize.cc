@@ -148,7 +148,8 @@ class Globalizer {
       mlir::OpBuilder b(op);
       std::vector<Tiling> tilings;
       for (size_t i = 0; i < shardings.size(); ++i) {
-        TENON_ASSIGN_OR_RETURN(Tiling tiling, TilingOf(shardings[i], op->getOperand(static_cast<unsigned>(i)).getType()));
+        TENON_ASSIGN_OR_RETURN(Tiling tiling,
+                               TilingOf(shardings[i], op->getOperand(static_cast<unsigned>(i)).getType()));
         tilings.push_back(std::move(tiling));
       }
       for (int64_t d = 0; d < partitions_; ++d) {

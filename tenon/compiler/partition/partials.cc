@@ -148,12 +148,13 @@ Lanes Partials::Make(mlir::Value whole, const Axes& axes, int64_t count, const P
     if (op->getNumOperands() != 3 || !Adds(op->getRegion(0).front())) return {};
     const int64_t indices = cut_dim(op->getOperand(1)), updates = cut_dim(op->getOperand(2));
     for (const ScatterDim& dim : ScatterDims(scatter)) {
-      if ((dim.indices != indices && dim.updates != updates) || !Divides(op->getOperand(2), dim.updates, count)) continue;
+      if ((dim.indices != indices && dim.updates != updates) || !Divides(op->getOperand(2), dim.updates, count))
+        continue;
       for (int64_t p = 0; p < count; ++p) {
-        parts.push_back(CloneWith(b, op,
-                                  {p == 0 ? op->getOperand(0) : Zeros(b, op->getLoc(), TypeOf(op->getOperand(0))),
-                                   Piece(b, op->getOperand(1), dim.indices, p, count),
-                                   Piece(b, op->getOperand(2), dim.updates, p, count)}));
+        parts.push_back(CloneWith(
+            b, op,
+            {p == 0 ? op->getOperand(0) : Zeros(b, op->getLoc(), TypeOf(op->getOperand(0))),
+             Piece(b, op->getOperand(1), dim.indices, p, count), Piece(b, op->getOperand(2), dim.updates, p, count)}));
       }
       return keep();
     }
