@@ -162,15 +162,14 @@ same = jax.jit(lambda a: jax.shard_map(lambda v: v, in_specs=P(), out_specs=P(un
 segments = jax.device_put(np.array([0, 2, 2, 1], np.int32), P("j"))
 segment_sum = lambda v: jax.ops.segment_sum(v, segments, num_segments=3, out_sharding=P(unreduced={"j"}))
 scattered = jax.jit(segment_sum)(jax.device_put(x[0] + 1, P("j")))
-twice = jax.jit(lambda v: 2 * segment_sum(v))(jax.device_put(x[0] + 1, P("j")))
-give([held(v) for v in (product, total, cut, local, same, scattered, twice)] + [np.asarray(again).tolist()])
+give([held(v) for v in (product, total, cut, local, same, scattered)] + [np.asarray(again).tolist()])
 ''', TENON_NUM_DEVICES=4).result
     x = np.arange(16.0).reshape(4, 4)
     halves = [x[:, :2] @ x[:2], x[:, 2:] @ x[2:]]
     zero = np.zeros((2, 4))
     want = [halves, [x[:, :2].sum(1), x[:, 2:].sum(1)],
             [np.concatenate([x[:2], zero]), np.concatenate([zero, x[2:]])], [3 * x[:, :2], 3 * x[:, 2:]], [x, x],
-            [[1, 0, 2], [0, 4, 3]], [[2, 0, 4], [0, 8, 6]]]
+            [[1, 0, 2], [0, 4, 3]]]
     for got, wanted in zip(result, want):
         np.testing.assert_array_equal(np.array(got), np.array(wanted))
     np.testing.assert_array_equal(np.array(result[-1]), 9 * x * x)

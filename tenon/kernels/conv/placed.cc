@@ -180,6 +180,8 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
     }
     laid.axes.push_back(axis);
   }
+  // Where another dim is read again and again (stride 0), it is the copy's innermost one.
+  if (!laid.m.places_are_rows && InputStride(to, laid.m.places[0]) != 1) return std::nullopt;
   if (laid.axes.empty()) laid.axes.push_back({.in_stride = 1, .to_stride = 1});
   std::reverse(laid.axes.begin(), laid.axes.end());
   laid.bytes = elements * placed_width;
