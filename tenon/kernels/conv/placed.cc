@@ -1,5 +1,6 @@
 // Where the patches of a convolution lie, so that products read them element by element and nothing is packed.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -92,6 +93,18 @@ constexpr int64_t kMaxLaidBytes = int64_t{64} << 20;
 // Columns that are worth a tile.
 constexpr int64_t kMinColumns = 8;
 
+/// Whether products of matrices are so much faster that packing pays: in multiplications of vectors, one of which a
+/// core begins per cycle.
+bool PacksFaster(const ConvSignature& s, const Mapping& m, double slower) {
+  if (slower == 1) return false;
+  // An element takes more in a short run, and sums that are made apart take some time to meet.
+  constexpr double kPackPasses = 0.5, kPackRunPasses = 12, kLanes = 16, kSumsPart = 1.15;
+  const bool by_channels = !m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1;
+  const double run = by_channels ? static_cast<double>(s.in_channels) : 1;
+  const double vectors = std::ceil(static_cast<double>(s.out_channels) / kLanes);
+  return vectors * (kSumsPart - 1 / slower) > kPackPasses + kPackRunPasses / run;
+}
+
 /// Places that the windows look at, of dimension d: from -low on so many.
 int64_t Span(const ConvDim& d) { return (d.out - 1) * d.stride + (d.window - 1) * d.window_dilation + 1; }
 
@@ -101,6 +114,7 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
   if (flat.num_places == 1 || s.out_channels == 1 || flat.num_depth == 0) return std::nullopt;
   const GemmTakesPlaces takes = TakesPlaces(s.type);
   if (!(flat.places_are_rows ? takes.a : takes.b)) return std::nullopt;
+  if (flat.places_are_rows && PacksFaster(s, flat, takes.slower)) return std::nullopt;
   Laid laid{s, flat};
   if (!flat.places_are_rows) {
     // Columns are one axis; the others are matrices of the batch.

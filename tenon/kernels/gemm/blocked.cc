@@ -90,7 +90,58 @@ void CutSlab(const Settled& p, Cut& cut) {
   }
 }
 
+// What Passes counts in: multiplications of whole vectors, one of which a core begins per cycle.
+// A row of a tile that half a vector holds; steps of a chain of sums, which wait for one another.
+constexpr double kHalfPass = 0.6, kChainPasses = 4;
+// To bring an element to where a tile reads it: from neighbours along the panel, from neighbours along k, and from
+// further apart; and one of C that is no neighbour.
+constexpr double kMovePasses = 0.12, kTurnPasses = 0.3, kGatherPasses = 1.5, kStagePasses = 1.5;
+
+// Vectors of one step's `cols` columns of C, and how often a core takes so long for its sums that others must wait.
+double PanelPasses(const GemmKernel& kernel, int64_t rows, int64_t cols) {
+  const int64_t lanes = kernel.nr / 2;
+  const bool half = kernel.level == isa::IsaLevel::kAvx512 && cols <= lanes / 2;
+  const double vectors = half ? kHalfPass : cols <= lanes ? 1 : 2;
+  return std::max(static_cast<double>(rows) * vectors, kChainPasses);
+}
+
+double MovePasses(const GemmKernel& kernel, int64_t along_panel, int64_t along_k) {
+  if (along_panel == 1) return kMovePasses;
+  return along_k == 1 && kernel.in_place ? kTurnPasses : kGatherPasses;
+}
+
 }  // namespace
+
+std::vector<int64_t> LinesOf(const Settled& p) {
+  if (!p.hooked.a_places) return {};
+  int64_t last = 0;
+  for (const GemmPlaces::Axis& axis : p.hooked.a_places->axes) last += (axis.extent - 1) * axis.stride;
+  // Rows lie too far apart for the hardware to see what comes next.
+  if (last * 4 * p.kernel->sum_words < isa::Caches().l2_bytes) return {};
+  std::vector<int64_t> lines;
+  for (int64_t words : p.depth) {
+    if (lines.empty() || std::abs(words - lines.back()) >= kLineWords) lines.push_back(words);
+  }
+  return lines;
+}
+
+double PassesOf(const Settled& p) {
+  const GemmSignature& s = p.s;
+  const GemmKernel& kernel = *p.kernel;
+  const double k = static_cast<double>(s.k), a = static_cast<double>(s.m) * k, b = static_cast<double>(s.n) * k;
+  const auto strip = [&](int64_t rows) {
+    const int64_t panels = s.n / kernel.nr, rest = s.n % kernel.nr;
+    return static_cast<double>(panels) * PanelPasses(kernel, rows, kernel.nr) +
+           (rest == 0 ? 0 : PanelPasses(kernel, rows, rest));
+  };
+  const int64_t strips = s.m / kernel.mr, rest = s.m % kernel.mr;
+  const double steps = static_cast<double>(StepsOf(kernel, s.k));
+  double passes = steps * (static_cast<double>(strips) * strip(kernel.mr) + (rest == 0 ? 0 : strip(rest)));
+  if (NeedsCopyOfA(p, s.k)) passes += a * (s.a_col_stride == 1 ? kMovePasses : MovePasses(kernel, s.a_row_stride, 0));
+  if (!CanReadBInPlace(p) && !StreamsB(p)) passes += b * MovePasses(kernel, s.b_col_stride, s.b_row_stride);
+  if (s.c_col_stride != 1) passes += static_cast<double>(s.m) * static_cast<double>(s.n) * kStagePasses;
+  return passes;
+}
 
 int64_t StepsOf(const GemmKernel& kernel, int64_t k) {
   const int64_t rest = k % kernel.k_unit;
@@ -117,6 +168,7 @@ Cut CutOf(const Settled& p) {
   if (streams) cut.kc = EvenPiece(s.k, cut.streams_b ? kStreamedDepth : kCachedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
+  cut.fetches_a = !p.depth_lines.empty();
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
@@ -398,18 +450,38 @@ class BlockedGemm {
       block.k1 = std::min(k + cut_.kc, part.k1);
       const BSource b = SourceOfB(block, part, offsets, shared, buffers);
       if (a_places_ != nullptr) {
-        PlaceOfRow place(*a_places_, part.i0);
-        const Word* starts[kMaxPlacedRows];
-        for (int64_t i = part.i0; i < part.i1; i += mr_) {
-          const int64_t rows = std::min(mr_, part.i1 - i);
-          for (int64_t r = 0; r < rows; ++r, place.Next())
-            starts[r] = static_cast<const Word*>(p_.operands.a) + (offsets.a + place.offset()) * w_;
-          RunStrip(block, part, offsets, i, rows, b, OwnSums(buffers, part, i), starts);
-        }
+        RunPlacedStrips(block, part, offsets, b, buffers);
         continue;
       }
       for (int64_t i = part.i0; i < part.i1; i += mr_)
-        RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, OwnSums(buffers, part, i), nullptr);
+        RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, OwnSums(buffers, part, i), {});
+    }
+  }
+
+  // Where the rows of a strip of a placed A begin, and those of the next one.
+  struct Starts {
+    const Word* rows[kMaxPlacedRows] = {};
+    int64_t count = 0;
+  };
+  struct PlacedStrip {
+    const Starts* here = nullptr;
+    const Starts* next = nullptr;
+  };
+
+  void RunPlacedStrips(const Part& block, const Part& part, const BatchOffsets& offsets, const BSource& b,
+                       const Buffers& buffers) {
+    PlaceOfRow place(*a_places_, part.i0);
+    const auto starts_of = [&](int64_t i) {
+      Starts starts;
+      for (; starts.count < std::min(mr_, part.i1 - i); ++starts.count, place.Next())
+        starts.rows[starts.count] = static_cast<const Word*>(p_.operands.a) + (offsets.a + place.offset()) * w_;
+      return starts;
+    };
+    Starts here, next = starts_of(part.i0);
+    for (int64_t i = part.i0; i < part.i1; i += mr_) {
+      here = next;
+      next = starts_of(i + mr_);
+      RunStrip(block, part, offsets, i, here.count, b, OwnSums(buffers, part, i), {&here, &next});
     }
   }
 
@@ -439,16 +511,16 @@ class BlockedGemm {
                         StepsOf(kernel_, block.k0 - task.k0), block.k0 == task.k0);
   }
 
-  // Rows [i, i + rows) of a block; `starts` are those of a placed A.
+  // Rows [i, i + rows) of a block; `placed` says where those of a placed A are.
   void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows,
-                const BSource& b, const Buffers& buffers, const Word* const* starts) {
+                const BSource& b, const Buffers& buffers, const PlacedStrip& placed) {
     MicroTile tile{};
     if (!p_.settled.depth.empty()) {
       tile.elements = block.k1 - block.k0;
       tile.depth = p_.settled.depth.data() + block.k0;
-      tile.rows = starts;
+      tile.rows = placed.here == nullptr ? nullptr : placed.here->rows;
     }
-    if (starts != nullptr) {
+    if (placed.here != nullptr) {
       // Nothing lies as a matrix.
     } else if (cut_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
@@ -472,6 +544,7 @@ class BlockedGemm {
     NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch();
+      if (cut_.fetches_a) PrefetchPlaced(block, *placed.next, j, cols);
       if (cut_.streams_b && i == task.i0)
         PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
@@ -488,14 +561,23 @@ class BlockedGemm {
     }
   }
 
+  // Of Sum's width; words are not aligned to more than themselves.
+  template <class Sum>
+  static void CopyApart(const Word* from, int64_t from_stride, int64_t count, Word* to, int64_t to_stride) {
+    constexpr int64_t kWords = sizeof(Sum) / sizeof(Word);
+    for (int64_t j = 0; j < count; ++j) {
+      Sum sum;
+      std::memcpy(&sum, from + j * from_stride * kWords, sizeof(Sum));
+      std::memcpy(to + j * to_stride * kWords, &sum, sizeof(Sum));
+    }
+  }
   void CopySums(const Word* from, int64_t from_stride, int64_t count, Word* to, int64_t to_stride) const {
     if (from_stride == 1 && to_stride == 1) {
       std::memcpy(to, from, static_cast<size_t>(count * w_) * sizeof(Word));
       return;
     }
-    for (int64_t j = 0; j < count; ++j) {
-      for (int64_t x = 0; x < w_; ++x) to[j * to_stride * w_ + x] = from[j * from_stride * w_ + x];
-    }
+    if (w_ == 1) return CopyApart<Word>(from, from_stride, count, to, to_stride);
+    CopyApart<uint64_t>(from, from_stride, count, to, to_stride);
   }
   void LoadSums(const void* c, int64_t rows, int64_t cols, Word* sums, int64_t sums_stride) const {
     for (int64_t r = 0; r < rows; ++r) {
@@ -549,6 +631,16 @@ class BlockedGemm {
     next.left = next.lines_per_row * (turned ? depth : rows);
     next.lines_per_call = CeilDiv(next.left, calls);
     return next;
+  }
+  // Lines of the next strip of a placed A, as many as belong to the panel at column j.
+  void PrefetchPlaced(const Part& block, const Starts& next, int64_t j, int64_t cols) const {
+    const std::vector<int64_t>& lines = p_.settled.depth_lines;
+    const auto first = static_cast<int64_t>(lines.size()) * block.k0 / s_.k;
+    const int64_t count = static_cast<int64_t>(lines.size()) * block.k1 / s_.k - first;
+    const int64_t end = first + count * std::min(j + nr_, cols) / cols;
+    for (int64_t l = first + count * j / cols; l < end; ++l) {
+      for (int64_t r = 0; r < next.count; ++r) __builtin_prefetch(next.rows[r] + lines[static_cast<size_t>(l)], 0, 3);
+    }
   }
   // The same panel of the next block of k.
   void PrefetchB(const Word* panel, int64_t k_stride, int64_t steps, int64_t left) const {

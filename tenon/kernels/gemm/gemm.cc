@@ -80,11 +80,12 @@ bool IsAvailable(const GemmKernel& kernel) {
   return false;
 }
 
-const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level) {
+const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level, bool is_placed) {
   a = SignedTwin(a);
   b = SignedTwin(b);
   const GemmKernel* best = nullptr;
   for (const GemmKernel* kernel : kKernels) {
+    if (is_placed && kernel->micro_placed_a == nullptr) continue;
     if (kernel->operand_type == a && a == b && kernel->level <= level && IsAvailable(*kernel)) best = kernel;
   }
   return best;
@@ -128,6 +129,17 @@ std::vector<int64_t> DepthInWords(const GemmKernel& kernel, const std::vector<in
   return words;
 }
 
+// Whether rows of C^T make better vectors. Hooks are laid out for one way, so their products go the way of C.
+bool RunsTransposed(const Settled& p) {
+  constexpr double kMargin = 1.1;
+  if (p.hooked.pack_a || p.hooked.pack_b || p.hooked.finish) return p.s.c_col_stride != 1 && p.s.c_row_stride == 1;
+  Settled transposed = p;
+  Transpose(transposed);
+  const bool lies_so = p.s.c_col_stride != 1 && p.s.c_row_stride == 1;
+  const double stays = PassesOf(p), turns = PassesOf(transposed);
+  return lies_so ? turns < stays * kMargin : turns * kMargin < stays;
+}
+
 Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmHookSet& hooked) {
   using Way = Settled::Way;
   Settled p;
@@ -145,7 +157,8 @@ Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmH
   const GemmPlaces* const places = hooked.a_places ? hooked.a_places.get() : hooked.b_places.get();
   if (places != nullptr) {
     p.depth = DepthInWords(kernel, places->depth);
-  } else if (p.s.c_col_stride != 1 && p.s.c_row_stride == 1) {
+    p.depth_lines = LinesOf(p);
+  } else if (RunsTransposed(p)) {
     Transpose(p);
   }
   p.cut = CutOf(p);
@@ -167,7 +180,7 @@ Status VerifyPlaces(const GemmSignature& s, const GemmHookSet& hooked, const Gem
 
 Result<Settled> Settle(const GemmSignature& s, const GemmHookSet& hooked, isa::IsaLevel level) {
   TENON_RETURN_IF_ERROR(Verify(s));
-  const GemmKernel* const kernel = FindKernel(s.a_type, s.b_type, level);
+  const GemmKernel* const kernel = FindKernel(s.a_type, s.b_type, level, hooked.a_places != nullptr);
   if (kernel == nullptr) return Unimplemented("gemm: no kernel for this level: " + ToString(s));
   TENON_RETURN_IF_ERROR(VerifyPlaces(s, hooked, *kernel));
   return SettleWith(*kernel, s, hooked);
@@ -234,15 +247,19 @@ Status Gemm(const GemmSignature& s, const GemmOperands& operands, const GemmHook
 }
 
 GemmTakesPlaces TakesPlaces(DType type, isa::IsaLevel level) {
-  const internal::GemmKernel* const kernel = internal::FindKernel(type, type, level);
-  if (kernel == nullptr) return {};
-  return {kernel->micro_placed_a != nullptr, kernel->micro_placed_b != nullptr};
+  const internal::GemmKernel* const fastest = internal::FindKernel(type, type, level);
+  const internal::GemmKernel* const placed = internal::FindKernel(type, type, level, true);
+  if (placed == nullptr) return {};
+  const auto rate = [](const internal::GemmKernel& kernel) {
+    return static_cast<double>(kernel.step_rate * kernel.k_unit) / kernel.unit_steps;
+  };
+  return {.a = true, .b = fastest->micro_placed_b != nullptr, .slower = rate(*fastest) / rate(*placed)};
 }
 
 int64_t PlacedBytes(DType type) { return std::max<int64_t>(ByteWidth(type), sizeof(internal::Word)); }
 
 void ToPlacedElements(DType type, const void* from, int64_t from_stride, int64_t count, void* to, isa::IsaLevel level) {
-  const internal::GemmKernel* const kernel = internal::FindKernel(type, type, level);
+  const internal::GemmKernel* const kernel = internal::FindKernel(type, type, level, true);
   // Kernels with places are of f32 and f64, or make f32 of C's elements as they do of an operand's.
   if (!kernel->in_place) return kernel->load_row(from, from_stride, count, static_cast<internal::Word*>(to));
   const auto copy = [&]<class T>(T) {

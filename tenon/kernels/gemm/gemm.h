@@ -59,6 +59,7 @@ struct GemmHookSet {
 /// nor n may be 1.
 struct GemmTakesPlaces {
   bool a = false, b = false;
+  double slower = 1;  ///< So many times as long as for a matrix an A's multiplications take.
 };
 GemmTakesPlaces TakesPlaces(DType type, isa::IsaLevel level = isa::ActiveIsa());
 /// Bytes of an element as it is multiplied by the kernel for `type`, and `count` elements turned into such ones.

@@ -127,7 +127,13 @@ bool HasVectorKernel(const GemmSignature& s) { return IsVector(s) && s.a_type ==
 double FlopsInTiles(const GemmSignature& s, double flops) {
   constexpr double kRowsAtOnce = 4;
   const double n = static_cast<double>(s.n);
-  const double fill = HasVectorKernel(s) ? 1 : std::ceil(n / 16) * 16 / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
+  // Panels of 16 columns; a last one of at most 8 takes as long as kHalfPanel of them.
+  constexpr double kHalfPanel = 10;
+  const int64_t rest = s.n % 16;
+  const double cols = static_cast<double>(s.n - rest) + (rest == 0                       ? 0
+                                                         : rest <= 8 && s.n % 32 == rest ? kHalfPanel
+                                                                                         : 16);
+  const double fill = HasVectorKernel(s) ? 1 : cols / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
   const double per_word = s.a_type == DType::kF64                                                         ? 0.5
                           : s.a_type == DType::kS8                                                        ? 4
                           : s.a_type == DType::kU8 || s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2

@@ -22,6 +22,8 @@ extern const GemmKernel gemm_f64_14x16_avx512 = {
     .sum_words = 2,
     .in_place = true,
     .micro = MicroAny<F64Ops, 14, 16>,
+    .micro_placed_a = MicroAny<F64Ops, 14, 16, 0, Lie::kPlacedA>,
+    .micro_placed_b = MicroAny<F64Ops, 14, 16, 0, Lie::kPlacedB>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<16>,
 };

@@ -12,7 +12,18 @@
 namespace {
 
 // VDPBF16PS: per lane fma(a[low], b[low], fma(a[high], b[high], c)), subnormals flushed.
+struct HalfBf16Ops : F32OpsOf<HalfVec> {
+  using Words = __m256i;
+  static Words LoadB(const Word* p) { return HalfS16Ops::LoadB(p); }
+  static Words LoadFirstB(const Word* p, Mask m) { return HalfS16Ops::LoadFirstB(p, m); }
+  static Words BroadcastA(const Word* p) { return HalfS16Ops::BroadcastA(p); }
+  static Sum MulAdd(Words a, Words b, Sum c) {
+    return _mm256_dpbf16_ps(c, reinterpret_cast<__m256bh>(a), reinterpret_cast<__m256bh>(b));
+  }
+};
+
 struct Bf16Ops : F32Ops {
+  using Half = HalfBf16Ops;
   using Words = __m512i;
   static Words LoadB(const Word* p) { return S16Ops::LoadB(p); }
   static Words LoadFirstB(const Word* p, Mask m) { return S16Ops::LoadFirstB(p, m); }

@@ -12,7 +12,13 @@ namespace {
 
 // VPDPBUSD multiplies unsigned by signed bytes: A is stored with 128 added, and every column starts from -128 times its
 // sum.
+struct HalfVnniOps : HalfS16Ops {
+  static constexpr bool kHasStart = true;
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_dpbusd_epi32(c, a, b); }
+};
+
 struct VnniOps : S16Ops {
+  using Half = HalfVnniOps;
   static constexpr bool kHasStart = true;
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_dpbusd_epi32(c, a, b); }
 };

@@ -12,26 +12,34 @@ namespace {
 using tenon::kernels::internal::BPanels;
 using tenon::kernels::internal::Word;
 
-struct F32Ops {
-  using Sum = Vec::Reg;
-  using Words = Vec::Reg;
-  using Mask = Vec::Mask;
-  static constexpr int kLanes = Vec::kLanes;
+template <class V>
+struct F32OpsOf {
+  using Sum = V::Reg;
+  using Words = V::Reg;
+  using Mask = V::Mask;
+  static constexpr int kLanes = V::kLanes;
   static constexpr int kSumWords = 1;
   static constexpr bool kHasStart = false;
   static const float* F(const Word* p) { return reinterpret_cast<const float*>(p); }
   static float* F(Word* p) { return reinterpret_cast<float*>(p); }
-  static Mask First(int n) { return Vec::First(n); }
-  static Sum ZeroC() { return Vec::Zero(); }
-  static Sum LoadC(const Word* p) { return Vec::Load(F(p)); }
-  static Sum LoadFirstC(const Word* p, Mask m) { return Vec::LoadFirst(F(p), m); }
-  static void StoreC(Word* p, Sum x) { Vec::Store(F(p), x); }
-  static void StoreFirstC(Word* p, Sum x, Mask m) { Vec::StoreFirst(F(p), x, m); }
-  static Sum AddC(Sum a, Sum b) { return Vec::Add(a, b); }
-  static Words LoadB(const Word* p) { return Vec::Load(F(p)); }
-  static Words LoadFirstB(const Word* p, Mask m) { return Vec::LoadFirst(F(p), m); }
-  static Words BroadcastA(const Word* p) { return Vec::Broadcast(F(p)); }
-  static Sum MulAdd(Words a, Words b, Sum c) { return Vec::Fma(a, b, c); }
+  static Mask First(int n) { return V::First(n); }
+  static Sum ZeroC() { return V::Zero(); }
+  static Sum LoadC(const Word* p) { return V::Load(F(p)); }
+  static Sum LoadFirstC(const Word* p, Mask m) { return V::LoadFirst(F(p), m); }
+  static void StoreC(Word* p, Sum x) { V::Store(F(p), x); }
+  static void StoreFirstC(Word* p, Sum x, Mask m) { V::StoreFirst(F(p), x, m); }
+  static Sum AddC(Sum a, Sum b) { return V::Add(a, b); }
+  static Words LoadB(const Word* p) { return V::Load(F(p)); }
+  static Words LoadFirstB(const Word* p, Mask m) { return V::LoadFirst(F(p), m); }
+  static Words BroadcastA(const Word* p) { return V::Broadcast(F(p)); }
+  static Sum MulAdd(Words a, Words b, Sum c) { return V::Fma(a, b, c); }
+};
+
+template <>
+struct F32OpsOf<void>;  // There is no such vector.
+
+struct F32Ops : F32OpsOf<Vec> {
+  using Half = F32OpsOf<Vec::Half>;
 };
 
 inline Word LoadWord(const void* p) {

@@ -125,7 +125,8 @@ int64_t StepsOf(const GemmKernel& kernel, int64_t k);
 /// Whether this process may run it.
 bool IsAvailable(const GemmKernel& kernel);
 
-/// The kernel for operands of type `a` and `b` at `level` on this CPU. Null when there is none.
-const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level);
+/// The kernel for operands of type `a` and `b` at `level` on this CPU; of an A that lies apart if it `is_placed`. Null
+/// when there is none.
+const GemmKernel* FindKernel(DType a, DType b, isa::IsaLevel level, bool is_placed = false);
 
 }  // namespace tenon::kernels::internal

@@ -63,12 +63,16 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
       bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
     }
     b += b_step;
-    const int64_t at = *depth;
+    int64_t at = *depth;
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {
       const typename Ops::Words av = Ops::BroadcastA(a[i] + at);
 #pragma clang loop unroll(full)
-      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+      for (int v = 0; v < kVecs; ++v) {
+        acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+        // Rows in turn: what is read ahead pushes sums out of registers.
+        asm("" : "+r"(at), "+v"(acc[i][v]));
+      }
     }
   }
 }
@@ -258,6 +262,9 @@ void MicroRows(const MicroTile& tile, int rows, int cols) {
 template <class Ops, int kMr, int kNr, int kHalf = 0, Lie kLie = Lie::kMatrices>
 void MicroAny(const MicroTile& tile, int rows, int cols) {
   static_assert(kNr == 2 * Ops::kLanes);
+  if constexpr (requires { Ops::Half::kLanes; }) {
+    if (cols <= Ops::Half::kLanes) return MicroRows<typename Ops::Half, kMr, 1, kHalf, kLie>(tile, rows, cols);
+  }
   if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
   MicroRows<Ops, kMr, 1, kHalf, kLie>(tile, rows, cols);
 }

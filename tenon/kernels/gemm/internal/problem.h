@@ -21,6 +21,7 @@ struct Cut {
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
+  bool fetches_a = false;  ///< What comes next of a placed A is fetched meanwhile.
   bool streams_b = false;  ///< B is read once, as it lies: what comes next is fetched meanwhile.
   bool stage_c = false;    ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
@@ -35,8 +36,9 @@ struct Settled {
   bool swapped = false;
   const GemmKernel* kernel = nullptr;
   enum class Way { kNothing, kEmptySum, kGemv, kBlocked } way = Way::kNothing;
-  Cut cut;                     ///< kBlocked.
-  std::vector<int64_t> depth;  ///< Of the operand with places: in words, in the order in which it is multiplied.
+  Cut cut;                           ///< kBlocked.
+  std::vector<int64_t> depth;        ///< Of the operand with places: in words, in the order in which it is multiplied.
+  std::vector<int64_t> depth_lines;  ///< Of an A that is fetched ahead: those that lie in another cache line.
 };
 
 /// One run of it.
@@ -63,6 +65,10 @@ void ShowTile(const Problem& p, const GemmHook& hook, GemmTile tile);
 Status GemmWith(const GemmKernel& kernel, const GemmSignature& s, const GemmOperands& operands, const GemmHooks& hooks,
                 threads::ThreadPool& pool);
 
+/// Settled::depth_lines; of a long A only.
+std::vector<int64_t> LinesOf(const Settled& p);
+/// What a product that goes to RunBlocked takes as it stands, in cycles, about: to choose between it and its transpose.
+double PassesOf(const Settled& p);
 /// The cut of a product that goes to RunBlocked.
 Cut CutOf(const Settled& p);
 /// GemmOrder::kChain or kHalves. Requires m, n, k, batch >= 1, and the cut.

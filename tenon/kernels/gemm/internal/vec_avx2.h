@@ -10,6 +10,7 @@ namespace {
 alignas(32) constexpr int32_t kMaskBits[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
 struct Vec {
+  using Half = void;
   using Reg = __m256;
   using Mask = __m256i;
   static constexpr int kLanes = 8;

@@ -7,7 +7,24 @@
 // Included by x86_*.cc of this level only.
 namespace {
 
+/// Half of a vector, for rows of C that fill no more: where 512 bits take a core two passes, it takes one.
+struct HalfVec {
+  using Reg = __m256;
+  using Mask = __mmask8;
+  static constexpr int kLanes = 8;
+  static Reg Zero() { return _mm256_setzero_ps(); }
+  static Reg Load(const float* p) { return _mm256_loadu_ps(p); }
+  static void Store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
+  static Reg Broadcast(const float* p) { return _mm256_set1_ps(*p); }
+  static Reg Add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
+  static Reg LoadFirst(const float* p, Mask m) { return _mm256_maskz_loadu_ps(m, p); }
+  static void StoreFirst(float* p, Reg x, Mask m) { _mm256_mask_storeu_ps(p, m, x); }
+};
+
 struct Vec {
+  using Half = HalfVec;
   using Reg = __m512;
   using Mask = __mmask16;
   static constexpr int kLanes = 16;
@@ -60,7 +77,32 @@ struct Vec {
 };
 
 /// 32-bit sums of products of pairs of 16 bits.
+struct HalfS16Ops {
+  using Sum = __m256i;
+  using Words = __m256i;
+  using Mask = __mmask8;
+  static constexpr int kLanes = 8;
+  static constexpr int kSumWords = 1;
+  static constexpr bool kHasStart = false;
+  static Mask First(int n) { return HalfVec::First(n); }
+  static Sum ZeroC() { return _mm256_setzero_si256(); }
+  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskz_loadu_epi32(m, p); }
+  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_mask_storeu_epi32(p, m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    int32_t w;
+    __builtin_memcpy(&w, p, sizeof(w));
+    return _mm256_set1_epi32(w);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_madd_epi16(a, b), c); }
+};
+
 struct S16Ops {
+  using Half = HalfS16Ops;
   using Sum = __m512i;
   using Words = __m512i;
   using Mask = __mmask16;
@@ -84,7 +126,34 @@ struct S16Ops {
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_madd_epi16(a, b), c); }
 };
 
+struct HalfF64Ops {
+  using Sum = __m256d;
+  using Words = __m256d;
+  using Mask = __mmask8;
+  static constexpr int kLanes = 4;
+  static constexpr int kSumWords = 2;
+  static constexpr bool kHasStart = false;
+  static const double* D(const uint32_t* p) { return reinterpret_cast<const double*>(p); }
+  static double* D(uint32_t* p) { return reinterpret_cast<double*>(p); }
+  static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
+  static Sum ZeroC() { return _mm256_setzero_pd(); }
+  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_pd(D(p)); }
+  static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskz_loadu_pd(m, p); }
+  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_pd(D(p), x); }
+  static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_mask_storeu_pd(p, m, x); }
+  static Sum AddC(Sum a, Sum b) { return _mm256_add_pd(a, b); }
+  static Words LoadB(const uint32_t* p) { return LoadC(p); }
+  static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
+  static Words BroadcastA(const uint32_t* p) {
+    double x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return _mm256_set1_pd(x);
+  }
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_fmadd_pd(a, b, c); }
+};
+
 struct F64Ops {
+  using Half = HalfF64Ops;
   using Sum = __m512d;
   using Words = __m512d;
   using Mask = __mmask8;
@@ -108,7 +177,12 @@ struct F64Ops {
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_fmadd_pd(a, b, c); }
 };
 
+struct HalfS32Ops : HalfS16Ops {
+  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_mullo_epi32(a, b), c); }
+};
+
 struct S32Ops : S16Ops {
+  using Half = HalfS32Ops;
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_mullo_epi32(a, b), c); }
 };
 

@@ -8,6 +8,7 @@
 namespace {
 
 struct Vec {
+  using Half = void;
   using Reg = __m128;
   using Mask = int;  // A count: there are no masked moves.
   static constexpr int kLanes = 4;
