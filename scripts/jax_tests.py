@@ -13,6 +13,9 @@ Each file is one process per backend. What a test came to is written down as it 
 goes on behind it in a new process; one that is under way when the time is up is `hung`, and the file has not ended. Results stay in --results (one JSON
 file per test file and backend) and are read from there for files that are not run this time.
 
+With --rest the built-in backend runs, of each file, only the tests that did not pass on Tenon: which tests pass there alone is then just as exact, for a
+fraction of the time. The page lists such files apart, unless it has the built-in backend's figures for the whole file from before.
+
 --write PAGE.md puts what both backends have results for into PAGE.json beside it, which the project keeps, and writes the page from that.
 
 This file is also the pytest plugin that does the writing down."""
@@ -21,6 +24,7 @@ import argparse
 import collections
 import datetime
 import fnmatch
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -31,6 +35,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOG = 'TENON_JAX_TESTS_LOG'
+SELECTION = 'TENON_JAX_TESTS_SELECTION'  # A file with the names of the tests to run, as a JSON list; unset: all.
 REASONS = ROOT / 'scripts' / 'jax_tests_reasons.txt'
 BACKENDS = ('xla', 'tenon')
 FAILURES = ('failed', 'crashed', 'hung')
@@ -53,6 +58,9 @@ def pytest_collection_modifyitems(config, items):
         return
     done = set(_outcomes(pathlib.Path(os.environ[LOG])))
     items[:] = [item for item in items if _name(item.nodeid) not in done]
+    if SELECTION in os.environ:
+        selected = set(json.loads(pathlib.Path(os.environ[SELECTION]).read_text()))
+        items[:] = [item for item in items if _name(item.nodeid) in selected]
     _note(event='collected', count=len(items))
 
 
@@ -98,7 +106,7 @@ def _forget(log, which):
 # The runner.
 
 
-def _environment(arguments, backend, log):
+def _environment(arguments, backend, log, selection):
     env = {k: v for k, v in os.environ.items() if not k.startswith(('JAX_', 'TENON_JAX'))}
     env['PYTHONPATH'] = os.pathsep.join([str(ROOT / 'scripts')] + [p for p in [os.environ.get('PYTHONPATH')] if p])
     env['JAX_NUM_GENERATED_CASES'] = '1'
@@ -108,22 +116,29 @@ def _environment(arguments, backend, log):
     if backend == 'tenon' and arguments.plugin:
         env['TENON_PLUGIN'] = str(arguments.plugin)
     env[LOG] = str(log)
+    if selection:
+        env[SELECTION] = str(selection)
     return env
 
 
-def _run_file(arguments, name, file, backend):
+def _run_file(arguments, name, file, backend, tests=None):
+    """Runs the file on the backend: `tests` of it, or all."""
     log = arguments.results / f'{name}.{backend}.log'
     _forget(log, FAILURES if arguments.again else None)
+    selection = None
+    if tests is not None:
+        selection = log.with_suffix('.selection')
+        selection.write_text(json.dumps(tests))
     command = [sys.executable, '-m', 'pytest', '-q', '--tb=short', '-p', 'jax_tests', '-p', 'no:cacheprovider', '-W', 'ignore',
                f'--rootdir={arguments.tests.parent}', str(file)]
     if arguments.match:
         command += ['-k', arguments.match]
     started, ended, error = time.monotonic(), True, ''
-    for _ in range(20):  # Each crash costs a process; a file with more is not worth the time.
+    for _ in range(20 if tests != [] else 0):  # Each crash costs a process; a file with more is not worth the time.
         left = arguments.timeout - (time.monotonic() - started)
         before = len(_outcomes(log))
         try:
-            process = subprocess.run(command, env=_environment(arguments, backend, log), cwd=arguments.tests.parent, timeout=max(left, 1),
+            process = subprocess.run(command, env=_environment(arguments, backend, log, selection), cwd=arguments.tests.parent, timeout=max(left, 1),
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
         except subprocess.TimeoutExpired:
             hung = [test for test, (outcome, _) in _outcomes(log).items() if outcome == 'crashed']
@@ -140,7 +155,7 @@ def _run_file(arguments, name, file, backend):
             break
     outcomes = _outcomes(log)
     result = {'file': name, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes, 'ended': ended,
-              'error': error, 'date': datetime.date.today().isoformat()}
+              'error': error, 'date': datetime.date.today().isoformat(), 'rest': tests is not None}
     stored = arguments.results / f'{name}.{backend}.json'
     if arguments.again and stored.exists():
         result['seconds'] += json.loads(stored.read_text())['seconds']
@@ -189,6 +204,8 @@ def _half(result):
         half['under_way'] = late[-1] if late else ''
     if result['error']:
         half['error'] = _line(result['error'])
+    if result.get('rest'):
+        half['rest'] = True
     return half
 
 
@@ -197,64 +214,102 @@ def _line(text):
     return re.sub(r'\s+', ' ', text).replace('|', '\\|')[:160]
 
 
-def _kept(path, loaded, names):
+def _unfinished(half):
+    return 'under_way' in half or 'error' in half
+
+
+def _kept(path, loaded, names, library):
     """The data of earlier pages with the results of this time in it. `names`: all files of the release, or none when it is not at hand."""
     import jax
     kept = json.loads(path.read_text()) if path.exists() else {}
     if kept.get('jax') != jax.__version__:
         kept = {'jax': jax.__version__, 'release': [], 'files': {}}
     kept['release'] = names or kept['release']
+    if library:
+        kept['release'] = []  # Of libraries there are only chosen files.
+        kept.setdefault('libraries', {})[library] = importlib.metadata.version(library)
     for file, by in loaded.items():
         if len(by) == 2:
             differences = {test: [outcome, _line(why)] for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items())}
-            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': _half(by['xla']), 'tenon': _half(by['tenon']),
+            xla, before = _half(by['xla']), kept['files'].get(file, {}).get('xla')
+            if 'rest' in xla and before and 'rest' not in before and not _unfinished(before):
+                xla = before
+            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': xla, 'tenon': _half(by['tenon']),
                                    'passes there alone': differences}
     kept['files'] = dict(sorted(kept['files'].items()))
     path.write_text(json.dumps(kept, indent=1) + '\n')
     return kept
 
 
-def _write(path, loaded, names):
-    kept = _kept(path.with_suffix('.json'), loaded, names)
-    files = kept['files']
-    whole = {file: row for file, row in files.items() if not any('under_way' in row[b] or 'error' in row[b] for b in BACKENDS)}
-    days = sorted(row['date'] for row in files.values())
-    lines = ["# JAX's own tests on Tenon and on JAX's built-in CPU backend", '',
-             f'JAX {kept["jax"]}, `JAX_NUM_GENERATED_CASES=1`, 8 devices; runs of {days[0]} to {days[-1]}. Written by `scripts/jax_tests.py` from `{path.stem}.json`.',
-             'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '',
-             f'{len(whole)} of the {len(kept["release"])} files of the release were run to their end on both; those that were not are listed below.', '',
-             '| file | passed (built-in) | passed (Tenon) | failed (built-in) | failed (Tenon) | skipped (built-in) | skipped (Tenon) | s (built-in) | s (Tenon) | passes there alone | date |',
-             '|---|---|---|---|---|---|---|---|---|---|---|']
-    sums = [0] * 9
-    for file, row in whole.items():
-        cells = [row[b][what] for what in ('passed', 'failed', 'skipped', 'seconds') for b in BACKENDS] + [len(row['passes there alone'])]
+COLUMNS = [(what, backend) for what in ('passed', 'failed', 'skipped', 'seconds') for backend in BACKENDS]
+
+
+def _table(rows, columns, heads):
+    """One line per file and their sums."""
+    lines = ['| file | ' + ' | '.join(heads) + ' | passes there alone | date |', '|---' * (len(heads) + 3) + '|']
+    sums = [0] * (len(columns) + 1)
+    for file, row in rows.items():
+        cells = [row[backend][what] for what, backend in columns] + [len(row['passes there alone'])]
         sums = [a + b for a, b in zip(sums, cells)]
         lines.append(f'| {file} | ' + ' | '.join(map(str, cells)) + f' | {row["date"]} |')
-    lines.append('| **all** | ' + ' | '.join(map(str, sums)) + ' | |')
-    lines += ['', '## Tests that pass on the built-in backend alone', '']
+    return lines + ['| **all** | ' + ' | '.join(map(str, sums)) + ' | |']
+
+
+def _differences_table(files, data):
+    """The tests that pass on the built-in backend alone: one line per file, outcome and reason."""
     reasons = _reasons()
-    rows = collections.defaultdict(list)  # One line per file, outcome and reason.
+    rows = collections.defaultdict(list)
     for file, row in files.items():
         for test, (outcome, why) in row['passes there alone'].items():
             reason = next((r for pattern, r in reasons if fnmatch.fnmatchcase(f'{file}::{test}', pattern)), None)
             rows[file, outcome, reason or f'not explained yet: {why}'].append(test.split('::')[-1])
-    lines += ['| file | tests | on Tenon | reason |', '|---|---|---|---|'] if rows else ['None.']
+    lines = ['| file | tests | on Tenon | reason |', '|---|---|---|---|'] if rows else ['None.']
     for (file, outcome, reason), tests in rows.items():
-        shown = ', '.join(f'`{t}`' for t in tests[:3]) + (f' and {len(tests) - 3} more (`{path.stem}.json`)' if len(tests) > 3 else '')
+        shown = ', '.join(f'`{t}`' for t in tests[:3]) + (f' and {len(tests) - 3} more (`{data}`)' if len(tests) > 3 else '')
         lines.append(f'| {file} | {shown} | {outcome} | {reason} |')
-    lines += ['', '## Files that were not run to their end', '', 'Their tests are in no sum above.', '']
-    rest = []
+    return lines
+
+
+def _unfinished_table(files):
+    lines = []
     for file, row in files.items():
-        if file in whole:
-            continue
         done = [f'{row[b]["passed"]} passed, {row[b]["failed"]} failed, {row[b]["skipped"]} skipped' for b in BACKENDS]
         why = '; '.join(dict.fromkeys(f'does not start: {row[b]["error"]}' if 'error' in row[b] else
                                       f'the time was up after {row[b]["seconds"]} s ({"built-in" if b == "xla" else "Tenon"})'
-                                      for b in BACKENDS if 'error' in row[b] or 'under_way' in row[b]))
-        rest.append(f'| {file} | {done[0]} | {done[1]} | {why} |')
-    lines += ['| file | built-in, until then | Tenon, until then | why |', '|---|---|---|---|'] + rest if rest else ['None.']
-    missing = [name for name in kept['release'] if name not in files]
-    lines += ['', '## Files that were not run', '', (', '.join(missing) + ': not reached yet.') if missing else 'None.']
+                                      for b in BACKENDS if _unfinished(row[b])))
+        lines.append(f'| {file} | {done[0]} | {done[1]} | {why} |')
+    return ['| file | built-in, until then | Tenon, until then | why |', '|---|---|---|---|'] + lines if lines else ['None.']
+
+
+def _write(path, kept):
+    files, data = kept['files'], path.with_suffix('.json').name
+    unfinished = {file: row for file, row in files.items() if any(_unfinished(row[b]) for b in BACKENDS)}
+    ended = {file: row for file, row in files.items() if file not in unfinished}
+    rest = {file: row for file, row in ended.items() if 'rest' in row['xla']}
+    whole = {file: row for file, row in ended.items() if file not in rest}
+    days = sorted(row['date'] for row in files.values())
+    libraries = ', '.join(f'{name} {version}' for name, version in sorted(kept.get('libraries', {}).items()))
+    title = 'Tests of libraries above JAX' if libraries else "JAX's own tests"
+    lines = [f"# {title} on Tenon and on JAX's built-in CPU backend", '',
+             f'JAX {kept["jax"]}{", " + libraries if libraries else ", `JAX_NUM_GENERATED_CASES=1`"}, 8 devices; runs of {days[0]} to {days[-1]}. '
+             f'Written by `scripts/jax_tests.py` from `{data}`.',
+             'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '']
+    if kept['release']:
+        lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end, {len(whole)} of them on both backends; '
+                  'those that were not are listed below.', '']
+    if whole:
+        lines += _table(whole, COLUMNS, [f'{"s" if what == "seconds" else what} ({"built-in" if b == "xla" else "Tenon"})' for what, b in COLUMNS])
+    if rest:
+        columns = [(what, 'tenon') for what in ('passed', 'failed', 'skipped', 'seconds')] + [(what, 'xla') for what in ('passed', 'failed', 'skipped')]
+        lines += ['', '## Files of which the built-in backend ran the rest', '',
+                  'Of these files the built-in backend ran only the tests that fail or are skipped on Tenon, which shows what passes there alone.', '']
+        lines += _table(rest, columns, ['passed (Tenon)', 'failed (Tenon)', 'skipped (Tenon)', 's (Tenon)',
+                                        'of the rest: passed (built-in)', 'failed (built-in)', 'skipped (built-in)'])
+    lines += ['', '## Tests that pass on the built-in backend alone', ''] + _differences_table(files, data)
+    lines += ['', '## Files that were not run to their end', '', 'Their tests are in no sum above.', ''] + _unfinished_table(unfinished)
+    if kept['release']:
+        missing = [name for name in kept['release'] if name not in files]
+        lines += ['', '## Files that were not run', '', (', '.join(missing) + ': not reached yet.') if missing else 'None.']
     path.write_text('\n'.join(lines) + '\n')
 
 
@@ -265,6 +320,7 @@ def main():
     parser.add_argument('--files', default='', help='comma-separated, without _test.py; default: none are run, stored results are shown')
     parser.add_argument('--name', default='', help='the library, for the table; default: JAX')
     parser.add_argument('--only', choices=BACKENDS, help='run this backend alone')
+    parser.add_argument('--rest', action='store_true', help='the built-in backend runs only what did not pass on Tenon')
     parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
     parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
     parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
@@ -293,9 +349,12 @@ def main():
         if file is None:
             parser.error(f'there is neither {candidates[0]} nor {candidates[1]}')
         label = '.'.join([*arguments.name.split(), *name.split('/')])
-        for backend in BACKENDS:
+        for backend in reversed(BACKENDS):  # Tenon first: --rest asks what it made of the tests.
             if arguments.only in (None, backend):
-                result = _run_file(arguments, label, file, backend)
+                rest = None
+                if arguments.rest and backend == 'xla' and 'tenon' in loaded[label] and not loaded[label]['tenon']['error']:
+                    rest = [test for test, (outcome, _) in loaded[label]['tenon']['tests'].items() if outcome != 'passed']
+                result = _run_file(arguments, label, file, backend, rest)
                 loaded[label][backend] = result
                 passed, failed, skipped, ended = _count(result['tests'])
                 print(f'{label} {backend}: {passed} passed, {failed} failed ({ended} ended the process or hung), {skipped} skipped, {result["seconds"]} s', flush=True)
@@ -304,7 +363,7 @@ def main():
                 if not arguments.match or outcome != 'missing':
                     print(f'  {test}: {outcome}: {why}', flush=True)
     if arguments.write:
-        _write(arguments.write, loaded, release)
+        _write(arguments.write, _kept(arguments.write.with_suffix('.json'), loaded, release, arguments.name))
 
 
 if __name__ == '__main__':
