@@ -218,6 +218,10 @@ def _unfinished(half):
     return 'under_way' in half or 'error' in half
 
 
+def _tests(half):
+    return half['passed'] + half['failed'] + half['skipped']
+
+
 def _kept(path, loaded, names, library):
     """The data of earlier pages with the results of this time in it. `names`: all files of the release, or none when it is not at hand."""
     import jax
@@ -231,10 +235,10 @@ def _kept(path, loaded, names, library):
     for file, by in loaded.items():
         if len(by) == 2:
             differences = {test: [outcome, _line(why)] for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items())}
-            xla, before = _half(by['xla']), kept['files'].get(file, {}).get('xla')
-            if 'rest' in xla and before and 'rest' not in before and not _unfinished(before):
+            xla, tenon, before = _half(by['xla']), _half(by['tenon']), kept['files'].get(file, {}).get('xla', {'error': ''})
+            if 'rest' in xla and 'rest' not in before and not _unfinished(before) and _tests(before) == _tests(tenon):
                 xla = before
-            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': xla, 'tenon': _half(by['tenon']),
+            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': xla, 'tenon': tenon,
                                    'passes there alone': differences}
     kept['files'] = dict(sorted(kept['files'].items()))
     path.write_text(json.dumps(kept, indent=1) + '\n')
@@ -327,6 +331,7 @@ def main():
     parser.add_argument('--results', type=pathlib.Path, default=ROOT / 'build' / 'jax_tests')
     parser.add_argument('--write', type=pathlib.Path, help='the page, in Markdown; its data lies beside it')
     arguments = parser.parse_args()
+    arguments.results = arguments.results.resolve()  # The tests run in another folder.
     arguments.results.mkdir(parents=True, exist_ok=True)
     names = [name for name in arguments.files.split(',') if name]
     if names and not arguments.tests:
