@@ -88,6 +88,12 @@ def read_by_hand(*spec):
     return f
 programs["as it is read"] = read_by_hand("i", "j")
 programs["not as it is read"] = read_by_hand("j", "i")
+def alike_and_read_by_hand(a, b):
+    y = a * 2
+    z = jnp.zeros((8, 6), np.float32) + jax.shard_map(lambda v: v, mesh=mesh, in_specs=P("i", "j"), out_specs=P("i", "j"))(y).sum()
+    return shard_alike(y, z)[1]
+if "alike" in programs:
+    programs["alike, as one of them is read"] = alike_and_read_by_hand
 shapes, right = {}, True
 for name, f in programs.items():
     got = jax.jit(f)(a, b)
@@ -97,6 +103,7 @@ give([shapes, right])
 ''', TENON_NUM_DEVICES=4).result
     shapes, right = result
     assert shapes.pop("alike", [4, 6]) == [4, 6]
+    assert shapes.pop("alike, as one of them is read", [4, 3]) == [4, 3]
     assert [shapes, right] == [{
         "same": [4, 6], "transposed": [6, 4], "product": [4, 2], "sum": [4], "sum over the cut dim": [6],
         "split": [2, 2, 3, 2], "joined": [24], "does not divide": [6, 9], "conflict": [4, 4], "constraint": [4, 3],

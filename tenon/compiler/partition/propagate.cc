@@ -214,18 +214,21 @@ class Forward {
     return Get(block.getTerminator()->getOperands());
   }
 
-  // Only where nothing stands against it: each dim of `flowing` continues as the reader wants it.
+  // Whether `longer` cuts each dim as `own` does, and perhaps further.
+  static bool Continues(const Spread& longer, const Spread& own) {
+    if (!own.mesh || own.mesh != longer.mesh || own.dims.size() != longer.dims.size()) return false;
+    for (size_t d = 0; d < own.dims.size(); ++d) {
+      const Axes &more = longer.dims[d], &axes = own.dims[d];
+      if (more.size() < axes.size() || !std::equal(axes.begin(), axes.end(), more.begin())) return false;
+    }
+    return true;
+  }
+
+  // As the reader wants it, where nothing stands against it.
   Spread AsWanted(mlir::Value v, Spread flowing) const {
     const auto it = wanted_.find(v);
     if (it == wanted_.end()) return flowing;
-    const Spread& wanted = it->second;
-    if (!flowing.mesh) return wanted;
-    if (flowing.mesh != wanted.mesh || flowing.dims.size() != wanted.dims.size()) return flowing;
-    for (size_t d = 0; d < wanted.dims.size(); ++d) {
-      const Axes &more = wanted.dims[d], &own = flowing.dims[d];
-      if (more.size() < own.size() || !std::equal(own.begin(), own.end(), more.begin())) return flowing;
-    }
-    return wanted;
+    return !flowing.mesh || Continues(it->second, flowing) ? it->second : flowing;
   }
 
   void Want(mlir::Value v, sdy::TensorShardingAttr sharding) {
@@ -233,12 +236,12 @@ class Forward {
     if (llvm::any_of(spread.dims, [](const Axes& axes) { return !axes.empty(); })) wanted_.try_emplace(v, spread);
   }
 
-  // Members of a group lie alike: as the first one that knows.
+  // Members of a group lie alike: as the first one that knows, or one that continues what that knew.
   void Share(sdy::ShardingGroupOp member) {
     Spread& group = groups_[member.getGroupId()];
     const Spread own = Get(member.getInput());
     const auto is_cut = [](const Spread& s) { return llvm::any_of(s.dims, [](const Axes& a) { return !a.empty(); }); };
-    if (is_cut(group))
+    if (is_cut(group) && !Continues(own, group))
       Set(member.getInput(), group);
     else
       group = own;
