@@ -208,7 +208,7 @@ class Forward {
         const mlir::Value result = op.getResult(i);
         const bool constrained = own && i < own.getShardings().size() && TypeOf(result);
         Set(result, constrained ? Constrained(own.getShardings()[i], results[i], TypeOf(result))
-                                : AsWanted(result, std::move(results[i])));
+                                : AsWanted(result, Even(results[i], TypeOf(result))));
       }
     }
     return Get(block.getTerminator()->getOperands());
