@@ -418,13 +418,24 @@ Result<std::optional<AsProduct>> BindPlaced(const ConvSignature& whole, const Ma
   return std::optional<AsProduct>(std::move(product));
 }
 
+// The same with places as rows or, where the output runs on along them, as columns, whichever takes less time.
+Result<std::optional<AsProduct>> BindPlacedBest(const ConvSignature& s, const Mapping& m) {
+  TENON_ASSIGN_OR_RETURN(std::optional<AsProduct> placed, BindPlaced(s, m));
+  if (m.places_are_rows) return placed;
+  Mapping by_rows = m;
+  by_rows.places_are_rows = true;
+  TENON_ASSIGN_OR_RETURN(std::optional<AsProduct> turned, BindPlaced(s, by_rows));
+  const bool better = turned && (!placed || turned->gemm.EstimateCycles() < placed->gemm.EstimateCycles());
+  return better ? std::move(turned) : std::move(placed);
+}
+
 Result<AsProduct> BindProduct(const ConvSignature& s, internal::Way way) {
   const Mapping m = MapOf(s);
   if (!m.valid) return InvalidArgument("convolution: the weights' window and channels do not lie one after another");
   bool direct = false;
   const GemmSignature g = ProductOf(s, m, direct);
   if (!direct && way == internal::Way::kAny) {
-    TENON_ASSIGN_OR_RETURN(std::optional<AsProduct> placed, BindPlaced(s, m));
+    TENON_ASSIGN_OR_RETURN(std::optional<AsProduct> placed, BindPlacedBest(s, m));
     if (placed) return *std::move(placed);
   }
   const bool along_places = RunsAlongPlaces(s, m);

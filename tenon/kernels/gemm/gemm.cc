@@ -236,6 +236,12 @@ Result<BoundGemm> BoundGemm::Create(const GemmSignature& s, const GemmHookSet& h
   return BoundGemm(std::make_unique<const Form>(Form{std::move(settled)}));
 }
 
+double BoundGemm::EstimateCycles() const {
+  constexpr double kMatrixCycles = 110;
+  if (form_->settled.way != internal::Settled::Way::kBlocked) return 0;
+  return static_cast<double>(form_->settled.s.batch_count()) * (kMatrixCycles + internal::PassesOf(form_->settled));
+}
+
 Status BoundGemm::Run(const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool) const {
   return internal::Run(form_->settled, operands, hooks, pool);
 }

@@ -79,6 +79,9 @@ class BoundGemm {
   BoundGemm(BoundGemm&&) noexcept;
   BoundGemm& operator=(BoundGemm&&) noexcept;
 
+  /// Cycles of one core that a run takes, about, where neither m nor n is 1: to compare ways to say one product.
+  double EstimateCycles() const;
+
   /// As Gemm; `hooks` has exactly those of Create.
   Status Run(const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool) const;
 
