@@ -14,6 +14,7 @@
 #include "tenon/dialect/context_impl.h"
 #include "tenon/dialect/hlo/module.h"
 #include "tenon/dialect/hlo/stablehlo.h"
+#include "tenon/dialect/named_calls.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/reader.h"
@@ -125,7 +126,10 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
       module = Within("HLO text", ParseHlo(context, hlo::ReadText(bytes)));
       break;
   }
-  if (module.ok()) NormalizeReturns(module->op());
+  if (module.ok()) {
+    NormalizeReturns(module->op());
+    ReadNamedCalls(module->op());
+  }
   if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));
   return module;
 }
@@ -139,7 +143,8 @@ Status Verify(mlir::Operation* op) {
 Result<std::string> Serialize(mlir::Operation* module, Version target) {
   auto op = mlir::dyn_cast_or_null<mlir::ModuleOp>(module);
   if (!op) return InvalidArgument("only a module can be written as a portable artifact");
-  return vhlo::WriteArtifact(op, target);
+  const mlir::OwningOpRef<mlir::ModuleOp> named = WithNamedCalls(op);
+  return vhlo::WriteArtifact(named ? *named : op, target);
 }
 
 std::string ToText(mlir::Operation* op, const TextOptions& options) {

@@ -146,6 +146,27 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   EXPECT_TRUE(Serialize(module->op(), {1, 4, 0}).ok());
 }
 
+TEST(Serialize, WritesWhatStablehloLacksAsCalls) {
+  Context context;
+  auto module = Parse(context, R"(
+func.func @main(%x: tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
+  %0 = chlo.erf %x : tensor<2x5xf32> -> tensor<2x5xf32>
+  %1:2 = chlo.top_k(%0, k = 3) : tensor<2x5xf32> -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  return %1#0, %1#1 : tensor<2x3xf32>, tensor<2x3xi32>
+})");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string before = ToText(module->op());
+  const auto bytes = Serialize(module->op(), {1, 9, 0});
+  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+  EXPECT_EQ(ToText(module->op()), before);
+  EXPECT_EQ(bytes->find("chlo"), std::string::npos);
+  EXPECT_NE(bytes->find("mhlo.erf"), std::string::npos);
+  EXPECT_NE(bytes->find("mhlo.topk"), std::string::npos);
+  const auto again = Parse(context, *bytes);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(ToText(again->op()), before);
+}
+
 TEST(Serialize, ChecksTypesAndAttributes) {
   Context context;
   auto types =

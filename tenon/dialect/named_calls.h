@@ -1,0 +1,19 @@
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::dialect {
+
+/// Ops that StableHLO lacks travel in it as custom calls: `stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes =
+/// {...}, mhlo.version = 1}`. XLA's converters write and read them so, and exported programs hold them.
+///
+/// Replaces those in `module` that CHLO has: functions of one array or two, and top-k of either end. Others, and calls
+/// whose operands, results or attributes are not as such an op wants them, stay.
+void ReadNamedCalls(mlir::Operation* module);
+
+/// The way back, for readers that know StableHLO alone: a copy of `module` in which erf, tan and top-k are such calls;
+/// null when it holds none of them.
+mlir::OwningOpRef<mlir::ModuleOp> WithNamedCalls(mlir::ModuleOp module);
+
+}  // namespace tenon::dialect

@@ -1,0 +1,31 @@
+// Ops that travel as custom calls (tenon/dialect/named_calls.h). Values by mpmath, ranks by hand.
+func.func @main() {
+  %x = stablehlo.constant dense<[-2.0, -0.5, 0.0, 0.25, 3.0]> : tensor<5xf32>
+  %erf = stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>
+  %erf_want = stablehlo.constant dense<[-0.995322265, -0.520499878, 0.0, 0.27632639, 0.999977910]> : tensor<5xf32>
+  check.expect_close %erf, %erf_want, max_ulp_difference = 4 : tensor<5xf32>, tensor<5xf32>
+  %tan = stablehlo.custom_call @mhlo.tan(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>
+  %tan_want = stablehlo.constant dense<[2.18503986, -0.546302490, 0.0, 0.255341921, -0.142546543]> : tensor<5xf32>
+  check.expect_close %tan, %tan_want, max_ulp_difference = 4 : tensor<5xf32>, tensor<5xf32>
+
+  %m = stablehlo.constant dense<[[3.0, -1.0, 3.0, 2.0], [-5.0, 0.5, -6.0, 0.5]]> : tensor<2x4xf32>
+  %top:2 = stablehlo.custom_call @mhlo.topk(%m) {mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64} : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  %top_values = stablehlo.constant dense<[[3.0, 3.0, 2.0], [0.5, 0.5, -5.0]]> : tensor<2x3xf32>
+  %top_places = stablehlo.constant dense<[[0, 2, 3], [1, 3, 0]]> : tensor<2x3xi32>
+  check.expect_eq %top#0, %top_values : tensor<2x3xf32>
+  check.expect_eq %top#1, %top_places : tensor<2x3xi32>
+
+  %low:2 = stablehlo.custom_call @mhlo.topk(%m) {mhlo.attributes = {k = 2 : i64, largest = false}, mhlo.version = 1 : i64} : (tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  %low_values = stablehlo.constant dense<[[-1.0, 2.0], [-6.0, -5.0]]> : tensor<2x2xf32>
+  %low_places = stablehlo.constant dense<[[1, 3], [2, 0]]> : tensor<2x2xi32>
+  check.expect_eq %low#0, %low_values : tensor<2x2xf32>
+  check.expect_eq %low#1, %low_places : tensor<2x2xi32>
+
+  %u = stablehlo.constant dense<[7, 0, 255, 3]> : tensor<4xui8>
+  %least:2 = stablehlo.custom_call @mhlo.topk(%u) {mhlo.attributes = {k = 2 : i64, largest = false}, mhlo.version = 1 : i64} : (tensor<4xui8>) -> (tensor<2xui8>, tensor<2xi32>)
+  %least_values = stablehlo.constant dense<[0, 3]> : tensor<2xui8>
+  %least_places = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
+  check.expect_eq %least#0, %least_values : tensor<2xui8>
+  check.expect_eq %least#1, %least_places : tensor<2xi32>
+  return
+}
