@@ -8,7 +8,7 @@ from jax._src import distributed, xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 
-from tenon_jax import _callbacks, _handlers, _partitioning
+from tenon_jax import _callbacks, _dumps, _handlers, _partitioning
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +106,7 @@ def _num_processes() -> int:
 
 def register(library: str, replace: bool) -> None:
     _callbacks.install()
+    _dumps.install()
     builtin = xla_bridge._backend_factories.get('cpu')
     if not replace:
         c_api = _register_backend('tenon', library, _PRIORITY)

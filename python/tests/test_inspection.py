@@ -54,3 +54,24 @@ def test_memory_is_that_of_the_arguments_and_results():
         assert getattr(ours, size) == getattr(builtin, size), size
     assert ours.temp_size_in_bytes >= 256 * 64 * 4  # what the gradient needs of the forward product
     assert ours.generated_code_size_in_bytes > 0
+
+
+def test_programs_are_written_where_xlas_options_say(tmp_path):
+
+    def twice_negated(x, y):
+        return jnp.negative(jnp.negative(jnp.sin(x))).sum() + y.sum()
+
+    def written(name, **options):
+        compiled('cpu', twice_negated, compiler_options={'xla_dump_to': str(tmp_path / name), **options})
+        return {path.name.split('.', 1)[1]: path for path in sorted((tmp_path / name).glob('*'))}
+
+    texts = written('texts')
+    assert list(texts) == ['jit_twice_negated.before_optimizations.txt', 'jit_twice_negated.cpu_after_optimizations.txt']
+    before, after = (path.read_text() for path in texts.values())
+    assert before.count(' negate(') == 2 and ' negate(' not in after and ' sine(' in after
+    protos = written('protos', xla_dump_hlo_as_proto=True)
+    assert list(protos) == ['jit_twice_negated.before_optimizations.hlo.pb', 'jit_twice_negated.cpu_after_optimizations.hlo.pb']
+    assert all(b'jit_twice_negated' in path.read_bytes() for path in protos.values())
+    assert not written('others', xla_dump_hlo_module_re='another')
+    (tmp_path / 'file').write_text('')
+    assert written('file') == {}, 'a folder that cannot be made costs no compilation'
