@@ -182,6 +182,23 @@ TEST_P(Scalar, IntegerOperations) {
   Expect(p.Finish(), "pred");
 }
 
+// Narrow lanes have no shifts of their own: by what all of them share, by amounts of each, and by too much.
+TEST_P(Scalar, ShiftsOfNarrowLanes) {
+  for (DType type : {DType::kS8, DType::kU8, DType::kS16, DType::kU16}) {
+    for (const int64_t extent : {int64_t{6}, int64_t{210}}) {
+      for (int64_t by = 0; by <= DTypeBits(type); ++by) {
+        Pointwise p(type, extent);
+        for (Op op : {Op::kShl, Op::kShrLogical, Op::kShrArith}) p.Out(p.b.Binary(op, p.x, p.b.Const(type, by)));
+        Expect(p.Finish(), std::string(DTypeName(type)) + " by " + std::to_string(by));
+      }
+      Pointwise p(type, extent);
+      const Val amounts = p.b.And(p.y, p.b.Const(type, DTypeBits(type) - 1));
+      for (Op op : {Op::kShl, Op::kShrLogical, Op::kShrArith}) p.Out(p.b.Binary(op, p.x, amounts));
+      Expect(p.Finish(), std::string(DTypeName(type)) + " by amounts of each");
+    }
+  }
+}
+
 TEST_P(Scalar, ComparesAndSelects) {
   for (DType type : AllTypes()) {
     Pointwise p(type);

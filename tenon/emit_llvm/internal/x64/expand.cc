@@ -44,6 +44,10 @@ class Expander {
       case Instruction::URem:
       case Instruction::SRem:
         return Divide(inst);
+      case Instruction::Shl:
+      case Instruction::LShr:
+      case Instruction::AShr:
+        return Shift(inst);
       case Instruction::SIToFP:
       case Instruction::UIToFP:
         return FromNarrow(inst);
@@ -59,6 +63,13 @@ class Expander {
     switch (call->getIntrinsicID()) {
       case llvm::Intrinsic::ctpop:
         return CountBits(call->getArgOperand(0));
+      case llvm::Intrinsic::cttz: {
+        // The zeros behind the last one, and nothing else, are ones here.
+        Value* x = call->getArgOperand(0);
+        return CountBits(b_.CreateAnd(b_.CreateNot(x), b_.CreateSub(x, Splat(x, 1))));
+      }
+      case llvm::Intrinsic::ctlz:
+        return CountLeadingZeros(call->getArgOperand(0));
       case llvm::Intrinsic::fptosi_sat:
       case llvm::Intrinsic::fptoui_sat: {
         // f32 -> f64 changes no number.
@@ -179,17 +190,84 @@ class Expander {
     return divisor.isNegative() ? b_.CreateNeg(q) : q;
   }
 
+  /// `x` in lanes twice as wide, two of its lanes in each; null where their number is odd.
+  Value* InPairs(Value* x) {
+    auto* vector = llvm::cast<llvm::FixedVectorType>(x->getType());
+    if (vector->getNumElements() % 2 != 0) return nullptr;
+    llvm::Type* wider = b_.getIntNTy(2 * vector->getScalarSizeInBits());
+    return b_.CreateBitCast(x, llvm::FixedVectorType::get(wider, vector->getNumElements() / 2));
+  }
+
+  /// Lanes of bytes, and with AVX2 of words by amounts of their own, which are below their width: what comes from the
+  /// neighbour is masked out.
+  Value* Shift(Instruction& inst) {
+    Value* const x = inst.getOperand(0);
+    const unsigned bits = x->getType()->getScalarSizeInBits();
+    const auto opcode = static_cast<Instruction::BinaryOps>(inst.getOpcode());
+    auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
+    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    if (number != nullptr) return bits == 8 ? ShiftBytes(opcode, x, number->getZExtValue()) : nullptr;
+    if (bits != 8 && (bits != 16 || !avx2_)) return nullptr;
+    if (InPairs(x) == nullptr) return nullptr;
+    if (bits == 8 && avx2_) {
+      // By four, by two and by one, where the amount says so.
+      Value* shifted = x;
+      for (const uint64_t by : {4, 2, 1}) {
+        Value* asked = b_.CreateICmpNE(b_.CreateAnd(inst.getOperand(1), Splat(x, by)), Splat(x, 0));
+        shifted = b_.CreateSelect(asked, ShiftBytes(opcode, shifted, by), shifted);
+      }
+      return shifted;
+    }
+    // The upper lane of each pair where it is, the lower one alone, signed ones from where the upper one is.
+    Value* const pairs = InPairs(x);
+    Value* const amounts = InPairs(inst.getOperand(1));
+    const uint64_t low = (uint64_t{1} << bits) - 1;
+    Value* upper = opcode == Instruction::Shl ? b_.CreateAnd(pairs, Splat(pairs, low << bits)) : pairs;
+    upper = b_.CreateBinOp(opcode, upper, b_.CreateLShr(amounts, bits));
+    Value* amount = b_.CreateAnd(amounts, Splat(pairs, low));
+    Value* lower = nullptr;
+    if (opcode == Instruction::AShr) {
+      lower = b_.CreateLShr(b_.CreateAShr(b_.CreateShl(pairs, bits), amount), bits);
+    } else {
+      lower = b_.CreateBinOp(opcode, b_.CreateAnd(pairs, Splat(pairs, low)), amount);
+    }
+    upper = b_.CreateAnd(upper, Splat(pairs, low << bits));
+    return b_.CreateBitCast(b_.CreateOr(upper, b_.CreateAnd(lower, Splat(pairs, low))), x->getType());
+  }
+
+  Value* ShiftBytes(Instruction::BinaryOps opcode, Value* x, uint64_t by) {
+    Value* words = InPairs(x);
+    if (words == nullptr || by > 7) return nullptr;
+    const bool left = opcode == Instruction::Shl;
+    Value* shifted = b_.CreateBinOp(left ? Instruction::Shl : Instruction::LShr, words, Splat(words, by));
+    shifted = b_.CreateBitCast(shifted, x->getType());
+    shifted = b_.CreateAnd(shifted, Splat(x, left ? 0xffu << by : 0xffu >> by));
+    if (opcode != Instruction::AShr) return shifted;
+    // The sign's bit, where it has gone to, becomes all those above it.
+    Value* sign = Splat(x, 0x80u >> by);
+    return b_.CreateSub(b_.CreateXor(shifted, sign), sign);
+  }
+
+  /// Below the first one all bits become ones; the rest is counted.
+  Value* CountLeadingZeros(Value* x) {
+    const unsigned bits = x->getType()->getScalarSizeInBits();
+    if ((bits >= 32 && !avx2_) || bits % 8 != 0 || bits > 64) return nullptr;
+    for (unsigned by = 1; by < bits; by *= 2) {
+      Value* below = bits == 8 ? ShiftBytes(Instruction::LShr, x, by) : b_.CreateLShr(x, by);
+      if (below == nullptr) return nullptr;
+      x = b_.CreateOr(x, below);
+    }
+    return CountBits(b_.CreateNot(x));
+  }
+
   /// In pairs, fours and bytes, side by side; then the bytes of a lane.
   Value* CountBits(Value* x) {
     const unsigned bits = x->getType()->getScalarSizeInBits();
     if (bits % 8 != 0 || bits > 64) return nullptr;
     // Lanes of bytes shift as words: what comes from the neighbour is masked out.
     llvm::Type* whole = x->getType();
-    auto* vector = llvm::cast<llvm::FixedVectorType>(whole);
-    if (bits == 8) {
-      if (vector->getNumElements() % 2 != 0) return nullptr;
-      x = b_.CreateBitCast(x, llvm::FixedVectorType::get(b_.getInt16Ty(), vector->getNumElements() / 2));
-    }
+    if (bits == 8) x = InPairs(x);
+    if (x == nullptr) return nullptr;
     const auto pattern = [&](uint64_t byte) { return Splat(x, byte * 0x0101010101010101u); };
     x = b_.CreateSub(x, b_.CreateAnd(b_.CreateLShr(x, 1), pattern(0x55)));
     x = b_.CreateAdd(b_.CreateAnd(x, pattern(0x33)), b_.CreateAnd(b_.CreateLShr(x, 2), pattern(0x33)));
