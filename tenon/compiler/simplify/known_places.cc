@@ -164,7 +164,11 @@ Ref Simplifier::TakenRun(Ref r, size_t dim, int64_t first, int64_t step, int64_t
 // The elements of `list` along `dim`, where few views give them.
 std::optional<Ref> Simplifier::Taken(Ref r, size_t dim, const std::vector<int64_t>& list) {
   const Dims dims = ShapeOf(r).dims;
-  const std::vector<Stretch> runs = StretchesOf(list, policy::kMaxKnownRuns);
+  std::vector<Stretch> runs = StretchesOf(list, policy::kMaxLongKnownRuns);
+  int64_t beside = static_cast<int64_t>(list.size());
+  for (size_t d = dim + 1; d < dims.size(); ++d) beside *= dims[d];
+  if (runs.size() > policy::kMaxKnownRuns && beside < static_cast<int64_t>(runs.size()) * policy::kLongKnownRun)
+    runs.clear();
   if (runs.size() == 1) return TakenRun(r, dim, runs[0].first, runs[0].step, runs[0].count);
   if (const std::optional<Grid> grid = GridOf(list)) {
     // Rows of the larger step, columns of the smaller one: a slice cut into rows, if so much is there.

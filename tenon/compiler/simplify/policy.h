@@ -13,8 +13,11 @@ inline constexpr int64_t kMaxFoldedElements = 256;
 /// many as a table of a kernel may well hold.
 inline constexpr int64_t kMaxKnownNumbers = 4096;
 inline constexpr int kMaxKnownDepth = 32;
-/// A gather of known places is so many slices, one behind the other, at most: kernels select between so many.
+/// A gather of known places is so many slices, one behind the other, at most: kernels select between so many. More of
+/// them are a loop each, which is worth it where each moves at least so many elements beside one another.
 inline constexpr size_t kMaxKnownRuns = 4;
+inline constexpr size_t kMaxLongKnownRuns = 16;
+inline constexpr int64_t kLongKnownRun = 3;
 /// Complex constants of more elements are not copied into their parts.
 inline constexpr int64_t kMaxPartElements = 64 << 10;
 
