@@ -150,6 +150,65 @@ TEST_P(Stages, EdgesOfShortRows) {
   }
 }
 
+// Rows of narrow elements that are no whole number of vectors: shorter than one, of known length and of any, in pieces,
+// with edges; where points may be computed twice and where the second time would read what the first one wrote.
+TEST_P(Stages, EndsOfNarrowRows) {
+  for (DType type : {DType::kU8, DType::kS16, DType::kBF16, f32}) {
+    for (const int64_t points : {3, 6, 11, 17, 31, 33, 50, 70, 100}) {
+      for (const bool in_place : {false, true}) {
+        KernelBuilder b;
+        const int32_t length = b.AddParam();
+        const DimId r = b.AddDim(Size::Of(5)), i = b.AddDim(Size::Of(points)), j = b.AddDim(Size::Param(length));
+        const auto rows = [&](BufKind kind, Size extent) {
+          return b.AddBuffer(kind, type, {Size::Of(5), extent}, {extent, Size::Of(1)});
+        };
+        const Buf x = rows(BufKind::kArg, Size::Of(points)), out = rows(BufKind::kOut, Size::Of(points));
+        const Buf y = rows(BufKind::kArg, Size::Param(length)), any = rows(BufKind::kOut, Size::Param(length));
+        if (in_place) {
+          b.kernel().buffers[out].in_place_of = x;
+          b.kernel().buffers[any].in_place_of = y;
+        }
+        const Val three = b.Const(type, int64_t{3});
+        const auto grown = [&](Val v) { return b.Add(b.Mul(v, three), three); };
+        Stage known, unknown;
+        known.dims = {i};
+        known.stores.push_back(Put(out, {At(r), At(i)}, grown(b.Read(x, {At(r), At(i)}))));
+        unknown.dims = {j};
+        unknown.stores.push_back(Put(any, {At(r), At(j)}, grown(b.Read(y, {At(r), At(j)}))));
+        b.AddStage(known);
+        b.AddStage(unknown);
+        b.kernel().outer = 1;
+        b.kernel().split = {1, Size::Of(2)};
+        Expect(b.Finish(), {.params = {points + 1}, .misalign_bytes = 6});
+      }
+      // Neighbours of which some are outside, beside what belongs to the row; and pieces along the row.
+      for (const bool pieces : {false, true}) {
+        KernelBuilder b;
+        const DimId r = b.AddDim(Size::Of(pieces ? 1 : 3)), i = b.AddDim(Size::Of(points));
+        const Buf x = b.AddDense(BufKind::kArg, type, {3, points}), row = b.AddDense(BufKind::kArg, type, {3}),
+                  out = b.AddDense(BufKind::kOut, type, {3, points}),
+                  some = b.AddDense(BufKind::kOut, type, {3, points});
+        const auto neighbour = [&](int64_t by) {
+          kir::Read read{.buf = x, .at = {At(r), At(i, Size::Of(1), Size::Of(by))}, .guard = {}};
+          read.guard.push_back({.e = read.at[1], .lo = Size::Of(0), .hi = Size::Of(points)});
+          read.otherwise = b.Read(row, {At(r)});
+          return b.Read(read);
+        };
+        Stage s;
+        s.dims = {r, i};
+        const Val sum = b.Add(b.Add(neighbour(-1), neighbour(2)), b.Read(row, {At(r)}));
+        const Val first = b.Compare(kLt, b.Index(i), b.ConstS64(points / 2));
+        s.stores.push_back(Put(out, {At(r), At(i)}, b.Select(first, sum, b.Read(row, {At(r)}))));
+        s.stores.push_back(Put(some, {At(r), At(i)}, b.Read(x, {At(r), At(i)})));
+        s.stores.back().guard.push_back({.e = At(i), .lo = Size::Of(2), .hi = Size::Of(points - 1)});
+        b.AddStage(s);
+        if (pieces) b.kernel().split = {3, Size::Of(1)};
+        Expect(b.Finish(), {.indices_per_call = pieces ? 40 : 0, .misalign_bytes = 2});
+      }
+    }
+  }
+}
+
 TEST_P(Stages, StridedReversedAndBroadcastReads) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
     KernelBuilder b;

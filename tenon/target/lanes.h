@@ -26,6 +26,15 @@ inline bool Shuffles(int bytes, int lanes, int vector_bytes) {
   return bytes >= 4 || all == 16 || (bytes == 2 && vector_bytes == 64);  // structural: what instructions there are
 }
 
+/// The lanes of a vector that are shuffled together: all, or of one that takes several registers those of one of them;
+/// 0 where there are no shuffles.
+inline int ShuffledLanes(int bytes, int lanes, int vector_bytes) {
+  while (bytes * lanes > vector_bytes) lanes /= 2;
+  return Shuffles(bytes, lanes, vector_bytes) ? lanes : 0;
+}
+/// Lanes of narrow elements that shuffles know at every level; of wider ones they take several registers.
+inline int NarrowLanes(int bytes) { return 16 / bytes; }
+
 /// Strides beyond this share no cache lines worth the shuffles.
 inline constexpr int kMaxInterleaved = 64;
 

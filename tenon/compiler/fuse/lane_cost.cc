@@ -75,14 +75,19 @@ class Model {
     }
     // Of what is moved and computed; places are reckoned beside it.
     widest_ = 1;
-    for (const kir::Store& s : stage.stores) widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[s.buf].type));
+    narrowest_ = 8;
+    const auto move = [&](kir::Buf buf) {
+      const int64_t bytes = ByteWidth(k_.buffers[buf].type);
+      widest_ = std::max(widest_, bytes);
+      narrowest_ = std::min(narrowest_, bytes);
+    };
+    for (const kir::Store& s : stage.stores) move(s.buf);
     for (size_t v = k_.nodes.size(); v-- > 0;) {
       if (!needed_[v]) continue;
       kir::ForEachInput(k_, k_.nodes[v], [&](Val in) { needed_[in] = true; });
       widest_ = std::max<int64_t>(widest_, std::min(ByteWidth(k_.nodes[v].type), 4));  // structural: lanes of f32
       if (k_.nodes[v].op != Op::kRead) continue;
-      const kir::Buf buf = k_.reads[k_.nodes[v].attr].buf;
-      widest_ = std::max<int64_t>(widest_, ByteWidth(k_.buffers[buf].type));
+      move(k_.reads[k_.nodes[v].attr].buf);
     }
     widest_ = std::min<int64_t>(widest_, 8);  // structural: parts of complex numbers move one by one
   }
@@ -137,6 +142,14 @@ class Model {
   }
   bool IsKnownRow(int lane) const { return lane >= 0 && extents_[static_cast<size_t>(lane)] <= policy::kKnownRow; }
 
+  /// Of a vector of so many lanes.
+  double Registers(int64_t bytes, int64_t lanes) const {
+    return static_cast<double>(std::max<int64_t>(1, bytes * lanes / target_.vector_bytes));
+  }
+  double StridedMove(int bytes, int64_t lanes) const {
+    return target::StridedMove(bytes, static_cast<int>(lanes)) * (bytes >= 4 ? Registers(bytes, lanes) : 1);
+  }
+
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
     double cycles = 0;
     // Those that differ by constants alone, fewer than their stride, may be moved together.
@@ -154,13 +167,13 @@ class Model {
       for (const kir::Axis& a : *m.at)
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
       if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
-        cycles += times * target::kContiguousMove;
+        cycles += times * target::kContiguousMove * (coef == 1 ? Registers(bytes, lanes) : 1);
       } else if (coef == -1) {
-        cycles += times * target::kReversedMove;
+        cycles += times * target::kReversedMove * Registers(bytes, lanes);
       } else if (by_data || m.guarded ||
-                 !target::Shuffles(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes)) ||
+                 target::ShuffledLanes(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes)) == 0 ||
                  std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->size() != 1) {
-        cycles += times * target::StridedMove(bytes, static_cast<int>(lanes));
+        cycles += times * StridedMove(bytes, lanes);
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
           return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims && s.coef == coef &&
@@ -178,11 +191,14 @@ class Model {
         size_t end = i;
         const int64_t stride = std::abs(s.coef);
         while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < stride) ++end;
-        const double alone = static_cast<double>(end - i) *
-                             target::StridedMove(ByteWidth(k_.buffers[s.first->buf].type), static_cast<int>(lanes));
+        const int bytes = ByteWidth(k_.buffers[s.first->buf].type);
+        const double alone = static_cast<double>(end - i) * StridedMove(bytes, lanes);
         const auto members = static_cast<int>(end - i);
-        const double together = target::InterleavedMove(static_cast<int>(lanes), static_cast<int>(stride), members) +
-                                (s.coef < 0 ? members : 0);
+        const int shuffled =
+            target::ShuffledLanes(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes));
+        const double move = target::InterleavedMove(shuffled, static_cast<int>(stride), members);
+        const double together =
+            (move + (s.coef < 0 ? members : 0)) * static_cast<double>(lanes) / static_cast<double>(shuffled);
         const bool whole = !s.first->store || members == stride;
         cycles += times * (whole ? std::min(alone, together) : alone);
         i = end;
@@ -202,7 +218,15 @@ class Model {
 
   /// With `lane` in lanes; -1: one point at a time.
   double Cycles(const kir::Stage& stage, int lane) const {
-    const int64_t lanes = lane < 0 ? 1 : std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
+    if (lane < 0) return Cycles(stage, lane, 1);
+    const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
+    const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
+    const double cycles = Cycles(stage, lane, lanes);
+    const bool differs = narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes;
+    return differs ? std::min(cycles, Cycles(stage, lane, narrow)) : cycles;
+  }
+  double Cycles(const kir::Stage& stage, int lane, int64_t lanes) const {
+    const double registers = Registers(widest_, lanes);
     double cycles = 0;
     std::vector<Move> moves;
     for (size_t v = 0; v < k_.nodes.size(); ++v) {
@@ -233,7 +257,7 @@ class Model {
         }
       } else if (!IsKnownRow(lane) || deps_[v] != Bit(static_cast<size_t>(lane))) {
         // Numbers of places in a known row are constants.
-        cycles += CyclesOf(node) * Times(deps_[v], lane, lanes);
+        cycles += CyclesOf(node) * Times(deps_[v], lane, lanes) * registers;
       }
     }
     DimMask all = Bit(k_.outer) - 1;
@@ -279,7 +303,7 @@ class Model {
   // Of the stage at hand.
   std::vector<int64_t> here_;
   std::vector<bool> needed_;
-  int64_t widest_ = 4;
+  int64_t widest_ = 4, narrowest_ = 4;
 };
 
 }  // namespace

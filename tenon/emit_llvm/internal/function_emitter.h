@@ -19,6 +19,13 @@
 
 namespace tenon::emit_llvm {
 
+/// How a row may end that is no whole number of vectors.
+struct RowEnd {
+  unsigned pieces = 0;   ///< See FunctionEmitter::RestOf.
+  bool overlap = false;  ///< In a vector that begins among those before it: points may be computed twice.
+  bool masks = true;     ///< Instructions move all of its elements through masks.
+};
+
 /// Writes one kernel's body into an LLVM function of kir::KernelFn's signature.
 ///
 /// Values are cached per node while the insertion point is inside the loop nest that computed them (scopes). Whenever a
@@ -134,6 +141,10 @@ class FunctionEmitter {
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
+  /// So many bytes, of 64 at most, in few moves, which may overlap.
+  void MoveBytes(Value* to, Value* from, unsigned bytes);
+  /// i1: whether all lanes are on.
+  Value* AllOf(Value* mask);
   /// Neighbours that were stored a few instructions ago, so that nobody waits to read them again.
   struct Stored {
     kir::Buf buf = 0;
@@ -147,12 +158,17 @@ class FunctionEmitter {
   std::optional<Stored> KnownPlace(const Access& access, unsigned copy) const;
   void ForgetStored(kir::Buf buf);
   // Groups of neighbours (groups.cc)
-  /// Whether vectors of such elements are single registers here, and all lanes or the first ones exist.
+  /// Whether vectors of such elements are shuffled register by register, and all lanes or the first ones exist.
   bool GroupsMove(unsigned bytes) const;
+  /// The lanes of one of these registers; 0: they are not shuffled.
+  int LanesShuffled(unsigned bytes) const;
+  /// Vectors of equal length, as many as a power of two, one behind the other; and a part of such a vector.
+  Value* Joined(llvm::ArrayRef<Value*> parts);
+  Value* PartOf(Value* vector, int first, int lanes);
   /// Whether all lanes' places follow from the first one's, without guards.
   bool IsGroupAccess(const Access& access) const;
-  /// <lanes x i1>: the first `count` (i64, below 0 as 0) lanes.
-  Value* FirstLanes(Value* count);
+  /// <lanes x i1>: the first `count` (i64, below 0 as 0) of so many.
+  Value* FirstLanes(Value* count, int of);
   std::vector<Value*> RunNetwork(const LaneNetwork& network, std::vector<Value*> vectors);
   /// Reads what lies beside one another along another dim together, and sets the value of all of it.
   bool EmitGroupRead(kir::Val v, unsigned copy);
@@ -183,14 +199,17 @@ class FunctionEmitter {
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
                llvm::function_ref<void()> body);
+  RowEnd RowEndOf(const kir::Stage& stage, const NodeList& needed, kir::DimId dim) const;
+  /// The lanes of a vector that a row may end in so, or of two that cover a row shorter than `lanes`; 0: none.
+  unsigned Overlapping(int64_t length, unsigned lanes) const;
   /// A row of a known length, every vector of which is written out; false, and nothing is done, where it is no such
   /// row.
-  bool WrittenOutRow(kir::DimId dim, unsigned lanes, unsigned most_vectors, const NodeList& needed,
+  bool WrittenOutRow(kir::DimId dim, unsigned lanes, unsigned most_vectors, bool overlap, const NodeList& needed,
                      llvm::function_ref<void()> body);
   /// for lanes of `dim` in [lo, hi): `copies` bodies at a time, then one masked body for the rest; or masked bodies
-  /// only. `stream`: see Lanes; of all whole vectors from the dim's low end. `pieces`: see RestOf.
+  /// only. `stream`: see Lanes; of all whole vectors from the dim's low end.
   void VectorLoop(kir::DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                  Value* stream, llvm::function_ref<void()> body, unsigned pieces = 0);
+                  Value* stream, llvm::function_ref<void()> body, RowEnd ends = {});
   /// The rest of a row whose length is known, in vectors one after another, each half of a longer one.
   struct RestOfRow {
     llvm::SmallVector<unsigned, 4> widths;

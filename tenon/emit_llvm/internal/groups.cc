@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/internal/interleave.h"
@@ -56,18 +57,46 @@ LaneNetwork Shortcut(LaneNetwork network, int lanes, std::vector<Value*>& vector
 
 }  // namespace
 
+int FunctionEmitter::LanesShuffled(unsigned bytes) const {
+  return target::ShuffledLanes(static_cast<int>(bytes), static_cast<int>(lanes_.lanes), isa::VectorBytes(isa_));
+}
+
+Value* FunctionEmitter::Joined(llvm::ArrayRef<Value*> parts) {
+  if (parts.size() == 1) return parts[0];
+  const size_t half = parts.size() / 2;
+  Value* low = Joined(parts.take_front(half));
+  Value* high = Joined(parts.drop_front(half));
+  llvm::SmallVector<int, 64> all(2 * llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
+  std::iota(all.begin(), all.end(), 0);
+  return b_.CreateShuffleVector(low, high, all);
+}
+
+Value* FunctionEmitter::PartOf(Value* vector, int first, int lanes) {
+  const auto all = static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+  if (all == lanes) return vector;
+  // Of what has just been joined, the one or the other.
+  if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(vector); shuffle != nullptr && shuffle->isConcat()) {
+    const int half = all / 2;
+    return PartOf(shuffle->getOperand(first < half ? 0 : 1), first % half, lanes);
+  }
+  llvm::SmallVector<int, 64> pick(static_cast<size_t>(lanes));
+  std::iota(pick.begin(), pick.end(), first);
+  return b_.CreateShuffleVector(vector, pick);
+}
+
 bool FunctionEmitter::GroupsMove(unsigned bytes) const {
   if (lanes_.dim < 0) return false;
-  if (!target::Shuffles(static_cast<int>(bytes), static_cast<int>(lanes_.lanes), isa::VectorBytes(isa_))) return false;
+  if (LanesShuffled(bytes) == 0) return false;
   return lanes_.mask == nullptr || (lanes_.count != nullptr && MaskedMoveIsLegal(bytes));
 }
 
-Value* FunctionEmitter::FirstLanes(Value* count) {
-  if (const std::optional<int64_t> known = Known(count)) return FirstOf(*known, lanes_.lanes);
+Value* FunctionEmitter::FirstLanes(Value* count, int of) {
+  const auto lanes = static_cast<unsigned>(of);
+  if (const std::optional<int64_t> known = Known(count)) return FirstOf(*known, lanes);
   llvm::SmallVector<llvm::Constant*, 64> iota;
-  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt32(i));
+  for (unsigned i = 0; i < lanes; ++i) iota.push_back(b_.getInt32(i));
   Value* n = b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, I64(0)), b_.getInt32Ty());
-  return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(n, lanes_.lanes));
+  return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(n, lanes));
 }
 
 std::vector<Value*> FunctionEmitter::RunNetwork(const LaneNetwork& network, std::vector<Value*> vectors) {
@@ -116,44 +145,49 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     if (member == group.members.end()) continue;
     std::vector<int> components = group.components;
     components.erase(std::unique(components.begin(), components.end()), components.end());
-    if (!GroupPays(group, static_cast<int>(lanes_.lanes))) return false;
-    const auto lanes = static_cast<int>(lanes_.lanes);
+    const int lanes = LanesShuffled(static_cast<unsigned>(ByteWidth(type)));
+    if (!GroupPays(group, lanes)) return false;
     const int64_t bytes = ByteWidth(type);
     const int span = components.back();
     const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
     const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
-    Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
-    if (group.down)
-      place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(-int64_t{lanes - 1} * group.stride * bytes));
-    llvm::Type* vector = low_.MemoryType(type, lanes_.lanes);
+    const Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
+    llvm::Type* vector = low_.MemoryType(type, static_cast<unsigned>(lanes));
     const llvm::Align align(static_cast<uint64_t>(bytes));
-    Value* left = nullptr;  // Elements that exist.
-    if (lanes_.mask != nullptr) {
-      left = b_.CreateAdd(b_.CreateMul(b_.CreateSub(lanes_.count, I64(1)), I64(group.stride)), I64(span + 1));
-    }
-    std::vector<Value*> vectors;
-    for (int i = 0; i < network.inputs; ++i) {
-      int64_t at = int64_t{i} * lanes;
-      if (left == nullptr) {
-        at = std::min(at, elements - lanes);
-        vectors.push_back(
-            b_.CreateAlignedLoad(vector, b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes)), align));
-        continue;
+    std::vector<std::vector<Value*>> parts(components.size());  // By component, in the order of the lanes.
+    for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
+      const int64_t lowest = group.down ? -int64_t{lane + lanes - 1} : lane;
+      Value* base = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(lowest * group.stride * bytes));
+      Value* left = nullptr;  // Elements that exist.
+      if (lanes_.mask != nullptr) {
+        left = b_.CreateAdd(b_.CreateMul(b_.CreateSub(lanes_.count, I64(lane + 1)), I64(group.stride)), I64(span + 1));
       }
-      Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes));
-      vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, FirstLanes(b_.CreateSub(left, I64(at))),
-                                            llvm::Constant::getNullValue(vector)));
+      std::vector<Value*> vectors;
+      for (int i = 0; i < network.inputs; ++i) {
+        int64_t at = int64_t{i} * lanes;
+        if (left == nullptr) {
+          at = std::min(at, elements - lanes);
+          vectors.push_back(b_.CreateAlignedLoad(vector, b_.CreateGEP(b_.getInt8Ty(), base, I64(at * bytes)), align));
+          continue;
+        }
+        Value* pointer = b_.CreateGEP(b_.getInt8Ty(), base, I64(at * bytes));
+        vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, FirstLanes(b_.CreateSub(left, I64(at)), lanes),
+                                              llvm::Constant::getNullValue(vector)));
+      }
+      const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
+      for (size_t c = 0; c < outputs.size(); ++c) {
+        Value* output = outputs[c];
+        if (group.down) {
+          llvm::SmallVector<int, 64> turned;
+          for (int l = lanes; l-- > 0;) turned.push_back(l);
+          output = b_.CreateShuffleVector(output, turned);
+        }
+        parts[c].push_back(output);
+      }
     }
-    const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
     for (size_t i = 0; i < group.members.size(); ++i) {
       const auto c = std::lower_bound(components.begin(), components.end(), group.components[i]) - components.begin();
-      Value* output = outputs[static_cast<size_t>(c)];
-      if (group.down) {
-        llvm::SmallVector<int, 64> turned;
-        for (int lane = lanes; lane-- > 0;) turned.push_back(lane);
-        output = b_.CreateShuffleVector(output, turned);
-      }
-      Set(nodes[group.members[i]], copy, low_.FromMemory(type, output));
+      Set(nodes[group.members[i]], copy, low_.FromMemory(type, Joined(parts[static_cast<size_t>(c)])));
     }
     return true;
   }
@@ -185,23 +219,27 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
   }
   const AccessGroup& group = groups[0];
   ForgetStored(stores[first]->buf);
-  const auto lanes = static_cast<int>(lanes_.lanes);
   const int64_t bytes = ByteWidth(type);
-  std::vector<Value*> vectors;
+  const int lanes = LanesShuffled(static_cast<unsigned>(bytes));
+  std::vector<Value*> values;
   for (size_t member : group.members)
-    vectors.push_back(low_.ToMemory(type, GetLanes(stores[first + member]->value, copy)));
-  const LaneNetwork network = Shortcut(Interleave(lanes, static_cast<int>(group.stride)), lanes, vectors);
-  const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
+    values.push_back(low_.ToMemory(type, GetLanes(stores[first + member]->value, copy)));
   const Place place = PlaceOf(AccessId(*stores[first + group.members[0]]), copy, 0);
   const llvm::Align align(static_cast<uint64_t>(bytes));
-  Value* left = lanes_.mask == nullptr ? nullptr : b_.CreateMul(lanes_.count, I64(group.stride));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int64_t at = static_cast<int64_t>(i) * lanes;
-    Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes));
-    if (left == nullptr) {
-      b_.CreateAlignedStore(outputs[i], pointer, align);
-    } else {
-      b_.CreateMaskedStore(outputs[i], pointer, align, FirstLanes(b_.CreateSub(left, I64(at))));
+  for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
+    std::vector<Value*> vectors;
+    for (Value* v : values) vectors.push_back(PartOf(v, lane, lanes));
+    const LaneNetwork network = Shortcut(Interleave(lanes, static_cast<int>(group.stride)), lanes, vectors);
+    const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
+    Value* left = lanes_.mask == nullptr ? nullptr : b_.CreateMul(lanes_.count, I64(group.stride));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const int64_t at = lane * group.stride + static_cast<int64_t>(i) * lanes;
+      Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(at * bytes));
+      if (left == nullptr) {
+        b_.CreateAlignedStore(outputs[i], pointer, align);
+      } else {
+        b_.CreateMaskedStore(outputs[i], pointer, align, FirstLanes(b_.CreateSub(left, I64(at)), lanes));
+      }
     }
   }
   return group.members.size();

@@ -15,6 +15,24 @@ using llvm::Value;
 
 namespace {
 
+/// First lanes and lengths of the runs that a mask lets through; nothing where it is not known.
+std::optional<llvm::SmallVector<std::pair<unsigned, unsigned>, 4>> RunsOf(Value* mask, unsigned lanes) {
+  auto* known = llvm::dyn_cast<llvm::Constant>(mask);
+  if (known == nullptr) return std::nullopt;
+  llvm::SmallVector<std::pair<unsigned, unsigned>, 4> runs;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    auto* bit = llvm::dyn_cast_or_null<llvm::ConstantInt>(known->getAggregateElement(lane));
+    if (bit == nullptr) return std::nullopt;
+    if (bit->isZero()) continue;
+    if (!runs.empty() && runs.back().first + runs.back().second == lane) {
+      ++runs.back().second;
+    } else {
+      runs.push_back({lane, 1});
+    }
+  }
+  return runs;
+}
+
 /// Whether 32 bits hold all that the guard adds and compares.
 bool IsNarrow(const kir::Kernel& k, const kir::Guard& guard) {
   constexpr int64_t kNarrow = int64_t{1} << 30;  // structural: sums of two fit 32 bits
@@ -275,6 +293,11 @@ Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
   return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(b_.CreateTrunc(count, b_.getInt32Ty()), lanes));
 }
 
+Value* FunctionEmitter::AllOf(Value* mask) {
+  llvm::Type* bits = b_.getIntNTy(lanes_.lanes);
+  return b_.CreateICmpEQ(b_.CreateBitCast(mask, bits), llvm::Constant::getAllOnesValue(bits));
+}
+
 bool FunctionEmitter::PairsAreWhole() const {
   if (lanes_.mask == nullptr) return true;
   // structural: masks of whole bytes, two of which fit 64 bits
@@ -323,6 +346,18 @@ void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_r
       });
 }
 
+void FunctionEmitter::MoveBytes(Value* to, Value* from, unsigned bytes) {
+  unsigned width = 16;  // structural: a vector on every level
+  while (width > bytes) width /= 2;
+  llvm::Type* unit = b_.getIntNTy(8 * width);
+  if (width == 16) unit = llvm::FixedVectorType::get(b_.getInt8Ty(), width);
+  for (unsigned at = 0; at < bytes; at += width) {
+    at = std::min(at, bytes - width);
+    const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(at)); };
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(unit, in(from), llvm::Align(1)), in(to), llvm::Align(1));
+  }
+}
+
 Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {
   const unsigned lanes = lanes_.lanes;
   const unsigned bytes = element->getScalarSizeInBits() / 8;
@@ -361,9 +396,21 @@ Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value
   }
   Value* result = Alloca(type, 1);
   b_.CreateStore(otherwise, result);
-  LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
-    b_.CreateAlignedStore(b_.CreateAlignedLoad(element, pointer, align), b_.CreateGEP(element, result, lane), align);
-  });
+  const auto by_lane = [&] {
+    LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(element, pointer, align), b_.CreateGEP(element, result, lane), align);
+    });
+  };
+  if (mask == nullptr || place.offsets != nullptr || place.stride != bytes) {
+    by_lane();
+  } else if (const auto runs = RunsOf(mask, lanes)) {
+    for (const auto [first, length] : *runs) {
+      const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(int64_t{first} * bytes)); };
+      MoveBytes(in(result), in(place.pointer), length * bytes);
+    }
+  } else {
+    IfElse(AllOf(mask), [&] { b_.CreateStore(b_.CreateAlignedLoad(type, place.pointer, align), result); }, by_lane);
+  }
   return b_.CreateLoad(type, result);
 }
 
@@ -394,9 +441,21 @@ void FunctionEmitter::StoreLanes(Value* value, const Place& place, Value* mask) 
   }
   Value* memory = Alloca(value->getType(), 1);
   b_.CreateStore(value, memory);
-  LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
-    b_.CreateAlignedStore(b_.CreateAlignedLoad(element, b_.CreateGEP(element, memory, lane), align), pointer, align);
-  });
+  const auto by_lane = [&] {
+    LaneLoop(place, mask, [&](Value* lane, Value* pointer) {
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(element, b_.CreateGEP(element, memory, lane), align), pointer, align);
+    });
+  };
+  if (mask == nullptr || place.offsets != nullptr || place.stride != bytes) {
+    by_lane();
+  } else if (const auto runs = RunsOf(mask, lanes)) {
+    for (const auto [first, length] : *runs) {
+      const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(int64_t{first} * bytes)); };
+      MoveBytes(in(place.pointer), in(memory), length * bytes);
+    }
+  } else {
+    IfElse(AllOf(mask), [&] { b_.CreateAlignedStore(value, place.pointer, align); }, by_lane);
+  }
 }
 
 Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {

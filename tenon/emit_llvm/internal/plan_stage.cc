@@ -43,6 +43,13 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
   return *stride == -1 ? kReversed : kStrided;
 }
 
+/// Registers of a vector.
+double Registers(int bytes, int lanes, isa::IsaLevel isa) { return std::max(1, bytes * lanes / isa::VectorBytes(isa)); }
+
+double StridedMove(int bytes, int lanes, isa::IsaLevel isa) {
+  return target::StridedMove(bytes, lanes) * (bytes >= 4 ? Registers(bytes, lanes, isa) : 1);
+}
+
 /// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
 /// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
 double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
@@ -55,23 +62,25 @@ double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, 
     *contiguous |= c == kContiguous;
     const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
     const bool grouped = c == kStrided && access->guards->empty() &&
-                         target::Shuffles(bytes, n, isa::VectorBytes(isa)) &&
+                         target::ShuffledLanes(bytes, n, isa::VectorBytes(isa)) > 0 &&
                          std::none_of(access->parts.begin(), access->parts.end(), [&](const Contribution& part) {
                            return part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
                          });
     if (grouped) {
       strided.push_back(access);
-      one_by_one += target::StridedMove(bytes, n);
+      one_by_one += StridedMove(bytes, n, isa);
     } else {
-      cost += c == kStrided ? target::StridedMove(bytes, n) : c;
+      cost += c == kStrided ? StridedMove(bytes, n, isa) : c == kUniform ? c : c * Registers(bytes, n, isa);
     }
   }
   for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
-    if (stores ? !group.complete() || group.down : !GroupPays(group, n)) continue;
     const int bytes = ByteWidth(an.kernel.buffers[strided[group.members[0]]->buf].type);
-    one_by_one -= target::StridedMove(bytes, n) * static_cast<double>(group.members.size());
+    const int together = target::ShuffledLanes(bytes, n, isa::VectorBytes(isa));
+    if (stores ? !group.complete() || group.down : !GroupPays(group, together)) continue;
+    one_by_one -= StridedMove(bytes, n, isa) * static_cast<double>(group.members.size());
     const auto members = static_cast<int>(group.members.size());
-    cost += target::InterleavedMove(n, static_cast<int>(group.stride), members) + (group.down ? members : 0);
+    const double move = target::InterleavedMove(together, static_cast<int>(group.stride), members);
+    cost += (move + (group.down ? members : 0)) * (n / together);
     *contiguous = true;
   }
   return cost + one_by_one;
@@ -136,6 +145,16 @@ unsigned RowLanesLimit(const Analysis& an, const kir::Stage& stage) {
     limit = std::min(limit, 64u / static_cast<unsigned>(std::max(1, ByteWidth(an.kernel.nodes[reduce.in[0]].type))));
   }
   return limit;
+}
+
+/// Whether elements of so many bytes are moved that lie apart along `v`.
+bool MovesApart(const Analysis& an, const std::vector<const Access*>& reads, const std::vector<Access>& stores, DimId v,
+                int bytes) {
+  const auto apart = [&](const Access& access) {
+    return ByteWidth(an.kernel.buffers[access.buf].type) == bytes && AccessCost(an, access, v) == kStrided;
+  };
+  return std::any_of(reads.begin(), reads.end(), [&](const Access* a) { return apart(*a); }) ||
+         std::any_of(stores.begin(), stores.end(), apart);
 }
 
 /// Whether the registers hold what the body needs at once for so many vectors.
@@ -251,8 +270,8 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     if (an.kernel.nodes[n].op == Op::kRead) read.push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
 
-  auto cost_of = [&](DimId v, unsigned lanes) {
-    double cost = 0.25 * an.Cost(needed, Bit(v)) + 1;
+  auto cost_of = [&](DimId v, unsigned lanes, double registers = 1) {
+    double cost = registers * 0.25 * an.Cost(needed, Bit(v)) + 1;
     bool contiguous = false;
     std::vector<const Access*> written;
     for (size_t i = 0; i < stores.size(); ++i) {
@@ -271,9 +290,9 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   double best = 0.25 * an.Cost(needed, ~DimMask{0}) + 1 + static_cast<double>(stores.size());
   best += static_cast<double>(read.size());
 
-  auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes) {
+  auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1) {
     if (lanes < 2) return;
-    const double cost = cost_of(v, lanes);
+    const double cost = cost_of(v, lanes, registers);
     if (cost < best) {
       best = cost;
       plan.kind = kind;
@@ -288,7 +307,12 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     if (!legal) continue;
     const unsigned lanes = LanesFor(an, needed, stores, v, isa);
     consider(v, StagePlan::Kind::kVector, lanes);
-    if (lanes > 16) consider(v, StagePlan::Kind::kVector, 16);  // structural: bytes are shuffled in as many
+    // As many lanes as narrow elements are shuffled in, fewer or more than one register of the widest has.
+    for (const int bytes : {1, 2}) {
+      const auto narrow = static_cast<unsigned>(target::NarrowLanes(bytes));
+      if (narrow == lanes || narrow > 2 * lanes || !MovesApart(an, read, stores, v, bytes)) continue;
+      consider(v, StagePlan::Kind::kVector, narrow, std::max(1u, narrow / lanes));
+    }
   }
   if (!plan.reduced.empty()) {
     const DimId v = plan.reduced.back();

@@ -120,8 +120,8 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
 }
 
 void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
-                                 Value* stream, llvm::function_ref<void()> body, unsigned pieces) {
-  if (pinned_ >> dim & 1) pieces = std::min(pieces, 1u);
+                                 Value* stream, llvm::function_ref<void()> body, RowEnd ends) {
+  if (pinned_ >> dim & 1) ends = {.pieces = std::min(ends.pieces, 1u)};
   const Lanes outer = lanes_;
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
@@ -163,9 +163,13 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   const std::optional<int64_t> last = Known(hi);
   if (first && last) {
     // Nothing to find out at run time: what is left are vectors one after another, and shorter ones.
-    const int64_t rest = std::max<int64_t>(0, *last - *first) % lanes;
-    const RestOfRow parts = RestOf(rest, lanes, pieces);
-    if (!masked_only || rest == 0 || !parts.masked || *last - *first < int64_t{lanes}) {
+    const int64_t length = std::max<int64_t>(0, *last - *first);
+    const int64_t rest = length % lanes;
+    RestOfRow parts = RestOf(rest, lanes, ends.pieces);
+    const unsigned overlapping = parts.masked && ends.overlap ? Overlapping(length, lanes) : 0;
+    const bool twice = length < int64_t{lanes} && length > int64_t{overlapping};
+    if (overlapping > 0) parts = {.widths = llvm::SmallVector<unsigned, 4>(twice ? 2 : 1, overlapping)};
+    if (!masked_only || rest == 0 || !parts.masked || length < int64_t{lanes}) {
       int64_t at = *first;
       const int64_t end = at + std::max<int64_t>(0, *last - at) / step * step;
       For(I64(at), I64(end), I64(step), nullptr, before, [&](Value* i) { run(i, whole(copies)); });
@@ -180,6 +184,7 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
         if (*last - at >= int64_t{count} * lanes) once(int64_t{count} * lanes, whole(count));
       }
       for (const unsigned width : parts.widths) {
+        if (overlapping > 0) at = std::min(at, *last - width);
         if (*last - at >= static_cast<int64_t>(width)) {
           once(width, width == 1 ? Lanes() : Lanes{.dim = dim, .lanes = width, .copy_dim = dim, .copies = 1});
           continue;
@@ -196,6 +201,17 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
     Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(hi, lo), I64(0));
     main_end = b_.CreateAdd(lo, b_.CreateAnd(length, I64(-step)));
     For(lo, main_end, I64(step), nullptr, before, [&](Value* i) { run(i, whole(copies)); });
+  }
+  if (ends.overlap && !ends.masks) {
+    Value* end = b_.CreateSub(hi, I64(lanes));
+    const auto vectors = [&] {
+      For(main_end, hi, I64(lanes), nullptr, before,
+          [&](Value* i) { run(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, end), whole(1)); });
+    };
+    const auto points = [&] {
+      For(lo, hi, I64(1), nullptr, [&] { Precompute(needed); }, [&](Value* i) { run(i, {}); });
+    };
+    return IfElse(b_.CreateICmpSLE(lo, end), vectors, points);
   }
   For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
     const std::optional<int64_t> at = Known(i);
@@ -224,6 +240,36 @@ FunctionEmitter::RestOfRow FunctionEmitter::RestOf(int64_t rest, unsigned lanes,
   return parts;
 }
 
+unsigned FunctionEmitter::Overlapping(int64_t length, unsigned lanes) const {
+  constexpr unsigned kLeastBytes = 16;  // structural: shorter vectors are not registers
+  const auto register_bytes = static_cast<unsigned>(isa::VectorBytes(isa_));
+  const unsigned least = std::max(kShortestVector, kLeastBytes * lanes / register_bytes);
+  while (lanes > length && lanes > least) lanes /= 2;
+  return lanes <= length ? lanes : 0;
+}
+
+RowEnd FunctionEmitter::RowEndOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
+  RowEnd ends{.pieces = PiecesOf(stage, needed, dim), .overlap = isa_ < isa::IsaLevel::kAvx512};
+  const auto memory = [&](kir::Buf buf) {
+    const kir::Buf other = k_.buffers[buf].in_place_of;
+    return other == kir::kNoBuf ? buf : other;
+  };
+  const auto moves = [&](kir::Buf buf) {
+    ends.masks &= MaskedMoveIsLegal(static_cast<unsigned>(ByteWidth(k_.buffers[buf].type)));
+  };
+  for (const kir::Store& s : stage.stores) {
+    ends.overlap &= s.combine < 0 && s.order == kir::StoreOrder::kDisjoint;
+    moves(s.buf);
+  }
+  for (Val v : needed) {
+    if (k_.nodes[v].op != Op::kRead) continue;
+    const kir::Buf buf = k_.reads[k_.nodes[v].attr].buf;
+    if (an_.deps[v] >> dim & 1) moves(buf);
+    for (const kir::Store& s : stage.stores) ends.overlap &= memory(s.buf) != memory(buf);
+  }
+  return ends;
+}
+
 unsigned FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
   constexpr int kWhole = 4;  // structural: four of such elements are a vector on every level
   for (const kir::Store& s : stage.stores) {
@@ -239,14 +285,16 @@ unsigned FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& need
   return cost <= policy::kFourCopies ? 3 : cost <= policy::kTwoCopies ? 2 : 1;
 }
 
-bool FunctionEmitter::WrittenOutRow(DimId dim, unsigned lanes, unsigned most_vectors, const NodeList& needed,
-                                    llvm::function_ref<void()> body) {
+bool FunctionEmitter::WrittenOutRow(DimId dim, unsigned lanes, unsigned most_vectors, bool overlap,
+                                    const NodeList& needed, llvm::function_ref<void()> body) {
   auto* const lo = llvm::dyn_cast<llvm::ConstantInt>(DimLow(dim));
   auto* const hi = llvm::dyn_cast<llvm::ConstantInt>(DimHigh(dim));
   if (lo == nullptr || hi == nullptr) return false;
   const int64_t length = hi->getSExtValue() - lo->getSExtValue();
   if (length <= 0 || length > int64_t{most_vectors} * lanes) return false;
   if (loops_ > 0 && length % lanes != 0) return false;  // What a trip stores through a mask the next one waits for.
+  const unsigned overlapping = overlap && length % lanes != 0 ? Overlapping(length, lanes) : 0;
+  if (overlapping > 0) lanes = overlapping;
   const Lanes outer = lanes_;
   const size_t mark = Mark();
   Precompute(needed);
@@ -269,7 +317,9 @@ bool FunctionEmitter::WrittenOutRow(DimId dim, unsigned lanes, unsigned most_vec
                 .copies = whole,
                 .together = whole % together_ == 0 ? together_ : 1});
   }
-  if (rest > 0) {
+  if (rest > 0 && overlapping > 0) {
+    vectors(length - lanes, {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1});
+  } else if (rest > 0) {
     llvm::SmallVector<llvm::Constant*, 64> exist;
     for (unsigned i = 0; i < lanes; ++i) exist.push_back(b_.getInt1(i < rest));
     vectors(length - rest, {.dim = dim,
@@ -401,8 +451,9 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
           return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return t.dim == v; });
         });
       });
-      if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, needed, point)) {
-        VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, PiecesOf(stage, needed, v));
+      const RowEnd ends = RowEndOf(stage, needed, v);
+      if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, ends.overlap, needed, point)) {
+        VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, ends);
       }
     }
   });

@@ -92,6 +92,12 @@ bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape&
     const Reg a = sources[static_cast<size_t>(first)];
     const Reg b = second < 0 ? a : sources[static_cast<size_t>(second)];
     const Reg result = Result(shuffle)[part];
+    bool same = second < 0;
+    for (int i = 0; i < n; ++i) same &= picks[static_cast<size_t>(i)] < 0 || picks[static_cast<size_t>(i)] == i;
+    if (same) {
+      Copy(result, a);
+      continue;
+    }
     if (Unpack(result, picks, one, a, b)) continue;
     if (avx2_ ? !TwoSourceShuffleAvx2(result, picks, one, a, b) : !TwoSourceShuffle(result, picks, one, a, b))
       return false;
