@@ -8,7 +8,7 @@ from jax._src import distributed, xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 
-from tenon_jax import _callbacks, _dumps, _handlers, _partitioning
+from tenon_jax import _callbacks, _dumps, _handlers, _partitioning, _transforms
 
 _log = logging.getLogger(__name__)
 
@@ -106,13 +106,15 @@ def _num_processes() -> int:
 
 def register(library: str, replace: bool) -> None:
     _callbacks.install()
-    _dumps.install()
+    if replace:
+        _partitioning.install()
+        _transforms.install()
+    _dumps.install()  # Last: what is given is written before it is transformed.
     builtin = xla_bridge._backend_factories.get('cpu')
     if not replace:
         c_api = _register_backend('tenon', library, _PRIORITY)
         _handlers.install(c_api, forward_to_builtin=True)
         return
-    _partitioning.install()
     c_api = _register_backend('cpu', library, _PRIORITY)
     xla_bridge.register_backend_factory(
         'tenon', _cpu_client, priority=_ALIAS_PRIORITY, fail_quietly=False, make_topology=_topology_factory(c_api), c_api=c_api)

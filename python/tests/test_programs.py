@@ -244,3 +244,29 @@ def test_bitcast_to_another_width(source, target):
     x = RNG.integers(0, 100, (5, 7, parts) if parts > 1 else (5, 7)).astype(source)
     got = np.asarray(jax.jit(lambda x: lax.bitcast_convert_type(x, target))(x))
     assert got.dtype == target and got.tobytes() == x.tobytes()
+
+
+def test_hlo_modules_are_transformed():
+    xla = pytest.importorskip('jax.extend.xla')
+    hlo = pytest.importorskip('jax._src.lib').hlo
+    seen = []
+
+    def sines_to_cosines(proto):
+        module = hlo.HloModule.from_serialized_hlo_module_proto(proto)
+        found = [(c, i) for c in module.computations() for i in c.instructions() if i.opcode == hlo.HloOpcode.kSin]
+        for computation, sine in found:
+            computation.replace_instruction(sine, computation.create_unary_instruction(hlo.HloOpcode.kCos, sine.operands()[0]))
+        seen.append(len(found))
+        return module.as_serialized_hlo_module_proto() if found else None
+
+    x = f32(8)
+    f = jax.jit(lambda x: jnp.sin(x) + 1)
+    xla.register_hlo_module_transformation(sines_to_cosines, name='sines_to_cosines', platforms='cpu')
+    try:
+        np.testing.assert_allclose(f(x), np.cos(x) + 1, rtol=4 * EPS, atol=4 * EPS)
+        np.testing.assert_allclose(jax.jit(lambda x: jnp.exp(x) * 2)(x), np.exp(x) * 2, rtol=8 * EPS)
+        assert seen[0] == 1 and seen[-1] == 0, seen
+    finally:
+        assert xla.clear_hlo_module_transformation('sines_to_cosines', platforms='cpu')
+    f.clear_cache()
+    np.testing.assert_allclose(f(x), np.sin(x) + 1, rtol=4 * EPS, atol=4 * EPS)
