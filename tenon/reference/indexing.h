@@ -51,6 +51,6 @@ inline bool Contains(std::span<const int64_t> list, int64_t value) {
   return false;
 }
 
-inline int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }  // b > 0
+inline int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }  // b > 0
 
 }  // namespace tenon::reference

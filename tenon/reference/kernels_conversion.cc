@@ -374,7 +374,12 @@ Kernel FindConversion(std::string_view op, std::span<const DType> operands, DTyp
   if (operands.size() == 1) {
     const DType from = operands[0];
     if (op == "stablehlo.convert") return ConvertKernel(from, result);
-    if (op == "stablehlo.bitcast_convert") return BitsOf(from) == BitsOf(result) ? CopyKernel(from) : Kernel{};
+    if (op == "stablehlo.bitcast_convert") {
+      if (BitsOf(from) != BitsOf(result)) return {};
+      // Integers of fewer bits than a byte fill it as their type says.
+      const bool fills = IsInteger(from) && IsInteger(result) && BitsOf(from) < 8;
+      return fills ? ConvertKernel(from, result) : CopyKernel(from);
+    }
     if (op == "stablehlo.real") return PartKernel<0>(from);
     if (op == "stablehlo.imag") return PartKernel<1>(from);
     if (op == "stablehlo.abs") return PartKernel<2>(from);

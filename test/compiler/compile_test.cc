@@ -204,6 +204,20 @@ TEST(Compile, LongChainsOfViewsAndOfInvariantValues) {
   EXPECT_TRUE(loop.ok()) << loop.status().ToString();
 }
 
+TEST(Compile, LongChainsBeforeProducts) {
+  // What an operand costs to compute again is asked of all that it is made of.
+  constexpr int kLength = 100000;
+  std::string chain;
+  for (int i = 0; i < kLength; ++i) chain += fmt::format("%v{} = stablehlo.add %v{}, %b : tensor<8x8xf32>\n", i + 1, i);
+  const Result<CompiledProgram> product =
+      Compile("func.func @main(%v0: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {\n" + chain +
+                  fmt::format("%r = stablehlo.dot_general %v{}, %b, contracting_dims = [1] x [0] : (tensor<8x8xf32>, "
+                              "tensor<8x8xf32>) -> tensor<8x8xf32>\nreturn %r : tensor<8x8xf32>\n}}",
+                              kLength),
+              {});
+  EXPECT_TRUE(product.ok()) << product.status().ToString();
+}
+
 TEST(Compile, FactorsAndSolves) {
   // x is made definite by its diagonal; the evaluator's factor has zeros above it.
   Check(R"(func.func @main(%x: tensor<3x6x6xf32>, %b: tensor<3x6x4xf32>) -> (tensor<3x6x6xf32>, tensor<3x6x4xf32>) {

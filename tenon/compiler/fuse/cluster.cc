@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "tenon/compiler/fuse/combiner.h"
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/scalar_ops.h"
+#include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
 
@@ -53,7 +53,7 @@ bool IsFusible(const Program& p, NodeId id) {
     case OpCode::kOpaque:
       return false;
     case OpCode::kReduce:
-      return KernelCanCompute(p, node) && CombinerOf(p, node).ok();
+      return KernelCanCompute(p, node) && GraphOfBlock(p, node.blocks[0]).ok();
     default:
       return KernelCanCompute(p, node);
   }

@@ -13,9 +13,21 @@
 namespace tenon::compiler {
 namespace {
 
-/// Whether the graph only compares, chooses and connects: its outcome then depends on the order of its arguments alone.
+/// Whether the graph only compares, chooses and connects, values among values and places among places: its outcome then
+/// depends on their two orders alone.
 bool OnlyChooses(const kir::Graph& graph) {
+  enum class Kind : uint8_t { kValue, kPlace, kTruth };
+  std::vector<Kind> is;  // By node.
   for (const kir::Node& n : graph.nodes) {
+    const size_t first = n.op == kir::Op::kSelect ? 1 : 0;
+    is.push_back(n.op == kir::Op::kArgument ? (n.imm % 2 == 0 ? Kind::kValue : Kind::kPlace)
+                 : n.in.size() <= first     ? Kind::kTruth
+                                            : is[n.in[first]]);
+    for (size_t i = first; i < n.in.size(); ++i) {
+      if (is[n.in[i]] != is.back()) return false;
+    }
+    if (n.op == kir::Op::kCompare) is.back() = Kind::kTruth;
+    if (n.op == kir::Op::kSelect && is[n.in[0]] != Kind::kTruth) return false;
     switch (n.op) {
       case kir::Op::kArgument:
       case kir::Op::kCompare:
@@ -37,9 +49,19 @@ bool OnlyChooses(const kir::Graph& graph) {
   return true;
 }
 
+/// Whether no two elements that the reduction meets have one place: numbers along the one dim that it is over.
+bool HasOwnPlaces(const Program& program, const GraphNode& reduce) {
+  const Dims& over = reduce.attrs<ReduceAttrs>().dimensions;
+  const GraphNode& places = program[reduce.in[1].node];
+  if (places.op != OpCode::kIota || over.size() != 1 || places.attrs<IotaAttrs>().iota_dimension != over[0])
+    return false;
+  const uint64_t last = kir::HighestBits(places.shape().dtype);
+  return static_cast<uint64_t>(places.shape().dims[static_cast<size_t>(over[0])] - 1) <= last;
+}
+
 /// (value, index) pairs combined by comparisons alone, as argmax and argmin do: exhaustive over the orders that values
-/// can have.
-bool FindPairIdentity(Combiner& combiner) {
+/// can have, and indices where two may be equal.
+bool FindPairIdentity(Combiner& combiner, bool own_places) {
   const kir::Graph& g = combiner.graph;
   if (g.arguments.size() != 4 || !IsInteger(g.arguments[1]) || !OnlyChooses(g)) return false;
   const DType value = g.arguments[0];
@@ -61,34 +83,36 @@ bool FindPairIdentity(Combiner& combiner) {
     values.push_back(kir::LiteralBits(value, -0.0));
   }
   const uint64_t last = kir::HighestBits(index);
+  // Any grouping and order of elements at these.
+  std::vector<std::array<uint64_t, 3>> places = {{0, 1, 2}};
+  if (!own_places) {
+    places.insert(places.end(),
+                  {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {2, 1, 0}, {1, 0, 2}});
+  }
   for (uint64_t extreme : {low, high}) {
     const Pair identity{extreme, last};
     bool ok = true;
     for (uint64_t v : values) {
-      for (int64_t i : {0, 1, 7}) {
-        const Pair x{v, kir::LiteralBits(index, i)};
+      for (uint64_t i : {uint64_t{0}, uint64_t{1}, uint64_t{7}, last}) {
+        if (i == last && own_places) continue;
+        const Pair x{v, i};
         const auto left = combine(identity, x);
         ok &= left && *left == x;
       }
     }
-    // Any grouping and order of elements with distinct indices.
-    for (size_t a = 0; ok && a < values.size(); ++a) {
-      for (size_t b = 0; ok && b < values.size(); ++b) {
-        for (size_t c = 0; ok && c < values.size(); ++c) {
-          const Pair x{values[a], 0};
-          const Pair y{values[b], 1};
-          const Pair z{values[c], 2};
-          const auto xy = combine(x, y);
-          const auto yx = combine(y, x);
-          const auto yz = combine(y, z);
-          if (!xy || !yx || !yz || *xy != *yx) {
-            ok = false;
-            break;
-          }
-          const auto left = combine(*xy, z);
-          const auto right = combine(x, *yz);
-          ok &= left && right && *left == *right;
-        }
+    for (const std::array<uint64_t, 3>& at : places) {
+      for (size_t n = 0; ok && n < values.size() * values.size() * values.size(); ++n) {
+        const Pair x{values[n % values.size()], at[0]};
+        const Pair y{values[n / values.size() % values.size()], at[1]};
+        const Pair z{values[n / values.size() / values.size()], at[2]};
+        const auto xy = combine(x, y);
+        const auto yx = combine(y, x);
+        const auto yz = combine(y, z);
+        ok = xy && yx && yz && *xy == *yx;
+        if (!ok) break;
+        const auto left = combine(*xy, z);
+        const auto right = combine(x, *yz);
+        ok = left && right && *left == *right;
       }
     }
     if (ok) {
@@ -126,7 +150,7 @@ Result<Combiner> CombinerOf(const Program& program, const GraphNode& reduce) {
     combiner.identity = std::move(identity);
     combiner.any_order = true;
   } else {
-    combiner.any_order = FindPairIdentity(combiner);
+    combiner.any_order = FindPairIdentity(combiner, HasOwnPlaces(program, reduce));
   }
   return combiner;
 }

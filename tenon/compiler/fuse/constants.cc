@@ -115,7 +115,7 @@ std::optional<uint64_t> ValueOf(const kir::Node& n, const SmallVector<KnownConst
   }
   if (n.op == Op::kConvert && (n.type == DType::kS32 || n.type == DType::kS64 || n.type == DType::kF32)) {
     constexpr int64_t kExact = int64_t{1} << 24;  // structural: whole numbers of f32
-    if (const auto x = Whole(in[0]); x && std::abs(*x) < kExact) return kir::LiteralBits(n.type, *x);
+    if (const auto x = Whole(in[0]); x && *x > -kExact && *x < kExact) return kir::LiteralBits(n.type, *x);
   }
   if (n.op != Op::kAdd && n.op != Op::kSub && n.op != Op::kMul) return std::nullopt;
   if (n.type == DType::kF32) {
@@ -131,7 +131,8 @@ std::optional<uint64_t> ValueOf(const kir::Node& n, const SmallVector<KnownConst
   if (n.type != DType::kS32 && n.type != DType::kS64) return std::nullopt;
   const auto x = Whole(in[0]), y = Whole(in[1]);
   constexpr int64_t kSmall = int64_t{1} << 15;  // structural: a product of two fits s32
-  if (!x || !y || std::abs(*x) >= kSmall || std::abs(*y) >= kSmall) return std::nullopt;
+  const auto is_small = [&](int64_t v) { return v > -kSmall && v < kSmall; };
+  if (!x || !y || !is_small(*x) || !is_small(*y)) return std::nullopt;
   return kir::LiteralBits(n.type, Arithmetic(n.op, *x, *y));
 }
 

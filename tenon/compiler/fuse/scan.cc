@@ -50,15 +50,19 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   loop.types = {DType::kS64};
   loop.init = {b.ConstS64(form->reverse ? last : 0)};
   AppendParts(b, type, EmitLiteral(b, type, init->literal, 0), loop.init);
-  SmallVector<kir::Val, 4> arguments;
+  SmallVector<kir::Val, 2> sum, element;
   for (size_t i = 0; i < (complex ? 2u : 1u); ++i) {
     loop.types.push_back(part);
-    arguments.push_back(b.Carried(loop.id, 1 + i, part));
+    sum.push_back(b.Carried(loop.id, 1 + i, part));
   }
   const kir::Val place = b.Carried(loop.id, 0, DType::kS64);
   // A place is always inside; the clamp says so to whoever checks the kernel.
   at[along] = kir::AtStart(b.Max(b.Min(place, b.ConstS64(last)), b.ConstS64(0)));
-  AppendParts(b, type, {b.Read(x, at), complex ? b.Read(x, at, 1) : kir::kNone}, arguments);
+  AppendParts(b, type, {b.Read(x, at), complex ? b.Read(x, at, 1) : kir::kNone}, element);
+  // Elements meet in their order: from the high end, each stands before what is summed already.
+  SmallVector<kir::Val, 4> arguments;
+  for (kir::Val v : form->reverse ? element : sum) arguments.push_back(v);
+  for (kir::Val v : form->reverse ? sum : element) arguments.push_back(v);
   loop.next = {b.Add(place, b.ConstS64(form->reverse ? -1 : 1))};
   kir::Stage stage;
   for (const kir::Val next : b.Inline(*combiner, arguments)) {

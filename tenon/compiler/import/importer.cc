@@ -339,6 +339,14 @@ T ReadByName(mlir::Operation* op) {
   return attrs;
 }
 
+/// Makes steps `none` where there are no two places for one: one that is never taken may be any number, and what is
+/// multiplied by it would not fit.
+void DropUnusedSteps(Dims& steps, const Dims& counts, int64_t none = 1) {
+  for (size_t i = 0; i < steps.size() && i < counts.size(); ++i) {
+    if (counts[i] <= 1) steps[i] = none;
+  }
+}
+
 /// Writes the op's attributes to `node`, whose first operand has the shape `first`. False when the op has no form here.
 bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphNode& node) {
   switch (kind) {
@@ -360,9 +368,15 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
       break;
     case OpCode::kSlice:
       node.attributes = ReadByName<SliceAttrs>(op);
+      for (size_t d = 0; d < first.rank(); ++d) {
+        if (node.shape().dims[d] == 1)
+          node.attrs<SliceAttrs>().limit_indices[d] = node.attrs<SliceAttrs>().start_indices[d] + 1;
+      }
+      DropUnusedSteps(node.attrs<SliceAttrs>().strides, node.shape().dims);
       break;
     case OpCode::kPad:
       node.attributes = ReadByName<PadAttrs>(op);
+      DropUnusedSteps(node.attrs<PadAttrs>().interior_padding, first.dims, 0);
       break;
     case OpCode::kConcatenate:
       node.attributes = ReadByName<ConcatenateAttrs>(op);
@@ -423,6 +437,10 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
                                           .window_dilations = OnesUnless(op, "window_dilations", first.rank()),
                                           .padding_low = std::move(low),
                                           .padding_high = std::move(high)};
+      auto& windows = node.attrs<ReduceWindowAttrs>();
+      DropUnusedSteps(windows.window_strides, node.shape().dims);
+      DropUnusedSteps(windows.base_dilations, first.dims);
+      DropUnusedSteps(windows.window_dilations, windows.window_dimensions);
       break;
     }
     case OpCode::kConvolution:

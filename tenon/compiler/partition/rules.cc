@@ -59,6 +59,8 @@ bool IsElementwise(mlir::Operation* op) {
   for (mlir::Value v : op->getOperands()) {
     auto type = TypeOf(v);
     if (!type || (type.getShape() != result.getShape() && type.getRank() != 0)) return false;
+    // A scalar taken apart is no scalar for all.
+    if (mlir::isa<stablehlo::BitcastConvertOp>(op) && type.getRank() != result.getRank()) return false;
   }
   return true;
 }

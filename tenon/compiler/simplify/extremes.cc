@@ -150,6 +150,10 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
       values.dims != places.dims)
     return false;
   if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
+  // Places beyond what their type holds begin anew: the first one is not the least.
+  if (DTypeBits(places.dtype) < 64 &&
+      (places.dims[static_cast<size_t>(dim)] - 1) >> (DTypeBits(places.dtype) - (IsSigned(places.dtype) ? 1 : 0)) != 0)
+    return false;
   if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
       node.shape(1).dtype != places.dtype)
     return false;

@@ -57,20 +57,33 @@ double Unfilled(int64_t neighbours) {
 }  // namespace
 
 double Simplifier::ChainCost(Ref r) {
-  if (const auto it = chain_costs_.find(r.node); it != chain_costs_.end()) return it->second;
-  const GraphNode& node = Def(r);
-  double cost = 0;
-  if (KindOfOp(node.op) == OpKind::kElementwise) {
-    cost = outlook_.cost(to_, node);
-    for (Ref in : node.in) cost += ChainCost(in);
-  } else if (KindOfOp(node.op) == OpKind::kView) {
-    cost = ChainCost(node.in[0]);
-  } else if (IsUnrolledReduce(to_, node)) {
-    cost = static_cast<double>(NumElements(ReducedExtents(to_, node))) * (ChainCost(node.in[0]) + 1);
+  // Operands first, on a stack of their own: chains may be longer than calls can be deep.
+  std::vector<NodeId> open = {r.node};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    const GraphNode& node = to_[id];
+    const bool elementwise = KindOfOp(node.op) == OpKind::kElementwise, view = KindOfOp(node.op) == OpKind::kView;
+    const size_t looked_at = elementwise ? node.in.size() : view || IsUnrolledReduce(to_, node) ? 1 : 0;
+    double below = 0;
+    bool known = true;
+    for (size_t i = 0; i < looked_at; ++i) {
+      const auto it = chain_costs_.find(node.in[i].node);
+      if (it != chain_costs_.end()) {
+        below += it->second;
+      } else {
+        known = false;
+        open.push_back(node.in[i].node);
+      }
+    }
+    if (!known) continue;
+    double cost = below;
+    if (elementwise) cost += outlook_.cost(to_, node);
+    if (looked_at == 1 && !elementwise && !view)
+      cost = static_cast<double>(NumElements(ReducedExtents(to_, node))) * (below + 1);
+    chain_costs_[id] = std::min(cost, policy::kMaxChainCost);
+    open.pop_back();
   }
-  cost = std::min(cost, policy::kMaxChainCost);
-  chain_costs_[r.node] = cost;
-  return cost;
+  return chain_costs_[r.node];
 }
 
 /// Whether a kernel is through with the product, one of `terms` multiplications per element, before a driver is. What

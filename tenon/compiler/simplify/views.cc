@@ -221,7 +221,7 @@ std::optional<Ref> Simplifier::SliceOfView(const GraphNode& node) {
       const auto& inner = def.attrs<SliceAttrs>();
       for (size_t i = 0; i < shape.rank(); ++i) {
         at.start_indices[i] = inner.start_indices[i] + at.start_indices[i] * inner.strides[i];
-        at.strides[i] *= inner.strides[i];
+        at.strides[i] = shape.dims[i] == 1 ? 1 : at.strides[i] * inner.strides[i];
         at.limit_indices[i] = at.start_indices[i] + (shape.dims[i] - 1) * at.strides[i] + 1;
       }
       source = def.in[0];

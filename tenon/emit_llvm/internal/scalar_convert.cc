@@ -106,6 +106,8 @@ Value* ScalarLowering::Convert(DType from, DType to, Value* x) {
 
 Value* ScalarLowering::Bitcast(DType from, DType to, Value* x) {
   if (from == to) return x;
+  // Integers of fewer bits than a byte fill it as their type says.
+  if (IsInteger(from) && IsInteger(to) && DTypeBits(to) < 8) return Convert(from, to, x);
   Value* bits = ToMemory(from, x);
   return FromMemory(to, b_.CreateBitCast(bits, MemoryType(to, LanesOf(x))));
 }
