@@ -19,6 +19,7 @@ struct Limits {
   bool approximate = false;    ///< Rounding and transcendental functions, compared by their error bounds.
   bool specials = false;       ///< NaN, infinities and extremes among the arguments.
   bool rare_types = true;      ///< Four-bit integers, f8.
+  bool rounds = false;         ///< Narrow floats beyond what they hold exactly, op by op.
 };
 
 class Builder {
@@ -76,6 +77,11 @@ class Builder {
   /// The outcome of an op whose exact result is at most `bound`, from operands off by what makes `error`: rounded when
   /// the type does not hold such integers.
   Numbers Rounded(const Type& type, double bound, double error, const Numbers& operands) const;
+  /// Whether every op on elements of the type is rounded once, in one way, by whoever computes it: narrow floats. Wider
+  /// products may meet sums without a rounding in between.
+  bool RoundsAlike(const Type& type) const {
+    return type.is_float() && type.bits < 32 && limits.rounds;  // structural: bits of f32
+  }
   /// Whether arithmetic may work on it.
   static bool Usable(const Value& v) { return !v.is.special; }
 

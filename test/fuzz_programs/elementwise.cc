@@ -42,9 +42,18 @@ Numbers AfterBinary(const Builder& b, std::string_view op, const Type& type, con
     if (op == "subtract" && !type.is_signed()) is.bound = std::ldexp(1.0, type.bits);
     return is;
   }
-  if (op == "add" || op == "subtract") return b.Rounded(type, x.bound + y.bound, x.error + y.error, is);
-  if (op == "multiply") {
-    const double parts = type.is_complex() ? 2 : 1;
+  const double parts = type.is_complex() ? 2 : 1;
+  const bool sums = op == "add" || op == "subtract", multiplies = op == "multiply" || op == "divide";
+  if ((sums || multiplies) && b.RoundsAlike(type) && x.error == 0 && y.error == 0) {
+    const double bound = sums ? x.bound + y.bound : x.bound * y.bound;
+    is.bound = bound;
+    if (!is.special && op != "divide" && bound <= type.exact_limit()) return is;
+    is.special = true;
+    is.nan_bits = false;
+    return is;
+  }
+  if (sums) return b.Rounded(type, x.bound + y.bound, x.error + y.error, is);
+  if (multiplies) {
     is.zero_sign &= !type.is_complex();
     return b.Rounded(type, parts * x.bound * y.bound,
                      parts * (x.bound * y.error + y.bound * x.error + x.error * y.error), is);
@@ -60,6 +69,8 @@ void AddBinary(Builder& b) {
   if (w.is.frozen) return;
   std::vector<std::string_view> ops = {"add", "subtract", "multiply", "maximum", "minimum"};
   if (v.type.is_bool()) ops = {"and", "or", "xor", "maximum", "minimum", "add", "multiply"};
+  // Of small numbers alone, whose quotients no type flushes.
+  if (b.RoundsAlike(v.type) && !v.is.special && !w.is.special && !b.limits.specials) ops.push_back("divide");
   if (v.type.is_complex()) ops = {"add", "subtract", "multiply"};
   if (v.type.is_complex() && (v.is.special || w.is.special)) return;
   if (v.type.is_int()) {
@@ -85,7 +96,7 @@ void AddBinary(Builder& b) {
   Value x = v;
   Value y = w;
   if (b.random.Chance(2)) std::swap(x, y);
-  if (op == "power") y = b.Splat(v.type, v.dims, b.random.Pick(4));
+  if (op == "power" && b.random.Chance(2)) y = b.Splat(v.type, v.dims, b.random.Pick(4));
   b.Emit(fmt::format("stablehlo.{} {}, {} : {}", op, x.name, y.name, Text(v)), v.type, v.dims,
          AfterBinary(b, op, v.type, x.is, y.is));
 }
@@ -96,9 +107,12 @@ void AddUnary(Builder& b) {
   std::vector<std::string_view> ops = {"negate", "abs"};
   if (v.type.is_float()) {
     if (v.is.exact()) ops = {"negate", "abs", "floor", "ceil", "round_nearest_even", "sign", "round_nearest_afz"};
+    if (b.RoundsAlike(v.type) && v.is.exact()) ops.push_back("sqrt");
     const std::string_view op = b.random.OneOf(ops);
+    if (op == "sqrt") is.special = true;
     // Eight bits are computed in a wider type, and which NaN comes back is nobody's promise.
-    if (is.special && ((op != "negate" && op != "abs") || v.type.bits == 8)) is.frozen = true;
+    if (is.special && ((op != "negate" && op != "abs") || v.type.bits == 8))
+      (b.RoundsAlike(v.type) ? is.nan_bits = false : is.frozen = true);
     if (b.random.Chance(12) && v.is.exact()) {
       // Fewer bits of the significand, for exponents that all of these numbers have.
       const bool half = b.random.Chance(2);
@@ -135,7 +149,7 @@ void AddConvert(Builder& b) {
   if (to.is_int()) is = {.bound = IntBound(to, v.is.special ? 1e30 : v.is.bound)};
   if (to.is_int() && !to.is_signed()) is.bound = std::ldexp(1.0, to.bits);
   if (to.is_float()) {
-    if (is.special) is.frozen = true;
+    is.nan_bits &= !is.special;
     if (is.bound > to.exact_limit()) is.bound *= 1.2;
     if (is.bound > MaxOf(to)) is.special = is.frozen = true;
   }
@@ -144,13 +158,12 @@ void AddConvert(Builder& b) {
 
 void AddBitcast(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) {
-    return x.is.exact() && x.is.zero_sign && !x.is.frozen && !x.type.is_bool() && !x.type.is_complex() &&
-           x.type.bits >= 8;
+    return x.is.exact() && x.is.zero_sign && x.is.nan_bits && !x.is.frozen && !x.type.is_bool() && !x.type.is_complex();
   });
   if (v.empty()) return;
   std::vector<Type> choices;
   for (const Type& t : AllTypes()) {
-    if (t.is_bool() || t.is_complex() || t.bits < 8 || t == v.type) continue;
+    if (t.is_bool() || t.is_complex() || t == v.type) continue;
     if (t.bits > v.type.bits && (v.dims.empty() || v.dims.back() != t.bits / v.type.bits)) continue;
     choices.push_back(t);
   }
@@ -166,7 +179,8 @@ void AddBitcast(Builder& b) {
 
 const char* CompareKind(Builder& b, const Value& v, bool may_be_total) {
   if (v.type.is_float()) {
-    return may_be_total && v.is.zero_sign && !v.is.frozen && b.random.Chance(3) ? "TOTALORDER" : "FLOAT";
+    return may_be_total && v.is.zero_sign && v.is.nan_bits && !v.is.frozen && b.random.Chance(3) ? "TOTALORDER"
+                                                                                                 : "FLOAT";
   }
   return v.type.is_signed() ? "SIGNED" : "UNSIGNED";
 }

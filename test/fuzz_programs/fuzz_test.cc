@@ -2,9 +2,12 @@
 
 #include <map>
 
+#include "tenon/compiler/compile.h"
 #include "tenon/reference/reference.h"
+#include "test/compiler/compare.h"
 #include "test/fuzz_programs/generator.h"
 #include "test/fuzz_programs/judges.h"
+#include "test/fuzz_programs/sharded.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -50,7 +53,10 @@ TEST(Generator, WritesEveryFamily) {
                          "clamp",
                          "reduce_precision",
                          "divide",
-                         "power"})
+                         "power",
+                         "composite",
+                         "all_reduce",
+                         "torch_index_select"})
     seen[op] = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const std::string program = GenerateProgram(seed);
@@ -59,6 +65,21 @@ TEST(Generator, WritesEveryFamily) {
     }
   }
   for (const auto& [op, count] : seen) EXPECT_GT(count, 4) << op;
+}
+
+TEST(Generator, ShardedProgramsAreValid) {
+  int constraints = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Sharded sharded = Shard(GenerateProgram(seed), seed);
+    EXPECT_EQ(sharded.program, Shard(GenerateProgram(seed), seed).program);
+    constraints += sharded.program.find("sdy.sharding_constraint") != std::string::npos ? 1 : 0;
+    compiler::CompileOptions options = test::CpuOptions();
+    options.num_partitions = static_cast<int64_t>(sharded.of_device.size());
+    EXPECT_GT(options.num_partitions, 1);
+    const auto compiled = compiler::Compile(sharded.program, options);
+    EXPECT_TRUE(compiled.ok()) << "seed " << seed << ": " << compiled.status().ToString() << "\n" << sharded.program;
+  }
+  EXPECT_GT(constraints, 40);
 }
 
 TEST(Conditions, ComeBackFromTheirText) {

@@ -60,6 +60,12 @@ constexpr Family kFamilies[] = {
     {2, AddDynamicShape},
     {1, AddQuantized},
     {1, AddClientOp},
+    {3, AddOrderedReduce},
+    {2, AddOrderedWindow},
+    {1, AddComposite},
+    {1, AddManyParts},
+    {1, AddCollective},
+    {1, AddOldLookup},
     {6, AddWhile},
     {1, AddShiftLoop},
     {1, AddRecurrence},
@@ -82,6 +88,7 @@ Limits LimitsOf(uint64_t seed) {
   limits.approximate = random.Chance(6);
   limits.specials = random.Chance(8);
   limits.rare_types = random.Chance(4);
+  limits.rounds = random.Chance(3);
   return limits;
 }
 

@@ -19,6 +19,7 @@
 #include "tenon/threads/flush_denormals.h"
 #include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
+#include "test/fuzz_programs/sharded.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -176,6 +177,12 @@ Court CheapCourt(uint64_t seed) {
     case 3:
       if (seed % 64 == 3) court.configurations.push_back({.isa = isa::IsaLevel::kSse4});
       break;
+    case 4:
+      court.processes = true;
+      break;
+    case 5:
+      court.optimized = true;
+      break;
     default:
       court.configurations.push_back({.isa = top, .threads = 2, .donate = true});
       break;
@@ -185,6 +192,7 @@ Court CheapCourt(uint64_t seed) {
 
 Court FullCourt() {
   Court court;
+  court.optimized = court.processes = true;
   for (const isa::IsaLevel isa : {isa::IsaLevel::kAvx512, isa::IsaLevel::kAvx2, isa::IsaLevel::kSse4}) {
     if (isa > isa::ActiveIsa()) continue;
     for (const int threads : {1, 2, 8}) court.configurations.push_back({.isa = isa, .threads = threads});
@@ -297,6 +305,34 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
     }
     d = Difference(plan, *got, first, std::vector<Tolerance>(want.size()));
     if (!d.empty()) return verdict(Outcome::kDifferent, who + " against " + first_name, d);
+  }
+  if (court.optimized) {
+    const std::string who = "optimized program";
+    const Result<std::string> optimized = compiler::OptimizedStablehlo(program, checked);
+    if (!optimized.ok()) return verdict(Outcome::kCompileFailed, who, optimized.status().ToString());
+    auto again = reference::Program::Load(*optimized);
+    if (!again.ok()) return verdict(Outcome::kCompileFailed, who, again.status().ToString());
+    auto outputs = (*again)->Run(values, limits);
+    if (!outputs.ok()) return verdict(Outcome::kRunFailed, who, outputs.status().ToString());
+    Outputs got;
+    for (const reference::Value& v : *outputs)
+      got.emplace_back(reinterpret_cast<const char*>(v.bytes()), static_cast<size_t>(v.size_bytes()));
+    const std::string d = Difference(plan, got, want, tolerances);
+    if (!d.empty()) return verdict(Outcome::kDifferent, who, d);
+  }
+  if (court.processes) {
+    const std::string who = "processes";
+    threads::ThreadPool* pool = Pool(2);
+    if (pool == nullptr) return verdict(Outcome::kNoOracle, who, "no threads");
+    const Sharded sharded = Shard(program, conditions.data_seed);
+    Result<Outputs> got = RunSharded(sharded, checked, arguments, *pool, *memory_);
+    const Code code = got.status().code();
+    if (!got.ok() && code != Code::kUnimplemented)
+      return verdict(code == Code::kAborted ? Outcome::kDifferent : Outcome::kRunFailed, who, got.status().ToString());
+    if (got.ok()) {
+      const std::string d = Difference(plan, *got, want, tolerances);
+      if (!d.empty()) return verdict(Outcome::kDifferent, who, d);
+    }
   }
   return verdict(Outcome::kAgree, "", "");
 }

@@ -44,6 +44,8 @@ std::string Print(const Configuration& configuration);
 struct Court {
   bool plan = true;  ///< The plan, step by step, kernels by KIR's evaluator; both with and without donation.
   std::vector<Configuration> configurations;
+  bool optimized = false;  ///< What the compiler says has become of the program, before the evaluator.
+  bool processes = false;  ///< Over the devices of several processes, with shardings that follow the data's seed.
 };
 /// One configuration, the top level of this machine, and one more that goes round with the seed.
 Court CheapCourt(uint64_t seed);

@@ -20,6 +20,7 @@
 #include "test/fuzz_programs/generator.h"
 #include "test/fuzz_programs/judges.h"
 #include "test/fuzz_programs/known.h"
+#include "test/fuzz_programs/sharded.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -193,7 +194,7 @@ int JudgeFiles(const std::vector<std::string>& files) {
 int main(int argc, char** argv) {
   tenon::fuzz::Options options;
   std::vector<std::string> files;
-  int64_t print = -1;
+  int64_t print = -1, print_sharded = -1;
   CLI::App app{"Generates StableHLO programs from seeds and compares all that can run them."};
   app.add_option("--seed", options.seed, "the first seed");
   app.add_option("--count", options.count, "how many programs");
@@ -206,10 +207,16 @@ int main(int argc, char** argv) {
   app.add_flag("--vary", options.vary, "batches take turns with TENON_MAX_ISA and TENON_CODEGEN");
   app.add_flag("--quiet", options.quiet, "no totals in between");
   app.add_option("--print", print, "print the program of this seed and end");
+  app.add_option("--print-sharded", print_sharded, "print it as several processes run it and end");
   app.add_option("files", files, "programs to judge instead of generated ones");
   CLI11_PARSE(app, argc, argv);
   if (print >= 0) {
     fmt::print("{}", tenon::fuzz::GenerateProgram(static_cast<uint64_t>(print)));
+    return 0;
+  }
+  if (print_sharded >= 0) {
+    const auto seed = static_cast<uint64_t>(print_sharded);
+    fmt::print("{}", tenon::fuzz::Shard(tenon::fuzz::GenerateProgram(seed), seed).program);
     return 0;
   }
   if (!files.empty()) return tenon::fuzz::JudgeFiles(files);

@@ -70,6 +70,14 @@ void AddDynamicShape(Builder& b);
 void AddQuantized(Builder& b);
 void AddClientOp(Builder& b);
 
+// custom.cc
+void AddOrderedReduce(Builder& b);
+void AddOrderedWindow(Builder& b);
+void AddComposite(Builder& b);
+void AddManyParts(Builder& b);
+void AddCollective(Builder& b);
+void AddOldLookup(Builder& b);
+
 // control.cc
 void AddWhile(Builder& b);
 void AddShiftLoop(Builder& b);

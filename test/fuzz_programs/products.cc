@@ -9,7 +9,7 @@
 namespace tenon::fuzz {
 namespace {
 
-bool MayMultiply(const Value& v) { return Builder::Usable(v) && !v.type.is_bool() && v.type.bits >= 8; }
+bool MayMultiply(const Value& v) { return Builder::Usable(v) && !v.type.is_bool(); }
 
 /// Sums of `terms` products.
 Numbers Products(const Builder& b, const Value& x, const Value& y, double terms) {
@@ -93,27 +93,35 @@ void AddDot(Builder& b) {
 
 void AddConvolution(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) {
-    return MayMultiply(x) && x.rank() >= 3 && x.rank() <= 4 && Count(x.dims) > 0 && Count(x.dims) < 700;
+    return MayMultiply(x) && x.rank() >= 2 && x.rank() <= 5 && Count(x.dims) > 0 && Count(x.dims) < 700;
   });
   Value in = v;
-  if (v.empty() || v.rank() < 3 || v.rank() > 4 || !MayMultiply(v) || Count(v.dims) == 0) {
+  if (v.empty() || v.rank() < 2 || v.rank() > 5 || !MayMultiply(v) || Count(v.dims) == 0) {
     Type type = b.AnyArithmeticType();
-    if (type.bits < 8) return;
     Dims dims;
-    for (int64_t r = b.random.Between(3, 4); r > 0; --r) dims.push_back(1 + b.random.Pick(6));
+    for (int64_t r = b.random.Chance(5) ? b.random.Between(2, 5) : b.random.Between(3, 4); r > 0; --r)
+      dims.push_back(1 + b.random.Pick(6));
     // More taps than are written out.
-    if (b.random.Chance(3)) dims[static_cast<size_t>(b.random.Pick(3))] = b.random.OneOf<int64_t>({16, 17, 33, 48});
+    if (b.random.Chance(3))
+      dims[static_cast<size_t>(b.random.Pick(static_cast<int64_t>(dims.size())))] =
+          b.random.OneOf<int64_t>({16, 17, 33, 48});
     in = b.Match(type, dims);
   }
-  if (in.type.is_complex()) return;
   const size_t rank = in.rank();
   const Dims in_places = b.Permutation(rank), w_places = b.Permutation(rank), out_places = b.Permutation(rank);
   const auto at = [](const Dims& dims, int64_t d) { return dims[static_cast<size_t>(d)]; };
   const int64_t batch = at(in.dims, in_places[0]), features = at(in.dims, in_places[1]);
   int64_t groups = 1, batch_groups = 1;
-  if (b.random.Chance(3)) groups = b.random.Chance(2) ? features : (features % 2 == 0 ? 2 : 1);
-  if (groups == 1 && b.random.Chance(5)) batch_groups = batch;
-  const int64_t out_features = groups * batch_groups * (1 + b.random.Pick(3));
+  const auto divisor = [&](int64_t n) {
+    Dims all;
+    for (int64_t d = 1; d <= n; ++d) {
+      if (n % d == 0) all.push_back(d);
+    }
+    return b.random.OneOf(all);
+  };
+  if (b.random.Chance(3)) groups = b.random.Chance(2) ? features : divisor(features);
+  if (groups == 1 && b.random.Chance(5)) batch_groups = b.random.Chance(2) ? batch : divisor(batch);
+  const int64_t out_features = groups * batch_groups * (1 + b.random.Pick(b.random.Chance(6) ? 20 : 3));
   Dims weights(rank), out(rank), strides, low_high, in_dilation, window_dilation;
   weights[static_cast<size_t>(w_places[0])] = features / groups;
   weights[static_cast<size_t>(w_places[1])] = out_features;
@@ -123,11 +131,12 @@ void AddConvolution(Builder& b) {
   int64_t terms = features / groups;
   for (size_t s = 2; s < rank; ++s) {
     const int64_t n = at(in.dims, in_places[s]);
-    const int64_t k = 1 + b.random.Pick(3);
-    const int64_t stride = b.random.Chance(3) ? 1 + b.random.Pick(3) : 1;
-    const int64_t ld = b.random.Chance(5) ? 2 : 1, rd = b.random.Chance(5) ? 2 : 1;
-    const int64_t low = b.random.Between(b.random.Chance(4) ? -1 : 0, 2),
-                  high = b.random.Between(b.random.Chance(4) ? -1 : 0, 2);
+    const int64_t k = 1 + b.random.Pick(b.random.Chance(6) ? 9 : 3);
+    const int64_t stride = b.random.Chance(3) ? 1 + b.random.Pick(b.random.Chance(6) ? 9 : 3) : 1;
+    const int64_t ld = b.random.Chance(5) ? 1 + b.random.Pick(4) : 1,
+                  rd = b.random.Chance(5) ? 1 + b.random.Pick(4) : 1;
+    const int64_t low = b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2),
+                  high = b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2);
     const int64_t whole = (n - 1) * ld + 1 + low + high;
     if (whole < 0) return;
     const int64_t reach = (k - 1) * rd + 1;

@@ -88,8 +88,7 @@ void AddArgReduce(Builder& b) {
   Dims out = v.dims;
   out.erase(out.begin() + static_cast<int64_t>(along));
   const Type place =
-      TypeOf(b.random.OneOf({DType::kS32, DType::kS32, DType::kS64, DType::kU32, DType::kS16, DType::kU8}));
-  if (v.dims[along] > 200 && place.bits < 32) return;
+      TypeOf(b.random.OneOf({DType::kS32, DType::kS32, DType::kS64, DType::kU32, DType::kS16, DType::kU8, DType::kS8}));
   const Value index =
       b.EmitHidden(fmt::format("stablehlo.iota dim = {} : {}", along, Text(place, v.dims)), place, v.dims);
   const Value low = b.Splat(v.type, {}, v.type.is_bool() ? 0 : b.random.OneOf<int64_t>({0, 1}));
@@ -231,7 +230,7 @@ void AddSelectAndScatter(Builder& b) {
   std::string padding;
   int64_t points = 1;
   for (const int64_t n : v.dims) {
-    window.push_back(1 + b.random.Pick(3));
+    window.push_back(1 + b.random.Pick(b.random.Chance(6) ? 14 : 3));
     strides.push_back(1 + b.random.Pick(3));
     const int64_t low = b.random.Pick(window.back()), high = b.random.Pick(window.back());
     padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
@@ -243,19 +242,21 @@ void AddSelectAndScatter(Builder& b) {
   if (!b.Fits(out) || !b.Affordable(4 * Count(out) * points)) return;
   const Value source = b.Match(v.type, out);
   if (!source.is.exact()) return;
-  const Value init = b.Splat(v.type, {}, 0);
+  const std::string_view op =
+      v.type.is_int() ? b.random.OneOf<std::string_view>({"add", "add", "maximum", "multiply", "xor"}) : "add";
+  const Value init = b.Splat(v.type, {}, v.type.is_int() && b.random.Chance(2) ? b.Small(v.type) : 0);
   const std::string s = Text(v.type, {});
-  Numbers is = Folded(b, "add", source, init, static_cast<double>(points));
-  b.Emit(
-      fmt::format("\"stablehlo.select_and_scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n"
-                  "    %s = stablehlo.compare {}, %p, %q, {} : ({}, {}) -> tensor<i1>\n    stablehlo.return %s : "
-                  "tensor<i1>\n  }}, {{\n"
-                  "  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.add %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
-                  "{{window_dimensions = {}, window_strides = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, "
-                  "{}, {}) -> {}",
-                  v.name, source.name, init.name, s, s, b.random.OneOf({"GE", "GT", "LE"}), CompareKind(b, v, false), s,
-                  s, s, s, s, s, Array(window), Array(strides), padding, v.rank(), Text(v), Text(source), s, Text(v)),
-      v.type, v.dims, is);
+  Numbers is = Folded(b, op, source, init, static_cast<double>(points));
+  b.Emit(fmt::format("\"stablehlo.select_and_scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n"
+                     "    %s = stablehlo.compare {}, %p, %q, {} : ({}, {}) -> tensor<i1>\n    stablehlo.return %s : "
+                     "tensor<i1>\n  }}, {{\n"
+                     "  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
+                     "{{window_dimensions = {}, window_strides = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, "
+                     "{}, {}) -> {}",
+                     v.name, source.name, init.name, s, s, b.random.OneOf({"GE", "GT", "LE"}), CompareKind(b, v, false),
+                     s, s, s, s, op, s, s, Array(window), Array(strides), padding, v.rank(), Text(v), Text(source), s,
+                     Text(v)),
+         v.type, v.dims, is);
 }
 
 /// The sum of sums of rows that all differ in length.

@@ -101,7 +101,7 @@ void AddSort(Builder& b) {
   });
   if (v.empty() || v.dims.empty() || !v.is.exact() || v.type.is_complex() || v.is.frozen) return;
   std::vector<Value> operands = {v};
-  for (int64_t n = b.random.Pick(4); n > 0; --n) {
+  for (int64_t n = b.random.Pick(b.random.Chance(8) ? 9 : 4); n > 0; --n) {
     Value w = b.random.Chance(3) ? b.MatchAny(b.AnyType(), v.dims) : b.Match(b.AnyType(), v.dims);
     if (b.random.Chance(3)) {
       const Type place = TypeOf(DType::kS32);

@@ -83,6 +83,7 @@ Numbers Join(const Numbers& a, const Numbers& b) {
   return {.bound = std::max(a.bound, b.bound),
           .error = std::max(a.error, b.error),
           .zero_sign = a.zero_sign && b.zero_sign,
+          .nan_bits = a.nan_bits && b.nan_bits,
           .special = a.special || b.special,
           .frozen = a.frozen || b.frozen};
 }

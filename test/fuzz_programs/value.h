@@ -45,6 +45,7 @@ struct Numbers {
   double bound = 0;       ///< No finite element (no part of a complex one) is larger in magnitude.
   double error = 0;       ///< How far an implementation's result may be off; 0: not at all.
   bool zero_sign = true;  ///< The sign of a zero is determined.
+  bool nan_bits = true;   ///< Which NaN one is, is determined.
   bool special = false;   ///< NaN, infinities and any finite number may be in it.
   bool frozen = false;    ///< Special and rounded: arithmetic on it could round differently from here on.
 
