@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenon/base/code_file.h"
 #include "tenon/channel/tls/tls_library.h"
 
 namespace tenon::channel {
@@ -32,12 +33,7 @@ Result<const TenonTlsTable*> Load() {
   std::lock_guard lock(mutex);
   if (loaded != nullptr) return loaded;
   const char* const file = "libtenon_tls.so";
-  Dl_info here{};
-  std::string folder;
-  if (::dladdr(reinterpret_cast<const void*>(&Load), &here) != 0 && here.dli_fname != nullptr) {
-    folder = here.dli_fname;
-    folder.resize(folder.rfind('/') == folder.npos ? 0 : folder.rfind('/') + 1);
-  }
+  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&Load)) + "/";
   std::string why;
   void* library = nullptr;
   // Beside a plugin; of a program in bin, in lib beside it, or where packages put plugins.

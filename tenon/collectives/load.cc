@@ -5,9 +5,9 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
+#include "tenon/base/code_file.h"
 #include "tenon/collectives/engine_library.h"
 
 namespace tenon::collectives {
@@ -86,14 +86,11 @@ class LibraryEngine final : public Engine {
 
 Result<std::unique_ptr<Engine>> LoadEngine(std::string_view name) {
   const std::string file = fmt::format("libtenon_{}.so", name);
-  Dl_info here{};
-  std::string beside;
-  if (dladdr(reinterpret_cast<const void*>(&LoadEngine), &here) != 0 && here.dli_fname != nullptr)
-    beside = (std::filesystem::path(here.dli_fname).parent_path() / file).string();
+  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&LoadEngine));
   std::string why;
   void* library = nullptr;
-  for (const std::string& path : {beside, file}) {
-    if (path.empty() || library != nullptr) continue;
+  for (const std::string& path : {folder + "/" + file, file}) {
+    if (library != nullptr) continue;
     library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) why += fmt::format("{}{}", why.empty() ? "" : "; ", dlerror());
   }

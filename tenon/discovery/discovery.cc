@@ -1,6 +1,5 @@
 #include "tenon/discovery/discovery.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <fstream>
 #include <set>
 #include <utility>
+
+#include "tenon/base/code_file.h"
 
 namespace tenon::discovery {
 namespace {
@@ -109,13 +110,7 @@ class Folders {
 };
 
 /// The file that holds this code: the program, or a library in it.
-fs::path OwnFile() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&SearchFolders), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code error;
-  const fs::path real = fs::canonical(info.dli_fname, error);
-  return error ? fs::path(info.dli_fname) : real;
-}
+fs::path OwnFile() { return FileOfCode(reinterpret_cast<const void*>(&SearchFolders)); }
 
 /// The environment whose python3 the shell would start: that of an activated one, or of one that PATH names.
 fs::path PrefixInPath() {

@@ -1,7 +1,6 @@
 // The plugin object, its options, and the one symbol that the shared library exports.
 #include "tenon/plugin/plugin.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "tenon/base/code_file.h"
 #include "tenon/proxy/client.h"
 #include "tenon/proxy/convert.h"
 #include "tenon/proxy/handlers.h"
@@ -43,11 +43,7 @@ const std::vector<plugin::OptionSpec>& OwnOptions() {
 // TENON_ISOLATE_PLUGIN, else Tenon's CPU plugin where it lies beside this library; empty when there is neither.
 std::string DefaultPlugin() {
   if (const char* named = std::getenv("TENON_ISOLATE_PLUGIN"); named != nullptr && *named != '\0') return named;
-  Dl_info info;
-  if (::dladdr(reinterpret_cast<const void*>(&DefaultPlugin), &info) == 0 || info.dli_fname == nullptr) return {};
-  const std::string_view file(info.dli_fname);
-  const size_t slash = file.rfind('/');
-  const std::string folder(slash == file.npos ? "." : file.substr(0, slash));
+  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&DefaultPlugin));
   for (const char* name : {"/pjrt_plugin_tenon.so", "/libtenon.so"}) {
     if (::access((folder + name).c_str(), R_OK) == 0) return folder + name;
   }

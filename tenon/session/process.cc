@@ -1,6 +1,5 @@
 #include "tenon/session/process.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -15,6 +14,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "tenon/base/code_file.h"
 #include "tenon/base/signal_name.h"
 #include "tenon/channel/link.h"
 
@@ -36,12 +36,7 @@ Result<std::string> FindServer() {
   if (const char* named = std::getenv("TENON_DEVICE_SERVER"); named != nullptr && *named != '\0') {
     places.emplace_back(named);
   } else {
-    Dl_info info;
-    std::string folder = ".";
-    if (::dladdr(reinterpret_cast<const void*>(&FindServer), &info) != 0 && info.dli_fname != nullptr) {
-      const std::string_view file(info.dli_fname);
-      if (const size_t slash = file.rfind('/'); slash != file.npos) folder = file.substr(0, slash);
-    }
+    const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&FindServer));
     // Beside the plugin (the Python package), in a build folder, and in an installed tree (lib/pjrt).
     for (const char* place : {"/tenon-device-server", "/../bin/tenon-device-server", "/../../bin/tenon-device-server"})
       places.push_back(folder + place);
