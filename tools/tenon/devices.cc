@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tenon/base/signal_name.h"
 #include "tenon/discovery/discovery.h"
 #include "tools/tenon/command.h"
@@ -28,40 +26,53 @@ json Ask(const std::string& path, double seconds) {
 
 std::string Text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-void Show(Context& context, const std::string& name, const json& answer) {
-  if (answer.contains("reason")) {
-    // The first line tells enough here; `tenon info -p NAME` says it all.
-    const std::string reason = answer["reason"].get<std::string>();
-    context.Say(
-        fmt::format("{:<12} {} {}", name, Styled(Style::kWarn, "refused:"), reason.substr(0, reason.find('\n'))));
-    return;
-  }
-  size_t here = 0;
+using Rows = std::vector<std::vector<std::string>>;
+
+// A row for each device of this process, the plugin's name in the first.
+Rows Describe(const std::string& name, const json& answer) {
+  Rows rows;
   for (const json& device : answer["devices"]) {
     if (device.value("addressable", json(true)) == json(false)) continue;
     std::string memories;
     for (const json& memory : device["memories"]) memories += (memories.empty() ? "" : ", ") + Text(memory["kind"]);
-    std::string size;
-    if (device.contains("bytes_limit")) size = BytesText(device["bytes_limit"].get<double>());
-    context.Say(fmt::format("{:<12} {:>3}  {:<24} {:<10} {:>10}  {}",
-                            here == 0 ? Styled(Style::kGood, fmt::format("{:<12}", name)) : "", Text(device["id"]),
-                            Text(device["kind"]), answer.value("platform", ""), size, memories));
-    ++here;
+    const std::string size = device.contains("bytes_limit") ? BytesText(device["bytes_limit"].get<double>()) : "";
+    rows.push_back({rows.empty() ? name : "", Text(device["id"]), Text(device["kind"]), answer.value("platform", ""),
+                    size, memories});
   }
-  if (here == 0) context.Say(fmt::format("{:<12} no devices of this process", name));
+  return rows;
+}
+
+// The devices, then what plugins have none, and why.
+void Show(Context& context, const json& plugins) {
+  Rows rows{{"plugin", "id", "kind", "platform", "memory", "kinds of memory"}};
+  std::string others;
+  for (const json& plugin : plugins) {
+    const std::string name = plugin["name"];
+    if (plugin.contains("reason")) {
+      // The first line tells enough here; `tenon info -p NAME` says it all.
+      const std::string reason = plugin["reason"];
+      others += fmt::format("{} {} {}\n", name, Styled(Style::kWarn, "refused:"), reason.substr(0, reason.find('\n')));
+      continue;
+    }
+    const Rows devices = Describe(name, plugin);
+    if (devices.empty()) others += name + " has no devices of this process\n";
+    rows.insert(rows.end(), devices.begin(), devices.end());
+  }
+  std::vector<std::string> lines = Aligned(rows);
+  lines[0] = Styled(Style::kHeading, lines[0]);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::string& name = rows[i][0];
+    lines[i] = Styled(Style::kGood, name) + lines[i].substr(name.size());
+  }
+  for (const std::string& line : lines) context.Say(line);
+  if (!others.empty()) context.Say(others.substr(0, others.size() - 1));
 }
 
 Status ListDevices(Context& context, double seconds) {
   json list = json::array();
-  context.Say(Styled(Style::kHeading, fmt::format("{:<12} {:>3}  {:<24} {:<10} {:>10}  {}", "plugin", "id", "kind",
-                                                  "platform", "memory", "kinds of memory")));
   for (const discovery::PluginFile& file : discovery::FindPluginFiles()) {
-    json answer;
-    {
-      const Progress progress(context, "asking " + file.name);
-      answer = Ask(file.path, seconds);
-    }
-    Show(context, file.name, answer);
+    const Progress progress(context, "asking " + file.name);
+    const json answer = Ask(file.path, seconds);
     json about = {{"name", file.name}, {"path", file.path}};
     for (const char* key : {"reason", "platform", "platform_version", "devices"}) {
       if (answer.contains(key)) about[key] = answer[key];
@@ -71,6 +82,8 @@ Status ListDevices(Context& context, double seconds) {
   if (list.empty()) {
     context.Say(
         "no plugin was found; PJRT_PLUGIN_LIBRARY_PATH adds folders, and -p of the other commands takes a file");
+  } else {
+    Show(context, list);
   }
   context.output["plugins"] = std::move(list);
   return OkStatus();

@@ -33,33 +33,31 @@ std::vector<std::string> CutCommand(std::vector<std::string>& arguments) {
   return command;
 }
 
-// The first word that is no command or option of its command but is near to one: "did you mean '--plugin'?". Or
-// nothing.
-std::string Meant(const CLI::App& app, const std::vector<std::string>& arguments) {
-  std::vector<std::string> commands;
+// What is wrong with the first word that is no command, or no option of its command but near to one: "no command 'rnu',
+// did you mean 'run'?", "no option '--pluggin', did you mean '--plugin'?". Empty when nothing is.
+std::string WrongWord(const CLI::App& app, const std::vector<std::string>& arguments) {
   const CLI::App* command = nullptr;
-  for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
-  const auto options = [&] {
-    std::vector<std::string> names;
-    for (const CLI::App* level : {&app, command}) {
-      if (level == nullptr) continue;
-      for (const CLI::Option* option : level->get_options()) {
-        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-      }
-    }
-    return names;
-  };
   for (const std::string& argument : arguments) {
-    std::string wrong;
     if (argument.starts_with("--")) {
-      const std::vector<std::string> names = options();
+      std::vector<std::string> names;
+      for (const CLI::App* level : {&app, command}) {
+        if (level == nullptr) continue;
+        for (const CLI::Option* option : level->get_options()) {
+          for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+      }
       const std::string name = argument.substr(0, argument.find('='));
-      if (std::ranges::find(names, name) == names.end()) wrong = tenon::cli::DidYouMean(name, names);
+      const std::string meant = tenon::cli::DidYouMean(name, names);
+      if (!meant.empty()) return fmt::format("no option '{}'{}", name, meant);
     } else if (command == nullptr && !argument.starts_with('-')) {
-      for (const CLI::App* sub : app.get_subcommands({})) command = sub->get_name() == argument ? sub : command;
-      if (command == nullptr) wrong = tenon::cli::DidYouMean(argument, commands);
+      std::vector<std::string> names;
+      for (const CLI::App* sub : app.get_subcommands({})) {
+        names.push_back(sub->get_name());
+        if (names.back() == argument) command = sub;
+      }
+      if (command == nullptr)
+        return fmt::format("no command '{}'{}", argument, tenon::cli::DidYouMean(argument, names));
     }
-    if (!wrong.empty()) return wrong.substr(2);
   }
   return {};
 }
@@ -119,14 +117,13 @@ int Main(std::vector<std::string> arguments) {
     std::ranges::reverse(arguments);  // The parser takes them from the back.
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) == 0) return kSuccess;
-    const std::string meant = Meant(app, given);
-    if (!meant.empty()) fmt::print(stderr, "{}\n", meant);
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::string wrong = WrongWord(app, given);
+    const std::string message = wrong.empty() ? error.what() : wrong;
+    fmt::print(stderr, "tenon: {}\n--help shows what there is.\n", message);
     if (json) {
-      PrintJson({{"error",
-                  {{"code", "INVALID_ARGUMENT"},
-                   {"message", error.what()},
-                   {"advice", meant.empty() ? "--help shows what there is" : meant}}}});
+      PrintJson(
+          {{"error", {{"code", "INVALID_ARGUMENT"}, {"message", message}, {"advice", "--help shows what there is"}}}});
     }
     return kUsage;
   }

@@ -4,6 +4,7 @@
 
 #include "tenon/client/discovery.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/style.h"
 
 namespace tenon::cli {
 namespace {
@@ -29,11 +30,13 @@ Status ListPlugins(Context& context, bool load, bool folders, double seconds) {
           {{"name", found.name}, {"aliases", found.aliases}, {"path", found.path}, {"source", found.source}});
     }
   }
-  for (const json& plugin : list) {
-    context.Say(fmt::format("{:<12} {:<7} {:<26} {}", plugin["name"].get<std::string>(), plugin.value("version", ""),
-                            plugin["source"].get<std::string>(), plugin["path"].get<std::string>()));
-    if (!plugin.value("usable", true))
-      context.Say(fmt::format("{:<12} refused: {}", "", plugin["reason"].get<std::string>()));
+  std::vector<std::vector<std::string>> rows;
+  for (const json& plugin : list)
+    rows.push_back({plugin["name"], plugin.value("version", ""), plugin["source"], plugin["path"]});
+  const std::vector<std::string> lines = Aligned(rows);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    context.Say(lines[i]);
+    if (!list[i].value("usable", true)) context.Say("  refused: " + list[i]["reason"].get<std::string>());
   }
   if (list.empty()) {
     context.Say(

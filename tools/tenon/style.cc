@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -31,6 +32,26 @@ std::string Styled(Style style, const std::string& text) {
 std::string StyledError(Style style, const std::string& text) {
   static const bool colours = HasColours(STDERR_FILENO);
   return Wrapped(style, text, colours);
+}
+
+std::vector<std::string> Aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::vector<std::string> lines;
+  for (const std::vector<std::string>& row : rows) {
+    std::string& line = lines.emplace_back();
+    size_t end = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line.resize(end, ' ');
+      line += row[i];
+      end += widths[i] + 2;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+  }
+  return lines;
 }
 
 }  // namespace tenon::cli

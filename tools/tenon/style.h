@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tenon::cli {
 
@@ -10,5 +11,8 @@ enum class Style { kHeading, kGood, kBad, kWarn, kFaint };
 std::string Styled(Style style, const std::string& text);
 /// The same for standard error.
 std::string StyledError(Style style, const std::string& text);
+
+/// Rows as lines: each column as wide as its longest cell, two blanks between columns, none at the end.
+std::vector<std::string> Aligned(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tenon::cli
