@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the `tenon` commands and the Python that the documentation shows, and compares its C++ with the files that it names: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
+"""Runs the commands of Tenon's programs and the Python that the documentation shows, and compares its C++ with the files that it names: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
 import argparse
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,7 +13,9 @@ import unittest
 import numpy
 
 DOCUMENTS = ('README.md', 'docs/cli/README.md', 'docs/trace/README.md', 'docs/sdk/README.md', 'docs/tutorials/jax.md', 'docs/tutorials/cpp.md',
-             'docs/tutorials/compiler.md', 'docs/troubleshooting.md')
+             'docs/tutorials/compiler.md', 'docs/troubleshooting.md', 'docs/conformance/README.md', 'docs/isolation/README.md')
+# A command: one of the programs, perhaps with variables before it.
+COMMAND = re.compile(r'(\w+=\S+ )*tenon(-\w+)? ')
 
 # What cannot run on every machine: a pattern of the command, and what it needs.
 NEEDS = {
@@ -24,6 +28,7 @@ NOT_RUN = {
     r'-p broken': 'shows what a crash of a plugin looks like; cli_test has plugins that crash',
     r'pjrt_plugin_remote': 'the plugin of the guide is built from an installed SDK; scripts/check_packages.sh does, and device_plugin_conformance here',
     r'reduce f.mlir -p': 'the program of these examples shows no mistake; cli_test has one that does',
+    r'^tenon-conformance ': 'takes a minute; the tests conformance_* run it, and conformance_unit_test makes matrices',
     r'conform -p xla_cpu': 'takes a minute; conformance_xla_cpu runs it',
 }
 
@@ -55,7 +60,7 @@ def commands(root):
             for begin, end in zip(marked, marked[1:]):
                 yield document, without_comment(lines[begin][2:]), lines[begin + 1:end]
             for line in lines if len(marked) == 1 else ():
-                if line.startswith('tenon '):
+                if COMMAND.match(line):
                     yield document, without_comment(line), ()
 
 
@@ -127,6 +132,30 @@ class Commands(unittest.TestCase):
                     self.assertIn('tenon', done.stdout)
                 ran += 1
         self.assertGreaterEqual(ran, 4)
+
+    def test_servers(self):
+        """The recipes of docs/remote, with servers and clients on this machine."""
+        with open(os.path.join(OPTIONS.root, 'docs/remote/README.md'), encoding='utf-8') as f:
+            sections = re.split(r'^## ', f.read(), flags=re.M)
+        ran = 0
+        for section in sections:
+            script = ''.join(re.findall(r'^```sh\n(.*?)^```', section, re.M | re.S))
+            if 'tenon-device-server --listen' not in script:
+                continue
+            with socket.socket() as s, tempfile.TemporaryDirectory() as home:
+                s.bind(('127.0.0.1', 0))
+                address = '127.0.0.1:%d' % s.getsockname()[1]
+                s.close()
+                script = script.replace('10.0.0.5:8471', address).replace('10.0.0.5', '127.0.0.1')
+                script = re.sub(r'^(tenon-device-server .*)$', r'\1 >server.log 2>&1 & for i in $(seq 100); do grep -q listen server.log && break; sleep 0.1; done', script, flags=re.M)
+                script = re.sub(r'^TENON_JAX_REMOTE=.*\n', '', script, flags=re.M)  # test_remote.py has trainings.
+                script = "trap 'kill $(jobs -p)' EXIT; set -e\n" + script
+                shutil.copy(os.path.join(self.folder.name, 'program.mlir'), home)
+                done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, timeout=120, cwd=home, env=dict(self.env, HOME=home))
+                self.assertEqual(done.returncode, 0, (script, done.stdout, done.stderr))
+                self.assertIn('output 0: f32[2,2]', done.stdout)
+                ran += 1
+        self.assertEqual(ran, 2)
 
     def test_cpp_is_that_of_the_files(self):
         compared = 0
