@@ -34,7 +34,7 @@ if [ ! -f "$tar" ]; then
   for file in /etc/apt/apt.conf.d/*; do
     if grep -q '^Acquire::' "$file"; then options+=(--aptopt="$file"); fi
   done
-  mmdebstrap --quiet --mode=root --variant=apt "${options[@]}" --include=ca-certificates,python3-venv,cmake,make,g++,pkg-config,man-db,bash-completion,zstd \
+  mmdebstrap --quiet --mode=root --variant=apt "${options[@]}" --include=ca-certificates,python3-venv,cmake,make,g++,pkg-config,golang-go,cargo,man-db,bash-completion,zstd \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$tar" /etc/apt/sources.list.d/debian.sources
 fi
 mkdir "$work/root"

@@ -1,3 +1,3 @@
 module tenon.example/run
 
-go 1.21
+go 1.19

@@ -79,7 +79,10 @@ func run(pluginName, programPath string) error {
 		return err
 	}
 	y, sum := make([]float32, 4), make([]float32, 1)
-	if err := errors.Join(toHost(outputs[0], y), toHost(outputs[1], sum)); err != nil {
+	if err := toHost(outputs[0], y); err != nil {
+		return err
+	}
+	if err := toHost(outputs[1], sum); err != nil {
 		return err
 	}
 	fmt.Printf("%.6f %.6f %.6f %.6f sum %.6f\n", y[0], y[1], y[2], y[3], sum[0])

@@ -31,10 +31,21 @@ if [ -f /usr/share/man/man1/tenon.1 ] || [ -f /usr/share/man/man1/tenon.1.gz ]; 
 want complete bash -c 'source /usr/share/bash-completion/completions/tenon; complete -p tenon'
 
 want vulkan tenon plugins
+want tenon_isolated tenon devices
+want kernel tenon explain test/install/add.mlir --random
+want median tenon bench test/install/add.mlir --random --seconds 0.05 --against tenon_isolated
 want '[2, 4, 6, 8]' tenon run --isolated test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
 want 'StableHLO program small' tenon-reduce --help
 test -f /usr/lib/pjrt/libtenon_gloo.so
 ldd /usr/lib/pjrt/libtenon_gloo.so | { ! grep 'not found'; }
+
+step "a server and its client, over TLS"
+(umask 077; head -c 32 /dev/urandom | base64 >/tmp/token)
+tenon-device-server --listen 127.0.0.1:8471 --plugin tenon --token-file /tmp/token >/tmp/server.log 2>&1 &
+server=$!
+for _ in $(seq 50); do grep -q 8471 /tmp/server.log && break; sleep 0.1; done
+TENON_REMOTE_TOKEN_FILE=/tmp/token want '[2, 4, 6, 8]' tenon run --remote 127.0.0.1:8471 test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+kill "$server"
 
 step "the archive, anywhere"
 mkdir -p /opt/tenon && tar -C /opt/tenon --strip-components=1 --zstd -xf ./*.tar.zst
@@ -49,9 +60,17 @@ want '2 4 6 8' /tmp/consumer/consumer tenon test/install/add.mlir
 exported=$(nm -D --defined-only /tmp/consumer/pjrt_plugin_consumer.so | awk '{print $3}' | tr '\n' ' ')
 [ "$exported" = "GetPjrtApi " ] || { echo "the plugin exports $exported"; exit 1; }
 
-step "builder and C interface"
+step "builder"
 want '2.000000 3.000000 1.414214' /tmp/consumer/loop tenon
-want 'sum 2.317966' /tmp/consumer/c_run tenon examples/program.mlir
+
+step "one program in C, Go and Rust: the same line"
+line='0.244919 0.571670 0.761594 0.739783 sum 2.317966'
+want "$line" /tmp/consumer/c_run tenon examples/program.mlir
+export GOCACHE=/tmp/go
+(cd examples/go && CGO_CFLAGS=$(pkg-config --cflags tenon) CGO_LDFLAGS=$(pkg-config --libs tenon) go build -o /tmp/go_run .)
+want "$line" /tmp/go_run tenon examples/program.mlir
+(cd examples/rust && cargo build --offline --quiet --target-dir /tmp/rust)
+want "$line" /tmp/rust/debug/run tenon examples/program.mlir
 
 step "pkg-config"
 # shellcheck disable=SC2046
@@ -80,6 +99,7 @@ import numpy, tenon
 x = numpy.array([1, 2], numpy.float32)
 add = 'func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %0 = stablehlo.add %x, %x : tensor<2xf32>\n return %0 : tensor<2xf32>\n}'
 print(numpy.asarray(tenon.Client('tenon').compile(add)(x)[0]))")
+  want "$line" /tmp/env/bin/python test/install/program.py examples/program.mlir
   want licenses/LICENSE /tmp/env/bin/pip show -f tenon-jax
   (cd /tmp && want '[0, 1, 4]' /tmp/env/bin/python "$1/test/install/square.py")
   (cd /tmp && want tenon /tmp/env/bin/python -c 'import jax; print(jax.devices()[0].client.platform_version)')
