@@ -37,6 +37,7 @@ function(tenon_component)
     install(EXPORT Tenon_${A_NAME} NAMESPACE Tenon:: FILE Tenon_${A_NAME}.cmake DESTINATION ${TENON_CMAKE_DIR} COMPONENT ${A_NAME})
   endif()
   set_property(GLOBAL APPEND PROPERTY TENON_COMPONENTS ${A_NAME})
+  set_property(GLOBAL APPEND PROPERTY TENON_COMPONENT_TARGETS ${A_TARGETS})
   set_property(GLOBAL PROPERTY TENON_REQUIRES_${A_NAME} "${A_REQUIRES}")
   foreach(required IN LISTS A_REQUIRES)
     get_property(more GLOBAL PROPERTY TENON_ARCHIVES_${required})
@@ -129,6 +130,13 @@ if(TENON_BUILD_TOOLS)
   install(FILES ${completions}/tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
   install(FILES ${completions}/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT tools)
   install(FILES ${completions}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
+endif()
+
+# What is installed, to be built without tests: what users of a checkout want (scripts/setup.sh).
+get_property(targets GLOBAL PROPERTY TENON_COMPONENT_TARGETS)
+add_custom_target(tenon_product DEPENDS ${targets})
+if(TARGET tenon_completions)
+  add_dependencies(tenon_product tenon_completions)
 endif()
 
 # find_package: one file that knows which components exist and which need which.

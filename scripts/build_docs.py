@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / 'build' / 'docs' / 'pages'
 LINK = re.compile(r'(!?)\[([^\]]*)\]\(([^)\s]+)\)')
-ASSETS = {'.svg', '.png', '.html', '.md'}
+ASSETS = {'.css', '.svg', '.png', '.html', '.md'}
 
 
 def tracked():

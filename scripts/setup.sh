@@ -2,7 +2,8 @@
 # Brings a Debian machine to the point where Tenon is built and a Python environment with JAX has it installed. Every step is skipped when its result is
 # there.
 #
-# demo.sh and test.sh source it; it leaves $root (the checkout) and $venv (the Python environment) to them.
+# demo.sh and test.sh source it; it leaves $root (the checkout) and $venv (the Python environment) to them. It builds what users get, unless
+# $build_target names another target of CMake, as test.sh does.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${TENON_VENV:-$root/.venv}
@@ -44,7 +45,7 @@ export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file
 # Of what CMake says, what is left out matters: tests whose data or tools are not there.
 cmake --preset release -DTENON_JAX_PYTHON="$venv/bin/python" >"$root/build/configure.log" 2>&1 || { cat "$root/build/configure.log" >&2; exit 1; }
 grep -h 'not run' "$root/build/configure.log" || true
-cmake --build --preset release
+cmake --build --preset release --target "${build_target:-tenon_product}"
 
 echo "== Python package"
 plugin=$root/build/release/lib/pjrt_plugin_tenon.so

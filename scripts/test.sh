@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Sets everything up and passes all tests: structure, native, text (lit), StableHLO programs, JAX.
+build_target=all
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 echo "== structure"
