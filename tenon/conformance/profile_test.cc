@@ -43,7 +43,7 @@ TEST(ProfileTest, RefusesWithLine) {
 
 // An entry that matches no test is a slip of the pen.
 TEST(ProfileTest, BuiltInEntriesMatchTests) {
-  EXPECT_EQ(BuiltInProfiles().size(), 7u);
+  EXPECT_EQ(BuiltInProfiles().size(), 8u);
   for (const Profile& profile : BuiltInProfiles()) {
     EXPECT_FALSE(profile.files.empty() && profile.versions.empty()) << profile.name;
     for (const Profile::Entry& entry : profile.entries) {

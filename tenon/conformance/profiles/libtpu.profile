@@ -10,3 +10,4 @@ known events.set_twice : a second Set ends the process (a CHECK)
 known events.error_not_ready : asking an event that is not ready for its error ends the process (a CHECK)
 known bad_input.null.DeviceDescription_* : descriptions that are NULL are used
 known bad_input.null.TopologyDescription_* : topologies that are NULL are used
+known extensions.phase_run : its second phase takes two programs and is given the nine that the first makes
