@@ -366,3 +366,18 @@ module @large_windows {
     return %0, %1#1, %2 : tensor<30x30xf32>, tensor<30x30xi32>, tensor<40x40xf32>
   }
 }
+
+// -----
+
+// CHECK-DAG: reduce_stack: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[4] -> %{{[0-9]+}} = maximum %{{[0-9]+}}, %{{[0-9]+}} : f32[4]
+// CHECK: program @stacked
+module @stacked {
+  func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<1x4xf32>
+    %1 = stablehlo.reshape %y : (tensor<4xf32>) -> tensor<1x4xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+    %3 = stablehlo.reduce(%2 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %3 : tensor<4xf32>
+  }
+}

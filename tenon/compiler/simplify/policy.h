@@ -18,6 +18,8 @@ inline constexpr int kMaxKnownDepth = 32;
 inline constexpr size_t kMaxKnownRuns = 4;
 inline constexpr size_t kMaxLongKnownRuns = 16;
 inline constexpr int64_t kLongKnownRun = 3;
+/// So many values that are stacked to be reduced meet where they are computed.
+inline constexpr size_t kMaxStacked = 16;
 /// Complex constants of more elements are not copied into their parts.
 inline constexpr int64_t kMaxPartElements = 64 << 10;
 

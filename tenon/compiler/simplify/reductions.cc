@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/compiler/simplify/windows.h"
 #include "tenon/kir/builder.h"
@@ -50,6 +51,25 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   for (int64_t d : kept) permutation.push_back(std::find(sorted.begin(), sorted.end(), d) - sorted.begin());
   back.attributes = TransposeAttrs{permutation};
   return Emit(std::move(back));
+}
+
+std::optional<Ref> Simplifier::ReduceStack(const GraphNode& node) {
+  if (node.in.size() != 2) return std::nullopt;
+  const GraphNode& stack = Def(node.in[0]);
+  const Dims& over = node.attrs<ReduceAttrs>().dimensions;
+  if (stack.op != OpCode::kConcatenate || over != Dims{stack.attrs<ConcatenateAttrs>().dimension} ||
+      stack.in.size() > policy::kMaxStacked)
+    return std::nullopt;
+  const Shape shape = node.shape();
+  const OpCode op = CombinerOp(to_, node.blocks[0]);
+  if (ShapeOf(node.in[0]).dtype != shape.dtype || !IdentityBits(op, shape.dtype)) return std::nullopt;
+  const auto parts = stack.in;
+  for (const Ref part : parts) {
+    if (ShapeOf(part).dims[static_cast<size_t>(over[0])] != 1) return std::nullopt;
+  }
+  Ref met = Spread(node.in[1], shape);
+  for (const Ref part : parts) met = Binary(op, met, Reshape(part, shape.dims));
+  return met;
 }
 
 namespace {
