@@ -1,6 +1,8 @@
 // Loop nests and accesses of every kind that fusion produces, at every level, against KIR's evaluator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/kernels.h"
 #include "tenon/emit_llvm/testing/run.h"
@@ -96,6 +98,39 @@ TEST_P(Stages, ComponentsInAnotherOrder) {
         b.kernel().split = {1, Size::Of(points)};
         const Kernel kernel = b.Finish();
         Expect(kernel, {.indices_per_call = points > 64 ? 67 : 0, .misalign_bytes = 8});
+      }
+    }
+  }
+}
+
+// Components of narrow elements beside wider ones of the same points: as many lanes as the narrow ones are shuffled in.
+TEST_P(Stages, ComponentsOfTwoWidths) {
+  for (DType narrow : {DType::kU8, DType::kS8, DType::kS16, DType::kBF16}) {
+    for (DType wide : {f32, s32, DType::kS16}) {
+      if (narrow == wide) continue;
+      for (const int64_t parts : {2, 3, 4}) {
+        KernelBuilder b;
+        const Size points = Size::Of(83);
+        const DimId i = b.AddDim(points);
+        const Buf x = b.AddDense(BufKind::kArg, wide, {83 * parts}),
+                  y = b.AddDense(BufKind::kArg, narrow, {83 * parts}),
+                  down = b.AddDense(BufKind::kOut, narrow, {83 * parts}),
+                  up = b.AddDense(BufKind::kOut, wide, {83 * parts});
+        Stage s;
+        s.dims = {i};
+        for (int64_t c = 0; c < parts; ++c) {
+          const auto at = [&](int64_t of) { return At(i, Size::Of(parts), Size::Of(of)); };
+          s.stores.push_back(Put(down, {at(c)}, b.Convert(narrow, b.Read(x, {at(parts - 1 - c)}))));
+          const Val widened = b.Convert(wide, b.Read(y, {at(c)}));
+          s.stores.push_back(Put(up, {at(c)}, b.Add(widened, b.Read(x, {at(c)}))));
+        }
+        std::stable_sort(s.stores.begin(), s.stores.end(),
+                         [](const Store& a, const Store& c) { return a.buf < c.buf; });
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(64)};
+        const Kernel kernel = b.Finish();
+        Expect(kernel, {.misalign_bytes = 4});
+        Expect(kernel, {.indices_per_call = 64, .misalign_bytes = 4});
       }
     }
   }

@@ -141,10 +141,12 @@ class FunctionEmitter {
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
+  static constexpr unsigned kLongestUnit = 16;  // structural: bytes of a vector on every level
   /// So many bytes, of 64 at most, in few moves, which may overlap.
   void MoveBytes(Value* to, Value* from, unsigned bytes);
-  /// i1: whether all lanes are on.
-  Value* AllOf(Value* mask);
+  /// Neighbours of so many bytes in the lanes of the mask; `all`, `by_lane`: moves of all, and of those one by one.
+  void MoveMasked(Value* to, Value* from, Value* mask, unsigned bytes, llvm::function_ref<void()> all,
+                  llvm::function_ref<void()> by_lane);
   /// Neighbours that were stored a few instructions ago, so that nobody waits to read them again.
   struct Stored {
     kir::Buf buf = 0;

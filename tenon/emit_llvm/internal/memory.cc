@@ -293,11 +293,6 @@ Value* FunctionEmitter::ActiveMask(Value* count, unsigned lanes) {
   return b_.CreateICmpULT(llvm::ConstantVector::get(iota), low_.Splat(b_.CreateTrunc(count, b_.getInt32Ty()), lanes));
 }
 
-Value* FunctionEmitter::AllOf(Value* mask) {
-  llvm::Type* bits = b_.getIntNTy(lanes_.lanes);
-  return b_.CreateICmpEQ(b_.CreateBitCast(mask, bits), llvm::Constant::getAllOnesValue(bits));
-}
-
 bool FunctionEmitter::PairsAreWhole() const {
   if (lanes_.mask == nullptr) return true;
   // structural: masks of whole bytes, two of which fit 64 bits
@@ -347,15 +342,30 @@ void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_r
 }
 
 void FunctionEmitter::MoveBytes(Value* to, Value* from, unsigned bytes) {
-  unsigned width = 16;  // structural: a vector on every level
+  unsigned width = kLongestUnit;
   while (width > bytes) width /= 2;
   llvm::Type* unit = b_.getIntNTy(8 * width);
-  if (width == 16) unit = llvm::FixedVectorType::get(b_.getInt8Ty(), width);
+  if (width == kLongestUnit) unit = llvm::FixedVectorType::get(b_.getInt8Ty(), width);
   for (unsigned at = 0; at < bytes; at += width) {
     at = std::min(at, bytes - width);
     const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(at)); };
     b_.CreateAlignedStore(b_.CreateAlignedLoad(unit, in(from), llvm::Align(1)), in(to), llvm::Align(1));
   }
+}
+
+void FunctionEmitter::MoveMasked(Value* to, Value* from, Value* mask, unsigned bytes, llvm::function_ref<void()> all,
+                                 llvm::function_ref<void()> by_lane) {
+  const auto in = [&](Value* base, Value* at) { return b_.CreateGEP(b_.getInt8Ty(), base, at); };
+  if (const auto runs = RunsOf(mask, lanes_.lanes)) {
+    for (const auto [first, length] : *runs) {
+      Value* at = I64(int64_t{first} * bytes);
+      MoveBytes(in(to, at), in(from, at), length * bytes);
+    }
+    return;
+  }
+  llvm::Type* bits = b_.getIntNTy(lanes_.lanes);
+  Value* whole = b_.CreateICmpEQ(b_.CreateBitCast(mask, bits), llvm::Constant::getAllOnesValue(bits));
+  IfElse(whole, all, by_lane);
 }
 
 Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {
@@ -403,13 +413,10 @@ Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value
   };
   if (mask == nullptr || place.offsets != nullptr || place.stride != bytes) {
     by_lane();
-  } else if (const auto runs = RunsOf(mask, lanes)) {
-    for (const auto [first, length] : *runs) {
-      const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(int64_t{first} * bytes)); };
-      MoveBytes(in(result), in(place.pointer), length * bytes);
-    }
   } else {
-    IfElse(AllOf(mask), [&] { b_.CreateStore(b_.CreateAlignedLoad(type, place.pointer, align), result); }, by_lane);
+    MoveMasked(
+        result, place.pointer, mask, bytes,
+        [&] { b_.CreateStore(b_.CreateAlignedLoad(type, place.pointer, align), result); }, by_lane);
   }
   return b_.CreateLoad(type, result);
 }
@@ -448,13 +455,9 @@ void FunctionEmitter::StoreLanes(Value* value, const Place& place, Value* mask) 
   };
   if (mask == nullptr || place.offsets != nullptr || place.stride != bytes) {
     by_lane();
-  } else if (const auto runs = RunsOf(mask, lanes)) {
-    for (const auto [first, length] : *runs) {
-      const auto in = [&](Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, I64(int64_t{first} * bytes)); };
-      MoveBytes(in(place.pointer), in(memory), length * bytes);
-    }
   } else {
-    IfElse(AllOf(mask), [&] { b_.CreateAlignedStore(value, place.pointer, align); }, by_lane);
+    MoveMasked(
+        place.pointer, memory, mask, bytes, [&] { b_.CreateAlignedStore(value, place.pointer, align); }, by_lane);
   }
 }
 

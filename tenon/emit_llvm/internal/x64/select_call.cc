@@ -387,17 +387,30 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
     }
     const double low = is_unsigned ? 0 : -std::ldexp(1.0, static_cast<int>(int_bits) - 1);
     const double high = std::ldexp(1.0, static_cast<int>(int_bits) - (is_unsigned ? 0 : 1)) - 1;
-    if (!scalar && (to.parts != 1 || from.parts != 1 || from_wide || int_bits == 32)) {
+    if (!scalar && (to.parts != 1 || (from.parts != 1 && !avx2_) || from_wide || int_bits == 32)) {
       Fail();
       return;
     }
-    // The second operand, a bound, is what remains of a NaN; zero is put in its place below.
-    const Reg above = Rvm(op::Float(0x5f, false, from_wide), from, x[0], as_float(low));
-    const Reg between = Rvm(op::Float(0x5d, false, from_wide), from, above, as_float(high));
-    const Reg number = NewMask();
-    RvmTo(number, compare, from, x[0], x[0], 7);
-    const Reg clean = New(RegClass::kVec);
-    ZeroUnless(clean, from, number, between);
+    const auto bounded = [&](Reg v) {
+      // The second operand, a bound, is what remains of a NaN; zero is put in its place.
+      const Reg above = Rvm(op::Float(0x5f, false, from_wide), from, v, as_float(low));
+      const Reg between = Rvm(op::Float(0x5d, false, from_wide), from, above, as_float(high));
+      const Reg number = NewMask();
+      RvmTo(number, compare, from, v, v, 7);
+      const Reg clean = New(RegClass::kVec);
+      ZeroUnless(clean, from, number, between);
+      return clean;
+    };
+    if (!scalar && avx2_) {
+      Parts wide;
+      for (const Reg v : x) {
+        const Reg clean = bounded(v);
+        wide.push_back(New(RegClass::kVec));
+        RmTo(wide.back(), op::Evex(1, 2, 0, 0x5b), from.len, clean, from.part_bytes());
+      }
+      return Alias(call, Narrow(wide, to.lanes, 32, int_bits, false));
+    }
+    const Reg clean = bounded(x[0]);
     if (scalar && avx2_) {
       Add({.op = op::Evex(1, from_wide ? 3 : 2, 1, 0x2c),
            .mem_bytes = static_cast<uint8_t>(from.bytes()),
@@ -417,7 +430,6 @@ void Selector::VisitToIntSaturating(const llvm::IntrinsicInst& call) {
       Add({.op = op::kVmovqFromVec, .def = Slot::kRm, .reg = made, .rm = Result(call)[0]});
       return;
     }
-    if (avx2_) return Alias(call, Narrow({made}, to.lanes, 32, int_bits, false));
     Add({.op = op::Evex(2, 2, 0, int_bits == 8 ? 0x31 : 0x33),
          .len = from.len,
          .mem_bytes = static_cast<uint8_t>((16u << from.len) * int_bits / 32),
