@@ -28,6 +28,8 @@ std::string FileOfCode(const void* address) {
   return error ? std::string(file) : real.string();
 }
 
-std::string FolderOfCode(const void* address) { return std::filesystem::path(FileOfCode(address)).parent_path().string(); }
+std::string FolderOfCode(const void* address) {
+  return std::filesystem::path(FileOfCode(address)).parent_path().string();
+}
 
 }  // namespace tenon
