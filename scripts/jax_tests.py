@@ -16,6 +16,8 @@ file per test file and backend) and are read from there for files that are not r
 With --rest the built-in backend runs, of each file, only the tests that did not pass on Tenon: which tests pass there alone is then just as exact, for a
 fraction of the time. The page lists such files apart, unless it has the built-in backend's figures for the whole file from before.
 
+With --known only those tests are run, on Tenon, that the page lists as passing on the built-in backend alone; those that pass now leave the list.
+
 --write PAGE.md puts what both backends have results for into PAGE.json beside it, which the project keeps, and writes the page from that.
 
 This file is also the pytest plugin that does the writing down."""
@@ -159,7 +161,7 @@ def _run_file(arguments, name, file, backend, tests=None):
     stored = arguments.results / f'{name}.{backend}.json'
     if arguments.again and stored.exists():
         result['seconds'] += json.loads(stored.read_text())['seconds']
-    if not arguments.match:
+    if not (arguments.match or arguments.known):
         stored.write_text(json.dumps(result))
     return result
 
@@ -245,6 +247,17 @@ def _kept(path, loaded, names, library):
     return kept
 
 
+def _passed_now(kept, file, tests):
+    """Brings the data of a file up to date with what tests that it says pass on the built-in backend alone came to on Tenon."""
+    row = kept['files'][file]
+    for test, (outcome, _) in tests.items():
+        if outcome == 'passed':
+            before, _ = row['passes there alone'].pop(test)
+            row['tenon']['passed'] += 1
+            row['tenon']['skipped' if before == 'skipped' else 'failed'] -= 1
+            row['date'] = datetime.date.today().isoformat()
+
+
 COLUMNS = [(what, backend) for what in ('passed', 'failed', 'skipped', 'seconds') for backend in BACKENDS]
 
 
@@ -299,8 +312,8 @@ def _write(path, kept):
              f'Written by `scripts/jax_tests.py` from `{data}`.',
              'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '']
     if kept['release']:
-        lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end, {len(whole)} of them on both backends; '
-                  'those that were not are listed below.', '']
+        lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end on Tenon. The built-in backend ran {len(whole)} of them, and of '
+                  f'{len(rest)} only what does not pass on Tenon. The other files are listed below.', '']
     if whole:
         lines += _table(whole, COLUMNS, [f'{"s" if what == "seconds" else what} ({"built-in" if b == "xla" else "Tenon"})' for what, b in COLUMNS])
     if rest:
@@ -325,6 +338,7 @@ def main():
     parser.add_argument('--name', default='', help='the library, for the table; default: JAX')
     parser.add_argument('--only', choices=BACKENDS, help='run this backend alone')
     parser.add_argument('--rest', action='store_true', help='the built-in backend runs only what did not pass on Tenon')
+    parser.add_argument('--known', action='store_true', help='on Tenon, only what --write PAGE.md lists as passing on the built-in backend alone')
     parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
     parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
     parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
@@ -336,6 +350,8 @@ def main():
     names = [name for name in arguments.files.split(',') if name]
     if names and not arguments.tests:
         parser.error('--files needs --tests')
+    if arguments.known and not arguments.write:
+        parser.error('--known needs --write')
     release = []
     if arguments.tests:
         files = [*arguments.tests.glob('*_test.py'), *arguments.tests.glob('test_*.py')]
@@ -354,6 +370,15 @@ def main():
         if file is None:
             parser.error(f'there is neither {candidates[0]} nor {candidates[1]}')
         label = '.'.join([*arguments.name.split(), *name.split('/')])
+        if arguments.known:
+            data = arguments.write.with_suffix('.json')
+            kept = json.loads(data.read_text())
+            known = list(kept['files'].get(label, {}).get('passes there alone', {}))
+            tests = _run_file(arguments, f'{label}.known', file, 'tenon', known)['tests']
+            _passed_now(kept, label, tests)
+            data.write_text(json.dumps(kept, indent=1) + '\n')
+            print(f'{label}: {_count(tests)[0]} of {len(known)} pass now', flush=True)
+            continue
         for backend in reversed(BACKENDS):  # Tenon first: --rest asks what it made of the tests.
             if arguments.only in (None, backend):
                 rest = None
