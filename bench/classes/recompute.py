@@ -18,6 +18,11 @@ def programs(jax):
     # Recompute or store: a table of columns; a smoothed non-linearity; differences of neighbours on a torus, twice.
     add("decay_table", lambda x, t: x * jnp.exp(-t * t) * lax.rsqrt(1 + t * t), f32(400, 300), f32(300))
 
+    # Several such tables at once, none of which pays alone: rotations by position, a spectrum's filters, a bump of rows and columns.
+    add("rotary", lambda x, y, t: (x * jnp.cos(t) - y * jnp.sin(t), x * jnp.sin(t) + y * jnp.cos(t)), f32(8, 6, 50, 64), f32(8, 6, 50, 64), f32(50, 64))
+    add("filters", lambda x, w: x * jnp.exp(-w) / jnp.sqrt(1 + w * w) * jnp.cos(w), f32(600, 257), f32(257))
+    add("bump", lambda x, r, c: x * jnp.exp(-r * r)[:, None] * jnp.exp(-c * c) * jnp.cosh(c), f32(300, 310), f32(300), f32(310))
+
     def smooth(x):
         y = jnp.log1p(jnp.exp(x)) * jnp.cos(x)
         p = jnp.pad(y, ((2, 2), (0, 0)), mode="edge")

@@ -72,6 +72,21 @@ TEST(Recompute, ValuesOfColumnsAreStoredOnceAndThoseOfRowsHoisted) {
   EXPECT_EQ(KernelsOf(Spread(2, 96, false)), 1);  // Not worth a kernel.
 }
 
+TEST(Recompute, ValuesThatOnlyTogetherAreWorthStoringAreStored) {
+  // With one of them left, rows one after the other are no faster than columns, for each of which both are computed
+  // once; with neither they are.
+  EXPECT_EQ(KernelsOf(R"(func.func @main(%x: tensor<400x300xf32>, %v: tensor<300xf32>) -> tensor<400x300xf32> {
+    %e = stablehlo.exponential %v : tensor<300xf32>
+    %r = stablehlo.rsqrt %v : tensor<300xf32>
+    %be = stablehlo.broadcast_in_dim %e, dims = [1] : (tensor<300xf32>) -> tensor<400x300xf32>
+    %br = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<300xf32>) -> tensor<400x300xf32>
+    %p = stablehlo.multiply %x, %be : tensor<400x300xf32>
+    %q = stablehlo.multiply %p, %br : tensor<400x300xf32>
+    return %q : tensor<400x300xf32>
+  })"),
+            3);
+}
+
 TEST(Recompute, SumsOfColumnsReadWhatDependsOnColumnsAlone) {
   // The second result is computed for itself: were it a stage of the sum's kernel, the sum would compute it for every
   // row.

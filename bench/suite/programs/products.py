@@ -22,6 +22,8 @@ def programs(jax, pick, add):
     add('f16_vector_matrix', lambda a, x: x @ a, f16(v, v), f16(v), factor=4)
     add('int8_dot', lambda x, y: jnp.dot(x, y, preferred_element_type=jnp.int32), i8(v * 24), i8(v * 24))
     add('two_columns', lambda a, b: a @ b, f32(v, v), f32(v, 2))
+    add('three_rows_of_columns', lambda a, b: a.T @ b, f32(v, v - 1), f32(v, 3))
+    add('prime_extents', lambda a, b: a @ b, f32(m + 3, 29), f32(29, 37))
     add('outer', lambda x, y: jnp.outer(x, y), f32(v), f32(v))
     b = pick(32, 512, 8192)
     add('batched_16', lambda a, b: a @ b, f32(b, 16, 16), f32(b, 16, 16))

@@ -1,6 +1,7 @@
 #include "tenon/compiler/fuse/evaluations.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
@@ -241,16 +242,101 @@ double Evaluations::OpsOf(Val root, double elements) const {
   return ops;
 }
 
+namespace {
+
+struct Candidate {
+  const Computed* value;
+  double hope;  ///< Saved at most.
+  double cost;  ///< Of its kernel and of memory.
+};
+
+/// Which of a kernel's candidates to store; sets of them are bits.
+class StoredSets {
+ public:
+  StoredSets(const Evaluations& evaluations, size_t nodes, const std::vector<Candidate>& candidates, double least_gain)
+      : evaluations_(evaluations),
+        nodes_(nodes),
+        candidates_(candidates),
+        least_gain_(least_gain),
+        nothing_(OpsWith(0)) {}
+
+  /// One after the other, the best first.
+  uint32_t OneByOne() const {
+    uint32_t chosen = 0;
+    for (double now = nothing_;;) {
+      uint32_t best = 0;
+      double best_gain = std::max(least_gain_, policy::kStoreShare * now), best_ops = 0;
+      for (size_t i = 0; i < candidates_.size(); ++i) {
+        const uint32_t bit = 1u << i;
+        if ((chosen & bit) != 0) continue;
+        const double then = OpsWith(chosen | bit);
+        const double gain = std::min(now - then, candidates_[i].hope) - candidates_[i].cost;
+        if (gain <= best_gain) continue;
+        best = bit;
+        best_gain = gain;
+        best_ops = then;
+      }
+      if (best == 0) return chosen;
+      chosen |= best;
+      now = best_ops;
+    }
+  }
+
+  /// All of them, without those that are not worth it beside the others, the least worth going first.
+  uint32_t Together() const {
+    auto chosen = static_cast<uint32_t>((uint64_t{1} << candidates_.size()) - 1);
+    for (double now = OpsWith(chosen);;) {
+      uint32_t worst = 0;
+      double worst_gain = std::max(least_gain_, policy::kStoreShare * nothing_), worst_ops = 0;
+      for (size_t i = 0; i < candidates_.size(); ++i) {
+        const uint32_t bit = 1u << i;
+        if ((chosen & bit) == 0) continue;
+        const double without = OpsWith(chosen & ~bit);
+        const double gain = std::min(without - now, candidates_[i].hope) - candidates_[i].cost;
+        if (gain > worst_gain) continue;
+        worst = bit;
+        worst_gain = gain;
+        worst_ops = without;
+      }
+      if (worst == 0) return chosen;
+      chosen &= ~worst;
+      now = worst_ops;
+    }
+  }
+
+  bool IsBetter(uint32_t together, uint32_t chosen) const {
+    const double gain = Total(chosen) - Total(together);
+    return gain > std::max(least_gain_ * std::popcount(together), policy::kStoreTogetherShare * nothing_);
+  }
+
+ private:
+  double OpsWith(uint32_t set) const {
+    Evaluations::Stored stored(nodes_, nullptr);
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      if ((set >> i & 1) == 0) continue;
+      for (const auto& [v, moves] : candidates_[i].value->values) stored[v] = &moves;
+    }
+    return evaluations_.Ops(stored);
+  }
+  double Total(uint32_t set) const {
+    double ops = OpsWith(set);
+    for (size_t i = 0; i < candidates_.size(); ++i) ops += (set >> i & 1) != 0 ? candidates_[i].cost : 0;
+    return ops;
+  }
+
+  const Evaluations& evaluations_;
+  const size_t nodes_;
+  const std::vector<Candidate>& candidates_;
+  const double least_gain_, nothing_;
+};
+
+}  // namespace
+
 std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
                                  const target::OpCosts& costs, double step) {
   const double least_gain = policy::kStoreGainSteps * step;
   const Evaluations evaluations(kernel, costs);
   if (!evaluations.known()) return {};
-  struct Candidate {
-    const Computed* value;
-    double hope;  ///< Saved at most.
-    double cost;  ///< Of its kernel and of memory.
-  };
   std::vector<Candidate> candidates;
   // What a value costs with all that it needs, at most: what several need is counted each time. Without reads, which
   // storing trades for others.
@@ -282,35 +368,23 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     return std::pair(a.hope, a.value->node) > std::pair(b.hope, b.value->node);
   });
   if (candidates.size() > policy::kMaxStoreCandidates) candidates.resize(policy::kMaxStoreCandidates);
-  Evaluations::Stored stored(kernel.nodes.size(), nullptr);
-  double now = evaluations.Ops(stored);
   for (Candidate& c : candidates) {
     const double once = evaluations.OpsOf(c.value->values[0].first, c.value->elements);
     c.cost =
         once < 0 ? c.hope : policy::kStoreMargin * (once + policy::StoreOps(c.value->bytes, c.value->stored, step));
   }
-  std::vector<NodeId> chosen;
-  while (true) {
-    const Candidate* best = nullptr;
-    double best_gain = std::max(least_gain, policy::kStoreShare * now);
-    double best_ops = 0;
-    for (const Candidate& c : candidates) {
-      if (std::find(chosen.begin(), chosen.end(), c.value->node) != chosen.end()) continue;
-      Evaluations::Stored with = stored;
-      for (const auto& [v, moves] : c.value->values) with[v] = &moves;
-      const double then = evaluations.Ops(with);
-      const double gain = std::min(now - then, c.hope) - c.cost;
-      if (gain <= best_gain) continue;
-      best = &c;
-      best_gain = gain;
-      best_ops = then;
-    }
-    if (best == nullptr) break;
-    chosen.push_back(best->value->node);
-    for (const auto& [v, moves] : best->value->values) stored[v] = &moves;
-    now = best_ops;
+  const StoredSets sets(evaluations, kernel.nodes.size(), candidates, least_gain);
+  uint32_t chosen = sets.OneByOne();
+  // Some values only together let other lanes be chosen. In loops many stages share them.
+  if (step >= policy::kLaunchOps) {
+    const uint32_t together = sets.Together();
+    if (sets.IsBetter(together, chosen)) chosen = together;
   }
-  return chosen;
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if ((chosen >> i & 1) != 0) nodes.push_back(candidates[i].value->node);
+  }
+  return nodes;
 }
 
 }  // namespace tenon::compiler

@@ -78,6 +78,8 @@ inline constexpr double kStridedOps = 12;
 inline constexpr double kStoreMargin = 1.25;
 inline constexpr double kStoreShare = 0.1;
 inline constexpr double kStoreGainSteps = 8;
+/// The same share for values none of which is worth storing without the others.
+inline constexpr double kStoreTogetherShare = 0.2;
 /// Values of one kernel that are looked at closely.
 inline constexpr size_t kMaxStoreCandidates = 8;
 
