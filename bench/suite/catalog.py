@@ -3,7 +3,8 @@
 A table is a module with `programs(jax, pick, add)`. `pick(small, l3, memory)` is the number of the three that fits the size that is asked for,
 `add(name, function, *makers, factor=, share=)` adds one program; makers are of arrays.py. `factor` widens the bound of bounds.py, `share` is the
 part of discrete results that may differ (a decision that hangs on a rounding). A module may set FACTOR for all of its programs.
-Files of bench/classes have `programs(jax)` that returns {name: (function, [zero-argument makers])} and exist in one size, 'small'.
+Files of bench/classes have `programs(jax)` that returns {name: (function, [zero-argument makers])} and exist in one size, 'small'; X64 = True
+in a file lets its programs have types of 64 bits.
 """
 import dataclasses
 import importlib
@@ -45,6 +46,7 @@ def extra_files():
 
 def own(jax, name, size, seed, count):
     """{program name: Program} of a class: its table, and `count` generated ones."""
+    jax.config.update('jax_enable_x64', False)
     module = importlib.import_module('programs.' + name)
     table = {}
 
@@ -66,6 +68,7 @@ def from_file(jax, path):
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    jax.config.update('jax_enable_x64', getattr(module, 'X64', False))
     found = module.programs(jax)
     found = found[0] if isinstance(found, tuple) else found
     states = [v for v in vars(module).values() if isinstance(v, np.random.RandomState)]
