@@ -21,6 +21,8 @@ using internal::LineTables;
 constexpr size_t kMaxAxes = 3;
 constexpr double kRunNs = 50'000;  // Of lines that one thread transforms one after the other.
 
+constexpr int64_t kKeptScratchBytes = 8 << 20;  // A thread keeps no more: larger transforms take longer than asking.
+
 int64_t Product(const Dims& dims, size_t from, size_t to) {
   int64_t n = 1;
   for (size_t d = from; d < to; ++d) n *= dims[d];
@@ -81,8 +83,9 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t run =
       std::clamp<int64_t>(static_cast<int64_t>(kRunNs / group_ns), 1, std::max<int64_t>(groups / 16, 1));
   pool.ParallelFor((groups + run - 1) / run, static_cast<int64_t>(cost_ns), [&](int64_t chunk) {
-    thread_local Scratch scratch;
-    void* const memory = scratch.Get(bytes);
+    thread_local Scratch kept;
+    Scratch own;
+    void* const memory = (bytes <= kKeptScratchBytes ? kept : own).Get(bytes);
     if (memory == nullptr) {
       out_of_memory.store(true, std::memory_order_relaxed);
       return;
