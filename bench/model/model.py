@@ -54,7 +54,7 @@ def steps_of(plugin, class_name, size, runs):
                 if int(row['step']) < 0 or class_name not in row['program'] or float(row['estimate_ns']) <= 0:
                     continue
                 if int(row['runs']) >= 3 and int(row['least_ns']) >= LEAST_NS:
-                    yield {'class': class_name, 'size': size, **{k: v if k in ('program', 'kind', 'what') else float(v) for k, v in row.items()}}
+                    yield {'class': class_name, 'size': size, **{k: v if k in ('program', 'kind', 'what', 'from') else float(v) for k, v in row.items()}}
 
 
 def bound_of(step):

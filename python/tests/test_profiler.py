@@ -40,6 +40,12 @@ def test_trace(tmp_path):
     assert steps and all(e['args']['run_id'] in {r['args']['run_id'] for r in runs} for e in steps)
     assert any(e['name'].startswith('kernel') and 'tanh' in e['name'] for e in events)
     assert 'host to device f32[512,512]' in names
+    # They say where they were written, and what was written there.
+    tanh = next(e['args'] for e in events if e['name'].startswith('kernel') and 'tanh' in e['name'])
+    assert any('tanh' in tanh[key] for key in ('tf_op', 'stablehlo_ops')), tanh
+    place, line = tanh['source'].rsplit(':', 1)
+    assert place and int(line) == 8, tanh  # Three lines come before the program above.
+    assert any('dot_general' in e['args'].get('stablehlo_ops', '') for e in steps)
     # Steps lie within their execution, in time and on its thread; the others help.
     first = runs[0]
     inside = [e for e in steps if e['tid'] == first['tid'] and first['ts'] <= e['ts'] and e['ts'] + e['dur'] <= first['ts'] + first['dur'] + 1]

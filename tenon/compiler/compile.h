@@ -42,6 +42,10 @@ struct Processes {
 
 /// The custom call that moves bytes between processes (partition/exchange.h); programs from outside have none.
 inline constexpr std::string_view kExchangeTarget = "tenon.exchange";
+/// The custom calls that stand for a program's send to the host, and recv from it: one array each, and the channel's
+/// number as backend_config; programs from outside have none.
+inline constexpr std::string_view kHostSendTarget = "tenon.host_send";
+inline constexpr std::string_view kHostRecvTarget = "tenon.host_recv";
 
 /// What the client, or whoever looks on, wants of one compile.
 struct CompileOptions {

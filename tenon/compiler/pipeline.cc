@@ -100,6 +100,7 @@ OpExporter ExporterOf(const Imported& imported, const Program& simple) {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
     return OpExporter::Call{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts)};
   };
+  exporter.origin = [&imported](const GraphNode& node) { return imported.OriginOf(node); };
   return exporter;
 }
 

@@ -385,6 +385,143 @@ TEST(CpuClient, AnExecutionCanBePoisoned) {
   client->GivenUp();
 }
 
+// A program that sends what it counts and adds what it gets, `trips` times over.
+constexpr std::string_view kTalks = R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %n = stablehlo.constant dense<4> : tensor<i32>
+  %t = stablehlo.create_token : !stablehlo.token
+  %0:3 = stablehlo.while(%i = %n, %a = %x, %u = %t) : tensor<i32>, tensor<3xf32>, !stablehlo.token
+  cond {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %c = stablehlo.compare GT, %i, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }
+  do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.subtract %i, %one : tensor<i32>
+    %v = "stablehlo.send"(%a, %u) {channel_handle = #stablehlo.channel_handle<handle = 5, type = 2>, is_host_transfer = true} : (tensor<3xf32>, !stablehlo.token) -> !stablehlo.token
+    %r:2 = "stablehlo.recv"(%v) {channel_handle = #stablehlo.channel_handle<handle = 6, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<3xf32>, !stablehlo.token)
+    %b = stablehlo.add %a, %r#0 : tensor<3xf32>
+    stablehlo.return %j, %b, %r#1 : tensor<i32>, tensor<3xf32>, !stablehlo.token
+  }
+  return %0#1 : tensor<3xf32> })";
+
+// The caller's side of its channels.
+struct Talk {
+  std::vector<float> sent;  ///< The first element of each array.
+  bool fail = false, keep = false;
+  plugin::CopyToDeviceStream* kept = nullptr;
+  std::atomic<int> asked{0};
+
+  static PJRT_Error* Take(PJRT_Chunk* chunk, PJRT_CallbackError* error, size_t total, bool done, void* user) {
+    auto& self = *static_cast<Talk*>(user);
+    EXPECT_TRUE(done && total == 12 && chunk->size == 12);
+    self.sent.push_back(*static_cast<const float*>(chunk->data));
+    chunk->deleter(chunk->data, chunk->deleter_arg);
+    return self.fail ? (*error)(PJRT_Error_Code_ABORTED, "enough", 6) : nullptr;
+  }
+  static void Give(PJRT_CopyToDeviceStream* stream, void* user) {
+    auto& self = *static_cast<Talk*>(user);
+    auto handle = plugin::Ref<plugin::CopyToDeviceStream>::Adopt(reinterpret_cast<plugin::CopyToDeviceStream*>(stream));
+    if (self.keep) {
+      self.kept = handle.release();
+      ++self.asked;
+      return;
+    }
+    const float value[3] = {1, 10, 100};
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(handle->Add(&value[i], sizeof(float)).ok());
+    handle->Close();
+  }
+  plugin::Ref<plugin::HostTransfers> Transfers() {
+    const PJRT_SendCallbackInfo send{5, this, Take};
+    const PJRT_RecvCallbackInfo recv{6, this, Give};
+    return plugin::MakeRef<plugin::HostTransfers>(std::span(&send, 1), std::span(&recv, 1));
+  }
+};
+
+struct Started {
+  plugin::Ref<plugin::Buffer> output;
+  plugin::EventRef done;
+};
+Started Start(CpuClient& client, plugin::LoadedExecutable& executable, plugin::Ref<plugin::HostTransfers> transfers) {
+  std::vector<plugin::Argument> arguments = {{.storage = *AllocateFrom(client.memory_pool(), 12)}};
+  std::memset(arguments[0].storage->data(), 0, 12);
+  Started started;
+  plugin::DeviceExecution device{.device = client.devices()[0],
+                                 .arguments = arguments,
+                                 .transfers = std::move(transfers),
+                                 .outputs = {&started.output, 1}};
+  plugin::ExecuteRequest request{.devices = {&device, 1}};
+  EXPECT_TRUE(executable.Execute(request).ok());
+  started.done = std::move(device.done);
+  return started;
+}
+
+TEST(CpuClient, ProgramsTalkToTheHost) {
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto compiled = Compile(*client, kTalks);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_TRUE((*compiled)->info().host_transfers);
+  auto loaded = client->Deserialize(*(*compiled)->executable()->Serialize(), nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  for (auto* executable : {&*compiled, &*loaded}) {
+    Talk talk;
+    const Started run = Start(cpu, **executable, talk.Transfers());
+    ASSERT_TRUE(run.done.Wait().ok()) << run.done.Wait().ToString();
+    EXPECT_EQ(talk.sent, (std::vector<float>{0, 1, 2, 3}));
+    const auto* out = static_cast<const float*>(*run.output->DataPointer());
+    EXPECT_EQ(std::vector<float>(out, out + 3), (std::vector<float>{4, 40, 400}));
+    // Without callbacks, and with one that has enough.
+    EXPECT_EQ(Start(cpu, **executable, {}).done.Wait().code(), tenon::Code::kInvalidArgument);
+    Talk fails;
+    fails.fail = true;
+    const Status failed = Start(cpu, **executable, fails.Transfers()).done.Wait();
+    EXPECT_EQ(failed.code(), tenon::Code::kAborted);
+    EXPECT_NE(failed.message().find("enough"), std::string_view::npos);
+  }
+}
+
+// The caller may forget a stream: then the execution waits as long as somebody can see its outcome, and no longer.
+TEST(CpuClient, AReceiveThatNobodyFeedsEndsWhenNobodyCanSeeIt) {
+  Talk talk;
+  talk.keep = true;
+  {
+    auto client = Client();
+    auto compiled = Compile(*client, kTalks);
+    ASSERT_TRUE(compiled.ok());
+    Started run = Start(static_cast<CpuClient&>(*client), **compiled, talk.Transfers());
+    while (talk.asked == 0) std::this_thread::yield();
+    EXPECT_FALSE(run.done.is_ready());
+    run = {};
+    compiled = Internal("gone");
+    client->GivenUp();
+  }
+  const float value = 1;
+  const auto kept = plugin::Ref<plugin::CopyToDeviceStream>::Adopt(talk.kept);
+  // Its memory may be gone: the stream takes nothing any more, from the moment the execution has ended.
+  tenon::Status status;
+  for (int i = 0; i < 1000 && status.ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    status = kept->Add(&value, 0);
+  }
+  EXPECT_EQ(status.code(), tenon::Code::kFailedPrecondition);
+}
+
+TEST(CpuClient, WhatCannotBeATransferOfTheHostIsRefused) {
+  auto client = Client(int64_t{1} << 30, 2);
+  EXPECT_EQ(Compile(*client, R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.custom_call @tenon.host_recv(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32> })")
+                .status()
+                .code(),
+            tenon::Code::kInvalidArgument);
+  plugin::CompileOptions options;
+  options.num_replicas = 2;
+  const Status two = client->Compile({kTalks, "mlir"}, options, *client->ResolveAssignment(options)).status();
+  EXPECT_EQ(two.code(), tenon::Code::kUnimplemented) << two.ToString();
+  EXPECT_NE(two.message().find("several devices"), std::string_view::npos) << two.ToString();
+}
+
 TEST(CpuClient, NoThreadOutlivesTheLastClient) {
   const auto threads = [] {
     int n = 0;

@@ -46,6 +46,7 @@ struct CpuLoadedExecutable::Run {
   /// Outputs that hold the aliased argument's contents already, being its storage.
   SmallVector<bool, 8> taken_over;
   plugin::Ref<plugin::ExecuteContext> context;
+  plugin::Ref<plugin::HostTransfers> transfers;
   CpuDevice* device = nullptr;
 };
 
@@ -113,8 +114,13 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
     outputs.push_back(run.outputs[i]->data());
   }
   CpuClient& client = cpu_client();
-  host::ExecutionUser user{run.context.get(),  &client,         &client.in_flight(), client.pool().num_threads(),
-                           client.NextRunId(), run.device->id()};
+  host::ExecutionUser user{.context = run.context.get(),
+                           .client = &client,
+                           .in_flight = &client.in_flight(),
+                           .num_threads = client.pool().num_threads(),
+                           .run_id = client.NextRunId(),
+                           .device_ordinal = run.device->id(),
+                           .transfers = run.transfers.get()};
   const activity::Scope scope([&] { return host::ExecutionLabel(code_->about, run.device->id()); }, user.run_id);
   return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
                               .outputs = {outputs.data(), outputs.size()},
@@ -151,6 +157,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   if (!code_->may_call_back) host::WaitForRoom(queue, plan);
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
+  task->run.transfers = std::move(device.transfers);
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
   task->Enter(client.in_flight(), request.launch_id, *device.device,
               {task->run.arguments.data(), task->run.arguments.size()},

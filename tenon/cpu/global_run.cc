@@ -77,9 +77,12 @@ Status RunGlobally(GlobalRun& run, CpuClient& client, collectives::Launch* launc
   std::vector<StorageRef> whole_inputs, whole_outputs;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  host::ExecutionUser user{
-      run.context.get(), &client, &client.in_flight(), client.pool().num_threads(), client.NextRunId(), 0,
-      nullptr,           launch};
+  host::ExecutionUser user{.context = run.context.get(),
+                           .client = &client,
+                           .in_flight = &client.in_flight(),
+                           .num_threads = client.pool().num_threads(),
+                           .run_id = client.NextRunId(),
+                           .launch = launch};
   const activity::Scope scope([&] { return host::ExecutionLabel(run.code->about, -1); }, user.run_id);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const Shape& shape = plan.inputs[i].shape;

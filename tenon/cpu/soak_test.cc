@@ -1,6 +1,7 @@
 // Random mixes of everything that a client can be asked for at once: threads, devices, sizes, arrays that are given
 // away, programs of several devices, listeners and handlers that use the client, errors, handlers that throw, compiles,
-// saved programs, memory that runs out, deletes, loops without end, destruction in any order, forks.
+// saved programs, channels to the host that are fed well, late or not at all, memory that runs out, deletes, loops
+// without end, destruction in any order, forks.
 //
 // TENON_SOAK_SECONDS says for how long (3), TENON_SOAK_SEED which, TENON_SOAK_THREADS how many threads ask (4),
 // TENON_SOAK_SLACK_MIB by how much the resident memory may grow after the first third of five minutes or more (64).
@@ -18,6 +19,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -148,6 +150,12 @@ constexpr const char* kSort = R"(  %r = "stablehlo.sort"(%x) ({
     stablehlo.return %less : tensor<i1>
   }) {dimension = 1 : i64, is_stable = true} : ($T) -> $T
 )";
+// Sends its argument and adds to it what it gets for it.
+constexpr const char* kTalk = R"(  %t = stablehlo.create_token : !stablehlo.token
+  %u = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : ($T, !stablehlo.token) -> !stablehlo.token
+  %y:2 = "stablehlo.recv"(%u) {channel_handle = #stablehlo.channel_handle<handle = 2, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> ($T, !stablehlo.token)
+  %r = stablehlo.add %x, %y#0 : $T
+)";
 std::string Call(const std::string& handler) {
   return "  %r = stablehlo.custom_call @" + handler +
          "(%x) {api_version = 4 : i32, backend_config = {}} : ($T) -> $T\n";
@@ -177,9 +185,8 @@ struct Execution {
 
 // As PJRT_LoadedExecutable_Execute: `arguments` per device.
 Execution Execute(plugin::LoadedExecutable& executable, const std::vector<std::vector<plugin::Buffer*>>& arguments,
-                  bool gives_away = false) {
+                  bool gives_away = false, plugin::ExecuteOptions options = {}) {
   constexpr int64_t kKept[] = {0};
-  plugin::ExecuteOptions options;
   if (!gives_away) options.non_donatable = kKept;
   plugin::ExecuteCall call(executable, options);
   std::vector<plugin::Buffer* const*> lists;
@@ -243,6 +250,62 @@ XLA_FFI_Error* Reenters(XLA_FFI_CallFrame* frame) {
   return nullptr;
 }
 
+// --- The other end of a program's channels. It gives back what it was sent, unless it does not.
+
+class Talk {
+ public:
+  enum class Way { kAtOnce, kLater, kGivesUp, kRefuses };
+  static constexpr const char* kRefused = "refused by the soak";
+
+  explicit Talk(Way way) : way_(way) {}
+  ~Talk() {
+    if (later_.joinable()) later_.join();
+  }
+
+  plugin::ExecuteOptions Options() {
+    plugin::ExecuteOptions options;
+    options.sends = {&send_of_device_, 1};
+    options.recvs = {&recv_of_device_, 1};
+    options.num_sends = options.num_recvs = 1;
+    return options;
+  }
+
+ private:
+  static PJRT_Error* Take(PJRT_Chunk* chunk, PJRT_CallbackError* error, size_t, bool, void* user) {
+    auto& self = *static_cast<Talk*>(user);
+    self.sent_.assign(static_cast<char*>(chunk->data), static_cast<char*>(chunk->data) + chunk->size);
+    chunk->deleter(chunk->data, chunk->deleter_arg);
+    if (self.way_ != Way::kRefuses) return nullptr;
+    return (*error)(PJRT_Error_Code_ABORTED, kRefused, std::strlen(kRefused));
+  }
+  static void Give(PJRT_CopyToDeviceStream* handle, void* user) {
+    auto& self = *static_cast<Talk*>(user);
+    auto stream = plugin::Ref<plugin::CopyToDeviceStream>::Adopt(reinterpret_cast<plugin::CopyToDeviceStream*>(handle));
+    if (self.way_ == Way::kLater) {
+      self.later_ = std::thread([&self, stream] { self.Fill(*stream); });
+    } else if (self.way_ == Way::kGivesUp) {
+      (void)stream->Add(self.sent_.data(), self.sent_.size() / 2);
+      stream->Close();
+    } else {
+      self.Fill(*stream);
+    }
+  }
+  void Fill(plugin::CopyToDeviceStream& stream) {
+    const size_t half = sent_.size() / 2;
+    (void)stream.Add(sent_.data(), half);
+    (void)stream.Add(sent_.data() + half, sent_.size() - half);
+    stream.Close();
+  }
+
+  const Way way_;
+  std::vector<char> sent_;
+  std::thread later_;
+  PJRT_SendCallbackInfo send_{1, this, Take};
+  PJRT_RecvCallbackInfo recv_{2, this, Give};
+  PJRT_SendCallbackInfo* send_of_device_ = &send_;
+  PJRT_RecvCallbackInfo* recv_of_device_ = &recv_;
+};
+
 // --- One thread's part of a round.
 
 class Worker {
@@ -252,7 +315,10 @@ class Worker {
   void Work(Clock::time_point until) {
     while (Clock::now() < until && !::testing::Test::HasFailure()) {
       ++steps;
-      switch (Below(12)) {
+      switch (Below(13)) {
+        case 12:
+          Talks();
+          break;
         case 0:
           OverDevices();
           break;
@@ -346,6 +412,34 @@ class Worker {
     if (may_fork_ && OneIn(8)) Fork(runs);
     if (OneIn(4)) return;  // Nobody waits for it.
     Check(array, number, kind == Kind::kThrows && !runs.empty());
+  }
+
+  // A program that sends and receives, on one device.
+  void Talks() {
+    const int64_t n = OneIn(2) ? 4 : 200;
+    const ExecutableRef executable = Compile(client_, Program(n, kTalk));
+    if (executable == nullptr) return;
+    const auto number = static_cast<float>(Below(1000));
+    const BufferRef array = Put(client_, n, n, number);
+    if (array == nullptr) return;
+    const auto way = static_cast<Talk::Way>(Below(4));
+    auto talk = std::make_shared<Talk>(way);
+    const Execution run = Execute(*executable, {{array.get()}}, false, talk->Options());
+    if (!run.status.ok()) {
+      CheckError(run.status, false);
+      return;
+    }
+    run.done.OnReady([talk](const Status&) {});  // So long it is needed.
+    if (OneIn(4)) return;
+    std::vector<float> got(static_cast<size_t>(n * n), -1);
+    const Status status = plugin::Download(*run.outputs[0], {}, got.data()).Wait();
+    const bool fails = way == Talk::Way::kGivesUp || way == Talk::Way::kRefuses;
+    EXPECT_FALSE(fails && status.ok());
+    if (!status.ok()) {
+      EXPECT_TRUE((fails && status.code() == tenon::Code::kAborted) || IsOutOfMemory(status)) << status.ToString();
+      return;
+    }
+    EXPECT_TRUE(std::all_of(got.begin(), got.end(), [&](float v) { return v == 2 * number; })) << got[0];
   }
 
   // The program from its saved form.

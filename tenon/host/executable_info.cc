@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/host/build.h"
+#include "tenon/host/services.h"
 #include "tenon/host/tiling.h"
 
 namespace tenon::host {
@@ -93,6 +94,16 @@ void CountReads(const plan::Plan& plan, const plan::Seq& seq, std::vector<int>& 
   }
 }
 
+bool HasHostTransfers(const plan::Seq& seq) {
+  return std::any_of(seq.begin(), seq.end(), [](const plan::Step& step) {
+    if (const auto* call = std::get_if<plan::CustomCallStep>(&step.is)) return IsHostTransfer(*call);
+    if (const auto* loop = std::get_if<plan::WhileStep>(&step.is))
+      return HasHostTransfers(loop->condition) || HasHostTransfers(loop->body);
+    const auto* choice = std::get_if<plan::CaseStep>(&step.is);
+    return choice != nullptr && std::any_of(choice->branches.begin(), choice->branches.end(), HasHostTransfers);
+  });
+}
+
 // Under the names that JAX's users know from its built-in backend.
 std::vector<plugin::NamedValue> CostOf(const compiler::CompiledProgram& about, const plan::Plan& plan,
                                        const target::Target& target) {
@@ -172,6 +183,7 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
   info.cost = CostOf(about, plan, target);
   info.code_size_bytes = code_bytes;
   info.compile_options = options.serialized;
+  info.host_transfers = HasHostTransfers(plan.steps);
   return info;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/exchange.h"
 #include "tenon/ffi_host/call_site.h"
+#include "tenon/host/policy.h"
 #include "tenon/reference/reference.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -49,9 +51,19 @@ Status FromValue(const reference::Value& value, const runtime::View& view) {
   return OkStatus();
 }
 
+/// The number of the channel that a transfer of the host names.
+Result<int64_t> ChannelOf(const plan::CustomCallStep& step) {
+  int64_t channel = 0;
+  const char* const end = step.opaque.data() + step.opaque.size();
+  const auto parsed = std::from_chars(step.opaque.data(), end, channel);
+  if (parsed.ec == std::errc() && parsed.ptr == end) return channel;
+  return DataLoss(fmt::format("'{}' is no channel of the host", step.opaque));
+}
+
 /// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of
 /// their content.
 struct ServiceTable {
+  bool host_transfers = false;
   std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
   std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
   std::unordered_map<std::string, compiler::Exchange> exchanges;  ///< By their text.
@@ -92,6 +104,10 @@ struct ServiceTable {
     if (s.target == compiler::kExchangeTarget) {
       TENON_ASSIGN_OR_RETURN(exchanges[s.opaque], compiler::ParseExchange(s.opaque));
       return OkStatus();
+    }
+    if (IsHostTransfer(s)) {
+      host_transfers = true;
+      return ChannelOf(s).status();
     }
     if (FindSite(s) != nullptr) return OkStatus();
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(s));
@@ -154,7 +170,30 @@ Status RunExchange(const compiler::Exchange& exchange, std::span<const runtime::
   return launch->Exchange(exchange.step, sends, receives);
 }
 
+Status RunHostTransfer(const plan::CustomCallStep& step, std::span<const runtime::View> operands,
+                       std::span<const runtime::View> results, const ExecutionUser& execution) {
+  const bool sends = step.target == compiler::kHostSendTarget;
+  const std::span<const runtime::View> views = sends ? operands : results;
+  TENON_ASSIGN_OR_RETURN(const int64_t channel, ChannelOf(step));
+  if (views.empty() || views[0].slot == nullptr || !IsRowMajor(*views[0].slot))
+    return Internal("a transfer of the host without a dense array");
+  if (execution.transfers == nullptr) {
+    return InvalidArgument(fmt::format("the program {} the host on channel {}, and the execution has no callbacks",
+                                       sends ? "sends to" : "receives from", channel));
+  }
+  const auto bytes = static_cast<size_t>(SizeBytes(ShapeOf(*views[0].slot)));
+  const threads::ScopedDefaultFloat ieee;
+  if (sends) return execution.transfers->Send(channel, views[0].data, bytes, bytes, true);
+  return execution.transfers->ReceiveAll(channel, views[0].data, bytes, policy::kUnseenInterval, [&execution] {
+    return execution.in_flight->given_up().load(std::memory_order_relaxed) && execution.in_flight->Unseen();
+  });
+}
+
 }  // namespace
+
+bool IsHostTransfer(const plan::CustomCallStep& step) {
+  return step.target == compiler::kHostSendTarget || step.target == compiler::kHostRecvTarget;
+}
 
 bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->in_flight->Unseen(); }
 
@@ -162,6 +201,7 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
   auto table = std::make_shared<ServiceTable>();
   TENON_RETURN_IF_ERROR(table->Add(plan.steps));
   PlanServices result;
+  result.may_call_back = table->host_transfers;
   bool begins = false;
   for (const auto& [step, site] : table->sites) {
     result.may_call_back |= (site->handler().traits & ffi_host::kLeafTrait) == 0;
@@ -196,9 +236,10 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
       if (exchange == table->exchanges.end()) return Internal("an exchange was not loaded");
       return RunExchange(exchange->second, operands, results, static_cast<const ExecutionUser*>(user)->launch);
     }
+    const auto* execution = static_cast<const ExecutionUser*>(user);
+    if (IsHostTransfer(step)) return RunHostTransfer(step, operands, results, *execution);
     ffi_host::CallSite* site = table->FindSite(step);
     if (site == nullptr) return Internal("a custom call was not instantiated");
-    const auto* execution = static_cast<const ExecutionUser*>(user);
     const auto* states = static_cast<const StatesOfSites*>(execution->call_states.get());
     return site->Call(operands, results, InvocationOf(*execution),
                       states == nullptr ? nullptr : states->at(site).get());
@@ -207,6 +248,7 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
   services.begin_custom_call = [table](const plan::CustomCallStep& step, runtime::CallStage stage,
                                        std::span<const runtime::View> operands, std::span<const runtime::View> results,
                                        void* user) -> Status {
+    if (IsHostTransfer(step) || step.target == compiler::kExchangeTarget) return OkStatus();  // No stages.
     ffi_host::CallSite* site = table->FindSite(step);
     if (site == nullptr) return Internal("a custom call was not instantiated");
     auto* execution = static_cast<ExecutionUser*>(user);

@@ -24,6 +24,8 @@ struct ExecutionUser {
   /// What the handlers' prepare and initialize stages left, by call site.
   std::shared_ptr<void> call_states = nullptr;
   collectives::Launch* launch = nullptr;  ///< Of programs of several processes.
+  /// What the caller gave for the program's channels to the host; null for none.
+  const plugin::HostTransfers* transfers = nullptr;
 };
 
 /// RunArguments::may_end of every run.
@@ -33,9 +35,13 @@ bool MayEnd(void* user);
 /// handlers now, so that errors come at compile time. NOT_FOUND for a custom call that nobody serves.
 struct PlanServices {
   runtime::Services services;
-  /// It calls handlers that did not declare that they never call back: for a thread that others do not wait for.
+  /// It calls handlers that did not declare that they never call back, or the functions behind a channel to the host:
+  /// for a thread that others do not wait for.
   bool may_call_back = false;
 };
+/// Whether it is a call of a program's channel to the host, which MakeServices serves itself.
+bool IsHostTransfer(const plan::CustomCallStep& step);
+
 Result<PlanServices> MakeServices(const plan::Plan& plan);
 
 }  // namespace tenon::host

@@ -257,6 +257,12 @@ class Parser {
       ReadKernel(plan);
     } else if (Take("arena")) {
       plan.arena_bytes = Number();
+    } else if (Take("origin")) {
+      Origin origin;
+      origin.op = String();
+      origin.scope = String();
+      origin.place = String();
+      plan.origins.push_back(std::move(origin));
     } else if (Take("steps")) {
       plan.steps = Sequence();
     } else {
@@ -268,7 +274,10 @@ class Parser {
     Seq seq;
     if (++depth_ > kMaxDepth) Fail("steps are nested too deeply");
     Want("{");
-    while (ok() && !Take("}")) seq.push_back(OneStep());
+    while (ok() && !Take("}")) {
+      seq.push_back(OneStep());
+      if (Take("from")) seq.back().origins = Numbers<decltype(Step::origins)>();
+    }
     --depth_;
     return seq;
   }

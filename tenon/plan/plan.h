@@ -176,9 +176,20 @@ struct EvaluateStep {
   friend bool operator==(const EvaluateStep& a, const EvaluateStep& b);
 };
 
+/// An op of the program as the client wrote it; texts that are not known are empty.
+struct Origin {
+  std::string op;     ///< "dot_general".
+  std::string scope;  ///< Where the client says that it belongs: "jit(step)/mlp/dot_general".
+  std::string place;  ///< In the client's sources: "model.py:12".
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
 struct Step {
   std::variant<KernelStep, DriverStep, CopyStep, WhileStep, CaseStep, CustomCallStep, EvaluateStep> is;
-  friend bool operator==(const Step&, const Step&) = default;
+  /// For people: the ops that the step computes, or takes part in, as indices of Plan::origins; the last is what the
+  /// others are for. No part of what the step is.
+  SmallVector<uint32_t, 2> origins = {};
+  friend bool operator==(const Step& a, const Step& b) { return a.is == b.is; }
 };
 
 struct Plan {
@@ -189,9 +200,10 @@ struct Plan {
   std::vector<Constant> constants;
   std::vector<kir::Kernel> kernels;  ///< Distinct ones.
   Seq steps;
-  int64_t arena_bytes = 0;  ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
+  std::vector<Origin> origins;  ///< Those that steps name.
+  int64_t arena_bytes = 0;      ///< Slots of kTemp lie in [0, arena_bytes); the arena is 64-byte aligned.
 };
-/// Constants compare by hash.
+/// Constants compare by hash. Where the steps came from is not compared.
 bool operator==(const Plan& a, const Plan& b);
 
 /// Whether two slots view the same elements in the same memory, an output that starts with an argument's contents
@@ -222,8 +234,8 @@ struct DriverArrays {
 DriverArrays ArraysOf(const Plan& plan, const DriverStep& step);
 
 /// The text form: Parse(Print(p)) == p. Constants appear as hex up to 64 bytes, otherwise by hash only, and Parse then
-/// needs `constants` to find them.
-std::string Print(const Plan& plan);
+/// needs `constants` to find them. Where the steps came from is left out unless asked for.
+std::string Print(const Plan& plan, bool with_origins = false);
 Result<Plan> Parse(std::string_view text, const std::vector<Constant>& constants = {});
 
 /// One self-contained byte string (text form, constants and programs), and back. DATA_LOSS for bytes that Serialize did

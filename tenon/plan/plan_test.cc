@@ -83,6 +83,23 @@ TEST(Plan, BytesRoundTripAndDamageIsNoticed) {
   }
 }
 
+TEST(Plan, WhereStepsCameFromIsSavedAndNotCompared) {
+  const Plan without = Example();
+  Plan p = Example();
+  p.origins = {{"add", "jit(f)/\"a\"", "f.py:3"}, {"tanh", "", ""}};
+  p.steps[1].origins = {0, 1};
+  std::get<WhileStep>(p.steps[1].is).body[0].origins = {1};
+  EXPECT_TRUE(p == without);
+  EXPECT_EQ(Print(p), Print(without));
+  const Result<Plan> back = Deserialize(Serialize(p));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->origins, p.origins);
+  EXPECT_TRUE(back->steps[1].origins == p.steps[1].origins);
+  EXPECT_TRUE(std::get<WhileStep>(back->steps[1].is).body[0].origins ==
+              std::get<WhileStep>(p.steps[1].is).body[0].origins);
+  EXPECT_TRUE(back->steps[0].origins.empty());
+}
+
 TEST(Plan, ParseNamesTheLine) {
   const Status s = Parse("plan \"x\" {\n  arena zero\n}").status();
   EXPECT_EQ(s.code(), Code::kInvalidArgument);
@@ -114,6 +131,7 @@ TEST(Verify, FindsWhatIsWrong) {
   fails([](Plan& p) { p.steps[0] = {CopyStep{1, 3}}; }, "views a constant");
   fails([](Plan& p) { p.steps[0] = {CopyStep{0, 4}}; }, "copies f32[4] to pred[]");
   fails([](Plan& p) { p.steps[0] = {CopyStep{0, 99}}; }, "no slot %99");
+  fails([](Plan& p) { p.steps[0].origins = {0}; }, "no origin 0 among 0");
   fails([](Plan& p) { p.outputs[0].alias_input = 1; }, "of another size");
   fails([](Plan& p) { std::get<WhileStep>(p.steps[1].is).predicate = 0; }, "the predicate is f32[4]");
   fails(

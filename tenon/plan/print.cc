@@ -47,7 +47,7 @@ std::string Slots(const List& list) {
 
 class Printer {
  public:
-  explicit Printer(const Plan& plan) : plan_(plan) {}
+  Printer(const Plan& plan, bool with_origins) : plan_(plan), with_origins_(with_origins) {}
   std::string Take() { return std::move(out_); }
 
   void All() {
@@ -79,6 +79,9 @@ class Printer {
       Line(">>");
     }
     Line("arena {}", plan.arena_bytes);
+    if (with_origins_) {
+      for (const Origin& o : plan.origins) Line("origin {} {} {}", Quoted(o.op), Quoted(o.scope), Quoted(o.place));
+    }
     Sequence("steps", plan.steps);
     --depth_;
     Line("}}");
@@ -95,7 +98,10 @@ class Printer {
   void Sequence(std::string_view label, const Seq& seq) {
     Line("{} {{", label);
     ++depth_;
-    for (const Step& step : seq) std::visit([this](const auto& s) { One(s); }, step.is);
+    for (const Step& step : seq) {
+      std::visit([this](const auto& s) { One(s); }, step.is);
+      if (with_origins_ && !step.origins.empty()) Line("from {}", Numbers(step.origins));
+    }
     --depth_;
     Line("}}");
   }
@@ -154,14 +160,15 @@ class Printer {
   }
 
   const Plan& plan_;
+  const bool with_origins_;
   std::string out_;
   size_t depth_ = 0;
 };
 
 }  // namespace
 
-std::string Print(const Plan& plan) {
-  Printer printer(plan);
+std::string Print(const Plan& plan, bool with_origins) {
+  Printer printer(plan, with_origins);
   printer.All();
   return printer.Take();
 }

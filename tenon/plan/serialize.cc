@@ -12,7 +12,7 @@ constexpr std::string_view kMagic = "TENONPL2";
 std::string Serialize(const Plan& plan) {
   ByteWriter out;
   out.PutText(kMagic);
-  out.PutText(Print(plan));
+  out.PutText(Print(plan, /*with_origins=*/true));
   for (const Constant& c : plan.constants) {
     out.Put(c.hash.low);
     out.Put(c.hash.high);

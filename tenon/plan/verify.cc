@@ -164,6 +164,10 @@ class Verifier {
     if (depth > kMaxDepth) return InvalidArgument("steps are nested too deeply");
     for (size_t i = 0; i < seq.size(); ++i) {
       Status s = std::visit([&](const auto& step) { return One(step, depth); }, seq[i].is);
+      for (const uint32_t origin : seq[i].origins) {
+        if (s.ok() && origin >= plan_.origins.size())
+          s = InvalidArgument(fmt::format("no origin {} among {}", origin, plan_.origins.size()));
+      }
       if (!s.ok()) return s.WithContext(fmt::format("step {}", i));
     }
     return OkStatus();

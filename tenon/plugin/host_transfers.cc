@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -44,13 +45,46 @@ Status HostTransfers::Send(int64_t channel, const void* bytes, size_t size, size
   return TakeCError(info->send_callback(&chunk, &make_error, total, done, info->user_arg));
 }
 
-EventRef HostTransfers::Receive(int64_t channel, void* to, size_t size) const {
+Result<Ref<CopyToDeviceStream>> HostTransfers::Begin(int64_t channel, void* to, size_t size,
+                                                     const Ref<Event>& received) const {
   const PJRT_RecvCallbackInfo* const info = Find(recvs_, channel);
-  if (info == nullptr || info->recv_callback == nullptr) return EventRef::Of(NoCallback("receives", channel));
-  Ref<Event> received = Event::Make();
+  if (info == nullptr || info->recv_callback == nullptr) return NoCallback("receives", channel);
   auto stream = MakeRef<CopyToDeviceStream>(static_cast<char*>(to), size, received);
-  info->recv_callback(reinterpret_cast<PJRT_CopyToDeviceStream*>(stream.release()), info->user_arg);
+  Ref<CopyToDeviceStream> handle = stream;
+  info->recv_callback(reinterpret_cast<PJRT_CopyToDeviceStream*>(handle.release()), info->user_arg);
+  return stream;
+}
+
+EventRef HostTransfers::Receive(int64_t channel, void* to, size_t size) const {
+  Ref<Event> received = Event::Make();
+  const Result<Ref<CopyToDeviceStream>> stream = Begin(channel, to, size, received);
+  if (!stream.ok()) return EventRef::Of(stream.status());
   return EventRef(std::move(received));
+}
+
+Status HostTransfers::ReceiveAll(int64_t channel, void* to, size_t size, std::chrono::milliseconds every,
+                                 const std::function<bool()>& gave_up) const {
+  struct Waiting {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+  };
+  Ref<Event> received = Event::Make();
+  TENON_ASSIGN_OR_RETURN(const Ref<CopyToDeviceStream> stream, Begin(channel, to, size, received));
+  auto waiting = std::make_shared<Waiting>();
+  EventRef(received).OnReady([waiting](const Status&) {
+    const std::lock_guard lock(waiting->mutex);
+    waiting->over = true;
+    waiting->changed.notify_all();
+  });
+  {
+    std::unique_lock lock(waiting->mutex);
+    while (!waiting->changed.wait_for(lock, every, [&] { return waiting->over; })) {
+      if (gave_up()) break;
+    }
+  }
+  stream->Close();
+  return EventRef(std::move(received)).Wait();
 }
 
 Status CopyToDeviceStream::Add(const void* bytes, size_t size) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 
@@ -12,6 +14,8 @@
 #include "tenon/plugin/ref.h"
 
 namespace tenon::plugin {
+
+class CopyToDeviceStream;
 
 /// What the caller gave one device of an execution for the channels through which its program talks to the host. Keep a
 /// reference until the execution ends. Thread-safe; the caller's functions may block and may call back into the client.
@@ -26,9 +30,15 @@ class HostTransfers final : public RefCounted {
   /// Has the caller fill `to`, which must live until the event is ready: when all bytes are there, or it gave up, or
   /// gave more. INVALID_ARGUMENT when there is no callback for the channel.
   EventRef Receive(int64_t channel, void* to, size_t size) const;
+  /// The same, and waits. `gave_up` is asked `every` so often; once it says so, nothing more is written to `to`, and
+  /// the call returns. Not for threads that others wait for.
+  Status ReceiveAll(int64_t channel, void* to, size_t size, std::chrono::milliseconds every,
+                    const std::function<bool()>& gave_up) const;
 
  private:
   ~HostTransfers() override = default;
+  Result<Ref<CopyToDeviceStream>> Begin(int64_t channel, void* to, size_t size, const Ref<Event>& received) const;
+
   SmallVector<PJRT_SendCallbackInfo, 2> sends_;
   SmallVector<PJRT_RecvCallbackInfo, 2> recvs_;
 };

@@ -12,6 +12,9 @@ namespace tenon::runtime::policy {
 /// choice.
 inline constexpr int64_t kMinCutNs = 16'000;
 
+/// Places in the client's sources that a profile names per step: what fits a line.
+inline constexpr size_t kMostPlaces = 6;
+
 /// Steps are not taken to last longer than an hour, whatever their work says: sums of times stay numbers.
 inline constexpr double kLongestNs = 3.6e12;
 

@@ -1,6 +1,7 @@
 #include "tenon/runtime/profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -26,6 +27,12 @@ template <class Ids>
 std::string ArraysText(const plan::Plan& plan, const Ids& ids) {
   std::string text;
   for (const plan::SlotId id : ids) text += (text.empty() ? "" : ", ") + ArrayText(plan, id);
+  return text;
+}
+
+/// Names from programs must not end a line or a column.
+std::string OneLine(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 
@@ -69,10 +76,8 @@ class Describer {
 
  private:
   void Say(std::string kind, std::string what, const target::Work& work) {
-    // Names from programs must not end a line or a column.
-    std::replace_if(what.begin(), what.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
     to_.kind = std::move(kind);
-    to_.what = std::move(what);
+    to_.what = OneLine(std::move(what));
     to_.work = work;
   }
 
@@ -83,10 +88,10 @@ class Describer {
 std::string LineOf(const std::string& program, int64_t number, const StepProfile& s) {
   const int64_t runs = s.runs.load(std::memory_order_relaxed);
   const target::Work& w = s.work;
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{}\n",
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{}\t{}\n",
                      program, number, s.depth, s.kind, runs, s.total_ns.load(std::memory_order_relaxed),
                      runs == 0 ? 0 : s.least_ns.load(std::memory_order_relaxed), s.estimate_ns, w.flops, w.ops,
-                     w.serial, w.bytes_read, w.bytes_written, w.bytes_cached, s.what);
+                     w.serial, w.bytes_read, w.bytes_written, w.bytes_cached, s.what, s.from);
 }
 
 }  // namespace
@@ -113,12 +118,11 @@ std::string OpsText(const kir::Kernel& kernel) {
 
 std::string_view Profile::Columns() {
   return "program\tstep\tdepth\tkind\truns\ttotal_ns\tleast_ns\testimate_ns\tflops\tops\tserial\tbytes_read\tbytes_"
-         "written\tbytes_cached\twhat\n";
+         "written\tbytes_cached\twhat\tfrom\n";
 }
 
 std::string Profile::Lines() const {
-  std::string name = program_;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  const std::string name = OneLine(program_);
   std::string text = LineOf(name, -1, whole_);
   int64_t number = 0;
   for (const StepProfile& s : steps_) text += LineOf(name, number++, s);
@@ -127,13 +131,48 @@ std::string Profile::Lines() const {
 
 void Describe(const plan::Plan& plan, const plan::Step& step, const target::Target& target, StepProfile& to) {
   std::visit(Describer(plan, to), step.is);
+  to.from = OriginsText(plan, step);
   to.estimate_ns = std::min(target::TimeNs(target, to.work), policy::kLongestNs);
+}
+
+std::string OriginsText(const plan::Plan& plan, const plan::Step& step) {
+  struct Place {
+    std::string_view place;
+    std::vector<std::string_view> ops;
+  };
+  std::vector<Place> places;  // In the order in which they are last named.
+  for (const uint32_t index : step.origins) {
+    const plan::Origin& origin = plan.origins[index];
+    const auto same =
+        std::find_if(places.begin(), places.end(), [&](const Place& p) { return p.place == origin.place; });
+    if (same == places.end()) {
+      places.push_back({origin.place, {}});
+    } else {
+      std::rotate(same, same + 1, places.end());
+    }
+    std::vector<std::string_view>& ops = places.back().ops;
+    if (std::find(ops.begin(), ops.end(), origin.op) == ops.end()) ops.push_back(origin.op);
+  }
+  const size_t left_out = places.size() - std::min(places.size(), policy::kMostPlaces);
+  std::string text = left_out == 0 ? std::string() : fmt::format("{} places, ", left_out);
+  for (size_t i = left_out; i < places.size(); ++i) {
+    text += fmt::format("{}{}{}{}", i == left_out ? "" : ", ", places[i].place, places[i].place.empty() ? "" : " ",
+                        fmt::join(places[i].ops, " "));
+  }
+  return OneLine(std::move(text));
 }
 
 activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step) {
   StepProfile about;
   std::visit(Describer(plan, about), step.is);
   activity::Label label{about.kind, {}, {{"hlo_category", about.kind}, {"long_name", about.what}}};
+  if (!step.origins.empty()) {
+    // Under the names that TensorBoard knows: of the op that the others are for.
+    const plan::Origin& origin = plan.origins[step.origins.back()];
+    if (!origin.scope.empty()) label.texts.push_back({"tf_op", origin.scope});
+    if (!origin.place.empty()) label.texts.push_back({"source", origin.place});
+    label.texts.push_back({"stablehlo_ops", OriginsText(plan, step)});
+  }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
     label.name = fmt::format("kernel {}: {}", kernel->kernel, OpsText(plan.kernels[kernel->kernel]));
   }

@@ -25,6 +25,7 @@ struct StepProfile {
   int depth = 0;           ///< Loops and branches around it; their time includes that of what is inside.
   std::string kind;        ///< "kernel", "copy", "loop", "case", "carry", "evaluate", "call", or a driver's name.
   std::string what;        ///< One line: "2: f32[64,128], f32[128] -> f32[64]; exp add mul".
+  std::string from;        ///< OriginsText.
   target::Work work;       ///< Of one run; none for loops and branches.
   double estimate_ns = 0;  ///< Of `work` on one core of the target.
 
@@ -55,8 +56,12 @@ class Profile {
 /// The operations of a kernel that take time, by name: "add exp mul"; "moves" where there are none.
 std::string OpsText(const kir::Kernel& kernel);
 
-/// What a profiler calls a step of a verified plan: "kernel 2: exp add", with its flops and bytes of one run and what
-/// it does.
+/// The client's ops behind a step, by where they were written: "model.py:12 add exp, model.py:14 dot_general". One
+/// line; of many places the last ones. Empty where nothing is known.
+std::string OriginsText(const plan::Plan& plan, const plan::Step& step);
+
+/// What a profiler calls a step of a verified plan: "kernel 2: exp add", with its flops and bytes of one run, what
+/// it does, and where it was written.
 activity::Label LabelOf(const plan::Plan& plan, const plan::Step& step);
 
 /// Fills in the fixed part of a step of a verified plan, but for its depth.

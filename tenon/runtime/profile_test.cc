@@ -57,9 +57,39 @@ TEST(Profile, CountsEveryStepThatRuns) {
   EXPECT_EQ(first.work.bytes_read, 64);
 }
 
+TEST(Profile, StepsNameTheOpsAndPlacesTheyCameFrom) {
+  plan::Plan plan = Loop();
+  EXPECT_EQ(OriginsText(plan, plan.steps[0]), "");
+  EXPECT_EQ(LabelOf(plan, plan.steps[0]).texts.size(), 2u);
+  plan.origins = {{"add", "jit(f)/add", "f.py:3"},
+                  {"tanh", "jit(f)/tanh", "f.py:4"},
+                  {"add", "jit(f)/add", "f.py:3"},
+                  {"exponential", "", "f.py:3"},
+                  {"iota", "", ""}};
+  plan.steps[0].origins = {4, 0, 1, 2, 3};
+  EXPECT_EQ(OriginsText(plan, plan.steps[0]), "iota, f.py:4 tanh, f.py:3 add exponential");
+  plan.steps[0].origins = {0, 3, 1};
+  const activity::Label label = LabelOf(plan, plan.steps[0]);
+  using Text = std::pair<std::string, std::string>;
+  EXPECT_EQ(std::count(label.texts.begin(), label.texts.end(), Text("tf_op", "jit(f)/tanh")), 1);
+  EXPECT_EQ(std::count(label.texts.begin(), label.texts.end(), Text("source", "f.py:4")), 1);
+  EXPECT_EQ(
+      std::count(label.texts.begin(), label.texts.end(), Text("stablehlo_ops", "f.py:3 add exponential, f.py:4 tanh")),
+      1);
+  for (int line = 0; line < 20; ++line) {
+    plan.origins.push_back({"add", "", "g.py:" + std::to_string(line)});
+    plan.steps[0].origins.push_back(static_cast<uint32_t>(plan.origins.size() - 1));
+  }
+  const std::string text = OriginsText(plan, plan.steps[0]);
+  EXPECT_EQ(text.substr(0, 10), "16 places,");
+  EXPECT_EQ(text.substr(text.size() - 11), "g.py:19 add");
+}
+
 TEST(Profile, LinesHaveAllColumnsWhateverNamesHold) {
   Profile profile("a\tname\nof lines");
-  const plan::Plan plan = Loop();
+  plan::Plan plan = Loop();
+  plan.origins = {{"a\tdd", "x\ny", "f\t.py\n:3"}};
+  plan.steps[0].origins = {0};
   Describe(plan, plan.steps[0], *target::StandardTarget(), profile.steps().emplace_back());
   const auto count = [](std::string_view text, char c) { return std::count(text.begin(), text.end(), c); };
   const std::string lines = profile.Lines();

@@ -33,10 +33,76 @@ CompiledProgram Check(std::string_view program, int64_t kernels, int64_t product
   return std::move(*compiled);
 }
 
+/// "exp f.py:3, ..." of every kernel or driver step, loops' steps too, in their order.
+void CollectOrigins(const plan::Plan& plan, const plan::Seq& seq, std::vector<std::string>& to) {
+  for (const plan::Step& step : seq) {
+    if (std::holds_alternative<plan::KernelStep>(step.is) || std::holds_alternative<plan::DriverStep>(step.is)) {
+      std::string text;
+      for (const uint32_t o : step.origins)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.origins[o].op, plan.origins[o].place);
+      to.push_back(std::move(text));
+    }
+    if (const auto* loop = std::get_if<plan::WhileStep>(&step.is)) CollectOrigins(plan, loop->body, to);
+  }
+}
+std::vector<std::string> Origins(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  CollectOrigins(plan, plan.steps, texts);
+  return texts;
+}
+
 /// The program with `type` for every $T.
 std::string Typed(std::string program, std::string_view type) {
   for (size_t at; (at = program.find("$T")) != std::string::npos;) program.replace(at, 2, type);
   return program;
+}
+
+TEST(Compile, StepsKnowWhereTheyWereWritten) {
+  const CompiledProgram compiled = Check(R"(
+#f3 = loc("f.py":3:1)
+#f4 = loc("f.py":4:1)
+#g9 = loc("g.py":9:1)
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
+  %0 = stablehlo.exponential %x : tensor<64x64xf32> loc("jit(f)/exp"(callsite("f"(#f3) at #g9)))
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("jit(f)/dot"(#f4))
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %1, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32> loc(#f4)
+  %2 = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32> loc("jit(f)/sum"(#g9))
+  return %1, %2 : tensor<64x64xf32>, tensor<64xf32>
+})",
+                                         2, 1);
+  EXPECT_THAT(Origins(compiled.plan),
+              testing::ElementsAre("exponential f.py:3", "dot_general f.py:4", "reduce g.py:9"));
+  ASSERT_FALSE(compiled.plan.origins.empty());
+  EXPECT_EQ(compiled.plan.origins[0].scope, "jit(f)/exp");
+}
+
+// What is made of an op was written where it was; a loop that is one kernel is all that is inside.
+TEST(Compile, WhatRulesAndLinkingMakeKeepsItsPlace) {
+  Result<CompiledProgram> compiled = Compile(R"(
+func.func @main(%x: tensor<8xf32>, %m: tensor<8x8xf32>) -> tensor<8xf32> {
+  %n = stablehlo.constant dense<100> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %n, %a = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %c = stablehlo.compare GT, %i, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }
+  do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.subtract %i, %one : tensor<i32>
+    %d = stablehlo.dot_general %m, %a, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32> loc("f.py":7:1)
+    %t = stablehlo.tanh %d : tensor<8xf32> loc("f.py":8:1)
+    stablehlo.return %j, %t : tensor<i32>, tensor<8xf32>
+  } loc("f.py":9:1)
+  return %0#1 : tensor<8xf32>
+})",
+                                             CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  std::string all;
+  for (const std::string& text : Origins(compiled->plan)) all += text + ", ";
+  EXPECT_THAT(all, testing::HasSubstr("dot_general f.py:7")) << plan::Print(compiled->plan, true);
+  EXPECT_THAT(all, testing::HasSubstr("tanh f.py:8")) << plan::Print(compiled->plan, true);
 }
 
 TEST(Compile, ChainsBecomeOneKernel) {

@@ -13,12 +13,16 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kStepColumn = 66;  // where the table names steps
+
 struct ProfileOptions {
   ProfileFlags flags;
   size_t most = 30;
 };
 
-void Show(Context& context, const json& rows, size_t most) {
+}  // namespace
+
+void ShowProfile(Context& context, const json& rows, size_t most) {
   double whole = 0;
   std::vector<const json*> steps;
   for (const json& row : rows) {
@@ -48,14 +52,18 @@ void Show(Context& context, const json& rows, size_t most) {
         or_dash(flops > 0, fmt::format("{:.1f}", flops / least)),
         or_dash(bytes > 0, fmt::format("{:.1f}", bytes / least)),
         std::string(static_cast<size_t>(2 * s.value("depth", 0)), ' '), s.value("kind", ""), s.value("what", "")));
+    if (const std::string from = s.value("from", ""); !from.empty())
+      context.Say(fmt::format("{:>{}}from {}", "", kStepColumn + 2 * s.value("depth", 0), from));
   }
   if (steps.size() > most) context.Say(fmt::format("{} more steps: --most N shows them", steps.size() - most));
 }
 
+namespace {
+
 Status ProfileProgram(Context& context, const ProfileOptions& options) {
   TENON_ASSIGN_OR_RETURN(const Profiled profiled, RunProfiled(context, options.flags));
   context.output["steps"] = profiled.rows;
-  if (!context.json) Show(context, profiled.rows, options.most);
+  if (!context.json) ShowProfile(context, profiled.rows, options.most);
   return OkStatus();
 }
 

@@ -27,6 +27,9 @@ struct Profiled {
 /// Compiles the program and runs it. UNIMPLEMENTED when the plugin keeps no profile of its steps.
 Result<Profiled> RunProfiled(Context& context, const ProfileFlags& flags);
 
+/// Prints where the time went: the `most` steps that took longest, longest first.
+void ShowProfile(Context& context, const nlohmann::json& rows, size_t most);
+
 /// "12.3": microseconds.
 std::string Micros(double ns);
 

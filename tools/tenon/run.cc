@@ -10,6 +10,7 @@
 #include "tools/tenon/compare.h"
 #include "tools/tenon/inputs.h"
 #include "tools/tenon/npy.h"
+#include "tools/tenon/profiled.h"
 #include "tools/tenon/style.h"
 
 namespace tenon::cli {
@@ -25,6 +26,7 @@ struct RunOptions {
   std::string output;
   bool executable = false;
   bool donate = false;
+  bool profile = false;
   std::string expected;
   double tolerance = 0;
   size_t most = 1000;
@@ -116,7 +118,19 @@ Status CheckExpected(Context& context, const RunOptions& options, const std::vec
   return OkStatus();
 }
 
+// Many runs, and where their time went in place of what they computed.
+Status RunForProfile(Context& context, const RunOptions& options) {
+  constexpr size_t kMost = 30;
+  const ProfileFlags flags{
+      .plugin = options.plugin, .compile = options.compile, .inputs = options.inputs, .program = options.program};
+  TENON_ASSIGN_OR_RETURN(const Profiled profiled, RunProfiled(context, flags));
+  context.output["steps"] = profiled.rows;
+  if (!context.json) ShowProfile(context, profiled.rows, kMost);
+  return OkStatus();
+}
+
 Status RunProgram(Context& context, const RunOptions& options) {
+  if (options.profile) return RunForProfile(context, options);
   if (!options.output.empty() && !options.output.ends_with(".npy") && !options.output.ends_with(".npz")) {
     context.stage = kUsage;
     return InvalidArgument(fmt::format("--output '{}' is neither a .npy nor a .npz file", options.output));
@@ -305,6 +319,8 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_flag("--executable", options->executable, "PROGRAM is an executable that `tenon compile` wrote");
   command->add_flag("--donate", options->donate, "let the program take the arguments that it marks for it");
+  command->add_flag("--profile", options->profile, "run it many times and show where its time goes, as `tenon profile`")
+      ->excludes("--output", "--executable", "--donate");
   command
       ->add_option("--expected", options->expected,
                    "compare the outputs with this .npz or .npy file; the status is 1 when they differ")

@@ -240,8 +240,10 @@ Result<FusedProgram> Fuser::Run() {
     if (shape.dtype == DType::kToken) continue;
     View to = DenseView(AddBuffer(SlotKind::kOut, static_cast<uint32_t>(i), SizeBytes(shape)), shape);
     to.strides = options_.result_strides[i];
+    const size_t first = f_.steps.size();
     TENON_ASSIGN_OR_RETURN(View from, ViewOf(p_.main.results[i], f_.steps));
     Copy(from, to, f_.steps);
+    NoteOrigins({&p_.main.results[i].node, 1}, first, f_.steps);
   }
   TENON_RETURN_IF_ERROR(checks_.failed);
   return std::move(f_);

@@ -36,6 +36,7 @@ struct FusedProgram {
   std::unordered_map<plan::SlotId, std::vector<plan::SlotId>> in_place;
   /// What the kernels were made of, for people.
   std::vector<NodeGroup> kernel_nodes;
+  std::vector<plan::Origin> origins;
 };
 
 /// What only the front end knows about ops that travel whole.
@@ -50,6 +51,8 @@ struct OpExporter {
     std::vector<Dims> result_layouts;
   };
   std::function<Result<Call>(const GraphNode&)> custom_call;
+  /// Of a node that has a source.
+  std::function<plan::Origin(const GraphNode&)> origin;
 };
 
 /// `argument_strides`, `result_strides`: the layouts in elements, one per parameter and result. `drivers`: those that

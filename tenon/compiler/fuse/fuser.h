@@ -3,6 +3,7 @@
 // What the sources behind Fuse share.
 
 #include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "tenon/compiler/fuse/cluster.h"
@@ -47,6 +48,8 @@ class Fuser {
 
   // Steps.
   Status EmitBlock(const Block& block, plan::Seq& out);
+  /// Says of the steps from `first` on, those that say nothing yet, that they are there for `nodes`.
+  void NoteOrigins(std::span<const NodeId> nodes, size_t first, plan::Seq& out);
   /// Steps of units in their order. A cluster that cannot be one kernel is dealt out anew in its place.
   Status EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out);
   /// What a kernel reads while it is being made: how each value lies, and the steps that make it lie so.
@@ -119,6 +122,7 @@ class Fuser {
   // By content hash, then compared: kernels, and buffers of constants.
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> constant_of_;
+  std::unordered_map<const mlir::Operation*, uint32_t> origin_of_;  // Indices of FusedProgram::origins.
 };
 
 }  // namespace tenon::compiler

@@ -41,6 +41,41 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
   return OkStatus();
 }
 
+void Fuser::NoteOrigins(std::span<const NodeId> nodes, size_t first, plan::Seq& out) {
+  if (first == out.size()) return;
+  SmallVector<uint32_t, 2> origins;
+  // A loop that is a kernel is all that is inside of it.
+  std::vector<NodeId> all;
+  const auto expand = [&](const auto& self, NodeId id) -> void {
+    for (const Block& block : p_[id].blocks) {
+      for (const NodeId inner : block.nodes) self(self, inner);
+    }
+    all.push_back(id);
+  };
+  const bool has_loop = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+                                    [](const auto& step) { return std::holds_alternative<plan::WhileStep>(step.is); });
+  if (nodes.size() == 1 && p_[nodes[0]].op == OpCode::kWhile && !has_loop) {
+    expand(expand, nodes[0]);
+    nodes = all;
+  }
+  const auto add = [&](OpKind least) {
+    for (const NodeId id : nodes) {
+      const GraphNode& node = p_[id];
+      const OpKind kind = KindOfOp(node.op);
+      if (node.source == nullptr || kind == OpKind::kLeaf || (kind == OpKind::kView && least != OpKind::kView))
+        continue;
+      auto [known, fresh] = origin_of_.try_emplace(node.source, static_cast<uint32_t>(f_.origins.size()));
+      if (fresh) f_.origins.push_back(exporter_.origin(node));
+      if (std::find(origins.begin(), origins.end(), known->second) == origins.end()) origins.push_back(known->second);
+    }
+  };
+  add(OpKind::kElementwise);
+  if (origins.empty()) add(OpKind::kView);  // They move, and no more.
+  for (size_t i = first; i < out.size(); ++i) {
+    if (out[i].origins.empty()) out[i].origins = origins;
+  }
+}
+
 const View& Fuser::ReadView(Ref r, bool stored_later, Reads& reads) {
   if (auto it = reads.views.find(r); it != reads.views.end()) return it->second;
   View& view = reads.views[r] = DenseView(0, p_.shape(r));
@@ -132,16 +167,19 @@ Result<bool> Fuser::EmitFinished(NodeId product, const Cluster& cluster, bool se
     return false;
   }
   std::move(reads.before.begin(), reads.before.end(), std::back_inserter(out));
+  const size_t first = out.size();
   Status why;
   bool finished = false;
   TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(product, out, why, &*made, &finished));
   if (finished) {
     NodeGroup together{{product}, cluster.roots};
     together.members.insert(together.members.end(), cluster.order.begin(), cluster.order.end());
+    NoteOrigins(together.members, first, out);
     f_.kernel_nodes.push_back(std::move(together));
     return true;
   }
   if (!driven) TENON_RETURN_IF_ERROR(EmitNode(product, out));
+  NoteOrigins({&product, 1}, first, out);
   FinishKernel(*made, *p_.target, &checks_);
   TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));
   return true;
@@ -184,8 +222,10 @@ Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
   while (!pending.empty()) {
     Pending next = std::move(pending.back());
     pending.pop_back();
+    const size_t first = out.size();
     if (next.node != kNoNode) {
       if (!waits(next.node)) TENON_RETURN_IF_ERROR(EmitNode(next.node, out));
+      NoteOrigins({&next.node, 1}, first, out);
       continue;
     }
     Cluster& cluster = next.cluster;
@@ -193,12 +233,14 @@ Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
     if (next.product != kNoNode) {
       TENON_ASSIGN_OR_RETURN(const bool done, EmitFinished(next.product, cluster, next.settled, out));
       if (done) {
+        NoteOrigins(cluster.order, first, out);
         for (NodeId root : cluster.roots) {
           if (forced.contains(root)) at_hand.insert(root);
         }
         continue;
       }
       TENON_RETURN_IF_ERROR(EmitNode(next.product, out));
+      NoteOrigins({&next.product, 1}, first, out);
     }
     std::unordered_set<NodeId> blocked;
     TENON_ASSIGN_OR_RETURN(const std::optional<MadeKernel> made, MakeCluster(cluster, next.settled, blocked, out));
@@ -208,6 +250,7 @@ Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
       continue;
     }
     TENON_RETURN_IF_ERROR(EmitCluster(cluster, *made, out));
+    NoteOrigins(cluster.order, first, out);
     // Kernels that come later read it instead of computing it again.
     for (NodeId root : cluster.roots) {
       if (forced.contains(root)) at_hand.insert(root);

@@ -36,14 +36,26 @@ Hash128 HashOf(mlir::ModuleOp module) {
   return {hash.low64, hash.high64};
 }
 
-// Exchanges between processes are for the partitioner to make.
-Status CheckNoExchanges(mlir::ModuleOp module) {
-  bool found = false;
+// Exchanges between processes are for the partitioner to make, transfers of the host for the importer.
+Status CheckNoOwnCalls(mlir::ModuleOp module) {
+  std::string found;
   module.walk([&](stablehlo::CustomCallOp call) {
-    found |= call.getCallTargetName() == llvm::StringRef(kExchangeTarget.data(), kExchangeTarget.size());
+    const std::string_view target(call.getCallTargetName().data(), call.getCallTargetName().size());
+    if (target == kExchangeTarget || target == kHostSendTarget || target == kHostRecvTarget) found = target;
   });
-  return found ? InvalidArgument(fmt::format("custom calls of '{}' are for Tenon itself", kExchangeTarget))
-               : OkStatus();
+  return found.empty() ? OkStatus() : InvalidArgument(fmt::format("custom calls of '{}' are for Tenon itself", found));
+}
+
+// Which device's bytes a channel carries is not said where one program computes for all of them.
+Status CheckNoHostTransfers(mlir::ModuleOp module) {
+  mlir::Operation* found = nullptr;
+  module.walk([&](mlir::Operation* op) {
+    auto flag = op->getAttrOfType<mlir::BoolAttr>("is_host_transfer");
+    if (mlir::isa<stablehlo::SendOp, stablehlo::RecvOp>(op) && flag && flag.getValue()) found = op;
+  });
+  if (found == nullptr) return OkStatus();
+  return Unimplemented(fmt::format("{} with the host in a program of several devices",
+                                   std::string_view(found->getName().getStringRef())));
 }
 
 // Calls that only order others, which are ordered as it is.
@@ -92,7 +104,8 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   Imported imported;
   TENON_ASSIGN_OR_RETURN(imported.impl->module, dialect::Parse(imported.impl->context, bytes));
   const mlir::ModuleOp module = dialect::AsModule(imported.impl->module);
-  TENON_RETURN_IF_ERROR(CheckNoExchanges(module));
+  TENON_RETURN_IF_ERROR(CheckNoOwnCalls(module));
+  if (num_replicas * num_partitions > 1) TENON_RETURN_IF_ERROR(CheckNoHostTransfers(module));
   if (!processes.empty()) {
     imported.common = HashOf(module);
   }
@@ -229,10 +242,46 @@ std::vector<Dims> LayoutsOf(mlir::Operation* op, llvm::StringRef name) {
 
 }  // namespace
 
+namespace {
+
+/// The innermost place in a file; of several that became one, the first.
+mlir::FileLineColLoc PlaceOf(mlir::Location location) {
+  for (mlir::LocationAttr at = location; at;) {
+    if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(at)) return file;
+    if (auto named = mlir::dyn_cast<mlir::NameLoc>(at)) {
+      at = named.getChildLoc();
+    } else if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(at)) {
+      at = call.getCallee();
+    } else if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(at); fused && !fused.getLocations().empty()) {
+      at = fused.getLocations().front();
+    } else {
+      break;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+plan::Origin Imported::OriginOf(const GraphNode& node) const {
+  plan::Origin origin;
+  origin.op = node.source->getName().stripDialect().str();
+  const mlir::Location location = node.source->getLoc();
+  // JAX names each op after the functions and scopes around it; a name further in is a Python function's.
+  if (auto named = mlir::dyn_cast<mlir::NameLoc>(location)) origin.scope = named.getName().str();
+  if (const mlir::FileLineColLoc place = PlaceOf(location))
+    origin.place = fmt::format("{}:{}", place.getFilename().str(), place.getLine());
+  return origin;
+}
+
 Result<Imported::Call> Imported::DescribeCall(const GraphNode& node) const {
   mlir::Operation* op = node.origin;
   Call call;
   call.step.target = node.name;
+  if (auto channel = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
+      channel && mlir::isa<stablehlo::SendOp, stablehlo::RecvOp>(op)) {
+    call.step.opaque = std::to_string(channel.getHandle());
+  }
   if (auto version = op->getAttrOfType<mlir::IntegerAttr>("api_version"))
     call.step.api_version = static_cast<int32_t>(version.getInt());
   mlir::Attribute config = op->getAttr("backend_config");

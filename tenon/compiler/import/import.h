@@ -48,6 +48,8 @@ class Imported {
     std::vector<Dims> result_layouts;
   };
   Result<Call> DescribeCall(const GraphNode& node) const;
+  /// Where a node that has a source was written.
+  plan::Origin OriginOf(const GraphNode& node) const;
 
   struct Impl;
   std::unique_ptr<Impl> impl;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/import/import.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/kir/kir.h"
@@ -99,7 +100,11 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
     }
     if (++inlined_ > kMaxInlinedOps)
       return ResourceExhausted("the program has more than 2000000 operations once its calls are inlined");
+    const size_t first = p_.nodes.size();
     TENON_RETURN_IF_ERROR(Where(&op, ImportOp(&op, to)));
+    for (size_t i = first; i < p_.nodes.size(); ++i) {
+      if (p_.nodes[i].source == nullptr) p_.nodes[i].source = &op;
+    }
   }
   --depth_;
   return OkStatus();
@@ -200,6 +205,10 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
     if (native) return OkStatus();
   }
   if (name == "custom_call") return ImportCustomCall(op, to);
+  if (name == "send" || name == "recv") {
+    TENON_ASSIGN_OR_RETURN(const bool with_host, ImportHostTransfer(op, to));
+    return with_host ? OkStatus() : ImportOpaque(op, to);
+  }
   if (name == "tuple") {
     tuples_[op->getResult(0)] = std::vector<mlir::Value>(op->operand_begin(), op->operand_end());
     return OkStatus();
@@ -557,6 +566,19 @@ Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
   node.side_effect = effect && effect.getValue();
   Finish(op, std::move(node), to);
   return OkStatus();
+}
+
+Result<bool> Importer::ImportHostTransfer(mlir::Operation* op, Block& to) {
+  auto with_host = op->getAttrOfType<mlir::BoolAttr>("is_host_transfer");
+  if (!with_host || !with_host.getValue()) return false;
+  const bool sends = mlir::isa<stablehlo::SendOp>(op);
+  const unsigned arrays = (sends ? op->getNumOperands() : op->getNumResults()) - 1;  // The last is the token.
+  if (arrays != 1) return Unimplemented(fmt::format("{} arrays on one channel of the host, wanted 1", arrays));
+  TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kCustomCall));
+  node.name = sends ? kHostSendTarget : kHostRecvTarget;
+  node.side_effect = true;
+  Finish(op, std::move(node), to);
+  return true;
 }
 
 Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to) {

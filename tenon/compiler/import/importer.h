@@ -31,6 +31,8 @@ class Importer {
   Status ImportStructured(mlir::Operation* op, OpCode kind, Block& to);
   Status ImportComposite(mlir::Operation* op, Block& to);
   Status ImportCustomCall(mlir::Operation* op, Block& to);
+  /// A send or recv; false when it is between devices.
+  Result<bool> ImportHostTransfer(mlir::Operation* op, Block& to);
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
   /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);

@@ -2,8 +2,8 @@
 
 /// The compiler's own graph of a program: what import writes, simplify rewrites and fuse reads. One table of nodes with
 /// plain-data attributes; values are (node, result) pairs, so rewriting is writing a new table. It names no MLIR type
-/// but an opaque pointer to the op that a node came from, for nodes that travel whole (custom calls, ops without a form
-/// here).
+/// but opaque pointers to the op that a node came from: for nodes that travel whole (custom calls, ops without a form
+/// here), and to say where in the client's sources it was written.
 
 #include <cstdint>
 #include <deque>
@@ -81,7 +81,8 @@ struct GraphNode {
   std::string name;
   Literal literal;
   std::vector<Block> blocks;
-  mlir::Operation* origin = nullptr;
+  mlir::Operation* origin = nullptr;  ///< What it still is, unchanged.
+  mlir::Operation* source = nullptr;  ///< What it is made of, or for; for people.
   std::vector<const void*> captures;  ///< kOpaque: the mlir values behind the operands that follow the op's own.
 
   const Shape& shape(uint32_t i = 0) const { return out[i]; }

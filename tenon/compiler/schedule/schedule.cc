@@ -314,8 +314,27 @@ class Scheduler {
     for (uint32_t c : linked->inner) EventsOf(c).clear();
     plan::KernelStep kernel{static_cast<uint32_t>(p_.kernels.size()), std::move(linked->buffers), {}, linked->work};
     p_.kernels.push_back(std::move(linked->kernel));
+    const auto& loop = std::get<plan::WhileStep>(step.is);
+    for (const plan::Seq* inside : {&loop.condition, &loop.body}) CollectOrigins(*inside, step.origins);
     step.is = std::move(kernel);
     return true;
+  }
+
+  /// Those of all steps, each once, before what `origins` ends in.
+  static void CollectOrigins(const plan::Seq& seq, SmallVector<uint32_t, 2>& origins) {
+    for (const plan::Step& step : seq) {
+      for (const uint32_t origin : step.origins) {
+        if (std::find(origins.begin(), origins.end(), origin) != origins.end()) continue;
+        origins.push_back(origin);
+        if (origins.size() > 1) std::swap(origins.back(), origins[origins.size() - 2]);
+      }
+      if (const auto* w = std::get_if<plan::WhileStep>(&step.is)) {
+        CollectOrigins(w->condition, origins);
+        CollectOrigins(w->body, origins);
+      } else if (const auto* c = std::get_if<plan::CaseStep>(&step.is)) {
+        for (const plan::Seq& branch : c->branches) CollectOrigins(branch, origins);
+      }
+    }
   }
 
   // Places
@@ -467,6 +486,7 @@ class Scheduler {
     plan.constants = std::move(p_.constants);
     plan.kernels = std::move(p_.kernels);
     plan.steps = std::move(p_.steps);
+    plan.origins = std::move(p_.origins);
     // Only slots that steps name.
     std::vector<SlotId> number(p_.views.size(), plan::kNoSlot);
     std::vector<SlotId> used;

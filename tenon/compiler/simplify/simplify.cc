@@ -57,6 +57,7 @@ bool MayShare(const Program& p, const GraphNode& n) {
 }  // namespace
 
 NodeId Simplifier::Append(GraphNode node) {
+  if (node.source == nullptr) node.source = source_;
   const NodeId id = to_.Add(std::move(node));
   block_->nodes.push_back(id);
   return id;
@@ -80,6 +81,7 @@ Ref Simplifier::Emit(GraphNode node) {
 
 void Simplifier::CopyNode(NodeId id) {
   const GraphNode& old = from_[id];
+  source_ = old.source;
   if (old.op == OpCode::kWhile && CopyWhile(id)) return;
   if (old.op == OpCode::kCase && CopyCase(id)) return;
   GraphNode node = old;
@@ -88,6 +90,7 @@ void Simplifier::CopyNode(NodeId id) {
     node.blocks[b] = Block();
     CopyBlock(old.blocks[b], node.blocks[b]);
   }
+  source_ = old.source;
   const size_t results = node.out.size();
   if (results > 1 && (BindTrivial(id, node) || BindExtreme(id, node) || BindWindows(id, node))) return;
   const Ref r = Emit(std::move(node));

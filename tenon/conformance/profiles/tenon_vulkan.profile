@@ -11,6 +11,3 @@ known teardown.view_released : arrays live in the plugin's own blocks of device 
 known buffers.references_outlive_delete : the host does not address device memory
 known buffers.pointer_readable : the host does not address device memory
 known donation.held : the host does not address device memory
-known execute.send* : programs do not talk to the host while they run
-known execute.recv : programs do not talk to the host while they run
-known execute.poison_running : programs do not talk to the host while they run

@@ -48,6 +48,7 @@ struct VulkanLoadedExecutable::Run {
   SmallVector<StorageRef, 8> outputs;
   SmallVector<bool, 8> taken_over;  ///< Outputs that are an argument's storage.
   plugin::Ref<plugin::ExecuteContext> context;
+  plugin::Ref<plugin::HostTransfers> transfers;
   VulkanDevice* device = nullptr;
 
   // What it needs while it runs.
@@ -204,8 +205,13 @@ Status VulkanLoadedExecutable::Start(Run& run) const {
                          vulkan::Run::Start(*code.binding, std::move(bases), run.scratch.address()));
   run.run_id = client.NextRunId();
   run.start_ns = activity::NowNs();
-  host::ExecutionUser user{run.context.get(),           &client,    &client.in_flight(),
-                           client.pool().num_threads(), run.run_id, run.device->id()};
+  host::ExecutionUser user{.context = run.context.get(),
+                           .client = &client,
+                           .in_flight = &client.in_flight(),
+                           .num_threads = client.pool().num_threads(),
+                           .run_id = run.run_id,
+                           .device_ordinal = run.device->id(),
+                           .transfers = run.transfers.get()};
   const activity::Scope scope([&] { return host::ExecutionLabel(compiled_->about, run.device->id()); }, user.run_id);
   TENON_RETURN_IF_ERROR(program.Run({.inputs = {inputs.data(), inputs.size()},
                                      .outputs = {outputs.data(), outputs.size()},
@@ -281,6 +287,7 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
   auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
   task->run.code = std::move(code);
   task->run.context = request.context;
+  task->run.transfers = std::move(device.transfers);
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
   task->Enter(vulkan_client().in_flight(), request.launch_id, ours,
               {task->run.arguments.data(), task->run.arguments.size()},
