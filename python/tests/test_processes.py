@@ -283,3 +283,21 @@ give(len(told))
     assert [r[1] for r in results] == [[[0, [0.0, 1.0]], [1, [2.0, 3.0]]], [[2, [4.0, 5.0]], [3, [6.0, 7.0]]]]
     # What has effects runs in one process, and all hear of the result.
     assert [r[2] for r in results] == [28.0] * 2 and [r[3] for r in results] == [1, 0]
+
+
+def test_arrays_move_to_other_processes():
+    """jax.device_put between devices of different processes, in both directions at once."""
+    code = '''
+of = lambda p: NamedSharding(Mesh(np.array([d for d in jax.devices() if d.process_index == p]), ("x",)), P("x"))
+value = np.arange(24, dtype=np.float32).reshape(8, 3)
+arrays = [jax.make_array_from_callback(value.shape, of(p), lambda i: value[i] + 100 * p, dtype=value.dtype) for p in (0, 1)]
+moved = [jax.device_put(array, of(1 - p)) for p, array in enumerate(arrays)]
+again = [jax.device_put(array, of(p)) for p, array in enumerate(moved)]
+give([[np.asarray(s.data).tolist() for s in sorted(a.addressable_shards, key=lambda s: s.index[0].start)] for a in moved + again])
+'''
+    value = np.arange(24, dtype=np.float32).reshape(8, 3)
+    parts = lambda p: [(value + 100 * p)[:4].tolist(), (value + 100 * p)[4:].tolist()]
+    results = [r[0] for r in run_job(code)[0]]
+    # What was process 0's is process 1's, and comes back.
+    assert results[0] == [[], parts(1), parts(0), []]
+    assert results[1] == [parts(0), [], [], parts(1)]

@@ -10,6 +10,10 @@
 
 #include "tenon/abi/pjrt.h"
 #include "tenon/abi/pjrt_abi_version.h"
+#include "tenon/abi/pjrt_callback.h"
+#include "tenon/abi/pjrt_cross_host_transfers.h"
+#include "tenon/abi/pjrt_custom_partitioner.h"
+#include "tenon/abi/pjrt_executable_metadata.h"
 #include "tenon/abi/pjrt_ffi.h"
 #include "tenon/abi/pjrt_host_allocator.h"
 #include "tenon/abi/pjrt_host_memory_allocator.h"
@@ -57,6 +61,9 @@ static_assert(PJRT_PhaseCompile_Extension_STRUCT_SIZE == 64);
 static_assert(PJRT_RawBuffer_Extension_STRUCT_SIZE == 80);
 static_assert(PJRT_HostAllocator_Extension_STRUCT_SIZE == 48);
 static_assert(PJRT_HostMemoryAllocator_Extension_STRUCT_SIZE == 32);
+static_assert(PJRT_Callback_Extension_STRUCT_SIZE == 40);
+static_assert(PJRT_ExecutableMetadata_Extension_STRUCT_SIZE == 40);
+static_assert(PJRT_Custom_Partitioner_Extension_STRUCT_SIZE == 40);
 static_assert(sizeof(PJRT_NamedValue) == 56 && sizeof(PJRT_ShapeSpec) == 40, "arrays of these have a fixed stride");
 static_assert(sizeof(PJRT_Chunk) == 32 && sizeof(PJRT_SendCallbackInfo) == 24 && sizeof(PJRT_LogicalDeviceIds) == 8);
 

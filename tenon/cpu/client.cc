@@ -16,6 +16,7 @@
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
+#include "tenon/cpu/process_transfers.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
 #include "tenon/host/plugin_base.h"
@@ -69,9 +70,11 @@ void CpuClient::GivenUp() {
   if (job_ == nullptr || !CheckNotForked().ok()) return;
   // What the others wait for is still sent; who waits for a process that will not come is not waited for.
   const auto until = std::chrono::steady_clock::now() + policy::kLeaveJob;
-  while (job_->queue().pending() > 0 && std::chrono::steady_clock::now() < until)
+  const Result<collectives::Mailbox*> mailbox = job_->mailbox();
+  const auto pending = [&] { return job_->queue().pending() + (mailbox.ok() ? (*mailbox)->pending() : 0); };
+  while (pending() > 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (job_->queue().pending() > 0) job_->Leave();
+  if (pending() > 0) job_->Leave();
 }
 
 void CpuClient::ProcessesChanged(std::span<const ProcessState> processes) {
@@ -178,6 +181,15 @@ Result<plugin::Ref<plugin::LoadedExecutable>> CpuClient::Deserialize(std::string
                          CpuExecutable::Create(std::move(loaded.code), *options));
   return plugin::Ref<plugin::LoadedExecutable>(
       plugin::MakeRef<CpuLoadedExecutable>(plugin::Ref<Client>(this), std::move(executable), std::move(assignment)));
+}
+
+plugin::EventRef CpuClient::SendToProcess(plugin::Ref<plugin::Buffer> buffer, int device_id, int64_t key) {
+  return SendArray(*this, std::move(buffer), device_id, key);
+}
+
+Result<plugin::Ref<plugin::Buffer>> CpuClient::ReceiveFromProcess(plugin::ArraySpec spec, plugin::Device* device,
+                                                                  int device_id, int64_t key) {
+  return ReceiveArray(*this, std::move(spec), *device, device_id, key);
 }
 
 void CpuClient::Schedule(std::function<void()> work) {

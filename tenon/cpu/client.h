@@ -44,6 +44,10 @@ class CpuClient final : public plugin::Client {
   size_t inline_copy_limit() const override { return host::policy::kInlineCopyBytes; }
   std::vector<std::string> executable_versions() const override { return VersionsLoadedHere(); }
 
+  plugin::EventRef SendToProcess(plugin::Ref<plugin::Buffer> buffer, int device_id, int64_t key) override;
+  Result<plugin::Ref<plugin::Buffer>> ReceiveFromProcess(plugin::ArraySpec spec, plugin::Device* device, int device_id,
+                                                         int64_t key) override;
+
   /// Executions that nobody can see the outcome of any more end at the next trip of their loops.
   void GivenUp() override;
   void ProcessesChanged(std::span<const ProcessState> processes) override;

@@ -40,6 +40,8 @@ void Put(ByteWriter& out, const JobProcess& p) {
   out.PutText(p.target);
   out.PutText(p.boot_id);
   out.PutText(p.host);
+  out.PutText(p.mail_address);
+  out.Put<uint16_t>(p.mail_port);
 }
 
 JobProcess Get(ByteReader& in) {
@@ -49,6 +51,9 @@ JobProcess Get(ByteReader& in) {
   p.target = in.GetText();
   p.boot_id = in.GetText();
   p.host = in.GetText();
+  if (in.at_end()) return p;  // Another version's, which is found out from what is there.
+  p.mail_address = in.GetText();
+  p.mail_port = in.Get<uint16_t>();
   return p;
 }
 
@@ -108,6 +113,14 @@ Status Job::Exchange() {
   own.target = setup_.target;
   own.boot_id = BootId();
   own.host = HostName();
+  Result<std::unique_ptr<collectives::Mailbox>> mailbox = collectives::Mailbox::Open(setup_.address);
+  if (mailbox.ok()) {
+    mailbox_ = *std::move(mailbox);
+    own.mail_address = setup_.address;
+    own.mail_port = mailbox_->port();
+  } else {
+    no_mailbox_ = mailbox.status();
+  }
   ByteWriter out;
   Put(out, own);
   collectives::Store& store = *setup_.store;
@@ -152,7 +165,26 @@ Status Job::Exchange() {
   const std::string_view text = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   if (code != 0) return Status(static_cast<Code>(code), std::string(text));
-  return Read(text);
+  TENON_RETURN_IF_ERROR(Read(text));
+  OpenMailbox();
+  return OkStatus();
+}
+
+void Job::OpenMailbox() {
+  if (mailbox_ == nullptr) return;
+  collectives::Mailbox::Setup setup{.self = setup_.node, .secret = secret_, .peers = {}, .timeout = setup_.timeout};
+  const std::string& here = processes_[static_cast<size_t>(setup_.node)].boot_id;
+  for (size_t node = 0; node < processes_.size(); ++node) {
+    const JobProcess& p = processes_[node];
+    const std::string& host = !p.mail_address.empty() ? p.mail_address : p.boot_id == here ? "127.0.0.1" : p.host;
+    setup.peers.push_back({host, p.mail_port, fmt::format("process {} ({})", node, p.host)});
+  }
+  mailbox_->Begin(std::move(setup));
+}
+
+Result<collectives::Mailbox*> Job::mailbox() const {
+  if (mailbox_ == nullptr) return no_mailbox_;
+  return mailbox_.get();
 }
 
 Result<std::string> Job::Judge(const std::vector<std::string>& told) const {
@@ -260,6 +292,7 @@ void Job::Lost(int node, const std::string& why) {
       why);
   std::lock_guard lock(mutex_);
   if (!lost_.emplace(node, text).second) return;
+  if (mailbox_ != nullptr) mailbox_->Lost(node, Unavailable(text));
   for (const auto& [nodes, group] : groups_) {
     if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) group->Fail(Unavailable(text));
   }
@@ -268,6 +301,7 @@ void Job::Lost(int node, const std::string& why) {
 void Job::Leave() {
   std::lock_guard lock(mutex_);
   left_.store(true, std::memory_order_release);
+  if (mailbox_ != nullptr) mailbox_->Leave(GivenUp());
   for (const auto& [nodes, group] : groups_) group->Leave(GivenUp());
 }
 

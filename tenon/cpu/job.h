@@ -14,6 +14,7 @@
 #include "tenon/base/status.h"
 #include "tenon/collectives/engine.h"
 #include "tenon/collectives/group.h"
+#include "tenon/collectives/mailbox.h"
 #include "tenon/host/device_queue.h"
 
 namespace tenon::cpu {
@@ -28,7 +29,9 @@ struct JobProcess {
   std::string target;   ///< Printed; must give the same bits everywhere.
   std::string boot_id;  ///< Of the machine's running system: equal for processes of one machine.
   std::string host;
-  int partition_index = 0;  ///< Which of the machines, in the order in which they first appear.
+  std::string mail_address;  ///< Where its mailbox is reached; empty: at its host.
+  uint16_t mail_port = 0;    ///< 0: it has none.
+  int partition_index = 0;   ///< Which of the machines, in the order in which they first appear.
 };
 
 /// The job that this process is part of: who the others are, and the ways to them. Thread-safe.
@@ -56,6 +59,9 @@ class Job {
   /// Executions of several processes run here, in the order in which they were handed over.
   host::DeviceQueue& queue() { return queue_; }
 
+  /// What carries arrays between two processes, by their numbers. UNAVAILABLE where this one has none.
+  Result<collectives::Mailbox*> mailbox() const;
+
   /// The connections with `nodes` (ascending, this one among them), made on first use. Blocks: for the queue's thread.
   Result<collectives::Group*> GroupOf(const std::vector<int>& nodes);
   /// Number of the next execution with these processes, from 1.
@@ -71,11 +77,14 @@ class Job {
   Status Exchange();
   Result<std::string> Judge(const std::vector<std::string>& told) const;
   Status Read(std::string_view verdict);
+  void OpenMailbox();
   Result<std::unique_ptr<collectives::Group>> Meet(const std::vector<int>& nodes);
 
   Setup setup_;
   std::vector<JobProcess> processes_;
   std::string secret_;
+  std::unique_ptr<collectives::Mailbox> mailbox_;
+  Status no_mailbox_;
   std::mutex mutex_;
   std::map<std::vector<int>, std::unique_ptr<collectives::Group>> groups_;
   std::map<std::vector<int>, uint64_t> launches_;

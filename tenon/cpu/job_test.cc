@@ -173,6 +173,65 @@ TEST(Job, AClientThatIsGivenUpDoesNotWaitForOneThatNeverComes) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, policy::kLeaveJob + std::chrono::seconds(20));
 }
 
+// In both directions at once, more than there are threads, in orders that do not agree; the array of one is made last,
+// and that of another never.
+TEST(Job, ArraysGoFromProcessToProcess) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  constexpr int kArrays = 100;
+  for (const Status& outcome : InThreads(2, [&](int node) -> Status {
+         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+         TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Client> client,
+                                CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+         plugin::Device* const device = client->addressable_devices()[0];
+         const int other = (1 - node) * kDevicesPerProcess;
+         const Shape shape{DType::kF32, {3}};
+         std::vector<plugin::Ref<plugin::Buffer>> kept, got;
+         std::vector<plugin::EventRef> sent;
+         plugin::Ref<plugin::Event> last = plugin::Event::Make();
+         for (int i = 0; i < kArrays; ++i) {
+           const int key = node == 0 ? i : kArrays - 1 - i;
+           TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> storage, device->default_memory()->Allocate(device, 12));
+           auto* data = static_cast<float*>(storage->data());
+           for (int k = 0; k < 3; ++k) data[k] = static_cast<float>(100 * node + key + k);
+           kept.push_back(plugin::Buffer::Make(device, device->default_memory(), {shape}, std::move(storage),
+                                               key == 5 ? plugin::EventRef(last) : nullptr));
+           if (key == 9)
+             kept.back() = plugin::Buffer::MakeError(device, device->default_memory(), {shape}, Aborted("never made"));
+           sent.push_back(client->SendToProcess(kept.back(), other, key));
+         }
+         for (int key = 0; key < kArrays; ++key) {
+           TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Buffer> buffer,
+                                  client->ReceiveFromProcess({shape}, device, other, key));
+           got.push_back(std::move(buffer));
+         }
+         last->Set();
+         for (int key = 0; key < kArrays; ++key) {
+           const plugin::Ref<plugin::Buffer>& buffer = got[static_cast<size_t>(key)];
+           const Status status = buffer->ready().Wait();
+           if (key == 9) {
+             EXPECT_EQ(status.code(), tenon::Code::kAborted);
+             EXPECT_THAT(std::string(status.message()), HasSubstr("never made"));
+             continue;
+           }
+           TENON_RETURN_IF_ERROR(status);
+           TENON_ASSIGN_OR_RETURN(void* const pointer, buffer->DataPointer());
+           for (int k = 0; k < 3; ++k)
+             EXPECT_EQ(static_cast<float*>(pointer)[k], static_cast<float>(100 * (1 - node) + key + k));
+         }
+         int failed = 0;
+         for (const plugin::EventRef& event : sent) failed += event.Wait().ok() ? 0 : 1;
+         EXPECT_EQ(failed, 1);
+         EXPECT_EQ(client->SendToProcess(kept[0], node * kDevicesPerProcess, 1).Wait().code(),
+                   tenon::Code::kInvalidArgument);
+         EXPECT_EQ(client->SendToProcess(kept[0], 77, 1).Wait().code(), tenon::Code::kInvalidArgument);
+         EXPECT_EQ(client->ReceiveFromProcess({shape, {}}, device, 77, 1).status().code(),
+                   tenon::Code::kInvalidArgument);
+         return OkStatus();
+       })) {
+    EXPECT_TRUE(outcome.ok()) << outcome.ToString();
+  }
+}
+
 TEST(Job, AnotherProgramIsAnErrorOnBothSides) {
   const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
   const std::vector<Status> outcomes = InThreads(2, [&](int node) -> Status {

@@ -141,6 +141,10 @@ class CpuPlugin final : public host::PluginBase {
     return specs;
   }
 
+  bool has_cross_host_transfers() const override { return true; }
+  /// The name by which JAX learns that it may move arrays between processes.
+  std::vector<plugin::NamedValue> Attributes() const override { return {{"supports_cross_host_transfers", true}}; }
+
   Result<plugin::Ref<plugin::Client>> CreateClient(plugin::ClientOptions options) override {
     const int64_t nodes = options.GetInt("num_nodes", 1);
     if (nodes < 1 || nodes > policy::kMaxProcesses)

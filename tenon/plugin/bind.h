@@ -147,6 +147,10 @@ Result<Placement> ResolvePlacement(std::string_view function, Client& client, PJ
 /// refused.
 Result<Dims> DecodeLayout(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
 
+/// What an array is, as a call describes it: the number of a PJRT_Buffer_Type, extents, layout (null: row-major).
+Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, size_t num_dims,
+                           const PJRT_Buffer_MemoryLayout* layout);
+
 /// The CompileOptionsProto of a call, decoded and checked against the options that the plugin takes.
 Result<CompileOptions> DecodeCallersCompileOptions(std::string_view fn, const char* data, size_t size);
 

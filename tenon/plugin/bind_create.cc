@@ -50,8 +50,6 @@ Result<Dims> DecodeLayout(const PJRT_Buffer_MemoryLayout* layout, const Shape& s
   return spec.minor_to_major;
 }
 
-namespace {
-
 Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, size_t num_dims,
                            const PJRT_Buffer_MemoryLayout* layout) {
   Result<Shape> shape = MakeShape(type, dims, num_dims);
@@ -60,6 +58,8 @@ Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, s
   if (!order.ok()) return order.status().WithContext(fn);
   return ArraySpec{.shape = std::move(*shape), .minor_to_major = std::move(*order)};
 }
+
+namespace {
 
 // Whether a caller can have an array of so many bytes. Without a copy nobody reads it before somebody asks.
 Status CheckAddressable(std::string_view fn, int64_t size_bytes) {

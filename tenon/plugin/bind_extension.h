@@ -23,5 +23,8 @@ PJRT_Extension_Base* RawBufferExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* HostAllocatorExtensions(PJRT_Extension_Base* next);
 PJRT_Extension_Base* PhaseCompileExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* AbiVersionExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* CallbackExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* ExecutableMetadataExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* CrossHostTransfersExtension(PJRT_Extension_Base* next);
 
 }  // namespace tenon::plugin::bind

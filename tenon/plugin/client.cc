@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tenon/abi/pjrt_callback.h"
+
 namespace tenon::plugin {
 
 Client::Client(Info info) : info_(std::move(info)) {}
@@ -60,6 +62,38 @@ Memory* Client::FindMemory(const Device& device, std::string_view kind) const {
     if (memory->kind().name == kind) return memory;
   }
   return nullptr;
+}
+
+EventRef Client::SendToProcess(Ref<Buffer> buffer, int device_id, int64_t key) {
+  return EventRef::Of(Unimplemented(fmt::format("platform '{}' sends nothing to other processes", platform_name())));
+}
+
+Result<Ref<Buffer>> Client::ReceiveFromProcess(ArraySpec spec, Device* device, int device_id, int64_t key) {
+  return Unimplemented(fmt::format("platform '{}' receives nothing from other processes", platform_name()));
+}
+
+void Client::AddCallback(int type, void (*function)(void* args, void* user_arg), void* user_arg) {
+  const std::lock_guard lock(callbacks_mutex_);
+  callbacks_.push_back({type, function, user_arg});
+}
+
+void Client::InvokeCallbacks(int type, void* args) {
+  std::vector<Callback> callbacks;
+  {
+    const std::lock_guard lock(callbacks_mutex_);
+    callbacks = callbacks_;
+  }
+  for (const Callback& c : callbacks) {
+    if (c.type == type) c.function(args, c.user_arg);
+  }
+}
+
+void Client::TellPrefatal(const Status& error) {
+  PJRT_Callback_PrefatalArgs args{.struct_size = PJRT_Callback_PrefatalArgs_STRUCT_SIZE,
+                                  .error_code = static_cast<PJRT_Error_Code>(error.code()),
+                                  .error_message = error.message().data(),
+                                  .error_message_size = error.message().size()};
+  InvokeCallbacks(PJRT_Callback_Type_Prefatal, &args);
 }
 
 bool Client::Owns(const Device* device) const { return device->client() == this; }

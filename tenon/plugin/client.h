@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,6 +89,15 @@ class Client : public RefCounted {
   /// Whether programs may be compiled whose devices all are other processes'; they run on no device here.
   virtual bool TakesProgramsOfOthers() const { return false; }
 
+  /// Sends the contents of `buffer` to another process, whose device `device_id` receives them under the same `key`; a
+  /// key serves once between two processes, and either side may come first. Ready when the bytes have left, with the
+  /// buffer's error when it has one, which the other side then hears too. Returns at once. UNIMPLEMENTED unless
+  /// overridden; see Plugin::has_cross_host_transfers.
+  virtual EventRef SendToProcess(Ref<Buffer> buffer, int device_id, int64_t key);
+  /// The other side: an array in the default memory of `device`, with what device `device_id` of another process sends
+  /// under `key`. Returns at once; the buffer is ready when the bytes are there.
+  virtual Result<Ref<Buffer>> ReceiveFromProcess(ArraySpec spec, Device* device, int device_id, int64_t key);
+
   /// The caller has given the client up and destroys its handle; others may be left. For ending what nobody can hear of
   /// any more. The default does nothing.
   virtual void GivenUp() {}
@@ -104,6 +114,10 @@ class Client : public RefCounted {
   virtual size_t host_memory_alignment() const { return 64; }
   virtual Result<void*> AllocateHostMemory(size_t size_bytes, size_t alignment, int numa_node);
   virtual void FreeHostMemory(void* data);
+
+  /// Tells the caller, who may want to save what it can, that the process is about to end with this error. Returns when
+  /// all that were registered for it have returned.
+  void TellPrefatal(const Status& error);
 
   /// The versions of executables that this client runs (ExecutableInfo::abi_version). The default: what the same
   /// platform_version compiled.
@@ -129,10 +143,20 @@ class Client : public RefCounted {
   std::vector<Memory*> memories_;
   std::vector<PJRT_Memory*> c_memories_;
   Ref<Topology> topology_;
+  struct Callback {
+    int type;
+    void (*function)(void* args, void* user_arg);
+    void* user_arg;
+  };
+  std::mutex callbacks_mutex_;
+  std::vector<Callback> callbacks_;
   [[no_unique_address]] internal::Counted<ObjectKind::kClient> counted_;
 
  public:
   // --- For the SDK.
+  /// Functions of the caller by the number of a PJRT_Callback_Type. None is called under a lock.
+  void AddCallback(int type, void (*function)(void* args, void* user_arg), void* user_arg);
+  void InvokeCallbacks(int type, void* args);
   std::span<PJRT_Memory* const> c_memories() const { return c_memories_; }
 };
 

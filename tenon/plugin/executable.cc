@@ -18,6 +18,10 @@ Result<Executable::ProgramText> Executable::OptimizedProgram() const {
   return Unimplemented(fmt::format("executable '{}' does not keep its program", info_.name));
 }
 
+Result<std::string> Executable::Metadata() const {
+  return Unimplemented(fmt::format("executable '{}' has no metadata", info_.name));
+}
+
 AbiVersion Executable::abi_version() const {
   AbiVersion version = origin_;
   if (!info_.abi_version.empty()) version.versions = {info_.abi_version};

@@ -78,6 +78,10 @@ class Executable : public RefCounted {
   };
   virtual Result<ProgramText> OptimizedProgram() const;
 
+  /// A message of the plugin's own about it, serialized. UNIMPLEMENTED unless overridden; see
+  /// Plugin::has_executable_metadata.
+  virtual Result<std::string> Metadata() const;
+
   /// What it needs of a runtime.
   AbiVersion abi_version() const;
 

@@ -13,6 +13,7 @@ namespace bind {
 PJRT_Extension_Base* Extensions() {
   static PJRT_Extension_Base* const first = [] {
     PJRT_Extension_Base* chain = ThePlugin().Extensions();
+    chain = CallbackExtension(ExecutableMetadataExtension(CrossHostTransfersExtension(chain)));
     chain = AbiVersionExtension(PhaseCompileExtension(HostAllocatorExtensions(RawBufferExtension(chain))));
     chain = ProfilerExtension(SignatureExtension(chain));
     return LayoutsExtension(FfiExtension(ShardingsExtension(MemoryDescriptionsExtension(chain))));

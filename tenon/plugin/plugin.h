@@ -110,6 +110,12 @@ class Plugin {
   virtual Result<PartialProgram> RunPhase(std::string_view phase, const PartialProgram& program,
                                           const CompileOptions& options, Topology& topology);
 
+  /// Whether clients send arrays to other processes (Client::SendToProcess): false leaves the extension
+  /// CrossHostTransfers out.
+  virtual bool has_cross_host_transfers() const { return false; }
+  /// Whether Executable::Metadata says something: false leaves the extension ExecutableMetadata out.
+  virtual bool has_executable_metadata() const { return false; }
+
   /// Handlers for custom calls, once per name and platform. UNIMPLEMENTED unless overridden.
   virtual Status RegisterFfiHandler(const FfiHandlerRegistration& registration);
 };

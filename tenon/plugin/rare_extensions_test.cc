@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "tenon/abi/pjrt_abi_version.h"
+#include "tenon/abi/pjrt_callback.h"
+#include "tenon/abi/pjrt_cross_host_transfers.h"
+#include "tenon/abi/pjrt_executable_metadata.h"
 #include "tenon/abi/pjrt_host_allocator.h"
 #include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_phase_compile.h"
@@ -166,6 +169,136 @@ TEST_F(RareExtensionsTest, HostMemoryOutlivesTheClientsHandle) {
   of_second.deleter(of_second.ptr, of_second.deleter_arg);
   EXPECT_EQ(LiveObjects(ObjectKind::kClient), clients);
   block.deleter(block.ptr, block.deleter_arg);
+}
+
+TEST_F(RareExtensionsTest, ExecutablesSayWhatTheyAre) {
+  const auto& extension = Find<PJRT_ExecutableMetadata_Extension>(PJRT_Extension_Type_ExecutableMetadata);
+  PJRT_LoadedExecutable* loaded = Compile("add").value();
+  ARGS(PJRT_LoadedExecutable_GetExecutable, get);
+  get.loaded_executable = loaded;
+  ASSERT_CALL(PJRT_LoadedExecutable_GetExecutable, get);
+  PJRT_ExecutableMetadata_GetExecutableMetadata_Args args{.executable = get.executable, .metadata = nullptr};
+  ASSERT_TRUE(TakeStatus(extension.get_executable_metadata(&args)).ok());
+  // They outlive the executable.
+  ARGS(PJRT_Executable_Destroy, destroy);
+  destroy.executable = get.executable;
+  EXPECT_CALL_OK(PJRT_Executable_Destroy, destroy);
+  Destroy(loaded);
+  EXPECT_EQ(std::string_view(args.metadata->serialized_metadata, args.metadata->serialized_metadata_size), "about add");
+  PJRT_ExecutableMetadata_DestroySerializedMetadata_Args give_back{.metadata = args.metadata};
+  extension.destroy_serialized_metadata(&give_back);
+  give_back.metadata = nullptr;
+  extension.destroy_serialized_metadata(&give_back);
+  args.executable = nullptr;
+  EXPECT_CODE(TakeStatus(extension.get_executable_metadata(&args)), kInvalidArgument);
+}
+
+TEST_F(RareExtensionsTest, ArraysGoToOtherProcessesByKey) {
+  const auto& extension = Find<PJRT_CrossHostTransfers_Extension>(PJRT_Extension_Type_CrossHostTransfers);
+  PJRT_Buffer* buffers[] = {Four(1), Four(5), Four(9)};
+  const int32_t devices[] = {1000, 2000, 7};
+  const int64_t keys[] = {4, int64_t{1} << 40, 6};
+  PJRT_Event* events[3] = {};
+  ARGS(PJRT_Transfers_PJRT_Client_CrossHostSendBuffers, send);
+  send.client = client_;
+  send.num_buffers = 3;
+  send.buffers = buffers;
+  send.dst_global_device_ids = devices;
+  send.transfer_keys = keys;
+  send.send_events = events;
+  send.num_tasks = 1;  // Without the lists.
+  EXPECT_CODE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_CrossHostSendBuffers(&send)), kInvalidArgument);
+  send.struct_size = offsetof(PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args, num_tasks);  // Before version 8.
+  ASSERT_TRUE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_CrossHostSendBuffers(&send)).ok());
+  EXPECT_TRUE(Finish(events[0]).ok());
+  EXPECT_TRUE(Finish(events[1]).ok());
+  EXPECT_CODE(Finish(events[2]), kInvalidArgument);
+  for (PJRT_Buffer* buffer : buffers) Destroy(buffer);
+
+  size_t ranks[] = {1, 1};
+  const int64_t four = 4;
+  const int64_t* dims[] = {&four, &four};
+  PJRT_Buffer_Type types[] = {PJRT_Buffer_Type_F32, PJRT_Buffer_Type_F32};
+  const int64_t wanted[] = {int64_t{1} << 40, 4};
+  PJRT_Buffer* received[2] = {};
+  ARGS(PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers, receive);
+  receive.client = client_;
+  receive.num_shapes = 2;
+  receive.shape_num_dims = ranks;
+  receive.num_dims = dims;
+  receive.element_types = types;
+  receive.device = device(0);
+  receive.src_global_device_ids = devices;
+  receive.transfer_keys = wanted;
+  receive.buffers = received;
+  ASSERT_TRUE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers(&receive)).ok());
+  EXPECT_EQ(Download(received[0])->at(0), 5.0f);
+  EXPECT_EQ(Download(received[1])->at(0), 1.0f);
+  for (PJRT_Buffer* buffer : received) Destroy(buffer);
+  EXPECT_CODE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers(&receive)), kNotFound);
+  receive.device = nullptr;
+  EXPECT_CODE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers(&receive)), kInvalidArgument);
+
+  // The interface with descriptors says that it is not served, and keeps nothing.
+  ARGS(PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers, make);
+  EXPECT_CODE(TakeStatus(extension.PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers(&make)), kUnimplemented);
+  struct Heard {
+    Status status;
+    int freed = 0;
+  };
+  static Heard heard;
+  ARGS(PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice, copy);
+  ARGS(PJRT_Event_Create, create);
+  ASSERT_CALL(PJRT_Event_Create, create);
+  copy.event = create.event;
+  copy.on_done = {nullptr, [](PJRT_Error* error, bool enqueued, void*) {
+                    EXPECT_FALSE(enqueued);
+                    heard.status = TakeStatus(error);
+                  }};
+  copy.descriptor_destructor = [](char**, size_t*) { ++heard.freed; };
+  extension.PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice(&copy);
+  EXPECT_CODE(heard.status, kUnimplemented);
+  EXPECT_EQ(heard.freed, 1);
+}
+
+TEST_F(RareExtensionsTest, CallbacksAreToldOfTheirTypeAlone) {
+  const auto& extension = Find<PJRT_Callback_Extension>(PJRT_Extension_Type_Callback);
+  struct Heard {
+    std::vector<std::string> texts;
+    int slices = 0;
+  } heard;
+  ARGS(PJRT_Callback_RegisterCallback, add);
+  add.client = client_;
+  add.type = PJRT_Callback_Type_Prefatal;
+  add.user_arg = &heard;
+  add.callback = [](void* args, void* user) {
+    const auto& error = *static_cast<PJRT_Callback_PrefatalArgs*>(args);
+    static_cast<Heard*>(user)->texts.emplace_back(error.error_message, error.error_message_size);
+  };
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(TakeStatus(extension.register_callback(&add)).ok());
+  add.type = PJRT_Callback_Type_Tpu_SliceBuilder;
+  add.callback = [](void*, void* user) { ++static_cast<Heard*>(user)->slices; };
+  ASSERT_TRUE(TakeStatus(extension.register_callback(&add)).ok());
+
+  reinterpret_cast<Client*>(client_)->TellPrefatal(Internal("the end"));
+  EXPECT_EQ(heard.texts, (std::vector<std::string>{"the end", "the end"}));
+  EXPECT_EQ(heard.slices, 0);
+  PJRT_Callback_Tpu_SliceBuilderArgs slice{.struct_size = PJRT_Callback_Tpu_SliceBuilderArgs_STRUCT_SIZE,
+                                           .failure_type = PJRT_Callback_Tpu_SliceFailureType::SLICE_FAILURE_UNKNOWN};
+  ARGS(PJRT_Callback_InvokeCallback, invoke);
+  invoke.client = client_;
+  invoke.type = PJRT_Callback_Type_Tpu_SliceBuilder;
+  invoke.args = &slice;
+  ASSERT_TRUE(TakeStatus(extension.invoke_callback(&invoke)).ok());
+  EXPECT_EQ(heard.slices, 1);
+  EXPECT_EQ(heard.texts.size(), 2u);
+
+  add.callback = nullptr;
+  EXPECT_CODE(TakeStatus(extension.register_callback(&add)), kInvalidArgument);
+  for (const int unknown : {0, 3, 77}) {
+    std::memcpy(&invoke.type, &unknown, sizeof(unknown));
+    EXPECT_CODE(TakeStatus(extension.invoke_callback(&invoke)), kInvalidArgument);
+  }
 }
 
 // What plugins without phases of their own have.

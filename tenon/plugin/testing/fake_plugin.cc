@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 namespace tenon::plugin::testing {
@@ -78,6 +79,7 @@ class FakeExecutable final : public Executable {
       : Executable(std::move(info)), program_(std::move(program)) {}
   const std::string& program() const { return program_; }
   Result<std::string> Serialize() const override { return "fake:" + program_; }
+  Result<std::string> Metadata() const override { return "about " + program_; }
   Result<ProgramText> OptimizedProgram() const override { return ProgramText{.code = program_, .format = "fake"}; }
 
  private:
@@ -256,6 +258,19 @@ class FakeClient final : public Client {
     Ready();
   }
 
+  EventRef SendToProcess(Ref<Buffer> buffer, int device_id, int64_t key) override {
+    if (device_id == 7) return EventRef::Of(InvalidArgument("no device has the id 7"));
+    sent_[key] = *buffer->Use();
+    return nullptr;
+  }
+  Result<Ref<Buffer>> ReceiveFromProcess(ArraySpec spec, Device* device, int, int64_t key) override {
+    const auto found = sent_.find(key);
+    if (found == sent_.end()) return NotFound("nothing was sent");
+    BufferUse use = std::move(found->second);
+    sent_.erase(found);
+    return Buffer::Make(device, device->default_memory(), std::move(spec), std::move(use.storage));
+  }
+
   Result<Ref<LoadedExecutable>> Compile(const Program& program, const CompileOptions& options,
                                         const DeviceAssignment& assignment) override {
     TENON_ASSIGN_OR_RETURN(Ref<FakeExecutable> executable, CompileFake(std::string(program.code), options));
@@ -286,6 +301,9 @@ class FakeClient final : public Client {
   }
   size_t host_memory_alignment() const override { return 128; }
   size_t inline_copy_limit() const override { return TheQueue().scheduling ? 0 : SIZE_MAX; }
+
+ private:
+  std::map<int64_t, BufferUse> sent_;
 };
 
 }  // namespace

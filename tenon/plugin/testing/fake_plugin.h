@@ -38,6 +38,9 @@ class FakePlugin final : public Plugin {
   Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options, Topology& topology,
                                              Client* client) override;
   Status RegisterFfiHandler(const FfiHandlerRegistration& registration) override;
+  bool has_executable_metadata() const override { return true; }
+  /// Its clients receive what they sent themselves, under the same key and of any device.
+  bool has_cross_host_transfers() const override { return true; }
   /// "parse" and "lower", which write their name around the program: "lower(parse(add))".
   std::vector<std::string> phase_names() const override { return {"parse", "lower"}; }
   Result<PartialProgram> RunPhase(std::string_view phase, const PartialProgram& program, const CompileOptions& options,
