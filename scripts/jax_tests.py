@@ -312,8 +312,8 @@ def _write(path, kept):
              f'Written by `scripts/jax_tests.py` from `{data}`.',
              'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '']
     if kept['release']:
-        lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end on Tenon. The built-in backend ran {len(whole)} of them, and of '
-                  f'{len(rest)} only what does not pass on Tenon. The other files are listed below.', '']
+        lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end on Tenon. The built-in backend ran {len(whole)} of them, '
+                  f'and of {len(rest)} only what does not pass on Tenon. The other files are listed below.', '']
     if whole:
         lines += _table(whole, COLUMNS, [f'{"s" if what == "seconds" else what} ({"built-in" if b == "xla" else "Tenon"})' for what, b in COLUMNS])
     if rest:
