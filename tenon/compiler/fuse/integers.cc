@@ -21,16 +21,17 @@ using kir::Val;
 
 namespace {
 
+using Wide = __int128;
+
 /// lo <= x <= hi. Types that have no range here (floats, unsigned ones of 64 bits) are unknown.
 struct Range {
   int64_t lo = 0, hi = 0;
   bool known = false;
 
   bool is_one() const { return known && lo == hi; }
+  Wide size() const { return Wide{hi} - lo; }
   friend bool operator==(const Range&, const Range&) = default;
 };
-
-using Wide = __int128;
 
 Range RangeOfType(DType type) {
   if (type == DType::kPred) return {0, 1, true};
@@ -76,8 +77,7 @@ class Walk {
       for (const auto& [id, loop] : loops_) {
         for (size_t i = 0; i < loop->types.size(); ++i) {
           Range range = Hull(ranges_[loop->init[i]], ranges_[loop->next[i]]);
-          if (const Range counted = Counted(*loop, i);
-              counted.known && (!range.known || counted.hi - counted.lo < range.hi - range.lo))
+          if (const Range counted = Counted(*loop, i); counted.known && (!range.known || counted.size() < range.size()))
             range = counted;
           carried_[{id, i}] = range;
         }
