@@ -214,6 +214,34 @@ TEST_P(OptimizedProgram, ComputesTheSame) {
     ASSERT_NEAR((*got)[i], (*wanted)[i], 1e-5f * (1 + std::abs((*wanted)[i]))) << "element " << i << "\n" << text;
 }
 
+TEST(OptimizedProgramOfDevices, SaysHowValuesLie) {
+  auto client = *CpuClient::Create({2, int64_t{1} << 30});
+  // executable_build_options (3): num_replicas (4) 1, num_partitions (5) 2, use_spmd_partitioning (6).
+  const plugin::CompileOptions options = *plugin::DecodeCompileOptions("\x1a\x06\x20\x01\x28\x02\x30\x01");
+  const auto assignment = *client->ResolveAssignment(options);
+  auto compiled = client->Compile(
+      {R"(func.func @main(%x: tensor<4x6xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"}) -> (tensor<4x6xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"}, tensor<4x6xf32> {mhlo.sharding = "{replicated}"}) {
+  %a = stablehlo.tanh %x : tensor<4x6xf32>
+  %b = stablehlo.negate %x : tensor<4x6xf32>
+  return %a, %b : tensor<4x6xf32>, tensor<4x6xf32>
+})",
+       "mlir"},
+      options, assignment);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const auto optimized = (*compiled)->executable()->OptimizedProgram();
+  ASSERT_TRUE(optimized.ok()) << optimized.status().ToString();
+  dialect::Context context;
+  const auto module = dialect::Parse(context, optimized->code);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string text = dialect::ToText(module->op());
+  // xla.OpSharding: type (field 1) OTHER (3), tile_assignment_dimensions (3) 2 and 1, tile_assignment_devices (4) 0 and
+  // 1; a tuple (2) has its parts in field 5, and REPLICATED is 0.
+  const std::string halves = R"(\08\03\1A\02\02\01\22\02\00\01)";
+  EXPECT_NE(text.find("mhlo.spmd_parameters_shardings = [\"" + halves + "\"]"), std::string::npos) << text;
+  EXPECT_NE(text.find("mhlo.spmd_output_sharding = \"\\08\\02*\\0A" + halves + "*\\02\\08\\00\""), std::string::npos)
+      << text;
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, OptimizedProgram, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 

@@ -13,6 +13,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/import_impl.h"
 #include "tenon/compiler/import/types.h"
+#include "tenon/compiler/partition/globalize.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -70,6 +71,9 @@ class Exporter {
   Result<mlir::OwningOpRef<mlir::ModuleOp>> Run() {
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(b_.getUnknownLoc(), p_.name);
     module_ = *module;
+    for (const char* name : {kParametersShardings, kOutputSharding}) {
+      if (mlir::Attribute value = source_->getAttr(name)) module_->setAttr(name, value);
+    }
     llvm::SmallVector<mlir::Type> in, out;
     for (NodeId id : p_.main.args) in.push_back(TypeOfShape(p_[id].shape()));
     for (Ref r : p_.main.results) out.push_back(TypeOfShape(p_.shape(r)));

@@ -400,6 +400,14 @@ class Globalizer {
   Partials partials_;
 };
 
+void NoteShardings(mlir::ModuleOp module, const Shardings& shardings) {
+  mlir::Builder b(module.getContext());
+  llvm::SmallVector<mlir::Attribute> parameters;
+  for (const std::string& sharding : shardings.parameter_shardings) parameters.push_back(b.getStringAttr(sharding));
+  module->setAttr(kParametersShardings, b.getArrayAttr(parameters));
+  module->setAttr(kOutputSharding, b.getStringAttr(TupleOpSharding(shardings.result_shardings)));
+}
+
 }  // namespace
 
 bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions) {
@@ -412,7 +420,9 @@ bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_par
 
 Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions,
                             const Processes& processes) {
-  return Globalizer(module, num_replicas, num_partitions, processes).Run();
+  TENON_ASSIGN_OR_RETURN(Shardings shardings, Globalizer(module, num_replicas, num_partitions, processes).Run());
+  if (num_partitions > 1 && num_replicas == 1) NoteShardings(module, shardings);
+  return shardings;
 }
 
 }  // namespace tenon::compiler

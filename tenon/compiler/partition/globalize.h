@@ -10,6 +10,11 @@
 
 namespace tenon::compiler {
 
+/// Attributes of the module: how its arguments lie over the partitions, an xla.OpSharding each, and its results, one of
+/// them or a tuple. Clients older than PJRT's extension for shardings read them in the optimized program.
+inline constexpr const char* kParametersShardings = "mhlo.spmd_parameters_shardings";
+inline constexpr const char* kOutputSharding = "mhlo.spmd_output_sharding";
+
 /// Rewrites a program of several devices that share one memory into one program over whole arrays, without Shardy and
 /// without collectives: constraints vanish, and a body that is written per device (manual_computation; with replicas
 /// the whole of @main) is expanded once per device, in lock-step, so that every collective becomes ordinary ops on the

@@ -151,6 +151,16 @@ std::string ManualOpSharding() {
   return bytes;
 }
 
+std::string TupleOpSharding(const std::vector<std::string>& shardings) {
+  constexpr int kTuple = 2;  // structural: numbers of a format
+  if (shardings.size() == 1) return shardings[0];
+  std::string bytes;
+  protozero::pbf_writer out(bytes);
+  out.add_enum(1, kTuple);
+  for (const std::string& sharding : shardings) out.add_message(5, sharding);
+  return bytes;
+}
+
 std::string ToOpSharding(const Tiling& tiling) {
   constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;  // structural: numbers of a format
   const int64_t tiles = NumElements(tiling.tiles);

@@ -57,4 +57,7 @@ std::string ToOpSharding(const Tiling& tiling);
 /// That of values inside manual computations, which are each device's own.
 std::string ManualOpSharding();
 
+/// That of a sequence of values with these; of one value, its own.
+std::string TupleOpSharding(const std::vector<std::string>& shardings);
+
 }  // namespace tenon::compiler
