@@ -15,6 +15,8 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/internal/x64/allocate.h"
@@ -252,6 +254,80 @@ TEST(X64Encoding, EdgeMovesOfACycle) {
   std::string text;
   for (const std::string& line : Reader().Read(bytes->bytes)) text += line + "\n";
   EXPECT_NE(text.find("mov rax, r8\nmov r8, r9\nmov r9, rax\n"), std::string::npos) << text;
+}
+
+/// What may lie on an edge, by how the disassembler names it. In the frame, integers and masks have the same places.
+struct Place {
+  RegClass type;
+  Location at;
+  std::string name;
+};
+std::vector<Place> PlacesOnEdges() {
+  using Kind = Location::Kind;
+  std::vector<Place> places;
+  for (uint8_t n = 0; n < 4; ++n) {
+    places.push_back({RegClass::kGpr, {Kind::kRegister, static_cast<uint8_t>(8 + n)}, "r" + std::to_string(8 + n)});
+    places.push_back({RegClass::kMask, {Kind::kRegister, static_cast<uint8_t>(1 + n)}, "k" + std::to_string(1 + n)});
+    places.push_back({RegClass::kVec, {Kind::kRegister, n}, "zmm" + std::to_string(n)});
+    const std::string small = "[rsp + " + std::to_string(64 + 8 * n) + "]";
+    places.push_back({RegClass::kGpr, {Kind::kFrame, 0, 0, 0, 64 + 8 * n}, small});
+    places.push_back({RegClass::kMask, {Kind::kFrame, 0, 0, 0, 64 + 8 * n}, small});
+    places.push_back(
+        {RegClass::kVec, {Kind::kFrame, 0, 0, 0, 128 + 64 * n}, "[rsp + " + std::to_string(128 + 64 * n) + "]"});
+  }
+  return places;
+}
+
+// Values lie anywhere before an edge, their copies anywhere behind it: the moves are followed one by one.
+TEST(X64Encoding, EdgeMovesHappenAllAtOnce) {
+  Reader reader;
+  std::vector<Place> places = PlacesOnEdges();
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    Program p;
+    p.f.frame_bytes = 384;
+    p.f.blocks.resize(2);
+    p.f.blocks[0].code.push_back({.kind = Kind::kJump, .target = 1});
+    p.f.blocks[0].next = {1};
+    p.f.blocks[1].previous = {0};
+    p.f.blocks[1].code.push_back({.kind = Kind::kReturn});
+    const auto draw = [&] {
+      std::shuffle(places.begin(), places.end(), random);
+      std::map<std::string, Reg> there;
+      for (size_t i = 0; i < places.size() / 2; ++i) {
+        if (there.contains(places[i].name)) continue;
+        p.where.push_back(places[i].at);
+        there[places[i].name] = p.f.NewReg(places[i].type);
+      }
+      return there;
+    };
+    std::map<std::string, Reg> held = draw();
+    std::map<std::string, Reg> wanted;
+    for (const auto& [name, result] : draw()) {
+      std::vector<Reg> values;
+      for (const auto& [from, value] : held) {
+        if (p.f.classes[value] == p.f.classes[result]) values.push_back(value);
+      }
+      if (values.empty()) continue;
+      wanted[name] = values[random() % values.size()];
+      p.f.blocks[1].phis.push_back({result, {{0, wanted[name]}}});
+    }
+    const auto code = Assemble(p.f, p.where);
+    ASSERT_TRUE(code.has_value());
+    std::string text;
+    for (const std::string& line : reader.Read(code->bytes)) {
+      text += line + "\n";
+      const size_t first = line.find(' '), second = line.find(", ");
+      if (second == std::string::npos || line.substr(0, first).find("mov") == std::string::npos) continue;
+      const auto name = [](const std::string& operand) {
+        const size_t bracket = operand.find('[');
+        return bracket == std::string::npos ? operand : operand.substr(bracket);
+      };
+      held[name(line.substr(first + 1, second - first - 1))] = held[name(line.substr(second + 2))];
+    }
+    for (const auto& [where, value] : wanted)
+      ASSERT_EQ(held[where], value) << where << " in round " << round << "\n" << text;
+  }
 }
 
 TEST(X64Encoding, GathersAndScattersOfEveryRegister) {

@@ -271,32 +271,34 @@ class Assembler {
     return type == RegClass::kGpr ? kScratchGpr[0] : type == RegClass::kVec ? ScratchVec()[0] : kScratchMask[0];
   }
 
+  /// Whether `m` reads what `writer` writes. Registers of one number are one only in one class; a place in the frame
+  /// may hold an integer before and a mask afterwards.
+  static bool Reads(const OneMove& m, const OneMove& writer) {
+    return m.from == writer.to && (m.type == writer.type || m.from.kind == LocationKind::kFrame);
+  }
   /// All at once: every `from` is read before any `to` is written.
   void Moves(std::vector<OneMove> moves) {
     std::erase_if(moves, [](const OneMove& m) { return m.to == m.from || m.to.kind == LocationKind::kNowhere; });
     while (!moves.empty()) {
-      bool moved = false;
-      for (size_t i = 0; i < moves.size() && !moved; ++i) {
-        const bool read = std::any_of(moves.begin(), moves.end(), [&](const OneMove& o) {
-          return &o != &moves[i] && o.type == moves[i].type && o.from == moves[i].to;
-        });
-        if (read) continue;
-        Move(moves[i].type, moves[i].len, moves[i].to, moves[i].from);
-        moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
-        moved = true;
+      const auto ready = std::find_if(moves.begin(), moves.end(), [&](const OneMove& writer) {
+        return std::none_of(moves.begin(), moves.end(), [&](const OneMove& m) { return Reads(m, writer); });
+      });
+      if (ready != moves.end()) {
+        Move(ready->type, ready->len, ready->to, ready->from);
+        moves.erase(ready);
+        continue;
       }
-      if (moved) continue;
-      // A cycle: one value waits in a scratch register.
-      const Location spare{LocationKind::kRegister, CycleOf(moves[0].type), 0, 0, 0};
-      const Location held = moves[0].to;
-      const RegClass type = moves[0].type;
+      // Cycles: what the first one overwrites waits in a scratch register of its own class.
+      const OneMove writer = moves[0];
+      RegClass type = writer.type;
       uint8_t len = 0;
-      for (OneMove& o : moves) {
-        if (o.type != type || !(o.from == held)) continue;
-        o.from = spare;
-        len = std::max(len, o.len);
+      for (OneMove& m : moves) {
+        if (!Reads(m, writer)) continue;
+        type = m.type;
+        len = std::max(len, m.len);
+        m.from = {LocationKind::kRegister, CycleOf(type), 0, 0, 0};
       }
-      Move(type, len, spare, held);
+      Move(type, len, {LocationKind::kRegister, CycleOf(type), 0, 0, 0}, writer.to);
     }
   }
   std::vector<OneMove> MovesOf(uint32_t from, uint32_t to) const {
