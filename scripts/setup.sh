@@ -10,7 +10,7 @@ venv=${TENON_VENV:-$root/.venv}
 
 # What to install from Debian, and why: docs/dependencies.md.
 packages=(clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libclang-rt-22-dev cmake ninja-build ccache git ca-certificates
-          libfmt-dev libprotozero-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev
+          libfmt-dev libprotozero-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libeigen3-dev libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev
           libzstd-dev zlib1g-dev python3 python3-venv python3-pip
           libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers spirv-tools libgloo-dev libssl-dev)
 

@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 #include "tenon/dialect/chlo/dialect.h"
+#include "tenon/dialect/lapack_calls.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::dialect {
@@ -94,7 +95,9 @@ void WriteCall(mlir::Operation* op, llvm::StringRef target, llvm::ArrayRef<mlir:
 
 void ReadNamedCalls(mlir::Operation* module) {
   module->walk([](stablehlo::CustomCallOp call) {
-    if (call.getCallTargetName().starts_with(kPrefix) && ReplaceCall(call)) call->erase();
+    const bool replaced =
+        call.getCallTargetName().starts_with(kPrefix) ? ReplaceCall(call) : ReplaceDecomposition(call);
+    if (replaced) call->erase();
   });
 }
 

@@ -10,6 +10,9 @@ namespace tenon::dialect {
 ///
 /// Replaces those in `module` that CHLO has: functions of one array or two, and top-k of either end. Others, and calls
 /// whose operands, results or attributes are not as such an op wants them, stay.
+///
+/// XLA's own decompositions, `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh`, which travel alike, become
+/// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there.
 void ReadNamedCalls(mlir::Operation* module);
 
 /// The way back, for readers that know StableHLO alone: a copy of `module` in which erf, tan and top-k are such calls;

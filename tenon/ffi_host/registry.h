@@ -30,7 +30,11 @@ struct Handler {
 /// same functions may be registered again; ALREADY_EXISTS for others under a name that is taken. Thread-safe.
 Status RegisterHandler(std::string_view name, const XLA_FFI_Handler_Bundle& bundle, XLA_FFI_Handler_Traits traits);
 
-/// NOT_FOUND when nobody registered `name`.
+/// What `find` gives for a name is called, as a leaf, while nobody has registered that name; it gives null for names
+/// that it does not know. Thread-safe; a later installation replaces an earlier one.
+void InstallBuiltIns(XLA_FFI_Handler* (*find)(std::string_view name));
+
+/// The handler registered as `name`, else the built-in one; NOT_FOUND when there is neither.
 Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name);
 
 }  // namespace tenon::ffi_host

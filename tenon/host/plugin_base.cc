@@ -7,6 +7,7 @@
 #include "tenon/dialect/parse.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
+#include "tenon/lapack/lapack.h"
 #include "tenon/plugin/ffi_types.h"
 #include "tenon/vhlo/version.h"
 
@@ -14,6 +15,7 @@ namespace tenon::host {
 
 PluginBase::PluginBase(std::string_view platform) : platform_(platform) {
   ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter});
+  ffi_host::InstallBuiltIns(&lapack::FindHandler);
 }
 
 std::array<int64_t, 3> PluginBase::stablehlo_current_version() const {

@@ -1,0 +1,323 @@
+// Every routine as a program calls it, judged by residuals and orthogonality in plain loops of long double.
+
+#include "tenon/lapack/lapack.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tenon/ffi_host/call_site.h"
+#include "tenon/ffi_host/registry.h"
+
+namespace tenon::lapack {
+namespace {
+
+using Wide = std::complex<long double>;
+
+template <class T>
+struct Traits;
+template <>
+struct Traits<float> {
+  using Real = float;
+  static constexpr char kLetter = 's';
+  static constexpr DType kDType = DType::kF32;
+};
+template <>
+struct Traits<double> {
+  using Real = double;
+  static constexpr char kLetter = 'd';
+  static constexpr DType kDType = DType::kF64;
+};
+template <>
+struct Traits<std::complex<float>> {
+  using Real = float;
+  static constexpr char kLetter = 'c';
+  static constexpr DType kDType = DType::kC64;
+};
+template <>
+struct Traits<std::complex<double>> {
+  using Real = double;
+  static constexpr char kLetter = 'z';
+  static constexpr DType kDType = DType::kC128;
+};
+template <>
+struct Traits<int32_t> {
+  static constexpr DType kDType = DType::kS32;
+};
+
+/// An array of a call; the last two extents of a matrix lie column-major.
+struct Array {
+  plan::Slot slot;
+  std::vector<std::byte> bytes;
+
+  template <class T>
+  static Array Of(std::vector<int64_t> dims) {
+    Array a;
+    int64_t size = 1;
+    for (const int64_t d : dims) size *= d;
+    a.slot.dtype = Traits<T>::kDType;
+    a.slot.dims = Dims(dims.begin(), dims.end());
+    a.slot.stride_elems = Dims(dims.size(), 1);
+    a.bytes.resize(static_cast<size_t>(size) * sizeof(T));
+    return a;
+  }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+};
+
+std::string Target(char letter, std::string_view routine) {
+  return "lapack_" + std::string(1, letter) + std::string(routine) + "_ffi";
+}
+
+plan::Attribute Letter(std::string name, char value) {
+  return {std::move(name), plan::Attribute::Kind::kScalar, DType::kU8, std::string(1, value), {}};
+}
+
+Status CallRoutine(const std::string& target, std::vector<Array*> operands, std::vector<Array*> results,
+                   std::vector<plan::Attribute> attributes = {}) {
+  ffi_host::InstallBuiltIns(&FindHandler);
+  plan::CustomCallStep step;
+  step.target = target;
+  step.api_version = 4;
+  step.attributes = std::move(attributes);
+  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(step));
+  EXPECT_NE(site->handler().traits & ffi_host::kLeafTrait, 0u);
+  std::vector<runtime::View> in, out;
+  for (Array* a : operands) in.push_back({a->bytes.data(), &a->slot});
+  for (Array* a : results) out.push_back({a->bytes.data(), &a->slot});
+  return site->Call(in, out, {});
+}
+
+template <class T>
+void Fill(Array& a, uint32_t seed, typename Traits<T>::Real by = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<typename Traits<T>::Real> uniform(-1, 1);
+  const size_t n = a.bytes.size() / sizeof(T);
+  for (size_t i = 0; i < n; ++i) {
+    if constexpr (std::is_floating_point_v<T>)
+      a.as<T>()[i] = uniform(random) * by;
+    else
+      a.as<T>()[i] = T(uniform(random) * by, uniform(random) * by);
+  }
+}
+
+/// A matrix in long double.
+struct Exact {
+  int64_t rows, cols;
+  std::vector<Wide> data;
+  Exact(int64_t r, int64_t c) : rows(r), cols(c), data(static_cast<size_t>(r * c)) {}
+  template <class T>
+  Exact(const T* from, int64_t r, int64_t c) : Exact(r, c) {
+    for (size_t i = 0; i < data.size(); ++i) data[i] = Wide(from[i]);
+  }
+  Wide& operator()(int64_t i, int64_t j) { return data[static_cast<size_t>(i + j * rows)]; }
+  const Wide& operator()(int64_t i, int64_t j) const { return data[static_cast<size_t>(i + j * rows)]; }
+};
+
+Exact Times(const Exact& a, const Exact& b) {
+  Exact c(a.rows, b.cols);
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < b.cols; ++j) {
+      for (int64_t k = 0; k < a.cols; ++k) c(i, j) += a(i, k) * b(k, j);
+    }
+  }
+  return c;
+}
+
+Exact Adjoint(const Exact& a) {
+  Exact c(a.cols, a.rows);
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < a.cols; ++j) c(j, i) = std::conj(a(i, j));
+  }
+  return c;
+}
+
+long double Norm(const Exact& a) {
+  long double sum = 0;
+  for (const Wide& x : a.data) sum += std::norm(x);
+  return std::sqrt(sum);
+}
+
+/// ||a - b|| in Frobenius's norm; NaN when either has one.
+long double Distance(const Exact& a, const Exact& b) {
+  Exact c = a;
+  for (size_t i = 0; i < c.data.size(); ++i) c.data[i] -= b.data[i];
+  return Norm(c);
+}
+
+Exact Unit(int64_t n) {
+  Exact c(n, n);
+  for (int64_t i = 0; i < n; ++i) c(i, i) = 1;
+  return c;
+}
+
+/// Backward stable routines leave errors below a small multiple of n eps times the norm (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 2002, chapters 10 and 19).
+template <class T>
+long double Bound(int64_t m, int64_t n) {
+  return 10.0L * static_cast<long double>(std::max(m, n)) * std::numeric_limits<typename Traits<T>::Real>::epsilon();
+}
+
+template <class T>
+class Lapack : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(Lapack, Types);
+
+struct Sizes {
+  int64_t batch, m, n;
+};
+constexpr Sizes kSizes[] = {{1, 0, 3}, {1, 3, 0}, {0, 3, 3},   {3, 1, 1},  {200, 3, 2},
+                            {2, 2, 5}, {1, 7, 7}, {2, 70, 53}, {1, 33, 90}};
+
+template <class T>
+std::string OrthogonalProduct() {
+  return Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "orgqr" : "ungqr");
+}
+
+/// Wants a = q r for matrix i, with r in the upper triangle of `packed`.
+template <class T>
+void ExpectQr(const Exact& a, Array& packed, Array& q, int64_t i) {
+  const int64_t m = a.rows, n = a.cols, k = std::min(m, n);
+  const Exact product(q.as<T>() + i * m * n, m, n);
+  Exact r(packed.as<T>() + i * m * n, m, n), top(k, n), thin(m, k);
+  for (int64_t row = 0; row < k; ++row) {
+    for (int64_t col = row; col < n; ++col) top(row, col) = r(row, col);
+  }
+  std::copy_n(product.data.begin(), thin.data.size(), thin.data.begin());
+  EXPECT_LE(Distance(Times(thin, top), a), Bound<T>(m, n) * Norm(a));
+  EXPECT_LE(Distance(Times(Adjoint(thin), thin), Unit(k)), Bound<T>(m, n) * std::sqrt(static_cast<long double>(k)));
+  for (int64_t col = k; col < n; ++col) {
+    for (int64_t row = 0; row < m; ++row) EXPECT_EQ(product(row, col), Wide(0));
+  }
+}
+
+TYPED_TEST(Lapack, GeqrfAndOrgqrFactor) {
+  using T = TypeParam;
+  // Also where squares of entries overflow, and where they vanish.
+  const auto large = std::sqrt(std::numeric_limits<typename Traits<T>::Real>::max()) * 8;
+  for (const typename Traits<T>::Real by : {typename Traits<T>::Real(1), large, 1 / large}) {
+    for (const auto& [batch, m, n] : kSizes) {
+      SCOPED_TRACE(testing::Message() << batch << "x" << m << "x" << n << " by " << by);
+      const int64_t k = std::min(m, n);
+      Array a = Array::Of<T>({batch, m, n}), r = a, q = a, taus = Array::Of<T>({batch, k});
+      Fill<T>(a, 7, by);
+      Status s = CallRoutine(Target(Traits<T>::kLetter, "geqrf"), {&a}, {&r, &taus});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      s = CallRoutine(OrthogonalProduct<T>(), {&r, &taus}, {&q});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      for (int64_t i = 0; i < std::min<int64_t>(batch, 5); ++i)
+        ExpectQr<T>(Exact(a.as<T>() + i * m * n, m, n), r, q, i);
+    }
+  }
+}
+
+TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  for (const char uplo : {'L', 'U'}) {
+    for (const auto& [batch, n] : {std::pair<int64_t, int64_t>{1, 0}, {3, 1}, {50, 2}, {2, 9}, {1, 64}}) {
+      SCOPED_TRACE(testing::Message() << batch << "x" << n << uplo);
+      Array a = Array::Of<T>({batch, n, n}), v = a, w = Array::Of<Real>({batch, n}), info = Array::Of<int32_t>({batch});
+      Fill<T>(a, 11);
+      Status s = CallRoutine(Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "syevd" : "heevd"), {&a},
+                             {&v, &w, &info}, {Letter("mode", 'V'), Letter("uplo", uplo)});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      for (int64_t i = 0; i < batch; ++i) {
+        EXPECT_EQ(info.as<int32_t>()[i], 0);
+        Exact x(a.as<T>() + i * n * n, n, n), scaled(v.as<T>() + i * n * n, n, n);
+        for (int64_t row = 0; row < n; ++row) {
+          x(row, row) = x(row, row).real();
+          for (int64_t col = row + 1; col < n; ++col)
+            (uplo == 'L' ? x(row, col) : x(col, row)) = std::conj(uplo == 'L' ? x(col, row) : x(row, col));
+        }
+        const Exact vectors = scaled;
+        const Real* values = w.as<Real>() + i * n;
+        EXPECT_TRUE(std::is_sorted(values, values + n));
+        for (int64_t col = 0; col < n; ++col) {
+          for (int64_t row = 0; row < n; ++row) scaled(row, col) *= static_cast<long double>(values[col]);
+        }
+        EXPECT_LE(Distance(Times(x, vectors), scaled), Bound<T>(n, n) * Norm(x));
+        EXPECT_LE(Distance(Times(Adjoint(vectors), vectors), Unit(n)),
+                  Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Lapack, WhatIsNotFiniteEnds) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  constexpr int64_t n = 40;
+  for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+    // The second of two matrices is as it should be.
+    Array a = Array::Of<T>({2, n, n}), v = a, r = a, w = Array::Of<Real>({2, n}), taus = Array::Of<T>({2, n}),
+          info = Array::Of<int32_t>({2});
+    Fill<T>(a, 3);
+    a.as<T>()[5] = T(bad);
+    Status s = CallRoutine(Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "syevd" : "heevd"), {&a},
+                           {&v, &w, &info}, {Letter("mode", 'V'), Letter("uplo", 'L')});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_GT(info.as<int32_t>()[0], 0);
+    EXPECT_EQ(info.as<int32_t>()[1], 0);
+    EXPECT_TRUE(std::isnan(w.as<Real>()[0]));
+    EXPECT_TRUE(std::isfinite(w.as<Real>()[n]));
+    s = CallRoutine(Target(Traits<T>::kLetter, "geqrf"), {&a}, {&r, &taus});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_TRUE(std::isnan(std::real(r.as<T>()[n * n - 1])));
+    EXPECT_TRUE(std::isfinite(std::real(r.as<T>()[2 * n * n - 1])));
+  }
+}
+
+TEST(LapackCalls, WhatIsNotAsWantedIsAnError) {
+  Array a = Array::Of<float>({3, 2}), r = a, taus = Array::Of<float>({3}), doubles = Array::Of<double>({2});
+  Status s = CallRoutine("lapack_sgeqrf_ffi", {&a}, {&r, &taus});
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_NE(s.ToString().find("result 1 is f32[3], wanted f32[2]"), std::string::npos) << s.ToString();
+  s = CallRoutine("lapack_sgeqrf_ffi", {&a}, {&r, &doubles});
+  EXPECT_NE(s.ToString().find("result 1 is f64[2], wanted f32[2]"), std::string::npos) << s.ToString();
+  EXPECT_EQ(CallRoutine("lapack_sgeqrf_ffi", {&a}, {&r}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(CallRoutine("lapack_sgeqrf_ffi", {&taus}, {&r, &taus}).code(), Code::kInvalidArgument);
+  Array x = Array::Of<float>({2, 2}), v = x, w = Array::Of<float>({2}), info = Array::Of<int32_t>({});
+  s = CallRoutine("lapack_ssyevd_ffi", {&x}, {&v, &w, &info}, {Letter("mode", 'V')});
+  EXPECT_NE(s.ToString().find("wanted an attribute 'uplo'"), std::string::npos) << s.ToString();
+  s = CallRoutine("lapack_ssyevd_ffi", {&x}, {&v, &w, &info}, {Letter("mode", 'V'), Letter("uplo", 'X')});
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_EQ(CallRoutine("lapack_sgeqrf", {&a}, {&r, &taus}).code(), Code::kNotFound);
+}
+
+XLA_FFI_Error* Registered(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) {
+    auto* m = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start)->metadata;
+    m->api_version.major_version = 0;
+    m->api_version.minor_version = 5;
+    return nullptr;
+  }
+  static_cast<float*>(static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0])->data)[0] = 77;
+  return nullptr;
+}
+
+// Last: a registration is for good.
+TEST(LapackRegistration, ALaterOneWins) {
+  Array a = Array::Of<float>({1, 1}), r = a, taus = Array::Of<float>({1});
+  a.as<float>()[0] = 3;
+  ASSERT_TRUE(CallRoutine("lapack_sgeqrf_ffi", {&a}, {&r, &taus}).ok());
+  EXPECT_EQ(r.as<float>()[0], 3);
+  ASSERT_TRUE(ffi_host::RegisterHandler("lapack_sgeqrf_ffi", {nullptr, nullptr, nullptr, Registered, nullptr},
+                                        ffi_host::kLeafTrait)
+                  .ok());
+  ASSERT_TRUE(CallRoutine("lapack_sgeqrf_ffi", {&a}, {&r, &taus}).ok());
+  EXPECT_EQ(r.as<float>()[0], 77);
+}
+
+}  // namespace
+}  // namespace tenon::lapack

@@ -1,0 +1,55 @@
+#pragma once
+
+// Eigen as the families here use it: on arrays of its own, which lie aligned, so that a result is a function of values
+// and extents alone.
+
+#define EIGEN_MPL2_ONLY
+#define EIGEN_DONT_PARALLELIZE
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tenon/lapack/call.h"
+
+namespace tenon::lapack {
+
+template <class T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T>
+using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+template <class T>
+using Real = typename Eigen::NumTraits<T>::Real;
+
+/// The i-th matrix of a stack, to be copied from or to.
+template <class T>
+Eigen::Map<const Matrix<T>> In(const Stack<const T>& stack, int64_t i) {
+  return {stack.at(i), stack.rows, stack.cols};
+}
+template <class T>
+Eigen::Map<Matrix<T>> Out(const Stack<T>& stack, int64_t i) {
+  return {stack.at(i), stack.rows, stack.cols};
+}
+
+template <class T>
+void FillNan(const Stack<T>& stack, int64_t i) {
+  Out(stack, i).setConstant(T(std::numeric_limits<Real<T>>::quiet_NaN()));
+}
+
+/// A power of two that brings the largest entry of `a` near 1, so that squares of entries neither overflow nor vanish;
+/// 1 for zero and for what is not finite.
+template <class T>
+Real<T> ScaleOf(const Matrix<T>& a) {
+  Real<T> largest = 0;
+  for (Eigen::Index k = 0; k < a.size(); ++k) {
+    const T& x = a.data()[k];
+    largest = std::max({largest, std::abs(Eigen::numext::real(x)), std::abs(Eigen::numext::imag(x))});
+  }
+  if (!(largest > 0) || !std::isfinite(largest)) return 1;
+  // The inverse must be a number as well.
+  constexpr int kMost = std::numeric_limits<Real<T>>::max_exponent - 3;
+  return std::ldexp(Real<T>(1), std::clamp(-std::ilogb(largest), -kMost, kMost));
+}
+
+}  // namespace tenon::lapack

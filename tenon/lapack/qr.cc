@@ -1,0 +1,151 @@
+// QR factorisations, and the products of Householder reflectors that they leave behind.
+//
+// LAPACK's reflectors are I - tau v v^H, and those of Eigen's factorisations I - conj(tau) v v^H.
+
+#include <Eigen/QR>
+
+#include "tenon/lapack/matrix.h"
+
+namespace tenon::lapack {
+namespace {
+
+/// Multiplies what lies on and above the diagonal.
+template <class T>
+void ScaleUpper(Matrix<T>& a, Real<T> by) {
+  for (Eigen::Index j = 0; j < a.cols(); ++j) a.col(j).head(std::min(j + 1, a.rows())) *= by;
+}
+
+template <class T>
+Status Geqrf(Call& call) {
+  const auto [m, n] = call.Matrices(1, 2);
+  const auto a = call.MatrixIn<T>(0, m, n);
+  const auto r = call.MatrixOut<T>(0, m, n);
+  const auto taus = call.VectorOut<T>(1, std::min(m, n));
+  if (m == 0 || n == 0) return call.ForEach([](int64_t) {});
+  return call.ForEach([&](int64_t i) {
+    Matrix<T> x = In(a, i);
+    const Real<T> scale = ScaleOf(x);
+    x *= scale;
+    Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> qr(x);
+    ScaleUpper(x, 1 / scale);
+    Out(r, i) = x;
+    Out(taus, i) = qr.hCoeffs().conjugate();
+  });
+}
+
+/// Columns with a nonzero entry in `jpvt` come first and in their order, the others by what is left of their norms.
+template <class T>
+Status Geqp3(Call& call) {
+  const auto [m, n] = call.Matrices(2, 3);
+  const int64_t k = std::min(m, n);
+  const auto a = call.MatrixIn<T>(0, m, n);
+  const auto fixed = call.VectorIn<int32_t>(1, n);
+  const auto r = call.MatrixOut<T>(0, m, n);
+  const auto pivots = call.VectorOut<int32_t>(1, n);
+  const auto taus = call.VectorOut<T>(2, k);
+  return call.ForEach([&](int64_t i) {
+    // The call may have its operand as its result.
+    Vector<int32_t> order(n);
+    int64_t first = 0, at = 0;
+    for (const bool leads : {true, false}) {
+      for (int64_t j = 0; j < n; ++j) {
+        if ((fixed.at(i)[j] != 0) == leads) order[at++] = static_cast<int32_t>(j);
+      }
+      if (leads) first = at;
+    }
+    Matrix<T> x(m, n);
+    for (int64_t j = 0; j < n; ++j) x.col(j) = In(a, i).col(order[j]);
+    if (m == 0 || n == 0) {
+      Out(pivots, i) = order.array() + 1;
+      return;
+    }
+    const Real<T> scale = ScaleOf(x);
+    x *= scale;
+    Vector<T> tau = Vector<T>::Zero(k);
+    first = std::min(first, k);
+    if (first > 0) {
+      Eigen::HouseholderQR<Matrix<T>> lead(x.leftCols(first));
+      Matrix<T> rest = x.rightCols(n - first);
+      if (rest.cols() > 0) rest.applyOnTheLeft(lead.householderQ().adjoint());
+      x.leftCols(first) = lead.matrixQR();
+      x.rightCols(n - first) = rest;
+      tau.head(first) = lead.hCoeffs().conjugate();
+    }
+    if (first < k) {
+      Eigen::ColPivHouseholderQR<Matrix<T>> qr(x.bottomRightCorner(m - first, n - first));
+      const Matrix<T> above = x.topRightCorner(first, n - first);
+      const Vector<int32_t> before = order;
+      x.bottomRightCorner(m - first, n - first) = qr.matrixQR();
+      for (int64_t j = 0; j < n - first; ++j) {
+        const int64_t from = qr.colsPermutation().indices()[j];
+        x.col(first + j).head(first) = above.col(from);
+        order[first + j] = before[first + from];
+      }
+      tau.tail(k - first) = qr.hCoeffs().conjugate();
+    }
+    ScaleUpper(x, 1 / scale);
+    Out(r, i) = x;
+    Out(pivots, i) = order.array() + 1;
+    Out(taus, i) = tau;
+  });
+}
+
+/// Columns of the product of the reflectors, as many as `a` has. More columns than rows are zero.
+template <class T>
+Status Orgqr(Call& call) {
+  const auto [m, n] = call.Matrices(2, 1);
+  const int64_t k = std::min(m, n);
+  const auto a = call.MatrixIn<T>(0, m, n);
+  const auto taus = call.VectorIn<T>(1, k);
+  const auto q = call.MatrixOut<T>(0, m, n);
+  return call.ForEach([&](int64_t i) {
+    const Matrix<T> v = In(a, i);
+    const Vector<T> tau = In(taus, i);
+    Matrix<T> x = Matrix<T>::Identity(m, n);
+    if (k > 0) Eigen::householderSequence(v, tau).setLength(k).applyThisOnTheLeft(x);
+    Out(q, i) = x;
+  });
+}
+
+/// Q c, Q^H c, c Q or c Q^H.
+template <class T>
+Status Ormqr(Call& call) {
+  const auto [m, n] = call.Matrices(3, 1, 2);
+  const bool left = call.Scalar<bool>("left"), adjoint = call.Scalar<bool>("transpose");
+  const int64_t order = left ? m : n;
+  const int64_t k = call.InnerExtent(1);
+  const auto a = call.MatrixIn<T>(0, order, k);
+  const auto taus = call.VectorIn<T>(1, k);
+  const auto c = call.MatrixIn<T>(2, m, n);
+  const auto out = call.MatrixOut<T>(0, m, n);
+  if (k > order) call.Refuse(InvalidArgument("more reflectors than they have entries"));
+  return call.ForEach([&](int64_t i) {
+    const Matrix<T> v = In(a, i);
+    const Vector<T> tau = In(taus, i);
+    // c Q is the adjoint of Q^H c^H.
+    Matrix<T> x = left ? Matrix<T>(In(c, i)) : Matrix<T>(In(c, i).adjoint());
+    const auto q = Eigen::householderSequence(v, tau).setLength(k);
+    if (k > 0 && x.size() > 0) {
+      if (adjoint == left)
+        q.adjoint().applyThisOnTheLeft(x);
+      else
+        q.applyThisOnTheLeft(x);
+    }
+    if (left)
+      Out(out, i) = x;
+    else
+      Out(out, i) = x.adjoint();
+  });
+}
+
+constexpr Entry kEntries[] = {
+    TENON_LAPACK_REAL("geqrf", Geqrf),    TENON_LAPACK_COMPLEX("geqrf", Geqrf), TENON_LAPACK_REAL("geqp3", Geqp3),
+    TENON_LAPACK_COMPLEX("geqp3", Geqp3), TENON_LAPACK_REAL("orgqr", Orgqr),    TENON_LAPACK_COMPLEX("ungqr", Orgqr),
+    TENON_LAPACK_REAL("ormqr", Ormqr),    TENON_LAPACK_COMPLEX("unmqr", Ormqr),
+};
+
+}  // namespace
+
+std::span<const Entry> QrEntries() { return kEntries; }
+
+}  // namespace tenon::lapack
