@@ -1,6 +1,7 @@
 // Every operation on every type, at every level, against KIR's evaluator.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 #include <string>
 
@@ -100,6 +101,7 @@ TEST_P(Scalar, Subnormals) {
     p.Out(p.b.Convert(type == DType::kBF16 ? DType::kF32 : DType::kBF16, p.x));
     p.Out(p.b.Convert(type == DType::kF64 ? DType::kF32 : DType::kF64, p.x));
     p.Out(p.b.Convert(DType::kPred, p.x));
+    for (const double divisor : {0x1p-10, 1.0, HUGE_VAL}) p.Out(p.b.Rem(p.x, p.b.Const(type, divisor)));
     // Small positive and negative integers as bits: subnormals of every type; then the smallest normals and zeros.
     const int shift = type == DType::kF16 ? 10 : type == DType::kBF16 ? 7 : type == DType::kF32 ? 23 : 52;
     testing::RunOptions options;

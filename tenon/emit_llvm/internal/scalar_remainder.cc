@@ -145,7 +145,8 @@ Value* ScalarLowering::FloatRemainder(Value* x, Value* y) {
 
   b_.SetInsertPoint(done);
   Value* const product = b_.CreateFMul(x, y);
-  Value* slow = b_.CreateSelect(whole, a, b_.CreateFMul(next, down));
+  // Lanes with an infinite divisor have a factor of one, which flushes them, too.
+  Value* slow = b_.CreateFMul(b_.CreateSelect(whole, a, next), down);
   slow = b_.CreateSelect(none, b_.CreateFDiv(product, product), slow);
   Value* const chosen = b_.CreateSelect(plain, quick, slow);
   b_.CreateBr(exit);
