@@ -96,6 +96,15 @@ TEST(RandomKernel, RowsOfWhichLanesAreKnownToBeOff) {
   }
 }
 
+// A row of bytes made of wider elements that ends in one lane: LLVM's code at AVX-512 would store all of the wider one.
+TEST(RandomKernel, RowsThatEndInOneNarrowElement) {
+  if (isa::DetectedIsa() < isa::IsaLevel::kAvx2) GTEST_SKIP() << "needs AVX2";
+  Tally tally;
+  for (const RandomKernelSet& set : kir::testing::RandomKernelSets()) {
+    RunOne(3510278, set.options, Generator::kLlvm, tally);
+  }
+}
+
 class RandomKernels : public ::testing::TestWithParam<RandomKernelSet> {};
 TEST_P(RandomKernels, AgreeWithTheEvaluator) { RunMany(GetParam().first_seed, GetParam().options, Generator::kOwn); }
 // Values that have no register, and those that have one for a while.

@@ -117,7 +117,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
       pieces.push_back({compiled->name, std::move(code->bytes), code->text_bytes, std::move(code->cfi)});
       function->eraseFromParent();
     } else {
-      if (isa == isa::IsaLevel::kAvx2) HideKnownMasks(*function);
+      HideKnownMasks(*function, isa);
       // LLVM's code generator does not forgive.
       if (!kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
       left = true;

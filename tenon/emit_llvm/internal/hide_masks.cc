@@ -1,11 +1,14 @@
 #include "tenon/emit_llvm/internal/hide_masks.h"
 
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tenon::emit_llvm {
@@ -26,9 +29,41 @@ bool HasKnownLanes(const llvm::Value* mask, int depth = kDepth) {
   return false;
 }
 
-}  // namespace
+/// The lane that is on, if the mask is known and there is one.
+std::optional<unsigned> OnlyLane(const llvm::Value* mask, const llvm::DataLayout& layout) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  if (constant == nullptr) return std::nullopt;
+  constant = llvm::ConstantFoldConstant(constant, layout);
+  std::optional<unsigned> only;
+  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements(); ++i) {
+    const llvm::Constant* lane = constant->getAggregateElement(i);
+    if (lane == nullptr) return std::nullopt;
+    if (lane->isNullValue()) continue;
+    if (only) return std::nullopt;
+    only = i;
+  }
+  return only;
+}
 
-void HideKnownMasks(llvm::Function& function) {
+void StoreOnlyLanes(llvm::Function& function) {
+  std::vector<std::pair<llvm::CallInst*, unsigned>> stores;
+  for (llvm::Instruction& inst : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&inst);
+    if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::masked_store) continue;
+    if (const auto lane = OnlyLane(call->getArgOperand(2), function.getParent()->getDataLayout()))
+      stores.emplace_back(call, *lane);
+  }
+  for (const auto& [call, lane] : stores) {
+    llvm::IRBuilder<> b(call);
+    llvm::Value* element = b.CreateExtractElement(call->getArgOperand(0), uint64_t{lane});
+    llvm::Value* pointer = b.CreateConstGEP1_64(element->getType(), call->getArgOperand(1), lane);
+    const uint64_t bytes = element->getType()->getScalarSizeInBits() / 8;
+    b.CreateAlignedStore(element, pointer, llvm::commonAlignment(call->getParamAlign(1).valueOrOne(), lane * bytes));
+    call->eraseFromParent();
+  }
+}
+
+void HidePartlyKnownMasks(llvm::Function& function) {
   std::vector<llvm::Use*> masks;
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   for (llvm::Instruction& inst : llvm::instructions(function)) {
@@ -51,6 +86,13 @@ void HideKnownMasks(llvm::Function& function) {
     b.CreateStore(b.CreateZExt(mask->get(), bytes), slot, /*isVolatile=*/true);
     mask->set(b.CreateTrunc(b.CreateLoad(bytes, slot, /*isVolatile=*/true), bits));
   }
+}
+
+}  // namespace
+
+void HideKnownMasks(llvm::Function& function, isa::IsaLevel isa) {
+  if (isa == isa::IsaLevel::kAvx2) HidePartlyKnownMasks(function);
+  if (isa == isa::IsaLevel::kAvx512) StoreOnlyLanes(function);
 }
 
 }  // namespace tenon::emit_llvm
