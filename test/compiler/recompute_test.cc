@@ -87,6 +87,28 @@ TEST(Recompute, ValuesThatOnlyTogetherAreWorthStoringAreStored) {
             3);
 }
 
+/// Products of six neighbouring sums of three numbers, which lie side by side or one below the other.
+std::string ProductsOfSums(bool side_by_side) {
+  std::string body = fmt::format(R"(    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [{}] : ({}, tensor<f32>) -> tensor<4000xf32>
+    %r0 = stablehlo.slice %s [0:3990] : (tensor<4000xf32>) -> tensor<3990xf32>
+)",
+                                 side_by_side ? 1 : 0, side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>");
+  for (int i = 1; i < 6; ++i) {
+    body += fmt::format(R"(    %p{0} = stablehlo.slice %s [{0}:{2}] : (tensor<4000xf32>) -> tensor<3990xf32>
+    %r{0} = stablehlo.multiply %r{1}, %p{0} : tensor<3990xf32>
+)",
+                        i, i - 1, 3990 + i);
+  }
+  return fmt::format("func.func @main(%x: {}) -> tensor<3990xf32> {{\n{}    return %r5 : tensor<3990xf32>\n}}",
+                     side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>", body);
+}
+
+TEST(Recompute, ReadsOfWhatLiesApartAreWorthStoring) {
+  EXPECT_EQ(KernelsOf(ProductsOfSums(true)), 2);
+  EXPECT_EQ(KernelsOf(ProductsOfSums(false)), 1);
+}
+
 TEST(Recompute, SumsOfColumnsReadWhatDependsOnColumnsAlone) {
   // The second result is computed for itself: were it a stage of the sum's kernel, the sum would compute it for every
   // row.

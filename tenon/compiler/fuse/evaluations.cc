@@ -21,7 +21,8 @@ Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs
       dims_(kernel.nodes.size(), 0),
       points_(kernel.nodes.size(), 0),
       times_(kernel.nodes.size(), 0),
-      lanes_(kernel.nodes.size(), 0) {
+      lanes_(kernel.nodes.size(), 0),
+      apart_(kernel.nodes.size(), 0) {
   for (const kir::Step& step : kernel_.seq) known_ &= std::holds_alternative<kir::Stage>(step.is);
   for (const kir::Dim& d : kernel_.dims) known_ &= d.extent.baked > 0;
   if (!known_) return;
@@ -43,6 +44,12 @@ Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs
       const size_t depth = DepthOf(v, loops);
       times_[v] += around[depth];
       lanes_[v] += depth == loops.size() ? around[depth] : std::min(around.back(), around[depth] * policy::kCostLanes);
+    }
+    const int lane = LaneOf(nest, needed, Stored(dims_.size(), nullptr)).dim;
+    for (Val v = 0; v < needed.size() && lane >= 0; ++v) {
+      if (!needed[v] || kernel_.nodes[v].op != Op::kRead) continue;
+      const double ops = AccessOps(reads_[kernel_.nodes[v].attr], static_cast<DimId>(lane));
+      apart_[v] = std::max(apart_[v], policy::kApartShare * (ops - costs_.Of(Op::kRead)));
     }
   }
 }
@@ -151,8 +158,7 @@ double Evaluations::AccessOps(const Moves& moves, DimId lane) const {
   return stride == 0 ? 0 : stride == 1 || stride == -1 ? costs_.Of(Op::kRead) : policy::kStridedOps;
 }
 
-double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
-  const std::vector<bool> needed = Needed(nest, stored);
+Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>& needed, const Stored& stored) const {
   // Accesses, and what a vector costs along each dim.
   std::vector<const Moves*> accesses;
   for (Val v = 0; v < needed.size(); ++v) {
@@ -176,9 +182,8 @@ double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
     }
     return extent;
   };
-  int lane = -1;
+  Lane lane;
   double best = 0;
-  double filled = 1;
   const auto consider = [&](const std::vector<DimId>& loops, size_t i) {
     double cost = 1;
     bool contiguous = false;
@@ -193,16 +198,21 @@ double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
     }
     const double lanes = std::min(lanes_of(loops, i), policy::kCostLanes);
     cost *= (contiguous ? 1 : 1.5) / lanes;
-    if (lane >= 0 && cost >= best) return;
-    lane = loops[i];
+    if (lane.dim >= 0 && cost >= best) return;
+    lane = {loops[i], lanes};
     best = cost;
-    filled = lanes;
   };
   for (size_t i = nest.parallel.size(); i-- > 0;) consider(nest.parallel, i);
   if (nest.lanes_reduced) consider(nest.reduced, nest.reduced.size() - 1);
-  if (lane < 0) {
+  if (lane.dim < 0) {
     for (size_t i = nest.outer.size(); i-- > 0;) consider(nest.outer, i);
   }
+  return lane;
+}
+
+double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
+  const std::vector<bool> needed = Needed(nest, stored);
+  const auto [lane, filled] = LaneOf(nest, needed, stored);
   const std::vector<DimId> loops = LoopsOf(nest, lane);
   std::vector<double> around = {1};
   for (DimId d : loops) around.push_back(around.back() * nest.extents[d]);
@@ -236,7 +246,7 @@ double Evaluations::OpsOf(Val root, double elements) const {
   for (Val v = root + 1; v-- > 0;) {
     if (!needed[v]) continue;
     if (kernel_.nodes[v].op == Op::kReduced) return -1;
-    ops += std::min(points_[v] * policy::kCostLanes, std::max(elements, policy::kCostLanes)) * CostOf(v);
+    ops += std::min(points_[v] * policy::kCostLanes, std::max(elements, policy::kCostLanes)) * ApartCostOf(v);
     kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
   }
   return ops;
@@ -338,8 +348,7 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   const Evaluations evaluations(kernel, costs);
   if (!evaluations.known()) return {};
   std::vector<Candidate> candidates;
-  // What a value costs with all that it needs, at most: what several need is counted each time. Without reads, which
-  // storing trades for others.
+  // What a value costs with all that it needs, at most: what several need is counted each time.
   std::vector<double> most;
   for (const Computed& c : computed) {
     double times = 0, lanes = 0;
@@ -355,7 +364,7 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     }
     if (times <= c.elements) continue;
     for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
-      most.push_back(kernel.nodes[v].op == Op::kRead ? 0 : evaluations.CostOf(v));
+      most.push_back(evaluations.ApartCostOf(v));
       for (Val in : kernel.nodes[v].in) most[v] += most[in];
     }
     double cost = 0;

@@ -52,6 +52,8 @@ class Evaluations {
   /// The lanes that this takes: what is evaluated for one point takes a whole vector.
   double Lanes(kir::Val v) const { return lanes_[v]; }
   int CostOf(kir::Val v) const { return costs_.Of(kernel_.nodes[v]); }
+  /// The same, but of a read what is saved beyond one of neighbours, for which storing a value trades it.
+  double ApartCostOf(kir::Val v) const { return kernel_.nodes[v].op == kir::Op::kRead ? apart_[v] : CostOf(v); }
 
   /// Nodes that are read from memory instead, with how; null for all others. By node.
   using Stored = std::vector<const Moves*>;
@@ -76,6 +78,13 @@ class Evaluations {
   Moves MovesOf(kir::Buf buf, const SmallVector<kir::Axis, 4>& at) const;
   void AddNests(const kir::Stage& stage);
   std::vector<bool> Needed(const Nest& nest, const Stored& stored) const;
+  /// A dim (none: -1), and how many lanes of a vector its points fill.
+  struct Lane {
+    int dim = -1;
+    double filled = 1;
+  };
+  /// What runs in lanes when these nodes are needed.
+  Lane LaneOf(const Nest& nest, const std::vector<bool>& needed, const Stored& stored) const;
   double NestOps(const Nest& nest, const Stored& stored) const;
   /// The nest's loops as they run, outermost first, when `lane` runs in lanes (none: -1).
   std::vector<kir::DimId> LoopsOf(const Nest& nest, int lane) const;
@@ -93,6 +102,7 @@ class Evaluations {
   std::vector<double> points_;  ///< Per node: points of the loops that it depends on, over all nests.
   std::vector<double> times_;
   std::vector<double> lanes_;
+  std::vector<double> apart_;  ///< Per read: what ApartCostOf says.
 };
 
 /// A value of the program that a kernel computes, with all nodes that are it somewhere.
