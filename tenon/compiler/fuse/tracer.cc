@@ -184,11 +184,11 @@ std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
 
 NodeId Tracer::MostRepeated(NodeId otherwise) const {
   NodeId most = otherwise;
-  int count = 1;
-  for (const auto& [id, n] : places_) {
-    if (n > count || (n == count && n > 1 && id < most)) {
+  Places best{places_.size(), 2};
+  for (const auto& [id, places] : places_) {
+    if (places.count > best.count || (places.count == best.count && places.number < best.number)) {
       most = id;
-      count = n;
+      best = places;
     }
   }
   return most;
@@ -231,7 +231,7 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
   }
   if (!members_.contains(r.node)) return node.op == OpCode::kIota ? TraceIota(node, map) : Leaf(r, map);
-  if (KindOfOp(node.op) != OpKind::kView) ++places_[r.node];
+  if (KindOfOp(node.op) != OpKind::kView) ++places_.try_emplace(r.node, Places{places_.size()}).first->second.count;
   if (static_cast<int64_t>(b_.num_nodes()) > program_.target->limits.nodes) return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;

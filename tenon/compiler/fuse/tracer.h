@@ -83,6 +83,12 @@ class Tracer {
     int stage;
   };
 
+  /// At how many places a member was written out.
+  struct Places {
+    size_t number;  ///< Of members that were written out before it.
+    int count = 0;
+  };
+
   /// The key under which stages that run the same loop find each other's values: dims by same_as.
   Key PlaceOf(Key key) const;
   /// The guards that matter to what is read at `map` or below it: they speak of a dim that moves the place. With the
@@ -102,7 +108,8 @@ class Tracer {
     if (blocking == kNoNode) blocking = id;
     return std::nullopt;
   }
-  /// The member that is written out at the most places: the one to store when a kernel grows too large.
+  /// The member that is written out at the most places: the one to store when a kernel grows too large. Of several the
+  /// one that was reached first, for which the others are written out: a whole window rather than one of its parts.
   NodeId MostRepeated(NodeId otherwise) const;
   kir::Val ValueOf(const Index& ix, bool narrow);
   kir::Val Inside(const Index& ix, int64_t low, int64_t high);
@@ -120,7 +127,7 @@ class Tracer {
   std::unordered_map<Key, Known, KeyHasher> elsewhere_;  // by same_as
   std::unordered_map<Ref, kir::Buf, RefHasher> buffer_of_;
   std::unordered_map<uint32_t, SmallVector<kir::Buf, 2>> reads_of_;  // By View::buffer.
-  std::unordered_map<NodeId, int> places_;                           // At how many places a member was written out.
+  std::unordered_map<NodeId, Places> places_;
 };
 
 /// A combiner or comparator region of scalars as a graph: block arguments in order are the graph's, complex ones two.
