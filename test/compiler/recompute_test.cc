@@ -109,6 +109,23 @@ TEST(Recompute, ReadsOfWhatLiesApartAreWorthStoring) {
   EXPECT_EQ(KernelsOf(ProductsOfSums(false)), 1);
 }
 
+TEST(Recompute, WholeWindowsAreStoredOfWindowsOfWindows) {
+  // Each of four is written out for nine places of the next: too much for one kernel.
+  std::string body = "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n";
+  for (int i = 1; i <= 4; ++i) {
+    body += fmt::format(R"(    %w{} = "stablehlo.reduce_window"(%w{}, %zero) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }}) {{window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 1, 1>, padding = dense<1> : tensor<2x2xi64>}} : (tensor<31x43xf32>, tensor<f32>) -> tensor<31x43xf32>
+)",
+                        i, i - 1);
+  }
+  EXPECT_LE(KernelsOf("func.func @main(%w0: tensor<31x43xf32>) -> tensor<31x43xf32> {\n" + body +
+                      "    return %w4 : tensor<31x43xf32>\n}"),
+            4);
+}
+
 TEST(Recompute, SumsOfColumnsReadWhatDependsOnColumnsAlone) {
   // The second result is computed for itself: were it a stage of the sum's kernel, the sum would compute it for every
   // row.
