@@ -5,8 +5,9 @@
 namespace tenon::lapack {
 
 XLA_FFI_Handler* FindHandler(std::string_view name) {
-  for (const std::span<const Entry> family : {QrEntries(), TriangularEntries(), TridiagonalEntries(),
-                                              SymmetricEntries(), RealSvdEntries(), ComplexSvdEntries()}) {
+  for (const std::span<const Entry> family :
+       {QrEntries(), TriangularEntries(), TridiagonalEntries(), SymmetricEntries(), SchurEntries(), RealSvdEntries(),
+        ComplexSvdEntries()}) {
     for (const Entry& entry : family) {
       if (entry.name == name) return entry.handler;
     }

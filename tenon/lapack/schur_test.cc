@@ -1,0 +1,210 @@
+// Matrices of no symmetry: Hessenberg and Schur forms, eigenvalues and vectors.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/lapack/testing/routines.h"
+
+namespace tenon::lapack {
+namespace {
+
+template <class T>
+class SchurForms : public testing::Test {};
+TYPED_TEST_SUITE(SchurForms, Types);
+
+constexpr std::pair<int64_t, int64_t> kSquares[] = {{1, 0}, {3, 1}, {40, 2}, {2, 9}, {1, 60}};
+
+TYPED_TEST(SchurForms, GehrdReducesToHessenbergForm) {
+  using T = TypeParam;
+  for (const auto& [batch, n] : kSquares) {
+    SCOPED_TRACE(testing::Message() << batch << "x" << n);
+    const int64_t k = std::max<int64_t>(n - 1, 0);
+    Array a = Array::Of<T>({batch, n, n}), h = a, taus = Array::Of<T>({batch, k}), info = Array::Of<int32_t>({batch});
+    Fill<T>(a, 53);
+    const Status s = CallRoutine(Target(Traits<T>::kLetter, "gehrd"), {&a}, {&h, &taus, &info},
+                                 {Number("low", 1), Number("high", static_cast<int32_t>(n))});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    for (int64_t i = 0; i < batch; ++i) {
+      EXPECT_EQ(info.as<int32_t>()[i], 0);
+      const Exact x(a.as<T>() + i * n * n, n, n), packed(h.as<T>() + i * n * n, n, n);
+      Exact form = packed, q = Unit(n);
+      for (int64_t j = 0; j < k; ++j) {
+        Exact v(n, 1), reflector = Unit(n);
+        v(j + 1, 0) = 1;
+        for (int64_t row = j + 2; row < n; ++row) v(row, 0) = packed(row, j), form(row, j) = 0;
+        const Exact product = Times(v, Adjoint(v));
+        for (size_t e = 0; e < product.data.size(); ++e)
+          reflector.data[e] -= Wide(taus.as<T>()[i * k + j]) * product.data[e];
+        q = Times(q, reflector);
+      }
+      EXPECT_LE(Distance(Times(Adjoint(q), q), Unit(n)), Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+      EXPECT_LE(Distance(Times(Times(q, form), Adjoint(q)), x), Bound<T>(n, n) * Norm(x));
+    }
+  }
+}
+
+TYPED_TEST(SchurForms, GeesFindsSchurForms) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  const Real large = std::sqrt(std::numeric_limits<Real>::max()) * 8;
+  for (const Real by : {Real(1), large, 1 / large}) {
+    for (const auto& [batch, n] : kSquares) {
+      SCOPED_TRACE(testing::Message() << batch << "x" << n << " by " << by);
+      Array a = Array::Of<T>({batch, n, n}), t = a, q = a, w = Array::Of<T>({batch, n}), imaginary = w,
+            selected = Array::Of<int32_t>({batch}), info = selected;
+      Fill<T>(a, 59, by);
+      const auto results = kReal ? std::vector<Array*>{&t, &q, &w, &imaginary, &selected, &info}
+                                 : std::vector<Array*>{&t, &q, &w, &selected, &info};
+      const Status s =
+          CallRoutine(Target(Traits<T>::kLetter, "gees"), {&a}, results, {Letter("mode", 'V'), Letter("sort", 'N')});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      for (int64_t i = 0; i < batch; ++i) {
+        EXPECT_EQ(info.as<int32_t>()[i], 0);
+        const Exact x(a.as<T>() + i * n * n, n, n), form(t.as<T>() + i * n * n, n, n), y(q.as<T>() + i * n * n, n, n);
+        EXPECT_LE(Distance(Times(Adjoint(y), y), Unit(n)), Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+        EXPECT_LE(Distance(Times(Times(y, form), Adjoint(y)), x), Bound<T>(n, n) * Norm(x));
+        for (int64_t col = 0; col < n; ++col) {
+          EXPECT_EQ(form(col, col).real(), std::real(w.as<T>()[i * n + col]));
+          for (int64_t row = col + (kReal ? 2 : 1); row < n; ++row) EXPECT_EQ(form(row, col), Wide(0));
+        }
+        // A block of order 2 has equal entries on its diagonal and others of opposite signs, and no neighbour.
+        for (int64_t k = 0; kReal && k + 1 < n; ++k) {
+          if (form(k + 1, k) == Wide(0)) continue;
+          EXPECT_EQ(form(k, k), form(k + 1, k + 1));
+          const long double product = form(k, k + 1).real() * form(k + 1, k).real();
+          EXPECT_LT(product, 0);
+          const auto part = static_cast<long double>(std::real(imaginary.as<T>()[i * n + k]));
+          EXPECT_LE(std::abs(part - std::sqrt(-product)), Bound<T>(1, 1) * part);
+          if (k + 2 < n) EXPECT_EQ(form(k + 2, k + 1), Wide(0));
+        }
+      }
+    }
+  }
+}
+
+/// Wants unit vectors with a x = x w, for matrix i.
+template <class C>
+void ExpectEigenvectors(const Exact& a, const std::vector<Wide>& w, Array& vectors, int64_t i) {
+  const int64_t n = a.rows;
+  const Exact x(vectors.as<C>() + i * n * n, n, n);
+  Exact scaled = x;
+  for (int64_t col = 0; col < n; ++col) {
+    long double squares = 0;
+    for (int64_t row = 0; row < n; ++row) {
+      squares += std::norm(x(row, col));
+      scaled(row, col) *= w[static_cast<size_t>(col)];
+    }
+    EXPECT_LE(std::abs(squares - 1), Bound<C>(n, n));
+  }
+  EXPECT_LE(Distance(Times(a, x), scaled), Bound<C>(n, n) * Norm(a) * std::sqrt(static_cast<long double>(n)));
+}
+
+/// Values, left and right vectors of `a`, with what ExpectEigenvectors wants.
+template <class T>
+void ExpectGeev(Array& a, int64_t batch, int64_t n) {
+  using C = std::complex<typename Traits<T>::Real>;
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  Array w = Array::Of<T>({batch, n}), imaginary = w, vl = Array::Of<C>({batch, n, n}), vr = vl,
+        info = Array::Of<int32_t>({batch});
+  const auto results =
+      kReal ? std::vector<Array*>{&w, &imaginary, &vl, &vr, &info} : std::vector<Array*>{&w, &vl, &vr, &info};
+  const Status s = CallRoutine(Target(Traits<T>::kLetter, "geev"), {&a}, results,
+                               {Letter("compute_left", 'V'), Letter("compute_right", 'V')});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  for (int64_t i = 0; i < batch; ++i) {
+    EXPECT_EQ(info.as<int32_t>()[i], 0);
+    const Exact x(a.as<T>() + i * n * n, n, n);
+    std::vector<Wide> values, conjugates;
+    for (int64_t j = i * n; j < (i + 1) * n; ++j) {
+      Wide value(w.as<T>()[j]);
+      if (kReal) value = {value.real(), static_cast<long double>(std::real(imaginary.as<T>()[j]))};
+      values.push_back(value);
+      conjugates.push_back(std::conj(value));
+    }
+    ExpectEigenvectors<C>(x, values, vr, i);
+    ExpectEigenvectors<C>(Adjoint(x), conjugates, vl, i);
+    // Of a real matrix: conjugate pairs, the one above the real line first.
+    for (size_t j = 0; kReal && j < values.size(); ++j) {
+      if (values[j].imag() == 0) continue;
+      EXPECT_GT(values[j].imag(), 0);
+      ASSERT_LT(j + 1, values.size());
+      EXPECT_EQ(values[j + 1], conjugates[j]);
+      ++j;
+    }
+  }
+}
+
+TYPED_TEST(SchurForms, GeevFindsValuesAndVectors) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  const Real large = std::sqrt(std::numeric_limits<Real>::max()) * 8;
+  for (const Real by : {Real(1), large, 1 / large}) {
+    for (const auto& [batch, n] : kSquares) {
+      SCOPED_TRACE(testing::Message() << batch << "x" << n << " by " << by);
+      Array a = Array::Of<T>({batch, n, n});
+      Fill<T>(a, 61, by);
+      ExpectGeev<T>(a, batch, n);
+    }
+  }
+}
+
+TYPED_TEST(SchurForms, GeevOfMatricesWithFewVectors) {
+  using T = TypeParam;
+  constexpr int64_t n = 12;
+  // Zero, the unit matrix, one block of Jordan's form, a cyclic permutation.
+  Array a = Array::Of<T>({4, n, n});
+  for (int64_t j = 0; j < n; ++j) {
+    a.as<T>()[n * n + j * n + j] = a.as<T>()[2 * n * n + j * n + j] = T(1);
+    if (j > 0) a.as<T>()[2 * n * n + j * n + j - 1] = T(1);
+    a.as<T>()[3 * n * n + j * n + (j + 1) % n] = T(1);
+  }
+  ExpectGeev<T>(a, 4, n);
+}
+
+TYPED_TEST(SchurForms, WhatIsNotFiniteEnds) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  using C = std::complex<Real>;
+  constexpr int64_t n = 40;
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+    // The second of two matrices is as it should be.
+    Array a = Array::Of<T>({2, n, n}), t = a, q = a, w = Array::Of<T>({2, n}), imaginary = w,
+          left = Array::Of<C>({2, n, n}), right = left, info = Array::Of<int32_t>({2}), selected = info;
+    Array taus = Array::Of<T>({2, n - 1});
+    Fill<T>(a, 3);
+    a.as<T>()[5] = T(bad);
+    Status s = CallRoutine(Target(Traits<T>::kLetter, "gees"), {&a},
+                           kReal ? std::vector<Array*>{&t, &q, &w, &imaginary, &selected, &info}
+                                 : std::vector<Array*>{&t, &q, &w, &selected, &info},
+                           {Letter("mode", 'V'), Letter("sort", 'N')});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_GT(info.as<int32_t>()[0], 0);
+    EXPECT_EQ(info.as<int32_t>()[1], 0);
+    EXPECT_TRUE(std::isnan(std::real(t.as<T>()[0])));
+    EXPECT_TRUE(std::isfinite(std::real(t.as<T>()[n * n])));
+    s = CallRoutine(Target(Traits<T>::kLetter, "geev"), {&a},
+                    kReal ? std::vector<Array*>{&w, &imaginary, &left, &right, &info}
+                          : std::vector<Array*>{&w, &left, &right, &info},
+                    {Letter("compute_left", 'N'), Letter("compute_right", 'V')});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_GT(info.as<int32_t>()[0], 0);
+    EXPECT_EQ(info.as<int32_t>()[1], 0);
+    EXPECT_TRUE(std::isnan(std::real(w.as<T>()[0])));
+    EXPECT_TRUE(std::isfinite(std::real(w.as<T>()[n])));
+    s = CallRoutine(Target(Traits<T>::kLetter, "gehrd"), {&a}, {&t, &taus, &info},
+                    {Number("low", 1), Number("high", n)});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_TRUE(std::isnan(std::real(t.as<T>()[n * n - 1])));
+    EXPECT_TRUE(std::isfinite(std::real(t.as<T>()[2 * n * n - 1])));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::lapack
