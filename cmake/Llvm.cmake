@@ -48,11 +48,3 @@ function(tenon_mlir_tablegen_target target)
   get_property(outs GLOBAL PROPERTY TENON_TABLEGEN_${target})
   add_custom_target(${target} DEPENDS ${outs})
 endfunction()
-
-_tenon_add_pch(tenon_mlir_pch
-  LIBS tenon_mlir_settings
-  HEADERS <mlir/IR/Builders.h> <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
-    <mlir/IR/Diagnostics.h> <mlir/IR/Dialect.h> <mlir/IR/OpDefinition.h> <mlir/IR/OpImplementation.h>
-    <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Bytecode/BytecodeOpInterface.h>
-    <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Dialect/Func/IR/FuncOps.h>
-    <string> <vector> <memory> <functional> <span> <optional> <variant>)

@@ -7,11 +7,10 @@
 #   PRIVATE_DEPS ...    folders that only the sources import (checked against scripts/layers.txt)
 #   LIBS ...            other libraries for the sources
 #   MLIR | LLVM         compile against MLIR or LLVM headers and link them
-#   PCH                 start from the precompiled header of Pch.cmake: for folders without MLIR
 # )
 # defines the target tenon_<NAME> and its alias Tenon::<NAME>.
 function(tenon_library)
-  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "HDRS;SRCS;PUBLIC_DEPS;PRIVATE_DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM" "NAME" "HDRS;SRCS;PUBLIC_DEPS;PRIVATE_DEPS;LIBS" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_library(${A_NAME}): unknown arguments ${A_UNPARSED_ARGUMENTS}")
   endif()
@@ -19,11 +18,10 @@ function(tenon_library)
   if(A_SRCS)
     add_library(${target} STATIC ${A_SRCS})
     set(scope PUBLIC)
-    _tenon_compile_settings(${target})
+    _tenon_compile_settings(${target} MLIR ${A_MLIR} LLVM ${A_LLVM})
     target_link_libraries(${target} PRIVATE ${A_LIBS})
     list(TRANSFORM A_PRIVATE_DEPS PREPEND tenon_ OUTPUT_VARIABLE private_deps)
     target_link_libraries(${target} PRIVATE ${private_deps})
-    _tenon_use_headers(${target})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
@@ -43,14 +41,14 @@ function(tenon_library)
   add_library(Tenon::${A_NAME} ALIAS ${target})
 endfunction()
 
-# tenon_test(NAME base_status_test SRCS status_test.cc DEPS base [LIBS ...] [MLIR|LLVM|PCH] [LABELS unit]
-#            [ARGS ...] [ENV NAME=VALUE ...])
-# A GoogleTest program that ctest runs as a whole.
+# tenon_test(NAME base_status_test SRCS status_test.cc DEPS base [LIBS ...] [MLIR|LLVM] [LABELS unit]
+#            [ARGS ...] [ENV NAME=VALUE ...] [BUILD_ONLY])
+# A GoogleTest program that ctest runs as a whole; BUILD_ONLY leaves to the caller how it is run.
 function(tenon_test)
   if(NOT TENON_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "SRCS;DEPS;LIBS;LABELS;ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM;BUILD_ONLY" "NAME" "SRCS;DEPS;LIBS;LABELS;ARGS;ENV" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_test(${A_NAME}): unknown arguments ${A_UNPARSED_ARGUMENTS}")
   endif()
@@ -58,10 +56,12 @@ function(tenon_test)
     set(A_LABELS unit)
   endif()
   add_executable(${A_NAME} ${A_SRCS})
-  _tenon_compile_settings(${A_NAME})
+  _tenon_compile_settings(${A_NAME} MLIR ${A_MLIR} LLVM ${A_LLVM} TEST ON)
   list(TRANSFORM A_DEPS PREPEND tenon_ OUTPUT_VARIABLE deps)
   target_link_libraries(${A_NAME} PRIVATE ${deps} ${A_LIBS} GTest::gmock GTest::gtest_main)
-  _tenon_use_headers(${A_NAME})
+  if(A_BUILD_ONLY)
+    return()
+  endif()
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
   list(APPEND A_ENV TENON_VERIFY=1)  # The compiler checks what each of its phases makes.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
@@ -73,11 +73,11 @@ function(tenon_test)
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABELS}" ENVIRONMENT "${A_ENV}")
 endfunction()
 
-# tenon_executable(NAME tenon-check SRCS main.cc DEPS reference [LIBS ...] [MLIR|LLVM|PCH]) puts a program into <build>/bin.
+# tenon_executable(NAME tenon-check SRCS main.cc DEPS reference [LIBS ...] [MLIR|LLVM] [PCH ...]) puts a program into <build>/bin.
 function(tenon_executable)
-  cmake_parse_arguments(A "MLIR;LLVM;PCH" "NAME" "SRCS;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(A "MLIR;LLVM" "NAME;PCH" "SRCS;DEPS;LIBS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
-  _tenon_compile_settings(${A_NAME})
+  _tenon_compile_settings(${A_NAME} MLIR ${A_MLIR} LLVM ${A_LLVM} PCH ${A_PCH})
   list(TRANSFORM A_DEPS PREPEND tenon_ OUTPUT_VARIABLE deps)
   target_link_libraries(${A_NAME} PRIVATE ${deps} ${A_LIBS})
   # MLIR's archives name libLLVM.so, which no program of a static build uses.
@@ -87,12 +87,13 @@ function(tenon_executable)
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_link_options(${A_NAME} PRIVATE -Wl,--exclude-libs,ALL)
   endif()
-  _tenon_use_headers(${A_NAME})
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# Warnings, visibility and sanitizers that every Tenon source is compiled with.
+# _tenon_compile_settings(TARGET [MLIR ON] [LLVM ON] [TEST ON] [PCH NAME|OFF]): what every Tenon source is compiled with: warnings,
+# visibility, {fmt}, and a precompiled header (Pch.cmake), which PCH OFF leaves out where sources have compiler flags of their own.
 function(_tenon_compile_settings target)
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "MLIR;LLVM;TEST;PCH" "")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wundef -Wshadow -Wimplicit-fallthrough -Wno-unused-parameter
                          -fno-math-errno -ffp-contract=off)
   # g++ 12 sees overlaps in copies of strings that are none (its bug 105651).
@@ -103,40 +104,25 @@ function(_tenon_compile_settings target)
   endif()
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         POSITION_INDEPENDENT_CODE ON)
-endfunction()
-
-# What the caller's options MLIR, LLVM and PCH ask for. One precompiled header of the MLIR core serves every folder that includes MLIR.
-function(_tenon_use_headers target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tenon_fmt>)
+  set(pch tenon_pch)
   if(A_MLIR)
     target_link_libraries(${target} PRIVATE tenon_mlir_settings)
-    _tenon_use_pch(${target} tenon_mlir_pch)
+    set(pch tenon_mlir_pch)
   elseif(A_LLVM)
     target_link_libraries(${target} PRIVATE tenon_llvm_settings)
+    set(pch tenon_llvm_pch)
   endif()
-  if(A_PCH)
-    _tenon_use_pch(${target} tenon_pch)
+  if(A_TEST AND NOT A_MLIR AND NOT A_LLVM)
+    # Assertions are long to optimise and quick to run. What is tested is in libraries, which are compiled as always.
+    target_compile_options(${target} PRIVATE ${TENON_TEST_OPTIONS})
+    set(pch tenon_test_pch)
   endif()
-endfunction()
-
-# _tenon_add_pch(NAME LIBS ... INCLUDES ... HEADERS ...) makes a precompiled header, which _tenon_use_pch lends to others.
-function(_tenon_add_pch name)
-  cmake_parse_arguments(A "" "" "LIBS;INCLUDES;HEADERS" ${ARGN})
-  if(TENON_PCH)
-    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "// Carries the precompiled header.\n")
-    add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cc)
-    _tenon_compile_settings(${name})
-    target_compile_features(${name} PRIVATE cxx_std_20)
-    target_link_libraries(${name} PRIVATE ${A_LIBS})
-    target_include_directories(${name} PRIVATE ${A_INCLUDES})
-    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-    target_precompile_headers(${name} PRIVATE ${A_HEADERS})
+  if(DEFINED A_PCH)
+    set(pch ${A_PCH})
   endif()
-endfunction()
-
-# Lets `target` start from the precompiled header of `owner`.
-function(_tenon_use_pch target owner)
-  if(TENON_PCH)
-    target_precompile_headers(${target} REUSE_FROM ${owner})
+  if(TENON_PCH AND pch)
+    target_precompile_headers(${target} REUSE_FROM ${pch})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL EXECUTABLE)
       # The header was compiled with -fPIC; CMake would give programs -fPIE, which does not match it.
