@@ -1,5 +1,6 @@
 #include "tenon/base/status.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,7 +10,10 @@ struct Status::Rep {
   Code code;
   std::string message;
   std::source_location where;
+  std::vector<Payload> payloads = {};
 };
+
+Status::Status(Rep rep) : rep_(std::make_shared<const Rep>(std::move(rep))) {}
 
 std::string_view CodeName(Code code) {
   static constexpr std::string_view kNames[] = {
@@ -31,10 +35,25 @@ std::source_location Status::where() const { return rep_ ? rep_->where : std::so
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  std::string message(context);
-  message += ": ";
-  message += rep_->message;
-  return Status(rep_->code, std::move(message), rep_->where);
+  Rep rep = *rep_;
+  rep.message = std::string(context) + ": " + rep_->message;
+  return Status(std::move(rep));
+}
+
+std::span<const Status::Payload> Status::payloads() const {
+  return rep_ ? std::span<const Payload>(rep_->payloads) : std::span<const Payload>();
+}
+
+Status Status::WithPayload(std::string key, std::string value) const {
+  if (ok()) return *this;
+  Rep rep = *rep_;
+  const auto same = std::find_if(rep.payloads.begin(), rep.payloads.end(), [&](const Payload& p) { return p.key == key; });
+  if (same != rep.payloads.end()) {
+    same->value = std::move(value);
+  } else {
+    rep.payloads.push_back({std::move(key), std::move(value)});
+  }
+  return Status(std::move(rep));
 }
 
 std::string Status::ToString() const {

@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -50,13 +51,25 @@ class [[nodiscard]] Status {
   /// File and line that made the error; empty file name for OK.
   std::source_location where() const;
 
-  /// A copy whose message begins with `context` and a colon. OK stays OK.
+  /// A copy whose message begins with `context` and a colon, with the same payloads. OK stays OK.
   Status WithContext(std::string_view context) const;
+
+  /// What hangs on an error for programs to read: bytes under a key, which says what they are.
+  struct Payload {
+    std::string key;
+    std::string value;
+    friend bool operator==(const Payload&, const Payload&) = default;
+  };
+  /// In the order in which they were added; no key twice. Lives as long as any copy of this Status.
+  std::span<const Payload> payloads() const;
+  /// A copy with one more, in place of what the key had. OK stays OK.
+  Status WithPayload(std::string key, std::string value) const;
   /// "INVALID_ARGUMENT: message", or "OK".
   std::string ToString() const;
 
  private:
   struct Rep;
+  explicit Status(Rep rep);
   std::shared_ptr<const Rep> rep_;
 };
 

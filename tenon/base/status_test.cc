@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace tenon {
 namespace {
 
@@ -38,6 +41,16 @@ TEST(Status, ErrorsCarryCodeMessageAndPlace) {
 TEST(Status, ContextGoesInFrontAndOkStaysOk) {
   EXPECT_EQ(Internal("b").WithContext("a").message(), "a: b");
   EXPECT_TRUE(OkStatus().WithContext("a").ok());
+}
+
+TEST(Status, PayloadsStayUnderAContext) {
+  const Status s = Internal("b").WithPayload("kind", "1").WithPayload("where", std::string("x\0y", 3));
+  const Status again = s.WithPayload("kind", "2").WithContext("a");
+  EXPECT_EQ(again.message(), "a: b");
+  const std::vector<Status::Payload> wanted = {{"kind", "2"}, {"where", std::string("x\0y", 3)}};
+  EXPECT_EQ(std::vector<Status::Payload>(again.payloads().begin(), again.payloads().end()), wanted);
+  EXPECT_EQ(s.payloads()[0].value, "1");
+  EXPECT_TRUE(OkStatus().WithPayload("kind", "1").payloads().empty());
 }
 
 TEST(Status, CodesHaveThePjrtNumbers) {

@@ -39,8 +39,8 @@ bool Usable(const PJRT_Api* table, size_t index) {
 }
 
 void AddPayload(const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg) {
-  static_cast<std::vector<ErrorPayload>*>(user_arg)->emplace_back(std::string(key, key_size),
-                                                                  std::string(value, value_size));
+  static_cast<std::vector<Status::Payload>*>(user_arg)->push_back(
+      {std::string(key, key_size), std::string(value, value_size)});
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Status Api::Missing(int index) const {
   return Unimplemented(name_ + " does not have " + kFacts[index].name + ": " + WhyMissing(index));
 }
 
-Status Api::TakeError(PJRT_Error* error, std::string_view what, std::vector<ErrorPayload>* payloads) const {
+Status Api::TakeError(PJRT_Error* error, std::string_view what) const {
   if (error == nullptr) return OkStatus();
   Code code = Code::kUnknown;
   std::string message;
@@ -113,11 +113,12 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what, std::vector<Erro
     table_.PJRT_Error_Message(&args);
     if (args.message != nullptr) message.assign(args.message, args.message_size);
   }
-  if (payloads != nullptr && table_.PJRT_Error_ForEachPayload != nullptr) {
+  std::vector<Status::Payload> payloads;
+  if (table_.PJRT_Error_ForEachPayload != nullptr) {
     auto args = MakeArgs<PJRT_Error_ForEachPayload_Args>();
     args.error = error;
     args.visitor = AddPayload;
-    args.user_arg = payloads;
+    args.user_arg = &payloads;
     if (PJRT_Error* nested = table_.PJRT_Error_ForEachPayload(&args)) (void)TakeError(nested);
   }
   if (table_.PJRT_Error_Destroy != nullptr) {
@@ -127,7 +128,9 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what, std::vector<Erro
   }
   if (message.empty()) message = "(the plugin gave no message)";
   if (!what.empty() && !message.starts_with(what)) message = std::string(what) + ": " + message;
-  return Status(code, std::move(message));
+  Status status(code, std::move(message));
+  for (Status::Payload& p : payloads) status = status.WithPayload(std::move(p.key), std::move(p.value));
+  return status;
 }
 
 const PJRT_Extension_Base* Api::FindExtension(PJRT_Extension_Type type, size_t min_size) const {

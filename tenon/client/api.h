@@ -52,9 +52,6 @@ struct TableEntry {
   std::string reason;
 };
 
-/// A key and its value that hang on an error (PJRT_Error_ForEachPayload).
-using ErrorPayload = std::pair<std::string, std::string>;
-
 /// A plugin's table of functions, read with care: an entry is called only when the declared minor version has it, the
 /// table is long enough and the slot is not null. Otherwise the call answers UNIMPLEMENTED and names the entry.
 ///
@@ -96,9 +93,9 @@ class Api {
     }
   }
 
-  /// Reads and destroys `error` (NULL is OK). The message begins with `what` unless that is empty or it does so
-  /// already. Payloads go to `payloads` when it is not null.
-  Status TakeError(PJRT_Error* error, std::string_view what = {}, std::vector<ErrorPayload>* payloads = nullptr) const;
+  /// Reads and destroys `error` (NULL is OK), with its payloads. The message begins with `what` unless that is empty or
+  /// it does so already.
+  Status TakeError(PJRT_Error* error, std::string_view what = {}) const;
 
   /// The first extension of this type whose struct is at least `min_size` bytes long, or null.
   const PJRT_Extension_Base* FindExtension(PJRT_Extension_Type type, size_t min_size = 0) const;

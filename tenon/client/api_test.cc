@@ -94,10 +94,10 @@ TEST(Api, PayloadsComeWithErrors) {
   auto args = MakeArgs<PJRT_TopologyDescription_Deserialize_Args>();
   args.serialized_topology = "x";
   args.serialized_topology_size = 1;
-  std::vector<ErrorPayload> payloads;
-  EXPECT_FALSE(
-      plugin.api().TakeError(altered.table.PJRT_TopologyDescription_Deserialize(&args), "context", &payloads).ok());
-  EXPECT_EQ(payloads, (std::vector<ErrorPayload>{{"key", "value"}, {"k2", ""}}));
+  const Status status = plugin.api().TakeError(altered.table.PJRT_TopologyDescription_Deserialize(&args), "context");
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(std::vector<Status::Payload>(status.payloads().begin(), status.payloads().end()),
+            (std::vector<Status::Payload>{{"key", "value"}, {"k2", ""}}));
 }
 
 TEST(Api, ExtensionsAreFoundBySizeToo) {

@@ -116,6 +116,7 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
       ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, layout));
   Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
   if (error.ok()) return InvalidArgument("PJRT_Client_CreateErrorBuffer: error_code is OK");
+  if (TENON_HAS(args, num_payload)) TENON_RETURN_IF_ERROR(AddPayloads(args.payload, args.num_payload, error));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
   args.buffer = ToC(Buffer::MakeError(to.device, to.memory, std::move(spec), std::move(error)));
   return OkStatus();

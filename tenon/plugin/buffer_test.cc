@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "tenon/plugin/host_copy.h"
@@ -449,6 +451,64 @@ TEST_F(BufferTest, UninitializedErrorAndBitcast) {
   Destroy(buffer);
   EXPECT_EQ(Download(cast.out_buffer)->at(2), 3.0f);
   Destroy(cast.out_buffer);
+}
+
+// What hangs on the error that a buffer was born with hangs on those of all that was computed from it.
+TEST_F(BufferTest, ErrorsCarryPayloads) {
+  const std::vector<int64_t> dims = {4};
+  PJRT_NamedValue values[2] = {};
+  const auto fill = [](PJRT_NamedValue& value, std::string_view name, std::string_view text) {
+    value.struct_size = PJRT_NamedValue_STRUCT_SIZE;
+    value.name = name.data();
+    value.name_size = name.size();
+    value.type = PJRT_NamedValue_kString;
+    value.string_value = text.data();
+    value.value_size = text.size();
+  };
+  fill(values[0], "origin", "a test");
+  fill(values[1], "bytes", std::string_view("\0\1", 2));
+  ARGS(PJRT_Client_CreateErrorBuffer, error);
+  error.client = client_;
+  error.error_code = PJRT_Error_Code_ABORTED;
+  error.shape_dims = dims.data();
+  error.shape_num_dims = 1;
+  error.shape_element_type = PJRT_Buffer_Type_F32;
+  error.memory = memory(0, "device");
+  error.payload = values;
+  error.num_payload = 2;
+  ASSERT_CALL(PJRT_Client_CreateErrorBuffer, error);
+  auto increment = Compile("increment");
+  ASSERT_TRUE(increment.ok());
+  auto out = Execute(*increment, {error.buffer});
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  ARGS(PJRT_Buffer_ReadyEvent, ready);
+  ready.buffer = out->outputs[0];
+  ASSERT_CALL(PJRT_Buffer_ReadyEvent, ready);
+  ARGS(PJRT_Event_Error, of_event);
+  of_event.event = ready.event;
+  PJRT_Error* raw = api()->PJRT_Event_Error(&of_event);
+  ASSERT_NE(raw, nullptr);
+  std::map<std::string, std::string> seen;
+  ARGS(PJRT_Error_ForEachPayload, each);
+  each.error = raw;
+  each.user_arg = &seen;
+  each.visitor = [](const char* key, size_t key_size, const char* value, size_t value_size, void* user) {
+    static_cast<std::map<std::string, std::string>*>(user)->emplace(std::string(key, key_size),
+                                                                    std::string(value, value_size));
+  };
+  EXPECT_CALL_OK(PJRT_Error_ForEachPayload, each);
+  EXPECT_EQ(seen, (std::map<std::string, std::string>{{"origin", "a test"}, {"bytes", std::string("\0\1", 2)}}));
+  EXPECT_CODE(TakeStatus(raw), kAborted);
+  DestroyEvent(ready.event);
+  DestroyEvent(out->done);
+  Destroy(out->outputs[0]);
+  Destroy(error.buffer);
+  Destroy(*increment);
+
+  // Only strings can be payloads.
+  values[1].type = PJRT_NamedValue_kInt64;
+  values[1].value_size = 1;
+  EXPECT_CODE(CALL(PJRT_Client_CreateErrorBuffer, error), kInvalidArgument);
 }
 
 TEST_F(BufferTest, DonateWithControlDependency) {

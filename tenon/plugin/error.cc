@@ -1,9 +1,13 @@
 #include "tenon/plugin/error.h"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <string>
 
+#include "tenon/base/contain.h"
 #include "tenon/plugin/caller_value.h"
+#include "tenon/plugin/named_value.h"
 #include "tenon/plugin/ref.h"
 
 namespace tenon::plugin {
@@ -35,8 +39,17 @@ void Message(const PJRT_Error* error, const char** message, size_t* message_size
 
 PJRT_Error_Code GetCode(const PJRT_Error* error) { return static_cast<PJRT_Error_Code>(FromC(error)->status.code()); }
 
-// A tenon::Status has no payloads.
-void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg) {}
+void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg) {
+  for (const Status::Payload& p : FromC(error)->status.payloads())
+    visitor(p.key.data(), p.key.size(), p.value.data(), p.value.size(), user_arg);
+}
+
+// Adds a payload to the Status behind `user_arg`.
+void AddPayload(const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg) {
+  auto& status = *static_cast<Status*>(user_arg);
+  // Called from the other side's code, through which nothing may be thrown.
+  (void)Contain("a payload", [&] { status = status.WithPayload({key, key_size}, {value, value_size}); });
+}
 
 constexpr PJRT_Error_FunctionTable kErrorTable = {
     .struct_size = PJRT_Error_FunctionTable_STRUCT_SIZE,
@@ -61,23 +74,30 @@ PJRT_Error* ToCError(const Status& status) noexcept {
 
 Status TakeCError(PJRT_Error* error) noexcept {
   if (error == nullptr) return OkStatus();
-  if (error->vtable != &kErrorTable) {
+  Status status;
+  if (error->vtable == &kErrorTable) {
+    status = FromC(error)->status;
+  } else {
     // Made by the other side: read it through its own table.
-    const char* text = nullptr;
-    size_t size = 0;
-    error->vtable->message(error, &text, &size);
-    Status status = StatusFromC(static_cast<int>(error->vtable->get_code(error)), text, size);
-    error->vtable->destroy(error);
-    return status.ok() ? Unknown("a callback returned an error with code OK") : status;
+    status = Contain("an error", [error] {
+      const char* text = nullptr;
+      size_t size = 0;
+      error->vtable->message(error, &text, &size);
+      Status read = StatusFromC(static_cast<int>(error->vtable->get_code(error)), text, size);
+      if (read.ok()) return Unknown("a callback returned an error with code OK");
+      if (error->vtable->for_each_payload != nullptr) error->vtable->for_each_payload(error, AddPayload, &read);
+      return read;
+    });
   }
-  Status status = FromC(error)->status;
-  Destroy(error);
+  error->vtable->destroy(error);
   return status;
 }
 
 PJRT_Error* MakeCallbackError(PJRT_Error_Code code, const char* message, size_t message_size) noexcept {
-  Status status = StatusFromC(CallerValue(code), message, message_size);
-  return ToCError(status.ok() ? Unknown("a callback made an error with code OK") : status);
+  return ToCError(Contain("a callback's error", [&] {
+    Status status = StatusFromC(CallerValue(code), message, message_size);
+    return status.ok() ? Unknown("a callback made an error with code OK") : status;
+  }));
 }
 
 Status StatusFromC(int code, const char* message, size_t message_size) {
@@ -86,6 +106,19 @@ Status StatusFromC(int code, const char* message, size_t message_size) {
   Code known =
       number > 0 && number <= static_cast<int>(Code::kUnauthenticated) ? static_cast<Code>(number) : Code::kUnknown;
   return Status(known, message == nullptr ? std::string() : std::string(message, message_size));
+}
+
+Status AddPayloads(const PJRT_NamedValue* payloads, size_t count, Status& error) {
+  TENON_ASSIGN_OR_RETURN(const Options values, DecodeNamedValues(payloads, count));
+  for (const auto& [key, value] : values) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+      return InvalidArgument(fmt::format("the payload '{}' of an error is of type {}, wanted a string", key,
+                                         ValueTypeName(static_cast<ValueType>(value.index()))));
+    }
+    error = error.WithPayload(key, *text);
+  }
+  return OkStatus();
 }
 
 }  // namespace tenon::plugin
