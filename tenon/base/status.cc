@@ -47,7 +47,8 @@ std::span<const Status::Payload> Status::payloads() const {
 Status Status::WithPayload(std::string key, std::string value) const {
   if (ok()) return *this;
   Rep rep = *rep_;
-  const auto same = std::find_if(rep.payloads.begin(), rep.payloads.end(), [&](const Payload& p) { return p.key == key; });
+  const auto same =
+      std::find_if(rep.payloads.begin(), rep.payloads.end(), [&](const Payload& p) { return p.key == key; });
   if (same != rep.payloads.end()) {
     same->value = std::move(value);
   } else {

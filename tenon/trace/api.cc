@@ -22,7 +22,6 @@ Session sessions[kMaxTables];
 // Extensions outside of our headers whose functions hand out objects that the table's functions take.
 bool MayCreate(uint32_t type) {
   switch (type) {
-    case PJRT_Extension_Type_CrossHostTransfers:
     case PJRT_Extension_Type_TpuTopology:
     case PJRT_Extension_Type_Megascale:
     case PJRT_Extension_Type_Collectives:

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "tenon/abi/pjrt_abi_version.h"
+#include "tenon/abi/pjrt_callback.h"
+#include "tenon/abi/pjrt_cross_host_transfers.h"
+#include "tenon/abi/pjrt_executable_metadata.h"
 #include "tenon/abi/pjrt_ffi.h"
 #include "tenon/abi/pjrt_host_allocator.h"
 #include "tenon/abi/pjrt_host_memory_allocator.h"

@@ -18,10 +18,16 @@ EXTENSION_TYPES = {
     'PJRT_MemoryDescriptions_Extension': 'MemoryDescriptions', 'PJRT_Stream_Extension': 'Stream',
     'PJRT_PhaseCompile_Extension': 'PhaseCompile', 'PJRT_RawBuffer_Extension': 'RawBuffer',
     'PJRT_HostAllocator_Extension': 'HostAllocator', 'PJRT_HostMemoryAllocator_Extension': 'HostMemoryAllocator',
-    'PJRT_AbiVersion_Extension': 'AbiVersion',
+    'PJRT_AbiVersion_Extension': 'AbiVersion', 'PJRT_Callback_Extension': 'Callback',
+    'PJRT_CrossHostTransfers_Extension': 'CrossHostTransfers', 'PJRT_ExecutableMetadata_Extension': 'ExecutableMetadata',
 }
 # Counts whose names do not follow from the array's.
-COUNTS = {'create_options': 'num_options', 'transfer_metadata': 'num_metadata', 'serialized_bytes': 'serialized_bytes_size'}
+COUNTS = {'create_options': 'num_options', 'transfer_metadata': 'num_metadata', 'serialized_bytes': 'serialized_bytes_size',
+          'send_events': 'num_buffers'}
+# Arrays of arrays, and what is written behind a pointer later: pointers alone are told.
+UNCOUNTED = {'PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args': ('shape_num_dims', 'num_dims'),
+             'PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args': ('shape_num_dims', 'num_dims'),
+             'PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args': ('serialized_descriptor',)}
 
 
 def members(body):
@@ -51,6 +57,8 @@ def count_of(kind, name, names):
         return None
     if name in COUNTS and COUNTS[name] in names:
         return COUNTS[name]
+    if name == 'buffers' and 'num_buffers' not in names and 'num_shapes' in names:
+        return 'num_shapes'
     stem = name[6:] if name.startswith('shape_') else name
     for guess in (f'{name}_size', f'num_{name}', f'num_{stem}', f'shape_num_{stem}', f'{name}_num'):
         if guess in names:
@@ -88,7 +96,7 @@ def generate(folder):
             if name in ('struct_size', 'extension_start'):
                 continue
             direction = 'kOut' if out else 'kIn'
-            count = count_of(kind, name, names)
+            count = None if name in UNCOUNTED.get(struct, ()) else count_of(kind, name, names)
             if count:
                 lines.append(f'TRACE_ARRAY({struct}, {name}, {direction}, {count})')
             else:
