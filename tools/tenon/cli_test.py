@@ -649,7 +649,9 @@ class WithCompiler(Case):
         self.assertEqual((whole['step'], whole['runs'], kernel['kind'], kernel['runs']), (-1, 7, 'kernel', 7))
         self.assertIn('f32[2,2], f32[2,2] -> f32[2,2]; add', kernel['what'])
         self.assertTrue(0 < kernel['least_ns'] <= kernel['total_ns'] <= whole['total_ns'])
-        self.assertIn('kernel 0: f32[2,2]', self.ok('profile', add, '--random').splitlines()[-1])
+        step, origin = self.ok('profile', add, '--random').splitlines()[-2:]
+        self.assertIn('kernel 0: f32[2,2]', step)
+        self.assertRegex(origin, r'from .*:2 add$')
         kept = self.path('steps.tsv')
         self.ok('run', add, '--random', env={'TENON_PROFILE': kept})
         with open(kept) as f:
