@@ -57,7 +57,7 @@ def run_job(code, processes=2, devices=2, timeout=240, check=True, **environment
     while any(reader.is_alive() for reader in readers) and time.monotonic() < until:
         time.sleep(0.05)
         if any(process.poll() for process in job):
-            until = min(until, time.monotonic() + 8)
+            until = min(until, time.monotonic() + 60)
     for process in job:
         process.kill()
     for reader in readers:

@@ -249,6 +249,10 @@ try:
 except Exception as error:
     give([str(error), time.monotonic() - start])
 give(np.asarray(jax.jit(lambda v: v + 1)(np.float32(1))).tolist())
+# The first process has the job's service, without which JAX ends the others.
+client = jax._src.distributed.global_state.client
+if process == 0: client.blocking_key_value_get("last", 60000)
+else: client.key_value_set("last", "done")
 os._exit(0)
 ''', 3, 1, check=False, TENON_COLLECTIVES=engine)
     for i in (0, 2):
