@@ -17,8 +17,8 @@ PJRT_Error* MakeCallbackError(PJRT_Error_Code code, const char* message, size_t 
 /// A status from a code and a text of a caller; OK for code 0, UNKNOWN for a code outside the list.
 Status StatusFromC(int code, const char* message, size_t message_size);
 
-/// Hangs on `error`, not OK, what a caller gives. INVALID_ARGUMENT for an array that DecodeNamedValues does not take and
-/// for values that are no strings.
+/// Hangs on `error`, not OK, what a caller gives. INVALID_ARGUMENT for an array that DecodeNamedValues does not take
+/// and for values that are no strings.
 Status AddPayloads(const PJRT_NamedValue* payloads, size_t count, Status& error);
 
 }  // namespace tenon::plugin
