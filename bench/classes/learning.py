@@ -4,12 +4,8 @@ import numpy as np
 from by_value import Programs, Random
 
 R = Random(0)
-f32 = R.f32
+f32, i32 = R.f32, R.i32
 FACTOR = 512.0  # Updates divide by roots of small means of squares; losses go through many layers.
-
-
-def i32(high, *shape):
-    return R.randint(0, high, shape).astype(np.int32)
 
 
 def dense(i, o):

@@ -4,12 +4,8 @@ import numpy as np
 from by_value import Programs, Random
 
 R = Random(1)
-f32 = R.f32
+f32, i32 = R.f32, R.i32
 FACTOR = 64.0  # Roundings of hundreds of trips add up.
-
-
-def i32(high, *shape):
-    return R.randint(0, high, shape).astype(np.int32)
 
 
 def programs(jax):

@@ -18,5 +18,9 @@ class Random(np.random.RandomState):
     def f32(self, *shape):
         return self.randn(*shape).astype(np.float32)
 
+    def i32(self, high, *shape):
+        """Integers in [0, high)."""
+        return self.randint(0, high, shape).astype(np.int32)
+
     def u8(self, *shape):
         return self.randint(0, 256, shape).astype(np.uint8)

@@ -102,10 +102,12 @@ Run RunOf(T& value) {
 
 enum class Moved { kAll, kSome, kNothing, kEnd };
 
-Moved Read(int fd, Run& run) {
+/// Moves what is left of the run by `some_of`(its place, its size), recv or send.
+template <class F>
+Moved Move(Run& run, const F& some_of) {
   bool some = false;
   while (!run.over()) {
-    const ssize_t n = recv(fd, run.data + run.at, run.size - run.at, 0);
+    const ssize_t n = some_of(run.data + run.at, run.size - run.at);
     if (n > 0) {
       run.at += static_cast<size_t>(n);
       some = true;
@@ -120,22 +122,12 @@ Moved Read(int fd, Run& run) {
   return Moved::kAll;
 }
 
+Moved Read(int fd, Run& run) {
+  return Move(run, [fd](std::byte* data, size_t size) { return recv(fd, data, size, 0); });
+}
+
 Moved Write(int fd, Run& run) {
-  bool some = false;
-  while (!run.over()) {
-    const ssize_t n = send(fd, run.data + run.at, run.size - run.at, MSG_NOSIGNAL);
-    if (n > 0) {
-      run.at += static_cast<size_t>(n);
-      some = true;
-    } else if (n < 0 && errno == EINTR) {
-      continue;
-    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      return some ? Moved::kSome : Moved::kNothing;
-    } else {
-      return Moved::kEnd;
-    }
-  }
-  return Moved::kAll;
+  return Move(run, [fd](const std::byte* data, size_t size) { return send(fd, data, size, MSG_NOSIGNAL); });
 }
 
 }  // namespace

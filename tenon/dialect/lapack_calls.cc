@@ -51,22 +51,13 @@ mlir::ArrayAttr Layouts(mlir::OpBuilder& b, mlir::TypeRange types, int64_t matri
   return b.getArrayAttr(layouts);
 }
 
-mlir::Operation* Create(mlir::OpBuilder& b, mlir::Location loc, llvm::StringRef name, mlir::TypeRange types,
-                        mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-  mlir::OperationState state(loc, name);
-  state.addTypes(types);
-  state.addOperands(operands);
-  state.addAttributes(attributes);
-  return b.create(state);
-}
-
 mlir::Operation* CallLapack(mlir::OpBuilder& b, mlir::Location loc, char letter, llvm::StringRef routine,
                             mlir::ValueRange operands, mlir::TypeRange results,
                             llvm::ArrayRef<mlir::NamedAttribute> config = {}) {
   const int64_t rank = llvm::cast<Type>(operands[0].getType()).getRank();
   const std::string target = ("lapack_" + llvm::Twine(letter) + routine + "_ffi").str();
-  return Create(
-      b, loc, "stablehlo.custom_call", results, operands,
+  return b.create(
+      loc, b.getStringAttr("stablehlo.custom_call"), operands, results,
       {b.getNamedAttr("call_target_name", b.getStringAttr(target)),
        b.getNamedAttr("api_version", stablehlo::CustomCallApiVersionAttr::get(
                                          b.getContext(), stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI)),
@@ -80,26 +71,28 @@ mlir::Value OrNan(mlir::OpBuilder& b, mlir::Location loc, mlir::Value values, ml
   const auto type = llvm::cast<Type>(values.getType());
   const auto batch = llvm::cast<Type>(info.getType());
   const auto constant = [&](mlir::DenseElementsAttr value) {
-    return Create(b, loc, "stablehlo.constant", {value.getType()}, {}, {b.getNamedAttr("value", value)})->getResult(0);
+    return b.create(loc, b.getStringAttr("stablehlo.constant"), {}, value.getType(), b.getNamedAttr("value", value))
+        ->getResult(0);
   };
   const mlir::Value zero = constant(mlir::DenseElementsAttr::get(batch, b.getI32IntegerAttr(0)));
   const mlir::Value ok =
-      Create(b, loc, "stablehlo.compare", {Type::get(batch.getShape(), b.getI1Type())}, {info, zero},
-             {b.getNamedAttr("comparison_direction", stablehlo::ComparisonDirectionAttr::get(
-                                                         b.getContext(), stablehlo::ComparisonDirection::EQ))})
+      b.create(loc, b.getStringAttr("stablehlo.compare"), {info, zero}, {Type::get(batch.getShape(), b.getI1Type())},
+               {b.getNamedAttr("comparison_direction", stablehlo::ComparisonDirectionAttr::get(
+                                                           b.getContext(), stablehlo::ComparisonDirection::EQ))})
           ->getResult(0);
   llvm::SmallVector<int64_t> dims;
   for (int64_t d = 0; d < batch.getRank(); ++d) dims.push_back(d);
   const mlir::Value everywhere =
-      Create(b, loc, "stablehlo.broadcast_in_dim", {Type::get(type.getShape(), b.getI1Type())}, {ok},
-             {b.getNamedAttr("broadcast_dimensions", b.getDenseI64ArrayAttr(dims))})
+      b.create(loc, b.getStringAttr("stablehlo.broadcast_in_dim"), {ok}, {Type::get(type.getShape(), b.getI1Type())},
+               {b.getNamedAttr("broadcast_dimensions", b.getDenseI64ArrayAttr(dims))})
           ->getResult(0);
   const auto complex = llvm::dyn_cast<mlir::ComplexType>(type.getElementType());
   const auto part = llvm::cast<mlir::FloatType>(complex ? complex.getElementType() : type.getElementType());
   const llvm::APFloat nan = llvm::APFloat::getNaN(part.getFloatSemantics());
   const auto value = complex ? mlir::DenseElementsAttr::get(type, std::complex<llvm::APFloat>(nan, nan))
                              : mlir::DenseElementsAttr::get(type, nan);
-  return Create(b, loc, "stablehlo.select", {type}, {everywhere, values, constant(value)})->getResult(0);
+  return b.create(loc, b.getStringAttr("stablehlo.select"), {everywhere, values, constant(value)}, {type})
+      ->getResult(0);
 }
 
 /// Whether a config "lower,..." says that the lower triangle counts.

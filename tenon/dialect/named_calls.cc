@@ -26,14 +26,6 @@ bool IsFunction(llvm::StringRef name, unsigned operands) {
   return operands == 1 ? llvm::is_contained(kOfOne, name) : operands == 2 && llvm::is_contained(kOfTwo, name);
 }
 
-mlir::Operation* Create(mlir::OpBuilder& b, mlir::Location loc, llvm::StringRef name, mlir::TypeRange types,
-                        mlir::ValueRange operands) {
-  mlir::OperationState state(loc, name);
-  state.addTypes(types);
-  state.addOperands(operands);
-  return b.create(state);
-}
-
 /// Numbers in reverse order, so that the largest are the smallest: the sign of floats, all bits of integers.
 std::optional<mlir::Value> Reversed(mlir::OpBuilder& b, mlir::Value v) {
   const auto type = llvm::dyn_cast<mlir::RankedTensorType>(v.getType());
@@ -44,7 +36,7 @@ std::optional<mlir::Value> Reversed(mlir::OpBuilder& b, mlir::Value v) {
   } else if (!type.getElementType().isInteger()) {
     return std::nullopt;
   }
-  return Create(b, v.getLoc(), name, {type}, {v})->getResult(0);
+  return b.create(v.getLoc(), b.getStringAttr(name), v, type)->getResult(0);
 }
 
 bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) {
@@ -59,8 +51,8 @@ bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) 
     if (!reversed) return false;
     operand = *reversed;
   }
-  auto top = llvm::cast<chlo::TopKOp>(Create(b, call->getLoc(), "chlo.top_k", call->getResultTypes(), operand));
-  top.setK(k.getValue().getSExtValue());
+  auto top = llvm::cast<chlo::TopKOp>(
+      b.create(call->getLoc(), b.getStringAttr("chlo.top_k"), operand, call->getResultTypes(), b.getNamedAttr("k", k)));
   mlir::Value values = top.getValues();
   if (smallest) values = *Reversed(b, values);
   call->replaceAllUsesWith(mlir::ValueRange{values, top.getIndices()});
@@ -76,18 +68,28 @@ bool ReplaceCall(stablehlo::CustomCallOp call) {
   if (attributes && !attributes.empty()) return false;
   mlir::OpBuilder b(call);
   call->replaceAllUsesWith(
-      Create(b, call->getLoc(), "chlo." + name.str(), call->getResultTypes(), call->getOperands()));
+      b.create(call->getLoc(), b.getStringAttr("chlo." + name), call->getOperands(), call->getResultTypes()));
   return true;
 }
 
-void WriteCall(mlir::Operation* op, llvm::StringRef target, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+/// The name under which an op travels that StableHLO lacks; empty for all that are written as they are.
+llvm::StringRef TargetOf(mlir::Operation* op) {
+  if (llvm::isa<chlo::TopKOp>(op)) return kTopK;
+  if (llvm::isa<chlo::ErfOp>(op)) return "mhlo.erf";
+  if (llvm::isa<chlo::TanOp>(op)) return "mhlo.tan";
+  return "";
+}
+
+void WriteCall(mlir::Operation* op, llvm::StringRef target) {
   mlir::OpBuilder b(op);
-  auto call = llvm::cast<stablehlo::CustomCallOp>(
-      Create(b, op->getLoc(), "stablehlo.custom_call", op->getResultTypes(), op->getOperands()));
-  call.setCallTargetName(target);
-  call->setAttr(kAttributes, b.getDictionaryAttr(attributes));
-  call->setAttr(kVersion, b.getI64IntegerAttr(1));
-  op->replaceAllUsesWith(call);
+  llvm::SmallVector<mlir::NamedAttribute> attributes;
+  if (auto top = llvm::dyn_cast<chlo::TopKOp>(op))
+    attributes = {b.getNamedAttr("k", top.getKAttr()), b.getNamedAttr("largest", b.getBoolAttr(true))};
+  op->replaceAllUsesWith(b.create(op->getLoc(), b.getStringAttr("stablehlo.custom_call"), op->getOperands(),
+                                  op->getResultTypes(),
+                                  {b.getNamedAttr("call_target_name", b.getStringAttr(target)),
+                                   b.getNamedAttr(kAttributes, b.getDictionaryAttr(attributes)),
+                                   b.getNamedAttr(kVersion, b.getI64IntegerAttr(1))}));
   op->erase();
 }
 
@@ -103,20 +105,12 @@ void ReadNamedCalls(mlir::Operation* module) {
 
 mlir::OwningOpRef<mlir::ModuleOp> WithNamedCalls(mlir::ModuleOp module) {
   const auto any = module->walk([](mlir::Operation* op) {
-    return llvm::isa<chlo::TopKOp, chlo::ErfOp, chlo::TanOp>(op) ? mlir::WalkResult::interrupt()
-                                                                 : mlir::WalkResult::advance();
+    return TargetOf(op).empty() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
   });
   if (!any.wasInterrupted()) return nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   copy->walk([](mlir::Operation* op) {
-    if (auto top = llvm::dyn_cast<chlo::TopKOp>(op)) {
-      mlir::Builder b(op->getContext());
-      WriteCall(op, kTopK, {b.getNamedAttr("k", top.getKAttr()), b.getNamedAttr("largest", b.getBoolAttr(true))});
-    } else if (llvm::isa<chlo::ErfOp>(op)) {
-      WriteCall(op, "mhlo.erf", {});
-    } else if (llvm::isa<chlo::TanOp>(op)) {
-      WriteCall(op, "mhlo.tan", {});
-    }
+    if (const llvm::StringRef target = TargetOf(op); !target.empty()) WriteCall(op, target);
   });
   return copy;
 }
