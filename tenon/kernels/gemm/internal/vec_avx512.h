@@ -4,20 +4,14 @@
 
 #include <cstdint>
 
+#include "tenon/kernels/gemm/internal/vec_256.h"
+
 // Included by x86_*.cc of this level only.
 namespace {
 
 /// Half of a vector, for rows of C that fill no more: where 512 bits take a core two passes, it takes one.
-struct HalfVec {
-  using Reg = __m256;
+struct HalfVec : Float256 {
   using Mask = __mmask8;
-  static constexpr int kLanes = 8;
-  static Reg Zero() { return _mm256_setzero_ps(); }
-  static Reg Load(const float* p) { return _mm256_loadu_ps(p); }
-  static void Store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
-  static Reg Broadcast(const float* p) { return _mm256_set1_ps(*p); }
-  static Reg Add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
-  static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
   static Reg LoadFirst(const float* p, Mask m) { return _mm256_maskz_loadu_ps(m, p); }
   static void StoreFirst(float* p, Reg x, Mask m) { _mm256_mask_storeu_ps(p, m, x); }
@@ -43,10 +37,7 @@ struct Vec {
 
   /// The tree over the lanes: l += l + half, half = kLanes/2 ... 1.
   static float Fold(Reg x) {
-    const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
-    __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+    return HalfVec::Fold(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
   }
 
   static void Transpose(Reg (&r)[16]) {
@@ -76,31 +67,15 @@ struct Vec {
   }
 };
 
-/// 32-bit sums of products of pairs of 16 bits.
-struct HalfS16Ops {
-  using Sum = __m256i;
-  using Words = __m256i;
+struct HalfS16Ops : S16Of256 {
   using Mask = __mmask8;
-  static constexpr int kLanes = 8;
-  static constexpr int kSumWords = 1;
-  static constexpr bool kHasStart = false;
   static Mask First(int n) { return HalfVec::First(n); }
-  static Sum ZeroC() { return _mm256_setzero_si256(); }
-  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskz_loadu_epi32(m, p); }
-  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
   static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_mask_storeu_epi32(p, m, x); }
-  static Sum AddC(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
-  static Words LoadB(const uint32_t* p) { return LoadC(p); }
   static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
-  static Words BroadcastA(const uint32_t* p) {
-    int32_t w;
-    __builtin_memcpy(&w, p, sizeof(w));
-    return _mm256_set1_epi32(w);
-  }
-  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_add_epi32(_mm256_madd_epi16(a, b), c); }
 };
 
+/// 32-bit sums of products of pairs of 16 bits.
 struct S16Ops {
   using Half = HalfS16Ops;
   using Sum = __m512i;
@@ -126,30 +101,12 @@ struct S16Ops {
   static Sum MulAdd(Words a, Words b, Sum c) { return _mm512_add_epi32(_mm512_madd_epi16(a, b), c); }
 };
 
-struct HalfF64Ops {
-  using Sum = __m256d;
-  using Words = __m256d;
+struct HalfF64Ops : F64Of256 {
   using Mask = __mmask8;
-  static constexpr int kLanes = 4;
-  static constexpr int kSumWords = 2;
-  static constexpr bool kHasStart = false;
-  static const double* D(const uint32_t* p) { return reinterpret_cast<const double*>(p); }
-  static double* D(uint32_t* p) { return reinterpret_cast<double*>(p); }
-  static Mask First(int n) { return static_cast<Mask>((1u << n) - 1); }
-  static Sum ZeroC() { return _mm256_setzero_pd(); }
-  static Sum LoadC(const uint32_t* p) { return _mm256_loadu_pd(D(p)); }
+  static Mask First(int n) { return HalfVec::First(n); }
   static Sum LoadFirstC(const uint32_t* p, Mask m) { return _mm256_maskz_loadu_pd(m, p); }
-  static void StoreC(uint32_t* p, Sum x) { _mm256_storeu_pd(D(p), x); }
   static void StoreFirstC(uint32_t* p, Sum x, Mask m) { _mm256_mask_storeu_pd(p, m, x); }
-  static Sum AddC(Sum a, Sum b) { return _mm256_add_pd(a, b); }
-  static Words LoadB(const uint32_t* p) { return LoadC(p); }
   static Words LoadFirstB(const uint32_t* p, Mask m) { return LoadFirstC(p, m); }
-  static Words BroadcastA(const uint32_t* p) {
-    double x;
-    __builtin_memcpy(&x, p, sizeof(x));
-    return _mm256_set1_pd(x);
-  }
-  static Sum MulAdd(Words a, Words b, Sum c) { return _mm256_fmadd_pd(a, b, c); }
 };
 
 struct F64Ops {
