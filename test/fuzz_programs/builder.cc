@@ -248,6 +248,13 @@ void Builder::Offer(const Value& v) {
   values_.push_back(v);
 }
 
+void Builder::OfferResults(const std::string& name, std::vector<Value> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i].name = ResultOf(name, values.size(), i);
+    Offer(values[i]);
+  }
+}
+
 Numbers Builder::Rounded(const Type& type, double bound, double error, const Numbers& operands) const {
   Numbers is = operands;
   is.bound = bound;

@@ -64,11 +64,13 @@ class Builder {
   Value Emit(const std::string& text, const Type& type, const Dims& dims, const Numbers& is = {});
   /// The same for a value that is not offered.
   Value EmitHidden(const std::string& text, const Type& type, const Dims& dims, const Numbers& is = {});
-  /// Writes an op of several results under one fresh name; returns it. The caller offers results by Offer(name#i).
+  /// Writes an op of several results under one fresh name; returns it. The caller offers its results.
   std::string NewName();
   void Write(const std::string& line) { body_ += line; }
   /// Offers a value, or drops it: too large, or inexact where only exact numbers are wanted.
   void Offer(const Value& v);
+  /// Offers all results of the op `name`, which are as `values` are but for their names.
+  void OfferResults(const std::string& name, std::vector<Value> values);
   /// Whether an op may compute so many elements here.
   bool Affordable(int64_t elements) const { return elements <= limits.work / trips_ && elements <= limits.work; }
   bool Fits(const Dims& dims) const { return Count(dims) <= limits.elements && Affordable(Count(dims)); }

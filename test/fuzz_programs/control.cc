@@ -205,7 +205,6 @@ void AddWhile(Builder& b) {
   if (go_on) insert({.init = b.random.Chance(3) ? b.Match(pred, {}) : b.Splat(pred, {}, 1), .role = Carry::kGo});
 
   const std::string name = b.NewName();
-  const std::string results = carries.size() == 1 ? "" : fmt::format(":{}", carries.size());
   std::string assigned, types;
   const Carry* the_counter = nullptr;
   const Carry* the_limit = nullptr;
@@ -226,7 +225,8 @@ void AddWhile(Builder& b) {
     if (c.role == Carry::kLimit) the_limit = &c;
     if (c.role == Carry::kGo) the_go = &c;
   }
-  b.Write(fmt::format("  {}{} = stablehlo.while({}) : {}\n   cond {{\n", name, results, assigned, types));
+  b.Write(
+      fmt::format("  {} = stablehlo.while({}) : {}\n   cond {{\n", ResultsOf(name, carries.size()), assigned, types));
   b.Inside(1, [&] {
     Value most = the_limit != nullptr ? the_limit->inner : limit;
     if (most.empty()) most = b.Literal(counter.type, {}, Print(counter.type, counter.limit), all);
@@ -297,7 +297,7 @@ void AddWhile(Builder& b) {
   for (size_t i = 0; i < carries.size(); ++i) {
     if (carries.size() > 1 && b.random.Chance(5)) continue;
     Value r = carries[i].inner;
-    r.name = carries.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    r.name = ResultOf(name, carries.size(), i);
     b.Offer(r);
   }
 }
@@ -435,15 +435,10 @@ void Branch(Builder& b, const Value& index, int64_t count, const char* op) {
     if (wanted.back().empty()) return;
   }
   const std::string name = b.NewName();
-  const std::string results = wanted.size() == 1 ? "" : fmt::format(":{}", wanted.size());
-  b.Write(fmt::format("  {}{} = \"stablehlo.{}\"({}) (", name, results, op, index.name));
+  b.Write(fmt::format("  {} = \"stablehlo.{}\"({}) (", ResultsOf(name, wanted.size()), op, index.name));
   const std::vector<Value> made = Branches(b, count, wanted);
   b.Write(fmt::format(") : ({}) -> ({})\n", Text(index), Types(wanted)));
-  for (size_t i = 0; i < made.size(); ++i) {
-    Value r = made[i];
-    r.name = made.size() == 1 ? name : fmt::format("{}#{}", name, i);
-    b.Offer(r);
-  }
+  b.OfferResults(name, made);
 }
 
 }  // namespace
@@ -458,37 +453,37 @@ void AddCase(Builder& b) {
   Branch(b, b.Match(TypeOf(DType::kS32), {}), 1 + b.random.Pick(4), "case");
 }
 
-void AddCall(Builder& b) {
-  if (b.depth() > 2 || b.functions.size() > 4) return;
-  std::vector<Value> arguments, inner;
+Function NewFunction(Builder& b) {
+  Function f;
+  std::vector<Value> inner;
   std::string parameters;
   for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) {
     const Value v = b.Any();
-    arguments.push_back(v);
+    f.arguments.push_back(v);
     Value p = v;
     p.name = b.NewName() + "_p";
     parameters += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", p.name, Text(p));
     inner.push_back(p);
   }
-  std::vector<Value> yields;
   const std::string text = b.Apart(inner, [&] {
     for (int64_t n = 1 + b.random.Pick(5); n > 0; --n) b.AddOp();
-    for (int64_t n = 1 + b.random.Pick(2); n > 0; --n) yields.push_back(b.Any());
-    b.Write(fmt::format("  return {} : {}\n", Names(yields), Types(yields)));
+    for (int64_t n = 1 + b.random.Pick(2); n > 0; --n) f.yields.push_back(b.Any());
+    b.Write(fmt::format("  return {} : {}\n", Names(f.yields), Types(f.yields)));
   });
-  const std::string function = fmt::format("@f{}", b.functions.size());
+  f.name = fmt::format("@f{}", b.functions.size());
   b.functions.push_back(
-      fmt::format("func.func private {}({}) -> ({}) {{\n{}}}\n", function, parameters, Types(yields), text));
+      fmt::format("func.func private {}({}) -> ({}) {{\n{}}}\n", f.name, parameters, Types(f.yields), text));
+  return f;
+}
+
+void AddCall(Builder& b) {
+  if (b.depth() > 2 || b.functions.size() > 4) return;
+  const Function f = NewFunction(b);
   for (int64_t calls = b.random.Chance(3) ? 2 : 1; calls > 0; --calls) {
     const std::string name = b.NewName();
-    b.Write(fmt::format("  {}{} = func.call {}({}) : ({}) -> ({})\n", name,
-                        yields.size() == 1 ? "" : fmt::format(":{}", yields.size()), function, Names(arguments),
-                        Types(arguments), Types(yields)));
-    for (size_t i = 0; i < yields.size(); ++i) {
-      Value r = yields[i];
-      r.name = yields.size() == 1 ? name : fmt::format("{}#{}", name, i);
-      b.Offer(r);
-    }
+    b.Write(fmt::format("  {} = func.call {}({}) : ({}) -> ({})\n", ResultsOf(name, f.yields.size()), f.name,
+                        Names(f.arguments), Types(f.arguments), Types(f.yields)));
+    b.OfferResults(name, f.yields);
   }
 }
 

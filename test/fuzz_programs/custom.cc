@@ -122,12 +122,8 @@ std::string Arguments(const Fold& f) {
 void Offer(Builder& b, const Fold& f, const std::string& name, const Dims& dims) {
   for (size_t i = 0; i < f.operands.size(); ++i) {
     if (f.operands.size() > 1 && b.random.Chance(4)) continue;
-    b.Offer({f.operands.size() == 1 ? name : fmt::format("{}#{}", name, i), f.operands[i].type, dims, f.results[i]});
+    b.Offer({ResultOf(name, f.operands.size(), i), f.operands[i].type, dims, f.results[i]});
   }
-}
-
-std::string Results(const Fold& f, const std::string& name) {
-  return f.operands.size() == 1 ? name : fmt::format("{}:{}", name, f.operands.size());
 }
 
 Value FoldedOperand(Builder& b) {
@@ -155,11 +151,12 @@ void AddOrderedReduce(Builder& b) {
     }
   }
   const std::string name = b.NewName();
-  b.Write(fmt::format(
-      "  {} = \"stablehlo.reduce\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{dimensions = {}}} : ({}, {}) -> "
-      "({})\n",
-      Results(f, name), Names(f.operands), Names(f.inits), Arguments(f), f.body, Array(over), Types(f.operands),
-      Types(f.inits), Each(f.operands, [&](size_t i, const std::string&) { return Text(f.operands[i].type, out); })));
+  b.Write(
+      fmt::format("  {} = \"stablehlo.reduce\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{dimensions = {}}} : ({}, {}) -> "
+                  "({})\n",
+                  ResultsOf(name, f.operands.size()), Names(f.operands), Names(f.inits), Arguments(f), f.body,
+                  Array(over), Types(f.operands), Types(f.inits),
+                  Each(f.operands, [&](size_t i, const std::string&) { return Text(f.operands[i].type, out); })));
   Offer(b, f, name, out);
 }
 
@@ -193,8 +190,8 @@ void AddOrderedWindow(Builder& b) {
   b.Write(fmt::format(
       "  {} = \"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{window_dimensions = {}, window_strides = "
       "{}, base_dilations = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, {}) -> ({})\n",
-      Results(f, name), Names(f.operands), Names(f.inits), Arguments(f), f.body, Array(window), Array(strides),
-      Array(base), Array(dilation), padding, v.rank(), Types(f.operands), Types(f.inits),
+      ResultsOf(name, f.operands.size()), Names(f.operands), Names(f.inits), Arguments(f), f.body, Array(window),
+      Array(strides), Array(base), Array(dilation), padding, v.rank(), Types(f.operands), Types(f.inits),
       Each(f.operands, [&](size_t i, const std::string&) { return Text(f.operands[i].type, out); })));
   Offer(b, f, name, out);
 }
@@ -202,34 +199,12 @@ void AddOrderedWindow(Builder& b) {
 /// A function under a name, as libraries mark what other compilers know.
 void AddComposite(Builder& b) {
   if (b.depth() > 2 || b.functions.size() > 4) return;
-  std::vector<Value> arguments, inner;
-  std::string parameters;
-  for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) {
-    const Value v = b.Any();
-    arguments.push_back(v);
-    Value p = v;
-    p.name = b.NewName() + "_p";
-    parameters += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", p.name, Text(p));
-    inner.push_back(p);
-  }
-  std::vector<Value> yields;
-  const std::string text = b.Apart(inner, [&] {
-    for (int64_t n = 1 + b.random.Pick(5); n > 0; --n) b.AddOp();
-    for (int64_t n = 1 + b.random.Pick(2); n > 0; --n) yields.push_back(b.Any());
-    b.Write(fmt::format("  return {} : {}\n", Names(yields), Types(yields)));
-  });
-  const std::string function = fmt::format("@f{}", b.functions.size());
-  b.functions.push_back(
-      fmt::format("func.func private {}({}) -> ({}) {{\n{}}}\n", function, parameters, Types(yields), text));
+  const Function f = NewFunction(b);
   const std::string name = b.NewName();
-  b.Write(fmt::format("  {}{} = stablehlo.composite \"fuzz.marked\" {} {{decomposition = {}}} : ({}) -> ({})\n", name,
-                      yields.size() == 1 ? "" : fmt::format(":{}", yields.size()), Names(arguments), function,
-                      Types(arguments), Types(yields)));
-  for (size_t i = 0; i < yields.size(); ++i) {
-    Value r = yields[i];
-    r.name = yields.size() == 1 ? name : fmt::format("{}#{}", name, i);
-    b.Offer(r);
-  }
+  b.Write(fmt::format("  {} = stablehlo.composite \"fuzz.marked\" {} {{decomposition = {}}} : ({}) -> ({})\n",
+                      ResultsOf(name, f.yields.size()), Names(f.arguments), f.name, Types(f.arguments),
+                      Types(f.yields)));
+  b.OfferResults(name, f.yields);
 }
 
 /// Many small parts in one array: pieces of the same few values, some of them computed, repeated or empty.

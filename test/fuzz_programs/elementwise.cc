@@ -392,13 +392,9 @@ void AddBarrier(Builder& b) {
   std::vector<Value> values;
   for (int64_t n = 1 + b.random.Pick(3); n > 0; --n) values.push_back(b.Any());
   const std::string name = b.NewName();
-  b.Write(fmt::format("  {}{} = stablehlo.optimization_barrier {} : {}\n", name,
-                      values.size() == 1 ? "" : fmt::format(":{}", values.size()), Names(values), Types(values)));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Value r = values[i];
-    r.name = values.size() == 1 ? name : fmt::format("{}#{}", name, i);
-    b.Offer(r);
-  }
+  b.Write(fmt::format("  {} = stablehlo.optimization_barrier {} : {}\n", ResultsOf(name, values.size()), Names(values),
+                      Types(values)));
+  b.OfferResults(name, values);
 }
 
 }  // namespace tenon::fuzz

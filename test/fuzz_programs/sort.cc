@@ -147,15 +147,15 @@ void AddSort(Builder& b) {
   }
   // Ties have one order only where the sort is stable.
   const std::string name = b.NewName();
-  const std::string results = operands.size() == 1 ? "" : fmt::format(":{}", operands.size());
   b.Write(
-      fmt::format("  {}{} = \"stablehlo.sort\"({}) ({{\n  ^bb0({}):\n{}    stablehlo.return {} : tensor<i1>\n  }}) "
+      fmt::format("  {} = \"stablehlo.sort\"({}) ({{\n  ^bb0({}):\n{}    stablehlo.return {} : tensor<i1>\n  }}) "
                   "{{dimension = {} : i64, is_stable = true}} : ({}) -> ({})\n",
-                  name, results, Names(operands), arguments, c.body, verdict, along, Types(operands), Types(operands)));
+                  ResultsOf(name, operands.size()), Names(operands), arguments, c.body, verdict, along, Types(operands),
+                  Types(operands)));
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands.size() > 1 && b.random.Chance(4)) continue;
     Value r = operands[i];
-    r.name = operands.size() == 1 ? name : fmt::format("{}#{}", name, i);
+    r.name = ResultOf(name, operands.size(), i);
     b.Offer(r);
   }
 }

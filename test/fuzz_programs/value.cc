@@ -68,6 +68,13 @@ std::string Array(const Dims& dims) {
   return fmt::format("array<i64{}{}>", dims.empty() ? "" : ": ", fmt::join(dims, ", "));
 }
 
+std::string ResultsOf(const std::string& name, size_t count) {
+  return count == 1 ? name : fmt::format("{}:{}", name, count);
+}
+std::string ResultOf(const std::string& name, size_t count, size_t i) {
+  return count == 1 ? name : fmt::format("{}#{}", name, i);
+}
+
 std::string Names(const std::vector<Value>& values) {
   std::string text;
   for (const Value& v : values) text += (text.empty() ? "" : ", ") + v.name;

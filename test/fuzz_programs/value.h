@@ -74,6 +74,10 @@ std::string Array(const Dims& dims);
 std::string Names(const std::vector<Value>& values);
 std::string Types(const std::vector<Value>& values);
 
+/// What an op names its `count` results, "%v" or "%v:3", and what others call the i-th of them, "%v" or "%v#1".
+std::string ResultsOf(const std::string& name, size_t count);
+std::string ResultOf(const std::string& name, size_t count, size_t i);
+
 /// Both together in one value.
 Numbers Join(const Numbers& a, const Numbers& b);
 
