@@ -1,4 +1,7 @@
-"""Tags the wheel for this platform and any Python 3: it carries a shared library that needs no Python. The version is that of the checkout."""
+"""Tags the wheel for this platform and any Python 3: it carries a shared library that needs no Python. The version is that of the checkout.
+
+The packages below this folder have links to this file.
+"""
 
 import pathlib
 
@@ -18,6 +21,6 @@ class BinaryDistribution(Distribution):
         return True
 
 
-# build_wheel.sh puts the file beside this one; `pip install -e python` finds it in the checkout.
+# The scripts that build wheels put the file beside this one; `pip install -e` finds it in the checkout.
 version = next(folder / 'VERSION' for folder in (here, here.parent) if (folder / 'VERSION').is_file())
 setup(version=version.read_text(encoding='utf-8').strip(), distclass=BinaryDistribution, cmdclass={'bdist_wheel': PlatformWheel})

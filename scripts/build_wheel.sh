@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
-# Builds the Python wheel around an existing plugin: build_wheel.sh [PLUGIN.so] [OUTPUT_DIR]. PYTHON chooses the interpreter, which needs
-# setuptools. With AUDITWHEEL=/path/of/auditwheel (and patchelf in PATH) the wheel is for other machines: it gets the manylinux tag that the
-# symbols of its library allow, and libzstd inside; without, the tag says only that it is for machines like this one.
+# Builds the Python wheel around an existing plugin: build_wheel.sh [PLUGIN.so] [OUTPUT_DIR]. PYTHON and AUDITWHEEL: see wheel.sh.
 set -euo pipefail
-root=$(cd "$(dirname "$0")/.." && pwd)
+source "$(dirname "${BASH_SOURCE[0]}")/wheel.sh"
 plugin=${1:-$root/build/release/lib/pjrt_plugin_tenon.so}
-out=${2:-$root/build/wheel}
-stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
-cp -r "$root/python/." "$stage/"
-cp -r "$root/VERSION" "$root/LICENSE" "$root/NOTICE" "$root/licenses" "$stage/"
+stage_package .
 rm -rf "$stage/tenon_jax/lib"
-mkdir -p "$stage/tenon_jax/lib" "$out" "$stage/made"
+mkdir -p "$stage/tenon_jax/lib"
 cp "$plugin" "$stage/tenon_jax/lib/pjrt_plugin_tenon.so"
 # WITH_GLOO=1 brings the engine for processes on several machines along, and auditwheel the libraries that it needs.
 if [ -n "${WITH_GLOO:-}" ]; then
@@ -29,11 +23,4 @@ beside=$(dirname "$plugin")
 for file in "$beside/pjrt_plugin_tenon_isolated.so" "$beside/../bin/tenon-device-server"; do
   if [ -e "$file" ]; then cp "$file" "$stage/tenon_jax/lib/"; fi
 done
-rm -f "$out"/tenon_jax-*.whl
-"${PYTHON:-python3}" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$stage/made" "$stage"
-if [ -n "${AUDITWHEEL:-}" ]; then
-  "$AUDITWHEEL" repair --wheel-dir "$out" "$stage"/made/tenon_jax-*.whl
-else
-  cp "$stage"/made/tenon_jax-*.whl "$out"
-fi
-ls "$out"/tenon_jax-*.whl
+make_wheel 'tenon_jax-*.whl' "${2:-$root/build/wheel}"
