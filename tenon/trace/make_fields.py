@@ -24,10 +24,12 @@ EXTENSION_TYPES = {
 # Counts whose names do not follow from the array's.
 COUNTS = {'create_options': 'num_options', 'transfer_metadata': 'num_metadata', 'serialized_bytes': 'serialized_bytes_size',
           'send_events': 'num_buffers'}
-# Arrays of arrays, and what is written behind a pointer later: pointers alone are told.
-UNCOUNTED = {'PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args': ('shape_num_dims', 'num_dims'),
-             'PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args': ('shape_num_dims', 'num_dims'),
-             'PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args': ('serialized_descriptor',)}
+# Of one struct: counts, and None for arrays of arrays and for what is written behind a pointer later, of which pointers alone are told.
+COUNTS_OF = {
+    'PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args': {'shape_num_dims': None, 'num_dims': None},
+    'PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args': {'shape_num_dims': None, 'num_dims': None, 'buffers': 'num_shapes'},
+    'PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args': {'serialized_descriptor': None},
+}
 
 
 def members(body):
@@ -52,13 +54,13 @@ def members(body):
     return out
 
 
-def count_of(kind, name, names):
+def count_of(struct, kind, name, names):
     if not kind.endswith('*'):
         return None
+    if name in COUNTS_OF.get(struct, ()):
+        return COUNTS_OF[struct][name]
     if name in COUNTS and COUNTS[name] in names:
         return COUNTS[name]
-    if name == 'buffers' and 'num_buffers' not in names and 'num_shapes' in names:
-        return 'num_shapes'
     stem = name[6:] if name.startswith('shape_') else name
     for guess in (f'{name}_size', f'num_{name}', f'num_{stem}', f'shape_num_{stem}', f'{name}_num'):
         if guess in names:
@@ -96,7 +98,7 @@ def generate(folder):
             if name in ('struct_size', 'extension_start'):
                 continue
             direction = 'kOut' if out else 'kIn'
-            count = None if name in UNCOUNTED.get(struct, ()) else count_of(kind, name, names)
+            count = count_of(struct, kind, name, names)
             if count:
                 lines.append(f'TRACE_ARRAY({struct}, {name}, {direction}, {count})')
             else:
