@@ -99,10 +99,15 @@ func.func @main(%x: tensor<8xf32>, %m: tensor<8x8xf32>) -> tensor<8xf32> {
 })",
                                              CpuOptions());
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-  std::string all;
-  for (const std::string& text : Origins(compiled->plan)) all += text + ", ";
-  EXPECT_THAT(all, testing::HasSubstr("dot_general f.py:7")) << plan::Print(compiled->plan, true);
-  EXPECT_THAT(all, testing::HasSubstr("tanh f.py:8")) << plan::Print(compiled->plan, true);
+  // The step that is the loop is all that is inside of it; what moves its result is not.
+  const std::vector<std::string> origins = Origins(compiled->plan);
+  const auto inside = std::find_if(origins.begin(), origins.end(), [](const std::string& text) {
+    return text.find("dot_general f.py:7") != std::string::npos && text.find("tanh f.py:8") != std::string::npos;
+  });
+  ASSERT_NE(inside, origins.end()) << plan::Print(compiled->plan, true);
+  for (const std::string& text : origins) {
+    if (&text != &*inside) EXPECT_THAT(text, testing::Not(testing::HasSubstr("f.py:7")));
+  }
 }
 
 TEST(Compile, ChainsBecomeOneKernel) {

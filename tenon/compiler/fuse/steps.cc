@@ -18,11 +18,28 @@ using plan::SlotId;
 
 namespace {
 bool IsToken(const Shape& shape) { return shape.dtype == DType::kToken; }
+
+// A node after all that its blocks hold.
+std::vector<NodeId> WithInner(const Program& p, NodeId id) {
+  std::vector<NodeId> all;
+  const auto add = [&](const auto& self, NodeId node) -> void {
+    for (const Block& block : p[node].blocks) {
+      for (const NodeId inner : block.nodes) self(self, inner);
+    }
+    all.push_back(node);
+  };
+  add(add, id);
+  return all;
+}
 }  // namespace
 
 Status Fuser::EmitWhile(NodeId id, Seq& out) {
+  const size_t first = out.size();
   TENON_ASSIGN_OR_RETURN(bool native, EmitNativeLoop(id, out));
-  if (native) return OkStatus();
+  if (native) {
+    NoteOrigins(WithInner(p_, id), first, out);
+    return OkStatus();
+  }
   const GraphNode& node = p_[id];
   const Block& condition = node.blocks[0];
   const Block& body = node.blocks[1];

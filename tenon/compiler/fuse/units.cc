@@ -44,20 +44,7 @@ Status Fuser::EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::
 void Fuser::NoteOrigins(std::span<const NodeId> nodes, size_t first, plan::Seq& out) {
   if (first == out.size()) return;
   SmallVector<uint32_t, 2> origins;
-  // A loop that is a kernel is all that is inside of it.
-  std::vector<NodeId> all;
-  const auto expand = [&](const auto& self, NodeId id) -> void {
-    for (const Block& block : p_[id].blocks) {
-      for (const NodeId inner : block.nodes) self(self, inner);
-    }
-    all.push_back(id);
-  };
-  const bool has_loop = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-                                    [](const auto& step) { return std::holds_alternative<plan::WhileStep>(step.is); });
-  if (nodes.size() == 1 && p_[nodes[0]].op == OpCode::kWhile && !has_loop) {
-    expand(expand, nodes[0]);
-    nodes = all;
-  }
+  std::unordered_set<uint32_t> noted;
   const auto add = [&](OpKind least) {
     for (const NodeId id : nodes) {
       const GraphNode& node = p_[id];
@@ -66,7 +53,7 @@ void Fuser::NoteOrigins(std::span<const NodeId> nodes, size_t first, plan::Seq& 
         continue;
       auto [known, fresh] = origin_of_.try_emplace(node.source, static_cast<uint32_t>(f_.origins.size()));
       if (fresh) f_.origins.push_back(exporter_.origin(node));
-      if (std::find(origins.begin(), origins.end(), known->second) == origins.end()) origins.push_back(known->second);
+      if (noted.insert(known->second).second) origins.push_back(known->second);
     }
   };
   add(OpKind::kElementwise);
