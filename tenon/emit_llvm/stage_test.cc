@@ -6,6 +6,7 @@
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/kernels.h"
 #include "tenon/emit_llvm/testing/run.h"
+#include "tenon/isa/cache.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::emit_llvm {
@@ -70,6 +71,21 @@ TEST_P(Stages, NeighboursAlongAnotherDimThanTheLanes) {
       }
     }
   }
+}
+
+// Rows past caches bypass them, but for the vector that ends them, which begins anywhere where there are no masks.
+TEST_P(Stages, RowsThatBypassCachesEndAnywhere) {
+  KernelBuilder b;
+  const int64_t count = isa::Caches().l3_bytes / 2 + 3;
+  const DimId i = b.AddDim(Size::Of(count));
+  const Buf x = b.AddDense(BufKind::kArg, DType::kU8, {count}), out = b.AddDense(BufKind::kOut, DType::kU8, {count});
+  Stage s;
+  s.dims = {i};
+  const Val value = b.Read(x, {At(i)});
+  s.stores.push_back(Put(out, {At(i)}, b.Add(value, value)));
+  b.AddStage(s);
+  b.kernel().split = {1, Size::Of(count)};
+  Expect(b.Finish());
 }
 
 // Components that only change their places: what is taken apart and put together moves directly.

@@ -205,8 +205,12 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   if (ends.overlap && !ends.masks) {
     Value* end = b_.CreateSub(hi, I64(lanes));
     const auto vectors = [&] {
-      For(main_end, hi, I64(lanes), nullptr, before,
-          [&](Value* i) { run(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, end), whole(1)); });
+      For(main_end, hi, I64(lanes), nullptr, before, [&](Value* i) {
+        // The last one begins anywhere: it does not stream.
+        Lanes vector = whole(1);
+        if (stream != nullptr) vector.stream = masked_only ? b_.CreateAnd(stream, b_.CreateICmpSLE(i, end)) : nullptr;
+        run(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, end), vector);
+      });
     };
     const auto points = [&] {
       For(lo, hi, I64(1), nullptr, [&] { Precompute(needed); }, [&](Value* i) { run(i, {}); });
