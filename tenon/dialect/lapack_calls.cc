@@ -127,7 +127,11 @@ bool ReplaceDecomposition(stablehlo::CustomCallOp call) {
     call->replaceAllUsesWith(CallLapack(b, loc, letter, "geqrf", call->getOperands(), call->getResultTypes()));
     return true;
   }
-  if (target == "ProductOfElementaryHouseholderReflectors" && has({a, taus}, {a})) {
+  // Reflectors may be fewer than columns.
+  const Type some = call->getNumOperands() == 2 ? TypeOf(call->getOperand(1)) : Type();
+  const bool few = some && some.getRank() + 1 == a.getRank() && some.getShape().back() <= taus.getShape().back() &&
+                   some == Inner(a, {some.getShape().back()}, a.getElementType());
+  if (target == "ProductOfElementaryHouseholderReflectors" && few && has({a, some}, {a})) {
     call->replaceAllUsesWith(
         CallLapack(b, loc, letter, complex ? "ungqr" : "orgqr", call->getOperands(), call->getResultTypes()));
     return true;

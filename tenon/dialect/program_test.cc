@@ -170,12 +170,14 @@ func.func @main(%x: tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
 TEST(NamedCalls, DecompositionsOfXlaBecomeCallsOfLapack) {
   Context context;
   auto module = Parse(context, R"(
-func.func @main(%a: tensor<3x2x2xcomplex<f64>>, %b: tensor<2x3xf16>) -> (tensor<3x2x2xcomplex<f64>>, tensor<3x2xf64>) {
+func.func @main(%a: tensor<3x2x2xcomplex<f64>>, %b: tensor<2x3xf16>, %c: tensor<5x5xf32>, %d: tensor<3xf32>, %e: tensor<6xf32>) -> (tensor<3x2x2xcomplex<f64>>, tensor<3x2xf64>) {
   %0:2 = stablehlo.custom_call @Qr(%a) : (tensor<3x2x2xcomplex<f64>>) -> (tensor<3x2x2xcomplex<f64>>, tensor<3x2xcomplex<f64>>)
   %1 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%0#0, %0#1) : (tensor<3x2x2xcomplex<f64>>, tensor<3x2xcomplex<f64>>) -> tensor<3x2x2xcomplex<f64>>
   %2:2 = stablehlo.custom_call @Eigh(%1) {backend_config = "0,1,100,1e-6"} : (tensor<3x2x2xcomplex<f64>>) -> (tensor<3x2x2xcomplex<f64>>, tensor<3x2xf64>)
   %3:2 = stablehlo.custom_call @Eigh(%1) {backend_config = "yes"} : (tensor<3x2x2xcomplex<f64>>) -> (tensor<3x2x2xcomplex<f64>>, tensor<3x2xf64>)
   %4:2 = stablehlo.custom_call @Qr(%b) : (tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<2xf16>)
+  %5 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%c, %d) : (tensor<5x5xf32>, tensor<3xf32>) -> tensor<5x5xf32>
+  %6 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%c, %e) : (tensor<5x5xf32>, tensor<6xf32>) -> tensor<5x5xf32>
   return %2#0, %2#1 : tensor<3x2x2xcomplex<f64>>, tensor<3x2xf64>
 })");
   ASSERT_TRUE(module.ok()) << module.status().ToString();
@@ -183,11 +185,12 @@ func.func @main(%a: tensor<3x2x2xcomplex<f64>>, %b: tensor<2x3xf16>) -> (tensor<
   const std::string column_major = "dense<[1, 2, 0]> : tensor<3xindex>";
   for (const std::string& wanted :
        {std::string("@lapack_zgeqrf_ffi(%arg0)"), std::string("@lapack_zungqr_ffi(%0#0, %0#1)"),
-        std::string("@lapack_zheevd_ffi(%1)"), std::string("mode = 86 : ui8, uplo = 85 : ui8"),
-        "operand_layouts = [" + column_major + "]",
+        std::string("@lapack_zheevd_ffi(%1)"), std::string("@lapack_sorgqr_ffi(%arg2, %arg3)"),
+        std::string("mode = 86 : ui8, uplo = 85 : ui8"), "operand_layouts = [" + column_major + "]",
         "result_layouts = [" + column_major + ", dense<[1, 0]> : tensor<2xindex>, dense<0> : tensor<1xindex>]",
         // What has no such form stays.
-        std::string("@Eigh(%1)"), std::string("@Qr(%arg1)")}) {
+        std::string("@Eigh(%1)"), std::string("@Qr(%arg1)"),
+        std::string("@ProductOfElementaryHouseholderReflectors(%arg2, %arg4)")}) {
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted << "\n" << text;
   }
 }

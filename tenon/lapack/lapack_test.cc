@@ -63,6 +63,29 @@ TYPED_TEST(Lapack, GeqrfAndOrgqrFactor) {
   }
 }
 
+/// As a factorisation asks that is to have a whole q of a tall matrix.
+TYPED_TEST(Lapack, OrgqrTakesFewerReflectorsThanColumns) {
+  using T = TypeParam;
+  constexpr int64_t m = 7, n = 3;
+  Array a = Array::Of<T>({m, n}), r = a, taus = Array::Of<T>({n}), whole = Array::Of<T>({m, m}), q = whole;
+  Fill<T>(a, 11);
+  Status s = CallRoutine(Target(Traits<T>::kLetter, "geqrf"), {&a}, {&r, &taus});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  std::copy(r.bytes.begin(), r.bytes.end(), whole.bytes.begin());
+  s = CallRoutine(OrthogonalProduct<T>(), {&whole, &taus}, {&q});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  const Exact product(q.as<T>(), m, m), packed(r.as<T>(), m, n);
+  Exact top(m, n);
+  for (int64_t row = 0; row < n; ++row) {
+    for (int64_t col = row; col < n; ++col) top(row, col) = packed(row, col);
+  }
+  const Exact wanted(a.as<T>(), m, n);
+  EXPECT_LE(Distance(Times(product, top), wanted), Bound<T>(m, n) * Norm(wanted));
+  EXPECT_LE(Distance(Times(Adjoint(product), product), Unit(m)), Bound<T>(m, m) * std::sqrt(7.0L));
+  Array more = Array::Of<T>({m + 1});
+  EXPECT_EQ(CallRoutine(OrthogonalProduct<T>(), {&whole, &more}, {&q}).code(), Code::kInvalidArgument);
+}
+
 TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;

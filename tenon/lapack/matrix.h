@@ -37,6 +37,12 @@ void FillNan(const Stack<T>& stack, int64_t i) {
   Out(stack, i).setConstant(T(std::numeric_limits<Real<T>>::quiet_NaN()));
 }
 
+/// Size of an entry as LAPACK chooses pivots by it.
+template <class T>
+Real<T> Size(const T& x) {
+  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
+}
+
 /// A power of two that brings the largest entry of `a` near 1, so that squares of entries neither overflow nor vanish;
 /// 1 for zero and for what is not finite.
 template <class T>

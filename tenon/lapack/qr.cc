@@ -90,19 +90,21 @@ Status Geqp3(Call& call) {
   });
 }
 
-/// Columns of the product of the reflectors, as many as `a` has. More columns than rows are zero.
+/// Columns of the product of the reflectors, as many as `a` has; there may be fewer reflectors. More columns than rows
+/// are zero.
 template <class T>
 Status Orgqr(Call& call) {
-  const auto [m, n] = call.Matrices(2, 1);
-  const int64_t k = std::min(m, n);
+  const Extents extents = call.Matrices(2, 1);
+  const int64_t m = extents.rows, n = extents.cols, k = call.InnerExtent(1);
   const auto a = call.MatrixIn<T>(0, m, n);
   const auto taus = call.VectorIn<T>(1, k);
   const auto q = call.MatrixOut<T>(0, m, n);
+  if (k > std::min(m, n)) call.Refuse(InvalidArgument("more reflectors than rows or columns"));
   return call.ForEach([&](int64_t i) {
     const Matrix<T> v = In(a, i);
     const Vector<T> tau = In(taus, i);
     Matrix<T> x = Matrix<T>::Identity(m, n);
-    if (k > 0) Eigen::householderSequence(v, tau).setLength(k).applyThisOnTheLeft(x);
+    if (k > 0) Eigen::householderSequence(v.leftCols(k), tau).applyThisOnTheLeft(x);
     Out(q, i) = x;
   });
 }

@@ -30,6 +30,7 @@ Status Gehrd(Call& call) {
     call.Refuse(InvalidArgument("low and high are no part of the matrix"));
   return call.ForEach([&](int64_t i) {
     info[i] = 0;
+    if (n == 0) return;
     Matrix<T> x = In(a, i);
     const Real<T> scale = ScaleOf(x);
     x *= scale;

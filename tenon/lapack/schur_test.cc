@@ -48,6 +48,14 @@ TYPED_TEST(SchurForms, GehrdReducesToHessenbergForm) {
   }
 }
 
+TYPED_TEST(SchurForms, GehrdOfNothingAsksForNoRows) {
+  using T = TypeParam;
+  Array a = Array::Of<T>({0, 0}), h = a, taus = Array::Of<T>({0}), info = Array::Of<int32_t>({});
+  const Status s = CallRoutine(Target(Traits<T>::kLetter, "gehrd"), {&a}, {&h, &taus, &info},
+                               {Number("low", 1), Number("high", 100000)});
+  EXPECT_TRUE(s.ok()) << s.ToString();
+}
+
 TYPED_TEST(SchurForms, GeesFindsSchurForms) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;

@@ -65,12 +65,6 @@ Status Potrf(Call& call) {
   });
 }
 
-/// Size of an entry as LAPACK chooses pivots by it.
-template <class T>
-Real<T> Size(const T& x) {
-  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
-}
-
 /// P a = L U in place. `pivots` gets, for each column, the row, from 0, that it was exchanged with. Returns 0, or the
 /// column, from 1, of the first pivot that is zero.
 template <class T>

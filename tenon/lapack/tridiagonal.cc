@@ -5,12 +5,6 @@
 namespace tenon::lapack {
 namespace {
 
-/// Size of an entry as LAPACK chooses pivots by it.
-template <class T>
-Real<T> Size(const T& x) {
-  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
-}
-
 /// A tridiagonal matrix of order n, and what elimination makes of it. In: `below[k]` stands in row k + 1, `above[k]` in
 /// row k. Out: the diagonal and the two diagonals above it of the upper factor.
 template <class T>
