@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "tenon/base/contain.h"
 #include "tenon/client/internal/raw_enum.h"
 
 namespace tenon::client {
@@ -38,9 +39,12 @@ bool Usable(const PJRT_Api* table, size_t index) {
          ReadSlot(table, index) != nullptr;
 }
 
+// Called from the plugin's code, through which nothing may be thrown.
 void AddPayload(const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg) {
-  static_cast<std::vector<Status::Payload>*>(user_arg)->push_back(
-      {std::string(key, key_size), std::string(value, value_size)});
+  (void)Contain("a payload", [&] {
+    static_cast<std::vector<Status::Payload>*>(user_arg)->push_back(
+        {std::string(key, key_size), std::string(value, value_size)});
+  });
 }
 
 }  // namespace
@@ -113,19 +117,22 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what) const {
     table_.PJRT_Error_Message(&args);
     if (args.message != nullptr) message.assign(args.message, args.message_size);
   }
+  const auto destroy = [this](PJRT_Error* destroyed) {
+    if (table_.PJRT_Error_Destroy == nullptr) return;
+    auto args = MakeArgs<PJRT_Error_Destroy_Args>();
+    args.error = destroyed;
+    table_.PJRT_Error_Destroy(&args);
+  };
   std::vector<Status::Payload> payloads;
   if (table_.PJRT_Error_ForEachPayload != nullptr) {
     auto args = MakeArgs<PJRT_Error_ForEachPayload_Args>();
     args.error = error;
     args.visitor = AddPayload;
     args.user_arg = &payloads;
-    if (PJRT_Error* nested = table_.PJRT_Error_ForEachPayload(&args)) (void)TakeError(nested);
+    // That error is not asked for payloads in its turn: it would have the same to say.
+    if (PJRT_Error* const refusal = table_.PJRT_Error_ForEachPayload(&args)) destroy(refusal);
   }
-  if (table_.PJRT_Error_Destroy != nullptr) {
-    auto args = MakeArgs<PJRT_Error_Destroy_Args>();
-    args.error = error;
-    table_.PJRT_Error_Destroy(&args);
-  }
+  destroy(error);
   if (message.empty()) message = "(the plugin gave no message)";
   if (!what.empty() && !message.starts_with(what)) message = std::string(what) + ": " + message;
   Status status(code, std::move(message));

@@ -100,6 +100,23 @@ TEST(Api, PayloadsComeWithErrors) {
             (std::vector<Status::Payload>{{"key", "value"}, {"k2", ""}}));
 }
 
+// A plugin may answer every question about an error with another one.
+TEST(Api, ErrorsWhosePayloadsFailAreTakenAllTheSame) {
+  static const PJRT_Api* const good = FakePlugin().api().raw();
+  static const auto refuse = [] {
+    auto args = MakeArgs<PJRT_TopologyDescription_Deserialize_Args>();
+    args.serialized_topology = "x";
+    args.serialized_topology_size = 1;
+    return good->PJRT_TopologyDescription_Deserialize(&args);
+  };
+  static AlteredTable altered(good, 117);
+  altered.table.PJRT_Error_ForEachPayload = [](PJRT_Error_ForEachPayload_Args*) { return refuse(); };
+  ASSERT_OK_AND_ASSIGN(const Plugin plugin, Plugin::FromApi(&altered.table, "refuses payloads"));
+  const Status status = plugin.api().TakeError(refuse(), "context");
+  EXPECT_FALSE(status.ok());
+  EXPECT_TRUE(status.payloads().empty());
+}
+
 TEST(Api, ExtensionsAreFoundBySizeToo) {
   const Api& api = FakePlugin().api();
   EXPECT_NE(api.FindExtension(PJRT_Extension_Type_Layouts), nullptr);
