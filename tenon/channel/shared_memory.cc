@@ -25,10 +25,6 @@ Result<void*> MapFd(int fd, size_t size_bytes) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<SharedMemory> SharedMemory::Create(size_t size_bytes) {
   Fd fd(::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0 ||

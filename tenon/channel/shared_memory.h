@@ -4,28 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "tenon/base/fd.h"
 #include "tenon/base/status.h"
 
 namespace tenon::channel {
 
-/// A file descriptor that is closed with its owner. Moves only.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
+using tenon::Fd;
 
 /// Memory that two processes see, without a name in any file system. Its size is sealed: neither side can shrink it
 /// under the other, who would die of SIGBUS. Moves only; unmaps on destruction, what the other side mapped stays.

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/base/network.h"
+
 namespace tenon::channel {
 
 namespace {
@@ -61,20 +63,9 @@ void SetUp(int socket, int silence_ms) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
 }
 
-// What getaddrinfo gives, freed.
-struct Infos {
-  addrinfo* first = nullptr;
-  ~Infos() {
-    if (first != nullptr) ::freeaddrinfo(first);
-  }
-};
-Status Resolve(const Address& address, bool passive, Infos& infos) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = passive ? AI_PASSIVE : AI_ADDRCONFIG;
-  if (const int failed = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &infos.first); failed != 0)
-    return Unavailable(fmt::format("cannot find {}: {}", address.text(), ::gai_strerror(failed)));
-  return OkStatus();
+Result<Addresses> Find(const Address& address, bool passive) {
+  Result<Addresses> found = Resolve(address.host, address.port, passive);
+  return found.ok() ? std::move(found) : std::move(found).status().WithContext("cannot find " + address.text());
 }
 
 std::string PeerName(const sockaddr* address, socklen_t size) {
@@ -162,10 +153,9 @@ Result<Address> ParseAddress(std::string_view text) {
 }
 
 Result<Fd> Connect(const Address& address, int64_t deadline_ms, int silence_ms) {
-  Infos infos;
-  TENON_RETURN_IF_ERROR(Resolve(address, false, infos));
+  TENON_ASSIGN_OR_RETURN(const Addresses found, Find(address, false));
   std::string why = "no address";
-  for (const addrinfo* info = infos.first; info != nullptr; info = info->ai_next) {
+  for (const addrinfo* info = found.get(); info != nullptr; info = info->ai_next) {
     Fd socket(::socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) {
       why = std::strerror(errno);
@@ -190,9 +180,8 @@ Result<Fd> Connect(const Address& address, int64_t deadline_ms, int silence_ms) 
 }
 
 Result<Fd> Listen(const Address& address, int* port) {
-  Infos infos;
-  TENON_RETURN_IF_ERROR(Resolve(address, true, infos));
-  const addrinfo& info = *infos.first;
+  TENON_ASSIGN_OR_RETURN(const Addresses found, Find(address, true));
+  const addrinfo& info = *found;
   Fd socket(::socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   if (socket) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -201,8 +190,7 @@ Result<Fd> Listen(const Address& address, int* port) {
   if (!socket || ::bind(socket.get(), info.ai_addr, info.ai_addrlen) != 0 || ::listen(socket.get(), 64) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
     return Unavailable(fmt::format("cannot listen at {}: {}", address.text(), std::strerror(errno)));
-  *port = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
-                                          : reinterpret_cast<sockaddr_in&>(own).sin_port);
+  *port = PortOf(own);
   return socket;
 }
 

@@ -232,11 +232,4 @@ Result<std::string> ReadTokenFile(const std::string& path) {
   return token;
 }
 
-bool EqualInConstantTime(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned char differs = 0;
-  for (size_t i = 0; i < a.size(); ++i) differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
-  return differs == 0;
-}
-
 }  // namespace tenon::channel

@@ -53,7 +53,4 @@ class Tls {
   const std::shared_ptr<Library> library_;
 };
 
-/// Whether two texts are equal, in a time that does not tell where they differ.
-bool EqualInConstantTime(std::string_view a, std::string_view b);
-
 }  // namespace tenon::channel

@@ -17,7 +17,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -28,6 +27,7 @@
 
 #include "tenon/base/contain.h"
 #include "tenon/base/fork.h"
+#include "tenon/base/network.h"
 
 namespace tenon::collectives {
 namespace {
@@ -65,51 +65,27 @@ std::array<char, 32> Padded(const std::string& secret) {
   return padded;
 }
 
-/// All bytes are looked at, wherever they differ.
-bool SameSecret(const char* a, const char* b) {
-  unsigned differ = 0;
-  for (size_t i = 0; i < sizeof(Request::secret); ++i) differ |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return differ == 0;
-}
-
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  Socket(Socket&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Socket& operator=(Socket&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-/// A run of bytes that is read or written piece by piece.
-struct Run {
+/// Bytes that are read or written as the connection takes them.
+struct Piece {
   std::byte* data = nullptr;
   size_t size = 0, at = 0;
   bool over() const { return at == size; }
 };
 template <class T>
-Run RunOf(T& value) {
+Piece PieceOf(T& value) {
   return {reinterpret_cast<std::byte*>(&value), sizeof(value), 0};
 }
 
 enum class Moved { kAll, kSome, kNothing, kEnd };
 
-/// Moves what is left of the run by `some_of`(its place, its size), recv or send.
+/// Moves what is left of the piece by `some_of`(its place, its size), recv or send.
 template <class F>
-Moved Move(Run& run, const F& some_of) {
+Moved Move(Piece& piece, const F& some_of) {
   bool some = false;
-  while (!run.over()) {
-    const ssize_t n = some_of(run.data + run.at, run.size - run.at);
+  while (!piece.over()) {
+    const ssize_t n = some_of(piece.data + piece.at, piece.size - piece.at);
     if (n > 0) {
-      run.at += static_cast<size_t>(n);
+      piece.at += static_cast<size_t>(n);
       some = true;
     } else if (n < 0 && errno == EINTR) {
       continue;
@@ -122,12 +98,12 @@ Moved Move(Run& run, const F& some_of) {
   return Moved::kAll;
 }
 
-Moved Read(int fd, Run& run) {
-  return Move(run, [fd](std::byte* data, size_t size) { return recv(fd, data, size, 0); });
+Moved Read(int fd, Piece& piece) {
+  return Move(piece, [fd](std::byte* data, size_t size) { return recv(fd, data, size, 0); });
 }
 
-Moved Write(int fd, Run& run) {
-  return Move(run, [fd](const std::byte* data, size_t size) { return send(fd, data, size, MSG_NOSIGNAL); });
+Moved Write(int fd, Piece& piece) {
+  return Move(piece, [fd](const std::byte* data, size_t size) { return send(fd, data, size, MSG_NOSIGNAL); });
 }
 
 }  // namespace
@@ -135,10 +111,10 @@ Moved Write(int fd, Run& run) {
 /// The thread behind a mailbox, which moves all bytes.
 class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
  public:
-  Loop(int listener, Setup setup)
+  Loop(Fd listener, Setup setup)
       : setup_(std::move(setup)),
         secret_(Padded(setup_.secret)),
-        listener_(listener),
+        listener_(std::move(listener)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         owner_pid_(getpid()),
         lost_(setup_.peers.size()) {}
@@ -192,6 +168,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     for (size_t p = 0; p < lost_.size(); ++p) {
       if ((peer < 0 || static_cast<size_t>(peer) == p) && lost_[p].ok()) lost_[p] = why;
     }
+    has_lost_ = true;
     Wake();
   }
 
@@ -208,26 +185,26 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
 
   /// Who fetches from here.
   struct Guest {
-    Socket socket;
+    Fd socket;
     Request request;
-    Run reading = RunOf(request);
+    Piece reading = PieceOf(request);
     bool greeted = false;
     std::optional<Name> offer;  ///< What it is given; else it waits for it.
     Reply reply{};
     std::string text;
-    Run head, body;
+    Piece head, body;
     Clock::time_point until;
   };
   /// What is fetched from others.
   struct Visit {
     int peer = 0;
     int64_t key = 0;
-    Socket socket;
+    Fd socket;
     bool connecting = false;
     Request request{};
     Reply reply{};
     std::string text;
-    Run asking, head, words, bytes;
+    Piece asking, head, words, bytes;
     Done done;
     Clock::time_point until;
   };
@@ -242,7 +219,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
       return InvalidArgument(
           fmt::format("process {} is none that arrays can be sent to from process {}", peer, setup_.self));
     if (const Status& lost = lost_[static_cast<size_t>(peer)]; !lost.ok()) return lost;
-    if (wake_.fd() < 0) return Unavailable("no descriptor for transfers between processes");
+    if (!wake_) return Unavailable("no descriptor for transfers between processes");
     if (!thread_.joinable()) TENON_RETURN_IF_ERROR(Start());
     TENON_RETURN_IF_ERROR(add());
     Wake();
@@ -266,44 +243,55 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
 
   void Wake() {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t n = write(wake_.fd(), &one, sizeof(one));
+    [[maybe_unused]] const ssize_t n = write(wake_.get(), &one, sizeof(one));
   }
 
   void Run() {
     pthread_setname_np(pthread_self(), "tenon-mail");
-    while (true) {
-      std::vector<std::unique_ptr<Visit>> begun;
-      {
-        const std::lock_guard lock(mutex_);
-        if (stop_) break;
-        while (!fetches_.empty() && visits_.size() + begun.size() < kMostVisits) {
-          begun.push_back(std::move(fetches_.front()));
-          fetches_.pop_front();
-        }
-      }
-      for (std::unique_ptr<Visit>& visit : begun) {
-        visit->until = Clock::now() + setup_.timeout;
-        if (const Status s = Connect(*visit); s.ok()) {
-          visits_.push_back(std::move(visit));
-        } else {
-          End(*visit, s);
-        }
-      }
-      GiveToWaiting();
-      EndLost();
-      Poll();
+    bool goes_on = true;
+    while (goes_on) {
+      const Status round = Contain("transfers between processes", [&] { goes_on = Round(); });
+      // Without memory for a round nothing can be moved: what is under way ends, in rounds that want less of it.
+      if (round.ok()) continue;
+      Lost(-1, round);
+      std::this_thread::sleep_for(kLook);
     }
     const Status gone = Cancelled("the client has been given up");
-    EndOffers([](const Name&, const Offer&) { return true; }, gone);
-    for (const auto& visit : visits_) End(*visit, gone);
-    std::deque<std::unique_ptr<Visit>> rest;
-    {
-      const std::lock_guard lock(mutex_);
-      rest = std::exchange(fetches_, {});
+    EndOffers([&](const Name&, const Offer&) { return gone; });
+    while (TakeFetch()) {
     }
-    for (const auto& visit : rest) End(*visit, gone);
+    EndVisits([&](const Visit&) { return gone; });
     guests_.clear();
-    visits_.clear();
+  }
+
+  /// False at the end.
+  bool Round() {
+    while (visits_.size() < kMostVisits && TakeFetch()) {
+      Visit& visit = *visits_.back();
+      visit.until = Clock::now() + setup_.timeout;
+      if (const Status s = Connect(visit); !s.ok())
+        EndVisits([&](const Visit& v) { return &v == &visit ? s : OkStatus(); });
+    }
+    GiveToWaiting();
+    EndOverdue();
+    Poll();
+    const std::lock_guard lock(mutex_);
+    return !stop_;
+  }
+
+  /// Makes the next fetch the last visit, if there is one; whatever fails then, it ends with the visits.
+  bool TakeFetch() {
+    const std::lock_guard lock(mutex_);
+    if (fetches_.empty()) return false;
+    visits_.splice(visits_.end(), fetches_, fetches_.begin());
+    return true;
+  }
+
+  /// How long nothing needs to be looked for, in milliseconds; -1: until somebody comes.
+  int Patience() {
+    const std::lock_guard lock(mutex_);
+    const bool idle = offers_.empty() && fetches_.empty() && visits_.empty() && guests_.empty();
+    return idle && Clock::now() >= accepts_from_ ? -1 : static_cast<int>(kLook.count());
   }
 
   void End(const Visit& visit, const Status& status) {
@@ -318,51 +306,51 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     (void)Contain("a transfer's end", [&] { done(status); });
   }
 
-  // Ends the offers that `ends` names.
+  // Ends the offers for which `ends` has an error.
   template <class F>
-  void EndOffers(const F& ends, const Status& why) {
-    std::vector<Done> tell;
+  void EndOffers(const F& ends) {
+    std::vector<std::pair<Done, Status>> tell;
     {
       const std::lock_guard lock(mutex_);
       for (auto it = offers_.begin(); it != offers_.end();) {
-        if (!ends(it->first, it->second)) {
+        Status why = ends(it->first, it->second);
+        if (why.ok()) {
           ++it;
           continue;
         }
-        tell.push_back(std::move(it->second.done));
+        tell.emplace_back(std::move(it->second.done), std::move(why));
         it = offers_.erase(it);
       }
     }
-    for (const Done& done : tell) Tell(done, why);
+    for (const auto& [done, why] : tell) Tell(done, why);
   }
 
-  void EndLost() {
+  /// Ends what is under way with lost processes, and what takes too long.
+  void EndOverdue() {
+    const auto now = Clock::now();
     std::vector<Status> lost;
     {
       const std::lock_guard lock(mutex_);
+      if (!has_lost_ && now < look_at_) return;
+      has_lost_ = false;
       lost = lost_;
     }
-    const auto now = Clock::now();
-    for (size_t p = 0; p < lost.size(); ++p) {
-      if (lost[p].ok()) continue;
-      const int peer = static_cast<int>(p);
-      guests_.remove_if([&](const Guest& g) { return g.greeted && g.request.from == peer; });
-      EndOffers([&](const Name& name, const Offer&) { return name.first == peer; }, lost[p]);
-      EndVisits([&](const Visit& v) { return v.peer == peer; }, lost[p]);
-    }
-    guests_.remove_if([&](const Guest& g) { return now > g.until && !g.offer; });
+    look_at_ = now + kLook;
+    const auto why = [&](int peer, bool late) {
+      const Status& gone = lost[static_cast<size_t>(peer)];
+      return !gone.ok() ? gone : late ? Silent(peer) : OkStatus();
+    };
+    guests_.remove_if([&](const Guest& g) {
+      return (now > g.until && !g.offer) || (g.greeted && !lost[static_cast<size_t>(g.request.from)].ok());
+    });
     // Of those who take what they are given too slowly.
     for (auto it = guests_.begin(); it != guests_.end();) {
       auto next = std::next(it);
       if (now > it->until) EndGuest(it, Silent(it->request.from));
       it = next;
     }
-    for (size_t p = 0; p < lost.size(); ++p) {
-      const int peer = static_cast<int>(p);
-      EndOffers([&](const Name& name, const Offer& o) { return name.first == peer && !o.taken && now > o.until; },
-                Silent(peer));
-      EndVisits([&](const Visit& v) { return v.peer == peer && now > v.until; }, Silent(peer));
-    }
+    EndOffers([&](const Name& name, const Offer& o) { return why(name.first, !o.taken && now > o.until); });
+    EndVisits([&](const Visit& v) { return why(v.peer, now > v.until); });
   }
 
   Status Silent(int peer) const {
@@ -370,9 +358,10 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   template <class F>
-  void EndVisits(const F& ends, const Status& why) {
+  void EndVisits(const F& ends) {
     for (auto it = visits_.begin(); it != visits_.end();) {
-      if (!ends(**it)) {
+      const Status why = ends(**it);
+      if (why.ok()) {
         ++it;
         continue;
       }
@@ -387,28 +376,26 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
   Status Connect(Visit& v) {
     const Peer& peer = setup_.peers[static_cast<size_t>(v.peer)];
     if (peer.port == 0) return Unavailable(fmt::format("{} has no port for transfers between processes", peer.name));
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_family = AF_INET;
-    addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(peer.host.c_str(), std::to_string(peer.port).c_str(), &hints, &found); error != 0)
-      return Unavailable(fmt::format("{} at '{}': {}", peer.name, peer.host, gai_strerror(error)));
-    v.socket = Socket(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int one = 1;
-    setsockopt(v.socket.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    const int result = connect(v.socket.fd(), found->ai_addr, found->ai_addrlen);
-    const int error = errno;
-    freeaddrinfo(found);
-    if (result != 0 && error != EINPROGRESS)
+    const Result<Addresses> found = Resolve(peer.host, std::to_string(peer.port), /*passive=*/false);
+    if (!found.ok()) return found.status().WithContext(fmt::format("{} at '{}'", peer.name, peer.host));
+    int error = 0;
+    for (const addrinfo* at = found->get(); at != nullptr; at = at->ai_next) {
+      v.socket = Fd(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      error = v.socket && connect(v.socket.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+      if (error == 0 || error == EINPROGRESS) break;
+    }
+    if (error != 0 && error != EINPROGRESS)
       return Unavailable(fmt::format("{} at {}:{}: {}", peer.name, peer.host, peer.port, std::strerror(error)));
+    const int one = 1;
+    setsockopt(v.socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     v.connecting = true;
     std::memcpy(v.request.magic, kMagic, sizeof(kMagic));
     std::memcpy(v.request.secret, secret_.data(), secret_.size());
     v.request.key = v.key;
     v.request.size = v.bytes.size;
     v.request.from = setup_.self;
-    v.asking = RunOf(v.request);
-    v.head = RunOf(v.reply);
+    v.asking = PieceOf(v.request);
+    v.head = PieceOf(v.reply);
     return OkStatus();
   }
 
@@ -417,7 +404,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     if (v.connecting) {
       int error = 0;
       socklen_t size = sizeof(error);
-      getsockopt(v.socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+      getsockopt(v.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
       if (error != 0) return Unavailable(fmt::format("{}: {}", NameOf(v.peer), std::strerror(error)));
       v.connecting = false;
     }
@@ -427,11 +414,11 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     };
     const auto gone = [&] { return Unavailable(fmt::format("{} closed the connection", NameOf(v.peer))); };
     if (!v.asking.over()) {
-      if (step(Write(v.socket.fd(), v.asking)) == Moved::kEnd) return gone();
+      if (step(Write(v.socket.get(), v.asking)) == Moved::kEnd) return gone();
       if (!v.asking.over()) return std::nullopt;
     }
     if (!v.head.over()) {
-      if (step(Read(v.socket.fd(), v.head)) == Moved::kEnd) return gone();
+      if (step(Read(v.socket.get(), v.head)) == Moved::kEnd) return gone();
       if (!v.head.over()) return std::nullopt;
       if (v.reply.text_size > kMostText || v.reply.code < 0 || v.reply.code > static_cast<int>(Code::kUnauthenticated))
         return DataLoss(fmt::format("{} answered in another way than Tenon does", NameOf(v.peer)));
@@ -439,11 +426,11 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
       v.words = {reinterpret_cast<std::byte*>(v.text.data()), v.text.size(), 0};
     }
     if (!v.words.over()) {
-      if (step(Read(v.socket.fd(), v.words)) == Moved::kEnd) return gone();
+      if (step(Read(v.socket.get(), v.words)) == Moved::kEnd) return gone();
       if (!v.words.over()) return std::nullopt;
     }
     if (v.reply.code != 0) return Status(static_cast<Code>(v.reply.code), v.text).WithContext(NameOf(v.peer));
-    if (step(Read(v.socket.fd(), v.bytes)) == Moved::kEnd && !v.bytes.over()) return gone();
+    if (step(Read(v.socket.get(), v.bytes)) == Moved::kEnd && !v.bytes.over()) return gone();
     if (!v.bytes.over()) return std::nullopt;
     return OkStatus();
   }
@@ -457,13 +444,13 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
 
   void Accept() {
     while (HasRoom()) {
-      Socket socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (socket.fd() < 0) {
+      Fd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) accepts_from_ = Clock::now() + kLook;
         return;
       }
       const int one = 1;
-      setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+      setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
       Guest& guest = guests_.emplace_back();
       guest.socket = std::move(socket);
       guest.until = Clock::now() + kGreeting;
@@ -475,12 +462,14 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     if (g.greeted) {
       // It has nothing more to say: this is its end.
       char byte;
-      return recv(g.socket.fd(), &byte, 1, MSG_PEEK) < 0 && (errno == EAGAIN || errno == EINTR);
+      return recv(g.socket.get(), &byte, 1, MSG_PEEK) < 0 && (errno == EAGAIN || errno == EINTR);
     }
-    if (Read(g.socket.fd(), g.reading) == Moved::kEnd) return false;
+    if (Read(g.socket.get(), g.reading) == Moved::kEnd) return false;
     if (!g.reading.over()) return true;
     const Request& r = g.request;
-    if (std::memcmp(r.magic, kMagic, sizeof(kMagic)) != 0 || !SameSecret(r.secret, secret_.data())) return false;
+    if (std::memcmp(r.magic, kMagic, sizeof(kMagic)) != 0 ||
+        !EqualInConstantTime({r.secret, sizeof(r.secret)}, {secret_.data(), secret_.size()}))
+      return false;
     if (r.from < 0 || static_cast<size_t>(r.from) >= setup_.peers.size()) return false;
     g.greeted = true;
     g.until = Clock::now() + setup_.timeout;
@@ -515,33 +504,39 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
 
   /// What the guest's offer ends with; nothing while it goes on.
   std::optional<Status> Give(Guest& g) {
-    for (collectives::Run* run : {&g.head, &g.body}) {
-      const Moved moved = Write(g.socket.fd(), *run);
+    for (Piece* piece : {&g.head, &g.body}) {
+      const Moved moved = Write(g.socket.get(), *piece);
       if (moved == Moved::kEnd) return Unavailable(fmt::format("{} closed the connection", NameOf(g.request.from)));
       if (moved != Moved::kNothing) g.until = Clock::now() + setup_.timeout;
-      if (!run->over()) return std::nullopt;
+      if (!piece->over()) return std::nullopt;
     }
     const std::lock_guard lock(mutex_);
     return offers_.at(*g.offer).status;
   }
 
   void EndGuest(std::list<Guest>::iterator it, const Status& status) {
-    const std::optional<Name> name = it->offer;
+    Done done;
+    if (it->offer) {
+      const std::lock_guard lock(mutex_);
+      const auto at = offers_.find(*it->offer);
+      done = std::move(at->second.done);
+      offers_.erase(at);
+    }
     guests_.erase(it);
-    if (name) EndOffers([&](const Name& n, const Offer&) { return n == *name; }, status);
+    if (done) Tell(done, status);
   }
 
   void Poll() {
-    std::vector<pollfd> fds = {{wake_.fd(), POLLIN, 0},
-                               {listener_.fd(), static_cast<short>(HasRoom() ? POLLIN : 0), 0}};
+    std::vector<pollfd> fds = {{wake_.get(), POLLIN, 0},
+                               {listener_.get(), static_cast<short>(HasRoom() ? POLLIN : 0), 0}};
     for (const auto& v : visits_) {
       const bool writes = v->connecting || !v->asking.over();
-      fds.push_back({v->socket.fd(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
+      fds.push_back({v->socket.get(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
     }
-    for (const Guest& g : guests_) fds.push_back({g.socket.fd(), static_cast<short>(g.offer ? POLLOUT : POLLIN), 0});
-    if (poll(fds.data(), fds.size(), static_cast<int>(kLook.count())) <= 0) return;
+    for (const Guest& g : guests_) fds.push_back({g.socket.get(), static_cast<short>(g.offer ? POLLOUT : POLLIN), 0});
+    if (poll(fds.data(), fds.size(), Patience()) <= 0) return;
     uint64_t ignored;
-    while (read(wake_.fd(), &ignored, sizeof(ignored)) > 0) {
+    while (read(wake_.get(), &ignored, sizeof(ignored)) > 0) {
     }
     size_t i = 2;
     for (auto it = visits_.begin(); it != visits_.end(); ++i) {
@@ -568,56 +563,43 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
 
   const Setup setup_;
   const std::array<char, 32> secret_;
-  const Socket listener_, wake_;
+  const Fd listener_, wake_;
   const pid_t owner_pid_;
 
   ForkSafeMutex mutex_;  ///< Of what follows, up to the thread's own.
   std::map<Name, Offer> offers_;
-  std::deque<std::unique_ptr<Visit>> fetches_;  ///< Not begun.
-  int64_t under_way_ = 0;                       ///< Fetches.
+  std::list<std::unique_ptr<Visit>> fetches_;  ///< Not begun.
+  int64_t under_way_ = 0;                      ///< Fetches.
   std::vector<Status> lost_;
+  bool has_lost_ = false;  ///< Since it was looked last.
   bool stop_ = false;
   std::thread thread_;
 
+  Clock::time_point look_at_;       ///< For what takes too long.
   Clock::time_point accepts_from_;  ///< Where there was no descriptor for who came.
   std::list<Guest> guests_;
   std::list<std::unique_ptr<Visit>> visits_;
 };
 
 Result<std::unique_ptr<Mailbox>> Mailbox::Open(const std::string& address) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_ANY);
-  if (!address.empty()) {
-    addrinfo hints{};
-    hints.ai_family = AF_INET;
-    addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(address.c_str(), nullptr, &hints, &found); error != 0)
-      return Unavailable(fmt::format("this host's address '{}': {}", address, gai_strerror(error)));
-    at.sin_addr = reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr;
-    freeaddrinfo(found);
-  }
-  Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  socklen_t size = sizeof(at);
-  if (listener.fd() < 0 || bind(listener.fd(), reinterpret_cast<const sockaddr*>(&at), size) != 0 ||
-      listen(listener.fd(), SOMAXCONN) != 0 ||
-      getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&at), &size) != 0) {
+  const Result<Addresses> found = Resolve(address.empty() ? "0.0.0.0" : address, "0", /*passive=*/true);
+  if (!found.ok()) return found.status().WithContext(fmt::format("this host's address '{}'", address));
+  const addrinfo& at = **found;
+  Fd listener(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_storage own{};
+  socklen_t size = sizeof(own);
+  if (!listener || bind(listener.get(), at.ai_addr, at.ai_addrlen) != 0 || listen(listener.get(), SOMAXCONN) != 0 ||
+      getsockname(listener.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) {
     return Unavailable(fmt::format("no port for transfers between processes: {}", std::strerror(errno)));
   }
-  std::unique_ptr<Mailbox> mailbox(new Mailbox(dup(listener.fd()), ntohs(at.sin_port)));
-  if (mailbox->listener_ < 0) return Unavailable("no descriptor for transfers between processes");
-  fcntl(mailbox->listener_, F_SETFD, FD_CLOEXEC);
-  return mailbox;
+  return std::unique_ptr<Mailbox>(new Mailbox(std::move(listener), PortOf(own)));
 }
 
 Mailbox::~Mailbox() {
-  if (loop_ == nullptr)
-    close(listener_);
-  else
-    loop_->Stop();
+  if (loop_ != nullptr) loop_->Stop();
 }
 
-void Mailbox::Begin(Setup setup) { loop_ = std::make_shared<Loop>(listener_, std::move(setup)); }
+void Mailbox::Begin(Setup setup) { loop_ = std::make_shared<Loop>(std::move(listener_), std::move(setup)); }
 
 int64_t Mailbox::pending() const { return loop_ == nullptr ? 0 : loop_->pending(); }
 

@@ -8,8 +8,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tenon/base/fd.h"
 #include "tenon/base/status.h"
 #include "tenon/collectives/engine.h"
 
@@ -55,7 +57,7 @@ class Mailbox {
   /// DEADLINE_EXCEEDED.
   void Fetch(int peer, int64_t key, std::byte* to, size_t size, Done done);
 
-  /// Calls whose `done` was not called.
+  /// Calls that have not ended: their `done` is called at once after.
   int64_t pending() const;
 
   /// Ends all that is under way with a process, and all later calls, with `why`, an error.
@@ -65,11 +67,11 @@ class Mailbox {
 
  private:
   class Loop;
-  explicit Mailbox(int listener, uint16_t port) : listener_(listener), port_(port) {}
+  Mailbox(Fd listener, uint16_t port) : listener_(std::move(listener)), port_(port) {}
 
-  const int listener_;
+  Fd listener_;  ///< The loop's from Begin on.
   const uint16_t port_;
-  std::shared_ptr<Loop> loop_;  ///< Null until Begin; then it owns the listener.
+  std::shared_ptr<Loop> loop_;  ///< Null until Begin.
 };
 
 }  // namespace tenon::collectives

@@ -21,12 +21,13 @@ using ::testing::HasSubstr;
 
 /// Mailboxes of so many processes, all in this one.
 std::vector<std::unique_ptr<Mailbox>> Open(int count, Milliseconds timeout = Milliseconds(20'000),
-                                           const std::string& last_secret = "secret") {
+                                           const std::string& last_secret = "secret",
+                                           const std::string& host = "127.0.0.1") {
   std::vector<std::unique_ptr<Mailbox>> boxes;
   std::vector<Mailbox::Peer> peers;
   for (int i = 0; i < count; ++i) {
-    boxes.push_back(*Mailbox::Open("127.0.0.1"));
-    peers.push_back({"127.0.0.1", boxes.back()->port(), "process " + std::to_string(i)});
+    boxes.push_back(*Mailbox::Open(host));
+    peers.push_back({host, boxes.back()->port(), "process " + std::to_string(i)});
   }
   for (int i = 0; i < count; ++i)
     boxes[static_cast<size_t>(i)]->Begin({i, i + 1 == count ? last_secret : "secret", peers, timeout});
@@ -66,6 +67,19 @@ TEST(Mailbox, EitherSideMayComeFirst) {
     }
   }
   EXPECT_EQ(boxes[0]->pending() + boxes[1]->pending(), 0);
+}
+
+TEST(Mailbox, HostsMayHaveAddressesOfVersion6) {
+  if (!Mailbox::Open("::1").ok()) GTEST_SKIP() << "this machine has no address of version 6";
+  const auto boxes = Open(2, Milliseconds(20'000), "secret", "::1");
+  const std::vector<std::byte> sent = Bytes(1000, 1);
+  std::vector<std::byte> got(sent.size());
+  Outcome posted, fetched;
+  boxes[0]->Post(1, 7, OkStatus(), sent.data(), sent.size(), posted.Done());
+  boxes[1]->Fetch(0, 7, got.data(), got.size(), fetched.Done());
+  EXPECT_TRUE(fetched.Get().ok());
+  EXPECT_TRUE(posted.Get().ok());
+  EXPECT_EQ(got, sent);
 }
 
 // Far more than there are threads anywhere, in orders that do not agree.

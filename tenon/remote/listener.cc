@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/base/contain.h"
+#include "tenon/base/network.h"
 
 namespace tenon::remote {
 
@@ -186,7 +187,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       return DataLoss(fmt::format("the first message begins with {:x}, wanted {:x}", attach.magic, wire::kAttachMagic));
     if (const std::string& token = tls->credentials().token; !token.empty()) {
       TENON_ASSIGN_OR_RETURN(const std::string wanted, stream.Prove(token, /*as_server=*/false));
-      if (!channel::EqualInConstantTime(wanted, attach.proof))
+      if (!EqualInConstantTime(wanted, attach.proof))
         return Unauthenticated(attach.proof.empty() ? "no token, and this server wants one" : "the token is wrong");
     }
     return OkStatus();
@@ -208,8 +209,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
     if (attach.session != 0) {
       std::lock_guard lock(mutex);
       const auto it = sessions.find(attach.session);
-      if (it == sessions.end() || it->second.front == nullptr ||
-          !channel::EqualInConstantTime(it->second.secret, attach.secret))
+      if (it == sessions.end() || it->second.front == nullptr || !EqualInConstantTime(it->second.secret, attach.secret))
         return NotFound("there is no such session any more");
       attached.session = attach.session;
       return it->second.front;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/base/network.h"
 namespace tenon::session {
 
 using channel::NowMs;
@@ -57,7 +58,7 @@ Result<channel::Pipe::Dialed> Remote::Dial(Lane lane, uint64_t received) {
   if (!token.empty()) {
     // Whoever is there must know the token as well.
     TENON_ASSIGN_OR_RETURN(const std::string proof, stream->Prove(token, /*as_server=*/true));
-    if (!channel::EqualInConstantTime(proof, attached.proof))
+    if (!EqualInConstantTime(proof, attached.proof))
       return Unauthenticated(fmt::format("{} does not know the token", name()));
   }
   std::lock_guard lock(mutex_);
