@@ -170,6 +170,10 @@ Status Job::Exchange() {
   return OkStatus();
 }
 
+std::string Job::NameOf(size_t node) const {
+  return fmt::format("process {} ({})", node, node < processes_.size() ? processes_[node].host : "?");
+}
+
 void Job::OpenMailbox() {
   if (mailbox_ == nullptr) return;
   collectives::Mailbox::Setup setup{.self = setup_.node, .secret = secret_, .peers = {}, .timeout = setup_.timeout};
@@ -177,7 +181,7 @@ void Job::OpenMailbox() {
   for (size_t node = 0; node < processes_.size(); ++node) {
     const JobProcess& p = processes_[node];
     const std::string& host = !p.mail_address.empty() ? p.mail_address : p.boot_id == here ? "127.0.0.1" : p.host;
-    setup.peers.push_back({host, p.mail_port, fmt::format("process {} ({})", node, p.host)});
+    setup.peers.push_back({host, p.mail_port, NameOf(node)});
   }
   mailbox_->Begin(std::move(setup));
 }
@@ -264,7 +268,7 @@ Result<std::unique_ptr<collectives::Group>> Job::Meet(const std::vector<int>& no
   bool one_machine = true;
   for (const int node : nodes) {
     const JobProcess& p = processes_[static_cast<size_t>(node)];
-    setup.names.push_back(fmt::format("process {} ({})", node, p.host));
+    setup.names.push_back(NameOf(static_cast<size_t>(node)));
     one_machine &= p.boot_id == processes_[static_cast<size_t>(nodes[0])].boot_id;
   }
   setup.meeting.nodes = nodes;
@@ -286,10 +290,7 @@ Result<std::unique_ptr<collectives::Group>> Job::Meet(const std::vector<int>& no
 }
 
 void Job::Lost(int node, const std::string& why) {
-  const std::string text = fmt::format(
-      "process {} ({}) is gone: {}", node,
-      static_cast<size_t>(node) < processes_.size() ? processes_[static_cast<size_t>(node)].host : std::string("?"),
-      why);
+  const std::string text = fmt::format("{} is gone: {}", NameOf(static_cast<size_t>(node)), why);
   std::lock_guard lock(mutex_);
   if (!lost_.emplace(node, text).second) return;
   if (mailbox_ != nullptr) mailbox_->Lost(node, Unavailable(text));

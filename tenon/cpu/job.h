@@ -75,6 +75,8 @@ class Job {
  private:
   explicit Job(Setup setup) : setup_(std::move(setup)), queue_("tenon-job") {}
   Status Exchange();
+  /// For messages.
+  std::string NameOf(size_t node) const;
   Result<std::string> Judge(const std::vector<std::string>& told) const;
   Status Read(std::string_view verdict);
   void OpenMailbox();

@@ -70,7 +70,8 @@ plugin::EventRef SendArray(CpuClient& client, plugin::Ref<plugin::Buffer> buffer
     }
     Result<plugin::BufferUse> use = buffer->Use();
     if (!use.ok()) return plugin::EventRef::Of(use.status());
-    return plugin::WhenUsable(client, *std::move(use), buffer->size_bytes(),
+    // Offering takes no copy, whatever the size: it is known at once to who waits for what is still to be sent.
+    return plugin::WhenUsable(client, *std::move(use), /*size_bytes=*/0,
                               [&client, route = *route, key, posted](const plugin::BufferUse& there) {
                                 *posted = true;
                                 return Post(client, route, key, there.storage);

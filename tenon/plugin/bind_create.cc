@@ -114,9 +114,8 @@ TENON_BIND(PJRT_Client_CreateErrorBuffer) {
   if (TENON_HAS(args, device_layout) && args.device_layout != nullptr) layout = args.device_layout;
   TENON_ASSIGN_OR_RETURN(
       ArraySpec spec, MakeSpec(fn, CallerValue(args.shape_element_type), args.shape_dims, args.shape_num_dims, layout));
-  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
-  if (error.ok()) return InvalidArgument("PJRT_Client_CreateErrorBuffer: error_code is OK");
-  if (TENON_HAS(args, num_payload)) TENON_RETURN_IF_ERROR(AddPayloads(args.payload, args.num_payload, error));
+  Status error;
+  TENON_RETURN_IF_ERROR(TakeFailure(fn, args, error));
   TENON_ASSIGN_OR_RETURN(Placement to, ResolvePlacement(fn, *FromC(args.client), nullptr, args.memory));
   args.buffer = ToC(Buffer::MakeError(to.device, to.memory, std::move(spec), std::move(error)));
   return OkStatus();

@@ -113,9 +113,8 @@ TENON_BIND(PJRT_Device_ClearMemoryStats) {
 
 TENON_BIND(PJRT_Device_PoisonExecution) {
   TENON_REQUIRE(device);
-  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
-  if (error.ok()) return InvalidArgument("PJRT_Device_PoisonExecution: error_code is OK");
-  if (TENON_HAS(args, num_payload)) TENON_RETURN_IF_ERROR(AddPayloads(args.payload, args.num_payload, error));
+  Status error;
+  TENON_RETURN_IF_ERROR(TakeFailure(fn, args, error));
   TENON_ASSIGN_OR_RETURN(bool poisoned, FromC(args.device)->PoisonExecution(args.launch_id, error));
   args.poisoned = poisoned;
   return OkStatus();

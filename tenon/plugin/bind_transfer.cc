@@ -88,8 +88,8 @@ TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_BufferSize) {
 
 TENON_BIND(PJRT_AsyncHostToDeviceTransferManager_SetBufferError) {
   TENON_REQUIRE(transfer_manager);
-  Status error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);
-  if (error.ok()) return InvalidArgument(fmt::format("{}: error_code is OK", fn));
+  Status error;
+  TENON_RETURN_IF_ERROR(TakeFailure(fn, args, error));
   return FromC(args.transfer_manager)->SetError(args.buffer_index, std::move(error));
 }
 
