@@ -652,6 +652,9 @@ class WithCompiler(Case):
         step, origin = self.ok('profile', add, '--random').splitlines()[-2:]
         self.assertIn('kernel 0: f32[2,2]', step)
         self.assertRegex(origin, r'from .*:2 add$')
+        self.assertEqual(self.json('run', add, '--random', '--profile')['steps'][0]['runs'], 50)
+        for other in (['--output', 'x.npz'], ['--expected', 'x.npz'], ['--tolerance', '1'], ['--max-elements', '3'], ['--executable'], ['--donate']):
+            self.fails(2, other[0], 'run', add, '--random', '--profile', *other)
         kept = self.path('steps.tsv')
         self.ok('run', add, '--random', env={'TENON_PROFILE': kept})
         with open(kept) as f:

@@ -17,12 +17,11 @@ constexpr int kStepColumn = 66;  // where the table names steps
 
 struct ProfileOptions {
   ProfileFlags flags;
-  size_t most = 30;
+  size_t most = kShownSteps;
 };
 
-}  // namespace
-
-void ShowProfile(Context& context, const json& rows, size_t most) {
+// Prints where the time went: the `most` steps that took longest, longest first.
+void ShowProfile(const Context& context, const json& rows, size_t most) {
   double whole = 0;
   std::vector<const json*> steps;
   for (const json& row : rows) {
@@ -55,19 +54,18 @@ void ShowProfile(Context& context, const json& rows, size_t most) {
     if (const std::string from = s.value("from", ""); !from.empty())
       context.Say(fmt::format("{:>{}}from {}", "", kStepColumn + 2 * s.value("depth", 0), from));
   }
-  if (steps.size() > most) context.Say(fmt::format("{} more steps: --most N shows them", steps.size() - most));
-}
-
-namespace {
-
-Status ProfileProgram(Context& context, const ProfileOptions& options) {
-  TENON_ASSIGN_OR_RETURN(const Profiled profiled, RunProfiled(context, options.flags));
-  context.output["steps"] = profiled.rows;
-  if (!context.json) ShowProfile(context, profiled.rows, options.most);
-  return OkStatus();
+  if (steps.size() > most)
+    context.Say(fmt::format("{} more steps: `tenon profile --most N` shows them", steps.size() - most));
 }
 
 }  // namespace
+
+Status ProfileProgram(Context& context, const ProfileFlags& flags, size_t most) {
+  TENON_ASSIGN_OR_RETURN(const Profiled profiled, RunProfiled(context, flags));
+  context.output["steps"] = profiled.rows;
+  if (!context.json) ShowProfile(context, profiled.rows, most);
+  return OkStatus();
+}
 
 void AddProfile(CLI::App& app, Context& context) {
   const auto options = std::make_shared<ProfileOptions>();
@@ -75,7 +73,7 @@ void AddProfile(CLI::App& app, Context& context) {
   AddProfileFlags(*command, options->flags);
   command->add_option("--most", options->most, "how many steps are shown")->type_name("N");
   AddExamples(*command, {"tenon profile f.mlir --random -p tenon"});
-  context.commands[command] = [&context, options] { return ProfileProgram(context, *options); };
+  context.commands[command] = [&context, options] { return ProfileProgram(context, options->flags, options->most); };
 }
 
 }  // namespace tenon::cli

@@ -27,8 +27,10 @@ struct Profiled {
 /// Compiles the program and runs it. UNIMPLEMENTED when the plugin keeps no profile of its steps.
 Result<Profiled> RunProfiled(Context& context, const ProfileFlags& flags);
 
-/// Prints where the time went: the `most` steps that took longest, longest first.
-void ShowProfile(Context& context, const nlohmann::json& rows, size_t most);
+/// How many steps are shown to who does not say.
+inline constexpr size_t kShownSteps = 30;
+/// RunProfiled, and what it measured as the command's output: for people, the `most` steps that took longest.
+Status ProfileProgram(Context& context, const ProfileFlags& flags, size_t most);
 
 /// "12.3": microseconds.
 std::string Micros(double ns);

@@ -120,13 +120,9 @@ Status CheckExpected(Context& context, const RunOptions& options, const std::vec
 
 // Many runs, and where their time went in place of what they computed.
 Status RunForProfile(Context& context, const RunOptions& options) {
-  constexpr size_t kMost = 30;
   const ProfileFlags flags{
       .plugin = options.plugin, .compile = options.compile, .inputs = options.inputs, .program = options.program};
-  TENON_ASSIGN_OR_RETURN(const Profiled profiled, RunProfiled(context, flags));
-  context.output["steps"] = profiled.rows;
-  if (!context.json) ShowProfile(context, profiled.rows, kMost);
-  return OkStatus();
+  return ProfileProgram(context, flags, kShownSteps);
 }
 
 Status RunProgram(Context& context, const RunOptions& options) {
@@ -319,14 +315,15 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_flag("--executable", options->executable, "PROGRAM is an executable that `tenon compile` wrote");
   command->add_flag("--donate", options->donate, "let the program take the arguments that it marks for it");
-  command->add_flag("--profile", options->profile, "run it many times and show where its time goes, as `tenon profile`")
-      ->excludes("--output", "--executable", "--donate");
   command
       ->add_option("--expected", options->expected,
                    "compare the outputs with this .npz or .npy file; the status is 1 when they differ")
       ->type_name("FILE");
   AddToleranceOption(*command, options->tolerance);
   command->add_option("--max-elements", options->most, "how many elements of an output are printed")->type_name("N");
+  // A profile takes the place of the outputs and of all that is done with them.
+  command->add_flag("--profile", options->profile, "run it many times and show where its time goes, as `tenon profile`")
+      ->excludes("--output", "--executable", "--donate", "--expected", "--tolerance", "--max-elements");
   AddExamples(*command,
               {"tenon run add.mlir -i x.npy -i f32[2,2]:1,2,3,4", "tenon run step.mlirbc --random --seed 7 -o out.npz",
                "tenon run step.mlirbc --random --seed 7 --expected out.npz --tolerance 1e-5"});
