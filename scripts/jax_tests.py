@@ -16,7 +16,8 @@ file per test file and backend) and are read from there for files that are not r
 With --rest the built-in backend runs, of each file, only the tests that did not pass on Tenon: which tests pass there alone is then just as exact, for a
 fraction of the time. The page lists such files apart, unless it has the built-in backend's figures for the whole file from before.
 
-With --known only those tests are run, on Tenon, that the page lists as passing on the built-in backend alone; those that pass now leave the list.
+With --known only those tests are run, on Tenon, that the page lists as passing on the built-in backend alone; those that pass now leave the list, and the
+stored results say that they pass.
 
 --write PAGE.md puts what both backends have results for into PAGE.json beside it, which the project keeps, and writes the page from that.
 
@@ -213,6 +214,7 @@ def _half(result):
 
 def _line(text):
     text = re.sub(r'^E\s+|\s+\(/[^)]*\)', '', text)  # pytest's mark; paths of the machine that it ran on.
+    text = re.sub(r'''(?<=["'])/[^"'\s]*/(?=[^"'\s/]*)''', '', text)  # Of quoted ones the name of the file stays.
     return re.sub(r'\s+', ' ', text).replace('|', '\\|')[:160]
 
 
@@ -235,27 +237,45 @@ def _kept(path, loaded, names, library):
         kept['release'] = []  # Of libraries there are only chosen files.
         kept.setdefault('libraries', {})[library] = importlib.metadata.version(library)
     for file, by in loaded.items():
-        if len(by) == 2:
+        date = max((result['date'] for result in by.values()), default='')
+        if len(by) == 2 and date >= kept['files'].get(file, {}).get('date', ''):  # Else the page is of a later run, whose results are not here.
             differences = {test: [outcome, _line(why)] for test, (outcome, why) in sorted(_differences(by['xla'], by['tenon']).items())}
             xla, tenon, before = _half(by['xla']), _half(by['tenon']), kept['files'].get(file, {}).get('xla', {'error': ''})
             if 'rest' in xla and 'rest' not in before and not _unfinished(before) and _tests(before) == _tests(tenon):
                 xla = before
-            kept['files'][file] = {'date': max(result['date'] for result in by.values()), 'xla': xla, 'tenon': tenon,
-                                   'passes there alone': differences}
+            kept['files'][file] = {'date': date, 'xla': xla, 'tenon': tenon, 'passes there alone': differences}
     kept['files'] = dict(sorted(kept['files'].items()))
     path.write_text(json.dumps(kept, indent=1) + '\n')
     return kept
 
 
-def _passed_now(kept, file, tests):
-    """Brings the data of a file up to date with what tests that it says pass on the built-in backend alone came to on Tenon."""
-    row = kept['files'][file]
-    for test, (outcome, _) in tests.items():
-        if outcome == 'passed':
-            before, _ = row['passes there alone'].pop(test)
-            row['tenon']['passed'] += 1
+def _passed_now(kept, stored, file, tests):
+    """Brings the data of a file, and the stored result on Tenon where there is one, up to date with what tests that the data says pass on the built-in backend
+    alone came to on Tenon."""
+    row, today = kept['files'].get(file), datetime.date.today().isoformat()
+    passed = [test for test, (outcome, _) in tests.items() if outcome == 'passed' and row and test in row['passes there alone']]
+    for test in passed:
+        before, _ = row['passes there alone'].pop(test)
+        row['tenon']['passed'] += 1
+        if before not in ('missing', 'hung'):  # Which no sum has.
             row['tenon']['skipped' if before == 'skipped' else 'failed'] -= 1
-            row['date'] = datetime.date.today().isoformat()
+        row['date'] = today
+        if stored:
+            stored['tests'][test] = tests[test]
+            stored['date'] = today
+
+
+def _run_known(arguments, label, file, stored):
+    """Runs on Tenon what the page lists as passing on the built-in backend alone."""
+    data = arguments.write.with_suffix('.json')
+    kept = json.loads(data.read_text())
+    known = list(kept['files'].get(label, {}).get('passes there alone', {}))
+    tests = _run_file(arguments, f'{label}.known', file, 'tenon', known)['tests']
+    _passed_now(kept, stored, label, tests)
+    data.write_text(json.dumps(kept, indent=1) + '\n')
+    if stored:  # Pages are written from it, too.
+        (arguments.results / f'{label}.tenon.json').write_text(json.dumps(stored))
+    print(f'{label}: {_count(tests)[0]} of {len(known)} pass now', flush=True)
 
 
 COLUMNS = [(what, backend) for what in ('passed', 'failed', 'skipped', 'seconds') for backend in BACKENDS]
@@ -371,13 +391,7 @@ def main():
             parser.error(f'there is neither {candidates[0]} nor {candidates[1]}')
         label = '.'.join([*arguments.name.split(), *name.split('/')])
         if arguments.known:
-            data = arguments.write.with_suffix('.json')
-            kept = json.loads(data.read_text())
-            known = list(kept['files'].get(label, {}).get('passes there alone', {}))
-            tests = _run_file(arguments, f'{label}.known', file, 'tenon', known)['tests']
-            _passed_now(kept, label, tests)
-            data.write_text(json.dumps(kept, indent=1) + '\n')
-            print(f'{label}: {_count(tests)[0]} of {len(known)} pass now', flush=True)
+            _run_known(arguments, label, file, loaded[label].get('tenon'))
             continue
         for backend in reversed(BACKENDS):  # Tenon first: --rest asks what it made of the tests.
             if arguments.only in (None, backend):
