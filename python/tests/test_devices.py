@@ -325,7 +325,7 @@ g = jax.jit(jax.shard_map(f, mesh=Mesh(np.array(jax.devices()), ("i",)), in_spec
 give(np.asarray(g(x)).tolist() if "async_start" in g.lower(x).as_text() else [])
 ''', TENON_NUM_DEVICES=4).result
     if not result:
-        pytest.skip('this version of JAX asks for them by custom calls of XLA\'s own')
+        pytest.skip('this version of JAX has no such order, or asks for it by custom calls of XLA\'s own')
     columns = [sum(4.0 * i + j for i in range(4)) for j in range(4)]
     assert result == [[columns[j] + 2 * (4 * i + j) for j in range(4)] for i in range(4)]
 
@@ -334,7 +334,11 @@ def test_order_asked_for_of_what_was_started():
     """Custom calls take what is under way: programs of StableHLO 1.17, which JAX sends to who says that it reads them."""
     result = run(PROLOGUE + '''
 from jax._src.lax import parallel
-from jax.experimental.control_deps import schedule
+try:
+    from jax.experimental.control_deps import schedule
+except ImportError:
+    give([])
+    raise SystemExit
 
 def f(v, w):
     whole = parallel.all_gather_start(w, "i", tiled=True)

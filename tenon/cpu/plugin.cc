@@ -142,6 +142,8 @@ class CpuPlugin final : public host::PluginBase {
   }
 
   bool has_cross_host_transfers() const override { return true; }
+  /// JAX saves nothing where they are told.
+  bool has_abi_versions() const override { return std::getenv("TENON_ABI_VERSIONS") != nullptr; }
   /// The name by which JAX learns that it may move arrays between processes.
   std::vector<plugin::NamedValue> Attributes() const override { return {{"supports_cross_host_transfers", true}}; }
 

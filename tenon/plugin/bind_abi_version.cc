@@ -99,6 +99,7 @@ TENON_BIND_EXTENSION(PJRT_RuntimeAbiVersion_FromProto) { return ReadProto<PJRT_R
 TENON_BIND_EXTENSION(PJRT_ExecutableAbiVersion_FromProto) { return ReadProto<PJRT_ExecutableAbiVersion>(fn, args); }
 
 PJRT_Extension_Base* AbiVersionExtension(PJRT_Extension_Base* next) {
+  if (!ThePlugin().has_abi_versions()) return next;
   static PJRT_AbiVersion_Extension extension = {
       .base = {.struct_size = PJRT_AbiVersion_Extension_STRUCT_SIZE,
                .type = PJRT_Extension_Type_AbiVersion,

@@ -38,6 +38,7 @@ class FakePlugin final : public Plugin {
   Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options, Topology& topology,
                                              Client* client) override;
   Status RegisterFfiHandler(const FfiHandlerRegistration& registration) override;
+  bool has_abi_versions() const override { return true; }
   bool has_executable_metadata() const override { return true; }
   /// Its clients receive what they sent themselves, under the same key and of any device.
   bool has_cross_host_transfers() const override { return true; }
