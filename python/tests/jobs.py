@@ -42,8 +42,8 @@ def start(code, processes, devices=2, **environment):
     ]
 
 
-def run_job(code, processes=2, devices=2, timeout=240, check=True, **environment):
-    """The values that each process gave, and what they wrote to stderr. Processes that wait for one that failed are ended."""
+def run_job(code, processes=2, devices=2, timeout=240, grace=60, check=True, **environment):
+    """The values that each process gave, and what they wrote to stderr. Once one has failed, the others have `grace` seconds to end."""
     job = start(code, processes, devices, **environment)
     ended = [None] * processes
 
@@ -57,7 +57,7 @@ def run_job(code, processes=2, devices=2, timeout=240, check=True, **environment
     while any(reader.is_alive() for reader in readers) and time.monotonic() < until:
         time.sleep(0.05)
         if any(process.poll() for process in job):
-            until = min(until, time.monotonic() + 60)
+            until = min(until, time.monotonic() + grace)
     for process in job:
         process.kill()
     for reader in readers:

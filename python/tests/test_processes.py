@@ -254,12 +254,12 @@ client = jax._src.distributed.global_state.client
 if process == 0: client.blocking_key_value_get("last", 60000)
 else: client.key_value_set("last", "done")
 os._exit(0)
-''', 3, 1, check=False, TENON_COLLECTIVES=engine)
+''', 3, 1, grace=120, check=False, TENON_COLLECTIVES=engine)
     for i in (0, 2):
         assert results[i][0] == [3.0]
         message, seconds = results[i][1]
         assert 'process 1' in message or 'member 1' in message, message
-        assert seconds < 5
+        assert seconds < 60  # By the death, not by a timeout that others may wait for.
         assert results[i][2] == 2.0
 
 
