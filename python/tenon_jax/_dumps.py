@@ -13,8 +13,8 @@ import pathlib
 import re
 
 from jax._src import compilation_cache, compiler
-from jax._src.interpreters import mlir
-from jax._src.lib import _jax
+
+from tenon_jax._compiling import computation, is_tenon
 
 _log = logging.getLogger(__name__)
 _numbers = itertools.count()
@@ -36,13 +36,12 @@ class _Dump:
     def __init__(self, backend, options):
         self._platform = backend.platform
         self._options = options
-        # Other clients than Tenon's write themselves.
-        self.folder = str(_option(options, 'xla_dump_to')) if 'tenon' in backend.platform_version else ''
+        self.folder = str(_option(options, 'xla_dump_to')) if is_tenon(backend) else ''
         self._number = next(_numbers) if self.folder else None
 
     def write_given(self, module) -> None:
         """The module that JAX hands over."""
-        hlo = functools.cache(lambda: _jax.mlir.mlir_module_to_xla_computation(mlir.module_to_bytecode(module)))
+        hlo = functools.cache(lambda: computation(module))
         self._write(str(module.operation.attributes['sym_name']).strip('"'), 'before_optimizations', lambda: hlo().as_hlo_text(),
                     lambda: hlo().as_serialized_hlo_module_proto())
 

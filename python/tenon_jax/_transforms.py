@@ -12,6 +12,8 @@ from jax._src.interpreters import mlir
 from jax._src.lib import _jax
 from jax._src.lib.mlir import ir
 
+from tenon_jax._compiling import computation, is_tenon
+
 try:
     from jax._src.lib import _xla, hlo
 except ImportError:  # A jaxlib without transformations.
@@ -25,7 +27,7 @@ def _transformed(module: ir.Module) -> ir.Module:
     partitions = module.operation.attributes.get('mhlo.num_partitions')
     if partitions is not None and partitions.value > 1:
         raise ValueError(f'an HLO module of {partitions.value} devices cannot be transformed; registered are {[name for _, name in _registered]}')
-    given = _jax.mlir.mlir_module_to_xla_computation(mlir.module_to_bytecode(module)).as_serialized_hlo_module_proto()
+    given = computation(module).as_serialized_hlo_module_proto()
     proto = given
     for _, callback in sorted(_registered.items(), key=lambda item: item[0][0]):
         proto = callback(proto) or proto
@@ -43,7 +45,7 @@ def _compiling(compile_and_load):
         if not _registered:
             return compile_and_load(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
-        if 'tenon' in given.arguments['backend'].platform_version:
+        if is_tenon(given.arguments['backend']):
             given.arguments['module'] = _transformed(given.arguments['module'])
         return compile_and_load(*given.args, **given.kwargs)
 
