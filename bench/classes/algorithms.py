@@ -10,11 +10,10 @@ FACTOR = 64.0
 
 def programs(jax):
     import jax.numpy as jnp
-    from jax import lax, nn, random
+    from jax import lax, nn
 
     P = Programs()
     add = P.add
-    key = np.array([0, 9], np.uint32)
     fori = lax.fori_loop
 
     # Sequences against sequences.

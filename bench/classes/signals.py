@@ -4,7 +4,7 @@ import numpy as np
 from by_value import Programs, Random
 
 R = Random(0)
-f32, i32 = R.f32, R.i32
+f32 = R.f32
 FACTOR = 128.0
 
 
