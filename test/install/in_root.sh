@@ -41,11 +41,18 @@ ldd /usr/lib/pjrt/libtenon_gloo.so | { ! grep 'not found'; }
 
 step "a server and its client, over TLS"
 (umask 077; head -c 32 /dev/urandom | base64 >/tmp/token)
-tenon-device-server --listen 127.0.0.1:8471 --plugin tenon --token-file /tmp/token >/tmp/server.log 2>&1 &
+tenon-device-server --listen 127.0.0.1:0 --plugin tenon --token-file /tmp/token >/tmp/server.log 2>&1 &
 server=$!
-for _ in $(seq 50); do grep -q 8471 /tmp/server.log && break; sleep 0.1; done
-TENON_REMOTE_TOKEN_FILE=/tmp/token want '[2, 4, 6, 8]' tenon run --remote 127.0.0.1:8471 test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+trap 'kill "$server" 2>/dev/null || true' EXIT
+for _ in $(seq 50); do
+  port=$(sed -n 's/^listening at port //p' /tmp/server.log)
+  [ -z "$port" ] || break
+  sleep 0.1
+done
+[ -n "$port" ] || { printf 'the server does not listen:\n'; cat /tmp/server.log; exit 1; }
+TENON_REMOTE_TOKEN_FILE=/tmp/token want '[2, 4, 6, 8]' tenon run --remote "127.0.0.1:$port" test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
 kill "$server"
+trap - EXIT
 
 step "the archive, anywhere"
 mkdir -p /opt/tenon && tar -C /opt/tenon --strip-components=1 --zstd -xf ./*.tar.zst
@@ -106,5 +113,17 @@ print(numpy.asarray(tenon.Client('tenon').compile(add)(x)[0]))")
   (cd /tmp && want loss /tmp/env/bin/python "$1/examples/jax/train_mlp.py" --steps 20)
   # The plugin of the wheel serves the program when its environment is active.
   (cd /tmp && PATH=/tmp/env/bin:$PATH want /tmp/env tenon plugins)
+
+  step "the wheel for PyTorch/XLA"
+  want 'TENON TENON_VULKAN' /tmp/env/bin/python -c 'import importlib.metadata as m; print(*sorted(e.name for e in m.entry_points(group="torch_xla.plugins")))'
+  want licenses/LICENSE /tmp/env/bin/pip show -f tenon-torch
+  for plugin in /tmp/env/lib/python3*/site-packages/tenon_torch/lib/pjrt_plugin_tenon.so; do
+    want '[2, 4, 6, 8]' tenon run -p "$plugin" test/install/add.mlir -i 1,2,3,4 -i 1,2,3,4
+  done
+  if [ -n "${WITH_TORCH:-}" ]; then
+    python3 -m venv /tmp/torch
+    /tmp/torch/bin/pip install --quiet ./tenon_torch-*.whl 'torch==2.9.*' 'torch_xla==2.9.*' numpy
+    (cd /tmp && PJRT_DEVICE=TENON want loss /tmp/torch/bin/python "$1/examples/pytorch/train.py")
+  fi
 fi
 echo "all of it works"
