@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the project gives out into a clean Debian root and an empty virtual environment, and uses it there:
 # check_packages.sh [BUILD]. BUILD is a built release tree, build/release otherwise. Needs root, dpkg-dev, mmdebstrap, zstd; AUDITWHEEL for the
-# wheel's tag as in build_wheel.sh. ROOT_TAR keeps the empty root between runs; WITHOUT_WHEEL=1 leaves Python out.
+# wheel's tag as in build_wheel.sh. ROOT_TAR keeps the empty root between runs; WITHOUT_WHEEL=1 leaves Python out; WITH_TORCH=1 installs PyTorch/XLA, some
+# gigabytes, and trains on the wheel for it, which is else looked at alone.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)
@@ -20,6 +21,7 @@ mv "$work"/packed/*.deb "$work"/packed/*.tar.zst "$work/files"
 if [ -z "${WITHOUT_WHEEL:-}" ]; then
   "$root/scripts/build_wheel.sh" "$build/lib/pjrt_plugin_tenon.so" "$work/files" >"$work/wheel.log" 2>&1 || { cat "$work/wheel.log"; exit 1; }
   "$root/scripts/build_client_wheel.sh" "$build/lib/libtenon.so.0" "$work/files" >"$work/wheel.log" 2>&1 || { cat "$work/wheel.log"; exit 1; }
+  "$root/scripts/build_torch_wheel.sh" "$build/lib/pjrt_plugin_tenon.so" "$work/files" >"$work/wheel.log" 2>&1 || { cat "$work/wheel.log"; exit 1; }
 fi
 mkdir -p "$work/files/test"
 cp -r "$root/test/install" "$work/files/test"
@@ -46,9 +48,9 @@ for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
 done
 
 echo "== in the root"
-# The mounts end with the namespace. Of the environment, only what reaches package registries goes in.
+# The mounts end with the namespace. Of the environment, only what reaches package registries goes in, and what is asked for.
 export PASS
-PASS=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT|TRUSTED_HOST|FIND_LINKS)|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)=' || true)
+PASS=$(env | grep -E '^(WITH_TORCH|PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT|TRUSTED_HOST|FIND_LINKS)|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)=' || true)
 if [ -d "${PIP_FIND_LINKS:-}" ]; then mkdir -p "$work/root$PIP_FIND_LINKS"; fi
 unshare --mount bash -c '
   set -e
