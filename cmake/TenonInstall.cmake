@@ -132,7 +132,7 @@ if(TENON_BUILD_TOOLS)
   install(FILES ${completions}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
 endif()
 
-# What is installed, to be built without tests: what users of a checkout want (scripts/setup.sh).
+# tenon_product builds what is installed, and no test: what users of a checkout want (scripts/setup.sh).
 get_property(targets GLOBAL PROPERTY TENON_COMPONENT_TARGETS)
 add_custom_target(tenon_product DEPENDS ${targets})
 if(TARGET tenon_completions)

@@ -7,6 +7,8 @@ if [ -n "${TENON_WHEEL:-}" ]; then
   venv=${TENON_VENV:-$root/build/demo}
   "${PYTHON:-python3}" -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "$TENON_WHEEL"
+  # One of the same version may be there from before; what both depend on stays.
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$TENON_WHEEL"
 else
   source "$root/scripts/setup.sh"
 fi
