@@ -93,7 +93,7 @@ endfunction()
 # _tenon_compile_settings(TARGET [MLIR ON] [LLVM ON] [TEST ON] [PCH NAME|OFF]): what every Tenon source is compiled with: warnings,
 # visibility, {fmt}, and a precompiled header (Pch.cmake), which PCH OFF leaves out where sources have compiler flags of their own.
 function(_tenon_compile_settings target)
-  cmake_parse_arguments(PARSE_ARGV 1 A "" "MLIR;LLVM;TEST;PCH" "")
+  cmake_parse_arguments(A "" "MLIR;LLVM;TEST;PCH" "" ${ARGN})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wundef -Wshadow -Wimplicit-fallthrough -Wno-unused-parameter
                          -fno-math-errno -ffp-contract=off)
   # g++ 12 sees overlaps in copies of strings that are none (its bug 105651).
