@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
+#include "tenon/dialect/async_calls.h"
 #include "tenon/dialect/chlo/dialect.h"
 #include "tenon/dialect/lapack_calls.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -97,8 +98,9 @@ void WriteCall(mlir::Operation* op, llvm::StringRef target) {
 
 void ReadNamedCalls(mlir::Operation* module) {
   module->walk([](stablehlo::CustomCallOp call) {
-    const bool replaced =
-        call.getCallTargetName().starts_with(kPrefix) ? ReplaceCall(call) : ReplaceDecomposition(call);
+    const bool replaced = call.getCallTargetName().starts_with(kPrefix)
+                              ? ReplaceCall(call)
+                              : ReplaceDecomposition(call) || ReplaceAsyncCall(call);
     if (replaced) call->erase();
   });
 }

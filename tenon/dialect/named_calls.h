@@ -12,7 +12,8 @@ namespace tenon::dialect {
 /// whose operands, results or attributes are not as such an op wants them, stay.
 ///
 /// XLA's own decompositions, `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh`, which travel alike, become
-/// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there.
+/// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there. Collectives that JAX starts and
+/// awaits by calls (`all-gather-start`, ...) become StableHLO's.
 void ReadNamedCalls(mlir::Operation* module);
 
 /// The way back, for readers that know StableHLO alone: a copy of `module` in which erf, tan and top-k are such calls;

@@ -167,6 +167,38 @@ func.func @main(%x: tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
   EXPECT_EQ(ToText(again->op()), before);
 }
 
+TEST(NamedCalls, StartedCollectivesAreCollectives) {
+  Context context;
+  auto module = Parse(context, R"(
+func.func private @add(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %a, %b : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @main(%x: tensor<32xf32>) -> (tensor<64xf32>, tensor<32xf32>, tensor<16xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>) {
+  %0 = stablehlo.custom_call @"all-gather-start"(%x) {mhlo.frontend_attributes = {async_collective_config = "{\22all_gather_dimension\22: 0, \22replica_groups\22: [[0, 1]], \22use_global_device_ids\22: true, \22channel_id\22: 1}"}} : (tensor<32xf32>) -> tensor<64xf32>
+  %1 = stablehlo.custom_call @"all-gather-done"(%0) : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = stablehlo.custom_call @"all-reduce-start"(%x) {called_computations = [@add], mhlo.frontend_attributes = {async_collective_config = "{\22replica_groups\22: [[0, 1]]}"}} : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = stablehlo.custom_call @"all-reduce-done"(%2) : (tensor<32xf32>) -> tensor<32xf32>
+  %4 = stablehlo.custom_call @"reduce-scatter-start"(%x) {called_computations = [@add], mhlo.frontend_attributes = {async_collective_config = "{\22scatter_dimension\22: 0, \22replica_groups\22: [[0, 1]], \22tiled\22: true}"}} : (tensor<32xf32>) -> tensor<16xf32>
+  %5 = stablehlo.custom_call @"reduce-scatter-done"(%4) : (tensor<16xf32>) -> tensor<16xf32>
+  %6 = stablehlo.custom_call @"all-to-all-start"(%x) {mhlo.frontend_attributes = {async_collective_config = "{\22split_dimension\22: 0, \22concat_dimension\22: 0, \22split_count\22: 2, \22replica_groups\22: [[0, 1]]}"}} : (tensor<32xf32>) -> tensor<32xf32>
+  %7 = stablehlo.custom_call @"all-to-all-done"(%6) : (tensor<32xf32>) -> tensor<32xf32>
+  %8 = stablehlo.custom_call @"collective-permute-start"(%x) {mhlo.frontend_attributes = {async_collective_config = "{\22permutation\22: [[0, 1], [1, 0]]}"}} : (tensor<32xf32>) -> tensor<32xf32>
+  %9 = stablehlo.custom_call @"collective-permute-done"(%8) : (tensor<32xf32>) -> tensor<32xf32>
+  %10 = stablehlo.custom_call @"all-to-all-start"(%x) {mhlo.frontend_attributes = {async_collective_config = "{\22split_dimension\22: 0, \22replica_groups\22: [[0], 1]}"}} : (tensor<32xf32>) -> tensor<32xf32>
+  return %1, %3, %5, %7, %9, %10 : tensor<64xf32>, tensor<32xf32>, tensor<16xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>
+})");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string text = ToText(module->op());
+  for (const std::string_view wanted :
+       {"all_gather_dim = 0", "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>",
+        "\"stablehlo.all_reduce\"", "stablehlo.add", "scatter_dimension = 0", "split_count = 2",
+        "source_target_pairs = dense<[[0, 1], [1, 0]]>", "replica_groups = dense<[[0, 1]]>"})
+    EXPECT_THAT(text, HasSubstr(std::string(wanted)));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("-done")));
+  EXPECT_THAT(text, HasSubstr("@\"all-to-all-start\"(%arg0)")) << "what makes no sense stays";
+}
+
 TEST(NamedCalls, DecompositionsOfXlaBecomeCallsOfLapack) {
   Context context;
   auto module = Parse(context, R"(
