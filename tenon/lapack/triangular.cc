@@ -135,6 +135,7 @@ Status Trsm(Call& call) {
   const auto b = call.MatrixIn<T>(1, m, n);
   const auto out = call.MatrixOut<T>(0, m, n);
   return call.ForEach([&](int64_t i) {
+    if (In(b, i).size() == 0) return;
     // x op(a) = b is op(a)^T x^T = b^T; so the matrix is transposed or not, and conjugated or not.
     const bool transposed = (trans != 'N') == left;
     Matrix<T> t = In(a, i);

@@ -17,6 +17,10 @@ struct Tridiagonal {
 template <class T>
 int32_t Solve(Tridiagonal<T>& t, Matrix<T>& b, Real<T> least) {
   const Eigen::Index n = t.diagonal.size();
+  if (b.cols() == 0) {  // No memory, of which there are no rows; elimination goes the same way for any column.
+    Matrix<T> column = Matrix<T>::Zero(n, 1);
+    return n == 0 ? 0 : Solve(t, column, least);
+  }
   t.second = Vector<T>::Zero(n);
   const auto mend = [&](T& pivot) {
     if (least > 0 && Size(pivot) < least) pivot = Eigen::numext::real(pivot) < 0 ? T(-least) : T(least);

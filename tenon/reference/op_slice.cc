@@ -85,7 +85,7 @@ Result<Value> Slice(const Value& operand, const Dims& start, const Dims& limit, 
           fmt::format("the slice {}:{}:{} of an extent of {}", start[d], limit[d], stride[d], shape.dims[d]));
     }
     shape.dims[d] = CeilDiv(limit[d] - start[d], stride[d]);
-    from[d] *= stride[d];
+    if (shape.dims[d] > 1) from[d] *= stride[d];  // Else it may be beyond any number.
   }
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
   if (out.num_elements() == 0) return out;

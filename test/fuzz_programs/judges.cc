@@ -131,7 +131,7 @@ Result<Outputs> Run(const runtime::Program& program, const std::vector<std::stri
   Outputs results;
   for (size_t i = 0; i < out.size(); ++i) results.emplace_back(static_cast<const char*>(outputs[i]), out[i].size());
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!given[i] && std::memcmp(in[i].data(), arguments[i].data(), in[i].size()) != 0)
+    if (!given[i] && !std::equal(in[i].begin(), in[i].end(), arguments[i].begin()))
       return Aborted(fmt::format("argument {} was overwritten", i));
   }
   return results;

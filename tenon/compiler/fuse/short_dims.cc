@@ -427,7 +427,8 @@ class Writer {
     }
     if (n.type != DType::kS32 && n.type != DType::kS64) return std::nullopt;
     constexpr int64_t kSmall = int64_t{1} << 30;  // structural: a sum of two fits s32
-    if (std::abs(*x) > kSmall || std::abs(*y) > kSmall) return std::nullopt;
+    const auto small = [](int64_t value) { return -kSmall <= value && value <= kSmall; };
+    if (!small(*x) || !small(*y)) return std::nullopt;
     if (n.op == Op::kAdd) return b_.ConstBits(n.type, kir::LiteralBits(n.type, *x + *y));
     if (n.op == Op::kSub) return b_.ConstBits(n.type, kir::LiteralBits(n.type, *x - *y));
     return std::nullopt;

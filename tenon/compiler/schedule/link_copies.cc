@@ -96,7 +96,7 @@ void LinkWriter::Store(kir::Stage& stage, kir::Buf buf, const SmallVector<kir::A
 }
 
 void LinkWriter::Move(SlotId from, kir::Buf to, kir::Seq& out) {
-  const View& x = p_.views[from];
+  const View x = p_.views[from];  // BufferOf may add views.
   const uint32_t f = survey_.PlaceOf(from);
   kir::Stage stage;
   const SmallVector<kir::Axis, 4> at = Walk(x.dims, stage);
@@ -116,7 +116,7 @@ void LinkWriter::Copy(SlotId from, SlotId to, kir::Seq& out, kir::Buf saved) {
   }
   SettleAll(out);
   kir::Stage stage;
-  const View &x = p_.views[from], &y = p_.views[to];
+  const View x = p_.views[from], y = p_.views[to];  // BufferOf may add views.
   if (IsScalar(f) && IsScalar(t)) {
     Become(t, saved == kir::kNoBuf ? Current(f) : b_.Read(saved, {kir::AtOffset(Size::Of(0))}), stage);
     if (!stage.stores.empty()) out.push_back(kir::Step{std::move(stage)});

@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tenon/emit_llvm/policy.h"
 
@@ -50,6 +52,14 @@ void OnFatalError(void*, const char* reason, bool) {
   for (;;) pause();
 }
 
+/// LLVM's frames are gone without their destructors: what they worked on is not to be destroyed either.
+void KeepForEver(std::shared_ptr<Run> run) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<std::shared_ptr<Run>>;
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(run));
+}
+
 void* Main(void* argument) {
   // The reference lies in this frame, so it is kept when the thread never leaves it.
   const std::unique_ptr<std::shared_ptr<Run>> held(static_cast<std::shared_ptr<Run>*>(argument));
@@ -68,8 +78,7 @@ void* Main(void* argument) {
     run.Settle(run.out_of_memory.WithContext("LLVM's code generator threw"), true);
   }
   running = nullptr;
-  // LLVM's frames are gone without their destructors: what they worked on is not to be destroyed either.
-  (void)new std::shared_ptr<Run>(*held);
+  KeepForEver(*held);
   return nullptr;
 }
 
