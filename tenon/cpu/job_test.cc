@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@
 namespace tenon::cpu {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Job::Setup SetupOf(int node, int nodes, std::shared_ptr<collectives::Store> store) {
@@ -226,6 +228,60 @@ TEST(Job, ArraysGoFromProcessToProcess) {
          EXPECT_EQ(client->SendToProcess(kept[0], 77, 1).Wait().code(), tenon::Code::kInvalidArgument);
          EXPECT_EQ(client->ReceiveFromProcess({shape, {}}, device, 77, 1).status().code(),
                    tenon::Code::kInvalidArgument);
+         return OkStatus();
+       })) {
+    EXPECT_TRUE(outcome.ok()) << outcome.ToString();
+  }
+}
+
+// Column by column here, row by row on the way and there; also of one that is made late, and of one that never is.
+TEST(Job, ArraysThatLieOtherwiseAreTurnedBeforeTheyLeave) {
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  // They outlive the threads: what was never made is told without the sender hearing of it.
+  plugin::Ref<plugin::Client> clients[2];
+  for (const Status& outcome : InThreads(2, [&](int node) -> Status {
+         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+         plugin::Ref<plugin::Client>& client = clients[node];
+         TENON_ASSIGN_OR_RETURN(client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+         plugin::Device* const device = client->addressable_devices()[0];
+         const int other = (1 - node) * kDevicesPerProcess;
+         const plugin::ArraySpec rows{.shape = {DType::kF32, {2, 3}}},
+             columns{.shape = rows.shape, .minor_to_major = {0, 1}};
+         if (node == 1) {
+           EXPECT_EQ(client->ReceiveFromProcess(columns, device, other, 0).status().code(),
+                     tenon::Code::kUnimplemented);
+           for (const int key : {0, 1, 2}) {
+             TENON_ASSIGN_OR_RETURN(const plugin::Ref<plugin::Buffer> got,
+                                    client->ReceiveFromProcess(rows, device, other, key));
+             const Status status = got->ready().Wait();
+             if (key == 2) {
+               EXPECT_EQ(status.code(), tenon::Code::kAborted);
+               EXPECT_THAT(std::string(status.message()), HasSubstr("never made"));
+               continue;
+             }
+             TENON_RETURN_IF_ERROR(status);
+             TENON_ASSIGN_OR_RETURN(const void* const pointer, got->DataPointer());
+             EXPECT_THAT(std::span(static_cast<const float*>(pointer), 6), ElementsAre(0, 1, 2, 10, 11, 12)) << key;
+           }
+           return OkStatus();
+         }
+         plugin::Ref<plugin::Event> late = plugin::Event::Make();
+         std::vector<plugin::Ref<plugin::Buffer>> kept;
+         std::vector<plugin::EventRef> sent;
+         for (const int key : {0, 1, 2}) {
+           TENON_ASSIGN_OR_RETURN(plugin::Ref<plugin::Storage> storage, device->default_memory()->Allocate(device, 24));
+           constexpr float kColumns[] = {0, 10, 1, 11, 2, 12};
+           std::memcpy(storage->data(), kColumns, sizeof kColumns);
+           kept.push_back(
+               key == 2 ? plugin::Buffer::MakeError(device, device->default_memory(), columns, Aborted("never made"))
+                        : plugin::Buffer::Make(device, device->default_memory(), columns, std::move(storage),
+                                               key == 1 ? plugin::EventRef(late) : nullptr));
+           sent.push_back(client->SendToProcess(kept.back(), other, key));
+         }
+         late->Set();
+         TENON_RETURN_IF_ERROR(sent[0].Wait());
+         TENON_RETURN_IF_ERROR(sent[1].Wait());
+         EXPECT_EQ(sent[2].Wait().code(), tenon::Code::kAborted);
          return OkStatus();
        })) {
     EXPECT_TRUE(outcome.ok()) << outcome.ToString();
