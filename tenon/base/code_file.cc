@@ -32,4 +32,9 @@ std::string FolderOfCode(const void* address) {
   return std::filesystem::path(FileOfCode(address)).parent_path().string();
 }
 
+std::string FileBeside(const void* address, std::string_view name) {
+  const std::string folder = FolderOfCode(address);
+  return folder.empty() ? std::string() : folder + "/" + std::string(name);
+}
+
 }  // namespace tenon

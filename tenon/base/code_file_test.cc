@@ -21,6 +21,15 @@ TEST(CodeFile, OfTheProgramAndOfALibrary) {
   EXPECT_EQ(FolderOfCode(nullptr), "");
 }
 
+TEST(CodeFile, BesideTheCode) {
+  const void* here = reinterpret_cast<const void*>(&FileOfCode);
+  const std::string folder = std::filesystem::path(kHere).parent_path();
+  EXPECT_EQ(FileBeside(here, "x.so"), folder + "/x.so");
+  EXPECT_EQ(FileBeside(here, "../lib/x.so"), folder + "/../lib/x.so");
+  // Not a file of the root, nor of the folder that the process is in.
+  EXPECT_EQ(FileBeside(nullptr, "x.so"), "");
+}
+
 // A program that PATH found is told its name alone, and one may be told anything.
 TEST(CodeFile, OfAProgramThatIsCalledByItsNameAlone) {
   for (const char* name : {"code_file_test", "../elsewhere/program", ""}) {

@@ -33,12 +33,14 @@ Result<const TenonTlsTable*> Load() {
   std::lock_guard lock(mutex);
   if (loaded != nullptr) return loaded;
   const char* const file = "libtenon_tls.so";
-  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&Load)) + "/";
+  const auto beside = [file](const char* folder) {
+    return FileBeside(reinterpret_cast<const void*>(&Load), std::string(folder) + file);
+  };
   std::string why;
   void* library = nullptr;
   // Beside a plugin; of a program in bin, in lib beside it, or where packages put plugins.
-  for (const std::string& path :
-       {folder + file, folder + "../lib/" + file, folder + "../lib/pjrt/" + file, std::string(file)}) {
+  for (const std::string& path : {beside(""), beside("../lib/"), beside("../lib/pjrt/"), std::string(file)}) {
+    if (path.empty()) continue;
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
     why += fmt::format("{}{}", why.empty() ? "" : "; ", ::dlerror());

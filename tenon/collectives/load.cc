@@ -86,11 +86,10 @@ class LibraryEngine final : public Engine {
 
 Result<std::unique_ptr<Engine>> LoadEngine(std::string_view name) {
   const std::string file = fmt::format("libtenon_{}.so", name);
-  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&LoadEngine));
   std::string why;
   void* library = nullptr;
-  for (const std::string& path : {folder + "/" + file, file}) {
-    if (library != nullptr) continue;
+  for (const std::string& path : {FileBeside(reinterpret_cast<const void*>(&LoadEngine), file), file}) {
+    if (library != nullptr || path.empty()) continue;
     library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) why += fmt::format("{}{}", why.empty() ? "" : "; ", dlerror());
   }

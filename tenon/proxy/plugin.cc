@@ -43,9 +43,9 @@ const std::vector<plugin::OptionSpec>& OwnOptions() {
 // TENON_ISOLATE_PLUGIN, else Tenon's CPU plugin where it lies beside this library; empty when there is neither.
 std::string DefaultPlugin() {
   if (const char* named = std::getenv("TENON_ISOLATE_PLUGIN"); named != nullptr && *named != '\0') return named;
-  const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&DefaultPlugin));
-  for (const char* name : {"/pjrt_plugin_tenon.so", "/libtenon.so"}) {
-    if (::access((folder + name).c_str(), R_OK) == 0) return folder + name;
+  for (const char* name : {"pjrt_plugin_tenon.so", "libtenon.so"}) {
+    std::string file = FileBeside(reinterpret_cast<const void*>(&DefaultPlugin), name);
+    if (::access(file.c_str(), R_OK) == 0) return file;
   }
   return {};
 }

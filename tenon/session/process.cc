@@ -36,13 +36,13 @@ Result<std::string> FindServer() {
   if (const char* named = std::getenv("TENON_DEVICE_SERVER"); named != nullptr && *named != '\0') {
     places.emplace_back(named);
   } else {
-    const std::string folder = FolderOfCode(reinterpret_cast<const void*>(&FindServer));
     // Beside the plugin (the Python package), in a build folder, and in an installed tree (lib/pjrt).
-    for (const char* place : {"/tenon-device-server", "/../bin/tenon-device-server", "/../../bin/tenon-device-server"})
-      places.push_back(folder + place);
+    for (const char* place : {"tenon-device-server", "../bin/tenon-device-server", "../../bin/tenon-device-server"})
+      places.push_back(FileBeside(reinterpret_cast<const void*>(&FindServer), place));
   }
   std::string looked_at;
   for (const std::string& place : places) {
+    if (place.empty()) continue;
     if (::access(place.c_str(), X_OK) == 0) return place;
     looked_at += (looked_at.empty() ? "" : ", ") + place;
   }
