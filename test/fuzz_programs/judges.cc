@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "tenon/compiler/compile.h"
-#include "tenon/cpu/code.h"
-#include "tenon/emit_llvm/emit.h"
+#include "tenon/host/services.h"
 #include "tenon/kernels/families.h"
 #include "tenon/kir/builder.h"
 #include "tenon/reference/reference.h"
@@ -19,6 +18,7 @@
 #include "tenon/threads/flush_denormals.h"
 #include "test/compiler/compare.h"
 #include "test/compiler/plan_interpreter.h"
+#include "test/fuzz_programs/bind.h"
 #include "test/fuzz_programs/sharded.h"
 
 namespace tenon::fuzz {
@@ -81,25 +81,6 @@ std::string Difference(const plan::Plan& plan, const Outputs& got, const Outputs
     if (!d.empty()) return fmt::format("output {}: {}", o, d);
   }
   return {};
-}
-
-Status IsRowMajor(const plan::Plan& plan) {
-  for (const plan::Output& out : plan.outputs) {
-    if (out.stride_elems != RowMajorStridesElems(out.shape.dims))
-      return Unimplemented("outputs in layouts of their own");
-  }
-  return OkStatus();
-}
-
-/// The plan bound to code for one level.
-Result<std::unique_ptr<const runtime::Program>> Bind(const plan::Plan& plan, isa::IsaLevel isa) {
-  std::vector<const kir::Kernel*> kernels;
-  for (const kir::Kernel& k : plan.kernels) kernels.push_back(&k);
-  TENON_ASSIGN_OR_RETURN(auto compiled, emit_llvm::CompileKernels(kernels, {.isa = isa}));
-  std::vector<runtime::KernelCode> code;
-  for (const auto& k : compiled) code.push_back({k->fn, k});
-  TENON_ASSIGN_OR_RETURN(host::PlanServices made, host::MakeServices(plan));
-  return runtime::Program::Create(plan, std::move(code), std::move(made.services), kernels::CpuFamilies());
 }
 
 /// One run. Arguments are copied, so that a donated one may be overwritten and nothing else must be.
