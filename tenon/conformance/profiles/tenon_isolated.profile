@@ -2,6 +2,6 @@
 name tenon_isolated
 match file pjrt_plugin_tenon_isolated.so*
 option num_devices int 2
-known execute.send* : programs do not talk to the host while they run
-known execute.recv : programs do not talk to the host while they run
-known execute.poison_running : programs do not talk to the host while they run
+known execute.send* : send and receive callbacks do not cross to the device process
+known execute.recv : send and receive callbacks do not cross to the device process
+known execute.poison_running : send and receive callbacks do not cross to the device process

@@ -10,6 +10,6 @@ known teardown.view_released : arrays live in the server's own blocks
 known buffers.references_outlive_delete : this machine does not address the server's memory
 known buffers.pointer_readable : this machine does not address the server's memory
 known donation.held : this machine does not address the server's memory
-known execute.send* : programs do not talk to the host while they run
-known execute.recv : programs do not talk to the host while they run
-known execute.poison_running : programs do not talk to the host while they run
+known execute.send* : send and receive callbacks do not cross to the server
+known execute.recv : send and receive callbacks do not cross to the server
+known execute.poison_running : send and receive callbacks do not cross to the server
