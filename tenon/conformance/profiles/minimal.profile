@@ -42,7 +42,7 @@ known serialize.truncated : its executables cannot be serialized
 known serialize.deterministic_size : its executables cannot be serialized
 known aot.compile* : it does not compile for topologies
 known extensions.phase_run : it does not compile for topologies
-known extensions.abi_executable_proto : it does not compile for topologies
+known extensions.abi_* : it tells no ABI versions
 known donation.consumes : it does not read the attributes that donate arguments, and leaves arguments alone
 known donation.use_after : it does not read the attributes that donate arguments, and leaves arguments alone
 known donation.read_after : it does not read the attributes that donate arguments, and leaves arguments alone

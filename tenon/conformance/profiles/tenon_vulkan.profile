@@ -11,3 +11,4 @@ known teardown.view_released : arrays live in the plugin's own blocks of device 
 known buffers.references_outlive_delete : the host does not address device memory
 known buffers.pointer_readable : the host does not address device memory
 known donation.held : the host does not address device memory
+known extensions.abi_* : it tells no ABI versions, since JAX saves no executable of a plugin that does
