@@ -1,6 +1,7 @@
 #include "tenon/emit_llvm/internal/plan_stage.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "tenon/emit_llvm/internal/interleave.h"
@@ -47,7 +48,8 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
 double Registers(int bytes, int lanes, isa::IsaLevel isa) { return std::max(1, bytes * lanes / isa::VectorBytes(isa)); }
 
 double StridedMove(int bytes, int lanes, isa::IsaLevel isa) {
-  return target::StridedMove(bytes, lanes) * (bytes >= 4 ? Registers(bytes, lanes, isa) : 1);
+  // A gather of part of a register is that part of one.
+  return target::StridedMove(bytes, lanes) * (bytes >= 4 ? double(bytes) * lanes / isa::VectorBytes(isa) : 1);
 }
 
 /// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
@@ -132,6 +134,20 @@ bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& acce
     return axis.start == kir::kNone && axis.terms.size() == 1 && axis.terms[0].dim == v &&
            !axis.terms[0].coef.is_param() && axis.terms[0].coef.baked != 0;
   });
+}
+
+/// Lanes of a whole register, or so many that a shorter row fits: whatever is gathered for lanes that nobody asks for
+/// is gathered all the same. Registers of narrow elements are not split.
+unsigned ShortLanes(const Analysis& an, const std::vector<const Access*>& reads, const std::vector<Access>& stores,
+                    DimId v, unsigned lanes) {
+  constexpr int kWhole = 4;
+  const auto narrow = [&](const Access& access) { return ByteWidth(an.kernel.buffers[access.buf].type) < kWhole; };
+  const kir::Size extent = an.kernel.dims[v].extent;
+  if (extent.is_param() || std::any_of(reads.begin(), reads.end(), [&](const Access* a) { return narrow(*a); }) ||
+      std::any_of(stores.begin(), stores.end(), narrow))
+    return lanes;
+  const auto row = static_cast<uint64_t>(std::max<int64_t>(1, extent.baked));
+  return static_cast<unsigned>(std::min<uint64_t>(lanes, std::max<uint64_t>(kWhole, std::bit_ceil(row))));
 }
 
 bool ReduceAllowsLanes(const Analysis& an, const kir::Reduce& reduce) {
@@ -306,7 +322,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     for (size_t i = 0; i < stores.size(); ++i) legal &= StoreAllows(an, stage.stores[i], stores[i], v);
     if (!legal) continue;
     const unsigned lanes = LanesFor(an, needed, stores, v, isa);
-    consider(v, StagePlan::Kind::kVector, lanes);
+    consider(v, StagePlan::Kind::kVector, ShortLanes(an, read, stores, v, lanes));
     // As many lanes as narrow elements are shuffled in, fewer or more than one register of the widest has.
     for (const int bytes : {1, 2}) {
       const auto narrow = static_cast<unsigned>(target::NarrowLanes(bytes));
