@@ -182,6 +182,35 @@ give([held(v) for v in (product, total, cut, local, same, scattered)] + [np.asar
     np.testing.assert_array_equal(np.array(result[-1]), 9 * x * x)
 
 
+def test_devices_hold_the_maxima_and_minima_that_they_made():
+    result = run(PROLOGUE + '''
+from jax.sharding import AxisType
+try:
+    from jax.sharding import UnreducedKind
+except ImportError:
+    give([])
+    raise SystemExit
+mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(AxisType.Explicit,) * 2)
+jax.set_mesh(mesh)
+
+results = []
+for name in ("max", "min"):
+    kind = getattr(UnreducedKind, name)
+    reduce, collective = getattr(jax.lax, "reduce_" + name), getattr(jax.lax, "p" + name)
+    made = jax.jit(lambda v: reduce(v, axes=(0,), out_sharding=P(None, unreduced={"i"}, unreduced_kind=kind)))(
+        jax.device_put(x, P("i", None)))
+    whole = jax.jit(jax.shard_map(lambda v: collective(v, "i"), out_specs=P()))(made)
+    held = {s.device.id: np.asarray(s.data).tolist() for s in made.addressable_shards}
+    results.append([[held[d.id] for d in mesh.devices[:, 0]], np.asarray(whole).tolist(), np.asarray(jax.sharding.reshard(made, P())).tolist()])
+give(results)
+''', TENON_NUM_DEVICES=4).result
+    if not result:
+        pytest.skip('this version of JAX has sums of parts only')
+    x = np.arange(16.0).reshape(4, 4)
+    assert result == [[[x[1].tolist(), x[3].tolist()], x[3].tolist(), x[3].tolist()],
+                      [[x[0].tolist(), x[2].tolist()], x[0].tolist(), x[0].tolist()]]
+
+
 def test_partitioned_callbacks_get_every_devices_part():
     result = run(PROLOGUE + '''
 seen = []

@@ -96,7 +96,7 @@ struct Tiling {
   Dims tiles;                        ///< Equal parts along each dim of the whole array.
   std::vector<Dims> tile_of_device;  ///< Position of each device's part; devices may share one (replicas of it).
   /// The whole array has a leading dim that its parts lack: one entry per replica, or per partial value of an array
-  /// that is the sum of what its devices hold.
+  /// that what its devices hold makes together.
   bool stacked = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };

@@ -148,6 +148,58 @@ TEST(Job, ProgramsOfSeveralProcessesComputeWhatOneComputes) {
   }
 }
 
+/// %p's parts are the processes' own; of %x, cut by rows, they get the partial values of a reduction over them.
+std::string PartialProgram(const char* op, const char* kind, int start, const char* body) {
+  const auto partial = fmt::format("[{{}}], unreduced={}{{\"x\"}}", kind);
+  return fmt::format(
+      R"(sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<4x2xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %p: tensor<2xf32> {{sdy.sharding = #sdy.sharding<@mesh, {1}>}})
+    -> (tensor<2xf32> {{sdy.sharding = #sdy.sharding<@mesh, {1}>}}, tensor<2xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}]>}}) {{
+  %z = stablehlo.constant dense<{3}.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.{0} across dimensions = [0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>
+{2}
+  return %r, %w : tensor<2xf32>, tensor<2xf32>
+}})",
+      op, partial, fmt::format(fmt::runtime(body), partial), start);
+}
+
+TEST(Job, PartialValuesLieInTheirProcesses) {
+  const char* const by_hand =
+      R"(  %w = sdy.manual_computation(%p) in_shardings=[<@mesh, {0}>] out_shardings=[<@mesh, {0}>] manual_axes={{"x"}}
+      (%a: tensor<2xf32>) {{
+    sdy.return %a : tensor<2xf32>
+  }} : (tensor<2xf32>) -> tensor<2xf32>)";
+  const Values rows = {{1, 2, 7, 4}, {5, 6, 3, 8}}, parts = {{9, 1}, {2, 3}};
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  for (const Status& s : InThreads(2, [&](int node) -> Status {
+         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+         TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+         const auto k = static_cast<size_t>(node);
+         struct Want {
+           const char *op, *kind;
+           int start;
+           Values held;
+           std::vector<float> whole;
+         };
+         for (const Want& want :
+              {Want{"maximum", "max", 0, {{7, 4}, {5, 8}}, {9, 3}}, Want{"minimum", "min", 9, {{1, 2}, {3, 6}}, {2, 1}},
+               Want{"add", "", 0, {{8, 6}, {8, 14}}, {11, 4}}}) {
+           for (const char* body : {"  %w = stablehlo.reshape %p : (tensor<2xf32>) -> tensor<2xf32>", by_hand}) {
+             TENON_ASSIGN_OR_RETURN(
+                 const Values got,
+                 RunOn(*client, PartialProgram(want.op, want.kind, want.start, body), 2, {rows[k], parts[k]}));
+             if (got != Values{want.held[k], want.whole})
+               return DataLoss(fmt::format("{} in process {}: {} and {}", want.op, node, fmt::join(got[0], " "),
+                                           fmt::join(got[1], " ")));
+           }
+         }
+         return OkStatus();
+       })) {
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+}
+
 // The other process has a client and never runs the program: the connection is not made before it does.
 TEST(Job, AClientThatIsGivenUpDoesNotWaitForOneThatNeverComes) {
   const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();

@@ -257,12 +257,6 @@ mlir::Value Zeros(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType
   return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(zeros)).getResult();
 }
 
-mlir::Value Sum(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange parts) {
-  mlir::Value sum = parts[0];
-  for (mlir::Value part : parts.drop_front()) sum = stablehlo::AddOp::create(b, loc, sum, part);
-  return sum;
-}
-
 mlir::Value Reshape(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> dims) {
   auto type = TypeOf(x);
   if (type.getShape() == dims) return x;

@@ -54,8 +54,6 @@ mlir::Value Slice(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value x, l
                   llvm::ArrayRef<int64_t> sizes);
 mlir::Value Concatenate(mlir::OpBuilder& builder, mlir::Location loc, mlir::ValueRange parts, int64_t dim);
 mlir::Value Zeros(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type);
-/// The sum, from the first part on.
-mlir::Value Sum(mlir::OpBuilder& builder, mlir::Location loc, mlir::ValueRange parts);
 mlir::Value Reshape(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> dims);
 
 }  // namespace tenon::compiler

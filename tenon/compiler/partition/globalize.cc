@@ -28,7 +28,7 @@ class Globalizer {
       for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
-    // How a sum was made, and how lies what every device is called with, is to be seen through calls.
+    // How partial values were made, and how lies what every device is called with, is to be seen through calls.
     if (HasUnreduced(main) || !processes_.empty() || (replicas_ == 1 && partitions_ > 1 && HasCallsPerDevice()))
       InlineCalls(main);
     TENON_ASSIGN_OR_RETURN(Shardings shardings, Read(main));
@@ -83,7 +83,7 @@ class Globalizer {
     const auto add = [&](mlir::Attribute attr, mlir::Type type, std::vector<Tiling>& tilings,
                          std::vector<std::string>& texts) -> Status {
       TENON_ASSIGN_OR_RETURN(Tiling tiling, TilingOf(attr, type));
-      texts.push_back(ToOpSharding(tiling));
+      texts.push_back(ToOpSharding(tiling, OverOf(mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(attr)).op));
       tilings.push_back(std::move(tiling));
       return OkStatus();
     };
@@ -120,7 +120,7 @@ class Globalizer {
   Result<std::string> InspectedAs(mlir::Operation* op, sdy::TensorShardingAttr sharding) const {
     if (op->getParentOfType<sdy::ManualComputationOp>()) return ManualOpSharding();
     TENON_ASSIGN_OR_RETURN(const Tiling tiling, TilingOf(sharding, op->getOperand(0).getType()));
-    return ToOpSharding(tiling);
+    return ToOpSharding(tiling, OverOf(sharding).op);
   }
 
   void RemoveInspections() {
@@ -294,23 +294,23 @@ class Globalizer {
     return dims;
   }
 
-  static Partials::Axes UnreducedAxes(sdy::TensorShardingAttr sharding) {
+  static Partials::Over OverOf(sdy::TensorShardingAttr sharding) {
     if (!sharding) return {};
-    return Partials::Axes(sharding.getUnreducedAxes().begin(), sharding.getUnreducedAxes().end());
+    return {Partials::Axes(sharding.getUnreducedAxes().begin(), sharding.getUnreducedAxes().end()),
+            sharding.getReductionOp()};
   }
 
   static bool HasUnreduced(mlir::func::FuncOp main) {
     bool found = false;
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
-      found |=
-          !UnreducedAxes(mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(main.getResultAttr(i, sdy::kShardingAttr)))
-               .empty();
+      found |= !OverOf(mlir::dyn_cast_or_null<sdy::TensorShardingAttr>(main.getResultAttr(i, sdy::kShardingAttr)))
+                    .axes.empty();
     }
     return found;
   }
 
-  // Arrays of partial values come in and go out as stacks of them. Inside they are their sum, and `partials_` knows the
-  // summands.
+  // Arrays of partial values come in and go out as stacks of them. Inside they are what these make, and `partials_`
+  // knows them.
   void UnstackArguments(mlir::func::FuncOp main, const Shardings& shardings) {
     mlir::Block& body = main.front();
     mlir::OpBuilder b(main.getContext());
@@ -321,7 +321,7 @@ class Globalizer {
       if (!tiling.stacked) continue;
       const mlir::RankedTensorType type = TypeOf(body.getArgument(i));
       const llvm::SmallVector<int64_t> one = DimsOf(body.getArgument(i), 1);
-      // A new argument in place of the old one, whose uses all are the sum's.
+      // A new argument in place of the old one, whose uses all are the whole array's.
       mlir::BlockArgument stack = body.insertArgument(
           i, mlir::RankedTensorType::get(DimsOf(body.getArgument(i), tiling.tiles[0]), type.getElementType()), loc);
       Lanes parts;
@@ -330,18 +330,17 @@ class Globalizer {
         starts[0] = p;
         parts.push_back(Reshape(b, loc, Slice(b, loc, stack, starts, one), type.getShape()));
       }
-      const mlir::Value sum = Sum(b, loc, parts);
-      body.getArgument(i + 1).replaceAllUsesWith(sum);
+      Partials::Over over = OverOf(main.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr));
+      const mlir::Value whole = Combined(b, loc, parts, over.op);
+      body.getArgument(i + 1).replaceAllUsesWith(whole);
       body.eraseArgument(i + 1);
-      partials_.Set(sum, UnreducedAxes(main.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kShardingAttr)),
-                    std::move(parts));
+      partials_.Set(whole, std::move(over), std::move(parts));
       for (llvm::StringRef name : {"mhlo.layout_mode", "tf.aliasing_output"})
         main.removeArgAttr(i, b.getStringAttr(name));
     }
     SetType(main);
   }
 
-  // Of a result whose summands nobody knows the first device holds everything and the others, which add to it, nothing.
   void StackResults(mlir::func::FuncOp main, const Shardings& shardings) {
     mlir::OpBuilder b(main.getContext());
     const mlir::Location loc = main.getLoc();
@@ -350,14 +349,13 @@ class Globalizer {
       const Tiling& tiling = shardings.result_tilings[i];
       if (!tiling.stacked) continue;
       const mlir::Value value = end->getOperand(i);
-      llvm::SmallVector<mlir::Value> stack;
-      const Lanes parts = partials_.Find(value, UnreducedAxes(results_[i]), tiling.tiles[0], placement_);
+      const Partials::Over over = OverOf(results_[i]);
+      const Lanes parts = partials_.Find(value, over, tiling.tiles[0], placement_);
       b.setInsertionPoint(end);
-      for (const mlir::Value part : parts) stack.push_back(Reshape(b, loc, part, DimsOf(value, 1)));
-      if (parts.empty()) {
-        const auto rest =
-            mlir::RankedTensorType::get(DimsOf(value, tiling.tiles[0] - 1), TypeOf(value).getElementType());
-        stack = {Reshape(b, loc, value, DimsOf(value, 1)), Zeros(b, loc, rest)};
+      llvm::SmallVector<mlir::Value> stack;
+      for (int64_t p = 0; p < tiling.tiles[0]; ++p) {
+        const mlir::Value part = parts.empty() ? AnyPart(b, loc, value, p, over.op) : parts[static_cast<size_t>(p)];
+        stack.push_back(Reshape(b, loc, part, DimsOf(value, 1)));
       }
       end->setOperand(i, Concatenate(b, loc, stack, 0));
       main.removeResultAttr(i, b.getStringAttr("mhlo.layout_mode"));

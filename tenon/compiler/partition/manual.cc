@@ -84,12 +84,12 @@ class ManualExpander {
       TENON_RETURN_IF_ERROR(CheckPart(operands[i][0].getType(), tiling, part)
                                 .WithContext(fmt::format("operand {} of manual_computation", i)));
       Lanes lanes;
-      Lanes summands;
+      Lanes partial;
       if (tiling.stacked && around_.size() == 1 && unreduced_.partials != nullptr) {
-        summands = unreduced_.partials->Find(operands[i][0], AxesOf(in[i]), tiling.tiles[0], *unreduced_.placement);
+        partial = unreduced_.partials->Find(operands[i][0], OverOf(in[i]), tiling.tiles[0], *unreduced_.placement);
       }
       for (size_t k = 0; k < parts_.size(); ++k)
-        lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k, summands));
+        lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k, partial, in[i].getReductionOp()));
       arguments.push_back(std::move(lanes));
     }
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b_, op_.getBody().front(), arguments, parts_));
@@ -99,10 +99,10 @@ class ManualExpander {
       TENON_ASSIGN_OR_RETURN(const Tiling tiling, TilingOf(out[i], type));
       TENON_RETURN_IF_ERROR(CheckPart(type, tiling, results[i][0].getType())
                                 .WithContext(fmt::format("result {} of manual_computation", i)));
-      TENON_ASSIGN_OR_RETURN(Lanes lanes, Join(results[i], type, tiling));
+      TENON_ASSIGN_OR_RETURN(Lanes lanes, Join(results[i], type, tiling, out[i].getReductionOp()));
       if (tiling.stacked && around_.size() == 1 && unreduced_.partials != nullptr) {
-        Lanes summands = Summands(results[i], tiling);
-        if (!summands.empty()) unreduced_.partials->Set(lanes[0], AxesOf(out[i]), std::move(summands));
+        Lanes partial = PartialValues(results[i], tiling);
+        if (!partial.empty()) unreduced_.partials->Set(lanes[0], OverOf(out[i]), std::move(partial));
       }
       joined.push_back(std::move(lanes));
     }
@@ -150,18 +150,18 @@ class ManualExpander {
   }
 
   // The manual ones among the unreduced axes.
-  Partials::Axes AxesOf(sdy::TensorShardingAttr sharding) const {
-    Partials::Axes axes;
+  Partials::Over OverOf(sdy::TensorShardingAttr sharding) const {
+    Partials::Over over{{}, sharding.getReductionOp()};
     for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
       if (llvm::any_of(manual_, [&](mlir::StringAttr m) { return m.getValue() == axis.getName(); }))
-        axes.push_back(axis);
+        over.axes.push_back(axis);
     }
-    return axes;
+    return over;
   }
 
-  // The summands of a result, by position; none unless there is every tile of each.
-  Lanes Summands(const Lanes& results, const Tiling& tiling) {
-    Lanes summands;
+  // Those of a result, by position; none unless there is every tile of each.
+  Lanes PartialValues(const Lanes& results, const Tiling& tiling) {
+    Lanes partial;
     const Dims tiles = PlainTiles(tiling, tiling.tiles);
     for (int64_t position = 0; position < tiling.tiles[0]; ++position) {
       std::map<std::vector<int64_t>, mlir::Value> of_position;
@@ -171,30 +171,28 @@ class ManualExpander {
         if (tile[0] == position) of_position[std::vector<int64_t>(place.begin(), place.end())] = results[k];
       }
       if (static_cast<int64_t>(of_position.size()) != NumElements(tiles)) return {};
-      summands.push_back(JoinTiles(b_, op_.getLoc(), of_position, tiles));
+      partial.push_back(JoinTiles(b_, op_.getLoc(), of_position, tiles));
     }
-    return summands;
+    return partial;
   }
 
-  // What part `k` holds. Of values to be added for which no summands are known, the first has everything and the
-  // others nothing.
-  mlir::Value Part(mlir::Value whole, const Tiling& tiling, size_t k, const Lanes& summands) {
+  // What part `k` holds, of the partial values if they are known.
+  mlir::Value Part(mlir::Value whole, const Tiling& tiling, size_t k, const Lanes& partial, sdy::ReductionOp op) {
     const Dims& tile = TileOf(tiling, k);
-    if (!summands.empty()) whole = summands[static_cast<size_t>(tile[0])];
+    if (!partial.empty()) whole = partial[static_cast<size_t>(tile[0])];
     const mlir::Value part =
         CutTile(b_, op_.getLoc(), whole, PlainTiles(tiling, tiling.tiles), PlainTiles(tiling, tile));
-    if (!tiling.stacked || tile[0] == 0 || !summands.empty()) return part;
-    return Zeros(b_, op_.getLoc(), mlir::cast<mlir::RankedTensorType>(part.getType()));
+    return tiling.stacked && partial.empty() ? AnyPart(b_, op_.getLoc(), part, tile[0], op) : part;
   }
 
   const Dims& TileOf(const Tiling& tiling, size_t part) const {
     return tiling.tile_of_device[static_cast<size_t>(parts_.devices[part][0])];
   }
 
-  Result<Lanes> Join(const Lanes& results, mlir::Type type, const Tiling& tiling) {
+  Result<Lanes> Join(const Lanes& results, mlir::Type type, const Tiling& tiling, sdy::ReductionOp op) {
     Lanes joined;
     for (size_t i = 0; i < around_.size(); ++i) {
-      // By place, the values to be added there; places that several parts share count once.
+      // By place, the values to be combined there; places that several parts share count once.
       std::map<std::vector<int64_t>, std::map<int64_t, mlir::Value>> places;
       Lanes own;
       for (size_t k = 0; k < parts_.size(); ++k) {
@@ -214,7 +212,7 @@ class ManualExpander {
         Lanes values;
         for (const auto& [position, value] : partial) values.push_back(value);
         made += static_cast<int64_t>(values.size());
-        tiles[place] = Sum(b_, op_.getLoc(), values);
+        tiles[place] = Combined(b_, op_.getLoc(), values, op);
       }
       if (made != NumElements(tiling.tiles)) {
         return InvalidArgument(fmt::format("manual_computation makes {} of the {} parts of {}", made,

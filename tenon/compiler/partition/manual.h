@@ -11,8 +11,8 @@
 
 namespace tenon::compiler {
 
-/// Summands of operands and results that are unreduced over manual axes: `partials`, where it is given, has the
-/// operands' and gets the results'. Without it the first part holds an operand's whole sum and the others zero.
+/// Partial values of operands and results that are unreduced over manual axes: `partials`, where it is given, has the
+/// operands' and gets the results'. Without it, operands' are AnyPart of them.
 struct UnreducedValues {
   Partials* partials = nullptr;
   const Placement* placement = nullptr;

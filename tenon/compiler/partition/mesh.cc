@@ -123,9 +123,6 @@ Result<Tiling> Stacked(Tiling tiling, const Mesh& mesh, sdy::TensorShardingAttr 
   }
   TENON_ASSIGN_OR_RETURN(const int64_t positions, mesh.FlatSize(axes));
   if (positions == 1) return tiling;
-  if (sharding.getReductionOp() != sdy::ReductionOp::SUM) {
-    return Unimplemented(fmt::format("partial values over '{}' that are not summed", axes[0].getName().str()));
-  }
   tiling.stacked = true;
   tiling.tiles.insert(tiling.tiles.begin(), positions);
   for (int64_t d = 0; d < mesh.num_devices(); ++d) {
@@ -161,7 +158,20 @@ std::string TupleOpSharding(const std::vector<std::string>& shardings) {
   return bytes;
 }
 
-std::string ToOpSharding(const Tiling& tiling) {
+namespace {
+
+// An xla.OpSharding has no field for the kind of combination: it is metadata.
+std::string ReductionMetadata(sdy::ReductionOp op) {
+  std::string bytes;
+  protozero::pbf_writer out(bytes);
+  out.add_string(1, "sdy::reduction_op");
+  out.add_string(2, op == sdy::ReductionOp::MAX ? "MAX" : "MIN");
+  return bytes;
+}
+
+}  // namespace
+
+std::string ToOpSharding(const Tiling& tiling, sdy::ReductionOp op) {
   constexpr int kReplicated = 0, kOther = 3, kUnreduced = 6;  // structural: numbers of a format
   const int64_t tiles = NumElements(tiling.tiles);
   const auto devices = static_cast<int64_t>(tiling.tile_of_device.size());
@@ -204,6 +214,7 @@ std::string ToOpSharding(const Tiling& tiling) {
     if (shared) last.push_back(kReplicated);
     last.push_back(kUnreduced);
     out.add_packed_enum(8, last.begin(), last.end());
+    if (op != sdy::ReductionOp::SUM) out.add_message(7, ReductionMetadata(op));
   } else if (shared) {
     out.add_bool(6, true);
   }

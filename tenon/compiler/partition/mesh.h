@@ -39,9 +39,8 @@ class Mesh {
 /// The mesh that a sharding names, looked up from `from`.
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);
 
-/// `tiling` of an array that is the sum over the unreduced axes (those in `only`, unless it is empty) of what its
-/// devices hold: stacked, one entry per position along them. Unchanged when they have one position. UNIMPLEMENTED when
-/// the devices' values are not to be added.
+/// `tiling` of an array that what its devices hold makes, combined over the unreduced axes (those in `only`, unless it
+/// is empty): stacked, one entry per position along them. Unchanged when they have one position.
 Result<Tiling> Stacked(Tiling tiling, const Mesh& mesh, sdy::TensorShardingAttr sharding,
                        llvm::ArrayRef<mlir::StringAttr> only = {});
 
@@ -51,8 +50,8 @@ Dims PlainTiles(const Tiling& tiling, const Dims& tiles);
 /// Every device holds all of an array of `rank` dims.
 Tiling Replicated(size_t rank, int64_t num_devices);
 
-/// A serialised xla.OpSharding that says the same as the tiling.
-std::string ToOpSharding(const Tiling& tiling);
+/// A serialised xla.OpSharding that says the same as the tiling, whose partial values combine by `op`.
+std::string ToOpSharding(const Tiling& tiling, sdy::ReductionOp op);
 
 /// That of values inside manual computations, which are each device's own.
 std::string ManualOpSharding();

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tenon/compiler/partition/rules.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -22,29 +23,39 @@ mlir::Value Piece(mlir::OpBuilder& b, mlir::Value x, int64_t d, int64_t p, int64
   return Slice(b, x.getLoc(), x, starts, sizes);
 }
 
-/// The same with zeros around it.
-mlir::Value PieceAmongZeros(mlir::OpBuilder& b, mlir::Value x, int64_t d, int64_t p, int64_t count) {
-  llvm::SmallVector<mlir::Value> parts;
-  const mlir::Value piece = Piece(b, x, d, p, count);
-  for (int64_t i = 0; i < count; ++i) parts.push_back(i == p ? piece : Zeros(b, x.getLoc(), TypeOf(piece)));
-  return Concatenate(b, x.getLoc(), parts, d);
+/// What changes nothing in a combination; null for types that have nothing of the kind.
+mlir::Value Nothing(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, sdy::ReductionOp op) {
+  if (op == sdy::ReductionOp::SUM) return Zeros(b, loc, type);
+  return Extreme(b, loc, type, /*greatest=*/op == sdy::ReductionOp::MIN);
 }
 
 bool IsZero(mlir::Value v) {
   return mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero());
 }
 
-/// Whether the body adds its two arguments.
-bool Adds(mlir::Block& body) {
-  mlir::Operation& first = body.front();
-  return body.getOperations().size() == 2 && mlir::isa<stablehlo::AddOp>(first) &&
-         first.getOperand(0) == body.getArgument(0) && first.getOperand(1) == body.getArgument(1) &&
-         body.getTerminator()->getOperand(0) == first.getResult(0);
+bool Is(mlir::Operation* op, sdy::ReductionOp kind) {
+  switch (kind) {
+    case sdy::ReductionOp::SUM:
+      return mlir::isa<stablehlo::AddOp>(op);
+    case sdy::ReductionOp::MAX:
+      return mlir::isa<stablehlo::MaxOp>(op);
+    case sdy::ReductionOp::MIN:
+      return mlir::isa<stablehlo::MinOp>(op);
+  }
+  return false;
 }
 
-/// A sum of one array that starts at zero.
-bool IsPlainSum(stablehlo::ReduceOp op) {
-  return op->getNumOperands() == 2 && IsZero(op->getOperand(1)) && Adds(op->getRegion(0).front());
+/// Whether the body combines its two arguments.
+bool Combines(mlir::Block& body, sdy::ReductionOp kind) {
+  mlir::Operation& first = body.front();
+  return body.getOperations().size() == 2 && Is(&first, kind) && first.getOperand(0) == body.getArgument(0) &&
+         first.getOperand(1) == body.getArgument(1) && body.getTerminator()->getOperand(0) == first.getResult(0);
+}
+
+/// A reduction of one array that every part of it can start as it does.
+bool IsPlain(stablehlo::ReduceOp op, sdy::ReductionOp kind) {
+  if (op->getNumOperands() != 2 || !Combines(op->getRegion(0).front(), kind)) return false;
+  return kind != sdy::ReductionOp::SUM || IsZero(op->getOperand(1));
 }
 
 /// A dim along which a scatter's updates, with their indices, can be cut: it is one of both.
@@ -80,105 +91,167 @@ bool Divides(mlir::Value x, int64_t dim, int64_t count) {
 
 }  // namespace
 
-bool Partials::Less::operator()(const Key& a, const Key& b) const {
-  if (a.first != b.first) return a.first < b.first;
+struct Partials::Request {
+  const Over& over;
+  int64_t count;
+  const Placement& placement;
+
+  /// The dim along which `x` is cut over these axes, -1 for none.
+  int64_t CutDim(mlir::Value x) const {
+    const std::vector<Axes>& dims = placement.Of(x);
+    // What is known may be of a value that is no more and stood at the same address: right combinations come of it all
+    // the same.
+    for (size_t d = 0; d < dims.size() && TypeOf(x).getRank() == static_cast<int64_t>(dims.size()); ++d) {
+      if (dims[d] == over.axes && Divides(x, static_cast<int64_t>(d), count)) return static_cast<int64_t>(d);
+    }
+    return -1;
+  }
+
+  mlir::Value PieceOf(mlir::OpBuilder& b, mlir::Value x, int64_t d, int64_t p) const {
+    return Piece(b, x, d, p, count);
+  }
+
+  /// Of an array that is cut: its pieces, with what changes nothing around each.
+  Lanes OfCut(mlir::OpBuilder& b, mlir::Value whole) const {
+    const int64_t d = CutDim(whole);
+    if (d < 0) return {};
+    Lanes pieces, parts;
+    for (int64_t p = 0; p < count; ++p) pieces.push_back(PieceOf(b, whole, d, p));
+    const mlir::Value nothing = Nothing(b, whole.getLoc(), TypeOf(pieces[0]), over.op);
+    if (!nothing) return {};
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      llvm::SmallVector<mlir::Value> row(pieces.size(), nothing);
+      row[p] = pieces[p];
+      parts.push_back(Concatenate(b, whole.getLoc(), row, d));
+    }
+    return parts;
+  }
+
+  Lanes OfProduct(mlir::OpBuilder& b, stablehlo::DotGeneralOp dot) const {
+    if (over.op != sdy::ReductionOp::SUM) return {};
+    const auto numbers = dot.getDotDimensionNumbers();
+    const auto lhs = numbers.getLhsContractingDimensions(), rhs = numbers.getRhsContractingDimensions();
+    const mlir::Value left = dot->getOperand(0), right = dot->getOperand(1);
+    const int64_t cut[] = {CutDim(left), CutDim(right)};
+    Lanes parts;
+    for (size_t i = 0; i < lhs.size() && parts.empty(); ++i) {
+      if ((lhs[i] != cut[0] && rhs[i] != cut[1]) || !Divides(left, lhs[i], count)) continue;
+      for (int64_t p = 0; p < count; ++p)
+        parts.push_back(CloneWith(b, dot, {PieceOf(b, left, lhs[i], p), PieceOf(b, right, rhs[i], p)}));
+    }
+    return parts;
+  }
+
+  /// Of a reduction over a cut dim.
+  Lanes OfReduction(mlir::OpBuilder& b, stablehlo::ReduceOp reduce) const {
+    if (!IsPlain(reduce, over.op)) return {};
+    const int64_t d = CutDim(reduce->getOperand(0));
+    if (d < 0 || !llvm::is_contained(reduce.getDimensions(), d)) return {};
+    Lanes parts;
+    for (int64_t p = 0; p < count; ++p)
+      parts.push_back(CloneWith(b, reduce, {PieceOf(b, reduce->getOperand(0), d, p), reduce->getOperand(1)}));
+    return parts;
+  }
+
+  /// Each device puts in its updates; the first one has what they are combined with.
+  Lanes OfScatter(mlir::OpBuilder& b, stablehlo::ScatterOp scatter) const {
+    if (scatter->getNumOperands() != 3 || !Combines(scatter->getRegion(0).front(), over.op)) return {};
+    const mlir::Value start = scatter->getOperand(0), indices = scatter->getOperand(1),
+                      updates = scatter->getOperand(2);
+    const int64_t cut_indices = CutDim(indices), cut_updates = CutDim(updates);
+    for (const ScatterDim& dim : ScatterDims(scatter)) {
+      if ((dim.indices != cut_indices && dim.updates != cut_updates) || !Divides(updates, dim.updates, count)) continue;
+      const mlir::Value nothing = Nothing(b, scatter->getLoc(), TypeOf(start), over.op);
+      if (!nothing) return {};
+      Lanes parts;
+      for (int64_t p = 0; p < count; ++p) {
+        parts.push_back(CloneWith(
+            b, scatter,
+            {p == 0 ? start : nothing, PieceOf(b, indices, dim.indices, p), PieceOf(b, updates, dim.updates, p)}));
+      }
+      return parts;
+    }
+    return {};
+  }
+};
+
+bool Partials::Key::operator<(const Key& other) const {
+  if (value != other.value) return value < other.value;
+  if (over.op != other.over.op) return over.op < other.over.op;
   return std::lexicographical_compare(
-      a.second.begin(), a.second.end(), b.second.begin(), b.second.end(),
+      over.axes.begin(), over.axes.end(), other.over.axes.begin(), other.over.axes.end(),
       [](sdy::AxisRefAttr x, sdy::AxisRefAttr y) { return x.getAsOpaquePointer() < y.getAsOpaquePointer(); });
 }
 
-Lanes Partials::Find(mlir::Value whole, const Axes& axes, int64_t count, const Placement& placement) {
-  return Make(whole, axes, count, placement, 0);
+Lanes Partials::Find(mlir::Value whole, const Over& over, int64_t count, const Placement& placement) {
+  return Make(whole, {over, count, placement}, 0);
 }
 
-Lanes Partials::Make(mlir::Value whole, const Axes& axes, int64_t count, const Placement& placement, int depth) {
-  const auto found = known_.find({whole.getAsOpaquePointer(), axes});
+Lanes Partials::Make(mlir::Value whole, const Request& request, int depth) {
+  const auto found = known_.find({whole.getAsOpaquePointer(), request.over});
   if (found != known_.end()) return found->second;
-  const mlir::RankedTensorType type = TypeOf(whole);
-  if (!type || depth > kMaxDepth) return {};
+  if (!TypeOf(whole) || depth > kMaxDepth) return {};
   mlir::OpBuilder b(whole.getContext());
   b.setInsertionPointAfterValue(whole);
-  Lanes parts;
-  const auto keep = [&] {
-    Set(whole, axes, parts);
-    return parts;
-  };
-  const auto cut_dim = [&](mlir::Value x) -> int64_t {
-    const std::vector<Axes>& dims = placement.Of(x);
-    // What is known may be of a value that is no more and stood at the same address: right sums come of it all the
-    // same.
-    for (size_t d = 0; d < dims.size() && TypeOf(x).getRank() == static_cast<int64_t>(dims.size()); ++d) {
-      if (dims[d] == axes && Divides(x, static_cast<int64_t>(d), count)) return static_cast<int64_t>(d);
-    }
-    return -1;
-  };
-  if (const int64_t d = cut_dim(whole); d >= 0) {
-    for (int64_t p = 0; p < count; ++p) parts.push_back(PieceAmongZeros(b, whole, d, p, count));
-    return keep();
-  }
+  Lanes parts = request.OfCut(b, whole);
   mlir::Operation* op = whole.getDefiningOp();
-  if (op == nullptr || op->getNumResults() != 1) return {};
-  if (auto dot = mlir::dyn_cast<stablehlo::DotGeneralOp>(op)) {
-    const auto numbers = dot.getDotDimensionNumbers();
-    const auto lhs = numbers.getLhsContractingDimensions(), rhs = numbers.getRhsContractingDimensions();
-    const int64_t cut[] = {cut_dim(op->getOperand(0)), cut_dim(op->getOperand(1))};
-    for (size_t i = 0; i < lhs.size(); ++i) {
-      if (lhs[i] != cut[0] && rhs[i] != cut[1]) continue;
-      if (!Divides(op->getOperand(0), lhs[i], count)) continue;
-      for (int64_t p = 0; p < count; ++p) {
-        const mlir::Value operands[] = {Piece(b, op->getOperand(0), lhs[i], p, count),
-                                        Piece(b, op->getOperand(1), rhs[i], p, count)};
-        parts.push_back(CloneWith(b, op, operands));
-      }
-      return keep();
-    }
-    return {};
+  if (parts.empty() && op != nullptr && op->getNumResults() == 1) {
+    if (auto dot = mlir::dyn_cast<stablehlo::DotGeneralOp>(op)) parts = request.OfProduct(b, dot);
+    if (auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op)) parts = request.OfReduction(b, reduce);
+    if (auto scatter = mlir::dyn_cast<stablehlo::ScatterOp>(op)) parts = request.OfScatter(b, scatter);
+    if (parts.empty()) parts = OfOperands(b, op, request, depth);
   }
-  if (auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op)) {
-    if (!IsPlainSum(reduce)) return {};
-    const int64_t d = cut_dim(op->getOperand(0));
-    if (d >= 0 && llvm::is_contained(reduce.getDimensions(), d)) {
-      for (int64_t p = 0; p < count; ++p)
-        parts.push_back(CloneWith(b, op, {Piece(b, op->getOperand(0), d, p, count), op->getOperand(1)}));
-      return keep();
-    }
-  }
-  if (auto scatter = mlir::dyn_cast<stablehlo::ScatterOp>(op)) {
-    // Each device adds its updates; the first one has what they are added to.
-    if (op->getNumOperands() != 3 || !Adds(op->getRegion(0).front())) return {};
-    const int64_t indices = cut_dim(op->getOperand(1)), updates = cut_dim(op->getOperand(2));
-    for (const ScatterDim& dim : ScatterDims(scatter)) {
-      if ((dim.indices != indices && dim.updates != updates) || !Divides(op->getOperand(2), dim.updates, count))
-        continue;
-      for (int64_t p = 0; p < count; ++p) {
-        parts.push_back(CloneWith(
-            b, op,
-            {p == 0 ? op->getOperand(0) : Zeros(b, op->getLoc(), TypeOf(op->getOperand(0))),
-             Piece(b, op->getOperand(1), dim.indices, p, count), Piece(b, op->getOperand(2), dim.updates, p, count)}));
-      }
-      return keep();
-    }
-    return {};
-  }
-  // What is linear in one operand, or in both at once.
+  if (!parts.empty()) Set(whole, request.over, parts);
+  return parts;
+}
+
+// What goes through the combination in one operand, or in both at once.
+Lanes Partials::OfOperands(mlir::OpBuilder& b, mlir::Operation* op, const Request& request, int depth) {
+  const sdy::ReductionOp kind = request.over.op;
+  const bool sums = kind == sdy::ReductionOp::SUM;
+  auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op);
   const bool moves = mlir::isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp,
-                               stablehlo::SliceOp, stablehlo::ReverseOp, stablehlo::NegOp, stablehlo::ReduceOp>(op);
-  const bool adds = mlir::isa<stablehlo::AddOp, stablehlo::SubtractOp>(op);
-  const bool scales = mlir::isa<stablehlo::MulOp>(op);
-  if (!moves && !adds && !scales) return {};
-  const Lanes first = Make(op->getOperand(0), axes, count, placement, depth + 1);
+                               stablehlo::SliceOp, stablehlo::ReverseOp>(op) ||
+                     (reduce && IsPlain(reduce, kind)) || (sums && mlir::isa<stablehlo::NegOp>(op));
+  const bool combines = Is(op, kind) || (sums && mlir::isa<stablehlo::SubtractOp>(op));
+  const bool scales = sums && mlir::isa<stablehlo::MulOp>(op);
+  if (!moves && !combines && !scales) return {};
+  const Lanes first = Make(op->getOperand(0), request, depth + 1);
   if (first.empty() && !scales) return {};
   Lanes second;
-  if (adds || (scales && first.empty())) second = Make(op->getOperand(1), axes, count, placement, depth + 1);
-  if (second.empty() && (adds || first.empty())) return {};
-  b.setInsertionPointAfterValue(whole);
-  for (size_t p = 0; p < static_cast<size_t>(count); ++p) {
+  if (combines || (scales && first.empty())) second = Make(op->getOperand(1), request, depth + 1);
+  if (second.empty() && (combines || first.empty())) return {};
+  b.setInsertionPointAfter(op);
+  Lanes parts;
+  for (size_t p = 0; p < static_cast<size_t>(request.count); ++p) {
     llvm::SmallVector<mlir::Value> operands(op->getOperands());
     if (!first.empty()) operands[0] = first[p];
     if (!second.empty()) operands[1] = second[p];
     parts.push_back(CloneWith(b, op, operands));
   }
-  return keep();
+  return parts;
+}
+
+mlir::Value Combined(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange parts, sdy::ReductionOp op) {
+  mlir::Value whole = parts[0];
+  for (mlir::Value part : parts.drop_front()) {
+    switch (op) {
+      case sdy::ReductionOp::SUM:
+        whole = stablehlo::AddOp::create(b, loc, whole, part);
+        break;
+      case sdy::ReductionOp::MAX:
+        whole = stablehlo::MaxOp::create(b, loc, whole, part);
+        break;
+      case sdy::ReductionOp::MIN:
+        whole = stablehlo::MinOp::create(b, loc, whole, part);
+        break;
+    }
+  }
+  return whole;
+}
+
+mlir::Value AnyPart(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, int64_t position, sdy::ReductionOp op) {
+  return position == 0 || op != sdy::ReductionOp::SUM ? whole : Zeros(b, loc, TypeOf(whole));
 }
 
 void InlineCalls(mlir::func::FuncOp main) {

@@ -386,9 +386,30 @@ std::optional<Rule> RuleOf(mlir::Operation* op) {
   return std::nullopt;
 }
 
+mlir::Value Extreme(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, bool greatest) {
+  mlir::DenseElementsAttr value;
+  if (auto f = mlir::dyn_cast<mlir::FloatType>(type.getElementType())) {
+    const auto& semantics = f.getFloatSemantics();
+    if (!greatest && !llvm::APFloat::semanticsHasSignedRepr(semantics)) return {};
+    value = mlir::DenseElementsAttr::get(type, llvm::APFloat::semanticsHasInf(semantics)
+                                                   ? llvm::APFloat::getInf(semantics, !greatest)
+                                                   : llvm::APFloat::getLargest(semantics, !greatest));
+  } else if (auto i = mlir::dyn_cast<mlir::IntegerType>(type.getElementType())) {
+    const unsigned bits = i.getWidth();
+    const bool is_signed = !i.isUnsigned() && bits > 1;  // Of truth values, false is the least.
+    const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
+    value = mlir::DenseElementsAttr::get(type, greatest ? ~least : least);
+  } else {
+    return {};
+  }
+  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
+}
+
 mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* combiner, mlir::RankedTensorType type) {
   mlir::Operation* only = OnlyOp(combiner);
   if (only == nullptr) return {};
+  if (mlir::isa<stablehlo::MinOp, stablehlo::MaxOp>(only))
+    return Extreme(b, loc, type, /*greatest=*/mlir::isa<stablehlo::MinOp>(only));
   const mlir::Type element = type.getElementType();
   const auto constant = [&](mlir::DenseElementsAttr value) -> mlir::Value {
     return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
@@ -410,10 +431,6 @@ mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* com
       value = llvm::APFloat::getZero(semantics, llvm::APFloat::semanticsHasSignedRepr(semantics));
     } else if (mlir::isa<stablehlo::MulOp>(only)) {
       value = llvm::APFloat(semantics, 1);
-    } else if (mlir::isa<stablehlo::MinOp, stablehlo::MaxOp>(only)) {
-      const bool negative = mlir::isa<stablehlo::MaxOp>(only);
-      value = llvm::APFloat::semanticsHasInf(semantics) ? llvm::APFloat::getInf(semantics, negative)
-                                                        : llvm::APFloat::getLargest(semantics, negative);
     } else {
       return {};
     }
@@ -422,17 +439,12 @@ mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* com
   auto i = mlir::dyn_cast<mlir::IntegerType>(element);
   if (!i) return {};
   const unsigned bits = i.getWidth();
-  const bool is_signed = !i.isUnsigned() && bits > 1;
   llvm::APInt value(bits, 0);
   if (mlir::isa<stablehlo::AddOp, stablehlo::OrOp>(only)) {
   } else if (mlir::isa<stablehlo::MulOp>(only)) {
     value = llvm::APInt(bits, 1);
   } else if (mlir::isa<stablehlo::AndOp>(only)) {
     value = llvm::APInt::getAllOnes(bits);
-  } else if (mlir::isa<stablehlo::MaxOp>(only)) {
-    value = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0);
-  } else if (mlir::isa<stablehlo::MinOp>(only)) {
-    value = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getAllOnes(bits);
   } else {
     return {};
   }

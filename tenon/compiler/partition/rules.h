@@ -32,6 +32,9 @@ std::optional<Rule> RuleOf(mlir::Operation* op);
 mlir::Value Neutral(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* combiner,
                     mlir::RankedTensorType type);
 
+/// The least or the greatest value, infinities among them, in every element; null for types that do not have it.
+mlir::Value Extreme(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type, bool greatest);
+
 /// Makes the attributes of `clone`, a copy of `op` on parts of its operands, say so.
 void FitAttributes(mlir::Operation* op, mlir::Operation* clone);
 
