@@ -167,6 +167,17 @@ func.func @main(%x: tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
   EXPECT_EQ(ToText(again->op()), before);
 }
 
+TEST(NamedCalls, CallsWithoutANameAreRefused) {
+  Context context;
+  auto module = Parse(context, R"(
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.custom_call"(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+})");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(std::string(module.status().message()), HasSubstr("call_target_name"));
+}
+
 TEST(NamedCalls, StartedCollectivesAreCollectives) {
   Context context;
   auto module = Parse(context, R"(

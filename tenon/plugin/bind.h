@@ -154,7 +154,8 @@ Result<ArraySpec> MakeSpec(std::string_view fn, int type, const int64_t* dims, s
 /// The CompileOptionsProto of a call, decoded and checked against the options that the plugin takes.
 Result<CompileOptions> DecodeCallersCompileOptions(std::string_view fn, const char* data, size_t size);
 
-/// The error that a caller fails something with, with its payloads where the call has such. INVALID_ARGUMENT if it is OK.
+/// The error that a caller fails something with, with its payloads where the call has such. INVALID_ARGUMENT if it is
+/// OK.
 template <class Args>
 Status TakeFailure(std::string_view fn, const Args& args, Status& error) {
   error = StatusFromC(CallerValue(args.error_code), args.error_message, args.error_message_size);

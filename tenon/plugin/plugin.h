@@ -113,9 +113,9 @@ class Plugin {
   /// Whether clients send arrays to other processes (Client::SendToProcess): false leaves the extension
   /// CrossHostTransfers out.
   virtual bool has_cross_host_transfers() const { return false; }
-  /// Whether executables and clients tell ABI versions (ExecutableInfo::abi_version, Client::executable_versions): false
-  /// leaves the extension AbiVersion out. With it JAX 0.12 saves no executable, in its compilation cache either, since it
-  /// reads such versions of CUDA, ROCm and TPU alone; without it JAX saves all.
+  /// Whether executables and clients tell ABI versions (ExecutableInfo::abi_version, Client::executable_versions):
+  /// false leaves the extension AbiVersion out. With it JAX 0.12 saves no executable, in its compilation cache either,
+  /// since it reads such versions of CUDA, ROCm and TPU alone; without it JAX saves all.
   virtual bool has_abi_versions() const { return false; }
   /// Whether Executable::Metadata says something: false leaves the extension ExecutableMetadata out.
   virtual bool has_executable_metadata() const { return false; }
