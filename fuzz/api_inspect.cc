@@ -4,6 +4,7 @@
 #include "tenon/abi/pjrt_layouts.h"
 #include "tenon/abi/pjrt_memory_descriptions.h"
 #include "tenon/abi/pjrt_shardings.h"
+#include "tenon/plugin/caller_value.h"
 
 namespace tenon::fuzz {
 
@@ -12,7 +13,7 @@ namespace {
 template <class Extension>
 const Extension* FindExtension(PJRT_Extension_Type type) {
   for (const PJRT_Extension_Base* e = Api()->extension_start; e != nullptr; e = e->next) {
-    if (e->type == type) return reinterpret_cast<const Extension*>(e);
+    if (plugin::CallerValue(e->type) == type) return reinterpret_cast<const Extension*>(e);
   }
   return nullptr;
 }

@@ -7,6 +7,7 @@
 
 #include "fuzz/c_call.h"
 #include "tenon/abi/pjrt_ffi.h"
+#include "tenon/plugin/caller_value.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -239,7 +240,7 @@ void ErrorPayload(ByteInput& in) {
 // The registry of types belongs to the process, so a few names are enough.
 void FfiTypes(ByteInput& in) {
   for (const PJRT_Extension_Base* e = Api()->extension_start; e != nullptr; e = e->next) {
-    if (e->type != PJRT_Extension_Type_FFI) continue;
+    if (plugin::CallerValue(e->type) != PJRT_Extension_Type_FFI) continue;  // Plugins know types of their own.
     const auto* ffi = reinterpret_cast<const PJRT_FFI_Extension*>(e);
     const std::string name(1, static_cast<char>('a' + in.Below(4)));
     FUZZ_ARGS(PJRT_FFI_Type_Register, type);
