@@ -222,7 +222,8 @@ double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
     if (!needed[v]) continue;
     const size_t depth = DepthOf(v, loops);
     const bool in_lanes = lane >= 0 && depth == loops.size();
-    const double times = in_lanes ? everywhere : std::min(everywhere, around[depth] * policy::kCostLanes);
+    const double alone = around[depth] * policy::kCostLanes * policy::kAloneWaits;
+    const double times = in_lanes ? everywhere : std::min(everywhere, alone);
     const Moves* read = stored[v] != nullptr               ? stored[v]
                         : kernel_.nodes[v].op == Op::kRead ? &reads_[kernel_.nodes[v].attr]
                                                            : nullptr;
