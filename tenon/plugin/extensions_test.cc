@@ -1,6 +1,7 @@
 // Extensions of the plugin's own stand behind those of the SDK. Alone in its program: a process has one table.
 #include <gtest/gtest.h>
 
+#include "tenon/plugin/caller_value.h"
 #include "tenon/plugin/plugin.h"
 
 namespace tenon::plugin {
@@ -20,9 +21,9 @@ class PluginWithExtension final : public Plugin {
 
 TEST(Extensions, OfThePluginComeBehindTheSdks) {
   static PluginWithExtension plugin;
-  std::vector<PJRT_Extension_Type> types;
+  std::vector<int> types;
   for (const PJRT_Extension_Base* e = MakeApi(plugin)->extension_start; e != nullptr; e = e->next) {
-    types.push_back(e->type);
+    types.push_back(CallerValue(e->type));
   }
   ASSERT_GE(types.size(), 2u);
   EXPECT_EQ(types.back(), kOwnType);

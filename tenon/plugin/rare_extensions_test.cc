@@ -10,6 +10,7 @@
 #include "tenon/abi/pjrt_host_memory_allocator.h"
 #include "tenon/abi/pjrt_phase_compile.h"
 #include "tenon/abi/pjrt_raw_buffer.h"
+#include "tenon/plugin/caller_value.h"
 #include "tenon/plugin/testing/harness.h"
 
 namespace tenon::plugin::testing {
@@ -24,7 +25,7 @@ class RareExtensionsTest : public PluginTest {
   template <class Extension>
   static const Extension& Find(PJRT_Extension_Type type) {
     PJRT_Extension_Base* e = api()->extension_start;
-    while (e != nullptr && e->type != type) e = e->next;
+    while (e != nullptr && CallerValue(e->type) != type) e = e->next;
     EXPECT_NE(e, nullptr) << "no extension " << static_cast<int>(type);
     return *reinterpret_cast<const Extension*>(e);
   }

@@ -140,7 +140,7 @@ bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& acce
 /// is gathered all the same. Registers of narrow elements are not split.
 unsigned ShortLanes(const Analysis& an, const std::vector<const Access*>& reads, const std::vector<Access>& stores,
                     DimId v, unsigned lanes) {
-  constexpr int kWhole = 4;
+  constexpr int kWhole = 4;  // structural: elements of which registers are split
   const auto narrow = [&](const Access& access) { return ByteWidth(an.kernel.buffers[access.buf].type) < kWhole; };
   const kir::Size extent = an.kernel.dims[v].extent;
   if (extent.is_param() || std::any_of(reads.begin(), reads.end(), [&](const Access* a) { return narrow(*a); }) ||
