@@ -52,11 +52,7 @@ bool OnlyChooses(const kir::Graph& graph) {
 /// Whether no two elements that the reduction meets have one place: numbers along the one dim that it is over.
 bool HasOwnPlaces(const Program& program, const GraphNode& reduce) {
   const Dims& over = reduce.attrs<ReduceAttrs>().dimensions;
-  const GraphNode& places = program[reduce.in[1].node];
-  if (places.op != OpCode::kIota || over.size() != 1 || places.attrs<IotaAttrs>().iota_dimension != over[0])
-    return false;
-  const uint64_t last = kir::HighestBits(places.shape().dtype);
-  return static_cast<uint64_t>(places.shape().dims[static_cast<size_t>(over[0])] - 1) <= last;
+  return over.size() == 1 && CountsAlong(program[reduce.in[1].node], over[0]);
 }
 
 /// (value, index) pairs combined by comparisons alone, as argmax and argmin do: exhaustive over the orders that values

@@ -58,6 +58,14 @@ std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
 
 std::optional<uint64_t> IdentityBits(OpCode op, DType type) { return IdentityBits(KirOpOf(op), type); }
 
+bool CountsAlong(const GraphNode& node, int64_t dim) {
+  if (node.op != OpCode::kIota || node.attrs<IotaAttrs>().iota_dimension != dim) return false;
+  const Shape& places = node.shape();
+  const int64_t count = places.dims[static_cast<size_t>(dim)];
+  // Those beyond what their type holds begin anew.
+  return IsInteger(places.dtype) && (count == 0 || static_cast<uint64_t>(count - 1) <= kir::HighestBits(places.dtype));
+}
+
 DType SumTypeOf(DType type) {
   switch (type) {
     case DType::kF16:

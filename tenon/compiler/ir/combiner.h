@@ -21,6 +21,9 @@ Block MakeCombiner(Program& program, OpCode op, DType type);
 std::optional<uint64_t> IdentityBits(kir::Op op, DType type);
 std::optional<uint64_t> IdentityBits(OpCode op, DType type);
 
+/// Whether the node's elements are their places along `dim`, 0, 1, ..., integers of which no two are the same.
+bool CountsAlong(const GraphNode& node, int64_t dim);
+
 /// What sums of products of this type are reckoned in; kInvalid for those that no kernel sums.
 DType SumTypeOf(DType type);
 

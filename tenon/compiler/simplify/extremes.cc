@@ -145,15 +145,9 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   const Shape values = ShapeOf(node.in[0]);
   const Shape places = ShapeOf(node.in[1]);
   const int64_t dim = over.dimensions[0];
-  const GraphNode& iota = Def(node.in[1]);
-  if (iota.op != OpCode::kIota || iota.attrs<IotaAttrs>().iota_dimension != dim || !IsInteger(places.dtype) ||
-      values.dims != places.dims)
-    return false;
+  // Of places that begin anew the first one is not the least.
+  if (!CountsAlong(Def(node.in[1]), dim) || values.dims != places.dims) return false;
   if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
-  // Places beyond what their type holds begin anew: the first one is not the least.
-  if (DTypeBits(places.dtype) < 64 &&
-      (places.dims[static_cast<size_t>(dim)] - 1) >> (DTypeBits(places.dtype) - (IsSigned(places.dtype) ? 1 : 0)) != 0)
-    return false;
   if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
       node.shape(1).dtype != places.dtype)
     return false;
