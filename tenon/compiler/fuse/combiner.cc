@@ -1,9 +1,12 @@
 #include "tenon/compiler/fuse/combiner.h"
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/combiner.h"
@@ -55,66 +58,99 @@ bool HasOwnPlaces(const Program& program, const GraphNode& reduce) {
   return over.size() == 1 && CountsAlong(program[reduce.in[1].node], over[0]);
 }
 
+using Pair = std::array<uint64_t, 2>;
+
+/// A combiner of two pairs, evaluated once for any two. Pairs go by numbers.
+class PairCombiner {
+ public:
+  explicit PairCombiner(const kir::Graph& graph) : graph_(graph) {}
+
+  int NumberOf(const Pair& pair) {
+    const auto at = std::find(pairs_.begin(), pairs_.end(), pair);
+    const auto number = static_cast<int>(at - pairs_.begin());
+    if (at == pairs_.end()) pairs_.push_back(pair);
+    return number;
+  }
+  /// The number of what two pairs become, or -1 where that is not known.
+  int operator()(int a, int b) {
+    if (a < 0 || b < 0) return -1;
+    const auto [at, is_new] =
+        outcomes_.try_emplace(uint64_t{static_cast<uint32_t>(a)} << 32 | static_cast<uint32_t>(b));
+    if (is_new) at->second = Evaluate(pairs_[static_cast<size_t>(a)], pairs_[static_cast<size_t>(b)]);
+    return at->second;
+  }
+
+ private:
+  int Evaluate(const Pair& a, const Pair& b) {
+    const uint64_t in[4] = {a[0], a[1], b[0], b[1]};
+    const auto out = kir::Evaluate(graph_, in, false);
+    return out.ok() ? NumberOf({(*out)[0], (*out)[1]}) : -1;
+  }
+
+  const kir::Graph& graph_;
+  std::vector<Pair> pairs_;
+  std::unordered_map<uint64_t, int> outcomes_;
+};
+
+/// Values in all orders that there are, and floats that are in none or equal others.
+std::vector<uint64_t> ValuesToMeet(DType type) {
+  std::vector<uint64_t> values = {kir::LowestBits(type), kir::LiteralBits(type, 3), kir::LiteralBits(type, 5),
+                                  kir::HighestBits(type)};
+  if (IsFloat(type)) {
+    values.push_back(kir::LiteralBits(type, std::numeric_limits<double>::quiet_NaN()));
+    values.push_back(kir::LiteralBits(type, 0.0));
+    values.push_back(kir::LiteralBits(type, -0.0));
+  }
+  return values;
+}
+
+/// Whether any three of the values, at any of the places, meet in either grouping and the first two in either order.
+bool MeetInAnyOrder(PairCombiner& combine, const std::vector<uint64_t>& values, bool own_places) {
+  std::vector<std::array<uint64_t, 3>> places = {{0, 1, 2}};
+  if (!own_places) {
+    places.insert(places.end(),
+                  {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {2, 1, 0}, {1, 0, 2}});
+  }
+  const size_t count = values.size();
+  for (const std::array<uint64_t, 3>& at : places) {
+    for (size_t n = 0; n < count * count * count; ++n) {
+      const int x = combine.NumberOf({values[n % count], at[0]});
+      const int y = combine.NumberOf({values[n / count % count], at[1]});
+      const int z = combine.NumberOf({values[n / count / count], at[2]});
+      const int xy = combine(x, y);
+      const int left = combine(xy, z);
+      if (left < 0 || xy != combine(y, x) || left != combine(x, combine(y, z))) return false;
+    }
+  }
+  return true;
+}
+
 /// (value, index) pairs combined by comparisons alone, as argmax and argmin do: exhaustive over the orders that values
 /// can have, and indices where two may be equal.
 bool FindPairIdentity(Combiner& combiner, bool own_places) {
   const kir::Graph& g = combiner.graph;
   if (g.arguments.size() != 4 || !IsInteger(g.arguments[1]) || !OnlyChooses(g)) return false;
   const DType value = g.arguments[0];
-  const DType index = g.arguments[1];
   if (!IsFloat(value) && !IsInteger(value)) return false;
-  using Pair = std::array<uint64_t, 2>;
-  auto combine = [&](const Pair& a, const Pair& b) -> std::optional<Pair> {
-    const uint64_t in[4] = {a[0], a[1], b[0], b[1]};
-    auto out = kir::Evaluate(g, in, false);
-    if (!out.ok()) return std::nullopt;
-    return Pair{(*out)[0], (*out)[1]};
-  };
-  const uint64_t low = kir::LowestBits(value);
-  const uint64_t high = kir::HighestBits(value);
-  std::vector<uint64_t> values = {low, kir::LiteralBits(value, 3), kir::LiteralBits(value, 5), high};
-  if (IsFloat(value)) {
-    values.push_back(kir::LiteralBits(value, std::numeric_limits<double>::quiet_NaN()));
-    values.push_back(kir::LiteralBits(value, 0.0));
-    values.push_back(kir::LiteralBits(value, -0.0));
-  }
-  const uint64_t last = kir::HighestBits(index);
-  // Any grouping and order of elements at these.
-  std::vector<std::array<uint64_t, 3>> places = {{0, 1, 2}};
-  if (!own_places) {
-    places.insert(places.end(),
-                  {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {2, 1, 0}, {1, 0, 2}});
-  }
-  for (uint64_t extreme : {low, high}) {
-    const Pair identity{extreme, last};
-    bool ok = true;
-    for (uint64_t v : values) {
-      for (uint64_t i : {uint64_t{0}, uint64_t{1}, uint64_t{7}, last}) {
+  PairCombiner combine(g);
+  const std::vector<uint64_t> values = ValuesToMeet(value);
+  const uint64_t last = kir::HighestBits(g.arguments[1]);
+  const auto changes_none = [&](const Pair& identity) {
+    for (const uint64_t v : values) {
+      for (const uint64_t i : {uint64_t{0}, uint64_t{1}, uint64_t{7}, last}) {
         if (i == last && own_places) continue;
-        const Pair x{v, i};
-        const auto left = combine(identity, x);
-        ok &= left && *left == x;
+        const int x = combine.NumberOf({v, i});
+        if (combine(combine.NumberOf(identity), x) != x) return false;
       }
     }
-    for (const std::array<uint64_t, 3>& at : places) {
-      for (size_t n = 0; ok && n < values.size() * values.size() * values.size(); ++n) {
-        const Pair x{values[n % values.size()], at[0]};
-        const Pair y{values[n / values.size() % values.size()], at[1]};
-        const Pair z{values[n / values.size() / values.size()], at[2]};
-        const auto xy = combine(x, y);
-        const auto yx = combine(y, x);
-        const auto yz = combine(y, z);
-        ok = xy && yx && yz && *xy == *yx;
-        if (!ok) break;
-        const auto left = combine(*xy, z);
-        const auto right = combine(x, *yz);
-        ok = left && right && *left == *right;
-      }
-    }
-    if (ok) {
-      combiner.identity = {identity[0], identity[1]};
-      return true;
-    }
+    return true;
+  };
+  for (const uint64_t extreme : {kir::LowestBits(value), kir::HighestBits(value)}) {
+    const Pair identity{extreme, last};
+    if (!changes_none(identity)) continue;
+    if (!MeetInAnyOrder(combine, values, own_places)) return false;
+    combiner.identity = {identity[0], identity[1]};
+    return true;
   }
   return false;
 }
