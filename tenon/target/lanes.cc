@@ -19,4 +19,10 @@ double InterleavedMove(int lanes, int stride, int components) {
   return stride + std::min(stride * shared, direct);
 }
 
+double ShuffledMove(int bytes, int lanes, int vector_bytes, int stride, int components, bool down) {
+  const int together = ShuffledLanes(bytes, lanes, vector_bytes);
+  const double part = InterleavedMove(together, stride, components) + (down ? components : 0);
+  return part * (static_cast<double>(lanes) / together);
+}
+
 }  // namespace tenon::target

@@ -10,9 +10,18 @@ inline constexpr double kReversedMove = 2;
 /// Lane by lane, each at a place of its own, for elements that gathers know; and each lane of narrower ones.
 inline constexpr double kStridedMove = 12;
 inline constexpr double kNarrowLaneMove = 3;
-inline double StridedMove(int bytes, int lanes) { return bytes >= 4 ? kStridedMove : kNarrowLaneMove * lanes; }
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
+
+/// Registers of `vector_bytes` that a vector takes; one of those that fill a part of one.
+inline double Registers(int bytes, int lanes, int vector_bytes) {
+  return bytes * lanes <= vector_bytes ? 1 : bytes * lanes / vector_bytes;  // structural: both powers of two
+}
+/// A vector's elements, each at a place of its own. A gather of part of a register is that part of one.
+inline double StridedMove(int bytes, int lanes, int vector_bytes) {
+  if (bytes < 4) return kNarrowLaneMove * lanes;
+  return kStridedMove * static_cast<double>(bytes * lanes) / vector_bytes;
+}
 
 /// Vectors of `lanes` that hold, at each of `lanes` points `stride` elements apart, `components` of the elements in
 /// between: whole vectors are moved, and as many shuffles as it takes bring each component into its own.
@@ -32,6 +41,9 @@ inline int ShuffledLanes(int bytes, int lanes, int vector_bytes) {
   while (bytes * lanes > vector_bytes) lanes /= 2;
   return Shuffles(bytes, lanes, vector_bytes) ? lanes : 0;
 }
+/// InterleavedMove of vectors that are shuffled in parts of ShuffledLanes, which are not 0; each is reversed on the way
+/// where the places go down.
+double ShuffledMove(int bytes, int lanes, int vector_bytes, int stride, int components, bool down);
 /// Lanes of narrow elements that shuffles know at every level; of wider ones they take several registers.
 inline int NarrowLanes(int bytes) { return 16 / bytes; }
 

@@ -142,13 +142,13 @@ class Model {
   }
   bool IsKnownRow(int lane) const { return lane >= 0 && extents_[static_cast<size_t>(lane)] <= policy::kKnownRow; }
 
-  /// Of a vector of so many lanes.
   double Registers(int64_t bytes, int64_t lanes) const {
-    return static_cast<double>(std::max<int64_t>(1, bytes * lanes / target_.vector_bytes));
+    return target::Registers(static_cast<int>(bytes), static_cast<int>(lanes), vector_bytes());
   }
   double StridedMove(int bytes, int64_t lanes) const {
-    return target::StridedMove(bytes, static_cast<int>(lanes)) * (bytes >= 4 ? Registers(bytes, lanes) : 1);
+    return target::StridedMove(bytes, static_cast<int>(lanes), vector_bytes());
   }
+  int vector_bytes() const { return static_cast<int>(target_.vector_bytes); }
 
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
     double cycles = 0;
@@ -170,8 +170,7 @@ class Model {
         cycles += times * target::kContiguousMove * (coef == 1 ? Registers(bytes, lanes) : 1);
       } else if (coef == -1) {
         cycles += times * target::kReversedMove * Registers(bytes, lanes);
-      } else if (by_data || m.guarded ||
-                 target::ShuffledLanes(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes)) == 0 ||
+      } else if (by_data || m.guarded || target::ShuffledLanes(bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
                  std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->size() != 1) {
         cycles += times * StridedMove(bytes, lanes);
       } else {
@@ -194,11 +193,8 @@ class Model {
         const int bytes = ByteWidth(k_.buffers[s.first->buf].type);
         const double alone = static_cast<double>(end - i) * StridedMove(bytes, lanes);
         const auto members = static_cast<int>(end - i);
-        const int shuffled =
-            target::ShuffledLanes(bytes, static_cast<int>(lanes), static_cast<int>(target_.vector_bytes));
-        const double move = target::InterleavedMove(shuffled, static_cast<int>(stride), members);
-        const double together =
-            (move + (s.coef < 0 ? members : 0)) * static_cast<double>(lanes) / static_cast<double>(shuffled);
+        const double together = target::ShuffledMove(bytes, static_cast<int>(lanes), vector_bytes(),
+                                                     static_cast<int>(stride), members, s.coef < 0);
         const bool whole = !s.first->store || members == stride;
         cycles += times * (whole ? std::min(alone, together) : alone);
         i = end;

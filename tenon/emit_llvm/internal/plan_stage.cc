@@ -44,45 +44,38 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
   return *stride == -1 ? kReversed : kStrided;
 }
 
-/// Registers of a vector.
-double Registers(int bytes, int lanes, isa::IsaLevel isa) { return std::max(1, bytes * lanes / isa::VectorBytes(isa)); }
-
-double StridedMove(int bytes, int lanes, isa::IsaLevel isa) {
-  // A gather of part of a register is that part of one.
-  return target::StridedMove(bytes, lanes) * (bytes >= 4 ? double(bytes) * lanes / isa::VectorBytes(isa) : 1);
-}
-
 /// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
 /// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
 double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
                 isa::IsaLevel isa, bool* contiguous) {
   double cost = 0, one_by_one = 0;
-  const auto n = static_cast<int>(lanes);
+  const int n = static_cast<int>(lanes), vector_bytes = isa::VectorBytes(isa);
   std::vector<const Access*> strided;
   for (const Access* access : accesses) {
     const double c = AccessCost(an, *access, v);
     *contiguous |= c == kContiguous;
     const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
     const bool grouped = c == kStrided && access->guards->empty() &&
-                         target::ShuffledLanes(bytes, n, isa::VectorBytes(isa)) > 0 &&
+                         target::ShuffledLanes(bytes, n, vector_bytes) > 0 &&
                          std::none_of(access->parts.begin(), access->parts.end(), [&](const Contribution& part) {
                            return part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
                          });
     if (grouped) {
       strided.push_back(access);
-      one_by_one += StridedMove(bytes, n, isa);
+      one_by_one += target::StridedMove(bytes, n, vector_bytes);
     } else {
-      cost += c == kStrided ? StridedMove(bytes, n, isa) : c == kUniform ? c : c * Registers(bytes, n, isa);
+      cost += c == kStrided   ? target::StridedMove(bytes, n, vector_bytes)
+              : c == kUniform ? c
+                              : c * target::Registers(bytes, n, vector_bytes);
     }
   }
   for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
     const int bytes = ByteWidth(an.kernel.buffers[strided[group.members[0]]->buf].type);
-    const int together = target::ShuffledLanes(bytes, n, isa::VectorBytes(isa));
+    const int together = target::ShuffledLanes(bytes, n, vector_bytes);
     if (stores ? !group.complete() || group.down : !GroupPays(group, together)) continue;
-    one_by_one -= StridedMove(bytes, n, isa) * static_cast<double>(group.members.size());
-    const auto members = static_cast<int>(group.members.size());
-    const double move = target::InterleavedMove(together, static_cast<int>(group.stride), members);
-    cost += (move + (group.down ? members : 0)) * (n / together);
+    one_by_one -= target::StridedMove(bytes, n, vector_bytes) * static_cast<double>(group.members.size());
+    cost += target::ShuffledMove(bytes, n, vector_bytes, static_cast<int>(group.stride),
+                                 static_cast<int>(group.members.size()), group.down);
     *contiguous = true;
   }
   return cost + one_by_one;
