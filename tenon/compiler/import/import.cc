@@ -242,34 +242,14 @@ std::vector<Dims> LayoutsOf(mlir::Operation* op, llvm::StringRef name) {
 
 }  // namespace
 
-namespace {
-
-/// The innermost place in a file; of several that became one, the first.
-mlir::FileLineColLoc PlaceOf(mlir::Location location) {
-  for (mlir::LocationAttr at = location; at;) {
-    if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(at)) return file;
-    if (auto named = mlir::dyn_cast<mlir::NameLoc>(at)) {
-      at = named.getChildLoc();
-    } else if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(at)) {
-      at = call.getCallee();
-    } else if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(at); fused && !fused.getLocations().empty()) {
-      at = fused.getLocations().front();
-    } else {
-      break;
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 plan::Origin Imported::OriginOf(const GraphNode& node) const {
   plan::Origin origin;
   origin.op = node.source->getName().stripDialect().str();
   const mlir::Location location = node.source->getLoc();
   // JAX names each op after the functions and scopes around it; a name further in is a Python function's.
   if (auto named = mlir::dyn_cast<mlir::NameLoc>(location)) origin.scope = named.getName().str();
-  if (const mlir::FileLineColLoc place = PlaceOf(location))
+  // The callee's place comes before its callers', and of several that became one the first.
+  if (const auto place = location->findInstanceOf<mlir::FileLineColLoc>())
     origin.place = fmt::format("{}:{}", place.getFilename().str(), place.getLine());
   return origin;
 }
