@@ -386,9 +386,9 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   const StoredSets sets(evaluations, kernel.nodes.size(), candidates, least_gain);
   uint32_t chosen = sets.OneByOne();
   // Some values only together let other lanes be chosen. In loops many stages share them.
-  if (step >= policy::kLaunchOps) {
+  if (step >= policy::kLaunchOps && candidates.size() > 1) {
     const uint32_t together = sets.Together();
-    if (sets.IsBetter(together, chosen)) chosen = together;
+    if (together != chosen && sets.IsBetter(together, chosen)) chosen = together;
   }
   std::vector<NodeId> nodes;
   for (size_t i = 0; i < candidates.size(); ++i) {

@@ -116,7 +116,8 @@ struct Computed {
   std::vector<std::pair<kir::Val, Moves>> values;
 };
 
-/// Those of `computed` whose storing saves more than it costs, the best first; another step costs `step`.
+/// Those of `computed` whose storing saves more than it costs, those first that may save most; another step costs
+/// `step`.
 std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
                                  const target::OpCosts& costs, double step);
 
