@@ -57,6 +57,7 @@ double Unfilled(int64_t neighbours) {
 }  // namespace
 
 double Simplifier::ChainCost(Ref r) {
+  if (const auto it = chain_costs_.find(r.node); it != chain_costs_.end()) return it->second;
   // Operands first, on a stack of their own: chains may be longer than calls can be deep.
   std::vector<NodeId> open = {r.node};
   while (!open.empty()) {
