@@ -13,9 +13,11 @@ inline constexpr int64_t kMaxFoldedElements = 256;
 /// many as a table of a kernel may well hold.
 inline constexpr int64_t kMaxKnownNumbers = 4096;
 inline constexpr int kMaxKnownDepth = 32;
-/// A gather of known places is so many slices, one behind the other, at most: kernels select between so many. More of
-/// them are a loop each, which is worth it where each moves at least so many elements beside one another.
+/// A gather of known places is so many slices, one behind the other, at most: kernels select between so many.
 inline constexpr size_t kMaxKnownRuns = 4;
+/// More slices are copies one behind the other, up to so many: each is a loop nest in the kernel's code. A nest costs
+/// what gathering a few elements does, so a slice must move on average so many elements that lie beside one another,
+/// as those of a row of a 3x3 matrix do.
 inline constexpr size_t kMaxLongKnownRuns = 16;
 inline constexpr int64_t kLongKnownRun = 3;
 /// So many values that are stacked to be reduced meet where they are computed.
