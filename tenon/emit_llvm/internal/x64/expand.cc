@@ -190,10 +190,13 @@ class Expander {
     return divisor.isNegative() ? b_.CreateNeg(q) : q;
   }
 
+  static bool ComesInPairs(const Value* x) {
+    return llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements() % 2 == 0;
+  }
   /// `x` in lanes twice as wide, two of its lanes in each; null where their number is odd.
   Value* InPairs(Value* x) {
+    if (!ComesInPairs(x)) return nullptr;
     auto* vector = llvm::cast<llvm::FixedVectorType>(x->getType());
-    if (vector->getNumElements() % 2 != 0) return nullptr;
     llvm::Type* wider = b_.getIntNTy(2 * vector->getScalarSizeInBits());
     return b_.CreateBitCast(x, llvm::FixedVectorType::get(wider, vector->getNumElements() / 2));
   }
@@ -208,7 +211,7 @@ class Expander {
     auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
     if (number != nullptr) return bits == 8 ? ShiftBytes(opcode, x, number->getZExtValue()) : nullptr;
     if (bits != 8 && (bits != 16 || !avx2_)) return nullptr;
-    if (InPairs(x) == nullptr) return nullptr;
+    if (!ComesInPairs(x)) return nullptr;
     if (bits == 8 && avx2_) {
       // By four, by two and by one, where the amount says so.
       Value* shifted = x;
