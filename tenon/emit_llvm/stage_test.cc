@@ -518,6 +518,40 @@ TEST_P(Stages, TwoReductionsAndOverAllOuterDims) {
   for (int64_t length : {0, 1, 20, 64, 200}) Expect(kernel, {.params = {length}});
 }
 
+// A sum with nothing in it is its initial value bit for bit, subnormal or not.
+TEST_P(Stages, ReductionOverNothing) {
+  for (bool rows : {true, false}) {
+    for (bool baked : {true, false}) {
+      for (ReduceOrder order : {ReduceOrder::kLanes, ReduceOrder::kSequential}) {
+        KernelBuilder b;
+        const Size n = baked ? Size::Of(0) : Size::Param(b.AddParam());
+        const DimId i = b.AddDim(Size::Of(37)), j = b.AddDim(n, DimKind::kReduce);
+        const Buf x = b.AddBuffer(
+            BufKind::kArg, f32, {Size::Of(37), Size::Of(100)},
+            rows ? SmallVector<Size, 4>{Size::Of(100), Size::Of(1)} : SmallVector<Size, 4>{Size::Of(1), Size::Of(37)});
+        const Buf start = b.AddDense(BufKind::kArg, f32, {37}), out = b.AddDense(BufKind::kOut, f32, {37});
+        Stage s;
+        s.dims = {i, j};
+        const Val sum = b.AddReduce(s, 1u << j, Op::kAdd, b.Read(x, {At(i), At(j)}), b.Read(start, {At(i)}), order,
+                                    order == ReduceOrder::kLanes ? b.Const(f32, -0.0) : kNone);
+        s.stores.push_back(Put(out, {At(i)}, sum));
+        b.AddStage(s);
+        const Kernel kernel = b.Finish();
+        testing::RunOptions options;
+        options.fill = [&](Buf buffer, int64_t at, uint64_t* bits) {
+          if (buffer == start) *bits = static_cast<uint64_t>(at % 3) + 0x80000000u * static_cast<uint64_t>(at % 2);
+          return buffer == start;
+        };
+        for (int64_t length : {0, 1, 100}) {
+          if (baked && length != 0) continue;
+          if (!baked) options.params = {length};
+          Expect(kernel, options);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Stages, ReductionOverTwoDimsAndAllDims) {
   for (ReduceOrder order : {ReduceOrder::kLanes, ReduceOrder::kSequential}) {
     for (DType type : {f32, DType::kF16, DType::kPred}) {

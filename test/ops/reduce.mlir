@@ -14,6 +14,38 @@ func.func @main() {
 
 // -----
 
+// Over nothing: initial values bit for bit, a subnormal, a NaN with a payload and -0, of one array or of several.
+func.func @main() {
+  %bits = stablehlo.constant dense<[1, 0x7FC00123, 0x80000000]> : tensor<3xi32>
+  %values = stablehlo.bitcast_convert %bits : (tensor<3xi32>) -> tensor<3xf32>
+  %first = stablehlo.slice %values [0:1] : (tensor<3xf32>) -> tensor<1xf32>
+  %a = stablehlo.reshape %first : (tensor<1xf32>) -> tensor<f32>
+  %second = stablehlo.slice %values [1:2] : (tensor<3xf32>) -> tensor<1xf32>
+  %b = stablehlo.reshape %second : (tensor<1xf32>) -> tensor<f32>
+  %third = stablehlo.slice %values [2:3] : (tensor<3xf32>) -> tensor<1xf32>
+  %c = stablehlo.reshape %third : (tensor<1xf32>) -> tensor<f32>
+  %e = stablehlo.constant dense<> : tensor<2x0xf32>
+  %0 = stablehlo.reduce(%e init: %a) applies stablehlo.add across dimensions = [1] : (tensor<2x0xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<2xf32>) -> tensor<2xi32>
+  check.expect_eq_const %1, dense<1> : tensor<2xi32>
+  %2 = stablehlo.reduce(%e init: %b) applies stablehlo.maximum across dimensions = [1] : (tensor<2x0xf32>, tensor<f32>) -> tensor<2xf32>
+  %3 = stablehlo.bitcast_convert %2 : (tensor<2xf32>) -> tensor<2xi32>
+  check.expect_eq_const %3, dense<0x7FC00123> : tensor<2xi32>
+  %4:2 = stablehlo.reduce(%e init: %a), (%e init: %c) across dimensions = [1] : (tensor<2x0xf32>, tensor<2x0xf32>, tensor<f32>, tensor<f32>) -> (tensor<2xf32>, tensor<2xf32>)
+   reducer(%p: tensor<f32>, %q: tensor<f32>) (%r: tensor<f32>, %s: tensor<f32>) {
+    %x = stablehlo.add %p, %q : tensor<f32>
+    %y = stablehlo.add %r, %s : tensor<f32>
+    stablehlo.return %x, %y : tensor<f32>, tensor<f32>
+  }
+  %5 = stablehlo.bitcast_convert %4#0 : (tensor<2xf32>) -> tensor<2xi32>
+  check.expect_eq_const %5, dense<1> : tensor<2xi32>
+  %6 = stablehlo.bitcast_convert %4#1 : (tensor<2xf32>) -> tensor<2xi32>
+  check.expect_eq_const %6, dense<0x80000000> : tensor<2xi32>
+  func.return
+}
+
+// -----
+
 // Which dimensions, not in which order: x[i, j, k] = i + 10 j + 100 k.
 func.func @main() {
   %i = stablehlo.iota dim = 0 : tensor<5x2x40xf32>

@@ -265,6 +265,8 @@ class FunctionEmitter {
                                 unsigned copies,
                                 llvm::function_ref<Value*(const Accumulators&, size_t, unsigned)> slot);
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
+  /// What has met, behind the initial values; these alone where the reduced dims have no points.
+  Values StartWith(const Accumulators& acc, const StagePlan& plan, const Values& init, const Values& met);
   /// Accumulators of one vector, or of a part of it: aligned pieces, in order. What they leave out is the identity.
   struct Piece {
     unsigned at = 0;
@@ -277,7 +279,7 @@ class FunctionEmitter {
   /// Those below and those from the middle of [at, at + lanes).
   std::pair<Pieces, Pieces> Halve(const Pieces& pieces, unsigned at, unsigned lanes);
   /// `registers`: by vector, the W accumulators in order.
-  void FinishRow(Accumulators& acc, std::vector<Pieces> registers);
+  void FinishRow(Accumulators& acc, const StagePlan& plan, std::vector<Pieces> registers);
   /// What is left of a row whose length is known, from `from` on, into the registers.
   void ReduceRest(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
                   const std::vector<const kir::Store*>& during, const NodeList& needed, int64_t from, int64_t to,

@@ -72,6 +72,21 @@ void FunctionEmitter::SetReduced(const Accumulators& acc, unsigned copy, llvm::A
   std::copy(result.begin(), result.end(), it->second.begin() + static_cast<long>(n * copy));
 }
 
+FunctionEmitter::Values FunctionEmitter::StartWith(const Accumulators& acc, const StagePlan& plan, const Values& init,
+                                                   const Values& met) {
+  Values result = Combine(acc, init, met);
+  // An identity may change what it meets, as to quiet a NaN or flush a subnormal.
+  for (const DimId d : plan.reduced) {
+    Value* const low = DimLow(d);
+    Value* const high = DimHigh(d);
+    const std::optional<int64_t> first = Known(low), last = Known(high);
+    if (first && last && *first < *last) continue;
+    Value* const some = b_.CreateICmpSLT(low, high);
+    for (size_t i = 0; i < result.size(); ++i) result[i] = b_.CreateSelect(some, result[i], init[i]);
+  }
+  return result;
+}
+
 void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& plan) {
   std::vector<const kir::Store*> during;
   std::vector<const kir::Store*> after;
@@ -196,7 +211,7 @@ void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& pl
           result.push_back(b_.CreateLoad(slot, acc.memory[n * copy + i]));
           init.push_back(vector ? GetLanes(acc.reduce->init[i], copy) : Get(acc.reduce->init[i], copy));
         }
-        result = Combine(acc, init, result);
+        result = StartWith(acc, plan, init, result);
       } else {
         result.assign(carried.begin() + static_cast<long>(acc.first + n * copy),
                       carried.begin() + static_cast<long>(acc.first + n * (copy + 1)));
@@ -434,7 +449,7 @@ FunctionEmitter::Pieces FunctionEmitter::Sum(const Accumulators& acc, Pieces a, 
   return sum;
 }
 
-void FunctionEmitter::FinishRow(Accumulators& acc, std::vector<Pieces> registers) {
+void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::vector<Pieces> registers) {
   const unsigned group = acc.registers / 4;  // vectors per L accumulators
   const unsigned lanes = lanes_.lanes;
   const auto sum = [&](Pieces& a, Pieces& b) { return Sum(acc, std::move(a), std::move(b), 0, lanes); };
@@ -455,7 +470,7 @@ void FunctionEmitter::FinishRow(Accumulators& acc, std::vector<Pieces> registers
   }
   Values init;
   for (Val v0 : acc.reduce->init) init.push_back(Get(v0, 0));
-  const Values result = Combine(acc, init, total[0].values);
+  const Values result = StartWith(acc, plan, init, total[0].values);
   const Lanes rows = lanes_;
   lanes_ = {};
   SetReduced(acc, 0, result);
@@ -612,7 +627,7 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
   const auto finish = [&] {
     for (size_t a = 0; a < accs.size(); ++a) {
       lanes_ = full;
-      FinishRow(accs[a], std::move(registers[a]));
+      FinishRow(accs[a], plan, std::move(registers[a]));
       lanes_ = outer;
     }
   };
