@@ -243,13 +243,22 @@ TEST_P(Scalar, BitcastsAndReducePrecision) {
   }
 }
 
+std::vector<int64_t> Divisors() {
+  std::vector<int64_t> divisors = {1 << 20,          (1 << 30) - 1,    1 << 30,  INT32_MAX,
+                                   int64_t{1} << 32, int64_t{1} << 40, INT64_MAX};
+  for (int64_t d : {1, 2, 3, 5, 6, 7, 10, 12, 16, 25, 64, 100, 125, 127, 641, 1000, 30011, 32767, 65535, 65537})
+    divisors.push_back(d);
+  divisors.push_back((int64_t{1} << 32) + 1);
+  divisors.push_back(86'400'000'000);
+  for (size_t i = 0, n = divisors.size(); i < n; ++i) divisors.push_back(-divisors[i]);
+  return divisors;
+}
+
 // Quotients become products with reciprocals: at the edges of the range, and around multiples of the divisor.
 TEST_P(Scalar, DivisionByConstants) {
-  for (DType type : {DType::kS32, DType::kU32, DType::kS16, DType::kU16, DType::kS8, DType::kU8, DType::kS64}) {
-    for (int64_t divisor : {1,         2,         3,   5,    6,     7,     10,    12,    25,      64,
-                            100,       127,       641, 1000, 30011, 32767, 65535, 65537, 1 << 20, (1 << 30) - 1,
-                            1 << 30,   INT32_MAX, -1,  -2,   -3,    -5,    -7,    -16,   -125,    -1000,
-                            -INT32_MAX}) {
+  for (DType type :
+       {DType::kS32, DType::kU32, DType::kS16, DType::kU16, DType::kS8, DType::kU8, DType::kS64, DType::kU64}) {
+    for (int64_t divisor : Divisors()) {
       const int bits = DTypeBits(type);
       const int64_t most = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - (IsSigned(type) ? 1 : 0))) - 1;
       if (divisor > most || (!IsSigned(type) && divisor < 0) || divisor < -most) continue;

@@ -438,7 +438,7 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
     Value* quotient = is_signed ? DivideByConstant(x, divisor->getValue()) : nullptr;
     const bool defined = !divisor->isZero() && !(is_signed && (divisor->isMinusOne() || divisor->isMinValue(true)));
     // Code generators make products of these.
-    if (quotient == nullptr && defined && LanesOf(x) > 1 && bits <= 32)
+    if (quotient == nullptr && defined && LanesOf(x) > 1)
       quotient = is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
     if (quotient != nullptr) return remainder ? b_.CreateSub(x, b_.CreateMul(quotient, y)) : quotient;
   }
@@ -466,8 +466,8 @@ Value* ScalarLowering::IntegerDivide(DType type, bool remainder, Value* x, Value
       quotient = b_.CreateFPToUI(q, x->getType());
     }
   } else {
-    quotient =
-        PerLane(x, divisor, [&](Value* a, Value* d) { return is_signed ? b_.CreateSDiv(a, d) : b_.CreateUDiv(a, d); });
+    // Of vectors lane by lane, as code generators do it.
+    quotient = is_signed ? b_.CreateSDiv(x, divisor) : b_.CreateUDiv(x, divisor);
   }
   if (!remainder) return b_.CreateSelect(zero, Int(x, ~uint64_t{0}), quotient);
   return b_.CreateSelect(zero, x, b_.CreateSub(x, b_.CreateMul(quotient, divisor)));

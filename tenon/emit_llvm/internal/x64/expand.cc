@@ -6,6 +6,8 @@
 #include <llvm/Support/DivisionByConstantInfo.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <vector>
 
 namespace tenon::emit_llvm::x64 {
@@ -31,8 +33,10 @@ class Expander {
       Value* same = Rewritten(*inst);
       if (same == nullptr) continue;
       inst->replaceAllUsesWith(same);
-      inst->eraseFromParent();
+      replaced_.push_back(inst);
     }
+    // Only now: quotients are found by what they are of.
+    for (Instruction* inst : replaced_) inst->eraseFromParent();
   }
 
  private:
@@ -134,31 +138,50 @@ class Expander {
     return same ? b_.CreateSIToFP(narrow, inst.getType()) : nullptr;
   }
 
-  /// By a constant that all lanes share, in lanes of up to 32 bits; narrower ones are widened.
+  /// By a constant that all lanes share; lanes of fewer than 32 bits are widened.
   Value* Divide(Instruction& inst) {
     auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
     auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
     const unsigned bits = inst.getType()->getScalarSizeInBits();
-    if (number == nullptr || bits > 32 || bits % 8 != 0) return nullptr;
+    if (number == nullptr || bits > 64 || bits % 8 != 0) return nullptr;
     const unsigned opcode = inst.getOpcode();
     const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
     const bool remainder = opcode == Instruction::URem || opcode == Instruction::SRem;
-    llvm::Type* type = inst.getType()->getWithNewBitWidth(32);
+    const unsigned wide = std::max(bits, 32u);
+    llvm::Type* type = inst.getType()->getWithNewBitWidth(wide);
     Value* x = inst.getOperand(0);
     x = is_signed ? b_.CreateSExt(x, type) : b_.CreateZExt(x, type);
-    const llvm::APInt divisor = is_signed ? number->getValue().sext(32) : number->getValue().zext(32);
+    const llvm::APInt divisor = is_signed ? number->getValue().sext(wide) : number->getValue().zext(wide);
     // Of a divisor and its negative: 0 has no quotient, and the least number no negative.
     if (divisor.isZero() || (is_signed && divisor.isMinSignedValue())) return nullptr;
-    Value* q = is_signed ? SignedQuotient(x, divisor) : Quotient(x, divisor);
+    // A remainder beside a quotient, as in divisions that round down, takes it from there.
+    Value*& q = quotients_[{inst.getParent(), inst.getOperand(0), inst.getOperand(1), is_signed}];
+    if (q == nullptr) q = is_signed ? SignedQuotient(x, divisor) : Quotient(x, divisor);
     Value* result = remainder ? b_.CreateSub(x, b_.CreateMul(q, Splat(x, divisor))) : q;
     return b_.CreateTrunc(result, inst.getType());
   }
 
-  /// The upper 32 bits of products of 32 bits without sign.
+  /// The upper half of products without sign, as wide as their factors.
   Value* High(Value* x, const llvm::APInt& factor) {
+    if (factor.getBitWidth() == 64) return HighOfLongs(x, factor.getZExtValue());
     llvm::Type* wide = x->getType()->getWithNewBitWidth(64);
     Value* product = b_.CreateMul(b_.CreateZExt(x, wide), llvm::ConstantInt::get(wide, factor.zext(64)));
     return b_.CreateTrunc(b_.CreateLShr(product, 32), x->getType());
+  }
+
+  /// By halves of 32 bits, which have products of 64. No sum overflows: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
+  Value* HighOfLongs(Value* x, uint64_t factor) {
+    const uint64_t low = 0xffffffff;
+    const auto low_of = [&](Value* v) { return b_.CreateAnd(v, Splat(v, low)); };
+    const auto high_of = [&](Value* v) { return b_.CreateLShr(v, 32); };
+    Value* const factor_low = Splat(x, factor & low);
+    Value* const factor_high = Splat(x, factor >> 32);
+    Value* const x_low = low_of(x);
+    Value* const x_high = high_of(x);
+    Value* const carried = high_of(b_.CreateMul(x_low, factor_low));
+    Value* const one = b_.CreateAdd(b_.CreateMul(x_high, factor_low), carried);
+    Value* const other = b_.CreateAdd(b_.CreateMul(x_low, factor_high), low_of(one));
+    return b_.CreateAdd(b_.CreateMul(x_high, factor_high), b_.CreateAdd(high_of(one), high_of(other)));
   }
 
   // Products with reciprocals whose rounding no dividend can see (Granlund and Montgomery, PLDI 1994).
@@ -173,12 +196,13 @@ class Expander {
 
   Value* SignedQuotient(Value* x, const llvm::APInt& divisor) {
     const llvm::APInt size = divisor.abs();
+    const unsigned bits = size.getBitWidth();
     Value* q = x;
-    Value* sign = b_.CreateAShr(x, 31);
+    Value* sign = b_.CreateAShr(x, bits - 1);
     if (size.isPowerOf2() && size != 1) {
       // Towards zero: numbers below it are raised by what a shift would round down.
       const unsigned by = size.logBase2();
-      q = b_.CreateAShr(b_.CreateAdd(x, b_.CreateLShr(sign, 32 - by)), by);
+      q = b_.CreateAShr(b_.CreateAdd(x, b_.CreateLShr(sign, bits - by)), by);
     } else if (size != 1) {
       // The product with sign is the one without, less the factor where x < 0, less x where the factor is negative; and
       // for those factors x is to be added.
@@ -283,6 +307,9 @@ class Expander {
   llvm::Function& fn_;
   const bool avx2_;
   llvm::IRBuilder<> b_;
+  std::vector<Instruction*> replaced_;
+  /// By block, dividend, divisor and whether they have signs.
+  std::map<std::tuple<llvm::BasicBlock*, Value*, Value*, bool>, Value*> quotients_;
 };
 
 }  // namespace

@@ -159,12 +159,24 @@ unsigned PowerOfTwo(const Value* v) {
   return number != nullptr && number->getValue().isPowerOf2() ? number->getValue().logBase2() : 0;
 }
 
+/// What all lanes are, if it is a constant; else null.
+const llvm::APInt* NumberOf(const Value* v) {
+  auto* constant = dyn_cast<llvm::Constant>(v);
+  auto* number = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+  return number == nullptr ? nullptr : &number->getValue();
+}
+
 /// Whether every lane is known to be below 2^32.
 bool FitsIn32(const Value* v) {
   if (auto* zext = dyn_cast<llvm::ZExtInst>(v)) return zext->getSrcTy()->getScalarSizeInBits() <= 32;
-  auto* constant = dyn_cast<llvm::Constant>(v);
-  auto* number = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
-  return number != nullptr && number->getValue().getActiveBits() <= 32;
+  if (auto* half = dyn_cast<llvm::BinaryOperator>(v); half != nullptr) {
+    const llvm::APInt* number = NumberOf(half->getOperand(1));
+    if (number == nullptr) return false;
+    if (half->getOpcode() == Instruction::And) return number->getActiveBits() <= 32;
+    return half->getOpcode() == Instruction::LShr && number->uge(32);
+  }
+  const llvm::APInt* number = NumberOf(v);
+  return number != nullptr && number->getActiveBits() <= 32;
 }
 
 }  // namespace
