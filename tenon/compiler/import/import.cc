@@ -50,8 +50,7 @@ Status CheckNoOwnCalls(mlir::ModuleOp module) {
 Status CheckNoHostTransfers(mlir::ModuleOp module) {
   mlir::Operation* found = nullptr;
   module.walk([&](mlir::Operation* op) {
-    auto flag = op->getAttrOfType<mlir::BoolAttr>("is_host_transfer");
-    if (mlir::isa<stablehlo::SendOp, stablehlo::RecvOp>(op) && flag && flag.getValue()) found = op;
+    if (IsHostTransfer(op)) found = op;
   });
   if (found == nullptr) return OkStatus();
   return Unimplemented(fmt::format("{} with the host in a program of several devices",

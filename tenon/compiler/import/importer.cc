@@ -356,6 +356,14 @@ void DropUnusedSteps(Dims& steps, const Dims& counts, int64_t none = 1) {
   }
 }
 
+Dims ExtentsOf(mlir::Value v) { return FromArray(mlir::cast<mlir::ShapedType>(v.getType()).getShape()); }
+
+Dims Chosen(const Dims& extents, const Dims& dims) {
+  Dims chosen;
+  for (const int64_t d : dims) chosen.push_back(extents[static_cast<size_t>(d)]);
+  return chosen;
+}
+
 /// Writes the op's attributes to `node`, whose first operand has the shape `first`. False when the op has no form here.
 bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphNode& node) {
   switch (kind) {
@@ -452,15 +460,21 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
       DropUnusedSteps(windows.window_dilations, windows.window_dimensions);
       break;
     }
-    case OpCode::kConvolution:
+    case OpCode::kConvolution: {
       node.attributes = ReadConvolution(op);
+      auto& windows = node.attrs<ConvolutionAttrs>();
+      DropUnusedSteps(windows.window_strides, Chosen(node.shape().dims, windows.output_spatial_dimensions));
+      DropUnusedSteps(windows.lhs_dilation, Chosen(first.dims, windows.input_spatial_dimensions));
+      DropUnusedSteps(windows.rhs_dilation, Chosen(ExtentsOf(op->getOperand(1)), windows.kernel_spatial_dimensions));
       break;
+    }
     case OpCode::kSelectAndScatter: {
       auto [low, high] = PaddingOf(op, first.rank());
       node.attributes = SelectAndScatterAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
                                               .window_strides = OnesUnless(op, "window_strides", first.rank()),
                                               .padding_low = std::move(low),
                                               .padding_high = std::move(high)};
+      DropUnusedSteps(node.attrs<SelectAndScatterAttrs>().window_strides, ExtentsOf(op->getOperand(1)));
       break;
     }
     case OpCode::kFft:
@@ -568,9 +582,13 @@ Status Importer::ImportCustomCall(mlir::Operation* op, Block& to) {
   return OkStatus();
 }
 
+bool IsHostTransfer(mlir::Operation* op) {
+  auto flag = op->getAttrOfType<mlir::BoolAttr>("is_host_transfer");
+  return mlir::isa<stablehlo::SendOp, stablehlo::RecvOp>(op) && flag && flag.getValue();
+}
+
 Result<bool> Importer::ImportHostTransfer(mlir::Operation* op, Block& to) {
-  auto with_host = op->getAttrOfType<mlir::BoolAttr>("is_host_transfer");
-  if (!with_host || !with_host.getValue()) return false;
+  if (!IsHostTransfer(op)) return false;
   const bool sends = mlir::isa<stablehlo::SendOp>(op);
   const unsigned arrays = (sends ? op->getNumOperands() : op->getNumResults()) - 1;  // The last is the token.
   if (arrays != 1) return Unimplemented(fmt::format("{} arrays on one channel of the host, wanted 1", arrays));

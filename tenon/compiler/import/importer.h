@@ -15,6 +15,9 @@
 
 namespace tenon::compiler {
 
+/// A send or recv between a device and its host.
+bool IsHostTransfer(mlir::Operation* op);
+
 /// Writes a verified module's main function, and what it calls, into an empty program.
 class Importer {
  public:
