@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tenon/isa/cache.h"
+#include "tenon/kernels/gemm/internal/costs.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/problem.h"
 #include "tenon/kernels/gemm/internal/scratch.h"
@@ -91,8 +92,8 @@ void CutSlab(const Settled& p, Cut& cut) {
 }
 
 // What Passes counts in: multiplications of whole vectors, one of which a core begins per cycle.
-// A row of a tile that half a vector holds; steps of a chain of sums, which wait for one another.
-constexpr double kHalfPass = 0.6, kChainPasses = 4;
+// Steps of a chain of sums, which wait for one another.
+constexpr double kChainPasses = 4;
 // To bring an element to where a tile reads it: from neighbours along the panel, from neighbours along k, and from
 // further apart; and one of C that is no neighbour.
 constexpr double kMovePasses = 0.12, kTurnPasses = 0.3, kGatherPasses = 1.5, kStagePasses = 1.5;
@@ -100,7 +101,7 @@ constexpr double kMovePasses = 0.12, kTurnPasses = 0.3, kGatherPasses = 1.5, kSt
 // Vectors of one step's `cols` columns of C, and how often a core takes so long for its sums that others must wait.
 double PanelPasses(const GemmKernel& kernel, int64_t rows, int64_t cols) {
   const int64_t lanes = kernel.nr / 2;
-  const bool half = kernel.level == isa::IsaLevel::kAvx512 && cols <= lanes / 2;
+  const bool half = kernel.has_half && cols <= lanes / 2;
   const double vectors = half ? kHalfPass : cols <= lanes ? 1 : 2;
   return std::max(static_cast<double>(rows) * vectors, kChainPasses);
 }
@@ -168,7 +169,6 @@ Cut CutOf(const Settled& p) {
   if (streams) cut.kc = EvenPiece(s.k, cut.streams_b ? kStreamedDepth : kCachedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
-  cut.fetches_a = !p.depth_lines.empty();
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
@@ -544,7 +544,7 @@ class BlockedGemm {
     NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
     for (int64_t j = 0; j < cols; j += nr_) {
       next.Prefetch();
-      if (cut_.fetches_a) PrefetchPlaced(block, *placed.next, j, cols);
+      if (!p_.settled.depth_lines.empty()) PrefetchPlaced(block, *placed.next, j, cols);
       if (cut_.streams_b && i == task.i0)
         PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
       if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenon/isa/amx.h"
+#include "tenon/kernels/gemm/internal/costs.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/problem.h"
 
@@ -132,10 +133,10 @@ std::vector<int64_t> DepthInWords(const GemmKernel& kernel, const std::vector<in
 // Whether rows of C^T make better vectors. Hooks are laid out for one way, so their products go the way of C.
 bool RunsTransposed(const Settled& p) {
   constexpr double kMargin = 1.1;
-  if (p.hooked.pack_a || p.hooked.pack_b || p.hooked.finish) return p.s.c_col_stride != 1 && p.s.c_row_stride == 1;
+  const bool lies_so = p.s.c_col_stride != 1 && p.s.c_row_stride == 1;
+  if (p.hooked.pack_a || p.hooked.pack_b || p.hooked.finish) return lies_so;
   Settled transposed = p;
   Transpose(transposed);
-  const bool lies_so = p.s.c_col_stride != 1 && p.s.c_row_stride == 1;
   const double stays = PassesOf(p), turns = PassesOf(transposed);
   return lies_so ? turns < stays * kMargin : turns * kMargin < stays;
 }
@@ -237,9 +238,9 @@ Result<BoundGemm> BoundGemm::Create(const GemmSignature& s, const GemmHookSet& h
 }
 
 double BoundGemm::EstimateCycles() const {
-  constexpr double kMatrixCycles = 110;
   if (form_->settled.way != internal::Settled::Way::kBlocked) return 0;
-  return static_cast<double>(form_->settled.s.batch_count()) * (kMatrixCycles + internal::PassesOf(form_->settled));
+  const double matrix = internal::kMatrixCycles + internal::PassesOf(form_->settled);
+  return static_cast<double>(form_->settled.s.batch_count()) * matrix;
 }
 
 Status BoundGemm::Run(const GemmOperands& operands, const GemmHooks& hooks, threads::ThreadPool& pool) const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/kernels/gemm/internal/costs.h"
+
 namespace tenon::kernels {
 namespace {
 
@@ -127,8 +129,8 @@ bool HasVectorKernel(const GemmSignature& s) { return IsVector(s) && s.a_type ==
 double FlopsInTiles(const GemmSignature& s, double flops) {
   constexpr double kRowsAtOnce = 4;
   const double n = static_cast<double>(s.n);
-  // Panels of 16 columns; a last one of at most 8 takes as long as kHalfPanel of them.
-  constexpr double kHalfPanel = 10;
+  // Panels of 16 columns; a last one of at most 8 fills half a vector.
+  constexpr double kHalfPanel = 16 * internal::kHalfPass;
   const int64_t rest = s.n % 16;
   const double cols = static_cast<double>(s.n - rest) + (rest == 0                       ? 0
                                                          : rest <= 8 && s.n % 32 == rest ? kHalfPanel
@@ -159,14 +161,13 @@ GemmCost EstimateCost(const GemmSignature& s) {
 }
 
 target::Work WorkOf(const GemmSignature& s) {
-  constexpr double kCallCycles = 250;  // Cutting, packing of the first strip.
-  // To find a matrix of the batch and go through the loops around its tiles; a vector takes fewer loops.
-  constexpr double kMatrixCycles = 110, kVectorCycles = 75;
+  constexpr double kCallCycles = 250;   // Cutting, packing of the first strip.
+  constexpr double kVectorCycles = 75;  // kMatrixCycles of a vector, with fewer loops.
   const GemmCost cost = EstimateCost(s);
   target::Work work;
   work.launches = 1;
-  work.serial =
-      kCallCycles + (HasVectorKernel(s) ? kVectorCycles : kMatrixCycles) * static_cast<double>(s.batch_count() - 1);
+  work.serial = kCallCycles + (HasVectorKernel(s) ? kVectorCycles : internal::kMatrixCycles) *
+                                  static_cast<double>(s.batch_count() - 1);
   // Narrow types are packed as tiles want them, which for a vector is most of the work.
   constexpr double kPackCycles = 0.8, kPanelCols = 32;
   if (IsVector(s) && ByteWidth(s.a_type) < 4) {

@@ -124,6 +124,7 @@ extern const GemmKernel gemm_bf16_14x32_avx512bf16 = {
     .k_unit = 32,
     .unit_steps = 16,
     .half_steps = 8,
+    .has_half = kHasHalf<Bf16Ops>,
     .micro = MicroAny<Bf16Ops, 14, 32, 8>,
     .pack_a = PackAHalves,
     .pack_b = PackBHalves<32>,

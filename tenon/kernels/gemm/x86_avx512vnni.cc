@@ -64,6 +64,7 @@ extern const GemmKernel gemm_s8_14x32_avx512vnni = {
     .nr = 32,
     .k_unit = 4,
     .has_start = true,
+    .has_half = kHasHalf<VnniOps>,
     .micro = MicroAny<VnniOps, 14, 32>,
     .pack_a = PackAVnni,
     .pack_b = PackBVnni<32>,

@@ -77,6 +77,8 @@ struct GemmKernel {
   /// An element is a step as it is: operands may be read in place.
   bool in_place = false;
   bool has_start = false;
+  /// Columns that half a vector holds are multiplied in such, in less time.
+  bool has_half = false;
 
   /// Called on the thread before its first and after its last tile of a task, which lie close together: registers that
   /// the operating system need not save in between. Null for none.

@@ -259,10 +259,14 @@ void MicroRows(const MicroTile& tile, int rows, int cols) {
   }
 }
 
+/// GemmKernel::has_half.
+template <class Ops>
+inline constexpr bool kHasHalf = requires { Ops::Half::kLanes; };
+
 template <class Ops, int kMr, int kNr, int kHalf = 0, Lie kLie = Lie::kMatrices>
 void MicroAny(const MicroTile& tile, int rows, int cols) {
   static_assert(kNr == 2 * Ops::kLanes);
-  if constexpr (requires { Ops::Half::kLanes; }) {
+  if constexpr (kHasHalf<Ops>) {
     if (cols <= Ops::Half::kLanes) return MicroRows<typename Ops::Half, kMr, 1, kHalf, kLie>(tile, rows, cols);
   }
   if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);

@@ -21,7 +21,6 @@ struct Cut {
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
-  bool fetches_a = false;  ///< What comes next of a placed A is fetched meanwhile.
   bool streams_b = false;  ///< B is read once, as it lies: what comes next is fetched meanwhile.
   bool stage_c = false;    ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
@@ -36,9 +35,10 @@ struct Settled {
   bool swapped = false;
   const GemmKernel* kernel = nullptr;
   enum class Way { kNothing, kEmptySum, kGemv, kBlocked } way = Way::kNothing;
-  Cut cut;                           ///< kBlocked.
-  std::vector<int64_t> depth;        ///< Of the operand with places: in words, in the order in which it is multiplied.
-  std::vector<int64_t> depth_lines;  ///< Of an A that is fetched ahead: those that lie in another cache line.
+  Cut cut;                     ///< kBlocked.
+  std::vector<int64_t> depth;  ///< Of the operand with places: in words, in the order in which it is multiplied.
+  /// Of an A whose next rows are fetched meanwhile: those that lie in another cache line. None: no A is.
+  std::vector<int64_t> depth_lines;
 };
 
 /// One run of it.
