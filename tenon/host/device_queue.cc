@@ -193,8 +193,11 @@ struct DeviceQueue::State {
 
   void WatchTellings(std::unique_lock<std::mutex>& lock, Thread* me) {
     int64_t seen = -1;
-    for (int quiet = 0; quiet < policy::kQuietLooks && !stop; ++quiet) {
-      if (telling && !computing.empty()) {
+    for (int quiet = 0; !stop; ++quiet) {
+      if (!telling || computing.empty()) {
+        // Goes right after a look: what begins later asks for another watcher.
+        if (quiet >= policy::kQuietLooks) break;
+      } else {
         if (tellings == seen) {
           watcher = nullptr;
           runner = me;

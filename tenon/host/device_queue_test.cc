@@ -154,6 +154,31 @@ TEST(DeviceQueue, ListenersThatWaitForEachOtherAreReplaced) {
   for (int i = 0; i < kTasks; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
 }
 
+// Whoever watches the tellings goes when they have long been short. A long one may begin in that moment.
+TEST(DeviceQueue, NoListenerWaitsForAWatcherThatIsJustGone) {
+  const Watchdog watchdog;
+  DeviceQueue queue("q");
+  const auto nothing = [] {};
+  const auto life = policy::kPatience * policy::kQuietLooks;
+  for (int i = -20; i <= 40; ++i) {
+    // A task behind a short telling brings the watcher.
+    std::promise<void> behind;
+    ASSERT_TRUE(Submit(queue, nothing, Kind::kComputes, [&](const Status&) {
+                  EXPECT_TRUE(Submit(queue, nothing, Kind::kComputes, [&](const Status&) { behind.set_value(); }).ok());
+                }).ok());
+    behind.get_future().wait();
+    std::this_thread::sleep_for(life + i * policy::kPatience / 8);
+    std::promise<void> told;
+    ASSERT_TRUE(Submit(queue, nothing, Kind::kComputes, [&](const Status&) {
+                  std::promise<void> ran;
+                  EXPECT_TRUE(Submit(queue, [&] { ran.set_value(); }, Kind::kComputes).ok());
+                  ran.get_future().wait();
+                  told.set_value();
+                }).ok());
+    told.get_future().wait();
+  }
+}
+
 TEST(DeviceQueue, ThreadsAreCappedAndEnd) {
   const Watchdog watchdog;
   DeviceQueue queue("q");
