@@ -61,7 +61,8 @@ inline constexpr size_t kMaxCopyDims = 16;
 
 /// Elements in the lanes of one vector, as OpCosts counts them.
 inline constexpr double kCostLanes = 16;
-/// What does not run in lanes takes so many times as long as a vector of it: a vector's latencies are hidden by the next.
+/// What does not run in lanes takes so many times as long as a vector of it: a vector's latencies are hidden by the
+/// next.
 inline constexpr double kAloneWaits = 3;
 /// Another step of the plan: 30 ns of a core at 3.5 GHz.
 inline constexpr double kLaunchOps = 30 * 3.5 * kCostLanes;

@@ -231,6 +231,7 @@ class MockClient final : public plugin::Client {
 
 class MockPlugin final : public plugin::Plugin {
  public:
+  bool has_abi_versions() const override { return true; }
   std::span<const plugin::OptionSpec> client_option_specs() const override {
     static const plugin::OptionSpec specs[] = {{"num_devices", plugin::ValueType::kInt64}};
     return specs;
