@@ -8,6 +8,7 @@ Runs those files of programs/ whose libraries are installed (NEEDS in the file),
 import argparse
 import ast
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def main():
     command = [sys.executable, str(HERE.parent / 'suite' / 'run.py'), '--sizes', 'small']
     for name in chosen:
         command += ['--programs', str(files[name]), '--class', name]
-    return subprocess.run(command + rest).returncode
+    return subprocess.run(command + rest, env={**os.environ, 'KERAS_BACKEND': 'jax'}).returncode  # Other files import Keras, too, and it keeps its first backend.
 
 
 if __name__ == '__main__':
