@@ -1,7 +1,5 @@
 #include "tenon/collectives/mailbox.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -96,6 +94,11 @@ Moved Move(Piece& piece, const F& some_of) {
     }
   }
   return Moved::kAll;
+}
+
+void SendAtOnce(int socket) {
+  const int one = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
 Moved Read(int fd, Piece& piece) {
@@ -294,12 +297,17 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     return idle && Clock::now() >= accepts_from_ ? -1 : static_cast<int>(kLook.count());
   }
 
-  void End(const Visit& visit, const Status& status) {
+  /// The visit behind the one that ends.
+  std::list<std::unique_ptr<Visit>>::iterator EndVisit(std::list<std::unique_ptr<Visit>>::iterator it,
+                                                       const Status& status) {
+    const std::unique_ptr<Visit> visit = std::move(*it);
+    it = visits_.erase(it);
     {
       const std::lock_guard lock(mutex_);
       --under_way_;
     }
-    Tell(visit.done, status);
+    Tell(visit->done, status);
+    return it;
   }
 
   static void Tell(const Done& done, const Status& status) {
@@ -361,13 +369,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
   void EndVisits(const F& ends) {
     for (auto it = visits_.begin(); it != visits_.end();) {
       const Status why = ends(**it);
-      if (why.ok()) {
-        ++it;
-        continue;
-      }
-      const std::unique_ptr<Visit> visit = std::move(*it);
-      it = visits_.erase(it);
-      End(*visit, why);
+      it = why.ok() ? std::next(it) : EndVisit(it, why);
     }
   }
 
@@ -386,8 +388,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     }
     if (error != 0 && error != EINPROGRESS)
       return Unavailable(fmt::format("{} at {}:{}: {}", peer.name, peer.host, peer.port, std::strerror(error)));
-    const int one = 1;
-    setsockopt(v.socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    SendAtOnce(v.socket.get());
     v.connecting = true;
     std::memcpy(v.request.magic, kMagic, sizeof(kMagic));
     std::memcpy(v.request.secret, secret_.data(), secret_.size());
@@ -449,8 +450,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) accepts_from_ = Clock::now() + kLook;
         return;
       }
-      const int one = 1;
-      setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+      SendAtOnce(socket.get());
       Guest& guest = guests_.emplace_back();
       guest.socket = std::move(socket);
       guest.until = Clock::now() + kGreeting;
@@ -541,13 +541,7 @@ class Mailbox::Loop : public std::enable_shared_from_this<Loop> {
     size_t i = 2;
     for (auto it = visits_.begin(); it != visits_.end(); ++i) {
       const std::optional<Status> end = fds[i].revents == 0 ? std::nullopt : Go(**it);
-      if (!end) {
-        ++it;
-        continue;
-      }
-      const std::unique_ptr<Visit> visit = std::move(*it);
-      it = visits_.erase(it);
-      End(*visit, *end);
+      it = end ? EndVisit(it, *end) : std::next(it);
     }
     for (auto it = guests_.begin(); it != guests_.end(); ++i) {
       const auto at = it++;
