@@ -419,6 +419,57 @@ TEST_P(Stages, ComplexComponents) {
   }
 }
 
+// Complex numbers of which the guard leaves out rows or lanes, also where they run down in memory.
+TEST_P(Stages, ComplexComponentsThatGuardsLeaveOut) {
+  for (const DType type : {DType::kC64, DType::kC128}) {
+    for (const double outside : {0.0, 2.5}) {
+      for (const int64_t columns : {30, 64, 150}) {
+        KernelBuilder b;
+        const int64_t rows = 5;
+        const DimId i = b.AddDim(Size::Of(rows + 3)), j = b.AddDim(Size::Of(columns + 9));
+        const Buf x = b.AddDense(BufKind::kArg, type, {rows, columns});
+        kir::Read up{.buf = x,
+                     .at = {At(i, Size::Of(1), Size::Of(-2)), At(j, Size::Of(1), Size::Of(-7))},
+                     .guard = {},
+                     .otherwise = b.Const(RealPartOf(type), outside)};
+        up.guard.push_back({.e = up.at[0], .lo = Size::Of(0), .hi = Size::Of(rows)});
+        kir::Read down = up, row = up;
+        up.guard.push_back({.e = up.at[1], .lo = Size::Of(0), .hi = Size::Of(columns)});
+        down.at[1] = At(j, Size::Of(-1), Size::Of(columns + 3));
+        down.guard.push_back({.e = down.at[1], .lo = Size::Of(0), .hi = Size::Of(columns)});
+        row.at[1] = At(j);
+        Stage s;
+        s.dims = {i, j};
+        for (const kir::Read& read : {up, down}) {
+          const Buf out = b.AddDense(BufKind::kOut, type, {rows + 3, columns + 9});
+          for (const int part : {0, 1}) {
+            s.stores.push_back(Put(out, {At(i), At(j)}, b.Read(read, part)));
+            s.stores.back().component = static_cast<uint8_t>(part);
+          }
+        }
+        b.AddStage(s);
+        // A guard that all lanes share.
+        const DimId k = b.AddDim(Size::Of(columns));
+        row.at[1] = At(k);
+        const Buf whole = b.AddDense(BufKind::kOut, type, {rows + 3, columns});
+        Stage t;
+        t.dims = {i, k};
+        for (const int part : {0, 1}) {
+          t.stores.push_back(Put(whole, {At(i), At(k)}, b.Read(row, part)));
+          t.stores.back().component = static_cast<uint8_t>(part);
+        }
+        b.AddStage(t);
+        const Kernel kernel = b.Finish();
+        Expect(kernel);
+        if (GetParam() == isa::IsaLevel::kSse4) continue;  // LLVM's makes all of its code.
+        const auto compiled = CompileKernel(kernel, {.isa = GetParam()});
+        ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+        EXPECT_EQ((*compiled)->llvm_reason, "");
+      }
+    }
+  }
+}
+
 TEST_P(Stages, WindowReductions) {
   // 3x3 windows with stride 2 over channels-last images: the channel runs in lanes.
   for (Op op : {Op::kMax, Op::kAdd}) {

@@ -1,6 +1,7 @@
 // What is computed again where it is used, and what is stored once instead; how kernels of several stages are cut.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -87,26 +88,87 @@ TEST(Recompute, ValuesThatOnlyTogetherAreWorthStoringAreStored) {
             3);
 }
 
-/// Products of six neighbouring sums of three numbers, which lie side by side or one below the other.
-std::string ProductsOfSums(bool side_by_side) {
+/// Products of so many neighbouring sums of three numbers, which lie side by side or one below the other.
+std::string ProductsOfSums(bool side_by_side, int count) {
   std::string body = fmt::format(R"(    %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [{}] : ({}, tensor<f32>) -> tensor<4000xf32>
     %r0 = stablehlo.slice %s [0:3990] : (tensor<4000xf32>) -> tensor<3990xf32>
 )",
                                  side_by_side ? 1 : 0, side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>");
-  for (int i = 1; i < 6; ++i) {
+  for (int i = 1; i < count; ++i) {
     body += fmt::format(R"(    %p{0} = stablehlo.slice %s [{0}:{2}] : (tensor<4000xf32>) -> tensor<3990xf32>
     %r{0} = stablehlo.multiply %r{1}, %p{0} : tensor<3990xf32>
 )",
                         i, i - 1, 3990 + i);
   }
-  return fmt::format("func.func @main(%x: {}) -> tensor<3990xf32> {{\n{}    return %r5 : tensor<3990xf32>\n}}",
-                     side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>", body);
+  return fmt::format("func.func @main(%x: {}) -> tensor<3990xf32> {{\n{}    return %r{} : tensor<3990xf32>\n}}",
+                     side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>", body, count - 1);
 }
 
 TEST(Recompute, ReadsOfWhatLiesApartAreWorthStoring) {
-  EXPECT_EQ(KernelsOf(ProductsOfSums(true)), 2);
-  EXPECT_EQ(KernelsOf(ProductsOfSums(false)), 1);
+  EXPECT_EQ(KernelsOf(ProductsOfSums(true, 4)), 2);
+  EXPECT_EQ(KernelsOf(ProductsOfSums(false, 4)), 1);
+  EXPECT_EQ(KernelsOf(ProductsOfSums(false, 6)), 2);  // The sums themselves are.
+}
+
+/// `count` swaps of the halves along one dim of a state of 2 x ... x 2 x 16 where another dim is at 1.
+std::string Flips(int count, const std::string& element) {
+  const auto type = [&](std::vector<int> dims) { return fmt::format("tensor<{}x{}>", fmt::join(dims, "x"), element); };
+  std::string body;
+  const std::vector<int> whole = {2, 2, 2, 2, 16};
+  const auto slice = [&](const std::string& name, const std::string& of, std::vector<int> from, size_t dim, int at) {
+    std::string ranges;
+    std::vector<int> to = from;
+    to[dim] = 1;
+    for (size_t d = 0; d < from.size(); ++d) {
+      const int lo = d == dim ? at : 0;
+      ranges += fmt::format("{}{}:{}", d == 0 ? "" : ", ", lo, lo + to[d]);
+    }
+    body += fmt::format("    %{} = stablehlo.slice %{} [{}] : ({}) -> {}\n", name, of, ranges, type(from), type(to));
+    return to;
+  };
+  std::string x = "x";
+  for (int i = 0; i < count; ++i) {
+    const auto c = static_cast<size_t>(i % 4), d = static_cast<size_t>((i + 1) % 4);
+    const std::vector<int> half = slice(fmt::format("low{}", i), x, whole, c, 0);
+    slice(fmt::format("high{}", i), x, whole, c, 1);
+    const std::vector<int> part = slice(fmt::format("first{}", i), fmt::format("high{}", i), half, d, 0);
+    slice(fmt::format("second{}", i), fmt::format("high{}", i), half, d, 1);
+    body += fmt::format("    %turned{0} = stablehlo.concatenate %second{0}, %first{0}, dim = {1} : ({2}, {2}) -> {3}\n",
+                        i, d, type(part), type(half));
+    body += fmt::format("    %x{0} = stablehlo.concatenate %low{0}, %turned{0}, dim = {1} : ({2}, {2}) -> {3}\n", i, c,
+                        type(half), type(whole));
+    x = fmt::format("x{}", i);
+  }
+  return fmt::format("func.func @main(%x: {0}) -> {0} {{\n{1}    return %{2} : {0}\n}}", type(whole), body, x);
+}
+
+TEST(Recompute, ChainsOfSelectionsAreCut) {
+  for (const char* element : {"f32", "complex<f32>"}) {
+    EXPECT_EQ(KernelsOf(Flips(2, element)), 1) << element;
+    EXPECT_GT(KernelsOf(Flips(7, element)), 1) << element;
+    EXPECT_LT(KernelsOf(Flips(7, element)), 5) << element;
+  }
+}
+
+// A chain of products of a 4 x 4 matrix with a state, along one of its dims and the other in turn.
+TEST(Recompute, WhatIsSummedIsStoredAsASum) {
+  std::string body;
+  std::string x = "x";
+  for (int i = 0; i < 4; ++i) {
+    // [4, 4] x [4, 4, 16]: the second product sums along the other dim.
+    body += fmt::format(
+        "    %d{0} = stablehlo.dot_general %g, %{1}, contracting_dims = [1] x [{2}] : (tensor<4x4xcomplex<f32>>, "
+        "tensor<4x4x16xcomplex<f32>>) -> tensor<4x4x16xcomplex<f32>>\n",
+        i, x, i % 2);
+    x = fmt::format("d{}", i);
+  }
+  const CompiledProgram compiled = Check(
+      "func.func @main(%g: tensor<4x4xcomplex<f32>>, %x: tensor<4x4x16xcomplex<f32>>) -> tensor<4x4x16xcomplex<f32>> "
+      "{\n" +
+      body + "    return %" + x + " : tensor<4x4x16xcomplex<f32>>\n}");
+  // The largest value is as large as the state: no products wait in memory for their sums.
+  EXPECT_LE(compiled.plan.arena_bytes, 4 * 4 * 4 * 16 * 8);
 }
 
 TEST(Recompute, WholeWindowsAreStoredOfWindowsOfWindows) {

@@ -727,7 +727,7 @@ void KernelChecks::After(const char* step, const kir::Kernel& kernel) {
   if (Status s = kir::Verify(kernel); !s.ok()) failed = Internal(std::string(s.message())).WithContext(step);
 }
 
-void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks) {
+void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks) {
   kir::Kernel& k = made.kernel;
   const auto done = [&](const char* step) {
     if (checks != nullptr) checks->After(step, k);
@@ -756,6 +756,14 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
     MergeDims(k);
     done("a kernel with short dims written out");
   }
+}
+
+void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks) {
+  ReformKernel(made, target, checks);
+  kir::Kernel& k = made.kernel;
+  const auto done = [&](const char* step) {
+    if (checks != nullptr) checks->After(step, k);
+  };
   DecideSplit(k, target);
   done("a kernel with a split");
   FindInPlace(made);

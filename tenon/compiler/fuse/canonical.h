@@ -13,6 +13,9 @@ namespace tenon::compiler {
 /// kernel is verified after each of these.
 void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
 
+/// As far as stages, loops and nodes go, whose sizes stay baked: what LaneCycles looks at.
+void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* checks = nullptr);
+
 // The parts, for tests.
 void ContractFma(kir::Kernel& kernel);
 void DropDead(kir::Kernel& kernel);

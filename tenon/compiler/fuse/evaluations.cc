@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 #include <unordered_map>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/walk.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::compiler {
 
@@ -14,6 +16,27 @@ using kir::DimId;
 using kir::DimMask;
 using kir::Op;
 using kir::Val;
+
+namespace {
+
+/// Whether a constant lies between their places, wherever the loops are.
+bool GoTogether(const Moves& a, const Moves& b) {
+  return a.memory == b.memory && !a.alone && !b.alone && a.by_data == b.by_data && a.strides == b.strides;
+}
+
+/// Those that GoTogether behind one another, by place.
+void SortByPlace(std::vector<const Moves*>& accesses) {
+  const auto before = [](const Moves* a, const Moves* b) {
+    if (a->memory != b->memory) return a->memory < b->memory;
+    if (!(a->strides == b->strides)) {
+      return std::lexicographical_compare(a->strides.begin(), a->strides.end(), b->strides.begin(), b->strides.end());
+    }
+    return std::tie(a->alone, a->by_data, a->offset) < std::tie(b->alone, b->by_data, b->offset);
+  };
+  std::stable_sort(accesses.begin(), accesses.end(), before);
+}
+
+}  // namespace
 
 Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs)
     : kernel_(kernel),
@@ -45,10 +68,10 @@ Evaluations::Evaluations(const kir::Kernel& kernel, const target::OpCosts& costs
       times_[v] += around[depth];
       lanes_[v] += depth == loops.size() ? around[depth] : std::min(around.back(), around[depth] * policy::kCostLanes);
     }
-    const int lane = LaneOf(nest, needed, Stored(dims_.size(), nullptr)).dim;
-    for (Val v = 0; v < needed.size() && lane >= 0; ++v) {
+    const Lane lane = LaneOf(nest, needed, Stored(dims_.size(), nullptr));
+    for (Val v = 0; v < needed.size() && lane.dim >= 0; ++v) {
       if (!needed[v] || kernel_.nodes[v].op != Op::kRead) continue;
-      const double ops = AccessOps(reads_[kernel_.nodes[v].attr], static_cast<DimId>(lane));
+      const double ops = lane.access_ops.at(&reads_[kernel_.nodes[v].attr]);
       apart_[v] = std::max(apart_[v], policy::kApartShare * (ops - costs_.Of(Op::kRead)));
     }
   }
@@ -74,8 +97,11 @@ size_t Evaluations::DepthOf(Val v, const std::vector<DimId>& loops) const {
 
 Moves Evaluations::MovesOf(kir::Buf buf, const SmallVector<kir::Axis, 4>& at) const {
   Moves moves;
+  moves.memory = buf;
+  moves.alone = IsComplex(kernel_.buffers[buf].type);
   for (size_t i = 0; i < at.size(); ++i) {
     const int64_t stride = kernel_.buffers[buf].stride[i].baked;
+    moves.offset += at[i].offset.baked * stride;
     for (const kir::Term& t : at[i].terms) moves.Add(t.dim, t.coef.baked * stride);
     if (at[i].start != kir::kNone) moves.by_data |= dims_[at[i].start];
   }
@@ -152,10 +178,36 @@ std::vector<bool> Evaluations::Needed(const Nest& nest, const Stored& stored) co
   return needed;
 }
 
-double Evaluations::AccessOps(const Moves& moves, DimId lane) const {
-  if ((moves.by_data & Bit(lane)) != 0) return policy::kStridedOps;
-  const int64_t stride = moves.Along(lane);
-  return stride == 0 ? 0 : stride == 1 || stride == -1 ? costs_.Of(Op::kRead) : policy::kStridedOps;
+std::vector<double> Evaluations::AccessOps(const std::vector<const Moves*>& accesses, DimId lane,
+                                           const std::vector<DimId>& written_out, const Nest& nest) const {
+  std::vector<double> all(accesses.size());
+  const double read = costs_.Of(Op::kRead);
+  for (size_t i = 0, end; i < accesses.size(); i = end) {
+    const Moves& first = *accesses[i];
+    const bool by_data = (first.by_data & Bit(lane)) != 0;
+    const int64_t stride = std::abs(first.Along(lane));
+    end = i + 1;
+    double ops = by_data || stride > 1 ? policy::kStridedOps : stride == 1 ? read : 0;
+    if (!by_data && stride > 1 && stride <= target::kMaxInterleaved) {
+      int members = 1;
+      for (;
+           end < accesses.size() && GoTogether(first, *accesses[end]) && accesses[end]->offset - first.offset < stride;
+           ++end)
+        members += accesses[end]->offset != accesses[end - 1]->offset ? 1 : 0;
+      for (DimId d : written_out) {
+        const int64_t along = std::abs(first.Along(d));
+        if (along > 0 && along < stride) members *= static_cast<int>(nest.extents[d]);
+      }
+      members = std::min(members, static_cast<int>(stride));
+      if (!first.alone) {
+        const double together =
+            target::InterleavedMove(static_cast<int>(policy::kCostLanes), static_cast<int>(stride), members);
+        ops = std::min(ops, read * together / members);
+      }
+    }
+    std::fill(all.begin() + static_cast<long>(i), all.begin() + static_cast<long>(end), ops);
+  }
+  return all;
 }
 
 Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>& needed, const Stored& stored) const {
@@ -169,6 +221,7 @@ Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>&
   std::vector<Moves> written;
   for (const kir::Store* store : nest.stores) written.push_back(MovesOf(store->buf, store->at));
   for (const Moves& moves : written) accesses.push_back(&moves);
+  SortByPlace(accesses);
   // Neighbouring loops that all accesses run through together are one.
   const auto lanes_of = [&](const std::vector<DimId>& loops, size_t i) {
     double extent = nest.extents[loops[i]];
@@ -187,9 +240,15 @@ Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>&
   const auto consider = [&](const std::vector<DimId>& loops, size_t i) {
     double cost = 1;
     bool contiguous = false;
-    for (const Moves* moves : accesses) {
-      const double access = AccessOps(*moves, loops[i]);
-      contiguous |= access == costs_.Of(Op::kRead);
+    // Short loops inside are written out, and what they read moves together.
+    std::vector<DimId> inside(nest.parallel.begin() + (&loops == &nest.parallel ? static_cast<long>(i) + 1 : 0),
+                              nest.parallel.end());
+    double places = 1;
+    for (DimId d : inside) places *= nest.extents[d];
+    if (places > policy::kMaxWrittenOut) inside.clear();
+    const std::vector<double> ops = AccessOps(accesses, loops[i], inside, nest);
+    for (const double access : ops) {
+      contiguous |= access > 0 && access < policy::kStridedOps;
       cost += access;
     }
     for (Val v = 0; v < needed.size(); ++v) {
@@ -199,12 +258,15 @@ Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>&
     const double lanes = std::min(lanes_of(loops, i), policy::kCostLanes);
     cost *= (contiguous ? 1 : 1.5) / lanes;
     if (lane.dim >= 0 && cost >= best) return;
-    lane = {loops[i], lanes};
+    lane = {loops[i], lanes, {}};
+    for (size_t a = 0; a < ops.size(); ++a) lane.access_ops.emplace(accesses[a], ops[a]);
     best = cost;
   };
+  double inner_points = 1;
+  for (DimId d : nest.parallel) inner_points *= nest.extents[d];
   for (size_t i = nest.parallel.size(); i-- > 0;) consider(nest.parallel, i);
   if (nest.lanes_reduced) consider(nest.reduced, nest.reduced.size() - 1);
-  if (lane.dim < 0) {
+  if (lane.dim < 0 || (nest.reduced.empty() && inner_points <= policy::kMaxWrittenOut)) {
     for (size_t i = nest.outer.size(); i-- > 0;) consider(nest.outer, i);
   }
   return lane;
@@ -212,7 +274,7 @@ Evaluations::Lane Evaluations::LaneOf(const Nest& nest, const std::vector<bool>&
 
 double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
   const std::vector<bool> needed = Needed(nest, stored);
-  const auto [lane, filled] = LaneOf(nest, needed, stored);
+  const auto [lane, filled, access_ops] = LaneOf(nest, needed, stored);
   const std::vector<DimId> loops = LoopsOf(nest, lane);
   std::vector<double> around = {1};
   for (DimId d : loops) around.push_back(around.back() * nest.extents[d]);
@@ -227,9 +289,7 @@ double Evaluations::NestOps(const Nest& nest, const Stored& stored) const {
     const Moves* read = stored[v] != nullptr               ? stored[v]
                         : kernel_.nodes[v].op == Op::kRead ? &reads_[kernel_.nodes[v].attr]
                                                            : nullptr;
-    ops += times * (read == nullptr ? CostOf(v)
-                    : in_lanes      ? AccessOps(*read, static_cast<DimId>(lane))
-                                    : costs_.Of(Op::kRead));
+    ops += times * (read == nullptr ? CostOf(v) : in_lanes ? access_ops.at(read) : costs_.Of(Op::kRead));
   }
   return ops;
 }
@@ -240,161 +300,18 @@ double Evaluations::Ops(const Stored& stored) const {
   return ops;
 }
 
-double Evaluations::OpsOf(Val root, double elements) const {
+double Evaluations::OpsOf(Val root, double elements, const Stored& stored) const {
   double ops = 0;
   std::vector<bool> needed(root + 1, false);
   needed[root] = true;
   for (Val v = root + 1; v-- > 0;) {
     if (!needed[v]) continue;
+    if (stored[v] != nullptr && v != root) continue;  // A read of neighbours, as any that only moves.
     if (kernel_.nodes[v].op == Op::kReduced) return -1;
     ops += std::min(points_[v] * policy::kCostLanes, std::max(elements, policy::kCostLanes)) * ApartCostOf(v);
     kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
   }
   return ops;
-}
-
-namespace {
-
-struct Candidate {
-  const Computed* value;
-  double hope;  ///< Saved at most.
-  double cost;  ///< Of its kernel and of memory.
-};
-
-/// Which of a kernel's candidates to store; sets of them are bits.
-class StoredSets {
- public:
-  StoredSets(const Evaluations& evaluations, size_t nodes, const std::vector<Candidate>& candidates, double least_gain)
-      : evaluations_(evaluations),
-        nodes_(nodes),
-        candidates_(candidates),
-        least_gain_(least_gain),
-        nothing_(OpsWith(0)) {}
-
-  /// One after the other, the best first.
-  uint32_t OneByOne() const {
-    uint32_t chosen = 0;
-    for (double now = nothing_;;) {
-      uint32_t best = 0;
-      double best_gain = std::max(least_gain_, policy::kStoreShare * now), best_ops = 0;
-      for (size_t i = 0; i < candidates_.size(); ++i) {
-        const uint32_t bit = 1u << i;
-        if ((chosen & bit) != 0) continue;
-        const double then = OpsWith(chosen | bit);
-        const double gain = std::min(now - then, candidates_[i].hope) - candidates_[i].cost;
-        if (gain <= best_gain) continue;
-        best = bit;
-        best_gain = gain;
-        best_ops = then;
-      }
-      if (best == 0) return chosen;
-      chosen |= best;
-      now = best_ops;
-    }
-  }
-
-  /// All of them, without those that are not worth it beside the others, the least worth going first.
-  uint32_t Together() const {
-    auto chosen = static_cast<uint32_t>((uint64_t{1} << candidates_.size()) - 1);
-    for (double now = OpsWith(chosen);;) {
-      uint32_t worst = 0;
-      double worst_gain = std::max(least_gain_, policy::kStoreShare * nothing_), worst_ops = 0;
-      for (size_t i = 0; i < candidates_.size(); ++i) {
-        const uint32_t bit = 1u << i;
-        if ((chosen & bit) == 0) continue;
-        const double without = OpsWith(chosen & ~bit);
-        const double gain = std::min(without - now, candidates_[i].hope) - candidates_[i].cost;
-        if (gain > worst_gain) continue;
-        worst = bit;
-        worst_gain = gain;
-        worst_ops = without;
-      }
-      if (worst == 0) return chosen;
-      chosen &= ~worst;
-      now = worst_ops;
-    }
-  }
-
-  bool IsBetter(uint32_t together, uint32_t chosen) const {
-    const double gain = Total(chosen) - Total(together);
-    return gain > std::max(least_gain_ * std::popcount(together), policy::kStoreTogetherShare * nothing_);
-  }
-
- private:
-  double OpsWith(uint32_t set) const {
-    Evaluations::Stored stored(nodes_, nullptr);
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      if ((set >> i & 1) == 0) continue;
-      for (const auto& [v, moves] : candidates_[i].value->values) stored[v] = &moves;
-    }
-    return evaluations_.Ops(stored);
-  }
-  double Total(uint32_t set) const {
-    double ops = OpsWith(set);
-    for (size_t i = 0; i < candidates_.size(); ++i) ops += (set >> i & 1) != 0 ? candidates_[i].cost : 0;
-    return ops;
-  }
-
-  const Evaluations& evaluations_;
-  const size_t nodes_;
-  const std::vector<Candidate>& candidates_;
-  const double least_gain_, nothing_;
-};
-
-}  // namespace
-
-std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
-                                 const target::OpCosts& costs, double step) {
-  const double least_gain = policy::kStoreGainSteps * step;
-  const Evaluations evaluations(kernel, costs);
-  if (!evaluations.known()) return {};
-  std::vector<Candidate> candidates;
-  // What a value costs with all that it needs, at most: what several need is counted each time.
-  std::vector<double> most;
-  for (const Computed& c : computed) {
-    double times = 0, lanes = 0;
-    for (const auto& [v, moves] : c.values) {
-      times += evaluations.Times(v) / (c.complex ? 2 : 1);
-      lanes += evaluations.Lanes(v) / (c.complex ? 2 : 1);
-    }
-    // In a loop's kernel another stage costs little, and a value that does not run in lanes, since only its users do, a
-    // vector's work for each element.
-    if (step < policy::kLaunchOps) {
-      times *= policy::kCostLanes;
-      lanes = std::max(lanes, times);
-    }
-    if (times <= c.elements) continue;
-    for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
-      most.push_back(evaluations.ApartCostOf(v));
-      for (Val in : kernel.nodes[v].in) most[v] += most[in];
-    }
-    double cost = 0;
-    for (const auto& [v, moves] : c.values) cost = std::max(cost, most[v]);
-    const double hope = cost * (lanes - c.elements);
-    if (hope > policy::StoreOps(c.bytes, c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
-  }
-  if (candidates.empty()) return {};
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::pair(a.hope, a.value->node) > std::pair(b.hope, b.value->node);
-  });
-  if (candidates.size() > policy::kMaxStoreCandidates) candidates.resize(policy::kMaxStoreCandidates);
-  for (Candidate& c : candidates) {
-    const double once = evaluations.OpsOf(c.value->values[0].first, c.value->elements);
-    c.cost =
-        once < 0 ? c.hope : policy::kStoreMargin * (once + policy::StoreOps(c.value->bytes, c.value->stored, step));
-  }
-  const StoredSets sets(evaluations, kernel.nodes.size(), candidates, least_gain);
-  uint32_t chosen = sets.OneByOne();
-  // Some values only together let other lanes be chosen. In loops many stages share them.
-  if (step >= policy::kLaunchOps && candidates.size() > 1) {
-    const uint32_t together = sets.Together();
-    if (together != chosen && sets.IsBetter(together, chosen)) chosen = together;
-  }
-  std::vector<NodeId> nodes;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if ((chosen >> i & 1) != 0) nodes.push_back(candidates[i].value->node);
-  }
-  return nodes;
 }
 
 }  // namespace tenon::compiler

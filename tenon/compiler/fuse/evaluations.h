@@ -1,11 +1,11 @@
 #pragma once
 
-/// How often a kernel evaluates its nodes, and which of its values are therefore cheaper stored by a kernel of their
-/// own and read.
+/// How often a kernel evaluates its nodes, and what that costs.
 ///
 /// Costs are those of target::OpCosts: cycles of one core per 16 elements. What they decide decides bits (a stored
 /// value is contracted with nothing), so nothing here knows caches or clocks.
 
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,8 +16,11 @@
 
 namespace tenon::compiler {
 
-/// Where an access moves to when a dim grows by one.
+/// Where an access goes, and where to when a dim grows by one.
 struct Moves {
+  uint64_t memory = 0;  ///< Accesses of one array have one number.
+  int64_t offset = 0;   ///< Where dims are 0, in elements.
+  bool alone = false;   ///< Never moved together with its neighbours: parts of complex numbers.
   SmallVector<std::pair<kir::DimId, int64_t>, 4> strides;  ///< In elements; dims without an entry do not move it.
   kir::DimMask by_data = 0;                                ///< Dims that move it to places that depend on data.
 
@@ -60,7 +63,7 @@ class Evaluations {
   /// Elements times costs of everything.
   double Ops(const Stored& stored) const;
   /// The same of one value alone, evaluated at `elements` places; -1 when it needs a reduction of the kernel.
-  double OpsOf(kir::Val v, double elements) const;
+  double OpsOf(kir::Val v, double elements, const Stored& stored) const;
 
  private:
   /// Roots that are evaluated in one loop nest.
@@ -82,6 +85,7 @@ class Evaluations {
   struct Lane {
     int dim = -1;
     double filled = 1;
+    std::unordered_map<const Moves*, double> access_ops;  ///< Of what is read and written then.
   };
   /// What runs in lanes when these nodes are needed.
   Lane LaneOf(const Nest& nest, const std::vector<bool>& needed, const Stored& stored) const;
@@ -90,8 +94,10 @@ class Evaluations {
   std::vector<kir::DimId> LoopsOf(const Nest& nest, int lane) const;
   /// How many of these loops are around the node.
   size_t DepthOf(kir::Val v, const std::vector<kir::DimId>& loops) const;
-  /// Cost of an access when `lane` runs in lanes.
-  double AccessOps(const Moves& moves, kir::DimId lane) const;
+  /// Costs of the accesses, which are sorted by place, when `lane` runs in lanes: those that lie closer together than
+  /// neighbours along it are moved together, also those that only differ along dims that are written out.
+  std::vector<double> AccessOps(const std::vector<const Moves*>& accesses, kir::DimId lane,
+                                const std::vector<kir::DimId>& written_out, const Nest& nest) const;
 
   const kir::Kernel& kernel_;
   const target::OpCosts& costs_;
@@ -104,21 +110,5 @@ class Evaluations {
   std::vector<double> lanes_;
   std::vector<double> apart_;  ///< Per read: what ApartCostOf says.
 };
-
-/// A value of the program that a kernel computes, with all nodes that are it somewhere.
-struct Computed {
-  NodeId node = kNoNode;
-  double elements = 0;
-  double bytes = 0;
-  bool complex = false;  ///< Two nodes are one value.
-  bool stored = false;   ///< By this kernel, in any case.
-  /// How a read of it in memory would move there; each node once.
-  std::vector<std::pair<kir::Val, Moves>> values;
-};
-
-/// Those of `computed` whose storing saves more than it costs, those first that may save most; another step costs
-/// `step`.
-std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
-                                 const target::OpCosts& costs, double step);
 
 }  // namespace tenon::compiler

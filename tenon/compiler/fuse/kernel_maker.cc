@@ -6,8 +6,8 @@
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
-#include "tenon/compiler/fuse/evaluations.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/storing.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
@@ -571,7 +571,7 @@ class Maker {
     for (auto& [key, plan] : stages_) b_->AddStage(std::move(plan.stage));
     made.kernel = b_->Finish();
     if (better_stored_ != nullptr) {
-      *better_stored_ = BetterStored(made.kernel, Values(), program_.target->costs, env_.step_ops);
+      *better_stored_ = BetterStored(made.kernel, Values(), *program_.target, env_.step_ops);
       if (!better_stored_->empty()) return std::nullopt;
     }
     made.buffers = std::move(tracer_->bound);
@@ -582,32 +582,40 @@ class Maker {
   /// The members that might be stored, with the nodes that are their values.
   std::vector<Computed> Values() const {
     std::map<NodeId, Computed> computed;
-    tracer_->ForEachValue([&](Ref r, const IndexMap& map, Scalar value) {
+    tracer_->ForEachValue([&](Ref r, const IndexMap& map, const SmallVector<kir::Guard, 1>& guards, Scalar value) {
       const GraphNode& node = program_[r.node];
       const bool summed = node.op == OpCode::kReduce && node.out.size() == 1 && !tracer_->reduced.contains(r.node);
-      if (!cluster_.members.contains(r.node) || (KindOfOp(node.op) != OpKind::kElementwise && !summed)) return;
+      const bool selected = node.op == OpCode::kConcatenate || node.op == OpCode::kPad;
+      const bool computed_there = KindOfOp(node.op) == OpKind::kElementwise || summed || selected;
+      if (!cluster_.members.contains(r.node) || !computed_there) return;
       const bool root = std::find(cluster_.roots.begin(), cluster_.roots.end(), r.node) != cluster_.roots.end();
       if (root && cluster_.roots.size() == 1) return;
       Computed& c = computed[r.node];
       c.node = r.node;
+      c.shape = node.shape();
       c.stored = root;
-      c.complex = IsComplex(node.shape().dtype);
-      c.elements = static_cast<double>(NumElements(node.shape().dims));
-      c.bytes = static_cast<double>(SizeBytes(node.shape()));
-      Moves moves;
+      ValueAt at{.value = value.re};
+      at.moves.memory = program_.target->limits.buffers + uint64_t{r.node};  // Beside the kernel's buffers.
+      at.moves.alone = c.complex();
       int64_t stride = 1;
       for (size_t i = map.size(); i-- > 0;) {
-        for (const IndexTerm& t : map[i].terms) moves.Add(t.dim, t.coef * stride);
-        if (map[i].start != kir::kNone) moves.by_data = ~kir::DimMask{0};
+        at.moves.offset += map[i].offset * stride;
+        for (const IndexTerm& t : map[i].terms) at.moves.Add(t.dim, t.coef * stride);
+        if (map[i].start != kir::kNone) at.moves.by_data = ~kir::DimMask{0};
         stride *= node.shape().dims[i];
       }
-      c.values.push_back({value.re, moves});
-      if (value.im != kir::kNone) c.values.push_back({value.im, moves});
+      at.read.at = tracer_->AxesOf(map);
+      at.read.guard = tracer_->ThatMatter(guards, map, &node.shape().dims);
+      c.values.push_back(at);
+      if (value.im == kir::kNone) return;
+      at.value = value.im;
+      at.component = 1;
+      c.values.push_back(std::move(at));
     });
     std::vector<Computed> list;
     for (auto& [id, c] : computed) {
-      const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
-      const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+      const auto before = [](const ValueAt& a, const ValueAt& b) { return a.value < b.value; };
+      const auto same = [](const ValueAt& a, const ValueAt& b) { return a.value == b.value; };
       std::sort(c.values.begin(), c.values.end(), before);
       c.values.erase(std::unique(c.values.begin(), c.values.end(), same), c.values.end());
       list.push_back(std::move(c));

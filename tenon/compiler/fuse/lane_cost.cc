@@ -26,6 +26,12 @@ class Model {
   Model(const kir::Kernel& k, const target::Target& target)
       : k_(k), target_(target), deps_(kir::DependentDims(k)), extents_(k.dims.size()) {
     for (size_t d = 0; d < extents_.size(); ++d) extents_[d] = k.dims[d].extent.baked;
+    for (const kir::Node& node : k.nodes) {
+      const auto is_place = [&](Val v) { return of_places_[v]; };
+      of_places_.push_back(node.op == Op::kIndex || node.op == Op::kConst ||
+                           (!node.in.empty() && !IsFloat(node.type) && node.op != Op::kRead &&
+                            std::all_of(node.in.begin(), node.in.end(), is_place)));
+    }
   }
 
   double Run() {
@@ -59,6 +65,13 @@ class Model {
  private:
   /// What the stage needs, and the dims' extents in it.
   void Prepare(const kir::Stage& stage) {
+    loops_.clear();
+    for (size_t d = 0; d < k_.outer; ++d) loops_.push_back(static_cast<DimId>(d));
+    for (const bool reduced : {false, true}) {
+      for (DimId d : stage.dims) {
+        if ((k_.dims[d].kind == kir::DimKind::kReduce) == reduced) loops_.push_back(d);
+      }
+    }
     here_ = extents_;
     for (const kir::Range& r : stage.domain) here_[r.dim] = std::max<int64_t>(0, r.hi.baked - r.lo.baked);
     needed_.assign(k_.nodes.size(), false);
@@ -82,9 +95,16 @@ class Model {
       narrowest_ = std::min(narrowest_, bytes);
     };
     for (const kir::Store& s : stage.stores) move(s.buf);
+    reduced_.assign(k_.nodes.size(), false);
+    for (const kir::Reduce& r : stage.reduces) {
+      for (Val v : r.in) reduced_[v] = true;
+    }
     for (size_t v = k_.nodes.size(); v-- > 0;) {
       if (!needed_[v]) continue;
-      kir::ForEachInput(k_, k_.nodes[v], [&](Val in) { needed_[in] = true; });
+      kir::ForEachInput(k_, k_.nodes[v], [&](Val in) {
+        needed_[in] = true;
+        if (reduced_[v]) reduced_[in] = true;
+      });
       widest_ = std::max<int64_t>(widest_, std::min(ByteWidth(k_.nodes[v].type), 4));  // structural: lanes of f32
       if (k_.nodes[v].op != Op::kRead) continue;
       move(k_.reads[k_.nodes[v].attr].buf);
@@ -92,14 +112,25 @@ class Model {
     widest_ = std::min<int64_t>(widest_, 8);  // structural: parts of complex numbers move one by one
   }
 
-  /// How often something that depends on these dims is done, vectors of `lane` counted once.
-  double Times(DimMask deps, int lane, int64_t lanes) const {
-    double times = 1;
+  /// Points of these dims, vectors of `lane` counted once.
+  double Points(DimMask dims, int lane, int64_t lanes) const {
+    double points = 1;
     for (size_t d = 0; d < here_.size(); ++d) {
-      if (!(deps & Bit(d))) continue;
-      times *= static_cast<double>(static_cast<int>(d) == lane ? (here_[d] + lanes - 1) / lanes : here_[d]);
+      if (!(dims & Bit(d))) continue;
+      points *= static_cast<double>(static_cast<int>(d) == lane ? (here_[d] + lanes - 1) / lanes : here_[d]);
     }
-    return times;
+    return points;
+  }
+  /// How often something that depends on these dims is done: in the innermost of their loops, hence for each point of
+  /// those around it. What no reduction asks for waits until they have ended.
+  double Times(DimMask deps, bool reduced, int lane, int64_t lanes) const {
+    DimMask around = 0;
+    for (size_t i = 0; (deps & ~around) != 0 && i < loops_.size(); ++i) {
+      // The lanes' loop is the innermost, whatever the order.
+      const bool reduces = k_.dims[loops_[i]].kind == kir::DimKind::kReduce;
+      if (static_cast<int>(loops_[i]) != lane && (reduced || !reduces)) around |= Bit(loops_[i]);
+    }
+    return Points(around | deps, lane, lanes);
   }
 
   static int64_t Coef(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer, int dim) {
@@ -126,6 +157,7 @@ class Model {
     bool guarded;
     bool store;
     DimMask dims;
+    bool reduced;
     double share = 1;  ///< Of its vectors: those for which something is moved.
   };
 
@@ -161,7 +193,7 @@ class Model {
     std::vector<Set> sets;
     for (const Move& m : moves) {
       const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
-      const double times = Times(m.dims, lane, lanes) * m.share * (m.store ? 1.5 : 1);
+      const double times = Times(m.dims, m.reduced, lane, lanes) * m.share * (m.store ? 1.5 : 1);
       const int bytes = ByteWidth(k_.buffers[m.buf].type);
       bool by_data = false;
       for (const kir::Axis& a : *m.at)
@@ -185,7 +217,7 @@ class Model {
     for (Set& s : sets) {
       std::sort(s.offsets.begin(), s.offsets.end());
       s.offsets.erase(std::unique(s.offsets.begin(), s.offsets.end()), s.offsets.end());
-      const double times = Times(s.first->dims, lane, lanes) * (s.first->store ? 1.5 : 1);
+      const double times = Times(s.first->dims, s.first->reduced, lane, lanes) * (s.first->store ? 1.5 : 1);
       for (size_t i = 0; i < s.offsets.size();) {
         size_t end = i;
         const int64_t stride = std::abs(s.coef);
@@ -203,10 +235,11 @@ class Model {
     return cycles;
   }
 
-  /// Of one vector.
-  double CyclesOf(const kir::Node& node) const {
+  /// Of one vector; `alone`: of a value that all lanes share, whose latencies no other vector hides.
+  double CyclesOf(const kir::Node& node, bool alone) const {
     double cost = target_.costs.Of(node);
     if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += policy::kNarrowRounding;  // structural: below f32
+    if (alone) return policy::kLaneCyclesPerCost * policy::kAloneWaits * cost;
     if (node.op != Op::kMath) return policy::kLaneCyclesPerCost * cost;
     const bool wide = ByteWidth(node.type) > 4;
     return policy::kMathCyclesPerCost * (wide ? policy::kWideMath : 1) * cost;
@@ -230,36 +263,38 @@ class Model {
       if (!needed_[v]) continue;
       if (node.op == Op::kRead) {
         const kir::Read& read = k_.reads[node.attr];
-        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v]});
+        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v], reduced_[v]});
         for (const kir::Guard& g : read.guard) {
           // Asked where its dims are known, and met with the others of the read.
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
           for (const kir::Term& t : g.e.terms) asked |= Bit(t.dim);
           const bool in_lanes = lane >= 0 && (asked & Bit(static_cast<size_t>(lane)));
           if (!in_lanes) {
-            cycles += policy::kGuardCycles * (Times(asked, lane, lanes) + Times(deps_[v], lane, lanes));
+            cycles += policy::kGuardCycles *
+                      (Times(asked, reduced_[v], lane, lanes) + Times(deps_[v], reduced_[v], lane, lanes));
             continue;
           }
           const int64_t known = KnownVectors(g, lane, lanes);
           if (known < 0) {
-            cycles += policy::kLaneGuardCycles * Times(deps_[v], lane, lanes);
+            cycles += policy::kLaneGuardCycles * Times(deps_[v], reduced_[v], lane, lanes);
             continue;
           }
           const int64_t vectors = (here_[static_cast<size_t>(lane)] + lanes - 1) / lanes;
           cycles += policy::kKnownGuardCycles * static_cast<double>(std::min<int64_t>(2, known)) *
-                    Times(deps_[v] & ~asked, lane, lanes);
+                    Times(deps_[v] & ~asked, reduced_[v], lane, lanes);
           moves.back().share = std::min(
               moves.back().share, static_cast<double>(known) / static_cast<double>(std::max<int64_t>(1, vectors)));
         }
-      } else if (!IsKnownRow(lane) || deps_[v] != Bit(static_cast<size_t>(lane))) {
+      } else if (!IsKnownRow(lane) || deps_[v] != Bit(static_cast<size_t>(lane)) || !of_places_[v]) {
         // Numbers of places in a known row are constants.
-        cycles += CyclesOf(node) * Times(deps_[v], lane, lanes) * registers;
+        const bool alone = lane >= 0 && (deps_[v] & Bit(static_cast<size_t>(lane))) == 0;
+        cycles += CyclesOf(node, alone) * Times(deps_[v], reduced_[v], lane, lanes) * (alone ? 1 : registers);
       }
     }
     DimMask all = Bit(k_.outer) - 1;
     for (DimId d : stage.dims) all |= Bit(d);
     for (const kir::Store& s : stage.stores)
-      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, deps_[s.value] | DimsOf(s.at)});
+      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, deps_[s.value] | DimsOf(s.at), reduced_[s.value]});
     cycles += MoveCycles(moves, lane, lanes);
     // Loops: each run of one costs something, and what does not fill a vector is masked. Sums of columns take several
     // rows at once, and as many of them as registers hold cost nothing to keep.
@@ -273,17 +308,18 @@ class Model {
     const bool columns = lane >= 0 && reduced != 0 && !(reduced & Bit(static_cast<size_t>(lane)));
     if (lane >= 0) {
       const bool whole = here_[static_cast<size_t>(lane)] % lanes == 0;
-      const double rows = columns ? std::min(Times(reduced, -1, 1), policy::kRowsTogether) : 1;
-      cycles += Times(around, -1, 1) / rows * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
+      const double rows = columns ? std::min(Points(reduced, -1, 1), policy::kRowsTogether) : 1;
+      cycles +=
+          Points(around, -1, 1) / rows * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
       if (columns && sums > policy::kSumsInRegisters)
-        cycles += Times(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
+        cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
-      cycles += Times(around, -1, 1) * policy::kLaneCyclesPerCost;
+      cycles += Points(around, -1, 1) * policy::kLaneCyclesPerCost;
     }
     for (const kir::Reduce& r : stage.reduces) {
       const bool along = lane >= 0 && (r.dims & Bit(static_cast<size_t>(lane)));
-      const double results = Times(all & ~r.dims, lane, lanes);
-      const double steps = Times(all, lane, lanes);
+      const double results = Points(all & ~r.dims, lane, lanes);
+      const double steps = Points(all, lane, lanes);
       const auto values = static_cast<double>(r.in.size());
       cycles += steps * values;
       if (r.order == kir::ReduceOrder::kLanes || along)
@@ -296,9 +332,12 @@ class Model {
   const target::Target& target_;
   std::vector<DimMask> deps_;
   std::vector<int64_t> extents_;
+  std::vector<bool> of_places_;  ///< Whole numbers that only places decide.
   // Of the stage at hand.
+  std::vector<DimId> loops_;  ///< Outermost first.
   std::vector<int64_t> here_;
   std::vector<bool> needed_;
+  std::vector<bool> reduced_;  ///< What reductions ask for.
   int64_t widest_ = 4, narrowest_ = 4;
 };
 

@@ -1,6 +1,7 @@
 #include "tenon/compiler/fuse/tracer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tenon/compiler/fuse/constants.h"
 #include "tenon/compiler/fuse/policy.h"
@@ -119,7 +120,7 @@ kir::Buf Tracer::BufferOf(Ref r) {
 
 std::optional<Scalar> Tracer::Trace(Ref r, const IndexMap& map) {
   if (blocking != kNoNode || cut) return std::nullopt;
-  Key key{r, map, GuardsOf(map, nullptr)};
+  Key key{r, map, ThatMatter(guards_, map, nullptr)};
   const bool inner = std::any_of(map.begin(), map.end(), [&](const Index& ix) {
     return std::any_of(ix.terms.begin(), ix.terms.end(),
                        [&](const IndexTerm& t) { return t.dim >= b_.kernel().outer; });
@@ -151,9 +152,10 @@ Tracer::Key Tracer::PlaceOf(Key key) const {
   return key;
 }
 
-SmallVector<kir::Guard, 1> Tracer::GuardsOf(const IndexMap& map, const Dims* dims) const {
-  SmallVector<kir::Guard, 1> guards;
-  for (const kir::Guard& guard : guards_) {
+SmallVector<kir::Guard, 1> Tracer::ThatMatter(const SmallVector<kir::Guard, 1>& guards, const IndexMap& map,
+                                              const Dims* dims) const {
+  SmallVector<kir::Guard, 1> that_do;
+  for (const kir::Guard& guard : guards) {
     bool matters = guard.e.start != kir::kNone || guard.e.terms.empty();
     for (size_t i = 0; i < map.size() && !matters; ++i) {
       if (dims != nullptr && map[i].start == kir::kNone) {
@@ -165,9 +167,9 @@ SmallVector<kir::Guard, 1> Tracer::GuardsOf(const IndexMap& map, const Dims* dim
                                [&](const kir::Term& of) { return of.dim == t.dim; });
       }
     }
-    if (matters) guards.push_back(guard);
+    if (matters) that_do.push_back(guard);
   }
-  return guards;
+  return that_do;
 }
 
 std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
@@ -175,7 +177,7 @@ std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
   read.buf = BufferOf(r);
   read.at = AxesOf(map);
   const DType type = program_.shape(r).dtype;
-  read.guard = GuardsOf(map, &program_.shape(r).dims);
+  read.guard = ThatMatter(guards_, map, &program_.shape(r).dims);
   if (!read.guard.empty()) read.otherwise = b_.Const(PartType(type), 0);
   Scalar value{b_.Read(read, 0)};
   if (IsComplex(type)) value.im = b_.Read(read, 1);
@@ -184,14 +186,25 @@ std::optional<Scalar> Tracer::Leaf(Ref r, const IndexMap& map) {
 
 NodeId Tracer::MostRepeated(NodeId otherwise) const {
   NodeId most = otherwise;
-  Places best{places_.size(), 2};
+  Places best{places_.size()};
   for (const auto& [id, places] : places_) {
-    if (places.count > best.count || (places.count == best.count && places.number < best.number)) {
+    if (places.count <= 2) continue;
+    if (std::tie(places.evaluated, best.number) > std::tie(best.evaluated, places.number)) {
       most = id;
       best = places;
     }
   }
   return most;
+}
+
+double Tracer::PointsOf(const IndexMap& map) const {
+  kir::DimMask dims = 0;
+  for (const Index& ix : map) {
+    for (const IndexTerm& t : ix.terms) dims |= kir::DimMask{1} << t.dim;
+  }
+  double points = 1;
+  for (size_t d = 0; d < extents.size(); ++d) points *= (dims >> d & 1) != 0 ? static_cast<double>(extents[d]) : 1;
+  return points;
 }
 
 std::optional<Scalar> Tracer::TraceIota(const GraphNode& node, const IndexMap& map) {
@@ -231,7 +244,12 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
       return Scalar{b_.ConstBits(node.shape().dtype, *bits)};
   }
   if (!members_.contains(r.node)) return node.op == OpCode::kIota ? TraceIota(node, map) : Leaf(r, map);
-  if (KindOfOp(node.op) != OpKind::kView) ++places_.try_emplace(r.node, Places{places_.size()}).first->second.count;
+  if (KindOfOp(node.op) != OpKind::kView) {
+    Places& places = places_.try_emplace(r.node, Places{places_.size()}).first->second;
+    ++places.count;
+    places.evaluated +=
+        PointsOf(map) / static_cast<double>(std::max<int64_t>(1, NumElements(node.shape(r.result).dims)));
+  }
   if (static_cast<int64_t>(b_.num_nodes()) > program_.target->limits.nodes) return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;

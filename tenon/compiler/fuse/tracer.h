@@ -58,13 +58,17 @@ class Tracer {
   kir::Buf BufferOf(Ref r);
   std::vector<BoundBuffer> bound;
 
-  /// f(Ref, map, Scalar) for every value that was written somewhere, in no order, some of them several times.
+  /// f(Ref, map, guards, Scalar) for every value that was written somewhere, in no order, some of them several times.
   template <class F>
   void ForEachValue(const F& f) const {
-    for (const auto& [key, known] : known_) f(key.ref, key.map, known.value);
+    for (const auto& [key, known] : known_) f(key.ref, key.map, key.guards, known.value);
   }
 
   SmallVector<kir::Axis, 4> AxesOf(const IndexMap& map) const;
+  /// Those of `guards` that matter to what is read at `map` or below it: they speak of a dim that moves the place. With
+  /// the extents of what is read, only of dims that move it out of there.
+  SmallVector<kir::Guard, 1> ThatMatter(const SmallVector<kir::Guard, 1>& guards, const IndexMap& map,
+                                        const Dims* dims) const;
   /// The clamped start of a dynamic slice of `size` out of `extent`, as s64.
   std::optional<kir::Val> TraceStart(Ref r, int64_t extent, int64_t size);
 
@@ -87,13 +91,11 @@ class Tracer {
   struct Places {
     size_t number;  ///< Of members that were written out before it.
     int count = 0;
+    double evaluated = 0;  ///< How often loops compute it there, by element.
   };
 
   /// The key under which stages that run the same loop find each other's values: dims by same_as.
   Key PlaceOf(Key key) const;
-  /// The guards that matter to what is read at `map` or below it: they speak of a dim that moves the place. With the
-  /// extents of what is read, only of dims that move it out of there.
-  SmallVector<kir::Guard, 1> GuardsOf(const IndexMap& map, const Dims* dims) const;
   std::optional<Scalar> TraceNew(Ref r, const IndexMap& map);
   std::optional<Scalar> Leaf(Ref r, const IndexMap& map);
   std::optional<Scalar> TraceReduce(Ref r, const IndexMap& map);
@@ -108,9 +110,12 @@ class Tracer {
     if (blocking == kNoNode) blocking = id;
     return std::nullopt;
   }
-  /// The member that is written out at the most places: the one to store when a kernel grows too large. Of several the
-  /// one that was reached first, for which the others are written out: a whole window rather than one of its parts.
+  /// Of the members that are written out at several places the one whose elements are computed most often: the one to
+  /// store when a kernel grows too large. Of several the one that was reached first, for which the others are written
+  /// out: a whole window rather than one of its parts, and a sum rather than its terms.
   NodeId MostRepeated(NodeId otherwise) const;
+  /// Points of the dims that move the place.
+  double PointsOf(const IndexMap& map) const;
   kir::Val ValueOf(const Index& ix, bool narrow);
   kir::Val Inside(const Index& ix, int64_t low, int64_t high);
   kir::Val ClampStart(kir::Val start, int64_t limit);

@@ -131,7 +131,14 @@ class FunctionEmitter {
   size_t AccessId(const kir::Store& store);
   void ExtendPointer(size_t access);
   Place PlaceOf(size_t access, unsigned copy, int component);
-  Value* GuardMask(const Access& access, unsigned copy, bool vector);
+  /// What an access's guards ask: of all lanes together, and of each; null: nothing.
+  struct Guarded {
+    Value* shared = nullptr;  ///< i1
+    Value* lanes = nullptr;   ///< <lanes x i1>; null where no vector is made.
+  };
+  Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
+  /// <lanes x i1>
+  Value* GuardMask(const Guarded& guarded);
   Value* AndMasks(Value* a, Value* b);
   Value* EmitRead(kir::Val v, unsigned copy);
   void EmitStore(const kir::Store& store, unsigned copy, bool in_vector_loop);
@@ -187,6 +194,8 @@ class FunctionEmitter {
   bool PairsAreWhole() const;
   /// The mask for half 0 or 1 of them: the lanes' mask with every lane twice.
   Value* PairMask(unsigned half);
+  /// The same of any mask; `down`: of lanes that lie in memory the other way round.
+  Value* LanesTwice(Value* mask, unsigned half, bool down);
 
   // --- stages (stage.cc)
   void EmitStage(const kir::Stage& stage);

@@ -1,5 +1,6 @@
 // Reads and stores: addresses, guards, lanes.
 #include <fmt/format.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -184,8 +185,8 @@ Value* FunctionEmitter::AndMasks(Value* a, Value* b) {
   return b == nullptr ? a : b_.CreateAnd(a, b);
 }
 
-Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vector) {
-  Value* mask = nullptr;
+FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigned copy, bool vector) {
+  Guarded guarded;
   for (const kir::Guard& guard : *access.guards) {
     const bool in_vectors = vector && std::any_of(guard.e.terms.begin(), guard.e.terms.end(), [&](const kir::Term& t) {
                               return static_cast<int>(t.dim) == lanes_.dim;
@@ -201,8 +202,8 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
         if (term.coef.baked != 1) dim = b_.CreateMul(dim, constant(term.coef.baked));
         relative = b_.CreateAdd(relative, dim);
       }
-      mask = AndMasks(mask == nullptr ? nullptr : low_.Splat(mask, lanes_.lanes),
-                      b_.CreateICmpULT(relative, constant(std::max<int64_t>(0, guard.hi.baked - guard.lo.baked))));
+      guarded.lanes = AndMasks(
+          guarded.lanes, b_.CreateICmpULT(relative, constant(std::max<int64_t>(0, guard.hi.baked - guard.lo.baked))));
       continue;
     }
     // structural: 64-bit numbers in the four registers that a value has at most
@@ -221,8 +222,7 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
       for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(b_.getInt32(i));
       const auto splat = [&](Value* v) { return low_.Splat(b_.CreateTrunc(v, b_.getInt32Ty()), lanes_.lanes); };
       Value* from_lo = b_.CreateSub(llvm::ConstantVector::get(iota), splat(lo));
-      mask =
-          AndMasks(mask == nullptr ? nullptr : low_.Splat(mask, lanes_.lanes), b_.CreateICmpULT(from_lo, splat(count)));
+      guarded.lanes = AndMasks(guarded.lanes, b_.CreateICmpULT(from_lo, splat(count)));
       continue;
     }
     Value* e = SizeValue(guard.e.offset);
@@ -262,11 +262,14 @@ Value* FunctionEmitter::GuardMask(const Access& access, unsigned copy, bool vect
                                                        : b_.CreateURem(relative, modulus);
       holds = b_.CreateAnd(holds, b_.CreateICmpEQ(rest, shaped(I64(0))));
     }
-    mask = mask == nullptr ? holds
-                           : b_.CreateAnd(vector ? low_.Splat(mask, lanes_.lanes) : mask,
-                                          vector ? low_.Splat(holds, lanes_.lanes) : holds);
+    Value*& mask = lanes_differ ? guarded.lanes : guarded.shared;
+    mask = AndMasks(mask, holds);
   }
-  return mask != nullptr && vector ? low_.Splat(mask, lanes_.lanes) : mask;
+  return guarded;
+}
+
+Value* FunctionEmitter::GuardMask(const Guarded& guarded) {
+  return AndMasks(guarded.shared == nullptr ? nullptr : low_.Splat(guarded.shared, lanes_.lanes), guarded.lanes);
 }
 
 bool FunctionEmitter::MaskedMoveIsLegal(unsigned bytes) const {
@@ -306,6 +309,19 @@ Value* FunctionEmitter::PairMask(unsigned half) {
   if (half != 0) ones = b_.CreateLShr(ones, I64(lanes_.lanes));
   return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(lanes_.lanes)),
                           llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_.lanes));
+}
+
+Value* FunctionEmitter::LanesTwice(Value* mask, unsigned half, bool down) {
+  if (llvm::getSplatValue(mask) != nullptr) return mask;
+  llvm::SmallVector<int, 64> twice;
+  for (unsigned i = 0; i < lanes_.lanes; ++i) {
+    const unsigned lane = (half * lanes_.lanes + i) / 2;
+    twice.push_back(static_cast<int>(down ? lanes_.lanes - 1 - lane : lane));
+  }
+  if (llvm::isa<llvm::Constant>(mask)) return b_.CreateShuffleVector(mask, twice);
+  // structural: masks have no shuffles, vectors of 32 bits have
+  llvm::Type* wide = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes_.lanes);
+  return b_.CreateIsNeg(b_.CreateShuffleVector(b_.CreateSExt(mask, wide), twice));
 }
 
 void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value*, Value*)> body) {
@@ -471,7 +487,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   llvm::Type* element = low_.MemoryType(type, 1);
   const unsigned bytes = element->getScalarSizeInBits() / 8;
   if (!IsVector(v)) {
-    Value* condition = GuardMask(access, copy, false);
+    Value* condition = GuardsOf(access, copy, false).shared;
     if (condition == nullptr) {
       // What others may set is looked at each time.
       const bool is_signal = k_.buffers[read.buf].kind == kir::BufKind::kSignal;
@@ -493,7 +509,8 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
     }
   }
   if (EmitTileRead(v) || EmitGroupRead(v, copy)) return values_[Slot(v, copy)];
-  Value* guard = GuardMask(access, copy, true);
+  const Guarded guarded = GuardsOf(access, copy, true);
+  Value* guard = GuardMask(guarded);
   if (auto* known = llvm::dyn_cast_or_null<llvm::Constant>(guard)) {
     if (known->isNullValue()) return GetLanes(read.otherwise, copy);
     if (known->isAllOnesValue()) guard = nullptr;
@@ -502,7 +519,14 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   llvm::Type* memory_type = low_.MemoryType(type, lanes_.lanes);
   Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy))
                                       : llvm::Constant::getNullValue(memory_type);
-  const Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
+  Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
+  // A vector none of whose lanes is loaded is looked for in memory all the same, at the price of hundreds where there
+  // is none: outside of the buffer.
+  if (guarded.shared != nullptr && place.vector && MaskedMoveIsLegal(bytes)) {
+    Value* inside = BufferBase(access.buf);
+    if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
+    place.pointer = b_.CreateSelect(guarded.shared, place.pointer, inside);
+  }
   if (!place.vector) {
     // Only the guard differs between lanes: one load serves those where it holds.
     Value* any = mask == nullptr ? nullptr : b_.CreateOrReduce(mask);
@@ -521,22 +545,31 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
     return low_.FromMemory(type, lanes);
   }
   if (complex) {
-    if (guard == nullptr && PairsAreWhole() && place.offsets == nullptr && place.stride == 2 * int64_t{bytes}) {
+    const int64_t pair_bytes = 2 * int64_t{bytes};
+    const bool down = place.stride == -pair_bytes;
+    if (PairsAreWhole() && place.offsets == nullptr && (down || place.stride == pair_bytes) &&
+        (guard == nullptr || MaskedMoveIsLegal(bytes))) {
       auto& pair = pairs_[CopyOf(an_.deps[v], copy) * k_.reads.size() + node.attr];
-      if (pair[0] == nullptr) {
-        for (unsigned half = 0; half < 2; ++half) {
-          Value* pointer = b_.CreateGEP(element, place.pointer, I64(int64_t{half} * lanes_.lanes));
-          Value* part = mask == nullptr
-                            ? static_cast<Value*>(b_.CreateAlignedLoad(memory_type, pointer, llvm::Align(bytes)))
-                            : b_.CreateMaskedLoad(memory_type, pointer, llvm::Align(bytes), PairMask(half), otherwise);
-          Assign(&pair[half], part);
-        }
+      const int64_t first = down ? -pair_bytes * (lanes_.lanes - 1) : 0;
+      for (unsigned half = 0; half < 2 && pair[half] == nullptr; ++half) {
+        Value* pointer =
+            b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(first + int64_t{half} * lanes_.lanes * int64_t{bytes}));
+        Value* there = lanes_.mask == nullptr ? nullptr : down ? LanesTwice(lanes_.mask, half, true) : PairMask(half);
+        Value* moved = AndMasks(guard == nullptr ? nullptr : LanesTwice(guard, half, down), there);
+        Assign(&pair[half], moved == nullptr
+                                ? static_cast<Value*>(b_.CreateAlignedLoad(memory_type, pointer, llvm::Align(bytes)))
+                                : b_.CreateMaskedLoad(memory_type, pointer, llvm::Align(bytes), moved,
+                                                      llvm::Constant::getNullValue(memory_type)));
       }
       llvm::SmallVector<int, 64> pick;
-      for (unsigned i = 0; i < lanes_.lanes; ++i) pick.push_back(static_cast<int>(2 * i + node.imm));
-      return b_.CreateShuffleVector(pair[0], pair[1], pick);
+      for (unsigned i = 0; i < lanes_.lanes; ++i)
+        pick.push_back(static_cast<int>(2 * (down ? lanes_.lanes - 1 - i : i) + node.imm));
+      Value* part = b_.CreateShuffleVector(pair[0], pair[1], pick);
+      const auto* zero = llvm::dyn_cast<llvm::Constant>(otherwise);
+      return zero != nullptr && zero->isNullValue() ? part : b_.CreateSelect(guard, part, otherwise);
     }
-    return LoadLanes(element, PlaceOf(node.attr, copy, node.imm), mask, otherwise);
+    if (node.imm != 0) place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(bytes));
+    return LoadLanes(element, place, mask, otherwise);
   }
   return low_.FromMemory(type, LoadLanes(element, place, mask, otherwise));
 }
@@ -590,7 +623,7 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
       Value* old = store.combine < 0 ? nullptr : b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes));
       b_.CreateAlignedStore(low_.ToMemory(type, combined(old, value)), place.pointer, llvm::Align(bytes));
     };
-    Value* condition = GuardMask(accesses_[id], copy, false);
+    Value* condition = GuardsOf(accesses_[id], copy, false).shared;
     if (condition == nullptr) {
       act();
     } else {
@@ -642,9 +675,9 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
                (g.e.start != kNone && IsVector(g.e.start));
       });
   if (shared) {
-    If(GuardMask(accesses_[id], copy, false), nullptr, [&] { act(lanes_.mask); });
+    If(GuardsOf(accesses_[id], copy, false).shared, nullptr, [&] { act(lanes_.mask); });
   } else {
-    act(AndMasks(GuardMask(accesses_[id], copy, true), lanes_.mask));
+    act(AndMasks(GuardMask(GuardsOf(accesses_[id], copy, true)), lanes_.mask));
   }
 }
 

@@ -74,7 +74,7 @@ void FunctionEmitter::EmitPairs(const kir::Stage& stage, const StagePlan& plan, 
       }
       StoreLanes(low_.ToMemory(type, sum), place, lanes_.mask);
     };
-    Value* inside = GuardMask(accesses_[AccessId(store)], 0, false);
+    Value* inside = GuardsOf(accesses_[AccessId(store)], 0, false).shared;
     if (inside == nullptr) {
       add();
     } else {

@@ -1,0 +1,232 @@
+#include "tenon/compiler/fuse/storing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/lane_cost.h"
+#include "tenon/compiler/fuse/policy.h"
+
+namespace tenon::compiler {
+
+using kir::Op;
+using kir::Val;
+
+namespace {
+
+struct Candidate {
+  const Computed* value;
+  double hope;  ///< Saved, seen from afar.
+  double cost;  ///< Of its kernel and of memory.
+};
+
+/// Which of a kernel's candidates to store; sets of them are bits.
+class StoredSets {
+ public:
+  StoredSets(const Evaluations& evaluations, size_t nodes, const std::vector<Candidate>& candidates, double least_gain)
+      : evaluations_(evaluations),
+        nodes_(nodes),
+        candidates_(candidates),
+        least_gain_(least_gain),
+        nothing_(OpsWith(0)) {}
+
+  /// One after the other, the best first.
+  uint32_t OneByOne() const {
+    uint32_t chosen = 0;
+    for (double now = nothing_;;) {
+      uint32_t best = 0;
+      double best_gain = std::max(least_gain_, policy::kStoreShare * now), best_ops = 0;
+      for (size_t i = 0; i < candidates_.size(); ++i) {
+        const uint32_t bit = 1u << i;
+        if ((chosen & bit) != 0) continue;
+        const double then = OpsWith(chosen | bit);
+        const double gain = now - then - candidates_[i].cost;
+        if (gain <= best_gain) continue;
+        best = bit;
+        best_gain = gain;
+        best_ops = then;
+      }
+      if (best == 0) return chosen;
+      chosen |= best;
+      now = best_ops;
+    }
+  }
+
+  /// All of them, without those that are not worth it beside the others, the least worth going first.
+  uint32_t Together() const {
+    auto chosen = static_cast<uint32_t>((uint64_t{1} << candidates_.size()) - 1);
+    for (double now = OpsWith(chosen);;) {
+      uint32_t worst = 0;
+      double worst_gain = std::max(least_gain_, policy::kStoreShare * nothing_), worst_ops = 0;
+      for (size_t i = 0; i < candidates_.size(); ++i) {
+        const uint32_t bit = 1u << i;
+        if ((chosen & bit) == 0) continue;
+        const double without = OpsWith(chosen & ~bit);
+        const double gain = without - now - candidates_[i].cost;
+        if (gain > worst_gain) continue;
+        worst = bit;
+        worst_gain = gain;
+        worst_ops = without;
+      }
+      if (worst == 0) return chosen;
+      chosen &= ~worst;
+      now = worst_ops;
+    }
+  }
+
+  bool IsBetter(uint32_t together, uint32_t chosen) const {
+    const double gain = Total(chosen) - Total(together);
+    return gain > std::max(least_gain_ * std::popcount(together), policy::kStoreTogetherShare * nothing_);
+  }
+
+  /// What is read from memory with the set, or with all of it but `one`.
+  Evaluations::Stored Without(uint32_t set, size_t one = SIZE_MAX) const {
+    Evaluations::Stored stored(nodes_, nullptr);
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      if ((set >> i & 1) == 0 || i == one) continue;
+      for (const ValueAt& at : candidates_[i].value->values) stored[at.value] = &at.moves;
+    }
+    return stored;
+  }
+
+ private:
+  double OpsWith(uint32_t set) const { return evaluations_.Ops(Without(set)); }
+  double Total(uint32_t set) const {
+    double ops = OpsWith(set);
+    for (size_t i = 0; i < candidates_.size(); ++i) ops += (set >> i & 1) != 0 ? candidates_[i].cost : 0;
+    return ops;
+  }
+
+  const Evaluations& evaluations_;
+  const size_t nodes_;
+  const std::vector<Candidate>& candidates_;
+  const double least_gain_, nothing_;
+};
+
+double TimesOf(const Evaluations& evaluations, const Computed& c) {
+  double times = 0;
+  for (const ValueAt& at : c.values) times += evaluations.Times(at.value) / (c.complex() ? 2 : 1);
+  return times;
+}
+
+/// What the value costs wherever it is computed with all that it needs, and what several need each time, beyond what it
+/// takes to compute every element once; below 0 when it is computed no more often.
+double HopeOf(const Evaluations& evaluations, const kir::Kernel& kernel, const Computed& c, double step,
+              std::vector<double>& most) {
+  double times = TimesOf(evaluations, c), lanes = 0;
+  for (const ValueAt& at : c.values) lanes += evaluations.Lanes(at.value) / (c.complex() ? 2 : 1);
+  // In a loop's kernel another stage costs little, and a value that does not run in lanes, since only its users do, a
+  // vector's work for each element.
+  if (step < policy::kLaunchOps) {
+    times *= policy::kCostLanes;
+    lanes = std::max(lanes, times);
+  }
+  if (times <= c.elements()) return -1;
+  for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
+    most.push_back(evaluations.ApartCostOf(v));
+    for (Val in : kernel.nodes[v].in) most[v] += most[in];
+  }
+  double cost = 0;
+  for (const ValueAt& at : c.values) cost = std::max(cost, most[at.value]);
+  return cost * (lanes - c.elements());
+}
+
+/// The kernel with these values read from memory.
+kir::Kernel Reading(kir::Kernel kernel, const std::vector<Candidate>& candidates, uint32_t set) {
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if ((set >> i & 1) == 0) continue;
+    const Computed& c = *candidates[i].value;
+    const auto buf = static_cast<kir::Buf>(kernel.buffers.size());
+    kir::Buffer& buffer = kernel.buffers.emplace_back();
+    buffer.type = c.shape.dtype;
+    int64_t stride = 1;
+    for (size_t d = c.shape.dims.size(); d-- > 0;) {
+      buffer.extent.push_back(kir::Size::Of(c.shape.dims[d]));
+      buffer.stride.push_back(kir::Size::Of(stride));
+      stride *= c.shape.dims[d];
+    }
+    std::reverse(buffer.extent.begin(), buffer.extent.end());
+    std::reverse(buffer.stride.begin(), buffer.stride.end());
+    for (const ValueAt& at : c.values) {
+      kir::Node& node = kernel.nodes[at.value];
+      if (node.op == Op::kRead || node.op == Op::kConst) continue;
+      kir::Read read = at.read;
+      read.buf = buf;
+      // Any constant will do, and without one no guard.
+      for (Val v = 0; v < at.value && !read.guard.empty() && read.otherwise == kir::kNone; ++v) {
+        if (kernel.nodes[v].op == Op::kConst && kernel.nodes[v].type == node.type) read.otherwise = v;
+      }
+      if (read.otherwise == kir::kNone) read.guard.clear();
+      node = {Op::kRead, node.type, static_cast<uint8_t>(at.component), static_cast<uint32_t>(kernel.reads.size()), {}};
+      kernel.reads.push_back(std::move(read));
+    }
+  }
+  return kernel;
+}
+
+/// Of one core, in the form that a kernel has at last.
+double Cycles(kir::Kernel kernel, const target::Target& target) {
+  MadeKernel made;
+  made.buffers.resize(kernel.buffers.size());
+  made.kernel = std::move(kernel);
+  ReformKernel(made, target);
+  return LaneCycles(made.kernel, target);
+}
+
+}  // namespace
+
+std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
+                                 const target::Target& target, double step) {
+  const double least_gain = policy::kStoreGainSteps * step;
+  const Evaluations evaluations(kernel, target.costs);
+  if (!evaluations.known()) return {};
+  std::vector<Candidate> candidates;
+  std::vector<double> most;
+  for (const Computed& c : computed) {
+    const double hope = HopeOf(evaluations, kernel, c, step, most);
+    if (hope > policy::StoreOps(c.bytes(), c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
+  }
+  if (candidates.empty()) return {};
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.hope, a.value->node) > std::pair(b.hope, b.value->node);
+  });
+  if (candidates.size() > policy::kMaxStoreCandidates) candidates.resize(policy::kMaxStoreCandidates);
+  for (Candidate& c : candidates) {
+    const Evaluations::Stored nothing(kernel.nodes.size(), nullptr);
+    const double once = evaluations.OpsOf(c.value->values[0].value, c.value->elements(), nothing);
+    c.cost =
+        once < 0 ? c.hope : policy::kStoreMargin * (once + policy::StoreOps(c.value->bytes(), c.value->stored, step));
+  }
+  const StoredSets sets(evaluations, kernel.nodes.size(), candidates, least_gain);
+  uint32_t chosen = sets.OneByOne();
+  // Some values only together let other lanes be chosen. In loops many stages share them.
+  if (step >= policy::kLaunchOps && candidates.size() > 1) {
+    const uint32_t together = sets.Together();
+    if (together != chosen && sets.IsBetter(together, chosen)) chosen = together;
+  }
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if ((chosen >> i & 1) != 0) nodes.push_back(candidates[i].value->node);
+  }
+  if (chosen == 0) return nodes;
+  // Nests of loops say how often something is computed, finished kernels what they take.
+  target::Target every = target;
+  if (target.kind == target::Kind::kCpu) every.vector_bytes = target.numerics.reduce_lane_bytes;
+  const double now = Cycles(kernel, every), then = Cycles(Reading(kernel, candidates, chosen), every);
+  // Of what is saved, what is computed once; the same work at most, seen by the nests.
+  double once = 0, ops = 0, moved = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if ((chosen >> i & 1) == 0) continue;
+    const Computed& c = *candidates[i].value;
+    once = std::max(once, c.elements() / std::max(1.0, TimesOf(evaluations, c)));
+    ops += std::max(0.0, evaluations.OpsOf(c.values[0].value, c.elements(), sets.Without(chosen, i)));
+    moved += policy::StoreOps(c.bytes(), c.stored, step);
+    // Finished kernels count what they read, as if all of it lay near.
+    if (c.bytes() <= policy::kNearBytes) moved -= c.bytes() * policy::kNearByteOps;
+  }
+  const double computed_once = std::min(once * (now - then), ops / policy::kCostLanes * policy::kLaneCyclesPerCost);
+  if (then + policy::kStoreMargin * (computed_once + moved / policy::kCostLanes) > now) nodes.clear();
+  return nodes;
+}
+
+}  // namespace tenon::compiler
