@@ -137,8 +137,8 @@ TEST_F(ProgramTest, KernelsSeeThatTheRunIsCancelled) {
   const KernelCode waits{[](void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch) {
                            AddOne(buffers, params, begin, end, scratch);
                            reached = true;
-                           const auto& signal = *static_cast<const volatile bool*>(buffers[2]);
-                           while (!signal) {
+                           const auto& signal = *static_cast<const std::atomic<bool>*>(buffers[2]);
+                           while (!signal.load(std::memory_order_relaxed)) {
                            }
                          },
                          nullptr};

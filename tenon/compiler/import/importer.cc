@@ -356,6 +356,17 @@ void DropUnusedSteps(Dims& steps, const Dims& counts, int64_t none = 1) {
   }
 }
 
+/// What lies behind the only window along a dim is no padding: without a step another window would begin there.
+/// `dilations` as the attributes have them, of what is padded and of the window.
+void EndWithOnlyWindow(const Dims& windows, const Dims& extents, const std::pair<Dims, Dims>& dilations,
+                       const Dims& window, const Dims& low, Dims& high) {
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i] != 1) continue;
+    const int64_t length = extents[i] == 0 ? 0 : (extents[i] - 1) * dilations.first[i] + 1;
+    high[i] = (window[i] - 1) * dilations.second[i] + 1 - low[i] - length;
+  }
+}
+
 Dims ExtentsOf(mlir::Value v) { return FromArray(mlir::cast<mlir::ShapedType>(v.getType()).getShape()); }
 
 Dims Chosen(const Dims& extents, const Dims& dims) {
@@ -458,23 +469,34 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
       DropUnusedSteps(windows.window_strides, node.shape().dims);
       DropUnusedSteps(windows.base_dilations, first.dims);
       DropUnusedSteps(windows.window_dilations, windows.window_dimensions);
+      EndWithOnlyWindow(node.shape().dims, first.dims, {windows.base_dilations, windows.window_dilations},
+                        windows.window_dimensions, windows.padding_low, windows.padding_high);
       break;
     }
     case OpCode::kConvolution: {
       node.attributes = ReadConvolution(op);
       auto& windows = node.attrs<ConvolutionAttrs>();
-      DropUnusedSteps(windows.window_strides, Chosen(node.shape().dims, windows.output_spatial_dimensions));
-      DropUnusedSteps(windows.lhs_dilation, Chosen(first.dims, windows.input_spatial_dimensions));
-      DropUnusedSteps(windows.rhs_dilation, Chosen(ExtentsOf(op->getOperand(1)), windows.kernel_spatial_dimensions));
+      const Dims results = Chosen(node.shape().dims, windows.output_spatial_dimensions);
+      const Dims extents = Chosen(first.dims, windows.input_spatial_dimensions);
+      const Dims window = Chosen(ExtentsOf(op->getOperand(1)), windows.kernel_spatial_dimensions);
+      DropUnusedSteps(windows.window_strides, results);
+      DropUnusedSteps(windows.lhs_dilation, extents);
+      DropUnusedSteps(windows.rhs_dilation, window);
+      EndWithOnlyWindow(results, extents, {windows.lhs_dilation, windows.rhs_dilation}, window, windows.padding_low,
+                        windows.padding_high);
       break;
     }
     case OpCode::kSelectAndScatter: {
       auto [low, high] = PaddingOf(op, first.rank());
+      const Dims none(first.rank(), 1);
       node.attributes = SelectAndScatterAttrs{.window_dimensions = OnesUnless(op, "window_dimensions", first.rank()),
                                               .window_strides = OnesUnless(op, "window_strides", first.rank()),
                                               .padding_low = std::move(low),
                                               .padding_high = std::move(high)};
-      DropUnusedSteps(node.attrs<SelectAndScatterAttrs>().window_strides, ExtentsOf(op->getOperand(1)));
+      auto& windows = node.attrs<SelectAndScatterAttrs>();
+      DropUnusedSteps(windows.window_strides, ExtentsOf(op->getOperand(1)));
+      EndWithOnlyWindow(ExtentsOf(op->getOperand(1)), first.dims, {none, none}, windows.window_dimensions,
+                        windows.padding_low, windows.padding_high);
       break;
     }
     case OpCode::kFft:

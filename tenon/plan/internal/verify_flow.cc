@@ -384,6 +384,18 @@ class Flow {
     return x.followed && y.followed && x.begin == y.begin && s.dtype == t.dtype && WalkOf(s) == WalkOf(t);
   }
 
+  /// Whether a kernel that finds both alike in its own words, whose buffers have the strides of neither, finds each
+  /// element of the one where the other's is: as the other's do, or all of one run of memory, in any order.
+  bool LieAlike(SlotId a, SlotId b) const {
+    const Bytes &x = bytes_[a], &y = bytes_[b];
+    const Slot &s = plan_.slots[a], &t = plan_.slots[b];
+    const auto fills = [](const Bytes& bytes, const Slot& slot) {
+      return bytes.followed && bytes.end - bytes.begin == NumElements(slot.dims) * ByteWidth(slot.dtype);
+    };
+    if (IsSame(a, b)) return true;
+    return x.begin == y.begin && x.end == y.end && s.dtype == t.dtype && fills(x, s) && fills(y, t);
+  }
+
   /// Whether the kernel surely writes each of its buffers, and never looks at what was there.
   const std::vector<bool>& CoverageOf(const KernelStep& s) {
     auto [it, fresh] =
@@ -419,7 +431,7 @@ class Flow {
       if (buffer.kind != kir::BufKind::kOut) continue;
       if (buffer.in_place_of != kir::kNoBuf) {
         const SlotId other = s.buffers[buffer.in_place_of];
-        if (Meet(slot, other) && !IsSame(slot, other))
+        if (Meet(slot, other) && !LieAlike(slot, other))
           return InvalidArgument(fmt::format("%{} is written in place of %{}, which lies elsewhere", slot, other));
         continue;
       }
