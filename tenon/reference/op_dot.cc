@@ -33,9 +33,11 @@ Dims Joined(const Dims& a, const Dims& b, const Dims& c) {
   return all;
 }
 
-// [batch, m, k] times [batch, k, n], each sum in ascending k.
+// [batch, m, k] times [batch, k, n], each sum in ascending k; a product that sums over no dims is no sum, which would
+// begin with a zero that makes -0 into 0.
 template <class T>
-void Multiply3(const Value& lhs, const Value& rhs, Value& out, int64_t batch, int64_t m, int64_t k, int64_t n) {
+void Multiply3(const Value& lhs, const Value& rhs, Value& out, int64_t batch, int64_t m, int64_t k, int64_t n,
+               bool sums) {
   const T* a = lhs.data<T>();
   const T* b = rhs.data<T>();
   T* c = out.mutable_data<T>();
@@ -46,8 +48,10 @@ void Multiply3(const Value& lhs, const Value& rhs, Value& out, int64_t batch, in
       for (int64_t p = 0; p < k; ++p) {
         const auto factor = Load(a[(g * m + i) * k + p]);
         const T* right = b + (g * k + p) * n;
-        for (int64_t j = 0; j < n; ++j)
-          row[j] = Store<T>(Add::Apply(Load(row[j]), Multiply::Apply(factor, Load(right[j]))));
+        for (int64_t j = 0; j < n; ++j) {
+          const auto product = Multiply::Apply(factor, Load(right[j]));
+          row[j] = Store<T>(sums ? Add::Apply(Load(row[j]), product) : product);
+        }
       }
     }
   }
@@ -165,27 +169,28 @@ Result<Value> DotGeneral(const Value& lhs, const Value& rhs, const DotDims& dims
   for (int64_t d : lhs_free) shape.dims.push_back(lhs.dims()[static_cast<size_t>(d)]);
   for (int64_t d : rhs_free) shape.dims.push_back(rhs.dims()[static_cast<size_t>(d)]);
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate(shape));
+  const bool sums = !dims.lhs_contract.empty();
   switch (shape.dtype) {
     case DType::kPred:
-      Multiply3<Pred>(a, b, out, batch, m, k, n);
+      Multiply3<Pred>(a, b, out, batch, m, k, n, sums);
       break;
     case DType::kS64:
-      Multiply3<int64_t>(a, b, out, batch, m, k, n);
+      Multiply3<int64_t>(a, b, out, batch, m, k, n, sums);
       break;
     case DType::kU64:
-      Multiply3<uint64_t>(a, b, out, batch, m, k, n);
+      Multiply3<uint64_t>(a, b, out, batch, m, k, n, sums);
       break;
     case DType::kF32:
-      Multiply3<float>(a, b, out, batch, m, k, n);
+      Multiply3<float>(a, b, out, batch, m, k, n, sums);
       break;
     case DType::kC64:
-      Multiply3<std::complex<float>>(a, b, out, batch, m, k, n);
+      Multiply3<std::complex<float>>(a, b, out, batch, m, k, n, sums);
       break;
     case DType::kC128:
-      Multiply3<std::complex<double>>(a, b, out, batch, m, k, n);
+      Multiply3<std::complex<double>>(a, b, out, batch, m, k, n, sums);
       break;
     default:
-      Multiply3<double>(a, b, out, batch, m, k, n);
+      Multiply3<double>(a, b, out, batch, m, k, n, sums);
       break;
   }
   return out;

@@ -9,6 +9,7 @@
 // CHECK-DAG: divide_one: divide %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
 // CHECK-DAG: divide_power_of_two: divide %[[X]], %{{[0-9]+}} : f32[4] -> %{{[0-9]+}} = multiply %[[X]], %{{[0-9]+}} : f32[4]
 // CHECK-DAG: same_operands: maximum %[[X]], %[[X]] : f32[4] -> %[[X]] = parameter
+// CHECK-DAG: same_cancel: subtract %[[I:[0-9]+]], %[[I]] : s32[4] -> %{{[0-9]+}} = constant splat 0x00000000 : s32[4]
 // CHECK-DAG: extreme_identity: minimum %[[X]], %{{[0-9]+}} : f32[4] -> %[[X]] = parameter
 // CHECK-DAG: logic_constant: and %[[P:[0-9]+]], %{{[0-9]+}} : pred[4] -> %[[P]] = parameter
 // CHECK-DAG: xor_zero: xor %[[P]], %{{[0-9]+}} : pred[4] -> %[[P]] = parameter
@@ -42,6 +43,7 @@ module @elementwise {
     %9 = stablehlo.and %p, %true : tensor<4xi1>
     %10 = stablehlo.xor %p, %false : tensor<4xi1>
     %11 = stablehlo.shift_left %i, %none : tensor<4xi32>
+    %cancelled = stablehlo.subtract %i, %i : tensor<4xi32>
     %12 = stablehlo.negate %x : tensor<4xf32>
     %13 = stablehlo.negate %12 : tensor<4xf32>
     %14 = stablehlo.select %p, %x, %x : tensor<4xi1>, tensor<4xf32>
@@ -174,6 +176,7 @@ module @sums {
 
 // CHECK-DAG: empty_results: sort {{.*}} -> constants
 // CHECK-DAG: first_extreme: reduce %{{[0-9]+}}, {{.*}} : f32[40] s32[40] -> %{{[0-9]+}} = reduce {{.*}}, %{{[0-9]+}} = reduce
+// CHECK-DAG: sort_of_one: sort %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[9,1] -> operands
 // CHECK-DAG: known_case: case 1 -> its 1 operations
 // CHECK-DAG: unroll: while of 2 carries -> 3 trips
 // CHECK-DAG: fixed_carry: carry 2 -> %{{[0-9]+}} = parameter : f32[16,16]
@@ -182,12 +185,18 @@ module @sums {
 // CHECK-DAG: take_first: sort {{.*}} : f32[100] -> sort {{.*}} : f32[3]
 // CHECK: program @several
 module @several {
-  func.func @main(%x: tensor<40x50xf32>, %e: tensor<0xf32>, %l: tensor<100xf32>, %n: tensor<6x16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<40xi32>, tensor<f32>, tensor<16x16xf32>, tensor<3xf32>) {
+  func.func @main(%x: tensor<40x50xf32>, %e: tensor<0xf32>, %l: tensor<100xf32>, %short: tensor<9xf32>, %n: tensor<6x16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<40xi32>, tensor<f32>, tensor<16x16xf32>, tensor<3xf32>) {
     %0:2 = "stablehlo.sort"(%e, %e) <{dimension = 0 : i64}> ({
     ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<f32>, %s: tensor<f32>):
       %t = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %t : tensor<i1>
     }) : (tensor<0xf32>, tensor<0xf32>) -> (tensor<0xf32>, tensor<0xf32>)
+    %single = stablehlo.reshape %short : (tensor<9xf32>) -> tensor<9x1xf32>
+    %in_order = "stablehlo.sort"(%single) <{dimension = 1 : i64}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }) : (tensor<9x1xf32>) -> tensor<9x1xf32>
     %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %zero = stablehlo.constant dense<0> : tensor<i32>
     %places = stablehlo.iota dim = 1 : tensor<40x50xi32>

@@ -256,6 +256,21 @@ class Scheduler {
     }
   }
 
+  /// Whether the argument whose memory the output `out` takes over, if it does, is read once `events` have begun to
+  /// write there.
+  bool IsArgumentNeeded(uint32_t out, const Events& events) {
+    if (KindOf(out) != SlotKind::kOut) return false;
+    const int32_t input = p_.outputs[p_.buffers[out].index].alias_input;
+    if (input < 0) return false;
+    const Event& first = *events.begin();
+    const bool in_loop = timeline_.LoopAround(first.position) != nullptr;
+    const Events& reads = EventsOf(buffer_of_input_[static_cast<size_t>(input)]);
+    return std::ranges::any_of(reads, [&](const Event& r) {
+      if (r.position < first.position) return in_loop && timeline_.LoopAround(r.position) != nullptr;
+      return r.position > first.position || in_loop || !IsCopiedAt(r.position, r.slot, first.slot);
+    });
+  }
+
   void ReuseInPlace() {
     for (const Timeline::KernelAt& k : timeline_.kernels) {
       for (SlotId write : k.step->buffers) {
@@ -271,6 +286,7 @@ class Scheduler {
           if (EventsOf(w).begin()->position != k.position || EventsOf(r).rbegin()->position != k.position) continue;
           if (!StaysInLoop(EventsOf(r), k.position)) continue;
           if (std::ranges::distance(EventsAt(EventsOf(r), k.position)) != 1) continue;
+          if (IsArgumentNeeded(w, EventsOf(r))) continue;
           in_place_.push_back({write, read});
           Merge(r, w);
           break;

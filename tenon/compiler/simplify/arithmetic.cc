@@ -65,6 +65,11 @@ std::optional<Ref> Simplifier::SameOperands(const GraphNode& node) {
   return std::nullopt;
 }
 
+std::optional<Ref> Simplifier::SameCancel(const GraphNode& node) {
+  if (!(node.in[0] == node.in[1]) || IsFloat(node.shape().dtype) || IsComplex(node.shape().dtype)) return std::nullopt;
+  return Splat(node.shape(), 0);
+}
+
 std::optional<Ref> Simplifier::ExtremeIdentity(const GraphNode& node) {
   const DType type = node.shape().dtype;
   if (!IsNumber(type)) return std::nullopt;

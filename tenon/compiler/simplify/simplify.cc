@@ -92,18 +92,28 @@ void Simplifier::CopyNode(NodeId id) {
   }
   source_ = old.source;
   const size_t results = node.out.size();
-  if (results > 1 && (BindTrivial(id, node) || BindExtreme(id, node) || BindWindows(id, node))) return;
+  if ((results > 1 || node.op == OpCode::kSort) && BindTrivial(id, node)) return;
+  if (results > 1 && (BindExtreme(id, node) || BindWindows(id, node))) return;
   const Ref r = Emit(std::move(node));
   for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
 }
 
-// Several results at once that take no computing: empty arrays, and reductions over nothing.
+// Several results at once that take no computing: empty arrays, sorts of single elements, and reductions over nothing.
 bool Simplifier::BindTrivial(NodeId id, const GraphNode& node) {
   if (node.side_effect || node.op == OpCode::kBarrier) return false;
   const auto is_empty = [](const Shape& s) { return s.dtype != DType::kToken && NumElements(s.dims) == 0; };
   if (std::all_of(node.out.begin(), node.out.end(), is_empty)) {
     for (uint32_t i = 0; i < node.out.size(); ++i) Bind(id, i, Constant(node.shape(i), MakeLiteral("", false)));
     log_.Hit(Rule::empty_results, [&] { return PrintNode(to_, node); }, [] { return std::string("constants"); });
+    return true;
+  }
+  if (node.op == OpCode::kSort) {
+    const auto& sort = node.attrs<SortAttrs>();
+    if (ShapeOf(node.in[0]).dims[static_cast<size_t>(sort.dimension)] != 1) return false;
+    size_t payload = sort.descending.size();  // Behind the keys.
+    for (uint32_t i = 0; i < node.out.size(); ++i)
+      Bind(id, i, sort.is_position[i] != 0 ? Splat(node.shape(i), 0) : node.in[payload++]);
+    log_.Hit(Rule::sort_of_one, [&] { return PrintNode(to_, node); }, [] { return std::string("operands"); });
     return true;
   }
   if (node.op != OpCode::kReduce || !is_empty(ShapeOf(node.in[0]))) return false;

@@ -60,8 +60,8 @@ void SplitHalves(int64_t k, Word* block) {
   }
 }
 
-// A whole block of a row, as SplitHalves turns it.
-__m512i PermutedHalves(const uint16_t* block) {
+// A block of `k` elements of a row, as SplitHalves turns a whole one: kHalf words of either half.
+__m512i PermutedHalves(const uint16_t* block, int64_t k) {
   alignas(64) static constexpr auto kOrder = [] {
     struct {
       uint16_t from[kBlockBf16];
@@ -75,20 +75,26 @@ __m512i PermutedHalves(const uint16_t* block) {
     }
     return order;
   }();
-  return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder.from), _mm512_loadu_si512(block));
+  const __m512i elements =
+      k >= kBlockBf16 ? _mm512_loadu_si512(block) : _mm512_maskz_loadu_epi16((uint32_t{1} << k) - 1, block);
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder.from), elements);
 }
 
 void PackAHalves(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
                  int64_t dst_row_stride) {
   if (k_stride == 1) {
-    const int64_t whole = k / kBlockBf16 * kBlockBf16;
     for (int r = 0; r < rows; ++r) {
       const uint16_t* const from = static_cast<const uint16_t*>(src) + r * row_stride;
-      Word* const to = dst + r * dst_row_stride;
-      for (int64_t p = 0; p < whole; p += kBlockBf16) _mm512_storeu_si512(to + p / 2, PermutedHalves(from + p));
-      if (whole == k) continue;
-      PackAGroups<uint16_t, uint16_t, 2>(from + whole, 0, 1, 1, k - whole, to + whole / 2, 0);
-      SplitHalves<1>(k - whole, to + whole / 2);
+      Word* to = dst + r * dst_row_stride;
+      int64_t p = 0;
+      for (; p + kBlockBf16 <= k; p += kBlockBf16, to += 2 * kHalf)
+        _mm512_storeu_si512(to, PermutedHalves(from + p, kBlockBf16));
+      if (p == k) continue;
+      const __m512i both = PermutedHalves(from + p, k - p);
+      const int half = HalfWords(k - p);
+      const __mmask8 words = HalfVec::First(half);
+      _mm256_mask_storeu_epi32(to, words, _mm512_castsi512_si256(both));
+      _mm256_mask_storeu_epi32(to + half, words, _mm512_extracti64x4_epi64(both, 1));
     }
     return;
   }
@@ -99,8 +105,61 @@ void PackAHalves(const void* src, int64_t row_stride, int64_t k_stride, int rows
   }
 }
 
+// Of columns along which k runs: sixteen of them are turned at once.
+template <int kNr>
+void PackColumnsHalves(const BPanels& b) {
+  const uint16_t* const src = static_cast<const uint16_t*>(b.src);
+  Word* panel = b.dst;
+  for (int64_t first = 0; first < b.cols; first += kNr, panel += b.panel_stride) {
+    Word* block = panel;
+    for (int64_t p = 0; p < b.k; p += kBlockBf16, block += 2 * kHalf * kNr) {
+      const int half = HalfWords(b.k - p);
+      for (int j = 0; j < kNr; j += Vec::kLanes) {
+        Vec::Reg r[Vec::kLanes];
+        for (int i = 0; i < Vec::kLanes; ++i) {
+          const int64_t col = first + j + i;
+          r[i] =
+              col < b.cols ? _mm512_castsi512_ps(PermutedHalves(src + col * b.col_stride + p, b.k - p)) : Vec::Zero();
+        }
+        Vec::Transpose(r);
+        for (int i = 0; i < half; ++i) {
+          Vec::Store(F32Ops::F(block + i * kNr + j), r[i]);
+          Vec::Store(F32Ops::F(block + (half + i) * kNr + j), r[kHalf + i]);
+        }
+      }
+    }
+  }
+}
+
+// Of rows of neighbours.
+template <int kNr>
+void PackRowsHalves(const BPanels& b) {
+  const uint16_t* const src = static_cast<const uint16_t*>(b.src);
+  const auto load = [&](int64_t p, int64_t col) {
+    const int64_t left = p < b.k ? b.cols - col : 0;
+    if (left <= 0) return _mm512_setzero_si512();
+    const __mmask16 there = Vec::First(left < Vec::kLanes ? static_cast<int>(left) : Vec::kLanes);
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(there, src + p * b.k_stride + col));
+  };
+  for (int64_t p = 0, block = 0; p < b.k; p += kBlockBf16, block += 2 * kHalf * kNr) {
+    const int half = HalfWords(b.k - p);
+    for (int i = 0; i < 2 * half; ++i) {
+      const int64_t earlier = p + (i < half ? 4 * i : 4 * (i - half) + 1);
+      Word* to = b.dst + block + i * kNr;
+      for (int64_t first = 0; first < b.cols; first += kNr, to += b.panel_stride) {
+        for (int j = 0; j < kNr; j += Vec::kLanes) {
+          const __m512i high = _mm512_slli_epi32(load(earlier, first + j), 16);
+          _mm512_storeu_si512(to + j, _mm512_or_si512(high, load(earlier + 2, first + j)));
+        }
+      }
+    }
+  }
+}
+
 template <int kNr>
 void PackBHalves(const BPanels& b) {
+  if (b.k_stride == 1) return PackColumnsHalves<kNr>(b);
+  if (b.col_stride == 1) return PackRowsHalves<kNr>(b);
   PackBGroups<uint16_t, uint16_t, 2, kNr>(b);
   Word* panel = b.dst;
   for (int64_t first = 0; first < b.cols; first += kNr, panel += b.panel_stride) {
