@@ -19,6 +19,7 @@ using internal::kLuPanel;
 using internal::kWidth;
 
 constexpr int64_t kMaxPieces = 16;
+constexpr int64_t kFew = 8;              // Right-hand sides that are solved one by one.
 constexpr int64_t kStripe = 2 * kBlock;  // Columns of a symmetric update in one go.
 // Matrices of at most so many rows and columns, and at least so many of them, are worked on in lanes: beyond, a group
 // of them leaves the nearest cache, and of fewer most lanes are idle.
@@ -156,6 +157,7 @@ class Solver {
 
   void SolveDirectly(const Matrix<T>& t, const Matrix<T>& x, bool unit) {
     const int64_t n = t.rows;
+    if (x.cols <= kFew) return SolveFew(t, x, unit);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t p = 0; p <= i; ++p) triangle_[i * kBlock + p] = t(i, p);
     }
@@ -173,6 +175,22 @@ class Solver {
         for (int64_t c = 0; c < width; ++c) part(i, c) = mine[i * kWidth + c];
       }
     });
+  }
+  /// One right-hand side after the other, in vectors of rows.
+  void SolveFew(const Matrix<T>& t, const Matrix<T>& x, bool unit) {
+    const int64_t n = t.rows;
+    for (int64_t p = 0; p < n; ++p) {
+      T* column = triangle_ + p * kBlock;
+      std::fill(column, column + p, T(0));
+      for (int64_t i = p; i < n; ++i) column[i] = t(i, p);
+      std::fill(column + n, column + kBlock, T(0));
+    }
+    for (int64_t c = 0; c < x.cols; ++c) {
+      for (int64_t i = 0; i < n; ++i) scratch_[i] = x(i, c);
+      std::fill(scratch_ + n, scratch_ + kBlock, T(0));
+      blocks_.solve_one(triangle_, scratch_, n, unit);
+      for (int64_t i = 0; i < n; ++i) x(i, c) = scratch_[i];
+    }
   }
   static void Copy(const Matrix<T>& from, T* to) {
     for (int64_t i = 0; i < from.rows; ++i) {

@@ -204,6 +204,34 @@ TEST(Linalg, TriangularSolve) {
   }
 }
 
+// However many there are beside it, a right-hand side has the same solution, bit for bit.
+TEST(Linalg, FewRightHandSidesAsMany) {
+  for (const int64_t n : {1, 7, 20, 32}) {
+    std::mt19937 bits(static_cast<unsigned>(n));
+    Stack<float> t(1, n, n, Layout::kRows), many(1, n, 40, Layout::kRows);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j <= i; ++j) t.at(0, i, j) = static_cast<float>(i == j ? 2 + Random(bits) : Random(bits));
+      for (int64_t j = 0; j < 40; ++j) many.at(0, i, j) = static_cast<float>(Random(bits));
+    }
+    for (const int64_t few : {1, 3, 8}) {
+      Stack<float> some(1, n, few, Layout::kCols), all = many;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < few; ++j) some.at(0, i, j) = many.at(0, i, j);
+      }
+      for (Stack<float>* x : {&some, &all}) {
+        LinalgSignature s = Signature(LinalgOp::kTriangularSolve, *x);
+        s.a = t.form;
+        s.left = s.lower = true;
+        std::vector<int32_t> info;
+        ASSERT_TRUE(Run<float>(s, &t, *x, nullptr, info).ok());
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < few; ++j) ASSERT_EQ(some.at(0, i, j), all.at(0, i, j)) << n << " " << i << " " << j;
+      }
+    }
+  }
+}
+
 TEST(Linalg, TriangularSolveInLanes) {
   for (int flags = 0; flags < 16; ++flags) {
     for (int64_t n : {1, 2, 7, 24}) {

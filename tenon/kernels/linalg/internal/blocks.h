@@ -19,6 +19,9 @@ template <class T>
 struct Blocks {
   /// Solves t x = x: t is lower triangular, row-major [n, kBlock]; x is [n, kWidth]. n <= kBlock.
   void (*solve)(const T* t, T* x, int64_t n, bool unit_diagonal);
+  /// The same of one right-hand side, x [kBlock], and t by columns, [n][kBlock], of which what lies above the diagonal
+  /// is any number. In the same order, hence with the same bits.
+  void (*solve_one)(const T* t, T* x, int64_t n, bool unit_diagonal);
   /// Factors the lower triangle of the column-major [n, kBlock] matrix in place; 0, or the order of the minor that is
   /// not positive.
   int64_t (*cholesky)(T* a, int64_t n);

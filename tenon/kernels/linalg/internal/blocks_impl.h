@@ -31,6 +31,19 @@ void SolveBlock(const T* t, T* x, int64_t n, bool unit_diagonal) {
 }
 
 template <class T>
+void SolveOne(const T* t, T* x, int64_t n, bool unit_diagonal) {
+  T left[kBlock];
+  for (int64_t l = 0; l < kBlock; ++l) left[l] = x[l];
+  for (int64_t p = 0; p < n; ++p) {
+    const T* column = t + p * kBlock;
+    const T solved = left[p] / (unit_diagonal ? T(1) : column[p]);
+    x[p] = solved;
+    // What is solved takes part for the vectors' sake; nobody reads it here.
+    for (int64_t l = 0; l < kBlock; ++l) left[l] -= column[l] * solved;
+  }
+}
+
+template <class T>
 int64_t CholeskyBlock(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
     T* column = a + j * kBlock;
@@ -188,7 +201,7 @@ void LuLanes(T* elements, int64_t m, int64_t n, int32_t* pivots, int32_t* info) 
 
 template <class T>
 Blocks<T> TENON_BLOCKS() {
-  return {&SolveBlock<T>, &CholeskyBlock<T>, &LuPanel<T>, &SolveLanes<T>, &CholeskyLanes<T>, &LuLanes<T>};
+  return {&SolveBlock<T>, &SolveOne<T>, &CholeskyBlock<T>, &LuPanel<T>, &SolveLanes<T>, &CholeskyLanes<T>, &LuLanes<T>};
 }
 template Blocks<float> TENON_BLOCKS<float>();
 template Blocks<double> TENON_BLOCKS<double>();
