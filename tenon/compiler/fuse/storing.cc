@@ -79,18 +79,18 @@ class StoredSets {
     return gain > std::max(least_gain_ * std::popcount(together), policy::kStoreTogetherShare * nothing_);
   }
 
-  /// What is read from memory with the set, or with all of it but `one`.
-  Evaluations::Stored Without(uint32_t set, size_t one = SIZE_MAX) const {
+  /// What is read from memory with the set, but for one of it.
+  Evaluations::Stored Of(uint32_t set, size_t but = SIZE_MAX) const {
     Evaluations::Stored stored(nodes_, nullptr);
     for (size_t i = 0; i < candidates_.size(); ++i) {
-      if ((set >> i & 1) == 0 || i == one) continue;
+      if ((set >> i & 1) == 0 || i == but) continue;
       for (const ValueAt& at : candidates_[i].value->values) stored[at.value] = &at.moves;
     }
     return stored;
   }
 
  private:
-  double OpsWith(uint32_t set) const { return evaluations_.Ops(Without(set)); }
+  double OpsWith(uint32_t set) const { return evaluations_.Ops(Of(set)); }
   double Total(uint32_t set) const {
     double ops = OpsWith(set);
     for (size_t i = 0; i < candidates_.size(); ++i) ops += (set >> i & 1) != 0 ? candidates_[i].cost : 0;
@@ -173,6 +173,27 @@ double Cycles(kir::Kernel kernel, const target::Target& target) {
   return LaneCycles(made.kernel, target);
 }
 
+/// Whether storing the set pays. Nests of loops say how often something is computed, finished kernels what they take.
+bool Pays(const kir::Kernel& kernel, const Evaluations& evaluations, const std::vector<Candidate>& candidates,
+          uint32_t set, const StoredSets& sets, target::Target target, double step) {
+  // The same vectors for all levels.
+  if (target.kind == target::Kind::kCpu) target.vector_bytes = target.numerics.reduce_lane_bytes;
+  const double now = Cycles(kernel, target), then = Cycles(Reading(kernel, candidates, set), target);
+  // Of what is saved, what is computed once; the same work at most, seen by the nests.
+  double once = 0, ops = 0, moved = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if ((set >> i & 1) == 0) continue;
+    const Computed& c = *candidates[i].value;
+    once = std::max(once, c.elements() / std::max(1.0, TimesOf(evaluations, c)));
+    ops += std::max(0.0, evaluations.OpsOf(c.values[0].value, c.elements(), sets.Of(set, i)));
+    moved += policy::StoreOps(c.bytes(), c.stored, step);
+    // Finished kernels count what they read, as if all of it lay near.
+    if (c.bytes() <= policy::kNearBytes) moved -= c.bytes() * policy::kNearByteOps;
+  }
+  const double computed_once = std::min(once * (now - then), ops / policy::kCostLanes * policy::kLaneCyclesPerCost);
+  return then + policy::kStoreMargin * (computed_once + moved / policy::kCostLanes) <= now;
+}
+
 }  // namespace
 
 std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Computed>& computed,
@@ -208,24 +229,7 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
   for (size_t i = 0; i < candidates.size(); ++i) {
     if ((chosen >> i & 1) != 0) nodes.push_back(candidates[i].value->node);
   }
-  if (chosen == 0) return nodes;
-  // Nests of loops say how often something is computed, finished kernels what they take.
-  target::Target every = target;
-  if (target.kind == target::Kind::kCpu) every.vector_bytes = target.numerics.reduce_lane_bytes;
-  const double now = Cycles(kernel, every), then = Cycles(Reading(kernel, candidates, chosen), every);
-  // Of what is saved, what is computed once; the same work at most, seen by the nests.
-  double once = 0, ops = 0, moved = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if ((chosen >> i & 1) == 0) continue;
-    const Computed& c = *candidates[i].value;
-    once = std::max(once, c.elements() / std::max(1.0, TimesOf(evaluations, c)));
-    ops += std::max(0.0, evaluations.OpsOf(c.values[0].value, c.elements(), sets.Without(chosen, i)));
-    moved += policy::StoreOps(c.bytes(), c.stored, step);
-    // Finished kernels count what they read, as if all of it lay near.
-    if (c.bytes() <= policy::kNearBytes) moved -= c.bytes() * policy::kNearByteOps;
-  }
-  const double computed_once = std::min(once * (now - then), ops / policy::kCostLanes * policy::kLaneCyclesPerCost);
-  if (then + policy::kStoreMargin * (computed_once + moved / policy::kCostLanes) > now) nodes.clear();
+  if (chosen != 0 && !Pays(kernel, evaluations, candidates, chosen, sets, target, step)) nodes.clear();
   return nodes;
 }
 
