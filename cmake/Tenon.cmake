@@ -68,7 +68,9 @@ function(tenon_test)
     # LLVM's headers poison arenas that LLVM's library, which is not instrumented, does not unpoison.
     list(APPEND A_ENV ASAN_OPTIONS=allow_user_poisoning=0:allocator_may_return_null=1)
   elseif(CMAKE_CXX_FLAGS MATCHES "fsanitize=thread")
-    list(APPEND A_ENV TSAN_OPTIONS=allocator_may_return_null=1)
+    # A test of unwinding takes its backtraces in a signal handler.
+    list(APPEND A_ENV
+      "TSAN_OPTIONS=allocator_may_return_null=1:report_signal_unsafe=0:suppressions=${PROJECT_SOURCE_DIR}/scripts/tsan.supp")
   endif()
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABELS}" ENVIRONMENT "${A_ENV}")
 endfunction()
