@@ -196,6 +196,25 @@ class Scheduler {
   // Outputs in arguments' memory
   // ---------------------------------------------------------------------------------------------------------
 
+  /// Whether what `events` write may lie where the argument of `reads` does: nobody reads it once they have begun, but
+  /// what takes over from it then (`taken` as above). By a copy: its contents are the first to be there.
+  TakeOver TakesOverArgument(const Events& reads, const Events& events,
+                             std::vector<std::pair<SlotId, SlotId>>& taken) const {
+    const int32_t first = events.begin()->position;
+    const bool in_loop = timeline_.LoopAround(first) != nullptr;
+    if (!reads.empty() && (reads.rbegin()->position > first || (in_loop && reads.rbegin()->position == first)))
+      return {};
+    TakeOver all{.any = true};
+    for (const Event& r : reads) {
+      if (r.position < first && (!in_loop || timeline_.LoopAround(r.position) == nullptr)) continue;
+      if (r.position < first) return {};
+      const TakeOver takes = TakesOver(events, r, taken);
+      if (!takes.any) return {};
+      all.by_copy |= takes.by_copy;
+    }
+    return all;
+  }
+
   bool TryAlias(uint32_t input, uint32_t output) {
     if (p_.outputs[output].alias_input >= 0 || p_.outputs[output].shape.dtype == DType::kToken) return false;
     const uint32_t arg = buffer_of_input_[input];
@@ -206,21 +225,11 @@ class Scheduler {
     const Events& reads = EventsOf(arg);
     const Events& events = EventsOf(out);
     if (events.empty() || !events.begin()->write) return false;
-    const int32_t first = events.begin()->position;
-    const bool in_loop = timeline_.LoopAround(first) != nullptr;
-    if (!reads.empty() && (reads.rbegin()->position > first || (in_loop && reads.rbegin()->position == first)))
-      return false;
     std::vector<std::pair<SlotId, SlotId>> taken;
-    bool contents = false;
-    for (const Event& r : reads) {
-      if (r.position < first && (!in_loop || timeline_.LoopAround(r.position) == nullptr)) continue;
-      if (r.position < first) return false;
-      const TakeOver takes = TakesOver(events, r, taken);
-      if (!takes.any) return false;
-      contents |= takes.by_copy;
-    }
+    const TakeOver takes = TakesOverArgument(reads, events, taken);
+    if (!takes.any) return false;
     p_.outputs[output].alias_input = static_cast<int32_t>(input);
-    p_.outputs[output].alias_contents = contents;
+    p_.outputs[output].alias_contents = takes.by_copy;
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
     return true;
   }
@@ -256,19 +265,18 @@ class Scheduler {
     }
   }
 
-  /// Whether the argument whose memory the output `out` takes over, if it does, is read once `events` have begun to
-  /// write there.
-  bool IsArgumentNeeded(uint32_t out, const Events& events) {
-    if (KindOf(out) != SlotKind::kOut) return false;
-    const int32_t input = p_.outputs[p_.buffers[out].index].alias_input;
-    if (input < 0) return false;
-    const Event& first = *events.begin();
-    const bool in_loop = timeline_.LoopAround(first.position) != nullptr;
-    const Events& reads = EventsOf(buffer_of_input_[static_cast<size_t>(input)]);
-    return std::ranges::any_of(reads, [&](const Event& r) {
-      if (r.position < first.position) return in_loop && timeline_.LoopAround(r.position) != nullptr;
-      return r.position > first.position || in_loop || !IsCopiedAt(r.position, r.slot, first.slot);
-    });
+  /// Whether `events` may come to lie in the output's memory, which may be an argument's, and settles that they do.
+  bool JoinsOutput(uint32_t out, const Events& events) {
+    if (KindOf(out) != SlotKind::kOut) return true;
+    plan::Output& output = p_.outputs[p_.buffers[out].index];
+    if (output.alias_input < 0) return true;
+    std::vector<std::pair<SlotId, SlotId>> taken;
+    const Events& reads = EventsOf(buffer_of_input_[static_cast<size_t>(output.alias_input)]);
+    const TakeOver takes = TakesOverArgument(reads, events, taken);
+    if (!takes.any) return false;
+    output.alias_contents |= takes.by_copy;
+    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    return true;
   }
 
   void ReuseInPlace() {
@@ -286,7 +294,7 @@ class Scheduler {
           if (EventsOf(w).begin()->position != k.position || EventsOf(r).rbegin()->position != k.position) continue;
           if (!StaysInLoop(EventsOf(r), k.position)) continue;
           if (std::ranges::distance(EventsAt(EventsOf(r), k.position)) != 1) continue;
-          if (IsArgumentNeeded(w, EventsOf(r))) continue;
+          if (!JoinsOutput(w, EventsOf(r))) continue;
           in_place_.push_back({write, read});
           Merge(r, w);
           break;
