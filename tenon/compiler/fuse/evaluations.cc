@@ -1,7 +1,6 @@
 #include "tenon/compiler/fuse/evaluations.h"
 
 #include <algorithm>
-#include <bit>
 #include <tuple>
 #include <unordered_map>
 
@@ -33,7 +32,7 @@ void SortByPlace(std::vector<const Moves*>& accesses) {
     }
     return std::tie(a->alone, a->by_data, a->offset) < std::tie(b->alone, b->by_data, b->offset);
   };
-  std::stable_sort(accesses.begin(), accesses.end(), before);
+  std::sort(accesses.begin(), accesses.end(), before);
 }
 
 }  // namespace

@@ -668,16 +668,11 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     stored_.push_back(*known);
   };
   // A guard that all lanes share is a branch: memory that was written through a mask is slow to read again.
-  const bool shared =
-      !store.guard.empty() && std::none_of(store.guard.begin(), store.guard.end(), [&](const kir::Guard& g) {
-        return std::any_of(g.e.terms.begin(), g.e.terms.end(),
-                           [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; }) ||
-               (g.e.start != kNone && IsVector(g.e.start));
-      });
-  if (shared) {
-    If(GuardsOf(accesses_[id], copy, false).shared, nullptr, [&] { act(lanes_.mask); });
+  const Guarded guarded = GuardsOf(accesses_[id], copy, true);
+  if (guarded.shared != nullptr && guarded.lanes == nullptr) {
+    If(guarded.shared, nullptr, [&] { act(lanes_.mask); });
   } else {
-    act(AndMasks(GuardMask(GuardsOf(accesses_[id], copy, true)), lanes_.mask));
+    act(AndMasks(GuardMask(guarded), lanes_.mask));
   }
 }
 

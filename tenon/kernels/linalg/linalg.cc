@@ -93,10 +93,7 @@ class Solver {
     info = 0;
     if (n == 0) return OkStatus();
     if (n <= kBlock) {
-      for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < n; ++i) triangle_[j * kBlock + i] = i < j ? T(0) : a(i, j);
-        std::fill(triangle_ + j * kBlock + n, triangle_ + (j + 1) * kBlock, T(0));
-      }
+      LoadColumns(a);
       info = blocks_.cholesky(triangle_, n);
       for (int64_t j = 0; j < n; ++j) {
         for (int64_t i = j; i < n; ++i) a(i, j) = triangle_[j * kBlock + i];
@@ -176,15 +173,18 @@ class Solver {
       }
     });
   }
+  /// The lower triangle by columns, zeros around it.
+  void LoadColumns(const Matrix<T>& lower) {
+    const int64_t n = lower.rows;
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < n; ++i) triangle_[j * kBlock + i] = i < j ? T(0) : lower(i, j);
+      std::fill(triangle_ + j * kBlock + n, triangle_ + (j + 1) * kBlock, T(0));
+    }
+  }
   /// One right-hand side after the other, in vectors of rows.
   void SolveFew(const Matrix<T>& t, const Matrix<T>& x, bool unit) {
     const int64_t n = t.rows;
-    for (int64_t p = 0; p < n; ++p) {
-      T* column = triangle_ + p * kBlock;
-      std::fill(column, column + p, T(0));
-      for (int64_t i = p; i < n; ++i) column[i] = t(i, p);
-      std::fill(column + n, column + kBlock, T(0));
-    }
+    LoadColumns(t);
     for (int64_t c = 0; c < x.cols; ++c) {
       for (int64_t i = 0; i < n; ++i) scratch_[i] = x(i, c);
       std::fill(scratch_ + n, scratch_ + kBlock, T(0));
