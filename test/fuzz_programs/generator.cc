@@ -69,6 +69,7 @@ constexpr Family kFamilies[] = {
     {6, AddWhile},
     {1, AddShiftLoop},
     {1, AddRecurrence},
+    {2, AddTrips},
     {2, AddIf},
     {2, AddCase},
     {2, AddCall},

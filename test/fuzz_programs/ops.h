@@ -65,6 +65,9 @@ void AddFft(Builder& b);
 void AddCholesky(Builder& b);
 void AddTriangularSolve(Builder& b);
 
+// trips.cc
+void AddTrips(Builder& b);
+
 // exotic.cc
 void AddDynamicShape(Builder& b);
 void AddQuantized(Builder& b);

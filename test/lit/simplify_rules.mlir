@@ -390,3 +390,35 @@ module @stacked {
     return %3 : tensor<4xf32>
   }
 }
+
+// -----
+
+// An exponential of what each trip takes, a logarithm of what it makes, a matrix to which it adds a product.
+// CHECK-DAG: early: %{{[0-9]+}} = exponential %{{[0-9]+}} : f32[1,20] -> for all 300 trips before the loop
+// CHECK-DAG: late: %{{[0-9]+}} = log_plus_one %{{[0-9]+}} : f32[1,20] -> for all 300 trips behind the loop
+// CHECK-DAG: late_product: %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[2] : f32[20,20] -> one product of 300 trips behind the loop
+// CHECK: program @trips
+module @trips {
+  func.func @main(%xs: tensor<300x20xf32>, %s: tensor<1x20xf32>, %w: tensor<20x20xf32>) -> (tensor<300x20xf32>, tensor<20x20xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %none = stablehlo.constant dense<0.0> : tensor<300x20xf32>
+    %r:4 = stablehlo.while(%i = %zero, %s0 = %s, %ys = %none, %w0 = %w) : tensor<i32>, tensor<1x20xf32>, tensor<300x20xf32>, tensor<20x20xf32>
+    cond {
+      %all = stablehlo.constant dense<300> : tensor<i32>
+      %go = stablehlo.compare LT, %i, %all, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %x = stablehlo.dynamic_slice %xs, %i, %zero, sizes = [1, 20] : (tensor<300x20xf32>, tensor<i32>, tensor<i32>) -> tensor<1x20xf32>
+      %e = stablehlo.exponential %x : tensor<1x20xf32>
+      %s1 = stablehlo.subtract %e, %s0 : tensor<1x20xf32>
+      %y = stablehlo.log_plus_one %s1 : tensor<1x20xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %y, %i, %zero : (tensor<300x20xf32>, tensor<1x20xf32>, tensor<i32>, tensor<i32>) -> tensor<300x20xf32>
+      %p = stablehlo.dot_general %s1, %x, contracting_dims = [0] x [0] : (tensor<1x20xf32>, tensor<1x20xf32>) -> tensor<20x20xf32>
+      %w1 = stablehlo.add %w0, %p : tensor<20x20xf32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %s1, %ys1, %w1 : tensor<i32>, tensor<1x20xf32>, tensor<300x20xf32>, tensor<20x20xf32>
+    }
+    return %r#2, %r#3 : tensor<300x20xf32>, tensor<20x20xf32>
+  }
+}

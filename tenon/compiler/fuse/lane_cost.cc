@@ -52,7 +52,7 @@ class Model {
         double least = Cycles(stage, outer);
         for (DimId d : stage.dims) {
           if (outer >= 0) break;
-          if (k_.dims[d].kind == kir::DimKind::kReduce && d != stage.dims.back()) continue;
+          if (k_.dims[d].kind == kir::DimKind::kReduce && (d != stage.dims.back() || !MeetsInLanes(stage, d))) continue;
           least = std::min(least, Cycles(stage, d));
         }
         sum += least;
@@ -63,6 +63,16 @@ class Model {
   }
 
  private:
+  /// Whether the stage's reductions over the dim may have it in lanes.
+  bool MeetsInLanes(const kir::Stage& stage, DimId d) const {
+    return std::all_of(stage.reduces.begin(), stage.reduces.end(), [&](const kir::Reduce& r) {
+      if (!(r.dims & Bit(d)) || r.order == kir::ReduceOrder::kLanes) return true;
+      const kir::Graph& combiner = k_.graphs[r.combiner];
+      if (r.in.size() != 1 || combiner.results.size() != 1) return false;
+      const kir::Node& root = combiner.nodes[combiner.results[0]];
+      return root.op == Op::kMin || root.op == Op::kMax || !IsFloat(root.type);
+    });
+  }
   /// What the stage needs, and the dims' extents in it.
   void Prepare(const kir::Stage& stage) {
     loops_.clear();

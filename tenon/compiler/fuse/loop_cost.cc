@@ -14,7 +14,11 @@ bool IsFunction(int cost) { return cost >= policy::kFunctionCost; }
 double WrittenOutCycles(const kir::Kernel& k, const target::OpCosts& costs) {
   double cycles = 0;
   for (const kir::Node& n : k.nodes) {
-    if (n.op == kir::Op::kConst || n.op == kir::Op::kCarried || n.op == kir::Op::kRead) continue;
+    if (n.op == kir::Op::kConst || n.op == kir::Op::kCarried) continue;
+    if (n.op == kir::Op::kRead) {
+      cycles += policy::kScalarReadCycles;
+      continue;
+    }
     const int cost = costs.Of(n);
     cycles += IsFunction(cost) ? policy::kScalarFunctionCycles * cost : policy::kScalarNodeCycles * std::max(cost, 1);
   }

@@ -191,8 +191,9 @@ inline constexpr int64_t kColumns = 512;
 
 /// From this cost (OpCosts) on, an operation is a function or as slow as one.
 inline constexpr int kFunctionCost = 12;
-/// Cycles of a scalar operation, of which several run at once, and of a function, by unit of cost.
+/// Cycles of a scalar operation, of which several run at once, of a load, and of a function, by unit of cost.
 inline constexpr double kScalarNodeCycles = 0.55;
+inline constexpr double kScalarReadCycles = 0.3;
 inline constexpr double kScalarFunctionCycles = 0.7;
 /// Cycles until one vector is through a function, by unit of cost.
 inline constexpr double kFunctionLatency = 3;

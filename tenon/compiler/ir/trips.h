@@ -3,6 +3,7 @@
 /// How often a loop runs, when its program says so.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "tenon/compiler/ir/ir.h"
@@ -18,5 +19,16 @@ inline constexpr int64_t kMaxKnownTrips = int64_t{1} << 40;  // structural: a gu
 int64_t KnownTrips(const Program& program, const GraphNode& loop);
 /// The same when the carries start at other values than the node's operands: at init[i] of `outer`.
 int64_t KnownTrips(const Program& program, const GraphNode& loop, const Program& outer, std::span<const Ref> init);
+
+/// first, first + step, first + 2 step ...: a number per trip.
+struct Progression {
+  int64_t first = 0;
+  int64_t step = 0;
+  int64_t At(int64_t trip) const { return first + trip * step; }
+  friend bool operator==(const Progression&, const Progression&) = default;
+};
+/// What an integer scalar in the body of a while node of `trips` trips, at least one, is in each of them: without a
+/// wrap-around on the way. Nothing for values of another kind.
+std::optional<Progression> ProgressionOf(const Program& program, const GraphNode& loop, int64_t trips, Ref value);
 
 }  // namespace tenon::compiler

@@ -2,34 +2,15 @@
 // along, which one product of the whole array gives at once.
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "tenon/compiler/ir/kir_op.h"
 #include "tenon/compiler/ir/trips.h"
+#include "tenon/compiler/simplify/loop_values.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
 namespace {
-
-/// Whether it may be computed where nobody asks for it. A loop may not: it could run for ever.
-bool IsPure(const Program& p, const GraphNode& node) {
-  if (node.side_effect) return false;
-  switch (node.op) {
-    case OpCode::kWhile:
-    case OpCode::kParameter:
-    case OpCode::kToken:
-    case OpCode::kBarrier:
-    case OpCode::kCustomCall:
-    case OpCode::kOpaque:
-      return false;
-    default:
-      break;
-  }
-  return std::all_of(node.blocks.begin(), node.blocks.end(), [&](const Block& block) {
-    return std::all_of(block.nodes.begin(), block.nodes.end(), [&](NodeId id) { return IsPure(p, p[id]); });
-  });
-}
 
 /// Whether computing it takes so much longer than reading it that a place in memory pays.
 bool IsHeavy(const Program& p, const GraphNode& node) {
@@ -59,16 +40,15 @@ bool TakesMemory(const GraphNode& node) {
 /// One loop and the block that it is in.
 class Hoister {
  public:
-  Hoister(Program& p, NodeId loop, RuleLog& log) : p_(p), loop_(loop), log_(log) {}
+  Hoister(Program& p, NodeId loop, RuleLog& log) : p_(p), loop_(loop), log_(log), values_(p, p[loop].blocks[1]) {}
 
   /// Nodes that belong before the loop, in order.
   std::vector<NodeId> Run() {
-    FindVariant();
     for (NodeId id : Body().nodes) {
       if (Varies(id) ? !TakesMemory(p_[id]) : !IsHeavy(p_, p_[id]) && !IsSmaller(p_[id])) continue;
-      if (!Varies(id)) Want({id, 0});
+      if (!Varies(id)) values_.Want({id, 0});
       // Operands of drivers are in memory anyway.
-      for (Ref r : p_[id].in) Want(r);
+      for (Ref r : p_[id].in) values_.Want(r);
     }
     const std::vector<NodeId> nodes = Body().nodes;
     Body().nodes.clear();
@@ -81,20 +61,16 @@ class Hoister {
       }
       Body().nodes.push_back(id);
     }
-    std::vector<NodeId> leaving;
-    std::erase_if(Body().nodes, [&](NodeId id) {
-      if (!wanted_.contains(id)) return false;
-      leaving.push_back(id);
+    std::vector<NodeId> leaving = values_.TakeWanted(Body());
+    for (NodeId id : leaving)
       log_.Hit(Rule::hoist, [&] { return PrintValue(p_, {id, 0}); }, [] { return std::string("before the loop"); });
-      return true;
-    });
     leaving.insert(leaving.end(), made_.begin(), made_.end());
     return leaving;
   }
 
  private:
   Block& Body() { return p_[loop_].blocks[1]; }
-  bool Varies(NodeId id) const { return variant_.contains(id); }
+  bool Varies(NodeId id) const { return values_.Varies(id); }
 
   /// Whether reading the value takes no more than reading one of the arrays that it is computed from.
   bool IsSmaller(const GraphNode& node) const {
@@ -105,49 +81,6 @@ class Hoister {
       return p_.shape(r).dims == node.shape().dims && op != OpCode::kBroadcast && op != OpCode::kIota &&
              op != OpCode::kConstant && ByteWidth(p_.shape(r).dtype) >= ByteWidth(node.shape().dtype);
     });
-  }
-
-  bool UsesVariant(const GraphNode& node) const {
-    for (Ref r : node.in) {
-      if (Varies(r.node)) return true;
-    }
-    for (const Block& block : node.blocks) {
-      for (NodeId id : block.nodes) {
-        if (UsesVariant(p_[id])) return true;
-      }
-      for (Ref r : block.results) {
-        if (Varies(r.node)) return true;
-      }
-    }
-    return false;
-  }
-  void FindVariant() {
-    variant_.insert(Body().args.begin(), Body().args.end());
-    for (NodeId id : Body().nodes) {
-      if (!IsPure(p_, p_[id]) || UsesVariant(p_[id])) {
-        variant_.insert(id);
-      } else {
-        invariant_.insert(id);
-      }
-    }
-  }
-
-  /// Marks an invariant value, with what it is made of, for leaving the loop.
-  void Want(Ref r) {
-    std::vector<NodeId> next = {r.node};
-    while (!next.empty()) {
-      const NodeId id = next.back();
-      next.pop_back();
-      if (invariant_.contains(id) && wanted_.insert(id).second) AddUses(p_[id], next);
-    }
-  }
-  /// What the node and its blocks use.
-  void AddUses(const GraphNode& node, std::vector<NodeId>& uses) const {
-    for (Ref r : node.in) uses.push_back(r.node);
-    for (const Block& block : node.blocks) {
-      for (NodeId inner : block.nodes) AddUses(p_[inner], uses);
-      for (Ref r : block.results) uses.push_back(r.node);
-    }
   }
 
   /// A product whose operand `side` is an element, along one dimension, of an array that the loop does not change, and
@@ -212,8 +145,8 @@ class Hoister {
     const Result<int64_t> bytes = CheckedSizeBytes(product.shape());
     if (!bytes.ok() || *bytes > policy::kMaxProductBytes) return false;
 
-    Want(all);
-    Want(fixed);
+    values_.Want(all);
+    values_.Want(fixed);
     const Ref at = slice.in[1 + along];
     GraphNode zero;
     zero.op = OpCode::kConstant;
@@ -234,7 +167,7 @@ class Hoister {
       return true;
     }
     const NodeId taken_element = p_.Add(std::move(element));
-    variant_.insert(taken_element);
+    values_.AddVariant(taken_element);
     Body().nodes.push_back(taken_element);
     GraphNode flat;
     flat.op = OpCode::kReshape;
@@ -247,7 +180,7 @@ class Hoister {
   Program& p_;
   const NodeId loop_;
   RuleLog& log_;
-  std::unordered_set<NodeId> variant_, invariant_, wanted_;
+  LoopValues values_;
   std::vector<NodeId> made_;
 };
 

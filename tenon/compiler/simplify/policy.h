@@ -44,6 +44,23 @@ inline constexpr int64_t kMaxHoistedWindow = 8;
 inline constexpr int64_t kMinProductTrips = 4;
 inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;
 
+/// A trip's values fill vectors of so many elements (of f32), or waste the rest of them; that and what follows is in
+/// cycles, as target::OpCosts are.
+inline constexpr double kTripLanes = 16;
+/// An operation on a scalar, of which several run at once, by that on a vector.
+inline constexpr double kTripScalar = 0.55;
+/// To write a vector in a trip and to read it behind the loop, or the other way round.
+inline constexpr double kPassedVector = 4;
+/// To add a vector to a sum in memory.
+inline constexpr double kSummedVector = 2;
+/// All trips must spare so much that another kernel pays.
+inline constexpr double kSplitCycles = 1000;
+/// Products of so many terms are worth summing over trips: longer ones run as fast one by one.
+inline constexpr int64_t kMaxSummedTerms = 64;
+inline constexpr int64_t kMaxSplitTrips = int64_t{1} << 24;
+/// Steps to find out what to move; a loop for which it takes more stays as it is.
+inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
+
 /// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
 inline constexpr double kMaxChainCost = 1e6;
 /// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.

@@ -114,6 +114,10 @@ class Simplifier {
 /// array that a loop walks along: as one. A loop of no trips does it in vain.
 void HoistFromLoops(Program& program, RuleLog& log);
 
+/// What loops need not do trip by trip leaves them, before or behind, for all trips at once (fission.cc); whether
+/// anything did. It is not yet in the forms that the rules make.
+bool SplitLoops(Program& program, const Outlook& outlook, RuleLog& log);
+
 /// Sorts of which only the first few elements are used give no more than those.
 void TakeFirst(Program& program, RuleLog& log);
 

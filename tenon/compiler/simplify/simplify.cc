@@ -202,7 +202,9 @@ Program Simplifier::Run() {
 }
 
 Program Simplify(const Program& program, const Outlook& outlook, RuleLog& log) {
-  return Simplifier(program, outlook, log).Run();
+  Program simple = Simplifier(program, outlook, log).Run();
+  if (SplitLoops(simple, outlook, log)) simple = Simplifier(simple, outlook, log).Run();
+  return simple;
 }
 
 }  // namespace tenon::compiler
