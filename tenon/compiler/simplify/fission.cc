@@ -12,10 +12,10 @@
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/compiler/simplify/all_trips.h"
-#include "tenon/compiler/simplify/loop_values.h"
 #include "tenon/compiler/simplify/min_cut.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/compiler/simplify/trip_places.h"
 
 namespace tenon::compiler {
 namespace {
@@ -49,8 +49,9 @@ class Splitter {
   };
   Moved Run() {
     if (trips_ < policy::kMinProductTrips || trips_ > policy::kMaxSplitTrips) return {};
-    FindDirection();
-    if (!index_.valid()) return {};
+    places_.emplace(p_, loop_, trips_);
+    if (!places_->known()) return {};
+    FindCounted();
     MoveBefore();
     MoveAfter();
     return std::move(moved_);
@@ -74,148 +75,7 @@ class Splitter {
     ProductForm form;
   };
 
-  GraphNode& Loop() { return p_[loop_]; }
   Block& Body() { return p_[loop_].blocks[1]; }
-
-  // --- What varies with the trip in a known way. ---
-
-  std::optional<Progression> ProgressionAt(Ref r) const { return ProgressionOf(p_, p_[loop_], trips_, r); }
-  /// An element, along `along`, of an array that the loop does not change: another one in each trip.
-  struct Element {
-    Ref array;
-    size_t along;
-    Progression at;
-  };
-  std::optional<Element> ElementOf(NodeId id, const LoopValues& values) const {
-    const GraphNode& slice = p_[id];
-    if (slice.op != OpCode::kDynamicSlice || values.Varies(slice.in[0].node)) return std::nullopt;
-    const std::optional<size_t> along = Along(p_.shape(slice.in[0]).dims, slice.shape().dims);
-    if (!along) return std::nullopt;
-    const std::optional<Progression> at = ProgressionAt(slice.in[1 + *along]);
-    const int64_t extent = p_.shape(slice.in[0]).dims[*along];
-    if (!at || at->step == 0 || std::min(at->first, at->At(trips_ - 1)) < 0 ||
-        std::max(at->first, at->At(trips_ - 1)) >= extent)
-      return std::nullopt;
-    return Element{slice.in[0], *along, *at};
-  }
-  /// The one dimension of which a part of an array has one element, and not all of them, as of the others.
-  static std::optional<size_t> Along(const Dims& array, const Dims& part) {
-    std::optional<size_t> along;
-    for (size_t d = 0; d < array.size(); ++d) {
-      if (part[d] == array[d]) continue;
-      if (along || part[d] != 1) return std::nullopt;
-      along = d;
-    }
-    return along;
-  }
-  /// Whether all that a value is made of in a trip is known before the loop, so that reading it there costs nothing.
-  bool IsFree(Ref r, const LoopValues& values) const {
-    return r.result == 0 && (ElementOf(r.node, values) || ProgressionAt(r));
-  }
-  void MakeFree(Ref r, LoopValues& values, AllTrips& all) {
-    if (all.Knows(r)) return;
-    if (const std::optional<Element> element = ElementOf(r.node, values)) {
-      values.Want(element->array);
-      all.Know(r, MakeElements(*element, p_.shape(r), all));
-      return;
-    }
-    const Progression at = *ProgressionAt(r);
-    const DType type = p_.shape(r).dtype;
-    const int64_t first = forward_ ? at.first : at.At(trips_ - 1), step = forward_ ? at.step : -at.step;
-    const Shape shape{type, {trips_}};
-    const auto splat = [&](int64_t value) {
-      const uint64_t mask = DTypeBits(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << DTypeBits(type)) - 1;
-      const Ref scalar = all.Constant(type, static_cast<uint64_t>(value) & mask);
-      return all.Append(OpCode::kBroadcast, {scalar}, shape, BroadcastAttrs{});
-    };
-    const Ref iota = all.Append(OpCode::kIota, {}, shape, IotaAttrs{0});
-    const Ref steps = all.Append(OpCode::kMultiply, {iota, splat(step)}, shape);
-    all.Know(r, all.Append(OpCode::kAdd, {steps, splat(first)}, shape));
-  }
-  Ref MakeElements(const Element& element, const Shape& one, AllTrips& all) {
-    const auto& [array, along, at] = element;
-    Dims dims = p_.shape(array).dims;
-    Ref r = array;
-    if (dims[along] != trips_) {
-      SliceAttrs slice{Dims(dims.size(), 0), dims, Dims(dims.size(), 1)};
-      slice.start_indices[along] = std::min(at.first, at.At(trips_ - 1));
-      slice.limit_indices[along] = std::max(at.first, at.At(trips_ - 1)) + 1;
-      slice.strides[along] = std::abs(at.step);
-      dims[along] = trips_;
-      r = all.Append(OpCode::kSlice, {r}, {one.dtype, dims}, std::move(slice));
-    }
-    if ((at.step > 0) != forward_) r = all.Reversed(r, along);
-    Dims result = one.dims;
-    result.insert(result.begin(), trips_);
-    return all.Reshaped(all.InFront(r, along), std::move(result));
-  }
-
-  /// Finds the order in which trips lie one behind the other in memory, and a number that gives each its place there.
-  void FindDirection() {
-    const LoopValues values(p_, Body());
-    bool known = false;
-    for (NodeId id : Body().nodes) {
-      const GraphNode& node = p_[id];
-      std::optional<Progression> at;
-      if (const std::optional<Element> element = ElementOf(id, values)) at = element->at;
-      if (node.op == OpCode::kDynamicUpdate) {
-        const std::optional<size_t> along = Along(node.shape().dims, p_.shape(node.in[1]).dims);
-        if (along) at = ProgressionAt(node.in[2 + *along]);
-      }
-      if (!at || std::abs(at->step) != 1) continue;
-      forward_ = at->step > 0;
-      known = true;
-      break;
-    }
-    for (size_t i = 0; i < Body().args.size(); ++i) {
-      const Ref arg{Body().args[i], 0};
-      const std::optional<Progression> at = ProgressionAt(arg);
-      if (!at || std::abs(at->step) != 1) continue;
-      if (!known) forward_ = at->step > 0;
-      counter_ = *at;
-      index_ = arg;
-      break;
-    }
-  }
-  /// The place of the trip at hand; the first nodes of the body reckon it.
-  Ref Index() {
-    if (index_is_place_) return index_;
-    index_is_place_ = true;
-    const DType type = p_.shape(index_).dtype;
-    const int64_t first = forward_ ? 0 : trips_ - 1, step = forward_ ? 1 : -1;
-    if (counter_ == Progression{first, step}) return index_;
-    GraphNode constant;
-    constant.op = OpCode::kConstant;
-    constant.out = {Shape{type, {}}};
-    GraphNode reckoned;
-    reckoned.out = {Shape{type, {}}};
-    // first + step * (counter - counter.first) * counter.step.
-    const bool same = counter_.step == step;
-    const int64_t apart = same ? counter_.first - first : first + counter_.first;
-    const uint64_t mask = DTypeBits(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << DTypeBits(type)) - 1;
-    constant.literal = SplatLiteral(type, static_cast<uint64_t>(apart) & mask);
-    const Ref number{p_.Add(std::move(constant)), 0};
-    reckoned.op = OpCode::kSubtract;
-    if (same) {
-      reckoned.in = {index_, number};
-    } else {
-      reckoned.in = {number, index_};
-    }
-    index_ = {p_.Add(std::move(reckoned)), 0};
-    first_nodes_.insert(first_nodes_.end(), {number.node, index_.node});
-    return index_;
-  }
-  Ref ZeroIndex() {
-    if (!zero_.valid()) {
-      GraphNode constant;
-      constant.op = OpCode::kConstant;
-      constant.out = {Shape{p_.shape(Index()).dtype, {}}};
-      constant.literal = SplatLiteral(constant.out[0].dtype, 0);
-      zero_ = {p_.Add(std::move(constant)), 0};
-      first_nodes_.push_back(zero_.node);
-    }
-    return zero_;
-  }
 
   // --- Users. ---
 
@@ -239,6 +99,19 @@ class Splitter {
 
   // --- Costs. ---
 
+  /// Finds numbers that are reckoned from the trip's: most of it is settled when code is made, and the rest waits for
+  /// nothing.
+  void FindCounted() {
+    const LoopValues values(p_, Body());
+    for (NodeId id : Body().nodes) {
+      const GraphNode& node = p_[id];
+      if (KindOfOp(node.op) == OpKind::kElementwise && node.shape().rank() == 0 && !IsFloat(node.shape().dtype) &&
+          std::all_of(node.in.begin(), node.in.end(),
+                      [&](Ref r) { return !values.Varies(r.node) || counted_.contains(r.node) || places_->At(r); }))
+        counted_.insert(id);
+    }
+  }
+
   /// Cycles that a trip spares when all trips compute the node at once.
   double Gain(NodeId id, const LoopValues& values) const {
     const GraphNode& node = p_[id];
@@ -250,7 +123,7 @@ class Splitter {
       return 0;
     }
     if (node.op == OpCode::kReduce) return Unfilled(p_.shape(node.in[0]));
-    if (KindOfOp(node.op) != OpKind::kElementwise) return 0;
+    if (KindOfOp(node.op) != OpKind::kElementwise || counted_.contains(id)) return 0;
     return outlook_.cost(p_, node) * Unfilled(shape);
   }
   /// Cycles that a trip takes to write a value where the others' are, or to read it there.
@@ -284,9 +157,9 @@ class Splitter {
     double hoped = 0;
     for (NodeId id : Body().nodes) {
       const GraphNode& node = p_[id];
-      if (!values.Varies(id) || IsFree({id, 0}, values) || !all.Fits(node) || !IsSmall(node.shape()) ||
+      if (!values.Varies(id) || places_->IsFree({id, 0}, values) || !all.Fits(node) || !IsSmall(node.shape()) ||
           !std::all_of(node.in.begin(), node.in.end(), [&](Ref r) {
-            return !values.Varies(r.node) || candidates.contains(r.node) || IsFree(r, values);
+            return !values.Varies(r.node) || candidates.contains(r.node) || places_->IsFree(r, values);
           }))
         continue;
       const size_t place = candidates[id] = network.AddNode();
@@ -325,7 +198,7 @@ class Splitter {
         if (!values.Varies(r.node)) {
           values.Want(r);
         } else if (!early.contains(r.node)) {
-          MakeFree(r, values, all);
+          places_->MakeFree(r, values, all);
         }
       }
       log_.Hit(
@@ -342,8 +215,8 @@ class Splitter {
     const Shape shape = p_[id].shape();
     GraphNode slice;
     slice.op = OpCode::kDynamicSlice;
-    slice.in = {all, Index()};
-    for (size_t d = 0; d < shape.rank(); ++d) slice.in.push_back(ZeroIndex());
+    slice.in = {all, places_->Index()};
+    for (size_t d = 0; d < shape.rank(); ++d) slice.in.push_back(places_->Zero());
     slice.out = {Shape{shape.dtype, shape.dims}};
     slice.out[0].dims.insert(slice.out[0].dims.begin(), 1);
     GraphNode flat;
@@ -359,8 +232,8 @@ class Splitter {
   void Finish(const std::vector<NodeId>& wanted, const std::vector<NodeId>& made, std::vector<NodeId>& to) {
     moved_.before.insert(moved_.before.end(), wanted.begin(), wanted.end());
     to.insert(to.end(), made.begin(), made.end());
-    Body().nodes.insert(Body().nodes.begin(), first_nodes_.begin(), first_nodes_.end());
-    first_nodes_.clear();
+    const std::vector<NodeId> first = places_->TakeNodes();
+    Body().nodes.insert(Body().nodes.begin(), first.begin(), first.end());
   }
 
   // --- Behind the loop. ---
@@ -384,9 +257,9 @@ class Splitter {
       const Ref arg{Body().args[i], 0};
       if (!OnlyUser(id, kNoNode) || !OnlyOneReads(i, id)) continue;
       if (node.op == OpCode::kDynamicUpdate && node.in[0] == arg) {
-        const std::optional<size_t> along = Along(node.shape().dims, p_.shape(node.in[1]).dims);
+        const std::optional<size_t> along = TakenAlong(node.shape().dims, p_.shape(node.in[1]).dims);
         if (!along || node.shape().dims[*along] != trips_) continue;
-        const std::optional<Progression> at = ProgressionAt(node.in[2 + *along]);
+        const std::optional<Progression> at = places_->At(node.in[2 + *along]);
         if (!at || std::abs(at->step) != 1 || at->first + at->At(trips_ - 1) != trips_ - 1 ||
             std::min(at->first, at->At(trips_ - 1)) != 0)
           continue;
@@ -458,14 +331,14 @@ class Splitter {
     std::unordered_map<NodeId, NodeId> stored_by;
     for (const Output& output : outputs_) {
       stored_by[output.update] = output.value.node;
-      if (IsFree(output.value, values)) hoped += Passing(output.value);
+      if (places_->IsFree(output.value, values)) hoped += Passing(output.value);
     }
     const std::vector<NodeId>& nodes = Body().nodes;
     for (size_t i = nodes.size(); i-- > 0;) {
       const NodeId id = nodes[i];
       const GraphNode& node = p_[id];
       if (inner.contains(id) || !values.Varies(id) || !all.Fits(node) || !IsSmall(node.shape()) ||
-          IsFree({id, 0}, values))
+          places_->IsFree({id, 0}, values))
         continue;
       const std::vector<NodeId>& users = users_[id];
       const auto stores = [&](NodeId user) {
@@ -485,7 +358,7 @@ class Splitter {
     // What they are made of in the loop is handed on.
     std::unordered_map<Ref, size_t, RefHasher> handed;
     const auto need = [&](size_t place, Ref r) {
-      if (!values.Varies(r.node) || IsFree(r, values)) return;
+      if (!values.Varies(r.node) || places_->IsFree(r, values)) return;
       auto [it, fresh] = handed.try_emplace(r, 0);
       if (fresh) {
         it->second = network.AddNode();
@@ -504,7 +377,7 @@ class Splitter {
     std::unordered_set<NodeId> late;
     if (!Choose(network, candidates, hoped, late)) return;
     std::erase_if(outputs_, [&](const Output& output) {
-      return !late.contains(output.value.node) && !IsFree(output.value, values);
+      return !late.contains(output.value.node) && !places_->IsFree(output.value, values);
     });
     std::vector<Sum> sums;
     std::unordered_set<NodeId> gone;
@@ -523,8 +396,8 @@ class Splitter {
       if (all.Knows(r)) return;
       if (!values.Varies(r.node)) {
         values.Want(r);
-      } else if (IsFree(r, values)) {
-        MakeFree(r, values, all);
+      } else if (places_->IsFree(r, values)) {
+        places_->MakeFree(r, values, all);
       } else {
         all.Know(r, Stacked(r));
       }
@@ -563,7 +436,7 @@ class Splitter {
     zeros.out = {shape};
     zeros.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), '\0'), true);
     moved_.before.push_back(p_.Add(std::move(zeros)));
-    const Ref place = Index(), zero = one.rank() == 0 ? place : ZeroIndex();
+    const Ref place = places_->Index(), zero = one.rank() == 0 ? place : places_->Zero();
     GraphNode row;
     row.op = OpCode::kReshape;
     row.in = {r};
@@ -598,7 +471,7 @@ class Splitter {
   }
   void MakeOutput(const Output& output, AllTrips& all) {
     Ref r = all.Of(output.value);
-    if (output.forward != forward_) r = all.Reversed(r, 0);
+    if (output.forward != places_->forward()) r = all.Reversed(r, 0);
     Dims dims = p_.shape(r).dims, permutation;
     dims.erase(dims.begin() + 1 + static_cast<ptrdiff_t>(output.along));
     for (size_t d = 1; d < dims.size(); ++d) permutation.push_back(static_cast<int64_t>(d));
@@ -619,11 +492,9 @@ class Splitter {
   const Outlook& outlook_;
   RuleLog& log_;
   const int64_t trips_;
-  bool forward_ = true;
-  bool index_is_place_ = false;
-  Ref index_, zero_;
-  Progression counter_;
-  std::vector<NodeId> first_nodes_, last_nodes_;  ///< New ones of the body.
+  std::optional<TripPlaces> places_;
+  std::unordered_set<NodeId> counted_;
+  std::vector<NodeId> last_nodes_;  ///< New ones of the body.
   std::unordered_map<NodeId, std::vector<NodeId>> users_;
   std::vector<Output> outputs_;
   std::vector<Sum> sums_;
