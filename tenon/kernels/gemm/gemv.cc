@@ -85,9 +85,7 @@ class Gemv {
         continue;
       }
       if (adjacent_rows()) {
-        for (int64_t l = 0; l < kGemvLanes; ++l) {
-          std::memset(lanes.floats() + l * kGemvAdjacentRows, 0, static_cast<size_t>(count) * sizeof(float));
-        }
+        std::memset(lanes.data(), 0, static_cast<size_t>(kGemvLanes * GemvLanesApart(count)) * sizeof(float));
         p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, lanes.floats());
         p_.kernel->reduce_cols(lanes.floats(), count, s_.accumulate, out, y_stride_);
         continue;

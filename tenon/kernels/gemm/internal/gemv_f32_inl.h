@@ -8,7 +8,7 @@
 
 namespace {
 
-using tenon::kernels::internal::kGemvAdjacentRows;
+using tenon::kernels::internal::GemvLanesApart;
 using tenon::kernels::internal::kGemvLanes;
 using tenon::kernels::internal::kGemvRows;
 
@@ -137,7 +137,8 @@ void DotWholeF32(const float* a, int64_t row_stride, const float* x, int64_t k, 
   for (; r < rows; ++r) DotWholeRows<1>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
 }
 
-// Adds the columns at a, a + step ... to one lane of `rows` adjacent rows. The columns of the next lane, one k_stride
+// Adds the columns at a, a + step ... to one lane of `rows` adjacent rows, behind which the lane has room for a whole
+// vector. The columns of the next lane, one k_stride
 // on, are fetched meanwhile: each is too short for the hardware to notice in time.
 template <int kColumns>
 void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int rows, float* lane) {
@@ -157,24 +158,25 @@ void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int
   }
   if (r == rows) return;
   const Vec::Mask mask = Vec::First(rows - r);
-  Vec::Reg sum = Vec::LoadFirst(lane + r, mask);
+  Vec::Reg sum = Vec::Load(lane + r);
 #pragma clang loop unroll(full)
   for (int q = 0; q < kColumns; ++q) sum = Vec::Fma(Vec::LoadFirst(a + q * step + r, mask), xv[q], sum);
-  Vec::StoreFirst(lane + r, sum, mask);
+  Vec::Store(lane + r, sum);
 }
 
 void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) {
   constexpr int kColumns = 4;
   constexpr int64_t kGroup = kColumns * kGemvLanes;
+  const int64_t apart = GemvLanesApart(rows);
   const int64_t step = kGemvLanes * k_stride;
   int64_t p = 0;
   for (; p + kGroup <= k; p += kGroup) {
     for (int l = 0; l < kGemvLanes; ++l) {
-      DotLane<kColumns>(a + (p + l) * k_stride, step, k_stride, x + p + l, rows, lanes + l * kGemvAdjacentRows);
+      DotLane<kColumns>(a + (p + l) * k_stride, step, k_stride, x + p + l, rows, lanes + l * apart);
     }
   }
   for (; p < k; ++p) {
-    DotLane<1>(a + p * k_stride, step, k_stride, x + p, rows, lanes + p % kGemvLanes * kGemvAdjacentRows);
+    DotLane<1>(a + p * k_stride, step, k_stride, x + p, rows, lanes + p % kGemvLanes * apart);
   }
 }
 
@@ -194,11 +196,11 @@ void ReduceRowsF32(const float* lanes, int rows, bool accumulate, float* y, int6
 }
 
 void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) {
+  const int64_t apart = GemvLanesApart(rows);
   for (int r = 0; r < rows; r += Vec::kLanes) {
     Vec::Reg v[kGemvLanes / 2];
     for (int i = 0; i < kGemvLanes / 2; ++i) {
-      v[i] = Vec::Add(Vec::Load(lanes + i * kGemvAdjacentRows + r),
-                      Vec::Load(lanes + (i + kGemvLanes / 2) * kGemvAdjacentRows + r));
+      v[i] = Vec::Add(Vec::Load(lanes + i * apart + r), Vec::Load(lanes + (i + kGemvLanes / 2) * apart + r));
     }
     for (int half = kGemvLanes / 4; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) v[i] = Vec::Add(v[i], v[i + half]);

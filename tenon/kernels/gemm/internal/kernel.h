@@ -54,6 +54,8 @@ inline constexpr int kGemvLanes = 64;
 inline constexpr int kGemvRows = 64;
 /// The same for dot_cols; more, because only rows are adjacent in memory there.
 inline constexpr int kGemvAdjacentRows = 256;
+/// Floats from one lane of so many adjacent rows to the next: whole vectors of the widest kind, close together.
+inline constexpr int64_t GemvLanesApart(int64_t rows) { return (rows + 15) / 16 * 16; }
 
 enum class Extra : uint8_t { kNone, kBf16, kVnni, kAmx };
 
@@ -111,7 +113,7 @@ struct GemmKernel {
   /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
-  /// lanes[l * kGemvAdjacentRows + r] = chain over p of a[r + p * k_stride] * x[p].
+  /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p].
   void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// y[r * y_stride] (+)= the tree over the lanes, laid out as by dot_rows and dot_cols.
   void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
