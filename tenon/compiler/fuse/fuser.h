@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "tenon/compiler/fuse/alike.h"
 #include "tenon/compiler/fuse/cluster.h"
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/fuse/layouts.h"
@@ -19,7 +20,12 @@ class Finishes;
 class Fuser {
  public:
   Fuser(const Program& program, const FuseOptions& options, const OpExporter& exporter)
-      : p_(program), options_(options), exporter_(exporter), captures_(program), used_(UsedResults(program)) {
+      : p_(program),
+        options_(options),
+        exporter_(exporter),
+        captures_(program),
+        used_(UsedResults(program)),
+        alike_(program) {
     checks_.on = options.verify;
   }
   Result<FusedProgram> Run();
@@ -64,6 +70,13 @@ class Fuser {
   /// has to be stored so that more of it can be made or, unless it is `settled`, what is better stored.
   Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,
                                                 std::unordered_set<NodeId>& blocked, plan::Seq& out);
+  /// The same of one of which no other is known that looks alike; the steps go to `reads`.
+  Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,
+                                                std::unordered_set<NodeId>& blocked, Reads& reads);
+  /// The same as became of one that looks alike, if there was one whose operands lie so.
+  bool MakeAlike(const Cluster& cluster, const ClusterSetting& setting, std::optional<MadeKernel>& made,
+                 std::unordered_set<NodeId>& blocked);
+  ClusterSetting SettingOf(const Cluster& cluster, bool settled) const;
   Clustering DealAnew(const Cluster& cluster, const std::unordered_set<NodeId>& blocked,
                       std::unordered_set<NodeId>& forced);
   Status EmitCluster(const Cluster& cluster, const MadeKernel& made, plan::Seq& out);
@@ -114,6 +127,7 @@ class Fuser {
   const std::unordered_set<Ref, RefHasher> used_;  // Of nodes with several results.
   std::unordered_map<NodeId, Dims> layouts_;       // Of what is stored in other strides than row after row.
   KernelChecks checks_;
+  AlikeClusters alike_;
   FusedProgram f_;
   double step_ops_ = policy::kLaunchOps;  ///< What a step of the block at hand costs.
   std::unordered_map<Ref, View, RefHasher> storage_;

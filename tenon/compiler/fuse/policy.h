@@ -187,6 +187,10 @@ inline constexpr int64_t kTileRows = 64;
 /// A piece of a sum of columns covers at least so many neighbours: runs that are worth prefetching.
 inline constexpr int64_t kColumns = 512;
 
+/// Clusters with the same operations of which it is remembered what became of them: as many as there are ways in which
+/// their operands lie.
+inline constexpr size_t kMaxAlike = 8;
+
 // Loops of few elements: each a value of its own, or arrays in lanes (loop_cost.h). They fix bits.
 
 /// From this cost (OpCosts) on, an operation is a function or as slow as one.

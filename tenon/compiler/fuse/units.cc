@@ -76,9 +76,75 @@ const View& Fuser::ReadView(Ref r, bool stored_later, Reads& reads) {
   return view;
 }
 
+ClusterSetting Fuser::SettingOf(const Cluster& cluster, bool settled) const {
+  ClusterSetting setting{.settled = settled, .step_ops = step_ops_, .layouts = {}, .used = {}};
+  for (NodeId root : cluster.roots) {
+    const auto it = layouts_.find(root);
+    setting.layouts.push_back(it == layouts_.end() ? Dims() : it->second);
+    for (uint32_t i = 0; i < p_[root].out.size(); ++i) setting.used.push_back(used_.contains({root, i}));
+  }
+  return setting;
+}
+
+bool Fuser::MakeAlike(const Cluster& cluster, const ClusterSetting& setting, std::optional<MadeKernel>& made,
+                      std::unordered_set<NodeId>& blocked) {
+  return alike_.Find(cluster, setting, [&](const AlikeClusters::Outcome& outcome, const Likeness& likeness) {
+    // What is read must lie as it did there, without anything being done for that, and be the same memory where it was.
+    const size_t bound_before = bound_.size();
+    Reads reads;
+    const auto lies_so = [&](const std::pair<Ref, View>& read) {
+      const Ref r = likeness.Counterpart(read.first);
+      if (!r.valid()) return false;
+      const View& view = ReadView(r, false, reads);
+      return reads.failed.ok() && reads.before.empty() && view.dtype == read.second.dtype &&
+             view.dims == read.second.dims && view.strides == read.second.strides;
+    };
+    bool alike = std::all_of(outcome.reads.begin(), outcome.reads.end(), lies_so);
+    for (size_t i = 0; alike && i < outcome.reads.size(); ++i) {
+      for (size_t j = 0; alike && j < i; ++j) {
+        const View &x = reads.views[likeness.Counterpart(outcome.reads[i].first)],
+                   &y = reads.views[likeness.Counterpart(outcome.reads[j].first)];
+        alike = (x == y) == (outcome.reads[i].second == outcome.reads[j].second);
+      }
+    }
+    if (!alike) {
+      Unbind(bound_before);
+      return false;
+    }
+    for (NodeId id : outcome.blocked) blocked.insert(likeness.Counterpart({id, 0}).node);
+    made = outcome.made;
+    if (made) {
+      for (BoundBuffer& b : made->buffers) b.value = b.value.valid() ? likeness.Counterpart(b.value) : b.value;
+    } else {
+      Unbind(bound_before);
+    }
+    return true;
+  });
+}
+
 Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, bool settled,
                                                      std::unordered_set<NodeId>& blocked, plan::Seq& out) {
+  const ClusterSetting setting = SettingOf(cluster, settled);
+  std::optional<MadeKernel> made;
+  if (MakeAlike(cluster, setting, made, blocked)) return made;
   Reads reads;
+  TENON_ASSIGN_OR_RETURN(made, MakeCluster(cluster, settled, blocked, reads));
+  if (reads.before.empty()) {
+    AlikeClusters::Outcome outcome{cluster, setting, {}, made, {}};
+    for (const auto& [r, view] : reads.views) {
+      if (!cluster.members.contains(r.node)) outcome.reads.emplace_back(r, view);
+    }
+    for (NodeId id : blocked) {
+      if (cluster.members.contains(id)) outcome.blocked.push_back(id);
+    }
+    alike_.Add(std::move(outcome));
+  }
+  std::move(reads.before.begin(), reads.before.end(), std::back_inserter(out));
+  return made;
+}
+
+Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, bool settled,
+                                                     std::unordered_set<NodeId>& blocked, Reads& reads) {
   MakerEnvironment env;
   env.step_ops = step_ops_;
   env.checks = &checks_;
@@ -93,13 +159,11 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
   std::vector<NodeId> better_stored;
   std::optional<MadeKernel> made = MakeKernel(p_, cluster, env, blocking, settled ? nullptr : &better_stored);
   TENON_RETURN_IF_ERROR(reads.failed);
-  if (made) {
-    std::move(reads.before.begin(), reads.before.end(), std::back_inserter(out));
-    return made;
-  }
+  if (made) return made;
   if (!better_stored.empty()) {
     blocked.insert(better_stored.begin(), better_stored.end());
     Unbind(bound_before);
+    reads.before.clear();
     return std::optional<MadeKernel>();
   }
   // What else blocks, as if what is known to block were stored.
@@ -111,6 +175,7 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
     TENON_RETURN_IF_ERROR(reads.failed);
   }
   Unbind(bound_before);
+  reads.before.clear();
   return std::optional<MadeKernel>();
 }
 
