@@ -1,6 +1,7 @@
 #include "tenon/compiler/fuse/lane_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -20,6 +21,7 @@ using kir::Op;
 using kir::Val;
 
 constexpr int64_t kMostLanes = 16;  // structural: bytes are shuffled in so many
+constexpr int64_t kFewLanes = 4;    // structural: of the shortest vector
 
 class Model {
  public:
@@ -317,10 +319,14 @@ class Model {
     if (lane >= 0) around &= ~Bit(static_cast<size_t>(lane));
     const bool columns = lane >= 0 && reduced != 0 && !(reduced & Bit(static_cast<size_t>(lane)));
     if (lane >= 0) {
-      const bool whole = here_[static_cast<size_t>(lane)] % lanes == 0;
+      const int64_t extent = here_[static_cast<size_t>(lane)];
+      // A row that is one vector, if need be a shorter one, needs no loop.
+      const bool one = IsKnownRow(lane) && extent >= kFewLanes && extent <= lanes &&
+                       std::has_single_bit(static_cast<uint64_t>(extent));
+      const bool whole = one || extent % lanes == 0;
       const double rows = columns ? std::min(Points(reduced, -1, 1), policy::kRowsTogether) : 1;
-      cycles +=
-          Points(around, -1, 1) / rows * (whole ? policy::kLoopCycles : policy::kLoopCycles + policy::kMaskCycles);
+      cycles += Points(around, -1, 1) / rows *
+                ((one ? policy::kRowCycles : policy::kLoopCycles) + (whole ? 0 : policy::kMaskCycles));
       if (columns && sums > policy::kSumsInRegisters)
         cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {

@@ -158,6 +158,7 @@ inline constexpr int64_t kKnownRow = 64;
 inline constexpr double kKnownGuardCycles = 1;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
+inline constexpr double kRowCycles = 1;
 inline constexpr double kMaskCycles = 4;
 /// Sums of columns go through so many rows before the next columns' turn; vectors of so many sums stay in registers
 /// meanwhile, and others are read and written for every row.

@@ -2,6 +2,7 @@
 #include "tenon/compiler/fuse/short_dims.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <vector>
@@ -601,8 +602,17 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   };
   consider(all);
   if (innermost != all && innermost != 0) consider(innermost);
+  // Rows that are one vector each, a shorter one if need be, what is around them written out.
+  bool vectors = innermost != 0;
+  for (size_t d = 0; d < k.dims.size(); ++d) {
+    const auto extent = static_cast<uint64_t>(k.dims[d].extent.baked);
+    if (innermost & Bit(d))
+      vectors = vectors && extent >= 4 && extent <= 16 && std::has_single_bit(extent);  // structural: lanes
+  }
+  const DimMask around = vectors ? all & ~innermost : 0;
+  if (around != 0) consider(around);
   for (DimMask dims : InBetween(k, all)) {
-    if (dims != all && dims != innermost) consider(dims);
+    if (dims != all && dims != innermost && dims != around) consider(dims);
   }
   if (!best) return false;
   k = std::move(*best);
