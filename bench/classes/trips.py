@@ -104,7 +104,7 @@ def programs(jax):
         def step(h, word):
             x = jnp.tanh(table[word]) @ w
             h = jnp.tanh(x + h @ u)
-            return h, h.argmax()
+            return h, h.max()
         return lax.scan(step, jnp.zeros(u.shape[0]), words)[1]
     add('words_through_cell', embedded, f32(500, 20), f32(20, 40), 0.1 * f32(40, 40), i32(500, 150))
 

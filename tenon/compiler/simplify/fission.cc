@@ -187,6 +187,9 @@ class Splitter {
       const std::vector<NodeId>& users = users_[id];
       return std::any_of(users.begin(), users.end(), [&](NodeId user) { return !early.contains(user); });
     };
+    int64_t passed_bytes = 0;
+    for (NodeId id : early) passed_bytes += is_passed(id) ? SizeBytes(p_[id].shape()) : 0;
+    if (passed_bytes > policy::kMaxPassedBytes / trips_) return;
 
     std::vector<NodeId> kept;
     for (NodeId id : Body().nodes) {
@@ -376,6 +379,10 @@ class Splitter {
     }
     std::unordered_set<NodeId> late;
     if (!Choose(network, candidates, hoped, late)) return;
+    int64_t passed_bytes = 0;
+    for (const auto& [r, place] : handed)
+      passed_bytes += (*cut_)[place] && !late.contains(r.node) ? SizeBytes(p_.shape(r)) : 0;
+    if (passed_bytes > policy::kMaxPassedBytes / trips_) return;
     std::erase_if(outputs_, [&](const Output& output) {
       return !late.contains(output.value.node) && !places_->IsFree(output.value, values);
     });

@@ -51,6 +51,8 @@ inline constexpr double kTripLanes = 16;
 inline constexpr double kTripScalar = 0.55;
 /// To write a vector in a trip and to read it behind the loop, or the other way round.
 inline constexpr double kPassedVector = 4;
+/// All that a loop and the rest pass on to one another takes so much memory at most.
+inline constexpr int64_t kMaxPassedBytes = 4 * kMaxProductBytes;
 /// To add a vector to a sum in memory.
 inline constexpr double kSummedVector = 2;
 /// All trips must spare so much that another kernel pays.
