@@ -54,6 +54,13 @@ class Gemv {
     return std::min(rows_, CeilDiv(wanted, unit) * unit);
   }
 
+  // Whether the tree is better gone through lane by lane: of a matrix that a near cache holds, while lanes are short or
+  // rows too few to go through all lanes of them at once.
+  bool goes_by_lanes() const {
+    constexpr int64_t kNearBytes = 512 << 10, kShortLane = 8, kFewRows = 16;
+    return rows_ * s_.k * static_cast<int64_t>(sizeof(float)) <= kNearBytes &&
+           (s_.k <= kShortLane * kGemvLanes || rows_ <= kFewRows);
+  }
   bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }
   const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
   const GemmHook& vector_hook() const { return row_vector_ ? p_.hooks.pack_a : p_.hooks.pack_b; }
@@ -82,6 +89,10 @@ class Gemv {
       }
       if (whole) {
         p_.kernel->dot_whole(m, row_stride_, x, s_.k, count, s_.accumulate, out, y_stride_);
+        continue;
+      }
+      if (adjacent_rows() && goes_by_lanes()) {
+        p_.kernel->dot_tree(m, k_stride_, x, s_.k, count, s_.accumulate, out, y_stride_);
         continue;
       }
       if (adjacent_rows()) {

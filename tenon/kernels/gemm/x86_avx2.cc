@@ -30,6 +30,7 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .dot_whole = DotWholeF32,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
+    .dot_tree = DotTreeF32,
     .reduce_rows = ReduceRowsF32,
     .reduce_cols = ReduceColsF32,
 };

@@ -214,6 +214,73 @@ void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int6
   }
 }
 
+// As many adjacent rows as kRegs registers hold, the last of them under a mask: lane after lane in the order in which
+// the tree takes them, so that few sums wait for their other half and none goes to memory as a lane.
+template <int kRegs, bool kMasked>
+void DotTreeRows(const float* a, int64_t k_stride, const float* x, int64_t k, Vec::Mask mask, Vec::Reg* sums) {
+  constexpr int kHalf = kGemvLanes / 2, kLevels = 5;
+  static_assert(kHalf == 1 << kLevels);
+  constexpr auto kLoad = [](const float* from, int v, Vec::Mask m) {
+    return kMasked && v == kRegs - 1 ? Vec::LoadFirst(from + v * Vec::kLanes, m) : Vec::Load(from + v * Vec::kLanes);
+  };
+  Vec::Reg waiting[kLevels + 1][kRegs];
+  for (int i = 0; i < kHalf; ++i) {
+    int64_t p = 0;  // The lane: the bits of i, the last one first.
+    for (int bit = 0; bit < kLevels; ++bit) p |= static_cast<int64_t>(i >> bit & 1) << (kLevels - 1 - bit);
+    Vec::Reg low[kRegs], high[kRegs];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kRegs; ++v) low[v] = high[v] = Vec::Zero();
+    for (; p < k; p += kGemvLanes) {
+      const float* const from = a + p * k_stride;
+      const Vec::Reg xl = Vec::Broadcast(x + p);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kRegs; ++v) low[v] = Vec::Fma(kLoad(from, v, mask), xl, low[v]);
+      if (p + kHalf >= k) break;
+      const Vec::Reg xh = Vec::Broadcast(x + p + kHalf);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kRegs; ++v) high[v] = Vec::Fma(kLoad(from + kHalf * k_stride, v, mask), xh, high[v]);
+    }
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kRegs; ++v) low[v] = Vec::Add(low[v], high[v]);
+    int level = 0;
+    for (int done = i; (done & 1) != 0; done >>= 1, ++level) {
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kRegs; ++v) low[v] = Vec::Add(waiting[level][v], low[v]);
+    }
+#pragma clang loop unroll(full)
+    for (int v = 0; v < kRegs; ++v) waiting[level][v] = low[v];
+  }
+#pragma clang loop unroll(full)
+  for (int v = 0; v < kRegs; ++v) sums[v] = waiting[kLevels][v];
+}
+
+void DotTreeF32(const float* a, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
+                int64_t y_stride) {
+  constexpr int kLanes = Vec::kLanes, kRegs = 4;
+  for (int64_t r = 0; r < rows; r += kRegs * kLanes) {
+    const int count = static_cast<int>(rows - r < kRegs * kLanes ? rows - r : kRegs * kLanes);
+    Vec::Reg sums[kRegs];
+    if (count == kRegs * kLanes) {
+      DotTreeRows<kRegs, false>(a + r, k_stride, x, k, Vec::First(kLanes), sums);
+    } else {
+      for (int done = 0; done < count; done += kLanes) {
+        const int left = count - done;
+        if (left >= kLanes) {
+          DotTreeRows<1, false>(a + r + done, k_stride, x, k, Vec::First(kLanes), sums + done / kLanes);
+        } else {
+          DotTreeRows<1, true>(a + r + done, k_stride, x, k, Vec::First(left), sums + done / kLanes);
+        }
+      }
+    }
+    alignas(64) float out[kRegs * kLanes];
+    for (int v = 0; v * kLanes < count; ++v) Vec::Store(out + v * kLanes, sums[v]);
+    for (int i = 0; i < count; ++i) {
+      float& to = y[(r + i) * y_stride];
+      to = accumulate ? to + out[i] : out[i];
+    }
+  }
+}
+
 inline float FmaOrTwoRoundings(float a, float b, float c) {
 #if defined(__FMA__)
   return __builtin_fmaf(a, b, c);

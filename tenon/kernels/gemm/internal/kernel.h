@@ -115,6 +115,10 @@ struct GemmKernel {
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
   /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p].
   void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
+  /// Both at once, y[r * y_stride] (+)= the tree over the lanes, for matrices that lie in a near cache: rows of it are
+  /// read far apart.
+  void (*dot_tree)(const float* a, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
+                   int64_t y_stride) = nullptr;
   /// y[r * y_stride] (+)= the tree over the lanes, laid out as by dot_rows and dot_cols.
   void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
   void (*reduce_cols)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
