@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/compiler/simplify/all_trips.h"
 #include "tenon/compiler/simplify/min_cut.h"
