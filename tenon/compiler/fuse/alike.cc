@@ -47,18 +47,24 @@ bool Likeness::AreAlike(NodeId a, NodeId b) {
 /// Values from outside look alike when they have one shape, and views and constants are the same; what they are made of
 /// then lies in memory.
 bool Likeness::Match(Ref a, Ref b) {
-  if (a.result != b.result) return false;
-  const auto known = to_.find(a.node);
-  if (known != to_.end()) return known->second == b.node;
-  const GraphNode &x = p_[a.node], &y = p_[b.node];
-  if (!Pair(a.node, b.node) || !(x.out == y.out)) return false;
   const auto shows = [](const GraphNode& node) {
     return IsPureView(node) || node.op == OpCode::kBarrier || KindOfOp(node.op) == OpKind::kLeaf;
   };
-  if (!shows(x) && !shows(y)) return true;
-  if (!Say(x, y)) return false;
-  for (size_t i = 0; i < x.in.size(); ++i) {
-    if (!Match(x.in[i], y.in[i])) return false;
+  // A list of its own: views of views may be deeper than calls can be.
+  std::vector<std::pair<Ref, Ref>> open = {{a, b}};
+  while (!open.empty()) {
+    const auto [r, s] = open.back();
+    open.pop_back();
+    if (r.result != s.result) return false;
+    if (const auto known = to_.find(r.node); known != to_.end()) {
+      if (known->second != s.node) return false;
+      continue;
+    }
+    const GraphNode &x = p_[r.node], &y = p_[s.node];
+    if (!Pair(r.node, s.node) || !(x.out == y.out)) return false;
+    if (!shows(x) && !shows(y)) continue;
+    if (!Say(x, y)) return false;
+    for (size_t i = 0; i < x.in.size(); ++i) open.push_back({x.in[i], y.in[i]});
   }
   return true;
 }

@@ -87,5 +87,15 @@ TEST(Alike, ConstantsAndViewsAreLookedAt) {
   EXPECT_FALSE(g.Alike(g.Product(reversed(x), y), g.Product(x, y)));
 }
 
+TEST(Alike, ViewsMayBeDeeperThanCalls) {
+  Graph g;
+  Ref x = g.Parameter(), y = g.Parameter();
+  for (int i = 0; i < 300'000; ++i) {
+    x = g.Add(OpCode::kReverse, {x}, ReverseAttrs{{0}});
+    y = g.Add(OpCode::kReverse, {y}, ReverseAttrs{{0}});
+  }
+  EXPECT_TRUE(g.Alike(g.Product(x, x), g.Product(y, y)));
+}
+
 }  // namespace
 }  // namespace tenon::compiler
