@@ -1,8 +1,7 @@
 #include "tenon/base/status.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 
 namespace tenon {
 
@@ -67,8 +66,7 @@ std::string Status::ToString() const {
 }
 
 void internal::CheckFailed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
-  std::abort();
+  throw std::logic_error(std::string(file) + ":" + std::to_string(line) + ": check failed: " + condition);
 }
 
 }  // namespace tenon

@@ -159,7 +159,8 @@ Status ToStatus(Result<T>&& r) {
   if (!result.ok()) return std::move(result).status(); \
   lhs = std::move(result).value()
 
-/// Ends the process when one of our own invariants is broken. Never for anything that a caller can cause.
+/// Throws std::logic_error when one of our own invariants is broken, which the nearest Contain turns into INTERNAL: a
+/// mistake of ours costs a call, not the process. Never for anything that a caller can cause.
 #define TENON_CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::tenon::internal::CheckFailed(#condition, __FILE__, __LINE__))
 #ifdef NDEBUG

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tenon/base/contain.h"
+
 namespace tenon {
 namespace {
 
@@ -68,6 +70,12 @@ TEST(Result, PropagatesThroughTheMacros) {
 }
 
 TEST(Result, AnOkStatusIsNotAValue) { EXPECT_EQ(Result<int>(OkStatus()).status().code(), Code::kInternal); }
+
+TEST(Check, ABrokenInvariantIsAnErrorWhereItIsContained) {
+  const Status status = Contain("compile", [] { TENON_CHECK(1 + 1 == 3); });
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_NE(status.message().find("check failed: 1 + 1 == 3"), std::string_view::npos) << status.ToString();
+}
 
 }  // namespace
 }  // namespace tenon

@@ -1,8 +1,9 @@
-// Loops of which much need not be done trip by trip: elements of arrays that each trip takes, a state, results of each
-// trip at its place, sums of products over trips.
+// Loops of which much need not be done trip by trip: elements of arrays that each trip takes, a state, states that
+// depend on nothing else, results of each trip at its place, sums of products over trips.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "test/fuzz_programs/ops.h"
@@ -16,9 +17,11 @@ constexpr int64_t kMost = 16;  // What is carried, and what products are made of
 class TripLoop {
  public:
   TripLoop(Builder& b, const Type& type) : b_(b), type_(type) {
-    trips_ = b.random.OneOf<int64_t>({3, 4, 5, 8, 9, 17, 33, 60});
-    rows_ = b.random.OneOf<int64_t>({1, 1, 1, 2, 3});
-    n_ = b.random.OneOf<int64_t>({1, 2, 3, 4, 5, 7, 8, 9, 16, 17});
+    // Long loops of little in a trip are those that are worth splitting.
+    const bool is_long = b.random.Chance(2);
+    trips_ = is_long ? b.random.OneOf<int64_t>({60, 150, 300}) : b.random.OneOf<int64_t>({3, 4, 5, 8, 9, 17, 33});
+    rows_ = is_long ? 1 : b.random.OneOf<int64_t>({1, 1, 1, 2, 3});
+    n_ = is_long ? b.random.Between(1, 5) : b.random.OneOf<int64_t>({1, 2, 3, 4, 5, 7, 8, 9, 16, 17});
     start_ = b.random.OneOf<int64_t>({0, 0, 1, -3, 5});
     up_ = !b.random.Chance(4);
   }
@@ -35,12 +38,15 @@ class TripLoop {
     pool_.push_back("%c1");
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) TakeElement();
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) pool_.push_back(Small(b_.Match(type_, {rows_, n_})).name);
+    std::vector<std::string> chains;
+    for (int64_t i = b_.random.Between(0, 2); i > 0; --i) AddChain(chains);
     for (int64_t i = 0; i < ops; ++i) Operate();
     std::vector<std::string> next = {Name(), b_.random.OneOf(pool_)};
+    next.insert(next.end(), chains.begin(), chains.end());
     Write(
         fmt::format("  %one = stablehlo.constant dense<1> : tensor<i32>\n  {} = stablehlo.{} %c0, %one : tensor<i32>\n",
                     next[0], up_ ? "add" : "subtract"));
-    std::vector<Value> results = {{"", type_, {rows_, n_}, Bound(kMost)}};
+    std::vector<Value> results(1 + chains.size(), {"", type_, {rows_, n_}, Bound(kMost)});
     for (int64_t i = b_.random.Between(1, 3); i > 0; --i) Collect(next, results);
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) SumProducts(next, results);
 
@@ -138,7 +144,12 @@ class TripLoop {
     const std::string a = b_.random.OneOf(pool_), c = b_.random.OneOf(pool_);
     const std::string made = Name(), kept = Name();
     std::string line;
-    switch (b_.random.Pick(type_.is_int() ? 9 : 7)) {
+    switch (b_.random.Pick(type_.is_int() ? 12 : 10)) {
+      case 7:
+      case 8:
+      case 9:
+        pool_.push_back(Mixed(a));
+        return;
       case 0: {  // A product with a matrix.
         const Value w = b_.Match(type_, {n_, n_});
         if (!w.is.exact() || (type_.is_float() && w.is.bound * kMost * static_cast<double>(n_) > type_.exact_limit()))
@@ -153,12 +164,21 @@ class TripLoop {
         line = fmt::format("broadcast_in_dim {}, dims = [] : ({}) -> {}", number, Text(type_, {}), Row());
         break;
       }
-      case 2: {  // A sum of each row.
-        const std::string none = Name(), sum = Name(), sums = Text(type_, {rows_});
-        Write(
-            fmt::format("  {0} = stablehlo.constant dense<{6}> : {1}\n  {2} = stablehlo.reduce({3} init: {0}) applies "
-                        "stablehlo.add across dimensions = [1] : ({4}, {1}) -> {5}\n",
-                        none, Text(type_, {}), sum, a, Row(), sums, Literal(0)));
+      case 2: {  // A sum of each row; its combiner may use a number that the body has too.
+        const std::string none = Name(), sum = Name(), sums = Text(type_, {rows_}), one = Text(type_, {});
+        Write(fmt::format("  {} = stablehlo.constant dense<{}> : {}\n", none, Literal(0), one));
+        const std::string type = fmt::format(" : ({}, {}) -> {}", Row(), one, sums);
+        if (b_.random.Chance(3)) {
+          const std::string x = Name(), y = Name(), low = Name(), most = Name(), next = Name();
+          Write(fmt::format(
+              "  {0} = stablehlo.reduce({1} init: {2}) across dimensions = [1]{3} reducer({4}: {5}, {6}: {5}) "
+              "{{\n    {7} = stablehlo.constant dense<{8}> : {5}\n    {9} = stablehlo.maximum {6}, {7} : {5}\n"
+              "    {10} = stablehlo.add {4}, {9} : {5}\n    stablehlo.return {10} : {5}\n  }}\n",
+              sum, a, none, type, x, one, y, low, Literal(-kMost), most, next));
+        } else {
+          Write(fmt::format("  {} = stablehlo.reduce({} init: {}) applies stablehlo.add across dimensions = [1]{}\n",
+                            sum, a, none, type));
+        }
         line = fmt::format("broadcast_in_dim {}, dims = [0] : ({}) -> {}", sum, sums, Row());
         break;
       }
@@ -191,6 +211,45 @@ class TripLoop {
                     "= stablehlo.clamp {0}, {6}, {1} : ({2}, {7}, {2}) -> {7}\n",
                     low, high, scalar, kept, Literal(-kMost), Literal(kMost), made, Row()));
     pool_.push_back(kept);
+  }
+
+  /// One or two carries of which the next ones are made of themselves, and perhaps of elements: `next`.
+  void AddChain(std::vector<std::string>& next) {
+    const std::vector<std::string> others = pool_;
+    if (!b_.random.Chance(3)) pool_.clear();
+    pool_.erase(std::remove(pool_.begin(), pool_.end(), "%c1"), pool_.end());
+    const int64_t carries = b_.random.Between(1, 2);
+    for (int64_t i = 0; i < carries; ++i) {
+      const Value init = Small(b_.Match(type_, {rows_, n_}));
+      pool_.push_back(fmt::format("%c{}", init_.size()));
+      Carry(init.name, Text(init));
+    }
+    for (int64_t i = b_.random.Between(1, 4); i > 0; --i) Operate();
+    for (int64_t i = 0; i < carries; ++i) next.push_back(b_.random.Chance(3) ? b_.random.OneOf(pool_) : pool_.back());
+    pool_.insert(pool_.end(), others.begin(), others.end());
+  }
+
+  /// A hash of the value, of many operations.
+  std::string Mixed(const std::string& of) {
+    const Type type = TypeOf(DType::kS32);
+    const std::string row = Text(type, {rows_, n_});
+    std::string x = Name();
+    Write(fmt::format("  {} = stablehlo.convert {} : ({}) -> {}\n", x, of, Row(), row));
+    for (int64_t i = b_.random.Between(3, 20); i > 0; --i) {
+      const std::string by = Name(), factor = Name(), shifted = Name(), crossed = Name(), next = Name();
+      Write(fmt::format(
+          "  {0} = stablehlo.constant dense<{5}> : {7}\n  {1} = stablehlo.constant dense<{6}> : {7}\n  "
+          "{2} = stablehlo.shift_right_logical {8}, {0} : {7}\n  {3} = stablehlo.xor {8}, {2} : {7}\n  {4} "
+          "= stablehlo.multiply {3}, {1} : {7}\n",
+          by, factor, shifted, crossed, next, b_.random.Between(3, 17), b_.random.Between(3, 1 << 20), row, x));
+      x = next;
+    }
+    const std::string most = Name(), rest = Name(), made = Name();
+    Write(
+        fmt::format("  {0} = stablehlo.constant dense<{3}> : {4}\n  {1} = stablehlo.remainder {5}, {0} : {4}\n  {2} = "
+                    "stablehlo.convert {1} : ({4}) -> {6}\n",
+                    most, rest, made, kMost, row, x, Row()));
+    return made;
   }
 
   /// A result of every trip, at its place along a new dim.

@@ -422,3 +422,32 @@ module @trips {
     return %r#2, %r#3 : tensor<300x20xf32>, tensor<20x20xf32>
   }
 }
+
+// -----
+
+// A time to which each trip adds a step, and what is made of it.
+// CHECK-DAG: chain: carry 1 -> a loop of its own, of 900 trips
+// CHECK-DAG: early: %{{[0-9]+}} = cosine %{{[0-9]+}} : f32[] -> for all 900 trips before the loop
+// CHECK: program @chain
+module @chain {
+  func.func @main(%start: tensor<f32>, %s: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:3 = stablehlo.while(%i = %zero, %t = %start, %s0 = %s) : tensor<i32>, tensor<f32>, tensor<f32>
+    cond {
+      %all = stablehlo.constant dense<900> : tensor<i32>
+      %go = stablehlo.compare LT, %i, %all, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %wave = stablehlo.cosine %t : tensor<f32>
+      %force = stablehlo.exponential %wave : tensor<f32>
+      %fall = stablehlo.multiply %s0, %force : tensor<f32>
+      %s1 = stablehlo.subtract %s0, %fall : tensor<f32>
+      %step = stablehlo.constant dense<0.01> : tensor<f32>
+      %t1 = stablehlo.add %t, %step : tensor<f32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %t1, %s1 : tensor<i32>, tensor<f32>, tensor<f32>
+    }
+    return %r#1, %r#2 : tensor<f32>, tensor<f32>
+  }
+}

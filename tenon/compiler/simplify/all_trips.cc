@@ -145,6 +145,7 @@ Ref AllTrips::Sum(const ProductForm& form) {
 void AllTrips::Make(NodeId id) {
   if (MakeProduct(id)) return;
   GraphNode node = p_[id];
+  values_.WantUsesOf(node);
   node.origin = nullptr;
   const bool was_scalar = node.shape().rank() == 0;
   node.out[0].dims = WithFirst(trips_, node.out[0].dims);

@@ -46,6 +46,12 @@ void LoopValues::Want(Ref r) {
   }
 }
 
+void LoopValues::WantUsesOf(const GraphNode& node) {
+  std::vector<NodeId> uses;
+  AddUses(node, uses);
+  for (NodeId id : uses) Want({id, 0});
+}
+
 /// What the node and its blocks use.
 void LoopValues::AddUses(const GraphNode& node, std::vector<NodeId>& uses) const {
   for (Ref r : node.in) uses.push_back(r.node);

@@ -27,6 +27,8 @@ class LoopValues {
 
   /// Marks a value that does not vary, with what it is made of, for leaving the body.
   void Want(Ref r);
+  /// Marks what of all that the node uses, its blocks included, does not vary.
+  void WantUsesOf(const GraphNode& node);
   /// Takes what is marked out of the body; in order.
   std::vector<NodeId> TakeWanted(Block& body) const;
 

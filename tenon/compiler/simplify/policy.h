@@ -53,6 +53,12 @@ inline constexpr double kTripScalar = 0.55;
 inline constexpr double kPassedVector = 4;
 /// All that a loop and the rest pass on to one another takes so much memory at most.
 inline constexpr int64_t kMaxPassedBytes = 4 * kMaxProductBytes;
+/// What a trip of a loop takes that does nothing.
+inline constexpr double kChainTrip = 8;
+/// What a loop carries by itself is made of so many values at most, a few hashes' worth; and so many are looked at to
+/// find all of that.
+inline constexpr size_t kMaxChainNodes = 2048;
+inline constexpr int64_t kMaxChainSteps = int64_t{1} << 18;
 /// To add a vector to a sum in memory.
 inline constexpr double kSummedVector = 2;
 /// All trips must spare so much that another kernel pays.

@@ -25,17 +25,18 @@ std::optional<size_t> TakenAlong(const Dims& array, const Dims& part) {
 }
 
 // The order is that in which the body takes or writes elements first, else that of its counter.
-TripPlaces::TripPlaces(Program& p, NodeId loop, int64_t trips) : p_(p), loop_(loop), trips_(trips) {
+TripPlaces::TripPlaces(Program& p, NodeId loop, int64_t trips, std::optional<bool> forward)
+    : p_(p), loop_(loop), trips_(trips) {
   const Block& body = p_[loop].blocks[1];
   for (NodeId arg : body.args) {
     const std::optional<Progression> at = At({arg, 0});
     if (!at || std::abs(at->step) != 1) continue;
     counted_ = *at;
     counter_ = {arg, 0};
-    forward_ = at->step > 0;
+    forward_ = forward.value_or(at->step > 0);
     break;
   }
-  if (!known()) return;
+  if (!known() || forward) return;
   const LoopValues values(p_, body);
   for (NodeId id : body.nodes) {
     const GraphNode& node = p_[id];

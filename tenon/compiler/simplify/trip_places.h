@@ -19,11 +19,14 @@ std::optional<size_t> TakenAlong(const Dims& array, const Dims& part);
 /// One loop's trips, and where each has its place among them in memory.
 class TripPlaces {
  public:
-  /// A while node of `trips` trips, at least one.
-  TripPlaces(Program& p, NodeId loop, int64_t trips);
+  /// A while node of `trips` trips, at least one. Trips lie in their order if `forward` says so, else in the order that
+  /// the loop walks in.
+  TripPlaces(Program& p, NodeId loop, int64_t trips, std::optional<bool> forward = std::nullopt);
 
   /// Whether trips have places: whether the loop has a counter that reckons them.
   bool known() const { return counter_.valid(); }
+  /// That counter: an argument of the body.
+  NodeId counter() const { return counter_.node; }
   /// Whether they lie in their order, or the last one first.
   bool forward() const { return forward_; }
 
