@@ -54,6 +54,12 @@ inline constexpr int kMaskCost = 16;
 /// What follows the sums of a row, once for it, is done for a vector of rows at once when it costs at least so much: a
 /// logarithm, divisions, roots. The sums wait in memory meanwhile.
 inline constexpr int kLateStageCost = 16;
+/// A core looks not much further than a row: the chain of a row's maximum, exponentials of what is left of it and their
+/// sum is long, so that each stage goes through several rows before the next one's turn. As many as the nearest cache
+/// holds beside what else there is, at least so many, or it is not worth it.
+inline constexpr unsigned kMostRows = 16;
+inline constexpr int64_t kFewestRows = 3;
+inline constexpr int64_t kRowsBytes = 16 << 10;
 /// The vectors of a row whose length is known are written out one after another up to this cost of all of them.
 inline constexpr int kWrittenOutRow = 240;
 /// Accumulators that stay in registers: at most so many of one reduction, and of all of them together, which leaves

@@ -541,6 +541,95 @@ TEST_P(Stages, SoftmaxRowsThroughALocalBuffer) {
   Expect(kernel, {.params = {13, 40}, .indices_per_call = 3});
 }
 
+// Rows of three stages, of which each waits for the one before: several rows take turns, the last few of a piece too,
+// and rows that caches do not hold are each for themselves.
+TEST_P(Stages, StagesOfRowsTakeTurns) {
+  if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
+  for (const DType type : {f32, DType::kF64, DType::kBF16}) {
+    for (const bool late : {false, true}) {
+      for (const int64_t baked : {0, 1, 24, 67}) {
+        KernelBuilder b;
+        const Size rows = Size::Param(b.AddParam());
+        const Size n = baked == 0 ? Size::Param(b.AddParam()) : Size::Of(baked);
+        const DimId r = b.AddDim(rows), c = b.AddDim(n, DimKind::kReduce), d = b.AddDim(n);
+        b.kernel().outer = 1;
+        const Buf x = b.AddBuffer(BufKind::kArg, type, {rows, n}, {n, Size::Of(1)}),
+                  out = late ? b.AddBuffer(BufKind::kOut, type, {rows}, {Size::Of(1)})
+                             : b.AddBuffer(BufKind::kOut, type, {rows, n}, {n, Size::Of(1)});
+        const DType wide = type == DType::kBF16 ? f32 : type;
+        const Val v = b.Convert(wide, b.Read(x, {At(r), At(c)})), w = b.Convert(wide, b.Read(x, {At(r), At(d)}));
+        const Val lowest = b.Const(wide, -__builtin_inf()), highest = b.Const(wide, __builtin_inf());
+        Stage s1;
+        s1.dims = {c};
+        const Val most = b.AddReduce(s1, 1u << c, Op::kMax, v, lowest, ReduceOrder::kLanes, lowest);
+        const Val least = b.AddReduce(s1, 1u << c, Op::kMin, v, highest, ReduceOrder::kLanes, highest);
+        b.AddStage(s1);
+        Stage s2;
+        s2.dims = {c};
+        const Val sum = b.AddReduce(s2, 1u << c, Op::kAdd, b.Mul(b.Sub(v, most), b.Add(v, least)), b.Const(wide, 0.0),
+                                    ReduceOrder::kLanes, b.Const(wide, -0.0));
+        b.AddStage(s2);
+        Stage s3;
+        if (late) {
+          const Val root = b.MathOrDie("log", {b.Abs(sum)});
+          s3.stores.push_back(Put(out, {At(r)}, b.Convert(type, b.Div(b.Add(root, least), b.Sub(most, sum)))));
+        } else {
+          s3.dims = {d};
+          s3.stores.push_back(Put(out, {At(r), At(d)}, b.Convert(type, b.Div(b.Sub(w, most), sum))));
+        }
+        b.AddStage(s3);
+        b.kernel().split = {1, Size::Of(4)};
+        const Kernel kernel = b.Finish();
+        for (const int64_t count : {1, 3, 16, 45}) {
+          if (baked != 0) {
+            Expect(kernel, {.params = {count}, .indices_per_call = count == 45 ? 7 : 0});
+            continue;
+          }
+          for (const int64_t length : {0, 1, 5, 63, 64, 130, 1500, 6000}) {
+            if (count * length > 100'000) continue;
+            Expect(kernel, {.params = {count, length}, .indices_per_call = count == 45 ? 7 : 0});
+          }
+        }
+      }
+    }
+  }
+}
+
+// The most and the least of a row: zeros of both signs, NaNs of both signs and subnormals are what they are anywhere.
+TEST_P(Stages, ExtremesOfSpecialNumbers) {
+  for (const DType type : {f32, DType::kF64}) {
+    const int bits = DTypeBits(type);
+    const uint64_t sign = uint64_t{1} << (bits - 1), nan = kir::LiteralBits(type, __builtin_nan(""));
+    for (const int64_t n : {1, 16, 40, 100}) {
+      for (uint64_t seed = 0; seed < 24; ++seed) {
+        KernelBuilder b;
+        const DimId r = b.AddDim(Size::Of(9)), c = b.AddDim(Size::Of(n), DimKind::kReduce);
+        b.kernel().outer = 1;
+        const Buf x = b.AddDense(BufKind::kArg, type, {9, n}), most = b.AddDense(BufKind::kOut, type, {9}),
+                  least = b.AddDense(BufKind::kOut, type, {9});
+        const Val v = b.Read(x, {At(r), At(c)});
+        const Val lowest = b.Const(type, -__builtin_inf()), highest = b.Const(type, __builtin_inf());
+        Stage s;
+        s.dims = {c};
+        const Val max = b.AddReduce(s, 1u << c, Op::kMax, v, lowest, ReduceOrder::kLanes, lowest);
+        const Val min = b.AddReduce(s, 1u << c, Op::kMin, v, highest, ReduceOrder::kLanes, highest);
+        s.stores.push_back(Put(most, {At(r)}, max));
+        s.stores.push_back(Put(least, {At(r)}, min));
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(4)};
+        Expect(b.Finish(), {.fill = [&](Buf, int64_t index, uint64_t* value) {
+                 const uint64_t choices[] = {0, sign, 1, sign | 1, kir::LiteralBits(type, -1.0)};
+                 *value = choices[(static_cast<uint64_t>(index) * 7 + seed) % (2 + seed % 4)];
+                 // One NaN in some rows.
+                 if (seed % 3 != 0 && index == static_cast<int64_t>(seed * 5) % n + n * 4)
+                   *value = nan | (seed % 3 == 1 ? sign : 0);
+                 return true;
+               }});
+      }
+    }
+  }
+}
+
 TEST_P(Stages, TwoReductionsAndOverAllOuterDims) {
   // Mean and mean of squares of one row in one stage, used by a later stage; row statistics stored too.
   KernelBuilder b;

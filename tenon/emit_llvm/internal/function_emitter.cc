@@ -303,10 +303,10 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
   if (dim < k_.outer) {
     DimId open = dim + 1u;
     while (open < k_.outer && dim_value_[open] != nullptr) ++open;
-    std::vector<kir::Val> reduced;
-    const unsigned lanes =
-        outer_vector_dim_ >= 0 || promoted_ != 0 || open < k_.outer ? 1 : PlanLateStage(an_, dim, isa_, &reduced);
-    if (lanes > 1) return EmitRowsThenLanes(dim, lanes, reduced);
+    if (outer_vector_dim_ < 0 && promoted_ == 0 && open == k_.outer) {
+      const RowsPlan plan = PlanRows(an_, dim, isa_);
+      if (plan.late_lanes > 1 || plan.turns.size() > 1) return EmitRows(dim, plan);
+    }
     For(
         DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); },
         [&](Value* i) {
@@ -359,51 +359,6 @@ void FunctionEmitter::EmitSeqInVectors(DimId along, unsigned vectors, const Node
         dim_value_[along] = nullptr;
       });
   range_[along] = {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, hi), hi};
-}
-
-void FunctionEmitter::EmitRowsThenLanes(DimId dim, unsigned lanes, const std::vector<kir::Val>& reduced) {
-  const kir::Seq front(k_.seq.begin(), k_.seq.end() - 1);
-  std::vector<kir::Val> roots;
-  an_.SeqRoots(front, &roots);
-  const NodeList needed = an_.Needed(roots);
-  Values memory;
-  for (kir::Val v : reduced) memory.push_back(Alloca(low_.RegisterType(TypeOf(v), 1), lanes));
-  Value* const hi = DimHigh(dim);
-  For(
-      DimLow(dim), hi, I64(lanes), nullptr, [&] { Precompute(needed); },
-      [&](Value* block) {
-        Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, block), I64(lanes));
-        For(
-            I64(0), left, I64(1), nullptr, [] {},
-            [&](Value* row) {
-              dim_value_[dim] = b_.CreateAdd(block, row);
-              Precompute(needed);
-              for (size_t i = 0; i + 1 < k_.seq.size(); ++i) EmitStage(std::get<kir::Stage>(k_.seq[i].is));
-              for (size_t i = 0; i < reduced.size(); ++i) {
-                Value* value = Get(reduced[i], 0);
-                b_.CreateStore(value, b_.CreateGEP(value->getType(), memory[i], row));
-              }
-              dim_value_[dim] = nullptr;
-            });
-        const size_t mark = Mark();
-        const Lanes outside = lanes_;
-        dim_value_[dim] = block;
-        lanes_ = {.dim = dim, .lanes = lanes, .copy_dim = dim, .copies = 1, .mask = ActiveMask(left, lanes)};
-        lanes_.count = left;
-        // By reduction all of its values, of which only those that are used are known.
-        std::map<uint32_t, std::vector<Value*>> results;
-        for (size_t i = 0; i < reduced.size(); ++i) {
-          const kir::Node& node = k_.nodes[reduced[i]];
-          std::vector<Value*>& values = results[node.attr];
-          values.resize(std::max<size_t>(values.size(), size_t{node.imm} + 1));
-          values[node.imm] = b_.CreateLoad(low_.RegisterType(node.type, lanes), memory[i]);
-        }
-        for (auto& [id, values] : results) SetResult(reduced_, id, std::move(values));
-        EmitStage(std::get<kir::Stage>(k_.seq.back().is));
-        lanes_ = outside;
-        dim_value_[dim] = nullptr;
-        Rewind(mark);
-      });
 }
 
 void FunctionEmitter::EmitSeq(const kir::Seq& seq) {

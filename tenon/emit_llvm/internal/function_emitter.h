@@ -4,6 +4,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
 
 #include <array>
 #include <cstdint>
@@ -57,6 +58,11 @@ class FunctionEmitter {
         nullptr;  ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
   };
 
+  // --- rows of several stages (rows.cc)
+  /// All stages of the rows along the innermost outer dim; results of reductions wait in memory for later stages.
+  void EmitRows(kir::DimId dim, const RowsPlan& plan);
+  Value* RowsOfTurn(const RowsPlan& plan);
+
   // --- function and control flow (function_emitter.cc)
   void EmitPieces();
   void EmitFlatRows(const llvm::SmallVector<kir::DimId, 4>& rows, kir::DimId last);
@@ -64,8 +70,6 @@ class FunctionEmitter {
   /// All steps for so many vectors at once along the dim, the last of them masked, as long as half as many are too few
   /// for what is left; the dim's range is the rest then.
   void EmitSeqInVectors(kir::DimId along, unsigned vectors, const NodeList& needed);
-  /// The last stage once for a vector of rows, whose reductions wait in memory.
-  void EmitRowsThenLanes(kir::DimId dim, unsigned lanes, const std::vector<kir::Val>& reduced);
   void EmitSeq(const kir::Seq& seq);
   void EmitLoop(const kir::Loop& loop);
   /// Before a loop: what its stages compute in the lanes of a dim that is a single vector, and that no trip changes.
@@ -255,6 +259,8 @@ class FunctionEmitter {
     unsigned first = 0;              ///< Of its values in the list of carried values.
     std::vector<Value*> memory;      ///< Per value (times copies): the accumulators' array.
     std::vector<uint64_t> identity;  ///< Bits; empty when kSequential without a known one.
+    /// Values are floats as integers in the same order meanwhile, of which this takes the most or the least.
+    std::optional<llvm::Intrinsic::ID> ordered = {};
     size_t values() const { return reduce->in.size(); }
   };
   void EmitReduction(const kir::Stage& stage, const StagePlan& plan);
@@ -273,6 +279,9 @@ class FunctionEmitter {
   void ReduceColumnsInRegisters(const StagePlan& plan, std::vector<Accumulators>& accs, const NodeList& needed,
                                 unsigned copies,
                                 llvm::function_ref<Value*(const Accumulators&, size_t, unsigned)> slot);
+  Values OrderedIntegers(const Values& floats, bool most);
+  Values FloatsOf(const Values& ordered, llvm::Type* type);
+  Value* Mirrored(Value* integers);
   Values Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator, llvm::ArrayRef<Value*> element);
   /// What has met, behind the initial values; these alone where the reduced dims have no points.
   Values StartWith(const Accumulators& acc, const StagePlan& plan, const Values& init, const Values& met);

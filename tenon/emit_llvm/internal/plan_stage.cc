@@ -482,16 +482,13 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   return chosen >= 0 && *lanes >= 2 ? chosen : -1;
 }
 
-unsigned PlanLateStage(const Analysis& an, DimId dim, isa::IsaLevel isa, std::vector<Val>* reduced) {
-  const kir::Seq& seq = an.kernel.seq;
+namespace {
+
+/// Lanes for the last stage, if it is a point behind the reductions of the others.
+unsigned LateLanes(const Analysis& an, DimId dim, isa::IsaLevel isa) {
   const kir::Dim& rows = an.kernel.dims[dim];
-  if (seq.size() < 2 || rows.kind != kir::DimKind::kParallel) return 1;
   if (!rows.extent.is_param() && rows.extent.baked < 4) return 1;  // structural: fewer are no vector
-  for (const kir::Step& step : seq) {
-    const auto* stage = std::get_if<kir::Stage>(&step.is);
-    if (stage == nullptr || HasDomain(*stage, dim)) return 1;
-  }
-  const auto& last = std::get<kir::Stage>(seq.back().is);
+  const auto& last = std::get<kir::Stage>(an.kernel.seq.back().is);
   if (!last.dims.empty() || !last.reduces.empty() || !last.domain.empty()) return 1;
   std::vector<Val> roots;
   std::vector<Access> stores;
@@ -504,6 +501,7 @@ unsigned PlanLateStage(const Analysis& an, DimId dim, isa::IsaLevel isa, std::ve
       return 1;
     }
   }
+  bool any = false;
   const std::vector<Val> needed = an.Needed(roots);
   for (Val v : needed) {
     const kir::Node& node = an.kernel.nodes[v];
@@ -512,12 +510,77 @@ unsigned PlanLateStage(const Analysis& an, DimId dim, isa::IsaLevel isa, std::ve
     if (node.op != Op::kReduced) continue;
     if (!(an.deps[v] & Bit(dim)) || (ByteWidth(node.type) != 4 && ByteWidth(node.type) != 8) || IsComplex(node.type))
       return 1;
-    reduced->push_back(v);
+    any = true;
   }
-  if (reduced->empty() || an.Cost(needed, Bit(dim)) < policy::kLateStageCost) return 1;
+  if (!any || an.Cost(needed, Bit(dim)) < policy::kLateStageCost) return 1;
   unsigned lanes = LanesFor(an, needed, stores, dim, isa);
   while (!rows.extent.is_param() && lanes > 4 && static_cast<int64_t>(lanes / 2) >= rows.extent.baked) lanes /= 2;
   return lanes;
+}
+
+/// Buffers of a row that the stage uses, which are another row's at another time.
+uint64_t LocalBuffers(const Analysis& an, const kir::Stage& stage) {
+  const kir::Kernel& k = an.kernel;
+  uint64_t locals = 0;
+  const auto use = [&](kir::Buf buf) {
+    if (k.buffers[buf].kind == kir::BufKind::kLocal) locals |= uint64_t{1} << (buf % 64);
+  };
+  std::vector<Val> roots;
+  an.SeqRoots({kir::Step{stage}}, &roots);
+  for (Val v : an.Needed(roots)) {
+    if (k.nodes[v].op == Op::kRead) use(k.reads[k.nodes[v].attr].buf);
+  }
+  for (const kir::Store& store : stage.stores) use(store.buf);
+  return locals;
+}
+
+/// Finds turns for the first `stages` stages, and what is read of a row.
+void PlanTurns(const Analysis& an, size_t stages, RowsPlan& plan) {
+  const kir::Kernel& k = an.kernel;
+  kir::DimMask reduced = 0;
+  std::vector<uint64_t> locals;
+  for (size_t i = 0; i < stages; ++i) {
+    const auto& stage = std::get<kir::Stage>(k.seq[i].is);
+    locals.push_back(LocalBuffers(an, stage));
+    for (const kir::Reduce& reduce : stage.reduces) {
+      reduced |= reduce.dims;
+      if (std::any_of(reduce.in.begin(), reduce.in.end(), [&](Val v) { return IsComplex(k.nodes[v].type); })) return;
+    }
+  }
+  std::vector<Val> roots;
+  an.SeqRoots(k.seq, &roots);
+  for (Val v : an.Needed(roots)) {
+    if (k.nodes[v].op == Op::kRead && (an.deps[v] & reduced))
+      plan.element_bytes += ByteWidth(k.buffers[k.reads[k.nodes[v].attr].buf].type);
+  }
+  int64_t elements = 1;
+  for (DimId d = 0; d < k.dims.size(); ++d) {
+    if (!(reduced & Bit(d))) continue;
+    plan.row_dims.push_back(d);
+    if (!k.dims[d].extent.is_param()) elements *= std::max<int64_t>(k.dims[d].extent.baked, 1);
+  }
+  if (plan.element_bytes == 0 || elements > policy::kRowsBytes / plan.element_bytes / policy::kFewestRows) return;
+  // A row's own memory is kept for it from its first stage to its last one.
+  for (size_t i = 1; i < stages; ++i) {
+    uint64_t before = 0, behind = 0;
+    for (size_t j = 0; j < stages; ++j) (j < i ? before : behind) |= locals[j];
+    if ((before & behind) == 0 && !std::get<kir::Stage>(k.seq[i - 1].is).reduces.empty()) plan.turns.push_back(i);
+  }
+}
+
+}  // namespace
+
+RowsPlan PlanRows(const Analysis& an, DimId dim, isa::IsaLevel isa) {
+  RowsPlan plan;
+  const kir::Seq& seq = an.kernel.seq;
+  if (seq.size() < 2 || an.kernel.dims[dim].kind != kir::DimKind::kParallel) return plan;
+  for (const kir::Step& step : seq) {
+    const auto* stage = std::get_if<kir::Stage>(&step.is);
+    if (stage == nullptr || HasDomain(*stage, dim)) return plan;
+  }
+  plan.late_lanes = LateLanes(an, dim, isa);
+  PlanTurns(an, plan.late_lanes > 1 ? seq.size() - 1 : seq.size(), plan);
+  return plan;
 }
 
 namespace {

@@ -41,9 +41,19 @@ int PlanOuterVector(const Analysis& analysis, kir::DimMask candidates, isa::IsaL
 /// whose trips wait for each other, while the registers hold them.
 unsigned VectorsTogether(const Analysis& analysis, kir::DimId dim, unsigned lanes, isa::IsaLevel isa);
 
-/// For kernels of several stages of which the last one is a point behind reductions: the lanes in which several rows'
-/// points are computed at once, along the outer dim; 1 where that is not worth it. Their reductions are left then.
-unsigned PlanLateStage(const Analysis& analysis, kir::DimId dim, isa::IsaLevel isa, std::vector<kir::Val>* reduced);
+/// How a kernel of several stages goes through the rows of its innermost outer dim.
+struct RowsPlan {
+  /// Stages that go through several rows before the next ones' turn, first ones: the chain of operations from a row's
+  /// first element to its result is long, and another one in each row. {0} where each row is for itself.
+  llvm::SmallVector<size_t, 4> turns = {0};
+  /// Elements of a row that are read, of so many bytes: fewer rows go together where caches do not hold that.
+  llvm::SmallVector<kir::DimId, 4> row_dims;
+  int64_t element_bytes = 0;
+  /// The lanes in which the last stage's points of so many rows are computed at once, where it is a point behind
+  /// reductions and that is worth it, or 1. It is no turn then.
+  unsigned late_lanes = 1;
+};
+RowsPlan PlanRows(const Analysis& analysis, kir::DimId dim, isa::IsaLevel isa);
 
 /// A combiner of one operation that gives the same bits in any order: the op, and the bits of its identity.
 struct AnyOrder {

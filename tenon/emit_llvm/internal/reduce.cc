@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/policy.h"
@@ -37,7 +38,41 @@ bool IsSymmetric(const kir::Graph& graph) {
   }
 }
 
+/// The combiner's op, if it is one that IsSymmetric holds of.
+kir::Op OpOf(const kir::Graph& combiner) { return combiner.nodes[combiner.results[0]].op; }
+
 }  // namespace
+
+// Floats as integers in the same order, +0 above -0. A NaN is above all others, or below them where the least is asked
+// for.
+FunctionEmitter::Values FunctionEmitter::OrderedIntegers(const Values& floats, bool most) {
+  llvm::Type* const type = floats[0]->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  llvm::Type* const integers = type->getWithNewType(b_.getIntNTy(bits));
+  const llvm::APInt nan = llvm::APFloat::getQNaN(type->getScalarType()->getFltSemantics()).bitcastToAPInt();
+  const llvm::APInt extreme = most ? nan : ~nan;
+  Values ordered;
+  for (Value* v : floats) {
+    Value* const known = b_.CreateFCmpUNO(v, v);
+    ordered.push_back(
+        b_.CreateSelect(known, llvm::ConstantInt::get(integers, extreme), Mirrored(b_.CreateBitCast(v, integers))));
+  }
+  return ordered;
+}
+
+FunctionEmitter::Values FunctionEmitter::FloatsOf(const Values& ordered, llvm::Type* type) {
+  Values floats;
+  for (Value* v : ordered) floats.push_back(b_.CreateBitCast(Mirrored(v), v->getType()->getWithNewType(type)));
+  return floats;
+}
+
+// Sign and magnitude to a number's bits, or back.
+Value* FunctionEmitter::Mirrored(Value* integers) {
+  const unsigned bits = integers->getType()->getScalarSizeInBits();
+  Value* const negative = b_.CreateAShr(integers, llvm::ConstantInt::get(integers->getType(), bits - 1));
+  Value* const magnitude = llvm::ConstantInt::get(integers->getType(), llvm::APInt::getSignedMaxValue(bits));
+  return b_.CreateXor(integers, b_.CreateAnd(negative, magnitude));
+}
 
 FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduce& reduce) {
   Accumulators acc;
@@ -56,6 +91,7 @@ FunctionEmitter::Accumulators FunctionEmitter::MakeAccumulators(const kir::Reduc
 
 FunctionEmitter::Values FunctionEmitter::Combine(const Accumulators& acc, llvm::ArrayRef<Value*> accumulator,
                                                  llvm::ArrayRef<Value*> element) {
+  if (acc.ordered) return {b_.CreateBinaryIntrinsic(*acc.ordered, accumulator[0], element[0])};
   Values arguments(accumulator.begin(), accumulator.end());
   arguments.append(element.begin(), element.end());
   const llvm::SmallVector<Value*, 2> results = low_.Inline(*acc.combiner, {arguments.data(), arguments.size()});
@@ -452,6 +488,18 @@ FunctionEmitter::Pieces FunctionEmitter::Sum(const Accumulators& acc, Pieces a, 
 void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::vector<Pieces> registers) {
   const unsigned group = acc.registers / 4;  // vectors per L accumulators
   const unsigned lanes = lanes_.lanes;
+  // A comparison of floats that minds NaN and zeros takes ten times as long as one of integers, and each level of the
+  // tree waits for the one below. All values have met another one: none is subnormal.
+  const DType type = TypeOf(acc.reduce->in[0]);
+  const kir::Op op = acc.symmetric ? OpOf(*acc.combiner) : kir::Op::kAdd;
+  const bool ordered = (op == kir::Op::kMax || op == kir::Op::kMin) &&
+                       (type == DType::kF32 || (type == DType::kF64 && isa_ == isa::IsaLevel::kAvx512));
+  if (ordered) {
+    acc.ordered = op == kir::Op::kMax ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
+    for (Pieces& pieces : registers) {
+      for (Piece& piece : pieces) piece.values = OrderedIntegers(piece.values, op == kir::Op::kMax);
+    }
+  }
   const auto sum = [&](Pieces& a, Pieces& b) { return Sum(acc, std::move(a), std::move(b), 0, lanes); };
   std::vector<Pieces> v;
   for (unsigned j = 0; j < group; ++j) {
@@ -467,6 +515,10 @@ void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::v
     auto [low, high] = Halve(total, 0, 2 * half);
     for (Piece& piece : high) piece.at -= half;
     total = Sum(acc, std::move(low), std::move(high), 0, half);
+  }
+  if (ordered) {
+    acc.ordered.reset();
+    total[0].values = FloatsOf(total[0].values, low_.RegisterType(type, 1));
   }
   Values init;
   for (Val v0 : acc.reduce->init) init.push_back(Get(v0, 0));
@@ -622,6 +674,30 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
   llvm::SmallVector<DimId, 4> others = plan.reduced;
   others.pop_back();
   Value* hi = DimHigh(dim);
+  // What is left of a row behind vector `first` of its last group, as many vectors as there are; bodies that cost
+  // little.
+  const std::function<void(Value*, unsigned)> rest = [&](Value* from, unsigned first) {
+    before();
+    Value* const left = b_.CreateSub(hi, from);
+    const size_t mark = Mark();
+    dim_value_[dim] = from;
+    lanes_ = full;
+    lanes_.count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(lanes));
+    lanes_.mask = ActiveMask(lanes_.count, lanes);
+    EmitPoint(during, needed);
+    for (Accumulators& acc : accs) {
+      Values element;
+      for (Val v : acc.reduce->in) element.push_back(GetLanes(v, 0));
+      Value** const at = carried.data() + acc.first + first % acc.registers * acc.values();
+      const Values sum = Combine(acc, {at, acc.values()}, element);
+      for (size_t v = 0; v < acc.values(); ++v) at[v] = b_.CreateSelect(lanes_.mask, sum[v], at[v]);
+    }
+    lanes_ = outer;
+    dim_value_[dim] = nullptr;
+    Rewind(mark);
+    if (first + 1 == most) return;
+    If(b_.CreateICmpSGT(left, I64(lanes)), &carried, [&] { rest(b_.CreateAdd(from, I64(lanes)), first + 1); });
+  };
   // By accumulators' vector, in which pieces of the row they are.
   std::vector<std::vector<Pieces>> registers(accs.size());
   const auto finish = [&] {
@@ -699,6 +775,7 @@ void FunctionEmitter::ReduceRows(const kir::Stage& stage, const StagePlan& plan,
       Value* main_end = b_.CreateAnd(hi, I64(-step));
       main_loop(main_end);
       If(b_.CreateICmpSLT(main_end, hi), &carried, [&] {
+        if (plan.copies == 4) return rest(main_end, 0);
         spill();
         tail(main_end, hi);
         reload();
