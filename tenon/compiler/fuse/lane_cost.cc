@@ -66,6 +66,12 @@ class Model {
 
  private:
   /// Whether the stage's reductions over the dim may have it in lanes.
+  /// Cycles until the lanes of a reduction have met, while other rows' do.
+  double MeetCycles(const kir::Reduce& reduce) const {
+    const kir::Graph& combiner = k_.graphs[reduce.combiner];
+    return reduce.in.size() == 1 && combiner.nodes.size() == 3 ? policy::kMeetInLanesCycles  // structural: a op b
+                                                               : policy::kPairsMeetCycles;
+  }
   bool MeetsInLanes(const kir::Stage& stage, DimId d) const {
     return std::all_of(stage.reduces.begin(), stage.reduces.end(), [&](const kir::Reduce& r) {
       if (!(r.dims & Bit(d)) || r.order == kir::ReduceOrder::kLanes) return true;
@@ -325,8 +331,13 @@ class Model {
                        std::has_single_bit(static_cast<uint64_t>(extent));
       const bool whole = one || extent % lanes == 0;
       const double rows = columns ? std::min(Points(reduced, -1, 1), policy::kRowsTogether) : 1;
-      cycles += Points(around, -1, 1) / rows *
-                ((one ? policy::kRowCycles : policy::kLoopCycles) + (whole ? 0 : policy::kMaskCycles));
+      // Reductions of known rows are written out.
+      const bool written_out = reduced != 0 && !columns && IsKnownRow(lane);
+      cycles +=
+          Points(around, -1, 1) / rows *
+          ((one || written_out ? policy::kRowCycles : policy::kLoopCycles) + (whole         ? 0
+                                                                              : written_out ? policy::kKnownMaskCycles
+                                                                                            : policy::kMaskCycles));
       if (columns && sums > policy::kSumsInRegisters)
         cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
@@ -339,7 +350,7 @@ class Model {
       const auto values = static_cast<double>(r.in.size());
       cycles += steps * values;
       if (r.order == kir::ReduceOrder::kLanes || along)
-        cycles += results * values * (along ? policy::kMeetInLanesCycles : policy::kMeetInMemoryCycles);
+        cycles += results * values * (along ? MeetCycles(r) : policy::kMeetInMemoryCycles);
     }
     return cycles;
   }

@@ -160,13 +160,17 @@ inline constexpr double kKnownGuardCycles = 1;
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kRowCycles = 1;
 inline constexpr double kMaskCycles = 4;
+/// The same where a row is written out.
+inline constexpr double kKnownMaskCycles = 1;
 /// Sums of columns go through so many rows before the next columns' turn; vectors of so many sums stay in registers
 /// meanwhile, and others are read and written for every row.
 inline constexpr double kRowsTogether = 8;
 inline constexpr int64_t kSumsInRegisters = 6;
 inline constexpr double kSumInMemoryCycles = 1.5;
-/// Cycles until the lanes of a sum have met, and until accumulators that lie in memory have.
-inline constexpr double kMeetInLanesCycles = 24;
+/// Cycles until the lanes of a sum or a maximum have met while those of other rows do, until those of a combiner of
+/// several operations have, and until accumulators that lie in memory have.
+inline constexpr double kMeetInLanesCycles = 5;
+inline constexpr double kPairsMeetCycles = 24;
 inline constexpr double kMeetInMemoryCycles = 150;
 
 // How a kernel is cut into pieces; bits do not depend on it.
