@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "tenon/base/contain.h"
 #include "tenon/compiler/compile.h"
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/fuse/problem.h"
@@ -154,9 +155,7 @@ const drivers::Registry& DriversOf(const CompileOptions& options) {
   return options.drivers == nullptr ? none : *options.drivers;
 }
 
-}  // namespace
-
-Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
+Result<CompiledProgram> CompileUncontained(std::string_view program, const CompileOptions& options) {
   const bool dump = !options.dump_dir.empty() || options.stage;
   if (!options.dump_dir.empty()) {
     std::error_code ignored;
@@ -241,6 +240,16 @@ Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& 
   result.donated = DonatedOf(simple, result);
   result.bytes_accessed = plan::BytesAccessed(result.plan);
   result.source = std::string(program);
+  return result;
+}
+
+}  // namespace
+
+// A broken invariant, or a lack of memory, is an error of this call.
+Result<CompiledProgram> Compile(std::string_view program, const CompileOptions& options) {
+  Result<CompiledProgram> result = Internal("not compiled");
+  const Status contained = Contain("compiler", [&] { result = CompileUncontained(program, options); });
+  if (!contained.ok()) return contained;
   return result;
 }
 

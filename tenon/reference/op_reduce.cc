@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/reference/indexing.h"
 #include "tenon/reference/movement.h"
 #include "tenon/reference/scalar_body.h"
@@ -31,9 +32,14 @@ Status FoldRows(Computation& body, int64_t rows, int64_t lanes, std::span<const 
 }
 
 // Whether a fold of this body may be done piece by piece, the pieces' results folded afterwards: a single operation of
-// accumulator and element, in a type that is not summed in the order of the elements by XLA's CPU backend (the narrow
-// floats are).
+// accumulator and element that can be regrouped, in a type that is not summed in the order of the elements by XLA's CPU
+// backend (the narrow floats are).
 bool MayChunk(const PreparedBlock& block) {
+  const bool regroups = std::any_of(block.steps.begin(), block.steps.end(), [](const Step& step) {
+    return mlir::isa<stablehlo::AddOp, stablehlo::MulOp, stablehlo::MinOp, stablehlo::MaxOp, stablehlo::AndOp,
+                     stablehlo::OrOp, stablehlo::XorOp>(step.op);
+  });
+  if (!regroups) return false;
   const ScalarBody* body = block.scalar.get();
   if (body == nullptr || body->instructions.size() != 1 || body->arguments.size() != 2 || !body->filled.empty())
     return false;

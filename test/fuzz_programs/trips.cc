@@ -22,15 +22,17 @@ class TripLoop {
     trips_ = is_long ? b.random.OneOf<int64_t>({60, 150, 300}) : b.random.OneOf<int64_t>({3, 4, 5, 8, 9, 17, 33});
     rows_ = is_long ? 1 : b.random.OneOf<int64_t>({1, 1, 1, 2, 3});
     n_ = is_long ? b.random.Between(1, 5) : b.random.OneOf<int64_t>({1, 2, 3, 4, 5, 7, 8, 9, 16, 17});
-    start_ = b.random.OneOf<int64_t>({0, 0, 1, -3, 5});
     up_ = !b.random.Chance(4);
+    counter_ = TypeOf(b.random.OneOf(
+        {DType::kS32, DType::kS32, DType::kS32, DType::kS8, DType::kU8, DType::kS16, DType::kU32, DType::kS64}));
+    start_ = Start();
   }
 
   void Write() {
     const int64_t ops = b_.random.Between(3, 12);
     if (!b_.Affordable(trips_ * rows_ * n_ * (ops + 4 + n_))) return;
     const Value state = Small(b_.Match(type_, {rows_, n_}));
-    const Value counter = b_.Splat(TypeOf(DType::kS32), {}, start_);
+    const Value counter = b_.Splat(counter_, {}, static_cast<double>(start_));
     Carry(counter.name, Text(counter));
     Carry(state.name, Text(state));
     Write("  %zero = stablehlo.constant dense<0> : tensor<i32>\n");
@@ -39,13 +41,14 @@ class TripLoop {
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) TakeElement();
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) pool_.push_back(Small(b_.Match(type_, {rows_, n_})).name);
     std::vector<std::string> chains;
-    for (int64_t i = b_.random.Between(0, 2); i > 0; --i) AddChain(chains);
+    for (int64_t i = b_.random.Between(0, 3); i > 0; --i) AddChain(chains);
+    const std::vector<std::string> of_chains(pool_.begin(), pool_.end());
     for (int64_t i = 0; i < ops; ++i) Operate();
-    std::vector<std::string> next = {Name(), b_.random.OneOf(pool_)};
+    // Sometimes nothing depends on the state.
+    std::vector<std::string> next = {Name(), b_.random.OneOf(b_.random.Chance(6) ? of_chains : pool_)};
     next.insert(next.end(), chains.begin(), chains.end());
-    Write(
-        fmt::format("  %one = stablehlo.constant dense<1> : tensor<i32>\n  {} = stablehlo.{} %c0, %one : tensor<i32>\n",
-                    next[0], up_ ? "add" : "subtract"));
+    Write(fmt::format("  %one = stablehlo.constant dense<1> : {2}\n  {0} = stablehlo.{1} %c0, %one : {2}\n", next[0],
+                      up_ ? "add" : "subtract", Text(counter_, {})));
     std::vector<Value> results(1 + chains.size(), {"", type_, {rows_, n_}, Bound(kMost)});
     for (int64_t i = b_.random.Between(1, 3); i > 0; --i) Collect(next, results);
     for (int64_t i = b_.random.Between(0, 2); i > 0; --i) SumProducts(next, results);
@@ -57,16 +60,17 @@ class TripLoop {
       arguments += comma + text_[i];
       names += comma + next[i];
     }
-    const std::string name = b_.NewName();
+    const std::string name = b_.NewName(), count = Text(counter_, {});
     b_.Write(
         fmt::format("  {}:{} = stablehlo.while({}) : {}\n   cond {{\n"
-                    "    %most = stablehlo.constant dense<{}> : tensor<i32>\n"
-                    "    %go = stablehlo.compare {}, %c0, %most, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                    "    %most = stablehlo.constant dense<{}> : {}\n"
+                    "    %go = stablehlo.compare {}, %c0, %most, {} : ({}, {}) -> tensor<i1>\n"
                     "    stablehlo.return %go : tensor<i1>\n  }} do {{\n",
-                    name, init_.size(), inits, arguments, up_ ? start_ + trips_ : start_ - trips_,
+                    name, init_.size(), inits, arguments, up_ ? start_ + trips_ : start_ - trips_, count,
                     b_.random.Chance(3) ? "NE"
                     : up_               ? "LT"
-                                        : "GT"));
+                                        : "GT",
+                    IsSigned(counter_.dtype) ? "SIGNED" : "UNSIGNED", count, count));
     b_.Write(body_ + fmt::format("    stablehlo.return {} : {}\n  }}\n", names, arguments));
     for (size_t i = 0; i < results.size(); ++i) {
       if (b_.random.Chance(6)) continue;
@@ -76,6 +80,16 @@ class TripLoop {
   }
 
  private:
+  /// A number from which the counter gets to the last trip, often across its zero or from the end of its type.
+  int64_t Start() {
+    const int bits = DTypeBits(counter_.dtype);
+    const bool is_signed = IsSigned(counter_.dtype);
+    const int64_t low = is_signed ? -(int64_t{1} << (std::min(bits, 31) - 1)) : 0;
+    const int64_t high = (int64_t{1} << (std::min(bits, 31) - (is_signed ? 1 : 0))) - 1;
+    trips_ = std::min(trips_, high - low);
+    const int64_t first = up_ ? low : low + trips_, last = up_ ? high - trips_ : high;
+    return std::clamp(b_.random.OneOf<int64_t>({0, 0, 1, -3, 5, first, -100, 100}), first, last);
+  }
   void Write(const std::string& line) { body_ += line; }
   std::string Name() { return fmt::format("%t{}", next_++); }
   Numbers Bound(double bound) const { return {.bound = bound, .zero_sign = false}; }
@@ -97,8 +111,9 @@ class TripLoop {
 
   /// %at: the trip's number from 0 on; %back: the same from behind; %wrapped: as array libraries reckon it.
   void Place() {
+    Write(fmt::format("  %count = stablehlo.convert %c0 : ({}) -> tensor<i32>\n", Text(counter_, {})));
     Write(fmt::format("  %start = stablehlo.constant dense<{}> : tensor<i32>\n", start_));
-    Write(fmt::format("  %at = stablehlo.subtract {} : tensor<i32>\n", up_ ? "%c0, %start" : "%start, %c0"));
+    Write(fmt::format("  %at = stablehlo.subtract {} : tensor<i32>\n", up_ ? "%count, %start" : "%start, %count"));
     Write(fmt::format("  %last = stablehlo.constant dense<{}> : tensor<i32>\n", trips_ - 1));
     Write("  %back = stablehlo.subtract %last, %at : tensor<i32>\n");
     Write(fmt::format("  %all = stablehlo.constant dense<{}> : tensor<i32>\n", trips_));
@@ -144,7 +159,10 @@ class TripLoop {
     const std::string a = b_.random.OneOf(pool_), c = b_.random.OneOf(pool_);
     const std::string made = Name(), kept = Name();
     std::string line;
-    switch (b_.random.Pick(type_.is_int() ? 12 : 10)) {
+    switch (b_.random.Pick(type_.is_int() ? 13 : 11)) {
+      case 10:
+        pool_.push_back(Widened(a, c));
+        return;
       case 7:
       case 8:
       case 9:
@@ -227,6 +245,33 @@ class TripLoop {
     for (int64_t i = b_.random.Between(1, 4); i > 0; --i) Operate();
     for (int64_t i = 0; i < carries; ++i) next.push_back(b_.random.Chance(3) ? b_.random.OneOf(pool_) : pool_.back());
     pool_.insert(pool_.end(), others.begin(), others.end());
+  }
+
+  /// Products in bytes, of which the sums of rows are wider.
+  std::string Widened(const std::string& a, const std::string& c) {
+    const Type narrow = TypeOf(DType::kS8), wide = TypeOf(DType::kS32);
+    const std::string bytes = Text(narrow, {rows_, n_}), zero = Text(narrow, {}), one = Text(wide, {});
+    std::string in[2];
+    for (size_t i = 0; i < 2; ++i) {
+      in[i] = Name();
+      Write(fmt::format("  {} = stablehlo.convert {} : ({}) -> {}\n", in[i], i == 0 ? a : c, Row(), bytes));
+    }
+    const std::string product = Name(), none = Name(), sum = Name(), x = Name(), y = Name(), both = Name();
+    Write(fmt::format("  {} = stablehlo.multiply {}, {} : {}\n", product, in[0], in[1], bytes));
+    Write(fmt::format("  {} = stablehlo.constant dense<0> : {}\n", none, zero));
+    Write(
+        fmt::format("  {0} = stablehlo.reduce({1} init: {2}) across dimensions = [1] : ({3}, {4}) -> {5} reducer({6}: "
+                    "{7}, {8}: {7}) {{\n    {9} = stablehlo.add {6}, {8} : {7}\n    stablehlo.return {9} : {7}\n  }}\n",
+                    sum, product, none, bytes, zero, Text(wide, {rows_}), x, one, y, both));
+    const std::string as = Name(), low = Name(), high = Name(), small = Name(), made = Name();
+    const std::string sums = Text(type_, {rows_}), scalar = Text(type_, {});
+    Write(fmt::format("  {} = stablehlo.convert {} : ({}) -> {}\n", as, sum, Text(wide, {rows_}), sums));
+    Write(
+        fmt::format("  {0} = stablehlo.constant dense<{4}> : {2}\n  {1} = stablehlo.constant dense<{5}> : {2}\n  {3} = "
+                    "stablehlo.clamp {0}, {6}, {1} : ({2}, {7}, {2}) -> {7}\n",
+                    low, high, scalar, small, Literal(-kMost), Literal(kMost), as, sums));
+    Write(fmt::format("  {} = stablehlo.broadcast_in_dim {}, dims = [0] : ({}) -> {}\n", made, small, sums, Row()));
+    return made;
   }
 
   /// A hash of the value, of many operations.
@@ -313,6 +358,7 @@ class TripLoop {
 
   Builder& b_;
   const Type type_;
+  Type counter_;
   int64_t trips_, rows_, n_, start_;
   bool up_;
   int next_ = 0;

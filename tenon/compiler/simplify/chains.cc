@@ -23,10 +23,7 @@ class Finder {
   Finder(const Program& p, NodeId loop, const TripPlaces& places, const LoopValues& values, const AllTrips& all)
       : p_(p), body_(p[loop].blocks[1]), places_(places), values_(values), all_(all), carries_(CarriesOf(body_)) {
     const Block& condition = p[loop].blocks[0];
-    std::unordered_set<NodeId> used;
-    for (NodeId id : condition.nodes) {
-      for (Ref r : p[id].in) used.insert(r.node);
-    }
+    const std::unordered_set<NodeId> used = UsesIn(p, condition);
     for (NodeId arg : condition.args) decides_.push_back(used.contains(arg));
     failed_.resize(decides_.size());
     for (size_t i = 0; i < body_.nodes.size(); ++i) order_[body_.nodes[i]] = i;

@@ -22,17 +22,21 @@ class Early {
     loop_.FindUsers();
   }
 
-  void Run() {
-    UseChains();
+  /// Whether it came to a decision: not where chains are all that would be left of the loop.
+  bool Run(bool chains) {
+    const std::vector<size_t> states = States();
+    if (chains) UseChains(states);
     FindCandidates();
-    if (hoped_ * static_cast<double>(loop_.trips()) < policy::kSplitCycles) return;
+    if (hoped_ * static_cast<double>(loop_.trips()) < policy::kSplitCycles) return true;
     AddReads();
     const std::optional<std::vector<bool>> cut = loop_.Cut(network_, hoped_);
-    if (!cut) return;
+    if (!cut) return true;
     for (const auto& [id, place] : candidates_) {
       if ((*cut)[place]) early_.insert(id);
     }
     for (UsedChain& chain : chains_) chain.split = (*cut)[chain.place];
+    if (!chains_.empty() && std::all_of(states.begin(), states.end(), [&](size_t state) { return IsSplit(state); }))
+      return false;
     int64_t passed_bytes = 0;
     for (NodeId id : early_) passed_bytes += IsPassed(id) ? SizeBytes(p_[id].shape()) : 0;
     for (const UsedChain& chain : chains_) {
@@ -40,6 +44,7 @@ class Early {
       for (size_t carry : chain.is.carries) passed_bytes += SizeBytes(p_[loop_.body().args[carry]].shape());
     }
     if (passed_bytes <= policy::kMaxPassedBytes / loop_.trips()) Move();
+    return true;
   }
 
  private:
@@ -64,9 +69,13 @@ class Early {
     }
     return states;
   }
-  void UseChains() {
+  /// Whether a carry is one of a chain with a loop of its own.
+  bool IsSplit(size_t carry) const {
+    const auto chain = chain_of_.find(loop_.body().args[carry]);
+    return chain != chain_of_.end() && chains_[chain->second].split;
+  }
+  void UseChains(const std::vector<size_t>& states) {
     const size_t own_loop = network_.AddNode();
-    const std::vector<size_t> states = States();
     for (Chain& chain : FindChains(p_, loop_.loop(), loop_.places(), values_, all_)) {
       const std::vector<size_t>& carries = chain.carries;
       const auto arg = [&](size_t carry) { return Ref{loop_.body().args[carry], 0}; };
@@ -146,16 +155,18 @@ class Early {
     }
   }
   bool IsChainArgument(NodeId id) const { return p_[id].op == OpCode::kParameter && chain_of_.contains(id); }
-  /// A value that the loop uses is read there.
+  /// A value that the loop uses is read there, or in the loop of a chain that needs it.
   void AddReads() {
     for (const auto& [id, place] : candidates_) {
       const size_t read = network_.AddNode();
       network_.AddEdge(place, read, LoopParts::Units(loop_.Passing({id, 0})));
       for (NodeId user : loop_.UsersOf(id)) {
         const UsedChain* const chain = ChainThatAsks(user);
+        const auto of = chain_of_.find(id);
+        const bool itself = chain != nullptr && of != chain_of_.end() && &chains_[of->second] == chain;
         const auto candidate = candidates_.find(user);
         network_.AddEdge(read,
-                         chain != nullptr                 ? chain->place
+                         itself                           ? chain->place
                          : candidate == candidates_.end() ? MinCut::kSink
                                                           : candidate->second,
                          MinCut::kInfinite);
@@ -222,7 +233,7 @@ class Early {
     }
     const std::vector<NodeId> left = own.body().nodes;
     own.Finish(left, LoopValues(p_, own.body()));
-    Early(own, log_).Run();
+    Early(own, log_).Run(/*chains=*/false);
     before = std::move(own.moved.before);
     before.push_back(made);
   }
@@ -263,6 +274,8 @@ class Early {
 
 }  // namespace
 
-void MoveBefore(LoopParts& loop, RuleLog& log) { Early(loop, log).Run(); }
+void MoveBefore(LoopParts& loop, RuleLog& log) {
+  if (!Early(loop, log).Run(/*chains=*/true)) Early(loop, log).Run(/*chains=*/false);
+}
 
 }  // namespace tenon::compiler

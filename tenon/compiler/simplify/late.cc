@@ -134,22 +134,15 @@ class Late {
     ProductForm form;
   };
 
-  bool OnlyOneReads(size_t carry, NodeId user) const {
-    const Block& condition = p_[loop_.loop()].blocks[0];
-    const NodeId seen = condition.args[carry];
-    for (NodeId id : condition.nodes) {
-      for (Ref r : p_[id].in) {
-        if (r.node == seen) return false;
-      }
-    }
-    return loop_.IsOnlyUser(user, loop_.body().args[carry]);
-  }
   void FindRoots() {
+    const Block& condition = p_[loop_.loop()].blocks[0];
+    const std::unordered_set<NodeId> decide = UsesIn(p_, condition);
     for (size_t i = 0; i < loop_.body().results.size(); ++i) {
       const NodeId id = loop_.body().results[i].node;
       const GraphNode& node = p_[id];
       const Ref arg{loop_.body().args[i], 0};
-      if (!loop_.IsOnlyUser(kNoNode, id) || !OnlyOneReads(i, id)) continue;
+      if (!loop_.IsOnlyUser(kNoNode, id) || !loop_.IsOnlyUser(id, arg.node) || decide.contains(condition.args[i]))
+        continue;
       if (node.op == OpCode::kDynamicUpdate && node.in[0] == arg) {
         const std::optional<size_t> along = TakenAlong(node.shape().dims, p_.shape(node.in[1]).dims);
         if (!along || node.shape().dims[*along] != loop_.trips()) continue;

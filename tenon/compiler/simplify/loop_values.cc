@@ -22,6 +22,26 @@ bool IsPure(const Program& p, const GraphNode& node) {
   });
 }
 
+namespace {
+
+/// What the node and its blocks use.
+void AddUses(const Program& p, const GraphNode& node, std::vector<NodeId>& uses) {
+  for (Ref r : node.in) uses.push_back(r.node);
+  for (const Block& block : node.blocks) {
+    for (NodeId inner : block.nodes) AddUses(p, p[inner], uses);
+    for (Ref r : block.results) uses.push_back(r.node);
+  }
+}
+
+}  // namespace
+
+std::unordered_set<NodeId> UsesIn(const Program& p, const Block& block) {
+  std::vector<NodeId> uses;
+  for (NodeId id : block.nodes) AddUses(p, p[id], uses);
+  for (Ref r : block.results) uses.push_back(r.node);
+  return {uses.begin(), uses.end()};
+}
+
 LoopValues::LoopValues(const Program& program, const Block& body) : p_(program) {
   variant_.insert(body.args.begin(), body.args.end());
   for (NodeId id : body.nodes) (!IsPure(p_, p_[id]) || UsesVariant(p_[id]) ? variant_ : invariant_).insert(id);
@@ -42,23 +62,14 @@ void LoopValues::Want(Ref r) {
   while (!next.empty()) {
     const NodeId id = next.back();
     next.pop_back();
-    if (invariant_.contains(id) && wanted_.insert(id).second) AddUses(p_[id], next);
+    if (invariant_.contains(id) && wanted_.insert(id).second) AddUses(p_, p_[id], next);
   }
 }
 
 void LoopValues::WantUsesOf(const GraphNode& node) {
   std::vector<NodeId> uses;
-  AddUses(node, uses);
+  AddUses(p_, node, uses);
   for (NodeId id : uses) Want({id, 0});
-}
-
-/// What the node and its blocks use.
-void LoopValues::AddUses(const GraphNode& node, std::vector<NodeId>& uses) const {
-  for (Ref r : node.in) uses.push_back(r.node);
-  for (const Block& block : node.blocks) {
-    for (NodeId inner : block.nodes) AddUses(p_[inner], uses);
-    for (Ref r : block.results) uses.push_back(r.node);
-  }
 }
 
 std::vector<NodeId> LoopValues::TakeWanted(Block& body) const {

@@ -12,6 +12,9 @@ namespace tenon::compiler {
 /// Whether it may be computed where nobody asks for it. A loop may not: it could run for ever.
 bool IsPure(const Program& program, const GraphNode& node);
 
+/// What the nodes of a block and of those inside it use, and its results.
+std::unordered_set<NodeId> UsesIn(const Program& program, const Block& block);
+
 /// The values of one loop's body.
 class LoopValues {
  public:
@@ -33,8 +36,6 @@ class LoopValues {
   std::vector<NodeId> TakeWanted(Block& body) const;
 
  private:
-  void AddUses(const GraphNode& node, std::vector<NodeId>& uses) const;
-
   const Program& p_;
   std::unordered_set<NodeId> variant_, invariant_, wanted_;
 };

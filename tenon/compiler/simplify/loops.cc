@@ -90,6 +90,17 @@ bool LooksFar(const Program& p, const Block& body, const target::Numerics& numer
   return false;
 }
 
+/// Whether a trip does more than fits a kernel, or runs loops, which would be written out in each of the trips.
+bool HasHeavyOps(const Program& p, const Block& body) {
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [&](NodeId id) {
+    const GraphNode& node = p[id];
+    return node.op == OpCode::kWhile || node.op == OpCode::kDot || node.op == OpCode::kOpaque ||
+           node.op == OpCode::kCustomCall ||
+           std::any_of(node.blocks.begin(), node.blocks.end(),
+                       [&](const Block& block) { return HasHeavyOps(p, block); });
+  });
+}
+
 }  // namespace
 
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
@@ -98,11 +109,7 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   if (trips < 0 || trips > policy::kMaxUnrolledTrips ||
       trips * CountOps(from_, old.blocks[1], policy::kMaxUnrolledOps) > policy::kMaxUnrolledOps)
     return false;
-  for (NodeId n : old.blocks[1].nodes) {
-    if (from_[n].op == OpCode::kWhile || from_[n].op == OpCode::kDot || from_[n].op == OpCode::kOpaque ||
-        from_[n].op == OpCode::kCustomCall)
-      return false;
-  }
+  if (HasHeavyOps(from_, old.blocks[1])) return false;
   // A kernel of several trips would look through each of them in as many ways.
   int64_t bytes = 0;
   for (const Shape& shape : old.out) bytes += shape.dtype == DType::kToken ? 0 : SizeBytes(shape);

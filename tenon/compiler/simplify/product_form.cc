@@ -55,7 +55,8 @@ std::optional<ProductForm> ProductFormOf(const Program& p, Ref value) {
     multiplied = node.in[0];
   }
   const GraphNode& multiply = p[multiplied.node];
-  if (multiply.op != OpCode::kMultiply) return std::nullopt;
+  // A sum may be of a wider type than what is summed.
+  if (multiply.op != OpCode::kMultiply || multiply.shape().dtype != node.shape().dtype) return std::nullopt;
   const std::optional<Factor> factor[2] = {FactorOf(p, multiply.in[0]), FactorOf(p, multiply.in[1])};
   if (!factor[0] || !factor[1]) return std::nullopt;
 

@@ -12,6 +12,12 @@ uint64_t BitsOf(DType type, int64_t value) {
   return static_cast<uint64_t>(value) & mask;
 }
 
+/// Whether the type has so many numbers from 0 on.
+bool Counts(DType type, int64_t trips) {
+  const int bits = DTypeBits(type) - (IsSigned(type) ? 1 : 0);
+  return bits >= 63 || trips <= int64_t{1} << bits;  // structural: bits of int64_t
+}
+
 }  // namespace
 
 std::optional<size_t> TakenAlong(const Dims& array, const Dims& part) {
@@ -30,7 +36,7 @@ TripPlaces::TripPlaces(Program& p, NodeId loop, int64_t trips, std::optional<boo
   const Block& body = p_[loop].blocks[1];
   for (NodeId arg : body.args) {
     const std::optional<Progression> at = At({arg, 0});
-    if (!at || std::abs(at->step) != 1) continue;
+    if (!at || std::abs(at->step) != 1 || !Counts(p_[arg].shape().dtype, trips)) continue;
     counted_ = *at;
     counter_ = {arg, 0};
     forward_ = forward.value_or(at->step > 0);

@@ -39,8 +39,11 @@ class TripPlaces {
   /// The place of the trip at hand, and a zero of its type.
   Ref Index();
   Ref Zero();
-  /// Nodes that reckon these, which go before the body's others.
-  std::vector<NodeId> TakeNodes() { return std::exchange(nodes_, {}); }
+  /// Nodes that reckon these, which go before the body's others. Later ones are made anew: these may be dropped.
+  std::vector<NodeId> TakeNodes() {
+    index_ = zero_ = {};
+    return std::exchange(nodes_, {});
+  }
 
  private:
   /// An element, along `along`, of an array that the loop does not change: another one in each trip.
