@@ -153,6 +153,7 @@ bool Simplifier::CopyWhile(NodeId id) {
     node.out.push_back(old.out[i]);
   }
   if (node.in.empty()) return false;
+  ++loops_;
   for (size_t b = 0; b < 2; ++b) {
     Block part;
     for (size_t i = 0; i < init.size(); ++i) {
@@ -168,6 +169,7 @@ bool Simplifier::CopyWhile(NodeId id) {
     }
     CopyBlock(part, node.blocks[b]);
   }
+  --loops_;
   const NodeId made = Append(std::move(node));
   for (size_t i = 0; i < init.size(); ++i) {
     if (!fixed[i]) Bind(id, static_cast<uint32_t>(i), {made, place[i]});

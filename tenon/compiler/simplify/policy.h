@@ -69,6 +69,12 @@ inline constexpr int64_t kMaxSplitTrips = int64_t{1} << 24;
 /// Steps to find out what to move; a loop for which it takes more stays as it is.
 inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
 
+/// In a loop a vector's products with the columns of a matrix are written out up to so many terms, which fusion does with
+/// what neighbours are summed from; a call there is this many steps more, as it parts those before it from those behind.
+inline constexpr int64_t kMaxTripTerms = 32;
+inline constexpr double kPartedSteps = 2;
+/// Lanes of one such sum meet while those of others do.
+inline constexpr double kTripLanesMeetCost = 60;
 /// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
 inline constexpr double kMaxChainCost = 1e6;
 /// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.

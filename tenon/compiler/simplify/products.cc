@@ -47,6 +47,28 @@ bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
   return false;
 }
 
+/// A product of one vector with the columns or with the rows of a matrix, which is operand `matrix`: columns lie beside
+/// one another, rows one behind the other.
+struct ProductOfVector {
+  size_t matrix;
+  bool columns;
+};
+std::optional<ProductOfVector> ProductOfVectorIn(const Program& p, const GraphNode& dot) {
+  const auto& numbers = dot.attrs<DotAttrs>();
+  for (size_t side = 0; side < 2; ++side) {
+    const Shape &vector = p.shape(dot.in[side]), &matrix = p.shape(dot.in[1 - side]);
+    const Dims& contracting = ContractingDims(numbers, 1 - side);
+    int64_t terms = 1;
+    for (int64_t d : contracting) terms *= matrix.dims[static_cast<size_t>(d)];
+    if (matrix.rank() < 2 || NumElements(vector.dims) != terms || matrix.dims.back() == 1) continue;
+    const auto last = static_cast<int64_t>(matrix.rank()) - 1;
+    if (std::find(contracting.begin(), contracting.end(), last) == contracting.end())
+      return ProductOfVector{1 - side, true};
+    if (contracting.size() == 1) return ProductOfVector{1 - side, false};
+  }
+  return std::nullopt;
+}
+
 /// Lanes of f32 that a kernel fills with this many neighbours, as a factor of what an operation costs.
 double Unfilled(int64_t neighbours) {
   const auto lanes = static_cast<double>(target::StandardTarget()->vector_bytes / 4);
@@ -105,13 +127,19 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   computed.bytes_cached = result_bytes;
   int64_t along = 1;
   for (size_t i = result.rank(); along == 1 && i-- > 0;) along = result.dims[i];
+  // In a loop a call parts steps of a trip that are one native loop without it, if all that they do fits a kernel.
+  const std::optional<ProductOfVector> of_vector =
+      loops_ > 0 && terms <= policy::kMaxTripTerms ? ProductOfVectorIn(to_, dot) : std::nullopt;
+  const bool in_trip = of_vector && ChainCost(dot.in[of_vector->matrix]) == 0;
+  if (in_trip) called.launches += policy::kPartedSteps;
   // Short sums are chains in the lanes of neighbouring results, longer ones run along lanes that then meet.
-  const bool is_short = terms <= numerics().written_out_reduce;
+  const bool is_short = terms <= numerics().written_out_reduce || (in_trip && of_vector->columns);
   const double read = machine.costs.Of(kir::Op::kRead), fma = machine.costs.Of(kir::Op::kFma);
   const double unfilled = Unfilled(is_short ? along : terms);
   computed.ops = points * width *
                  (is_short ? (depth * (read + fma) + read) * unfilled
-                           : depth * (2 * read + fma) * unfilled + policy::kLanesMeetCost);
+                           : depth * (2 * read + fma) * unfilled +
+                                 (in_trip ? policy::kTripLanesMeetCost : policy::kLanesMeetCost));
   const auto& numbers = dot.attrs<DotAttrs>();
   for (size_t side = 0; side < 2; ++side) {
     const Ref in = dot.in[side];

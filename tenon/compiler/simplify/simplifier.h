@@ -104,6 +104,7 @@ class Simplifier {
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
   mlir::Operation* source_ = nullptr;  ///< Of the node at hand.
+  int loops_ = 0;                      ///< Around it.
   std::unordered_map<NodeId, std::vector<int64_t>> ends_;
   std::unordered_map<NodeId, double> chain_costs_;
   std::unordered_multimap<uint64_t, NodeId> known_;
