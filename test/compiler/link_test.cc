@@ -201,6 +201,57 @@ TEST(Link, RowsOfSeveralStagesAndUpdatesInOrder) {
       0, 1);
 }
 
+TEST(Link, ConstantsOfTwoTypesWithTheSameBytes) {
+  // An array of zeros is what the counter's zero is, but of another type.
+  Check(R"(func.func @main(%x: tensor<20xf32>, %p: tensor<i1>) -> tensor<1xf32> {
+    %i0 = stablehlo.constant dense<0> : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<1xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %trips = stablehlo.constant dense<90> : tensor<i32>
+    %len = stablehlo.constant dense<20> : tensor<i32>
+    %half = stablehlo.constant dense<0.5> : tensor<1xf32>
+    %r:2 = stablehlo.while(%i = %i0, %a = %z) : tensor<i32>, tensor<1xf32>
+    cond {
+      %q = stablehlo.compare LT, %i, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %k = stablehlo.remainder %i, %len : tensor<i32>
+      %e = stablehlo.dynamic_slice %x, %k, sizes = [1] : (tensor<20xf32>, tensor<i32>) -> tensor<1xf32>
+      %s = stablehlo.add %a, %e : tensor<1xf32>
+      %n = "stablehlo.if"(%p) ({
+        %h = stablehlo.multiply %s, %half : tensor<1xf32>
+        stablehlo.return %h : tensor<1xf32>
+      }, {
+        stablehlo.return %z : tensor<1xf32>
+      }) : (tensor<i1>) -> tensor<1xf32>
+      %t = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %n : tensor<i32>, tensor<1xf32>
+    }
+    return %r#1 : tensor<1xf32>
+  })",
+        0, 1);
+}
+
+TEST(Link, ProductsOfAVectorWithAMatrix) {
+  Check(R"(func.func @main(%x: tensor<28xf32>, %w: tensor<28x28xf32>) -> tensor<28xf32> {
+    %i0 = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %trips = stablehlo.constant dense<40> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %i0, %a = %x) : tensor<i32>, tensor<28xf32>
+    cond {
+      %q = stablehlo.compare LT, %i, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %d = stablehlo.dot_general %a, %w, contracting_dims = [0] x [0] : (tensor<28xf32>, tensor<28x28xf32>) -> tensor<28xf32>
+      %h = stablehlo.logistic %d : tensor<28xf32>
+      %t = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %h : tensor<i32>, tensor<28xf32>
+    }
+    return %r#1 : tensor<28xf32>
+  })",
+        0, 1);
+}
+
 TEST(Link, LargeStepsStayApart) {
   Check(R"(func.func @main(%x: tensor<200x200xf32>) -> tensor<200x200xf32> {
     %i0 = stablehlo.constant dense<0> : tensor<i32>

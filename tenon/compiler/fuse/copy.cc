@@ -148,7 +148,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
 
 void Fuser::Clear(const View& to, plan::Seq& out) {
   const std::string zero(static_cast<size_t>(ByteWidth(to.dtype)), '\0');
-  View from = DenseView(ConstantBuffer(MakeLiteral(zero, true)), {to.dtype, to.dims});
+  View from = DenseView(ConstantBuffer(MakeLiteral(zero, true), to.dtype), {to.dtype, to.dims});
   from.strides.assign(to.dims.size(), 0);
   Copy(from, to, out);
 }

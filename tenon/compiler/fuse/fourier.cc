@@ -76,7 +76,8 @@ Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, 
   const std::vector<int64_t> radices = RadicesOf(n);
   const Shape table_shape{from.dtype, {n}};
   const View table = DenseView(
-      ConstantBuffer(MakeLiteral(part == DType::kF32 ? Roots<float>(n, inverse) : Roots<double>(n, inverse), false)),
+      ConstantBuffer(MakeLiteral(part == DType::kF32 ? Roots<float>(n, inverse) : Roots<double>(n, inverse), false),
+                     part),
       table_shape);
   View x = from;
   int64_t left = n, stride = 1;

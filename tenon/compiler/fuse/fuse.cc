@@ -48,16 +48,16 @@ void Fuser::Unbind(size_t count) {
   }
 }
 
-uint32_t Fuser::ConstantBuffer(const Literal& literal) {
-  std::vector<uint32_t>& alike = constant_of_[literal.hash];
-  for (uint32_t buffer : alike) {
+uint32_t Fuser::ConstantBuffer(const Literal& literal, DType type) {
+  std::vector<std::pair<DType, uint32_t>>& alike = constant_of_[literal.hash];
+  for (const auto& [of, buffer] : alike) {
     const auto& bytes = f_.constants[f_.buffers[buffer].index].bytes;
-    if (bytes == literal.bytes || *bytes == *literal.bytes) return buffer;
+    if (of == type && (bytes == literal.bytes || *bytes == *literal.bytes)) return buffer;
   }
-  alike.push_back(AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()),
-                            static_cast<int64_t>(literal.bytes->size())));
+  alike.push_back({type, AddBuffer(SlotKind::kConst, static_cast<uint32_t>(f_.constants.size()),
+                                   static_cast<int64_t>(literal.bytes->size()))});
   f_.constants.push_back({literal.bytes, literal.hash});
-  return alike.back();
+  return alike.back().second;
 }
 
 std::optional<View> Fuser::DeriveView(const GraphNode& node, const View& from) {
@@ -110,7 +110,7 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
     if (auto it = storage_.find(r); it != storage_.end()) {
       view = it->second;
     } else if (node.op == OpCode::kConstant) {
-      view = DenseView(ConstantBuffer(node.literal), node.shape());
+      view = DenseView(ConstantBuffer(node.literal, node.shape().dtype), node.shape());
       if (node.literal.splat) view->strides.assign(node.shape().rank(), 0);
       Bind(r, *view);
     } else if (node.op == OpCode::kBarrier) {

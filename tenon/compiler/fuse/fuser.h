@@ -37,7 +37,7 @@ class Fuser {
   View NewTempWithLayout(const Shape& shape, const Dims& minor_to_major);
   plan::SlotId Slot(const View& view);
   /// The buffer of a constant; equal bytes share one.
-  uint32_t ConstantBuffer(const Literal& literal);
+  uint32_t ConstantBuffer(const Literal& literal, DType type);
   void Bind(Ref r, const View& view);
   /// Forgets what was bound since bound_ had so many entries; what was known before is known again.
   void Unbind(size_t count);
@@ -133,9 +133,9 @@ class Fuser {
   std::unordered_map<Ref, View, RefHasher> storage_;
   std::vector<std::pair<Ref, std::optional<View>>>
       bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.
-  // By content hash, then compared: kernels, and buffers of constants.
+  // By content hash, then compared: kernels, and buffers of constants of each type, which native loops take for granted.
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
-  std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> constant_of_;
+  std::unordered_map<Hash128, std::vector<std::pair<DType, uint32_t>>, Hash128Hasher> constant_of_;
   std::unordered_map<const mlir::Operation*, uint32_t> origin_of_;  // Indices of FusedProgram::origins.
 };
 

@@ -221,7 +221,10 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
   const Ref zero = Splat({shape.dtype, {}}, 0);
   const Ref padded = Padded(node.in[0], zero, low, high, none);
   // Padding is never selected.
-  const bool pads = padded != node.in[0];
+  const auto adds = [](const Dims& edge) {
+    return std::any_of(edge.begin(), edge.end(), [](int64_t n) { return n > 0; });
+  };
+  const bool pads = adds(low) || adds(high);
   const Ref inside = Padded(Splat({DType::kPred, shape.dims}, 1), Splat({DType::kPred, {}}, 0), low, high, none);
   const Shape places{DType::kS32, source.dims};
   Ref best = StridedSlice(padded, none, strides, source.dims);

@@ -114,18 +114,28 @@ bool OneValueOf(const kir::Store& store, DimId v) {
                                   });
 }
 
-/// Whether neighbours along `v` can be stored together.
-bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& access, DimId v) {
+/// Whether the store's place along an axis is another one for each value of `v`, whatever the other dims are.
+bool MovesAxis(const Analysis& an, const kir::Axis& axis, DimId v) {
+  if (axis.start != kir::kNone && (an.deps[axis.start] & Bit(v))) return false;
+  const auto is_v = [&](const kir::Term& term) { return term.dim == v; };
+  const auto term = std::find_if(axis.terms.begin(), axis.terms.end(), is_v);
+  return term != axis.terms.end() && std::count_if(axis.terms.begin(), axis.terms.end(), is_v) == 1 &&
+         !term->coef.is_param() && term->coef.baked != 0;
+}
+
+/// Whether neighbours along `v` can be stored together. `innermost`: no other loop of the stage would trade places with
+/// it, and nothing else is stored there.
+bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& access, DimId v, bool innermost = false) {
   bool moves = access.dims & Bit(v);
   for (const Contribution& part : access.parts) {
     moves |= part.kind == Contribution::Kind::kStart && (an.deps[part.start] & Bit(v));
   }
   if (!moves) return OneValueOf(store, v);
   if (store.order == kir::StoreOrder::kDisjoint) return true;
-  // Collisions are possible, but not between neighbours along v when v alone moves one of the axes.
+  // Collisions are possible, but not between neighbours along v; and not between others of different v either when v
+  // alone moves one of the axes.
   return std::any_of(store.at.begin(), store.at.end(), [&](const kir::Axis& axis) {
-    return axis.start == kir::kNone && axis.terms.size() == 1 && axis.terms[0].dim == v &&
-           !axis.terms[0].coef.is_param() && axis.terms[0].coef.baked != 0;
+    return MovesAxis(an, axis, v) && (innermost || (axis.start == kir::kNone && axis.terms.size() == 1));
   });
 }
 
@@ -309,11 +319,18 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       plan.lanes = lanes;
     }
   };
+  int in_order = -1;  // A dim along which vectors are stored in the order of the loops, or not at all.
   for (auto it = parallel.rbegin(); it != parallel.rend(); ++it) {
     const DimId v = *it;
-    bool legal = true;
-    for (size_t i = 0; i < stores.size(); ++i) legal &= StoreAllows(an, stage.stores[i], stores[i], v);
+    bool legal = true, any_order = true;
+    for (size_t i = 0; i < stores.size(); ++i) {
+      const bool alone = std::count_if(stage.stores.begin(), stage.stores.end(),
+                                       [&](const kir::Store& s) { return s.buf == stage.stores[i].buf; }) == 1;
+      any_order &= StoreAllows(an, stage.stores[i], stores[i], v);
+      legal &= StoreAllows(an, stage.stores[i], stores[i], v, alone && v == plan.outside.back());
+    }
     if (!legal) continue;
+    if (!any_order) in_order = v;
     const unsigned lanes = LanesFor(an, needed, stores, v, isa);
     consider(v, StagePlan::Kind::kVector, ShortLanes(an, read, stores, v, lanes));
     // As many lanes as narrow elements are shuffled in, fewer or more than one register of the widest has.
@@ -354,7 +371,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     plan.masked_only = false;
   }
   llvm::erase(plan.outside, v);
-  if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty()) return plan;
+  if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty() || plan.vector_dim == in_order) return plan;
 
   // Reads that are contiguous along another parallel dim, and not along v, want tiles.
   double gain = 0;
@@ -635,7 +652,8 @@ unsigned VectorsTogether(const Analysis& an, kir::DimId dim, unsigned lanes, isa
   const auto most_bytes = 4 * static_cast<unsigned>(isa::VectorBytes(isa));  // structural: registers of a value
   if (wide_inside) return 1;
   for (unsigned vectors = 4; vectors > 1; vectors /= 2) {
-    if (vectors * lanes * widest > most_bytes || vectors / 2 * cycles > chain) continue;
+    // structural: bits of a mask
+    if (vectors * lanes > 64 || vectors * lanes * widest > most_bytes || vectors / 2 * cycles > chain) continue;
     if (!extent.is_param() && extent.baked <= int64_t{vectors} / 2 * lanes) continue;
     if (VectorsFit(an, needed, dim, lanes, isa, vectors)) return vectors;
   }
