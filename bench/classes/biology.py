@@ -189,7 +189,8 @@ def programs(jax):
         mu = jnp.exp(p['a'] + p['b'] * counts.shape[0] ** -0.5) * size[:, None]
         r = jnp.exp(p['r'])
         return -(gammaln(counts + r) - gammaln(r) - gammaln(counts + 1) + r * jnp.log(r / (r + mu)) + counts * jnp.log(mu / (r + mu) + 1e-8)).mean()
-    add('counts_with_overdispersion_gradient', jax.value_and_grad(negative_binomial), dict(a=f32(60), b=f32(60), r=f32(60)), R.poisson(3.0, (50, 60)).astype(np.float32), R.rand(50).astype(np.float32) + 0.5)
+    add('counts_with_overdispersion_gradient', jax.value_and_grad(negative_binomial), dict(a=f32(60), b=f32(60), r=f32(60)), R.poisson(3.0, (50, 60)).astype(np.float32),
+        R.rand(50).astype(np.float32) + 0.5)
     def reactions(key, x):
         change = jnp.array([[1, 0], [-1, 1], [0, -1], [-1, 0]])
         def step(s, k):
@@ -201,7 +202,7 @@ def programs(jax):
             at = jnp.searchsorted(jnp.cumsum(rate) / total, jax.random.uniform(k2))
             return (jnp.maximum(x + change[jnp.minimum(at, 3)], 0), t), (x, t)
         return lax.scan(step, (x, 0.0), jax.random.split(jax.random.wrap_key_data(key), 500))[1]
-    P.add('reactions_one_by_one', reactions, np.array([1, 9], np.uint32), np.array([20, 20], np.int32))
+    add('reactions_one_by_one', reactions, np.array([1, 9], np.uint32), np.array([20, 20], np.int32))
     def drift(key, p):
         def generation(p, k):
             p = p * 1.02 / (1 + 0.02 * p)

@@ -27,7 +27,7 @@ def programs(jax):
         m = rolling(p, 20)
         s = jnp.sqrt(jnp.maximum(rolling(p * p, 20) - m * m, 0))
         return m - 2 * s, m, m + 2 * s
-    P.add('bands_of_prices', lambda r: bands(r), 0.01 * f32(1000))
+    add('bands_of_prices', lambda r: bands(r), 0.01 * f32(1000))
     def ema(x, n):
         a = 2 / (n + 1)
         return lax.scan(lambda s, v: ((1 - a) * s + a * v,) * 2, x[0], x)[1]

@@ -101,7 +101,8 @@ def programs(jax):
         th = jnp.arccos(jnp.clip(d, -1, 0.9999))
         s = jnp.sin(th)
         return jnp.where(d > 0.9995, p + t * (q - p), (jnp.sin((1 - t) * th) * p + jnp.sin(t * th) * q) / s)
-    add('blended_attitudes', lambda p, q, t: slerp(p / jnp.linalg.norm(p, axis=-1, keepdims=True), q / jnp.linalg.norm(q, axis=-1, keepdims=True), t), f32(700, 4), f32(700, 4), R.rand(700, 1).astype(np.float32))
+    add('blended_attitudes', lambda p, q, t: slerp(p / jnp.linalg.norm(p, axis=-1, keepdims=True), q / jnp.linalg.norm(q, axis=-1, keepdims=True), t), f32(700, 4), f32(700, 4),
+        R.rand(700, 1).astype(np.float32))
     def quadrotor(s, u):
         p, v, q, w = s[:3], s[3:6], s[6:10], s[10:]
         acc = turned(q, jnp.array([0, 0, 1.]) * u.sum()) - jnp.array([0, 0, 9.81])
@@ -148,7 +149,7 @@ def programs(jax):
             best = u[lax.top_k(-jax.vmap(cost)(u), 16)[1]]
             return (best.mean(0), best.std(0) + 0.05), None
         return lax.scan(step, (jnp.zeros(25), jnp.full(25, 2.0)), jax.random.split(jax.random.wrap_key_data(key), 8))[0][0]
-    P.add('plan_by_cross_entropy', cross_entropy, key, np.array([0, 0, 0.2, 0], np.float32))
+    add('plan_by_cross_entropy', cross_entropy, key, np.array([0, 0, 0.2, 0], np.float32))
     def mpc(A, B, x0):
         n, m, N = 4, 1, 20
         def predict(us):

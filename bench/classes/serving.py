@@ -159,7 +159,7 @@ def programs(jax):
         q = jnp.round(x / s).astype(jnp.int8)
         return lax.dot_general(q, w8, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32).astype(jnp.float32) * s * ws
     add('bytes_times_bytes', smooth_int8, f32(8, 256), i8(256, 512), np.abs(f32(512)) * 0.01)
-    codebook = np.sort(f32(16))
+    codebook = jnp.asarray(np.sort(f32(16)))
     def by_codebook(x, codes, absmax):
         w = codebook[codes]
         return x @ (w.reshape(-1, 64) * absmax[:, None]).reshape(codes.shape).T
