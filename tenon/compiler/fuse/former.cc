@@ -736,6 +736,20 @@ class Former {
     }
   }
 
+  /// What lies in memory of the array that the node changes a few elements of: it is copied from there, even where a
+  /// kernel computes it as well.
+  Place ArrayOf(Place at, const std::vector<int32_t>& stored_by) const {
+    if (node(at).op != OpCode::kDynamicUpdate && node(at).op != OpCode::kScatter) return kNowhere;
+    NodeId array = node(at).in[0].node;
+    while (true) {
+      const auto in = place_of_.find(array);
+      if (in == place_of_.end()) return kNowhere;
+      if (stored_by[in->second] >= 0) return in->second;
+      if (!IsPureView(p_[array])) return kNowhere;
+      array = p_[array].in[0].node;
+    }
+  }
+
   /// Units so that each comes after what it needs: depth first from the nodes in their order, which keeps close what
   /// was close.
   Clustering Order() {
@@ -780,6 +794,8 @@ class Former {
           ForEachOperand(place_of_.at(member), [&](Place in) {
             if (!cluster.members.contains(nodes_[in])) frame.needs.push_back(in);
           });
+          if (const Place array = ArrayOf(place_of_.at(member), stored_by); array != kNowhere)
+            frame.needs.push_back(array);
           wait(place_of_.at(member), frame);
         }
       } else {
