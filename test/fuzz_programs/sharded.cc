@@ -157,7 +157,9 @@ class Writer {
       return whole;
     const std::string name(line.substr(2, equals - 2));
     const std::optional<Dims> dims = DimsOf(types.back());
-    if (name.find(':') != std::string::npos || !dims) return whole;
+    // The regions of a loop follow its line.
+    if (name.find(':') != std::string::npos || !dims || line.find("stablehlo.while(") != std::string_view::npos)
+      return whole;
     return fmt::format("  {0}_free{1}\n  {0} = sdy.sharding_constraint {0}_free <{2}> : {3}\n", name,
                        line.substr(equals), AnySharding(*dims), types.back());
   }

@@ -133,7 +133,8 @@ class Fuser {
   std::unordered_map<Ref, View, RefHasher> storage_;
   std::vector<std::pair<Ref, std::optional<View>>>
       bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.
-  // By content hash, then compared: kernels, and buffers of constants of each type, which native loops take for granted.
+  // By content hash, then compared: kernels, and buffers of constants of each type, which native loops take for
+  // granted.
   std::unordered_map<Hash128, std::vector<uint32_t>, Hash128Hasher> kernel_of_;
   std::unordered_map<Hash128, std::vector<std::pair<DType, uint32_t>>, Hash128Hasher> constant_of_;
   std::unordered_map<const mlir::Operation*, uint32_t> origin_of_;  // Indices of FusedProgram::origins.

@@ -69,8 +69,9 @@ inline constexpr int64_t kMaxSplitTrips = int64_t{1} << 24;
 /// Steps to find out what to move; a loop for which it takes more stays as it is.
 inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
 
-/// In a loop a vector's products with the columns of a matrix are written out up to so many terms, which fusion does with
-/// what neighbours are summed from; a call there is this many steps more, as it parts those before it from those behind.
+/// In a loop a vector's products with the columns of a matrix are written out up to so many terms, which fusion does
+/// with what neighbours are summed from; a call there is this many steps more, as it parts those before it from those
+/// behind.
 inline constexpr int64_t kMaxTripTerms = 32;
 inline constexpr double kPartedSteps = 2;
 /// Lanes of one such sum meet while those of others do.
