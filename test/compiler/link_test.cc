@@ -202,32 +202,37 @@ TEST(Link, RowsOfSeveralStagesAndUpdatesInOrder) {
 }
 
 TEST(Link, ConstantsOfTwoTypesWithTheSameBytes) {
-  // An array of zeros is what the counter's zero is, but of another type.
-  Check(R"(func.func @main(%x: tensor<20xf32>, %p: tensor<i1>) -> tensor<1xf32> {
+  // What the inner loop starts with is zero twice, as a counter and as an array that is updated at computed places.
+  Check(R"(func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
     %i0 = stablehlo.constant dense<0> : tensor<i32>
-    %z = stablehlo.constant dense<0.0> : tensor<1xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<6xf32>
     %one = stablehlo.constant dense<1> : tensor<i32>
-    %trips = stablehlo.constant dense<90> : tensor<i32>
-    %len = stablehlo.constant dense<20> : tensor<i32>
+    %six = stablehlo.constant dense<6> : tensor<i32>
+    %trips = stablehlo.constant dense<30> : tensor<i32>
     %half = stablehlo.constant dense<0.5> : tensor<1xf32>
-    %r:2 = stablehlo.while(%i = %i0, %a = %z) : tensor<i32>, tensor<1xf32>
+    %r:2 = stablehlo.while(%i = %i0, %a = %x) : tensor<i32>, tensor<6xf32>
     cond {
-      %q = stablehlo.compare LT, %i, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %q : tensor<i1>
+      %p = stablehlo.compare LT, %i, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
     } do {
-      %k = stablehlo.remainder %i, %len : tensor<i32>
-      %e = stablehlo.dynamic_slice %x, %k, sizes = [1] : (tensor<20xf32>, tensor<i32>) -> tensor<1xf32>
-      %s = stablehlo.add %a, %e : tensor<1xf32>
-      %n = "stablehlo.if"(%p) ({
-        %h = stablehlo.multiply %s, %half : tensor<1xf32>
-        stablehlo.return %h : tensor<1xf32>
-      }, {
-        stablehlo.return %z : tensor<1xf32>
-      }) : (tensor<i1>) -> tensor<1xf32>
+      %s:2 = stablehlo.while(%j = %i0, %b = %z) : tensor<i32>, tensor<6xf32>
+      cond {
+        %q = stablehlo.compare LT, %j, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %q : tensor<i1>
+      } do {
+        %m = stablehlo.remainder %j, %six : tensor<i32>
+        %c = stablehlo.dynamic_slice %b, %m, sizes = [1] : (tensor<6xf32>, tensor<i32>) -> tensor<1xf32>
+        %d = stablehlo.dynamic_slice %a, %m, sizes = [1] : (tensor<6xf32>, tensor<i32>) -> tensor<1xf32>
+        %e = stablehlo.multiply %c, %half : tensor<1xf32>
+        %f = stablehlo.add %d, %e : tensor<1xf32>
+        %g = stablehlo.dynamic_update_slice %b, %f, %m : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
+        %k = stablehlo.add %j, %one : tensor<i32>
+        stablehlo.return %k, %g : tensor<i32>, tensor<6xf32>
+      }
       %t = stablehlo.add %i, %one : tensor<i32>
-      stablehlo.return %t, %n : tensor<i32>, tensor<1xf32>
+      stablehlo.return %t, %s#1 : tensor<i32>, tensor<6xf32>
     }
-    return %r#1 : tensor<1xf32>
+    return %r#1 : tensor<6xf32>
   })",
         0, 1);
 }

@@ -77,7 +77,7 @@ Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, 
   const Shape table_shape{from.dtype, {n}};
   const View table = DenseView(
       ConstantBuffer(MakeLiteral(part == DType::kF32 ? Roots<float>(n, inverse) : Roots<double>(n, inverse), false),
-                     part),
+                     from.dtype),
       table_shape);
   View x = from;
   int64_t left = n, stride = 1;

@@ -36,7 +36,7 @@ class Fuser {
   View NewTemp(const Shape& shape);
   View NewTempWithLayout(const Shape& shape, const Dims& minor_to_major);
   plan::SlotId Slot(const View& view);
-  /// The buffer of a constant; equal bytes share one.
+  /// The buffer of a constant; equal bytes of one type share one.
   uint32_t ConstantBuffer(const Literal& literal, DType type);
   void Bind(Ref r, const View& view);
   /// Forgets what was bound since bound_ had so many entries; what was known before is known again.

@@ -65,13 +65,13 @@ class Model {
   }
 
  private:
-  /// Whether the stage's reductions over the dim may have it in lanes.
   /// Cycles until the lanes of a reduction have met, while other rows' do.
   double MeetCycles(const kir::Reduce& reduce) const {
     const kir::Graph& combiner = k_.graphs[reduce.combiner];
     return reduce.in.size() == 1 && combiner.nodes.size() == 3 ? policy::kMeetInLanesCycles  // structural: a op b
                                                                : policy::kPairsMeetCycles;
   }
+  /// Whether the stage's reductions over the dim may have it in lanes.
   bool MeetsInLanes(const kir::Stage& stage, DimId d) const {
     return std::all_of(stage.reduces.begin(), stage.reduces.end(), [&](const kir::Reduce& r) {
       if (!(r.dims & Bit(d)) || r.order == kir::ReduceOrder::kLanes) return true;

@@ -327,7 +327,8 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       const bool alone = std::count_if(stage.stores.begin(), stage.stores.end(),
                                        [&](const kir::Store& s) { return s.buf == stage.stores[i].buf; }) == 1;
       any_order &= StoreAllows(an, stage.stores[i], stores[i], v);
-      legal &= StoreAllows(an, stage.stores[i], stores[i], v, alone && v == plan.outside.back());
+      legal &=
+          StoreAllows(an, stage.stores[i], stores[i], v, alone && stage.reduces.empty() && v == plan.outside.back());
     }
     if (!legal) continue;
     if (!any_order) in_order = v;

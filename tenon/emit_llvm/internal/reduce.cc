@@ -38,9 +38,6 @@ bool IsSymmetric(const kir::Graph& graph) {
   }
 }
 
-/// The combiner's op, if it is one that IsSymmetric holds of.
-kir::Op OpOf(const kir::Graph& combiner) { return combiner.nodes[combiner.results[0]].op; }
-
 }  // namespace
 
 // Floats as integers in the same order, +0 above -0. A NaN is above all others, or below them where the least is asked
@@ -491,13 +488,14 @@ void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::v
   // A comparison of floats that minds NaN and zeros takes ten times as long as one of integers, and each level of the
   // tree waits for the one below. All values have met another one: none is subnormal.
   const DType type = TypeOf(acc.reduce->in[0]);
-  const kir::Op op = acc.symmetric ? OpOf(*acc.combiner) : kir::Op::kAdd;
-  const bool ordered = (op == kir::Op::kMax || op == kir::Op::kMin) &&
-                       (type == DType::kF32 || (type == DType::kF64 && isa_ == isa::IsaLevel::kAvx512));
+  // Of floats, only these give the same in any order.
+  const std::optional<AnyOrder> extreme = acc.symmetric ? AnyOrderCombiner(*acc.combiner) : std::nullopt;
+  const bool ordered = extreme && (type == DType::kF32 || (type == DType::kF64 && isa_ == isa::IsaLevel::kAvx512));
   if (ordered) {
-    acc.ordered = op == kir::Op::kMax ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
+    const bool most = extreme->op == kir::Op::kMax;
+    acc.ordered = most ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
     for (Pieces& pieces : registers) {
-      for (Piece& piece : pieces) piece.values = OrderedIntegers(piece.values, op == kir::Op::kMax);
+      for (Piece& piece : pieces) piece.values = OrderedIntegers(piece.values, most);
     }
   }
   const auto sum = [&](Pieces& a, Pieces& b) { return Sum(acc, std::move(a), std::move(b), 0, lanes); };
