@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string_view>
@@ -104,6 +105,15 @@ class PlanMemory {
   std::vector<std::vector<char>> arena_, inputs_, outputs_, constants_;
 };
 
+// `kernel` with arrays of any extent: the memory behind a slot is what it must stay in.
+kir::Kernel WithoutExtents(kir::Kernel kernel) {
+  for (kir::Buffer& buffer : kernel.buffers) {
+    if (buffer.kind > kir::BufKind::kConst) continue;
+    for (kir::Size& extent : buffer.extent) extent = kir::Size::Of(std::numeric_limits<int64_t>::max());
+  }
+  return kernel;
+}
+
 void CheckBounds(const plan::Plan& plan, uint64_t seed) {
   if (!runtime::CheckOutsidePlan(plan, kernels::CpuFamilies()).ok()) return;
   PlanMemory memory(plan);
@@ -113,7 +123,8 @@ void CheckBounds(const plan::Plan& plan, uint64_t seed) {
     if (run == nullptr || !IsSmall(plan.kernels[run->kernel], *run)) continue;
     std::vector<kir::BufferRef> buffers;
     for (const plan::SlotId id : run->buffers) buffers.push_back(memory.Of(id));
-    const Status status = kir::Evaluate(plan.kernels[run->kernel], buffers, {run->params.data(), run->params.size()});
+    const Status status =
+        kir::Evaluate(WithoutExtents(plan.kernels[run->kernel]), buffers, {run->params.data(), run->params.size()});
     if (!status.ok()) Fail("a kernel that must stay inside its slots does not", status);
   }
 }

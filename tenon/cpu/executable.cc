@@ -1,5 +1,6 @@
 #include "tenon/cpu/executable.h"
 
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -100,7 +101,13 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
   return OkStatus();
 }
 
-Status CpuLoadedExecutable::RunNow(Run& run) const {
+bool CpuLoadedExecutable::IsShort() const {
+  if (code_->has_open_steps) return false;
+  const int64_t last = last_run_ns_.load(std::memory_order_relaxed);
+  return last < 0 ? code_->run_ns < policy::kInlineNs : last < policy::kInlineMeasuredNs;
+}
+
+Status CpuLoadedExecutable::RunNow(Run& run) {
   const plan::Plan& plan = code_->program->plan();
   SmallVector<const void*, 16> inputs;
   SmallVector<void*, 16> outputs;
@@ -122,12 +129,20 @@ Status CpuLoadedExecutable::RunNow(Run& run) const {
                            .device_ordinal = run.device->id(),
                            .transfers = run.transfers.get()};
   const activity::Scope scope([&] { return host::ExecutionLabel(code_->about, run.device->id()); }, user.run_id);
-  return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
-                              .outputs = {outputs.data(), outputs.size()},
-                              .user = &user,
-                              .cancelled = &client.in_flight().given_up(),
-                              .may_end = &host::MayEnd},
-                             client.pool(), *client.memory_pool());
+  const auto run_program = [&] {
+    return code_->program->Run({.inputs = {inputs.data(), inputs.size()},
+                                .outputs = {outputs.data(), outputs.size()},
+                                .user = &user,
+                                .cancelled = &client.in_flight().given_up(),
+                                .may_end = &host::MayEnd},
+                               client.pool(), *client.memory_pool());
+  };
+  if (code_->run_ns < policy::kInlineNs) return run_program();
+  const auto start = std::chrono::steady_clock::now();
+  TENON_RETURN_IF_ERROR(run_program());
+  last_run_ns_.store((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1),
+                     std::memory_order_relaxed);
+  return OkStatus();
 }
 
 Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request) {
@@ -143,7 +158,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
     }
   };
 
-  if (ready && !code_->has_open_steps && code_->run_ns < policy::kInlineNs && request.devices.size() == 1) {
+  if (ready && request.devices.size() == 1 && IsShort()) {
     Run run;
     run.context = request.context;
     TENON_RETURN_IF_ERROR(Prepare(device, run));

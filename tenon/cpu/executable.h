@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,8 +36,8 @@ class CpuExecutable final : public plugin::Executable {
   std::shared_ptr<const Code> code_;
 };
 
-/// The program on devices. Cheap programs whose arguments are there run on the caller's thread; others on the device's
-/// queue.
+/// The program on devices. Short programs whose arguments are there run on the caller's thread; others on the device's
+/// queue. Which are short, estimates say at first, then how long the last run took.
 class CpuLoadedExecutable final : public plugin::LoadedExecutable {
  public:
   CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,
@@ -50,13 +52,17 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   CpuClient& cpu_client() const;
   Status Prepare(plugin::DeviceExecution& device, Run& run) const;
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
-  Status RunNow(Run& run) const;
+  Status RunNow(Run& run);
+  /// Whether the next run is to be as short as the caller's own thread may be kept.
+  bool IsShort() const;
 
   std::shared_ptr<const Code> code_;
   /// Of a program that this process runs together with others: all of their numbers. Else whoever has the devices.
   std::vector<int> nodes_;
   /// Output i may take the storage of parameter takes_over_[i]; -1: none.
   std::vector<int> takes_over_;
+  /// Of a program that is expected to be long; -1 before its first run ended.
+  std::atomic<int64_t> last_run_ns_{-1};
 };
 
 }  // namespace tenon::cpu

@@ -24,6 +24,8 @@ constexpr int64_t kMaxSharedBytes = int64_t{32} << 20;
 // Rows of a copied strip lie this much further apart than they are long, so that they fall into different sets of L1.
 constexpr int64_t kStripPad = kLineWords;
 constexpr double kFlopsPerNs = 100;
+// From beyond L2, for one core.
+constexpr double kStreamedBytesPerNs = 40;
 // Tasks of all rows are cut down to about this long, into about so many.
 constexpr double kShortTaskNs = 2e3;
 constexpr double kShortTasks = 8;
@@ -43,11 +45,13 @@ constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {
   return std::min(RoundUp(CeilDiv(total, CeilDiv(total, most)), unit), RoundUp(total, unit));
 }
 
-// Few rows: reading B once, as it lies, costs less than packing it. Short blocks of k keep as many pages in the TLB and
-// as many streams running as the hardware follows, and neighbouring panels take the next lines of each.
+// Few rows: reading B once, as it lies, costs less than packing it. Neighbouring panels take the next lines of a block's
+// rows, whose pages stay in the TLB until then. Blocks of 16 to 64 rows take up to 1.5 times as long, and all of a deep
+// k up to twice.
 constexpr int64_t kFewStrips = 2;
-constexpr int64_t kStreamedDepth = 32;
-constexpr int64_t kCachedDepth = 128;
+constexpr int64_t kStreamedDepth = 128;
+// Wide tiles of fewer rows ask for so many lines of a row that the hardware sees what comes next.
+constexpr int64_t kAheadRows = 4;
 bool StreamsB(const Settled& p) {
   return !p.hooked.b_places && p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooked.pack_b &&
          p.s.b_col_stride == 1;
@@ -63,6 +67,13 @@ bool NeedsCopyOfA(const Settled& p, int64_t kc) {
   if (rs != 1 && ks != 1) return true;
   const int64_t span_bytes = ((rows - 1) * rs + (kc - 1) * ks + 1) * ByteWidth(s.a_type);
   return rows > 1 && span_bytes > isa::Caches().l1_bytes * 3 / 4;
+}
+
+// Columns of a tile of a B that is read in place: more than nr where C has few rows.
+int64_t WideCols(const Settled& p) {
+  const GemmKernel& kernel = *p.kernel;
+  if (kernel.wide_cols == nullptr || p.s.m > kernel.mr || p.hooked.a_places || p.hooked.b_places) return kernel.nr;
+  return kernel.wide_cols(static_cast<int>(p.s.m));
 }
 
 bool CanReadBInPlace(const Settled& p) {
@@ -159,28 +170,32 @@ Cut CutOf(const Settled& p) {
   const int64_t step_bytes = 4 * kernel.sum_words;
   const auto k_of_steps = [&](int64_t steps) { return steps * kernel.k_unit / kernel.unit_steps; };
   Cut cut;
+  cut.wide_cols = nr;
   // A strip of A lies in L1 beside what streams by: the faster that is, the more of it is under way.
   const int64_t strip_bytes = caches.l1_bytes * (kernel.step_rate > 1 ? 4 : 7) / 10;
   cut.kc = EvenPiece(s.k, k_of_steps(std::clamp<int64_t>(strip_bytes / (step_bytes * mr), 64, 512)),
                      std::max(8, kernel.k_unit));
-  const bool streams = StreamsB(p) && !CanReadBInPlace(p);
-  // What fits into L2 is likely to be there from the last time.
-  cut.streams_b = streams && s.k * s.n * step_bytes > caches.l2_bytes / 2;
-  if (streams) cut.kc = EvenPiece(s.k, cut.streams_b ? kStreamedDepth : kCachedDepth, 8);
+  const bool in_place = CanReadBInPlace(p), streams = StreamsB(p) && !in_place;
+  if (in_place || streams) cut.wide_cols = WideCols(p);
+  if (streams) cut.kc = EvenPiece(s.k, kStreamedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
+  cut.ahead = streams && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
                             std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, cut.kc)), 2 * nr,
                                        kMaxTaskCols / kernel.sum_words),
-                            nr);
+                            cut.wide_cols);
 
   const double batch = static_cast<double>(s.batch_count());
   const double k_words = static_cast<double>(StepsOf(kernel, s.k) * kernel.sum_words);
   const double flops_per_ns = kFlopsPerNs * kernel.step_rate;
-  const double matrix_ns =
+  double matrix_ns =
       2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / flops_per_ns;
+  // Few rows wait for B.
+  if (in_place || streams)
+    matrix_ns = std::max(matrix_ns, static_cast<double>(s.n) * k_words * sizeof(Word) / kStreamedBytesPerNs);
   cut.time_ns = matrix_ns * batch;
   double col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
   const bool many_cols = s.n >= kManyTasks * kSlabCols && s.m <= 16 * mr;
@@ -193,11 +208,11 @@ Cut CutOf(const Settled& p) {
     const double tasks = std::min(cut.time_ns / kShortTaskNs, kShortTasks) / batch;
     if (cut.time_ns >= static_cast<double>(threads::kMinSharedNs) && tasks > col_blocks) {
       const auto cols = static_cast<int64_t>(static_cast<double>(s.n) / tasks);
-      cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, std::max(cols, least_cols), nr));
+      cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, std::max(cols, least_cols), cut.wide_cols));
     }
-    if (many_cols) cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, s.n / kManyTasks, nr));
+    if (many_cols) cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, s.n / kManyTasks, cut.wide_cols));
   } else {
-    if (!streams && !CanReadBInPlace(p)) CutSlab(p, cut);
+    if (!streams && !in_place) CutSlab(p, cut);
     col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));
     const double strip_ns = 2.0 * static_cast<double>(mr * cut.task_cols) * k_words / flops_per_ns;
     const double task_ns = std::clamp(cut.time_ns / 64, 20e3, 400e3);
@@ -205,7 +220,7 @@ Cut CutOf(const Settled& p) {
     cut.task_rows = EvenPiece(s.m, strips * mr, mr);
     cut.last_task_rows = col_blocks > 1 ? EvenPiece(s.m, CeilDiv(strips, 4) * mr, mr) : cut.task_rows;
   }
-  cut.b_place = streams || CanReadBInPlace(p) ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
+  cut.b_place = in_place || streams ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
   return cut;
 }
 
@@ -534,6 +549,7 @@ class BlockedGemm {
     void* const c = At(p_.operands.c, offsets.c + i * s_.c_row_stride + block.j0 * s_.c_col_stride, c_bytes_);
     tile.steps = StepsOf(kernel_, block.k1 - block.k0);
     tile.load_c = s_.accumulate || block.k0 > 0;
+    tile.ahead = cut_.ahead;
     tile.b_k_stride = b.k_stride;
     tile.c_row_stride = cut_.stage_c ? SumsStride(cols) : s_.c_row_stride * w_;
     Word* const target = cut_.stage_c ? buffers.sums : static_cast<Word*>(c);
@@ -542,16 +558,15 @@ class BlockedGemm {
     const Word* panel = b.base;
     tile.start = b.start;
     NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
-    for (int64_t j = 0; j < cols; j += nr_) {
+    for (int64_t j = 0, width = cut_.wide_cols; j < cols; j += width) {
+      if (j + width > cols) width = nr_;
       next.Prefetch();
       if (!p_.settled.depth_lines.empty()) PrefetchPlaced(block, *placed.next, j, cols);
-      if (cut_.streams_b && i == task.i0)
-        PrefetchB(panel, b.k_stride, tile.steps, StepsOf(kernel_, task.k1 - block.k1));
-      if (j + nr_ < cols) PrefetchTile(target + (j + nr_) * w_, tile.c_row_stride, rows);
+      if (j + width < cols) PrefetchTile(target + (j + width) * w_, tile.c_row_stride, rows);
       tile.b = panel;
       tile.c = target + j * w_;
-      micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(nr_, cols - j)));
-      panel += b.panel_stride;
+      micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(width, cols - j)));
+      panel += width == nr_ ? b.panel_stride : width * w_;
       if (tile.start != nullptr) tile.start += b.panel_stride;
     }
 
@@ -640,13 +655,6 @@ class BlockedGemm {
     const int64_t end = first + count * std::min(j + nr_, cols) / cols;
     for (int64_t l = first + count * j / cols; l < end; ++l) {
       for (int64_t r = 0; r < next.count; ++r) __builtin_prefetch(next.rows[r] + lines[static_cast<size_t>(l)], 0, 3);
-    }
-  }
-  // The same panel of the next block of k.
-  void PrefetchB(const Word* panel, int64_t k_stride, int64_t steps, int64_t left) const {
-    const Word* const next = panel + steps * k_stride;
-    for (int64_t q = 0; q < std::min(steps, left); ++q) {
-      for (int64_t j = 0; j < nr_ * w_; j += kLineWords) __builtin_prefetch(next + q * k_stride + j, 0, 2);
     }
   }
   void PrefetchTile(const Word* c, int64_t row_stride, int64_t rows) const {

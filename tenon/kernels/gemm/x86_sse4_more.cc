@@ -22,7 +22,8 @@ extern const GemmKernel gemm_f64_6x4_sse4 = {
     .consistent = false,
     .sum_words = 2,
     .in_place = true,
-    .micro = MicroAny<F64Ops, 6, 4>,
+    .micro = MicroInPlace<F64Ops, 6, 4>,
+    .wide_cols = WideCols<F64Ops>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<4>,
 };
@@ -36,7 +37,8 @@ extern const GemmKernel gemm_s32_6x8_sse4 = {
     .mr = 6,
     .nr = 8,
     .in_place = true,
-    .micro = MicroAny<S32Ops, 6, 8>,
+    .micro = MicroInPlace<S32Ops, 6, 8>,
+    .wide_cols = WideCols<S32Ops>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<8>,
 };

@@ -26,6 +26,7 @@ struct MicroTile {
   int64_t c_row_stride;
   int64_t steps;  ///< >= 1.
   bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
+  bool ahead;     ///< B comes from far away and its next columns are wanted next: a hint, for an in_place B.
 
   // For micro_placed_a and micro_placed_b: words from the row, or from b, to where an element along k lies, in the
   // order in which they are multiplied. What else would say the same is not read.
@@ -90,6 +91,9 @@ struct GemmKernel {
   /// the tile; of B only columns of the tile when nr columns are not there. A kernel that is not in_place may read rows
   /// of A up to mr, whatever they hold.
   void (*micro)(const MicroTile& tile, int rows, int cols);
+  /// `micro` also takes tiles of so many columns, a multiple of half of nr and not less than nr, of an in_place B with
+  /// so many rows of C: the fewer they are, the more of a row of B is read at once. Null for no more than nr.
+  int (*wide_cols)(int rows) = nullptr;
   /// The same for an A or a B that lies apart (GemmPlaces), one sum's words per element; null when there is none.
   void (*micro_placed_a)(const MicroTile& tile, int rows, int cols) = nullptr;
   void (*micro_placed_b)(const MicroTile& tile, int rows, int cols) = nullptr;

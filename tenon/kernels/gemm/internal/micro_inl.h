@@ -14,8 +14,8 @@ using tenon::kernels::internal::MicroTile;
 using tenon::kernels::internal::Word;
 
 // Adds `steps` steps from `a` and `b` on to kRows x (kVecs * lanes) sums in registers; with kMasked the last vector of
-// a row of B has only the lanes of `mask`.
-template <class Ops, int kRows, int kVecs, bool kMasked>
+// a row of B has only the lanes of `mask`; with kAhead the next columns of each row come to L2 meanwhile.
+template <class Ops, int kRows, int kVecs, bool kMasked, bool kAhead = false>
 [[gnu::always_inline]] inline void AddSteps(const MicroTile& t, const Word* first_a, const Word* first_b, int64_t steps,
                                             typename Ops::Mask mask, typename Ops::Sum (&acc)[kRows][kVecs]) {
   constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
@@ -28,18 +28,38 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
   const Word* b = first_b;
   const int64_t a_step = t.a_k_stride, b_step = t.b_k_stride;
   for (int64_t q = steps; q > 0; --q) {
-    typename Ops::Words bv[kVecs];
+    if constexpr (kRows < kVecs) {
+      // Fewer registers hold a column of A than a row of B.
+      typename Ops::Words av[kRows];
 #pragma clang loop unroll(full)
-    for (int v = 0; v < kVecs; ++v) {
-      bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+      for (int i = 0; i < kRows; ++i) av[i] = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) {
+        const bool masked = kMasked && v == kVecs - 1;
+        const typename Ops::Words bv =
+            masked ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+#pragma clang loop unroll(full)
+        for (int i = 0; i < kRows; ++i) acc[i][v] = Ops::MulAdd(av[i], bv, acc[i][v]);
+      }
+    } else {
+      typename Ops::Words bv[kVecs];
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs; ++v) {
+        bv[v] = kMasked && v == kVecs - 1 ? Ops::LoadFirstB(b + v * kVecWords, mask) : Ops::LoadB(b + v * kVecWords);
+      }
+#pragma clang loop unroll(full)
+      for (int i = 0; i < kRows; ++i) {
+        const typename Ops::Words av = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
+#pragma clang loop unroll(full)
+        for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
+      }
+    }
+    if constexpr (kAhead) {
+      constexpr int kLineWords = 16;
+#pragma clang loop unroll(full)
+      for (int v = 0; v < kVecs * kVecWords; v += kLineWords) __builtin_prefetch(b + kVecs * kVecWords + v, 0, 2);
     }
     b += b_step;
-#pragma clang loop unroll(full)
-    for (int i = 0; i < kRows; ++i) {
-      const typename Ops::Words av = Ops::BroadcastA(a[i / 3] + (i % 3) * row_stride);
-#pragma clang loop unroll(full)
-      for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::MulAdd(av, bv[v], acc[i][v]);
-    }
 #pragma clang loop unroll(full)
     for (int g = 0; g < kBases; ++g) a[g] += a_step;
   }
@@ -110,7 +130,7 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
 enum class Lie { kMatrices, kPlacedA, kPlacedB };
 
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
-template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie>
+template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie, bool kAhead = false>
 void Micro(const MicroTile& t, int tail) {
   constexpr int kVecWords = Ops::kLanes * Ops::kSumWords;
   const typename Ops::Mask mask = Ops::First(tail);
@@ -145,7 +165,7 @@ void Micro(const MicroTile& t, int tail) {
   } else if constexpr (kLie == Lie::kPlacedB) {
     AddPlacedB<Ops, kRows, kVecs, kMasked>(t, mask, acc);
   } else {
-    AddSteps<Ops, kRows, kVecs, kMasked>(t, t.a, t.b, t.steps, mask, acc);
+    AddSteps<Ops, kRows, kVecs, kMasked, kAhead>(t, t.a, t.b, t.steps, mask, acc);
   }
 
 #pragma clang loop unroll(full)
@@ -259,6 +279,32 @@ void MicroRows(const MicroTile& tile, int rows, int cols) {
   }
 }
 
+// Vectors of the widest tile of so many rows: what registers hold beside a vector of B and a column of A, or the other
+// way round.
+template <class Ops>
+constexpr int WideVecs(int rows) {
+  const int registers = Ops::kLanes * Ops::kSumWords == 16 ? 32 : 16;
+  for (int vecs : {8, 4, 3}) {
+    if (rows * vecs + (rows < vecs ? rows : vecs) + 1 <= registers) return vecs;
+  }
+  return 2;
+}
+
+/// GemmKernel::wide_cols.
+template <class Ops>
+int WideCols(int rows) {
+  return WideVecs<Ops>(rows) * Ops::kLanes;
+}
+
+// A tile of WideCols, or of two vectors.
+template <class Ops, int kRows, bool kAhead>
+void MicroWide(const MicroTile& tile, int rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return MicroWide<Ops, kRows - 1, kAhead>(tile, rows);
+  }
+  Micro<Ops, kRows, WideVecs<Ops>(kRows), false, Lie::kMatrices, kAhead>(tile, Ops::kLanes);
+}
+
 /// GemmKernel::has_half.
 template <class Ops>
 inline constexpr bool kHasHalf = requires { Ops::Half::kLanes; };
@@ -271,6 +317,14 @@ void MicroAny(const MicroTile& tile, int rows, int cols) {
   }
   if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
   MicroRows<Ops, kMr, 1, kHalf, kLie>(tile, rows, cols);
+}
+
+/// For a B that may be read in place: tiles of WideCols too, and MicroTile::ahead.
+template <class Ops, int kMr, int kNr>
+void MicroInPlace(const MicroTile& tile, int rows, int cols) {
+  if (tile.ahead && cols == WideCols<Ops>(rows)) return MicroWide<Ops, kMr, true>(tile, rows);
+  if (cols > kNr) return MicroWide<Ops, kMr, false>(tile, rows);
+  MicroAny<Ops, kMr, kNr>(tile, rows, cols);
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ enum class BPlace { kInPlace, kPrivate, kShared };
 struct Cut {
   int64_t kc = 0;              ///< Steps of k between visits to C.
   int64_t k_piece = 0;         ///< Elements of k that are packed at once when B is shared: a multiple of kc, or all.
-  int64_t task_cols = 0;       ///< Multiple of nr.
+  int64_t wide_cols = 0;       ///< Of a tile: nr, or more. What is left of a strip goes on in nr.
+  int64_t task_cols = 0;       ///< Multiple of wide_cols, or of nr.
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
-  bool streams_b = false;  ///< B is read once, as it lies: what comes next is fetched meanwhile.
+  bool ahead = false;      ///< MicroTile::ahead.
   bool stage_c = false;    ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
