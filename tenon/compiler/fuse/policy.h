@@ -110,6 +110,9 @@ inline constexpr int kMaxAttempts = 12;
 inline constexpr int kMaxTrials = 32;
 /// A dim is cut into at most so many: reshapes that ask for more are stored.
 inline constexpr size_t kMaxPiecesOfDim = 8;
+/// A kernel is cut where so many values were traced for each node that it may hold: at ever other places, of nodes that
+/// are shared.
+inline constexpr int64_t kTracesPerNode = 2;
 /// Nodes that are looked at to find what padding a value gives by itself.
 inline constexpr int kOutsideNodes = 32;
 /// Stages of fewer points are not worth cutting into regions, nor are fewer questions about places.

@@ -250,7 +250,10 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
     places.evaluated +=
         PointsOf(map) / static_cast<double>(std::max<int64_t>(1, NumElements(node.shape(r.result).dims)));
   }
-  if (static_cast<int64_t>(b_.num_nodes()) > program_.target->limits.nodes) return Block(MostRepeated(r.node));
+  // Nodes are shared, so much may be traced of which little is made.
+  const int64_t most = program_.target->limits.nodes;
+  if (static_cast<int64_t>(b_.num_nodes()) > most || static_cast<int64_t>(known_.size()) > policy::kTracesPerNode * most)
+    return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;
     for (Ref operand : node.in) {
