@@ -270,6 +270,10 @@ TEST(Text, MistakesHaveAPlace) {
               HasSubstr("attribute 'colour' of negate"));
   EXPECT_THAT(Error(Entry("  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=f\n")),
               HasSubstr("there is no computation 'f'"));
+  EXPECT_THAT(Error(Entry("  x = f32[3] parameter(0)\n  ROOT y = f32[1] slice(x), slice={[0:3:0]}\n")),
+              HasSubstr("a slice's stride is at least 1, got 0"));
+  EXPECT_THAT(Error(Entry("  x = f32[3] parameter(0)\n  ROOT y = f32[3] reverse(x), window={size=3 rhs_dilate=0}\n")),
+              HasSubstr("rhs_dilate of a window is at least 1, got 0"));
   EXPECT_THAT(Error("HloModule m\ne { ROOT x = f32[] parameter(0) }\n"), HasSubstr("no computation is marked ENTRY"));
   EXPECT_THAT(Error("HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0), sharding={de)ices=[2]<=[2]}\n}\n"),
               HasSubstr("',' or '}' is wanted"));

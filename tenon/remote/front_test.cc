@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "tenon/remote/testing/stub_session.h"
 
@@ -326,6 +327,35 @@ TEST_F(FrontTest, ChainsAreToldInAnyOrderOfArrival) {
   process.join();
   uploading.join();
   asking.join();
+}
+
+// Executions that wait for arrays hold the session, which holds the arrays.
+TEST_F(FrontTest, NothingThatIsAskedForWhileItEndsKeepsASession) {
+  constexpr int kRounds = 200;
+  constexpr uint64_t kAsked = 1000;
+  for (int round = 0; round < kRounds; ++round) {
+    why_.clear();
+    Open();
+    const std::weak_ptr<Front> left = front_;
+    Say(0, wire::Upload{0, 16, 0, 16, {}});  // Its bytes never come.
+    std::atomic<bool> asking = false;
+    std::thread client([&] {
+      for (uint64_t i = 0; i < kAsked; ++i) {
+        if (!control().Send(Verb::kExecute, i, wire::Encode(Run(i, i + 1))).ok()) return;
+        asking = true;
+      }
+    });
+    while (!asking) std::this_thread::yield();
+    (void)bulk().Send(Verb::kGoodbye, 0, {});  // Which is no message for that lane.
+    (void)Why();
+    client.join();
+    std::exchange(stub_, nullptr)->DieOf(Unavailable("the client is gone"));
+    for (auto& lane : lanes_) lane.reset();
+    front_ = nullptr;
+    for (int wait = 0; wait < 5000 && !left.expired(); ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(left.expired()) << "round " << round;
+  }
 }
 
 }  // namespace

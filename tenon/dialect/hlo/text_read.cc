@@ -368,6 +368,8 @@ class TextReader {
         } else {
           s_.Fail(fmt::format("'{}' is no field of a window", key), at);
         }
+        if (std::min({w.stride, w.base_dilation, w.window_dilation}) < 1)
+          s_.Fail(fmt::format("{} of a window is at least 1, got {}", key, parts[d]), at);
       }
     }
   }
@@ -550,7 +552,9 @@ class TextReader {
       d.start = s_.Int();
       s_.Expect(":");
       d.limit = s_.Int();
+      const size_t at = s_.offset();
       if (s_.Accept(":")) d.stride = s_.Int();
+      if (d.stride < 1) s_.Fail(fmt::format("a slice's stride is at least 1, got {}", d.stride), at);
       s_.Expect("]");
       if (!s_.Accept(",") && !s_.Sees("}")) s_.Fail("',' or '}' is wanted");
     }
