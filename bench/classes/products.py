@@ -107,4 +107,18 @@ def programs(jax):
         x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC')) + b), f32(8, 28, 28, 32), f32(3, 3, 32, 32),
         f32(32))
     add('wide_bias', lambda x, w, b: jax.nn.silu(x @ w + b), f32(96, 128), f32(128, 16000), f32(16000))
+
+    # Few rows meet large matrices: a step of decoding, an ensemble's heads, a policy asked for a handful of states.
+    def block(x, up, gate, down):
+        return x + (jax.nn.silu(x @ gate) * (x @ up)) @ down
+    for rows in (1, 3, 7):
+        add(f'gated_block_{rows}_rows', block, f32(rows, 640), f32(640, 1700), f32(640, 1700), f32(1700, 640))
+
+    def policy(x, w1, b1, w2, b2, w3):
+        return jax.nn.softmax(jnp.tanh(jnp.tanh(x @ w1 + b1) @ w2 + b2) @ w3)
+    for rows in (2, 5, 11, 20):
+        add(f'policy_{rows}_states', policy, f32(rows, 376), f32(376, 900), f32(900), f32(900, 900), f32(900), f32(900, 17))
+    add('logits_2_rows', lambda x, e: jax.lax.top_k(x @ e, 5)[1], f32(2, 384), f32(384, 9000))
+    add('weights_turned_4_rows', lambda x, w: x @ w.T, f32(4, 1100), f32(1300, 1100))
+    add('integers_3_rows', lambda x, w: x.astype(jnp.int32) @ w.astype(jnp.int32), s8(3, 700), s8(700, 900))
     return P

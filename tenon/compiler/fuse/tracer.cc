@@ -252,7 +252,8 @@ std::optional<Scalar> Tracer::TraceNew(Ref r, const IndexMap& map) {
   }
   // Nodes are shared, so much may be traced of which little is made.
   const int64_t most = program_.target->limits.nodes;
-  if (static_cast<int64_t>(b_.num_nodes()) > most || static_cast<int64_t>(known_.size()) > policy::kTracesPerNode * most)
+  if (static_cast<int64_t>(b_.num_nodes()) > most ||
+      static_cast<int64_t>(known_.size()) > policy::kTracesPerNode * most)
     return Block(MostRepeated(r.node));
   if (KindOfOp(node.op) == OpKind::kElementwise) {
     SmallVector<Scalar, 3> in;

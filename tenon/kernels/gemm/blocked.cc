@@ -45,9 +45,9 @@ constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {
   return std::min(RoundUp(CeilDiv(total, CeilDiv(total, most)), unit), RoundUp(total, unit));
 }
 
-// Few rows: reading B once, as it lies, costs less than packing it. Neighbouring panels take the next lines of a block's
-// rows, whose pages stay in the TLB until then. Blocks of 16 to 64 rows take up to 1.5 times as long, and all of a deep
-// k up to twice.
+// Few rows: reading B once, as it lies, costs less than packing it. Neighbouring panels take the next lines of a
+// block's rows, whose pages stay in the TLB until then. Blocks of 16 to 64 rows take up to 1.5 times as long, and all
+// of a deep k up to twice.
 constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 128;
 // Wide tiles of fewer rows ask for so many lines of a row that the hardware sees what comes next.

@@ -22,8 +22,8 @@ struct Cut {
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
-  bool ahead = false;      ///< MicroTile::ahead.
-  bool stage_c = false;    ///< Sums are kept apart from C: it has another type, or no contiguous rows.
+  bool ahead = false;    ///< MicroTile::ahead.
+  bool stage_c = false;  ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
 };
