@@ -16,6 +16,7 @@
 #include "tenon/base/log.h"
 #include "tenon/host/policy.h"
 #include "tenon/threads/thread_start.h"
+#include "tenon/threads/topology.h"
 
 namespace tenon::host {
 namespace {
@@ -169,9 +170,11 @@ struct DeviceQueue::State {
       }
       if (stop) return;
       has_work.store(false, std::memory_order_relaxed);
-      // The next task often comes at once, and waking a sleeper takes longer than that.
+      // The next task often comes at once, and waking a sleeper takes longer than that. But not where it comes from a
+      // thread that this one keeps from its only CPU.
+      static const bool is_alone = threads::AvailableCpus() == 1;
       lock.unlock();
-      const auto until = Clock::now() + policy::kQueueSpin;
+      const auto until = Clock::now() + (is_alone ? std::chrono::microseconds(0) : policy::kQueueSpin);
       while (!has_work.load(std::memory_order_acquire) && Clock::now() < until) __builtin_ia32_pause();
       lock.lock();
       me->wake.wait(lock, [&] { return !computing.empty() || stop || runner != me; });
