@@ -336,6 +336,8 @@ Kernel ReducePrecisionKernel(DType type, int exponent_bits, int mantissa_bits) {
     kernel.params = {exponent_bits, mantissa_bits};
     if constexpr (FloatCompute<ComputeOf<T>>) {
       kernel.fn = [](const Kernel& self, const void* const* in, void* out, int64_t n) {
+        // It moves bits, and what flushes numbers that compute does not see it.
+        const FloatEnvironment environment(/*flush_denormals=*/false);
         // 52 bits of mantissa hold every element; an exponent range wider than f64's cuts nothing.
         const int e = static_cast<int>(std::min<int64_t>(self.params[0], 11)),
                   m = static_cast<int>(std::min<int64_t>(self.params[1], 52)), own = ExponentBits(Element<T>::kType);

@@ -1,5 +1,6 @@
 #include "tenon/reference/kernels.h"
 
+#include <bit>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -165,6 +166,12 @@ TEST(KernelsTest, ReducePrecision) {
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 5, 2}).bits, 0x400);
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x07f}, {Direction::kEq, false, 5, 2}).bits, 0x000);
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 4, 10}).bits, 0);
+  // Also while others flush theirs.
+  const FloatEnvironment flushing(/*flush_denormals=*/true);
+  EXPECT_EQ(Unary<BF16>("stablehlo.reduce_precision", BF16{7}, {Direction::kEq, false, 8, 7}).bits, 7);
+  EXPECT_EQ(std::bit_cast<uint32_t>(Unary<float>("stablehlo.reduce_precision", std::bit_cast<float>(700007u),
+                                                 {Direction::kEq, false, 8, 7})),
+            720896u);
 }
 
 TEST(KernelsTest, ComplexDivisionAtTheEdges) {
