@@ -1,8 +1,8 @@
 #include "tenon/reference/kernels.h"
 
-#include <bit>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
