@@ -302,6 +302,15 @@ TEST(Text, ShardingsOfTheEntryNameMeshes) {
   EXPECT_THAT(text, HasSubstr("(tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@hlo_mesh_1, [{}, {\"d1\"}]>})"));
 }
 
+TEST(Text, ChannelsThatAreNoneAreNotWritten) {
+  const auto module = ReadText(Entry("  x = f32[2] parameter(0)\n  ROOT y = f32[2] negate(x), channel_id=-1\n"));
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string bytes = WriteProto(*module);
+  const auto again = ReadProto(bytes);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(WriteProto(*again), bytes);
+}
+
 // --- Round trips: a file per group of opcodes, through every form.
 
 class RoundTrip : public testing::TestWithParam<std::string> {};

@@ -302,7 +302,7 @@ void WriteInstruction(Nested w, const Instruction& i, int64_t first_id, int64_t 
     w.add_float(24, x.epsilon);
     Put(w, 25, x.feature_index);
   }
-  Put(w, 26, x.channel_id);
+  if (x.channel_id > 0) Put(w, 26, x.channel_id);
   Put(w, 28, x.custom_call_target);
   Put(w, 31, static_cast<int64_t>(x.fft_type));
   w.add_int64(35, id);
