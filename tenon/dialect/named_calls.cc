@@ -27,35 +27,32 @@ bool IsFunction(llvm::StringRef name, unsigned operands) {
   return operands == 1 ? llvm::is_contained(kOfOne, name) : operands == 2 && llvm::is_contained(kOfTwo, name);
 }
 
+bool IsOfNumbers(mlir::Type type) {
+  const auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && (llvm::isa<mlir::FloatType>(tensor.getElementType()) || tensor.getElementType().isInteger());
+}
+
 /// Numbers in reverse order, so that the largest are the smallest: the sign of floats, all bits of integers.
-std::optional<mlir::Value> Reversed(mlir::OpBuilder& b, mlir::Value v) {
-  const auto type = llvm::dyn_cast<mlir::RankedTensorType>(v.getType());
-  if (!type) return std::nullopt;
-  llvm::StringRef name = "stablehlo.not";
-  if (llvm::isa<mlir::FloatType>(type.getElementType())) {
-    name = "stablehlo.negate";
-  } else if (!type.getElementType().isInteger()) {
-    return std::nullopt;
-  }
-  return b.create(v.getLoc(), b.getStringAttr(name), v, type)->getResult(0);
+mlir::Value Reversed(mlir::OpBuilder& b, mlir::Value v) {
+  const bool floats = llvm::isa<mlir::FloatType>(llvm::cast<mlir::RankedTensorType>(v.getType()).getElementType());
+  return b.create(v.getLoc(), b.getStringAttr(floats ? "stablehlo.negate" : "stablehlo.not"), v, v.getType())
+      ->getResult(0);
 }
 
 bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) {
   const auto k = attributes.getAs<mlir::IntegerAttr>("k");
   const auto largest = attributes.getAs<mlir::BoolAttr>("largest");
   if (!k || !k.getType().isInteger(64) || call->getNumOperands() != 1 || call->getNumResults() != 2) return false;
+  if (!llvm::all_of(call->getOperandTypes(), IsOfNumbers) || !llvm::all_of(call->getResultTypes(), IsOfNumbers))
+    return false;
   const bool smallest = largest && !largest.getValue();
   mlir::OpBuilder b(call);
   mlir::Value operand = call->getOperand(0);
-  if (smallest) {
-    const auto reversed = Reversed(b, operand);
-    if (!reversed) return false;
-    operand = *reversed;
-  }
+  if (smallest) operand = Reversed(b, operand);
   auto top = llvm::cast<chlo::TopKOp>(
       b.create(call->getLoc(), b.getStringAttr("chlo.top_k"), operand, call->getResultTypes(), b.getNamedAttr("k", k)));
   mlir::Value values = top.getValues();
-  if (smallest) values = *Reversed(b, values);
+  if (smallest) values = Reversed(b, values);
   call->replaceAllUsesWith(mlir::ValueRange{values, top.getIndices()});
   return true;
 }

@@ -178,6 +178,21 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   EXPECT_THAT(std::string(module.status().message()), HasSubstr("call_target_name"));
 }
 
+TEST(NamedCalls, CallsOfOtherTypesStayCalls) {
+  Context context;
+  for (const std::string results :
+       {"!stablehlo.token, tensor<3xi32>", "tensor<3xf32>, !stablehlo.token", "tensor<*xf32>, tensor<3xi32>"}) {
+    for (const std::string largest : {"true", "false"}) {
+      auto module = Parse(context,
+                          "func.func @main(%x: tensor<5xf32>) { %0:2 = stablehlo.custom_call @mhlo.topk(%x) "
+                          "{mhlo.attributes = {k = 3 : i64, largest = " +
+                              largest + "}} : (tensor<5xf32>) -> (" + results + ") return }");
+      ASSERT_TRUE(module.ok()) << module.status().ToString();
+      EXPECT_THAT(ToText(module->op()), HasSubstr("mhlo.topk")) << results;
+    }
+  }
+}
+
 TEST(NamedCalls, StartedCollectivesAreCollectives) {
   Context context;
   auto module = Parse(context, R"(
