@@ -104,7 +104,7 @@ void AddConvolution(Builder& b) {
     // More taps than are written out.
     if (b.random.Chance(3))
       dims[static_cast<size_t>(b.random.Pick(static_cast<int64_t>(dims.size())))] =
-          b.random.OneOf<int64_t>({16, 17, 33, 48});
+          b.random.OneOf<int64_t>({16, 17, 33, 48, 90, 150});
     in = b.Match(type, dims);
   }
   const size_t rank = in.rank();
@@ -131,12 +131,20 @@ void AddConvolution(Builder& b) {
   int64_t terms = features / groups;
   for (size_t s = 2; s < rank; ++s) {
     const int64_t n = at(in.dims, in_places[s]);
-    const int64_t k = 1 + b.random.Pick(b.random.Chance(6) ? 9 : 3);
+    // Also all of the input, and more than are summed in one chain.
+    const bool is_whole = b.random.Chance(6);
+    const int64_t k = is_whole              ? n
+                      : b.random.Chance(12) ? 60 + b.random.Pick(80)
+                                            : 1 + b.random.Pick(b.random.Chance(6) ? 9 : 3);
     const int64_t stride = b.random.Chance(3) ? 1 + b.random.Pick(b.random.Chance(6) ? 9 : 3) : 1;
     const int64_t ld = b.random.Chance(5) ? 1 + b.random.Pick(4) : 1,
                   rd = b.random.Chance(5) ? 1 + b.random.Pick(4) : 1;
-    const int64_t low = b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2),
-                  high = b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2);
+    const auto pad = [&] {
+      if (is_whole && b.random.Chance(2)) return int64_t{0};
+      if (k > 16 && b.random.Chance(2)) return k - b.random.Between(0, 2);
+      return b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2);
+    };
+    const int64_t low = pad(), high = pad();
     const int64_t whole = (n - 1) * ld + 1 + low + high;
     if (whole < 0) return;
     const int64_t reach = (k - 1) * rd + 1;

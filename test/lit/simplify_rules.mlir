@@ -451,3 +451,18 @@ module @chain {
     return %r#1, %r#2 : tensor<f32>, tensor<f32>
   }
 }
+
+// -----
+
+// CHECK-DAG: whole_window: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[50,1,1,4] -> %{{[0-9]+}} = reshape
+// CHECK: program @whole_window
+// CHECK: %[[D:[0-9]+]] = dot_general {{.*}} lhs_contracting_dimensions=[3,1,2] rhs_contracting_dimensions=[2,0,1] : f32[4,50]
+// CHECK: %[[T:[0-9]+]] = transpose %[[D]] {{.*}} : f32[50,4]
+// CHECK: reshape %[[T]] : f32[50,1,1,4]
+module @whole_window {
+  func.func @main(%x: tensor<4x6x7x30xf32>, %w: tensor<6x7x30x50xf32>) -> tensor<50x1x1x4xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[f, 0, 1, b], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<4x6x7x30xf32>, tensor<6x7x30x50xf32>) -> tensor<50x1x1x4xf32>
+    return %0 : tensor<50x1x1x4xf32>
+  }
+}

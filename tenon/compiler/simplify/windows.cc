@@ -259,6 +259,33 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
   return sum;
 }
 
+std::optional<Ref> Simplifier::WholeWindow(const GraphNode& node) {
+  const Shape in = ShapeOf(node.in[0]), weights = ShapeOf(node.in[1]), out = node.shape();
+  const ConvolutionAttrs a = node.attrs<ConvolutionAttrs>();
+  const auto extent = [](const Shape& s, int64_t d) { return s.dims[static_cast<size_t>(d)]; };
+  if (a.feature_group_count != 1 || a.batch_group_count != 1 || in.dtype != weights.dtype) return std::nullopt;
+  DotAttrs product{.lhs_contracting_dimensions = {a.input_feature_dimension},
+                   .rhs_contracting_dimensions = {a.kernel_input_feature_dimension}};
+  for (size_t d = 0; d < a.input_spatial_dimensions.size(); ++d) {
+    const int64_t n = extent(in, a.input_spatial_dimensions[d]);
+    if (extent(out, a.output_spatial_dimensions[d]) != 1 || extent(weights, a.kernel_spatial_dimensions[d]) != n ||
+        a.padding_low[d] != 0 || a.padding_high[d] != 0 ||
+        (n > 1 && (a.lhs_dilation[d] != 1 || a.rhs_dilation[d] != 1 || a.window_reversal[d] != 0)))
+      return std::nullopt;
+    product.lhs_contracting_dimensions.push_back(a.input_spatial_dimensions[d]);
+    product.rhs_contracting_dimensions.push_back(a.kernel_spatial_dimensions[d]);
+  }
+  const int64_t images = extent(out, a.output_batch_dimension), results = extent(out, a.output_feature_dimension);
+  GraphNode dot;
+  dot.op = OpCode::kDot;
+  dot.in = node.in;
+  dot.attributes = std::move(product);
+  dot.out.push_back({out.dtype, {images, results}});
+  Ref matrix = Emit(std::move(dot));
+  if (a.output_feature_dimension < a.output_batch_dimension) matrix = Transposed(matrix, {1, 0});
+  return Reshape(matrix, out.dims);
+}
+
 std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   // One input channel per group and few results: little that a matrix product could share.
   const Shape weights = ShapeOf(node.in[1]);

@@ -401,6 +401,9 @@ GemmSignature ProductOf(const ConvSignature& s, const Mapping& m, bool& direct) 
   return g;
 }
 
+// One output channel, places along columns: these fill the lanes, so sums need not be parted over them.
+bool InChains(const ConvSignature& s, const Mapping& m) { return s.out_channels == 1 && !m.places_are_rows; }
+
 // The product of patches that are read where they lie. Nothing when they cannot be.
 Result<std::optional<AsProduct>> BindPlaced(const ConvSignature& whole, const Mapping& flat) {
   std::optional<Laid> laid = internal::LayOf(whole, flat);
@@ -411,7 +414,7 @@ Result<std::optional<AsProduct>> BindPlaced(const ConvSignature& whole, const Ma
   auto places = std::make_shared<const GemmPlaces>(internal::PlacesOf(*laid));
   for (size_t i = 0; i < laid->m.batches.size(); ++i)
     (rows ? g.batch[i].a_stride : g.batch[i].b_stride) = internal::InputStride(laid->s, laid->m.batches[i]);
-  GemmHookSet hooked;
+  GemmHookSet hooked{.in_chains = InChains(laid->s, laid->m)};
   (rows ? hooked.a_places : hooked.b_places) = std::move(places);
   TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
   AsProduct product{laid->s, laid->m, false, false, std::move(laid), std::move(gemm)};
@@ -441,7 +444,8 @@ Result<AsProduct> BindProduct(const ConvSignature& s, internal::Way way) {
   const bool along_places = RunsAlongPlaces(s, m);
   const GemmHookSet hooked{.pack_a = !direct && m.places_are_rows,
                            .pack_b = !direct && !m.places_are_rows,
-                           .a_by_columns = along_places && m.places.back().extent >= kMinRun};
+                           .a_by_columns = along_places && m.places.back().extent >= kMinRun,
+                           .in_chains = InChains(s, m)};
   TENON_ASSIGN_OR_RETURN(BoundGemm gemm, BoundGemm::Create(g, hooked));
   return AsProduct{s, m, along_places, direct, std::nullopt, std::move(gemm)};
 }

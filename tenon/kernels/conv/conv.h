@@ -60,8 +60,9 @@ double ConvFlops(const ConvSignature& s);
 
 /// A convolution bound once and run often, over pointers to the operands' elements 0; `out` overlaps neither of the
 /// others. The products of one output element are summed as by kernels::Gemm over k = window * in_channels, in the
-/// order in which they lie in the weights; places outside of the input count as products with 0, holes of a dilated
-/// input as nothing. Immutable.
+/// order in which they lie in the weights, or, of a single output channel whose places are adjacent in input and
+/// output, in GemmOrder::kChain; places outside of the input count as products with 0, holes of a dilated input as
+/// nothing. Immutable.
 class BoundConv {
  public:
   /// INVALID_ARGUMENT when !WeightsSuit for reasons of order.

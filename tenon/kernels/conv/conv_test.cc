@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -109,7 +110,7 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
   const int64_t groups = pick(0, 2) == 0 ? pick(2, 3) : 1;
   const bool by_batch = pick(0, 1) == 0;
   (by_batch ? n.batch_groups : n.feature_groups) = groups;
-  const int64_t channels = pick(1, 20), results = pick(1, 40), batch = pick(1, 3);
+  const int64_t channels = pick(1, 20), results = pick(0, 2) == 0 ? 1 : pick(1, 40), batch = pick(1, 3);
   Dims in_dims(spatial + 2, 0), weight_dims(spatial + 2, 0), out_dims(spatial + 2, 0);
   const auto set = [](Dims& dims, int64_t at, int64_t value) { dims[static_cast<size_t>(at)] = value; };
   set(in_dims, n.in_batch, by_batch ? batch * groups : batch);
@@ -221,6 +222,71 @@ TEST(Conv, FollowsTheDefinition) {
   auto pool = threads::ThreadPool::Create(2);
   ASSERT_TRUE(pool.ok());
   for (uint32_t seed = 0; seed < 200 && !HasFatalFailure(); ++seed) CheckOne(seed, **pool);
+}
+
+// Correlations of long signals: one channel, windows longer than any block of k, places that end a few behind a tile.
+TEST(Conv, LongWindowsOfOneChannel) {
+  auto pool = threads::ThreadPool::Create(2);
+  ASSERT_TRUE(pool.ok());
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> value(-1, 1);
+  for (auto [in, window, low, results, stride] : {std::array<int64_t, 5>{700, 600, 0, 1, 1},
+                                                  {300, 700, 699, 1, 1},
+                                                  {1200, 70, 3, 2, 1},
+                                                  {2000, 1, 0, 1, 1},
+                                                  {90, 513, 500, 3, 1},
+                                                  {1025, 1024, 64, 1, 1},
+                                                  {900, 130, 0, 1, 3},
+                                                  {500, 77, 5, 2, 2},
+                                                  {61, 8, 7, 1, 4},
+                                                  {1, 40, 39, 1, 1},
+                                                  {2, 50, 49, 1, 3}}) {
+    ConvSignature s;
+    const int64_t out = (in + 2 * low - window) / stride + 1;
+    s.out_channels = results;
+    s.weight_out_stride = window;
+    s.out_channel_stride = out;
+    s.in_batch_stride = in;
+    s.out_batch_stride = out * results;
+    s.dims.push_back({.in = in,
+                      .window = window,
+                      .out = out,
+                      .stride = stride,
+                      .low = low,
+                      .in_stride = 1,
+                      .weight_stride = 1,
+                      .out_stride = 1});
+    if (TakesPlaces(DType::kF32).b) {
+      EXPECT_TRUE(internal::LayOf(s, internal::MapOf(s))) << window;
+    }
+    std::vector<float> x(static_cast<size_t>(in)), w(static_cast<size_t>(window * results));
+    std::vector<float> got(static_cast<size_t>(out * results), NAN), packed = got;
+    for (std::vector<float>* v : {&x, &w}) {
+      for (float& f : *v) f = value(random);
+    }
+    for (auto [way, to] : {std::pair(internal::Way::kAny, &got), std::pair(internal::Way::kPacked, &packed)}) {
+      const auto conv = BoundConv::CreateWith(s, way);
+      ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+      ASSERT_TRUE(conv->Run(x.data(), w.data(), to->data(), **pool).ok());
+    }
+    EXPECT_EQ(std::memcmp(got.data(), packed.data(), got.size() * sizeof(float)), 0) << window;
+    for (int64_t c = 0; c < results; ++c) {
+      for (int64_t o = 0; o < out; ++o) {
+        double sum = 0, bound = 0;
+        for (int64_t k = 0; k < window; ++k) {
+          const int64_t p = o * stride + k - low;
+          if (p < 0 || p >= in) continue;
+          const double product = static_cast<double>(x[static_cast<size_t>(p)]) *
+                                 static_cast<double>(w[static_cast<size_t>(c * window + k)]);
+          sum += product;
+          bound += std::fabs(product);
+        }
+        ASSERT_LE(std::fabs(static_cast<double>(got[static_cast<size_t>(c * out + o)]) - sum),
+                  static_cast<double>(window + 2) * 0x1p-23 * bound)
+            << window << " at " << o;
+      }
+    }
+  }
 }
 
 // Of a signature [1, extent, extent, channels] with windows of 3 x 3.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/kernels/conv/conv.h"
 
 namespace tenon::kernels::conv {
@@ -28,13 +30,18 @@ class ConvFamily final : public drivers::Family {
 
   Result<drivers::Offer> Match(const drivers::Problem& problem) const override {
     TENON_ASSIGN_OR_RETURN(const Convolution numbers, drivers::FromConfig<Convolution>(problem.attributes));
-    TENON_ASSIGN_OR_RETURN(const ConvSignature s, SignatureOf(numbers, {problem.operands, problem.results}));
-    drivers::Offer offer{problem.attributes, {std::nullopt, std::nullopt}};
+    TENON_ASSIGN_OR_RETURN(ConvSignature s, SignatureOf(numbers, {problem.operands, problem.results}));
+    drivers::Offer offer{problem.attributes, {RunsOf(numbers, problem.operands[0]), std::nullopt}};
+    StridedArray operands[] = {problem.operands[0], problem.operands[1]};
+    if (offer.layouts[0]) {
+      operands[0] = drivers::WithLayout(operands[0], *offer.layouts[0]);
+      TENON_ASSIGN_OR_RETURN(s, SignatureOf(numbers, {operands, problem.results}));
+    }
     if (!WeightsSuit(s)) {
       // Output channels innermost, then input channels, then the window.
       Dims layout = {numbers.weight_out, numbers.weight_in};
       for (size_t d = numbers.weight_spatial.size(); d-- > 0;) layout.push_back(numbers.weight_spatial[d]);
-      const StridedArray operands[] = {problem.operands[0], drivers::WithLayout(problem.operands[1], layout)};
+      operands[1] = drivers::WithLayout(operands[1], layout);
       TENON_ASSIGN_OR_RETURN(const ConvSignature packed, SignatureOf(numbers, {operands, problem.results}));
       if (!WeightsSuit(packed)) return Unimplemented("the weights suit in no layout");
       offer.layouts[1] = layout;
@@ -58,6 +65,17 @@ class ConvFamily final : public drivers::Family {
   }
 
  private:
+  // Patches are read in runs: an input that is spread along its places or channels is written out first.
+  static std::optional<Dims> RunsOf(const Convolution& numbers, const StridedArray& in) {
+    const auto is_spread = [&](int64_t d) {
+      return in.strides[static_cast<size_t>(d)] == 0 && in.dims[static_cast<size_t>(d)] > 1;
+    };
+    if (!is_spread(numbers.in_feature) && std::ranges::none_of(numbers.in_spatial, is_spread)) return std::nullopt;
+    Dims layout;
+    for (size_t d = in.dims.size(); d-- > 0;) layout.push_back(static_cast<int64_t>(d));
+    return layout;
+  }
+
   static Result<ConvSignature> SignatureOf(const Convolution& numbers, const drivers::Operands& operands) {
     TENON_RETURN_IF_ERROR(drivers::CheckCount(operands, 2, 1));
     return MakeConvSignature(numbers, operands.inputs[0], operands.inputs[1], operands.outputs[0]);

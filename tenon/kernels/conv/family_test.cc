@@ -50,6 +50,15 @@ TEST(ConvFamily, WantsWeightsInOneRun) {
   ExpectRefused(*family, a.config, {p.operands, p.results}, "weights' layout");
 }
 
+TEST(ConvFamily, WantsAnInputInRuns) {
+  const auto family = MakeFamily();
+  drivers::Problem p = Problem();
+  p.operands[0].strides = {30, 0, 1};
+  EXPECT_EQ(ExpectTaken(*family, p).inputs[0].strides, (Dims{30, 3, 1}));
+  p.operands[0].strides = {0, 3, 1};  // One image, over and over again.
+  EXPECT_EQ(ExpectTaken(*family, p).inputs[0].strides, (Dims{0, 3, 1}));
+}
+
 TEST(ConvFamily, SaysWhatIsNotItsOwn) {
   const auto family = MakeFamily();
   EXPECT_FALSE(family->Takes(drivers::Contraction::kOp));

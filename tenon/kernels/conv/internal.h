@@ -71,6 +71,11 @@ struct Laid {
     int64_t in_stride = 0, to_stride = 0;
   };
   SmallVector<Axis, 6> axes = {};  ///< Outermost first.
+  /// Places that step over elements of the innermost axis: of `step` elements the first ones lie together, then the
+  /// second ones ..., so that places are neighbours. Of no dimension: 1.
+  int step_dim = -1;
+  int64_t step = 1;
+  int64_t step_extent() const { return axes.back().extent / step; }
 };
 
 /// Nothing where the kernels do not take such operands, or patches are better packed.

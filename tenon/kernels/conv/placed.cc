@@ -16,6 +16,20 @@ void SortByStride(Axes& axes) {
   }
 }
 
+// Columns that are worth a tile.
+constexpr int64_t kMinColumns = 8;
+
+/// Whether the innermost places, and not the channels, are what the input's neighbours belong to, with steps or
+/// without.
+bool LiesAlongPlaces(const ConvSignature& s, const Mapping& m) {
+  if (m.places.empty() || m.places.back().extent < kMinColumns) return false;
+  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
+  const int along = m.places.back().what;
+  if (along == kBatch) return s.in_batch_stride == 1;
+  const ConvDim& d = s.dims[static_cast<size_t>(along)];
+  return d.in_dilation == 1 && d.in_stride == 1;
+}
+
 }  // namespace
 
 bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
@@ -75,7 +89,7 @@ Mapping MapOf(const ConvSignature& s) {
   m.depth = depth;
   m.places_are_rows = s.out_channel_stride == 1 || m.place_stride != 1 || s.out_channels == 1;
   // A vector of weights goes along whichever way the input runs on.
-  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = !RunsAlongPlaces(s, m);
+  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = !LiesAlongPlaces(s, m);
   return m;
 }
 
@@ -90,8 +104,6 @@ namespace {
 
 // A larger copy would leave the caches and the idle blocks of memory: such inputs are packed strip by strip.
 constexpr int64_t kMaxLaidBytes = int64_t{64} << 20;
-// Columns that are worth a tile.
-constexpr int64_t kMinColumns = 8;
 
 /// Whether products of matrices are so much faster that packing pays: in multiplications of vectors, one of which a
 /// core begins per cycle.
@@ -111,7 +123,8 @@ int64_t Span(const ConvDim& d) { return (d.out - 1) * d.stride + (d.window - 1) 
 }  // namespace
 
 std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
-  if (flat.num_places == 1 || s.out_channels == 1 || flat.num_depth == 0) return std::nullopt;
+  if (flat.num_places == 1 || flat.num_depth == 0) return std::nullopt;
+  if (s.out_channels == 1 && flat.places_are_rows) return std::nullopt;  // Those are added in lanes.
   const GemmTakesPlaces takes = TakesPlaces(s.type);
   if (!(flat.places_are_rows ? takes.a : takes.b)) return std::nullopt;
   if (flat.places_are_rows && PacksFaster(s, flat, takes.slower)) return std::nullopt;
@@ -119,15 +132,19 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
   if (!flat.places_are_rows) {
     // Columns are one axis; the others are matrices of the batch.
     Mapping& m = laid.m;
-    if (m.places.back().what < 0 || InputStride(s, m.places.back()) != 1 || m.places.back().extent < kMinColumns)
-      return std::nullopt;
+    const int along = m.places.back().what;
+    if (along < 0 || m.places.back().extent < kMinColumns) return std::nullopt;
+    ConvDim& d = laid.s.dims[static_cast<size_t>(along)];
+    if (d.in_stride != 1) return std::nullopt;
+    if (d.stride != 1) laid.step_dim = along;
+    laid.step = std::exchange(d.stride, 1);
     for (size_t i = 0; i + 1 < m.places.size(); ++i) m.batches.push_back(m.places[i]);
     m.places = {m.places.back()};
     m.num_places = m.places[0].extent;
     if (m.batches.size() > static_cast<size_t>(kMaxGemmBatchDims)) return std::nullopt;
   }
   const int64_t width = ByteWidth(s.type), placed_width = PlacedBytes(s.type);
-  bool copies = width != placed_width;
+  bool copies = width != placed_width || laid.step != 1;
   for (const ConvDim& d : s.dims) {
     if (d.in_dilation != 1 || d.in == 0 || d.in_stride < 0) return std::nullopt;
     copies |= d.low > 0 || Span(d) - d.low > d.in;
@@ -154,9 +171,11 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
   };
   whole(s.groups, to.in_group_stride);
   whole(s.batch, to.in_batch_stride);
-  for (ConvDim& d : to.dims) {
+  for (size_t i = 0; i < to.dims.size(); ++i) {
+    ConvDim& d = to.dims[i];
     Laid::Axis axis;
-    axis.extent = Span(d);
+    axis.extent = Span(s.dims[i]);
+    if (static_cast<int>(i) == laid.step_dim) axis.extent = (axis.extent + laid.step - 1) / laid.step * laid.step;
     axis.low = std::clamp<int64_t>(d.low, 0, axis.extent);
     axis.skip = std::max<int64_t>(-d.low, 0);
     axis.count = std::clamp<int64_t>(std::min(d.in - axis.skip, axis.extent - axis.low), 0, axis.extent);
@@ -179,7 +198,7 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
     if (elements * placed_width > kMaxLaidBytes) return std::nullopt;
     if (axis.extent == 1 && axis.count == 1 && axis.skip == 0) continue;
     // An axis and what it steps over whole are one.
-    if (!laid.axes.empty()) {
+    if (!laid.axes.empty() && (laid.step == 1 || laid.axes.size() > 1)) {
       Laid::Axis& inner = laid.axes.back();
       if (inner.count == inner.extent && inner.skip == 0 && axis.in_stride == inner.in_stride * inner.extent) {
         axis.extent *= inner.extent;
@@ -201,6 +220,35 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
   laid.bytes = elements * placed_width;
   return laid;
 }
+
+namespace {
+
+// The innermost axis, whose first element lies at `source`.
+void LayRow(const Laid& laid, const std::byte* source, std::byte* target) {
+  const Laid::Axis& row = laid.axes.back();
+  const int64_t width = ByteWidth(laid.s.type), placed_width = PlacedBytes(laid.s.type), extent = laid.step_extent();
+  const int64_t in_step = row.in_stride * laid.step;
+  // Elements of every `step`-th place from `first` on before place p.
+  const auto before = [&](int64_t p, int64_t first) {
+    return std::clamp<int64_t>((p - first + laid.step - 1) / laid.step, 0, extent);
+  };
+  for (int64_t first = 0; first < laid.step; ++first, target += extent * placed_width) {
+    const int64_t low = before(row.low, first), count = before(row.low + row.count, first) - low;
+    const int64_t skipped = (low * laid.step + first - row.low) * row.in_stride * width;
+    const std::byte* const from = count == 0 ? source : source + skipped;
+    std::byte* const middle = target + low * placed_width;
+    std::byte* const behind = middle + count * placed_width;
+    std::memset(target, 0, static_cast<size_t>(middle - target));
+    if (in_step == 1 && width == placed_width) {
+      std::memcpy(middle, from, static_cast<size_t>(count * width));
+    } else {
+      ToPlacedElements(laid.s.type, from, in_step, count, middle);
+    }
+    std::memset(behind, 0, static_cast<size_t>(target + extent * placed_width - behind));
+  }
+}
+
+}  // namespace
 
 void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) {
   const Laid::Axis& row = laid.axes.back();
@@ -235,16 +283,7 @@ void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) 
       if (!inside) {
         std::memset(target, 0, static_cast<size_t>(row_bytes));
       } else {
-        const std::byte* const source = static_cast<const std::byte*>(in) + from * width;
-        std::byte* const middle = target + row.low * placed_width;
-        std::byte* const behind = middle + row.count * placed_width;
-        std::memset(target, 0, static_cast<size_t>(row.low * placed_width));
-        if (row.in_stride == 1 && width == placed_width) {
-          std::memcpy(middle, source, static_cast<size_t>(row.count * width));
-        } else {
-          ToPlacedElements(laid.s.type, source, row.in_stride, row.count, middle);
-        }
-        std::memset(behind, 0, static_cast<size_t>(target + row_bytes - behind));
+        LayRow(laid, static_cast<const std::byte*>(in) + from * width, target);
       }
       for (size_t i = outer; i-- > 0 && ++at[i] == laid.axes[i].extent;) at[i] = 0;
     }
@@ -266,7 +305,9 @@ GemmPlaces PlacesOf(const Laid& laid) {
         continue;
       }
       const ConvDim& d = s.dims[static_cast<size_t>(what)];
-      offset += (d.reversed ? d.window - 1 - at.at[i] : at.at[i]) * d.window_dilation * d.in_stride;
+      const int64_t place = (d.reversed ? d.window - 1 - at.at[i] : at.at[i]) * d.window_dilation;
+      offset +=
+          what == laid.step_dim ? place % laid.step * laid.step_extent() + place / laid.step : place * d.in_stride;
     }
     places.depth.push_back(offset);
   }

@@ -98,7 +98,7 @@ Result<ConvSignature> MakeConvSignature(const drivers::Convolution& n, const Str
     d.in_dilation = n.in_dilation[i];
     d.window_dilation = n.window_dilation[i];
     d.reversed = n.reversed[i] != 0;
-    d.in_stride = stride(in, n.in_spatial[i]);
+    d.in_stride = d.in == 1 ? 1 : stride(in, n.in_spatial[i]);  // Never stepped over: as places run.
     d.weight_stride = stride(weights, n.weight_spatial[i]);
     d.out_stride = stride(out, n.out_spatial[i]);
     if (d.stride < 1 || d.in_dilation < 1 || d.window_dilation < 1) return bad("strides and dilations");

@@ -72,7 +72,7 @@ bool NeedsCopyOfA(const Settled& p, int64_t kc) {
 // Columns of a tile of a B that is read in place: more than nr where C has few rows.
 int64_t WideCols(const Settled& p) {
   const GemmKernel& kernel = *p.kernel;
-  if (kernel.wide_cols == nullptr || p.s.m > kernel.mr || p.hooked.a_places || p.hooked.b_places) return kernel.nr;
+  if (kernel.wide_cols == nullptr || p.s.m > kernel.mr || p.hooked.a_places) return kernel.nr;
   return kernel.wide_cols(static_cast<int>(p.s.m));
 }
 
@@ -193,8 +193,8 @@ Cut CutOf(const Settled& p) {
   const double flops_per_ns = kFlopsPerNs * kernel.step_rate;
   double matrix_ns =
       2.0 * static_cast<double>(s.m) * static_cast<double>(RoundUp(s.n, nr / 2)) * k_words / flops_per_ns;
-  // Few rows wait for B.
-  if (in_place || streams)
+  // Few rows wait for B, unless its places are the same ones again and again.
+  if ((in_place || streams) && !p.hooked.b_places)
     matrix_ns = std::max(matrix_ns, static_cast<double>(s.n) * k_words * sizeof(Word) / kStreamedBytesPerNs);
   cut.time_ns = matrix_ns * batch;
   double col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));

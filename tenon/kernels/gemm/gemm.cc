@@ -153,7 +153,7 @@ Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmH
   NormaliseStrides(p.s);
   for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = SignedTwin(*type);
   p.way = Way::kGemv;
-  if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr) return p;
+  if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr && !hooked.in_chains) return p;
   p.way = Way::kBlocked;
   const GemmPlaces* const places = hooked.a_places ? hooked.a_places.get() : hooked.b_places.get();
   if (places != nullptr) {
@@ -174,7 +174,7 @@ Status VerifyPlaces(const GemmSignature& s, const GemmHookSet& hooked, const Gem
   for (const GemmPlaces::Axis& axis : places.axes) extent *= axis.extent;
   const bool good = !(of_a && hooked.b_places) && !(of_a ? hooked.pack_a : hooked.pack_b) &&
                     (of_a ? kernel.micro_placed_a : kernel.micro_placed_b) != nullptr && extent == (of_a ? s.m : s.n) &&
-                    static_cast<int64_t>(places.depth.size()) == s.k && s.m != 1 && s.n != 1 &&
+                    static_cast<int64_t>(places.depth.size()) == s.k && (hooked.in_chains || (s.m != 1 && s.n != 1)) &&
                     (of_a || (places.axes.size() == 1 && places.axes[0].stride == 1));
   return good ? OkStatus() : InvalidArgument("gemm: places that do not belong to the product: " + ToString(s));
 }

@@ -51,12 +51,14 @@ struct GemmHookSet {
   bool pack_a = false, pack_b = false, finish = false;
   /// Columns of A are what pack_a has at hand as runs: its tiles may have a row_stride of 1 in place of the col_stride.
   bool a_by_columns = false;
+  /// Sums go in GemmOrder::kChain also where m or n is 1.
+  bool in_chains = false;
   /// What lies apart; such an operand has no hook. TakesPlaces says where it may be asked for.
   std::shared_ptr<const GemmPlaces> a_places = nullptr, b_places = nullptr;
 };
 
-/// Whether products of `type` have a kernel for operands that lie apart, beside one that lies as a matrix. Neither m
-/// nor n may be 1.
+/// Whether products of `type` have a kernel for operands that lie apart, beside one that lies as a matrix. Where m or n
+/// is 1 it has to be `in_chains`.
 struct GemmTakesPlaces {
   bool a = false, b = false;
   double slower = 1;  ///< So many times as long as for a matrix an A's multiplications take.

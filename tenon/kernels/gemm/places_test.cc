@@ -36,7 +36,7 @@ void CheckPlaces(DType type, bool of_a, uint32_t seed) {
   if (of_a) {
     for (int64_t axes = random(1, 3); axes > 0; --axes) places.axes.push_back({random(2, 7), random(0, 9)});
   } else {
-    places.axes.push_back({random(2, 60), 1});
+    places.axes.push_back({random(2, 400), 1});
   }
   int64_t rows = 1, reach = 1;
   for (const GemmPlaces::Axis& axis : places.axes) {
@@ -48,7 +48,7 @@ void CheckPlaces(DType type, bool of_a, uint32_t seed) {
     places.depth.push_back(random(0, 50));
     deepest = std::max(deepest, places.depth.back());
   }
-  const int64_t other = random(2, 40), batch = random(1, 2), width = ByteWidth(type);
+  const int64_t other = random(0, 3) == 0 ? 1 : random(2, 40), batch = random(1, 2), width = ByteWidth(type);
   const int64_t m = of_a ? rows : other, n = of_a ? other : rows, part = reach + deepest;
   const auto make = [&](int64_t count) {
     std::vector<std::byte> data(static_cast<size_t>(count * width));
@@ -82,12 +82,14 @@ void CheckPlaces(DType type, bool of_a, uint32_t seed) {
   static const auto pool = *threads::ThreadPool::Create(2);
   const void* const dense = gathered.data();
   const void* const beside = matrix.data();
-  ASSERT_TRUE(Gemm(s, {of_a ? dense : beside, of_a ? beside : dense, expected.data()}, {}, *pool).ok());
+  const auto matrices = BoundGemm::Create(s, {.in_chains = true});
+  ASSERT_TRUE(matrices.ok()) << matrices.status().ToString();
+  ASSERT_TRUE(matrices->Run({of_a ? dense : beside, of_a ? beside : dense, expected.data()}, {}, *pool).ok());
 
   std::vector<std::byte> words(static_cast<size_t>(batch * part * PlacedBytes(type)));
   ToPlacedElements(type, apart.data(), 1, batch * part, words.data());
   (of_a ? s.batch[0].a_stride : s.batch[0].b_stride) = part;
-  GemmHookSet hooked;
+  GemmHookSet hooked{.in_chains = true};
   (of_a ? hooked.a_places : hooked.b_places) = std::make_shared<const GemmPlaces>(places);
   const auto bound = BoundGemm::Create(s, hooked);
   ASSERT_TRUE(bound.ok()) << bound.status().ToString();
@@ -124,6 +126,12 @@ TEST(GemmPlaces, ThoseThatDoNotBelongToTheProductAreRefused) {
   EXPECT_EQ(create({{{6, 9}}, {0, 4, 5}}, true, false), Code::kInvalidArgument);
   EXPECT_EQ(create({{{5, 1}}, {0, 4}}, false, false), Code::kOk);
   EXPECT_EQ(create({{{5, 2}}, {0, 4}}, false, false), Code::kInvalidArgument);
+  GemmHookSet vector;
+  vector.b_places = std::make_shared<const GemmPlaces>(GemmPlaces{{{5, 1}}, {0, 4}});
+  const GemmSignature row = DenseGemm(DType::kF32, DType::kF32, DType::kF32, 1, 5, 2);
+  EXPECT_EQ(BoundGemm::Create(row, vector).status().code(), Code::kInvalidArgument);
+  vector.in_chains = true;
+  EXPECT_TRUE(BoundGemm::Create(row, vector).ok());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ extern const GemmKernel gemm_f64_6x8_avx2 = {
     .micro = MicroInPlace<F64Ops, 6, 8>,
     .wide_cols = WideCols<F64Ops>,
     .micro_placed_a = MicroAny<F64Ops, 6, 8, 0, Lie::kPlacedA>,
-    .micro_placed_b = MicroAny<F64Ops, 6, 8, 0, Lie::kPlacedB>,
+    .micro_placed_b = MicroPlacedB<F64Ops, 6, 8>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<8>,
 };

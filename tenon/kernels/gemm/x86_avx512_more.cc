@@ -25,7 +25,7 @@ extern const GemmKernel gemm_f64_14x16_avx512 = {
     .micro = MicroInPlace<F64Ops, 14, 16>,
     .wide_cols = WideCols<F64Ops>,
     .micro_placed_a = MicroAny<F64Ops, 14, 16, 0, Lie::kPlacedA>,
-    .micro_placed_b = MicroAny<F64Ops, 14, 16, 0, Lie::kPlacedB>,
+    .micro_placed_b = MicroPlacedB<F64Ops, 14, 16>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<16>,
 };

@@ -91,8 +91,9 @@ struct GemmKernel {
   /// the tile; of B only columns of the tile when nr columns are not there. A kernel that is not in_place may read rows
   /// of A up to mr, whatever they hold.
   void (*micro)(const MicroTile& tile, int rows, int cols);
-  /// `micro` also takes tiles of so many columns, a multiple of half of nr and not less than nr, of an in_place B with
-  /// so many rows of C: the fewer they are, the more of a row of B is read at once. Null for no more than nr.
+  /// `micro`, with an in_place B, and micro_placed_b also take tiles of so many columns, a multiple of half of nr and
+  /// not less than nr, with so many rows of C: the fewer they are, the more of a row of B is read at once. Null for no
+  /// more than nr.
   int (*wide_cols)(int rows) = nullptr;
   /// The same for an A or a B that lies apart (GemmPlaces), one sum's words per element; null when there is none.
   void (*micro_placed_a)(const MicroTile& tile, int rows, int cols) = nullptr;

@@ -297,12 +297,12 @@ int WideCols(int rows) {
 }
 
 // A tile of WideCols, or of two vectors.
-template <class Ops, int kRows, bool kAhead>
+template <class Ops, int kRows, Lie kLie = Lie::kMatrices, bool kAhead = false>
 void MicroWide(const MicroTile& tile, int rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return MicroWide<Ops, kRows - 1, kAhead>(tile, rows);
+    if (rows < kRows) return MicroWide<Ops, kRows - 1, kLie, kAhead>(tile, rows);
   }
-  Micro<Ops, kRows, WideVecs<Ops>(kRows), false, Lie::kMatrices, kAhead>(tile, Ops::kLanes);
+  Micro<Ops, kRows, WideVecs<Ops>(kRows), false, kLie, kAhead>(tile, Ops::kLanes);
 }
 
 /// GemmKernel::has_half.
@@ -322,9 +322,16 @@ void MicroAny(const MicroTile& tile, int rows, int cols) {
 /// For a B that may be read in place: tiles of WideCols too, and MicroTile::ahead.
 template <class Ops, int kMr, int kNr>
 void MicroInPlace(const MicroTile& tile, int rows, int cols) {
-  if (tile.ahead && cols == WideCols<Ops>(rows)) return MicroWide<Ops, kMr, true>(tile, rows);
-  if (cols > kNr) return MicroWide<Ops, kMr, false>(tile, rows);
+  if (tile.ahead && cols == WideCols<Ops>(rows)) return MicroWide<Ops, kMr, Lie::kMatrices, true>(tile, rows);
+  if (cols > kNr) return MicroWide<Ops, kMr>(tile, rows);
   MicroAny<Ops, kMr, kNr>(tile, rows, cols);
+}
+
+/// GemmKernel::micro_placed_b, of WideCols too.
+template <class Ops, int kMr, int kNr>
+void MicroPlacedB(const MicroTile& tile, int rows, int cols) {
+  if (cols > kNr) return MicroWide<Ops, kMr, Lie::kPlacedB>(tile, rows);
+  MicroAny<Ops, kMr, kNr, 0, Lie::kPlacedB>(tile, rows, cols);
 }
 
 }  // namespace
