@@ -201,11 +201,13 @@ TEST_F(Flow, Kernels) {
   Accepts({Copy(kIn, b), {KernelStep{0, {b, reshaped}, {}, {}}}, Copy(a, kOut)});
   const SlotId transposed = Temp(2, 0, {4, 2}, {1, 4});
   Accepts({Copy(kIn, b), {KernelStep{0, {b, transposed}, {}, {}}}, Copy(a, kOut)});  // The kernel's own words tell.
+  const SlotId repeated = Temp(2, 0, {3, 8}, {0, 1});
+  Accepts({Copy(kIn, b), {KernelStep{0, {b, repeated}, {}, {}}}, Copy(a, kOut)});
   const SlotId apart = Temp(2, 0, {4}, {2});
   Rejects({Copy(kIn, b), {KernelStep{0, {b, apart}, {}, {}}}}, {"which lies elsewhere"});
   const SlotId shifted = Temp(4, 4);
   Rejects({Copy(kIn, b), {KernelStep{0, {b, shifted}, {}, {}}}},
-          {"%8 is written in place of %4, which lies elsewhere"});
+          {"%9 is written in place of %4, which lies elsewhere"});
 }
 
 // Ten thousand values, alive at once, in loops in loops: near-linear work.

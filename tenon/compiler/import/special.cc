@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <span>
 #include <utility>
 
-#include "tenon/compiler/import/writer.h"
+#include "tenon/compiler/import/formulas.h"
+#include "tenon/compiler/import/special_complex.h"
 
 namespace tenon::compiler {
 namespace {
@@ -79,17 +81,9 @@ constexpr double kLanczos[] = {0.99999999999980993,  676.5203681218851,     -125
                                771.32342877765313,   -176.61502916214059,   12.507343278686905,
                                -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
 
-/// Formulas over arrays of one float type: f32 or f64.
-class Formulas {
+class RealFormulas : public Formulas {
  public:
-  explicit Formulas(mlir::Operation* op) : w_(op) {
-    const mlir::Type element = TensorOf(op->getOperand(0)).getElementType();
-    is_f32_ = !element.isF64();
-    type_ = TensorOf(op->getOperand(0)).clone(is_f32_ ? w_.f32() : w_.f64());
-  }
-
-  OpWriter& writer() { return w_; }
-  mlir::Type element() const { return type_.getElementType(); }
+  using Formulas::Formulas;
 
   Value Asin(Value x) { return Atan2(x, Other(x)); }
   Value Acos(Value x) { return Atan2(Other(x), x); }
@@ -111,7 +105,7 @@ class Formulas {
   Value ErfInv(Value x) {
     const Value w = Neg(Log(Mul(Sub(C(1), x), Add(C(1), x)))), root = Sqrt(w);
     Value q;
-    if (is_f32_) {
+    if (is_f32()) {
       q = Select(Less(w, C(5)), Horner(Sub(w, C(2.5)), kErfInvNear32), Horner(Sub(root, C(3.25)), kErfInvFar32));
     } else {
       q = Select(Less(w, C(16)), Horner(Sub(root, C(3.25)), kErfInvFar64), Horner(Sub(root, C(5)), kErfInvFarthest64));
@@ -122,22 +116,22 @@ class Formulas {
 
   /// exp(-a^2) t q(t) with t = 1 / (1 + a / 2), a = |x|, from 1/2 on.
   Value Erfc(Value x) {
-    const Value a = Min(Abs(x), C(is_f32_ ? 10.1 : 27.3));
+    const Value a = Min(Abs(x), C(is_f32() ? 10.1 : 27.3));
     const Value t = Div(C(1), Add(C(1), Mul(a, C(0.5))));
-    const Value q = is_f32_ ? Horner(Sub(t, C(0.5)), kErfc32) : Horner(Sub(t, C(0.4375)), kErfc64);
+    const Value q = is_f32() ? Horner(Sub(t, C(0.5)), kErfc32) : Horner(Sub(t, C(0.4375)), kErfc64);
     // The square of the upper half of a's bits is exact.
     const Value high = UpperHalf(a);
     const Value squares = Mul(Exp(Neg(Mul(high, high))), Exp(Mul(Sub(high, a), Add(high, a))));
     const Value tail = Mul(squares, Mul(t, q));
     const Value outside = Select(Less(x, C(0)), Sub(C(2), tail), tail);
-    return Select(Less(Abs(x), C(0.5)), Sub(C(1), w_.Unary("chlo.erf", x)), outside);
+    return Select(Less(Abs(x), C(0.5)), Sub(C(1), w().Unary("chlo.erf", x)), outside);
   }
 
   Value BesselI1e(Value x) {
     const Value a = Abs(x), low = Min(a, C(8)), high = Max(a, C(8));
     const Value u = Sub(low, C(4)), v = Sub(Div(C(1), high), C(1.0 / 16));
-    const Value near = Mul(low, is_f32_ ? Horner(u, kBesselLow32) : Horner(u, kBesselLow64));
-    const Value far = Div(is_f32_ ? Horner(v, kBesselHigh32) : Horner(v, kBesselHigh64), Sqrt(high));
+    const Value near = Mul(low, is_f32() ? Horner(u, kBesselLow32) : Horner(u, kBesselLow64));
+    const Value far = Div(is_f32() ? Horner(v, kBesselHigh32) : Horner(v, kBesselHigh64), Sqrt(high));
     return Mul(Sign(x), Select(Less(a, C(8)), near, far));
   }
 
@@ -166,12 +160,40 @@ class Formulas {
     return Select(pole, NaN(), Select(reflected, other, y));
   }
 
+  /// Hurwitz' zeta function, the sum over k >= 0 of (q + k)^-x.
+  Value Zeta(Value x, Value q) {
+    const Value whole = Floor(q), positive = Greater(q, C(0)), even = IsEven(x);
+    // Below 0 the sum over all integers, which repeats itself, less that over those before q.
+    const Value f = Sub(q, whole), g = Sub(C(1), f), other = Sub(C(1), q);
+    const Value before = Sub(PositiveZeta(x, Max(g, C(kTiny))), PositiveZeta(x, Max(other, C(kTiny))));
+    const Value below = Add(PositiveZeta(x, Max(f, C(kTiny))), Select(even, before, Neg(before)));
+    const Value sum = Select(positive, PositiveZeta(x, q), below);
+    return ZetaEdges(x, q, sum);
+  }
+
+  /// (-1)^(n+1) n! zeta(n + 1, x).
+  Value Polygamma(Value n, Value x, std::optional<double> known_n) {
+    if (known_n == 0) return Digamma(x);
+    if (known_n == 1) {
+      // pi^2 / sin^2(pi x) - trigamma(1 - x) below 0.
+      const Value positive = Greater(x, C(0)), rest = Sub(x, Floor(Add(x, C(0.5))));
+      const Value sum = PositiveZeta(2, Select(positive, x, Sub(C(1), x)));
+      const Value sine = Div(C(std::numbers::pi), Sin(Mul(C(std::numbers::pi), rest)));
+      return ZetaEdges(C(2), x, Select(positive, sum, Sub(Mul(sine, sine), sum)));
+    }
+    const Value s = Add(n, C(1)), product = Mul(Exp(Lgamma(s)), Zeta(s, x));
+    const Value other = Select(IsEven(n), Neg(product), product);
+    const Value natural = And(Not(Less(n, C(0))), Equal(n, Floor(n)));
+    return Select(natural, known_n ? other : Select(Equal(n, C(0)), Digamma(x), other), NaN());
+  }
+
  private:
+  static constexpr double kTiny = 0x1p-100;  // structural: not 0, of either type
   /// Beyond it x^2 + 1 is x^2 in either type, and squares need not fit.
   static constexpr double kSquaresOnly = 0x1p30;  // structural: of the types
 
   struct Lanczos {
-    Lanczos(Formulas& f, Value place) : z(place) {
+    Lanczos(RealFormulas& f, Value place) : z(place) {
       sum = f.C(kLanczos[0]);
       slope = f.C(0);
       for (size_t i = 1; i < std::size(kLanczos); ++i) {
@@ -187,50 +209,63 @@ class Formulas {
     Value sum, slope;  ///< And its derivative.
   };
 
-  Value C(double v) { return w_.Floats(type_, v); }
-  Value Inf() { return C(std::numeric_limits<double>::infinity()); }
-  Value NaN() { return C(std::numeric_limits<double>::quiet_NaN()); }
-  Value Add(Value a, Value b) { return w_.Binary("stablehlo.add", a, b); }
-  Value Sub(Value a, Value b) { return w_.Binary("stablehlo.subtract", a, b); }
-  Value Mul(Value a, Value b) { return w_.Binary("stablehlo.multiply", a, b); }
-  Value Div(Value a, Value b) { return w_.Binary("stablehlo.divide", a, b); }
-  Value Min(Value a, Value b) { return w_.Binary("stablehlo.minimum", a, b); }
-  Value Max(Value a, Value b) { return w_.Binary("stablehlo.maximum", a, b); }
-  Value Atan2(Value y, Value x) { return w_.Binary("stablehlo.atan2", y, x); }
-  Value Neg(Value a) { return w_.Unary("stablehlo.negate", a); }
-  Value Abs(Value a) { return w_.Unary("stablehlo.abs", a); }
-  Value Sign(Value a) { return w_.Unary("stablehlo.sign", a); }
-  Value Sqrt(Value a) { return w_.Unary("stablehlo.sqrt", a); }
-  Value Exp(Value a) { return w_.Unary("stablehlo.exponential", a); }
-  Value Log(Value a) { return w_.Unary("stablehlo.log", a); }
-  Value Log1p(Value a) { return w_.Unary("stablehlo.log_plus_one", a); }
-  Value Floor(Value a) { return w_.Unary("stablehlo.floor", a); }
-  Value Sin(Value a) { return w_.Unary("stablehlo.sine", a); }
-  Value Cos(Value a) { return w_.Unary("stablehlo.cosine", a); }
-  Value Less(Value a, Value b) { return w_.Compare(a, b, "LT"); }
-  Value Greater(Value a, Value b) { return w_.Compare(a, b, "GT"); }
-  Value Equal(Value a, Value b) { return w_.Compare(a, b, "EQ"); }
-  Value And(Value a, Value b) { return w_.Binary("stablehlo.and", a, b); }
-  Value Or(Value a, Value b) { return w_.Binary("stablehlo.or", a, b); }
-  Value Not(Value a) { return w_.Unary("stablehlo.not", a); }
-  Value Select(Value p, Value a, Value b) { return w_.Op("stablehlo.select", {p, a, b}, a.getType()); }
-  Value Horner(Value x, std::span<const double> c) {
-    Value sum = C(c.back());
-    for (size_t i = c.size() - 1; i-- > 0;) sum = Add(Mul(sum, x), C(c[i]));
-    return sum;
+  Value IsEven(Value whole) {
+    const Value half = Mul(whole, C(0.5));
+    return Equal(half, Floor(half));
   }
+  Value ZetaEdges(Value x, Value q, Value sum) {
+    const Value pole = And(Not(Greater(q, C(0))), Equal(q, Floor(q)));
+    const Value none = Or(Less(x, C(1)), And(Less(q, C(0)), Not(Equal(x, Floor(x)))));
+    const Value edge = Select(Equal(q, Inf()), C(0), Select(none, NaN(), sum));
+    const Value infinite = Select(Less(x, C(1)), NaN(), Inf());
+    const Value known = Select(Or(pole, Equal(x, C(1))), infinite, edge);
+    return Select(Or(Not(Equal(x, x)), Not(Equal(q, q))), NaN(), known);
+  }
+  /// a^-x, of a whole x by multiplications.
+  Value InversePower(Value a, Value x) { return w().Binary("stablehlo.power", a, Neg(x)); }
+  Value InversePower(Value a, int x) {
+    const Value inverse = Div(C(1), a);
+    Value power = inverse;
+    for (int i = 1; i < x; ++i) power = Mul(power, inverse);
+    return power;
+  }
+  Value Number(Value x) { return x; }
+  Value Number(int x) { return C(x); }
+
+  /// For q > 0, by Euler's and Maclaurin's formula: the first terms one by one, the rest as an integral and corrections
+  /// t_j = B_2j / (2j)! x (x + 1) ... (x + 2j - 2) a^-(x + 2j - 1), each made of the last one, so that none overflows.
+  template <class X>
+  Value PositiveZeta(X x, Value q) {
+    // B_(2j+2) / (2j+2)! over B_2j / (2j)!.
+    static constexpr double kNext[] = {-1.0 / 60,      -1.0 / 42,    -1.0 / 40,        -5.0 / 198,
+                                       -691.0 / 27300, -35.0 / 1382, -3617.0 / 142800, -219335.0 / 8659098};
+    const int terms = is_f32() ? 8 : 12, corrections = is_f32() ? 4 : 9;  // structural: of the types
+    Value sum = InversePower(q, x), a = q;
+    for (int k = 1; k < terms; ++k) {
+      a = Add(q, C(k));
+      sum = Add(sum, InversePower(a, x));
+    }
+    a = Add(q, C(terms));
+    const Value last = InversePower(a, x), s = Number(x);
+    sum = Add(sum, Mul(last, Add(Div(a, Sub(s, C(1))), C(0.5))));
+    Value correction = Mul(last, Div(Mul(s, C(1.0 / 12)), a));
+    for (int j = 1;; ++j) {
+      sum = Add(sum, correction);
+      if (j == corrections) return sum;
+      const Value first = Div(Add(s, C(2 * j - 1)), a), second = Div(Add(s, C(2 * j)), a);
+      correction = Mul(Mul(Mul(correction, C(kNext[j - 1])), first), second);
+    }
+  }
+
   /// sqrt(1 - x^2).
   Value Other(Value x) { return Sqrt(Mul(Sub(C(1), x), Add(C(1), x))); }
   Value UpperHalf(Value x) {
-    const auto bits = type_.clone(w_.Int(is_f32_ ? 32 : 64));
-    const uint64_t kept = is_f32_ ? 0xfffff000 : 0xfffffffff8000000;
-    const Value masked = w_.Binary("stablehlo.and", w_.Op("stablehlo.bitcast_convert", x, bits), w_.Ints(bits, kept));
-    return w_.Op("stablehlo.bitcast_convert", masked, type_);
+    const auto bits = type().clone(w().Int(is_f32() ? 32 : 64));
+    const uint64_t kept = is_f32() ? 0xfffff000 : 0xfffffffff8000000;
+    const Value masked =
+        w().Binary("stablehlo.and", w().Op("stablehlo.bitcast_convert", x, bits), w().Ints(bits, kept));
+    return w().Op("stablehlo.bitcast_convert", masked, type());
   }
-
-  OpWriter w_;
-  bool is_f32_ = true;
-  mlir::RankedTensorType type_;
 };
 
 /// The number after x on the way to y, from their bits: a sign and a magnitude.
@@ -254,25 +289,49 @@ Value NextAfter(mlir::Operation* op) {
   return select(w.Compare(x, y, "EQ"), y, select(ordered, moved, nan));
 }
 
+/// The one number that all elements are, where that is plain to see.
+std::optional<double> KnownNumber(Value v) {
+  while (mlir::Operation* op = v.getDefiningOp()) {
+    const llvm::StringRef name = op->getName().getStringRef();
+    if (name == "stablehlo.constant") {
+      const auto value = op->getAttrOfType<mlir::DenseFPElementsAttr>("value");
+      if (!value || !value.isSplat()) return std::nullopt;
+      return value.getSplatValue<llvm::APFloat>().convertToDouble();
+    }
+    if (name != "stablehlo.broadcast_in_dim" && name != "stablehlo.reshape") return std::nullopt;
+    v = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Value> SpecialFunction(mlir::Operation* op, llvm::StringRef name) {
   if (op->getNumOperands() == 0) return std::nullopt;
+  if (mlir::isa<mlir::ComplexType>(TensorOf(op->getOperand(0)).getElementType())) return ComplexFunction(op, name);
   const auto element = mlir::dyn_cast<mlir::FloatType>(TensorOf(op->getOperand(0)).getElementType());
   if (!element) return std::nullopt;
   const bool usual = element.isF64() || element.isF32() || element.isF16() || element.isBF16();
   if (name == "next_after") return usual ? std::optional(NextAfter(op)) : std::nullopt;
-  using Function = Value (Formulas::*)(Value);
+  using Function = Value (RealFormulas::*)(Value);
   static constexpr std::pair<const char*, Function> kFunctions[] = {
-      {"acos", &Formulas::Acos},       {"acosh", &Formulas::Acosh},    {"asin", &Formulas::Asin},
-      {"asinh", &Formulas::Asinh},     {"atan", &Formulas::Atan},      {"bessel_i1e", &Formulas::BesselI1e},
-      {"digamma", &Formulas::Digamma}, {"erf_inv", &Formulas::ErfInv}, {"erfc", &Formulas::Erfc},
-      {"lgamma", &Formulas::Lgamma}};
+      {"acos", &RealFormulas::Acos},       {"acosh", &RealFormulas::Acosh},    {"asin", &RealFormulas::Asin},
+      {"asinh", &RealFormulas::Asinh},     {"atan", &RealFormulas::Atan},      {"bessel_i1e", &RealFormulas::BesselI1e},
+      {"digamma", &RealFormulas::Digamma}, {"erf_inv", &RealFormulas::ErfInv}, {"erfc", &RealFormulas::Erfc},
+      {"lgamma", &RealFormulas::Lgamma}};
   for (const auto& [known, function] : kFunctions) {
     if (name != known) continue;
-    Formulas f(op);
-    const Value result = (f.*function)(f.writer().Convert(op->getOperand(0), f.element()));
-    return f.writer().Convert(result, element);
+    RealFormulas f(op);
+    const Value result = (f.*function)(f.w().Convert(op->getOperand(0), f.type().getElementType()));
+    return f.w().Convert(result, element);
+  }
+  if (name == "zeta" || name == "polygamma") {
+    RealFormulas f(op);
+    const auto wide = [&](unsigned i) { return f.w().Convert(op->getOperand(i), f.type().getElementType()); };
+    const Value first = wide(0), second = wide(1);
+    const Value result =
+        name == "zeta" ? f.Zeta(first, second) : f.Polygamma(first, second, KnownNumber(op->getOperand(0)));
+    return f.w().Convert(result, element);
   }
   OpWriter w(op);
   const Value x = op->getOperand(0);

@@ -362,13 +362,13 @@ class Flow {
     const Bytes &x = bytes_[a], &y = bytes_[b];
     return x.followed && y.followed && x.begin < y.end && y.begin < x.end;
   }
-  /// Dims (stride, extent), outermost first, without those of 1, and those that run on into the next one joined with
-  /// it: the order in which a view walks over its elements, whatever its shape.
+  /// Dims (stride, extent), outermost first, without those of 1 and those that stay where they are, and those that run
+  /// on into the next one joined with it: the order in which a view walks over its elements, whatever its shape.
   static std::vector<StridedDim> WalkOf(const Slot& slot) {
     std::vector<StridedDim> walk;
     for (size_t i = 0; i < slot.dims.size(); ++i) {
       const int64_t stride = slot.stride_elems[i], extent = slot.dims[i];
-      if (extent == 1) continue;
+      if (extent == 1 || stride == 0) continue;
       if (!walk.empty() && walk.back().first == stride * extent) {
         walk.back() = {stride, walk.back().second * extent};
       } else {
