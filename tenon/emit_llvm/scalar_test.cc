@@ -275,7 +275,8 @@ TEST_P(Scalar, DivisionByConstants) {
 }
 
 TEST_P(Scalar, MathFunctions) {
-  if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
+  // kSse4 rounds the products of kFma, but for those that an algorithm counts on.
+  const testing::RunOptions options{.ulps = GetParam() == isa::IsaLevel::kSse4 ? uint64_t{4} : 0};
   for (MathId id = 0; id < NumMath(); ++id) {
     const Graph& graph = MathGraph(id);
     if (graph.arguments.empty() || graph.arguments.size() > 3) continue;
@@ -289,7 +290,7 @@ TEST_P(Scalar, MathFunctions) {
     node.attr = id;
     node.in = in;
     p.Out(p.b.Emit(node));
-    Expect(p.Finish(), MathName(id));
+    Expect(p.Finish(), MathName(id), options);
   }
 }
 

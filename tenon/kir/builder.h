@@ -60,6 +60,7 @@ class NodeBuilder {
   Val Div(Val a, Val b) { return Binary(Op::kDiv, a, b); }
   Val Rem(Val a, Val b) { return Binary(Op::kRem, a, b); }
   Val Fma(Val a, Val b, Val c) { return Emit(Op::kFma, type(a), {a, b, c}); }
+  Val ExactFma(Val a, Val b, Val c) { return Emit(Op::kFma, type(a), {a, b, c}, kExactProduct); }
   Val Min(Val a, Val b) { return Binary(Op::kMin, a, b); }
   Val Max(Val a, Val b) { return Binary(Op::kMax, a, b); }
   Val Neg(Val a) { return Unary(Op::kNeg, a); }

@@ -111,6 +111,9 @@ enum Cmp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
 inline constexpr uint8_t kTotalOrder = 0x10;  // structural: a bit of a format
 /// Node::imm of kSelect: the predicate is rarely true (a hint).
 inline constexpr uint8_t kRare = 1;  // structural: a bit of a format
+/// Node::imm of kFma: what follows counts on the product not being rounded, on targets without such an operation too,
+/// where a plain kFma rounds it.
+inline constexpr uint8_t kExactProduct = 1;  // structural: a bit of a format
 
 /// One node of a pure scalar graph. There is no fast-math: whatever is contracted, rounded or clamped is a node. Inputs
 /// have lower indices than the node. Complex values do not occur: they are pairs of real nodes.

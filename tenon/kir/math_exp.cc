@@ -114,7 +114,7 @@ Graph Exp(const ExpData& d) {
   const double magic = b.Magic(b.bias());
   const Val t = b.Add(b.Fma(x, b.C(kLog2e), b.C(-0.5)), b.C(magic));
   const Val n = b.Sub(t, b.C(magic));
-  Val r = b.Fma(n, b.C(-d.ln2_high), x);
+  Val r = b.ExactFma(n, b.C(-d.ln2_high), x);
   r = b.Fma(n, b.C(-d.ln2_low), r);
   const Val p = b.Fma(b.Horner(r, d.exp.c, d.exp.n), r, b.C(1));
   Val y = b.Mul(p, b.PowerOfTwo(t));
@@ -131,7 +131,7 @@ Graph Expm1(const ExpData& d) {
   const double magic = b.Magic(b.bias() - 1);
   const Val t = b.Fma(x, b.C(kLog2e), b.C(magic));
   const Val n = b.Sub(t, b.C(magic));
-  Val r = b.Fma(n, b.C(-d.ln2_high), x);
+  Val r = b.ExactFma(n, b.C(-d.ln2_high), x);
   r = b.Fma(n, b.C(-d.ln2_low), r);
   const Val e = b.Fma(b.Horner(r, d.expm1.c, d.expm1.n), b.Mul(r, r), r);
   const Val scale = b.PowerOfTwo(t);
@@ -153,7 +153,7 @@ Graph Logistic(const ExpData& d) {
   const double magic = b.Magic(b.bias());
   const Val t = b.Fma(x, b.C(-kLog2e), b.C(magic));
   const Val n = b.Sub(t, b.C(magic));
-  Val r = b.Fma(n, b.C(d.ln2_high), x);
+  Val r = b.ExactFma(n, b.C(d.ln2_high), x);
   r = b.Fma(n, b.C(d.ln2_low), r);
   const Val g = b.Mul(HornerOfNegative(b, r, d.near, true), r);
   const Val scale = b.PowerOfTwo(t);
@@ -171,7 +171,7 @@ Graph Tanh(const ExpData& d) {
   const double magic = b.Magic(b.bias());
   const Val t = b.Fma(twice, b.C(-kLog2e), b.C(magic));
   const Val n = b.Sub(t, b.C(magic));
-  Val r = b.Fma(n, b.C(d.ln2_high), twice);
+  Val r = b.ExactFma(n, b.C(d.ln2_high), twice);
   if (!b.is_f32()) r = b.Fma(n, b.C(d.ln2_low), r);
   const Val e = b.Fma(HornerOfNegative(b, r, d.expm1, true), b.Mul(r, r), r);
   const Val scale = b.PowerOfTwo(t);
@@ -196,7 +196,7 @@ Val SinhOrCosh(MathBuilder& b, const ExpData& d, Val a, bool cosh) {
   const double magic = b.Magic(b.bias() - 2);
   const Val t = b.Fma(c, b.C(kLog2e), b.C(magic));
   const Val n = b.Sub(t, b.C(magic));
-  Val r = b.Fma(n, b.C(-d.ln2_high), c);
+  Val r = b.ExactFma(n, b.C(-d.ln2_high), c);
   r = b.Fma(n, b.C(-d.ln2_low), r);
   const Val h = b.Mul(b.Fma(b.Horner(r, d.near.c, d.near.n), r, b.C(1)), b.PowerOfTwo(t));
   const Val other = b.Div(b.C(0.0625), h);

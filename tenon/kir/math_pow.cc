@@ -32,7 +32,7 @@ struct Pair {
 // x (high + low) plus x_low high, for x = x + x_low.
 Pair MulPair(MathBuilder& b, Val x, Val x_low, Pair y) {
   const Val p = b.Mul(x, y.high);
-  Val low = b.Fma(x, y.high, b.Neg(p));
+  Val low = b.ExactFma(x, y.high, b.Neg(p));
   low = b.Add(low, b.Fma(x, y.low, x_low == kNone ? b.C(0) : b.Mul(x_low, y.high)));
   return {p, low};
 }
@@ -54,9 +54,9 @@ Pair YLog2(MathBuilder& b, Val a, Val y) {
   const Val d_low = b.Sub(f, b.Sub(d, b.C(2)));
   const Val s = b.Div(f, d);
   // 1 / (2 + f) = (1 - s) / 2.
-  const Val s_low = b.Mul(b.Fma(b.Neg(s), d_low, b.Fma(b.Neg(s), d, f)), b.Fma(s, b.C(-0.5), b.C(0.5)));
+  const Val s_low = b.Mul(b.Fma(b.Neg(s), d_low, b.ExactFma(b.Neg(s), d, f)), b.Fma(s, b.C(-0.5), b.C(0.5)));
   Pair z = {b.Mul(s, s), kNone};
-  z.low = b.Fma(b.Add(s, s), s_low, b.Fma(s, s, b.Neg(z.high)));
+  z.low = b.Fma(b.Add(s, s), s_low, b.ExactFma(s, s, b.Neg(z.high)));
   const Pair third = MulPair(b, b.C(0x1.5555555555555p-1), b.C(0x1.5555555555555p-55), z);
   const Val rest = b.Fma(b.Mul(z.high, z.high), b.Horner(z.high, kAtanh, std::size(kAtanh)), third.low);
   const Pair two = Normalize(b, b.C(2), third.high);

@@ -38,7 +38,7 @@ Graph Cbrt(DType type, int steps) {
   }
   const Val y2 = b.Mul(y, y);
   Val root = b.Mul(a, y2);
-  const Val residual = b.Fma(b.Neg(b.Mul(root, root)), root, a);
+  const Val residual = b.ExactFma(b.Neg(b.Mul(root, root)), root, a);
   root = b.Fma(residual, b.Mul(y2, third), root);  // 1 / root^2 is y^2
   root = b.WithSign(b.Mul(root, b.Select(small, b.C(drop), b.C(1))), x);
   const Val ordinary = b.And(b.Greater(magnitude, 0), b.Less(magnitude, std::numeric_limits<double>::infinity()));

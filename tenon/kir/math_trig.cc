@@ -161,7 +161,7 @@ Reduced ReduceLarge64(MathBuilder& b, Val x) {
   const Val half_pi = b.C(0x1.921fb54442d18p+0 * unit);
   const Val small = b.Fma(a2, half_pi, b.Mul(a, b.C(0x1.1a62633145c07p-54 * unit)));
   const Val r = b.Fma(a, half_pi, small);
-  const Val r_low = b.Add(b.Fma(a, half_pi, b.Neg(r)), small);
+  const Val r_low = b.Add(b.ExactFma(a, half_pi, b.Neg(r)), small);
   // The signs: of the angle, and of x.
   const Val sign = b.Xor(b.And(b.Bits(x), b.I(b.sign_bit())), b.Select(negative, b.I(b.sign_bit()), b.I(0)));
   const Val of_x = b.Select(b.Compare(kLt, b.Bits(x), b.I(0)), b.I(-1), b.I(0));
@@ -175,8 +175,8 @@ Reduced Reduce(MathBuilder& b, Val x, bool with_low) {
   const double* parts = b.is_f32() ? kHalfPi32 : kHalfPi64;
   const Val t = b.Fma(x, b.C(0x1.45f306dc9c883p-1), b.C(b.Magic()));
   const Val k = b.Sub(t, b.C(b.Magic()));
-  const Val r1 = b.Fma(k, b.C(-parts[0]), x);  // exact
-  const Val r2 = b.Fma(k, b.C(-parts[1]), r1);
+  const Val r1 = b.ExactFma(k, b.C(-parts[0]), x);  // exact
+  const Val r2 = b.ExactFma(k, b.C(-parts[1]), r1);
   const Val r = b.Fma(k, b.C(-parts[2]), r2);
   const Reduced large = b.is_f32() ? ReduceLarge32(b, x) : ReduceLarge64(b, x);
   const Val is_large = b.Compare(kGe, b.Abs(x), b.C(b.is_f32() ? 0x1p17 : 0x1p25));
@@ -184,7 +184,7 @@ Reduced Reduce(MathBuilder& b, Val x, bool with_low) {
   if (with_low) {
     // r1 - k p2 as a sum of two, whichever is the larger; then k p3.
     const Val product = b.Mul(k, b.C(parts[1]));
-    const Val product_low = b.Fma(k, b.C(parts[1]), b.Neg(product));
+    const Val product_low = b.ExactFma(k, b.C(parts[1]), b.Neg(product));
     const Val sum = b.Sub(r1, product);
     const Val taken = b.Sub(sum, r1);
     const Val lost = b.Sub(b.Sub(r1, b.Sub(sum, taken)), b.Add(product, taken));

@@ -425,7 +425,10 @@ class Parser {
         return Error(fmt::format("'{}' is not a comparison", word));
       }
       case Op::kSelect:
-        if (Eat("rare")) n->imm = 1;
+        if (Eat("rare")) n->imm = kRare;
+        return OkStatus();
+      case Op::kFma:
+        if (Eat("exact")) n->imm = kExactProduct;
         return OkStatus();
       case Op::kReducePrecision: {
         uint8_t e = 0, m = 0;

@@ -193,7 +193,10 @@ class Printer {
                              n.imm & kTotalOrder ? " total" : "");
         break;
       case Op::kSelect:
-        detail = n.imm == 1 ? " rare" : "";
+        detail = n.imm == kRare ? " rare" : "";
+        break;
+      case Op::kFma:
+        detail = n.imm == kExactProduct ? " exact" : "";
         break;
       case Op::kReducePrecision:
         detail = fmt::format(" e{} m{}", n.attr >> 8, n.attr & 0xff);

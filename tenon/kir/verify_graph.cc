@@ -122,7 +122,8 @@ Status VerifyNode(const std::vector<Node>& nodes, size_t v, const std::vector<ui
     if (in >= v) return Bad(v, node, "operand %{} does not come before it", in);
   }
   const bool has_imm = node.op == Op::kRead || node.op == Op::kReduced || node.op == Op::kCarried ||
-                       node.op == Op::kArgument || node.op == Op::kCompare || node.op == Op::kSelect;
+                       node.op == Op::kArgument || node.op == Op::kCompare || node.op == Op::kSelect ||
+                       (node.op == Op::kFma && node.imm == kExactProduct);
   if (!has_imm && node.imm != 0) return Bad(v, node, "immediate {} has no meaning here", node.imm);
   const auto type_of = [&](size_t i) { return nodes[node.in[i]].type; };
   const auto no_attr = [&]() -> Status {

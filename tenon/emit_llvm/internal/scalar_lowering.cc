@@ -307,7 +307,10 @@ Value* ScalarLowering::Arithmetic(const kir::Node& node, std::span<Value* const>
     case Op::kRem:
       return is_float ? FloatRemainder(in[0], in[1]) : IntegerDivide(type, true, in[0], in[1]);
     case Op::kFma:
-      if (isa_ < isa::IsaLevel::kAvx2) return b_.CreateFAdd(b_.CreateFMul(in[0], in[1]), in[2]);
+      if (isa_ < isa::IsaLevel::kAvx2) {
+        if (node.imm == kir::kExactProduct) return AddProduct(in[0], in[1], in[2]);
+        return b_.CreateFAdd(b_.CreateFMul(in[0], in[1]), in[2]);
+      }
       return b_.CreateIntrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, {in[0], in[1], in[2]});
     default:
       break;
@@ -320,6 +323,35 @@ Value* ScalarLowering::Arithmetic(const kir::Node& node, std::span<Value* const>
   if (node.op == Op::kRoundAway) id = llvm::Intrinsic::round;
   if (node.op == Op::kTrunc) id = llvm::Intrinsic::trunc;
   return b_.CreateUnaryIntrinsic(id, in[0]);
+}
+
+Value* ScalarLowering::AddProduct(Value* x, Value* y, Value* z) {
+  llvm::Type* const type = x->getType();
+  if (type->getScalarType()->isFloatTy()) {
+    // Of f32 it is a number of f64.
+    llvm::Type* const wide = type->getWithNewType(b_.getDoubleTy());
+    const auto widen = [&](Value* v) { return b_.CreateFPExt(v, wide); };
+    return b_.CreateFPTrunc(b_.CreateFAdd(b_.CreateFMul(widen(x), widen(y)), widen(z)), type);
+  }
+  // Halves of 26 bits, whose products are exact (Veltkamp, Dekker); then the sum's own error.
+  const auto halves = [&](Value* v) {
+    Value* const scaled = b_.CreateFMul(v, llvm::ConstantFP::get(type, 0x1p27 + 1));
+    Value* const high = b_.CreateFSub(scaled, b_.CreateFSub(scaled, v));
+    return std::pair(high, b_.CreateFSub(v, high));
+  };
+  const auto [xh, xl] = halves(x);
+  const auto [yh, yl] = halves(y);
+  Value* const product = b_.CreateFMul(x, y);
+  Value* low = b_.CreateFSub(b_.CreateFMul(xh, yh), product);
+  low = b_.CreateFAdd(b_.CreateFAdd(low, b_.CreateFMul(xh, yl)), b_.CreateFMul(xl, yh));
+  low = b_.CreateFAdd(low, b_.CreateFMul(xl, yl));
+  Value* const sum = b_.CreateFAdd(product, z);
+  Value* const z_part = b_.CreateFSub(sum, product);
+  Value* const lost = b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, z_part)), b_.CreateFSub(z, z_part));
+  Value* const rest = b_.CreateFAdd(lost, low);
+  // Beyond the range of halves there is nothing to add.
+  Value* const known = b_.CreateFCmpORD(rest, rest);
+  return b_.CreateFAdd(sum, b_.CreateSelect(known, rest, llvm::ConstantFP::getNegativeZero(type)));
 }
 
 Value* ScalarLowering::MinMax(DType type, bool max, Value* x, Value* y) {

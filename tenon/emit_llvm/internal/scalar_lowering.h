@@ -56,6 +56,8 @@ class ScalarLowering {
 
   llvm::Value* LowerOperation(const kir::Node& node, std::span<const DType> in_types, std::span<llvm::Value* const> in);
   llvm::Value* Arithmetic(const kir::Node& node, std::span<llvm::Value* const> in);
+  /// x * y + z without a rounded product, of levels without such an instruction.
+  llvm::Value* AddProduct(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* Select(llvm::Value* condition, llvm::Value* yes, llvm::Value* no);
   /// Signed, toward zero; null where a division is as good.
   llvm::Value* DivideByConstant(llvm::Value* x, const llvm::APInt& divisor);

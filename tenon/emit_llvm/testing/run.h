@@ -22,6 +22,8 @@ struct RunOptions {
   int64_t indices_per_call = 0;
   /// Bytes by which arguments are shifted from 64-byte alignment (rounded to their element's size).
   int64_t misalign_bytes = 0;
+  /// Floats of one sign may be so many numbers of their type apart.
+  uint64_t ulps = 0;
 };
 
 /// Empty when the memory is equal afterwards (NaNs equal any NaN), else what differs first.

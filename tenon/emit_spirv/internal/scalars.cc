@@ -191,7 +191,7 @@ Id Scalars::Float(const kir::Node& node, std::span<const Id> in) {
       break;
     }
     case Op::kFma:
-      v = Fma(bits, in[0], in[1], in[2]);
+      v = Fma(bits, in[0], in[1], in[2], node.imm == kir::kExactProduct);
       break;
     case Op::kSqrt:
       v = FloatSqrt(bits, in[0]);

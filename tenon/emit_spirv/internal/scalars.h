@@ -92,7 +92,9 @@ class Scalars {
   Id F8Widen(DType type, Id bits);
 
   // scalars_functions.cc
-  Id Fma(int bits, Id a, Id b, Id c);
+  Id Fma(int bits, Id a, Id b, Id c, bool exact_product);
+  /// a * b + c without a rounded product, of targets that have no such operation.
+  Id AddProduct(int bits, Id a, Id b, Id c);
   Id FmaByF64();
   Id FmaOfF64();
   Id FloatDivide(int bits, Id a, Id b);

@@ -1,6 +1,8 @@
 // Operations that devices do not round as kernels say, made of those that they do: functions of the module.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "tenon/emit_spirv/internal/scalars.h"
 
 namespace tenon::emit_spirv {
@@ -11,11 +13,38 @@ enum Function : int { kFmaByF64, kFmaOfF64, kRemainder32, kRemainder64 };
 
 }  // namespace
 
-Id Scalars::Fma(int bits, Id a, Id b, Id c) {
+// Halves of a number's bits have exact products (Veltkamp, Dekker); then the sum's own error.
+Id Scalars::AddProduct(int bits, Id a, Id b, Id c) {
+  const Id type = w_.Float(bits);
+  const auto op = [&](Spv o, Id x, Id y) { return w_.Exact(o, type, {x, y}); };
+  struct Halves {
+    Id high, low;
+  };
+  const auto halves = [&](Id v) {
+    const Id scaled =
+        op(Spv::FMul, v,
+           w_.CFloat(bits, bits == 64 ? std::bit_cast<uint64_t>(0x1p27 + 1) : std::bit_cast<uint32_t>(0x1p12f + 1)));
+    const Id high = op(Spv::FSub, scaled, op(Spv::FSub, scaled, v));
+    return Halves{high, op(Spv::FSub, v, high)};
+  };
+  const Halves x = halves(a), y = halves(b);
+  const Id product = op(Spv::FMul, a, b);
+  Id low = op(Spv::FSub, op(Spv::FMul, x.high, y.high), product);
+  low = op(Spv::FAdd, op(Spv::FAdd, low, op(Spv::FMul, x.high, y.low)), op(Spv::FMul, x.low, y.high));
+  low = op(Spv::FAdd, low, op(Spv::FMul, x.low, y.low));
+  const Id sum = op(Spv::FAdd, product, c), part = op(Spv::FSub, sum, product);
+  const Id lost = op(Spv::FAdd, op(Spv::FSub, product, op(Spv::FSub, sum, part)), op(Spv::FSub, c, part));
+  const Id rest = op(Spv::FAdd, lost, low), known = Compare(Spv::FOrdEqual, rest, rest);
+  // Beyond the range of halves there is nothing to add.
+  return op(Spv::FAdd, sum, Select(type, known, rest, w_.CFloat(bits, uint64_t{1} << (bits - 1))));
+}
+
+Id Scalars::Fma(int bits, Id a, Id b, Id c, bool exact_product) {
   const bool fused = bits == 64 ? device_.fused_f64 : device_.fused_f32;
   const Id type = w_.Float(bits);
   if (fused) return w_.Glsl(spv::GlslFma, type, {a, b, c});
   // A target without fused multiply-add rounds twice wherever a kernel asks for it.
+  if (!target_.numerics.fused_multiply_add && exact_product) return AddProduct(bits, a, b, c);
   if (!target_.numerics.fused_multiply_add) return F(bits, Spv::FAdd, F(bits, Spv::FMul, a, b), c);
   if (bits == 32 && !device_.f64) {
     Fail(Unimplemented("the device neither fuses a multiply-add of f32 nor has f64 to make one of"));
