@@ -321,7 +321,7 @@ TEST(CpuClient, AnEndlessLoopEndsWhenNobodyCanSeeIt) {
   EXPECT_EQ(done.status().code(), tenon::Code::kCancelled);
   while (plugin::LiveObjects(plugin::ObjectKind::kClient) > clients && std::chrono::steady_clock::now() < until)
     std::this_thread::yield();
-  EXPECT_EQ(plugin::LiveObjects(plugin::ObjectKind::kClient), clients);
+  EXPECT_LE(plugin::LiveObjects(plugin::ObjectKind::kClient), clients);  // One of another test may have gone, too.
 }
 
 TEST(CpuClient, ForkedChildrenFreeAndAskForWhatTheyInherited) {

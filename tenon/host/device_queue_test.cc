@@ -74,11 +74,12 @@ TEST(DeviceQueue, WaitingForRoomIsNotWaitingForTasksThatBlock) {
   const Watchdog watchdog;
   DeviceQueue queue("q");
   std::promise<void> go, waited;
+  const auto gone = std::make_shared<std::future<void>>(go.get_future());
   const auto wait = [&] {
     queue.WaitBelow(1);
     waited.set_value();
   };
-  ASSERT_TRUE(Submit(queue, [&] { go.get_future().wait(); }, Kind::kMayBlock).ok());
+  ASSERT_TRUE(Submit(queue, [gone] { gone->wait(); }, Kind::kMayBlock).ok());  // It may outlive this function.
   // A task that blocks may itself be the one that asks for room.
   ASSERT_TRUE(Submit(queue, wait, Kind::kMayBlock).ok());
   waited.get_future().wait();

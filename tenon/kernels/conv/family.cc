@@ -65,12 +65,12 @@ class ConvFamily final : public drivers::Family {
   }
 
  private:
-  // Patches are read in runs: an input that is spread along its places or channels is written out first.
+  // Patches are read in runs: an input that is spread along its places or channels, or reversed, is written out first.
   static std::optional<Dims> RunsOf(const Convolution& numbers, const StridedArray& in) {
-    const auto is_spread = [&](int64_t d) {
-      return in.strides[static_cast<size_t>(d)] == 0 && in.dims[static_cast<size_t>(d)] > 1;
+    const auto runs = [&](int64_t d) {
+      return in.strides[static_cast<size_t>(d)] > 0 || in.dims[static_cast<size_t>(d)] <= 1;
     };
-    if (!is_spread(numbers.in_feature) && std::ranges::none_of(numbers.in_spatial, is_spread)) return std::nullopt;
+    if (runs(numbers.in_feature) && std::ranges::all_of(numbers.in_spatial, runs)) return std::nullopt;
     Dims layout;
     for (size_t d = in.dims.size(); d-- > 0;) layout.push_back(static_cast<int64_t>(d));
     return layout;

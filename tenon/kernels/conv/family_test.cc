@@ -55,6 +55,8 @@ TEST(ConvFamily, WantsAnInputInRuns) {
   drivers::Problem p = Problem();
   p.operands[0].strides = {30, 0, 1};
   EXPECT_EQ(ExpectTaken(*family, p).inputs[0].strides, (Dims{30, 3, 1}));
+  p.operands[0].strides = {30, -3, 1};
+  EXPECT_EQ(ExpectTaken(*family, p).inputs[0].strides, (Dims{30, 3, 1}));
   p.operands[0].strides = {0, 3, 1};  // One image, over and over again.
   EXPECT_EQ(ExpectTaken(*family, p).inputs[0].strides, (Dims{0, 3, 1}));
 }
