@@ -76,6 +76,7 @@ class Former {
     in_.resize(n);
     own_.assign(n, UnitGraph::kNone);
     repeats_.assign(n, 0);
+    places_.assign(n, 1);
     fusible_.resize(n);
     escapes_.assign(n, false);
     stored_.assign(n, false);
@@ -583,6 +584,7 @@ class Former {
     const int cost = CostOf(p_, node);
     const bool scalar = NumElements(node.shape().dims) == 1;
     const bool loop_reduce = IsLoopReduce(p_, node);
+    places_[at] = MostPlaces(at, to);
     const bool cheap = IsCheap(at, cost, scalar, to.size() > 1);
     if (to.size() > 1 && (!cheap || escapes)) MergeCandidates(to, budget);
     // An expensive value that is spread out is computed once instead.
@@ -615,7 +617,34 @@ class Former {
     if (IsLoopReduce(p_, node)) return false;
     if (cost > policy::kDuplicateCost && !(scalar && cost <= policy::kDuplicateScalarCost) && node.op != OpCode::kIota)
       return false;
-    return !several || RepeatedWith(at, cost) <= policy::kDuplicateChain;
+    if (!several) return true;
+    return (scalar || places_[at] == 1 || places_[at] * CostAtAPlace(node, cost) <= policy::kDuplicateCost) &&
+           RepeatedWith(at, cost) <= policy::kDuplicateChain;
+  }
+  /// Padding asks at each place where it is. Sums that are written out take an operation for each term, and one for
+  /// what it is.
+  int64_t CostAtAPlace(const GraphNode& node, int cost) const {
+    if (node.op == OpCode::kPad) return policy::kPadCost;
+    if (node.op != OpCode::kReduce) return cost;
+    return 2 * NumElements(p_.shape(node.in[0]).dims) / std::max<int64_t>(1, NumElements(node.shape().dims));
+  }
+  /// At how many places a kernel of the node's users wants it for one of its own points, as slices and their like say.
+  int64_t MostPlaces(Place at, const std::vector<Candidate>& to) const {
+    int64_t most = 1;
+    for (const Candidate& c : to) {
+      int64_t moved = 0, same = 0;
+      for (const User& user : users_[at]) {
+        if (!In(c.cluster, user.node)) continue;
+        const OpCode op = node(user.node).op;
+        if (op == OpCode::kSlice || op == OpCode::kReverse || op == OpCode::kPad) {
+          moved += places_[user.node];
+        } else {
+          same = std::max(same, places_[user.node]);
+        }
+      }
+      most = std::max(most, moved + same);
+    }
+    return std::min(most, int64_t{policy::kDuplicateCost} + 1);
   }
   int64_t RepeatedWith(Place at, int cost) const {
     int64_t most = 0;
@@ -842,6 +871,7 @@ class Former {
   std::vector<std::vector<Membership>> in_;             ///< Clusters that compute it.
   std::vector<Vertex> own_;                             ///< Its own unit: alone, or a view of memory.
   std::vector<int64_t> repeats_;                        ///< Cost of what is repeated from it on.
+  std::vector<int64_t> places_;                         ///< MostPlaces.
   std::unordered_map<Place, std::vector<int>> before_;  ///< Clusters that read what the node changes in place.
   std::vector<bool> fusible_;
   std::vector<bool> escapes_;  ///< Needed in memory.

@@ -16,6 +16,8 @@ namespace tenon::compiler::policy {
 
 /// A producer this cheap (OpCosts) is computed again in every kernel that uses it: reading it back would cost as much.
 inline constexpr int kDuplicateCost = 6;
+/// What a guard of padding costs, two comparisons.
+inline constexpr int kPadCost = 2;
 /// What is repeated so, one behind the other, costs at most so much together: kernels would grow with the program.
 inline constexpr int64_t kDuplicateChain = 200;
 /// Steps that the questions of one node to the graph of units may take before the answer is no, so that placing all

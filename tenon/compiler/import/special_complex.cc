@@ -64,7 +64,7 @@ class ComplexFormulas : public Formulas {
 
  private:
   /// From here on 1 is nothing beside a number, and squares may not fit.
-  static constexpr double kLarge = 0x1p500;  // structural: of f64
+  static constexpr double kLarge = 0x1p500;   // structural: of f64
   static constexpr double kSmall = 0x1p-400;  // structural: of f64
 
   /// For x, y >= 0: asin(x + i y) = atan2(opposite, adjacent) + i height.
