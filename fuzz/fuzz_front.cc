@@ -131,7 +131,9 @@ class Session {
           break;
         }
         case 7:
-          Say(1, Verb::kFetch, in_.U8(), wire::Encode(wire::Fetch{Array(), in_.OneIn(8) ? Size(in_) : 0, Size(in_)}));
+          Say(1, Verb::kFetch, in_.U8(),
+              wire::Encode(
+                  wire::Fetch{Array(), in_.OneIn(8) ? Size(in_) : 0, Size(in_), in_.OneIn(2) ? Size(in_) : 0}));
           break;
         case 8:
         case 9: {

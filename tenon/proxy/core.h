@@ -106,6 +106,9 @@ class ArrayStorage final : public plugin::Storage {
     NoteHome(home);
     known_to_.store(home, std::memory_order_release);
   }
+  /// Bytes that were uploaded to an array at a server, in however many parts.
+  uint64_t uploaded() const { return uploaded_.load(std::memory_order_acquire); }
+  void NoteUpload(uint64_t bytes) { uploaded_.fetch_add(bytes, std::memory_order_acq_rel); }
   /// The bytes of a small array at a server, which came with it. Before it counts as defined.
   void KeepValue(std::string value) { value_ = std::move(value); }
   std::string_view value() const { return value_; }
@@ -116,7 +119,7 @@ class ArrayStorage final : public plugin::Storage {
   const std::shared_ptr<Core> core_;
   channel::Arena::Block block_;
   const uint64_t number_;
-  std::atomic<uint64_t> home_{0}, known_to_{0};
+  std::atomic<uint64_t> home_{0}, known_to_{0}, uploaded_{0};
   std::string value_;
 };
 

@@ -30,6 +30,7 @@ EventRef RemoteMemory::Write(plugin::Storage& dst, size_t offset, const void* sr
   const bool few = size_bytes <= policy::kInlineUploadBytes;
   wire::Upload upload{storage.number(), storage.size_bytes(), offset, size_bytes, {}};
   if (few) upload.data = bytes;
+  storage.NoteUpload(size_bytes);
   (*session)->Post(wire::Verb::kUpload, 0, wire::Encode(upload));
   // An array that comes in parts is used when the last one is on its way.
   storage.NoteHome(home);
@@ -54,7 +55,7 @@ EventRef RemoteMemory::Read(const plugin::Storage& src, size_t offset, void* dst
   Result<std::shared_ptr<session::Remote>> remote = core_->RemoteOf(storage.home());
   if (!remote.ok()) return EventRef::Of(remote.status());
   Ref<Event> done = Event::Make();
-  (*remote)->Fetch(storage.number(), offset, static_cast<char*>(dst), size_bytes,
+  (*remote)->Fetch({storage.number(), offset, size_bytes, storage.uploaded()}, static_cast<char*>(dst),
                    [done](const Status& status) { done->Set(status); });
   return EventRef(std::move(done));
 }

@@ -65,6 +65,8 @@ struct Front::Array {
   std::vector<std::shared_ptr<Run>> waiting;
 
   bool filled() const { return arrived >= expected; }
+  // With uploads of so many bytes, of which this side may not know yet.
+  bool filled(uint64_t uploaded) const { return filled() && arrived >= uploaded; }
   // Whether an execution that reads it can be passed on.
   bool usable() const { return is_output ? begun : filled(); }
 };
@@ -699,7 +701,7 @@ Status Front::HandleBulk(const channel::Ring::Frame& frame) {
     }
   }
   if (frame.verb == Verb::kFetch) {
-    Reading reading{frame.number, array, fetch.offset, fetch.size, {}};
+    Reading reading{frame.number, array, fetch.offset, fetch.size, fetch.uploaded, {}};
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_ || readings_.size() < kMaxReadings; });
     if (array->error.ok() && (fetch.offset > array->size || fetch.size > array->size - fetch.offset)) {
@@ -736,7 +738,7 @@ Status Front::SendReadings() {
       changed_.wait(lock, [&] {
         it = readings_.begin();
         while (it != readings_.end() && it->error.ok() && it->array->error.ok() &&
-               !(it->array->is_output ? it->array->defined : it->array->filled()))
+               !(it->array->is_output ? it->array->defined : it->array->filled(it->uploaded)))
           ++it;
         return ended_ || it != readings_.end();
       });

@@ -74,7 +74,7 @@ class Front : public std::enable_shared_from_this<Front> {
   struct Reading {
     uint64_t number = 0;
     std::shared_ptr<Array> array;
-    uint64_t offset = 0, size = 0;
+    uint64_t offset = 0, size = 0, uploaded = 0;
     Status error;
   };
 

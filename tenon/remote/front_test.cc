@@ -126,7 +126,7 @@ TEST_F(FrontTest, FetchesBeforeTheBytesAreAllAnswered) {
   constexpr uint64_t kFetches = 6000;
   std::thread fetching([&] {
     for (uint64_t i = 0; i < kFetches; ++i)
-      ASSERT_TRUE(bulk().Send(Verb::kFetch, i, wire::Encode(wire::Fetch{2, 0, 16})).ok());
+      ASSERT_TRUE(bulk().Send(Verb::kFetch, i, wire::Encode(wire::Fetch{2, 0, 16, 0})).ok());
   });
   Frame frame;
   ASSERT_TRUE(stub_->Next(frame));
@@ -227,12 +227,28 @@ TEST_F(FrontTest, PluginsThatLoadForEverAreEndedWithTheSession) {
   EXPECT_THAT(Read<wire::Answer>(frame).error.message, HasSubstr("is being started already"));
   // Arrays come meanwhile.
   Say(0, wire::Upload{1, 16, 0, 16, std::string(16, 'a')});
-  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 16})).ok());
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 16, 16})).ok());
   ASSERT_TRUE(bulk().Receive(frame).ok());
   EXPECT_EQ(Read<wire::Fetched>(frame).data, std::string(16, 'a'));
   ASSERT_TRUE(control().Send(Verb::kGoodbye, 0, {}).ok());
   EXPECT_THAT(Why(), HasSubstr("goodbye"));
   EXPECT_TRUE(wait_for(&Loading::ended));
+}
+
+// Bytes are asked for over the other connection, and may be so before the last of them are on their way.
+TEST_F(FrontTest, WhatIsFetchedWaitsForAllThatWasUploadedBefore) {
+  Open();
+  Say(0, wire::Upload{1, 16, 8, 8, std::string(8, 'b')});
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 16, 16})).ok());
+  Say(0, wire::Upload{2, 4, 0, 4, std::string(4, 'c')});
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 8, wire::Encode(wire::Fetch{2, 0, 4, 4})).ok());
+  Frame frame;
+  ASSERT_TRUE(bulk().Receive(frame).ok());
+  EXPECT_EQ(frame.number, 8u);  // The first one has half of its bytes.
+  Say(0, wire::Upload{1, 16, 0, 8, std::string(8, 'a')});
+  ASSERT_TRUE(bulk().Receive(frame).ok());
+  EXPECT_EQ(frame.number, 7u);
+  EXPECT_EQ(Read<wire::Fetched>(frame).data, std::string(8, 'a') + std::string(8, 'b'));
 }
 
 // What goes wrong in the server for want of memory, on whatever thread, costs one session.
@@ -260,7 +276,7 @@ TEST_F(FrontTest, WhatIsThrownCostsTheSession) {
                   .ok());
   ASSERT_TRUE(bulk().Resume(channel::MakeSocketStream(Fd(ends[1]), "front"), 0).ok());
   Say(0, wire::Upload{1, 4000, 0, 4000, std::string(4000, 'a')});
-  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 4000})).ok());
+  ASSERT_TRUE(bulk().Send(Verb::kFetch, 7, wire::Encode(wire::Fetch{1, 0, 4000, 4000})).ok());
   EXPECT_THAT(Why(), HasSubstr("out of host memory"));
 }
 

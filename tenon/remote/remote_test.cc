@@ -937,7 +937,8 @@ TEST(Remote, MalformedMessagesCostTheSession) {
           say(one, wire::Verb::kDrop, wire::Encode(wire::Drop{{few(), few()}}));
           break;
         case 4:
-          say(bytes, wire::Verb::kFetch, wire::Encode(wire::Fetch{few(), few() == 0 ? UINT64_MAX : few(), few()}));
+          say(bytes, wire::Verb::kFetch,
+              wire::Encode(wire::Fetch{few(), few() == 0 ? UINT64_MAX : few(), few(), few()}));
           break;
         case 5:
           say(bytes, wire::Verb::kChunk, wire::Encode(wire::Chunk{few(), std::string(few(), 'x')}));

@@ -259,15 +259,15 @@ void Remote::Send(uint64_t array, uint64_t offset, std::string_view bytes, Done 
   done(state());
 }
 
-void Remote::Fetch(uint64_t array, uint64_t offset, char* to, size_t size, Done done) {
+void Remote::Fetch(const wire::Fetch& what, char* to, Done done) {
   {
     std::lock_guard lock(mutex_);
     if (!has_ended_) {
       Job job;
       job.is_fetch = true;
       job.number = next_fetch_++;
-      job.fetch = {array, offset, size};
-      fetching_.emplace(job.number, Fetching{to, offset, size, 0, std::move(done)});
+      job.fetch = what;
+      fetching_.emplace(job.number, Fetching{to, what.offset, what.size, 0, std::move(done)});
       jobs_.push_back(std::move(job));
       changed_.notify_all();
       return;

@@ -54,8 +54,9 @@ class Remote : public std::enable_shared_from_this<Remote> {
   /// Sends bytes of an array that an Upload announced. `done` says that `bytes` is not needed any more: it was sent,
   /// not that it has arrived.
   void Send(uint64_t array, uint64_t offset, std::string_view bytes, Done done);
-  /// Fetches bytes of an array into `to`, which is left alone from `done` on.
-  void Fetch(uint64_t array, uint64_t offset, char* to, size_t size, Done done);
+  /// Fetches bytes of an array into `to`, which is left alone from `done` on, once the `uploaded` bytes that were said
+  /// to be on their way to it are there.
+  void Fetch(const wire::Fetch& what, char* to, Done done);
 
   /// Ends the session.
   void Close(const Status& why);

@@ -13,8 +13,8 @@
 namespace tenon::wire {
 
 /// The protocol that this build speaks, and the oldest one.
-inline constexpr uint32_t kNewestProtocol = 1;
-inline constexpr uint32_t kOldestProtocol = 1;
+inline constexpr uint32_t kNewestProtocol = 2;
+inline constexpr uint32_t kOldestProtocol = 2;
 
 /// What an attribute or option can hold; the order is that of PJRT_NamedValue_Type.
 using Value = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
