@@ -466,3 +466,20 @@ module @whole_window {
     return %0 : tensor<50x1x1x4xf32>
   }
 }
+
+// -----
+
+// CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0,1] : f32[5] -> %{{[0-9]+}} = add
+// CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : s32[6] -> %{{[0-9]+}} = reduce
+// CHECK: program @repeated
+module @repeated {
+  func.func @main(%x: tensor<6x5xf32>, %y: tensor<6xi32>) -> (tensor<5xf32>, tensor<6xi32>) {
+    %z = stablehlo.constant dense<1.0> : tensor<f32>
+    %i = stablehlo.constant dense<-3> : tensor<i32>
+    %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<6x5xf32>) -> tensor<6x700x5xf32>
+    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x700x5xf32>, tensor<f32>) -> tensor<5xf32>
+    %2 = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<6xi32>) -> tensor<6x40xi32>
+    %3 = stablehlo.reduce(%2 init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<6x40xi32>, tensor<i32>) -> tensor<6xi32>
+    return %1, %3 : tensor<5xf32>, tensor<6xi32>
+  }
+}

@@ -53,6 +53,52 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   return Emit(std::move(back));
 }
 
+std::optional<Ref> Simplifier::ReduceRepeated(const GraphNode& node) {
+  if (node.in.size() != 2) return std::nullopt;
+  // A constant that is the same everywhere is repeated along all dims.
+  const GraphNode operand = Def(node.in[0]);
+  const std::optional<uint64_t> splat = SplatBits(to_, node.in[0]);
+  if (!splat && operand.op != OpCode::kBroadcast) return std::nullopt;
+  const Shape spread = operand.shape(), result = node.shape();
+  const OpCode op = CombinerOp(to_, node.blocks[0]);
+  const bool is_sum = op == OpCode::kAdd && result.dtype != DType::kPred && ByteWidth(result.dtype) >= 2;
+  const bool is_extreme = op == OpCode::kMaximum || op == OpCode::kMinimum || op == OpCode::kAnd || op == OpCode::kOr;
+  if (spread.dtype != result.dtype || IsComplex(result.dtype) || (!is_sum && !is_extreme)) return std::nullopt;
+  const Dims places = splat ? Dims() : operand.attrs<BroadcastAttrs>().broadcast_dimensions;
+  const Dims over = node.attrs<ReduceAttrs>().dimensions;
+  int64_t times = 1;
+  Dims once = spread.dims;  // Extent 1 along what is repeated.
+  for (const int64_t d : over) {
+    const auto from = std::find(places.begin(), places.end(), d);
+    const auto at = static_cast<size_t>(d);
+    if (from != places.end() && ShapeOf(operand.in[0]).dims[static_cast<size_t>(from - places.begin())] != 1) continue;
+    times *= once[at];
+    once[at] = 1;
+  }
+  constexpr int64_t kMostTimes = INT32_MAX;  // structural: of the narrowest integers that are multiplied
+  if (times <= 1 || times > kMostTimes) return std::nullopt;
+  if (is_sum && IsInteger(result.dtype) && ByteWidth(result.dtype) < 4) return std::nullopt;  // The factor must fit.
+  GraphNode rest = node;
+  rest.origin = nullptr;
+  if (splat) {
+    rest.in[0] = Splat({spread.dtype, once}, *splat);
+  } else {
+    GraphNode narrow = operand;
+    narrow.origin = nullptr;
+    narrow.out[0].dims = once;
+    rest.in[0] = Emit(std::move(narrow));
+  }
+  if (!is_sum) return Emit(std::move(rest));
+  const DType type = IsNarrowFloat(result.dtype) ? DType::kF32 : result.dtype;
+  const Ref init = node.in[1];
+  rest.in[1] = Splat({result.dtype, {}}, 0);
+  const Ref sum = Converted(Emit(std::move(rest)), type);
+  const uint64_t factor =
+      IsFloat(type) ? kir::LiteralBits(type, static_cast<double>(times)) : static_cast<uint64_t>(times);
+  const Ref all = Binary(OpCode::kMultiply, sum, Splat({type, result.dims}, factor));
+  return Converted(Binary(OpCode::kAdd, Spread(Converted(init, type), {type, result.dims}), all), result.dtype);
+}
+
 std::optional<Ref> Simplifier::ReduceStack(const GraphNode& node) {
   if (node.in.size() != 2) return std::nullopt;
   const GraphNode& stack = Def(node.in[0]);
