@@ -268,7 +268,14 @@ void AddTranscendental(Builder& b) {
                    .zero_sign = false};
   };
   const double m = v.is.bound;
-  switch (b.random.Pick(9)) {
+  switch (b.random.Pick(10)) {
+    case 9: {
+      // Of slope 2 at most.
+      const std::string op = b.random.OneOf({"asinh", "atan", "bessel_i1e", "erf", "erfc"});
+      const double bound = op == "asinh" ? std::log(2 * m + 2) : 2;
+      b.Emit(fmt::format("chlo.{} {} : {} -> {}", op, v.name, type, type), v.type, v.dims, after(bound, 2, v.is.error));
+      return;
+    }
     case 0:
       b.Emit(unary("tanh", v.name), v.type, v.dims, after(1, 1, v.is.error));
       return;
