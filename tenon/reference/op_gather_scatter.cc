@@ -140,8 +140,12 @@ Status DynamicGather(OpContext& context) {
 Status TorchIndexSelect(OpContext& context) {
   const Value& operand = context.in(0);
   TENON_ASSIGN_OR_RETURN(Value index, AsIndices(context.in(1)));
-  const auto dim = static_cast<size_t>(IntAttr(context.op, "dim")),
-             batch = static_cast<size_t>(IntAttr(context.op, "batch_dims"));
+  // Negative ones count from the end.
+  const auto from_end = [&](const char* name, size_t rank) {
+    const int64_t d = IntAttr(context.op, name);
+    return static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(rank) : d);
+  };
+  const size_t dim = from_end("dim", operand.rank()), batch = from_end("batch_dims", index.rank());
   Shape shape{operand.dtype(), {}};
   for (size_t d = 0; d < dim; ++d) shape.dims.push_back(operand.dims()[d]);
   for (size_t d = batch; d < index.rank(); ++d) shape.dims.push_back(index.dims()[d]);

@@ -153,6 +153,33 @@ Results WithKnownShape(mlir::Operation* op, llvm::StringRef name) {
   return std::nullopt;
 }
 
+// ---- torch_index_select: a gather along one dim.
+
+Results IndexSelect(mlir::Operation* op) {
+  const mlir::RankedTensorType operand = TensorOf(op->getOperand(0)), index = TensorOf(op->getOperand(1));
+  int64_t dim = op->getAttrOfType<mlir::IntegerAttr>("dim").getInt(),
+          batch = op->getAttrOfType<mlir::IntegerAttr>("batch_dims").getInt();
+  if (dim < 0) dim += operand.getRank();
+  if (batch < 0) batch += index.getRank();
+  if (operand.getDimSize(static_cast<unsigned>(dim)) == 0) return std::nullopt;  // There is nothing to clamp to.
+  // The result has the operand's dims before `dim`, those of the index behind the batch, and the operand's others.
+  Dims sizes(operand.getShape()), batching, offset;
+  for (int64_t d = 0; d < batch; ++d) {
+    batching.push_back(d);
+    sizes[static_cast<size_t>(d)] = 1;
+  }
+  sizes[static_cast<size_t>(dim)] = 1;
+  const int64_t picked = index.getRank() - batch;
+  for (int64_t d = batch; d < dim; ++d) offset.push_back(d);
+  for (int64_t d = dim + 1; d < operand.getRank(); ++d) offset.push_back(d + picked - 1);
+  OpWriter w(op);
+  return {{w.Op("stablehlo.gather", op->getOperands(), op->getResult(0).getType(),
+                {w.Attribute("dimension_numbers",
+                             stablehlo::GatherDimensionNumbersAttr::get(op->getContext(), offset, {dim}, batching,
+                                                                        batching, {dim}, index.getRank())),
+                 w.List("slice_sizes", sizes)})}};
+}
+
 // ---- map: its body on whole arrays.
 
 bool IsElementwise(llvm::StringRef name) {
@@ -333,6 +360,7 @@ Results Expanded(mlir::Operation* op) {
   if (name == "batch_norm_grad") return BatchNorm(op).Gradient();
   if (name == "rng_bit_generator") return RandomBits(mlir::cast<stablehlo::RngBitGeneratorOp>(op));
   if (name == "map") return Mapped(op);
+  if (name == "torch_index_select") return IndexSelect(op);
   return WithKnownShape(op, name);
 }
 
@@ -342,14 +370,15 @@ void ExpandOps(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation*> ops;
   module.walk([&](mlir::Operation* op) {
     const llvm::StringRef name = op->getName().getStringRef();
-    const bool may = llvm::StringSwitch<bool>(name)
-                         .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training",
-                                 "stablehlo.batch_norm_grad", "stablehlo.rng_bit_generator", "stablehlo.map",
-                                 "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice"},
-                                true)
-                         .StartsWith("stablehlo.dynamic_", true)
-                         .StartsWith("chlo.", true)
-                         .Default(false);
+    const bool may =
+        llvm::StringSwitch<bool>(name)
+            .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training", "stablehlo.batch_norm_grad",
+                    "stablehlo.rng_bit_generator", "stablehlo.map", "stablehlo.get_dimension_size",
+                    "stablehlo.real_dynamic_slice", "stablehlo.torch_index_select"},
+                   true)
+            .StartsWith("stablehlo.dynamic_", true)
+            .StartsWith("chlo.", true)
+            .Default(false);
     if (may && op->getNumResults() > 0) ops.push_back(op);
   });
   for (mlir::Operation* op : ops) {
