@@ -75,7 +75,7 @@ struct Laid {
   /// second ones ..., so that places are neighbours. Of no dimension: 1.
   int step_dim = -1;
   int64_t step = 1;
-  int64_t step_extent() const { return axes.back().extent / step; }
+  int64_t step_extent() const { return step == 1 ? axes.back().extent : axes.back().extent / step; }
 };
 
 /// Nothing where the kernels do not take such operands, or patches are better packed.

@@ -136,6 +136,8 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
     if (along < 0 || m.places.back().extent < kMinColumns) return std::nullopt;
     ConvDim& d = laid.s.dims[static_cast<size_t>(along)];
     if (d.in_stride != 1) return std::nullopt;
+    // A copy of all that lies between windows would be mostly of what nobody reads.
+    if (d.stride > 2 * ((d.window - 1) * d.window_dilation + 1)) return std::nullopt;
     if (d.stride != 1) laid.step_dim = along;
     laid.step = std::exchange(d.stride, 1);
     for (size_t i = 0; i + 1 < m.places.size(); ++i) m.batches.push_back(m.places[i]);
@@ -223,35 +225,54 @@ std::optional<Laid> LayOf(const ConvSignature& s, const Mapping& flat) {
 
 namespace {
 
-// The innermost axis, whose first element lies at `source`.
-void LayRow(const Laid& laid, const std::byte* source, std::byte* target) {
-  const Laid::Axis& row = laid.axes.back();
-  const int64_t width = ByteWidth(laid.s.type), placed_width = PlacedBytes(laid.s.type), extent = laid.step_extent();
-  const int64_t in_step = row.in_stride * laid.step;
-  // Elements of every `step`-th place from `first` on before place p.
-  const auto before = [&](int64_t p, int64_t first) {
-    return std::clamp<int64_t>((p - first + laid.step - 1) / laid.step, 0, extent);
-  };
-  for (int64_t first = 0; first < laid.step; ++first, target += extent * placed_width) {
-    const int64_t low = before(row.low, first), count = before(row.low + row.count, first) - low;
-    const int64_t skipped = (low * laid.step + first - row.low) * row.in_stride * width;
-    const std::byte* const from = count == 0 ? source : source + skipped;
+// What the rows of a copy have in common.
+struct RowPlan {
+  explicit RowPlan(const Laid& l)
+      : row(l.axes.back()),
+        step(l.step),
+        extent(l.step_extent()),
+        type(l.s.type),
+        width(ByteWidth(type)),
+        placed_width(PlacedBytes(type)),
+        runs(row.in_stride * step == 1 && width == placed_width) {}
+  const Laid::Axis row;
+  const int64_t step, extent;  // Of the elements that lie together.
+  const DType type;
+  const int64_t width, placed_width;
+  const bool runs;  // They are copied as they are.
+
+  // `count` elements from `from` on, zeros before and behind them.
+  void Part(int64_t low, int64_t count, const std::byte* from, std::byte* target) const {
     std::byte* const middle = target + low * placed_width;
     std::byte* const behind = middle + count * placed_width;
     std::memset(target, 0, static_cast<size_t>(middle - target));
-    if (in_step == 1 && width == placed_width) {
+    if (runs) {
       std::memcpy(middle, from, static_cast<size_t>(count * width));
     } else {
-      ToPlacedElements(laid.s.type, from, in_step, count, middle);
+      ToPlacedElements(type, from, row.in_stride * step, count, middle);
     }
     std::memset(behind, 0, static_cast<size_t>(target + extent * placed_width - behind));
   }
-}
+  // Of a row whose first element lies at `source`.
+  void Lay(const std::byte* source, std::byte* target) const {
+    if (step == 1) return Part(row.low, row.count, source, target);
+    // Elements of every `step`-th place from `first` on before place p.
+    const auto before = [&](int64_t p, int64_t first) {
+      return std::clamp<int64_t>((p - first + step - 1) / step, 0, extent);
+    };
+    for (int64_t first = 0; first < step; ++first, target += extent * placed_width) {
+      const int64_t low = before(row.low, first), count = before(row.low + row.count, first) - low;
+      const int64_t skipped = (low * step + first - row.low) * row.in_stride * width;
+      Part(low, count, count == 0 ? source : source + skipped, target);
+    }
+  }
+};
 
 }  // namespace
 
 void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) {
-  const Laid::Axis& row = laid.axes.back();
+  const RowPlan plan(laid);
+  const Laid::Axis& row = plan.row;
   const size_t outer = laid.axes.size() - 1;
   const int64_t width = ByteWidth(laid.s.type), placed_width = PlacedBytes(laid.s.type);
   int64_t rows = 1;
@@ -283,7 +304,7 @@ void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) 
       if (!inside) {
         std::memset(target, 0, static_cast<size_t>(row_bytes));
       } else {
-        LayRow(laid, static_cast<const std::byte*>(in) + from * width, target);
+        plan.Lay(static_cast<const std::byte*>(in) + from * width, target);
       }
       for (size_t i = outer; i-- > 0 && ++at[i] == laid.axes[i].extent;) at[i] = 0;
     }
