@@ -55,6 +55,12 @@ class Former {
   struct Candidate {
     int cluster;
     Alignment alignment;
+    /// The users there of which a point of the kernel wants the value at places of their own, as slices and their like
+    /// say, each as often as it is wanted itself; and the most that one of the others is.
+    int64_t moved = 0, same = 0;
+    const User* last = nullptr;  ///< Of those counted.
+
+    int64_t places() const { return std::max<int64_t>(1, moved + same); }
   };
   /// A cluster that computes a node, as it was named when the node joined, and how the node lies there.
   struct Membership {
@@ -469,14 +475,31 @@ class Former {
         auto& [seen, index] = last_candidate_[static_cast<size_t>(c)];
         if (seen == at) {
           Meet(candidates[index].alignment, a);
-          continue;
+        } else {
+          seen = at;
+          index = candidates.size();
+          candidates.push_back({c, a});
         }
-        seen = at;
-        index = candidates.size();
-        candidates.push_back({c, a});
+        CountPlaces(user, candidates[index]);
       }
     }
     return candidates;
+  }
+  void CountPlaces(const User& user, Candidate& c) const {
+    if (c.last == &user) return;  // Its clusters became one.
+    c.last = &user;
+    const OpCode op = node(user.node).op;
+    if (op == OpCode::kSlice || op == OpCode::kReverse || op == OpCode::kPad) {
+      c.moved += places_[user.node];
+    } else {
+      c.same = std::max(c.same, places_[user.node]);
+    }
+  }
+  /// At how many places a kernel of the node's users wants it for one of its own points; enough to tell what is cheap.
+  static int64_t MostPlaces(const std::vector<Candidate>& to) {
+    int64_t most = 1;
+    for (const Candidate& c : to) most = std::max(most, c.places());
+    return std::min(most, int64_t{policy::kDuplicateCost} + 1);
   }
 
   /// Whether somebody needs the node in memory: a unit that is no kernel, or a kernel at places that depend on data.
@@ -584,7 +607,7 @@ class Former {
     const int cost = CostOf(p_, node);
     const bool scalar = NumElements(node.shape().dims) == 1;
     const bool loop_reduce = IsLoopReduce(p_, node);
-    places_[at] = MostPlaces(at, to);
+    places_[at] = MostPlaces(to);
     const bool cheap = IsCheap(at, cost, scalar, to.size() > 1);
     if (to.size() > 1 && (!cheap || escapes)) MergeCandidates(to, budget);
     // An expensive value that is spread out is computed once instead.
@@ -627,24 +650,6 @@ class Former {
     if (node.op == OpCode::kPad) return policy::kPadCost;
     if (node.op != OpCode::kReduce) return cost;
     return 2 * NumElements(p_.shape(node.in[0]).dims) / std::max<int64_t>(1, NumElements(node.shape().dims));
-  }
-  /// At how many places a kernel of the node's users wants it for one of its own points, as slices and their like say.
-  int64_t MostPlaces(Place at, const std::vector<Candidate>& to) const {
-    int64_t most = 1;
-    for (const Candidate& c : to) {
-      int64_t moved = 0, same = 0;
-      for (const User& user : users_[at]) {
-        if (!In(c.cluster, user.node)) continue;
-        const OpCode op = node(user.node).op;
-        if (op == OpCode::kSlice || op == OpCode::kReverse || op == OpCode::kPad) {
-          moved += places_[user.node];
-        } else {
-          same = std::max(same, places_[user.node]);
-        }
-      }
-      most = std::max(most, moved + same);
-    }
-    return std::min(most, int64_t{policy::kDuplicateCost} + 1);
   }
   int64_t RepeatedWith(Place at, int cost) const {
     int64_t most = 0;
