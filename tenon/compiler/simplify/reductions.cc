@@ -56,12 +56,13 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
 std::optional<Ref> Simplifier::ReduceRepeated(const GraphNode& node) {
   if (node.in.size() != 2) return std::nullopt;
   // A constant that is the same everywhere is repeated along all dims.
-  const GraphNode operand = Def(node.in[0]);
   const std::optional<uint64_t> splat = SplatBits(to_, node.in[0]);
-  if (!splat && operand.op != OpCode::kBroadcast) return std::nullopt;
+  if (!splat && Def(node.in[0]).op != OpCode::kBroadcast) return std::nullopt;
+  const GraphNode operand = Def(node.in[0]);
   const Shape spread = operand.shape(), result = node.shape();
   const OpCode op = CombinerOp(to_, node.blocks[0]);
-  const bool is_sum = op == OpCode::kAdd && result.dtype != DType::kPred && ByteWidth(result.dtype) >= 2;
+  // Integers that hold the factor, and floats that are summed in wider ones.
+  const bool is_sum = op == OpCode::kAdd && ByteWidth(result.dtype) >= (IsInteger(result.dtype) ? 4 : 2);
   const bool is_extreme = op == OpCode::kMaximum || op == OpCode::kMinimum || op == OpCode::kAnd || op == OpCode::kOr;
   if (spread.dtype != result.dtype || IsComplex(result.dtype) || (!is_sum && !is_extreme)) return std::nullopt;
   const Dims places = splat ? Dims() : operand.attrs<BroadcastAttrs>().broadcast_dimensions;
@@ -77,7 +78,6 @@ std::optional<Ref> Simplifier::ReduceRepeated(const GraphNode& node) {
   }
   constexpr int64_t kMostTimes = INT32_MAX;  // structural: of the narrowest integers that are multiplied
   if (times <= 1 || times > kMostTimes) return std::nullopt;
-  if (is_sum && IsInteger(result.dtype) && ByteWidth(result.dtype) < 4) return std::nullopt;  // The factor must fit.
   GraphNode rest = node;
   rest.origin = nullptr;
   if (splat) {

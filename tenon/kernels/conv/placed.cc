@@ -19,27 +19,20 @@ void SortByStride(Axes& axes) {
 // Columns that are worth a tile.
 constexpr int64_t kMinColumns = 8;
 
-/// Whether the innermost places, and not the channels, are what the input's neighbours belong to, with steps or
-/// without.
-bool LiesAlongPlaces(const ConvSignature& s, const Mapping& m) {
-  if (m.places.empty() || m.places.back().extent < kMinColumns) return false;
-  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
+/// From one of the innermost places to the next, in elements of the input, where its neighbours lie along them and not
+/// along the channels; 0 where they do not.
+int64_t StepAlongPlaces(const ConvSignature& s, const Mapping& m) {
+  if (m.places.empty()) return 0;
+  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return 0;
   const int along = m.places.back().what;
-  if (along == kBatch) return s.in_batch_stride == 1;
+  if (along == kBatch) return s.in_batch_stride == 1 ? 1 : 0;
   const ConvDim& d = s.dims[static_cast<size_t>(along)];
-  return d.in_dilation == 1 && d.in_stride == 1;
+  return d.in_dilation == 1 && d.in_stride == 1 ? d.stride : 0;
 }
 
 }  // namespace
 
-bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) {
-  if (m.places.empty()) return false;
-  if (!m.depth.empty() && m.depth.back().what == kChannel && s.in_channel_stride == 1) return false;
-  const int along = m.places.back().what;
-  if (along == kBatch) return s.in_batch_stride == 1;
-  const ConvDim& d = s.dims[static_cast<size_t>(along)];
-  return d.in_dilation == 1 && d.stride * d.in_stride == 1;
-}
+bool RunsAlongPlaces(const ConvSignature& s, const Mapping& m) { return StepAlongPlaces(s, m) == 1; }
 
 Mapping MapOf(const ConvSignature& s) {
   Mapping m;
@@ -89,7 +82,8 @@ Mapping MapOf(const ConvSignature& s) {
   m.depth = depth;
   m.places_are_rows = s.out_channel_stride == 1 || m.place_stride != 1 || s.out_channels == 1;
   // A vector of weights goes along whichever way the input runs on.
-  if (s.out_channels == 1 && m.place_stride == 1) m.places_are_rows = !LiesAlongPlaces(s, m);
+  if (s.out_channels == 1 && m.place_stride == 1)
+    m.places_are_rows = StepAlongPlaces(s, m) == 0 || m.places.back().extent < kMinColumns;
   return m;
 }
 
@@ -274,13 +268,12 @@ void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) 
   const RowPlan plan(laid);
   const Laid::Axis& row = plan.row;
   const size_t outer = laid.axes.size() - 1;
-  const int64_t width = ByteWidth(laid.s.type), placed_width = PlacedBytes(laid.s.type);
   int64_t rows = 1;
   for (size_t i = 0; i < outer; ++i) rows *= laid.axes[i].extent;
   // Rows are made in chunks that are worth a thread's while.
   constexpr int64_t kChunkBytes = 64 << 10;
   constexpr double kBytesPerNs = 4;
-  const int64_t row_bytes = row.extent * placed_width;
+  const int64_t row_bytes = row.extent * plan.placed_width;
   const int64_t chunk = std::clamp<int64_t>(kChunkBytes / row_bytes, 1, rows);
   const auto cost_ns = static_cast<int64_t>(static_cast<double>(laid.bytes) / kBytesPerNs);
   pool.ParallelFor((rows + chunk - 1) / chunk, cost_ns, [&](int64_t c) {
@@ -304,7 +297,7 @@ void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) 
       if (!inside) {
         std::memset(target, 0, static_cast<size_t>(row_bytes));
       } else {
-        plan.Lay(static_cast<const std::byte*>(in) + from * width, target);
+        plan.Lay(static_cast<const std::byte*>(in) + from * plan.width, target);
       }
       for (size_t i = outer; i-- > 0 && ++at[i] == laid.axes[i].extent;) at[i] = 0;
     }
