@@ -13,7 +13,9 @@ want() { # want TEXT COMMAND...: the command succeeds and prints the text
 }
 
 step "Debian packages"
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ./*.deb >/dev/null
+# A clean root has no lists of what there is, and libgloo0 and libvulkan1 come from there.
+apt-get update -qq
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ./*.deb >/tmp/apt.log || { cat /tmp/apt.log; exit 1; }
 want "$(cat VERSION)" tenon --version
 
 step "tenon, with default names"
@@ -41,6 +43,7 @@ ldd /usr/lib/pjrt/libtenon_gloo.so | { ! grep 'not found'; }
 
 step "a server and its client, over TLS"
 (umask 077; head -c 32 /dev/urandom | base64 >/tmp/token)
+: >/tmp/server.log
 tenon-device-server --listen 127.0.0.1:0 --plugin tenon --token-file /tmp/token >/tmp/server.log 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null || true' EXIT

@@ -1,5 +1,6 @@
 //! The part of tenon.h that the example uses, and owners of its handles.
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::ffi::{CStr, CString};
+use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 #[repr(C)]
@@ -95,7 +96,7 @@ impl Executable {
     pub fn run(&self, arguments: &[&Buffer]) -> Result<Vec<Buffer>> {
         let mut count = 0;
         check(unsafe { tenon_executable_num_outputs(self.0 .0, &mut count) })?;
-        let handles: Vec<*const c_void> = arguments.iter().map(|b| b.0 .0.cast_const()).collect();
+        let handles: Vec<*const c_void> = arguments.iter().map(|b| b.0 .0 as *const c_void).collect();
         let mut outputs = vec![null_mut(); count];
         check(unsafe { tenon_execute(self.0 .0, handles.as_ptr(), handles.len(), null(), outputs.as_mut_ptr(), count, null_mut()) })?;
         Ok(outputs.into_iter().map(|b| Buffer(Handle(b, tenon_buffer_free))).collect())
