@@ -53,6 +53,57 @@ TEST(Recompute, ExpensiveNeighboursAreStoredOnce) {
   EXPECT_EQ(KernelsOf(Neighbours("tanh")), 2);
 }
 
+/// A loop whose trips add `n` arrays to a product.
+std::string ProductAndManyArrays(int n) {
+  std::string arguments, adds, last = "%v";
+  for (int i = 0; i < n; ++i) {
+    arguments += fmt::format(", %a{}: tensor<256xf32>", i);
+    adds += fmt::format("      %s{0} = stablehlo.add {1}, %a{0} : tensor<256xf32>\n", i, last);
+    last = fmt::format("%s{}", i);
+  }
+  return fmt::format(R"(func.func @main(%x: tensor<256xf32>, %m: tensor<256x256xf32>{}) -> tensor<256xf32> {{
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %w:2 = stablehlo.while(%i = %zero, %u = %x) : tensor<i32>, tensor<256xf32>
+    cond {{
+      %p = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }} do {{
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %v = stablehlo.dot_general %m, %u, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256xf32>) -> tensor<256xf32>
+{}      stablehlo.return %n, {} : tensor<i32>, tensor<256xf32>
+    }}
+    return %w#1 : tensor<256xf32>
+  }})",
+                     arguments, adds, last);
+}
+
+TEST(Recompute, WhatIsComputedOnceFromManyArraysIsNotStored) {
+  // Storing a part of the sum does not spare what that part reads.
+  EXPECT_EQ(KernelsOf(ProductAndManyArrays(1)), KernelsOf(ProductAndManyArrays(20)));
+}
+
+/// Sums of rows and of columns, each a kernel, of what comes of `steps` cheap operations.
+std::string RowsAndColumnsOfChain(int steps) {
+  std::string chain;
+  for (int i = 0; i < steps; ++i)
+    chain += fmt::format("    %c{} = stablehlo.{} %c{}, %x : tensor<96x160xf32>\n", i + 1, i % 2 == 0 ? "add" : "multiply", i);
+  return fmt::format(R"(func.func @main(%c0: tensor<96x160xf32>, %x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<160xf32>) {{
+{}    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%c{1} init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>
+    %s = stablehlo.reduce(%c{1} init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<96x160xf32>, tensor<f32>) -> tensor<160xf32>
+    return %r, %s : tensor<96xf32>, tensor<160xf32>
+  }})",
+                     chain, steps);
+}
+
+TEST(Recompute, LongChainsAreStoredForTheNextKernelHoweverCheapTheirSteps) {
+  const CompiledProgram repeated = Check(RowsAndColumnsOfChain(8)), stored = Check(RowsAndColumnsOfChain(40));
+  EXPECT_EQ(repeated.plan.stats.peak_arena_bytes, 0);
+  EXPECT_GT(stored.plan.stats.peak_arena_bytes, 0);
+}
+
 /// Sums x[rows, columns] and a function of `from` [extent], spread along the other dim.
 std::string Spread(int64_t rows, int64_t columns, bool along_rows) {
   const int64_t extent = along_rows ? rows : columns;

@@ -313,4 +313,22 @@ double Evaluations::OpsOf(Val root, double elements, const Stored& stored) const
   return ops;
 }
 
+double Evaluations::MoreReadsOf(Val root, double elements, const Stored& stored) const {
+  double reads = 0, most = 0;
+  std::vector<bool> needed(root + 1, false);
+  needed[root] = true;
+  for (Val v = root + 1; v-- > 0;) {
+    if (!needed[v]) continue;
+    const bool is_stored = stored[v] != nullptr && v != root;
+    if (is_stored || kernel_.nodes[v].op == Op::kRead) {
+      const double ops =
+          std::min(points_[v] * policy::kCostLanes, std::max(elements, policy::kCostLanes)) * costs_.Of(Op::kRead);
+      reads += ops;
+      most = std::max(most, ops);
+    }
+    if (!is_stored) kir::ForEachInput(kernel_, kernel_.nodes[v], [&](Val in) { needed[in] = true; });
+  }
+  return reads - most;
+}
+
 }  // namespace tenon::compiler

@@ -64,6 +64,8 @@ class Evaluations {
   double Ops(const Stored& stored) const;
   /// The same of one value alone, evaluated at `elements` places; -1 when it needs a reduction of the kernel.
   double OpsOf(kir::Val v, double elements, const Stored& stored) const;
+  /// What OpsOf leaves out: reads of neighbours, but for one, which is traded for that of the value.
+  double MoreReadsOf(kir::Val v, double elements, const Stored& stored) const;
 
  private:
   /// Roots that are evaluated in one loop nest.

@@ -185,7 +185,10 @@ bool Pays(const kir::Kernel& kernel, const Evaluations& evaluations, const std::
     if ((set >> i & 1) == 0) continue;
     const Computed& c = *candidates[i].value;
     once = std::max(once, c.elements() / std::max(1.0, TimesOf(evaluations, c)));
-    ops += std::max(0.0, evaluations.OpsOf(c.values[0].value, c.elements(), sets.Of(set, i)));
+    const Evaluations::Stored others = sets.Of(set, i);
+    const kir::Val value = c.values[0].value;
+    ops += std::max(0.0, evaluations.OpsOf(value, c.elements(), others)) +
+           evaluations.MoreReadsOf(value, c.elements(), others);
     moved += policy::StoreOps(c.bytes(), c.stored, step);
     // Finished kernels count what they read, as if all of it lay near.
     if (c.bytes() <= policy::kNearBytes) moved -= c.bytes() * policy::kNearByteOps;
