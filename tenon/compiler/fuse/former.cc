@@ -86,6 +86,7 @@ class Former {
     fusible_.resize(n);
     escapes_.assign(n, false);
     stored_.assign(n, false);
+    from_memory_.assign(n, 0);
     Place last_effect = kNowhere;
     effect_before_.assign(n, kNowhere);
     for (size_t i = 0; i < n; ++i) {
@@ -106,6 +107,28 @@ class Former {
       effect_before_[at] = last_effect;
       last_effect = at;
     }
+    for (size_t i = 0; i < n; ++i) from_memory_[i] = CostFromMemory(static_cast<Place>(i));
+  }
+
+  /// What it costs to compute a point of the node from what lies in memory: a guess before anything is dealt out.
+  /// Values that several nodes want lie there if they are expensive or far from memory themselves; a point of a smaller
+  /// one is computed once for all that it is spread to.
+  int64_t CostFromMemory(Place at) const {
+    const GraphNode& node = this->node(at);
+    if (!fusible_[at] || IsLoopReduce(p_, node)) return 0;
+    const int64_t points = std::max<int64_t>(1, NumElements(node.shape().dims));
+    int64_t most = 0;
+    for (Ref r : node.in) {
+      const auto it = place_of_.find(r.node);
+      if (it == place_of_.end()) continue;
+      const Place in = it->second;
+      const bool lies = escapes_[in] || stored_[in] ||
+                        (users_[in].size() > 1 && (from_memory_[in] > policy::kDuplicateFromMemory ||
+                                                   CostOf(p_, this->node(in)) > policy::kDuplicateCost));
+      if (lies) continue;
+      most = std::max(most, from_memory_[in] * std::min(points, NumElements(p_.shape(r).dims)) / points);
+    }
+    return CostOf(p_, node) + most;
   }
 
   /// f(place) for every operand among the nodes, those that its regions use included.
@@ -609,7 +632,7 @@ class Former {
     const bool loop_reduce = IsLoopReduce(p_, node);
     places_[at] = MostPlaces(to);
     const bool cheap = IsCheap(at, cost, scalar, to.size() > 1);
-    if (to.size() > 1 && (!cheap || escapes)) MergeCandidates(to, budget);
+    if (to.size() > 1 && (escapes || (!cheap && MayMeetIn(at, to, cost)))) MergeCandidates(to, budget);
     // An expensive value that is spread out is computed once instead.
     const bool spread = to.size() == 1 && !loop_reduce && !scalar && IsSpread(to[0], at, cost);
     const bool placed = !spread && (loop_reduce      ? PlaceReduce(at, to, escapes, budget)
@@ -642,7 +665,7 @@ class Former {
       return false;
     if (!several) return true;
     return (scalar || places_[at] == 1 || places_[at] * CostAtAPlace(node, cost) <= policy::kDuplicateCost) &&
-           RepeatedWith(at, cost) <= policy::kDuplicateChain;
+           from_memory_[at] <= policy::kDuplicateFromMemory && RepeatedWith(at, cost) <= policy::kDuplicateChain;
   }
   /// Padding asks at each place where it is. Sums that are written out take an operation for each term, and one for
   /// what it is.
@@ -650,6 +673,13 @@ class Former {
     if (node.op == OpCode::kPad) return policy::kPadCost;
     if (node.op != OpCode::kReduce) return cost;
     return 2 * NumElements(p_.shape(node.in[0]).dims) / std::max<int64_t>(1, NumElements(node.shape().dims));
+  }
+  /// Whether users in several kernels make one of these for the sake of the node. What is cheap but far from memory is
+  /// spread by kernels of more points, and then repeated for them after all.
+  bool MayMeetIn(Place at, const std::vector<Candidate>& to, int cost) const {
+    if (cost > policy::kDuplicateCost || IsLoopReduce(p_, node(at))) return true;
+    return std::all_of(to.begin(), to.end(),
+                       [&](const Candidate& c) { return state(c.cluster).cluster.space == node(at).shape().dims; });
   }
   int64_t RepeatedWith(Place at, int cost) const {
     int64_t most = 0;
@@ -875,6 +905,7 @@ class Former {
   std::vector<std::vector<Place>> capturers_;           ///< Nodes whose regions use it.
   std::vector<std::vector<Membership>> in_;             ///< Clusters that compute it.
   std::vector<Vertex> own_;                             ///< Its own unit: alone, or a view of memory.
+  std::vector<int64_t> from_memory_;                    ///< CostFromMemory.
   std::vector<int64_t> repeats_;                        ///< Cost of what is repeated from it on.
   std::vector<int64_t> places_;                         ///< MostPlaces.
   std::unordered_map<Place, std::vector<int>> before_;  ///< Clusters that read what the node changes in place.
