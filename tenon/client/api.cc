@@ -140,17 +140,17 @@ Status Api::TakeError(PJRT_Error* error, std::string_view what) const {
   return status;
 }
 
-const PJRT_Extension_Base* Api::FindExtension(PJRT_Extension_Type type, size_t min_size) const {
+const PJRT_Extension_Base* Api::FindExtension(uint32_t type, size_t min_size) const {
   for (const auto* e = raw_->extension_start; e != nullptr; e = e->next) {
-    if (internal::RawEnum(e->type) == internal::RawEnum(type) && e->struct_size >= min_size) return e;
+    if (internal::RawEnum(e->type) == type && e->struct_size >= min_size) return e;
   }
   return nullptr;
 }
 
-std::vector<std::pair<PJRT_Extension_Type, size_t>> Api::Extensions() const {
-  std::vector<std::pair<PJRT_Extension_Type, size_t>> found;
+std::vector<std::pair<uint32_t, size_t>> Api::Extensions() const {
+  std::vector<std::pair<uint32_t, size_t>> found;
   for (const auto* e = raw_->extension_start; e != nullptr; e = e->next)
-    found.emplace_back(static_cast<PJRT_Extension_Type>(internal::RawEnum(e->type)), e->struct_size);
+    found.emplace_back(internal::RawEnum(e->type), e->struct_size);
   return found;
 }
 
@@ -164,7 +164,7 @@ std::vector<TableEntry> Api::Entries() const {
   return entries;
 }
 
-std::string ExtensionName(PJRT_Extension_Type type) {
+std::string ExtensionName(uint32_t type) {
   static constexpr const char* kNames[] = {"GpuCustomCall",
                                            "Profiler",
                                            "CustomPartitioner",
@@ -190,8 +190,7 @@ std::string ExtensionName(PJRT_Extension_Type type) {
                                            "MultiSlice",
                                            "HostMemoryAllocator",
                                            "XlaTransform"};
-  const size_t i = internal::RawEnum(type);
-  return i < std::size(kNames) ? kNames[i] : std::to_string(i);
+  return type < std::size(kNames) ? kNames[type] : std::to_string(type);
 }
 
 }  // namespace tenon::client

@@ -97,10 +97,11 @@ class Api {
   /// it does so already.
   Status TakeError(PJRT_Error* error, std::string_view what = {}) const;
 
-  /// The first extension of this type whose struct is at least `min_size` bytes long, or null.
-  const PJRT_Extension_Base* FindExtension(PJRT_Extension_Type type, size_t min_size = 0) const;
+  /// The first extension of this type whose struct is at least `min_size` bytes long, or null. Types are numbers, since
+  /// there are more than PJRT_Extension_Type has.
+  const PJRT_Extension_Base* FindExtension(uint32_t type, size_t min_size = 0) const;
   /// Types and sizes of all extensions, in the order of the chain.
-  std::vector<std::pair<PJRT_Extension_Type, size_t>> Extensions() const;
+  std::vector<std::pair<uint32_t, size_t>> Extensions() const;
   /// Every function of the C interface that Tenon knows, in the order of the table.
   std::vector<TableEntry> Entries() const;
 
@@ -115,7 +116,7 @@ class Api {
 };
 
 /// "FFI", "Layouts" ...; the number for types that are not in the list.
-std::string ExtensionName(PJRT_Extension_Type type);
+std::string ExtensionName(uint32_t type);
 
 /// Arguments with struct_size set and everything else zero.
 template <class Args>

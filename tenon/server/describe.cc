@@ -36,8 +36,8 @@ wire::Array ToArray(const Shape& shape) {
 
 Status AddParameters(const client::Executable& executable, wire::Executable& record) {
   const client::Api& api = executable.api();
-  const auto* extension = reinterpret_cast<const Tenon_Signature_Extension*>(api.FindExtension(
-      static_cast<PJRT_Extension_Type>(TENON_EXTENSION_TYPE_SIGNATURE), Tenon_Signature_Extension_STRUCT_SIZE));
+  const auto* extension = reinterpret_cast<const Tenon_Signature_Extension*>(
+      api.FindExtension(TENON_EXTENSION_TYPE_SIGNATURE, Tenon_Signature_Extension_STRUCT_SIZE));
   if (extension == nullptr) {
     // What the compiled program says of itself, where it can be read.
     Result<client::Program> text = executable.OptimizedProgram();

@@ -107,8 +107,7 @@ Status Info(Context& context, const PluginOptions& options, bool open, bool all_
   out["extensions"] = json::array();
   std::string extensions;
   for (const auto& [type, size] : plugin.api().Extensions()) {
-    out["extensions"].push_back(
-        {{"type", static_cast<int>(type)}, {"name", client::ExtensionName(type)}, {"bytes", size}});
+    out["extensions"].push_back({{"type", type}, {"name", client::ExtensionName(type)}, {"bytes", size}});
     extensions += (extensions.empty() ? "" : ", ") + client::ExtensionName(type);
   }
   context.Say(fmt::format("extensions  {}", extensions.empty() ? "none" : extensions));
