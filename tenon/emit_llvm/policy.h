@@ -17,10 +17,13 @@ inline constexpr int kFourCopies = 16;
 /// Those up to here twice; beyond, a single body with masks does for everything.
 inline constexpr int kTwoCopies = 40;
 /// A core looks some hundred instructions ahead: of a chain of functions that is one vector's, whose instructions wait
-/// for one another. Two vectors whose instructions alternate take little more time than one, up to the cost at which
-/// three copies of the body, those two and one for the rest, take too long to make; rows have five.
-inline constexpr int kTogether = 160;
-inline constexpr int kTogetherRow = 80;
+/// for one another. Two vectors whose instructions alternate take little more time than one, up to this cost of the
+/// body: all that a kernel may hold. Rows have five copies of it instead of three.
+inline constexpr int kTogether = 600;
+inline constexpr int kTogetherRow = 300;
+/// So many times the registers may be wanted by two vectors: what lies in memory meanwhile is there before its turn,
+/// and waiting costs more.
+inline constexpr size_t kTogetherRegisters = 2;
 /// Registers that a function's own values take.
 inline constexpr size_t kMathRegisters = 5;
 /// Rows of a known length, about whose places a kernel asks, that take so many vectors at most, and cost so much

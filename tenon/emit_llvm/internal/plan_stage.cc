@@ -176,7 +176,7 @@ bool MovesApart(const Analysis& an, const std::vector<const Access*>& reads, con
          std::any_of(stores.begin(), stores.end(), apart);
 }
 
-/// Whether the registers hold what the body needs at once for so many vectors.
+/// Whether the registers hold most of what the body needs at once for so many vectors.
 bool VectorsFit(const Analysis& an, const std::vector<Val>& needed, DimId v, unsigned lanes, isa::IsaLevel isa,
                 unsigned vectors) {
   const size_t registers = isa == isa::IsaLevel::kAvx512 ? 32 : 16;
@@ -194,7 +194,7 @@ bool VectorsFit(const Analysis& an, const std::vector<Val>& needed, DimId v, uns
     const kir::Node& node = an.kernel.nodes[n];
     live += size(n);
     const size_t inside = node.op == Op::kMath && size(n) != 0 ? policy::kMathRegisters : 0;
-    if (vectors * (live + inside) > registers) return false;
+    if (vectors * (live + inside) > policy::kTogetherRegisters * registers) return false;
     for (Val in : node.in) {
       if (last[in] != n) continue;
       live -= size(in);
