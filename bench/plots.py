@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Figures of speed for the documentation, from runs of bench/suite (run.py --json).
+"""Figures of speed for the documentation, from runs of bench/suite (run.py --json) and bench/growth (growth.py --csv).
 
   bench/plots.py RUN.json...   merges the runs into bench/results.json, then writes everything that stands on it
   bench/plots.py               writes it from bench/results.json again
   bench/plots.py --check       fails when what is committed is not what bench/results.json gives
 
-Writes docs/performance/*.svg, and the lines between `<!-- figures -->` and `<!-- end of figures -->` in docs/performance/README.md and README.md. Needs nothing but Python.
+Writes docs/performance/*.svg, and the lines between `<!-- figures -->` and `<!-- end of figures -->` in docs/performance/README.md, growth.md and README.md. Needs nothing but Python.
 Of two runs of one program at one size, each side's best counts: a busy machine only ever makes things slower.
 """
 import datetime
@@ -14,6 +14,9 @@ import math
 import pathlib
 import re
 import sys
+
+from growth import page as growth
+from svg import picture, text
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'bench' / 'results.json'
@@ -49,16 +52,6 @@ def ratios(rows, figure):
     return [(name, size, pair[1] / pair[0]) for name, _, size, entry in rows if (pair := entry.get(figure))]
 
 
-def text(x, y, content, **style):
-    attributes = ''.join(f' {k.replace("_", "-")}="{v}"' for k, v in style.items())
-    return f'<text x="{x:.1f}" y="{y:.1f}"{attributes}>{content}</text>'
-
-
-def svg(width, height, parts):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" font-family="sans-serif" font-size="12">\n'
-            f'<rect width="{width}" height="{height}" fill="white"/>\n' + '\n'.join(parts) + '\n</svg>\n')
-
-
 def slow_end(values):
     """What one program in twenty does not reach. Not the least: single figures of a busy machine may be anything."""
     return sorted(values)[len(values) // 20]
@@ -86,7 +79,7 @@ def by_class(rows):
             parts.append(text(x0 + length + 5, y + 13, f'{means[name]:.3g}', font_size=11))
         one = x0 + (half - 50) / most
         parts.append(f'<line x1="{one:.1f}" x2="{one:.1f}" y1="{top}" y2="{top + bar * len(names)}" stroke="#333" stroke-dasharray="2 2"/>')
-    return svg(width, top + bar * len(names) + 12, parts)
+    return picture(width, top + bar * len(names) + 12, parts)
 
 
 def dots(rows, figure):
@@ -113,7 +106,7 @@ def dots(rows, figure):
         parts += [f'<circle cx="{at(v):.1f}" cy="{y:.1f}" r="2.6" fill="{SIZES[s][0]}" fill-opacity="0.55"/>' for s, v in own]
         mean = at(geomean([v for _, v in own]))
         parts.append(f'<line x1="{mean:.1f}" x2="{mean:.1f}" y1="{y - 8:.1f}" y2="{y + 8:.1f}" stroke="black" stroke-width="2"/>')
-    return svg(width, bottom + 30, parts)
+    return picture(width, bottom + 30, parts)
 
 
 def headline(results):
@@ -143,7 +136,9 @@ def outputs(results):
     made = {docs / 'classes.svg': by_class(rows)}
     for figure, name in (('run_us', 'run'), ('compile_ms', 'compile'), ('peak_mb', 'peak')):
         made[docs / f'{name}.svg'] = dots(rows, figure)
-    for page, content in ((docs / 'README.md', headline(results) + '\n\n' + table(rows)), (ROOT / 'README.md', headline(results))):
+    growth_pictures, growth_figures = growth.outputs()
+    made |= growth_pictures
+    for page, content in ((docs / 'README.md', headline(results) + '\n\n' + table(rows)), (docs / 'growth.md', growth_figures), (ROOT / 'README.md', headline(results))):
         before = page.read_text()
         after, n = re.subn(r'(<!-- figures -->\n).*?(<!-- end of figures -->)', lambda m: m[1] + content + '\n' + m[2], before, flags=re.S)
         if n != 1:

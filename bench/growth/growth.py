@@ -12,6 +12,7 @@ larger ones of the kind are left out. --write only writes the programs.
 """
 import argparse
 import csv
+import datetime
 import json
 import os
 import resource
@@ -76,6 +77,12 @@ def compile_once(tenon, plugin, path, limit, memory_gib):
         return json.loads(out.read())["compile_seconds"], usage.ru_maxrss * 1024, ""
 
 
+def machine():
+    with open("/proc/cpuinfo") as f:
+        names = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
+    return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} cores"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--on", action="append", default=[], metavar="NAME=PLUGIN")
@@ -127,6 +134,7 @@ def main():
                     last_time, last_memory, last_size = seconds, memory, size
     if options.csv:
         with open(options.csv, "w", newline="") as f:
+            f.write(f"# {machine()}, {datetime.date.today()}\n")
             writer = csv.writer(f)
             writer.writerow(["kind", "compiler", "ops", "compile_seconds", "peak_bytes", "problem"])
             writer.writerows(rows)
