@@ -50,11 +50,11 @@ def panel(parts, found, left, width, title, unit, value):
 def plot(found):
     parts = [text(20, 24, 'Compiling programs of 10 to 100,000 operations, a line per kind of program', font_size=15, font_weight='bold')]
     for i, (compiler, color) in enumerate(COLORS.items()):
-        parts += [f'<rect x="{640 + 90 * i}" y="14" width="12" height="12" fill="{color}"/>', text(658 + 90 * i, 24, compiler)]
+        parts += [f'<rect x="{720 + 80 * i}" y="14" width="12" height="12" fill="{color}"/>', text(738 + 80 * i, 24, compiler)]
     panel(parts, found, 80, 350, 'time', 'ms', lambda entries, ops: entries[ops][0] * 1e3)
     smallest = lambda entries: min(peak for _, peak, problem in entries.values() if not problem)
     # Below a mebibyte it is where the heap happened to stand.
-    panel(parts, found, 540, 340, 'memory beyond that of the smallest', 'MiB',
+    panel(parts, found, 540, 325, 'memory beyond that of the smallest', 'MiB',
           lambda entries, ops: memory if (memory := (entries[ops][1] - smallest(entries)) / 2**20) >= 1 else 0)
     return picture(900, 466, parts)
 
