@@ -29,11 +29,11 @@ extern "C" {
 #define TENON_API
 #endif
 
-/* Callers may pass other numbers than those that have names: in C++, as in C, the types hold every int. */
+/* Callers may pass other numbers than those that have names: in C++, as in C, an enum holds every int. */
 #ifdef __cplusplus
-#define TENON_ENUM(name) enum name : int
+#define TENON_HOLDS_INT : int
 #else
-#define TENON_ENUM(name) enum name
+#define TENON_HOLDS_INT
 #endif
 
 typedef struct tenon_status tenon_status;
@@ -57,23 +57,25 @@ TENON_API const char* tenon_version(void);
 /* ---- Status ---- */
 
 /* The numbers equal those of PJRT and gRPC. */
-typedef TENON_ENUM(tenon_code){TENON_OK = 0,
-                               TENON_CANCELLED = 1,
-                               TENON_UNKNOWN = 2,
-                               TENON_INVALID_ARGUMENT = 3,
-                               TENON_DEADLINE_EXCEEDED = 4,
-                               TENON_NOT_FOUND = 5,
-                               TENON_ALREADY_EXISTS = 6,
-                               TENON_PERMISSION_DENIED = 7,
-                               TENON_RESOURCE_EXHAUSTED = 8,
-                               TENON_FAILED_PRECONDITION = 9,
-                               TENON_ABORTED = 10,
-                               TENON_OUT_OF_RANGE = 11,
-                               TENON_UNIMPLEMENTED = 12,
-                               TENON_INTERNAL = 13,
-                               TENON_UNAVAILABLE = 14,
-                               TENON_DATA_LOSS = 15,
-                               TENON_UNAUTHENTICATED = 16} tenon_code;
+typedef enum tenon_code TENON_HOLDS_INT {
+  TENON_OK = 0,
+  TENON_CANCELLED = 1,
+  TENON_UNKNOWN = 2,
+  TENON_INVALID_ARGUMENT = 3,
+  TENON_DEADLINE_EXCEEDED = 4,
+  TENON_NOT_FOUND = 5,
+  TENON_ALREADY_EXISTS = 6,
+  TENON_PERMISSION_DENIED = 7,
+  TENON_RESOURCE_EXHAUSTED = 8,
+  TENON_FAILED_PRECONDITION = 9,
+  TENON_ABORTED = 10,
+  TENON_OUT_OF_RANGE = 11,
+  TENON_UNIMPLEMENTED = 12,
+  TENON_INTERNAL = 13,
+  TENON_UNAVAILABLE = 14,
+  TENON_DATA_LOSS = 15,
+  TENON_UNAUTHENTICATED = 16
+} tenon_code;
 
 /* TENON_OK for NULL. */
 TENON_API tenon_code tenon_status_code(const tenon_status* status);
@@ -93,40 +95,42 @@ TENON_API void tenon_bytes_free(tenon_bytes* bytes);
 /* ---- Element types ---- */
 
 /* The numbers equal PJRT_Buffer_Type. Host arrays hold types narrower than a byte one per byte. */
-typedef TENON_ENUM(tenon_dtype){TENON_INVALID = 0,
-                                TENON_PRED = 1,
-                                TENON_S8 = 2,
-                                TENON_S16 = 3,
-                                TENON_S32 = 4,
-                                TENON_S64 = 5,
-                                TENON_U8 = 6,
-                                TENON_U16 = 7,
-                                TENON_U32 = 8,
-                                TENON_U64 = 9,
-                                TENON_F16 = 10,
-                                TENON_F32 = 11,
-                                TENON_F64 = 12,
-                                TENON_BF16 = 13,
-                                TENON_C64 = 14,
-                                TENON_C128 = 15,
-                                TENON_F8E5M2 = 16,
-                                TENON_F8E4M3FN = 17,
-                                TENON_F8E4M3B11FNUZ = 18,
-                                TENON_F8E5M2FNUZ = 19,
-                                TENON_F8E4M3FNUZ = 20,
-                                TENON_S4 = 21,
-                                TENON_U4 = 22,
-                                TENON_TOKEN = 23,
-                                TENON_S2 = 24,
-                                TENON_U2 = 25,
-                                TENON_F8E4M3 = 26,
-                                TENON_F8E3M4 = 27,
-                                TENON_F8E8M0FNU = 28,
-                                TENON_F4E2M1FN = 29,
-                                TENON_S1 = 30,
-                                TENON_U1 = 31,
-                                TENON_F6E2M3FN = 32,
-                                TENON_F6E3M2FN = 33} tenon_dtype;
+typedef enum tenon_dtype TENON_HOLDS_INT {
+  TENON_INVALID = 0,
+  TENON_PRED = 1,
+  TENON_S8 = 2,
+  TENON_S16 = 3,
+  TENON_S32 = 4,
+  TENON_S64 = 5,
+  TENON_U8 = 6,
+  TENON_U16 = 7,
+  TENON_U32 = 8,
+  TENON_U64 = 9,
+  TENON_F16 = 10,
+  TENON_F32 = 11,
+  TENON_F64 = 12,
+  TENON_BF16 = 13,
+  TENON_C64 = 14,
+  TENON_C128 = 15,
+  TENON_F8E5M2 = 16,
+  TENON_F8E4M3FN = 17,
+  TENON_F8E4M3B11FNUZ = 18,
+  TENON_F8E5M2FNUZ = 19,
+  TENON_F8E4M3FNUZ = 20,
+  TENON_S4 = 21,
+  TENON_U4 = 22,
+  TENON_TOKEN = 23,
+  TENON_S2 = 24,
+  TENON_U2 = 25,
+  TENON_F8E4M3 = 26,
+  TENON_F8E3M4 = 27,
+  TENON_F8E8M0FNU = 28,
+  TENON_F4E2M1FN = 29,
+  TENON_S1 = 30,
+  TENON_U1 = 31,
+  TENON_F6E2M3FN = 32,
+  TENON_F6E3M2FN = 33
+} tenon_dtype;
 
 /* "f32"; "invalid" for other numbers. */
 TENON_API const char* tenon_dtype_name(tenon_dtype dtype);

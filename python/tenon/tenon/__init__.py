@@ -208,11 +208,11 @@ class _Held:
 
     def __init__(self, hold: int, address: int, shape: tuple[int, ...], typestr: str) -> None:
         self._hold = hold
+        self._free = _library._lib.tenon_hold_free  # Modules may be gone when this is.
         self.__array_interface__ = {'version': 3, 'data': (address, True), 'shape': shape, 'typestr': typestr}
 
     def __del__(self) -> None:
-        if _library._lib is not None:
-            _library._lib.tenon_hold_free(self._hold)
+        self._free(self._hold)
 
 
 class Buffer(_library.Handle, kind='buffer'):

@@ -3,6 +3,7 @@
 // first one, and only new results of a unit and joined units are questions to the graph.
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <unordered_map>
 
@@ -113,11 +114,11 @@ class Former {
   /// What it costs to compute a point of the node from what lies in memory: a guess before anything is dealt out.
   /// Values that several nodes want lie there if they are expensive or far from memory themselves; a point of a smaller
   /// one is computed once for all that it is spread to.
-  int64_t CostFromMemory(Place at) const {
+  double CostFromMemory(Place at) const {
     const GraphNode& node = this->node(at);
     if (!fusible_[at] || IsLoopReduce(p_, node)) return 0;
-    const int64_t points = std::max<int64_t>(1, NumElements(node.shape().dims));
-    int64_t most = 0;
+    const auto points = static_cast<double>(std::max<int64_t>(1, NumElements(node.shape().dims)));
+    double most = 0;
     for (Ref r : node.in) {
       const auto it = place_of_.find(r.node);
       if (it == place_of_.end()) continue;
@@ -126,7 +127,8 @@ class Former {
                         (users_[in].size() > 1 && (from_memory_[in] > policy::kDuplicateFromMemory ||
                                                    CostOf(p_, this->node(in)) > policy::kDuplicateCost));
       if (lies) continue;
-      most = std::max(most, from_memory_[in] * std::min(points, NumElements(p_.shape(r).dims)) / points);
+      const auto its_points = static_cast<double>(NumElements(p_.shape(r).dims));
+      most = std::max(most, std::floor(from_memory_[in] * std::min(1.0, its_points / points)));
     }
     return CostOf(p_, node) + most;
   }
@@ -905,7 +907,7 @@ class Former {
   std::vector<std::vector<Place>> capturers_;           ///< Nodes whose regions use it.
   std::vector<std::vector<Membership>> in_;             ///< Clusters that compute it.
   std::vector<Vertex> own_;                             ///< Its own unit: alone, or a view of memory.
-  std::vector<int64_t> from_memory_;                    ///< CostFromMemory.
+  std::vector<double> from_memory_;                     ///< CostFromMemory.
   std::vector<int64_t> repeats_;                        ///< Cost of what is repeated from it on.
   std::vector<int64_t> places_;                         ///< MostPlaces.
   std::unordered_map<Place, std::vector<int>> before_;  ///< Clusters that read what the node changes in place.

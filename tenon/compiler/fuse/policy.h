@@ -21,7 +21,7 @@ inline constexpr int kPadCost = 2;
 /// So cheap a producer is stored all the same where computing it from what lies in memory costs more than this: about
 /// twice what storing it and reading it back would. Of 1,434 programs every tenth is faster than without, up to four
 /// times, by a tenth in the mean; with 10 or 24 instead as many lose as win.
-inline constexpr int64_t kDuplicateFromMemory = 16;
+inline constexpr double kDuplicateFromMemory = 16;
 /// What is repeated so, one behind the other, costs at most so much together: kernels would grow with the program.
 inline constexpr int64_t kDuplicateChain = 200;
 /// Steps that the questions of one node to the graph of units may take before the answer is no, so that placing all
