@@ -57,3 +57,28 @@ module @leapfrog {
     return %0#1, %0#3 : tensor<40xf32>, tensor<8x40xf32>
   }
 }
+
+// -----
+
+// What a condition does besides happens once more than there are trips.
+// CHECK-LABEL: program @effects_of_condition
+// CHECK: while
+// CHECK: custom_call @print
+module @effects_of_condition {
+  func.func @main(%x: tensor<f32>) -> tensor<f32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<f32>
+    cond {
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      stablehlo.custom_call @print(%i) {has_side_effect = true, api_version = 4 : i32, backend_config = {}} : (tensor<i32>) -> ()
+      %again = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %again : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %b = stablehlo.add %a, %a : tensor<f32>
+      stablehlo.return %next, %b : tensor<i32>, tensor<f32>
+    }
+    return %r#1 : tensor<f32>
+  }
+}

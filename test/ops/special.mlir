@@ -101,11 +101,11 @@ func.func @main() {
   %y24 = chlo.asinh %x24 : tensor<6xf32> -> tensor<6xf32>
   check.expect_close %y24, %w24, max_ulp_difference = 0 : tensor<6xf32>, tensor<6xf32>
   // The neighbours of numbers, and of zeros.
-  %a = stablehlo.constant dense<[1.0, 1.0, -1.0, 0.0, -0.0, 2.0]> : tensor<6xf32>
-  %b = stablehlo.constant dense<[2.0, 0.0, -2.0, -1.0, 1.0, 2.0]> : tensor<6xf32>
-  %n = chlo.next_after %a, %b : tensor<6xf32>, tensor<6xf32> -> tensor<6xf32>
-  %bits = stablehlo.bitcast_convert %n : (tensor<6xf32>) -> tensor<6xi32>
-  check.expect_eq_const %bits, dense<[0x3F800001, 0x3F7FFFFF, 0xBF800001, 0x80000001, 1, 0x40000000]> : tensor<6xi32>
+  %a = stablehlo.constant dense<[1.0, 1.0, -1.0, 0.0, -0.0, 2.0, 0x7F800000, 0xFF800000]> : tensor<8xf32>
+  %b = stablehlo.constant dense<[2.0, 0.0, -2.0, -1.0, 1.0, 2.0, 0xFF800000, 0x7F800000]> : tensor<8xf32>
+  %n = chlo.next_after %a, %b : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %bits = stablehlo.bitcast_convert %n : (tensor<8xf32>) -> tensor<8xi32>
+  check.expect_eq_const %bits, dense<[0x3F800001, 0x3F7FFFFF, 0xBF800001, 0x80000001, 1, 0x40000000, 0x7F7FFFFF, 0xFF7FFFFF]> : tensor<8xi32>
   %i = stablehlo.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000, 1.0]> : tensor<4xf32>
   %inf = chlo.is_inf %i : tensor<4xf32> -> tensor<4xi1>
   check.expect_eq_const %inf, dense<[true, true, false, false]> : tensor<4xi1>

@@ -285,8 +285,8 @@ Value NextAfter(mlir::Operation* op) {
   const Value step = select(grows, number(1), number(~uint64_t{0}));
   const Value next = select(zero, from_zero, w.Binary("stablehlo.add", bits, step));
   const Value moved = w.Op("stablehlo.bitcast_convert", next, x.getType());
-  const Value nan = w.Binary("stablehlo.add", x, y), ordered = w.Compare(nan, nan, "EQ");
-  return select(w.Compare(x, y, "EQ"), y, select(ordered, moved, nan));
+  const Value x_ordered = w.Compare(x, x, "EQ"), ordered = w.Binary("stablehlo.and", x_ordered, w.Compare(y, y, "EQ"));
+  return select(w.Compare(x, y, "EQ"), y, select(ordered, moved, select(x_ordered, y, x)));
 }
 
 /// The one number that all elements are, where that is plain to see.

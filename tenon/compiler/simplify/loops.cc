@@ -110,6 +110,9 @@ bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
       trips * CountOps(from_, old.blocks[1], policy::kMaxUnrolledOps) > policy::kMaxUnrolledOps)
     return false;
   if (HasHeavyOps(from_, old.blocks[1])) return false;
+  // What the condition does besides is done once more than there are trips.
+  const std::vector<NodeId>& condition = old.blocks[0].nodes;
+  if (std::any_of(condition.begin(), condition.end(), [&](NodeId n) { return from_[n].side_effect; })) return false;
   // A kernel of several trips would look through each of them in as many ways.
   int64_t bytes = 0;
   for (const Shape& shape : old.out) bytes += shape.dtype == DType::kToken ? 0 : SizeBytes(shape);
