@@ -10,7 +10,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tenon/compiler/partition/collectives.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/compiler/partition/manual.h"
+#include "tenon/compiler/partition/varying.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -23,14 +25,13 @@ mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTen
 
 class Expander {
  public:
-  Expander(mlir::OpBuilder& builder, const Instances& instances) : b_(builder), instances_(instances) {}
+  Expander(mlir::OpBuilder& builder, const Instances& instances)
+      : b_(builder), instances_(instances), varying_(instances, contents_of_), active_(instances.active) {}
 
-  Result<std::vector<Lanes>> Run(mlir::Block& body, const std::vector<Lanes>& arguments) {
-    std::vector<mlir::IRMapping> maps(instances_.size());
-    for (size_t a = 0; a < arguments.size(); ++a) {
-      for (size_t i = 0; i < maps.size(); ++i) maps[i].map(body.getArgument(static_cast<unsigned>(a)), arguments[a][i]);
-    }
-    return RunIn(body, maps);
+  Result<std::vector<Lanes>> Run(mlir::Block& body, const std::vector<Lanes>& arguments,
+                                 const std::vector<bool>& varying) {
+    for (size_t a = 0; a < arguments.size(); ++a) varying_.Set(body.getArgument(static_cast<unsigned>(a)), varying[a]);
+    return RunIn(body, arguments, std::vector<mlir::IRMapping>(instances_.size()));
   }
 
  private:
@@ -45,29 +46,18 @@ class Expander {
     for (size_t i = 0; i < maps.size(); ++i) maps[i].map(v, lanes[i]);
   }
 
-  Result<std::vector<Lanes>> RunIn(mlir::Block& body, std::vector<mlir::IRMapping>& maps) {
+  // `maps`: of what the body may capture.
+  Result<std::vector<Lanes>> RunIn(mlir::Block& body, const std::vector<Lanes>& arguments,
+                                   std::vector<mlir::IRMapping> maps) {
+    for (size_t a = 0; a < arguments.size(); ++a) Bind(body.getArgument(static_cast<unsigned>(a)), arguments[a], maps);
     for (mlir::Operation& op : body.without_terminator()) TENON_RETURN_IF_ERROR(One(&op, maps));
     std::vector<Lanes> results;
     for (mlir::Value v : body.getTerminator()->getOperands()) results.push_back(LanesOf(v, maps));
     return results;
   }
 
-  // Whether the op, a region inside it or a function that it calls cannot be cloned per lane.
-  bool IsJoint(mlir::Operation* op, int depth = 0) const {
-    bool joint = false;
-    op->walk([&](mlir::Operation* inner) {
-      if (IsCollective(inner) || mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, sdy::ManualComputationOp,
-                                           sdy::ShardingConstraintOp, sdy::ReshardOp>(inner)) {
-        joint = true;
-      } else if (auto call = mlir::dyn_cast<mlir::func::CallOp>(inner); call && depth < kMaxCallDepth) {
-        auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
-        joint = joint || (callee && IsJoint(callee, depth + 1));
-      }
-    });
-    return joint;
-  }
-
   Status One(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
+    varying_.Visit(op, !active_.empty());
     if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op)) {
       Bind(op->getResult(0), LanesOf(op->getOperand(0), maps), maps);
       return OkStatus();
@@ -80,16 +70,71 @@ class Expander {
       for (size_t i = 0; i < results.size(); ++i) Bind(op->getResult(static_cast<unsigned>(i)), results[i], maps);
       return OkStatus();
     }
-    if (!IsJoint(op)) {
-      for (mlir::IRMapping& m : maps) b_.clone(*op, m)->removeAttr(sdy::kShardingAttr);
-      return OkStatus();
-    }
     if (auto inner = mlir::dyn_cast<sdy::ManualComputationOp>(op)) return Manual(inner, maps);
+    const Contents contents = contents_of_(op);
+    if (!contents.collective) return Apart(op, contents, maps);
     if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) return Call(call, maps);
     if (auto loop = mlir::dyn_cast<stablehlo::WhileOp>(op)) return While(loop, maps);
     if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return Branches(op, maps);
     return Unimplemented(
         fmt::format("{} that contains collectives inside a per-device body", op->getName().getStringRef().str()));
+  }
+
+  // Lanes that have nothing to do with each other.
+  Status Apart(mlir::Operation* op, const Contents& contents, std::vector<mlir::IRMapping>& maps) {
+    const bool guarded = !active_.empty() && contents.guarded;
+    for (size_t i = 0; i < maps.size(); ++i) {
+      if (guarded) {
+        TENON_RETURN_IF_ERROR(Guarded(op, contents, i, maps[i]));
+      } else {
+        TENON_RETURN_IF_ERROR(OnLane(op, contents, i, maps[i]));
+      }
+    }
+    return OkStatus();
+  }
+
+  // `op` for one lane.
+  Status OnLane(mlir::Operation* op, const Contents& contents, size_t lane, mlir::IRMapping& map) {
+    if (!contents.device) {
+      b_.clone(*op, map)->removeAttr(sdy::kShardingAttr);
+      return OkStatus();
+    }
+    const Instances alone{{instances_.devices[lane]}, instances_.num_replicas, instances_.num_partitions};
+    Expander expander(b_, alone);
+    expander.depth_ = depth_;
+    std::vector<mlir::IRMapping> maps{std::move(map)};
+    const Status status = expander.OfOneLane(op, maps);
+    map = std::move(maps[0]);
+    return status;
+  }
+
+  // An op that differs between devices, where there is but one.
+  Status OfOneLane(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
+    if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) return Call(call, maps);
+    if (auto loop = mlir::dyn_cast<stablehlo::WhileOp>(op)) return SteeredAlike(loop, maps);
+    if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return BranchAlike(op, maps);
+    return Unimplemented(fmt::format("{} that contains ids of devices or shardings inside a per-device body",
+                                     op->getName().getStringRef().str()));
+  }
+
+  // `op` for one lane, if that is active; else zeros.
+  Status Guarded(mlir::Operation* op, const Contents& contents, size_t lane, mlir::IRMapping& map) {
+    mlir::OperationState state(op->getLoc(), stablehlo::IfOp::getOperationName(), {active_[lane]},
+                               op->getResultTypes());
+    state.addRegion();
+    state.addRegion();
+    mlir::Operation* guard = b_.create(state);
+    const mlir::OpBuilder::InsertionGuard at(b_);
+    mlir::IRMapping inner = map;
+    b_.createBlock(&guard->getRegion(0));
+    TENON_RETURN_IF_ERROR(OnLane(op, contents, lane, inner));
+    std::vector<Lanes> results;
+    for (mlir::Value v : op->getResults()) results.push_back({inner.lookup(v)});
+    Return(op->getLoc(), results);
+    b_.createBlock(&guard->getRegion(1));
+    Return(op->getLoc(), Nothing(op->getLoc(), op->getResultTypes(), 1));
+    map.map(op->getResults(), guard->getResults());
+    return OkStatus();
   }
 
   Status Manual(sdy::ManualComputationOp op, std::vector<mlir::IRMapping>& maps) {
@@ -100,7 +145,9 @@ class Expander {
     if (captures) return Unimplemented("a manual_computation that uses values of the one around it");
     std::vector<Lanes> operands;
     for (mlir::Value v : op.getTensors()) operands.push_back(LanesOf(v, maps));
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b_, op, operands, instances_));
+    Instances around = instances_;
+    around.active = active_;
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b_, op, operands, around));
     for (size_t i = 0; i < results.size(); ++i) Bind(op->getResult(static_cast<unsigned>(i)), results[i], maps);
     return OkStatus();
   }
@@ -126,47 +173,76 @@ class Expander {
       return InvalidArgument(fmt::format("calls of '{}' are nested too deeply", call.getCallee().str()));
     std::vector<Lanes> arguments;
     for (mlir::Value v : call.getOperands()) arguments.push_back(LanesOf(v, maps));
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Run(callee.front(), arguments));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results,
+                           RunIn(callee.front(), arguments, std::vector<mlir::IRMapping>(maps.size())));
     --depth_;
     for (size_t i = 0; i < results.size(); ++i) Bind(call.getResult(static_cast<unsigned>(i)), results[i], maps);
     return OkStatus();
   }
 
-  // Carries of all lanes side by side: lane 0 of each, then lane 1 ...
   Status While(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
+    mlir::Block& condition = loop->getRegion(0).front();
+    return varying_.Has(condition.getTerminator()->getOperand(0)) ? SteeredEach(loop, maps) : SteeredAlike(loop, maps);
+  }
+
+  // A loop whose lanes all go on equally long: that of one says how long.
+  Status SteeredAlike(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
     const size_t n = loop->getNumOperands();
-    llvm::SmallVector<mlir::Value> init;
-    llvm::SmallVector<mlir::Type> types;
-    llvm::SmallVector<mlir::Location> locations;
-    for (const mlir::IRMapping& m : maps) {
-      for (mlir::Value v : loop->getOperands()) {
-        init.push_back(m.lookupOrDefault(v));
-        types.push_back(v.getType());
-        locations.push_back(v.getLoc());
-      }
-    }
-    mlir::OperationState state(loop.getLoc(), stablehlo::WhileOp::getOperationName(), init, types);
-    state.addRegion();
-    state.addRegion();
-    mlir::Operation* joint = b_.create(state);
+    mlir::Operation* joint = JointLoop(loop, Carries(loop->getOperands(), maps));
     const mlir::OpBuilder::InsertionGuard guard(b_);
     for (unsigned r = 0; r < 2; ++r) {
-      mlir::Block* block = b_.createBlock(&joint->getRegion(r), {}, types, locations);
-      std::vector<Lanes> arguments(n);
-      for (size_t i = 0; i < maps.size(); ++i) {
-        for (size_t a = 0; a < n; ++a) arguments[a].push_back(block->getArgument(static_cast<unsigned>(i * n + a)));
-      }
-      std::vector<mlir::IRMapping> inner = maps;  // The regions may capture.
-      for (size_t a = 0; a < n; ++a)
-        Bind(loop->getRegion(r).getArgument(static_cast<unsigned>(a)), arguments[a], inner);
-      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> yielded, RunIn(loop->getRegion(r).front(), inner));
+      mlir::Block* block = BlockOf(joint, r);
+      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> yielded,
+                             RunIn(loop->getRegion(r).front(), ArgumentsOf(block, n, maps.size()), maps));
       Return(loop.getLoc(), r == 0 ? std::vector<Lanes>{{yielded[0][0]}} : yielded);
     }
     BindJoint(loop, joint, n, maps);
     return OkStatus();
   }
 
+  // A loop whose lanes end when they want: beside the carries it has whether each lane goes on, and whether any does.
+  Status SteeredEach(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
+    const mlir::Location loc = loop.getLoc();
+    const size_t n = loop->getNumOperands(), lanes = maps.size();
+    std::vector<Lanes> init;
+    for (mlir::Value v : loop->getOperands()) init.push_back(LanesOf(v, maps));
+    mlir::Block& condition = loop->getRegion(0).front();
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> first, RunIn(condition, init, maps));
+    Lanes goes_on = active_.empty() ? first[0] : Each<stablehlo::AndOp>(loc, active_, first[0]);
+    llvm::SmallVector<mlir::Value> state = Carries(loop->getOperands(), maps);
+    state.append(goes_on.begin(), goes_on.end());
+    state.push_back(Any(loc, goes_on));
+    mlir::Operation* joint = JointLoop(loop, state);
+    const mlir::OpBuilder::InsertionGuard guard(b_);
+    mlir::Block* block = BlockOf(joint, 0);
+    Return(loc, {{block->getArguments().back()}});
+    block = BlockOf(joint, 1);
+    const std::vector<Lanes> old = ArgumentsOf(block, n, lanes);
+    for (size_t i = 0; i < lanes; ++i) goes_on[i] = block->getArgument(static_cast<unsigned>(n * lanes + i));
+    std::swap(active_, goes_on);
+    TENON_ASSIGN_OR_RETURN(std::vector<Lanes> next, RunIn(loop->getRegion(1).front(), old, maps));
+    for (size_t a = 0; a < n; ++a) next[a] = Select(loc, active_, next[a], old[a]);
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> again, RunIn(condition, next, maps));
+    std::swap(active_, goes_on);
+    goes_on = Each<stablehlo::AndOp>(loc, goes_on, again[0]);
+    const mlir::Value any = Any(loc, goes_on);
+    llvm::SmallVector<mlir::Value> yielded;
+    for (size_t i = 0; i < lanes; ++i) {
+      for (size_t a = 0; a < n; ++a) yielded.push_back(next[a][i]);
+    }
+    yielded.append(goes_on.begin(), goes_on.end());
+    yielded.push_back(any);
+    stablehlo::ReturnOp::create(b_, loc, yielded);
+    BindJoint(loop, joint, n, maps);
+    return OkStatus();
+  }
+
   Status Branches(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
+    return varying_.Has(op->getOperand(0)) ? BranchEach(op, maps) : BranchAlike(op, maps);
+  }
+
+  // All lanes take the same branch.
+  Status BranchAlike(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
     llvm::SmallVector<mlir::Type> types;
     for (size_t i = 0; i < maps.size(); ++i) types.append(op->result_type_begin(), op->result_type_end());
     mlir::OperationState state(op->getLoc(), op->getName().getStringRef(), {maps[0].lookupOrDefault(op->getOperand(0))},
@@ -176,12 +252,154 @@ class Expander {
     const mlir::OpBuilder::InsertionGuard guard(b_);
     for (unsigned r = 0; r < op->getNumRegions(); ++r) {
       b_.createBlock(&joint->getRegion(r));
-      std::vector<mlir::IRMapping> inner = maps;
-      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> yielded, RunIn(op->getRegion(r).front(), inner));
+      TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> yielded, RunIn(op->getRegion(r).front(), {}, maps));
       Return(op->getLoc(), yielded);
     }
     BindJoint(op, joint, op->getNumResults(), maps);
     return OkStatus();
+  }
+
+  // Each branch runs if any lane takes it; those that do take its results.
+  Status BranchEach(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
+    const mlir::Location loc = op->getLoc();
+    const Lanes index = LanesOf(op->getOperand(0), maps);
+    const Lanes around = active_;
+    std::vector<Lanes> results;
+    for (unsigned r = 0; r < op->getNumRegions(); ++r) {
+      Lanes takes = Takes(op, index, r);
+      if (!around.empty()) takes = Each<stablehlo::AndOp>(loc, around, takes);
+      llvm::SmallVector<mlir::Type> types;
+      for (size_t i = 0; i < maps.size(); ++i) types.append(op->result_type_begin(), op->result_type_end());
+      mlir::OperationState state(loc, stablehlo::IfOp::getOperationName(), {Any(loc, takes)}, types);
+      state.addRegion();
+      state.addRegion();
+      mlir::Operation* branch = b_.create(state);
+      {
+        const mlir::OpBuilder::InsertionGuard guard(b_);
+        b_.createBlock(&branch->getRegion(0));
+        active_ = takes;
+        Result<std::vector<Lanes>> yielded = RunIn(op->getRegion(r).front(), {}, maps);
+        active_ = around;
+        TENON_RETURN_IF_ERROR(yielded.status());
+        Return(loc, *yielded);
+        b_.createBlock(&branch->getRegion(1));
+        Return(loc, Nothing(loc, op->getResultTypes(), maps.size()));
+      }
+      for (unsigned a = 0; a < op->getNumResults(); ++a) {
+        Lanes of_branch;
+        for (size_t i = 0; i < maps.size(); ++i)
+          of_branch.push_back(branch->getResult(static_cast<unsigned>(i * op->getNumResults() + a)));
+        if (r == 0)
+          results.push_back(std::move(of_branch));
+        else
+          results[a] = Select(loc, takes, of_branch, results[a]);
+      }
+    }
+    for (unsigned a = 0; a < op->getNumResults(); ++a) Bind(op->getResult(a), results[a], maps);
+    return OkStatus();
+  }
+
+  // Whether each lane takes region `r` of an if or a case.
+  Lanes Takes(mlir::Operation* op, const Lanes& index, unsigned r) {
+    const mlir::Location loc = op->getLoc();
+    if (mlir::isa<stablehlo::IfOp>(op)) {
+      if (r == 0) return index;
+      Lanes takes;
+      for (mlir::Value v : index) takes.push_back(stablehlo::NotOp::create(b_, loc, v).getResult());
+      return takes;
+    }
+    const unsigned last = op->getNumRegions() - 1;
+    const auto is = [&](mlir::Value v, int64_t bound, stablehlo::ComparisonDirection how) -> mlir::Value {
+      const auto type = TypeOf(v);
+      auto value = mlir::DenseElementsAttr::get(type, llvm::APInt(32, static_cast<uint64_t>(bound), true));
+      const mlir::Value constant = stablehlo::ConstantOp::create(b_, loc, mlir::cast<mlir::ElementsAttr>(value));
+      return stablehlo::CompareOp::create(b_, loc, v, constant, how).getResult();
+    };
+    Lanes takes;
+    for (mlir::Value v : index) {
+      if (r < last) {
+        takes.push_back(is(v, r, stablehlo::ComparisonDirection::EQ));
+      } else {  // Whatever has no branch of its own takes the last one.
+        const mlir::Value below = is(v, 0, stablehlo::ComparisonDirection::LT);
+        const mlir::Value above = is(v, last, stablehlo::ComparisonDirection::GE);
+        takes.push_back(stablehlo::OrOp::create(b_, loc, below, above).getResult());
+      }
+    }
+    return takes;
+  }
+
+  // Whether any lane, of any process, is true.
+  mlir::Value Any(mlir::Location loc, const Lanes& lanes) {
+    mlir::Value any = lanes[0];
+    for (size_t i = 1; i < lanes.size(); ++i) any = stablehlo::OrOp::create(b_, loc, any, lanes[i]).getResult();
+    return instances_.remote == nullptr ? any : instances_.remote->Any(b_, loc, any);
+  }
+
+  template <class Op>
+  Lanes Each(mlir::Location loc, const Lanes& x, const Lanes& y) {
+    Lanes results;
+    for (size_t i = 0; i < x.size(); ++i) results.push_back(Op::create(b_, loc, x[i], y[i]).getResult());
+    return results;
+  }
+
+  // Per lane, what it has if it is one of `those`, else what it had; both tokens count.
+  Lanes Select(mlir::Location loc, const Lanes& those, const Lanes& has, const Lanes& had) {
+    Lanes results;
+    for (size_t i = 0; i < has.size(); ++i) {
+      if (has[i] == had[i]) {
+        results.push_back(has[i]);
+      } else if (mlir::isa<stablehlo::TokenType>(has[i].getType())) {
+        results.push_back(
+            stablehlo::AfterAllOp::create(b_, loc, has[i].getType(), mlir::ValueRange{has[i], had[i]}).getResult());
+      } else {
+        results.push_back(stablehlo::SelectOp::create(b_, loc, those[i], has[i], had[i]).getResult());
+      }
+    }
+    return results;
+  }
+
+  // What stands for the results of ops that do not run.
+  std::vector<Lanes> Nothing(mlir::Location loc, mlir::TypeRange types, size_t lanes) {
+    std::vector<Lanes> values;
+    for (mlir::Type type : types) {
+      const auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
+      const mlir::Value nothing = ranked ? Zeros(b_, loc, ranked)
+                                         : stablehlo::AfterAllOp::create(b_, loc, type, mlir::ValueRange{}).getResult();
+      values.emplace_back(lanes, nothing);
+    }
+    return values;
+  }
+
+  // Values of all lanes side by side: lane 0 of each, then lane 1 ...
+  static llvm::SmallVector<mlir::Value> Carries(mlir::ValueRange values, const std::vector<mlir::IRMapping>& maps) {
+    llvm::SmallVector<mlir::Value> carries;
+    for (const mlir::IRMapping& m : maps) {
+      for (mlir::Value v : values) carries.push_back(m.lookupOrDefault(v));
+    }
+    return carries;
+  }
+
+  mlir::Operation* JointLoop(stablehlo::WhileOp loop, llvm::ArrayRef<mlir::Value> init) {
+    mlir::OperationState state(loop.getLoc(), stablehlo::WhileOp::getOperationName(), init,
+                               mlir::ValueRange(init).getTypes());
+    state.addRegion();
+    state.addRegion();
+    return b_.create(state);
+  }
+
+  // A block of region `r` with an argument for each operand of `op`, and the insertion point in it.
+  mlir::Block* BlockOf(mlir::Operation* op, unsigned r) {
+    const llvm::SmallVector<mlir::Location> locations(op->getNumOperands(), op->getLoc());
+    return b_.createBlock(&op->getRegion(r), {}, op->getOperandTypes(), locations);
+  }
+
+  // Lanes of the first n * lanes arguments, which stand as Carries has them.
+  static std::vector<Lanes> ArgumentsOf(mlir::Block* block, size_t n, size_t lanes) {
+    std::vector<Lanes> arguments(n);
+    for (size_t i = 0; i < lanes; ++i) {
+      for (size_t a = 0; a < n; ++a) arguments[a].push_back(block->getArgument(static_cast<unsigned>(i * n + a)));
+    }
+    return arguments;
   }
 
   // stablehlo.return of all values, lane by lane.
@@ -203,6 +421,9 @@ class Expander {
 
   mlir::OpBuilder& b_;
   const Instances& instances_;
+  ContentsOf contents_of_;
+  Varying varying_;
+  Lanes active_;  ///< A scalar pred per lane: whether it has come to where we are; empty: all have.
   int depth_ = 0;
 };
 
@@ -216,8 +437,8 @@ int64_t Instances::Of(int64_t device) const {
 }
 
 Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments,
-                                  const Instances& instances) {
-  return Expander(builder, instances).Run(body, arguments);
+                                  const std::vector<bool>& varying, const Instances& instances) {
+  return Expander(builder, instances).Run(body, arguments, varying);
 }
 
 mlir::Value Slice(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tenon/compiler/partition/collectives.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/compiler/partition/expand.h"
 #include "tenon/compiler/partition/manual.h"
 #include "tenon/compiler/partition/mesh.h"
@@ -28,6 +30,7 @@ class Globalizer {
       for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
+    CallComposites(module_);
     // How partial values were made, and how lies what every device is called with, is to be seen through calls.
     if (HasUnreduced(main) || !processes_.empty() || (replicas_ == 1 && partitions_ > 1 && HasCallsPerDevice()))
       InlineCalls(main);
@@ -38,6 +41,7 @@ class Globalizer {
     if (!processes_.empty() && replicas_ == 1 && !HasUnreduced(main)) {
       const Status status = PartitionOverProcesses(main, processes_, partitions_, shardings);
       if (status.ok()) {
+        TENON_RETURN_IF_ERROR(CheckNothingIsLeft(main));
         Strip();
         return shardings;
       }
@@ -55,6 +59,7 @@ class Globalizer {
         return Unimplemented("a callback in a program of several processes that has replicas or unreduced arrays");
       TENON_RETURN_IF_ERROR(PartitionOverProcesses(main, processes_, partitions_, shardings));
     }
+    TENON_RETURN_IF_ERROR(CheckNothingIsLeft(main));
     Strip();
     return shardings;
   }
@@ -257,7 +262,8 @@ class Globalizer {
       }
       arguments.push_back(std::move(lanes));
     }
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b, old_body, arguments, instances));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results,
+                           Expand(b, old_body, arguments, std::vector<bool>(arguments.size(), true), instances));
     llvm::SmallVector<mlir::Value> returned;
     for (const Lanes& lanes : results) {
       llvm::SmallVector<mlir::Value> parts;
@@ -372,6 +378,35 @@ class Globalizer {
     bool effects = false;
     module_.walk([&](stablehlo::CustomCallOp call) { effects |= call.getHasSideEffect(); });
     return effects;
+  }
+
+  // Outside of bodies that are written per device, a program over whole arrays has no ids of partitions, and nothing
+  // that they do with each other.
+  Status CheckNothingIsLeft(mlir::func::FuncOp main) {
+    if (partitions_ == 1) return OkStatus();
+    Instances everybody;
+    everybody.num_replicas = replicas_;
+    everybody.num_partitions = partitions_;
+    std::vector<mlir::func::FuncOp> reached{main};
+    Status status;
+    for (size_t i = 0; i < reached.size(); ++i) {
+      reached[i].walk([&](mlir::Operation* op) {
+        mlir::func::FuncOp callee = Called(op);
+        if (callee && !llvm::is_contained(reached, callee)) reached.push_back(callee);
+        bool left = mlir::isa<stablehlo::PartitionIdOp>(op);
+        if (IsCollective(op)) {
+          const Result<std::vector<std::vector<int64_t>>> groups = ProcessGroups(op, everybody);
+          left = !groups.ok() || llvm::any_of(*groups, [](const std::vector<int64_t>& group) {
+            return llvm::any_of(group, [&](int64_t device) { return device != group[0]; });
+          });
+        }
+        if (left) {
+          status = Unimplemented(fmt::format("{} outside of a manual_computation, in a program over {} partitions",
+                                             op->getName().getStringRef().str(), partitions_));
+        }
+      });
+    }
+    return status;
   }
 
   void Strip() {

@@ -92,7 +92,10 @@ class ManualExpander {
         lanes.push_back(Part(operands[i][instance_of_[k]], tiling, k, partial, in[i].getReductionOp()));
       arguments.push_back(std::move(lanes));
     }
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, Expand(b_, op_.getBody().front(), arguments, parts_));
+    std::vector<bool> varying;
+    for (const Lanes& lanes : arguments) varying.push_back(!llvm::all_equal(lanes));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results,
+                           Expand(b_, op_.getBody().front(), arguments, varying, parts_));
     std::vector<Lanes> joined;
     for (size_t i = 0; i < results.size(); ++i) {
       const mlir::Type type = op_->getResult(static_cast<unsigned>(i)).getType();
@@ -132,6 +135,7 @@ class ManualExpander {
       for (auto& [position, devices] : by_position) {
         parts_.devices.push_back(std::move(devices));
         instance_of_.push_back(i);
+        if (!around_.active.empty()) parts_.active.push_back(around_.active[i]);
       }
     }
     return OkStatus();

@@ -724,6 +724,7 @@ class Partitioner {
     ProcessCollectives collectives(x_, all, process_of);
     const Instances own = collectives.Own();
     std::vector<Lanes> arguments;
+    std::vector<bool> varying;
     for (size_t i = 0; i < in.size(); ++i) {
       const mlir::Value v = op.getTensors()[static_cast<unsigned>(i)];
       TENON_ASSIGN_OR_RETURN(const Tiling tiling, ManualTiling(op, in[i], v.getType()));
@@ -746,9 +747,10 @@ class Partitioner {
         }
       }
       arguments.push_back(std::move(lanes));
+      varying.push_back(NumElements(tiling.tiles) > 1);
     }
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results,
-                           compiler::Expand(b_, op.getBody().front(), arguments, own));
+                           compiler::Expand(b_, op.getBody().front(), arguments, varying, own));
     for (size_t i = 0; i < results.size(); ++i) {
       const mlir::Value v = op->getResult(static_cast<unsigned>(i));
       if (!TypeOf(v)) {

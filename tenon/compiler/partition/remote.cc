@@ -66,6 +66,23 @@ Result<std::vector<Lanes>> ProcessCollectives::Expand(mlir::OpBuilder& b, mlir::
   return results;
 }
 
+mlir::Value ProcessCollectives::Any(mlir::OpBuilder& b, mlir::Location loc, mlir::Value own) {
+  // Processes without an instance have no loop either.
+  std::set<int> processes(process_of_.begin(), process_of_.end());
+  const mlir::Value flat = Flat(b, loc, own);
+  std::vector<Transfer> transfers;
+  for (const int to : processes) {
+    for (const int from : processes) {
+      if (from != to) transfers.push_back({from, to, 1, flat, 0});
+    }
+  }
+  const mlir::Value buffer = x_.Run(b, loc, TypeOf(own).getElementType(), transfers);
+  mlir::Value any = own;
+  for (int64_t i = 0; i + 1 < static_cast<int64_t>(processes.size()); ++i)
+    any = stablehlo::OrOp::create(b, loc, any, Reshape(b, loc, FlatPart(b, loc, buffer, i, 1), {})).getResult();
+  return any;
+}
+
 std::vector<mlir::Value> ProcessCollectives::Fetch(mlir::OpBuilder& b, mlir::Location loc, const Lanes& lanes,
                                                    const std::vector<std::vector<int64_t>>& wanted) {
   const mlir::RankedTensorType type = TypeOf(lanes[0]);

@@ -21,6 +21,8 @@ class ProcessCollectives final : public RemoteCollectives {
 
   Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Operation* op,
                                     const std::vector<Lanes>& operands) override;
+  const Instances& all() const override { return all_; }
+  mlir::Value Any(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value own) override;
 
  private:
   using Groups = std::vector<std::vector<int64_t>>;

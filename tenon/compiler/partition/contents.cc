@@ -1,0 +1,61 @@
+#include "tenon/compiler/partition/contents.h"
+
+#include <vector>
+
+#include "mlir/IR/SymbolTable.h"
+#include "tenon/compiler/partition/collectives.h"
+#include "tenon/dialect/sdy/dialect.h"
+#include "tenon/dialect/stablehlo/dialect.h"
+
+namespace tenon::compiler {
+namespace {
+
+constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack; deeper calls are refused elsewhere
+
+}  // namespace
+
+Contents ContentsOf::Of(mlir::Operation* op, int depth) {
+  Contents contents;
+  op->walk([&](mlir::Operation* inner) {
+    contents.collective |= IsCollective(inner) || mlir::isa<sdy::ManualComputationOp>(inner);
+    contents.device |= mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, sdy::ShardingConstraintOp,
+                                 sdy::ReshardOp, sdy::PropagationBarrierOp>(inner);
+    contents.guarded |= mlir::isa<stablehlo::WhileOp, stablehlo::CustomCallOp, stablehlo::InfeedOp,
+                                  stablehlo::OutfeedOp, stablehlo::SendOp, stablehlo::RecvOp>(inner);
+    mlir::func::FuncOp callee = Called(inner);
+    if (!callee || depth >= kMaxDepth) return;
+    // A function that calls itself finds nothing here; it is refused elsewhere.
+    if (functions_.try_emplace(callee).second) {
+      const Contents of_callee = Of(callee, depth + 1);
+      functions_[callee] = of_callee;
+    }
+    contents |= functions_[callee];
+  });
+  return contents;
+}
+
+mlir::func::FuncOp Called(mlir::Operation* op) {
+  mlir::SymbolRefAttr name;
+  if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) name = call.getCalleeAttr();
+  if (mlir::isa<stablehlo::CompositeOp>(op)) name = op->getAttrOfType<mlir::SymbolRefAttr>("decomposition");
+  if (!name) return nullptr;
+  auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
+  return callee && !callee.empty() ? callee : nullptr;
+}
+
+void CallComposites(mlir::ModuleOp module) {
+  ContentsOf contents_of;
+  std::vector<mlir::Operation*> found;
+  module.walk([&](stablehlo::CompositeOp op) {
+    const Contents contents = contents_of(op);
+    if (Called(op) && (contents.collective || contents.device)) found.push_back(op);
+  });
+  for (mlir::Operation* op : found) {
+    mlir::OpBuilder b(op);
+    auto call = mlir::func::CallOp::create(b, op->getLoc(), Called(op), op->getOperands());
+    op->replaceAllUsesWith(call);
+    op->erase();
+  }
+}
+
+}  // namespace tenon::compiler

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tenon::compiler {
+
+/// What an op that runs once per device has in it: itself, its regions, and the functions that these call.
+struct Contents {
+  bool collective = false;  ///< Collectives, or manual computations, which may hold some: devices run it together.
+  bool device = false;      ///< Ids and constraints: it reads otherwise on each device.
+  bool guarded = false;     ///< Loops and effects: a device that does not come to it must not run it.
+
+  Contents& operator|=(const Contents& other) {
+    collective |= other.collective;
+    device |= other.device;
+    guarded |= other.guarded;
+    return *this;
+  }
+};
+
+/// Contents of ops, with a memory of functions. The module must not change between calls, but for ops that are added
+/// outside of what was asked about.
+class ContentsOf {
+ public:
+  Contents operator()(mlir::Operation* op) { return Of(op, 0); }
+
+ private:
+  Contents Of(mlir::Operation* op, int depth);
+
+  llvm::DenseMap<mlir::Operation*, Contents> functions_;
+};
+
+/// The function that an op runs: a call's callee, a composite's decomposition; null for other ops and for functions
+/// without a body.
+mlir::func::FuncOp Called(mlir::Operation* op);
+
+/// Turns composites that decompose into something that differs between devices into calls.
+void CallComposites(mlir::ModuleOp module);
+
+}  // namespace tenon::compiler
