@@ -157,9 +157,17 @@ TEST(Lanes, CompositesHaveCollectivesToo) {
       return %s : tensor<i32>
     }})",
                                            PairSum("%s", "%x"));
-  EXPECT_THAT(ResultsOf(R"(%r = stablehlo.composite "test.sum" %x {decomposition = @sum} : (tensor<i32>) -> tensor<i32>)",
-                        {1, 2, 3, 4}, function),
-              ElementsAre(3, 3, 7, 7));
+  EXPECT_THAT(
+      ResultsOf(R"(%r = stablehlo.composite "test.sum" %x {decomposition = @sum} : (tensor<i32>) -> tensor<i32>)",
+                {1, 2, 3, 4}, function),
+      ElementsAre(3, 3, 7, 7));
+}
+
+TEST(Lanes, WhoIsSentNothingHasZeros) {
+  EXPECT_THAT(ResultsOf(R"(%r = "stablehlo.collective_broadcast"(%x) {
+    replica_groups = dense<[[2, 1]]> : tensor<1x2xi64>} : (tensor<i32>) -> tensor<i32>)",
+                        {1, 2, 3, 4}),
+              ElementsAre(0, 3, 3, 0));
 }
 
 TEST(Lanes, PartitionsHaveNoIdsOutsideOfManualComputations) {

@@ -135,7 +135,9 @@ Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, co
     }
     groups.push_back(std::move(group));
   }
-  const bool complete = std::all_of(seen.begin(), seen.end(), [](bool s) { return s; });
+  // What nobody sends something to has zeros.
+  const bool complete = mlir::isa<stablehlo::CollectiveBroadcastOp>(op) ||
+                        std::all_of(seen.begin(), seen.end(), [](bool s) { return s; });
   if (!complete)
     return InvalidArgument(fmt::format("{}: not every process is in a group", op->getName().getStringRef().str()));
   return groups;
@@ -260,6 +262,7 @@ Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation*
         out[static_cast<size_t>(group[static_cast<size_t>(i)])] = value;
       }
     }
+    for (mlir::Value& v : out) v = v ? v : Zeros(b, op->getLoc(), TypeOf(lanes[0]));
     results.push_back(std::move(out));
   }
   return results;

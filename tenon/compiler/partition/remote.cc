@@ -156,6 +156,7 @@ Lanes ProcessCollectives::Gather(mlir::OpBuilder& b, mlir::Operation* op, const 
       out[k] = shared;
     }
   }
+  for (mlir::Value& v : out) v = v ? v : Zeros(b, op->getLoc(), TypeOf(lanes[0]));
   return out;
 }
 

@@ -84,7 +84,7 @@ void Varying::Visit(mlir::Operation* op) {
     if (mlir::isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::CollectiveBroadcastOp,
                   stablehlo::CrossReplicaSumOp>(op)) {
       const Result<std::vector<std::vector<int64_t>>> groups = InstanceGroups(op, all);
-      everybody = groups.ok() && groups->size() == 1;
+      everybody = groups.ok() && groups->size() == 1 && groups->front().size() == all.size();
     }
     return set_all(!everybody);
   }
