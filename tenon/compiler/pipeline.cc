@@ -17,7 +17,6 @@
 #include "tenon/compiler/fuse/scalar_ops.h"
 #include "tenon/compiler/import/import.h"
 #include "tenon/compiler/ir/operation_count.h"
-#include "tenon/compiler/ir/stablehlo_text.h"
 #include "tenon/compiler/ir/verify.h"
 #include "tenon/compiler/schedule/schedule.h"
 #include "tenon/compiler/simplify/simplify.h"
@@ -92,11 +91,7 @@ Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& ar
 
 OpExporter ExporterOf(const Imported& imported, const Program& simple) {
   OpExporter exporter;
-  exporter.program = [&imported, &simple](const GraphNode& node) -> Result<std::shared_ptr<const std::string>> {
-    if (node.origin != nullptr) return imported.ExportOp(node);
-    TENON_ASSIGN_OR_RETURN(std::string text, ToStablehlo(simple, node));
-    return std::make_shared<const std::string>(std::move(text));
-  };
+  exporter.program = [&imported, &simple](const GraphNode& node) { return imported.ExportNode(simple, node); };
   exporter.custom_call = [&imported](const GraphNode& node) -> Result<OpExporter::Call> {
     TENON_ASSIGN_OR_RETURN(Imported::Call call, imported.DescribeCall(node));
     return OpExporter::Call{std::move(call.step), std::move(call.operand_layouts), std::move(call.result_layouts)};

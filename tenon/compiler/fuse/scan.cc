@@ -23,12 +23,24 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   Result<kir::Graph> combiner = GraphOfBlock(p_, node.blocks[0]);
   const GraphNode* init = &p_[node.in[1].node];
   while (init->op == OpCode::kReshape || init->op == OpCode::kBroadcast) init = &p_[init->in[0].node];
-  if (!combiner.ok() || init->op != OpCode::kConstant || !init->literal.splat) return false;
+  if (!combiner.ok()) return false;
+  const bool known = init->op == OpCode::kConstant && init->literal.splat;
+  MadeKernel made;
   TENON_ASSIGN_OR_RETURN(const View from, ViewOf(node.in[0], out));
+  std::vector<View> views{from};
+  made.buffers.push_back({BoundBuffer::Kind::kRead, node.in[0]});
+  if (!known) {
+    TENON_ASSIGN_OR_RETURN(const View start, ViewOf(node.in[1], out));
+    views.push_back(start);
+    made.buffers.push_back({BoundBuffer::Kind::kRead, node.in[1]});
+  }
   const View to = NewTemp(shape);
+  views.push_back(to);
+  made.buffers.push_back({BoundBuffer::Kind::kWrite, {id, 0}});
 
   kir::KernelBuilder b;
   const kir::Buf x = BufferFor(b, kir::BufKind::kArg, from);
+  const kir::Buf first = known ? x : BufferFor(b, kir::BufKind::kArg, views[1]);
   const kir::Buf y = BufferFor(b, kir::BufKind::kOut, to);
   SmallVector<kir::Axis, 4> at;
   int64_t chains = 1;
@@ -49,7 +61,10 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   // The place, then the sum's parts.
   loop.types = {DType::kS64};
   loop.init = {b.ConstS64(form->reverse ? last : 0)};
-  AppendParts(b, type, EmitLiteral(b, type, init->literal, 0), loop.init);
+  AppendParts(b, type,
+              known ? EmitLiteral(b, type, init->literal, 0)
+                    : Scalar{b.Read(first, {}), complex ? b.Read(first, {}, 1) : kir::kNone},
+              loop.init);
   SmallVector<kir::Val, 2> sum, element;
   for (size_t i = 0; i < (complex ? 2u : 1u); ++i) {
     loop.types.push_back(part);
@@ -78,11 +93,9 @@ Result<bool> Fuser::EmitScan(NodeId id, plan::Seq& out) {
   loop.trip_count = kir::Size::Of(last + 1);
   b.AddLoop(std::move(loop));
 
-  MadeKernel made;
   made.kernel = b.Finish();
-  made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kWrite, {id, 0}}};
   Bind({id, 0}, to);
-  AddOwnKernel(std::move(made), {from, to}, out,
+  AddOwnKernel(std::move(made), views, out,
                target::Work{.serial = static_cast<double>(chains * (last + 1)) * policy::kSerialStepCycles});
   return true;
 }

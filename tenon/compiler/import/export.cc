@@ -93,6 +93,32 @@ class Exporter {
     return module;
   }
 
+  // @main computes one node from its operands.
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> RunNode(const GraphNode& node) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(b_.getUnknownLoc());
+    module_ = *module;
+    llvm::SmallVector<mlir::Type> in, out;
+    for (Ref r : node.in) in.push_back(TypeOfShape(p_.shape(r)));
+    for (const Shape& shape : node.out) out.push_back(TypeOfShape(shape));
+    auto main = mlir::func::FuncOp::create(b_.getUnknownLoc(), "main", b_.getFunctionType(in, out));
+    module_.push_back(main);
+    b_.setInsertionPointToEnd(main.addEntryBlock());
+    Values values;
+    for (size_t i = 0; i < node.in.size(); ++i) values[node.in[i]] = main.getArgument(static_cast<unsigned>(i));
+    for (Ref r : Needs(node)) {
+      if (values.contains(r)) continue;
+      if (p_[r.node].op != OpCode::kConstant)
+        return Unimplemented(fmt::format("{} whose region uses outer values", OpName(node.op)));
+      TENON_RETURN_IF_ERROR(WriteNode(r.node, values));
+    }
+    const llvm::SmallVector<Value> operands(main.getArguments());
+    TENON_ASSIGN_OR_RETURN(const llvm::SmallVector<Value> results, Write(node, operands, values));
+    mlir::func::ReturnOp::create(b_, b_.getUnknownLoc(), results);
+    if (Status s = dialect::Verify(module_); !s.ok())
+      return Internal(std::string(s.message())).WithContext(fmt::format("{} as StableHLO is wrong", OpName(node.op)));
+    return module;
+  }
+
  private:
   mlir::Type ElementType(DType type) {
     switch (type) {
@@ -178,8 +204,7 @@ class Exporter {
       if (!own.contains(r.node)) free.insert(r);
     }
   }
-  std::set<Ref> Needs(NodeId id) const {
-    const GraphNode& node = p_[id];
+  std::set<Ref> Needs(const GraphNode& node) const {
     std::set<Ref> needs(node.in.begin(), node.in.end());
     for (const Block& block : node.blocks) {
       std::set<NodeId> own;
@@ -211,7 +236,7 @@ class Exporter {
       return WriteGroup(groups_[group->second], values);
     if (!p_[id].out.empty() && !under_way_.insert(id).second)
       return Internal(fmt::format("%{} ({}) needs itself", id, OpName(p_[id].op)));
-    for (Ref r : Needs(id)) TENON_RETURN_IF_ERROR(Ensure(r.node, values));
+    for (Ref r : Needs(p_[id])) TENON_RETURN_IF_ERROR(Ensure(r.node, values));
     under_way_.erase(id);
     return WriteNode(id, values);
   }
@@ -225,7 +250,7 @@ class Exporter {
     std::set<Ref> inputs;
     std::set<NodeId> numbers;
     for (NodeId id : group.members) {
-      for (Ref r : Needs(id)) {
+      for (Ref r : Needs(p_[id])) {
         if (IsNumber(r.node)) {
           numbers.insert(r.node);
         } else if (!members.contains(r.node)) {
@@ -273,9 +298,15 @@ class Exporter {
 
   // Operands must be there.
   Status WriteNode(NodeId id, Values& values) {
-    const GraphNode& node = p_[id];
     llvm::SmallVector<Value> operands;
-    for (Ref r : node.in) operands.push_back(values.at(r));
+    for (Ref r : p_[id].in) operands.push_back(values.at(r));
+    TENON_ASSIGN_OR_RETURN(const llvm::SmallVector<Value> results, Write(p_[id], operands, values));
+    for (uint32_t i = 0; i < results.size(); ++i) values[{id, i}] = results[i];
+    return OkStatus();
+  }
+
+  // The results of a node, whose regions may use `values`.
+  Result<llvm::SmallVector<Value>> Write(const GraphNode& node, llvm::ArrayRef<Value> operands, Values& values) {
     mlir::Operation* op = nullptr;
     switch (node.op) {
       case OpCode::kParameter:
@@ -296,15 +327,16 @@ class Exporter {
         break;
       }
       case OpCode::kSort:
-        return WriteSort(id, operands, values);
-      case OpCode::kLinalg:
-        return Unimplemented("factorisations in Tenon's own form have none in StableHLO");
+        return WriteSort(node, operands);
+      case OpCode::kLinalg: {
+        TENON_ASSIGN_OR_RETURN(op, WriteLinalg(node, operands));
+        break;
+      }
       default: {
         TENON_ASSIGN_OR_RETURN(op, WritePlain(node, operands, values));
       }
     }
-    for (uint32_t i = 0; i < node.out.size(); ++i) values[{id, i}] = op->getResult(i);
-    return OkStatus();
+    return llvm::SmallVector<Value>(op->getResults());
   }
 
   using Attributes = llvm::SmallVector<mlir::NamedAttribute>;
@@ -388,6 +420,19 @@ class Exporter {
     if (node.origin != nullptr && node.origin->getName().getStringRef() == llvm::StringRef(name))
       return Create(name, node, operands);
     return Unimplemented(fmt::format("{} has no form in StableHLO", name));
+  }
+
+  Result<mlir::Operation*> WriteLinalg(const GraphNode& node, llvm::ArrayRef<Value> operands) {
+    const auto& a = node.attrs<LinalgAttrs>();
+    if (a.op == LinalgOp::kLu || a.has_info)
+      return Unimplemented("factorisations in Tenon's own form have none in StableHLO");
+    const auto lower = Named("lower", b_.getBoolAttr(a.lower));
+    if (a.op == LinalgOp::kCholesky) return Create("stablehlo.cholesky", node, operands, {lower});
+    const auto transpose = a.transpose_a ? stablehlo::Transpose::TRANSPOSE : stablehlo::Transpose::NO_TRANSPOSE;
+    return Create("stablehlo.triangular_solve", node, {operands[1], operands[0]},
+                  {lower, Named("left_side", b_.getBoolAttr(a.left_side)),
+                   Named("unit_diagonal", b_.getBoolAttr(a.unit_diagonal)),
+                   Named("transpose_a", stablehlo::TransposeAttr::get(b_.getContext(), transpose))});
   }
 
   // Attributes by their names, as lists and numbers.
@@ -528,8 +573,7 @@ class Exporter {
 
   // (keys..., payloads...) -> payloads in order: all of them sorted side by side by the keys, the first most
   // significant.
-  Status WriteSort(NodeId id, llvm::ArrayRef<Value> operands, Values& values) {
-    const GraphNode& node = p_[id];
+  Result<llvm::SmallVector<Value>> WriteSort(const GraphNode& node, llvm::ArrayRef<Value> operands) {
     const auto& a = node.attrs<SortAttrs>();
     const mlir::Location loc = LocationOf(node);
     const size_t keys = a.descending.size();
@@ -586,6 +630,7 @@ class Exporter {
       }
       Create("stablehlo.return", mlir::TypeRange(), {less}, loc);
     }
+    llvm::SmallVector<Value> results;
     for (uint32_t i = 0; i < node.out.size(); ++i) {
       Value v = op->getResult(static_cast<unsigned>(keys) + i);
       const Dims& wanted = node.shape(i).dims;
@@ -595,9 +640,9 @@ class Exporter {
                    {List("start_indices", zeros), List("limit_indices", wanted), List("strides", ones)})
                 ->getResult(0);
       }
-      values[{id, i}] = v;
+      results.push_back(v);
     }
-    return OkStatus();
+    return results;
   }
 
   Value Zero(mlir::RankedTensorType type, mlir::Location loc) {
@@ -631,6 +676,14 @@ Result<std::string> Imported::Export(const Program& program, const std::vector<N
   TENON_ASSIGN_OR_RETURN(const mlir::OwningOpRef<mlir::ModuleOp> module,
                          Exporter(dialect::AsModule(impl->module), program, groups).Run());
   return ToArtifact(*module);
+}
+
+Result<std::shared_ptr<const std::string>> Imported::ExportNode(const Program& program, const GraphNode& node) const {
+  if (node.origin != nullptr) return ExportOp(node);
+  TENON_ASSIGN_OR_RETURN(const mlir::OwningOpRef<mlir::ModuleOp> module,
+                         Exporter(dialect::AsModule(impl->module), program, {}).RunNode(node));
+  TENON_ASSIGN_OR_RETURN(std::string bytes, dialect::Serialize(*module));
+  return std::make_shared<const std::string>(std::move(bytes));
 }
 
 }  // namespace tenon::compiler

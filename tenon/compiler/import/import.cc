@@ -151,7 +151,6 @@ void CloneSymbols(mlir::ModuleOp to, mlir::ModuleOp from) {
 
 Result<std::shared_ptr<const std::string>> Imported::ExportOp(const GraphNode& node) const {
   mlir::Operation* op = node.origin;
-  if (op == nullptr) return Unimplemented(fmt::format("{} has no compiled form", OpName(node.op)));
   mlir::MLIRContext* context = op->getContext();
   mlir::OpBuilder builder(context);
   const mlir::Location loc = mlir::UnknownLoc::get(context);

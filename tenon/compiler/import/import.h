@@ -37,9 +37,10 @@ class Imported {
   /// called where their kernels run. Ops keep their places in sources. UNIMPLEMENTED names an op that has no form in
   /// StableHLO.
   Result<std::string> Export(const Program& program, const std::vector<NodeGroup>& groups) const;
-  /// The op behind `node` with its regions, as a program of one function over its operands and captured values: a
-  /// portable artifact.
-  Result<std::shared_ptr<const std::string>> ExportOp(const GraphNode& node) const;
+  /// `node` of `program`, which was made from this one, as a program of one function over its operands and captured
+  /// values: a portable artifact. It is the op behind the node where there is one. UNIMPLEMENTED names what has no form
+  /// in StableHLO.
+  Result<std::shared_ptr<const std::string>> ExportNode(const Program& program, const GraphNode& node) const;
   /// Target, attributes and aliases of the custom call behind `node` (operands and results empty), and its layouts,
   /// minor to major.
   struct Call {
@@ -53,6 +54,9 @@ class Imported {
 
   struct Impl;
   std::unique_ptr<Impl> impl;
+
+ private:
+  Result<std::shared_ptr<const std::string>> ExportOp(const GraphNode& node) const;
 };
 
 /// Reads and verifies `bytes` (which must outlive the result) and writes it as a graph: calls inlined, composites

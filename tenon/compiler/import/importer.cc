@@ -621,20 +621,21 @@ Result<bool> Importer::ImportHostTransfer(mlir::Operation* op, Block& to) {
   return true;
 }
 
+Status Importer::ImportZeros(mlir::Value result, Block& to) {
+  GraphNode node;
+  node.op = OpCode::kConstant;
+  TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
+  node.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), 0), true);
+  node.out.push_back(std::move(shape));
+  const NodeId id = p_.Add(std::move(node));
+  to.nodes.push_back(id);
+  values_[result] = {id, 0};
+  return OkStatus();
+}
+
 Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to) {
-  auto zero = [&](mlir::Value result) -> Status {
-    GraphNode node;
-    node.op = OpCode::kConstant;
-    TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
-    node.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), 0), true);
-    node.out.push_back(std::move(shape));
-    const NodeId id = p_.Add(std::move(node));
-    to.nodes.push_back(id);
-    values_[result] = {id, 0};
-    return OkStatus();
-  };
   if (name == "partition_id" || name == "replica_id") {
-    TENON_RETURN_IF_ERROR(zero(op->getResult(0)));
+    TENON_RETURN_IF_ERROR(ImportZeros(op->getResult(0), to));
     return true;
   }
   if (name == "collective_permute") {
@@ -645,7 +646,7 @@ Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef n
     if (sent) {
       TENON_RETURN_IF_ERROR(Identity(op));
     } else {
-      TENON_RETURN_IF_ERROR(zero(op->getResult(0)));
+      TENON_RETURN_IF_ERROR(ImportZeros(op->getResult(0), to));
     }
     return true;
   }

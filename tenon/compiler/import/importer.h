@@ -38,6 +38,7 @@ class Importer {
   Result<bool> ImportHostTransfer(mlir::Operation* op, Block& to);
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
   /// Collectives of a single participant are the identity.
+  Status ImportZeros(mlir::Value result, Block& to);
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
   /// False when it is something else, or over other types.
   Result<bool> ImportLinalg(mlir::Operation* op, Block& to);

@@ -83,6 +83,11 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
   } else {
     return false;
   }
+  // Nothing to do, which went well.
+  if (NumElements(shape.dims) == 0) {
+    for (mlir::Value result : op->getResults()) TENON_RETURN_IF_ERROR(ImportZeros(result, to));
+    return true;
+  }
   Finish(op, std::move(node), to);
   return true;
 }
