@@ -52,8 +52,37 @@ Status Importer::Where(mlir::Operation* op, Status status) {
 
 Result<Ref> Importer::Get(mlir::Value v) {
   auto it = values_.find(v);
-  if (it == values_.end()) return Internal("a value is used before it is imported");
-  return it->second;
+  if (it != values_.end()) return it->second;
+  if (mlir::isa<mlir::TupleType>(v.getType())) return Unimplemented("a tuple, elsewhere than in a call");
+  return Internal("a value is used before it is imported");
+}
+
+// How many arrays a value is.
+static size_t NumLeaves(mlir::Type type) {
+  const auto tuple = mlir::dyn_cast<mlir::TupleType>(type);
+  if (!tuple) return 1;
+  size_t leaves = 0;
+  for (mlir::Type part : tuple.getTypes()) leaves += NumLeaves(part);
+  return leaves;
+}
+
+Status Importer::AddLeaves(mlir::Value v, std::vector<Ref>& to) {
+  if (const auto tuple = tuples_.find(v); tuple != tuples_.end()) {
+    to.insert(to.end(), tuple->second.begin(), tuple->second.end());
+    return OkStatus();
+  }
+  TENON_ASSIGN_OR_RETURN(const Ref r, Get(v));
+  to.push_back(r);
+  return OkStatus();
+}
+
+size_t Importer::SetLeaves(mlir::Value v, const Ref* leaves) {
+  const size_t n = NumLeaves(v.getType());
+  if (mlir::isa<mlir::TupleType>(v.getType()))
+    tuples_[v] = std::vector<Ref>(leaves, leaves + n);
+  else
+    values_[v] = *leaves;
+  return n;
 }
 
 Result<GraphNode> Importer::Start(mlir::Operation* op, OpCode kind) {
@@ -92,10 +121,7 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
     return InvalidArgument(fmt::format("regions and calls are nested {} deep, at most {} may be", depth_, kMaxDepth));
   for (mlir::Operation& op : from) {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
-      for (mlir::Value v : op.getOperands()) {
-        TENON_ASSIGN_OR_RETURN(Ref r, Get(v));
-        to.results.push_back(r);
-      }
+      for (mlir::Value v : op.getOperands()) TENON_RETURN_IF_ERROR(AddLeaves(v, to.results));
       break;
     }
     if (++inlined_ > kMaxInlinedOps)
@@ -133,13 +159,15 @@ Status Importer::ImportInlined(mlir::Region& region, mlir::ValueRange operands, 
     if (operands[i].getType() != from.getArgument(static_cast<unsigned>(i)).getType()) {
       return Unimplemented("a computation on parts of arrays: the program is made for several devices");
     }
-    TENON_ASSIGN_OR_RETURN(Ref r, Get(operands[i]));
-    values_[from.getArgument(static_cast<unsigned>(i))] = r;
+    std::vector<Ref> leaves;
+    TENON_RETURN_IF_ERROR(AddLeaves(operands[i], leaves));
+    SetLeaves(from.getArgument(static_cast<unsigned>(i)), leaves.data());
   }
   const std::vector<Ref> kept = std::move(to.results);
   to.results.clear();
   TENON_RETURN_IF_ERROR(ImportInto(from, to));
-  for (size_t i = 0; i < results.size(); ++i) values_[results[i]] = to.results[i];
+  const Ref* next = to.results.data();
+  for (mlir::Value result : results) next += SetLeaves(result, next);
   to.results = kept;
   return OkStatus();
 }
@@ -210,19 +238,18 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
     return with_host ? OkStatus() : ImportOpaque(op, to);
   }
   if (name == "tuple") {
-    tuples_[op->getResult(0)] = std::vector<mlir::Value>(op->operand_begin(), op->operand_end());
+    std::vector<Ref> leaves;
+    for (mlir::Value v : op->getOperands()) TENON_RETURN_IF_ERROR(AddLeaves(v, leaves));
+    SetLeaves(op->getResult(0), leaves.data());
     return OkStatus();
   }
   if (name == "get_tuple_element") {
-    const auto tuple = tuples_.find(op->getOperand(0));
-    if (tuple == tuples_.end()) return Unimplemented("an element of a tuple that is not made in the program");
-    const mlir::Value part = tuple->second[static_cast<size_t>(IntAttr(op, "index"))];
-    if (const auto inner = tuples_.find(part); inner != tuples_.end()) {
-      std::vector<mlir::Value> parts = inner->second;
-      tuples_[op->getResult(0)] = std::move(parts);
-      return OkStatus();
-    }
-    TENON_ASSIGN_OR_RETURN(values_[op->getResult(0)], Get(part));
+    std::vector<Ref> leaves;
+    TENON_RETURN_IF_ERROR(AddLeaves(op->getOperand(0), leaves));
+    const auto type = mlir::cast<mlir::TupleType>(op->getOperand(0).getType());
+    size_t first = 0;
+    for (int64_t i = 0; i < IntAttr(op, "index"); ++i) first += NumLeaves(type.getType(static_cast<size_t>(i)));
+    SetLeaves(op->getResult(0), leaves.data() + first);
     return OkStatus();
   }
   if (name == "after_all" || name == "create_token") {
@@ -555,16 +582,28 @@ Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
   return OkStatus();
 }
 
+constexpr llvm::StringRef kClientPrefix = "chlo.";
+
+// Whether a composite is a function of CHLO as its dialect's conversion writes it, rather than somebody's own that is
+// called so.
+static bool IsClientMath(mlir::Operation* op, llvm::StringRef name) {
+  const auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("composite_attributes");
+  const auto version = op->getAttrOfType<mlir::IntegerAttr>("version");
+  return op->getNumResults() == 1 && name.starts_with(kClientPrefix) && (!attributes || attributes.empty()) &&
+         version && version.getInt() == 1 && mlir::RegisteredOperationName::lookup(name, op->getContext()).has_value();
+}
+
 Status Importer::ImportComposite(mlir::Operation* op, Block& to) {
   auto name = op->getAttrOfType<mlir::StringAttr>("name");
   auto decomposition = op->getAttrOfType<mlir::SymbolRefAttr>("decomposition");
-  if (name && name.getValue().starts_with("chlo.") && op->getNumResults() == 1) {
+  if (name && IsClientMath(op, name.getValue())) {
     TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, OpCode::kNamedMath));
-    const std::string_view function = ToView(name.getValue().drop_front(5));
+    const std::string_view function = ToView(name.getValue().drop_front(kClientPrefix.size()));
     const DType type = node.shape().dtype;
     bool same = IsFloat(type);
     for (Ref r : node.in) same &= p_.shape(r) == node.shape();
-    if (same && kir::FindMath(function, DTypeBits(type) < 32 ? DType::kF32 : type).ok()) {
+    const Result<kir::MathId> math = kir::FindMath(function, DTypeBits(type) < 32 ? DType::kF32 : type);
+    if (same && math.ok() && kir::MathGraph(*math).arguments.size() == node.in.size()) {
       node.name = std::string(function);
       node.origin = nullptr;
       Finish(op, std::move(node), to);
@@ -720,6 +759,10 @@ Status Importer::ImportSignature(mlir::func::FuncOp main) {
     p_.parameters.push_back(std::move(info));
   }
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    if (mlir::isa<mlir::TupleType>(main.getResultTypes()[i])) {  // Its arrays are results one by one.
+      p_.results.resize(p_.results.size() + NumLeaves(main.getResultTypes()[i]));
+      continue;
+    }
     mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
     p_.results.push_back({text(attrs, "mhlo.memory_kind"), text(attrs, "mhlo.layout_mode")});
     std::string& mode = p_.results.back().layout_mode;

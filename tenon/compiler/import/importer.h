@@ -37,8 +37,8 @@ class Importer {
   /// A send or recv; false when it is between devices.
   Result<bool> ImportHostTransfer(mlir::Operation* op, Block& to);
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
-  /// Collectives of a single participant are the identity.
   Status ImportZeros(mlir::Value result, Block& to);
+  /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
   /// False when it is something else, or over other types.
   Result<bool> ImportLinalg(mlir::Operation* op, Block& to);
@@ -50,6 +50,9 @@ class Importer {
   Status Identity(mlir::Operation* op);
 
   Result<Ref> Get(mlir::Value v);
+  /// The arrays that a value is, which may be a tuple: added to `to`; taken from `leaves`, and how many those were.
+  Status AddLeaves(mlir::Value v, std::vector<Ref>& to);
+  size_t SetLeaves(mlir::Value v, const Ref* leaves);
   /// A node with the op's operands and result shapes; kNoNode inside means an error.
   Result<GraphNode> Start(mlir::Operation* op, OpCode kind);
   NodeId Finish(mlir::Operation* op, GraphNode node, Block& to);
@@ -58,7 +61,7 @@ class Importer {
   mlir::ModuleOp module_;
   Program& p_;
   llvm::DenseMap<mlir::Value, Ref> values_;
-  llvm::DenseMap<mlir::Value, std::vector<mlir::Value>> tuples_;  // What they were made of, which may be tuples.
+  llvm::DenseMap<mlir::Value, std::vector<Ref>> tuples_;  // Their arrays, those of tuples inside in their place.
   llvm::StringMap<mlir::func::FuncOp> functions_;
   int depth_ = 0;
   int described_ = 0;
