@@ -104,4 +104,15 @@ bool GlobMatch(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
+std::string ProfileTextOfFile(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  std::string text;
+  for (const Profile& profile : BuiltInProfiles()) {
+    for (const std::string& glob : profile.files) {
+      if (GlobMatch(glob, file)) text = profile.text;
+    }
+  }
+  return text;
+}
+
 }  // namespace tenon::conformance

@@ -43,6 +43,9 @@ Result<Profile> ParseProfile(std::string_view text);
 /// The profiles that the library was built with.
 const std::vector<Profile>& BuiltInProfiles();
 
+/// The text of the one among them that is for a plugin by its file's name; empty: there is none.
+std::string ProfileTextOfFile(std::string_view path);
+
 /// * matches any text, ? any character.
 bool GlobMatch(std::string_view glob, std::string_view text);
 

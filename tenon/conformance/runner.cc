@@ -345,11 +345,7 @@ Result<Report> RunSuite(const RunOptions& options) {
   std::string file = BaseName(options.plugin);
   std::string profile_text = options.profile_text;
   std::map<std::string, std::string> info;
-  if (profile_text.empty() && !options.no_profile) {
-    for (const Profile& profile : BuiltInProfiles()) {
-      if (Matches(profile.files, file)) profile_text = profile.text;
-    }
-  }
+  if (profile_text.empty() && !options.no_profile) profile_text = ProfileTextOfFile(options.plugin);
   auto ask = [&] {
     Scheduler scheduler(options, profile_text);
     scheduler.Ask();

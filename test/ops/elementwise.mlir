@@ -142,3 +142,22 @@ func.func @main() {
   check.expect_eq_const %high_bits, dense<[1065353216, 1065353216, 1, 1065353216]> : tensor<4xi32>
   func.return
 }
+
+// -----
+
+// Of unsigned numbers, too, an arithmetic shift repeats the highest bit; what follows must not take it for a small number.
+func.func @main() {
+  %c = stablehlo.constant dense<[0, 127, 128, 255]> : tensor<4xui8>
+  %x = stablehlo.optimization_barrier %c : tensor<4xui8>
+  %seven = stablehlo.constant dense<7> : tensor<4xui8>
+  %two = stablehlo.constant dense<2> : tensor<4xui8>
+  %s = stablehlo.shift_right_arithmetic %x, %seven : tensor<4xui8>
+  %d = stablehlo.divide %s, %two : tensor<4xui8>
+  check.expect_eq_const %d, dense<[0, 0, 127, 127]> : tensor<4xui8>
+  // Where the highest bit is known to be zero it is a logical one.
+  %hundred = stablehlo.constant dense<100> : tensor<4xui8>
+  %low = stablehlo.minimum %x, %hundred : tensor<4xui8>
+  %t = stablehlo.shift_right_arithmetic %low, %two : tensor<4xui8>
+  check.expect_eq_const %t, dense<[0, 25, 25, 25]> : tensor<4xui8>
+  func.return
+}

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/conformance/against/against.h"
 #include "tenon/conformance/profile.h"
 #include "tenon/conformance/report.h"
 #include "tenon/conformance/runner.h"
@@ -75,6 +76,27 @@ Result<std::string> ProfileText(const std::string& name) {
   return text;
 }
 
+// Prints what differs, and writes the programs to `folder` unless that is empty. Returns the exit status.
+int Against(AgainstOptions options, bool quiet, const std::string& folder) {
+  if (!quiet && isatty(2) != 0) {
+    options.progress = [&options](int64_t done, int64_t differ) {
+      fmt::print(stderr, "\r{} of {} programs, {} differ ", done, options.count, differ);
+    };
+  }
+  const Result<AgainstReport> report = RunAgainst(options);
+  if (options.progress) fmt::print(stderr, "\r\033[K");
+  if (!report.ok()) return Complain(report.status());
+  for (const Difference& d : report->differences) {
+    fmt::print("seed {}: {}\n  {}\n", d.seed, d.what, d.ops);
+    if (folder.empty()) continue;
+    if (const Status status = WriteFile(fmt::format("{}/{}.mlir", folder, d.seed), d.program); !status.ok())
+      return Complain(status);
+  }
+  fmt::print("{} programs agree, {} differ, {} are unsupported\n", report->agree, report->differences.size(),
+             report->unsupported);
+  return report->differences.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,12 +104,17 @@ int main(int argc, char** argv) {
     const int descriptor = std::atoi(argv[3]);  // NOLINT(bugprone-unchecked-string-*): the runner wrote it.
     return RunWorker(argv[2], descriptor, argv[4]);
   }
+  if (argc == 5 && std::string(argv[1]) == "--against-worker") {
+    const int descriptor = std::atoi(argv[3]);  // NOLINT(bugprone-unchecked-string-*): RunAgainst wrote it.
+    return RunAgainstWorker(argv[2], descriptor, argv[4]);
+  }
 
   CLI::App app{
       "Checks a PJRT plugin against the rules of the C API.\n"
       "Exit status: 0 all that the plugin claims passes, 1 it does not, 2 the suite could not run."};
   RunOptions options;
-  std::string profile, json, junit, markdown, html;
+  AgainstOptions against;
+  std::string programs, profile, json, junit, markdown, html;
   std::vector<std::string> matrix;
   bool list = false, all = false, profiles = false, quiet = false, any_build = false;
   app.add_option("plugin", options.plugin, "shared library of the plugin");
@@ -106,6 +133,11 @@ int main(int argc, char** argv) {
   app.add_flag("--isolate", options.isolate, "each test in a child process of its own");
   app.add_flag("-a,--all", all, "report tests that pass, too");
   app.add_flag("-q,--quiet", quiet, "no progress, no report for people");
+  app.add_option("--against", against.other,
+                 "run random programs on this plugin, too, and compare the results, in place of the tests");
+  app.add_option("--count", against.count, "how many of them")->check(CLI::PositiveNumber);
+  app.add_option("--seed", against.first_seed, "the first one's seed; the others have the next ones");
+  app.add_option("--programs", programs, "folder that receives programs whose results differ, as SEED.mlir");
   app.add_flag("--list", list, "list the tests and their rules");
   app.add_flag("--list-profiles", profiles, "list the built-in profiles");
   app.add_option("--matrix", matrix, "JSON reports to put side by side");
@@ -130,11 +162,18 @@ int main(int argc, char** argv) {
   if (options.plugin.empty()) return Complain(InvalidArgument("wants the path of a plugin; see --help"));
 
   // dlopen searches a name without a slash in the system's folders.
-  if (options.plugin.find('/') == std::string::npos) options.plugin = "./" + options.plugin;
+  for (std::string* path : {&options.plugin, &against.other}) {
+    if (!path->empty() && path->find('/') == std::string::npos) *path = "./" + *path;
+  }
   options.worker = "/proc/self/exe";
   char self[4096];
   if (ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1); n > 0)
     options.worker.assign(self, static_cast<size_t>(n));
+  if (!against.other.empty()) {
+    against.plugin = options.plugin;
+    against.worker = options.worker;
+    return Against(against, quiet, programs);
+  }
   if (profile == "none") {
     options.no_profile = true;
   } else if (!profile.empty()) {

@@ -205,6 +205,8 @@ class Walk {
       case Op::kShrArith:
         if (!in(1).is_one() || in(1).lo < 0 || in(1).lo >= DTypeBits(type)) return whole;
         if (n.op == Op::kShrLogical && in(0).lo < 0) return whole;
+        // The highest bit of an unsigned number counts as its sign.
+        if (n.op == Op::kShrArith && IsUnsigned(type) && in(0).hi > RangeOfType(type).hi / 2) return whole;
         return {in(0).lo >> in(1).lo, in(0).hi >> in(1).lo, true};
       case Op::kNot:
         return type == DType::kPred ? Range{1 - in(0).hi, 1 - in(0).lo, true} : whole;
