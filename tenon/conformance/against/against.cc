@@ -42,8 +42,8 @@ class Child {
       return Internal("cannot make a pipe");
     }
     const std::string fd = std::to_string(kResultFd);
-    const char* argv[] = {options_.worker.c_str(), "--against-worker", plugin_.c_str(), fd.c_str(), profile_.c_str(),
-                          nullptr};
+    const char* argv[] = {
+        options_.worker.c_str(), "--against-worker", plugin_.c_str(), fd.c_str(), profile_.c_str(), nullptr};
     pid_ = fork();
     if (pid_ == 0) {
       dup2(seeds[0], 0);

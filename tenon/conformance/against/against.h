@@ -34,12 +34,12 @@ struct AgainstReport {
   std::vector<Difference> differences;
 };
 
-/// Runs random programs on two plugins, each in a child process of its own, and compares what they give. A crash, a hang
-/// and an error that only one has are differences. Errors: a plugin that cannot be loaded or has no device.
+/// Runs random programs on two plugins, each in a child process of its own, and compares what they give. A crash, a
+/// hang and an error that only one has are differences. Errors: a plugin that cannot be loaded or has no device.
 Result<AgainstReport> RunAgainst(const AgainstOptions& options);
 
-/// A child: runs the case of every seed that comes on standard input, and writes what came of it to `result_fd`. Returns
-/// the exit status.
+/// A child: runs the case of every seed that comes on standard input, and writes what came of it to `result_fd`.
+/// Returns the exit status.
 int RunAgainstWorker(const std::string& plugin, int result_fd, const std::string& profile_text);
 
 /// Why the outputs of two plugins are not the same, as far as the case wants it; empty: they are. `got` and `other`:

@@ -18,7 +18,7 @@ using builder::Values;
 constexpr double kMathRoundings = 64;
 // Values are kept below this, so that they fit the narrow types and functions stay where they are well-conditioned.
 constexpr double kLargest = 512;
-constexpr double kMostError = 1.0 / 64;  // Of a value's bound.
+constexpr double kMostError = 1.0 / 64;   // Of a value's bound.
 constexpr int64_t kMostElements = 40000;  // An array's, so that a case takes milliseconds.
 
 // Bits of a float type's significand.
@@ -99,7 +99,7 @@ class Generator {
   }
   // Around the widths of vectors and tiles, and what is not near them.
   int64_t Extent() {
-    static const std::vector<int64_t> kExtents = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12, 15,  16,  17,  24,
+    static const std::vector<int64_t> kExtents = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12,  15,  16,  17,  24,
                                                   31, 32, 33, 48, 63, 64, 65, 96, 97, 100, 127, 128, 129, 200};
     return Chance(2) ? 0 : Chance(8) ? Int(250, 1100) : Pick(kExtents);
   }
@@ -138,7 +138,8 @@ class Generator {
   Value Indices(const Dims& dims, int64_t extent) {
     Case::Argument argument{{DType::kS32, dims}, {}};
     for (int64_t i = 0; i < NumElements(dims); ++i)
-      Append(argument.bytes, static_cast<int32_t>(Chance(90) ? Int(0, std::max<int64_t>(extent - 1, 0)) : Int(-2, extent + 2)));
+      Append(argument.bytes,
+             static_cast<int32_t>(Chance(90) ? Int(0, std::max<int64_t>(extent - 1, 0)) : Int(-2, extent + 2)));
     case_.arguments.push_back(std::move(argument));
     return main_.Parameter({DType::kS32, dims});
   }
@@ -290,7 +291,9 @@ class Generator {
 
   bool Bits(const Item& x) {
     const double all = std::ldexp(1.0, DTypeBits(x.v.dtype()));
-    const auto full = [&](int64_t low, int64_t high) { return builder::FullLike(x.v, static_cast<double>(Int(low, high))); };
+    const auto full = [&](int64_t low, int64_t high) {
+      return builder::FullLike(x.v, static_cast<double>(Int(low, high)));
+    };
     switch (Int(0, 9)) {
       case 0:
         return Push("and", Item{builder::And(x.v, Like(x).v), all, 0, 0});
@@ -319,9 +322,9 @@ class Generator {
   bool Choose(const Item& x) {
     const Item y = Like(x);
     if (!x.exact() || !y.exact()) return false;
-    const auto direction = Pick<builder::Direction>({builder::Direction::kEq, builder::Direction::kNe,
-                                                     builder::Direction::kLt, builder::Direction::kLe,
-                                                     builder::Direction::kGt, builder::Direction::kGe});
+    const auto direction =
+        Pick<builder::Direction>({builder::Direction::kEq, builder::Direction::kNe, builder::Direction::kLt,
+                                  builder::Direction::kLe, builder::Direction::kGt, builder::Direction::kGe});
     const Value less = builder::Compare(x.v, y.v, direction);
     const Item z = Like(x);
     return Push("select", Made(builder::Select(less, x.v, z.v), std::max(x.magnitude, z.magnitude),
@@ -481,8 +484,8 @@ class Generator {
     options.strides = {Int(1, 2)};
     options.padding = {{Int(0, 2), Int(0, 2)}};
     options.precision.assign(2, builder::Precision::kHighest);
-    return Push("convolution", Products(builder::Convolution(x.v, y.v, dims, options), x, y,
-                                        static_cast<double>(features * window)));
+    return Push("convolution",
+                Products(builder::Convolution(x.v, y.v, dims, options), x, y, static_cast<double>(features * window)));
   }
 
   bool Sorted(const Item& x) {
@@ -491,13 +494,13 @@ class Generator {
     const auto direction = Chance(50) ? builder::Direction::kLt : builder::Direction::kGt;
     if (x.exact() && Chance(50)) {  // Keys that have one order, with places.
       const Value places = builder::Iota(main_, {DType::kS32, x.v.dims()}, dim);
-      const Values sorted = builder::Sort({x.v, places}, dim, true, [&](std::span<const Value> a) {
-        return builder::Compare(a[0], a[1], direction);
-      });
+      const Values sorted = builder::Sort(
+          {x.v, places}, dim, true, [&](std::span<const Value> a) { return builder::Compare(a[0], a[1], direction); });
       if (sorted.size() != 2) return false;
       return Push("sort_places", Item{sorted[1], static_cast<double>(At(x.v.dims(), dim)), 0, 0});
     }
-    const Values sorted = builder::Sort({x.v}, dim, true, [&](Value a, Value b) { return builder::Compare(a, b, direction); });
+    const Values sorted =
+        builder::Sort({x.v}, dim, true, [&](Value a, Value b) { return builder::Compare(a, b, direction); });
     return !sorted.empty() && Push("sort", Moved(sorted[0], x));
   }
 
@@ -564,7 +567,8 @@ class Generator {
     const Values made = builder::While(
         {start, x.v},
         [&](Value i, Value) {
-          return builder::Compare(i, builder::Constant<int32_t>(main_, static_cast<int32_t>(trips)), builder::Direction::kLt);
+          return builder::Compare(i, builder::Constant<int32_t>(main_, static_cast<int32_t>(trips)),
+                                  builder::Direction::kLt);
         },
         [&](Value i, Value v) {
           const Value half = IsFloat(type) ? builder::Multiply(v, builder::FullLike(v, 0.5))
@@ -579,10 +583,10 @@ class Generator {
   bool Branch(const Item& x) {
     const Item y = Like(x);
     const Value index = Indices({}, 3);
-    const Values made = builder::Case(
-        index, {[&] { return builder::Add(x.v, y.v); }, [&] { return builder::Maximum(x.v, y.v); }, [&] { return x.v; }});
-    return !made.empty() && Push("case", Made(made[0], x.magnitude + y.magnitude, x.error + y.error,
-                                              std::max(x.scale, y.scale)));
+    const Values made = builder::Case(index, {[&] { return builder::Add(x.v, y.v); },
+                                              [&] { return builder::Maximum(x.v, y.v); }, [&] { return x.v; }});
+    return !made.empty() &&
+           Push("case", Made(made[0], x.magnitude + y.magnitude, x.error + y.error, std::max(x.scale, y.scale)));
   }
 
   bool Converted(const Item& x) {

@@ -27,8 +27,8 @@ struct Case {
   std::string ops;  ///< What it is made of, in order: "dot reduce tanh".
 };
 
-/// The program of a seed: the same on every machine. Floating-point arguments are small multiples of a power of two, and
-/// as long as only sums, products and choices of such numbers fit the type, every order of computing gives the same
+/// The program of a seed: the same on every machine. Floating-point arguments are small multiples of a power of two,
+/// and as long as only sums, products and choices of such numbers fit the type, every order of computing gives the same
 /// bits: then the tolerance is 0. What rounds makes it the error that follows from the operations' own.
 Result<Case> MakeCase(uint64_t seed);
 

@@ -40,8 +40,8 @@ Answer RunCase(Env& env, const Case& of) {
     std::vector<Buffer> arguments;
     std::vector<PJRT_Buffer*> pointers;
     for (const Case::Argument& a : of.arguments) {
-      arguments.push_back(env.Upload(BufferType(a.shape.dtype), a.bytes.data(),
-                                     Dims(a.shape.dims.begin(), a.shape.dims.end())));
+      arguments.push_back(
+          env.Upload(BufferType(a.shape.dtype), a.bytes.data(), Dims(a.shape.dims.begin(), a.shape.dims.end())));
       pointers.push_back(arguments.back().get());
     }
     for (const Buffer& output : env.Execute(*loaded, pointers)) {
