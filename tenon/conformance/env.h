@@ -149,6 +149,10 @@ class Env {
   }
   [[noreturn]] void Unequal(std::string_view got, std::string_view want, std::string_view what) const;
 
+  /// What reports say of the test if it passes: a figure.
+  void Note(std::string text) { note_ = std::move(text); }
+  std::string TakeNote() { return std::exchange(note_, {}); }
+
   // --- Calls. Thread-safe.
   /// The error as a status; frees it. Checks that its code and text are those of an error.
   Status Take(PJRT_Error* error) const;
@@ -276,6 +280,7 @@ class Env {
   Status client_status_;
   std::vector<PJRT_Device*> devices_;
   Topology owned_topology_;
+  std::string note_;
 };
 
 /// Dense row-major layout of `rank` dimensions; `order` is the storage that it points to.

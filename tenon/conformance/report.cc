@@ -80,11 +80,15 @@ std::string ToText(const Report& report, bool all) {
                                  report.platform_name, report.platform_version, report.profile);
   for (const TestResult& r : report.results) {
     if (r.verdict == Verdict::kNoDevice && !all) continue;
-    if (r.verdict == Verdict::kPass && !all) continue;
+    // A figure is what one looks for.
+    if (r.verdict == Verdict::kPass && !all && r.message.empty()) continue;
     text += fmt::format("{:<16} {}", VerdictName(r.verdict), r.name);
     if (r.observed != VerdictName(r.verdict)) text += fmt::format("  [{}]", r.observed);
+    if (r.verdict == Verdict::kPass) {
+      text += r.message.empty() ? "\n" : fmt::format("  {}: {}\n", r.rule, r.message);
+      continue;
+    }
     text += "\n";
-    if (r.verdict == Verdict::kPass) continue;
     text += fmt::format("    rule: {} ({})\n", r.rule, r.source);
     if (!r.message.empty()) text += fmt::format("    seen: {}\n", r.message);
     if (!r.reason.empty()) text += fmt::format("    profile: {}\n", r.reason);

@@ -42,6 +42,8 @@ const Suite& AllTests() {
     AddCallbackTests(all);
     AddThreadTests(all);
     AddTeardownTests(all);
+    AddSoakTests(all);
+    AddPerformanceTests(all);
     AddOpTests(all);
     return all;
   }();

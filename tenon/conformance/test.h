@@ -72,6 +72,8 @@ void AddAotTests(Suite& suite);
 void AddExtensionTests(Suite& suite);
 void AddThreadTests(Suite& suite);
 void AddTeardownTests(Suite& suite);
+void AddSoakTests(Suite& suite);
+void AddPerformanceTests(Suite& suite);
 void AddOpTests(Suite& suite);
 
 }  // namespace tenon::conformance

@@ -53,8 +53,9 @@ Stop RunOne(Env& env, const Test& test) {
     if (test.needs == Needs::kTopology && !env.profile().device && env.profile().topology.empty()) {
       return {Observed::kNoDevice, "no topology"};
     }
+    (void)env.TakeNote();
     test.run(env);
-    return {Observed::kPass, ""};
+    return {Observed::kPass, env.TakeNote()};
   } catch (const Stop& stop) {
     return stop;
   } catch (const std::exception& error) {

@@ -1588,6 +1588,23 @@ const Fault kFaults[] = {
        };
        t.PJRT_Buffer_Dimensions = [](auto* a) -> E { return gone ? Fail() : Real(a); };
      }},
+    {"leaks_executables",
+     [](PJRT_Api& t) {
+       t.PJRT_LoadedExecutable_Destroy = [](auto* a) -> E {
+         return a->struct_size < 24 || a->executable == nullptr ? Real(a) : nullptr;
+       };
+     }},
+    {"leaks_errors",
+     [](PJRT_Api& t) {
+       t.PJRT_Error_Destroy = [](auto*) {};
+     }},
+    {"client_leaks_files",
+     [](PJRT_Api& t) {
+       t.PJRT_Client_Create = [](auto* a) -> E {
+         static_cast<void>(dup(0));
+         return Real(a);
+       };
+     }},
     {"leaks_buffers",
      [](PJRT_Api& t) {
        t.PJRT_Buffer_Destroy = [](auto* a) -> E {
