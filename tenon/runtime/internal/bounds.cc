@@ -243,15 +243,17 @@ class Checker {
     const kir::Node& n = k_.nodes[v];
     const auto keep = [&] { f.Add(kNodeBase + v, k); };
     if (depth == 0 || !IsInteger(n.type)) return keep();
+    // One number, whatever it is made of: a guard and an address may write it differently.
+    if (const Interval r = RangeOfNode(v); r.lo == r.hi) {
+      f.offset = Clamp(f.offset + Times(r.lo, k));
+      return;
+    }
     const auto in = [&](size_t i) { return RangeOfNode(n.in[i]); };
     const auto constant = [](Interval r) { return r.lo == r.hi; };
     const auto apart = [&](Interval r) {
       return FitsExactly(r, n.type) || (sums == Sums::kModular && DTypeBits(n.type) == 64);
     };
     switch (n.op) {
-      case kir::Op::kConst:
-        f.offset = Clamp(f.offset + Times(RangeOfNode(v).lo, k));
-        return;
       case kir::Op::kConvert:
         if (!IsInteger(k_.nodes[n.in[0]].type) || !FitsExactly(in(0), n.type)) return keep();
         return AddNode(f, n.in[0], k, sums, depth - 1);
