@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenon/compiler/fuse/scalar_ops.h"
 #include "tenon/compiler/schedule/policy.h"
 #include "tenon/plan/policy.h"
 #include "tenon/target/work.h"
@@ -70,7 +71,9 @@ LinkPlace& LinkSurvey::Touch(SlotId slot, bool write) {
     place.elements = width == 0 ? 0 : p_.buffers[view.buffer].bytes / width;
     place.is_scalar = place.elements == 1 && !IsComplex(view.dtype);
   }
-  if (place.dtype != view.dtype || width == 0 || place.elements == 0) ok_ = false;
+  // What only steps of their own move has no kernel that holds it.
+  const bool can_hold = KernelCanHold(view.dtype) && target_.HasType(view.dtype);
+  if (place.dtype != view.dtype || !can_hold || place.elements == 0) ok_ = false;
   place.written |= write;
   if (!write) place.read.push_back(slot);
   return place;
