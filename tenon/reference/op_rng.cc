@@ -116,9 +116,11 @@ Status RngBitGenerator(OpContext& context) {
     PhiloxBits(state, bits, words);
   }
   const auto width = static_cast<size_t>(ByteWidth(out.dtype()));
-  const auto keep = MaxUnsigned(std::max(1, DTypeBits(out.dtype()) == 64 ? 64 : static_cast<int>(width) * 8));
+  const int kept = out.dtype() == DType::kPred ? 1 : DTypeBits(out.dtype());
+  const uint64_t sign = IsSigned(out.dtype()) ? uint64_t{1} << (kept - 1) : 0;
   for (size_t i = 0; i < words.size(); ++i) {
-    const uint64_t word = words[i] & (out.dtype() == DType::kPred ? 1 : keep);
+    // Signed ones of less than a byte are sign-extended.
+    const uint64_t word = ((words[i] & MaxUnsigned(kept)) ^ sign) - sign;
     std::memcpy(out.mutable_bytes() + i * width, &word, width);
   }
   TENON_ASSIGN_OR_RETURN(Value new_state, Value::Copy(wide_state.shape(), std::as_bytes(std::span(state))));

@@ -7,5 +7,9 @@ func.func @main() {
   %p:2 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
   check.expect_eq_const %p#0, dense<[1, 3]> : tensor<2xui64>
   check.expect_eq_const %p#1, dense<[2100602697, 2847456232, 2074354647, 800269529]> : tensor<4xui32>
+  // Of less than a byte: the low bits, which conversions read as numbers of the type.
+  %n:2 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xi4>)
+  %w = stablehlo.convert %n#1 : (tensor<4xi4>) -> tensor<4xi32>
+  check.expect_eq_const %w, dense<[4, -5, 3, 3]> : tensor<4xi32>
   func.return
 }
