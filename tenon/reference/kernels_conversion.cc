@@ -320,7 +320,11 @@ double ReducePrecision(double v, int exponent, int mantissa, int own) {
     fraction = std::ldexp(fraction, e - least);
     e = least;
   }
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(fraction, mantissa + 1)), e - mantissa - 1);
+  const double places = std::ldexp(fraction, mantissa + 1);
+  double whole = std::nearbyint(places);
+  // Without a mantissa, the last bit that stays is the exponent's: 3 lies between the codes of 2, which is even, and 4.
+  if (mantissa == 0 && std::fabs(places) == 1.5 && e % 2 == 0) whole = std::copysign(1.0, v);
+  const double rounded = std::ldexp(whole, e - mantissa - 1);
   if (keeps) return rounded;
   const double magnitude = std::fabs(rounded);
   if (magnitude < std::ldexp(1.0, 1 - bias)) return std::copysign(0.0, v);
@@ -378,9 +382,9 @@ Kernel FindConversion(std::string_view op, std::span<const DType> operands, DTyp
     if (op == "stablehlo.convert") return ConvertKernel(from, result);
     if (op == "stablehlo.bitcast_convert") {
       if (BitsOf(from) != BitsOf(result)) return {};
-      // Integers of fewer bits than a byte fill it as their type says.
-      const bool fills = IsInteger(from) && IsInteger(result) && BitsOf(from) < 8;
-      return fills ? ConvertKernel(from, result) : CopyKernel(from);
+      if (BitsOf(from) >= 8 || from == result) return CopyKernel(from);
+      // What has fewer bits than a byte fills it as its type says; integers and floats differ there.
+      return IsInteger(from) && IsInteger(result) ? ConvertKernel(from, result) : Kernel{};
     }
     if (op == "stablehlo.real") return PartKernel<0>(from);
     if (op == "stablehlo.imag") return PartKernel<1>(from);

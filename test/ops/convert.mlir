@@ -23,6 +23,13 @@ func.func @main() {
   check.expect_eq_const %parts, dense<[[8738, 4369], [65535, 65535]]> : tensor<2x2xui16>
   %back = stablehlo.bitcast_convert %parts : (tensor<2x2xui16>) -> tensor<2xi32>
   check.expect_eq %back, %x : tensor<2xi32>
+  // Less than a byte: integers are sign-extended in it, floats are not.
+  %tiny = stablehlo.constant dense<[-1.0, 0.5, -6.0]> : tensor<3xf4E2M1FN>
+  %tiny_bits = stablehlo.bitcast_convert %tiny : (tensor<3xf4E2M1FN>) -> tensor<3xi4>
+  %tiny_wide = stablehlo.convert %tiny_bits : (tensor<3xi4>) -> tensor<3xi32>
+  check.expect_eq_const %tiny_wide, dense<[-6, 1, -1]> : tensor<3xi32>
+  %tiny_back = stablehlo.bitcast_convert %tiny_bits : (tensor<3xi4>) -> tensor<3xf4E2M1FN>
+  check.expect_eq %tiny_back, %tiny : tensor<3xf4E2M1FN>
   %f = stablehlo.constant dense<1.0> : tensor<f32>
   %bits = stablehlo.bitcast_convert %f : (tensor<f32>) -> tensor<ui32>
   check.expect_eq_const %bits, dense<1065353216> : tensor<ui32>
