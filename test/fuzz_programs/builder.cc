@@ -45,7 +45,7 @@ Type Builder::AnyType() {
   if (p < 30) return types[0];
   if (p < 45) return types[1];
   if (p < 53) return types[2];
-  return types[static_cast<size_t>(random.Pick(static_cast<int64_t>(limits.rare_types && p > 90 ? types.size() : 15)))];
+  return types[static_cast<size_t>(random.Pick(static_cast<int64_t>(limits.rare_types && p > 75 ? types.size() : 15)))];
 }
 Type Builder::AnyArithmeticType() {
   Type type = AnyType();
@@ -53,6 +53,7 @@ Type Builder::AnyArithmeticType() {
   return type;
 }
 Type Builder::AnyIndexType() {
+  if (limits.rare_types && random.Chance(12)) return TypeOf(random.OneOf({DType::kS4, DType::kU4}));
   return TypeOf(random.OneOf({DType::kS32, DType::kS32, DType::kS64, DType::kU32, DType::kU64, DType::kS8, DType::kU8,
                               DType::kS16, DType::kU16}));
 }
@@ -74,7 +75,7 @@ Dims Builder::Subset(size_t n, int one_in) {
 
 int64_t Builder::Small(const Type& type) {
   if (type.is_bool()) return random.Pick(2);
-  const int64_t most = type.bits <= 8 && !type.is_bool() ? 3 : 6;
+  const int64_t most = type.bits == 2 ? 1 : type.bits <= 8 ? 3 : 6;
   return type.kind == Kind::kUnsigned ? random.Pick(most + 1) : random.Between(-most, most);
 }
 
@@ -191,6 +192,11 @@ Value Builder::Literal(const Type& type, const Dims& dims, const std::string& li
 }
 
 Value Builder::Splat(const Type& type, const Dims& dims, int64_t v) {
+  // What the type does not hold wraps around.
+  if (type.is_int() && type.bits < 8) {
+    v &= (int64_t{1} << type.bits) - 1;
+    if (type.is_signed() && (v >> (type.bits - 1)) != 0) v -= int64_t{1} << type.bits;
+  }
   std::string literal = fmt::format("{}", v);
   if (type.is_bool()) literal = v & 1 ? "true" : "false";
   if (type.is_float()) literal = fmt::format("{}.0", v);
@@ -218,7 +224,7 @@ Value Builder::Constant(const Type& type, const Dims& dims) {
   }
   if (!dims.empty() && n > 0 && !type.is_bool() && random.Chance(4)) {
     const int64_t along = random.Pick(static_cast<int64_t>(dims.size()));
-    if (dims[static_cast<size_t>(along)] <= 7) {
+    if (static_cast<double>(dims[static_cast<size_t>(along)]) <= std::min(type.counts_to() + 1, 7.0)) {
       return EmitHidden(fmt::format("stablehlo.iota dim = {} : {}", along, Text(type, dims)), type, dims, {.bound = 6});
     }
   }

@@ -9,7 +9,11 @@
 namespace tenon::fuzz {
 namespace {
 
-constexpr int64_t kMaxTrips = 6;
+constexpr int64_t kFewTrips = 6;
+constexpr int64_t kManyTrips = 80;
+/// One of several branches, loops among them, that each give something of the carry's shape; the counter chooses.
+Value Branched(Builder& b, const Value& v, const Value& counter);
+
 constexpr double kCarried = 16;  // Carried floats are kept below: a power of two, which every type has.
 
 /// How a loop counts: found by trying, so that wrapping around counts too.
@@ -40,10 +44,10 @@ bool Holds(const Counter& c, uint64_t i) {
   return i == c.limit;
 }
 
-/// How often it runs; nothing when that is more than kMaxTrips.
-std::optional<int64_t> TripsOf(const Counter& c) {
+/// How often it runs; nothing when that is more than `most`.
+std::optional<int64_t> TripsOf(const Counter& c, int64_t most) {
   uint64_t i = c.start;
-  for (int64_t trips = 0; trips <= kMaxTrips; ++trips) {
+  for (int64_t trips = 0; trips <= most; ++trips) {
     if (!Holds(c, i)) return trips;
     i = Wrap(c.type, c.update == "add" ? i + c.step : c.update == "subtract" ? i - c.step : i * c.step);
   }
@@ -56,7 +60,10 @@ std::string Print(const Type& type, uint64_t v) {
 
 Counter AnyCounter(Builder& b) {
   Counter c{.type = b.AnyIndexType()};
-  if (b.limits.rare_types && b.random.Chance(12)) c.type = TypeOf(b.random.OneOf({DType::kS4, DType::kU4}));
+  const int64_t most =
+      b.trips() <= kFewTrips && b.random.Chance(5) ? b.random.Between(kFewTrips, kManyTrips) : kFewTrips;
+  if (b.limits.rare_types && b.random.Chance(12))
+    c.type = TypeOf(b.random.OneOf({DType::kS4, DType::kU4, DType::kS2, DType::kU2}));
   for (int tries = 0; tries < 30; ++tries) {
     const uint64_t ends[] = {
         0, 1, 2, ~uint64_t{0}, uint64_t{1} << (c.type.bits - 1), (uint64_t{1} << (c.type.bits - 1)) - 1};
@@ -65,15 +72,16 @@ Counter AnyCounter(Builder& b) {
                                              : ends[b.random.Pick(6)] + static_cast<uint64_t>(b.random.Between(-4, 4)));
     };
     c.start = place();
-    c.step = Wrap(c.type, b.random.Chance(2)   ? 1
-                          : b.random.Chance(3) ? uint64_t{1} << (c.type.bits - b.random.Between(1, 3))
-                                               : static_cast<uint64_t>(b.random.Between(-3, 4)));
+    c.step =
+        Wrap(c.type, b.random.Chance(2)   ? 1
+                     : b.random.Chance(3) ? uint64_t{1} << (c.type.bits - b.random.Between(1, std::min(3, c.type.bits)))
+                                          : static_cast<uint64_t>(b.random.Between(-3, 4)));
     c.update = b.random.OneOf<std::string_view>({"add", "add", "add", "add", "subtract", "subtract", "multiply"});
     c.direction = b.random.OneOf<std::string_view>({"LT", "LT", "LT", "LE", "GT", "GE", "NE", "NE", "EQ"});
-    const uint64_t n = static_cast<uint64_t>(b.random.Pick(kMaxTrips));
+    const uint64_t n = static_cast<uint64_t>(most > kFewTrips ? most - b.random.Pick(4) : b.random.Pick(most));
     c.limit = b.random.Chance(3) ? place()
                                  : Wrap(c.type, (c.update == "subtract" ? c.start - n * c.step : c.start + n * c.step));
-    const std::optional<int64_t> trips = TripsOf(c);
+    const std::optional<int64_t> trips = TripsOf(c, most);
     if (trips && (*trips > 0 || b.random.Chance(4))) {
       c.trips = *trips;
       return c;
@@ -101,7 +109,7 @@ Value Within(Builder& b, Value v, const Numbers& is, const Value& otherwise) {
 
 /// One value that a loop carries.
 struct Carry {
-  enum Role { kPass, kSwap, kOuter, kComputed, kUpdated, kAccumulated, kCounter, kLimit, kGo };
+  enum Role { kPass, kSwap, kOuter, kComputed, kUpdated, kAccumulated, kWorked, kCounter, kLimit, kGo };
   Value init;
   Value inner = {};
   Role role = kComputed;
@@ -110,7 +118,7 @@ struct Carry {
 
 Carry::Role AnyRole(Builder& b) {
   return b.random.OneOf({Carry::kPass, Carry::kOuter, Carry::kComputed, Carry::kComputed, Carry::kComputed,
-                         Carry::kUpdated, Carry::kUpdated, Carry::kAccumulated});
+                         Carry::kUpdated, Carry::kUpdated, Carry::kAccumulated, Carry::kWorked, Carry::kWorked});
 }
 
 /// An element or a block of the carried array replaced, at a place that follows the counter.
@@ -146,6 +154,129 @@ Value Update(Builder& b, const Value& array, const Value& counter) {
                       array.type, array.dims, Join(array.is, update.is));
 }
 
+/// A stable order of one dim.
+Value Sorted(Builder& b, const Value& v, int64_t along) {
+  const std::string s = Text(v.type, {});
+  return b.EmitHidden(
+      fmt::format(
+          "\"stablehlo.sort\"({0}) ({{\n  ^bb0(%x: {1}, %y: {1}):\n    %c = stablehlo.compare {2}, %x, %y, {3} : "
+          "({1}, {1}) -> tensor<i1>\n    stablehlo.return %c : tensor<i1>\n  }}) {{dimension = {4} : i64, "
+          "is_stable = true}} : ({5}) -> {5}",
+          v.name, s, b.random.OneOf({"LT", "GT"}), CompareKind(b, v, false), along, Text(v)),
+      v.type, v.dims, v.is);
+}
+
+/// Rows of one dim in an order that moves with the counter.
+Value Looked(Builder& b, const Value& v, const Value& counter, size_t along) {
+  const int64_t n = v.dims[along];
+  const Dims list = {n};
+  const Value iota =
+      b.EmitHidden(fmt::format("stablehlo.iota dim = 0 : {}", Text(counter.type, list)), counter.type, list, {});
+  const Value by = b.Broadcast(counter, list, {});
+  const Value index = b.EmitHidden(fmt::format("stablehlo.{} {}, {} : {}", b.random.OneOf({"add", "xor", "subtract"}),
+                                               iota.name, by.name, Text(iota)),
+                                   counter.type, list, {});
+  Dims sizes = v.dims, offsets;
+  sizes[along] = 1;
+  for (size_t d = 0; d < v.rank(); ++d) {
+    if (d != along) offsets.push_back(static_cast<int64_t>(d));
+  }
+  return b.EmitHidden(
+      fmt::format("\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = {}, "
+                  "collapsed_slice_dims = [{}], start_index_map = [{}], index_vector_dim = 1>, slice_sizes = {}}} : "
+                  "({}, {}) -> {}",
+                  v.name, index.name, List(offsets), along, along, Array(sizes), Text(v), Text(index), Text(v)),
+      v.type, v.dims, v.is);
+}
+
+/// A row of one dim replaced where the counter points, or nowhere.
+Value Scattered(Builder& b, const Value& v, const Value& counter, size_t along) {
+  Dims row = v.dims, window;
+  row.erase(row.begin() + static_cast<int64_t>(along));
+  for (size_t d = 0; d < row.size(); ++d) window.push_back(static_cast<int64_t>(d));
+  const Value update = b.Match(v.type, row);
+  const std::string s = Text(v.type, {});
+  std::string body = fmt::format("    stablehlo.return %q : {}\n", s);
+  Numbers is = Join(v.is, update.is);
+  if (b.random.Chance(2) && !v.type.is_complex()) {
+    const char* op = v.type.is_bool() ? "xor" : "maximum";
+    body = fmt::format("    %r = stablehlo.{0} %p, %q : {1}\n    stablehlo.return %r : {1}\n", op, s);
+    is.zero_sign = false;
+  }
+  const Value index = b.EmitHidden(
+      fmt::format("stablehlo.reshape {} : ({}) -> {}", counter.name, Text(counter), Text(counter.type, {1})),
+      counter.type, {1}, counter.is);
+  return b.EmitHidden(
+      fmt::format(
+          "\"stablehlo.scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}  }}) {{scatter_dimension_numbers = "
+          "#stablehlo.scatter<update_window_dims = {}, inserted_window_dims = [{}], "
+          "scatter_dims_to_operand_dims = [{}], index_vector_dim = 0>}} : ({}, {}, {}) -> {}",
+          v.name, index.name, update.name, s, s, body, List(window), along, along, Text(v), Text(index), Text(update),
+          Text(v)),
+      v.type, v.dims, is);
+}
+
+/// The largest so far along a dim, from either end.
+Value Running(Builder& b, const Value& v, size_t along) {
+  Dims window(v.rank(), 1);
+  window[along] = v.dims[along];
+  const bool backwards = b.random.Chance(2);
+  std::string padding;
+  for (size_t d = 0; d < v.rank(); ++d) {
+    const int64_t n = d == along ? v.dims[d] - 1 : 0;
+    padding += fmt::format("{}[{}, {}]", d ? ", " : "", backwards ? 0 : n, backwards ? n : 0);
+  }
+  const Value init = b.Splat(v.type, {}, 0);
+  const std::string s = Text(v.type, {});
+  Numbers is = v.is;
+  is.zero_sign = false;
+  return b.EmitHidden(
+      fmt::format(
+          "\"stablehlo.reduce_window\"({0}, {1}) ({{\n  ^bb0(%p: {2}, %q: {2}):\n    %s = stablehlo.{3} %p, %q : "
+          "{2}\n    stablehlo.return %s : {2}\n  }}) {{window_dimensions = {4}, padding = dense<[{5}]> : "
+          "tensor<{6}x2xi64>}} : ({7}, {2}) -> {7}",
+          v.name, init.name, s, v.type.is_bool() ? "or" : "maximum", Array(window), padding, v.rank(), Text(v)),
+      v.type, v.dims, is);
+}
+
+/// Turned by as many places as the counter says.
+Value Turned(Builder& b, const Value& v, const Value& counter, size_t along) {
+  Dims twice = v.dims;
+  twice[along] *= 2;
+  const Value both = b.EmitHidden(fmt::format("stablehlo.concatenate {0}, {0}, dim = {1} : ({2}, {2}) -> {3}", v.name,
+                                              along, Text(v), Text(v.type, twice)),
+                                  v.type, twice, v.is);
+  std::vector<Value> starts(v.rank(), b.Splat(counter.type, {}, 0));
+  starts[along] = counter;
+  return b.EmitHidden(fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", both.name,
+                                  Names(starts), List(v.dims), Text(both), Types(starts), Text(v)),
+                      v.type, v.dims, v.is);
+}
+
+/// The carry taken through an op of its own shape.
+Value Work(Builder& b, const Value& v, const Value& counter) {
+  if (v.dims.empty() || Count(v.dims) == 0 || !b.Affordable(8 * Count(v.dims))) return b.Match(v.type, v.dims);
+  const auto along = static_cast<size_t>(b.random.Pick(static_cast<int64_t>(v.rank())));
+  const bool ordered = !v.type.is_complex() && Builder::Usable(v) && v.is.exact();
+  switch (b.random.Pick(6)) {
+    case 0:
+      if (ordered) return Sorted(b, v, static_cast<int64_t>(along));
+      break;
+    case 1:
+      return Scattered(b, v, counter, along);
+    case 2:
+      if (ordered && b.Affordable(v.dims[along] * Count(v.dims))) return Running(b, v, along);
+      break;
+    case 3:
+      return Turned(b, v, counter, along);
+    case 4:
+      return Branched(b, v, counter);
+    default:
+      break;
+  }
+  return Looked(b, v, counter, along);
+}
+
 }  // namespace
 
 void AddWhile(Builder& b) {
@@ -157,6 +288,8 @@ void AddWhile(Builder& b) {
     c.init = !carries.empty() && b.random.Chance(6)
                  ? carries.back().init
                  : b.AnyWhere([&](const Value& x) { return b.Affordable(4 * Count(x.dims)); });
+    // Of types that programs have few of, too.
+    if (b.random.Chance(8) && !c.init.empty()) c.init = b.Match(b.AnyType(), c.init.dims);
     if (c.init.empty() || !b.Affordable(4 * Count(c.init.dims))) continue;
     c.role = AnyRole(b);
     if (c.init.is.special || !c.init.is.exact()) c.role = Carry::kPass;
@@ -281,6 +414,9 @@ void AddWhile(Builder& b) {
           next.push_back(Within(b, sum, in.is, in));
           break;
         }
+        case Carry::kWorked:
+          next.push_back(Within(b, Work(b, in, the_counter->inner), in.is, in));
+          break;
         case Carry::kGo:
           next.push_back(b.Match(pred, {}));
           break;
@@ -439,6 +575,34 @@ void Branch(Builder& b, const Value& index, int64_t count, const char* op) {
   const std::vector<Value> made = Branches(b, count, wanted);
   b.Write(fmt::format(") : ({}) -> ({})\n", Text(index), Types(wanted)));
   b.OfferResults(name, made);
+}
+
+}  // namespace
+
+namespace {
+
+Value Branched(Builder& b, const Value& v, const Value& counter) {
+  if (b.depth() > 3) return v;
+  const Type place = TypeOf(DType::kS32);
+  const Value index =
+      b.EmitHidden(fmt::format("stablehlo.convert {} : ({}) -> {}", counter.name, Text(counter), Text(place, {})),
+                   place, {}, counter.is);
+  const std::string name = b.NewName();
+  Numbers is = v.is;
+  b.Write(fmt::format("  {} = \"stablehlo.case\"({}) (", name, index.name));
+  for (int64_t r = 0, n = b.random.Between(1, 3); r < n; ++r) {
+    b.Write(r ? ", {\n" : "{\n");
+    b.Inside(1, [&] {
+      b.Offer(v);
+      if (b.random.Chance(2)) AddWhile(b);
+      for (int64_t ops = b.random.Pick(3); ops > 0; --ops) b.AddOp();
+      const Value y = b.Match(v.type, v.dims);
+      is = Join(is, y.is);
+      b.Write(fmt::format("    stablehlo.return {} : {}\n  }}", y.name, Text(y)));
+    });
+  }
+  b.Write(fmt::format(") : ({}) -> {}\n", Text(index), Text(v)));
+  return {name, v.type, v.dims, is};
 }
 
 }  // namespace

@@ -32,11 +32,13 @@ double SpecialFloat(DType type, Random& random) {
                          : type == DType::kBF16 ? 3.38953139e38
                          : type == DType::kF32  ? std::numeric_limits<float>::max()
                                                 : 4;
-  const bool has_infinity = type != DType::kF8E4M3FN;
+  const bool is_small = DTypeBits(type) < 8;  // Neither NaN nor infinity.
+  const bool has_infinity =
+      DTypeBits(type) > 8 || type == DType::kF8E5M2 || type == DType::kF8E4M3 || type == DType::kF8E3M4;  // structural
   const double sign = random.Chance(2) ? 1 : -1;
   switch (random.Pick(6)) {
     case 0:
-      return std::numeric_limits<double>::quiet_NaN();
+      return is_small ? sign : std::numeric_limits<double>::quiet_NaN();
     case 1:
       return has_infinity ? sign * std::numeric_limits<double>::infinity() : sign;
     case 2:

@@ -9,19 +9,6 @@
 namespace tenon::fuzz {
 namespace {
 
-double MaxOf(const Type& type) {
-  switch (type.dtype) {
-    case DType::kF16:
-      return 65504;
-    case DType::kF8E4M3FN:
-      return 448;
-    case DType::kF8E5M2:
-      return 57344;
-    default:
-      return 1e38;
-  }
-}
-
 /// Integers keep a bound only so that they may become floats.
 double IntBound(const Type& type, double bound) {
   const double most = std::ldexp(1.0, type.bits);
@@ -111,8 +98,16 @@ void AddUnary(Builder& b) {
     const std::string_view op = b.random.OneOf(ops);
     if (op == "sqrt") is.special = true;
     // Eight bits are computed in a wider type, and which NaN comes back is nobody's promise.
-    if (is.special && ((op != "negate" && op != "abs") || v.type.bits == 8))
+    if (is.special && ((op != "negate" && op != "abs") || v.type.bits <= 8))
       (b.RoundsAlike(v.type) ? is.nan_bits = false : is.frozen = true);
+    if (b.random.Chance(20) && v.is.exact()) {
+      // Of any format: what comes out is rounded once, and may be an infinity.
+      is.special = is.frozen = true;
+      b.Emit(fmt::format("stablehlo.reduce_precision {}, format = e{}m{} : {}", v.name, b.random.Between(2, 8),
+                         b.random.Pick(12), Text(v)),
+             v.type, v.dims, is);
+      return;
+    }
     if (b.random.Chance(12) && v.is.exact()) {
       // Fewer bits of the significand, for exponents that all of these numbers have.
       const bool half = b.random.Chance(2);
@@ -151,7 +146,7 @@ void AddConvert(Builder& b) {
   if (to.is_float()) {
     is.nan_bits &= !is.special;
     if (is.bound > to.exact_limit()) is.bound *= 1.2;
-    if (is.bound > MaxOf(to)) is.special = is.frozen = true;
+    if (is.bound > to.largest) is.special = is.frozen = true;
   }
   b.Emit(fmt::format("stablehlo.convert {} : ({}) -> {}", v.name, Text(v), Text(to, v.dims)), to, v.dims, is);
 }
@@ -164,6 +159,7 @@ void AddBitcast(Builder& b) {
   std::vector<Type> choices;
   for (const Type& t : AllTypes()) {
     if (t.is_bool() || t.is_complex() || t == v.type) continue;
+    if (std::max(t.bits, v.type.bits) % std::min(t.bits, v.type.bits) != 0) continue;
     if (t.bits > v.type.bits && (v.dims.empty() || v.dims.back() != t.bits / v.type.bits)) continue;
     choices.push_back(t);
   }

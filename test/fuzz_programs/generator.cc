@@ -73,6 +73,22 @@ constexpr Family kFamilies[] = {
     {2, AddIf},
     {2, AddCase},
     {2, AddCall},
+    {4, AddRegionReduce},
+    {3, AddRegionWindow},
+    {3, AddRegionScatter},
+    {2, AddRegionMap},
+    {1, AddRegionSelectAndScatter},
+    {2, AddComplexFunction},
+    {1, AddComplexSort},
+    {1, AddComplexBits},
+    {3, AddDressedProduct},
+    {2, AddDressedConvolution},
+    {2, AddScan},
+    {1, AddRaggedDot},
+    {1, AddRandomNumbers},
+    {1, AddClientPair},
+    {1, AddScales},
+    {2, AddPieceChain},
 };
 
 /// What one program is like: small mostly, now and then large in one respect.
@@ -103,7 +119,10 @@ void Builder::AddOp() {
     for (const Family& f : kFamilies) sum += f.weight;
     return sum;
   }();
-  if (limits.approximate && random.Chance(5)) return AddTranscendental(*this);
+  if (limits.approximate && random.Chance(5)) {
+    if (random.Chance(4)) return AddComplexFunction(*this);
+    return random.Chance(6) ? AddFft(*this) : AddTranscendental(*this);
+  }
   int64_t at = random.Pick(total);
   for (const Family& f : kFamilies) {
     if ((at -= f.weight) < 0) return f.add(*this);

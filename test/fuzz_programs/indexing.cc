@@ -23,7 +23,7 @@ Value Start(Builder& b, const Type& type, int64_t room) {
     return b.Literal(type, {}, literal, std::ldexp(1.0, type.bits));
   }
   int64_t v = b.random.Between(type.is_signed() ? -3 : 0, room + 3);
-  v = std::min<int64_t>(v, type.bits == 8 ? 120 : 30000);
+  v = std::min<int64_t>(v, type.bits < 8 ? 7 : type.bits == 8 ? 120 : 30000);
   return b.Splat(type, {}, v);
 }
 
@@ -111,7 +111,8 @@ Value Indices(Builder& b, const Type& type, const Dims& dims) {
   if (Count(dims) > 0 && Count(dims) <= 16 && b.random.Chance(2)) {
     const std::function<std::string(size_t)> nest = [&](size_t d) -> std::string {
       if (d == dims.size())
-        return fmt::format("{}", b.random.Between(type.is_signed() ? -1 : 0, b.random.Chance(4) ? 70 : 4));
+        return fmt::format("{}",
+                           b.random.Between(type.is_signed() ? -1 : 0, b.random.Chance(4) && type.bits > 4 ? 70 : 4));
       std::string text = "[";
       for (int64_t i = 0; i < dims[d]; ++i) text += (i ? ", " : "") + nest(d + 1);
       return text + "]";
@@ -156,6 +157,48 @@ void AddDynamicUpdate(Builder& b) {
   }
 }
 
+/// Pieces of pieces, and pieces put back into them: starts of which one depends on what another one found.
+void AddPieceChain(Builder& b) {
+  Value v = b.AnyWhere([](const Value& x) { return !x.dims.empty() && Count(x.dims) > 0; });
+  if (v.empty() || v.dims.empty() || Count(v.dims) == 0) return;
+  std::vector<Value> outer;
+  for (int64_t n = b.random.Between(2, 5); n > 0; --n) {
+    const Type type = b.AnyIndexType();
+    if (!outer.empty() && b.random.Chance(2)) {
+      // Into one that has room for it.
+      const Value whole = outer.back();
+      outer.pop_back();
+      const std::vector<Value> starts = Starts(b, type, whole.dims, v.dims);
+      v = b.EmitHidden(fmt::format("stablehlo.dynamic_update_slice {}, {}, {} : ({}, {}, {}) -> {}", whole.name, v.name,
+                                   Names(starts), Text(whole), Text(v), Types(starts), Text(whole)),
+                       whole.type, whole.dims, Join(whole.is, v.is));
+    } else {
+      Dims out;
+      for (const int64_t d : v.dims) out.push_back(b.random.Chance(3) ? d : 1 + b.random.Pick(d));
+      std::vector<Value> starts = Starts(b, type, v.dims, out);
+      if (v.type.is_int() && b.random.Chance(2)) {
+        // A start that stands in the array itself.
+        std::string first;
+        for (size_t d = 0; d < v.rank(); ++d) first += fmt::format("{}0:1", d ? ", " : "");
+        const Value cut = b.EmitHidden(fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", v.name, first, Text(v),
+                                                   Text(v.type, Dims(v.rank(), 1))),
+                                       v.type, Dims(v.rank(), 1), v.is);
+        const Value one = b.EmitHidden(
+            fmt::format("stablehlo.reshape {} : ({}) -> {}", cut.name, Text(cut), Text(v.type, {})), v.type, {}, v.is);
+        const Value as = b.EmitHidden(
+            fmt::format("stablehlo.convert {} : ({}) -> {}", one.name, Text(one), Text(type, {})), type, {}, {});
+        starts[static_cast<size_t>(b.random.Pick(static_cast<int64_t>(starts.size())))] = as;
+      }
+      outer.push_back(v);
+      v = b.EmitHidden(fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", v.name, Names(starts),
+                                   List(out), Text(v), Types(starts), Text(v.type, out)),
+                       v.type, out, v.is);
+    }
+    if (b.random.Chance(3)) b.Offer(v);
+  }
+  b.Offer(v);
+}
+
 void AddGather(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) { return !x.dims.empty() && Count(x.dims) > 0; });
   if (v.empty() || v.dims.empty() || Count(v.dims) == 0) return;
@@ -165,6 +208,21 @@ void AddGather(Builder& b) {
   const Dims out = Interleave(b, k.batch, k.window, &offset_dims);
   if (!b.Fits(out)) return;
   const Value index = Indices(b, type, k.index_dims);
+  if (b.random.Chance(12)) {
+    // Its sizes as an operand.
+    const Type places = TypeOf(DType::kS64);
+    const Dims list{static_cast<int64_t>(k.sizes.size())};
+    const Value sizes = b.EmitHidden(
+        fmt::format("stablehlo.constant dense<{}> : {}", List(k.sizes), Text(places, list)), places, list, {});
+    b.Emit(
+        fmt::format("\"stablehlo.dynamic_gather\"({}, {}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = "
+                    "{}, collapsed_slice_dims = {}, operand_batching_dims = {}, start_indices_batching_dims = {}, "
+                    "start_index_map = {}, index_vector_dim = {}>}} : ({}, {}, {}) -> {}",
+                    v.name, index.name, sizes.name, List(offset_dims), List(k.collapsed), List(k.operand_batch),
+                    List(k.index_batch), List(k.map), k.vector, Text(v), Text(index), Text(sizes), Text(v.type, out)),
+        v.type, out, v.is);
+    return;
+  }
   b.Emit(fmt::format("\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = {}, "
                      "collapsed_slice_dims = {}, operand_batching_dims = {}, start_indices_batching_dims = {}, "
                      "start_index_map = {}, index_vector_dim = {}>, slice_sizes = {}{}}} : ({}, {}) -> {}",

@@ -266,14 +266,16 @@ void AddIota(Builder& b) {
 
 void AddRandomBits(Builder& b) {
   const Type state_type = TypeOf(DType::kU64);
-  const Type type = TypeOf(b.random.OneOf({DType::kU32, DType::kU64, DType::kU32, DType::kU8, DType::kU16}));
-  const Value state = b.Match(state_type, {2});
+  const Type type = TypeOf(b.random.OneOf({DType::kU32, DType::kU64, DType::kU32, DType::kU8, DType::kU16, DType::kS8,
+                                           DType::kS16, DType::kS32, DType::kS64, DType::kS4, DType::kU4}));
+  const bool wide = b.random.Chance(4);
+  const Value state = b.Match(state_type, {wide ? 3 : 2});
   const Dims dims = b.Any().dims;
   if (!b.Affordable(20 * Count(dims))) return;
-  const std::string name = b.NewName(), s = Text(state_type, {2});
+  const std::string name = b.NewName(), s = Text(state);
   b.Write(fmt::format("  {}:2 = stablehlo.rng_bit_generator {}, algorithm = {} : ({}) -> ({}, {})\n", name, state.name,
-                      b.random.OneOf({"THREE_FRY", "PHILOX"}), s, s, Text(type, dims)));
-  b.Offer({name + "#0", state_type, {2}, {.bound = std::ldexp(1.0, 64)}});
+                      wide ? "PHILOX" : b.random.OneOf({"THREE_FRY", "PHILOX", "DEFAULT"}), s, s, Text(type, dims)));
+  b.Offer({name + "#0", state_type, state.dims, {.bound = std::ldexp(1.0, 64)}});
   b.Offer({name + "#1", type, dims, {.bound = std::ldexp(1.0, type.bits)}});
 }
 

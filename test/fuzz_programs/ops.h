@@ -42,6 +42,7 @@ void AddDynamicUpdate(Builder& b);
 void AddGather(Builder& b);
 void AddScatter(Builder& b);
 void AddScatterOfTwo(Builder& b);
+void AddPieceChain(Builder& b);
 
 // reduce.cc
 void AddReduce(Builder& b);
@@ -80,6 +81,31 @@ void AddComposite(Builder& b);
 void AddManyParts(Builder& b);
 void AddCollective(Builder& b);
 void AddOldLookup(Builder& b);
+
+// regions.cc
+void AddRegionReduce(Builder& b);
+void AddRegionWindow(Builder& b);
+void AddRegionScatter(Builder& b);
+void AddRegionMap(Builder& b);
+void AddRegionSelectAndScatter(Builder& b);
+
+// complexes.cc
+void AddComplexFunction(Builder& b);
+void AddComplexSort(Builder& b);
+void AddComplexBits(Builder& b);
+
+// dressed.cc
+void AddDressedProduct(Builder& b);
+void AddDressedConvolution(Builder& b);
+
+// scans.cc
+void AddScan(Builder& b);
+void AddRaggedDot(Builder& b);
+void AddRandomNumbers(Builder& b);
+void AddClientPair(Builder& b);
+
+// scales.cc
+void AddScales(Builder& b);
 
 // control.cc
 void AddWhile(Builder& b);

@@ -179,14 +179,23 @@ void AddConvolution(Builder& b) {
 
 void AddFft(Builder& b) {
   if (!b.limits.approximate) return;
-  const Value v = b.AnyWhere([](const Value& x) {
+  Value v = b.AnyWhere([](const Value& x) {
     return Builder::Usable(x) && !x.dims.empty() && (x.type.is_complex() || (x.type.is_float() && x.type.bits >= 32)) &&
            Count(x.dims) > 0;
   });
   if (v.empty() || v.dims.empty() || Count(v.dims) == 0 || v.type.is_bool() || v.type.is_int() || v.type.bits < 32 ||
       !Builder::Usable(v))
     return;
-  const auto axes = static_cast<size_t>(1 + b.random.Pick(std::min<int64_t>(2, static_cast<int64_t>(v.rank()))));
+  if (b.random.Chance(2)) {
+    // Of lengths that factor in all ways.
+    Dims dims;
+    for (int64_t rank = 1 + b.random.Pick(4); rank > 0; --rank)
+      dims.push_back(
+          b.random.OneOf<int64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 16, 17, 25, 27, 31, 37, 49, 64}));
+    if (!b.Fits(dims)) return;
+    v = b.Match(TypeOf(b.random.OneOf({DType::kC64, DType::kC64, DType::kC128, DType::kF32, DType::kF64})), dims);
+  }
+  const auto axes = static_cast<size_t>(1 + b.random.Pick(std::min<int64_t>(3, static_cast<int64_t>(v.rank()))));
   Dims lengths(v.dims.end() - static_cast<int64_t>(axes), v.dims.end());
   std::string kind;
   Type to = v.type;
@@ -195,6 +204,14 @@ void AddFft(Builder& b) {
     kind = "RFFT";
     to = ComplexOf(v.type);
     out.back() = out.back() / 2 + 1;
+  } else if (b.random.Chance(3)) {
+    // Of an even or an odd length.
+    kind = "IRFFT";
+    to = PartOf(v.type);
+    out.back() = std::max<int64_t>(1, 2 * (out.back() - 1) + b.random.Pick(2));
+    lengths.back() = out.back();
+    if (lengths.back() / 2 + 1 != v.dims.back()) return;
+    if (!b.Fits(out)) return;
   } else {
     kind = b.random.Chance(2) ? "FFT" : "IFFT";
   }

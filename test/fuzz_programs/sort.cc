@@ -19,7 +19,8 @@ class Comparator {
   std::string Before(size_t i, const Value& v, std::string* equal) {
     const std::string type = Text(v.type, {});
     std::string x = fmt::format("%x{}", i), y = fmt::format("%y{}", i);
-    const char* kind = CompareKind(b_, v, true);
+    // By NaN, an order by FLOAT is none.
+    const char* kind = v.is.special ? "TOTALORDER" : CompareKind(b_, v, true);
     std::string key_type = type;
     switch (b_.random.Pick(8)) {
       case 0:
@@ -71,6 +72,13 @@ class Comparator {
                             key_type, key_type));
   }
 
+  /// The same of integers that all differ, by themselves.
+  std::string Plain(size_t i, const Value& v) {
+    const std::string type = Text(v.type, {});
+    return Line(fmt::format("stablehlo.compare {2}, %x{0}, %y{0}, SIGNED : ({1}, {1}) -> tensor<i1>", i, type,
+                            b_.random.OneOf({"LT", "GT"})));
+  }
+
   std::string Op(std::string_view op, const std::string& x, const std::string& y, const std::string& type) {
     return Line(fmt::format("stablehlo.{} {}, {} : {}", op, x, y, type));
   }
@@ -101,7 +109,7 @@ void AddSort(Builder& b) {
   });
   if (v.empty() || v.dims.empty() || !v.is.exact() || v.type.is_complex() || v.is.frozen) return;
   std::vector<Value> operands = {v};
-  for (int64_t n = b.random.Pick(b.random.Chance(8) ? 9 : 4); n > 0; --n) {
+  for (int64_t n = b.random.Pick(b.random.Chance(8) ? b.random.Chance(3) ? 40 : 9 : 4); n > 0; --n) {
     Value w = b.random.Chance(3) ? b.MatchAny(b.AnyType(), v.dims) : b.Match(b.AnyType(), v.dims);
     if (b.random.Chance(3)) {
       const Type place = TypeOf(DType::kS32);
@@ -117,22 +125,35 @@ void AddSort(Builder& b) {
   std::vector<size_t> keys;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Value& o = operands[i];
-    // By NaN, an order by FLOAT is none: only total orders of special keys.
-    if (o.type.is_complex() || !o.is.exact() || o.is.special || o.is.frozen) continue;
+    if (o.type.is_complex() || !o.is.exact() || o.is.frozen) continue;
+    if (o.is.special && !(o.is.zero_sign && o.is.nan_bits)) continue;
     keys.push_back(i);
   }
   if (keys.empty()) return;
   b.random.Shuffle(keys);
-  if (keys.size() > 2) keys.resize(2);
+  if (keys.size() > 5) keys.resize(5);
+  if (keys.size() > 2 && !b.random.Chance(4)) keys.resize(2);
   if (b.random.Chance(2)) keys.resize(1);
-  std::string verdict;
-  if (keys.size() == 1) {
-    verdict = c.Before(keys[0], operands[keys[0]], nullptr);
-  } else {
+  // Where places along the dim decide in the end there are no ties, and the sort need not be stable.
+  size_t last = keys.back();
+  keys.pop_back();
+  bool is_stable = true;
+  if (b.random.Chance(5)) {
+    const Type place = TypeOf(b.random.OneOf({DType::kS32, DType::kS64}));
+    if (keys.size() < 4) keys.push_back(last);
+    last = operands.size();
+    operands.push_back(b.EmitHidden(fmt::format("stablehlo.iota dim = {} : {}", along, Text(place, v.dims)), place,
+                                    v.dims, {.bound = static_cast<double>(Count(v.dims))}));
+    is_stable = false;
+  }
+  std::string verdict = is_stable ? c.Before(last, operands[last], nullptr) : c.Plain(last, operands[last]);
+  while (!keys.empty()) {
+    const size_t key = keys.back();
+    keys.pop_back();
     // first < or (first == and second <), in one of its forms.
     std::string equal;
-    const std::string first = c.Before(keys[0], operands[keys[0]], &equal);
-    const std::string second = c.Before(keys[1], operands[keys[1]], nullptr);
+    const std::string first = c.Before(key, operands[key], &equal);
+    const std::string second = verdict;
     if (b.random.Chance(2)) {
       const std::string both = c.Op("and", equal, second, "tensor<i1>");
       verdict = c.Op("or", first, both, "tensor<i1>");
@@ -149,9 +170,9 @@ void AddSort(Builder& b) {
   const std::string name = b.NewName();
   b.Write(
       fmt::format("  {} = \"stablehlo.sort\"({}) ({{\n  ^bb0({}):\n{}    stablehlo.return {} : tensor<i1>\n  }}) "
-                  "{{dimension = {} : i64, is_stable = true}} : ({}) -> ({})\n",
-                  ResultsOf(name, operands.size()), Names(operands), arguments, c.body, verdict, along, Types(operands),
-                  Types(operands)));
+                  "{{dimension = {} : i64, is_stable = {}}} : ({}) -> ({})\n",
+                  ResultsOf(name, operands.size()), Names(operands), arguments, c.body, verdict, along, is_stable,
+                  Types(operands), Types(operands)));
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands.size() > 1 && b.random.Chance(4)) continue;
     Value r = operands[i];

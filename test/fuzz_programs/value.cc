@@ -11,7 +11,13 @@ namespace tenon::fuzz {
 
 double Type::exact_limit() const {
   // Half of what would be exact, so that no bound is met by a hair; f16 and f8 have few exponents besides.
-  return std::ldexp(1.0, significant - 1);
+  return std::min(std::ldexp(1.0, significant - 1), std::floor(largest));
+}
+
+double Type::counts_to() const {
+  if (is_bool()) return 1;
+  if (is_int()) return std::ldexp(1.0, is_signed() ? bits - 1 : bits) - 1;
+  return std::min(std::ldexp(1.0, significant), std::floor(largest));
 }
 
 const std::vector<Type>& AllTypes() {
@@ -28,13 +34,23 @@ const std::vector<Type>& AllTypes() {
       {"bf16", DType::kBF16, Kind::kFloat, 16, 8},
       {"i16", DType::kS16, Kind::kSigned, 16, 0},
       {"ui16", DType::kU16, Kind::kUnsigned, 16, 0},
-      {"f16", DType::kF16, Kind::kFloat, 16, 11},
+      {"f16", DType::kF16, Kind::kFloat, 16, 11, 65504},
       {"complex<f32>", DType::kC64, Kind::kComplex, 32, 24},
       {"complex<f64>", DType::kC128, Kind::kComplex, 64, 53},
       {"i4", DType::kS4, Kind::kSigned, 4, 0},
       {"ui4", DType::kU4, Kind::kUnsigned, 4, 0},
-      {"f8E4M3FN", DType::kF8E4M3FN, Kind::kFloat, 8, 4},
-      {"f8E5M2", DType::kF8E5M2, Kind::kFloat, 8, 3},
+      {"f8E4M3FN", DType::kF8E4M3FN, Kind::kFloat, 8, 4, 448},
+      {"f8E5M2", DType::kF8E5M2, Kind::kFloat, 8, 3, 57344},
+      {"i2", DType::kS2, Kind::kSigned, 2, 0},
+      {"ui2", DType::kU2, Kind::kUnsigned, 2, 0},
+      {"f8E4M3", DType::kF8E4M3, Kind::kFloat, 8, 4, 240},
+      {"f8E3M4", DType::kF8E3M4, Kind::kFloat, 8, 5, 15.5},
+      {"f8E4M3FNUZ", DType::kF8E4M3FNUZ, Kind::kFloat, 8, 4, 240},
+      {"f8E4M3B11FNUZ", DType::kF8E4M3B11FNUZ, Kind::kFloat, 8, 4, 30},
+      {"f8E5M2FNUZ", DType::kF8E5M2FNUZ, Kind::kFloat, 8, 3, 57344},
+      {"f6E2M3FN", DType::kF6E2M3FN, Kind::kFloat, 6, 4, 7.5},
+      {"f6E3M2FN", DType::kF6E3M2FN, Kind::kFloat, 6, 3, 28},
+      {"f4E2M1FN", DType::kF4E2M1FN, Kind::kFloat, 4, 2, 6},
   };
   return types;
 }

@@ -19,8 +19,9 @@ struct Type {
   const char* name = "";
   DType dtype = DType::kInvalid;
   Kind kind = Kind::kFloat;
-  int bits = 0;         ///< Of one number: half of a complex element.
-  int significant = 0;  ///< Floats: bits of the significand, the hidden one among them.
+  int bits = 0;           ///< Of one number: half of a complex element.
+  int significant = 0;    ///< Floats: bits of the significand, the hidden one among them.
+  double largest = 1e38;  ///< Floats: no finite number is larger, as far as programs here get.
 
   bool is_bool() const { return kind == Kind::kBool; }
   bool is_int() const { return kind == Kind::kSigned || kind == Kind::kUnsigned; }
@@ -29,6 +30,8 @@ struct Type {
   bool is_complex() const { return kind == Kind::kComplex; }
   /// Floats and complex numbers: integers up to here are exact, sums and products that stay below have no rounding.
   double exact_limit() const;
+  /// All of 0 ... this are numbers of the type.
+  double counts_to() const;
   friend bool operator==(const Type& a, const Type& b) { return a.dtype == b.dtype; }
 };
 
