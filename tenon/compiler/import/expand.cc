@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/IRMapping.h"
+#include "tenon/compiler/import/policy.h"
 #include "tenon/compiler/import/random_bits.h"
 #include "tenon/compiler/import/special.h"
 #include "tenon/compiler/import/writer.h"
@@ -192,18 +193,19 @@ bool IsElementwise(llvm::StringRef name) {
   return kind == OpKind::kElementwise || name == "constant";
 }
 
+/// One number of others.
+bool ComputesNumber(mlir::Operation& op) {
+  const auto is_number = [](mlir::Type type) {
+    return IsStatic(type) && mlir::cast<mlir::RankedTensorType>(type).getRank() == 0;
+  };
+  return IsElementwise(op.getName().getStringRef()) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+         llvm::all_of(op.getOperandTypes(), is_number) && llvm::all_of(op.getResultTypes(), is_number);
+}
+
 Results Mapped(mlir::Operation* op) {
   mlir::Block& body = op->getRegion(0).front();
   const mlir::RankedTensorType shape = TensorOf(op->getResult(0));
-  for (mlir::Operation& inner : body.without_terminator()) {
-    const auto is_number = [](mlir::Type type) {
-      return IsStatic(type) && mlir::cast<mlir::RankedTensorType>(type).getRank() == 0;
-    };
-    if (!IsElementwise(inner.getName().getStringRef()) || inner.getNumRegions() != 0 || inner.getNumResults() != 1 ||
-        !llvm::all_of(inner.getOperandTypes(), is_number) || !llvm::all_of(inner.getResultTypes(), is_number)) {
-      return std::nullopt;
-    }
-  }
+  if (!llvm::all_of(body.without_terminator(), ComputesNumber)) return std::nullopt;
   OpWriter w(op);
   mlir::IRMapping mapping;
   const auto spread = [&](Value v) {
@@ -223,6 +225,46 @@ Results Mapped(mlir::Operation* op) {
     mapping.map(inner.getResult(0), clone->getResult(0));
   }
   return {{spread(body.getTerminator()->getOperand(0))}};
+}
+
+// ---- if and case in the regions that ops have for their elements: all branches, and a choice of what they give.
+
+bool IsForElements(mlir::Operation* op) {
+  for (op = op->getParentOp(); op != nullptr; op = op->getParentOp()) {
+    const bool found = llvm::StringSwitch<bool>(op->getName().getStringRef())
+                           .Cases({"stablehlo.map", "stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.scatter",
+                                   "stablehlo.select_and_scatter", "stablehlo.sort"},
+                                  true)
+                           .Default(false);
+    if (found) return true;
+  }
+  return false;
+}
+
+Results Chosen(mlir::Operation* op, bool is_if) {
+  if (!IsForElements(op)) return std::nullopt;
+  size_t ops = 0;
+  for (mlir::Region& branch : op->getRegions()) {
+    if (!llvm::all_of(branch.front().without_terminator(), ComputesNumber)) return std::nullopt;
+    ops += branch.front().getOperations().size();
+  }
+  if (ops > policy::kMaxChosenOps) return std::nullopt;
+  OpWriter w(op);
+  llvm::SmallVector<Value> chosen;
+  for (size_t i = op->getNumRegions(); i-- > 0;) {
+    mlir::Block& branch = op->getRegion(static_cast<unsigned>(i)).front();
+    for (mlir::Operation& inner : llvm::make_early_inc_range(branch.without_terminator())) inner.moveBefore(op);
+    const mlir::ValueRange given = branch.getTerminator()->getOperands();
+    if (chosen.empty()) {
+      chosen.assign(given.begin(), given.end());
+      continue;
+    }
+    Value taken = op->getOperand(0);
+    if (!is_if) taken = w.Compare(taken, w.Ints(TensorOf(taken), {i}), "EQ");
+    for (auto [result, value] : llvm::zip(chosen, given))
+      result = w.Op("stablehlo.select", {taken, value, result}, value.getType());
+  }
+  return chosen;
 }
 
 // ---- Client ops.
@@ -360,6 +402,7 @@ Results Expanded(mlir::Operation* op) {
   if (name == "batch_norm_grad") return BatchNorm(op).Gradient();
   if (name == "rng_bit_generator") return RandomBits(mlir::cast<stablehlo::RngBitGeneratorOp>(op));
   if (name == "map") return Mapped(op);
+  if (name == "if" || name == "case") return Chosen(op, name == "if");
   if (name == "torch_index_select") return IndexSelect(op);
   return WithKnownShape(op, name);
 }
@@ -373,8 +416,8 @@ void ExpandOps(mlir::ModuleOp module) {
     const bool may =
         llvm::StringSwitch<bool>(name)
             .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training", "stablehlo.batch_norm_grad",
-                    "stablehlo.rng_bit_generator", "stablehlo.map", "stablehlo.get_dimension_size",
-                    "stablehlo.real_dynamic_slice", "stablehlo.torch_index_select"},
+                    "stablehlo.rng_bit_generator", "stablehlo.map", "stablehlo.if", "stablehlo.case",
+                    "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice", "stablehlo.torch_index_select"},
                    true)
             .StartsWith("stablehlo.dynamic_", true)
             .StartsWith("chlo.", true)
