@@ -160,6 +160,11 @@ class Comparator {
   int next_ = 0;
 };
 
+/// Floats of eight bits whose NaNs have signs.
+bool HasSignedNans(DType t) {
+  return t == DType::kF8E5M2 || t == DType::kF8E4M3 || t == DType::kF8E4M3FN || t == DType::kF8E3M4;
+}
+
 /// The type in which keys of the type are compared, in the same order; kInvalid where there is none.
 DType KeyType(DType t, bool total) {
   switch (t) {
@@ -169,15 +174,31 @@ DType KeyType(DType t, bool total) {
     case DType::kF32:
     case DType::kF64:
       return t;
-    case DType::kF8E5M2:
-    case DType::kF8E4M3:
-    case DType::kF8E4M3FN:
-    case DType::kF8E3M4:
-      return DType::kF32;  // Their NaNs have signs, as its own.
     default:
       if (IsInteger(t)) return t;
-      return IsFloat(t) && DTypeBits(t) == 8 && !total ? DType::kF32 : DType::kInvalid;
+      if (!IsFloat(t) || DTypeBits(t) != 8) return DType::kInvalid;
+      if (!total) return DType::kF32;
+      return HasSignedNans(t) ? DType::kS8 : DType::kInvalid;  // A conversion may change which NaN one is.
   }
+}
+
+/// Floats as integers in the floats' total order: of negative ones, all bits but the sign turn around.
+Ref TotalOrderOf(Program& p, Ref key, Block& to) {
+  const Dims dims = p.shape(key).dims;
+  const auto emit = [&](OpCode op, SmallVector<Ref, 3> in, Literal literal = {}) {
+    GraphNode node;
+    node.op = op;
+    node.in = std::move(in);
+    node.literal = std::move(literal);
+    node.out = {{DType::kS8, dims}};
+    to.nodes.push_back(p.Add(std::move(node)));
+    return Ref{to.nodes.back(), 0};
+  };
+  const Ref bits = emit(OpCode::kBitcast, {key});
+  const Ref seven = emit(OpCode::kConstant, {}, SplatLiteral(DType::kS8, 7));  // structural: bits beside the sign
+  const Ref others = emit(OpCode::kConstant, {}, SplatLiteral(DType::kS8, 0x7f));
+  const Ref signs = emit(OpCode::kSar, {bits, seven});
+  return emit(OpCode::kXor, {bits, emit(OpCode::kAnd, {signs, others})});
 }
 
 }  // namespace
@@ -245,7 +266,10 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   SmallVector<Ref, 3> in;
   for (const Key& k : *keys) {
     Ref key = lifted.at(k.key.node);
-    if (const DType type = KeyType(p_.shape(key).dtype, k.total); type != p_.shape(key).dtype) {
+    const DType type = KeyType(p_.shape(key).dtype, k.total);
+    if (IsInteger(type) && IsFloat(p_.shape(key).dtype)) {
+      key = TotalOrderOf(p_, key, to);
+    } else if (type != p_.shape(key).dtype) {
       GraphNode wide;
       wide.op = OpCode::kConvert;
       wide.in = {key};
