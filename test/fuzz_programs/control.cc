@@ -107,6 +107,13 @@ Value Within(Builder& b, Value v, const Numbers& is, const Value& otherwise) {
                       v.type, v.dims, clamped);
 }
 
+/// A number of which only these bits may be set.
+Value LowBits(Builder& b, const Type& type, int64_t mask) {
+  const Value x = b.Match(type, {}), m = b.Splat(type, {}, mask);
+  return b.EmitHidden(fmt::format("stablehlo.and {}, {} : {}", x.name, m.name, Text(x)), type, {},
+                      {.bound = static_cast<double>(mask)});
+}
+
 /// One value that a loop carries.
 struct Carry {
   enum Role { kPass, kSwap, kOuter, kComputed, kUpdated, kAccumulated, kWorked, kCounter, kLimit, kGo };
@@ -277,11 +284,38 @@ Value Work(Builder& b, const Value& v, const Value& counter) {
   return Looked(b, v, counter, along);
 }
 
+/// A truth about all of an array in scope: that some number is not in it, or that it holds another one, too.
+Value Remains(Builder& b) {
+  const Type pred = TypeOf(DType::kPred);
+  const Value v = b.AnyWhere([](const Value& x) { return x.type.is_int() && Count(x.dims) > 0; });
+  if (v.empty() || !v.type.is_int()) return b.Match(pred, {});
+  const Value by = b.Splat(v.type, v.dims, b.Small(v.type));
+  const Value equal =
+      b.EmitHidden(fmt::format("stablehlo.compare NE, {}, {}, {} : ({}, {}) -> {}", v.name, by.name,
+                               v.type.is_signed() ? "SIGNED" : "UNSIGNED", Text(v), Text(v), Text(pred, v.dims)),
+                   pred, v.dims, {.bound = 1});
+  const bool any = b.random.Chance(2);
+  const Value init = b.Splat(pred, {}, any ? 0 : 1);
+  Dims over;
+  for (size_t d = 0; d < v.rank(); ++d) over.push_back(static_cast<int64_t>(d));
+  return b.EmitHidden(
+      fmt::format("stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = {} : ({}, tensor<i1>) -> "
+                  "tensor<i1>",
+                  equal.name, init.name, any ? "or" : "and", List(over), Text(equal)),
+      pred, {}, {.bound = 1});
+}
+
 }  // namespace
 
 void AddWhile(Builder& b) {
   if (b.depth() > 2) return;
-  const Counter counter = AnyCounter(b);
+  Counter counter = AnyCounter(b);
+  // How many trips there are is data's, too: the low bits of a number.
+  const bool moving_limit = counter.start == 0 && counter.step == 1 && counter.direction == "LT" &&
+                            counter.update == "add" && counter.type.bits >= 4 && b.random.Chance(3);
+  const int64_t most_trips =
+      (int64_t{1} << b.random.Between(2, b.trips() > kFewTrips || counter.type.bits < 8 ? 3 : 6)) - 1;
+  if (moving_limit) counter.trips = most_trips;
   std::vector<Carry> carries;
   for (int64_t n = 1 + b.random.Pick(b.random.Chance(5) ? 8 : 4); n > 0; --n) {
     Carry c;
@@ -322,16 +356,17 @@ void AddWhile(Builder& b) {
       counter.start == 0 && counter.direction == "LT" && counter.update == "add" && b.random.Chance(3);
   Value start = b.Literal(counter.type, {}, Print(counter.type, counter.start), all);
   if (moving_start) {
-    const Value x = b.Match(counter.type, {});
-    const Value three = b.Splat(counter.type, {}, 3);
-    start =
-        b.EmitHidden(fmt::format("stablehlo.and {}, {} : {}", x.name, three.name, Text(x)), x.type, {}, {.bound = 3});
+    start = LowBits(b, counter.type, 3);
   }
   insert({.init = start, .role = Carry::kCounter});
   // The limit: a literal in the condition, one outside, or carried along.
-  const int64_t limit_place = b.random.Pick(3);
+  const int64_t limit_place = moving_limit ? b.random.Between(1, 2) : b.random.Pick(3);
   Value limit;
-  if (limit_place > 0) limit = b.Literal(counter.type, {}, Print(counter.type, counter.limit), all);
+  if (moving_limit) {
+    limit = LowBits(b, counter.type, most_trips);
+  } else if (limit_place > 0) {
+    limit = b.Literal(counter.type, {}, Print(counter.type, counter.limit), all);
+  }
   if (limit_place == 2) insert({.init = limit, .role = Carry::kLimit});
   const Type pred = TypeOf(DType::kPred);
   const bool go_on = b.random.Chance(5);
@@ -378,8 +413,15 @@ void AddWhile(Builder& b) {
     Value go = b.EmitHidden(
         fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> tensor<i1>", direction, x.name, y.name, kind, t, t),
         pred, {});
-    if (the_go != nullptr) {
-      go = b.EmitHidden(fmt::format("stablehlo.and {}, {} : tensor<i1>", go.name, the_go->inner.name), pred, {});
+    const auto also = [&](const Value& p) {
+      go = b.EmitHidden(fmt::format("stablehlo.and {}, {} : tensor<i1>", go.name, p.name), pred, {});
+    };
+    if (the_go != nullptr) also(the_go->inner);
+    if (b.random.Chance(6)) {
+      // Something of what is carried.
+      for (const Carry& c : carries) b.Offer(c.inner);
+      for (int64_t n = b.random.Pick(3); n > 0; --n) b.AddOp();
+      also(Remains(b));
     }
     b.Write(fmt::format("  stablehlo.return {} : tensor<i1>\n  }} do {{\n", go.name));
   });
@@ -614,7 +656,7 @@ void AddIf(Builder& b) {
 
 void AddCase(Builder& b) {
   if (b.depth() > 2) return;
-  Branch(b, b.Match(TypeOf(DType::kS32), {}), 1 + b.random.Pick(4), "case");
+  Branch(b, b.Match(TypeOf(DType::kS32), {}), 1 + b.random.Pick(b.random.Chance(6) ? 12 : 4), "case");
 }
 
 Function NewFunction(Builder& b) {

@@ -89,6 +89,16 @@ constexpr Family kFamilies[] = {
     {1, AddClientPair},
     {1, AddScales},
     {2, AddPieceChain},
+    {1, AddFunction},
+    {1, AddFloatPredicate},
+    {2, AddExactQuotient},
+    {1, AddBatchNorm},
+    {2, AddOldProduct},
+    {1, AddOldBroadcast},
+    {1, AddTuple},
+    {1, AddWideCollective},
+    {1, AddNamedTopK},
+    {2, AddMixedDot},
 };
 
 /// What one program is like: small mostly, now and then large in one respect.
@@ -98,8 +108,9 @@ Limits LimitsOf(uint64_t seed) {
   limits.elements = random.OneOf<int64_t>({60, 200, 200, 600, 600, 600, 2000});
   limits.work = 20 * limits.elements;
   if (random.Chance(40)) {
-    limits.elements = 140'000;
-    limits.work = 400'000;
+    const bool huge = random.Chance(4);
+    limits.elements = huge ? 300'000 : 140'000;
+    limits.work = huge ? 900'000 : 400'000;
     limits.large_extents = true;
   }
   limits.approximate = random.Chance(6);
@@ -121,6 +132,8 @@ void Builder::AddOp() {
   }();
   if (limits.approximate && random.Chance(5)) {
     if (random.Chance(4)) return AddComplexFunction(*this);
+    if (random.Chance(3)) return AddFunction(*this);
+    if (random.Chance(8)) return AddBatchNorm(*this);
     return random.Chance(6) ? AddFft(*this) : AddTranscendental(*this);
   }
   int64_t at = random.Pick(total);
@@ -146,6 +159,7 @@ std::string GenerateProgram(uint64_t seed) {
   }
   const bool large = b.limits.elements > 10'000;
   const int64_t ops = large                 ? 2 + b.random.Pick(10)
+                      : b.random.Chance(80) ? 80 + b.random.Pick(120)
                       : b.random.Chance(12) ? 25 + b.random.Pick(40)
                                             : 2 + b.random.Pick(18);
   for (int64_t i = 0; i < ops; ++i) b.AddOp();

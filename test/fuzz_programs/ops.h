@@ -59,6 +59,7 @@ void AddTopK(Builder& b);
 
 // products.cc
 void AddDot(Builder& b);
+void AddMixedDot(Builder& b);
 void AddConvolution(Builder& b);
 void AddFft(Builder& b);
 
@@ -106,6 +107,19 @@ void AddClientPair(Builder& b);
 
 // scales.cc
 void AddScales(Builder& b);
+
+// functions.cc
+void AddFunction(Builder& b);
+void AddFloatPredicate(Builder& b);
+void AddExactQuotient(Builder& b);
+void AddBatchNorm(Builder& b);
+
+// spelled.cc
+void AddOldProduct(Builder& b);
+void AddOldBroadcast(Builder& b);
+void AddTuple(Builder& b);
+void AddWideCollective(Builder& b);
+void AddNamedTopK(Builder& b);
 
 // control.cc
 void AddWhile(Builder& b);

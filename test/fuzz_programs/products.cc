@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "test/fuzz_programs/ops.h"
 
@@ -21,6 +22,13 @@ Numbers Products(const Builder& b, const Value& x, const Value& y, double terms)
   if (!is.exact()) is.error += terms * std::ldexp(bound, -x.type.significant);
   is.zero_sign = false;
   return is;
+}
+
+/// Narrow factors may have wider products.
+Type WiderSum(const Type& factor) {
+  if (factor.is_float() && factor.bits < 32) return TypeOf(DType::kF32);
+  if (factor.is_int() && factor.bits < 32) return TypeOf(factor.is_signed() ? DType::kS32 : DType::kU32);
+  return factor;
 }
 
 /// The oracle adds as many terms per element as the length's largest prime factor.
@@ -80,15 +88,73 @@ void AddDot(Builder& b) {
   std::string numbers;
   if (!batch_l.empty()) numbers += fmt::format(", batching_dims = {} x {}", List(batch_l), List(batch_r));
   numbers += fmt::format(", contracting_dims = {} x {}", List(con_l), List(con_r));
-  // Narrow factors may have a wider product.
-  Type to = v.type;
-  if (v.type.is_float() && v.type.bits < 32 && b.random.Chance(2)) to = TypeOf(DType::kF32);
-  if (v.type.is_int() && v.type.bits < 32 && v.type.is_signed() && b.random.Chance(2)) to = TypeOf(DType::kS32);
+  const Type to = b.random.Chance(2) ? v.type : WiderSum(v.type);
   Value wide = v;
   wide.type = to;
   b.Emit(fmt::format("stablehlo.dot_general {}, {}{} : ({}, {}) -> {}", v.name, w.name, numbers, Text(v), Text(w),
                      Text(to, out)),
          to, out, Products(b, wide, w, terms));
+}
+
+/// Factors of two types, of which one may be a byte's or wider than the sums; or factors of one type by an algorithm of
+/// several smaller products. What no rounding of the factors changes is exact whichever way it is computed.
+void AddMixedDot(Builder& b) {
+  struct Mix {
+    DType left, right, sum;
+    const char* algorithm;
+  };
+  static constexpr Mix kMixes[] = {
+      {DType::kBF16, DType::kF32, DType::kF32, ""},
+      {DType::kF32, DType::kF16, DType::kF32, ""},
+      {DType::kF16, DType::kBF16, DType::kF32, ""},
+      {DType::kF8E4M3FN, DType::kF8E5M2, DType::kF32, ""},
+      {DType::kF8E5M2, DType::kBF16, DType::kF32, ""},
+      {DType::kS8, DType::kU8, DType::kS32, ""},
+      {DType::kU8, DType::kS8, DType::kS32, ""},
+      {DType::kU8, DType::kU8, DType::kU32, ""},
+      {DType::kS8, DType::kS16, DType::kS32, ""},
+      {DType::kS4, DType::kS8, DType::kS32, ""},
+      {DType::kS16, DType::kS16, DType::kS64, ""},
+      {DType::kF32, DType::kF32, DType::kF64, ""},
+      {DType::kBF16, DType::kBF16, DType::kBF16, ""},
+      {DType::kF32, DType::kF32, DType::kF32, "bf16 f32 1 1"},
+      {DType::kF32, DType::kF32, DType::kF32, "bf16 f32 1 6"},
+      {DType::kF32, DType::kF32, DType::kF32, "tf32 f32 1 1"},
+      {DType::kF32, DType::kF32, DType::kF32, "f32 f32 1 1"},
+      {DType::kF64, DType::kF64, DType::kF64, "f64 f64 1 1"},
+      {DType::kF16, DType::kF16, DType::kF32, "f16 f32 1 1"},
+  };
+  const Mix& mix = kMixes[b.random.Pick(std::size(kMixes))];
+  const int64_t batch = b.random.Chance(3) ? 1 + b.random.Pick(3) : 0, m = b.Extent(), k = b.Extent(), n = b.Extent();
+  Dims left = {m, k}, right = {k, n}, out = {m, n};
+  if (batch > 0) {
+    for (Dims* dims : {&left, &right, &out}) dims->insert(dims->begin(), batch);
+  }
+  const int64_t terms = std::max<int64_t>(k, 1);
+  if (!b.Fits(left) || !b.Fits(right) || !b.Fits(out) || !b.Affordable(Count(out) * terms)) return;
+  const Value x = b.Match(TypeOf(mix.left), left), y = b.Match(TypeOf(mix.right), right);
+  const Type to = TypeOf(mix.sum);
+  if (!x.is.exact() || !y.is.exact()) return;
+  const double bound = static_cast<double>(terms) * x.is.bound * y.is.bound;
+  if (to.is_float() && (bound > to.exact_limit() || std::max(x.is.bound, y.is.bound) > 128)) return;
+  std::string algorithm;
+  if (*mix.algorithm != '\0') {
+    char factor[8], sum[8];
+    int components = 0, products = 0;
+    std::sscanf(mix.algorithm, "%7s %7s %d %d", factor, sum, &components, &products);
+    algorithm = fmt::format(
+        ", algorithm = <lhs_precision_type = {0}, rhs_precision_type = {0}, accumulation_type = {1}, "
+        "lhs_component_count = {2}, rhs_component_count = {2}, num_primitive_operations = {3}, "
+        "allow_imprecise_accumulation = false>",
+        factor, sum, components, products);
+  }
+  const int64_t first = batch > 0 ? 1 : 0;
+  b.Emit(fmt::format("stablehlo.dot_general {}, {}, {}contracting_dims = [{}] x [{}]{}{} : ({}, {}) -> {}", x.name,
+                     y.name, batch > 0 ? "batching_dims = [0] x [0], " : "", first + 1, first,
+                     algorithm.empty() && b.random.Chance(4) ? ", precision = [HIGH, HIGHEST]" : "", algorithm, Text(x),
+                     Text(y), Text(to, out)),
+         to, out,
+         to.is_int() ? Numbers{.bound = std::ldexp(1.0, to.bits)} : Numbers{.bound = bound, .zero_sign = false});
 }
 
 void AddConvolution(Builder& b) {
@@ -166,15 +232,33 @@ void AddConvolution(Builder& b) {
     for (size_t s = 2; s < rank; ++s) names[static_cast<size_t>(places[s])] = fmt::format("{}", s - 2);
     return fmt::format("[{}]", fmt::join(names, ", "));
   };
-  b.Emit(
-      fmt::format(
-          "stablehlo.convolution({}, {}) dim_numbers = {}x{}->{}, window = {{stride = {}, pad = [{}], lhs_dilate = {}, "
-          "rhs_dilate = {}, reverse = [{}]}} {{batch_group_count = {} : i64, feature_group_count = {} : i64}} : ({}, "
-          "{}) -> {}",
-          in.name, w.name, order(in_places, "b", "f"), order(w_places, "i", "o"), order(out_places, "b", "f"),
-          List(strides), pads, List(in_dilation), List(window_dilation), reversed, batch_groups, groups, Text(in),
-          Text(w), Text(in.type, out)),
-      in.type, out, Products(b, in, w, static_cast<double>(terms)));
+  const std::string numbers =
+      fmt::format("{}x{}->{}", order(in_places, "b", "f"), order(w_places, "i", "o"), order(out_places, "b", "f"));
+  const std::string groups_text =
+      fmt::format("batch_group_count = {} : i64, feature_group_count = {} : i64", batch_groups, groups);
+  const Type to = b.random.Chance(2) ? in.type : WiderSum(in.type);
+  Value wide = in;
+  wide.type = to;
+  const Numbers is = Products(b, wide, w, static_cast<double>(terms));
+  if (rank > 2 && b.random.Chance(10)) {
+    // Its padding as an operand.
+    const Type place = TypeOf(DType::kS64);
+    const auto spatial = static_cast<int64_t>(rank) - 2;
+    const Value padding = b.Literal(place, {spatial, 2}, fmt::format("[{}]", pads), 1 << 20);
+    b.Emit(
+        fmt::format("\"stablehlo.dynamic_conv\"({}, {}, {}) {{dimension_numbers = #stablehlo.conv<{}>, "
+                    "window_strides = {}, lhs_dilation = {}, rhs_dilation = {}, window_reversal = array<i1: {}>, {}}} "
+                    ": ({}, {}, {}) -> {}",
+                    in.name, w.name, padding.name, numbers, Array(strides), Array(in_dilation), Array(window_dilation),
+                    reversed, groups_text, Text(in), Text(w), Text(padding), Text(to, out)),
+        to, out, is);
+    return;
+  }
+  b.Emit(fmt::format("stablehlo.convolution({}, {}) dim_numbers = {}, window = {{stride = {}, pad = [{}], lhs_dilate = "
+                     "{}, rhs_dilate = {}, reverse = [{}]}} {{{}}} : ({}, {}) -> {}",
+                     in.name, w.name, numbers, List(strides), pads, List(in_dilation), List(window_dilation), reversed,
+                     groups_text, Text(in), Text(w), Text(to, out)),
+         to, out, is);
 }
 
 void AddFft(Builder& b) {
