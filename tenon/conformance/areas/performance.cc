@@ -62,9 +62,8 @@ void AddPerformanceTests(Suite& suite) {
   });
   suite.Add("performance.upload", Needs::kClient, "64 MiB to the device", kClients, [](Env& env) {
     const std::vector<float> values(kLargeElements, 1);
-    env.Note(Rate(SecondsOf(1, [&] {
-      env.Expect(env.Ready(env.Upload(values, {kLargeElements})).ok(), "the upload failed");
-    })));
+    env.Note(Rate(
+        SecondsOf(1, [&] { env.Expect(env.Ready(env.Upload(values, {kLargeElements})).ok(), "the upload failed"); })));
   });
   suite.Add("performance.download", Needs::kClient, "64 MiB from the device", kClients, [](Env& env) {
     const Buffer buffer = env.Upload(std::vector<float>(kLargeElements, 1), {kLargeElements});
@@ -79,12 +78,10 @@ void AddPerformanceTests(Suite& suite) {
       env.Expect(env.Await(done).ok(), "the download failed");
     })));
   });
-  suite.Add("performance.compile", Needs::kClient, "compiling an addition", kClients, [](Env& env) {
-    env.Note(Microseconds(SecondsOf(3, [&] { (void)env.Compile(kAddProgram); })));
-  });
-  suite.Add("performance.client", Needs::kClient, "creating and destroying a client", kClients, [](Env& env) {
-    env.Note(Microseconds(SecondsOf(1, [&] { (void)env.NewClient(); })));
-  });
+  suite.Add("performance.compile", Needs::kClient, "compiling an addition", kClients,
+            [](Env& env) { env.Note(Microseconds(SecondsOf(3, [&] { (void)env.Compile(kAddProgram); }))); });
+  suite.Add("performance.client", Needs::kClient, "creating and destroying a client", kClients,
+            [](Env& env) { env.Note(Microseconds(SecondsOf(1, [&] { (void)env.NewClient(); }))); });
 }
 
 }  // namespace tenon::conformance

@@ -54,7 +54,8 @@ void KeepsItsSize(Env& env, int times, int64_t most, const std::function<void()>
   for (int i = 0; i < times; ++i) work();
   if (kKeepsFreed) return;  // The sanitizer does, to notice who still uses it.
   const int64_t grown = ResidentBytes() - before;
-  env.Expect(grown <= most, fmt::format("{} MiB more after {} times, wanted {} at most", grown / kMiB, times, most / kMiB));
+  env.Expect(grown <= most,
+             fmt::format("{} MiB more after {} times, wanted {} at most", grown / kMiB, times, most / kMiB));
 }
 
 // a + a, and a plus a constant whose bytes no compression makes smaller.
@@ -84,13 +85,14 @@ std::string LargeProgram() {
 }  // namespace
 
 void AddSoakTests(Suite& suite) {
-  suite.Add("soak.uploads", Needs::kClient, "buffers that are destroyed give their memory back", kClients, [](Env& env) {
-    const std::vector<float> values(65536, 1.5F);
-    KeepsItsSize(env, 200, 15 * kMiB, [&] {
-      const Buffer buffer = env.Upload(values, {65536});
-      env.Expect(env.Ready(buffer).ok(), "the buffer is not ready");
-    });
-  });
+  suite.Add("soak.uploads", Needs::kClient, "buffers that are destroyed give their memory back", kClients,
+            [](Env& env) {
+              const std::vector<float> values(65536, 1.5F);
+              KeepsItsSize(env, 200, 15 * kMiB, [&] {
+                const Buffer buffer = env.Upload(values, {65536});
+                env.Expect(env.Ready(buffer).ok(), "the buffer is not ready");
+              });
+            });
   suite.Add("soak.executions", Needs::kClient, "outputs that are destroyed give their memory back", kClients,
             [](Env& env) {
               const std::vector<float> values(65536, 1.5F);
