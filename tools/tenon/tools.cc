@@ -63,9 +63,10 @@ Status Check(Context& context, const CheckOptions& options) {
 }
 
 struct ConformOptions {
-  std::string plugin, profile, junit, report, markdown, html;
+  std::string plugin, against, programs, profile, junit, report, markdown, html;
   std::vector<std::string> tests, skips, matrix;
   int jobs = 0, batch = 0;
+  int64_t count = 0, seed = 0;
   double timeout = 0;
   bool all = false, isolate = false, list = false, profiles = false, any_build = false;
 };
@@ -86,6 +87,13 @@ Status Conform(Context& context, const ConformOptions& options) {
   if (!options.list && !options.profiles && options.matrix.empty()) {
     TENON_ASSIGN_OR_RETURN(const std::string file, PluginFile(context, options.plugin));
     command.push_back(file);
+  }
+  if (!options.against.empty()) {
+    TENON_ASSIGN_OR_RETURN(const std::string other, PluginFile(context, options.against));
+    with("--against", other);
+    if (options.count > 0) with("--count", std::to_string(options.count));
+    if (options.seed > 0) with("--seed", std::to_string(options.seed));
+    with("--programs", options.programs);
   }
   for (const std::string& test : options.tests) with("--test", test);
   for (const std::string& test : options.skips) with("--skip", test);
@@ -351,6 +359,14 @@ void AddConform(CLI::App& app, Context& context) {
       ->type_name("PROFILE");
   command->add_option("--skip", options->skips, "leave out tests that match this glob; may be repeated")
       ->type_name("GLOB");
+  command
+      ->add_option("--against", options->against,
+                   "name or file of another plugin: run random programs on both and compare, in place of the tests")
+      ->type_name("PLUGIN");
+  command->add_option("--count", options->count, "how many of them; 1000 without")->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "of the first one")->check(CLI::NonNegativeNumber);
+  command->add_option("--programs", options->programs, "folder that receives those whose results differ")
+      ->type_name("FOLDER");
   command->add_option("--report", options->report, "write the report as JSON, too")->type_name("FILE");
   command->add_option("--junit", options->junit, "write the report as JUnit XML, too")->type_name("FILE");
   command->add_option("-j,--jobs", options->jobs, "processes at once")->type_name("N");
@@ -367,6 +383,7 @@ void AddConform(CLI::App& app, Context& context) {
   command->add_flag("--any-build", options->any_build,
                     "let --matrix take reports of suites built from changed sources");
   AddExamples(*command, {"tenon conform -p tenon --test load.* --report tenon.json",
+                         "tenon conform -p tenon --against xla_cpu --count 500",
                          "tenon conform --matrix tenon.json --any-build", "tenon conform --list"});
   context.commands[command] = [&context, options] { return Conform(context, *options); };
 }
