@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/kir/builder.h"
+
 namespace tenon::fuzz {
 
 Builder::Builder(uint64_t seed, const Limits& program_limits) : random(seed), limits(program_limits) {
@@ -221,6 +223,16 @@ Value Builder::Constant(const Type& type, const Dims& dims) {
       return text + "]";
     };
     return Literal(type, dims, nest(0), 6);
+  }
+  if (n > 24 && n <= 3000 && type.bits >= 8 && !type.is_complex() && random.Chance(8)) {
+    // Bits as they lie in memory.
+    std::string bytes;
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t bits = type.is_float() ? kir::LiteralBits(type.dtype, static_cast<double>(random.Between(-3, 3)))
+                                      : static_cast<uint64_t>(Small(type));
+      for (int at = 0; at < type.bits; at += 8, bits >>= 8) bytes += fmt::format("{:02X}", bits & 0xff);
+    }
+    return Literal(type, dims, fmt::format("\"0x{}\"", bytes), 6);
   }
   if (!dims.empty() && n > 0 && !type.is_bool() && random.Chance(4)) {
     const int64_t along = random.Pick(static_cast<int64_t>(dims.size()));

@@ -16,10 +16,19 @@ struct Limits {
   int64_t elements = 600;      ///< Of one value.
   int64_t work = 60'000;       ///< Elements that one op may compute, all trips of the loops around it counted.
   bool large_extents = false;  ///< Extents above 100.
+  int64_t rank = 4;            ///< Of arguments; ops make more of it.
+  int depth = 2;               ///< Of regions that a loop or a branch may stand in.
   bool approximate = false;    ///< Rounding and transcendental functions, compared by their error bounds.
   bool specials = false;       ///< NaN, infinities and extremes among the arguments.
   bool rare_types = true;      ///< Four-bit integers, f8.
   bool rounds = false;         ///< Narrow floats beyond what they hold exactly, op by op.
+};
+
+/// A function of the program, and what it is to be called with.
+struct Function {
+  std::string name;
+  std::vector<Value> arguments, yields;
+  int64_t trips = 1;  ///< Of the loops around it for which its work was reckoned.
 };
 
 class Builder {
@@ -96,8 +105,9 @@ class Builder {
   int64_t trips() const { return trips_; }
   std::vector<Value>& values() { return values_; }
   std::string& body() { return body_; }
-  /// Functions written so far, outside of main.
+  /// Functions written so far, outside of main, and what of them may be called again.
   std::vector<std::string> functions;
+  std::vector<Function> callable;
   /// One more random op (generator.cc).
   void AddOp();
 

@@ -308,7 +308,7 @@ Value Remains(Builder& b) {
 }  // namespace
 
 void AddWhile(Builder& b) {
-  if (b.depth() > 2) return;
+  if (b.depth() > b.limits.depth) return;
   Counter counter = AnyCounter(b);
   // How many trips there are is data's, too: the low bits of a number.
   const bool moving_limit = counter.start == 0 && counter.step == 1 && counter.direction == "LT" &&
@@ -624,7 +624,7 @@ void Branch(Builder& b, const Value& index, int64_t count, const char* op) {
 namespace {
 
 Value Branched(Builder& b, const Value& v, const Value& counter) {
-  if (b.depth() > 3) return v;
+  if (b.depth() > b.limits.depth + 1) return v;
   const Type place = TypeOf(DType::kS32);
   const Value index =
       b.EmitHidden(fmt::format("stablehlo.convert {} : ({}) -> {}", counter.name, Text(counter), Text(place, {})),
@@ -650,12 +650,12 @@ Value Branched(Builder& b, const Value& v, const Value& counter) {
 }  // namespace
 
 void AddIf(Builder& b) {
-  if (b.depth() > 2) return;
+  if (b.depth() > b.limits.depth) return;
   Branch(b, b.Match(TypeOf(DType::kPred), {}), 2, "if");
 }
 
 void AddCase(Builder& b) {
-  if (b.depth() > 2) return;
+  if (b.depth() > b.limits.depth) return;
   Branch(b, b.Match(TypeOf(DType::kS32), {}), 1 + b.random.Pick(b.random.Chance(6) ? 12 : 4), "case");
 }
 
@@ -677,20 +677,48 @@ Function NewFunction(Builder& b) {
     b.Write(fmt::format("  return {} : {}\n", Names(f.yields), Types(f.yields)));
   });
   f.name = fmt::format("@f{}", b.functions.size());
+  f.trips = b.trips();
   b.functions.push_back(
       fmt::format("func.func private {}({}) -> ({}) {{\n{}}}\n", f.name, parameters, Types(f.yields), text));
   return f;
 }
 
+namespace {
+
+/// Whether the function's results are as it says of them when it is called with `v` for its argument `p`.
+bool MayStandFor(const Value& v, const Value& p) {
+  return v.type == p.type && v.dims == p.dims && v.is.bound <= p.is.bound && v.is.error <= p.is.error &&
+         v.is.zero_sign >= p.is.zero_sign && v.is.nan_bits >= p.is.nan_bits && v.is.special <= p.is.special &&
+         v.is.frozen <= p.is.frozen;
+}
+
+void Call(Builder& b, const Function& f, const std::vector<Value>& arguments) {
+  const std::string name = b.NewName();
+  b.Write(fmt::format("  {} = func.call {}({}) : ({}) -> ({})\n", ResultsOf(name, f.yields.size()), f.name,
+                      Names(arguments), Types(arguments), Types(f.yields)));
+  b.OfferResults(name, f.yields);
+}
+
+/// A function that was called before, from wherever this is, with what suits it here.
+void CallAgain(Builder& b) {
+  const Function f = b.random.OneOf(b.callable);
+  if (b.trips() > f.trips) return;
+  std::vector<Value> arguments;
+  for (const Value& p : f.arguments) {
+    arguments.push_back(b.AnyWhere([&](const Value& v) { return MayStandFor(v, p); }));
+    if (arguments.back().empty()) return;
+  }
+  Call(b, f, arguments);
+}
+
+}  // namespace
+
 void AddCall(Builder& b) {
+  if (!b.callable.empty() && b.random.Chance(2)) return CallAgain(b);
   if (b.depth() > 2 || b.functions.size() > 4) return;
   const Function f = NewFunction(b);
-  for (int64_t calls = b.random.Chance(3) ? 2 : 1; calls > 0; --calls) {
-    const std::string name = b.NewName();
-    b.Write(fmt::format("  {} = func.call {}({}) : ({}) -> ({})\n", ResultsOf(name, f.yields.size()), f.name,
-                        Names(f.arguments), Types(f.arguments), Types(f.yields)));
-    b.OfferResults(name, f.yields);
-  }
+  for (int64_t calls = b.random.Chance(3) ? 2 : 1; calls > 0; --calls) Call(b, f, f.arguments);
+  b.callable.push_back(f);
 }
 
 }  // namespace tenon::fuzz

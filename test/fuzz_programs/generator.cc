@@ -117,6 +117,8 @@ Limits LimitsOf(uint64_t seed) {
   limits.specials = random.Chance(8);
   limits.rare_types = random.Chance(4);
   limits.rounds = random.Chance(3);
+  if (random.Chance(10)) limits.rank = 8;
+  if (random.Chance(8)) limits.depth = 4;
   return limits;
 }
 
@@ -146,12 +148,13 @@ std::string GenerateProgram(uint64_t seed) {
   Builder b(seed, LimitsOf(seed));
   Conditions conditions{.data_seed = seed, .specials = b.limits.specials};
   std::vector<Value> arguments;
-  for (int64_t n = 1 + b.random.Pick(5); n > 0; --n) {
+  const bool many = b.random.Chance(40);
+  for (int64_t n = many ? 20 + b.random.Pick(50) : 1 + b.random.Pick(5); n > 0; --n) {
     Value v{fmt::format("%arg{}", arguments.size()),
             arguments.empty() && b.random.Chance(2) ? TypeOf(DType::kF32) : b.AnyType(),
             {},
             {}};
-    v.dims = arguments.size() > 1 && b.random.Chance(3) ? b.random.OneOf(arguments).dims : b.AnyDims(4);
+    v.dims = arguments.size() > 1 && b.random.Chance(3) ? b.random.OneOf(arguments).dims : b.AnyDims(b.limits.rank);
     v.is.bound = v.type.is_int() ? std::ldexp(1.0, v.type.bits) : v.type.is_bool() ? 1 : ArgumentBound(v.type);
     v.is.special = b.limits.specials && v.type.is_float();
     arguments.push_back(v);
@@ -165,7 +168,7 @@ std::string GenerateProgram(uint64_t seed) {
   for (int64_t i = 0; i < ops; ++i) b.AddOp();
   // Outputs: the last values mostly, inner ones, arguments, the same one twice.
   std::vector<Value> outputs;
-  for (int64_t n = 1 + b.random.Pick(b.random.Chance(2) ? 4 : 12); n > 0; --n) {
+  for (int64_t n = 1 + b.random.Pick(many ? 80 : b.random.Chance(2) ? 4 : 12); n > 0; --n) {
     const auto last = static_cast<int64_t>(b.values().size()) - 1;
     const int64_t back = b.random.Chance(2) ? static_cast<int64_t>(outputs.size()) : b.random.Pick(last + 1);
     outputs.push_back(b.values()[static_cast<size_t>(last - std::min(last, back))]);

@@ -8,12 +8,28 @@
 namespace tenon::fuzz {
 namespace {
 
+/// A whole number, of complex types with an imaginary part.
+struct Number {
+  int64_t re = 0, im = 0;
+};
+/// x plus y times the conjugate of z.
+Number PlusProduct(Number x, Number y, Number z) {
+  return {x.re + y.re * z.re + y.im * z.im, x.im + y.im * z.re - y.re * z.im};
+}
+
 /// A square matrix of small integers, one for all of a batch.
 struct Matrix {
-  int64_t n = 0;
-  std::vector<int64_t> at = {};
-  int64_t& operator()(int64_t i, int64_t j) { return at[static_cast<size_t>(i * n + j)]; }
+  explicit Matrix(int64_t rows) : n(rows), at(static_cast<size_t>(rows * rows)) {}
+  Number& operator()(int64_t i, int64_t j) { return at[static_cast<size_t>(i * n + j)]; }
+
+  int64_t n;
+  std::vector<Number> at;
 };
+
+/// Both parts within the bounds; of real types only one.
+Number Between(Builder& b, const Type& type, int64_t low, int64_t high) {
+  return {b.random.Between(low, high), type.is_complex() ? b.random.Between(low, high) : 0};
+}
 
 Value Written(Builder& b, const Type& type, Matrix& m, const Dims& batch) {
   std::string text;
@@ -21,8 +37,9 @@ Value Written(Builder& b, const Type& type, Matrix& m, const Dims& batch) {
   for (int64_t i = 0; i < m.n; ++i) {
     std::string row;
     for (int64_t j = 0; j < m.n; ++j) {
-      row += fmt::format("{}{}.0", j ? ", " : "", m(i, j));
-      bound = std::max(bound, std::fabs(static_cast<double>(m(i, j))));
+      const auto [re, im] = m(i, j);
+      row += fmt::format(fmt::runtime(type.is_complex() ? "{}({}.0, {}.0)" : "{}{}.0"), j ? ", " : "", re, im);
+      bound = std::max(bound, static_cast<double>(std::max(std::abs(re), std::abs(im))));
     }
     text += fmt::format("{}[{}]", i ? ", " : "", row);
   }
@@ -44,7 +61,9 @@ Value Sum(Builder& b, const Value& x, const Value& y) {
   return b.EmitHidden(fmt::format("stablehlo.add {}, {} : {}", x.name, y.name, Text(x)), x.type, x.dims, x.is);
 }
 
-Type RealType(Builder& b) { return TypeOf(b.random.OneOf({DType::kF32, DType::kF32, DType::kF64})); }
+Type MatrixType(Builder& b) {
+  return TypeOf(b.random.OneOf({DType::kF32, DType::kF32, DType::kF64, DType::kC64, DType::kC128}));
+}
 
 Dims Batch(Builder& b, int64_t elements) {
   Dims batch;
@@ -54,25 +73,25 @@ Dims Batch(Builder& b, int64_t elements) {
 
 }  // namespace
 
-/// Of A = L L^T with integers in L and powers of two on its diagonal: every root and every quotient is exact. The
+/// Of A = L L^H with integers in L and powers of two on its diagonal: every root and every quotient is exact. The
 /// triangle that the op leaves open is cut away, and the one that it must not read is garbage.
 void AddCholesky(Builder& b) {
   const int64_t n = b.random.Chance(4) ? 1 + b.random.Pick(24) : 1 + b.random.Pick(6);
-  const Type type = RealType(b);
+  const Type type = MatrixType(b);
   if (n * n > b.limits.elements || !b.Affordable(n * n * n)) return;
-  Matrix l{n, std::vector<int64_t>(static_cast<size_t>(n * n))}, a = l;
+  Matrix l(n), a(n);
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < i; ++j) l(i, j) = b.random.Between(-2, 2);
-    l(i, i) = int64_t{1} << b.random.Pick(3);
+    for (int64_t j = 0; j < i; ++j) l(i, j) = Between(b, type, -2, 2);
+    l(i, i) = {int64_t{1} << b.random.Pick(3), 0};
   }
   const bool lower = b.random.Chance(2), garbage = b.random.Chance(2);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      for (int64_t k = 0; k <= std::min(i, j); ++k) a(i, j) += l(i, k) * l(j, k);
+      for (int64_t k = 0; k <= std::min(i, j); ++k) a(i, j) = PlusProduct(a(i, j), l(i, k), l(j, k));
     }
   }
   for (int64_t i = 0; garbage && i < n; ++i) {
-    for (int64_t j = i + 1; j < n; ++j) (lower ? a(i, j) : a(j, i)) = b.random.Between(-9, 9);
+    for (int64_t j = i + 1; j < n; ++j) (lower ? a(i, j) : a(j, i)) = Between(b, type, -9, 9);
   }
   const Value matrix = Written(b, type, a, Batch(b, n * n));
   const Value input = Sum(b, matrix, Zeros(b, type, matrix.dims));
@@ -97,10 +116,11 @@ void AddCholesky(Builder& b) {
 }
 
 /// A X = B or X A = B with -1, 0 and 1 in A, whose diagonal is of -1 and 1 or not read: nothing is rounded, and X grows
-/// twice as large with every row. The triangle that the op must not read is garbage.
+/// twice as large with every row, or three times where it is complex. The triangle that the op must not read is
+/// garbage.
 void AddTriangularSolve(Builder& b) {
   const int64_t n = 1 + b.random.Pick(6);
-  const Type type = RealType(b);
+  const Type type = MatrixType(b);
   const bool left = b.random.Chance(2), lower = b.random.Chance(2), unit = b.random.Chance(2);
   const Dims batch = Batch(b, n * 9);
   Dims dims = batch;
@@ -109,14 +129,15 @@ void AddTriangularSolve(Builder& b) {
   const Value right = b.Match(type, dims);
   Numbers is = right.is;
   // In blocks, a solver may multiply with an inverse, which grows alike.
-  const double growth = std::ldexp(1.0, static_cast<int>(2 * n));
-  if (!is.exact() || is.bound * growth > type.exact_limit()) return;
-  is.bound *= std::ldexp(1.0, static_cast<int>(n - 1));
+  const double times = type.is_complex() ? 3 : 2, rows = static_cast<double>(n);
+  if (!is.exact() || is.bound * std::pow(times, 2 * rows) > type.exact_limit()) return;
+  is.bound *= std::pow(times, rows - 1);
   is.zero_sign = false;
-  Matrix a{n, std::vector<int64_t>(static_cast<size_t>(n * n))};
+  Matrix a(n);
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < n; ++j) a(i, j) = (lower ? j < i : j > i) ? b.random.Between(-1, 1) : b.random.Pick(9);
-    if (!unit) a(i, i) = b.random.Chance(2) ? 1 : -1;
+    for (int64_t j = 0; j < n; ++j)
+      a(i, j) = (lower ? j < i : j > i) ? Between(b, type, -1, 1) : Between(b, type, 0, 8);
+    if (!unit) a(i, i) = {b.random.Chance(2) ? 1 : -1, 0};
   }
   const Value matrix = Written(b, type, a, batch);
   const Value input = Sum(b, matrix, Zeros(b, type, matrix.dims));

@@ -129,11 +129,6 @@ void AddIf(Builder& b);
 void AddCase(Builder& b);
 void AddCall(Builder& b);
 
-/// A function of the program, and what it is to be called with.
-struct Function {
-  std::string name;
-  std::vector<Value> arguments, yields;
-};
 /// Writes one of a few random ops.
 Function NewFunction(Builder& b);
 
