@@ -163,6 +163,21 @@ TEST(Lanes, CompositesHaveCollectivesToo) {
       ElementsAre(3, 3, 7, 7));
 }
 
+TEST(Lanes, RegionsOfReductionsMayHaveIds) {
+  EXPECT_THAT(ResultsOf(R"(%v = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<i32>) -> tensor<3xi32>
+    %r = "stablehlo.reduce"(%v, %zero) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %i = stablehlo.replica_id : tensor<ui32>
+      %j = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>
+      %k = stablehlo.minimum %j, %one : tensor<i32>
+      %p = stablehlo.multiply %b, %k : tensor<i32>
+      %s = stablehlo.maximum %a, %p : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) {dimensions = array<i64: 0>} : (tensor<3xi32>, tensor<i32>) -> tensor<i32>)",
+                        {1, 2, 3, 4}),
+              ElementsAre(0, 2, 3, 4));
+}
+
 TEST(Lanes, WhoIsSentNothingHasZeros) {
   EXPECT_THAT(ResultsOf(R"(%r = "stablehlo.collective_broadcast"(%x) {
     replica_groups = dense<[[2, 1]]> : tensor<1x2xi64>} : (tensor<i32>) -> tensor<i32>)",

@@ -113,8 +113,38 @@ class Expander {
     if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) return Call(call, maps);
     if (auto loop = mlir::dyn_cast<stablehlo::WhileOp>(op)) return SteeredAlike(loop, maps);
     if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return BranchAlike(op, maps);
-    return Unimplemented(fmt::format("{} that contains ids of devices or shardings inside a per-device body",
-                                     op->getName().getStringRef().str()));
+    return WithRegions(op, maps[0]);
+  }
+
+  // Any other op that has ids or constraints in its regions.
+  Status WithRegions(mlir::Operation* op, mlir::IRMapping& map) {
+    mlir::Operation* copy = b_.clone(*op, map);
+    copy->removeAttr(sdy::kShardingAttr);
+    std::vector<mlir::Operation*> found;
+    bool calls = false;
+    copy->walk([&](mlir::Operation* inner) {
+      calls |= mlir::isa<mlir::func::CallOp>(inner);
+      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, stablehlo::PartitionIdOp,
+                    stablehlo::ReplicaIdOp>(inner))
+        found.push_back(inner);
+    });
+    if (calls) {
+      return Unimplemented(fmt::format("{} with calls in its regions, and ids of devices or shardings",
+                                       op->getName().getStringRef().str()));
+    }
+    for (mlir::Operation* inner : found) {
+      mlir::Value value;
+      if (inner->getNumOperands() == 0) {
+        const mlir::OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPoint(inner);
+        value = IdOf(inner, 0);
+      } else {
+        value = inner->getOperand(0);
+      }
+      inner->getResult(0).replaceAllUsesWith(value);
+      inner->erase();
+    }
+    return OkStatus();
   }
 
   // `op` for one lane, if that is active; else zeros.
@@ -152,16 +182,17 @@ class Expander {
     return OkStatus();
   }
 
+  // The number of the lane's partition or replica.
+  mlir::Value IdOf(mlir::Operation* op, size_t lane) {
+    const auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+    const int64_t device = instances_.devices[lane][0], partitions = instances_.num_partitions;
+    const int64_t id = mlir::isa<stablehlo::PartitionIdOp>(op) ? device % partitions : device / partitions;
+    const auto value = mlir::DenseElementsAttr::get(type, llvm::APInt(32, static_cast<uint64_t>(id)));
+    return stablehlo::ConstantOp::create(b_, op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult();
+  }
+
   Status Id(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
-    const bool partition = mlir::isa<stablehlo::PartitionIdOp>(op);
-    auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-    for (size_t i = 0; i < maps.size(); ++i) {
-      const int64_t device = instances_.devices[i][0];
-      const int64_t id = partition ? device % instances_.num_partitions : device / instances_.num_partitions;
-      auto value = mlir::DenseElementsAttr::get(type, llvm::APInt(32, static_cast<uint64_t>(id)));
-      maps[i].map(op->getResult(0),
-                  stablehlo::ConstantOp::create(b_, op->getLoc(), mlir::cast<mlir::ElementsAttr>(value)).getResult());
-    }
+    for (size_t i = 0; i < maps.size(); ++i) maps[i].map(op->getResult(0), IdOf(op, i));
     return OkStatus();
   }
 
