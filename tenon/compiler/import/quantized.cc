@@ -89,14 +89,19 @@ class Writer : public OpWriter {
  public:
   using OpWriter::OpWriter;
 
-  /// One number for all elements, or numbers along `axis`; a single one stands for all of them. Numbers of f32 are
-  /// rounded to it first.
-  Value Along(mlir::RankedTensorType shape, mlir::Type element, const std::vector<double>& numbers, int64_t axis) {
+  /// One number for all elements, or numbers along one axis, -1 being none, or along two ascending ones; a single one
+  /// stands for all of them. Numbers of f32 are rounded to it first.
+  Value Along(mlir::RankedTensorType shape, mlir::Type element, llvm::ArrayRef<double> numbers,
+              llvm::ArrayRef<int64_t> axes) {
     const mlir::RankedTensorType type = shape.clone(element);
-    if (numbers.size() == 1 || axis < 0) return Numbers(type, numbers[0]);
-    const int64_t extent = shape.getDimSize(static_cast<unsigned>(axis));
-    const size_t count = std::min(numbers.size(), static_cast<size_t>(extent));
-    return Broadcast(Numbers(Tensor(extent, element), {numbers.data(), count}), shape.getShape(), axis);
+    if (numbers.size() == 1 || axes[0] < 0) return Numbers(type, numbers[0]);
+    llvm::SmallVector<int64_t> extents;
+    size_t count = 1;
+    for (const int64_t axis : axes) {
+      extents.push_back(shape.getDimSize(static_cast<unsigned>(axis)));
+      count *= static_cast<size_t>(extents.back());
+    }
+    return Broadcast(Numbers(Tensor(extents, element), numbers.take_front(count)), shape.getShape(), axes);
   }
 
   /// Storage minus zero point, as integers of so many bits.
@@ -126,26 +131,39 @@ class Writer : public OpWriter {
   }
   /// v * scales + zero points in f32 with both roundings: the product is exact in f64, and rounded before the sum, so
   /// that nothing may take the two for one operation.
-  Value Scaled(Value v, const std::vector<double>& scales, const std::vector<double>& zero_points, int64_t axis) {
+  Value Scaled(Value v, llvm::ArrayRef<double> scales, llvm::ArrayRef<double> zero_points,
+               llvm::ArrayRef<int64_t> axes) {
     const mlir::RankedTensorType type = TensorOf(v);
     const Value x = Convert(v, f32());
     std::vector<double> rounded;
     for (const double s : scales) rounded.push_back(static_cast<double>(static_cast<float>(s)));
-    if (AllZero(zero_points)) return Binary("stablehlo.multiply", x, Along(type, f32(), rounded, axis));
-    const Value product = Binary("stablehlo.multiply", Convert(x, f64()), Along(type, f64(), rounded, axis));
-    return Plus(Convert(product, f32()), zero_points, axis);
+    if (AllZero(zero_points)) return Binary("stablehlo.multiply", x, Along(type, f32(), rounded, axes));
+    const Value product = Binary("stablehlo.multiply", Convert(x, f64()), Along(type, f64(), rounded, axes));
+    return Plus(Convert(product, f32()), zero_points, axes);
   }
   /// Storage at `from` as storage at `to` before clamping: one merged scale and zero point. Integers of `width` bits.
   Value Rescaled(Value v, const Quantization& from, const Quantization& to, unsigned width) {
     std::vector<double> scales, zero_points;
-    for (size_t i = 0; i < std::max(from.scales.size(), to.scales.size()); ++i) {
-      scales.push_back(from.scale(i) / to.scale(i));
-      zero_points.push_back(to.zero_point(i) - from.zero_point(i) * scales.back());
+    const auto merge = [&](size_t i, size_t j) {
+      scales.push_back(from.scale(i) / to.scale(j));
+      zero_points.push_back(to.zero_point(j) - from.zero_point(i) * scales.back());
+    };
+    llvm::SmallVector<int64_t, 2> axes = {std::max(from.axis, to.axis)};
+    if (from.axis >= 0 && to.axis >= 0 && from.axis != to.axis) {
+      // A pair for every place along both.
+      const bool swapped = to.axis < from.axis;
+      const Quantization &outer = swapped ? to : from, &inner = swapped ? from : to;
+      axes = {outer.axis, inner.axis};
+      for (size_t i = 0; i < outer.scales.size(); ++i) {
+        for (size_t j = 0; j < inner.scales.size(); ++j) swapped ? merge(j, i) : merge(i, j);
+      }
+    } else {
+      for (size_t i = 0; i < std::max(from.scales.size(), to.scales.size()); ++i) merge(i, i);
     }
     const bool same =
         AllZero(zero_points) && std::all_of(scales.begin(), scales.end(), [](double s) { return s == 1; });
     if (same) return Convert(v, Int(width));
-    const Value scaled = Scaled(v, scales, zero_points, std::max(from.axis, to.axis));
+    const Value scaled = Scaled(v, scales, zero_points, axes);
     // Far outside every storage's range, and few enough that two of them add up.
     const double most = std::ldexp(1.0, static_cast<int>(width) - 2);
     const Value inside =
@@ -173,12 +191,12 @@ class Writer : public OpWriter {
   }
 
  private:
-  static bool AllZero(const std::vector<double>& numbers) {
+  static bool AllZero(llvm::ArrayRef<double> numbers) {
     return std::all_of(numbers.begin(), numbers.end(), [](double v) { return v == 0; });
   }
-  Value Plus(Value v, const std::vector<double>& numbers, int64_t axis) {
+  Value Plus(Value v, llvm::ArrayRef<double> numbers, llvm::ArrayRef<int64_t> axes) {
     if (AllZero(numbers)) return v;
-    return Binary("stablehlo.add", v, Along(TensorOf(v), TensorOf(v).getElementType(), numbers, axis));
+    return Binary("stablehlo.add", v, Along(TensorOf(v), TensorOf(v).getElementType(), numbers, axes));
   }
 };
 
@@ -339,12 +357,15 @@ class Lowering {
     const unsigned width = most < std::ldexp(1.0, 31) ? 32 : 64;
     operands[0] = w.Centered(operands[0], lhs, width);
     operands[1] = w.Centered(operands[1], rhs, width);
-    const Value sums = w.Same(op, operands, w.Int(width));
+    Value sums = w.Same(op, operands, w.Int(width));
     std::vector<double> scales;
     for (size_t i = 0; i < std::max(rhs.scales.size(), to.scales.size()); ++i)
       scales.push_back(static_cast<double>(static_cast<float>(lhs.scale(0) * rhs.scale(i) / to.scale(i))));
-    if (std::all_of(scales.begin(), scales.end(), [](double s) { return s == 1; }))
+    if (std::all_of(scales.begin(), scales.end(), [](double s) { return s == 1; })) {
+      // The ends of a wide range may be no numbers of the sums' type.
+      if (!to.narrow()) sums = w.Convert(sums, w.Int(64));
       return Replace(op, w.Clamped(w.PlusZeroPoint(sums, to, 1), to));
+    }
     return Replace(op, w.ToStorage(w.Scaled(sums, scales, to.zero_points, axis), to));
   }
 
