@@ -155,6 +155,111 @@ void AddQuantized(Builder& b) {
          q.dims, {.bound = bound, .zero_sign = false});
 }
 
+namespace {
+
+/// A quantized element type of f32 whose scales are powers of two, one for all or one per place along `axis`.
+struct Quantized {
+  std::string element;
+  double bound;  ///< Of what it stands for.
+
+  std::string Text(const Dims& dims) const {
+    std::string s = "tensor<";
+    for (const int64_t d : dims) s += fmt::format("{}x", d);
+    return s + element + ">";
+  }
+};
+
+/// How such a type is stored.
+struct Storage {
+  bool is_signed;
+  int bits;
+};
+Storage AnyStorage(Builder& b) { return {b.random.Chance(2), b.random.OneOf({8, 8, 8, 16, 4, 32})}; }
+
+Quantized AnyQuantized(Builder& b, const Storage& storage, const Dims& dims, int64_t axis, bool centred = false) {
+  const auto [is_signed, bits] = storage;
+  const auto one = [&] {
+    const int64_t zero = centred ? 0 : bits == 4 ? b.random.Pick(4) : b.random.Pick(18);
+    return fmt::format("{}.0:{}", b.random.OneOf<int64_t>({1, 2, 4}), zero);
+  };
+  std::string scales = one();
+  if (axis >= 0) {
+    for (int64_t i = 1; i < dims[static_cast<size_t>(axis)]; ++i) scales += ", " + one();
+    scales = "{" + scales + "}";
+  }
+  const std::string along = axis >= 0 ? fmt::format(":{}", axis) : "";
+  return {fmt::format("!quant.uniform<{}{}:f32{}, {}>", is_signed ? "i" : "u", bits, along, scales),
+          4 * std::ldexp(1.0, bits)};
+}
+
+/// The value, whose type then says what it is of: no other op takes it.
+std::string Quantize(Builder& b, const Value& v, const Quantized& q) {
+  return b
+      .EmitHidden(fmt::format("stablehlo.uniform_quantize {} : ({}) -> {}", v.name, Text(v), q.Text(v.dims)), v.type,
+                  v.dims)
+      .name;
+}
+
+void Dequantize(Builder& b, const std::string& name, const Quantized& q, const Dims& dims) {
+  const Type type = TypeOf(DType::kF32);
+  b.Emit(fmt::format("stablehlo.uniform_dequantize {} : ({}) -> {}", name, q.Text(dims), Text(type, dims)), type, dims,
+         {.bound = q.bound, .zero_sign = false});
+}
+
+}  // namespace
+
+/// Scales of their own for places along a dim, and one quantized type as another one.
+void AddRequantized(Builder& b) {
+  const auto suits = [](const Value& x) {
+    return x.type.dtype == DType::kF32 && x.is.exact() && Builder::Usable(x) && Count(x.dims) > 0;
+  };
+  const Value v = b.AnyWhere(suits);
+  if (v.empty() || !suits(v)) return;
+  const auto axis = [&]() -> int64_t {
+    if (v.dims.empty() || b.random.Chance(3)) return -1;
+    const int64_t d = b.random.Pick(static_cast<int64_t>(v.rank()));
+    return v.dims[static_cast<size_t>(d)] <= 20 ? d : -1;
+  };
+  const Quantized from = AnyQuantized(b, AnyStorage(b), v.dims, axis());
+  const std::string q = Quantize(b, v, from);
+  if (b.random.Chance(2)) return Dequantize(b, q, from, v.dims);
+  const Quantized to = AnyQuantized(b, AnyStorage(b), v.dims, axis());
+  const std::string again = b.NewName();
+  b.Write(
+      fmt::format("  {} = stablehlo.uniform_quantize {} : ({}) -> {}\n", again, q, from.Text(v.dims), to.Text(v.dims)));
+  Dequantize(b, again, to, v.dims);
+}
+
+/// Products with quantized factors, of which the right one may have a scale per column; or floats with such a factor.
+void AddQuantizedProduct(Builder& b) {
+  const Type type = TypeOf(DType::kF32);
+  const int64_t m = 1 + b.random.Pick(9), k = 1 + b.random.Pick(9), n = 1 + b.random.Pick(9);
+  if (!b.Affordable(m * k * n)) return;
+  const Value x = b.Match(type, {m, k}), y = b.Match(type, {k, n});
+  if (!x.is.exact() || !y.is.exact()) return;
+  const Storage storage = AnyStorage(b);
+  const int64_t axis = b.random.Chance(2) ? 1 : -1;
+  const Quantized left = AnyQuantized(b, storage, x.dims, -1), right = AnyQuantized(b, storage, y.dims, axis, true),
+                  out = AnyQuantized(b, AnyStorage(b), {m, n}, axis);
+  const auto bounded = [](const Value& v, const Quantized& q) { return std::min(q.bound, v.is.bound + 64); };
+  const bool floats = b.random.Chance(3);
+  const double bound = static_cast<double>(k) * (floats ? x.is.bound : bounded(x, left)) * bounded(y, right);
+  // Sums are exact in f32, also with the zero point and in steps of half of the result's scale.
+  if (bound * 16 > type.exact_limit()) return;
+  const std::string w = Quantize(b, y, right);
+  const auto product = [&](const std::string& first, const std::string& of, const std::string& to) {
+    return fmt::format("stablehlo.dot_general {}, {}, contracting_dims = [1] x [0] : ({}, {}) -> {}", first, w, of,
+                       right.Text(y.dims), to);
+  };
+  if (floats) {
+    b.Emit(product(x.name, Text(x), Text(type, {m, n})), type, {m, n}, {.bound = bound, .zero_sign = false});
+    return;
+  }
+  const std::string q = Quantize(b, x, left), r = b.NewName();
+  b.Write(fmt::format("  {} = {}\n", r, product(q, left.Text(x.dims), out.Text({m, n}))));
+  Dequantize(b, r, out, {m, n});
+}
+
 /// Client ops: implicit broadcasting against an operand that lacks the leading dims, and the few functions that are
 /// exact.
 void AddClientOp(Builder& b) {

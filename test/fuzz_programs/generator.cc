@@ -59,6 +59,8 @@ constexpr Family kFamilies[] = {
     {1, AddTriangularSolve},
     {2, AddDynamicShape},
     {1, AddQuantized},
+    {1, AddRequantized},
+    {1, AddQuantizedProduct},
     {1, AddClientOp},
     {3, AddOrderedReduce},
     {2, AddOrderedWindow},

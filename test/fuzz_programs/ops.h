@@ -73,6 +73,8 @@ void AddTrips(Builder& b);
 // exotic.cc
 void AddDynamicShape(Builder& b);
 void AddQuantized(Builder& b);
+void AddRequantized(Builder& b);
+void AddQuantizedProduct(Builder& b);
 void AddClientOp(Builder& b);
 
 // custom.cc
