@@ -72,10 +72,13 @@ void AddTrips(Builder& b);
 
 // exotic.cc
 void AddDynamicShape(Builder& b);
+void AddClientOp(Builder& b);
+
+// quantized.cc
 void AddQuantized(Builder& b);
 void AddRequantized(Builder& b);
 void AddQuantizedProduct(Builder& b);
-void AddClientOp(Builder& b);
+void AddQuantizedChain(Builder& b);
 
 // custom.cc
 void AddOrderedReduce(Builder& b);
