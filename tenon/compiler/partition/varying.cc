@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/compiler/partition/collectives.h"
+#include "tenon/compiler/partition/policy.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
@@ -10,8 +11,6 @@ namespace tenon::compiler {
 namespace {
 
 constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack
-// Loops in loops multiply the visits. What is not known after so many may vary.
-constexpr int kMaxVisits = 4;
 
 }  // namespace
 
@@ -44,7 +43,7 @@ void Varying::VisitWhile(mlir::Operation* op) {
     const std::vector<bool> yielded = VisitBlock(op->getRegion(1).front(), carries);
     masked_ = masked_ || condition;
     std::vector<bool> next = carries;
-    for (size_t i = 0; i < next.size(); ++i) next[i] = carries[i] || yielded[i] || condition || visit >= kMaxVisits;
+    for (size_t i = 0; i < next.size(); ++i) next[i] = carries[i] || yielded[i] || condition || visit >= policy::kMaxLoopVisits;
     if (next == carries && (visit > 0 || !condition)) break;
     carries = std::move(next);
   }
