@@ -43,7 +43,8 @@ void Varying::VisitWhile(mlir::Operation* op) {
     const std::vector<bool> yielded = VisitBlock(op->getRegion(1).front(), carries);
     masked_ = masked_ || condition;
     std::vector<bool> next = carries;
-    for (size_t i = 0; i < next.size(); ++i) next[i] = carries[i] || yielded[i] || condition || visit >= policy::kMaxLoopVisits;
+    for (size_t i = 0; i < next.size(); ++i)
+      next[i] = carries[i] || yielded[i] || condition || visit >= policy::kMaxLoopVisits;
     if (next == carries && (visit > 0 || !condition)) break;
     carries = std::move(next);
   }
