@@ -8,22 +8,21 @@
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
-namespace {
+bool IsConstraint(mlir::Operation* op) {
+  return mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op);
+}
 
-constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack; deeper calls are refused elsewhere
-
-}  // namespace
+bool IsId(mlir::Operation* op) { return mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op); }
 
 Contents ContentsOf::Of(mlir::Operation* op, int depth) {
   Contents contents;
   op->walk([&](mlir::Operation* inner) {
     contents.collective |= IsCollective(inner) || mlir::isa<sdy::ManualComputationOp>(inner);
-    contents.device |= mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, sdy::ShardingConstraintOp,
-                                 sdy::ReshardOp, sdy::PropagationBarrierOp>(inner);
+    contents.device |= IsId(inner) || IsConstraint(inner);
     contents.guarded |= mlir::isa<stablehlo::WhileOp, stablehlo::CustomCallOp, stablehlo::InfeedOp,
                                   stablehlo::OutfeedOp, stablehlo::SendOp, stablehlo::RecvOp>(inner);
     mlir::func::FuncOp callee = Called(inner);
-    if (!callee || depth >= kMaxDepth) return;
+    if (!callee || depth >= kMaxCallDepth) return;
     // A function that calls itself finds nothing here; it is refused elsewhere.
     if (functions_.try_emplace(callee).second) {
       const Contents of_callee = Of(callee, depth + 1);

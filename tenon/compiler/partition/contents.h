@@ -5,6 +5,14 @@
 
 namespace tenon::compiler {
 
+/// Calls deeper than this are refused: the recursion must fit a stack.
+inline constexpr int kMaxCallDepth = 200;  // structural
+
+/// Whether the op is its operand, and says how that lies.
+bool IsConstraint(mlir::Operation* op);
+/// Whether the op is the number of a device's partition or replica.
+bool IsId(mlir::Operation* op);
+
 /// What an op that runs once per device has in it: itself, its regions, and the functions that these call.
 struct Contents {
   bool collective = false;  ///< Collectives, or manual computations, which may hold some: devices run it together.

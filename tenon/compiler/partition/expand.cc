@@ -8,7 +8,6 @@
 #include <set>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/SymbolTable.h"
 #include "tenon/compiler/partition/collectives.h"
 #include "tenon/compiler/partition/contents.h"
 #include "tenon/compiler/partition/manual.h"
@@ -19,14 +18,16 @@
 namespace tenon::compiler {
 namespace {
 
-constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
-
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 
 class Expander {
  public:
-  Expander(mlir::OpBuilder& builder, const Instances& instances)
-      : b_(builder), instances_(instances), varying_(instances, contents_of_), active_(instances.active) {}
+  Expander(mlir::OpBuilder& builder, const Instances& instances, ContentsOf& contents_of)
+      : b_(builder),
+        instances_(instances),
+        contents_of_(contents_of),
+        varying_(instances, contents_of),
+        active_(instances.active) {}
 
   Result<std::vector<Lanes>> Run(mlir::Block& body, const std::vector<Lanes>& arguments,
                                  const std::vector<bool>& varying) {
@@ -58,11 +59,11 @@ class Expander {
 
   Status One(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
     varying_.Visit(op, !active_.empty());
-    if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op)) {
+    if (IsConstraint(op)) {
       Bind(op->getResult(0), LanesOf(op->getOperand(0), maps), maps);
       return OkStatus();
     }
-    if (mlir::isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op)) return Id(op, maps);
+    if (IsId(op)) return Id(op, maps);
     if (IsCollective(op)) {
       std::vector<Lanes> operands;
       for (mlir::Value v : op->getOperands()) operands.push_back(LanesOf(v, maps));
@@ -100,7 +101,7 @@ class Expander {
       return OkStatus();
     }
     const Instances alone{{instances_.devices[lane]}, instances_.num_replicas, instances_.num_partitions};
-    Expander expander(b_, alone);
+    Expander expander(b_, alone, contents_of_);
     expander.depth_ = depth_;
     std::vector<mlir::IRMapping> maps{std::move(map)};
     const Status status = expander.OfOneLane(op, maps);
@@ -124,9 +125,7 @@ class Expander {
     bool calls = false;
     copy->walk([&](mlir::Operation* inner) {
       calls |= mlir::isa<mlir::func::CallOp>(inner);
-      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, stablehlo::PartitionIdOp,
-                    stablehlo::ReplicaIdOp>(inner))
-        found.push_back(inner);
+      if (IsConstraint(inner) || IsId(inner)) found.push_back(inner);
     });
     if (calls) {
       return Unimplemented(fmt::format("{} with calls in its regions, and ids of devices or shardings",
@@ -134,7 +133,7 @@ class Expander {
     }
     for (mlir::Operation* inner : found) {
       mlir::Value value;
-      if (inner->getNumOperands() == 0) {
+      if (IsId(inner)) {
         const mlir::OpBuilder::InsertionGuard guard(b_);
         b_.setInsertionPoint(inner);
         value = IdOf(inner, 0);
@@ -197,9 +196,8 @@ class Expander {
   }
 
   Status Call(mlir::func::CallOp call, std::vector<mlir::IRMapping>& maps) {
-    auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
-    if (!callee || callee.empty())
-      return InvalidArgument(fmt::format("call of the unknown function '{}'", call.getCallee().str()));
+    mlir::func::FuncOp callee = Called(call);
+    if (!callee) return InvalidArgument(fmt::format("call of the unknown function '{}'", call.getCallee().str()));
     if (++depth_ > kMaxCallDepth)
       return InvalidArgument(fmt::format("calls of '{}' are nested too deeply", call.getCallee().str()));
     std::vector<Lanes> arguments;
@@ -452,7 +450,7 @@ class Expander {
 
   mlir::OpBuilder& b_;
   const Instances& instances_;
-  ContentsOf contents_of_;
+  ContentsOf& contents_of_;
   Varying varying_;
   Lanes active_;  ///< A scalar pred per lane: whether it has come to where we are; empty: all have.
   int depth_ = 0;
@@ -469,7 +467,8 @@ int64_t Instances::Of(int64_t device) const {
 
 Result<std::vector<Lanes>> Expand(mlir::OpBuilder& builder, mlir::Block& body, const std::vector<Lanes>& arguments,
                                   const std::vector<bool>& varying, const Instances& instances) {
-  return Expander(builder, instances).Run(body, arguments, varying);
+  ContentsOf contents_of;
+  return Expander(builder, instances, contents_of).Run(body, arguments, varying);
 }
 
 mlir::Value Slice(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> starts,

@@ -198,10 +198,8 @@ class Globalizer {
   void RemoveIdentities() {
     std::vector<mlir::Operation*> found;
     module_.walk([&](mlir::Operation* op) {
-      if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp,
-                    sdy::FuncDataFlowEdgeOp, sdy::ShardingGroupOp>(op)) {
+      if (IsConstraint(op) || mlir::isa<sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp, sdy::ShardingGroupOp>(op))
         found.push_back(op);
-      }
     });
     for (mlir::Operation* op : found) {
       if (op->getNumResults() == 1) {

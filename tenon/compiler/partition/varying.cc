@@ -8,12 +8,6 @@
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
-namespace {
-
-constexpr int kMaxDepth = 200;  // structural: the recursion must fit a stack
-
-}  // namespace
-
 void Varying::Set(mlir::Value v, bool varies) {
   if (varies)
     values_.insert(v);
@@ -93,7 +87,7 @@ void Varying::Visit(mlir::Operation* op) {
   if (masked_ && contents.guarded && !contents.collective) return set_all(true);
   if (contents.collective || contents.device) {
     if (mlir::func::FuncOp callee = Called(op)) {
-      if (depth_ >= kMaxDepth) return set_all(true);
+      if (depth_ >= kMaxCallDepth) return set_all(true);
       std::vector<bool> arguments;
       for (mlir::Value v : op->getOperands()) arguments.push_back(Has(v));
       ++depth_;
