@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "tenon/base/signal_name.h"
+#include "tenon/conformance/child.h"
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/test.h"
 
@@ -176,23 +177,8 @@ class Scheduler {
       fatal = "cannot write a temporary file";
       return;
     }
-    constexpr int kResultFd = 9;
-    std::string fd_text = std::to_string(kResultFd);
-    const char* argv[] = {options_.worker.c_str(), "--worker", options_.plugin.c_str(), fd_text.c_str(),
-                          profile_text_.c_str(),   nullptr};
-    child->pid = fork();
-    if (child->pid == 0) {
-      dup2(names, 0);
-      dup2(child->errors, 1);
-      dup2(child->errors, 2);
-      if (results[1] == kResultFd) {
-        fcntl(results[1], F_SETFD, 0);
-      } else {
-        dup2(results[1], kResultFd);
-      }
-      execve(argv[0], const_cast<char* const*>(argv), environment_pointers_.data());
-      _exit(127);
-    }
+    child->pid = StartChild(options_.worker, "--worker", options_.plugin, profile_text_,
+                            {names, child->errors, child->errors, results[1]}, environment_pointers_.data());
     close(results[1]);
     close(names);
     child->results = results[0];

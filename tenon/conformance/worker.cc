@@ -1,6 +1,4 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "tenon/conformance/child.h"
 #include "tenon/conformance/env.h"
 #include "tenon/conformance/runner.h"
 #include "tenon/conformance/test.h"
@@ -66,35 +65,22 @@ Stop RunOne(Env& env, const Test& test) {
 }  // namespace
 
 int RunWorker(const std::string& plugin, int result_fd, const std::string& profile_text) {
-  rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  Result<Profile> profile = ParseProfile(profile_text);
-  if (!profile.ok()) {
-    Send(result_fd, "X " + profile.status().ToString());
+  const Result<LoadedPlugin> loaded = LoadInChild(plugin, profile_text);
+  if (!loaded.ok()) {
+    // A bad profile is the caller's; what keeps a plugin from loading is said as the system says it.
+    Send(result_fd, "X " + (loaded.status().code() == Code::kNotFound ? OneLine(loaded.status().message())
+                                                                      : loaded.status().ToString()));
     return 2;
   }
-  for (const std::string& env : profile->env) {
-    size_t equals = env.find('=');
-    setenv(env.substr(0, equals).c_str(), env.substr(equals + 1).c_str(), /*overwrite=*/0);
-  }
-  void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    Send(result_fd, "X " + OneLine(dlerror()));
-    return 2;
-  }
-  auto get_api = reinterpret_cast<PJRT_GetPjrtApi_Function>(dlsym(library, "GetPjrtApi"));
-  const PJRT_Api* api = get_api == nullptr ? nullptr : get_api();
-  if (api == nullptr) {
-    Send(result_fd, get_api == nullptr ? "X the library has no GetPjrtApi" : "X GetPjrtApi returned NULL");
-    return 2;
-  }
+  const Profile& profile = loaded->profile;
+  const PJRT_Api* const api = loaded->api;
   Send(result_fd,
        fmt::format("I api_version {}.{}", api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version));
-  Env env(api, library, plugin, &*profile);
+  Env env(api, loaded->library, plugin, &profile);
   std::string name;
   while (std::getline(std::cin, name)) {
     if (name == "?") {  // Who are you?
-      if (profile->device && env.ClientStatus().ok()) {
+      if (profile.device && env.ClientStatus().ok()) {
         Send(result_fd, "I platform_name " + OneLine(env.PlatformName()));
         Send(result_fd, "I platform_version " + OneLine(env.PlatformVersion()));
       }

@@ -13,14 +13,13 @@
 
 #include "tenon/base/signal_name.h"
 #include "tenon/conformance/against/wire.h"
+#include "tenon/conformance/child.h"
 #include "tenon/conformance/profile.h"
 
 namespace tenon::conformance {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int kResultFd = 9;  // The child's.
 
 /// One plugin in a child, which is started again when it has died.
 class Child {
@@ -41,23 +40,10 @@ class Child {
       close(seeds[1]);
       return Internal("cannot make a pipe");
     }
-    const std::string fd = std::to_string(kResultFd);
-    const char* argv[] = {
-        options_.worker.c_str(), "--against-worker", plugin_.c_str(), fd.c_str(), profile_.c_str(), nullptr};
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(seeds[0], 0);
-      // Plugins chatter.
-      const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-      dup2(nothing, 1);
-      dup2(nothing, 2);
-      if (results[1] == kResultFd)
-        fcntl(results[1], F_SETFD, 0);
-      else
-        dup2(results[1], kResultFd);
-      execv(argv[0], const_cast<char* const*>(argv));
-      _exit(127);
-    }
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);  // Plugins chatter.
+    pid_ = StartChild(options_.worker, "--against-worker", plugin_, profile_, {seeds[0], nothing, nothing, results[1]},
+                      environ);
+    close(nothing);
     close(seeds[0]);
     close(results[1]);
     seeds_ = seeds[1];
@@ -135,6 +121,7 @@ Result<AgainstReport> RunAgainst(const AgainstOptions& options) {
     other.Ask(seed);
     const Answer got = one.Take(), wanted = other.Take();
     std::string what;
+    bool unsupported = false;
     const auto is = [](const Answer& a, Code code) { return a.status.code() == code; };
     if (is(got, Code::kAborted)) {
       what = fmt::format("{}: {}", one.name(), got.status.message());
@@ -142,8 +129,7 @@ Result<AgainstReport> RunAgainst(const AgainstOptions& options) {
       what = fmt::format("{}: {}", other.name(), wanted.status.message());
     } else if (is(got, Code::kUnimplemented) || is(wanted, Code::kUnimplemented) ||
                (!got.status.ok() && !wanted.status.ok())) {
-      ++report.unsupported;
-      continue;
+      unsupported = true;
     } else if (!got.status.ok()) {
       what = fmt::format("{}: {}", one.name(), got.status.ToString());
     } else if (!wanted.status.ok()) {
@@ -151,7 +137,9 @@ Result<AgainstReport> RunAgainst(const AgainstOptions& options) {
     } else {
       what = CompareOutputs(of, got.outputs, wanted.outputs);
     }
-    if (what.empty())
+    if (unsupported)
+      ++report.unsupported;
+    else if (what.empty())
       ++report.agree;
     else
       report.differences.push_back({seed, of.ops, std::move(what), of.program});

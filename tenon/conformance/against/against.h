@@ -34,7 +34,8 @@ struct AgainstReport {
   std::vector<Difference> differences;
 };
 
-/// Runs random programs on two plugins, each in a child process of its own, and compares what they give. A crash, a
+/// Runs random programs on two plugins, each in a child process of its own, and compares what they give. The process
+/// ignores SIGPIPE from then on: a child that has died is noticed where it is read from. A crash, a
 /// hang and an error that only one has are differences. Errors: a plugin that cannot be loaded or has no device.
 Result<AgainstReport> RunAgainst(const AgainstOptions& options);
 

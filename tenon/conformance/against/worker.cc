@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +6,7 @@
 
 #include "tenon/conformance/against/against.h"
 #include "tenon/conformance/against/wire.h"
+#include "tenon/conformance/child.h"
 #include "tenon/conformance/env.h"
 
 namespace tenon::conformance {
@@ -58,24 +57,13 @@ Answer RunCase(Env& env, const Case& of) {
 }  // namespace
 
 int RunAgainstWorker(const std::string& plugin, int result_fd, const std::string& profile_text) {
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
   const auto give_up = [&](const Status& status) {
     SendAnswer(result_fd, {status, {}});
     return 2;
   };
-  Result<Profile> profile = ParseProfile(profile_text);
-  if (!profile.ok()) return give_up(profile.status());
-  for (const std::string& env : profile->env) {
-    const size_t equals = env.find('=');
-    setenv(env.substr(0, equals).c_str(), env.substr(equals + 1).c_str(), /*overwrite=*/0);
-  }
-  void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return give_up(NotFound(dlerror()));
-  const auto get_api = reinterpret_cast<PJRT_GetPjrtApi_Function>(dlsym(library, "GetPjrtApi"));
-  const PJRT_Api* api = get_api == nullptr ? nullptr : get_api();
-  if (api == nullptr) return give_up(NotFound(plugin + " has no GetPjrtApi, or it gave NULL"));
-  Env env(api, library, plugin, &*profile);
+  const Result<LoadedPlugin> loaded = LoadInChild(plugin, profile_text);
+  if (!loaded.ok()) return give_up(loaded.status());
+  Env env(loaded->api, loaded->library, plugin, &loaded->profile);
   // Says that it is there.
   if (const Status status = env.ClientStatus(); !status.ok()) return give_up(status);
   if (env.devices().empty()) return give_up(NotFound(plugin + " has no device"));
