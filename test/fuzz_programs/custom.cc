@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "test/fuzz_programs/ops.h"
+#include "test/fuzz_programs/window.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -163,37 +164,30 @@ void AddOrderedReduce(Builder& b) {
 void AddOrderedWindow(Builder& b) {
   const Value v = FoldedOperand(b);
   if (v.empty() || v.rank() > 3) return;
-  Dims window, strides, base, dilation, out;
-  std::string padding;
-  int64_t points = 1;
+  Windows windows;
   const int64_t running = b.random.Chance(2) ? b.random.Pick(static_cast<int64_t>(v.rank())) : -1;
   for (size_t d = 0; d < v.rank(); ++d) {
     const int64_t n = v.dims[d];
     const bool here = static_cast<int64_t>(d) == running && n > 0, moves = running < 0;
-    window.push_back(here ? n : moves && b.random.Chance(2) ? 1 + b.random.Pick(b.random.Chance(4) ? 30 : 3) : 1);
-    strides.push_back(moves && b.random.Chance(3) ? 1 + b.random.Pick(4) : 1);
-    base.push_back(moves && b.random.Chance(6) ? 1 + b.random.Pick(3) : 1);
-    dilation.push_back(moves && b.random.Chance(5) ? 1 + b.random.Pick(3) : 1);
-    int64_t low = moves && b.random.Chance(2) ? b.random.Between(-1, 3) : 0;
-    int64_t high = moves && b.random.Chance(2) ? b.random.Between(-1, 3) : 0;
-    if (here) (b.random.Chance(2) ? high : low) = n - 1;
-    const int64_t whole = (n == 0 ? 0 : (n - 1) * base.back() + 1) + low + high;
-    if (whole < 0) return;
-    const int64_t reach = (window.back() - 1) * dilation.back() + 1;
-    out.push_back(whole < reach ? 0 : (whole - reach) / strides.back() + 1);
-    padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
-    points *= window.back();
+    WindowDim w;
+    w.size = here ? n : moves && b.random.Chance(2) ? 1 + b.random.Pick(b.random.Chance(4) ? 30 : 3) : 1;
+    w.stride = moves && b.random.Chance(3) ? 1 + b.random.Pick(4) : 1;
+    w.base = moves && b.random.Chance(6) ? 1 + b.random.Pick(3) : 1;
+    w.dilation = moves && b.random.Chance(5) ? 1 + b.random.Pick(3) : 1;
+    w.low = moves && b.random.Chance(2) ? b.random.Between(-1, 3) : 0;
+    w.high = moves && b.random.Chance(2) ? b.random.Between(-1, 3) : 0;
+    if (here) (b.random.Chance(2) ? w.high : w.low) = n - 1;
+    if (!windows.Add(n, w)) return;
   }
-  if (!b.Fits(out) || !b.Affordable(4 * Count(out) * points)) return;
-  const Fold f = AnyFold(b, v, static_cast<double>(points));
+  if (!b.Fits(windows.out) || !b.Affordable(4 * Count(windows.out) * windows.points)) return;
+  const Fold f = AnyFold(b, v, static_cast<double>(windows.points));
   const std::string name = b.NewName();
   b.Write(fmt::format(
-      "  {} = \"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{window_dimensions = {}, window_strides = "
-      "{}, base_dilations = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, {}) -> ({})\n",
-      ResultsOf(name, f.operands.size()), Names(f.operands), Names(f.inits), Arguments(f), f.body, Array(window),
-      Array(strides), Array(base), Array(dilation), padding, v.rank(), Types(f.operands), Types(f.inits),
-      Each(f.operands, [&](size_t i, const std::string&) { return Text(f.operands[i].type, out); })));
-  Offer(b, f, name, out);
+      "  {} = \"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{{}}} : ({}, {}) -> ({})\n",
+      ResultsOf(name, f.operands.size()), Names(f.operands), Names(f.inits), Arguments(f), f.body,
+      windows.Attributes(true), Types(f.operands), Types(f.inits),
+      Each(f.operands, [&](size_t i, const std::string&) { return Text(f.operands[i].type, windows.out); })));
+  Offer(b, f, name, windows.out);
 }
 
 /// A function under a name, as libraries mark what other compilers know.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "test/fuzz_programs/ops.h"
+#include "test/fuzz_programs/window.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -256,11 +257,11 @@ void AddDressedConvolution(Builder& b) {
     const int64_t stride = b.random.OneOf<int64_t>({1, 1, 1, 2, 2, 3}), ld = odd ? b.random.Between(1, 3) : 1,
                   rd = odd ? b.random.Between(1, 3) : 1;
     const auto pad = [&] { return odd ? b.random.Between(-2, 4) : b.random.Chance(2) ? k / 2 : 0; };
-    const int64_t low = pad(), high = pad(), whole = (n - 1) * ld + 1 + low + high, reach = (k - 1) * rd + 1;
-    if (whole < 0) return;
+    const int64_t low = pad(), high = pad(), places = NumWindows(n, {k, stride, ld, rd, low, high});
+    if (places < 0) return;
     image.push_back(n);
     window.push_back(k);
-    out.push_back(whole < reach ? 0 : (whole - reach) / stride + 1);
+    out.push_back(places);
     const char* comma = s ? ", " : "";
     names += fmt::format(", {}", s);
     strides += fmt::format("{}{}", comma, stride);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "test/fuzz_programs/ops.h"
+#include "test/fuzz_programs/window.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -211,11 +212,10 @@ void AddConvolution(Builder& b) {
       return b.random.Between(b.random.Chance(4) ? -2 : 0, b.random.Chance(6) ? 9 : 2);
     };
     const int64_t low = pad(), high = pad();
-    const int64_t whole = (n - 1) * ld + 1 + low + high;
-    if (whole < 0) return;
-    const int64_t reach = (k - 1) * rd + 1;
+    const int64_t places = NumWindows(n, {k, stride, ld, rd, low, high});
+    if (places < 0) return;
     weights[static_cast<size_t>(w_places[s])] = k;
-    out[static_cast<size_t>(out_places[s])] = whole < reach ? 0 : (whole - reach) / stride + 1;
+    out[static_cast<size_t>(out_places[s])] = places;
     strides.push_back(stride);
     in_dilation.push_back(ld);
     window_dilation.push_back(rd);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "test/fuzz_programs/ops.h"
+#include "test/fuzz_programs/window.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -170,38 +171,27 @@ void AddReduceWindow(Builder& b) {
   const Value v = b.AnyWhere(
       [&](const Value& x) { return Builder::Usable(x) && !x.dims.empty() && b.Affordable(4 * Count(x.dims)); });
   if (v.empty() || v.dims.empty() || !Builder::Usable(v)) return;
-  Dims window, strides, base, dilation, out;
-  std::string padding;
-  int64_t points = 1;
+  Windows windows;
   // A running sum along one dim is a window of all before.
   const int64_t running = b.random.Chance(3) ? b.random.Pick(static_cast<int64_t>(v.rank())) : -1;
   for (size_t d = 0; d < v.rank(); ++d) {
     const int64_t n = v.dims[d];
-    int64_t low = 0, high = 0;
+    WindowDim w;
     if (running >= 0) {
       const bool here = static_cast<int64_t>(d) == running && n > 0;
-      window.push_back(here ? n : 1);
-      strides.push_back(1);
-      base.push_back(1);
-      dilation.push_back(1);
-      (b.random.Chance(3) ? high : low) = here ? n - 1 : 0;
+      w.size = here ? n : 1;
+      (b.random.Chance(3) ? w.high : w.low) = here ? n - 1 : 0;
     } else {
-      window.push_back(b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(8) ? 20 : 4));
-      strides.push_back(b.random.Chance(3) ? 1 + b.random.Pick(3) : 1);
-      base.push_back(b.random.Chance(6) ? 2 : 1);
-      dilation.push_back(b.random.Chance(5) ? 2 : 1);
-      low = b.random.Chance(2) ? 0 : b.random.Between(-1, 3);
-      high = b.random.Chance(2) ? 0 : b.random.Between(-1, 3);
+      w.size = b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(8) ? 20 : 4);
+      w.stride = b.random.Chance(3) ? 1 + b.random.Pick(3) : 1;
+      w.base = b.random.Chance(6) ? 2 : 1;
+      w.dilation = b.random.Chance(5) ? 2 : 1;
+      w.low = b.random.Chance(2) ? 0 : b.random.Between(-1, 3);
+      w.high = b.random.Chance(2) ? 0 : b.random.Between(-1, 3);
     }
-    const int64_t dilated = n == 0 ? 0 : (n - 1) * base.back() + 1;
-    const int64_t whole = dilated + low + high;
-    if (whole < 0) return;
-    const int64_t reach = (window.back() - 1) * dilation.back() + 1;
-    out.push_back(whole < reach ? 0 : (whole - reach) / strides.back() + 1);
-    padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
-    points *= window.back();
+    if (!windows.Add(n, w)) return;
   }
-  if (!b.Fits(out) || !b.Affordable(Count(out) * points)) return;
+  if (!b.Fits(windows.out) || !b.Affordable(Count(windows.out) * windows.points)) return;
   const std::string_view op = b.random.OneOf(Combiners(v.type));
   const Value init = b.Splat(v.type, {}, b.random.Chance(2) ? 0 : b.Small(v.type));
   const std::string s = Text(v.type, {});
@@ -209,14 +199,13 @@ void AddReduceWindow(Builder& b) {
   const bool spelled = v.type.is_int() && b.random.Chance(3);
   const std::string ahead =
       spelled ? fmt::format("    %t = stablehlo.multiply %p, %q : {0}\n    %r = stablehlo.add %t, %p : {0}\n", s) : "";
-  Numbers is = Folded(b, spelled ? "multiply" : op, v, init, static_cast<double>(points));
-  b.Emit(fmt::format(
-             "\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}    %s = stablehlo.{}, %q : {}\n"
-             "    stablehlo.return %s : {}\n  }}) {{window_dimensions = {}, window_strides = {}, base_dilations = {}, "
-             "window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, {}) -> {}",
-             v.name, init.name, s, s, ahead, spelled ? "add %r" : fmt::format("{} %p", op), s, s, Array(window),
-             Array(strides), Array(base), Array(dilation), padding, v.rank(), Text(v), s, Text(v.type, out)),
-         v.type, out, is);
+  Numbers is = Folded(b, spelled ? "multiply" : op, v, init, static_cast<double>(windows.points));
+  b.Emit(
+      fmt::format("\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}    %s = stablehlo.{}, %q : {}\n"
+                  "    stablehlo.return %s : {}\n  }}) {{{}}} : ({}, {}) -> {}",
+                  v.name, init.name, s, s, ahead, spelled ? "add %r" : fmt::format("{} %p", op), s, s,
+                  windows.Attributes(true), Text(v), s, Text(v.type, windows.out)),
+      v.type, windows.out, is);
 }
 
 void AddSelectAndScatter(Builder& b) {
@@ -226,36 +215,30 @@ void AddSelectAndScatter(Builder& b) {
   });
   if (v.empty() || v.dims.empty() || !v.is.exact() || v.type.is_bool() || v.type.is_complex() || !Builder::Usable(v))
     return;
-  Dims window, strides, out;
-  std::string padding;
-  int64_t points = 1;
+  Windows windows;
   for (const int64_t n : v.dims) {
-    window.push_back(1 + b.random.Pick(b.random.Chance(6) ? 14 : 3));
-    strides.push_back(1 + b.random.Pick(3));
-    const int64_t low = b.random.Pick(window.back()), high = b.random.Pick(window.back());
-    padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
-    const int64_t whole = n + low + high;
-    out.push_back(whole < window.back() ? 0 : (whole - window.back()) / strides.back() + 1);
-    points *= window.back();
-    if (n == 0) return;
+    WindowDim w;
+    w.size = 1 + b.random.Pick(b.random.Chance(6) ? 14 : 3);
+    w.stride = 1 + b.random.Pick(3);
+    w.low = b.random.Pick(w.size);
+    w.high = b.random.Pick(w.size);
+    if (n == 0 || !windows.Add(n, w)) return;
   }
-  if (!b.Fits(out) || !b.Affordable(4 * Count(out) * points)) return;
-  const Value source = b.Match(v.type, out);
+  if (!b.Fits(windows.out) || !b.Affordable(4 * Count(windows.out) * windows.points)) return;
+  const Value source = b.Match(v.type, windows.out);
   if (!source.is.exact()) return;
   const std::string_view op =
       v.type.is_int() ? b.random.OneOf<std::string_view>({"add", "add", "maximum", "multiply", "xor"}) : "add";
   const Value init = b.Splat(v.type, {}, v.type.is_int() && b.random.Chance(2) ? b.Small(v.type) : 0);
   const std::string s = Text(v.type, {});
-  Numbers is = Folded(b, op, source, init, static_cast<double>(points));
+  Numbers is = Folded(b, op, source, init, static_cast<double>(windows.points));
   b.Emit(fmt::format("\"stablehlo.select_and_scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n"
                      "    %s = stablehlo.compare {}, %p, %q, {} : ({}, {}) -> tensor<i1>\n    stablehlo.return %s : "
                      "tensor<i1>\n  }}, {{\n"
                      "  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : {}\n    stablehlo.return %s : {}\n  }}) "
-                     "{{window_dimensions = {}, window_strides = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, "
-                     "{}, {}) -> {}",
+                     "{{{}}} : ({}, {}, {}) -> {}",
                      v.name, source.name, init.name, s, s, b.random.OneOf({"GE", "GT", "LE"}), CompareKind(b, v, false),
-                     s, s, s, s, op, s, s, Array(window), Array(strides), padding, v.rank(), Text(v), Text(source), s,
-                     Text(v)),
+                     s, s, s, s, op, s, s, windows.Attributes(false), Text(v), Text(source), s, Text(v)),
          v.type, v.dims, is);
 }
 

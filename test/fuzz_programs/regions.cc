@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "test/fuzz_programs/ops.h"
+#include "test/fuzz_programs/window.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -283,33 +284,25 @@ void AddRegionReduce(Builder& b) {
 void AddRegionWindow(Builder& b) {
   const Value v = AnyOperand(b);
   if (v.empty() || v.rank() > 4) return;
-  Dims window, strides, base, dilation, out;
-  std::string padding;
-  int64_t points = 1;
+  Windows windows;
   for (const int64_t n : v.dims) {
-    window.push_back(b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(6) ? 12 : 4));
-    strides.push_back(b.random.Chance(3) ? 1 + b.random.Pick(3) : 1);
-    base.push_back(b.random.Chance(5) ? 1 + b.random.Pick(3) : 1);
-    dilation.push_back(b.random.Chance(5) ? 1 + b.random.Pick(3) : 1);
-    const int64_t low = b.random.Chance(2) ? 0 : b.random.Between(-2, 4),
-                  high = b.random.Chance(2) ? 0 : b.random.Between(-2, 4);
-    const int64_t whole = (n == 0 ? 0 : (n - 1) * base.back() + 1) + low + high;
-    if (whole < 0) return;
-    const int64_t reach = (window.back() - 1) * dilation.back() + 1;
-    out.push_back(whole < reach ? 0 : (whole - reach) / strides.back() + 1);
-    padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
-    points *= window.back();
+    WindowDim w;
+    w.size = b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(6) ? 12 : 4);
+    w.stride = b.random.Chance(3) ? 1 + b.random.Pick(3) : 1;
+    w.base = b.random.Chance(5) ? 1 + b.random.Pick(3) : 1;
+    w.dilation = b.random.Chance(5) ? 1 + b.random.Pick(3) : 1;
+    w.low = b.random.Chance(2) ? 0 : b.random.Between(-2, 4);
+    w.high = b.random.Chance(2) ? 0 : b.random.Between(-2, 4);
+    if (!windows.Add(n, w)) return;
   }
-  if (!b.Fits(out) || !b.Affordable(4 * Count(out) * points)) return;
-  const Combiner c = AnyCombiner(b, v, static_cast<double>(points));
+  if (!b.Fits(windows.out) || !b.Affordable(4 * Count(windows.out) * windows.points)) return;
+  const Combiner c = AnyCombiner(b, v, static_cast<double>(windows.points));
   const std::string name = b.NewName();
-  b.Write(fmt::format(
-      "  {} = \"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{window_dimensions = {}, window_strides = "
-      "{}, base_dilations = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>}} : ({}, {}) -> ({})\n",
-      ResultsOf(name, c.types.size()), Names(c.operands), Names(c.inits), Arguments(c), c.body, Array(window),
-      Array(strides), Array(base), Array(dilation), padding, v.rank(), Types(c.operands), Types(c.inits),
-      ResultTypes(c, out)));
-  OfferAll(b, c, name, out);
+  b.Write(
+      fmt::format("  {} = \"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0({}):\n{}  }}) {{{}}} : ({}, {}) -> ({})\n",
+                  ResultsOf(name, c.types.size()), Names(c.operands), Names(c.inits), Arguments(c), c.body,
+                  windows.Attributes(true), Types(c.operands), Types(c.inits), ResultTypes(c, windows.out)));
+  OfferAll(b, c, name, windows.out);
 }
 
 /// Rows of one or more arrays replaced by what the combiner makes of them and the updates; some places are outside.
@@ -396,20 +389,17 @@ void AddRegionSelectAndScatter(Builder& b) {
   };
   const Value v = b.AnyWhere(suits);
   if (v.empty() || !suits(v)) return;
-  Dims window, strides, out;
-  std::string padding;
-  int64_t points = 1;
+  Windows windows;
   for (const int64_t n : v.dims) {
-    window.push_back(1 + b.random.Pick(4));
-    strides.push_back(1 + b.random.Pick(3));
-    const int64_t low = b.random.Pick(window.back()), high = b.random.Pick(window.back());
-    padding += fmt::format("{}[{}, {}]", padding.empty() ? "" : ", ", low, high);
-    const int64_t whole = n + low + high;
-    out.push_back(whole < window.back() ? 0 : (whole - window.back()) / strides.back() + 1);
-    points *= window.back();
+    WindowDim w;
+    w.size = 1 + b.random.Pick(4);
+    w.stride = 1 + b.random.Pick(3);
+    w.low = b.random.Pick(w.size);
+    w.high = b.random.Pick(w.size);
+    if (!windows.Add(n, w)) return;
   }
-  if (!b.Fits(out) || !b.Affordable(4 * Count(out) * points)) return;
-  const Value source = b.Match(v.type, out), init = b.Splat(v.type, {}, b.Small(v.type));
+  if (!b.Fits(windows.out) || !b.Affordable(4 * Count(windows.out) * windows.points)) return;
+  const Value source = b.Match(v.type, windows.out), init = b.Splat(v.type, {}, b.Small(v.type));
   const std::string s = Text(v.type, {});
   std::string choose, meet;
   const char* kind = CompareKind(b, v, false);
@@ -427,10 +417,8 @@ void AddRegionSelectAndScatter(Builder& b) {
                       b.random.OneOf({"add", "xor", "maximum", "multiply"}), s, m);
   b.Emit(fmt::format("\"stablehlo.select_and_scatter\"({0}, {1}, {2}) ({{\n  ^bb0(%p: {3}, %q: {3}):\n{4}    "
                      "stablehlo.return %s : tensor<i1>\n  }}, {{\n  ^bb0(%p: {3}, %q: {3}):\n{5}    stablehlo.return "
-                     "%s : {3}\n  }}) {{window_dimensions = {6}, window_strides = {7}, padding = dense<[{8}]> : "
-                     "tensor<{9}x2xi64>}} : ({10}, {11}, {3}) -> {10}",
-                     v.name, source.name, init.name, s, choose, meet, Array(window), Array(strides), padding, v.rank(),
-                     Text(v), Text(source)),
+                     "%s : {3}\n  }}) {{{6}}} : ({7}, {8}, {3}) -> {7}",
+                     v.name, source.name, init.name, s, choose, meet, windows.Attributes(false), Text(v), Text(source)),
          v.type, v.dims, Wrapping(v.type));
 }
 
