@@ -5,8 +5,8 @@
 
 namespace tenon::compiler {
 
-/// Calls deeper than this are refused: the recursion must fit a stack.
-inline constexpr int kMaxCallDepth = 200;  // structural
+/// Deeper calls are refused.
+inline constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
 
 /// Whether the op is its operand, and says how that lies.
 bool IsConstraint(mlir::Operation* op);
