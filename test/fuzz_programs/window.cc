@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace tenon::fuzz {
 
 int64_t NumWindows(int64_t n, const WindowDim& w) {
