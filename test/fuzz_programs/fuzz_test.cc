@@ -61,7 +61,15 @@ TEST(Generator, WritesEveryFamily) {
                          "rng ",
                          "dynamic_gather",
                          "chlo.scan",
-                         "chlo.ragged_dot"})
+                         "chlo.ragged_dot",
+                         "chlo.next_after",
+                         "batch_norm_",
+                         "einsum",
+                         "dot ",
+                         "dynamic_conv",
+                         "get_tuple_element",
+                         "custom_call @mhlo.topk",
+                         "uniform_quantize"})
     seen[op] = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const std::string program = GenerateProgram(seed);

@@ -62,6 +62,7 @@ constexpr Family kFamilies[] = {
     {1, AddRequantized},
     {1, AddQuantizedProduct},
     {1, AddQuantizedChain},
+    {1, AddRandomLoop},
     {1, AddClientOp},
     {3, AddOrderedReduce},
     {2, AddOrderedWindow},
@@ -139,6 +140,9 @@ void Builder::AddOp() {
     if (random.Chance(4)) return AddComplexFunction(*this);
     if (random.Chance(3)) return AddFunction(*this);
     if (random.Chance(8)) return AddBatchNorm(*this);
+    if (random.Chance(8)) return AddAttention(*this);
+    if (random.Chance(6)) return AddRowNorm(*this);
+    if (random.Chance(6)) return AddActivation(*this);
     return random.Chance(6) ? AddFft(*this) : AddTranscendental(*this);
   }
   int64_t at = random.Pick(total);

@@ -119,6 +119,12 @@ void AddFloatPredicate(Builder& b);
 void AddExactQuotient(Builder& b);
 void AddBatchNorm(Builder& b);
 
+// blocks.cc
+void AddAttention(Builder& b);
+void AddRowNorm(Builder& b);
+void AddActivation(Builder& b);
+void AddRandomLoop(Builder& b);
+
 // spelled.cc
 void AddOldProduct(Builder& b);
 void AddOldBroadcast(Builder& b);
