@@ -61,6 +61,7 @@ constexpr Family kFamilies[] = {
     {1, AddQuantized},
     {1, AddRequantized},
     {1, AddQuantizedProduct},
+    {1, AddQuantizedConvolution},
     {1, AddQuantizedChain},
     {1, AddRandomLoop},
     {1, AddClientOp},

@@ -78,6 +78,7 @@ void AddClientOp(Builder& b);
 void AddQuantized(Builder& b);
 void AddRequantized(Builder& b);
 void AddQuantizedProduct(Builder& b);
+void AddQuantizedConvolution(Builder& b);
 void AddQuantizedChain(Builder& b);
 
 // custom.cc

@@ -164,6 +164,33 @@ void AddQuantizedProduct(Builder& b) {
   Dequantize(b, r, out, {m, n});
 }
 
+/// A convolution along one dim, whose kernel may have a scale per feature: what is padded stands for zero.
+void AddQuantizedConvolution(Builder& b) {
+  const Type type = TypeOf(DType::kF32);
+  const int64_t n = 1 + b.random.Pick(3), width = 1 + b.random.Pick(9), channels = 1 + b.random.Pick(4),
+                taps = 1 + b.random.Pick(3), features = 1 + b.random.Pick(5), low = b.random.Pick(3),
+                high = b.random.Pick(3), stride = 1 + b.random.Pick(2);
+  const int64_t reach = width + low + high - taps;
+  if (reach < 0 || !b.Affordable(n * width * channels * taps * features)) return;
+  const Dims dims = {n, reach / stride + 1, features};
+  const Value x = b.Match(type, {n, width, channels}), y = b.Match(type, {taps, channels, features});
+  if (!x.is.exact() || !y.is.exact()) return;
+  const Storage storage = AnyStorage(b);
+  const int64_t axis = b.random.Chance(2) ? 2 : -1;
+  const Quantized left = AnyQuantized(b, storage, x.dims, -1), right = AnyQuantized(b, storage, y.dims, axis, true),
+                  out = AnyQuantized(b, AnyStorage(b), dims, axis > 0 && b.random.Chance(2) ? axis : -1);
+  const double bound = static_cast<double>(taps * channels) * std::min(left.bound, x.is.bound + 64) *
+                       std::min(right.bound, y.is.bound + 64);
+  if (bound * 16 > type.exact_limit()) return;
+  const std::string q = Quantize(b, x, left), w = Quantize(b, y, right), r = b.NewName();
+  b.Write(fmt::format(
+      "  {} = stablehlo.convolution({}, {}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{stride "
+      "= [{}], pad = [[{}, {}]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({}, {}) "
+      "-> {}\n",
+      r, q, w, stride, low, high, left.Text(x.dims), right.Text(y.dims), out.Text(dims)));
+  Dequantize(b, r, out, dims);
+}
+
 /// Ops on quantized numbers: what moves their storage, and what is reckoned on what they stand for and stored again, by
 /// this scale and zero point or others.
 void AddQuantizedChain(Builder& b) {
