@@ -279,6 +279,7 @@ Numbers Builder::Rounded(const Type& type, double bound, double error, const Num
   is.error = error;
   if (operands.special) {
     is.frozen = true;
+    if (error > 0) is.error = 1e9;  // What is off by little may be multiplied by much.
     return is;
   }
   if (type.is_float() || type.is_complex()) {
