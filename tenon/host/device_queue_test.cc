@@ -134,7 +134,9 @@ TEST(DeviceQueue, AListenerMayWaitForTheTasksBehind) {
     submitted.set_value();
     told.get_future().wait();
   }
-  EXPECT_LE(queue.num_threads(), 3);
+  // Rounds add none. On a busy machine each of a round's four tasks may be kept for so long while it tells that it is
+  // replaced, and one thread watches.
+  EXPECT_LE(queue.num_threads(), 4 + 1);
 }
 
 TEST(DeviceQueue, ListenersThatWaitForEachOtherAreReplaced) {
