@@ -25,9 +25,9 @@ function(tenon_component)
       list(PREPEND archives -l${target})
     endif()
     get_target_property(sets ${target} HEADER_SETS)
-    if(sets)
-      set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${A_NAME})
-    endif()
+    foreach(set IN LISTS sets)
+      list(APPEND headers FILE_SET ${set} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${A_NAME})
+    endforeach()
     install(TARGETS ${target} EXPORT Tenon_${A_NAME}
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${A_NAME}
             LIBRARY DESTINATION ${A_DESTINATION} COMPONENT ${A_NAME}
