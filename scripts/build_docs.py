@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / 'build' / 'docs' / 'pages'
 LINK = re.compile(r'(!?)\[([^\]]*)\]\(([^)\s]+)\)')
-ASSETS = {'.css', '.svg', '.png', '.html', '.md'}
+ASSETS = {'.css', '.js', '.svg', '.png', '.html', '.md'}
 
 
 def tracked():
@@ -51,7 +51,9 @@ def main(arguments):
                 return f'{image}[{words}]({path.rstrip("/")}/README.md{"#" + anchor if anchor else ""})'
             return words
 
-        made[page] = ''.join(LINK.sub(link, piece) if prose else piece for piece, prose in outside_code(text))
+        text = ''.join(LINK.sub(link, piece) if prose else piece for piece, prose in outside_code(text))
+        # A bar in code in a table: GitHub wants `\|`, Python-Markdown the bar itself.
+        made[page] = re.sub(r'^\|.*', lambda row: re.sub(r'`[^`]*`', lambda code: code[0].replace('\\|', '|'), row[0]), text, flags=re.M)
     if broken:
         sys.exit('links to nothing:\n  ' + '\n  '.join(broken))
     print(f'{len(pages)} pages, all links lead somewhere')
