@@ -33,6 +33,10 @@ def main(arguments):
     files = tracked()
     pages = {p for p in files if p.suffix == '.md' and (p.parts[0] == 'docs' or p.name == 'README.md' or len(p.parts) == 1)}
     shown = pages | {p for p in files if p.parts[0] == 'docs' and p.suffix in ASSETS}
+    # A page NAME.md becomes NAME.html.
+    twice = sorted(p for p in shown if p.suffix == '.html' and p.with_suffix('.md') in pages)
+    if twice:
+        sys.exit('pages would take the place of these files:\n  ' + '\n  '.join(map(str, twice)))
     broken, made = [], {}
     for page in sorted(pages):
         text = (ROOT / page).read_text(encoding='utf-8')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes docs/conformance/matrix.md and matrix.html from runs of the suite: conformance_matrix.sh [BUILD] [SUITE ARGUMENTS...]. BUILD is a release build of a
+# Writes docs/conformance/matrix.md and tests.html from runs of the suite: conformance_matrix.sh [BUILD] [SUITE ARGUMENTS...]. BUILD is a release build of a
 # committed state, build/release otherwise. Plugins from elsewhere take part where TENON_CONFORMANCE_XLA_CPU, TENON_CONFORMANCE_LIBTPU and
 # TENON_CONFORMANCE_CUDA13 name their files.
 set -euo pipefail
@@ -32,4 +32,4 @@ for name in xla_cpu libtpu cuda13; do
   variable=TENON_CONFORMANCE_${name^^}
   [ -z "${!variable:-}" ] || judge $name --profile $name "$@" "${!variable}"
 done
-"$suite" --matrix "${reports[@]}" --markdown "$root/docs/conformance/matrix.md" --html "$root/docs/conformance/matrix.html"
+"$suite" --matrix "${reports[@]}" --markdown "$root/docs/conformance/matrix.md" --html "$root/docs/conformance/tests.html"
