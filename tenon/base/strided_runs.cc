@@ -69,12 +69,41 @@ std::optional<std::pair<int64_t, int64_t>> RunUnion::Add(StridedRuns runs) {
   while (true) {
     const auto [from, to] = parts_[runs.outer].Insert(runs.begin, runs.begin + runs.run);
     if (runs.outer.empty()) return std::pair(from, to);
-    // Where parts side by side reach to the next place along the innermost dim, they are runs along one dim less.
-    if (to - from < runs.outer.front().first) return std::nullopt;
     runs.begin = from;
     runs.run = to - from;
-    Join(runs);
+    // Where parts side by side reach to the next place along the innermost dim, they are runs along one dim less.
+    if (runs.run >= runs.outer.front().first) {
+      Join(runs);
+    } else if (std::optional<StridedRuns> denser = Interleaved(runs)) {
+      runs = *std::move(denser);
+    } else {
+      return std::nullopt;
+    }
   }
+}
+
+std::optional<StridedRuns> RunUnion::Interleaved(const StridedRuns& runs) const {
+  constexpr int64_t kMost = 8;  // Places that one is cut into: each number of them is a look at all.
+  const RangeSet& alike = parts_.at(runs.outer);
+  for (size_t dim = 0; dim < runs.outer.size(); ++dim) {
+    const auto [stride, extent] = runs.outer[dim];
+    for (int64_t number = 2; number <= kMost; ++number) {
+      const int64_t apart = stride / number;
+      if (apart * number != stride || apart <= (dim == 0 ? 0 : runs.outer[dim - 1].first)) continue;
+      const auto reach = [&](int64_t step) {
+        int64_t n = 0;
+        while (n < number && alike.Contains(runs.begin + (n + 1) * step, runs.begin + (n + 1) * step + runs.run)) ++n;
+        return n;
+      };
+      const int64_t before = reach(-apart);
+      if (before + reach(apart) + 1 < number) continue;
+      StridedRuns denser = runs;
+      denser.begin -= std::min(before, number - 1) * apart;
+      denser.outer[dim] = {apart, extent * number};
+      return denser;
+    }
+  }
+  return std::nullopt;
 }
 
 bool RunUnion::HasLike(const StridedRuns& runs) const {

@@ -58,7 +58,8 @@ struct StridedRuns {
 StridedRuns MakeStridedRuns(int64_t begin, int64_t width, std::span<const StridedDim> dims);
 
 /// A union of strided runs. Knows what is contiguous of it where parts are cut along one dim at a time (as
-/// concatenations and pads are); parts that lie otherwise are members all the same.
+/// concatenations and pads are), or fill each other's gaps along one (as rows and rows of holes do); parts that lie
+/// otherwise are members all the same.
 class RunUnion {
  public:
   /// Returns the range that has become contiguous with these, if any.
@@ -69,6 +70,9 @@ class RunUnion {
   std::optional<RangeSet> Expand(int64_t most) const;
 
  private:
+  /// The runs together with like ones that lie evenly between those along a dim.
+  std::optional<StridedRuns> Interleaved(const StridedRuns& runs) const;
+
   std::map<std::vector<StridedDim>, RangeSet> parts_;
 };
 

@@ -39,6 +39,22 @@ TEST(RunUnion, PartsAlongOneDimBecomeContiguous) {
   EXPECT_EQ(all.Add(MakeStridedRuns(3, 3, rows)), std::pair(int64_t{0}, int64_t{40}));
 }
 
+TEST(RunUnion, PartsThatLieBetweenOthers) {
+  // Rows of 9, of which each third one comes with each part, and their last column with another one.
+  const StridedDim thirds[] = {{27, 50}}, column[] = {{9, 150}};
+  RunUnion all;
+  EXPECT_FALSE(all.Add(MakeStridedRuns(9, 8, thirds)));
+  EXPECT_FALSE(all.Add(MakeStridedRuns(8, 1, column)));
+  EXPECT_FALSE(all.Add(MakeStridedRuns(0, 8, thirds)));
+  EXPECT_EQ(all.Add(MakeStridedRuns(18, 8, thirds)), std::pair(int64_t{0}, int64_t{9 * 150}));
+  // None of them is there twice or too far off.
+  RunUnion some;
+  EXPECT_FALSE(some.Add(MakeStridedRuns(0, 9, thirds)));
+  EXPECT_FALSE(some.Add(MakeStridedRuns(0, 9, thirds)));
+  EXPECT_FALSE(some.Add(MakeStridedRuns(18, 9, thirds)));
+  EXPECT_FALSE(some.Add(MakeStridedRuns(36, 9, thirds)));
+}
+
 // Whatever is said to be a member was added.
 TEST(RunUnion, SaysNothingThatIsNotSo) {
   std::mt19937_64 random(5);

@@ -70,6 +70,22 @@ TEST(Coverage, PartsThatAddUp) {
   EXPECT_TRUE(WritesAllOf(kDims, "[7] stride [1]", kOne, Stage("d0", "d0*2") + Stage("d1", "d1*2 + 1")));
 }
 
+TEST(Coverage, TeethThatFillEachOthersGaps) {
+  // More rows than are gone through one by one, and edges that part them.
+  const std::string dims =
+      "  dim d0 parallel 8\n  dim d1 parallel 64\n  dim d2 parallel 64\n  dim d3 parallel 129\n  dim d4 parallel 128\n";
+  const std::string image = "[8, 129, 129] stride [16641, 129, 1]";
+  const std::string even = Stage("d0, d1, d2", "d0, d1*2, d2*2"), odd = Stage("d0, d1, d2", "d0, d1*2, d2*2 + 1");
+  const std::string rows = Stage("d0, d1, d4", "d0, d1*2 + 1, d4");
+  const std::string edges = Stage("d0, d3", "d0, 128, d3") + Stage("d0, d4", "d0, d4, 128");
+  EXPECT_TRUE(WritesAllOf(dims, image, kOne, even + odd + rows + edges));
+  EXPECT_TRUE(WritesAllOf(dims, image, kOne, rows + edges + odd + even));
+  EXPECT_FALSE(WritesAllOf(dims, image, kOne, even + rows + edges));
+  EXPECT_FALSE(WritesAllOf(dims, image, kOne, even + even + rows + edges));
+  EXPECT_FALSE(WritesAllOf(dims, image, kOne, even + odd + edges));
+  EXPECT_FALSE(WritesAllOf(dims, image, kOne, even + Stage("d0, d1, d2", "d0, d1*2, d2*2 + 3") + rows + edges));
+}
+
 TEST(Coverage, Counters) {
   const std::string nodes =
       "  %0 = f32 const 1.0\n  %1 = s64 const 0\n  %2 = s64 carried #0.0\n  %3 = s64 const 3\n"

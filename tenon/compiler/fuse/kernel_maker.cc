@@ -6,9 +6,11 @@
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/padding.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/storing.h"
 #include "tenon/compiler/fuse/tracer.h"
+#include "tenon/kir/coverage.h"
 
 namespace tenon::compiler {
 
@@ -56,9 +58,15 @@ class Maker {
       locals_.clear();
       full_ = false;
       const bool built = Build();
-      if (built && !full_) return Finish();
+      if (built && !full_) {
+        std::optional<MadeKernel> made = Finish();
+        if (!made || IsWritten(*made)) return made;
+        fill_first_ = true;
+        cuts_.clear();
+        continue;
+      }
       if (full_ && cluster_.kind == ClusterKind::kConcat && !share_parts_) {
-        share_parts_ = true;
+        share_parts_ = fill_first_ = true;
         cuts_.clear();  // Of dims that are numbered anew.
         continue;
       }
@@ -486,34 +494,7 @@ class Maker {
     const NodeId root = cluster_.roots[0];
     const GraphNode& node = program_[root];
     const kir::Buf out = OutputBuffer({root, 0});
-    if (node.op == OpCode::kPad) {
-      // The padding everywhere, then the operand over it.
-      std::vector<size_t> all;
-      for (int64_t extent : node.shape().dims) all.push_back(AddLogical(extent, false));
-      IndexMap map = SpaceMap(all.size());
-      StagePlan& fill = StageFor(0, all, false);
-      if (!AddStore(node.in[1], out, fill, map, IndexMap())) return false;
-      tracer_->stage = 1;
-      std::vector<size_t> part;
-      const Dims& from = program_.shape(node.in[0]).dims;
-      const auto& padding = node.attrs<PadAttrs>();
-      IndexMap at;
-      IndexMap here;
-      for (size_t d = 0; d < from.size(); ++d) {
-        const int64_t step = padding.interior_padding[d] + 1;
-        const int64_t low = padding.edge_padding_low[d];
-        if (low < 0 || (from[d] - 1) * step + low >= node.shape().dims[d]) {
-          tracer_->blocking = root;  // Cropped: nobody does this with holes.
-          return false;
-        }
-        part.push_back(AddLogical(from[d], false));
-        here.push_back(logical_[part.back()].index);
-        Index ix = Times(here.back(), step);
-        ix.offset += low;
-        at.push_back(ix);
-      }
-      return AddStore(node.in[0], out, StageFor(1, part, false), at, here);
-    }
+    if (node.op == OpCode::kPad) return BuildPad(node, out);
     const size_t along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
     std::vector<size_t> shared;
     for (size_t d = 0; d < along; ++d) shared.push_back(AddLogical(node.shape().dims[d], false));
@@ -542,6 +523,74 @@ class Maker {
     return true;
   }
 
+  bool BuildPad(const GraphNode& node, kir::Buf out) {
+    const Dims& from = program_.shape(node.in[0]).dims;
+    const Dims& to = node.shape().dims;
+    std::vector<PaddedStage> stages = StagesOfPad(from, to, node.attrs<PadAttrs>());
+    if (stages.empty()) {
+      tracer_->blocking = cluster_.roots[0];  // Cropped: nobody does this with holes.
+      return false;
+    }
+    if (fill_first_ || stages.size() > policy::kMaxPadStages || stages[0].stores() > policy::kMaxPadStores) {
+      // The padding everywhere, then the operand over it.
+      PaddedStage fill, elements{.has_elements = true, .dims = {}};
+      for (size_t d = 0; d < from.size(); ++d) {
+        fill.dims.push_back({.count = to[d]});
+        elements.dims.push_back({.count = from[d], .place = stages[0].dims[d].place, .step = stages[0].dims[d].step});
+      }
+      stages = {fill, elements};
+    }
+    size_t along = 0;
+    if (stages.size() > 1) {
+      while (from[along] == to[along]) ++along;
+    }
+    std::vector<size_t> shared;
+    for (size_t d = 0; d < along; ++d) shared.push_back(AddLogical(to[d], false));
+    b_->kernel().outer = static_cast<uint8_t>(b_->kernel().dims.size());
+    for (size_t number = 0; number < stages.size(); ++number) {
+      if (!AddPadded(node, out, stages[number], shared, static_cast<int>(number))) return false;
+    }
+    return true;
+  }
+
+  /// One stage of a pad, inside loops over the leading dims.
+  bool AddPadded(const GraphNode& node, kir::Buf out, const PaddedStage& stage, const std::vector<size_t>& shared,
+                 int number) {
+    std::vector<size_t> inner;
+    IndexMap here, at;
+    SmallVector<int64_t, 4> beside;  // Where the next store lies.
+    for (size_t d = 0; d < stage.dims.size(); ++d) {
+      const PaddedDim& dim = stage.dims[d];
+      if (d >= shared.size()) inner.push_back(AddLogical(dim.count, false));
+      Index index = logical_[d < shared.size() ? shared[d] : inner.back()].index;
+      at.push_back(Times(index, dim.step));
+      at.back().offset += dim.place;
+      index.offset += dim.first;
+      here.push_back(std::move(index));
+      beside.push_back(dim.from);
+    }
+    if (full_) return false;
+    tracer_->stage = number;
+    StagePlan& plan = StageFor(number, inner, true);
+    while (true) {
+      IndexMap place = at;
+      bool is_element = stage.has_elements;
+      for (size_t d = 0; d < place.size(); ++d) {
+        place[d].offset += beside[d];
+        is_element &= beside[d] == 0;
+      }
+      if (!(is_element ? AddStore(node.in[0], out, plan, place, here) : AddStore(node.in[1], out, plan, place, {})))
+        return false;
+      size_t d = beside.size();
+      while (d > 0 && beside[d - 1] == stage.dims[d - 1].until) {
+        --d;
+        beside[d] = stage.dims[d].from;
+      }
+      if (d == 0) return true;
+      ++beside[d - 1];
+    }
+  }
+
   bool BuildUpdate() {
     const NodeId root = cluster_.roots[0];
     const GraphNode& node = program_[root];
@@ -561,6 +610,14 @@ class Maker {
       at.back().start = *start;
     }
     return AddStore(node.in[1], out, StageFor(0, dims, false), at, here);
+  }
+
+  /// Whether a pad's stages are seen to write all of it, which is what lets others rely on it.
+  bool IsWritten(const MadeKernel& made) const {
+    if (program_[cluster_.roots[0]].op != OpCode::kPad || cluster_.kind != ClusterKind::kConcat || fill_first_)
+      return true;
+    const auto out = std::ranges::find(made.kernel.buffers, kir::BufKind::kOut, &kir::Buffer::kind);
+    return kir::WritesAll(made.kernel, static_cast<kir::Buf>(out - made.kernel.buffers.begin()), made.params);
   }
 
   // Finish
@@ -642,6 +699,7 @@ class Maker {
   std::map<Val, kir::Buf> locals_;
   std::unordered_map<NodeId, int> depth_;
   bool full_ = false;             // A dim was asked for beyond what a kernel has.
+  bool fill_first_ = false;       // A pad is filled as a whole before its elements are stored.
   bool share_parts_ = false;      // Parts of a concatenation with equal extents run over the same dims.
   NodeId seed_ = kNoNode;         // What the stage in the making is for.
   NodeId last_cut_by_ = kNoNode;  // The reshape that asked for the latest cut.

@@ -45,6 +45,10 @@ inline constexpr int64_t kSmallElements = 64 << 10;
 inline constexpr size_t kMaxSelectedParts = 4;
 /// A concatenation of more parts is not one kernel but one copy per part: every part is a loop nest of its own.
 inline constexpr size_t kMaxParts = 512;
+/// A pad with holes of more stages, or of more stores for an element, is filled first: every stage is a loop nest, and
+/// the padding of many holes is written faster in one piece.
+inline constexpr size_t kMaxPadStages = 8;
+inline constexpr int64_t kMaxPadStores = 8;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
 /// So is one that saves so many cycles; every kernel has to be compiled.
