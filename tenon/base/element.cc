@@ -83,13 +83,10 @@ double DecodeSmallFloat(uint16_t bits, int exponent_bits, int mantissa_bits, int
 }
 
 uint8_t EncodeE8M0(double value) {
-  if (!(value > 0) || std::isinf(value)) return 255;
-  int exponent = std::ilogb(value);
-  const double ratio = std::ldexp(value, -exponent);  // in [1, 2)
-  // Ties go to the even code; codes are exponent + 127.
-  if (ratio > 1.5 || (ratio == 1.5 && ((exponent + 127) & 1) != 0)) ++exponent;
-  if (exponent > 127) return 255;
-  return static_cast<uint8_t>(exponent < -127 ? 0 : exponent + 127);
+  if (!(value > 0x1p-150) || std::isinf(value)) return 255;
+  if (value < 0x1p-126) return value > 0x1p-127 ? 1 : 0;
+  const int exponent = std::ilogb(value) + (std::ldexp(value, -std::ilogb(value)) >= 1.5 ? 1 : 0);
+  return static_cast<uint8_t>(exponent > 127 ? 255 : exponent + 127);
 }
 
 double DecodeE8M0(uint8_t bits) {

@@ -20,7 +20,9 @@ namespace internal {
 /// Rounds to nearest, ties to even. Overflow gives infinity, else NaN, else the largest value.
 uint16_t EncodeSmallFloat(double value, int exponent_bits, int mantissa_bits, int bias, FloatEnds ends);
 double DecodeSmallFloat(uint16_t bits, int exponent_bits, int mantissa_bits, int bias, FloatEnds ends);
-/// Eight bits of exponent, nothing else: 2^(bits - 127), 255 is NaN. Zero and negative values become NaN.
+/// Eight bits of exponent, nothing else: 2^(bits - 127), 255 is NaN. Halves go up. As in ml_dtypes, what a float has no
+/// other number for than zero becomes NaN, as zero and negative values do; what lies between the two smallest powers
+/// becomes the greater.
 uint8_t EncodeE8M0(double value);
 double DecodeE8M0(uint8_t bits);
 }  // namespace internal

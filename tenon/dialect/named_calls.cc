@@ -45,6 +45,9 @@ bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) 
   if (!k || !k.getType().isInteger(64) || call->getNumOperands() != 1 || call->getNumResults() != 2) return false;
   if (!llvm::all_of(call->getOperandTypes(), IsOfNumbers) || !llvm::all_of(call->getResultTypes(), IsOfNumbers))
     return false;
+  const auto element = [](mlir::Value v) { return llvm::cast<mlir::RankedTensorType>(v.getType()).getElementType(); };
+  if (element(call->getOperand(0)) != element(call->getResult(0)) || !element(call->getResult(1)).isInteger(32))
+    return false;
   const bool smallest = largest && !largest.getValue();
   mlir::OpBuilder b(call);
   mlir::Value operand = call->getOperand(0);

@@ -181,7 +181,8 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 TEST(NamedCalls, CallsOfOtherTypesStayCalls) {
   Context context;
   for (const std::string results :
-       {"!stablehlo.token, tensor<3xi32>", "tensor<3xf32>, !stablehlo.token", "tensor<*xf32>, tensor<3xi32>"}) {
+       {"!stablehlo.token, tensor<3xi32>", "tensor<3xf32>, !stablehlo.token", "tensor<*xf32>, tensor<3xi32>",
+        "tensor<3xi32>, tensor<3xi32>", "tensor<3xf32>, tensor<3xi64>"}) {
     for (const std::string largest : {"true", "false"}) {
       auto module = Parse(context,
                           "func.func @main(%x: tensor<5xf32>) { %0:2 = stablehlo.custom_call @mhlo.topk(%x) "

@@ -71,15 +71,27 @@ Status DotOp(OpContext& context) {
   return DotWithDims(context, {{}, {}, {static_cast<int64_t>(context.in(0).rank()) - 1}, {0}});
 }
 
+// With a character for each dim of an ellipsis, the same for the last ones of a shorter and a longer one.
+std::string Spelled(std::string text, size_t dims) {
+  const size_t dots = text.find("...");
+  if (dots == std::string::npos || dims + 3 < text.size()) return text;
+  const size_t count = dims + 3 - text.size();
+  std::string anonymous;
+  for (size_t i = 0; i < count; ++i) anonymous += static_cast<char>('!' + (count - 1 - i));
+  return text.replace(dots, 3, anonymous);
+}
+
 // "ab,bc->ac": letters in both operands and the result are batches, letters in both operands only are contracted.
 Status Einsum(OpContext& context) {
   const std::string config = StringAttr(context.op, "einsum_config");
   const size_t comma = config.find(','), arrow = config.find("->");
   if (comma == std::string::npos || arrow == std::string::npos || comma > arrow)
     return InvalidArgument("the einsum \"" + config + "\"");
-  const std::string a = config.substr(0, comma), b = config.substr(comma + 1, arrow - comma - 1),
-                    c = config.substr(arrow + 2);
-  if (config.find('.') != std::string::npos || a.size() != context.in(0).rank() || b.size() != context.in(1).rank()) {
+  const std::string a = Spelled(config.substr(0, comma), context.in(0).rank()),
+                    b = Spelled(config.substr(comma + 1, arrow - comma - 1), context.in(1).rank()),
+                    c = Spelled(config.substr(arrow + 2), context.result_shape().dims.size());
+  if ((a + b + c).find('.') != std::string::npos || a.size() != context.in(0).rank() ||
+      b.size() != context.in(1).rank()) {
     return Unimplemented("the einsum \"" + config + "\"");
   }
   DotDims dims;

@@ -129,16 +129,38 @@ Status RngBitGenerator(OpContext& context) {
   return OkStatus();
 }
 
+// Integers of [low, high), where they wrap at the type's width; all of them low if there are none.
+void UniformIntegers(uint64_t key, uint64_t low, uint64_t high, Value& out) {
+  const DType type = out.dtype();
+  const int bits = type == DType::kPred ? 1 : DTypeBits(type);
+  const uint64_t range = (high - low) & MaxUnsigned(bits);
+  const uint64_t sign = IsSigned(type) ? uint64_t{1} << (bits - 1) : 0;
+  const auto width = static_cast<size_t>(ByteWidth(type));
+  for (int64_t i = 0; i < out.num_elements(); ++i) {
+    const auto scaled = static_cast<unsigned __int128>(Threefry(key, static_cast<uint64_t>(i))) * range;
+    const uint64_t draw = low + static_cast<uint64_t>(scaled >> 64);
+    // Signed ones of less than a byte are sign-extended.
+    const uint64_t word = ((draw & MaxUnsigned(bits)) ^ sign) - sign;
+    std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width, &word, width);
+  }
+}
+
 // Any generator will do; a fresh stream per operation.
 Status Rng(OpContext& context) {
   static std::atomic<uint64_t> next_key{0x7465'6e6f'6e00'0001};
   const uint64_t key = next_key.fetch_add(1, std::memory_order_relaxed);
   TENON_ASSIGN_OR_RETURN(Value out, Value::Allocate({context.result_shape().dtype, IntsOf(context.in(2))}));
+  const bool normal = IsNormalDistribution(context.op);
+  if (!normal && !IsFloat(out.dtype())) {
+    TENON_ASSIGN_OR_RETURN(const Value low, ConvertTo(context.in(0), DType::kU64));
+    TENON_ASSIGN_OR_RETURN(const Value high, ConvertTo(context.in(1), DType::kU64));
+    UniformIntegers(key, low.data<uint64_t>()[0], high.data<uint64_t>()[0], out);
+    return context.Return(std::move(out));
+  }
   TENON_ASSIGN_OR_RETURN(Value draws, Value::Allocate({DType::kF64, out.shape().dims}));
   TENON_ASSIGN_OR_RETURN(Value a, ConvertTo(context.in(0), DType::kF64));
   TENON_ASSIGN_OR_RETURN(Value b, ConvertTo(context.in(1), DType::kF64));
   const double low = a.data<double>()[0], high = b.data<double>()[0];
-  const bool normal = IsNormalDistribution(context.op);
   const auto uniform = [&](int64_t i) {
     return static_cast<double>(Threefry(key, static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
   };
@@ -152,7 +174,7 @@ Status Rng(OpContext& context) {
     }
   }
   TENON_ASSIGN_OR_RETURN(out, ConvertTo(draws, out.dtype()));
-  if (!normal && IsFloat(out.dtype())) {
+  if (!normal) {
     // Rounding must not reach the upper end, which is outside.
     TENON_ASSIGN_OR_RETURN(Value back, ConvertTo(out, DType::kF64));
     for (int64_t i = 0; i < back.num_elements(); ++i) {

@@ -108,18 +108,30 @@ float DecodeE8M0(uint8_t bits) {
   return bits == 0 ? std::bit_cast<float>(0x00400000u) : std::bit_cast<float>(static_cast<uint32_t>(bits) << 23);
 }
 
+// Halves go up. Of what lies below the powers of two all that a float has is the smallest one, and all between the two
+// smallest ones, which floats have with fewer digits, is the greater.
 uint8_t EncodeE8M0(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits >> 31) != 0 || (bits >> 23) == 0xff) return 0xff;
-  // Round the mantissa away, half upwards; below the smallest power of two stands the smallest.
+  if ((bits >> 31) != 0 || (bits >> 23) == 0xff || bits == 0) return 0xff;
   const uint32_t exponent = bits >> 23;
   const uint32_t mantissa = bits & 0x7fffff;
-  if (exponent == 0) return mantissa > 0x600000 ? 1 : 0;
+  if (exponent == 0) return mantissa > 0x400000 ? 1 : 0;
   const bool up = mantissa >= 0x400000;
   return static_cast<uint8_t>(exponent + (up ? 1 : 0));
 }
 
 }  // namespace
+
+double DecodePowerOfTwo(uint8_t bits) {
+  return bits == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);
+}
+
+uint8_t EncodePowerOfTwo(double value) {
+  if (!(value > 0x1p-150) || value > 0x1p128) return 0xff;  // A float would be zero, or none.
+  if (value < 0x1p-126) return value > 0x1p-127 ? 1 : 0;
+  const auto bits = std::bit_cast<uint64_t>(value) + (uint64_t{1} << 51);
+  return static_cast<uint8_t>((bits >> 52) - 1023 + 127);
+}
 
 float DecodeTiny(DType type, uint8_t bits) {
   return type == DType::kF8E8M0FNU ? DecodeE8M0(bits) : TableOf(type).decoded[bits];

@@ -44,6 +44,10 @@ float DecodeTiny(DType type, uint8_t bits);
 /// Nearest even, then what the format does with overflow, infinities and NaN.
 uint8_t EncodeTiny(DType type, float value);
 
+/// f8E8M0FNU's values as doubles, which floats have with the loss of what is below their normal numbers.
+double DecodePowerOfTwo(uint8_t bits);
+uint8_t EncodePowerOfTwo(double value);
+
 /// For each storage type: its DType, the type of its arithmetic, and the way there and back.
 template <class T>
 struct Element;

@@ -70,6 +70,22 @@ TEST(ScalarTest, TinyFloatsOverflowAsTheirFormatSays) {
   EXPECT_EQ(through(DType::kF8E8M0FNU, 3.0f), 4.0f);
 }
 
+TEST(ScalarTest, PowersOfTwo) {
+  // As ml_dtypes has them.
+  const std::pair<double, int> cases[] = {{0, 255},          {-1, 255},        {0x1p-149, 0},   {1e-40, 0},
+                                          {0x1p-127, 0},     {0x1.1p-127, 1},  {0x1p-126, 1},   {0x1.8p-126, 2},
+                                          {3, 129},          {6, 130},         {0x1.7fp0, 127}, {0x1p127, 254},
+                                          {0x1.7fp127, 254}, {0x1.8p127, 255}, {kInf, 255},     {kNan, 255}};
+  for (const auto& [value, code] : cases) {
+    EXPECT_EQ(EncodeTiny(DType::kF8E8M0FNU, static_cast<float>(value)), code) << value;
+    EXPECT_EQ(EncodePowerOfTwo(value), code) << value;
+  }
+  EXPECT_EQ(EncodePowerOfTwo(1e-300), 255);
+  for (int code = 0; code < 255; ++code)
+    EXPECT_EQ(EncodePowerOfTwo(DecodePowerOfTwo(static_cast<uint8_t>(code))), code);
+  EXPECT_EQ(DecodePowerOfTwo(0), 0x1p-127);
+}
+
 TEST(ScalarTest, NarrowIntegersWrap) {
   EXPECT_EQ((Store<TinyInt<4, true>>(100).value), 4);
   EXPECT_EQ((Store<TinyInt<4, true>>(-9).value), 7);

@@ -125,6 +125,49 @@ TEST(Expand, KnownShapes) {
   })");
 }
 
+TEST(Expand, SizesThatDoNotFitTheTypesAreSaid) {
+  const auto refused = [](const std::string& program, const char* why) {
+    const Status status = compiler::Compile(program, CpuOptions()).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+    EXPECT_NE(status.ToString().find(why), std::string::npos) << status.ToString();
+  };
+  refused(R"(func.func @main(%x: tensor<3xf32>, %p: tensor<f32>) -> tensor<7xf32> {
+    %low = stablehlo.constant dense<2> : tensor<1xi32>
+    %none = stablehlo.constant dense<0> : tensor<1xi32>
+    %r = stablehlo.dynamic_pad %x, %p, %low, %none, %none : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  })",
+          "stablehlo.dynamic_pad");
+  refused(R"(func.func @main(%x: tensor<3x4xf32>, %i: tensor<2x2xi32>) -> tensor<2x2x2xf32> {
+    %sizes = stablehlo.constant dense<9> : tensor<2xi32>
+    %r = "stablehlo.dynamic_gather"(%x, %i, %sizes) {dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0, 1], index_vector_dim = 1>} : (tensor<3x4xf32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2x2xf32>
+    return %r : tensor<2x2x2xf32>
+  })",
+          "stablehlo.dynamic_gather");
+}
+
+TEST(Expand, Einsums) {
+  Check(R"(func.func @main(%a: tensor<3x5x4xf32>, %b: tensor<4x3xf32>) -> (tensor<5x3xf32>, tensor<4x5x3xf32>) {
+    %0 = stablehlo.einsum %a, %b, config = "abc,ca->ba" : (tensor<3x5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+    %1 = stablehlo.einsum %a, %b, config = "a...c,ca->c...a" : (tensor<3x5x4xf32>, tensor<4x3xf32>) -> tensor<4x5x3xf32>
+    return %0, %1 : tensor<5x3xf32>, tensor<4x5x3xf32>
+  })",
+        {});
+}
+
+TEST(Expand, RandomNumbersLeaveTheirKey) {
+  const Result<compiler::CompiledProgram> compiled = compiler::Compile(R"(func.func @main() -> tensor<1000xf32> {
+    %a = stablehlo.constant dense<0.0> : tensor<f32>
+    %n = stablehlo.constant dense<1000> : tensor<1xi64>
+    %r = stablehlo.rng %a, %a, %n, distribution = NORMAL : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<1000xf32>
+    return %r : tensor<1000xf32>
+  })",
+                                                                       CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_EQ(plan::Count(compiled->plan).evaluate_steps, 1);
+  EXPECT_GE(plan::Count(compiled->plan).kernel_steps, 1);
+}
+
 TEST(Expand, QuantizedTypes) {
   Check(R"(func.func @main(%x: tensor<6x20xf32>, %w: tensor<20x3xf32>) -> (tensor<6x3xf32>, tensor<6x20xi8>) {
     %q = stablehlo.uniform_quantize %x : (tensor<6x20xf32>) -> tensor<6x20x!quant.uniform<i8:f32, 0.03:-5>>

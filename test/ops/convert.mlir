@@ -38,3 +38,22 @@ func.func @main() {
   check.expect_eq_const %half, dense<[0x7F800000, 65504.0, 0.0, 1.0]> : tensor<4xf32>
   func.return
 }
+
+// -----
+
+// Powers of two alone: no zero, halves go up, doubles keep what floats have with fewer digits.
+func.func @main() {
+  %x = stablehlo.constant dense<[0.0, 5.877471754111438e-39, 1.1e-38, 3.0, 6.0, 1.0e-300]> : tensor<6xf64>
+  %p = stablehlo.convert %x : (tensor<6xf64>) -> tensor<6xf8E8M0FNU>
+  %bits = stablehlo.bitcast_convert %p : (tensor<6xf8E8M0FNU>) -> tensor<6xui8>
+  check.expect_eq_const %bits, dense<[255, 0, 1, 129, 130, 255]> : tensor<6xui8>
+  %y = stablehlo.constant dense<[0.0, -1.0, 3.0, 6.0]> : tensor<4xf32>
+  %q = stablehlo.convert %y : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  %narrow = stablehlo.bitcast_convert %q : (tensor<4xf8E8M0FNU>) -> tensor<4xui8>
+  check.expect_eq_const %narrow, dense<[255, 255, 129, 130]> : tensor<4xui8>
+  %codes = stablehlo.constant dense<[0, 1, 127, 254]> : tensor<4xui8>
+  %r = stablehlo.bitcast_convert %codes : (tensor<4xui8>) -> tensor<4xf8E8M0FNU>
+  %wide = stablehlo.convert %r : (tensor<4xf8E8M0FNU>) -> tensor<4xf64>
+  check.expect_eq_const %wide, dense<[5.877471754111438e-39, 1.1754943508222875e-38, 1.0, 1.7014118346046923e+38]> : tensor<4xf64>
+  func.return
+}

@@ -56,3 +56,20 @@ func.func @main() {
   check.expect_eq_const %1, dense<[[[7.0, 13.0], [70.0, 130.0], [1000.0, 1600.0], [10000.0, 16000.0]]]> : tensor<1x4x2xf32>
   func.return
 }
+
+// -----
+
+// Batches and what is summed over, by letters.
+func.func @main() {
+  %a = stablehlo.constant dense<[[[1.0, 2.0]], [[3.0, 4.0]]]> : tensor<2x1x2xf32>
+  %b = stablehlo.constant dense<[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]]> : tensor<2x3xf32>
+  %0 = stablehlo.einsum %a, %b, config = "...c,cd->...d" : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
+  check.expect_eq_const %0, dense<[[[5.0, 50.0, 500.0]], [[11.0, 110.0, 1100.0]]]> : tensor<2x1x3xf32>
+  // The shorter ellipsis is the end of the longer one.
+  %1 = stablehlo.einsum %b, %a, config = "i...,jki->k...j" : (tensor<2x3xf32>, tensor<2x1x2xf32>) -> tensor<1x3x2xf32>
+  check.expect_eq_const %1, dense<[[[5.0, 11.0], [50.0, 110.0], [500.0, 1100.0]]]> : tensor<1x3x2xf32>
+  %c = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %2 = stablehlo.einsum %a, %c, config = "...,...->..." : (tensor<2x1x2xf32>, tensor<2xf32>) -> tensor<2x1x2xf32>
+  check.expect_eq_const %2, dense<[[[1.0, 4.0]], [[3.0, 8.0]]]> : tensor<2x1x2xf32>
+  func.return
+}

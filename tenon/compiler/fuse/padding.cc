@@ -80,8 +80,7 @@ std::vector<PaddedStage> StagesOfPad(const Dims& from, const Dims& to, const Pad
     (holes.from > 0 ? run.from : run.until) = 0;
     if (holes.count < all.count) {
       stages.push_back(elements);
-      stages[1].dims[beside] = {
-          .count = 1, .place = end - 1, .step = all.step, .first = all.count - 1};
+      stages[1].dims[beside] = {.count = 1, .place = end - 1, .step = all.step, .first = all.count - 1};
     }
   }
   stages.insert(stages.end(), padding.begin(), padding.end());

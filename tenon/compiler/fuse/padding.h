@@ -9,8 +9,8 @@
 
 namespace tenon::compiler {
 
-/// One dim of a stage of a pad, which is about the places `place`, `place` + `step`, ... of the result, `count` of them:
-/// for each it stores what lies `from` to `until` (which it includes) beside it.
+/// One dim of a stage of a pad, which is about the places `place`, `place` + `step`, ... of the result, `count` of
+/// them: for each it stores what lies `from` to `until` (which it includes) beside it.
 struct PaddedDim {
   int64_t count = 1;
   int64_t place = 0;
@@ -30,8 +30,8 @@ struct PaddedStage {
 
 /// The stages that together write every place of a pad once, elements first. Holes of the last dim that has any are
 /// written with an element beside them, so that vectors are stored as a whole: behind it, in front of it where there is
-/// room, else behind all but the last, which is a stage of its own. Holes of other dims are rows of padding. Empty where
-/// the pad crops elements.
+/// room, else behind all but the last, which is a stage of its own. Holes of other dims are rows of padding. Empty
+/// where the pad crops elements.
 std::vector<PaddedStage> StagesOfPad(const Dims& from, const Dims& to, const PadAttrs& pad);
 
 }  // namespace tenon::compiler

@@ -59,8 +59,7 @@ std::map<int64_t, int64_t> Wanted(const Dims& from, const Dims& to, const PadAtt
   PaddedStage all, elements;
   for (size_t d = 0; d < from.size(); ++d) {
     all.dims.push_back({.count = to[d]});
-    elements.dims.push_back(
-        {.count = from[d], .place = pad.edge_padding_low[d], .step = pad.interior_padding[d] + 1});
+    elements.dims.push_back({.count = from[d], .place = pad.edge_padding_low[d], .step = pad.interior_padding[d] + 1});
   }
   ForEachPlace(all, 0, to, from, false,
                [&](const Dims& place, const Dims&, bool) { wanted[RowMajor(place, to)] = kHole; });

@@ -11,6 +11,7 @@
 #include "tenon/compiler/import/special.h"
 #include "tenon/compiler/import/writer.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/dialect/parse.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -31,7 +32,9 @@ std::optional<Dims> Known(Value v) {
   const auto dense = op->getAttrOfType<mlir::DenseIntElementsAttr>("value");
   if (!dense) return std::nullopt;
   Dims values;
-  for (const llvm::APInt& i : dense.getValues<llvm::APInt>()) values.push_back(i.getSExtValue());
+  const bool is_unsigned = dense.getElementType().isUnsignedInteger();
+  for (const llvm::APInt& i : dense.getValues<llvm::APInt>())
+    values.push_back(is_unsigned ? static_cast<int64_t>(i.getZExtValue()) : i.getSExtValue());
   return values;
 }
 
@@ -152,6 +155,78 @@ Results WithKnownShape(mlir::Operation* op, llvm::StringRef name) {
                   {attribute("dimension_numbers"), w.List("slice_sizes", *sizes)})}};
   }
   return std::nullopt;
+}
+
+// ---- einsum: a product, and a transposition.
+
+/// The letters of an operand's or a result's dims: those of an ellipsis are the digits that fit before the end.
+std::optional<std::string> LettersOf(llvm::StringRef text, size_t rank, size_t ellipsis) {
+  std::string letters = text.str();
+  const size_t dots = letters.find("...");
+  if (dots != std::string::npos) {
+    if (letters.size() - 3 > rank || rank - (letters.size() - 3) > ellipsis) return std::nullopt;
+    const size_t count = rank - (letters.size() - 3);
+    std::string named;
+    for (size_t i = ellipsis - count; i < ellipsis; ++i) named += static_cast<char>('0' + i);
+    letters.replace(dots, 3, named);
+  }
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (letters[i] == '.' || letters.find(letters[i], i + 1) != std::string::npos) return std::nullopt;
+  }
+  return letters.size() == rank ? std::optional(letters) : std::nullopt;
+}
+
+/// Letters of both operands and the result are batches, those of the operands alone are summed over.
+Results Einsum(mlir::Operation* op) {
+  const llvm::StringRef config = op->getAttrOfType<mlir::StringAttr>("einsum_config").getValue();
+  const auto [sides, to] = config.split("->");
+  const auto [from, other] = sides.split(',');
+  const mlir::RankedTensorType a_type = TensorOf(op->getOperand(0)), b_type = TensorOf(op->getOperand(1)),
+                               type = TensorOf(op->getResult(0));
+  size_t ellipsis = 0;
+  for (const auto& [text, its] : {std::pair(from, a_type), std::pair(other, b_type)}) {
+    const size_t named = text.size() - 3, rank = static_cast<size_t>(its.getRank());
+    if (text.contains("...") && rank >= named) ellipsis = std::max(ellipsis, rank - named);
+  }
+  if (ellipsis > 10) return std::nullopt;  // structural: there are ten digits
+  const auto a = LettersOf(from, static_cast<size_t>(a_type.getRank()), ellipsis),
+             b = LettersOf(other, static_cast<size_t>(b_type.getRank()), ellipsis),
+             c = LettersOf(to, static_cast<size_t>(type.getRank()), ellipsis);
+  if (!a || !b || !c) return std::nullopt;
+  Dims batch[2], summed[2], product, permutation;
+  std::string made, alone;
+  for (size_t i = 0; i < a->size(); ++i) {
+    const size_t j = b->find((*a)[i]);
+    const bool is_kept = c->find((*a)[i]) != std::string::npos;
+    if (j == std::string::npos) {
+      alone += (*a)[i];
+      continue;
+    }
+    (is_kept ? batch : summed)[0].push_back(static_cast<int64_t>(i));
+    (is_kept ? batch : summed)[1].push_back(static_cast<int64_t>(j));
+    if (a_type.getDimSize(static_cast<unsigned>(i)) != b_type.getDimSize(static_cast<unsigned>(j))) return std::nullopt;
+    if (is_kept) made += (*a)[i];
+  }
+  made += alone;
+  for (const char letter : *b) {
+    if (a->find(letter) == std::string::npos) made += letter;
+  }
+  if (made.size() != c->size()) return std::nullopt;  // A letter of one operand alone is summed over.
+  for (const char letter : made) {
+    const size_t i = a->find(letter), j = b->find(letter);
+    product.push_back(i != std::string::npos ? a_type.getDimSize(static_cast<unsigned>(i))
+                                             : b_type.getDimSize(static_cast<unsigned>(j)));
+  }
+  for (const char letter : *c) {
+    if (made.find(letter) == std::string::npos) return std::nullopt;
+    permutation.push_back(static_cast<int64_t>(made.find(letter)));
+  }
+  OpWriter w(op);
+  const Value dot = w.Op(
+      "stablehlo.dot_general", op->getOperands(), w.Tensor(product, type.getElementType()),
+      w.Attribute("dot_dimension_numbers",
+                  stablehlo::DotDimensionNumbersAttr::get(op->getContext(), batch[0], batch[1], summed[0], summed[1])));
+  return {{w.Op("stablehlo.transpose", dot, type, w.List("permutation", permutation))}};
 }
 
 // ---- torch_index_select: a gather along one dim.
@@ -299,35 +374,6 @@ Results Broadcasting(mlir::Operation* op, llvm::StringRef inner) {
   return {{w.Op((client ? "chlo." : "stablehlo.") + inner.str(), operands, type)}};
 }
 
-/// The upper half of a product: of twice as wide numbers, or, of 64 bits, from products of halves.
-Value HighProduct(OpWriter& w, Value x, Value y) {
-  const mlir::RankedTensorType type = TensorOf(x);
-  const unsigned width = type.getElementType().getIntOrFloatBitWidth();
-  const bool is_unsigned = type.getElementType().isUnsignedInteger();
-  const auto shifted = [&](llvm::StringRef op, Value v, uint64_t by) {
-    return w.Binary(op, v, w.Ints(TensorOf(v), by));
-  };
-  if (width < 64) {  // structural: the widest integers
-    const mlir::Type wide = is_unsigned ? w.Unsigned(2 * width) : w.Int(2 * width);
-    const Value product = w.Binary("stablehlo.multiply", w.Convert(x, wide), w.Convert(y, wide));
-    return w.Convert(shifted("stablehlo.shift_right_logical", product, width), type.getElementType());
-  }
-  const auto low = [&](Value v) { return w.Binary("stablehlo.and", v, w.Ints(TensorOf(v), 0xffffffffu)); };
-  const auto high = [&](Value v) { return shifted("stablehlo.shift_right_logical", v, 32); };
-  const auto times = [&](Value a, Value b) { return w.Binary("stablehlo.multiply", a, b); };
-  const auto plus = [&](Value a, Value b) { return w.Binary("stablehlo.add", a, b); };
-  const Value middle = plus(times(high(x), low(y)), high(times(low(x), low(y))));
-  const Value other = plus(times(low(x), high(y)), low(middle));
-  Value product = plus(plus(times(high(x), high(y)), high(middle)), high(other));
-  if (is_unsigned) return product;
-  // A negative factor counts 2^64 too much, times the other one.
-  for (const auto& [a, b] : {std::pair{x, y}, std::pair{y, x}}) {
-    const Value all = shifted("stablehlo.shift_right_arithmetic", a, 63);
-    product = w.Binary("stablehlo.subtract", product, w.Binary("stablehlo.and", all, b));
-  }
-  return product;
-}
-
 /// The first of a row sorted by the total order, ties by place.
 Results TopK(mlir::Operation* op) {
   OpWriter w(op);
@@ -401,7 +447,12 @@ Results Expanded(mlir::Operation* op) {
   if (name == "batch_norm_training") return BatchNorm(op).Training();
   if (name == "batch_norm_grad") return BatchNorm(op).Gradient();
   if (name == "rng_bit_generator") return RandomBits(mlir::cast<stablehlo::RngBitGeneratorOp>(op));
+  if (name == "rng") {
+    const std::optional<Value> numbers = RandomNumbers(mlir::cast<stablehlo::RngOp>(op));
+    return numbers ? Results({*numbers}) : std::nullopt;
+  }
   if (name == "map") return Mapped(op);
+  if (name == "einsum") return Einsum(op);
   if (name == "if" || name == "case") return Chosen(op, name == "if");
   if (name == "torch_index_select") return IndexSelect(op);
   return WithKnownShape(op, name);
@@ -409,15 +460,16 @@ Results Expanded(mlir::Operation* op) {
 
 }  // namespace
 
-void ExpandOps(mlir::ModuleOp module) {
+Status ExpandOps(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation*> ops;
   module.walk([&](mlir::Operation* op) {
     const llvm::StringRef name = op->getName().getStringRef();
     const bool may =
         llvm::StringSwitch<bool>(name)
             .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training", "stablehlo.batch_norm_grad",
-                    "stablehlo.rng_bit_generator", "stablehlo.map", "stablehlo.if", "stablehlo.case",
-                    "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice", "stablehlo.torch_index_select"},
+                    "stablehlo.rng_bit_generator", "stablehlo.rng", "stablehlo.map", "stablehlo.einsum", "stablehlo.if",
+                    "stablehlo.case", "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice",
+                    "stablehlo.torch_index_select"},
                    true)
             .StartsWith("stablehlo.dynamic_", true)
             .StartsWith("chlo.", true)
@@ -427,9 +479,15 @@ void ExpandOps(mlir::ModuleOp module) {
   for (mlir::Operation* op : ops) {
     const Results results = Expanded(op);
     if (!results) continue;
+    // Where a program gives sizes as numbers, nobody has seen yet whether they fit the types.
+    if (op->getName().stripDialect().starts_with("dynamic_")) {
+      for (const Value v : *results)
+        TENON_RETURN_IF_ERROR(dialect::Verify(v.getDefiningOp()).WithContext(op->getName().getStringRef().str()));
+    }
     op->replaceAllUsesWith(*results);
     op->erase();
   }
+  return OkStatus();
 }
 
 }  // namespace tenon::compiler

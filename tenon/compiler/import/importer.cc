@@ -693,12 +693,21 @@ Result<bool> Importer::ImportSingleDevice(mlir::Operation* op, llvm::StringRef n
       name == "collective_broadcast" || name == "cross-replica-sum") {
     if (op->getNumOperands() != op->getNumResults())
       return Unimplemented("a collective with other results than operands");
-    for (size_t i = 0; i < op->getNumResults(); ++i) {
-      if (op->getOperand(static_cast<unsigned>(i)).getType() != op->getResult(static_cast<unsigned>(i)).getType()) {
-        return Unimplemented("a collective over more than one device");
-      }
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      TENON_ASSIGN_OR_RETURN(const Ref value, Get(op->getOperand(i)));
+      TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(op->getResult(i).getType()));
+      if (p_.shape(value).dims != shape.dims) return Unimplemented("a collective over more than one device");
+      values_[op->getResult(i)] = value;
+      if (p_.shape(value).dtype == shape.dtype) continue;
+      // What is summed in a wider type.
+      GraphNode convert;
+      convert.op = OpCode::kConvert;
+      convert.in = {value};
+      convert.out = {shape};
+      const NodeId id = p_.Add(std::move(convert));
+      to.nodes.push_back(id);
+      values_[op->getResult(i)] = {id, 0};
     }
-    TENON_RETURN_IF_ERROR(Identity(op));
     return true;
   }
   return false;

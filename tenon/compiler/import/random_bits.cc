@@ -1,6 +1,8 @@
 #include "tenon/compiler/import/random_bits.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -168,6 +170,115 @@ std::optional<llvm::SmallVector<Value>> RandomBits(stablehlo::RngBitGeneratorOp 
       mlir::isa<mlir::FloatType>(element) && width < 16;  // structural: f8 has no bits of its own here
   if (!known || narrow_float || words < 2 || words > (threefry ? 2 : 3)) return std::nullopt;
   return threefry ? Streams(op).Threefry(width == 64) : Streams(op).Philox(width == 64);
+}
+
+namespace {
+
+/// Numbers of a distribution, from words of a stream with a key of its own.
+class Draws {
+ public:
+  explicit Draws(stablehlo::RngOp op)
+      : op_(op), w_(op), out_(TensorOf(op->getResult(0))), wide_(out_.getElementType().getIntOrFloatBitWidth() == 64) {}
+
+  std::optional<Value> Make() {
+    const bool floats = mlir::isa<mlir::FloatType>(out_.getElementType());
+    const bool normal = op_.getRngDistribution() == stablehlo::RngDistribution::NORMAL;
+    Dims dims(out_.getShape());
+    if (normal) dims.insert(dims.begin(), 2);
+    words_ = w_.Tensor(dims, w_.Unsigned(wide_ ? 64 : 32));
+    const std::optional<Value> words = Words();
+    if (!words) return std::nullopt;
+    return normal ? Normal(*words) : floats ? Uniform(*words) : Integers(*words);
+  }
+
+ private:
+  std::optional<Value> Words() {
+    // What is left of it: the key of a stream, which differs each time that it runs.
+    const auto state = w_.Tensor(2, w_.Unsigned(64)), word = w_.Tensor({}, w_.Unsigned(64));
+    const auto uniform = stablehlo::RngDistributionAttr::get(op_->getContext(), stablehlo::RngDistribution::UNIFORM);
+    const Value key =
+        w_.Op("stablehlo.rng",
+              {w_.Ints(word, uint64_t{0}), w_.Ints(word, ~uint64_t{0}), w_.Ints(w_.Tensor(1, w_.Int(64)), uint64_t{2})},
+              state, w_.Attribute("rng_distribution", uniform));
+    mlir::OperationState bits(op_->getLoc(), "stablehlo.rng_bit_generator");
+    bits.addOperands(key);
+    bits.addTypes({state, words_});
+    bits.addAttribute("rng_algorithm",
+                      stablehlo::RngAlgorithmAttr::get(op_->getContext(), stablehlo::RngAlgorithm::THREE_FRY));
+    auto generator = mlir::cast<stablehlo::RngBitGeneratorOp>(w_.builder().create(bits));
+    const auto values = RandomBits(generator);
+    generator->erase();
+    if (!values) return std::nullopt;
+    return (*values)[1];
+  }
+
+  /// Of [0, 1), as many as the type has digits there.
+  Value Fractions(Value words) {
+    const int digits = wide_ ? 53 : 24;
+    const Value whole = w_.Binary("stablehlo.shift_right_logical", words,
+                                  w_.Ints(TensorOf(words), static_cast<uint64_t>((wide_ ? 64 : 32) - digits)));
+    return Times(w_.Convert(whole, wide_ ? w_.f64() : w_.f32()), std::ldexp(1.0, -digits));
+  }
+
+  Value Uniform(Value words) {
+    const Value low = Parameter(0), high = Parameter(1);
+    const Value range = w_.Binary("stablehlo.subtract", high, low);
+    const Value drawn = w_.Binary("stablehlo.add", low, w_.Binary("stablehlo.multiply", range, Fractions(words)));
+    // Rounding must not reach the upper end, which is outside.
+    const Value kept = w_.Convert(drawn, out_.getElementType());
+    const Value least = w_.Convert(low, out_.getElementType()), most = w_.Convert(high, out_.getElementType());
+    return w_.Op("stablehlo.select", {w_.Compare(kept, most, "GE"), least, kept}, out_);
+  }
+
+  /// Box and Muller's.
+  Value Normal(Value words) {
+    const Value u = Fractions(words);
+    const Value radius =
+        w_.Unary("stablehlo.sqrt", Times(w_.Unary("stablehlo.log", Plus(Times(Half(u, 0), -1), 1)), -2));
+    const Value turn = w_.Unary("stablehlo.cosine", Times(Half(u, 1), 2 * std::numbers::pi));
+    const Value drawn = w_.Binary("stablehlo.multiply", Parameter(1), w_.Binary("stablehlo.multiply", radius, turn));
+    return w_.Convert(w_.Binary("stablehlo.add", Parameter(0), drawn), out_.getElementType());
+  }
+
+  /// low + the upper half of word * range, all of which wraps at the type's width.
+  Value Integers(Value words) {
+    const mlir::Type element = words_.getElementType();
+    const unsigned bits = out_.getElementType().getIntOrFloatBitWidth();
+    const Value low = w_.Broadcast(w_.Convert(op_->getOperand(0), element), out_.getShape(), {}),
+                high = w_.Broadcast(w_.Convert(op_->getOperand(1), element), out_.getShape(), {});
+    const Value range = w_.Binary("stablehlo.and", w_.Binary("stablehlo.subtract", high, low),
+                                  w_.Ints(words_, wide_ ? ~uint64_t{0} : (uint64_t{1} << bits) - 1));
+    const Value drawn = w_.Binary("stablehlo.add", low, HighProduct(w_, words, range));
+    if (!out_.getElementType().isInteger(1)) return w_.Convert(drawn, out_.getElementType());
+    return w_.Compare(w_.Binary("stablehlo.and", drawn, w_.Ints(words_, uint64_t{1})), w_.Ints(words_, uint64_t{0}),
+                      "NE");
+  }
+
+  Value Parameter(unsigned i) {
+    return w_.Broadcast(w_.Convert(op_->getOperand(i), wide_ ? w_.f64() : w_.f32()), out_.getShape(), {});
+  }
+  Value Half(Value v, int64_t which) {
+    Dims start(static_cast<size_t>(out_.getRank()) + 1, 0), limit(TensorOf(v).getShape());
+    start[0] = which;
+    limit[0] = which + 1;
+    return w_.Reshape(w_.Slice(v, start, limit, Dims(start.size(), 1)), out_.getShape());
+  }
+  Value Times(Value v, double factor) { return w_.Binary("stablehlo.multiply", v, w_.Floats(TensorOf(v), factor)); }
+  Value Plus(Value v, double term) { return w_.Binary("stablehlo.add", v, w_.Floats(TensorOf(v), term)); }
+
+  stablehlo::RngOp op_;
+  OpWriter w_;
+  mlir::RankedTensorType out_, words_;
+  bool wide_;
+};
+
+}  // namespace
+
+std::optional<Value> RandomNumbers(stablehlo::RngOp op) {
+  constexpr int64_t kKey = 2;  // structural: so many are drawn one by one anyway
+  const mlir::RankedTensorType out = TensorOf(op->getResult(0));
+  if (!out.getElementType().isIntOrFloat() || out.getNumElements() <= kKey) return std::nullopt;
+  return Draws(op).Make();
 }
 
 }  // namespace tenon::compiler

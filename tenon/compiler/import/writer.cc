@@ -103,4 +103,32 @@ Value OpWriter::Sum(Value v, llvm::ArrayRef<int64_t> dimensions) {
   return b_.create(state)->getResult(0);
 }
 
+Value HighProduct(OpWriter& w, Value x, Value y) {
+  const mlir::RankedTensorType type = TensorOf(x);
+  const unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  const bool is_unsigned = type.getElementType().isUnsignedInteger();
+  const auto shifted = [&](llvm::StringRef op, Value v, uint64_t by) {
+    return w.Binary(op, v, w.Ints(TensorOf(v), by));
+  };
+  if (width < 64) {  // structural: the widest integers
+    const mlir::Type wide = is_unsigned ? w.Unsigned(2 * width) : w.Int(2 * width);
+    const Value product = w.Binary("stablehlo.multiply", w.Convert(x, wide), w.Convert(y, wide));
+    return w.Convert(shifted("stablehlo.shift_right_logical", product, width), type.getElementType());
+  }
+  const auto low = [&](Value v) { return w.Binary("stablehlo.and", v, w.Ints(TensorOf(v), 0xffffffffu)); };
+  const auto high = [&](Value v) { return shifted("stablehlo.shift_right_logical", v, 32); };
+  const auto times = [&](Value a, Value b) { return w.Binary("stablehlo.multiply", a, b); };
+  const auto plus = [&](Value a, Value b) { return w.Binary("stablehlo.add", a, b); };
+  const Value middle = plus(times(high(x), low(y)), high(times(low(x), low(y))));
+  const Value other = plus(times(low(x), high(y)), low(middle));
+  Value product = plus(plus(times(high(x), high(y)), high(middle)), high(other));
+  if (is_unsigned) return product;
+  // A negative factor counts 2^64 too much, times the other one.
+  for (const auto& [a, b] : {std::pair{x, y}, std::pair{y, x}}) {
+    const Value all = shifted("stablehlo.shift_right_arithmetic", a, 63);
+    product = w.Binary("stablehlo.subtract", product, w.Binary("stablehlo.and", all, b));
+  }
+  return product;
+}
+
 }  // namespace tenon::compiler

@@ -62,4 +62,7 @@ class OpWriter {
   mlir::Location loc_;
 };
 
+/// The upper half of a product of integers: of twice as wide numbers, or, of 64 bits, from products of halves.
+mlir::Value HighProduct(OpWriter& w, mlir::Value x, mlir::Value y);
+
 }  // namespace tenon::compiler

@@ -123,13 +123,17 @@ Real Normalized(Real a, int top) {
 
 uint64_t Sign(const Format& f, bool negative) { return static_cast<uint64_t>(negative) << (f.bits - 1); }
 
+// Halves go up; what a float has no other number for than zero becomes NaN, as zero does; what lies between the two
+// smallest powers becomes the greater.
 uint64_t EncodePowerOfTwo(const Real& v) {
-  if (v.kind != Real::kFinite || v.negative) return 0xff;
-  if (v.is_zero()) return 0;
-  int e = TopBit(v.mantissa) + v.exponent;
+  if (v.kind != Real::kFinite || v.negative || v.is_zero()) return 0xff;
+  const int e = TopBit(v.mantissa) + v.exponent;
   const Real n = Normalized(v, 100);
-  if (n.mantissa >= (Wide{3} << 99)) ++e;  // 1.5 goes up: to even
-  return e > 127 ? 0xff : static_cast<uint64_t>(std::max(e, -127) + 127);
+  const bool is_power = n.mantissa == (Wide{1} << 100);
+  if (e < -150 || (e == -150 && is_power)) return 0xff;
+  if (e < -126) return e == -127 && !is_power ? 1 : 0;
+  const int rounded = e + (n.mantissa >= (Wide{3} << 99) ? 1 : 0);
+  return rounded > 127 ? 0xff : static_cast<uint64_t>(rounded + 127);
 }
 
 }  // namespace

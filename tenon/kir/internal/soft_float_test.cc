@@ -173,6 +173,15 @@ TEST(SoftFloatFormats, OverflowFollowsTheFormat) {
   EXPECT_EQ(code(DType::kF4E2M1FN, -1e6), 0xfu);
   EXPECT_EQ(code(DType::kF8E8M0FNU, -1.0), 0xffu);
   EXPECT_EQ(code(DType::kF8E8M0FNU, 4.0), 0x81u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 6.0), 0x82u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 3.0), 0x81u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1.8p127), 0xffu);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1.8p-126), 2u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1.1p-127), 1u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1p-127), 0u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1p-149), 0u);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0x1p-150), 0xffu);
+  EXPECT_EQ(code(DType::kF8E8M0FNU, 0), 0xffu);
 }
 
 TEST(SoftFloatFormats, EveryNarrowCodeSurvivesTheRoundTrip) {

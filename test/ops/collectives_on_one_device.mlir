@@ -9,3 +9,17 @@ func.func @main() {
   check.expect_eq_const %c, dense<0.0> : tensor<2xf32>
   return
 }
+
+// -----
+
+// What is summed in a wider type is the operand in that type.
+func.func @main() {
+  %x = stablehlo.constant dense<[0.5, 3.0]> : tensor<2xf32>
+  %0 = "stablehlo.all_reduce"(%x) ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %s = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %s : tensor<f64>
+  }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2xf32>) -> tensor<2xf64>
+  check.expect_eq_const %0, dense<[0.5, 3.0]> : tensor<2xf64>
+  func.return
+}
