@@ -157,11 +157,19 @@ std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
     cut.push_back(d == form.dim ? rows : shape.dims[d]);
     if (d == form.dim) cut.push_back(block);
   }
-  const Ref inner = scan(Reshape(Padded(node.in[0], neutral, zero, more, zero), cut), form.dim + 1, neutral);
-  Dims start(cut.size(), 0), extent = cut;
-  start[form.dim + 1] = form.reverse ? 0 : block - 1;
-  extent[form.dim + 1] = 1;
-  const Ref totals = StridedSlice(inner, start, Dims(cut.size(), 1), extent);
+  // Blocks run in lanes, so their elements of one place lie side by side: turned around once before and once after is
+  // less than each element gathered from its block and scattered there.
+  const bool turned = NumElements(Dims(cut.begin() + static_cast<std::ptrdiff_t>(form.dim) + 2, cut.end())) == 1;
+  Dims swap;
+  for (size_t d = 0; d < cut.size(); ++d) swap.push_back(static_cast<int64_t>(d));
+  if (turned) std::swap(swap[form.dim], swap[form.dim + 1]);
+  const size_t along = form.dim + (turned ? 0 : 1);  // The dim of a block's elements.
+  const Ref blocks = Reshape(Padded(node.in[0], neutral, zero, more, zero), cut);
+  const Ref inner = scan(Transposed(blocks, swap), along, neutral);
+  Dims start(cut.size(), 0), extent = ShapeOf(inner).dims;
+  start[along] = form.reverse ? 0 : block - 1;
+  extent[along] = 1;
+  const Ref totals = Transposed(StridedSlice(inner, start, Dims(cut.size(), 1), extent), swap);
   Dims low(cut.size(), 0), high(cut.size(), 0);
   low[form.dim] = form.reverse ? -1 : 1;
   high[form.dim] = -low[form.dim];
@@ -177,7 +185,7 @@ std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
     if (d != form.dim + 1) rows_of.broadcast_dimensions.push_back(static_cast<int64_t>(d));
   }
   broadcast.attributes = std::move(rows_of);
-  const Ref whole = Binary(op, Emit(std::move(broadcast)), inner);
+  const Ref whole = Binary(op, Emit(std::move(broadcast)), Transposed(inner, swap));
   Dims padded = shape.dims;
   padded[form.dim] = rows * block;
   return StridedSlice(Reshape(whole, padded), Dims(shape.rank(), 0), Dims(shape.rank(), 1), shape.dims);
