@@ -483,3 +483,20 @@ module @repeated {
     return %1, %3 : tensor<5xf32>, tensor<6xi32>
   }
 }
+
+// -----
+
+// A reflected border is one concatenation along each dim.
+// CHECK-DAG: join_concatenations: concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=0 : f32[1030,1024] -> concatenate %{{[0-9]+}}, %0, %{{[0-9]+}} dimension=0 : f32[1030,1024]
+// CHECK: program @border
+module @border {
+  func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1030x1024xf32> {
+    %0 = stablehlo.slice %x [1:4, 0:1024] : (tensor<1024x1024xf32>) -> tensor<3x1024xf32>
+    %1 = stablehlo.reverse %0, dims = [0] : tensor<3x1024xf32>
+    %2 = stablehlo.concatenate %1, %x, dim = 0 : (tensor<3x1024xf32>, tensor<1024x1024xf32>) -> tensor<1027x1024xf32>
+    %3 = stablehlo.slice %2 [1023:1026, 0:1024] : (tensor<1027x1024xf32>) -> tensor<3x1024xf32>
+    %4 = stablehlo.reverse %3, dims = [0] : tensor<3x1024xf32>
+    %5 = stablehlo.concatenate %2, %4, dim = 0 : (tensor<1027x1024xf32>, tensor<3x1024xf32>) -> tensor<1030x1024xf32>
+    return %5 : tensor<1030x1024xf32>
+  }
+}

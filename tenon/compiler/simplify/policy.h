@@ -20,6 +20,10 @@ inline constexpr size_t kMaxKnownRuns = 4;
 /// as those of a row of a 3x3 matrix do.
 inline constexpr size_t kMaxLongKnownRuns = 16;
 inline constexpr int64_t kLongKnownRun = 3;
+/// Concatenations of concatenations of more elements are joined, which moves them once; smaller ones are selected
+/// between where they are used, few parts at a time. Up to so many parts: each is a loop nest.
+inline constexpr int64_t kMinJoinedElements = 64 << 10;
+inline constexpr size_t kMaxJoinedParts = 16;
 /// So many values that are stacked to be reduced meet where they are computed.
 inline constexpr size_t kMaxStacked = 16;
 /// Complex constants of more elements are not copied into their parts.

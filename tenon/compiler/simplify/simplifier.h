@@ -119,6 +119,10 @@ void HoistFromLoops(Program& program, RuleLog& log);
 /// anything did. It is not yet in the forms that the rules make.
 bool SplitLoops(Program& program, const Outlook& outlook, RuleLog& log);
 
+/// Concatenations that only another one along the same dimension uses are parts of that; whether there were any. What
+/// they were is left without users.
+bool JoinConcatenations(Program& program, RuleLog& log);
+
 /// Sorts of which only the first few elements are used give no more than those.
 void TakeFirst(Program& program, RuleLog& log);
 

@@ -197,6 +197,10 @@ Program Simplifier::Run() {
   HoistFromLoops(to_, log_);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
+  if (JoinConcatenations(to_, log_)) {
+    std::fill(live.begin(), live.end(), false);
+    DropDead(to_, to_.main, live);
+  }
   TakeFirst(to_, log_);
   return std::move(to_);
 }
