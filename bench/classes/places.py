@@ -50,4 +50,13 @@ def programs(jax):
     add('row_moments', lambda x: (x.sum(-1), (x * x).sum(-1), jnp.abs(x).max(-1)), f32(2000, 400))
     add('weighted_columns', lambda x, w: ((x * w[:, None]).sum(0), (x * x * w[:, None]).sum(0), x.max(0)), f32(3000, 130), f32(3000))
     add('moments_of_exponentials', lambda x: (jnp.exp(x).sum(0), (jnp.exp(x) * x).sum(0)), f32(3000, 48))
+    # Holes: gradients of strided slices, zeros in between.
+    add('gradient_of_every_second', jax.grad(lambda x: jnp.sum(jnp.sin(x[:, ::2]) * x[:, 1::2])), f32(1000, 128))
+    add('gradient_of_every_third_row', jax.grad(lambda x: jnp.sum(x[1::3] ** 2)), f32(900, 130))
+    add('zeros_between_pixels', lambda x: lax.pad(x * 2, np.float32(0), [(1, 1, 1), (1, 1, 1), (0, 0, 0)]), f32(200, 200, 4))
+    add('odd_samples_up', lambda x: lax.pad(x, np.float32(0), [(0, 0, 0), (0, 0, 2)]), f32(100, 667))
+    # Borders that repeat what they border on.
+    add('reflected_border', lambda x: jnp.pad(x, 3, mode='reflect'), f32(512, 512))
+    add('wrapped_border', lambda x: jnp.pad(x, ((0, 0), (40, 40)), mode='wrap'), f32(300, 1000))
+    add('edge_border', lambda x: jnp.pad(x, 2, mode='edge'), f32(500, 300))
     return P

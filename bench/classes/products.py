@@ -121,4 +121,9 @@ def programs(jax):
     add('logits_2_rows', lambda x, e: jax.lax.top_k(x @ e, 5)[1], f32(2, 384), f32(384, 9000))
     add('weights_turned_4_rows', lambda x, w: x @ w.T, f32(4, 1100), f32(1300, 1100))
     add('integers_3_rows', lambda x, w: x.astype(jnp.int32) @ w.astype(jnp.int32), s8(3, 700), s8(700, 900))
+    # Many rows, few columns: clouds of points that are turned, tall arrays by narrow matrices.
+    add('turned_clouds', lambda x, r: jnp.einsum('bij,bkj->bik', x, r), f32(500, 64, 3), f32(500, 3, 3))
+    add('points_by_affine_maps', lambda x, a, t: jnp.matmul(x, a) + t[:, None], f32(300, 200, 4), f32(300, 4, 4), f32(300, 4))
+    add('tall_by_narrow', lambda x, w: jnp.tanh(x @ w), f32(20000, 16), f32(16, 3))
+    add('tall_by_narrow_gradient', jax.grad(lambda w, x: jnp.sum(jnp.tanh(x @ w) ** 2)), f32(8, 5), f32(10000, 8))
     return P

@@ -12,6 +12,8 @@ inline constexpr double kStridedMove = 12;
 inline constexpr double kNarrowLaneMove = 3;
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
+/// The same where no register is left for it: with the operation that needs it, two of which a core loads at a time.
+inline constexpr double kSpreadMove = 0.5;
 
 /// Registers of `vector_bytes` that a vector takes; one of those that fill a part of one.
 inline double Registers(int bytes, int lanes, int vector_bytes) {

@@ -80,6 +80,10 @@ inline constexpr int64_t kMaxTripTerms = 32;
 inline constexpr double kPartedSteps = 2;
 /// Lanes of one such sum meet while those of others do.
 inline constexpr double kTripLanesMeetCost = 60;
+/// A product with few columns whose columns are written out, with lanes along its rows, has so many rows, which is two
+/// vectors full, or no more than so many multiplications in a row.
+inline constexpr int64_t kMinWrittenRows = 32;
+inline constexpr int64_t kMaxWrittenForFewRows = 16;
 /// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
 inline constexpr double kMaxChainCost = 1e6;
 /// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
@@ -78,6 +79,30 @@ double Unfilled(int64_t neighbours) {
 
 }  // namespace
 
+double Simplifier::CostInRows(const GraphNode& dot, int64_t terms) const {
+  const auto& numbers = dot.attrs<DotAttrs>();
+  const Dims& result = dot.shape().dims;
+  const size_t rank = result.size(), batch = numbers.lhs_batching_dimensions.size();
+  const Dims& left = ShapeOf(dot.in[0]).dims;
+  const size_t free = left.size() - batch - numbers.lhs_contracting_dimensions.size();
+  // Columns of the right side come last, rows of the left side before them.
+  if (free == 0 || rank != batch + free + 1) return std::numeric_limits<double>::infinity();
+  const int64_t columns = result[rank - 1], rows = result[rank - 2];
+  const target::Target& machine = *target::StandardTarget();
+  const int lanes = machine.vector_bytes / 4;
+  if (columns >= lanes || terms > target::kMaxInterleaved) return std::numeric_limits<double>::infinity();
+  // Much code for few rows does not pay.
+  if (rows < policy::kMinWrittenRows && terms * columns > policy::kMaxWrittenForFewRows)
+    return std::numeric_limits<double>::infinity();
+  const bool terms_last = numbers.lhs_contracting_dimensions.back() == static_cast<int64_t>(left.size()) - 1;
+  const auto depth = static_cast<int>(terms), width = static_cast<int>(columns);
+  const double moved = (terms_last ? target::InterleavedMove(lanes, depth, depth) : depth * target::kContiguousMove) +
+                       target::InterleavedMove(lanes, width, width);
+  // The right side stays in registers while it fits beside the sums.
+  const double right = (depth + 1) * width <= machine.vector_registers ? target::kUniformMove : target::kSpreadMove;
+  return (moved / width + depth * (machine.costs.Of(kir::Op::kFma) + right)) * Unfilled(rows);
+}
+
 double Simplifier::ChainCost(Ref r) {
   if (const auto it = chain_costs_.find(r.node); it != chain_costs_.end()) return it->second;
   // Operands first, on a stack of their own: chains may be longer than calls can be deep.
@@ -136,11 +161,11 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   const bool is_short = terms <= numerics().written_out_reduce || (in_trip && of_vector->columns);
   const double read = machine.costs.Of(kir::Op::kRead), fma = machine.costs.Of(kir::Op::kFma);
   const double unfilled = Unfilled(is_short ? along : terms);
+  const auto& numbers = dot.attrs<DotAttrs>();
   computed.ops = points * width *
-                 (is_short ? (depth * (read + fma) + read) * unfilled
+                 (is_short ? std::min((depth * (read + fma) + read) * unfilled, CostInRows(dot, terms))
                            : depth * (2 * read + fma) * unfilled +
                                  (in_trip ? policy::kTripLanesMeetCost : policy::kLanesMeetCost));
-  const auto& numbers = dot.attrs<DotAttrs>();
   for (size_t side = 0; side < 2; ++side) {
     const Ref in = dot.in[side];
     const Shape& shape = ShapeOf(in);

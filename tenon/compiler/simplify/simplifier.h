@@ -92,6 +92,9 @@ class Simplifier {
     return b && *b == bits;
   }
 
+  /// What an element of a product with few columns takes in a kernel whose lanes are rows, the columns being written
+  /// out: cycles per 16 elements of 4 bytes. Infinity for products of another form.
+  double CostInRows(const GraphNode& dot, int64_t terms) const;
   /// What an element of the value costs where a kernel computes it from memory, all that it is made of counted.
   double ChainCost(Ref r);
   bool WritesOut(const GraphNode& dot, int64_t terms);
