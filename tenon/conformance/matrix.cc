@@ -213,14 +213,15 @@ std::string MatrixMarkdown(const std::vector<Report>& reports) {
 
 std::string MatrixHtml(const std::vector<Report>& reports) {
   std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>PJRT compatibility "
-      "matrix</title>\n<style>\n"
-      "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:2px "
-      "8px;text-align:left}\n"
-      "th{position:sticky;top:0;background:#eee}.p{background:#dfd}.f{background:#fbb}.u{background:#eee}.k{background:"
-      "#fec}.n{color:#999}\n"
-      "summary{font-weight:bold;cursor:pointer;margin-top:.6em}td:first-child{font-family:monospace}\n</style></"
-      "head><body>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\"><title>PJRT compatibility matrix</title>\n<style>\n"
+      ":root{color-scheme:light dark}body{font:14px sans-serif;margin:2em}\n"
+      "div{overflow-x:auto}table{border-collapse:collapse}\n"
+      "td,th{border:1px solid light-dark(#ccc,#555);padding:2px 8px;text-align:left}\n"
+      "th,.u{background:light-dark(#eee,#333)}.p{background:light-dark(#dfd,#152f15)}\n"
+      ".f{background:light-dark(#fbb,#611)}.k{background:light-dark(#fec,#53400f)}.n{color:#999}\n"
+      "summary{font-weight:bold;cursor:pointer;margin-top:.6em}td:first-child{font-family:monospace}\n"
+      "</style></head><body>\n"
       "<h1>PJRT compatibility matrix</h1>\n";
   std::string head;
   for (const Report& report : reports)
@@ -229,7 +230,7 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
   for (const std::string& name : names) {
     if (std::find(areas.begin(), areas.end(), AreaOf(name)) == areas.end()) areas.push_back(AreaOf(name));
   }
-  html += "<table><tr><th>area</th>" + head + "</tr>\n";
+  html += "<div><table><tr><th>area</th>" + head + "</tr>\n";
   for (const std::string& area : areas) {
     html += "<tr><td>" + area + "</td>";
     for (const Report& report : reports) html += "<td>" + EscapeMarkup(Cell(Count(report, area))) + "</td>";
@@ -240,9 +241,9 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
   html += "</tr><tr><td>suite</td>";
   for (const Report& report : reports)
     html += "<td>" + EscapeMarkup(report.suite + (report.date.empty() ? "" : ", " + report.date)) + "</td>";
-  html += "</tr></table>\n";
+  html += "</tr></table></div>\n";
   for (const std::string& area : areas) {
-    html += "<details><summary>" + area + "</summary><table><tr><th>test</th><th>rule</th>" + head + "</tr>\n";
+    html += "<details><summary>" + area + "</summary><div><table><tr><th>test</th><th>rule</th>" + head + "</tr>\n";
     for (const std::string& name : names) {
       if (AreaOf(name) != area) continue;
       std::string rule, cells;
@@ -261,7 +262,7 @@ std::string MatrixHtml(const std::vector<Report>& reports) {
       }
       html += "<tr><td>" + EscapeMarkup(name) + "</td><td>" + EscapeMarkup(rule) + "</td>" + cells + "</tr>\n";
     }
-    html += "</table></details>\n";
+    html += "</table></div></details>\n";
   }
   return html + "</body></html>\n";
 }
