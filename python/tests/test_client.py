@@ -126,22 +126,53 @@ def test_memory_lives_as_long_as_somebody_reads_it(client):
         np.testing.assert_array_equal(lent, np.full((64, 64), 2.0 * i))
 
 
+class Lender:
+    """What frameworks' tensors are: memory behind __dlpack__, no NumPy array."""
+
+    def __init__(self, array, versioned=True):
+        self.array = array
+        self.versioned = versioned
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**(keywords if self.versioned else {}))
+
+
 def test_lent_memory_is_given_back(client):
-    class Lender:
-        def __init__(self):
-            self.array = aligned((64, 64))
-
-        def __dlpack__(self, **keywords):
-            return self.array.__dlpack__(**keywords)
-
     # Counted outside of asserts, which pytest rewrites into code with references of its own.
-    lender = Lender()
+    lender = Lender(aligned((64, 64)))
     counts = [sys.getrefcount(lender.array)]
-    buffer = client.array(lender)
+    buffer = client.array(lender, copy=False)
     counts.append(sys.getrefcount(lender.array))
     del buffer
     counts.append(sys.getrefcount(lender.array))
-    assert counts == [counts[0], counts[0] + 1, counts[0]]
+    buffer = client.array(lender)
+    counts.append(sys.getrefcount(lender.array))
+    assert counts == [counts[0], counts[0] + 1, counts[0], counts[0]]
+
+
+@pytest.mark.parametrize('versioned', [True, False])
+def test_a_tensor_that_may_change_is_copied(client, versioned):
+    add = client.compile(ADD.replace('2x3', '64x64'))
+    lender = Lender(aligned((64, 64)), versioned)
+    buffer, (out,) = client.array(lender), add(lender, lender)
+    assert not np.shares_memory(buffer.numpy(), lender.array)
+    assert np.shares_memory(client.array(lender, copy=False).numpy(), lender.array)
+    lender.array[:] = 1
+    assert not buffer.numpy().any() and not out.numpy().any()
+
+
+def test_a_read_only_tensor_is_not_copied(client):
+    lender = Lender(aligned((64, 64)))
+    lender.array.flags.writeable = False
+    assert np.shares_memory(client.array(lender).numpy(), lender.array)
+    assert not np.shares_memory(client.array(lender, copy=True).numpy(), lender.array)
+    buffer = client.array(aligned((64, 64)))
+    assert np.shares_memory(client.array(buffer).numpy(), buffer.numpy())
+
+
+def test_strides_of_a_tensor(add):
+    for strided in [X.T.copy().T, np.broadcast_to(X[0], (2, 3))]:
+        np.testing.assert_array_equal(np.asarray(add(Lender(strided), X)[0]), strided + X)
 
 
 def test_a_capsule_that_nobody_takes(add):

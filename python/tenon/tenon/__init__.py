@@ -146,9 +146,9 @@ class Client(_library.Handle, kind='client'):
         """A buffer from a NumPy array, a number, a nested list or an object with __dlpack__.
 
         copy=True copies. copy=False uses the memory where it lies, if the plugin can: nobody may write to it while the buffer lives. None does that for
-        arrays that are read-only, and copies others.
+        what is read-only: a NumPy array that is not writeable, a tensor that DLPack marks so, a Buffer. It copies everything else, so that the caller may
+        write to it when the call returns. Programs take arguments that are no buffers in this way, too.
         """
-        where = None if device is None else device._handle
         if not hasattr(value, '__dlpack__'):
             value, copy = np.asarray(value), True
         if isinstance(value, np.ndarray):
@@ -158,15 +158,16 @@ class Client(_library.Handle, kind='client'):
                 value, copy = np.ascontiguousarray(value), True
             number = _dtypes.number_of(value.dtype)
             if copy:
+                where = None if device is None else device._handle
                 return Buffer(self, get('buffer_from_host', self._handle, where, byref(_numpy_array(value, number))))
             # DLPack knows nothing of ml_dtypes' types: what has as many bytes stands for them.
             same_bytes = value if _dtypes.is_native(value.dtype) else value.view(f'u{value.dtype.itemsize}')
-            return self._view(same_bytes, where, number)
-        if copy:
-            return self.array(np.from_dlpack(value), device=device, copy=True)
-        return self._view(value, where, None)
+            return self._view(same_bytes, device, number, False)
+        if copy is None and isinstance(value, Buffer):
+            copy = False  # Nobody writes to one, whatever its capsule says.
+        return self._view(value, device, None, copy)
 
-    def _view(self, value: Any, where: int | None, number: int | None) -> 'Buffer':
+    def _view(self, value: Any, device: Device | None, number: int | None, copy: bool | None) -> 'Buffer':
         lent = _dlpack.Import(value)
         t = lent.tensor
         dims = (c_int64 * t.rank)(*t.dims[: t.rank])
@@ -177,8 +178,13 @@ class Client(_library.Handle, kind='client'):
         strides = None
         if t.strides and not _is_dense(t):
             strides = (c_int64 * t.rank)(*(s * (t.bits // 8) for s in t.strides[: t.rank]))
+        if strides and any(s <= 0 for s in strides) and _dtypes.is_native(_dtypes.dtype_of(number)):
+            return self.array(np.from_dlpack(value), device=device, copy=True)  # Not every plugin takes such strides.
         data = (t.data or 0) + t.byte_offset
         array = _library.Array(data or None, number, t.rank, dims, strides)
+        where = None if device is None else device._handle
+        if copy or (copy is None and not lent.is_constant):
+            return Buffer(self, get('buffer_from_host', self._handle, where, byref(array)))  # The capsule, which nobody took, gives the tensor back.
         handle = get('buffer_from_host_view', self._handle, where, byref(array), lent.deleter, lent.context)
         lent.take()
         return Buffer(self, handle)

@@ -5,6 +5,8 @@ from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16
 from typing import Any
 
 CPU = 1
+# Bits of Versioned.flags.
+_READ_ONLY, _IS_COPIED = 1, 2
 
 
 class Tensor(ctypes.Structure):
@@ -68,6 +70,8 @@ class Import:
         if self._versioned and managed.major != 1:
             raise TypeError(f'DLPack version {managed.major}.{managed.minor} is not known')
         self.tensor: Tensor = managed.tensor
+        # Whether nobody will write to the memory while it is lent. Capsules without a version do not say.
+        self.is_constant: bool = self._versioned and bool(managed.flags & (_READ_ONLY | _IS_COPIED))
         self.deleter: int | None = managed.deleter
         if self.tensor.device_type != CPU:
             raise TypeError(f'a tensor must be in host memory (device type 1), got device type {self.tensor.device_type}')
