@@ -1,11 +1,14 @@
 """JAX programs against NumPy, each on Tenon in this process."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental.layout import Format, Layout
 
 RNG = np.random.default_rng(0)
 EPS = float(np.finfo(np.float32).eps)
@@ -24,6 +27,19 @@ def test_this_is_tenon():
 def test_select_and_compare(shape, dtype):
     a, b = ((RNG.integers(0, 2, shape) * 3).astype(dtype) for _ in range(2))
     np.testing.assert_array_equal(jax.jit(lambda x, y: jnp.where(x == y, x, y))(a, b), np.where(a == b, a, b))
+
+
+@pytest.mark.parametrize('shape', [(3, 1), (1, 4), (3, 1, 4), (1, 1, 2), (0, 3), (2, 3)])
+def test_layouts(shape):
+    x = f32(*shape)
+    for order in itertools.permutations(range(len(shape))):
+        layout = Format(Layout(order), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+        put = jax.device_put(x, layout)
+        add = jax.jit(lambda v: v + 1, in_shardings=layout, out_shardings=layout)
+        for y, want in ((put, x), (add(put), x + 1)):
+            assert y.format.layout.major_to_minor == order
+            np.testing.assert_array_equal(y, want)
+        assert add.lower(x).compile().input_formats[0][0].layout.major_to_minor == order
 
 
 def test_broadcast_transpose_slice_reverse():

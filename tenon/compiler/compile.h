@@ -114,6 +114,10 @@ struct CompiledProgram {
   /// Serialised xla.OpSharding per parameter and result; empty when the program names none.
   std::vector<std::string> parameter_shardings;
   std::vector<std::string> output_shardings;
+  /// How each parameter and result lies: dims from fastest to slowest, all of them. The plan's strides follow from it
+  /// and say less, namely nothing about dims of one element or none.
+  std::vector<Dims> parameter_layouts;
+  std::vector<Dims> result_layouts;
   /// With more than one device the plan computes on whole arrays, for all devices at once: these say how inputs are put
   /// together from the devices' arguments and how outputs are cut. Empty for one device.
   std::vector<Tiling> parameter_tilings;

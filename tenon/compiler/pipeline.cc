@@ -44,10 +44,16 @@ void Dump(const CompileOptions& options, std::string_view name, const std::strin
   if (options.stage) options.stage(name, text);
 }
 
-/// Strides of a layout: the client's, else the program's ("{0,1}"), else row-major.
+Dims RowMajor(size_t rank) {
+  Dims order;
+  for (size_t i = rank; i-- > 0;) order.push_back(static_cast<int64_t>(i));
+  return order;
+}
+
+/// A layout, minor to major: the client's, else the program's ("{0,1}"), else row-major.
 Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>>& client, size_t index,
                       const std::string& mode) {
-  SmallVector<int64_t, 6> minor_to_major;
+  Dims minor_to_major;
   if (index < client.size() && client[index].size() == shape.rank()) {
     for (int64_t d : client[index]) minor_to_major.push_back(d);
   } else if (mode.size() > 2 && mode.front() == '{') {
@@ -62,31 +68,27 @@ Result<Dims> LayoutOf(const Shape& shape, const std::vector<std::vector<int64_t>
       }
     }
   }
-  if (minor_to_major.empty()) return RowMajorStridesElems(shape.dims);
-  std::vector<bool> seen(shape.rank(), false);
-  bool ok = minor_to_major.size() == shape.rank();
-  for (int64_t d : minor_to_major) {
-    ok = ok && d >= 0 && d < static_cast<int64_t>(shape.rank()) && !seen[static_cast<size_t>(d)];
-    if (ok) seen[static_cast<size_t>(d)] = true;
-  }
-  if (!ok) return InvalidArgument(fmt::format("layout {} is no permutation of the dims of {}", index, ToString(shape)));
-  return plan::StridesOfLayout(shape.dims, minor_to_major);
+  if (minor_to_major.empty()) return RowMajor(shape.rank());
+  if (!plan::IsOrderOf(minor_to_major, shape.rank()))
+    return InvalidArgument(fmt::format("layout {} is no permutation of the dims of {}", index, ToString(shape)));
+  return minor_to_major;
 }
 
-/// Strides of a result whose layout is left to the compiler ("auto"): as its elements lie already where it is a
+/// The layout of a result for which it is left to the compiler ("auto"): as its elements lie already where it is a
 /// transposed value, else row-major.
-Dims AutoStrides(const Program& program, Ref result, const std::vector<Dims>& argument_strides) {
-  const Shape& shape = program.shape(result);
+Dims AutoLayout(const Program& program, Ref result, const std::vector<Dims>& argument_layouts) {
+  const size_t rank = program.shape(result).rank();
   const GraphNode& node = program[result.node];
-  Dims strides = RowMajorStridesElems(shape.dims);
-  if (node.op != OpCode::kTranspose) return strides;
-  Dims source = RowMajorStridesElems(program.shape(node.in[0]).dims);
+  if (node.op != OpCode::kTranspose) return RowMajor(rank);
+  Dims source = RowMajor(rank);
   const auto& args = program.main.args;
   const auto argument = std::find(args.begin(), args.end(), node.in[0].node);
-  if (argument != args.end()) source = argument_strides[static_cast<size_t>(argument - args.begin())];
-  for (size_t i = 0; i < strides.size(); ++i)
-    strides[i] = source[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[i])];
-  return strides;
+  if (argument != args.end()) source = argument_layouts[static_cast<size_t>(argument - args.begin())];
+  const Dims& permutation = node.attrs<TransposeAttrs>().permutation;
+  Dims order;
+  for (const int64_t d : source)
+    order.push_back(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());
+  return order;
 }
 
 OpExporter ExporterOf(const Imported& imported, const Program& simple) {
@@ -120,22 +122,39 @@ std::vector<bool> DonatedOf(const Program& program, const CompiledProgram& about
 }
 
 /// Layouts of arguments and results, as client and program want them.
-Result<FuseOptions> FuseOptionsFor(const Program& simple, const CompileOptions& options,
-                                   const drivers::Registry& drivers) {
-  FuseOptions fuse;
-  fuse.drivers = &drivers;
+struct Layouts {
+  std::vector<Dims> arguments;
+  std::vector<Dims> results;
+};
+
+Result<Layouts> LayoutsOf(const Program& simple, const CompileOptions& options) {
+  Layouts layouts;
   for (size_t i = 0; i < simple.main.args.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(Dims strides, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
-                                                  simple.parameters[i].layout_mode));
-    fuse.argument_strides.push_back(std::move(strides));
+    TENON_ASSIGN_OR_RETURN(Dims order, LayoutOf(simple[simple.main.args[i]].shape(), options.argument_layouts, i,
+                                                simple.parameters[i].layout_mode));
+    layouts.arguments.push_back(std::move(order));
   }
   for (size_t i = 0; i < simple.main.results.size(); ++i) {
     const Ref result_ref = simple.main.results[i];
     TENON_ASSIGN_OR_RETURN(
-        Dims strides, LayoutOf(simple.shape(result_ref), options.result_layouts, i, simple.results[i].layout_mode));
+        Dims order, LayoutOf(simple.shape(result_ref), options.result_layouts, i, simple.results[i].layout_mode));
     if (simple.results[i].layout_mode == "auto" && i >= options.result_layouts.size())
-      strides = AutoStrides(simple, result_ref, fuse.argument_strides);
-    fuse.result_strides.push_back(std::move(strides));
+      order = AutoLayout(simple, result_ref, layouts.arguments);
+    layouts.results.push_back(std::move(order));
+  }
+  return layouts;
+}
+
+FuseOptions FuseOptionsFor(const Program& simple, const Layouts& layouts, const drivers::Registry& drivers) {
+  FuseOptions fuse;
+  fuse.drivers = &drivers;
+  for (size_t i = 0; i < layouts.arguments.size(); ++i) {
+    const Shape& shape = simple[simple.main.args[i]].shape();
+    fuse.argument_strides.push_back(plan::StridesOfLayout(shape.dims, layouts.arguments[i]));
+  }
+  for (size_t i = 0; i < layouts.results.size(); ++i) {
+    const Shape& shape = simple.shape(simple.main.results[i]);
+    fuse.result_strides.push_back(plan::StridesOfLayout(shape.dims, layouts.results[i]));
   }
   return fuse;
 }
@@ -192,7 +211,8 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
     clock.Lap();
   }
 
-  TENON_ASSIGN_OR_RETURN(FuseOptions fuse, FuseOptionsFor(simple, options, drivers));
+  TENON_ASSIGN_OR_RETURN(Layouts layouts, LayoutsOf(simple, options));
+  FuseOptions fuse = FuseOptionsFor(simple, layouts, drivers);
   fuse.verify = verify;
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   const OperationCount operations = CountOperations(simple);
@@ -222,6 +242,8 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
   result.name = simple.name;
   result.parameter_shardings = imported.shardings.parameter_shardings;
   result.output_shardings = imported.shardings.result_shardings;
+  result.parameter_layouts = std::move(layouts.arguments);
+  result.result_layouts = std::move(layouts.results);
   result.inspected = imported.shardings.inspected;
   if (options.num_replicas * options.num_partitions > 1) {
     result.parameter_tilings = imported.shardings.parameter_tilings;
@@ -263,7 +285,8 @@ Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOp
   RuleLog rules(false);
   const drivers::Registry& drivers = DriversOf(options);
   const Program simple = Simplify(imported.program, OutlookOn(drivers), rules);
-  TENON_ASSIGN_OR_RETURN(const FuseOptions fuse, FuseOptionsFor(simple, options, drivers));
+  TENON_ASSIGN_OR_RETURN(const Layouts layouts, LayoutsOf(simple, options));
+  const FuseOptions fuse = FuseOptionsFor(simple, layouts, drivers);
   TENON_ASSIGN_OR_RETURN(const FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   Result<std::string> optimized = imported.Export(simple, fused.kernel_nodes);
   if (optimized.ok() || optimized.status().code() != Code::kUnimplemented) return optimized;

@@ -90,6 +90,36 @@ TEST(CpuClient, ComputesInlineAndAfterAFileRoundTrip) {
   EXPECT_TRUE(RunOnZeros(cpu, **again).ok());
 }
 
+// Strides do not tell the order of dims of one element, or of none: it is what was asked for.
+TEST(CpuClient, LayoutsAreThoseThatWereAskedFor) {
+  constexpr std::string_view program = R"(func.func @main(
+    %a: tensor<1x4xf32> {mhlo.layout_mode = "{0,1}"}, %b: tensor<1x4xf32>,
+    %c: tensor<0x3xf32> {mhlo.layout_mode = "{0,1}"}, %d: tensor<3x1x4xf32> {mhlo.layout_mode = "{1,0,2}"}) -> (
+    tensor<1x4xf32> {mhlo.layout_mode = "{0,1}"}, tensor<1x4xf32>,
+    tensor<0x3xf32> {mhlo.layout_mode = "{0,1}"}, tensor<1x4x3xf32> {mhlo.layout_mode = "auto"}) {
+  %0 = stablehlo.add %a, %b : tensor<1x4xf32>
+  %1 = stablehlo.transpose %d, dims = [1, 2, 0] : (tensor<3x1x4xf32>) -> tensor<1x4x3xf32>
+  return %0, %b, %c, %1 : tensor<1x4xf32>, tensor<1x4xf32>, tensor<0x3xf32>, tensor<1x4x3xf32>
+})";
+  auto client = Client();
+  auto compiled = Compile(*client, program);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  auto loaded = client->Deserialize(*(*compiled)->executable()->Serialize(), nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  for (const auto* executable : {&*compiled, &*loaded}) {
+    const plugin::ExecutableInfo& info = (*executable)->info();
+    const auto orders = [](const std::vector<plugin::ValueSpec>& values) {
+      std::vector<Dims> orders;
+      for (const plugin::ValueSpec& v : values) orders.push_back(v.array.minor_to_major);
+      return orders;
+    };
+    EXPECT_EQ(orders(info.parameters), (std::vector<Dims>{{0, 1}, {}, {0, 1}, {1, 0, 2}}));
+    EXPECT_EQ(orders(info.outputs), (std::vector<Dims>{{0, 1}, {}, {0, 1}, {0, 2, 1}}));
+    EXPECT_TRUE(RunOnZeros(static_cast<CpuClient&>(*client), **executable).ok());
+  }
+  EXPECT_EQ((*compiled)->info().fingerprint, (*loaded)->info().fingerprint);
+}
+
 TEST(CpuClient, FilesOfAnotherBuildAreCompiledAnew) {
   auto client = Client();
   auto& cpu = static_cast<CpuClient&>(*client);

@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,24 +16,11 @@
 namespace tenon::host {
 namespace {
 
-// The order, fastest dimension first, in which a dense array with these strides lies.
-Dims MinorToMajor(const Dims& dims, const Dims& strides) {
-  Dims order(dims.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  // Ties (extents of 1) stand as in row-major order, so that a row-major array is recognised as such.
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    const int64_t stride_a = strides[static_cast<size_t>(a)];
-    const int64_t stride_b = strides[static_cast<size_t>(b)];
-    return stride_a != stride_b ? stride_a < stride_b : a > b;
-  });
-  return order;
-}
-
 template <class Port>
-Result<plugin::ValueSpec> ToValueSpec(const Port& port) {
+Result<plugin::ValueSpec> ToValueSpec(const Port& port, const Dims& layout) {
   plugin::ValueSpec spec;
   spec.array.shape = port.shape;
-  spec.array.minor_to_major = MinorToMajor(port.shape.dims, port.stride_elems);
+  spec.array.minor_to_major = layout;
   TENON_RETURN_IF_ERROR(plugin::NormalizeLayout(spec.array));
   if (!port.memory_kind.empty()) spec.memory_kind = port.memory_kind;
   return spec;
@@ -48,8 +34,11 @@ void ToPart(plugin::ValueSpec& spec, const compiler::Tiling& tiling) {
 }
 
 // Of what was compiled by what, and for people: for which target.
-std::string Fingerprint(const plan::Plan& plan, const target::Target& target) {
-  const std::string text = BuildName() + target::Print(target) + plan::Print(plan);
+std::string Fingerprint(const compiler::CompiledProgram& about, const plan::Plan& plan, const target::Target& target) {
+  std::string text = BuildName() + target::Print(target) + plan::Print(plan);
+  for (const auto* layouts : {&about.parameter_layouts, &about.result_layouts}) {
+    for (const Dims& order : *layouts) text += DimsToString({order.data(), order.size()});
+  }
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}-{}", hash.high64, hash.low64, target.name);
 }
@@ -153,7 +142,7 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
   // Arrays that the devices hold parts of are put together, and taken apart, meanwhile.
   int64_t together = 0;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i]));
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(plan.inputs[i], about.parameter_layouts[i]));
     spec.donated = i < about.donated.size() && about.donated[i];
     if (!about.parameter_tilings.empty()) ToPart(spec, about.parameter_tilings[i]);
     const int64_t bytes = SizeBytes(spec.array.shape);
@@ -162,9 +151,10 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
       together += SizeBytes(plan.inputs[i].shape);
     info.parameters.push_back(std::move(spec));
   }
-  for (const plan::Output& out : plan.outputs) {
-    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out));
-    if (!about.result_tilings.empty()) ToPart(spec, about.result_tilings[info.outputs.size()]);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const plan::Output& out = plan.outputs[i];
+    TENON_ASSIGN_OR_RETURN(plugin::ValueSpec spec, ToValueSpec(out, about.result_layouts[i]));
+    if (!about.result_tilings.empty()) ToPart(spec, about.result_tilings[i]);
     const int64_t bytes = SizeBytes(spec.array.shape);
     memory.outputs += bytes;
     if (out.alias_input >= 0) memory.aliased += bytes;
@@ -176,7 +166,7 @@ Result<plugin::ExecutableInfo> MakeExecutableInfo(const compiler::CompiledProgra
   memory.total = memory.arguments + memory.outputs - memory.aliased + memory.temporaries;
   memory.peak = memory.total;
   info.memory_stats = memory;
-  info.fingerprint = of_processes == nullptr ? Fingerprint(plan, target)
+  info.fingerprint = of_processes == nullptr ? Fingerprint(about, plan, target)
                                              : FingerprintOfProcesses(about.common, options, *of_processes);
   info.parameter_shardings = about.parameter_shardings;
   info.output_shardings = about.output_shardings;

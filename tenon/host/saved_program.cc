@@ -13,32 +13,63 @@ void PutTexts(ByteWriter& out, const std::vector<std::string>& texts) {
   for (const std::string& t : texts) out.PutText(t);
 }
 
-void PutTilings(ByteWriter& out, const std::vector<compiler::Tiling>& tilings) {
-  const auto put = [&](const Dims& dims) {
-    out.Put<uint64_t>(dims.size());
-    for (const int64_t d : dims) out.Put(d);
+void PutDims(ByteWriter& out, const Dims& dims) {
+  out.Put<uint64_t>(dims.size());
+  for (const int64_t d : dims) out.Put(d);
+}
+
+Dims GetDims(ByteReader& in) {
+  Dims dims(in.GetCount(8));
+  for (int64_t& d : dims) d = in.Get<int64_t>();
+  return dims;
+}
+
+void PutLayouts(ByteWriter& out, const std::vector<Dims>& layouts) {
+  out.Put<uint64_t>(layouts.size());
+  for (const Dims& order : layouts) PutDims(out, order);
+}
+
+std::vector<Dims> GetLayouts(ByteReader& in) {
+  std::vector<Dims> layouts(in.GetCount(8));
+  for (Dims& order : layouts) order = GetDims(in);
+  return layouts;
+}
+
+/// Whether the layouts are those that the plan's strides follow from.
+Status CheckLayouts(const compiler::CompiledProgram& about) {
+  const auto check = [&](const std::vector<Dims>& layouts, const auto& ports, std::string_view what) -> Status {
+    if (layouts.size() != ports.size())
+      return InvalidArgument(fmt::format("{} layouts for {} {}s", layouts.size(), ports.size(), what));
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const Dims& dims = ports[i].shape.dims;
+      if (!plan::IsOrderOf(layouts[i], dims.size()) ||
+          plan::StridesOfLayout(dims, layouts[i]) != ports[i].stride_elems) {
+        return InvalidArgument(fmt::format("the layout of {} {} does not fit {}", what, i, ToString(ports[i].shape)));
+      }
+    }
+    return OkStatus();
   };
+  TENON_RETURN_IF_ERROR(check(about.parameter_layouts, about.plan.inputs, "parameter"));
+  return check(about.result_layouts, about.plan.outputs, "result");
+}
+
+void PutTilings(ByteWriter& out, const std::vector<compiler::Tiling>& tilings) {
   out.Put<uint64_t>(tilings.size());
   for (const compiler::Tiling& t : tilings) {
-    put(t.tiles);
+    PutDims(out, t.tiles);
     out.Put<uint64_t>(t.stacked ? 1 : 0);
     out.Put<uint64_t>(t.tile_of_device.size());
-    for (const Dims& position : t.tile_of_device) put(position);
+    for (const Dims& position : t.tile_of_device) PutDims(out, position);
   }
 }
 
 std::vector<compiler::Tiling> GetTilings(ByteReader& in) {
-  const auto get = [&] {
-    Dims dims(in.GetCount(8));
-    for (int64_t& d : dims) d = in.Get<int64_t>();
-    return dims;
-  };
   std::vector<compiler::Tiling> tilings(in.GetCount(16));
   for (compiler::Tiling& t : tilings) {
-    t.tiles = get();
+    t.tiles = GetDims(in);
     t.stacked = in.Get<uint64_t>() != 0;
     t.tile_of_device.resize(in.GetCount(8));
-    for (Dims& position : t.tile_of_device) position = get();
+    for (Dims& position : t.tile_of_device) position = GetDims(in);
   }
   return tilings;
 }
@@ -83,6 +114,8 @@ void PutProgram(ByteWriter& out, const compiler::CompiledProgram& about, const p
   out.PutText(about.name);
   PutTexts(out, about.parameter_shardings);
   PutTexts(out, about.output_shardings);
+  PutLayouts(out, about.parameter_layouts);
+  PutLayouts(out, about.result_layouts);
   PutTilings(out, about.parameter_tilings);
   PutTilings(out, about.result_tilings);
   out.Put<uint64_t>(about.donated.size());
@@ -97,6 +130,8 @@ Status GetProgram(ByteReader& in, compiler::CompiledProgram& about) {
   about.name = in.GetText();
   about.parameter_shardings = GetTexts(in);
   about.output_shardings = GetTexts(in);
+  about.parameter_layouts = GetLayouts(in);
+  about.result_layouts = GetLayouts(in);
   about.parameter_tilings = GetTilings(in);
   about.result_tilings = GetTilings(in);
   about.donated.resize(in.GetCount(1));
@@ -107,6 +142,7 @@ Status GetProgram(ByteReader& in, compiler::CompiledProgram& about) {
   const std::string_view plan = in.GetText();
   TENON_RETURN_IF_ERROR(in.status());
   TENON_ASSIGN_OR_RETURN(about.plan, plan::Deserialize(plan));
+  TENON_RETURN_IF_ERROR(CheckLayouts(about));
   return CheckTilings(about);
 }
 

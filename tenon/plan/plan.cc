@@ -83,14 +83,26 @@ Statistics Count(const Plan& plan) {
   return n;
 }
 
-Dims StridesOfLayout(const Dims& dims, const SmallVector<int64_t, 6>& minor_to_major) {
+Dims StridesOfLayout(const Dims& dims, const Dims& minor_to_major) {
   Dims strides(dims.size(), 1);
   int64_t stride = 1;
   for (int64_t d : minor_to_major) {
     strides[static_cast<size_t>(d)] = stride;
-    stride *= std::max<int64_t>(dims[static_cast<size_t>(d)], 1);
+    // Unsigned, since those of an empty array, which nobody uses, may leave int64.
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) *
+                                  static_cast<uint64_t>(std::max<int64_t>(dims[static_cast<size_t>(d)], 1)));
   }
   return strides;
+}
+
+bool IsOrderOf(const Dims& minor_to_major, size_t rank) {
+  if (minor_to_major.size() != rank) return false;
+  SmallVector<bool, 8> seen(rank, false);
+  for (const int64_t d : minor_to_major) {
+    if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
+    seen[static_cast<size_t>(d)] = true;
+  }
+  return true;
 }
 
 }  // namespace tenon::plan

@@ -267,6 +267,8 @@ double BytesAccessed(const Plan& plan);
 std::string ToSvg(const Plan& plan);
 
 /// Dense strides of a dims list in elements, minor-to-major order given ("{1,0}" of XLA's layouts is minor first).
-Dims StridesOfLayout(const Dims& dims, const SmallVector<int64_t, 6>& minor_to_major);
+Dims StridesOfLayout(const Dims& dims, const Dims& minor_to_major);
+/// Whether `minor_to_major` names each of `rank` dims once.
+bool IsOrderOf(const Dims& minor_to_major, size_t rank);
 
 }  // namespace tenon::plan

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "tenon/base/contain.h"
@@ -42,6 +43,17 @@ Dims DenseByteStrides(const ArraySpec& spec) {
                                   static_cast<uint64_t>(std::max<int64_t>(spec.shape.dims[dim], 1)));
   }
   return strides;
+}
+
+bool LieAlike(const ArraySpec& a, const ArraySpec& b) {
+  if (a.minor_to_major == b.minor_to_major) return true;
+  const Dims& dims = a.shape.dims;
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return true;
+  const Dims a_strides = DenseByteStrides(a), b_strides = DenseByteStrides(b);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1 && a_strides[i] != b_strides[i]) return false;
+  }
+  return true;
 }
 
 // A spinlock: sections are a few loads and stores, and release no reference whose destructor does more than free

@@ -27,6 +27,9 @@ struct ArraySpec {
 Status NormalizeLayout(ArraySpec& spec);
 /// Strides in bytes per dimension of the dense array.
 Dims DenseByteStrides(const ArraySpec& spec);
+/// Whether arrays of one shape lie alike in two layouts: these may differ in dims of one element, and in all of an
+/// empty array.
+bool LieAlike(const ArraySpec& a, const ArraySpec& b);
 
 /// What a buffer is used with: its bytes, when they are defined, and whether the user may overwrite them.
 struct BufferUse {

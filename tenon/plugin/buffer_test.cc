@@ -293,6 +293,35 @@ TEST_F(BufferTest, CopiesBetweenDevicesAndMemories) {
     ASSERT_CALL(PJRT_Buffer_CopyToMemory, copy);
     EXPECT_EQ(*Download(copy.dst_buffer), (std::vector<float>{1, 2, 3, 4}));
     ARGS(PJRT_Buffer_Memory, in);
+// The order of dims of one element makes no difference to bytes, and is reported as it was asked for.
+TEST_F(BufferTest, DeviceLayoutsOfSingleElements) {
+  const float data[] = {0, 1, 2, 3};
+  const int64_t orders[][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0}};
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 4, 1}, {1, 1, 4}, {0, 3, 1}}) {
+    for (const int64_t* order : orders) {
+      PJRT_Buffer_MemoryLayout layout{};
+      layout.tiled.minor_to_major = order;
+      layout.tiled.minor_to_major_size = 3;
+      auto args = FromHost(data, PJRT_Buffer_Type_F32, dims);
+      args.device_layout = &layout;
+      ASSERT_CALL(PJRT_Client_BufferFromHostBuffer, args);
+      EXPECT_TRUE(Finish(args.done_with_host_buffer).ok());
+      ARGS(PJRT_Buffer_CopyToMemory, copy);
+      copy.buffer = args.buffer;
+      copy.dst_memory = memory(0, "pinned_host");
+      ASSERT_CALL(PJRT_Buffer_CopyToMemory, copy);
+      for (PJRT_Buffer* buffer : {args.buffer, copy.dst_buffer}) {
+        ARGS(PJRT_Buffer_GetMemoryLayout, get);
+        get.buffer = buffer;
+        ASSERT_CALL(PJRT_Buffer_GetMemoryLayout, get);
+        EXPECT_TRUE(std::equal(order, order + 3, get.layout.tiled.minor_to_major));
+        if (dims[0] != 0) EXPECT_EQ(*Download(buffer), (std::vector<float>{0, 1, 2, 3}));
+        Destroy(buffer);
+      }
+    }
+  }
+}
+
     in.buffer = copy.dst_buffer;
     ASSERT_CALL(PJRT_Buffer_Memory, in);
     EXPECT_EQ(in.memory, to);

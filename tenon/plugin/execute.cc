@@ -153,7 +153,7 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
   size_t index = k % num_args_;
   const ArraySpec& wanted = executable_.info().parameters[index].array;
   if (wanted.shape.dtype == DType::kToken) return OkStatus();
-  bool same_layout = have.minor_to_major == wanted.minor_to_major;
+  const bool same_layout = have.minor_to_major == wanted.minor_to_major || LieAlike(have, wanted);
   if (argument.storage == nullptr) {
     // A failed argument needs no form; a promise gets it once it is fulfilled.
     if (!argument.ready.failed()) defer_ = true;
