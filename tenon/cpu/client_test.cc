@@ -530,6 +530,30 @@ TEST(CpuClient, ProgramsTalkToTheHost) {
   }
 }
 
+// What the host gives is bytes: what is not the number of an element of four bits is left out of it.
+TEST(CpuClient, ReceivesSubByteIntegers) {
+  constexpr std::string_view program = R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xi32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 6, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<3xi4>, !stablehlo.token)
+  %y = stablehlo.convert %r#0 : (tensor<3xi4>) -> tensor<3xi32>
+  return %y : tensor<3xi32> })";
+  auto client = Client();
+  auto compiled = Compile(*client, program);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const PJRT_RecvCallbackInfo recv{6, nullptr, [](PJRT_CopyToDeviceStream* stream, void*) {
+                                     auto handle = plugin::Ref<plugin::CopyToDeviceStream>::Adopt(
+                                         reinterpret_cast<plugin::CopyToDeviceStream*>(stream));
+                                     const uint8_t bytes[] = {0x0f, 0x01, 0x98};
+                                     EXPECT_TRUE(handle->Add(bytes, 3).ok());
+                                   }};
+  const Started run =
+      Start(static_cast<CpuClient&>(*client), **compiled,
+            plugin::MakeRef<plugin::HostTransfers>(std::span<const PJRT_SendCallbackInfo>(), std::span(&recv, 1)));
+  ASSERT_TRUE(run.done.Wait().ok()) << run.done.Wait().ToString();
+  const auto* out = static_cast<const int32_t*>(*run.output->DataPointer());
+  EXPECT_EQ(std::vector<int32_t>(out, out + 3), (std::vector<int32_t>{-1, 1, -8}));
+}
+
 // The caller may forget a stream: then the execution waits as long as somebody can see its outcome, and no longer.
 TEST(CpuClient, AReceiveThatNobodyFeedsEndsWhenNobodyCanSeeIt) {
   Talk talk;

@@ -14,6 +14,7 @@
 #include "tenon/compiler/exchange.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/host/policy.h"
+#include "tenon/plugin/host_copy.h"
 #include "tenon/reference/reference.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -184,9 +185,13 @@ Status RunHostTransfer(const plan::CustomCallStep& step, std::span<const runtime
   const auto bytes = static_cast<size_t>(SizeBytes(ShapeOf(*views[0].slot)));
   const threads::ScopedDefaultFloat ieee;
   if (sends) return execution.transfers->Send(channel, views[0].data, bytes, bytes, true);
-  return execution.transfers->ReceiveAll(channel, views[0].data, bytes, policy::kUnseenInterval, [&execution] {
-    return execution.in_flight->given_up().load(std::memory_order_relaxed) && execution.in_flight->Unseen();
-  });
+  TENON_RETURN_IF_ERROR(
+      execution.transfers->ReceiveAll(channel, views[0].data, bytes, policy::kUnseenInterval, [&execution] {
+        return execution.in_flight->given_up().load(std::memory_order_relaxed) && execution.in_flight->Unseen();
+      }));
+  // The caller gave bytes.
+  plugin::NormalizeSubByte(views[0].slot->dtype, views[0].data, NumElements(views[0].slot->dims));
+  return OkStatus();
 }
 
 }  // namespace

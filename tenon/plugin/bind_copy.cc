@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "tenon/plugin/bind.h"
+#include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin::bind {
@@ -121,15 +122,22 @@ TENON_BIND(PJRT_Buffer_Bitcast) {
     return InvalidArgument(fmt::format("{}: {} has {} bytes, {} has {}", fn, ToString(spec.shape),
                                        SizeBytes(spec.shape), ToString(buffer.shape()), buffer.size_bytes()));
   }
+  // What is a number of the one type may have bits that the other has no use for; and each may be written to as what it
+  // is.
+  const DType from = buffer.shape().dtype, to = spec.shape.dtype;
+  const bool foreign = from != to && (NeedsNormalizing(from) || NeedsNormalizing(to));
   TENON_ASSIGN_OR_RETURN(BufferUse use, buffer.Use());
+  Ref<Buffer> view;
   if (use.promise) {
-    Ref<Buffer> view = Buffer::MakePromise(buffer.device(), buffer.memory(), std::move(spec));
+    view = Buffer::MakePromise(buffer.device(), buffer.memory(), std::move(spec));
+    if (foreign) view->NoteForeignBytes();
     TENON_RETURN_IF_ERROR(view->Fulfill(std::move(use)));
-    args.out_buffer = ToC(std::move(view));
-    return OkStatus();
+  } else {
+    view =
+        Buffer::Make(buffer.device(), buffer.memory(), std::move(spec), std::move(use.storage), std::move(use.ready));
+    if (foreign) view->NoteForeignBytes();
   }
-  args.out_buffer = ToC(
-      Buffer::Make(buffer.device(), buffer.memory(), std::move(spec), std::move(use.storage), std::move(use.ready)));
+  args.out_buffer = ToC(std::move(view));
   return OkStatus();
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "tenon/plugin/bind.h"
+#include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin::bind {
@@ -180,6 +181,8 @@ TENON_BIND(PJRT_Client_CreateViewOfDeviceBuffer) {
     };
   }
   TENON_ASSIGN_OR_RETURN(Ref<Storage> view, to.memory->Wrap(args.device_buffer_ptr, size, std::move(on_delete)));
+  // The caller's bytes stay as they are, and may change.
+  if (NeedsNormalizing(spec.shape.dtype)) view->NoteForeignBytes();
   args.buffer = ToC(Buffer::Make(to.device, to.memory, std::move(spec), std::move(view)));
   return OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "tenon/abi/pjrt_cross_host_transfers.h"
 #include "tenon/plugin/bind.h"
 #include "tenon/plugin/bind_extension.h"
+#include "tenon/plugin/host_copy.h"
 
 namespace tenon::plugin::bind {
 
@@ -66,6 +67,8 @@ Status Receive(PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args& args, st
         Ref<Buffer> buffer,
         FromC(args.client)
             ->ReceiveFromProcess(std::move(specs[i]), to.device, args.src_global_device_ids[i], args.transfer_keys[i]));
+    // The other process may have sent the bytes of one that has such, and nobody says so.
+    if (NeedsNormalizing(buffer->shape().dtype)) buffer->NoteForeignBytes();
     buffers.push_back(std::move(buffer));
   }
   for (size_t i = 0; i < args.num_shapes; ++i) args.buffers[i] = ToC(std::move(buffers[i]));

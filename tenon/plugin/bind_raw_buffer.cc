@@ -5,6 +5,7 @@
 #include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/plugin/bind.h"
 #include "tenon/plugin/bind_extension.h"
+#include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/transfers.h"
 
 namespace tenon::plugin::bind {
@@ -29,6 +30,8 @@ const RawBuffer* FromC(const PJRT_RawBuffer* raw) { return static_cast<const Raw
 void* HostPointer(Buffer& alias) {
   if (!alias.memory()->host_accessible()) return nullptr;
   Result<void*> pointer = alias.DataPointer();
+  // Who has it may write bytes of any value.
+  if (pointer.ok() && NeedsNormalizing(alias.shape().dtype)) alias.NoteForeignBytes();
   return pointer.ok() ? *pointer : nullptr;
 }
 
@@ -118,19 +121,17 @@ TENON_BIND_EXTENSION(PJRT_RawBuffer_CopyRawHostToDevice) {
   TENON_ASSIGN_OR_RETURN(BufferUse use, alias.Use());
   const auto size = static_cast<size_t>(args.transfer_size);
   const auto offset = static_cast<size_t>(args.offset);
-  EventRef done =
-      WhenUsable(alias.client(), std::move(use), size,
-                 [&memory = *alias.memory(), src = args.src, offset, size, name = std::string(fn)](const BufferUse& u) {
-                   if (!u.storage->writable()) {
-                     return EventRef::Of(
-                         FailedPrecondition(fmt::format("{}: the buffer is a caller's array, which may not be "
-                                                        "written to",
-                                                        name)));
-                   }
-                   EventRef written = memory.Write(*u.storage, offset, src, size);
-                   if (written.get() != nullptr) written.OnReady([keep = u.storage](const Status&) {});
-                   return written;
-                 });
+  EventRef done = WhenUsable(alias.client(), std::move(use), size,
+                             [&memory = *alias.memory(), type = alias.shape().dtype, src = args.src, offset, size,
+                              name = std::string(fn)](const BufferUse& u) {
+                               if (!u.storage->writable()) {
+                                 return EventRef::Of(FailedPrecondition(
+                                     fmt::format("{}: the buffer is a caller's array, which may not be "
+                                                 "written to",
+                                                 name)));
+                               }
+                               return WriteRaw(memory, u.storage, type, offset, src, size);
+                             });
   args.event = ToC(std::move(done));
   return OkStatus();
 }

@@ -141,11 +141,18 @@ Status Buffer::Fulfill(Result<BufferUse> contents) {
       Lock lock(*self);
       kept = std::move(self->promised_);
       bool wanted = !self->is_deleted() || self->pending_uses_ > 0;
+      if (self->foreign_bytes_ && use.storage) use.storage->NoteForeignBytes();
       (wanted && outcome.ok() ? self->storage_ : unwanted) = std::move(use.storage);
     }
     if (kept) kept->Set(std::move(outcome));
   });
   return OkStatus();
+}
+
+void Buffer::NoteForeignBytes() {
+  Lock lock(*this);
+  if (storage_) storage_->NoteForeignBytes();
+  foreign_bytes_ = true;
 }
 
 void Buffer::NoteWaitsFor(const EventRef& event) {

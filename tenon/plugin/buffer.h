@@ -69,6 +69,9 @@ class Buffer final : public RefCounted {
   const Shape& shape() const { return spec_.shape; }
   size_t size_bytes() const { return size_bytes_; }
 
+  /// Storage::NoteForeignBytes for the bytes of this buffer, those of a promise included.
+  void NoteForeignBytes();
+
   /// Notes that an unready buffer waits for `event`: see Event::NoteWaitsFor.
   void NoteWaitsFor(const EventRef& event);
 
@@ -115,6 +118,7 @@ class Buffer final : public RefCounted {
 
   mutable std::atomic<uint32_t> lock_{0};
   std::atomic<bool> deleted_{false};
+  bool foreign_bytes_ = false;  // of a promise: what its storage is to be told
   int64_t external_references_ = 0;
   int pending_uses_ = 0;  // uses of a promise that have not called Collect
   Ref<Event> promised_;   // of an unfulfilled promise

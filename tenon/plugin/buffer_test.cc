@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/plugin/host_copy.h"
 #include "tenon/plugin/testing/harness.h"
 #include "tenon/plugin/transfers.h"
@@ -15,6 +16,152 @@ namespace {
 
 class BufferTest : public PluginTest {
  protected:
+  using Bytes = std::vector<uint8_t>;
+
+  Bytes BytesOf(PJRT_Buffer* buffer) {
+    Bytes got(4);
+    ARGS(PJRT_Buffer_ToHostBuffer, to_host);
+    to_host.src = buffer;
+    to_host.dst = got.data();
+    to_host.dst_size = 4;
+    EXPECT_CALL_OK(PJRT_Buffer_ToHostBuffer, to_host);
+    EXPECT_TRUE(Finish(to_host.event).ok());
+    return got;
+  }
+  Bytes RawBytesOf(PJRT_Buffer* buffer) {
+    Bytes got(4);
+    ARGS(PJRT_Buffer_CopyRawToHost, raw);
+    raw.buffer = buffer;
+    raw.dst = got.data();
+    raw.transfer_size = 4;
+    EXPECT_CALL_OK(PJRT_Buffer_CopyRawToHost, raw);
+    EXPECT_TRUE(Finish(raw.event).ok());
+    return got;
+  }
+  // The four elements of s4 that a program gets for the buffer.
+  Bytes SeenByProgram(PJRT_Buffer* buffer) {
+    PJRT_LoadedExecutable* nibbles = Compile("nibbles").value();
+    Result<Outcome> out = Execute(nibbles, {buffer});
+    EXPECT_TRUE(out.ok()) << out.status().ToString();
+    Bytes seen = BytesOf(out->outputs[0]);
+    Destroy(out->outputs[0]);
+    DestroyEvent(out->done);
+    Destroy(nibbles);
+    return seen;
+  }
+  PJRT_Buffer* Bitcast(PJRT_Buffer* buffer, PJRT_Buffer_Type type) {
+    static const int64_t four[] = {4};
+    ARGS(PJRT_Buffer_Bitcast, cast);
+    cast.buffer = buffer;
+    cast.element_type = type;
+    cast.dims = four;
+    cast.num_dims = 1;
+    EXPECT_CALL_OK(PJRT_Buffer_Bitcast, cast);
+    return cast.out_buffer;
+  }
+  PJRT_Buffer* Bytes4(const Bytes& bytes, PJRT_Buffer_Type type) {
+    const std::vector<int64_t> dims = {4};
+    auto args = FromHost(bytes.data(), type, dims);
+    args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+    EXPECT_CALL_OK(PJRT_Client_BufferFromHostBuffer, args);
+    EXPECT_TRUE(Finish(args.done_with_host_buffer).ok());
+    return args.buffer;
+  }
+
+  // By transfer managers, as another type of what is there, and through raw aliases.
+  void WriteNibblesEveryWay() {
+    const Bytes data = {0x0f, 0x01, 0x08, 0x97}, want = {0xff, 0x01, 0xf8, 0x07};
+    int64_t four[] = {4};
+    PJRT_ShapeSpec spec{};
+    spec.dims = four;
+    spec.num_dims = 1;
+    spec.element_type = PJRT_Buffer_Type_S4;
+    ARGS(PJRT_Client_CreateBuffersForAsyncHostToDevice, create);
+    create.client = client_;
+    create.shape_specs = &spec;
+    create.num_shape_specs = 1;
+    create.memory = memory(0, "device");
+    ASSERT_CALL(PJRT_Client_CreateBuffersForAsyncHostToDevice, create);
+    ARGS(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
+    retrieve.transfer_manager = create.transfer_manager;
+    ASSERT_CALL(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
+    for (int64_t offset : {2, 0}) {
+      ARGS(PJRT_AsyncHostToDeviceTransferManager_TransferData, transfer);
+      transfer.transfer_manager = create.transfer_manager;
+      transfer.data = data.data() + offset;
+      transfer.offset = offset;
+      transfer.transfer_size = 2;
+      transfer.is_last_transfer = offset == 0;
+      ASSERT_CALL(PJRT_AsyncHostToDeviceTransferManager_TransferData, transfer);
+      EXPECT_TRUE(Finish(transfer.done_with_h2d_transfer).ok());
+    }
+    PJRT_Buffer* sent = retrieve.buffer_out;
+    EXPECT_EQ(BytesOf(sent), want);
+    EXPECT_EQ(RawBytesOf(sent), want);
+    EXPECT_EQ(SeenByProgram(sent), want);
+    ARGS(PJRT_AsyncHostToDeviceTransferManager_Destroy, destroy);
+    destroy.transfer_manager = create.transfer_manager;
+    ASSERT_CALL(PJRT_AsyncHostToDeviceTransferManager_Destroy, destroy);
+
+    // What is seen through the bytes is what was written; what is seen as s4 has the form of s4.
+    PJRT_Buffer* bytes = Bytes4(data, PJRT_Buffer_Type_U8);
+    PJRT_Buffer* cast = Bitcast(bytes, PJRT_Buffer_Type_S4);
+    EXPECT_EQ(BytesOf(cast), want);
+    EXPECT_EQ(SeenByProgram(cast), want);
+    EXPECT_EQ(BytesOf(bytes), data);
+    ARGS(PJRT_Buffer_CopyToDevice, copy);
+    copy.buffer = cast;
+    copy.dst_device = device(0);
+    ASSERT_CALL(PJRT_Buffer_CopyToDevice, copy);
+    EXPECT_EQ(SeenByProgram(copy.dst_buffer), want);
+
+    // Raw writes know the type of the alias: another one's bytes are seen as it.
+    const auto write = [&](PJRT_Buffer* to, size_t offset) {
+      const auto& raw = *FindExtension<PJRT_RawBuffer_Extension>(PJRT_Extension_Type_RawBuffer);
+      ARGS(PJRT_RawBuffer_CreateRawAliasOfBuffer, alias);
+      alias.buffer = to;
+      ASSERT_TRUE(TakeStatus(raw.PJRT_RawBuffer_CreateRawAliasOfBuffer(&alias)).ok());
+      ARGS(PJRT_RawBuffer_CopyRawHostToDevice, copy_raw);
+      copy_raw.buffer = alias.raw_buffer;
+      copy_raw.src = data.data() + offset;
+      copy_raw.offset = static_cast<int64_t>(offset);
+      copy_raw.transfer_size = static_cast<int64_t>(4 - offset);
+      ASSERT_TRUE(TakeStatus(raw.PJRT_RawBuffer_CopyRawHostToDevice(&copy_raw)).ok());
+      EXPECT_TRUE(Finish(copy_raw.event).ok());
+      ARGS(PJRT_RawBuffer_Destroy, destroy_raw);
+      destroy_raw.buffer = alias.raw_buffer;
+      EXPECT_TRUE(TakeStatus(raw.PJRT_RawBuffer_Destroy(&destroy_raw)).ok());
+    };
+    PJRT_Buffer* zeros = Bytes4({0, 0, 0, 0}, PJRT_Buffer_Type_S4);
+    write(zeros, 1);
+    EXPECT_EQ(RawBytesOf(zeros), (Bytes{0, 0x01, 0xf8, 0x07}));
+    EXPECT_EQ(SeenByProgram(zeros), (Bytes{0, 0x01, 0xf8, 0x07}));
+    PJRT_Buffer* as_bytes = Bitcast(zeros, PJRT_Buffer_Type_U8);
+    write(as_bytes, 0);
+    EXPECT_EQ(BytesOf(as_bytes), data);
+    EXPECT_EQ(BytesOf(zeros), want);
+    EXPECT_EQ(SeenByProgram(zeros), want);
+
+    // What is cast before it is there.
+    ARGS(PJRT_Client_CreateAliasBuffer, promise);
+    promise.client = client_;
+    promise.memory = memory(0, "device");
+    promise.shape_dims = four;
+    promise.shape_num_dims = 1;
+    promise.shape_element_type = PJRT_Buffer_Type_U8;
+    ASSERT_CALL(PJRT_Client_CreateAliasBuffer, promise);
+    PJRT_Buffer* later = Bitcast(promise.alias_buffer, PJRT_Buffer_Type_S4);
+    ARGS(PJRT_Client_FulfillAliasBuffer, keep);
+    keep.client = client_;
+    keep.buffer = bytes;
+    keep.status_code = PJRT_Error_Code_OK;
+    keep.fulfill_alias_buffer_cb = promise.fulfill_alias_buffer_cb;
+    ASSERT_CALL(PJRT_Client_FulfillAliasBuffer, keep);
+    EXPECT_EQ(SeenByProgram(later), want);
+    for (PJRT_Buffer* buffer : {sent, bytes, cast, copy.dst_buffer, zeros, as_bytes, promise.alias_buffer, later})
+      Destroy(buffer);
+  }
+
   // A BufferFromHostBuffer call that tests change before they make it.
   PJRT_Client_BufferFromHostBuffer_Args FromHost(const void* data, PJRT_Buffer_Type type,
                                                  const std::vector<int64_t>& dims) {
@@ -146,6 +293,35 @@ TEST_F(BufferTest, RefusesBadArrays) {
   EXPECT_CODE(CALL(PJRT_Client_BufferFromHostBuffer, args), kInvalidArgument);
 }
 
+// The order of dims of one element makes no difference to bytes, and is reported as it was asked for.
+TEST_F(BufferTest, DeviceLayoutsOfSingleElements) {
+  const float data[] = {0, 1, 2, 3};
+  const int64_t orders[][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0}};
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 4, 1}, {1, 1, 4}, {0, 3, 1}}) {
+    for (const int64_t* order : orders) {
+      PJRT_Buffer_MemoryLayout layout{};
+      layout.tiled.minor_to_major = order;
+      layout.tiled.minor_to_major_size = 3;
+      auto args = FromHost(data, PJRT_Buffer_Type_F32, dims);
+      args.device_layout = &layout;
+      ASSERT_CALL(PJRT_Client_BufferFromHostBuffer, args);
+      EXPECT_TRUE(Finish(args.done_with_host_buffer).ok());
+      ARGS(PJRT_Buffer_CopyToMemory, copy);
+      copy.buffer = args.buffer;
+      copy.dst_memory = memory(0, "pinned_host");
+      ASSERT_CALL(PJRT_Buffer_CopyToMemory, copy);
+      for (PJRT_Buffer* buffer : {args.buffer, copy.dst_buffer}) {
+        ARGS(PJRT_Buffer_GetMemoryLayout, get);
+        get.buffer = buffer;
+        ASSERT_CALL(PJRT_Buffer_GetMemoryLayout, get);
+        EXPECT_TRUE(std::equal(order, order + 3, get.layout.tiled.minor_to_major));
+        if (dims[0] != 0) EXPECT_EQ(*Download(buffer), (std::vector<float>{0, 1, 2, 3}));
+        Destroy(buffer);
+      }
+    }
+  }
+}
+
 TEST_F(BufferTest, DeviceLayouts) {
   const float data[] = {0, 1, 2, 3, 4, 5};
   const std::vector<int64_t> dims = {2, 3};
@@ -208,6 +384,8 @@ TEST_F(BufferTest, SubByteIntegers) {
     Destroy(args.buffer);
   }
 }
+
+TEST_F(BufferTest, SubByteIntegersThatRawBytesAre) { WriteNibblesEveryWay(); }
 
 TEST_F(BufferTest, ZeroCopyAliasesUntilTheBufferGoes) {
   std::vector<float> data(4096, 3.0f);
@@ -293,35 +471,6 @@ TEST_F(BufferTest, CopiesBetweenDevicesAndMemories) {
     ASSERT_CALL(PJRT_Buffer_CopyToMemory, copy);
     EXPECT_EQ(*Download(copy.dst_buffer), (std::vector<float>{1, 2, 3, 4}));
     ARGS(PJRT_Buffer_Memory, in);
-// The order of dims of one element makes no difference to bytes, and is reported as it was asked for.
-TEST_F(BufferTest, DeviceLayoutsOfSingleElements) {
-  const float data[] = {0, 1, 2, 3};
-  const int64_t orders[][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0}};
-  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 4, 1}, {1, 1, 4}, {0, 3, 1}}) {
-    for (const int64_t* order : orders) {
-      PJRT_Buffer_MemoryLayout layout{};
-      layout.tiled.minor_to_major = order;
-      layout.tiled.minor_to_major_size = 3;
-      auto args = FromHost(data, PJRT_Buffer_Type_F32, dims);
-      args.device_layout = &layout;
-      ASSERT_CALL(PJRT_Client_BufferFromHostBuffer, args);
-      EXPECT_TRUE(Finish(args.done_with_host_buffer).ok());
-      ARGS(PJRT_Buffer_CopyToMemory, copy);
-      copy.buffer = args.buffer;
-      copy.dst_memory = memory(0, "pinned_host");
-      ASSERT_CALL(PJRT_Buffer_CopyToMemory, copy);
-      for (PJRT_Buffer* buffer : {args.buffer, copy.dst_buffer}) {
-        ARGS(PJRT_Buffer_GetMemoryLayout, get);
-        get.buffer = buffer;
-        ASSERT_CALL(PJRT_Buffer_GetMemoryLayout, get);
-        EXPECT_TRUE(std::equal(order, order + 3, get.layout.tiled.minor_to_major));
-        if (dims[0] != 0) EXPECT_EQ(*Download(buffer), (std::vector<float>{0, 1, 2, 3}));
-        Destroy(buffer);
-      }
-    }
-  }
-}
-
     in.buffer = copy.dst_buffer;
     ASSERT_CALL(PJRT_Buffer_Memory, in);
     EXPECT_EQ(in.memory, to);
@@ -435,6 +584,26 @@ TEST_F(BufferTest, ViewsOfCallersMemory) {
     EXPECT_EQ(deleted, 1);
     Destroy(*echo);
   }
+}
+
+TEST_F(BufferTest, ViewsOfSubByteIntegers) {
+  alignas(8) uint8_t block[] = {0x0f, 0x01, 0x08, 0x97};
+  const std::vector<int64_t> dims = {4};
+  ARGS(PJRT_Client_CreateViewOfDeviceBuffer, view);
+  view.client = client_;
+  view.device_buffer_ptr = block;
+  view.dims = dims.data();
+  view.num_dims = 1;
+  view.element_type = PJRT_Buffer_Type_S4;
+  view.device = device(0);
+  ASSERT_CALL(PJRT_Client_CreateViewOfDeviceBuffer, view);
+  EXPECT_EQ(Pointer(view.buffer), block);
+  EXPECT_EQ(SeenByProgram(view.buffer), (Bytes{0xff, 0x01, 0xf8, 0x07}));
+  block[1] = 0x0e;  // The caller writes between executions.
+  EXPECT_EQ(SeenByProgram(view.buffer), (Bytes{0xff, 0xfe, 0xf8, 0x07}));
+  EXPECT_EQ(BytesOf(view.buffer), (Bytes{0xff, 0xfe, 0xf8, 0x07}));
+  EXPECT_EQ(Bytes(block, block + 4), (Bytes{0x0f, 0x0e, 0x08, 0x97}));
+  Destroy(view.buffer);
 }
 
 TEST_F(BufferTest, UninitializedErrorAndBitcast) {
@@ -645,6 +814,8 @@ TEST_F(RemoteBufferTest, RoundTrips) {
     EXPECT_TRUE(Finish(args.done_with_host_buffer).ok());
   }
 }
+
+TEST_F(RemoteBufferTest, SubByteIntegersThatRawBytesAre) { WriteNibblesEveryWay(); }
 
 // Neither side can be reached by the host and both serve requests later: nobody may wait for them, and the objects may
 // go first.

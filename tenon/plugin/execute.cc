@@ -147,7 +147,8 @@ Status ExecuteCall::Donate() {
   return OkStatus();
 }
 
-// Backends may rely on the alignment of an element and on the layout that they asked for.
+// Backends may rely on the alignment of an element, on the layout that they asked for, and on the form of elements
+// narrower than a byte.
 Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
   Argument& argument = arguments_[k];
   size_t index = k % num_args_;
@@ -161,7 +162,8 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
   }
   // What names memory that the host cannot address need not be an address.
   const bool addressable = argument.memory->host_accessible();
-  if (same_layout && (!addressable || IsAligned(*argument.storage, wanted.shape.dtype))) [[likely]]
+  const bool foreign = argument.storage->foreign_bytes() && NeedsNormalizing(wanted.shape.dtype);
+  if (same_layout && !foreign && (!addressable || IsAligned(*argument.storage, wanted.shape.dtype))) [[likely]]
     return OkStatus();
   if (!argument.ready.succeeded()) {
     // One that failed is no reason to wait: Run looks for those first.
@@ -174,6 +176,7 @@ Status ExecuteCall::ToExpectedForm(size_t k, const ArraySpec& have) {
                            const Storage& dst, const Storage& src) {
     CopyStrided(dst.data(), {to.data(), to.size()}, src.data(), {from.data(), from.size()},
                 {shape.dims.data(), shape.rank()}, ByteWidth(shape.dtype));
+    NormalizeSubByte(shape.dtype, dst.data(), NumElements({shape.dims.data(), shape.rank()}));
   };
   if (addressable) {
     reorder(*copy, *argument.storage);

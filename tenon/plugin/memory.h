@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,6 +32,10 @@ class Storage : public RefCounted {
   size_t size_bytes() const { return size_bytes_; }
   /// False for memory that others may look at (a caller's immutable array): never overwritten, never donated in place.
   bool writable() const { return writable_; }
+  /// Whether somebody may write these bytes who does not know what type they are, or may have. Elements narrower than a
+  /// byte are then not always in the form that NormalizeSubByte gives: who computes with them takes a copy that is.
+  bool foreign_bytes() const { return foreign_bytes_.load(std::memory_order_relaxed); }
+  void NoteForeignBytes() { foreign_bytes_.store(true, std::memory_order_relaxed); }
 
  protected:
   Storage(void* data, size_t size_bytes, bool writable = true)
@@ -40,6 +45,7 @@ class Storage : public RefCounted {
   void* data_;
   size_t size_bytes_;
   bool writable_;
+  std::atomic<bool> foreign_bytes_{false};
   [[no_unique_address]] internal::Counted<ObjectKind::kStorage> counted_;
 };
 

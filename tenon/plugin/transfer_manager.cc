@@ -72,8 +72,8 @@ Result<EventRef> TransferManager::Transfer(int index, const void* data, int64_t 
     slot->ended = is_last;
     ++slot->in_flight;
   }
-  return Track(slot,
-               memory_->Write(*slot->storage, static_cast<size_t>(offset), data, static_cast<size_t>(size_bytes)));
+  return Track(slot, WriteRaw(*memory_, slot->storage, slot->spec.shape.dtype, static_cast<size_t>(offset), data,
+                              static_cast<size_t>(size_bytes)));
 }
 
 Result<EventRef> TransferManager::TransferArray(int index, const HostArray& array) {

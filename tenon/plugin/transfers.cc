@@ -136,6 +136,23 @@ EventRef WriteArray(Memory& memory, const Ref<Storage>& storage, const ArraySpec
   return written;
 }
 
+EventRef WriteRaw(Memory& memory, const Ref<Storage>& storage, DType type, size_t offset, const void* src,
+                  size_t size_bytes) {
+  if (size_bytes == 0 || !NeedsNormalizing(type)) {
+    EventRef written = memory.Write(*storage, offset, src, size_bytes);
+    if (written.get() != nullptr) written.OnReady([storage](const Status&) {});
+    return written;
+  }
+  // In a copy: neither the caller's bytes change, nor does anybody see others than these in the buffer.
+  Result<Ref<Storage>> staging = AllocateHostStorage(size_bytes);
+  if (!staging.ok()) return EventRef::Of(staging.status());
+  std::memcpy((*staging)->data(), src, size_bytes);
+  NormalizeSubByte(type, (*staging)->data(), static_cast<int64_t>(size_bytes));
+  EventRef written = memory.Write(*storage, offset, (*staging)->data(), size_bytes);
+  if (written.get() != nullptr) written.OnReady([storage, keep = *staging](const Status&) {});
+  return written;
+}
+
 Result<Upload> UploadArray(Device* device, Memory* memory, const HostArray& array, Dims minor_to_major,
                            HostSemantics semantics) {
   ArraySpec spec{.shape = array.shape, .minor_to_major = std::move(minor_to_major)};
@@ -180,8 +197,16 @@ EventRef Download(Buffer& buffer, Dims minor_to_major, void* dst) {
     return WhenUsable(buffer.client(), std::move(*use), size, [memory, size, dst, wanted](const BufferUse& u) {
       const activity::Scope scope([&] { return CopyLabel("device to host", wanted); });
       EventRef read = memory->Read(*u.storage, 0, dst, size);
-      if (read.get() != nullptr) read.OnReady([keep = u.storage](const Status&) {});
-      return read;
+      if (!u.storage->foreign_bytes() || !NeedsNormalizing(wanted.shape.dtype)) {
+        if (read.get() != nullptr) read.OnReady([keep = u.storage](const Status&) {});
+        return read;
+      }
+      Ref<Event> done = Event::Make();
+      read.OnReady([done, dst, size, type = wanted.shape.dtype, keep = u.storage](const Status& s) {
+        if (s.ok()) NormalizeSubByte(type, dst, static_cast<int64_t>(size));
+        done->Set(s);
+      });
+      return EventRef(std::move(done));
     });
   }
   return WhenUsable(buffer.client(), std::move(*use), size,
@@ -190,6 +215,7 @@ EventRef Download(Buffer& buffer, Dims minor_to_major, void* dst) {
                         Dims to = DenseByteStrides(wanted), from = DenseByteStrides(have);
                         CopyStrided(dst, {to.data(), to.size()}, src, {from.data(), from.size()},
                                     {have.shape.dims.data(), have.shape.rank()}, ByteWidth(have.shape.dtype));
+                        NormalizeSubByte(have.shape.dtype, dst, SizeBytes(have.shape));
                       };
                       const activity::Scope scope([&] { return CopyLabel("device to host", wanted); });
                       if (memory->host_accessible()) {
@@ -235,6 +261,7 @@ Result<Ref<Buffer>> CopyBuffer(Buffer& buffer, Device* device, Memory* memory) {
   EventRef ready =
       WhenUsable(buffer.client(), std::move(use), size, [from, memory, copy, spec = buffer.spec()](const BufferUse& u) {
         const activity::Scope scope([&] { return CopyLabel("device to device", spec); });
+        if (u.storage->foreign_bytes()) copy->NoteForeignBytes();
         EventRef copied = memory->CopyFrom(*copy, *from, *u.storage);
         if (copied.get() != nullptr) copied.OnReady([copy, keep = u.storage](const Status&) {});
         return copied;

@@ -32,6 +32,11 @@ struct Upload {
   EventRef done;
 };
 
+/// Writes bytes of a buffer of `type` from the host; elements narrower than a byte get the form that buffers hold.
+/// `src` lives until the event fires.
+EventRef WriteRaw(Memory& memory, const Ref<Storage>& storage, DType type, size_t offset, const void* src,
+                  size_t size_bytes);
+
 /// Makes a buffer of a caller's array in `memory`, laid out as `minor_to_major` says. Aliases the array when the
 /// semantics, its layout and alignment (that of an element) allow and it is not small; copies otherwise.
 Result<Upload> UploadArray(Device* device, Memory* memory, const HostArray& array, Dims minor_to_major,

@@ -121,6 +121,9 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
   } else if (op == "column") {
     info.parameters = {ValueSpec{.array = {.shape = {DType::kF32, {2, 3}}, .minor_to_major = {0, 1}}}};
     info.outputs[0].array.shape.dims = {6};
+  } else if (op == "nibbles") {
+    info.parameters = {ValueSpec{.array = {.shape = {DType::kS4, {4}}}}};
+    info.outputs = {ValueSpec{.array = {.shape = {DType::kU8, {4}}}}};
   } else if (op == "pair") {
     info.outputs.push_back(
         ValueSpec{.array = {.shape = {DType::kS32, {}}}, .memory_kind = std::string(kPinnedHostMemoryKind)});
@@ -229,6 +232,8 @@ class FakeLoaded final : public LoadedExecutable {
       std::memcpy(out, in(0), 16);
     } else if (op_ == "column") {
       std::memcpy(out, in(0), 24);
+    } else if (op_ == "nibbles") {
+      std::memcpy(out, in(0), 4);
     } else {
       for (int i = 0; i < 4; ++i) out[i] = 1;
       if (op_ == "pair") *static_cast<int32_t*>(run.outputs[1]->data()) = 7;
