@@ -2,6 +2,7 @@
 
 /// The numbers behind the device's choices, each with its reason.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenon::vulkan::policy {

@@ -3,6 +3,7 @@
 /// The numbers behind simplify's choices, each with its reason. What says how sums are cut is the target's
 /// (target::Numerics).
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenon::compiler::policy {
