@@ -7,6 +7,7 @@
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/dialect/vhlo/convert.h"
 #include "tenon/dialect/vhlo/encoder.h"
