@@ -16,8 +16,8 @@ struct ExecuteOptions {
   ExecuteContext* context = nullptr;
   std::string_view call_location;
   /// Callbacks of the program's channels to the host, by device; empty: there are none.
-  std::span<PJRT_SendCallbackInfo* const> sends;
-  std::span<PJRT_RecvCallbackInfo* const> recvs;
+  std::span<PJRT_SendCallbackInfo* const> sends{};
+  std::span<PJRT_RecvCallbackInfo* const> recvs{};
   size_t num_sends = 0, num_recvs = 0;
 };
 

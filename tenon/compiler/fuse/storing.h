@@ -12,8 +12,8 @@ namespace tenon::compiler {
 struct ValueAt {
   kir::Val value = kir::kNone;
   int component = 0;  ///< Of a complex one.
-  Moves moves;        ///< How a read of it in memory would move.
-  kir::Read read;     ///< That read, but for its buffer.
+  Moves moves{};      ///< How a read of it in memory would move.
+  kir::Read read{};   ///< That read, but for its buffer.
 };
 
 /// A value of the program that a kernel computes, with all nodes that are it somewhere.

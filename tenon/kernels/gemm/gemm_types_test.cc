@@ -402,7 +402,11 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
                   .c = c.data(),
                   .c_row_stride = kernel.nr,
                   .steps = words,
-                  .load_c = false},
+                  .load_c = false,
+                  .ahead = false,
+                  .depth = nullptr,
+                  .elements = 0,
+                  .rows = nullptr},
                  kernel.mr, kernel.nr);
     if (kernel.leave != nullptr) kernel.leave();
     for (int64_t i = 0; i < kernel.mr; ++i) {
