@@ -74,7 +74,7 @@ TEST_F(ProgramTest, ChainsKernelsThroughTheArenaInPieces) {
   p.kernels = {AddOneKernel(1000)};
   p.slots = {F32(SlotKind::kArg, 0, 0, {kN}), F32(SlotKind::kTemp, 0, 64, {kN}), F32(SlotKind::kOut, 0, 0, {kN})};
   p.arena_bytes = 64 + 4 * kN;
-  p.steps = {{plan::KernelStep{0, {0, 1}, {kN}, 1'000'000}}, {plan::KernelStep{0, {1, 2}, {kN}, 0}}};
+  p.steps = {{plan::KernelStep{0, {0, 1}, {kN}, {.ops = 1'000'000}}}, {plan::KernelStep{0, {1, 2}, {kN}, {}}}};
   std::vector<float> in(kN), out(kN);
   std::iota(in.begin(), in.end(), 0.f);
   const Status s = Run(p, {{AddOne, nullptr}}, {in.data()}, {out.data()});
@@ -91,7 +91,7 @@ TEST_F(ProgramTest, LoopsCarryAndStopWhenCancelled) {
   p.arena_bytes = 64;
   plan::WhileStep loop;
   loop.trip_count = 10;
-  loop.body = {{plan::KernelStep{0, {1, 2}, {2}, 0}}};
+  loop.body = {{plan::KernelStep{0, {1, 2}, {2}, {}}}};
   loop.carry = {{2, 1}};
   p.steps = {{plan::CopyStep{0, 1}}, {loop}};
   const float in[] = {1, 2};
@@ -131,7 +131,7 @@ TEST_F(ProgramTest, KernelsSeeThatTheRunIsCancelled) {
   p.kernels = {AddOneKernel(16)};
   p.kernels[0].buffers.push_back({kir::BufKind::kSignal, DType::kPred, {kir::Size::Of(1)}, {kir::Size::Of(1)}});
   p.slots = {F32(SlotKind::kArg, 0, 0, {2}), F32(SlotKind::kOut, 0, 0, {2})};
-  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot}, {2}, 0}}};
+  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot}, {2}, {}}}};
   static std::atomic<bool> reached;
   reached = false;
   const KernelCode waits{[](void* const* buffers, const int64_t* params, int64_t begin, int64_t end, void* scratch) {
@@ -161,7 +161,7 @@ TEST_F(ProgramTest, KernelsSeeThatTheRunIsCancelled) {
   EXPECT_EQ(out[1], 3);
   // Two of them would be one too many, and they are read only.
   p.kernels[0].buffers.push_back(p.kernels[0].buffers.back());
-  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot, plan::kNoSlot}, {2}, 0}}};
+  p.steps = {{plan::KernelStep{0, {0, 1, plan::kNoSlot, plan::kNoSlot}, {2}, {}}}};
   EXPECT_EQ(Run(p, {looks}, {in}, {out}).code(), Code::kInvalidArgument);
 }
 
@@ -179,7 +179,7 @@ TEST_F(ProgramTest, ConditionEndsALoopAndServicesAreCalled) {
   plan::WhileStep loop;
   loop.predicate = 2;
   loop.condition = {{plan::EvaluateStep{"test", std::make_shared<const std::string>("p"), {0, plan::kNoSlot}, {2}}}};
-  loop.body = {{plan::KernelStep{0, {0, 1}, {1}, 0}}};
+  loop.body = {{plan::KernelStep{0, {0, 1}, {1}, {}}}};
   loop.carry = {{1, 0}};
   p.steps = {{plan::CopyStep{3, 0}}, {loop}};
   float out[1] = {9};
@@ -218,7 +218,7 @@ TEST_F(ProgramTest, CasesOutOfRangeTakeTheLastBranch) {
 
 // lhs [m, k] @ rhs [k, n] over slots.
 plan::DriverStep Product(plan::SlotId lhs, plan::SlotId rhs, plan::SlotId out) {
-  return {"gemm", drivers::ToConfig(drivers::Contraction{{}, {}, {1}, {0}}), {lhs, rhs}, {out}, plan::kNoSlot, {}, 0};
+  return {"gemm", drivers::ToConfig(drivers::Contraction{{}, {}, {1}, {0}}), {lhs, rhs}, {out}, plan::kNoSlot, {}, {}};
 }
 
 TEST_F(ProgramTest, DriversRunAndCheckTheirOperands) {
@@ -335,7 +335,7 @@ TEST_F(ProgramTest, SortOrdersAndChecksItsSlots) {
   p.slots = {F32(SlotKind::kArg, 0, 0, {5}), F32(SlotKind::kOut, 0, 0, {3}), positions, scratch};
   p.arena_bytes = 4096;
   const drivers::Ordering ordering{0, {1}, {0}, {0, 1}};
-  p.steps = {{plan::DriverStep{"sort", drivers::ToConfig(ordering), {0, 0}, {1, 2}, 3, {}, 0}}};
+  p.steps = {{plan::DriverStep{"sort", drivers::ToConfig(ordering), {0, 0}, {1, 2}, 3, {}, {}}}};
   const float in[] = {3, -1, 7, 7, 0};
   float values[3] = {};
   int32_t places[3] = {};
