@@ -62,13 +62,13 @@ struct Codegen {
   std::set<const void*> seen{};
 
   tenon::Status Add(const tenon::plan::Plan& plan, const std::string& name) {
-    std::vector<const tenon::kir::Kernel*> kernels;
-    for (const tenon::kir::Kernel& k : plan.kernels) kernels.push_back(&k);
-    TENON_ASSIGN_OR_RETURN(auto made, tenon::emit_llvm::CompileKernels(kernels, {.isa = level}));
+    std::vector<const tenon::kir::Kernel*> of_plan;
+    for (const tenon::kir::Kernel& k : plan.kernels) of_plan.push_back(&k);
+    TENON_ASSIGN_OR_RETURN(auto made, tenon::emit_llvm::CompileKernels(of_plan, {.isa = level}));
     for (const auto& k : made) {
       if (!seen.insert(k.get()).second) continue;  // equal kernels count once
       kept.push_back(k);
-      ++this->kernels;
+      ++kernels;
       emit_us += k->times.emit_us;
       code_bytes += k->code_bytes;
       spilling += k->spills + k->reloads > 0;
@@ -179,9 +179,9 @@ int main(int argc, char** argv) {
                  s.import_ns / 1e3, s.simplify_ns / 1e3, s.fuse_ns / 1e3, s.schedule_ns / 1e3, s.verify_ns / 1e3,
                  program->plan.arena_bytes, evaluated);
     }
-    for (Codegen& c : codegen) {
-      if (const tenon::Status made = c.Add(program->plan, name); !made.ok())
-        fmt::print(" {}: {}", tenon::isa::IsaLevelName(c.level), made.ToString());
+    for (Codegen& at_level : codegen) {
+      if (const tenon::Status made = at_level.Add(program->plan, name); !made.ok())
+        fmt::print(" {}: {}", tenon::isa::IsaLevelName(at_level.level), made.ToString());
     }
     if (check) {
       const tenon::Status ok = tenon::test::CompareWithReference(bytes, *program, 1, {});
