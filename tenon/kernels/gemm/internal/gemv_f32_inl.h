@@ -103,16 +103,18 @@ void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k,
       }
     }
   }
-  // The last k < 64: lanes without a product stay as they are.
+  // The last k < 64: lanes without a product stay as they are. A break would leave the count of trips open, and the
+  // sums of levels with many vectors in memory.
 #pragma clang loop unroll(full)
   for (int v = 0; v < kLaneRegs; ++v, p += Vec::kLanes) {
-    if (p >= k) break;
-    const Vec::Mask mask = Vec::First(k - p < Vec::kLanes ? static_cast<int>(k - p) : Vec::kLanes);
-    const Vec::Reg xv = Vec::LoadFirst(x + p, mask);
+    if (p < k) {
+      const Vec::Mask mask = Vec::First(k - p < Vec::kLanes ? static_cast<int>(k - p) : Vec::kLanes);
+      const Vec::Reg xv = Vec::LoadFirst(x + p, mask);
 #pragma clang loop unroll(full)
-    for (int r = 0; r < kRows; ++r) {
-      const Vec::Reg sum = Vec::Fma(Vec::LoadFirst(a + r * row_stride + p, mask), xv, acc[r][v]);
-      acc[r][v] = Vec::Select(mask, sum, acc[r][v]);
+      for (int r = 0; r < kRows; ++r) {
+        const Vec::Reg sum = Vec::Fma(Vec::LoadFirst(a + r * row_stride + p, mask), xv, acc[r][v]);
+        acc[r][v] = Vec::Select(mask, sum, acc[r][v]);
+      }
     }
   }
 #pragma clang loop unroll(full)
