@@ -164,7 +164,10 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
     std::vector<int64_t> at(weight_dims.size(), 0);
     for (size_t i = 0; i < weights.data.size(); ++i) {
       packed.At(at) = weights.At(at);
-      for (size_t d = at.size(); d-- > 0 && ++at[d] == weight_dims[d];) at[d] = 0;
+      for (size_t d = at.size(); d-- > 0;) {
+        if (++at[d] < weight_dims[d]) break;
+        at[d] = 0;
+      }
     }
     weights = packed;
     made = MakeConvSignature(n, in.operand(), weights.operand(), out.operand());
@@ -214,7 +217,10 @@ void CheckOne(uint32_t seed, threads::ThreadPool& pool) {
     }
     const double error = std::fabs(static_cast<double>(out.At(at)) - sum);
     ASSERT_LE(error, static_cast<double>(taps + 2) * 0x1p-23 * bound) << "seed " << seed << " element " << i;
-    for (size_t d = at.size(); d-- > 0 && ++at[d] == out_dims[d];) at[d] = 0;
+    for (size_t d = at.size(); d-- > 0;) {
+      if (++at[d] < out_dims[d]) break;
+      at[d] = 0;
+    }
   }
 }
 

@@ -48,7 +48,10 @@ struct Count {
     }
   }
   void Next(const Axes& axes) {
-    for (size_t i = axes.size(); i-- > 0 && ++at[i] == axes[i].extent;) at[i] = 0;
+    for (size_t i = axes.size(); i-- > 0;) {
+      if (++at[i] < axes[i].extent) break;
+      at[i] = 0;
+    }
   }
   /// On to the next one at the beginning of the innermost axis.
   void Skip(const Axes& axes) {

@@ -299,7 +299,10 @@ void Lay(const Laid& laid, const void* in, void* to, threads::ThreadPool& pool) 
       } else {
         plan.Lay(static_cast<const std::byte*>(in) + from * plan.width, target);
       }
-      for (size_t i = outer; i-- > 0 && ++at[i] == laid.axes[i].extent;) at[i] = 0;
+      for (size_t i = outer; i-- > 0;) {
+        if (++at[i] < laid.axes[i].extent) break;
+        at[i] = 0;
+      }
     }
   });
 }
