@@ -11,6 +11,12 @@ namespace {
 using tenon::kernels::internal::BPanels;
 using tenon::kernels::internal::Word;
 
+// The number x as another type; int8_t is no character here.
+template <class To, class From>
+To As(From x) {
+  return static_cast<To>(x);
+}
+
 // Word q of a row: elements q * kUnit ... of type From, each converted to To; zero beyond k.
 template <class From, class To, int kUnit>
 void PackAGroups(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
@@ -21,9 +27,9 @@ void PackAGroups(const void* src, int64_t row_stride, int64_t k_stride, int rows
     const From* const from = static_cast<const From*>(src) + r * row_stride;
     To* const to = reinterpret_cast<To*>(dst + r * dst_row_stride);
     if (k_stride == 1) {
-      for (int64_t p = 0; p < k; ++p) to[p] = static_cast<To>(from[p]);
+      for (int64_t p = 0; p < k; ++p) to[p] = As<To>(from[p]);
     } else {
-      for (int64_t p = 0; p < k; ++p) to[p] = static_cast<To>(from[p * k_stride]);
+      for (int64_t p = 0; p < k; ++p) to[p] = As<To>(from[p * k_stride]);
     }
     for (int64_t p = k; p < padded; ++p) to[p] = 0;
   }
@@ -46,12 +52,12 @@ void PackBGroups(const BPanels& b) {
         if (b.cols - first >= kNr) {
           for (int j = 0; j < kNr; ++j) {
 #pragma clang loop unroll(full)
-            for (int u = 0; u < kUnit; ++u) out[j * kUnit + u] = static_cast<To>(rows[u][j]);
+            for (int u = 0; u < kUnit; ++u) out[j * kUnit + u] = As<To>(rows[u][j]);
           }
         } else {
           const int cols = static_cast<int>(b.cols - first);
           for (int j = 0; j < kNr; ++j) {
-            for (int u = 0; u < kUnit; ++u) out[j * kUnit + u] = j < cols ? static_cast<To>(rows[u][j]) : To{0};
+            for (int u = 0; u < kUnit; ++u) out[j * kUnit + u] = j < cols ? As<To>(rows[u][j]) : To{0};
           }
         }
       }
@@ -73,7 +79,7 @@ void PackBGroups(const BPanels& b) {
       for (int j = 0; j < kNr; ++j) {
         for (int u = 0; u < kUnit; ++u) {
           const int64_t p = q * kUnit + u;
-          out[j * kUnit + u] = j < cols && p < b.k ? static_cast<To>(panel[p * b.k_stride + j * b.col_stride]) : To{0};
+          out[j * kUnit + u] = j < cols && p < b.k ? As<To>(panel[p * b.k_stride + j * b.col_stride]) : To{0};
         }
       }
     }
