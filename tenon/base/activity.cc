@@ -151,10 +151,10 @@ void Scope::End() {
   internal::Current& current = internal::CurrentOfThread();
   const int64_t run = current.run;
   current = around_;
-  // A profiler must not cost the work that it watches.
   try {
     if (IsOn()) Add(label_, start_ns_, end_ns, run);
   } catch (...) {
+    return;  // A profiler must not cost the work that it watches.
   }
 }
 

@@ -171,7 +171,7 @@ Result<std::string> Inflate(std::string_view bytes, size_t size) {
 Result<Array> ParseNpy(std::string_view bytes, DType wanted) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic)
     return InvalidArgument("it is no .npy file: the first bytes are not \\x93NUMPY");
-  const int version = bytes[6];
+  const int version = static_cast<unsigned char>(bytes[6]);
   const size_t start = version == 1 ? 10 : 12;
   if (version < 1 || version > 3 || bytes.size() < start)
     return InvalidArgument(fmt::format("its .npy version is {}, wanted 1 to 3", version));

@@ -216,6 +216,7 @@ std::optional<Shapes> ReadParameters(const client::Program& program) {
         return ReadHlo({module.data(), module.size()});
       }
     } catch (...) {
+      return std::nullopt;
     }
   }
   return std::nullopt;
