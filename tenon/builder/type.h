@@ -33,9 +33,9 @@ class Type {
   enum class Kind : uint8_t { kNone, kTensor, kToken, kTuple, kFuture };
 
   Type() = default;
-  Type(DType dtype, Dims dims = {})
-      : kind_(Kind::kTensor), dtype_(dtype), dims_(std::move(dims)) {}  // NOLINT: implicit
-  Type(const Shape& shape) : Type(shape.dtype, shape.dims) {}           // NOLINT: implicit
+  Type(DType dtype, Dims dims = {})  // NOLINT: implicit
+      : kind_(Kind::kTensor), dtype_(dtype), dims_(std::move(dims)) {}
+  Type(const Shape& shape) : Type(shape.dtype, shape.dims) {}  // NOLINT: implicit
   static Type Token();
   static Type Tuple(std::vector<Type> elements);
   /// What an asynchronous operation gives, to be awaited.
