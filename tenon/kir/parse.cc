@@ -417,7 +417,7 @@ class Parser {
         return Number(&n->imm);
       case Op::kCompare: {
         const std::string_view word = Word();
-        for (uint8_t i = 0; i < std::size(kCmpNames); ++i) {
+        for (size_t i = 0; i < std::size(kCmpNames); ++i) {
           if (kCmpNames[i] != word) continue;
           n->imm = static_cast<uint8_t>(i | (Eat("total") ? kTotalOrder : 0));
           return OkStatus();

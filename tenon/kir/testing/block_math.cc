@@ -189,7 +189,7 @@ void BlockMath::Run(std::span<const uint64_t* const> arguments, size_t n, uint64
   for (size_t v = 0; v < nodes.size(); ++v) {
     const Node& node = nodes[v];
     Lane& r = lanes_[v];
-    const Lane& a = lanes_[node.in.size() > 0 ? node.in[0] : 0];
+    const Lane& a = lanes_[!node.in.empty() ? node.in[0] : 0];
     const Lane& b = lanes_[node.in.size() > 1 ? node.in[1] : 0];
     const Lane& c = lanes_[node.in.size() > 2 ? node.in[2] : 0];
     const bool wide = DTypeBits(node.type) == 64;

@@ -29,9 +29,8 @@ uint64_t RandomBits(DType type, std::mt19937_64& random, int how) {
   if (how == 0) return f32 ? r & 0xffffffff : r;
   // Exponents around zero.
   const uint64_t sign = r >> 63;
-  const int spread = how == 1 ? 16 : 4;
-  const uint64_t exponent = static_cast<uint64_t>((f32 ? 127 : 1023) - spread +
-                                                  static_cast<int>(random() % static_cast<uint64_t>(2 * spread)));
+  const uint64_t spread = how == 1 ? 16 : 4;
+  const uint64_t exponent = (f32 ? 127 : 1023) - spread + random() % (2 * spread);
   return f32 ? sign << 31 | exponent << 23 | (r & 0x7fffff) : sign << 63 | exponent << 52 | (r & 0xfffffffffffff);
 }
 
