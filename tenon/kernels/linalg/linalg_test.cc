@@ -41,8 +41,7 @@ struct Stack {
 template <class T>
 Status Run(const LinalgSignature& s, Stack<T>* a, Stack<T>& x, std::vector<int32_t>* pivots,
            std::vector<int32_t>& info) {
-  const Status valid = Verify(s);
-  if (!valid.ok()) return valid;
+  TENON_RETURN_IF_ERROR(Verify(s));
   auto pool = std::move(threads::ThreadPool::Create(3)).value();
   const auto bytes = static_cast<size_t>(LinalgScratchBytes(s));
   std::unique_ptr<std::byte, void (*)(std::byte*)> scratch(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -227,7 +228,8 @@ TEST(Sort, APayloadTravelsWithItsKey) {
   auto pool = Pool();
   Sort(s, keys, keys, outs, scratch.data, *pool);
   const std::vector<uint32_t> order = Order(v, s.keys[0]);
-  for (size_t i = 0; i < v.size(); ++i) EXPECT_EQ(std::memcmp(&out[i], &v[order[i]], 4), 0) << i;
+  for (size_t i = 0; i < v.size(); ++i)
+    EXPECT_EQ(std::bit_cast<uint32_t>(out[i]), std::bit_cast<uint32_t>(v[order[i]])) << i;
 }
 
 TEST(Sort, VerifyNamesWhatIsWrong) {
