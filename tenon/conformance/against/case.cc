@@ -162,12 +162,12 @@ class Generator {
   }
   bool Push(Item x) {
     if (NumElements(x.v.dims()) > kMostElements) return false;
-    pool_.push_back(Tame(std::move(x)));
+    pool_.push_back(Tame(x));
     return true;
   }
   bool Push(const char* op, Item x) {
     // What may be off by much says little.
-    if (!x.v.valid() || x.error > kMostError * x.magnitude || !Push(std::move(x))) return false;
+    if (!x.v.valid() || x.error > kMostError * x.magnitude || !Push(x)) return false;
     case_.ops += (case_.ops.empty() ? "" : " ") + std::string(op);
     return true;
   }

@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,12 +29,9 @@ constexpr bool kKeepsFreed = false;
 // Bytes of this process that lie in memory.
 int64_t ResidentBytes() {
   malloc_trim(0);  // What the allocator keeps is nobody's.
-  long long total = 0, resident = 0;
-  FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  const int read = std::fscanf(file, "%lld %lld", &total, &resident);
-  std::fclose(file);
-  return read == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+  int64_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 int64_t EntriesOf(const char* folder) {
