@@ -28,14 +28,32 @@ module @batches {
 // CHECK-COUNT-4: dot_general
 // CHECK: return
 module @matrices {
-  func.func @main(%a: tensor<64x32x32xf32>, %w: tensor<65536x4xf32>, %n: tensor<4x4xf32>, %m: tensor<2000x50xf32>, %x: tensor<50xf32>, %t: tensor<512x8x8xf32>)
-      -> (tensor<64x32x32xf32>, tensor<65536x4xf32>, tensor<2000xf32>, tensor<512x8x8xf32>) {
+  func.func @main(%a: tensor<64x32x32xf32>, %w: tensor<65536x60xf32>, %n: tensor<60x12xf32>, %m: tensor<2000x50xf32>, %x: tensor<50xf32>, %t: tensor<512x8x8xf32>)
+      -> (tensor<64x32x32xf32>, tensor<65536x12xf32>, tensor<2000xf32>, tensor<512x8x8xf32>) {
     %0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<64x32x32xf32>, tensor<64x32x32xf32>) -> tensor<64x32x32xf32>
-    %1 = stablehlo.dot_general %w, %n, contracting_dims = [1] x [0] : (tensor<65536x4xf32>, tensor<4x4xf32>) -> tensor<65536x4xf32>
+    %1 = stablehlo.dot_general %w, %n, contracting_dims = [1] x [0] : (tensor<65536x60xf32>, tensor<60x12xf32>) -> tensor<65536x12xf32>
     %2 = stablehlo.dot_general %m, %x, contracting_dims = [1] x [0] : (tensor<2000x50xf32>, tensor<50xf32>) -> tensor<2000xf32>
     %e = stablehlo.tanh %t : tensor<512x8x8xf32>
     %3 = stablehlo.dot_general %e, %t, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<512x8x8xf32>, tensor<512x8x8xf32>) -> tensor<512x8x8xf32>
-    return %0, %1, %2, %3 : tensor<64x32x32xf32>, tensor<65536x4xf32>, tensor<2000xf32>, tensor<512x8x8xf32>
+    return %0, %1, %2, %3 : tensor<64x32x32xf32>, tensor<65536x12xf32>, tensor<2000xf32>, tensor<512x8x8xf32>
+  }
+}
+
+// -----
+
+// Few columns, written out while rows run in lanes; few rows are not worth the code.
+// CHECK: program @narrow
+// CHECK: reduce {{.*}} dimensions=[2] : f32[65536,4]
+// CHECK: reduce {{.*}} dimensions=[3] : f32[500,64,3]
+// CHECK: dot_general {{.*}} : f32[20,8]
+// CHECK-NOT: dot_general
+module @narrow {
+  func.func @main(%w: tensor<65536x4xf32>, %n: tensor<4x4xf32>, %x: tensor<500x64x3xf32>, %r: tensor<500x3x3xf32>, %s: tensor<20x8xf32>, %t: tensor<8x8xf32>)
+      -> (tensor<65536x4xf32>, tensor<500x64x3xf32>, tensor<20x8xf32>) {
+    %0 = stablehlo.dot_general %w, %n, contracting_dims = [1] x [0] : (tensor<65536x4xf32>, tensor<4x4xf32>) -> tensor<65536x4xf32>
+    %1 = stablehlo.dot_general %x, %r, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<500x64x3xf32>, tensor<500x3x3xf32>) -> tensor<500x64x3xf32>
+    %2 = stablehlo.dot_general %s, %t, contracting_dims = [1] x [0] : (tensor<20x8xf32>, tensor<8x8xf32>) -> tensor<20x8xf32>
+    return %0, %1, %2 : tensor<65536x4xf32>, tensor<500x64x3xf32>, tensor<20x8xf32>
   }
 }
 
