@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "tenon/abi/pjrt.h"
@@ -29,6 +30,13 @@ Args New() {
   std::memset(static_cast<void*>(&args), 0, sizeof(args));
   args.struct_size = Fn<Args>::kSize;
   return args;
+}
+
+/// The type of an extension as a number: a later one is no value of the enum.
+inline uint32_t TypeOf(const PJRT_Extension_Base& extension) {
+  uint32_t type;
+  std::memcpy(&type, &extension.type, sizeof(type));
+  return type;
 }
 
 /// Whether a caller may use the function at `offset`, which came with minor version `since`: the table reaches that far

@@ -50,7 +50,7 @@ void AddExtensionTests(Suite& suite) {
   suite.Add("extensions.no_duplicates", Needs::kTable, "Each type of extension appears once", kClients, [](Env& env) {
     for (const PJRT_Extension_Base* a = env.api()->extension_start; a != nullptr; a = a->next) {
       for (const PJRT_Extension_Base* b = a->next; b != nullptr; b = b->next)
-        env.Expect(a->type != b->type, "type " + std::to_string(a->type) + " appears twice");
+        env.Expect(TypeOf(*a) != TypeOf(*b), "type " + std::to_string(TypeOf(*a)) + " appears twice");
     }
   });
   suite.Add("extensions.layouts_size", Needs::kTable,

@@ -95,7 +95,7 @@ void AddLoadTests(Suite& suite) {
               for (const PJRT_Extension_Base* e = env.api()->extension_start; e != nullptr; e = e->next) {
                 env.Expect(seen.insert(e).second, "the chain is a circle");
                 env.Expect(e->struct_size >= sizeof(PJRT_Extension_Base), "an extension has a struct_size below 24");
-                env.Expect(static_cast<unsigned>(e->type) < 1000, "an extension has a nonsensical type");
+                env.Expect(TypeOf(*e) < 1000, "an extension has a nonsensical type");
               }
             });
   suite.Add("load.initialize", Needs::kTable, "PJRT_Plugin_Initialize succeeds, or says why the plugin cannot run here",
