@@ -49,16 +49,6 @@ class BufferTest : public PluginTest {
     Destroy(nibbles);
     return seen;
   }
-  PJRT_Buffer* Bitcast(PJRT_Buffer* buffer, PJRT_Buffer_Type type) {
-    static const int64_t four[] = {4};
-    ARGS(PJRT_Buffer_Bitcast, cast);
-    cast.buffer = buffer;
-    cast.element_type = type;
-    cast.dims = four;
-    cast.num_dims = 1;
-    EXPECT_CALL_OK(PJRT_Buffer_Bitcast, cast);
-    return cast.out_buffer;
-  }
   PJRT_Buffer* Bytes4(const Bytes& bytes, PJRT_Buffer_Type type) {
     const std::vector<int64_t> dims = {4};
     auto args = FromHost(bytes.data(), type, dims);
@@ -105,7 +95,7 @@ class BufferTest : public PluginTest {
 
     // What is seen through the bytes is what was written; what is seen as s4 has the form of s4.
     PJRT_Buffer* bytes = Bytes4(data, PJRT_Buffer_Type_U8);
-    PJRT_Buffer* cast = Bitcast(bytes, PJRT_Buffer_Type_S4);
+    PJRT_Buffer* cast = Bitcast(bytes, PJRT_Buffer_Type_S4, {4});
     EXPECT_EQ(BytesOf(cast), want);
     EXPECT_EQ(SeenByProgram(cast), want);
     EXPECT_EQ(BytesOf(bytes), data);
@@ -136,7 +126,7 @@ class BufferTest : public PluginTest {
     write(zeros, 1);
     EXPECT_EQ(RawBytesOf(zeros), (Bytes{0, 0x01, 0xf8, 0x07}));
     EXPECT_EQ(SeenByProgram(zeros), (Bytes{0, 0x01, 0xf8, 0x07}));
-    PJRT_Buffer* as_bytes = Bitcast(zeros, PJRT_Buffer_Type_U8);
+    PJRT_Buffer* as_bytes = Bitcast(zeros, PJRT_Buffer_Type_U8, {4});
     write(as_bytes, 0);
     EXPECT_EQ(BytesOf(as_bytes), data);
     EXPECT_EQ(BytesOf(zeros), want);
@@ -150,7 +140,7 @@ class BufferTest : public PluginTest {
     promise.shape_num_dims = 1;
     promise.shape_element_type = PJRT_Buffer_Type_U8;
     ASSERT_CALL(PJRT_Client_CreateAliasBuffer, promise);
-    PJRT_Buffer* later = Bitcast(promise.alias_buffer, PJRT_Buffer_Type_S4);
+    PJRT_Buffer* later = Bitcast(promise.alias_buffer, PJRT_Buffer_Type_S4, {4});
     ARGS(PJRT_Client_FulfillAliasBuffer, keep);
     keep.client = client_;
     keep.buffer = bytes;

@@ -48,16 +48,7 @@ class PromiseTest : public PluginTest {
     DestroyEvent(outcome->done);
     return outcome->outputs[0];
   }
-  PJRT_Buffer* AsBytes(PJRT_Buffer* buffer) {
-    static const int64_t dims[] = {16};
-    ARGS(PJRT_Buffer_Bitcast, args);
-    args.buffer = buffer;
-    args.element_type = PJRT_Buffer_Type_U8;
-    args.dims = dims;
-    args.num_dims = 1;
-    EXPECT_CALL_OK(PJRT_Buffer_Bitcast, args);
-    return args.out_buffer;
-  }
+  PJRT_Buffer* AsBytes(PJRT_Buffer* buffer) { return Bitcast(buffer, PJRT_Buffer_Type_U8, {16}); }
   using PluginTest::Destroy;
   void Destroy(std::initializer_list<PJRT_Buffer*> buffers) {
     for (PJRT_Buffer* buffer : buffers) PluginTest::Destroy(buffer);

@@ -159,6 +159,16 @@ void PluginTest::Destroy(PJRT_LoadedExecutable* executable) {
   EXPECT_CALL_OK(PJRT_LoadedExecutable_Destroy, args);
 }
 
+PJRT_Buffer* PluginTest::Bitcast(PJRT_Buffer* buffer, PJRT_Buffer_Type type, std::vector<int64_t> dims) {
+  ARGS(PJRT_Buffer_Bitcast, args);
+  args.buffer = buffer;
+  args.element_type = type;
+  args.dims = dims.data();
+  args.num_dims = dims.size();
+  EXPECT_CALL_OK(PJRT_Buffer_Bitcast, args);
+  return args.out_buffer;
+}
+
 Result<PluginTest::Outcome> PluginTest::Execute(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments,
                                                 PJRT_ExecuteOptions* options) {
   ARGS(PJRT_LoadedExecutable_GetExecutable, get);

@@ -80,6 +80,8 @@ class PluginTest : public ::testing::Test {
     std::vector<PJRT_Buffer*> outputs;
     PJRT_Event* done = nullptr;
   };
+  /// The bytes of `buffer` as an array of another type.
+  PJRT_Buffer* Bitcast(PJRT_Buffer* buffer, PJRT_Buffer_Type type, std::vector<int64_t> dims);
   /// On one device.
   Result<Outcome> Execute(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments,
                           PJRT_ExecuteOptions* options = nullptr);
