@@ -85,7 +85,8 @@ double DecodeSmallFloat(uint16_t bits, int exponent_bits, int mantissa_bits, int
 uint8_t EncodeE8M0(double value) {
   if (!(value > 0x1p-150) || std::isinf(value)) return 255;
   if (value < 0x1p-126) return value > 0x1p-127 ? 1 : 0;
-  const int exponent = std::ilogb(value) + (std::ldexp(value, -std::ilogb(value)) >= 1.5 ? 1 : 0);
+  int exponent = std::ilogb(value);
+  if (std::ldexp(value, -exponent) >= 1.5) ++exponent;
   return static_cast<uint8_t>(exponent > 127 ? 255 : exponent + 127);
 }
 

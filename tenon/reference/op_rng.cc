@@ -99,6 +99,17 @@ void PhiloxBits(std::vector<uint64_t>& state, int bits, std::vector<uint64_t>& w
   if (state.size() > 2) state[2] = high;
 }
 
+// Each element of `out` as the low bits of a word; signed ones of less than a byte are sign-extended.
+void PutLowBits(const std::vector<uint64_t>& words, Value& out) {
+  const auto width = static_cast<size_t>(ByteWidth(out.dtype()));
+  const int kept = out.dtype() == DType::kPred ? 1 : DTypeBits(out.dtype());
+  const uint64_t sign = IsSigned(out.dtype()) ? uint64_t{1} << (kept - 1) : 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const uint64_t word = ((words[i] & MaxUnsigned(kept)) ^ sign) - sign;
+    std::memcpy(out.mutable_bytes() + i * width, &word, width);
+  }
+}
+
 Status RngBitGenerator(OpContext& context) {
   TENON_ASSIGN_OR_RETURN(Value wide_state, ConvertTo(context.in(0), DType::kU64));
   std::vector<uint64_t> state(wide_state.data<uint64_t>(), wide_state.data<uint64_t>() + wide_state.num_elements());
@@ -115,14 +126,7 @@ Status RngBitGenerator(OpContext& context) {
   } else {
     PhiloxBits(state, bits, words);
   }
-  const auto width = static_cast<size_t>(ByteWidth(out.dtype()));
-  const int kept = out.dtype() == DType::kPred ? 1 : DTypeBits(out.dtype());
-  const uint64_t sign = IsSigned(out.dtype()) ? uint64_t{1} << (kept - 1) : 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    // Signed ones of less than a byte are sign-extended.
-    const uint64_t word = ((words[i] & MaxUnsigned(kept)) ^ sign) - sign;
-    std::memcpy(out.mutable_bytes() + i * width, &word, width);
-  }
+  PutLowBits(words, out);
   TENON_ASSIGN_OR_RETURN(Value new_state, Value::Copy(wide_state.shape(), std::as_bytes(std::span(state))));
   TENON_ASSIGN_OR_RETURN(new_state, ConvertTo(new_state, context.in(0).dtype()));
   context.results = {std::move(new_state), std::move(out)};
@@ -131,18 +135,12 @@ Status RngBitGenerator(OpContext& context) {
 
 // Integers of [low, high), where they wrap at the type's width; all of them low if there are none.
 void UniformIntegers(uint64_t key, uint64_t low, uint64_t high, Value& out) {
-  const DType type = out.dtype();
-  const int bits = type == DType::kPred ? 1 : DTypeBits(type);
+  const int bits = out.dtype() == DType::kPred ? 1 : DTypeBits(out.dtype());
   const uint64_t range = (high - low) & MaxUnsigned(bits);
-  const uint64_t sign = IsSigned(type) ? uint64_t{1} << (bits - 1) : 0;
-  const auto width = static_cast<size_t>(ByteWidth(type));
-  for (int64_t i = 0; i < out.num_elements(); ++i) {
-    const auto scaled = static_cast<unsigned __int128>(Threefry(key, static_cast<uint64_t>(i))) * range;
-    const uint64_t draw = low + static_cast<uint64_t>(scaled >> 64);
-    // Signed ones of less than a byte are sign-extended.
-    const uint64_t word = ((draw & MaxUnsigned(bits)) ^ sign) - sign;
-    std::memcpy(out.mutable_bytes() + static_cast<size_t>(i) * width, &word, width);
-  }
+  std::vector<uint64_t> words(static_cast<size_t>(out.num_elements()));
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = low + static_cast<uint64_t>(static_cast<unsigned __int128>(Threefry(key, i)) * range >> 64);
+  PutLowBits(words, out);
 }
 
 // Any generator will do; a fresh stream per operation.
