@@ -473,10 +473,35 @@ double LinalgFlops(const LinalgSignature& s) {
 }
 
 double LinalgCostNs(const LinalgSignature& s) {
-  const double elements = static_cast<double>(s.x.rows) * static_cast<double>(s.x.cols);
-  // In lanes most of it is moving elements there and back.
-  if (InLanes(s)) return static_cast<double>(Count(s.batch)) * (10 + 0.6 * elements) + LinalgFlops(s) / 30;
-  return static_cast<double>(Count(s.batch)) * (200 + elements) + LinalgFlops(s) / 30;
+  // Fitted to matrices of order 2 to 200 in f32 at 512 bits, within a factor of two.
+  const double rows = static_cast<double>(s.x.rows), cols = static_cast<double>(s.x.cols);
+  const double elements = rows * cols;
+  const bool solves = s.op == LinalgOp::kTriangularSolve;
+  const double order = solves ? static_cast<double>(s.a.rows) : std::min(rows, cols);
+  const double wide = s.type == DType::kF64 ? 2 : 1;
+  if (InLanes(s)) {
+    // Moving elements there and back, most of it.
+    const double moved = 2 * elements + (solves ? order * order : 0);
+    const double pivots = s.op == LinalgOp::kLu ? 80 * order : 0;
+    return static_cast<double>(Units(s)) * ((solves ? 350 + 7.5 * moved : 300 + 5.5 * moved) + pivots);
+  }
+  // Columns of the order one after another, then what runs in tiles.
+  const double matrix = elements * order * wide;
+  const double sides = order > 0 ? elements / order : 0;
+  double ns = 0;
+  switch (s.op) {
+    case LinalgOp::kCholesky:
+      ns = 40 * order + matrix / 60;
+      break;
+    case LinalgOp::kLu:
+      ns = 170 * order + matrix / 60;
+      break;
+    case LinalgOp::kTriangularSolve:
+      // Few sides fill no tiles.
+      ns = 30 * order + matrix * (sides >= 16 ? 1.0 / 35 : 0.06 + 0.09 / std::max(sides, 1.0));
+      break;
+  }
+  return static_cast<double>(Count(s.batch)) * (100 + ns);
 }
 
 Status Linalg(const LinalgSignature& s, const void* a, void* x, int32_t* pivots, int32_t* info, void* scratch,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -272,13 +273,20 @@ Status Verify(const SortSignature& s) {
 int64_t SortScratchBytes(const SortSignature& s) { return Pieces(s) * PieceBytes(s); }
 
 double SortCostNs(const SortSignature& s) {
-  const bool few = Holds(s) || Selects(s);
-  double per_element = few ? 0.6 : 0;
-  if (!few) {
-    for (const SortKey& k : s.keys) per_element += 2.0 + 1.5 * ByteWidth(k.type);
-    per_element += 1.0 * static_cast<double>(s.payloads.size());
+  constexpr double kRowNs = 40;
+  const double length = static_cast<double>(s.length);
+  double ns = 0;
+  if (Holds(s) || Selects(s)) {
+    // Every key is looked at; how many are put among the first ones until those are found.
+    constexpr double kPutNs = 25;
+    const double take = static_cast<double>(std::max<int64_t>(s.take, 1));
+    ns = 0.6 * length + kPutNs * take * std::log(std::max(length / take, 1.0));
+  } else {
+    double per_element = static_cast<double>(s.payloads.size());
+    for (const SortKey& k : s.keys) per_element += 0.5 + 1.25 * ByteWidth(k.type);
+    ns = per_element * length;
   }
-  return static_cast<double>(Rows(s)) * (static_cast<double>(s.length) * per_element + 100);
+  return static_cast<double>(Rows(s)) * (ns + kRowNs);
 }
 
 void Sort(const SortSignature& s, const void* const* keys, const void* const* in, void* const* out, void* scratch,
