@@ -23,22 +23,38 @@ using internal::FutexWake;
 
 namespace {
 
-class Deadline {
- public:
-  explicit Deadline(int64_t ns) : end_(std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns)) {}
-  bool Passed() const { return std::chrono::steady_clock::now() >= end_; }
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
- private:
-  std::chrono::steady_clock::time_point end_;
-};
+/// Until `done` or for so long; whether it was.
+template <class Done>
+bool SpinUntil(int64_t ns, const Done& done) {
+  const int64_t end = NowNs() + ns;
+  for (int i = 1; !done(); ++i) {
+    CpuRelax();
+    if (i % 16 == 0 && NowNs() >= end) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
 // One loop in progress. Slots live as long as the pool, so a worker may look at one at any time; having claimed a chunk
 // it may use the rest, which stays as it is until that chunk is counted in `done`.
 struct alignas(64) ThreadPool::Slot {
+  // Neighbouring chunks, of which a thread has the same ones in every loop of so many chunks: what one loop wrote, the
+  // next one finds in the cache of the core that asks for it. Its own share it begins at the front, those of others,
+  // once that is done, at the back.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> left{0};  // Chunks that nobody has begun: the first one, and << 32 the one behind the last.
+
+    static uint64_t Of(uint32_t first, uint32_t end) { return uint64_t{end} << 32 | first; }
+  };
+
   std::atomic<bool> taken{false};
-  std::atomic<uint32_t> unclaimed{0};  // Chunks that nobody has begun. > 0 only while the loop is posted.
+  std::atomic<uint32_t> num_shares{0};  // 0 while no loop is posted.
   FunctionRef<void(int64_t)>* fn = nullptr;
   uint32_t num_chunks = 0;
   activity::Handover handover;  // What the caller is at, for whoever helps.
@@ -46,23 +62,45 @@ struct alignas(64) ThreadPool::Slot {
   std::atomic<uint32_t> waiting{0};
   std::atomic<bool> threw{false};
   std::exception_ptr exception;  // Of the first chunk that threw.
+  Share shares[kMaxShares];
 
-  // Runs 1/claim_divisor of the chunks that are left, or one, or returns false when there is none.
-  bool RunSome(uint32_t claim_divisor) {
-    uint32_t left = unclaimed.load(std::memory_order_acquire);
-    uint32_t claimed;
+  void SetShares(uint32_t chunks, uint32_t members) {
+    const uint32_t n = std::min({chunks, members, kMaxShares});
+    const auto begin = [&](uint32_t i) { return static_cast<uint32_t>((uint64_t{chunks} * i + n - 1) / n); };
+    for (uint32_t i = 0; i < n; ++i) shares[i].left.store(Share::Of(begin(i), begin(i + 1)), std::memory_order_release);
+    num_shares.store(n, std::memory_order_release);
+  }
+
+  // Runs some of the chunks that are left, by preference those of thread number `member` of so many, or returns false
+  // when there are none.
+  bool RunSome(uint32_t member, uint32_t members) {
+    const uint32_t n = num_shares.load(std::memory_order_acquire);
+    const auto home = static_cast<uint32_t>(uint64_t{member} * n / members);
+    for (uint32_t i = 0; i < n; ++i) {
+      if (RunSomeOf(shares[(home + i) % n], i == 0, kClaimsPerThread * ((members + n - 1) / n))) return true;
+    }
+    return false;
+  }
+
+  // The same of one share: one chunk, or as many as there are for each of so many claims.
+  bool RunSomeOf(Share& share, bool front, uint32_t claims) {
+    uint64_t left = share.left.load(std::memory_order_acquire);
+    uint32_t first, claimed;
+    uint64_t rest;
     do {
-      if (left == 0) return false;
-      claimed = std::max(left / claim_divisor, 1u);
-    } while (
-        !unclaimed.compare_exchange_weak(left, left - claimed, std::memory_order_acq_rel, std::memory_order_acquire));
+      const auto begin = static_cast<uint32_t>(left), end = static_cast<uint32_t>(left >> 32);
+      if (begin >= end) return false;
+      claimed = std::max((end - begin) / claims, 1u);
+      first = front ? begin : end - claimed;
+      rest = front ? Share::Of(begin + claimed, end) : Share::Of(begin, first);
+    } while (!share.left.compare_exchange_weak(left, rest, std::memory_order_acq_rel, std::memory_order_acquire));
     const uint32_t total = num_chunks;
     try {
       // The caller is within this span already.
       const activity::Scope scope(
           [this] { return activity::Handover().label() == handover.label() ? nullptr : handover.label(); },
           handover.run());
-      for (uint32_t i = 0; i < claimed; ++i) (*fn)(total - left + i);
+      for (uint32_t i = 0; i < claimed; ++i) (*fn)(first + i);
     } catch (...) {
       // Counted as done like the others: the caller's frame, which all of them use, must outlast them.
       if (!threw.exchange(true, std::memory_order_relaxed)) exception = std::current_exception();
@@ -77,9 +115,7 @@ struct alignas(64) ThreadPool::Slot {
 };
 
 ThreadPool::ThreadPool(int num_threads)
-    : slots_(new Slot[kSlots]),
-      claim_divisor_(kClaimsPerThread * static_cast<uint32_t>(num_threads)),
-      owner_pid_(getpid()) {}
+    : slots_(new Slot[kSlots]), members_(static_cast<uint32_t>(num_threads)), owner_pid_(getpid()) {}
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads) {
   if (num_threads < 1 || num_threads > kMaxThreads) {
@@ -112,11 +148,11 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-bool ThreadPool::RunSome(int first_slot) {
+bool ThreadPool::RunSome(int member) {
   bool ran = false;
   for (int i = 0; i < kSlots; ++i) {
-    Slot& slot = slots_[(first_slot + i) % kSlots];
-    while (slot.RunSome(claim_divisor_)) ran = true;
+    Slot& slot = slots_[(member + i) % kSlots];
+    while (slot.RunSome(static_cast<uint32_t>(member), members_)) ran = true;
   }
   return ran;
 }
@@ -127,14 +163,7 @@ void ThreadPool::WorkerMain(int index) {
     if (stop_.load(std::memory_order_seq_cst)) return;
     if (RunSome(index)) continue;
     // Nothing was left of the loops posted up to `seen`.
-    const Deadline spin_end(kSpinNs);
-    bool changed = false;
-    for (int i = 1; !changed; ++i) {
-      changed = epoch_.load(std::memory_order_seq_cst) != seen;
-      CpuRelax();
-      if (i % 16 == 0 && spin_end.Passed()) break;
-    }
-    if (changed) continue;
+    if (SpinUntil(kSpinNs, [&] { return epoch_.load(std::memory_order_seq_cst) != seen; })) continue;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     FutexWait(epoch_, seen);
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
@@ -154,7 +183,7 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
   slot->num_chunks = num_chunks;
   slot->handover = activity::Handover();
   slot->done.store(0, std::memory_order_relaxed);
-  slot->unclaimed.store(num_chunks, std::memory_order_release);
+  slot->SetShares(num_chunks, members_);
   epoch_.fetch_add(1, std::memory_order_seq_cst);
   const int asleep = sleepers_.load(std::memory_order_seq_cst);
   const bool wake = cost_ns >= kMinParallelNs || asleep == static_cast<int>(workers_.size());
@@ -167,12 +196,7 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
 
 // Every chunk has been begun; those that others began are still to be finished.
 void ThreadPool::WaitFor(Slot& slot, uint32_t num_chunks) {
-  const Deadline spin_end(kSpinNs);
-  for (int i = 1;; ++i) {
-    if (slot.done.load(std::memory_order_acquire) == num_chunks) return;
-    CpuRelax();
-    if (i % 16 == 0 && spin_end.Passed()) break;
-  }
+  if (SpinUntil(kSpinNs, [&] { return slot.done.load(std::memory_order_acquire) == num_chunks; })) return;
   slot.waiting.store(1, std::memory_order_seq_cst);
   for (uint32_t done; (done = slot.done.load(std::memory_order_seq_cst)) != num_chunks;) FutexWait(slot.done, done);
   slot.waiting.store(0, std::memory_order_relaxed);
@@ -181,9 +205,15 @@ void ThreadPool::WaitFor(Slot& slot, uint32_t num_chunks) {
 bool ThreadPool::ShouldShare(int64_t cost_ns) {
   if (cost_ns >= kMinParallelNs) return true;
   if (cost_ns < kMinSharedNs) return false;
-  const bool all_sleep = sleepers_.load(std::memory_order_relaxed) == static_cast<int>(workers_.size());
-  if (all_sleep && kept_ns_.fetch_add(cost_ns, std::memory_order_relaxed) + cost_ns < kMaxKeptNs) return false;
-  if (all_sleep) kept_ns_.store(0, std::memory_order_relaxed);
+  const auto asleep = static_cast<size_t>(sleepers_.load(std::memory_order_relaxed));
+  if (asleep < workers_.size())
+    return cost_ns >= kMinSharedNs + kSharedPerAwakeNs * static_cast<int64_t>(workers_.size() - asleep - 1);
+  // Callers that come here at once may lose some of what they keep.
+  const int64_t now = NowNs();
+  if (now > kept_until_.load(std::memory_order_relaxed) + kSpinNs) kept_ns_.store(0, std::memory_order_relaxed);
+  kept_until_.store(now + cost_ns, std::memory_order_relaxed);
+  if (kept_ns_.fetch_add(cost_ns, std::memory_order_relaxed) + cost_ns < kMaxKeptNs) return false;
+  kept_ns_.store(0, std::memory_order_relaxed);
   return true;
 }
 
@@ -201,9 +231,10 @@ void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<vo
       for (int64_t i = 0; i < count; ++i) piece(i);
       continue;
     }
-    while (slot->RunSome(claim_divisor_)) {
+    while (slot->RunSome(0, members_)) {
     }
     WaitFor(*slot, count);
+    slot->num_shares.store(0, std::memory_order_relaxed);
     std::exception_ptr exception;
     if (slot->threw.load(std::memory_order_relaxed)) [[unlikely]] {
       exception = std::exchange(slot->exception, nullptr);

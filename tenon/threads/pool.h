@@ -45,19 +45,21 @@ class ThreadPool {
 
   explicit ThreadPool(int num_threads);
   void WorkerMain(int index);
-  bool RunSome(int first_slot);
+  bool RunSome(int member);
   Slot* Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns);
   void WaitFor(Slot& slot, uint32_t num_chunks);
   bool ShouldShare(int64_t cost_ns);
 
   std::unique_ptr<Slot[]> slots_;
-  const uint32_t claim_divisor_;
+  const uint32_t members_;  // Threads asked for, the caller being number 0.
   // Counts posted loops and the shutdown; workers without work watch it, and sleep on it.
   alignas(64) std::atomic<uint32_t> epoch_{0};
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
-  // Work of loops too short to wake anybody for, since somebody was last awake.
+  // Work of loops too short to wake anybody for that followed closely, and when, as
+  // steady_clock counts, the last of them was to end.
   std::atomic<int64_t> kept_ns_{0};
+  std::atomic<int64_t> kept_until_{0};
   pid_t owner_pid_;
   std::vector<std::thread> workers_;
 };

@@ -147,6 +147,24 @@ TEST(Pool, WorkersHelpAndTheCallerDoesNotWaitForThem) {
   }
 }
 
+TEST(Pool, EachThreadBeginsWithChunksOfItsOwn) {
+  const auto pool = MakePool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> begun{0};
+    std::atomic<int64_t> first_of_caller{-1}, first_of_worker{-1};
+    const std::thread::id caller = std::this_thread::get_id();
+    pool->ParallelFor(8, kDear, [&](int64_t i) {
+      std::atomic<int64_t>& first = std::this_thread::get_id() == caller ? first_of_caller : first_of_worker;
+      if (first.load() >= 0) return;
+      first = i;
+      ++begun;
+      while (begun.load() < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(first_of_caller.load(), 0);
+    EXPECT_EQ(first_of_worker.load(), 4);
+  }
+}
+
 TEST(Pool, WorkersFlushDenormals) {
   const auto pool = MakePool(2);
   const std::thread::id caller = std::this_thread::get_id();
