@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <tuple>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/lane_cost.h"
@@ -16,8 +18,9 @@ namespace {
 
 struct Candidate {
   const Computed* value;
-  double hope;  ///< Saved, seen from afar.
-  double cost;  ///< Of its kernel and of memory.
+  double hope;         ///< Saved, seen from afar.
+  double cost;         ///< Of its kernel and of memory.
+  bool first = false;  ///< Before others of more hope.
 };
 
 /// Which of a kernel's candidates to store; sets of them are bits.
@@ -211,9 +214,16 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     if (hope > policy::StoreOps(c.bytes(), c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
   }
   if (candidates.empty()) return {};
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::pair(a.hope, a.value->node) > std::pair(b.hope, b.value->node);
-  });
+  const auto by_hope = [](const Candidate& c) { return std::tuple(c.first, c.hope, c.value->node); };
+  std::ranges::sort(candidates, std::greater<>(), by_hope);
+  // In loops lanes alone give much hope: half of the places are kept for what is computed again and again.
+  size_t kept = policy::kMaxStoreCandidates / 2;
+  for (Candidate& c : candidates) {
+    if (kept == 0) break;
+    c.first = TimesOf(evaluations, *c.value) > c.value->elements();
+    if (c.first) --kept;
+  }
+  std::ranges::sort(candidates, std::greater<>(), by_hope);
   if (candidates.size() > policy::kMaxStoreCandidates) candidates.resize(policy::kMaxStoreCandidates);
   for (Candidate& c : candidates) {
     const Evaluations::Stored nothing(kernel.nodes.size(), nullptr);
