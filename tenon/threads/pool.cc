@@ -209,9 +209,7 @@ bool ThreadPool::ShouldShare(int64_t cost_ns) {
   if (asleep < workers_.size())
     return cost_ns >= kMinSharedNs + kSharedPerAwakeNs * static_cast<int64_t>(workers_.size() - asleep - 1);
   // Callers that come here at once may lose some of what they keep.
-  const int64_t now = NowNs();
-  if (now > kept_until_.load(std::memory_order_relaxed) + kSpinNs) kept_ns_.store(0, std::memory_order_relaxed);
-  kept_until_.store(now + cost_ns, std::memory_order_relaxed);
+  if (NowNs() > kept_until_.load(std::memory_order_relaxed) + kSpinNs) kept_ns_.store(0, std::memory_order_relaxed);
   if (kept_ns_.fetch_add(cost_ns, std::memory_order_relaxed) + cost_ns < kMaxKeptNs) return false;
   kept_ns_.store(0, std::memory_order_relaxed);
   return true;
@@ -220,6 +218,7 @@ bool ThreadPool::ShouldShare(int64_t cost_ns) {
 void ThreadPool::ParallelFor(int64_t num_chunks, int64_t cost_ns, FunctionRef<void(int64_t)> fn) {
   if (num_chunks <= 1 || workers_.empty() || !ShouldShare(cost_ns)) {
     for (int64_t i = 0; i < num_chunks; ++i) fn(i);
+    if (cost_ns >= kMinSharedNs) kept_until_.store(NowNs(), std::memory_order_relaxed);
     return;
   }
   for (int64_t first = 0; first < num_chunks; first += kMaxChunksPerPost) {

@@ -56,8 +56,8 @@ class ThreadPool {
   alignas(64) std::atomic<uint32_t> epoch_{0};
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
-  // Work of loops too short to wake anybody for that followed closely, and when, as
-  // steady_clock counts, the last of them was to end.
+  // Work of loops too short to wake anybody for that followed closely, and when, as steady_clock counts, the last of
+  // them ended.
   std::atomic<int64_t> kept_ns_{0};
   std::atomic<int64_t> kept_until_{0};
   pid_t owner_pid_;
