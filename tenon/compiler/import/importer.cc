@@ -283,6 +283,18 @@ bool CapturesValues(mlir::Operation* op) {
   return captures;
 }
 
+/// Constants from outside that regions of `op` use, moved into them.
+void TakeInConstants(mlir::Operation* op) {
+  op->walk([&](mlir::Operation* inner) {
+    if (inner == op) return;
+    for (mlir::OpOperand& use : inner->getOpOperands()) {
+      mlir::Operation* from = use.get().getDefiningOp();
+      if (from == nullptr || op->isAncestor(from) || !mlir::isa<stablehlo::ConstantOp>(from)) continue;
+      use.set(mlir::OpBuilder(inner).clone(*from)->getResult(0));
+    }
+  });
+}
+
 /// A list that is ones when absent.
 Dims OnesUnless(mlir::Operation* op, llvm::StringRef name, size_t rank) {
   Dims dims = DimsOf(op->getAttr(name));
@@ -552,10 +564,11 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
 
 Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
   // Loops and branches carry what they capture; combiners have no place for it.
-  if ((kind == OpCode::kReduce || kind == OpCode::kReduceWindow || kind == OpCode::kScatter ||
-       kind == OpCode::kSelectAndScatter) &&
-      CapturesValues(op))
-    return ImportOpaque(op, to);
+  if (kind == OpCode::kReduce || kind == OpCode::kReduceWindow || kind == OpCode::kScatter ||
+      kind == OpCode::kSelectAndScatter) {
+    TakeInConstants(op);
+    if (CapturesValues(op)) return ImportOpaque(op, to);
+  }
   TENON_ASSIGN_OR_RETURN(GraphNode node, Start(op, kind));
   const Shape first = node.in.empty() ? Shape() : p_.shape(node.in[0]);
   if (kind == OpCode::kBitcast) {

@@ -1,5 +1,7 @@
 #include "tenon/compiler/ir/scans.h"
 
+#include "tenon/compiler/ir/combiner.h"
+
 namespace tenon::compiler {
 
 std::optional<ScanForm> ScanFormOf(const Program& program, const GraphNode& node) {
@@ -14,6 +16,11 @@ std::optional<ScanForm> ScanFormOf(const Program& program, const GraphNode& node
     if (window == 1 && low == 0 && high == 0) continue;
     if (form || window != n || !((low == n - 1 && high == 0) || (low == 0 && high == n - 1))) return std::nullopt;
     form = ScanForm{d, low == 0};
+  }
+  // From the high end elements meet in another order, which only some functions allow.
+  if (form && form->reverse) {
+    const DType part = IsComplex(shape.dtype) ? RealPartOf(shape.dtype) : shape.dtype;
+    if (!IdentityBits(CombinerOp(program, node.blocks[0]), part)) return std::nullopt;
   }
   return form;
 }
