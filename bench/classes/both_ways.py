@@ -128,7 +128,7 @@ def programs(jax):
     def gbdt(X, y):
         N, F = X.shape; NB = 16
         def rnd(pred, _):
-            g = pred - y; node = jnp.zeros(N, int); leaf_v = jnp.zeros(N)
+            g = pred - y; node = jnp.zeros(N, int)
             for d in range(3):
                 k = 2 ** d
                 idx = (node[:, None] * F + jnp.arange(F)) * NB + X
