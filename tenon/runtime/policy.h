@@ -7,10 +7,6 @@
 
 namespace tenon::runtime::policy {
 
-/// Kernels of less work than this are not cut for threads: half of it has to be worth more than handing it over, about
-/// a microsecond. Whether a thread is woken for what is cut is the pool's choice.
-inline constexpr int64_t kMinCutNs = 4'000;
-
 /// Places in the client's sources that a profile names per step: what fits a line.
 inline constexpr size_t kMostPlaces = 6;
 

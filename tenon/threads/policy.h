@@ -7,8 +7,9 @@
 
 namespace tenon::threads {
 
-/// Work under this many nanoseconds stays on its caller always: so long does it take until others have seen it and the
-/// caller what they wrote. With each worker that is awake, all of which look at it at once, that takes longer.
+/// Work under this many nanoseconds stays on its caller always, and kernels are not cut for it: so long does it take
+/// until others have seen it and the caller what they wrote. With each worker that is awake, all of which look at it at
+/// once, that takes longer.
 inline constexpr int64_t kMinSharedNs = 4'000;
 inline constexpr int64_t kSharedPerAwakeNs = 250;
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <tuple>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/lane_cost.h"
@@ -18,9 +16,8 @@ namespace {
 
 struct Candidate {
   const Computed* value;
-  double hope;         ///< Saved, seen from afar.
-  double cost;         ///< Of its kernel and of memory.
-  bool first = false;  ///< Before others of more hope.
+  double hope;  ///< Saved, seen from afar.
+  double cost;  ///< Of its kernel and of memory.
 };
 
 /// Which of a kernel's candidates to store; sets of them are bits.
@@ -134,6 +131,23 @@ double HopeOf(const Evaluations& evaluations, const kir::Kernel& kernel, const C
   return cost * (lanes - c.elements());
 }
 
+/// Of too many candidates, by hope, those that are looked at closely. In loops lanes alone give much hope, so half of
+/// the places are kept for what is computed again and again.
+std::vector<Candidate> Closest(const Evaluations& evaluations, const std::vector<Candidate>& candidates) {
+  const auto repeated = [&](const Candidate& c) { return TimesOf(evaluations, *c.value) > c.value->elements(); };
+  size_t places =
+      std::min(static_cast<size_t>(std::ranges::count_if(candidates, repeated)), policy::kMaxStoreCandidates / 2);
+  size_t others = policy::kMaxStoreCandidates - places;
+  std::vector<Candidate> closest;
+  for (const Candidate& c : candidates) {
+    size_t& left = places > 0 && repeated(c) ? places : others;
+    if (left == 0) continue;
+    --left;
+    closest.push_back(c);
+  }
+  return closest;
+}
+
 /// The kernel with these values read from memory.
 kir::Kernel Reading(kir::Kernel kernel, const std::vector<Candidate>& candidates, uint32_t set) {
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -214,17 +228,10 @@ std::vector<NodeId> BetterStored(const kir::Kernel& kernel, const std::vector<Co
     if (hope > policy::StoreOps(c.bytes(), c.stored, step) + least_gain) candidates.push_back({&c, hope, 0});
   }
   if (candidates.empty()) return {};
-  const auto by_hope = [](const Candidate& c) { return std::tuple(c.first, c.hope, c.value->node); };
-  std::ranges::sort(candidates, std::greater<>(), by_hope);
-  // In loops lanes alone give much hope: half of the places are kept for what is computed again and again.
-  size_t kept = policy::kMaxStoreCandidates / 2;
-  for (Candidate& c : candidates) {
-    if (kept == 0) break;
-    c.first = TimesOf(evaluations, *c.value) > c.value->elements();
-    if (c.first) --kept;
-  }
-  std::ranges::sort(candidates, std::greater<>(), by_hope);
-  if (candidates.size() > policy::kMaxStoreCandidates) candidates.resize(policy::kMaxStoreCandidates);
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.hope, a.value->node) > std::pair(b.hope, b.value->node);
+  });
+  if (candidates.size() > policy::kMaxStoreCandidates) candidates = Closest(evaluations, candidates);
   for (Candidate& c : candidates) {
     const Evaluations::Stored nothing(kernel.nodes.size(), nullptr);
     const double once = evaluations.OpsOf(c.value->values[0].value, c.value->elements(), nothing);

@@ -47,15 +47,11 @@ class Scratch {
 };
 
 /// Of one line of complex numbers in f32, with a vector's lanes full of lines; within a factor of two at 512 bits.
-double LineNs(int64_t n) {
+double LineNs(int64_t n, bool chirp) {
   constexpr double kPassNs = 0.09, kMoveNs = 0.2;  // Per element.
   constexpr double kChirp = 5;                     // Two transforms of a longer line, and what goes in between.
-  int64_t rest = n;
-  for (int64_t radix = 2; radix <= internal::kMaxRadix && rest > 1; ++radix) {
-    while (rest % radix == 0) rest /= radix;
-  }
   const double elements = static_cast<double>(n);
-  return elements * (kPassNs * std::log2(std::max(elements, 2.0)) + kMoveNs) * (rest > 1 ? kChirp : 1);
+  return elements * (kPassNs * std::log2(std::max(elements, 2.0)) + kMoveNs) * (chirp ? kChirp : 1);
 }
 
 template <class T>
@@ -83,7 +79,7 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t bytes = internal::LineScratchBytes(tables);
   const TransformFn<T> transform = TransformFor<T>(isa::ActiveIsa());
   std::atomic<bool> out_of_memory{false};
-  const double cost_ns = static_cast<double>(lines) * LineNs(tables.n);
+  const double cost_ns = static_cast<double>(lines) * LineNs(tables.n, tables.chirp);
   const int64_t groups = (lines + group - 1) / group;
   // Neighbours share cache lines: long runs of groups for a thread, but enough runs to share out.
   const double group_ns = cost_ns / static_cast<double>(groups);
@@ -185,7 +181,7 @@ double EstimateFftNs(const FftSignature& s) {
   const double elements = static_cast<double>(Product(s.kind == FftKind::kRealInverse ? s.out : s.in, 0, s.in.size()));
   double ns = 0;
   for (int64_t n : s.lengths) {
-    if (n > 0) ns += elements / static_cast<double>(n) * LineNs(n);
+    if (n > 0) ns += elements / static_cast<double>(n) * LineNs(n, internal::NeedsChirp(n));
   }
   return s.real_type == DType::kF64 ? 2 * ns : ns;
 }

@@ -133,6 +133,10 @@ void MakeChirp(LineTables<T>& tables, int64_t sign) {
 
 }  // namespace
 
+bool NeedsChirp(int64_t n) {
+  return std::ranges::any_of(Radices(n), [](int64_t r) { return r > kMaxRadix; });
+}
+
 template <class T>
 LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_side) {
   LineTables<T> tables;
@@ -149,8 +153,7 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_si
     }
   }
   tables.n = n;
-  const std::vector<int64_t> radices = Radices(n);
-  if (std::any_of(radices.begin(), radices.end(), [](int64_t r) { return r > kMaxRadix; })) {
+  if (NeedsChirp(n)) {
     MakeChirp(tables, sign);
     return tables;
   }

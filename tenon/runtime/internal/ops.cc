@@ -8,6 +8,7 @@
 #include "tenon/base/small_vector.h"
 #include "tenon/base/strided_copy.h"
 #include "tenon/runtime/policy.h"
+#include "tenon/threads/policy.h"
 
 namespace tenon::runtime::internal {
 namespace {
@@ -85,7 +86,7 @@ Status KernelOp::Run(const Frame& frame) const {
     }
     kernel_.fn(buffers.data(), kernel_.params.data(), begin, end, scratch);
   };
-  if (total_ <= grain_ || cost_ns_ < policy::kMinCutNs || frame.pool.num_threads() == 1) {
+  if (total_ <= grain_ || cost_ns_ < threads::kMinSharedNs || frame.pool.num_threads() == 1) {
     run(0, total_);
   } else {
     frame.pool.ParallelFor((total_ + grain_ - 1) / grain_, cost_ns_,

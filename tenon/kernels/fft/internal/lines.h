@@ -16,6 +16,8 @@ struct Root {
 };
 
 inline constexpr int64_t kMaxRadix = 19;  ///< Larger prime factors go the way of the chirp.
+/// Whether n, above 0, has such factors.
+bool NeedsChirp(int64_t n);
 
 /// The passes of a transform of length n whose prime factors are small.
 template <class T>
