@@ -46,3 +46,52 @@ module @view {
     return %1 : tensor<16x8xf32>
   }
 }
+
+// -----
+
+// A loop in a loop takes rows of an argument that is upside down: it is turned once, before both. What a trip of the
+// outer loop sorts and turns is turned in that trip.
+// CHECK: plan "turned" {
+// CHECK: steps {
+// CHECK: kernel 0 {{.*}} params [500,3000,1500000,-3000,1497000]
+// CHECK: while
+// CHECK: body {
+// CHECK-NEXT: driver "sort" {{.*$}}
+// CHECK-NEXT: }
+// CHECK-NEXT: kernel 1 {{.*}} params [3000,2999,
+// CHECK-NEXT: kernel 2
+module @turned {
+  func.func @main(%a: tensor<500x3000xf32>, %x: tensor<3000xf32>) -> tensor<3000xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %down = stablehlo.reverse %a, dims = [0] : tensor<500x3000xf32>
+    %n = stablehlo.constant dense<500> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<3000xf32>
+     cond {
+      %t = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %o = "stablehlo.sort"(%c) <{dimension = 0 : i64}> ({
+       ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+        %t = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %t : tensor<i1>
+      }) : (tensor<3000xf32>) -> tensor<3000xf32>
+      %back = stablehlo.reverse %o, dims = [0] : tensor<3000xf32>
+      %s:2 = stablehlo.while(%j = %zero, %d = %c) : tensor<i32>, tensor<3000xf32>
+       cond {
+        %t = stablehlo.compare LT, %j, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %t : tensor<i1>
+      } do {
+        %row = stablehlo.dynamic_slice %down, %j, %zero, sizes = [1, 3000] : (tensor<500x3000xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3000xf32>
+        %v = stablehlo.reshape %row : (tensor<1x3000xf32>) -> tensor<3000xf32>
+        %e = stablehlo.multiply %d, %v : tensor<3000xf32>
+        %g = stablehlo.add %e, %back : tensor<3000xf32>
+        %j1 = stablehlo.add %j, %one : tensor<i32>
+        stablehlo.return %j1, %g : tensor<i32>, tensor<3000xf32>
+      }
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %s#1 : tensor<i32>, tensor<3000xf32>
+    }
+    return %r#1 : tensor<3000xf32>
+  }
+}

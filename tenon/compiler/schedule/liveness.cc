@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenon/compiler/schedule/touches.h"
+
 namespace tenon::compiler {
 
 std::span<const CopyAt> Timeline::CopiesAt(int32_t position) const {
@@ -34,7 +36,14 @@ class Walker {
   void Seq(plan::Seq& seq) {
     for (plan::Step& step : seq) {
       Advance();
-      std::visit([this](auto& s) { One(s); }, step.is);
+      if (ForEachTouch(p_, step, [this](plan::SlotId slot, bool write) { Touch(slot, write); })) {
+        if (auto* k = std::get_if<plan::KernelStep>(&step.is)) t_.kernels.push_back({t_.length, k});
+        if (auto* c = std::get_if<plan::CopyStep>(&step.is)) t_.copies.push_back({t_.length, c->from, c->to});
+      } else if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
+        While(*w);
+      } else {
+        Case(std::get<plan::CaseStep>(step.is));
+      }
     }
   }
 
@@ -45,30 +54,10 @@ class Walker {
     t_.arm.push_back(arm_);
   }
   void Touch(plan::SlotId slot, bool write) {
-    if (slot == plan::kNoSlot) return;
     Events& events = t_.events[p_.views[slot].buffer];
     events.insert(events.end(), {t_.length, order_++, write, slot});
   }
-  void One(plan::KernelStep& s) {
-    const kir::Kernel& k = p_.kernels[s.kernel];
-    for (size_t i = 0; i < s.buffers.size(); ++i) Touch(s.buffers[i], k.buffers[i].kind == kir::BufKind::kOut);
-    t_.kernels.push_back({t_.length, &s});
-  }
-  void One(plan::DriverStep& s) {
-    for (plan::SlotId slot : s.inputs) Touch(slot, false);
-    for (plan::SlotId slot : s.outputs) Touch(slot, true);
-    Touch(s.scratch, true);
-    for (auto& [name, hook] : s.hooks) {
-      const kir::Kernel& k = p_.kernels[hook.kernel];
-      for (size_t i = 0; i < hook.buffers.size(); ++i) Touch(hook.buffers[i], k.buffers[i].kind == kir::BufKind::kOut);
-    }
-  }
-  void One(plan::CopyStep& s) {
-    Touch(s.from, false);
-    Touch(s.to, true);
-    t_.copies.push_back({t_.length, s.from, s.to});
-  }
-  void One(plan::WhileStep& s) {
+  void While(plan::WhileStep& s) {
     const size_t index = t_.loops.size();
     const int32_t outer = loop_;
     t_.loops.push_back({t_.length, 0, 0, outer});
@@ -88,7 +77,7 @@ class Walker {
     t_.loops[index].end = t_.length;
     loop_ = outer;
   }
-  void One(plan::CaseStep& s) {
+  void Case(plan::CaseStep& s) {
     Touch(s.index, false);
     const int32_t step = t_.length, outer = arm_;
     std::vector<size_t> arms;
@@ -101,11 +90,6 @@ class Walker {
     for (size_t a : arms) t_.arms[a].end = t_.length;
     arm_ = outer;
     Advance();
-  }
-  template <class S>
-  void One(S& s) {
-    for (plan::SlotId slot : s.operands) Touch(slot, false);
-    for (plan::SlotId slot : s.results) Touch(slot, true);
   }
 
   FusedProgram& p_;

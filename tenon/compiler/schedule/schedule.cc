@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tenon/compiler/schedule/arena.h"
+#include "tenon/compiler/schedule/invariants.h"
 #include "tenon/compiler/schedule/link.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/compiler/schedule/policy.h"
@@ -557,6 +558,7 @@ class Scheduler {
 }  // namespace
 
 plan::Plan Schedule(FusedProgram program, const std::vector<Donation>& donations, const target::Target& target) {
+  HoistInvariantSteps(program);
   return Scheduler(std::move(program), donations, target).Run();
 }
 
