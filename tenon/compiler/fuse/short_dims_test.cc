@@ -89,5 +89,27 @@ TEST(ShortDims, TheModelChooses) {
   EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget()));
 }
 
+// Two results with the same short rows: what goes to one memory follows one another, so that emitters write it at once.
+TEST(ShortDims, StoresToOneMemoryFollowOneAnother) {
+  kir::KernelBuilder b;
+  const DimId i = b.AddDim(Size::Of(4096)), j = b.AddDim(Size::Of(3));
+  const auto rows = [&](kir::BufKind kind) {
+    return b.AddBuffer(kind, f32, {Size::Of(4096), Size::Of(3)}, {Size::Of(3), Size::Of(1)});
+  };
+  const kir::Buf x = rows(kir::BufKind::kArg), first = rows(kir::BufKind::kOut), second = rows(kir::BufKind::kOut);
+  const Val element = b.Read(x, {kir::At(i), kir::At(j)});
+  kir::Stage stage;
+  stage.dims = {i, j};
+  stage.stores.push_back({.buf = first, .at = {kir::At(i), kir::At(j)}, .guard = {}, .value = element});
+  stage.stores.push_back(
+      {.buf = second, .at = {kir::At(i), kir::At(j)}, .guard = {}, .value = b.Add(element, element)});
+  b.AddStage(stage);
+  const std::optional<kir::Kernel> made = WrittenOut(b.Finish(), DimMask{1} << j);
+  ASSERT_TRUE(made.has_value());
+  std::vector<kir::Buf> stored;
+  for (const kir::Store& s : std::get<kir::Stage>(made->seq[0].is).stores) stored.push_back(s.buf);
+  EXPECT_EQ(stored, (std::vector<kir::Buf>{first, first, first, second, second, second}));
+}
+
 }  // namespace
 }  // namespace tenon::compiler
