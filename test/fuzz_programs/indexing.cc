@@ -135,8 +135,34 @@ void AddDynamicSlice(Builder& b) {
          v.type, out, v.is);
 }
 
+namespace {
+
+/// Now and then what an update left, or what was there before, as a mask says that varies along some of the dims: at
+/// times of `along` only.
+void AddMasked(Builder& b, const Value& before, const Value& after, const Dims& along) {
+  if (!b.random.Chance(3)) return;
+  Dims map, dims;
+  const bool few = b.random.Chance(2);
+  for (size_t d = 0; d < before.dims.size(); ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    if (few ? std::find(along.begin(), along.end(), dim) == along.end() : b.random.Chance(2)) continue;
+    map.push_back(dim);
+    dims.push_back(before.dims[d]);
+  }
+  const Type pred = TypeOf(DType::kPred);
+  Value mask = b.Match(pred, dims);
+  if (!dims.empty() || b.random.Chance(2)) mask = b.Broadcast(mask, before.dims, map);
+  const bool swapped = b.random.Chance(4);
+  b.Emit(fmt::format("stablehlo.select {}, {}, {} : {}, {}", mask.name, (swapped ? before : after).name,
+                     (swapped ? after : before).name, Text(mask), Text(after)),
+         after.type, after.dims, Join(before.is, after.is));
+}
+
+}  // namespace
+
 void AddDynamicUpdate(Builder& b) {
   Value v = b.Any();
+  const Value before = v;
   Dims dims;
   for (const int64_t d : v.dims) dims.push_back(b.random.Chance(3) ? d : b.random.Pick(d + 1));
   Value update = b.random.Chance(4) ? b.MatchAny(v.type, dims) : b.Match(v.type, dims);
@@ -155,6 +181,7 @@ void AddDynamicUpdate(Builder& b) {
                            WithComma(Names(starts)), Text(v), Text(update), WithComma(Types(starts)), Text(v)),
                v.type, v.dims, Join(v.is, update.is));
   }
+  AddMasked(b, before, v, {});
 }
 
 /// Pieces of pieces, and pieces put back into them: starts of which one depends on what another one found.
@@ -270,14 +297,16 @@ void AddScatter(Builder& b) {
     }
   }
   const Numbers after = is;
-  b.Emit(fmt::format("\"stablehlo.scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}  }}) "
-                     "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {}, inserted_window_dims = "
-                     "{}, input_batching_dims = {}, scatter_indices_batching_dims = {}, "
-                     "scatter_dims_to_operand_dims = {}, index_vector_dim = {}>}} : ({}, {}, {}) -> {}",
-                     v.name, index.name, update.name, s, s, body, List(window_dims), List(k.collapsed),
-                     List(k.operand_batch), List(k.index_batch), List(k.map), k.vector, Text(v), Text(index),
-                     Text(update), Text(v)),
-         v.type, v.dims, after);
+  const Value updated = b.Emit(
+      fmt::format("\"stablehlo.scatter\"({}, {}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n{}  }}) "
+                  "{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {}, inserted_window_dims = "
+                  "{}, input_batching_dims = {}, scatter_indices_batching_dims = {}, "
+                  "scatter_dims_to_operand_dims = {}, index_vector_dim = {}>}} : ({}, {}, {}) -> {}",
+                  v.name, index.name, update.name, s, s, body, List(window_dims), List(k.collapsed),
+                  List(k.operand_batch), List(k.index_batch), List(k.map), k.vector, Text(v), Text(index), Text(update),
+                  Text(v)),
+      v.type, v.dims, after);
+  AddMasked(b, v, updated, k.operand_batch);
 }
 
 /// Two arrays updated at the same places, by a combiner that sees both.

@@ -500,3 +500,32 @@ module @border {
     return %5 : tensor<1030x1024xf32>
   }
 }
+
+// -----
+
+// What happens or not for each of many: places outside of the array for those that it does not happen to. Of one update
+// the old elements are chosen in its place.
+// CHECK-DAG: masked_update: select %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}} : f32[5,9] -> %{{[0-9]+}} = scatter
+// CHECK-DAG: masked_update: select %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}} : f32[9] -> %{{[0-9]+}} = dynamic_update_slice
+// CHECK: program @masked
+// CHECK-DAG: %[[OUT:[0-9]+]] = constant splat 0x00000080 : s32[5,1]
+// CHECK-DAG: %[[AT:[0-9]+]] = select %{{[0-9]+}}, %{{[0-9]+}}, %[[OUT]] : s32[5,1]
+// CHECK-DAG: scatter %0, %[[AT]]
+// CHECK-DAG: %[[OLD:[0-9]+]] = dynamic_slice %[[Y:[0-9]+]], %[[J:[0-9]+]] : f32[2]
+// CHECK-DAG: %[[NEW:[0-9]+]] = select %{{[0-9]+}}, %[[OLD]], %{{[0-9]+}} : f32[2]
+// CHECK-DAG: dynamic_update_slice %[[Y]], %[[NEW]], %[[J]]
+module @masked {
+  func.func @main(%x: tensor<5x9xf32>, %m: tensor<5xi1>, %i: tensor<5x1xi32>, %u: tensor<5x2xf32>, %y: tensor<9xf32>, %k: tensor<i1>,
+                  %j: tensor<i32>, %v: tensor<2xf32>) -> (tensor<5x9xf32>, tensor<9xf32>) {
+    %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], input_batching_dims = [0],
+         scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<5x9xf32>, tensor<5x1xi32>, tensor<5x2xf32>) -> tensor<5x9xf32>
+    %1 = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<5xi1>) -> tensor<5x9xi1>
+    %2 = stablehlo.select %1, %0, %x : tensor<5x9xi1>, tensor<5x9xf32>
+    %3 = stablehlo.dynamic_update_slice %y, %v, %j : (tensor<9xf32>, tensor<2xf32>, tensor<i32>) -> tensor<9xf32>
+    %4 = stablehlo.select %k, %y, %3 : tensor<i1>, tensor<9xf32>
+    return %2, %4 : tensor<5x9xf32>, tensor<9xf32>
+  }
+}

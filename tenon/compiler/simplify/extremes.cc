@@ -187,11 +187,7 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   Ref here = compare(node.in[0], spread, kir::kEq);
   if (with_nan) here = Binary(OpCode::kOr, here, compare(node.in[0], node.in[0], kir::kNe));
   const uint64_t last = kir::HighestBits(places.dtype);
-  GraphNode select;
-  select.op = OpCode::kSelect;
-  select.in = {here, node.in[1], Splat(places, last)};
-  select.out.push_back(places);
-  const Ref candidates = Emit(std::move(select));
+  const Ref candidates = Select(here, node.in[1], Splat(places, last));
   GraphNode first;
   first.op = OpCode::kReduce;
   first.in = {candidates, Splat({places.dtype, {}}, last)};

@@ -238,11 +238,7 @@ std::optional<Ref> Simplifier::GatherSelectAndScatter(const GraphNode& node) {
   for (size_t d = 0; d < window.size(); ++d) offset -= low[d] * row_major[d];
   Ref places = Places(place, grid.dims, steps, offset);
   if (const std::optional<Ref> exists = Existing({window, strides, ones, ones, low, high}, shape.dims, source.dims)) {
-    GraphNode select;
-    select.op = OpCode::kSelect;
-    select.in = {*exists, places, Splat({place, grid.dims}, ~uint64_t{0})};
-    select.out.push_back({place, grid.dims});
-    places = Emit(std::move(select));
+    places = Select(*exists, places, Splat({place, grid.dims}, ~uint64_t{0}));
   }
 
   GraphNode reduce;

@@ -349,11 +349,7 @@ std::optional<Ref> Simplifier::KnownScatter(const GraphNode& node) {
   const std::optional<uint64_t> same = SplatBits(to_, update);
   Ref now = same ? Splat(shape, *same) : Padded(update, Splat({shape.dtype, {}}, 0), start, end, none);
   if (!overwrite) now = Binary(op, before, now);
-  GraphNode select;
-  select.op = OpCode::kSelect;
-  select.in = {within, now, before};
-  select.out.push_back(shape);
-  return Emit(std::move(select));
+  return Select(within, now, before);
 }
 
 // Reductions over numbers that are known: whether all places of an array are inside, above all.

@@ -26,6 +26,14 @@ Ref Simplifier::Binary(OpCode op, Ref a, Ref b) {
   return Emit(std::move(node));
 }
 
+Ref Simplifier::Select(Ref mask, Ref yes, Ref no) {
+  GraphNode select;
+  select.op = OpCode::kSelect;
+  select.in = {mask, yes, no};
+  select.out.push_back(ShapeOf(yes));
+  return Emit(std::move(select));
+}
+
 Ref Simplifier::Reshape(Ref r, Dims dims) {
   if (ShapeOf(r).dims == dims) return r;
   GraphNode node;

@@ -14,6 +14,10 @@ inline constexpr int64_t kMaxFoldedElements = 256;
 /// many as a table of a kernel may well hold.
 inline constexpr int64_t kMaxKnownNumbers = 4096;
 inline constexpr int kMaxKnownDepth = 32;
+/// Updates that a choice is made between, one behind the other, at most; and an update is at most such a part of its
+/// array that choosing within it pays.
+inline constexpr size_t kMaxMaskedUpdates = 8;
+inline constexpr int64_t kMinMaskedShare = 2;
 /// A gather of known places is so many slices, one behind the other, at most: kernels select between so many.
 inline constexpr size_t kMaxKnownRuns = 4;
 /// More slices are copies one behind the other, up to so many: each is a loop nest in the kernel's code. A nest costs

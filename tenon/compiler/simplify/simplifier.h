@@ -49,6 +49,15 @@ class Simplifier {
   std::optional<Ref> Taken(Ref r, size_t dim, const std::vector<int64_t>& list);
   /// Whether places of the shape lie in [lo, hi) along `d`.
   Ref WithinAlong(const Shape& shape, size_t d, int64_t lo, int64_t hi);
+  /// An array that is the same along some of its dims.
+  struct Spreading {
+    Ref of;     ///< What was broadcast, without extents of one.
+    Dims dims;  ///< Of the array, per dim of `of`.
+  };
+  Spreading SpreadingOf(Ref r);
+  /// The update of `operand` where the mask is `when`; nothing where the choice between both arrays is as good.
+  std::optional<Ref> MaskedSlice(const GraphNode& update, Ref mask, bool when, Ref operand);
+  std::optional<Ref> MaskedScatter(const GraphNode& update, Ref mask, bool when, Ref operand);
   bool BindExtreme(NodeId id, const GraphNode& node);
   bool BindWindows(NodeId id, const GraphNode& node);
   OpCode WindowOp(const GraphNode& node) const;
@@ -73,6 +82,7 @@ class Simplifier {
   Ref Constant(Shape shape, Literal literal);
   Ref Splat(const Shape& shape, uint64_t bits);
   Ref Binary(OpCode op, Ref a, Ref b);
+  Ref Select(Ref mask, Ref yes, Ref no);
   Ref Reshape(Ref r, Dims dims);
   /// The real or imaginary (op) part of a complex value.
   Ref Part(OpCode op, Ref r);

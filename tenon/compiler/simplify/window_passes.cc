@@ -170,11 +170,7 @@ std::optional<std::vector<Ref>> Simplifier::SpelledWindows(const GraphNode& node
         both[i] = (*met)[i];
         continue;
       }
-      GraphNode select;
-      select.op = OpCode::kSelect;
-      select.in = {StridedSlice(own, start, strides, node.shape(i).dims), (*met)[i], both[i]};
-      select.out.push_back(node.shape(i));
-      both[i] = Emit(std::move(select));
+      both[i] = Select(StridedSlice(own, start, strides, node.shape(i).dims), (*met)[i], both[i]);
     }
   }
   both.resize(arrays);
