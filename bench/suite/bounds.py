@@ -30,8 +30,8 @@ def compare(got, want, dtype, factor, share):
         differs = got != want
         if differs.mean() <= share if differs.size else True:
             return ''
-        at = tuple(int(i[0]) for i in np.nonzero(differs))
-        return f'{int(differs.sum())} of {differs.size} differ, first at {list(at)}: {got[at]}, wanted {want[at]}'
+        at = np.unravel_index(np.argmax(differs), differs.shape)
+        return f'{int(differs.sum())} of {differs.size} differ, first at {[int(i) for i in at]}: {got[at]}, wanted {want[at]}'
     finite = np.isfinite(want)
     with np.errstate(all='ignore'):
         unlike = ~finite & ~((got == want) | (np.isnan(got) & np.isnan(want))) | (finite & ~np.isfinite(got))

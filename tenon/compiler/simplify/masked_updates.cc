@@ -1,5 +1,5 @@
-// Updates that happen or not: `where(mask, x with some of its elements replaced, x)`, as loops write them of which each of many
-// runs ends on its own.
+// Updates that happen or not: `where(mask, x with some of its elements replaced, x)`, as loops write them of which each
+// of many runs ends on its own.
 
 #include <algorithm>
 
@@ -64,7 +64,8 @@ std::optional<Ref> Simplifier::MaskedSlice(const GraphNode& update, Ref mask, bo
 std::optional<Ref> Simplifier::MaskedScatter(const GraphNode& update, Ref mask, bool when, Ref operand) {
   const Shape indices = ShapeOf(update.in[1]);
   if (update.in.size() != 3 || ShapeOf(update.in[0]) != update.shape() || !IsSigned(indices.dtype) ||
-      DTypeBits(indices.dtype) < 32 || std::ranges::any_of(update.shape().dims, [](int64_t n) { return n > INT32_MAX; }))
+      DTypeBits(indices.dtype) < 32 ||
+      std::ranges::any_of(update.shape().dims, [](int64_t n) { return n > INT32_MAX; }))
     return std::nullopt;
   const ScatterAttrs s = update.attrs<ScatterAttrs>();
   const Spreading spread = SpreadingOf(mask);
@@ -100,9 +101,8 @@ std::optional<Ref> Simplifier::MaskedUpdate(const GraphNode& node) {
     if (updates.empty() || !(at == kept)) continue;
     while (!updates.empty()) {
       const GraphNode& update = updates.back();
-      const std::optional<Ref> made = update.op == OpCode::kScatter
-                                          ? MaskedScatter(update, node.in[0], side == 1, at)
-                                          : MaskedSlice(update, node.in[0], side == 1, at);
+      const std::optional<Ref> made = update.op == OpCode::kScatter ? MaskedScatter(update, node.in[0], side == 1, at)
+                                                                    : MaskedSlice(update, node.in[0], side == 1, at);
       if (!made) return std::nullopt;
       at = *made;
       updates.pop_back();

@@ -427,6 +427,11 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   // iteration.
   const NodeList condition = an_.Needed({loop.condition});
   Precompute(condition);
+  // What it is made of is the same behind the loop, which it comes before.
+  std::vector<std::pair<kir::Val, Value*>> last;
+  for (kir::Val v : condition) {
+    if (!IsVector(v) && Has(v, 0)) last.emplace_back(v, values_[Slot(v, 0)]);
+  }
   const size_t condition_mark = Mark();
   mutable_ok_ = true;
   Precompute(condition);
@@ -445,6 +450,9 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   b_.SetInsertPoint(exit);
   Rewind(header_mark);
   leave({phis.begin(), phis.end()});
+  for (const auto& [v, value] : last) {
+    if (!Has(v, 0)) Set(v, 0, value);
+  }
 }
 
 void FunctionEmitter::HoistVectors(const kir::Seq& body) {

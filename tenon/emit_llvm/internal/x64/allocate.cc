@@ -16,6 +16,9 @@ namespace {
 constexpr uint8_t kGprs[] = {1, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
 constexpr uint8_t kMasks[] = {1, 2, 3, 4, 5, 6};
 constexpr size_t kVecsAvx2 = 13;
+/// What a trip leaves for the next one costs more in memory than an instruction: the next one waits until it can be
+/// read.
+constexpr float kCarriedWeight = 3;
 constexpr SplitAt kRounds[] = {SplitAt::kLoops, SplitAt::kLoops, SplitAt::kBlocks};
 
 class Bits {
@@ -45,6 +48,10 @@ class Bits {
  private:
   std::vector<uint64_t> words_;
 };
+
+bool IsLoopHeader(const Function& f, size_t b) {
+  return std::ranges::any_of(f.blocks[b].previous, [&](uint32_t p) { return p >= b; });
+}
 
 struct Interval {
   Reg reg = 0;
@@ -162,7 +169,7 @@ class Allocator {
       for (const Phi& phi : block.phis) {
         Interval& result = intervals_[phi.result];
         result.Cover(start);
-        result.weight += often[b];
+        result.weight += IsLoopHeader(f_, b) ? kCarriedWeight * often[b] : often[b];
         for (const auto& [from, value] : phi.from) {
           (result.hint == 0 ? result.hint : result.hint2) = value;
           intervals_[value].hint2 = phi.result;
@@ -352,8 +359,10 @@ SpillCount CountSpills(const Function& function, const std::vector<Location>& wh
     count.weight += times * static_cast<float>(store || load ? 2 * (store + load) : 1);
   };
   for (uint32_t b = 0; b < function.blocks.size(); ++b) {
+    const bool header = IsLoopHeader(function, b);
     for (const Phi& phi : function.blocks[b].phis) {
-      for (const auto& [from, value] : phi.from) move(where[phi.result], where[value], often[from]);
+      const float times = header && LiesInMemory(where[phi.result]) ? kCarriedWeight : 1;
+      for (const auto& [from, value] : phi.from) move(where[phi.result], where[value], times * often[from]);
     }
     for (Inst inst : function.blocks[b].code) {
       if (inst.kind == Kind::kCopy) {

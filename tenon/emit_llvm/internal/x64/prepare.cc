@@ -14,6 +14,8 @@
 #include <limits>
 #include <vector>
 
+#include "tenon/emit_llvm/internal/x64/branches.h"
+
 namespace tenon::emit_llvm::x64 {
 namespace {
 
@@ -73,6 +75,18 @@ Constant* Fold(Instruction& inst, const llvm::DataLayout& layout) {
   }
   Constant* folded = llvm::ConstantFoldInstruction(&inst, layout);
   return folded != nullptr && IsPlain(folded) ? folded : nullptr;
+}
+
+/// "Not so", asked of a comparison of integers: the other comparison.
+Value* Inverted(Instruction& inst) {
+  auto* asked = dyn_cast<llvm::ICmpInst>(&inst);
+  if (asked == nullptr || asked->getPredicate() != llvm::CmpInst::ICMP_EQ ||
+      !asked->getOperand(0)->getType()->isIntegerTy(1))
+    return nullptr;
+  auto* of = dyn_cast<llvm::ICmpInst>(asked->getOperand(0));
+  auto* no = dyn_cast<Constant>(asked->getOperand(1));
+  if (of == nullptr || no == nullptr || !no->isNullValue()) return nullptr;
+  return llvm::IRBuilder<>(&inst).CreateICmp(of->getInversePredicate(), of->getOperand(0), of->getOperand(1));
 }
 
 /// The operand that the operation gives unchanged, or the constant that it always gives.
@@ -213,6 +227,46 @@ Value* NarrowClamp(Instruction& inst) {
   Value* const x = In32(b, call->getArgOperand(0));
   Value* const y = x == nullptr ? nullptr : In32(b, call->getArgOperand(1));
   return y == nullptr ? nullptr : b.CreateSExt(b.CreateBinaryIntrinsic(id, x, y), inst.getType());
+}
+
+/// A number between 0 and `most` stays, below is 0, above is `most`: min(max(x, 0), most) of one number, whose steps do
+/// not wait for one another; in 32 bits, if it had no more before. An index from the end (x < 0 ? x + most + 1 : x) is
+/// too low only where x is.
+Value* ShortClamp(Instruction& inst) {
+  auto* least = dyn_cast<llvm::IntrinsicInst>(&inst);
+  if (least == nullptr || least->getIntrinsicID() != llvm::Intrinsic::smin || !inst.getType()->isIntegerTy())
+    return nullptr;
+  auto* most = dyn_cast<llvm::ConstantInt>(least->getArgOperand(1));
+  auto* raised = dyn_cast<llvm::IntrinsicInst>(least->getArgOperand(0));
+  if (most == nullptr || raised == nullptr || raised->getIntrinsicID() != llvm::Intrinsic::smax ||
+      most->getBitWidth() < 32 || most->isNegative() || !most->getValue().isSignedIntN(32))
+    return nullptr;
+  auto* zero = dyn_cast<Constant>(raised->getArgOperand(1));
+  if (zero == nullptr || !zero->isNullValue()) return nullptr;
+  llvm::IRBuilder<> b(&inst);
+  Value* x = raised->getArgOperand(0);
+  if (auto* sext = dyn_cast<llvm::SExtInst>(x); sext != nullptr && sext->getOperand(0)->getType()->isIntegerTy(32))
+    x = sext->getOperand(0);
+  Value* before = x;
+  auto* wrapped = dyn_cast<llvm::SelectInst>(x);
+  if (wrapped != nullptr && isa<llvm::ICmpInst>(wrapped->getCondition())) {
+    auto* below = cast<llvm::ICmpInst>(wrapped->getCondition());
+    auto* sum = dyn_cast<llvm::BinaryOperator>(wrapped->getTrueValue());
+    Value* const from = wrapped->getFalseValue();
+    auto* extent = sum == nullptr || sum->getOpcode() != Instruction::Add || sum->getOperand(0) != from
+                       ? nullptr
+                       : dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+    auto* limit = dyn_cast<Constant>(below->getOperand(1));
+    if (extent != nullptr && !extent->isNegative() && extent->getSExtValue() - 1 <= most->getSExtValue() &&
+        below->getPredicate() == llvm::CmpInst::ICMP_SLT && below->getOperand(0) == from && limit != nullptr &&
+        limit->isNullValue())
+      before = from;
+  }
+  auto* const limit = llvm::ConstantInt::get(x->getType(), static_cast<uint64_t>(most->getSExtValue()));
+  Value* const negative = b.CreateAShr(before, x->getType()->getScalarSizeInBits() - 1);
+  Value* const outside = b.CreateAnd(b.CreateNot(negative), limit);
+  Value* const clamped = b.CreateSelect(b.CreateICmpUGT(x, limit), outside, x);
+  return b.CreateZExt(clamped, inst.getType());
 }
 
 /// One summand of an offset: `lanes` (32 bits; null: `constant`) times `factor`.
@@ -454,7 +508,9 @@ void Simplify(llvm::Function& fn) {
     for (Instruction& inst : llvm::make_early_inc_range(block)) {
       Value* other = Fold(inst, layout);
       if (other == nullptr) other = Same(inst);
+      if (other == nullptr) other = Inverted(inst);
       if (other == nullptr) other = NarrowClamp(inst);
+      if (other == nullptr) other = ShortClamp(inst);
       if (other == nullptr) other = shared.Find(inst);
       if (other != nullptr) {
         inst.replaceAllUsesWith(other);
@@ -595,6 +651,7 @@ class Hoister {
 void Prepare(llvm::Function& function) {
   Simplify(function);
   Hoister(function).Run();
+  MakeBranches(function);
 }
 
 }  // namespace tenon::emit_llvm::x64

@@ -134,7 +134,7 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
         const Reg negative = New(RegClass::kGpr);
         Add({.op = op::Legacy(0, 0, s.wide(), 0xf7), .digit = 3, .def = Slot::kRm, .rm = negative, .tied = x});
         // The flags are those of the negation: the number was positive when it is negative now.
-        return ConditionalMove(8, Result(*call)[0], x, negative);
+        return ConditionalMove(8, s.bits == 64, Result(*call)[0], x, negative);
       }
       if (s.bits < 32) return each(op::Evex(2, 1, 0, s.bits == 8 ? 0x1c : 0x1d));
       if (avx2_ && s.wide()) {

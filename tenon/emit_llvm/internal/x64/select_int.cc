@@ -262,6 +262,11 @@ bool Selector::Fused(const Instruction& condition) const {
          (select->getType()->isIntegerTy() || select->getType()->isPointerTy());
 }
 
+bool Selector::IsZeroAbove(const Value* v) const {
+  auto* select = dyn_cast<llvm::SelectInst>(Canonical(v));
+  return select != nullptr && select->getType()->isIntegerTy(32) && !isa<llvm::Constant>(select->getCondition());
+}
+
 void Selector::Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool wide) {
   Inst m{.mem_bytes = 4, .def = Slot::kReg, .reg = to, .rm = from};
   if (from_bits == 32) {
@@ -277,6 +282,17 @@ void Selector::Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool
 void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool is_signed) {
   const bool wide = bits == 64;
   Reg x = One(a);
+  if (bits == 8) {
+    // What is above the bytes does not count.
+    if (const auto* number = Int(b); number != nullptr) {
+      Inst m{.op = op::Legacy(0, 0, 0, 0x80), .byte_register = true, .digit = 7, .imm_bytes = 1, .rm = x};
+      m.imm = number->getSExtValue();
+      Add(m);
+    } else {
+      Add({.op = op::Legacy(0, 0, 0, 0x3a), .byte_register = true, .reg = x, .rm = One(b)});
+    }
+    return;
+  }
   if (bits < 32 && bits > 1) {
     const Reg extended = New(RegClass::kGpr);
     Extend(extended, x, bits, is_signed, false);
@@ -360,8 +376,8 @@ void Selector::VisitICmp(const llvm::ICmpInst& cmp) {
   SetFromFlags(ConditionOf(predicate), Result(cmp)[0]);
 }
 
-void Selector::ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no) {
-  Add({.op = op::Legacy(1, 0, 1, static_cast<uint8_t>(0x40 + cc)),
+void Selector::ConditionalMove(uint8_t cc, bool wide, Reg to, Reg yes, Reg no) {
+  Add({.op = op::Legacy(1, 0, wide, static_cast<uint8_t>(0x40 + cc)),
        .mem_bytes = 8,
        .foldable = true,
        .def = Slot::kReg,
@@ -378,7 +394,7 @@ void Selector::MinMax(const llvm::IntrinsicInst& call, uint8_t cc) {
   const Reg x = One(a);
   const Reg y = One(b);
   EmitCompare(a, b, s.bits, cc == op::kLess || cc == op::kGreater);
-  ConditionalMove(cc, Result(call)[0], x, y);
+  ConditionalMove(cc, s.bits == 64, Result(call)[0], x, y);
 }
 
 bool Selector::SelectOfExtreme(const llvm::SelectInst& select, const Shape& s) {
@@ -438,7 +454,7 @@ void Selector::VisitSelect(const llvm::SelectInst& select) {
     const Reg yes = One(select.getTrueValue());
     const Reg no = One(select.getFalseValue());
     const uint8_t cc = EmitCondition(condition);
-    ConditionalMove(cc, Result(select)[0], yes, no);
+    ConditionalMove(cc, s.bits == 64, Result(select)[0], yes, no);
     return;
   }
   if (s.kind == Shape::Kind::kMask) {
@@ -512,7 +528,8 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
       Add(WithImmediate(4, false, Result(inst)[0], One(v), 1));
       return;
     }
-    if (opcode == Instruction::ZExt && from.bits == 1) return Alias(inst, {One(v)});
+    if (opcode == Instruction::ZExt && (from.bits == 1 || (from.bits == 32 && IsZeroAbove(v))))
+      return Alias(inst, {One(v)});
     if (opcode == Instruction::SExt && from.bits == 1) {
       Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = Result(inst)[0], .tied = One(v)});
       return;

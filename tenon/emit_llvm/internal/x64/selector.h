@@ -187,12 +187,14 @@ class Selector {
   bool Fused(const llvm::Instruction& condition) const;
   /// Sets the flags; the condition under which `condition` holds.
   uint8_t EmitCondition(const llvm::Value* condition);
+  /// Whether the upper half of the register that holds these 32 bits is known to be zero.
+  bool IsZeroAbove(const llvm::Value* v) const;
   void EmitCompare(const llvm::Value* a, const llvm::Value* b, unsigned bits, bool is_signed);
   void SetFromFlags(uint8_t cc, Reg to);
   Reg Immediate(int64_t value);
   void MinMax(const llvm::IntrinsicInst& call, uint8_t cc);
   /// to = cc ? yes : no
-  void ConditionalMove(uint8_t cc, Reg to, Reg yes, Reg no);
+  void ConditionalMove(uint8_t cc, bool wide, Reg to, Reg yes, Reg no);
   bool SelectOfExtreme(const llvm::SelectInst& select, const Shape& shape);
   void VisitSelect(const llvm::SelectInst& select);
   void VisitCast(const llvm::CastInst& cast);

@@ -1,0 +1,194 @@
+#include "tenon/emit_llvm/internal/x64/branches.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace tenon::emit_llvm::x64 {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+/// How many values are looked at for one choice.
+constexpr size_t kMostLookedAt = 128;
+
+bool IsComparisonOfIntegers(const Value* v, const BasicBlock* block) {
+  auto* cmp = dyn_cast<llvm::ICmpInst>(v);
+  return cmp != nullptr && cmp->hasOneUse() && cmp->getParent() == block && cmp->getOperand(0)->getType()->isIntegerTy();
+}
+
+/// What `block` handed to the phis of `to`, `other` hands to them, too.
+void AddEdge(BasicBlock* to, BasicBlock* block, BasicBlock* other) {
+  for (llvm::PHINode& phi : to->phis()) phi.addIncoming(phi.getIncomingValueForBlock(block), other);
+}
+
+/// A jump on `a and b`, `a or b` of two comparisons as two jumps; whether it was one.
+bool SplitCondition(BasicBlock* block) {
+  auto* branch = dyn_cast<llvm::BranchInst>(block->getTerminator());
+  if (branch == nullptr || branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) return false;
+  auto* both = dyn_cast<llvm::BinaryOperator>(branch->getCondition());
+  if (both == nullptr || !both->hasOneUse() || both->getParent() != block) return false;
+  const bool conjunction = both->getOpcode() == Instruction::And;
+  if (!conjunction && both->getOpcode() != Instruction::Or) return false;
+  Value *first = both->getOperand(0), *second = both->getOperand(1);
+  if (!IsComparisonOfIntegers(first, block) || !IsComparisonOfIntegers(second, block)) return false;
+  BasicBlock *yes = branch->getSuccessor(0), *no = branch->getSuccessor(1);
+  BasicBlock* next = BasicBlock::Create(block->getContext(), "and", block->getParent(), block->getNextNode());
+  llvm::IRBuilder<>(next).CreateCondBr(second, yes, no);
+  llvm::cast<Instruction>(second)->moveBefore(next->getTerminator()->getIterator());
+  branch->setCondition(first);
+  // Who is reached after one comparison as well as after two.
+  AddEdge(conjunction ? no : yes, block, next);
+  (conjunction ? yes : no)->replacePhiUsesWith(block, next);
+  branch->setSuccessor(conjunction ? 0 : 1, next);
+  both->eraseFromParent();
+  return true;
+}
+
+class Chooser {
+ public:
+  explicit Chooser(llvm::Function& fn) : fn_(fn) {}
+
+  void Run() {
+    std::vector<llvm::SelectInst*> choices;
+    size_t number = 0;
+    for (BasicBlock& block : fn_) number_[&block] = number++;
+    FindLoops();
+    for (BasicBlock& block : fn_) {
+      if (!last_of_loop_.contains(&block)) continue;
+      for (Instruction& inst : block) {
+        auto* select = dyn_cast<llvm::SelectInst>(&inst);
+        if (select != nullptr && !select->getType()->isVectorTy() && !isa<llvm::Constant>(select->getCondition()) &&
+            (IsWaitedFor(*select, 1) || IsWaitedFor(*select, 2)))
+          choices.push_back(select);
+      }
+    }
+    for (llvm::SelectInst* select : choices) Branch(*select);
+  }
+
+ private:
+  using Chain = llvm::SmallSetVector<Instruction*, 16>;
+
+  /// Blocks stand in an order in which those of a loop follow each other: of each, where the innermost loop around it
+  /// begins and ends.
+  void FindLoops() {
+    for (BasicBlock& block : fn_) {
+      for (BasicBlock* next : llvm::successors(&block)) {
+        const size_t header = number_[next];
+        if (header > number_[&block]) continue;
+        for (BasicBlock* b = next;; b = b->getNextNode()) {
+          const auto [it, fresh] = last_of_loop_.try_emplace(b, std::pair(header, number_[&block]));
+          if (!fresh && it->second.first < header) it->second = {header, number_[&block]};
+          if (b == &block) break;
+        }
+      }
+    }
+  }
+
+  /// The read that the arm is, and whatever is computed for it alone: what need not be done when the other arm is chosen.
+  Chain ArmOf(llvm::SelectInst& select, unsigned arm) const {
+    Chain chain;
+    auto* load = dyn_cast<llvm::LoadInst>(select.getOperand(arm));
+    if (load == nullptr || !load->isSimple() || !load->hasOneUse() || load->getParent() != select.getParent()) return chain;
+    for (auto at = std::next(load->getIterator()); &*at != &select; ++at) {
+      if (at->mayWriteToMemory()) return chain;
+    }
+    chain.insert(load);
+    for (size_t i = 0; i < chain.size(); ++i) {
+      for (Value* operand : chain[i]->operands()) {
+        auto* inst = dyn_cast<Instruction>(operand);
+        if (inst == nullptr || inst->getParent() != select.getParent() || isa<llvm::PHINode>(inst) ||
+            inst->mayReadOrWriteMemory() || inst->mayHaveSideEffects())
+          continue;
+        const bool alone = std::all_of(inst->user_begin(), inst->user_end(), [&](llvm::User* user) {
+          return chain.contains(llvm::cast<Instruction>(user));
+        });
+        if (alone) chain.insert(inst);
+      }
+    }
+    return chain;
+  }
+
+  /// Values that `from` is made of in the same loop; the loop's own phis among them.
+  llvm::SmallPtrSet<const Value*, 32> MadeOf(const Value* from, std::pair<size_t, size_t> loop) const {
+    llvm::SmallPtrSet<const Value*, 32> seen;
+    llvm::SmallVector<const Value*, 32> open = {from};
+    while (!open.empty() && seen.size() < kMostLookedAt) {
+      auto* inst = dyn_cast<Instruction>(open.pop_back_val());
+      if (inst == nullptr) continue;
+      const size_t at = number_.lookup(inst->getParent());
+      if (at < loop.first || at > loop.second || !seen.insert(inst).second) continue;
+      if (isa<llvm::PHINode>(inst) && at == loop.first) continue;
+      open.append(inst->op_begin(), inst->op_end());
+    }
+    return seen;
+  }
+
+  /// Whether the arm is a read from a place that depends on what this choice gave in an earlier trip.
+  bool IsWaitedFor(llvm::SelectInst& select, unsigned arm) const {
+    if (ArmOf(select, arm).empty()) return false;
+    const auto loop = last_of_loop_.lookup(select.getParent());
+    for (const Value* v : MadeOf(llvm::cast<llvm::LoadInst>(select.getOperand(arm))->getPointerOperand(), loop)) {
+      auto* phi = dyn_cast<llvm::PHINode>(v);
+      if (phi == nullptr || number_.lookup(phi->getParent()) != loop.first) continue;
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+        if (number_.lookup(phi->getIncomingBlock(i)) < loop.first) continue;
+        if (MadeOf(phi->getIncomingValue(i), loop).contains(&select)) return true;
+      }
+    }
+    return false;
+  }
+
+  void Branch(llvm::SelectInst& select) {
+    const unsigned arm = ArmOf(select, 1).empty() ? 2 : 1;
+    const Chain chain = ArmOf(select, arm);
+    if (chain.empty()) return;
+    BasicBlock* block = select.getParent();
+    BasicBlock* rest = block->splitBasicBlock(select.getIterator(), "chosen");
+    BasicBlock* read = BasicBlock::Create(fn_.getContext(), "read", &fn_, rest);
+    Instruction* const end = llvm::IRBuilder<>(read).CreateBr(rest);
+    for (Instruction& inst : llvm::make_early_inc_range(*block)) {
+      if (chain.contains(&inst)) inst.moveBefore(end->getIterator());
+    }
+    block->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<>(block).CreateCondBr(select.getCondition(), arm == 1 ? read : rest, arm == 1 ? rest : read);
+    // The comparison stands beside its jump.
+    auto* condition = dyn_cast<llvm::CmpInst>(select.getCondition());
+    auto* phi = llvm::PHINode::Create(select.getType(), 2, "", rest->begin());
+    phi->addIncoming(select.getOperand(arm), read);
+    phi->addIncoming(select.getOperand(3 - arm), block);
+    select.replaceAllUsesWith(phi);
+    select.eraseFromParent();
+    if (condition != nullptr && condition->getParent() == block && condition->hasOneUse())
+      condition->moveBefore(block->getTerminator()->getIterator());
+  }
+
+  llvm::Function& fn_;
+  llvm::DenseMap<const BasicBlock*, size_t> number_;
+  llvm::DenseMap<const BasicBlock*, std::pair<size_t, size_t>> last_of_loop_;
+};
+
+}  // namespace
+
+void MakeBranches(llvm::Function& function) {
+  Chooser(function).Run();
+  for (BasicBlock* block = &function.front(); block != nullptr; block = block->getNextNode()) {
+    while (SplitCondition(block)) {
+    }
+  }
+}
+
+}  // namespace tenon::emit_llvm::x64
