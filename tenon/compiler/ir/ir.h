@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tenon/base/hash.h"
@@ -126,6 +127,10 @@ struct Program {
   const GraphNode& operator[](NodeId id) const { return nodes[id]; }
   const Shape& shape(Ref r) const { return nodes[r.node].out[r.result]; }
 };
+
+/// The same block anew, for a node beside the one that has it: nodes stand in one block each. What it uses from outside
+/// stays, or is what `copies` says; its own nodes are added to that.
+Block CopyOf(Program& program, const Block& block, std::unordered_map<NodeId, NodeId>& copies);
 
 Literal MakeLiteral(std::string bytes, bool splat);
 /// One value of a type of at most 64 bits, given by its significant bits as in KIR's literals.

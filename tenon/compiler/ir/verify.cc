@@ -9,7 +9,8 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : p_(program), defined_(program.nodes.size(), false) {}
+  explicit Verifier(const Program& program)
+      : p_(program), defined_(program.nodes.size(), false), stood_(program.nodes.size(), false) {}
 
   Status CheckBlock(const Block& block) {
     for (NodeId id : block.args) {
@@ -18,7 +19,8 @@ class Verifier {
       defined_[id] = true;
     }
     for (NodeId id : block.nodes) {
-      if (id >= p_.nodes.size() || defined_[id]) return Internal(fmt::format("%{} stands in a block twice", id));
+      if (id >= p_.nodes.size() || stood_[id]) return Internal(fmt::format("%{} stands in blocks twice", id));
+      stood_[id] = true;
       TENON_RETURN_IF_ERROR(CheckNode(id));
       defined_[id] = true;
     }
@@ -153,7 +155,8 @@ class Verifier {
   }
 
   const Program& p_;
-  std::vector<bool> defined_;
+  std::vector<bool> defined_;  ///< Whether whoever is looked at may use it.
+  std::vector<bool> stood_;    ///< Whether it was in a block that was looked at.
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tenon/compiler/ir/combiner.h"
+
 namespace tenon::compiler {
 namespace {
 
@@ -30,6 +32,29 @@ Program TwoTransposes() {
 std::string Complaint(const Program& p) { return std::string(Verify(p).message()); }
 
 TEST(Verify, TakesWhatIsRight) { EXPECT_TRUE(Verify(TwoTransposes()).ok()); }
+
+TEST(Verify, NodesStandInOneBlock) {
+  Program p = TwoTransposes();
+  GraphNode sum;
+  sum.op = OpCode::kReduce;
+  GraphNode zero;
+  zero.op = OpCode::kConstant;
+  zero.out = {{DType::kF32, {}}};
+  zero.literal = SplatLiteral(DType::kF32, 0);
+  p.main.nodes.push_back(p.Add(std::move(zero)));
+  sum.in = {{1, 0}, {3, 0}};
+  sum.out = {{DType::kF32, {2}}};
+  sum.attributes = ReduceAttrs{{0}};
+  sum.blocks = {MakeCombiner(p, OpCode::kAdd, DType::kF32)};
+  p.main.nodes.push_back(p.Add(sum));
+  EXPECT_TRUE(Verify(p).ok()) << Complaint(p);
+  // A second one with the first one's block.
+  p.main.nodes.push_back(p.Add(sum));
+  EXPECT_THAT(Complaint(p), HasSubstr("stands in blocks twice"));
+  std::unordered_map<NodeId, NodeId> copies;
+  p[p.main.nodes.back()].blocks[0] = CopyOf(p, sum.blocks[0], copies);
+  EXPECT_TRUE(Verify(p).ok()) << Complaint(p);
+}
 
 TEST(Verify, AttributesAreTheOps) {
   Program p = TwoTransposes();

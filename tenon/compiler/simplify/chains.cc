@@ -175,6 +175,7 @@ class Copier {
     for (Ref& r : node.in) {
       if (const auto it = copies.find(r.node); it != copies.end()) r.node = it->second;
     }
+    for (Block& inner : node.blocks) inner = CopyOf(p_, inner, copies);
     return copies[id] = p_.Add(std::move(node));
   }
 

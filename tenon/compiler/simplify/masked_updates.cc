@@ -63,8 +63,8 @@ std::optional<Ref> Simplifier::MaskedSlice(const GraphNode& update, Ref mask, bo
 // An update that is not to happen has a place outside: nothing is written there.
 std::optional<Ref> Simplifier::MaskedScatter(const GraphNode& update, Ref mask, bool when, Ref operand) {
   const Shape indices = ShapeOf(update.in[1]);
-  if (update.in.size() != 3 || ShapeOf(update.in[0]) != update.shape() || !IsSigned(indices.dtype) ||
-      DTypeBits(indices.dtype) < 32 ||
+  if (update.in.size() != 3 || update.blocks.size() != 1 || ShapeOf(update.in[0]) != update.shape() ||
+      !IsSigned(indices.dtype) || DTypeBits(indices.dtype) < 32 ||
       std::ranges::any_of(update.shape().dims, [](int64_t n) { return n > INT32_MAX; }))
     return std::nullopt;
   const ScatterAttrs s = update.attrs<ScatterAttrs>();
@@ -80,6 +80,8 @@ std::optional<Ref> Simplifier::MaskedScatter(const GraphNode& update, Ref mask, 
   const Ref here = Broadcast(spread.of, indices.dims, along);
   const Ref outside = Splat(indices, kir::LiteralBits(indices.dtype, INT32_MIN));
   GraphNode made = update;
+  std::unordered_map<NodeId, NodeId> copies;
+  made.blocks[0] = CopyOf(to_, update.blocks[0], copies);
   made.in[0] = operand;
   made.in[1] = when ? Select(here, update.in[1], outside) : Select(here, outside, update.in[1]);
   return Emit(std::move(made));

@@ -27,7 +27,8 @@ constexpr size_t kMostLookedAt = 128;
 
 bool IsComparisonOfIntegers(const Value* v, const BasicBlock* block) {
   auto* cmp = dyn_cast<llvm::ICmpInst>(v);
-  return cmp != nullptr && cmp->hasOneUse() && cmp->getParent() == block && cmp->getOperand(0)->getType()->isIntegerTy();
+  return cmp != nullptr && cmp->hasOneUse() && cmp->getParent() == block &&
+         cmp->getOperand(0)->getType()->isIntegerTy();
 }
 
 /// What `block` handed to the phis of `to`, `other` hands to them, too.
@@ -38,7 +39,8 @@ void AddEdge(BasicBlock* to, BasicBlock* block, BasicBlock* other) {
 /// A jump on `a and b`, `a or b` of two comparisons as two jumps; whether it was one.
 bool SplitCondition(BasicBlock* block) {
   auto* branch = dyn_cast<llvm::BranchInst>(block->getTerminator());
-  if (branch == nullptr || branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) return false;
+  if (branch == nullptr || branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1))
+    return false;
   auto* both = dyn_cast<llvm::BinaryOperator>(branch->getCondition());
   if (both == nullptr || !both->hasOneUse() || both->getParent() != block) return false;
   const bool conjunction = both->getOpcode() == Instruction::And;
@@ -98,11 +100,13 @@ class Chooser {
     }
   }
 
-  /// The read that the arm is, and whatever is computed for it alone: what need not be done when the other arm is chosen.
+  /// The read that the arm is, and whatever is computed for it alone: what need not be done when the other arm is
+  /// chosen.
   Chain ArmOf(llvm::SelectInst& select, unsigned arm) const {
     Chain chain;
     auto* load = dyn_cast<llvm::LoadInst>(select.getOperand(arm));
-    if (load == nullptr || !load->isSimple() || !load->hasOneUse() || load->getParent() != select.getParent()) return chain;
+    if (load == nullptr || !load->isSimple() || !load->hasOneUse() || load->getParent() != select.getParent())
+      return chain;
     for (auto at = std::next(load->getIterator()); &*at != &select; ++at) {
       if (at->mayWriteToMemory()) return chain;
     }
@@ -113,9 +117,8 @@ class Chooser {
         if (inst == nullptr || inst->getParent() != select.getParent() || isa<llvm::PHINode>(inst) ||
             inst->mayReadOrWriteMemory() || inst->mayHaveSideEffects())
           continue;
-        const bool alone = std::all_of(inst->user_begin(), inst->user_end(), [&](llvm::User* user) {
-          return chain.contains(llvm::cast<Instruction>(user));
-        });
+        const bool alone = std::all_of(inst->user_begin(), inst->user_end(),
+                                       [&](llvm::User* user) { return chain.contains(llvm::cast<Instruction>(user)); });
         if (alone) chain.insert(inst);
       }
     }
