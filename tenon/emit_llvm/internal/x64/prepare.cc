@@ -362,9 +362,13 @@ Value* NarrowOffsets(Instruction& inst, Value* offsets) {
 
 // --- what a block computes or reads twice
 
-/// Where a pointer points: into an array of the function's own, or anywhere else (`array` null).
+/// The parameter that points to the local memory of the kernel (emit.h).
+constexpr unsigned kLocalMemory = 4;
+
+/// Where a pointer points: into memory that nobody else has a pointer to, an array of the function's own or the
+/// kernel's local memory, or anywhere else (`array` null).
 struct Spot {
-  const llvm::AllocaInst* array = nullptr;
+  const Value* array = nullptr;
   int64_t offset = -1;  ///< Bytes from its start; -1: not known.
 };
 Spot SpotOf(const Value* pointer, const llvm::DataLayout& layout) {
@@ -378,7 +382,9 @@ Spot SpotOf(const Value* pointer, const llvm::DataLayout& layout) {
     }
     pointer = gep->getPointerOperand();
   }
-  spot.array = dyn_cast<llvm::AllocaInst>(pointer);
+  auto* argument = dyn_cast<llvm::Argument>(pointer);
+  if (isa<llvm::AllocaInst>(pointer) || (argument != nullptr && argument->getArgNo() == kLocalMemory))
+    spot.array = pointer;
   return spot;
 }
 
@@ -430,7 +436,7 @@ class Shared {
   }
 
  private:
-  /// The function's own arrays are small and few: what lies at known places in them.
+  /// What lies at known places in such memory, as long as it is little.
   struct Stored {
     Spot spot;
     int64_t bytes;
