@@ -127,6 +127,9 @@ Value* Same(Instruction& inst) {
 
 // --- offsets in 32 bits
 
+/// So many operations on the way to a number tell its range.
+constexpr int kRangeDepth = 4;
+
 struct Range {
   int64_t low;
   int64_t high;
@@ -170,6 +173,13 @@ Range RangeOf(const Value* v, int depth) {
       const Range r = of(1);
       return r.low >= 0 ? Range{0, r.high} : full;
     }
+    case Instruction::LShr: {
+      auto* by = dyn_cast<Constant>(inst->getOperand(1));
+      const Range r = by == nullptr ? Range{0, 0} : RangeOf(by, 1);
+      const unsigned bits = v->getType()->getScalarSizeInBits();
+      if (r.low != r.high || r.low <= 0 || r.low >= bits) return full;
+      return {0, static_cast<int64_t>((bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) >> r.low)};
+    }
     case Instruction::Select: {
       const Range a = of(1);
       const Range b = of(2);
@@ -211,7 +221,7 @@ Value* In32(llvm::IRBuilder<>& b, Value* v) {
   if (auto* zext = dyn_cast<llvm::ZExtInst>(v)) {
     Value* const from = zext->getOperand(0);
     const unsigned bits = from->getType()->getScalarSizeInBits();
-    if (bits == 32) return RangeOf(from, 4).low >= 0 ? from : nullptr;
+    if (bits == 32) return RangeOf(from, kRangeDepth).low >= 0 ? from : nullptr;
     return bits == 8 || bits == 16 ? b.CreateZExt(from, narrow) : nullptr;
   }
   return nullptr;
@@ -262,11 +272,62 @@ Value* ShortClamp(Instruction& inst) {
         limit->isNullValue())
       before = from;
   }
+  const Range range = RangeOf(x, kRangeDepth);
+  if (range.low >= 0 && range.high <= most->getSExtValue()) return b.CreateZExt(x, inst.getType());
   auto* const limit = llvm::ConstantInt::get(x->getType(), static_cast<uint64_t>(most->getSExtValue()));
   Value* const negative = b.CreateAShr(before, x->getType()->getScalarSizeInBits() - 1);
   Value* const outside = b.CreateAnd(b.CreateNot(negative), limit);
   Value* const clamped = b.CreateSelect(b.CreateICmpUGT(x, limit), outside, x);
   return b.CreateZExt(clamped, inst.getType());
+}
+
+/// A comparison with a constant that the other operand's range decides.
+Value* KnownComparison(Instruction& inst) {
+  auto* cmp = dyn_cast<llvm::ICmpInst>(&inst);
+  if (cmp == nullptr || !isa<Constant>(cmp->getOperand(1)) || !cmp->getOperand(0)->getType()->isIntOrIntVectorTy())
+    return nullptr;
+  const Range x = RangeOf(cmp->getOperand(0), kRangeDepth), y = RangeOf(cmp->getOperand(1), 1);
+  if (cmp->isUnsigned() && (x.low < 0 || y.low < 0)) return nullptr;
+  const auto known = [&](bool yes, bool no) -> Value* {
+    return yes || no ? llvm::ConstantInt::getBool(cmp->getType(), yes) : nullptr;
+  };
+  switch (cmp->getPredicate()) {
+    case llvm::CmpInst::ICMP_ULT:
+    case llvm::CmpInst::ICMP_SLT:
+      return known(x.high < y.low, x.low >= y.high);
+    case llvm::CmpInst::ICMP_UGT:
+    case llvm::CmpInst::ICMP_SGT:
+      return known(x.low > y.high, x.high <= y.low);
+    case llvm::CmpInst::ICMP_ULE:
+    case llvm::CmpInst::ICMP_SLE:
+      return known(x.high <= y.low, x.low > y.high);
+    case llvm::CmpInst::ICMP_UGE:
+    case llvm::CmpInst::ICMP_SGE:
+      return known(x.low >= y.high, x.high < y.low);
+    default:
+      return nullptr;
+  }
+}
+
+/// Of a shift whose result does not count where it is too far (`far ? 0 : x << (far ? 0 : n)`), so many places as the
+/// machine would take anyway.
+void ShortenShift(Instruction& inst) {
+  if (!inst.isShift() || !inst.getType()->isIntegerTy()) return;
+  auto* amount = dyn_cast<llvm::SelectInst>(inst.getOperand(1));
+  auto* near = amount == nullptr ? nullptr : dyn_cast<llvm::ICmpInst>(amount->getCondition());
+  const unsigned bits = inst.getType()->getIntegerBitWidth();
+  auto* most = near == nullptr ? nullptr : dyn_cast<llvm::ConstantInt>(near->getOperand(1));
+  if (most == nullptr || near->getPredicate() != llvm::CmpInst::ICMP_ULT ||
+      near->getOperand(0) != amount->getTrueValue() || most->getValue() != bits || (bits & (bits - 1)) != 0)
+    return;
+  for (llvm::User* user : inst.users()) {
+    auto* select = dyn_cast<llvm::SelectInst>(user);
+    if (select == nullptr || select->getCondition() != near || select->getTrueValue() != &inst ||
+        select->getFalseValue() == &inst)
+      return;
+  }
+  llvm::IRBuilder<> b(&inst);
+  inst.setOperand(1, b.CreateAnd(near->getOperand(0), llvm::ConstantInt::get(inst.getType(), bits - 1)));
 }
 
 /// One summand of an offset: `lanes` (32 bits; null: `constant`) times `factor`.
@@ -515,6 +576,7 @@ void Simplify(llvm::Function& fn) {
       Value* other = Fold(inst, layout);
       if (other == nullptr) other = Same(inst);
       if (other == nullptr) other = Inverted(inst);
+      if (other == nullptr) other = KnownComparison(inst);
       if (other == nullptr) other = NarrowClamp(inst);
       if (other == nullptr) other = ShortClamp(inst);
       if (other == nullptr) other = shared.Find(inst);
@@ -523,6 +585,7 @@ void Simplify(llvm::Function& fn) {
         inst.eraseFromParent();
         continue;
       }
+      ShortenShift(inst);
       auto* gep = dyn_cast<llvm::GetElementPtrInst>(&inst);
       if (gep == nullptr || !gep->getType()->isVectorTy() || gep->getNumIndices() != 1 ||
           !gep->getSourceElementType()->isIntegerTy(8))

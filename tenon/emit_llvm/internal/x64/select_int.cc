@@ -237,12 +237,18 @@ void Selector::Shift(const llvm::BinaryOperator& inst, const Shape& shape) {
   Op shift = opcode == Instruction::Shl ? op::kShlx : opcode == Instruction::LShr ? op::kShrx : op::kSarx;
   shift.w = wide;
   const Reg x = shifted();
+  const Value* by = inst.getOperand(1);
+  // The machine takes so many bits of the count and no more.
+  if (auto* part = dyn_cast<llvm::BinaryOperator>(Canonical(by)); part != nullptr && shape.bits >= 32) {
+    auto* mask = part->getOpcode() == Instruction::And ? Int(part->getOperand(1)) : nullptr;
+    if (mask != nullptr && mask->getZExtValue() == shape.bits - 1) by = part->getOperand(0);
+  }
   Add({.op = shift,
        .mem_bytes = 8,
        .foldable = true,
        .def = Slot::kReg,
        .reg = to,
-       .vvvv = Widened(inst.getOperand(1), shape.bits, false),
+       .vvvv = Widened(by, shape.bits, false),
        .rm = x});
 }
 
