@@ -27,7 +27,7 @@ struct Code {
   std::unique_ptr<const runtime::Program> program;
   int64_t code_bytes = 0;
   double run_ns = 0;  ///< What one run is expected to take on one core.
-  /// It has steps of which nobody knows how long they take: never for the caller's thread.
+  /// It has steps (custom calls, evaluations) of which nobody knows how long they take before they ran.
   bool has_open_steps = false;
   /// It calls handlers that did not declare that they never call back: for a thread that others do not wait for.
   bool may_call_back = false;

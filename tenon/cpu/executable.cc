@@ -102,9 +102,10 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
 }
 
 bool CpuLoadedExecutable::IsShort() const {
-  if (code_->has_open_steps) return false;
+  if (code_->may_call_back) return false;
   const int64_t last = last_run_ns_.load(std::memory_order_relaxed);
-  return last < 0 ? code_->run_ns < policy::kInlineNs : last < policy::kInlineMeasuredNs;
+  if (last >= 0) return last < policy::kInlineMeasuredNs;
+  return !code_->has_open_steps && code_->run_ns < policy::kInlineNs;
 }
 
 Status CpuLoadedExecutable::RunNow(Run& run) {
@@ -137,7 +138,7 @@ Status CpuLoadedExecutable::RunNow(Run& run) {
                                 .may_end = &host::MayEnd},
                                client.pool(), *client.memory_pool());
   };
-  if (code_->run_ns < policy::kInlineNs) return run_program();
+  if (!code_->has_open_steps && code_->run_ns < policy::kInlineNs) return run_program();
   const auto start = std::chrono::steady_clock::now();
   TENON_RETURN_IF_ERROR(run_program());
   last_run_ns_.store((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1),
