@@ -341,6 +341,77 @@ give(np.asarray(got).tolist())
     assert all(abs(g - w) <= eps * w for got, row in zip(result, want) for g, w in zip(got, row))
 
 
+@pytest.mark.parametrize('name', ['float8_e4m3fn', 'float8_e5m2', 'float8_e8m0fnu', 'float4_e2m1fn'])
+def test_narrow_floats_are_cut_like_others(name):
+    result = run(PROLOGUE + f'''
+import ml_dtypes
+v = np.where(x > 7, 2, 1).astype(ml_dtypes.{name})
+there = jax.device_put(v, NamedSharding(mesh, P("i", "j")))
+twice = jax.jit(jax.shard_map(lambda a: a.astype(jnp.float32) * 2, mesh=mesh, in_specs=P("i", "j"), out_specs=P("i", "j")))
+turned = jax.jit(lambda a: jax.lax.with_sharding_constraint(a.T, NamedSharding(mesh, P("i", "j"))).astype(jnp.float32))
+give([np.asarray(twice(there)).tolist(), np.asarray(turned(there)).tolist()])
+''', TENON_NUM_DEVICES=4).result
+    want = np.where(np.arange(16).reshape(4, 4) > 7, 2.0, 1.0)
+    assert result == [(2 * want).tolist(), want.T.tolist()]
+
+
+def test_nobody_hears_of_a_permutation_without_pairs():
+    result = run(PROLOGUE + '''
+from jax import lax
+f = lambda pairs, axis: np.asarray(jax.jit(jax.shard_map(lambda a: lax.ppermute(a, axis, pairs), mesh=mesh, in_specs=P("i", "j"),
+                                                         out_specs=P("i", "j"), check_vma=False))(x)).tolist()
+give([f([], "i"), f([], "j"), f([(0, 1)], "i")])
+''', TENON_NUM_DEVICES=4).result
+    zeros = np.zeros((4, 4))
+    rows = np.arange(16.0).reshape(4, 4)
+    assert result == [zeros.tolist(), zeros.tolist(), np.concatenate([zeros[:2], rows[:2]]).tolist()]
+
+
+def test_each_device_goes_the_way_that_its_own_call_says():
+    # The call stands in a function of its own: what differs between devices is found behind calls as well.
+    result = run(PROLOGUE + '''
+from jax import lax
+asked = []
+def number():
+    asked.append(1)
+    return np.int32(len(asked) - 1)
+
+def f(a):
+    n = jax.jit(lambda: jax.experimental.io_callback(number, jax.ShapeDtypeStruct((), jnp.int32)))()
+    return lax.cond(n > 0, lambda a: lax.psum(a, "j") * 10, lambda a: -lax.psum(a, "j"), a), n[None]
+
+mesh = Mesh(np.array(jax.devices()[:2]).reshape(2, 1), ("i", "j"))
+r, n = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=(P("i"), P("i")), check_vma=False))(np.arange(1.0, 5, dtype=np.float32))
+give([np.asarray(r).tolist(), np.asarray(n).tolist()])
+''', TENON_NUM_DEVICES=4).result
+    values, numbers = result
+    assert sorted(numbers) == [0, 1]
+    assert values == [v * (10 if numbers[k // 2] > 0 else -1) for k, v in enumerate([1.0, 2, 3, 4])]
+
+
+def test_a_failure_runs_through_any_number_of_executions():
+    result = run('''
+import jax, numpy as np, time
+def fails(v):
+    time.sleep(3)
+    raise ValueError("on purpose")
+
+called = jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+f = jax.jit(lambda x: x + 1)
+x = np.zeros(4, np.float32)
+jax.block_until_ready(f(x))
+y = called(x)
+for _ in range(30000):
+    y = f(y)
+try:
+    np.asarray(y)
+    give("no error")
+except Exception as e:
+    give("on purpose" in str(e))
+''').result
+    assert result is True
+
+
 def test_collectives_that_are_started_and_awaited():
     result = run(PROLOGUE + '''
 from jax._src.lax import parallel

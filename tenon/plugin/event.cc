@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tenon/base/contain.h"
@@ -27,6 +28,25 @@ namespace {
 // Guards the contents of every Promise and Promises: they are few, and looked at when promises are made and kept.
 ForkSafeMutex promise_mutex;
 
+// What ends on a thread because something else ended: on one stack up to this depth, for a failure may run through any
+// number of executions.
+constexpr int kMaxNested = 64;
+struct Chain {
+  int nested = 0;
+  std::vector<std::pair<Event::Waiter*, Status>> later;  // Deeper ones, in their order.
+};
+thread_local constinit Chain* chain = nullptr;
+
+void RunInOrder(Event::Waiter* list, const Status& status) {
+  while (list != nullptr) {
+    Event::Waiter* next = list->next;  // run() frees the node.
+    // The others are to hear of it whatever one of them throws.
+    const Status ran = Contain("a listener of an event", [&] { list->run(list, status); });
+    if (!ran.ok()) Log(LogLevel::kError, ran.ToString());
+    list = next;
+  }
+}
+
 // Runs a list that was pushed on the front, so in reverse.
 void RunWaiters(Event::Waiter* list, const Status& status) {
   Event::Waiter* in_order = nullptr;
@@ -36,13 +56,25 @@ void RunWaiters(Event::Waiter* list, const Status& status) {
     in_order = list;
     list = next;
   }
-  while (in_order != nullptr) {
-    Event::Waiter* next = in_order->next;  // run() frees the node.
-    // The others are to hear of it whatever one of them throws.
-    const Status ran = Contain("a listener of an event", [&] { in_order->run(in_order, status); });
-    if (!ran.ok()) Log(LogLevel::kError, ran.ToString());
-    in_order = next;
+  if (in_order == nullptr) return;
+  if (chain == nullptr) {
+    Chain own;
+    chain = &own;
+    RunInOrder(in_order, status);
+    for (size_t i = 0; i < own.later.size(); ++i) {
+      const auto [next, with] = std::move(own.later[i]);
+      RunInOrder(next, with);
+    }
+    chain = nullptr;
+    return;
   }
+  // Without memory to put it off it is run here.
+  if (chain->nested >= kMaxNested &&
+      Contain("what ends later", [&] { chain->later.emplace_back(in_order, status); }).ok())
+    return;
+  ++chain->nested;
+  RunInOrder(in_order, status);
+  --chain->nested;
 }
 
 }  // namespace

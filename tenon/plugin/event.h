@@ -58,8 +58,9 @@ class Event final : public RefCounted {
   static Ref<Event> Make() { return MakeRef<Event>(); }
   Event() = default;
 
-  /// Completes the event and runs the callbacks on this thread, in the order in which they were registered. Further
-  /// calls do nothing and return false. The caller must hold a reference, and no lock that a callback may want.
+  /// Completes the event and runs the callbacks on this thread, in the order in which they were registered; those of
+  /// events deep in a chain of events that complete one another when the first one's are done. Further calls do nothing
+  /// and return false. The caller must hold a reference, and no lock that a callback may want.
   bool Set(Status status = OkStatus());
 
   /// Marks this event as one that the caller of the C API made and sets. Before it is handed out.

@@ -1,7 +1,9 @@
 #include "tenon/plugin/event.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "tenon/plugin/testing/harness.h"
 
@@ -58,6 +60,33 @@ TEST(Event, CallbackMayDropTheLastHandle) {
   handle->OnReady([&](const Status&) { handle.reset(); });
   event->Set();
   EXPECT_EQ(handle, nullptr);
+}
+
+TEST(Event, AnyNumberMayEndOneAnother) {
+  constexpr int kEvents = 300'000;
+  std::vector<Ref<Event>> events;
+  for (int i = 0; i <= kEvents; ++i) events.push_back(Event::Make());
+  std::vector<int> order;
+  for (int i = 0; i < kEvents; ++i) {
+    EventRef(events[static_cast<size_t>(i)]).OnReady([&, i](const Status& status) {
+      order.push_back(i);
+      events[static_cast<size_t>(i) + 1]->Set(status);
+    });
+  }
+  events[0]->Set(Internal("the first"));
+  EXPECT_EQ(order.size(), static_cast<size_t>(kEvents));
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(events.back()->status().message(), "the first");
+  // So may they be given up, each with the last handle of the next one.
+  int ended = 0;
+  Ref<Event> first = Event::Make();
+  for (int i = 0; i < kEvents; ++i) {
+    Ref<Event> before = Event::Make();
+    EventRef(before).OnReady([&ended, next = std::move(first)](const Status&) { ++ended; });
+    first = std::move(before);
+  }
+  first = nullptr;
+  EXPECT_EQ(ended, kEvents);
 }
 
 TEST(Event, WhenAllReportsTheFirstErrorInTheList) {

@@ -15,6 +15,32 @@ char Letter(mlir::DictionaryAttr attributes, llvm::StringRef name) {
   return value ? static_cast<char>(value.getValue().getZExtValue()) : '\0';
 }
 
+/// Whether the call reads and writes matrices by columns, as LAPACK does, and everything else by rows: then it computes
+/// of the matrices what the routine's name says.
+bool HasLayoutsOfLapack(mlir::Operation* op, int64_t matrix_rank) {
+  const auto matches = [&](llvm::StringRef name, mlir::TypeRange types) {
+    auto layouts = op->getAttrOfType<mlir::ArrayAttr>(name);
+    if (!layouts || layouts.size() != types.size()) return false;
+    for (const auto [layout, type] : llvm::zip(layouts, types)) {
+      auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+      auto order = mlir::dyn_cast<mlir::DenseIntElementsAttr>(layout);
+      if (!tensor || !order || order.getNumElements() != tensor.getRank()) return false;
+      const int64_t rank = tensor.getRank();
+      const bool matrix = rank == matrix_rank;
+      // The order of an extent of one and another one is no matter.
+      const bool either = matrix && (tensor.getDimSize(rank - 1) == 1 || tensor.getDimSize(rank - 2) == 1);
+      int64_t by_rows = rank;
+      for (const llvm::APInt& dim : order.getValues<llvm::APInt>()) {
+        --by_rows;
+        const int64_t by_columns = matrix && by_rows >= rank - 2 ? 2 * rank - 3 - by_rows : by_rows;
+        if (dim.getSExtValue() != by_columns && !(either && dim.getSExtValue() == by_rows)) return false;
+      }
+    }
+    return true;
+  };
+  return matches("operand_layouts", op->getOperandTypes()) && matches("result_layouts", op->getResultTypes());
+}
+
 }  // namespace
 
 Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
@@ -40,6 +66,7 @@ Result<bool> Importer::ImportLinalg(mlir::Operation* op, Block& to) {
                                   .transpose_a = transpose,
                                   .unit_diagonal = solve.getUnitDiagonal()};
   } else if (called) {
+    if (!HasLayoutsOfLapack(op, static_cast<int64_t>(shape.rank()))) return false;
     const char prefix = shape.dtype == DType::kF32 ? 's' : 'd';
     auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.backend_config");
     if (!attributes) attributes = op->getAttrOfType<mlir::DictionaryAttr>("backend_config");

@@ -225,6 +225,8 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
   auto dense = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(attr);
   if (!dense)
     return Unimplemented(fmt::format("{} with replica groups of an unknown kind", op->getName().getStringRef().str()));
+  // No groups are all devices, no pairs none.
+  if (mlir::isa<stablehlo::CollectivePermuteOp>(op) && dense.empty()) return Groups();
   return ToDevices(op, dense, n);
 }
 

@@ -21,6 +21,7 @@ Contents ContentsOf::Of(mlir::Operation* op, int depth) {
     contents.device |= IsId(inner) || IsConstraint(inner);
     contents.guarded |= mlir::isa<stablehlo::WhileOp, stablehlo::CustomCallOp, stablehlo::InfeedOp,
                                   stablehlo::OutfeedOp, stablehlo::SendOp, stablehlo::RecvOp>(inner);
+    contents.own |= mlir::isa<stablehlo::RngOp, stablehlo::CustomCallOp, stablehlo::InfeedOp, stablehlo::RecvOp>(inner);
     mlir::func::FuncOp callee = Called(inner);
     if (!callee || depth >= kMaxCallDepth) return;
     // A function that calls itself finds nothing here; it is refused elsewhere.

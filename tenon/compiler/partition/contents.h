@@ -18,11 +18,13 @@ struct Contents {
   bool collective = false;  ///< Collectives, or manual computations, which may hold some: devices run it together.
   bool device = false;      ///< Ids and constraints: it reads otherwise on each device.
   bool guarded = false;     ///< Loops and effects: a device that does not come to it must not run it.
+  bool own = false;         ///< Results that nothing tells beforehand: each device has its own.
 
   Contents& operator|=(const Contents& other) {
     collective |= other.collective;
     device |= other.device;
     guarded |= other.guarded;
+    own |= other.own;
     return *this;
   }
 };

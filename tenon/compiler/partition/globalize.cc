@@ -275,6 +275,9 @@ class Globalizer {
     mlir::func::ReturnOp::create(b, main.getLoc(), returned);
     old_body.erase();
     main.setFunctionType(mlir::FunctionType::get(main.getContext(), inputs, outputs));
+    // What lies so is the stack now.
+    for (unsigned i = 0; i < inputs.size(); ++i) main.removeArgAttr(i, b.getStringAttr("mhlo.layout_mode"));
+    for (unsigned i = 0; i < outputs.size(); ++i) main.removeResultAttr(i, b.getStringAttr("mhlo.layout_mode"));
     const auto restack = [&](std::vector<Tiling>& tilings) {
       for (Tiling& t : tilings) {
         t.tiles = Dims(t.tiles.size() + 1, 1);

@@ -63,8 +63,7 @@ void Varying::VisitBranches(mlir::Operation* op) {
 bool Varying::VariesByItself(mlir::Operation* op) const {
   if (mlir::isa<stablehlo::PartitionIdOp>(op)) return instances_.num_partitions > 1;
   if (mlir::isa<stablehlo::ReplicaIdOp>(op)) return instances_.num_replicas > 1;
-  return mlir::isa<stablehlo::RngOp, stablehlo::CustomCallOp, stablehlo::InfeedOp, stablehlo::RecvOp,
-                   sdy::ManualComputationOp>(op);
+  return mlir::isa<sdy::ManualComputationOp>(op);
 }
 
 void Varying::Visit(mlir::Operation* op) {
@@ -103,7 +102,7 @@ void Varying::Visit(mlir::Operation* op) {
     for (const auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) Set(result, Has(operand));
     return;
   }
-  bool varies = false;
+  bool varies = contents.own;
   op->walk([&](mlir::Operation* inner) { varies = varies || VariesByItself(inner) || HasAny(inner->getOperands()); });
   set_all(varies);
 }

@@ -46,6 +46,18 @@ enum Types : uint64_t {
   kTensorWithEncoding = 14,
   kTuple = 15,
   kUnrankedTensor = 18,
+  kTF32 = 21,
+  kF8E5M2 = 22,
+  kF8E4M3 = 23,
+  kF8E4M3FN = 24,
+  kF8E5M2FNUZ = 25,
+  kF8E4M3FNUZ = 26,
+  kF8E4M3B11FNUZ = 27,
+  kF8E3M4 = 28,
+  kF4E2M1FN = 29,
+  kF6E2M3FN = 30,
+  kF6E3M2FN = 31,
+  kF8E8M0FNU = 32,
 };
 
 constexpr uint64_t kMaxLine = UINT32_MAX >> 1;
@@ -228,6 +240,30 @@ mlir::Type EntryReader::DecodeBuiltinType(Cursor& in) {
       return Float32Type::get(context_);
     case kF64:
       return Float64Type::get(context_);
+    case kTF32:
+      return FloatTF32Type::get(context_);
+    case kF8E5M2:
+      return Float8E5M2Type::get(context_);
+    case kF8E4M3:
+      return Float8E4M3Type::get(context_);
+    case kF8E4M3FN:
+      return Float8E4M3FNType::get(context_);
+    case kF8E5M2FNUZ:
+      return Float8E5M2FNUZType::get(context_);
+    case kF8E4M3FNUZ:
+      return Float8E4M3FNUZType::get(context_);
+    case kF8E4M3B11FNUZ:
+      return Float8E4M3B11FNUZType::get(context_);
+    case kF8E3M4:
+      return Float8E3M4Type::get(context_);
+    case kF4E2M1FN:
+      return Float4E2M1FNType::get(context_);
+    case kF6E2M3FN:
+      return Float6E2M3FNType::get(context_);
+    case kF6E3M2FN:
+      return Float6E3M2FNType::get(context_);
+    case kF8E8M0FNU:
+      return Float8E8M0FNUType::get(context_);
     case kComplex: {
       mlir::Type element = ReadType(in);
       return element ? MakeComplex(element) : nullptr;
