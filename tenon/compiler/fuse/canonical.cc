@@ -164,6 +164,104 @@ void Flatten(kir::Kernel& k) {
   }
 }
 
+/// Where places along an axis come from data, the same for all of the few elements behind it (the channels of a picture
+/// that is cropped), these become part of the axis: what lies in one piece is gone through as one.
+void JoinTails(kir::Kernel& k) {
+  std::vector<int> last(k.buffers.size(), -1);  // By buffer: its last axis with such places.
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (at[i].start != kir::kNone) last[buf] = std::max(last[buf], static_cast<int>(i));
+    }
+  });
+  std::vector<int64_t> tail(k.buffers.size(), 0);  // Elements behind that axis; 0: it stays.
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    const kir::Buffer& b = k.buffers[i];
+    if (last[i] < 0 || b.stride.back().baked != 1) continue;
+    int64_t elements = 1;
+    bool dense = true;
+    for (size_t d = b.extent.size() - 1; d > static_cast<size_t>(last[i]); --d) {
+      elements *= b.extent[d].baked;
+      dense = dense && b.stride[d - 1].baked == elements;
+    }
+    if (dense && elements > 1 && elements <= policy::kShortTail) tail[i] = elements;
+  }
+  const std::vector<kir::DimMask> deps = kir::DependentDims(k);
+  std::map<std::pair<Val, int64_t>, Val> scaled;  // Places in elements, by places and their distance.
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (tail[buf] == 0) return;
+    kir::DimMask dims = 0;
+    for (size_t i = static_cast<size_t>(last[buf]); i < at.size(); ++i) {
+      for (const kir::Term& t : at[i].terms) dims |= Bit(t.dim);
+    }
+    const Val start = at[static_cast<size_t>(last[buf])].start;
+    if (start != kir::kNone && (k.nodes[start].type != DType::kS64 || (deps[start] & dims) != 0)) tail[buf] = 0;
+  });
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (tail[buf] == 0) return;
+    const Val start = at[static_cast<size_t>(last[buf])].start;
+    if (start != kir::kNone) scaled[{start, tail[buf]}] = kir::kNone;
+  });
+  if (scaled.empty()) return;
+  std::vector<kir::Node> nodes;
+  std::vector<Val> map(k.nodes.size());
+  const auto add = [&](kir::Node node) {
+    nodes.push_back(std::move(node));
+    return static_cast<Val>(nodes.size() - 1);
+  };
+  for (Val v = 0; v < k.nodes.size(); ++v) {
+    kir::Node node = k.nodes[v];
+    for (Val& in : node.in) in = map[in];
+    map[v] = add(std::move(node));
+    for (auto it = scaled.lower_bound({v, 0}); it != scaled.end() && it->first.first == v; ++it) {
+      kir::Node factor, product;
+      factor.op = kir::Op::kConst;
+      product.op = kir::Op::kMul;
+      factor.type = product.type = DType::kS64;
+      factor.attr = static_cast<uint32_t>(k.literals.size());
+      k.literals.push_back(static_cast<uint64_t>(it->first.second));
+      const Val distance = add(std::move(factor));
+      product.in = {map[v], distance};
+      it->second = add(std::move(product));
+    }
+  }
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (tail[buf] == 0) return;
+    const auto axis = static_cast<size_t>(last[buf]);
+    kir::Axis joined;
+    std::map<DimId, int64_t> coefs;
+    int64_t offset = 0;
+    for (size_t i = axis; i < at.size(); ++i) {
+      const int64_t stride = k.buffers[buf].stride[i].baked;
+      offset += at[i].offset.baked * stride;
+      for (const kir::Term& t : at[i].terms) coefs[t.dim] += t.coef.baked * stride;
+    }
+    joined.offset = Size::Of(offset);
+    for (const auto& [dim, coef] : coefs) {
+      if (coef != 0) joined.terms.push_back({dim, Size::Of(coef)});
+    }
+    joined.start = at[axis].start;
+    at.resize(axis);
+    at.push_back(std::move(joined));
+  });
+  // What the accesses name now are still old nodes.
+  std::vector<std::pair<kir::Axis*, Val>> starts;
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (tail[buf] == 0 || at.back().start == kir::kNone) return;
+    starts.emplace_back(&at.back(), scaled[{at.back().start, tail[buf]}]);
+  });
+  Renumber(k, std::move(nodes), map);
+  for (const auto& [axis, start] : starts) axis->start = start;
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (tail[i] == 0) continue;
+    kir::Buffer& b = k.buffers[i];
+    const auto axis = static_cast<size_t>(last[i]);
+    b.extent[axis] = Size::Of(b.extent[axis].baked * tail[i]);
+    b.stride[axis] = Size::Of(1);
+    b.extent.resize(axis + 1);
+    b.stride.resize(axis + 1);
+  }
+}
+
 int64_t CoefOf(const kir::Axis& a, DimId d) {
   for (const kir::Term& t : a.terms) {
     if (t.dim == d) return t.coef.baked;
@@ -262,6 +360,7 @@ void Merge(kir::Kernel& k, DimId p) {
 }  // namespace
 
 void MergeDims(kir::Kernel& k) {
+  JoinTails(k);
   Flatten(k);
   for (size_t p = k.dims.size(); p-- > 1;) {
     if (Mergeable(k, static_cast<DimId>(p - 1))) Merge(k, static_cast<DimId>(p - 1));
@@ -584,33 +683,37 @@ namespace {
 struct InterleavedSet {
   kir::Buf buf = 0;
   SmallVector<kir::Term, 2> terms;
+  kir::Val start = kir::kNone;
+  bool Has(kir::Buf other, const SmallVector<kir::Axis, 4>& at) const {
+    return buf == other && at.size() == 1 && at[0].terms == terms && at[0].start == start;
+  }
 };
 
 std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
   struct Seen {
     InterleavedSet set;
-    int64_t low, high;
-    size_t count;
+    std::vector<int64_t> offsets;
   };
   std::vector<Seen> seen;
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
-    if (at.size() != 1 || at[0].start != kir::kNone || at[0].terms.empty()) return;
-    const int64_t offset = at[0].offset.baked;
+    if (at.size() != 1 || at[0].terms.empty()) return;
     for (Seen& s : seen) {
-      if (s.set.buf != buf || !(s.set.terms == at[0].terms)) continue;
-      s.low = std::min(s.low, offset);
-      s.high = std::max(s.high, offset);
-      ++s.count;
+      if (!s.set.Has(buf, at)) continue;
+      s.offsets.push_back(at[0].offset.baked);
       return;
     }
-    seen.push_back({{buf, at[0].terms}, offset, offset, 1});
+    seen.push_back({{buf, at[0].terms, at[0].start}, {at[0].offset.baked}});
   });
   std::vector<InterleavedSet> sets;
   for (Seen& s : seen) {
     int64_t least = INT64_MAX;
     for (const kir::Term& t : s.set.terms) least = std::min(least, std::abs(t.coef.baked));
-    if (s.count > 1 && least > 1 && least <= target::kMaxInterleaved && s.high - s.low < least)
-      sets.push_back(std::move(s.set));
+    if (least <= 1 || least > target::kMaxInterleaved) continue;
+    std::sort(s.offsets.begin(), s.offsets.end());
+    const bool neighbours = std::adjacent_find(s.offsets.begin(), s.offsets.end(), [&](int64_t x, int64_t y) {
+                              return x != y && y - x < least;
+                            }) != s.offsets.end();
+    if (neighbours) sets.push_back(std::move(s.set));
   }
   return sets;
 }
@@ -668,9 +771,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   };
   const std::vector<InterleavedSet> interleaved = InterleavedSets(k);
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto& guard) {
-    const bool together = std::any_of(interleaved.begin(), interleaved.end(), [&](const InterleavedSet& s) {
-      return s.buf == buf && at.size() == 1 && at[0].terms == s.terms;
-    });
+    const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
       if (!together) {
         for (kir::Term& t : a.terms) turn(t.coef, 8);

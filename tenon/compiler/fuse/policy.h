@@ -37,6 +37,8 @@ inline constexpr size_t kReadersFirst = 32;
 inline constexpr int kDuplicateScalarCost = 80;
 /// A value of an earlier stage is kept in a row rather than computed again when it costs at least this.
 inline constexpr int kKeepRowCost = 8;
+/// Rows of so many elements at most are no loop of their own behind an axis whose places come from data.
+inline constexpr int64_t kShortTail = 16;
 /// Fewer rows than this, when together more elements than kSmallElements, are not worth one kernel per chain: there
 /// would be too few pieces to run side by side.
 inline constexpr int64_t kMinRows = 8;

@@ -249,10 +249,11 @@ class Forward {
 
   Spreads Called(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
     auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
-    if (!callee || callee.empty() || depth_ >= kMaxCallDepth) return {};
-    ++depth_;
+    // A function that calls itself is refused elsewhere.
+    if (!callee || callee.empty() || calls_.size() >= kMaxCallDepth || llvm::is_contained(calls_, callee)) return {};
+    calls_.push_back(callee);
     Spreads results = RunBlock(callee.front(), Get(op->getOperands()));
-    --depth_;
+    calls_.pop_back();
     return results;
   }
 
@@ -525,7 +526,7 @@ class Forward {
   std::map<uint64_t, Spread> groups_;
   llvm::DenseMap<mlir::Value, Spread> wanted_;  ///< By those who read the values.
   llvm::SmallVector<mlir::Operation*> inspected_, per_device_;
-  int depth_ = 0;
+  std::vector<mlir::func::FuncOp> calls_;  ///< Those that are being gone through, the outermost first.
 };
 
 }  // namespace

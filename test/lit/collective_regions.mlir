@@ -1,0 +1,17 @@
+// What combines the parts of two devices takes in the constants that it uses.
+// RUN: tenon-opt --import --replicas 2 %s | FileCheck %s
+
+// CHECK: program @sums
+// CHECK: stablehlo.map %{{[0-9]+}}, %{{[0-9]+}} : f32[2]
+module @sums attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %k = stablehlo.constant dense<4.0> : tensor<f32>
+    %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      %2 = stablehlo.minimum %1, %k : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
