@@ -186,16 +186,21 @@ void JoinTails(kir::Kernel& k) {
     if (dense && elements > 1 && elements <= policy::kShortTail) tail[i] = elements;
   }
   const std::vector<kir::DimMask> deps = kir::DependentDims(k);
-  std::map<std::pair<Val, int64_t>, Val> scaled;  // Places in elements, by places and their distance.
+  std::map<std::pair<Val, int64_t>, Val> scaled;    // Places in elements, by places and their distance.
+  std::vector<bool> runs(k.buffers.size(), false);  // Whether dims run along that axis and behind it.
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
     if (tail[buf] == 0) return;
-    kir::DimMask dims = 0;
-    for (size_t i = static_cast<size_t>(last[buf]); i < at.size(); ++i) {
-      for (const kir::Term& t : at[i].terms) dims |= Bit(t.dim);
+    const auto axis = static_cast<size_t>(last[buf]);
+    kir::DimMask behind = 0, along = 0;
+    for (size_t i = axis; i < at.size(); ++i) {
+      for (const kir::Term& t : at[i].terms) (i == axis ? along : behind) |= Bit(t.dim);
     }
-    const Val start = at[static_cast<size_t>(last[buf])].start;
-    if (start != kir::kNone && (k.nodes[start].type != DType::kS64 || (deps[start] & dims) != 0)) tail[buf] = 0;
+    const Val start = at[axis].start;
+    if (start == kir::kNone) return;
+    runs[buf] = runs[buf] || (along != 0 && behind != 0);
+    if (k.nodes[start].type != DType::kS64 || (deps[start] & (along | behind)) != 0) tail[buf] = 0;
   });
+  for (size_t i = 0; i < tail.size(); ++i) tail[i] = runs[i] ? tail[i] : 0;
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
     if (tail[buf] == 0) return;
     const Val start = at[static_cast<size_t>(last[buf])].start;
