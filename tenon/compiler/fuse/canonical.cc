@@ -684,13 +684,13 @@ void FindInPlace(MadeKernel& made) {
 
 namespace {
 
-/// Accesses of one buffer that differ by constants: emitters see neighbours in them where the numbers are baked.
+/// Accesses of one buffer that differ by constants in their last axis: emitters see neighbours in them where the
+/// numbers are baked.
 struct InterleavedSet {
   kir::Buf buf = 0;
-  SmallVector<kir::Term, 2> terms;
-  kir::Val start = kir::kNone;
+  SmallVector<kir::Axis, 4> like;
   bool Has(kir::Buf other, const SmallVector<kir::Axis, 4>& at) const {
-    return buf == other && at.size() == 1 && at[0].terms == terms && at[0].start == start;
+    return buf == other && DifferInOffset(like, at);
   }
 };
 
@@ -701,18 +701,18 @@ std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
   };
   std::vector<Seen> seen;
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
-    if (at.size() != 1 || at[0].terms.empty()) return;
+    if (at.empty() || at.back().terms.empty() || k.buffers[buf].stride.back().baked != 1) return;
     for (Seen& s : seen) {
       if (!s.set.Has(buf, at)) continue;
-      s.offsets.push_back(at[0].offset.baked);
+      s.offsets.push_back(at.back().offset.baked);
       return;
     }
-    seen.push_back({{buf, at[0].terms, at[0].start}, {at[0].offset.baked}});
+    seen.push_back({{buf, at}, {at.back().offset.baked}});
   });
   std::vector<InterleavedSet> sets;
   for (Seen& s : seen) {
     int64_t least = INT64_MAX;
-    for (const kir::Term& t : s.set.terms) least = std::min(least, std::abs(t.coef.baked));
+    for (const kir::Term& t : s.set.like.back().terms) least = std::min(least, std::abs(t.coef.baked));
     if (least <= 1 || least > target::kMaxInterleaved) continue;
     std::sort(s.offsets.begin(), s.offsets.end());
     const bool neighbours = std::adjacent_find(s.offsets.begin(), s.offsets.end(), [&](int64_t x, int64_t y) {
@@ -778,7 +778,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto& guard) {
     const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
-      if (!together) {
+      if (!together || &a != &at.back()) {
         for (kir::Term& t : a.terms) turn(t.coef, 8);
         turn(a.offset, near);
         continue;

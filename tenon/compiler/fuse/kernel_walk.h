@@ -17,6 +17,15 @@ inline int64_t ExtentIn(const kir::Kernel& k, const kir::Stage& stage, kir::DimI
   return k.dims[dim].extent.baked;
 }
 
+/// Whether two places in one buffer differ at most by a constant along its last axis.
+inline bool DifferInOffset(const SmallVector<kir::Axis, 4>& x, const SmallVector<kir::Axis, 4>& y) {
+  if (x.size() != y.size() || x.empty()) return false;
+  for (size_t i = 0; i + 1 < x.size(); ++i) {
+    if (!(x[i] == y[i])) return false;
+  }
+  return x.back().terms == y.back().terms && x.back().start == y.back().start;
+}
+
 /// f(Stage&) for every stage, those in loops included.
 template <class F>
 void ForEachStage(kir::Seq& seq, const F& f) {

@@ -221,15 +221,16 @@ class Model {
       } else if (coef == -1) {
         cycles += times * target::kReversedMove * Registers(bytes, lanes);
       } else if (by_data || m.guarded || target::ShuffledLanes(bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
-                 std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->size() != 1) {
+                 std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->empty() ||
+                 k_.buffers[m.buf].stride.back().baked != 1) {
         cycles += times * StridedMove(bytes, lanes);
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
           return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims && s.coef == coef &&
-                 (*s.first->at)[0].terms == (*m.at)[0].terms;
+                 DifferInOffset(*s.first->at, *m.at);
         });
         if (set == sets.end()) set = sets.insert(sets.end(), Set{&m, coef, {}});
-        set->offsets.push_back((*m.at)[0].offset.baked);
+        set->offsets.push_back(m.at->back().offset.baked);
       }
     }
     for (Set& s : sets) {
