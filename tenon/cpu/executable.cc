@@ -101,11 +101,15 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
   return OkStatus();
 }
 
+bool CpuLoadedExecutable::IsExpectedShort() const {
+  return !code_->has_open_steps && code_->run_ns < policy::kInlineNs;
+}
+
 bool CpuLoadedExecutable::IsShort() const {
   if (code_->may_call_back) return false;
   const int64_t last = last_run_ns_.load(std::memory_order_relaxed);
   if (last >= 0) return last < policy::kInlineMeasuredNs;
-  return !code_->has_open_steps && code_->run_ns < policy::kInlineNs;
+  return IsExpectedShort();
 }
 
 Status CpuLoadedExecutable::RunNow(Run& run) {
@@ -138,7 +142,7 @@ Status CpuLoadedExecutable::RunNow(Run& run) {
                                 .may_end = &host::MayEnd},
                                client.pool(), *client.memory_pool());
   };
-  if (!code_->has_open_steps && code_->run_ns < policy::kInlineNs) return run_program();
+  if (IsExpectedShort()) return run_program();
   const auto start = std::chrono::steady_clock::now();
   TENON_RETURN_IF_ERROR(run_program());
   last_run_ns_.store((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1),

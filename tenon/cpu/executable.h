@@ -53,6 +53,8 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   Status Prepare(plugin::DeviceExecution& device, Run& run) const;
   Status Launch(plugin::DeviceExecution& device, const plugin::ExecuteRequest& request);
   Status RunNow(Run& run);
+  /// Whether the caller's own thread may be kept for as long as nobody measured more.
+  bool IsExpectedShort() const;
   /// Whether the next run is to be as short as the caller's own thread may be kept.
   bool IsShort() const;
 
@@ -61,7 +63,7 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
   std::vector<int> nodes_;
   /// Output i may take the storage of parameter takes_over_[i]; -1: none.
   std::vector<int> takes_over_;
-  /// Of a program that is expected to be long; -1 before its first run ended.
+  /// Of a program that is not expected to be short; -1 before its first run ended.
   std::atomic<int64_t> last_run_ns_{-1};
 };
 

@@ -563,11 +563,10 @@ class Entries {
   }
 
   const Type* BuiltinType(Cursor& in) {
-    static constexpr std::string_view kFloats[] = {"bf16", "f16", "f32", "f64"};
-    // Codes 21 and up.
-    static constexpr std::string_view kNarrowFloats[] = {"tf32",       "f8E5M2",     "f8E4M3",        "f8E4M3FN",
-                                                         "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E3M4",
-                                                         "f4E2M1FN",   "f6E2M3FN",   "f6E3M2FN",      "f8E8M0FNU"};
+    const auto element = [&](std::string_view name) {
+      const Type* type = storage_.Element(name);
+      return type != nullptr ? type : Fail("elements of type " + std::string(name));
+    };
     const uint64_t code = in.VarInt();
     switch (code) {
       case 0: {
@@ -580,11 +579,11 @@ class Entries {
         return storage_.Element("index");
       case 2:
         return PartsType(in, Type::Kind::kFunction);
-      case 3:
-      case 4:
-      case 5:
-      case 6:
-        return storage_.Element(kFloats[code - 3]);
+#define TENON_BUILTIN_FLOAT(code, name, type) \
+  case code:                                  \
+    return element(name);
+#include "tenon/vhlo/builtin_floats.def"
+#undef TENON_BUILTIN_FLOAT
       case 9:
         return ComplexType(in);
       case 12:
@@ -600,13 +599,8 @@ class Entries {
       case 18:
         return MakeTensorType(Type::Kind::kUnranked, {}, ReadType(in), {});
       default:
-        break;
+        return Fail("builtin types of code " + std::to_string(code) + " have no place in a program");
     }
-    if (code < 21 || code - 21 >= std::size(kNarrowFloats))
-      return Fail("builtin types of code " + std::to_string(code) + " have no place in a program");
-    const std::string_view name = kNarrowFloats[code - 21];
-    const Type* type = storage_.Element(name);
-    return type != nullptr ? type : Fail("elements of type " + std::string(name));
   }
 
   //===--- Locations ---===//

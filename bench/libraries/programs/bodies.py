@@ -1,7 +1,7 @@
 """Sparse matrices, graphs by Jraph, bodies by MJX, simulations."""
 import numpy as np
 from by_value import Programs, Random
-NEEDS = ('jraph', 'mujoco.mjx')
+NEEDS = ('jraph', 'brax', 'mujoco.mjx')
 R = Random(1207)
 f32, i32 = R.f32, R.i32
 FACTOR = 2048.0

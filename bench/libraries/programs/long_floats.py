@@ -15,7 +15,6 @@ def programs(jax):
     import tinygp
     P = Programs(); add = P.add
     u = R.rand
-    K = np.array([4, 8], np.uint32)
     # orbital mechanics: Kepler equation + J2 propagation
     def j2(t, y, a):
         r, v = y[:3], y[3:]; n = jnp.linalg.norm(r); z2 = 5 * r[2] ** 2 / n ** 2

@@ -1,7 +1,7 @@
 """NumPyro models, BlackJAX kernels, tinygp, Distrax."""
 import numpy as np
 from by_value import Programs, Random
-NEEDS = ('blackjax', 'distrax', 'haiku', 'numpyro', 'tinygp')
+NEEDS = ('blackjax', 'distrax', 'numpyro', 'tinygp')
 R = Random(1204)
 f32, i32 = R.f32, R.i32
 FACTOR = 4096.0
@@ -9,13 +9,12 @@ FACTOR = 4096.0
 def programs(jax):
     import blackjax
     import distrax
-    import haiku as hk
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
     import tinygp
     from numpyro.contrib.control_flow import scan as nscan
-    from numpyro.infer.util import potential_energy, initialize_model
+    from numpyro.infer.util import potential_energy
     P = Programs(); add = P.add
     K = np.array([4, 8], np.uint32)
     def pot(model, args, kw, un):

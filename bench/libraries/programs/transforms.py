@@ -52,7 +52,7 @@ def programs(jax):
         g = jax.grad(loss)(p.fast, x, y); u, s = la.update(g, s, p); return optax.apply_updates(p, u), s
     add('lookahead_radam', las, lp, sl, x, y)
     # DP-SGD: per-example gradients clipped and noised
-    dp = contrib.differentially_private_aggregate(1., .5, K := 7)
+    dp = contrib.differentially_private_aggregate(1., .5, 7)
     def dps(p, s, x, y):
         g = jax.vmap(jax.grad(loss), (None, 0, 0))(p, x[:, None], y[:, None]); u, s = dp.update(g, s); return jax.tree.map(lambda a, b: a - .1 * b, p, u), s
     def dps2(p, key, x, y):

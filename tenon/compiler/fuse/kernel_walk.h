@@ -95,4 +95,19 @@ void ForEachAccess(kir::Kernel& k, const F& f) {
   });
 }
 
+/// Replaces the nodes by `nodes`, old ones by map[old] everywhere.
+inline void Renumber(kir::Kernel& k, std::vector<kir::Node> nodes, const std::vector<kir::Val>& map) {
+  k.nodes = std::move(nodes);
+  for (kir::Read& r : k.reads) ForEachUse(r, [&](kir::Val& v) { v = map[v]; });
+  ForEachRootUse(k, [&](kir::Val& v) { v = map[v]; });
+}
+
+/// How far the place moves when the dim moves by one. Sizes are baked.
+inline int64_t CoefOf(const kir::Axis& a, kir::DimId d) {
+  for (const kir::Term& t : a.terms) {
+    if (t.dim == d) return t.coef.baked;
+  }
+  return 0;
+}
+
 }  // namespace tenon::compiler

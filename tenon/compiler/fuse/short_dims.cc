@@ -138,7 +138,8 @@ class Writer {
     });
     if (!ok) return false;
     if (made.stores.empty() && made.reduces.empty()) return true;
-    SortByBuffer(made, b_.kernel());
+    // Their order is no matter (Suits): those to one memory follow one another, so that emitters join them.
+    std::ranges::stable_sort(made.stores, {}, &kir::Store::buf);
     // Points of equal dims run together.
     kir::Seq& seq = b_.kernel().seq;
     if (!seq.empty() && made.reduces.empty()) {
@@ -150,15 +151,6 @@ class Writer {
     }
     b_.AddStage(std::move(made));
     return true;
-  }
-
-  /// Stores to one memory follow one another where their order is no matter: emitters join them.
-  static void SortByBuffer(kir::Stage& stage, const kir::Kernel& k) {
-    const bool free = std::ranges::all_of(stage.stores, [&](const kir::Store& s) {
-      return s.order == kir::StoreOrder::kDisjoint && s.combine < 0 &&
-             std::ranges::none_of(k.reads, [&](const kir::Read& r) { return r.buf == s.buf; });
-    });
-    if (free) std::ranges::stable_sort(stage.stores, {}, &kir::Store::buf);
   }
 
   /// Whether the store depends on a sum of its own stage.

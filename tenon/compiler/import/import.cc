@@ -230,14 +230,6 @@ plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
   return a;
 }
 
-std::vector<Dims> LayoutsOf(mlir::Operation* op, llvm::StringRef name) {
-  std::vector<Dims> layouts;
-  if (auto list = op->getAttrOfType<mlir::ArrayAttr>(name)) {
-    for (mlir::Attribute one : list) layouts.push_back(DimsOf(one));
-  }
-  return layouts;
-}
-
 }  // namespace
 
 plan::Origin Imported::OriginOf(const GraphNode& node) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tenon/compiler/import/import.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 #include "tenon/kir/kir.h"
@@ -272,28 +273,6 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
 }
 
 namespace {
-
-/// Whether regions of `op` use values from outside of it.
-bool CapturesValues(mlir::Operation* op) {
-  bool captures = false;
-  op->walk([&](mlir::Operation* inner) {
-    if (inner == op) return;
-    for (mlir::Value v : inner->getOperands()) captures |= !op->isAncestor(v.getParentBlock()->getParentOp());
-  });
-  return captures;
-}
-
-/// Constants from outside that regions of `op` use, moved into them.
-void TakeInConstants(mlir::Operation* op) {
-  op->walk([&](mlir::Operation* inner) {
-    if (inner == op) return;
-    for (mlir::OpOperand& use : inner->getOpOperands()) {
-      mlir::Operation* from = use.get().getDefiningOp();
-      if (from == nullptr || op->isAncestor(from) || !mlir::isa<stablehlo::ConstantOp>(from)) continue;
-      use.set(mlir::OpBuilder(inner).clone(*from)->getResult(0));
-    }
-  });
-}
 
 /// A list that is ones when absent.
 Dims OnesUnless(mlir::Operation* op, llvm::StringRef name, size_t rank) {

@@ -1,7 +1,11 @@
 // Cholesky, triangular systems and LU, whether written as StableHLO's ops or as the calls to LAPACK that JAX makes for
 // a CPU.
 
+#include <utility>
+#include <vector>
+
 #include "tenon/compiler/import/importer.h"
+#include "tenon/compiler/import/types.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -19,22 +23,22 @@ char Letter(mlir::DictionaryAttr attributes, llvm::StringRef name) {
 /// of the matrices what the routine's name says.
 bool HasLayoutsOfLapack(mlir::Operation* op, int64_t matrix_rank) {
   const auto matches = [&](llvm::StringRef name, mlir::TypeRange types) {
-    auto layouts = op->getAttrOfType<mlir::ArrayAttr>(name);
-    if (!layouts || layouts.size() != types.size()) return false;
-    for (const auto [layout, type] : llvm::zip(layouts, types)) {
-      auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
-      auto order = mlir::dyn_cast<mlir::DenseIntElementsAttr>(layout);
-      if (!tensor || !order || order.getNumElements() != tensor.getRank()) return false;
+    const std::vector<Dims> layouts = LayoutsOf(op, name);
+    if (layouts.size() != types.size()) return false;
+    for (size_t i = 0; i < layouts.size(); ++i) {
+      auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(types[i]);
+      if (!tensor) return false;
       const int64_t rank = tensor.getRank();
-      const bool matrix = rank == matrix_rank;
-      // The order of an extent of one and another one is no matter.
-      const bool either = matrix && (tensor.getDimSize(rank - 1) == 1 || tensor.getDimSize(rank - 2) == 1);
-      int64_t by_rows = rank;
-      for (const llvm::APInt& dim : order.getValues<llvm::APInt>()) {
-        --by_rows;
-        const int64_t by_columns = matrix && by_rows >= rank - 2 ? 2 * rank - 3 - by_rows : by_rows;
-        if (dim.getSExtValue() != by_columns && !(either && dim.getSExtValue() == by_rows)) return false;
+      Dims by_rows;
+      for (int64_t d = rank; d-- > 0;) by_rows.push_back(d);
+      Dims wanted = by_rows;
+      if (rank == matrix_rank) {
+        std::swap(wanted[0], wanted[1]);
+        // Of a matrix of one row or column both are the same.
+        const bool line = tensor.getDimSize(rank - 1) == 1 || tensor.getDimSize(rank - 2) == 1;
+        if (line && layouts[i] == by_rows) continue;
       }
+      if (layouts[i] != wanted) return false;
     }
     return true;
   };

@@ -116,4 +116,12 @@ Dims DimsOf(mlir::Attribute list) {
   return dims;
 }
 
+std::vector<Dims> LayoutsOf(mlir::Operation* call, llvm::StringRef name) {
+  std::vector<Dims> layouts;
+  if (auto list = call->getAttrOfType<mlir::ArrayAttr>(name)) {
+    for (mlir::Attribute one : list) layouts.push_back(DimsOf(one));
+  }
+  return layouts;
+}
+
 }  // namespace tenon::compiler

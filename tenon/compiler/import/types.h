@@ -3,9 +3,11 @@
 // MLIR types and literals as Tenon's.
 
 #include <optional>
+#include <vector>
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 #include "tenon/base/shape.h"
 #include "tenon/compiler/ir/ir.h"
 
@@ -18,5 +20,7 @@ Result<Shape> ShapeOf(mlir::Type type);
 /// Elements in Tenon's form: pred and narrow types one byte each. Nothing for literals of types that have none.
 std::optional<Literal> LiteralOf(mlir::Attribute value);
 Dims DimsOf(mlir::Attribute list);
+/// The layouts that a call names in that attribute, minor to major, one per operand or result; none: it names none.
+std::vector<Dims> LayoutsOf(mlir::Operation* call, llvm::StringRef name);
 
 }  // namespace tenon::compiler

@@ -38,18 +38,19 @@ bool FitsOp(OpCode op, const Attributes& attributes) {
   return false;
 }
 
+NodeId CopyOf(Program& program, NodeId id, std::unordered_map<NodeId, NodeId>& copies) {
+  GraphNode node = program[id];
+  for (Ref& r : node.in) {
+    if (const auto it = copies.find(r.node); it != copies.end()) r.node = it->second;
+  }
+  for (Block& inner : node.blocks) inner = CopyOf(program, inner, copies);
+  return copies[id] = program.Add(std::move(node));
+}
+
 Block CopyOf(Program& program, const Block& block, std::unordered_map<NodeId, NodeId>& copies) {
   Block copy;
-  const auto copied = [&](NodeId id) {
-    GraphNode node = program[id];
-    for (Ref& r : node.in) {
-      if (const auto it = copies.find(r.node); it != copies.end()) r.node = it->second;
-    }
-    for (Block& inner : node.blocks) inner = CopyOf(program, inner, copies);
-    return copies[id] = program.Add(std::move(node));
-  };
-  for (NodeId id : block.args) copy.args.push_back(copied(id));
-  for (NodeId id : block.nodes) copy.nodes.push_back(copied(id));
+  for (NodeId id : block.args) copy.args.push_back(CopyOf(program, id, copies));
+  for (NodeId id : block.nodes) copy.nodes.push_back(CopyOf(program, id, copies));
   for (Ref r : block.results) {
     const auto it = copies.find(r.node);
     copy.results.push_back(it == copies.end() ? r : Ref{it->second, r.result});

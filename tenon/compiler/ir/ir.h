@@ -128,8 +128,9 @@ struct Program {
   const Shape& shape(Ref r) const { return nodes[r.node].out[r.result]; }
 };
 
-/// The same block anew, for a node beside the one that has it: nodes stand in one block each. What it uses from outside
-/// stays, or is what `copies` says; its own nodes are added to that.
+/// The same node, or the same block, anew: nodes stand in one block each, so a node's copy has copies of its blocks.
+/// What they use is what `copies` says, or stays; what is copied is added to that.
+NodeId CopyOf(Program& program, NodeId id, std::unordered_map<NodeId, NodeId>& copies);
 Block CopyOf(Program& program, const Block& block, std::unordered_map<NodeId, NodeId>& copies);
 
 Literal MakeLiteral(std::string bytes, bool splat);

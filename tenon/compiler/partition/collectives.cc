@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "mlir/IR/SymbolTable.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/compiler/partition/mesh.h"
 #include "tenon/dialect/sdy/dialect.h"
 #include "tenon/dialect/stablehlo/dialect.h"
@@ -230,36 +231,13 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
   return ToDevices(op, dense, n);
 }
 
-namespace {
-
-/// What the op's regions use stands in them: constants from outside are taken in, anything else is refused.
-Status TakeIn(mlir::Operation* op) {
-  for (mlir::Region& region : op->getRegions()) {
-    mlir::Operation* outside = nullptr;
-    bool known = true;
-    region.walk([&](mlir::Operation* inner) {
-      for (mlir::OpOperand& use : inner->getOpOperands()) {
-        if (region.isAncestor(use.get().getParentRegion())) continue;
-        outside = use.get().getDefiningOp();
-        known = known && mlir::isa_and_nonnull<stablehlo::ConstantOp>(outside);
-        if (!known) continue;
-        mlir::OpBuilder b(&region.front(), region.front().begin());
-        use.set(b.clone(*outside)->getResult(0));
-      }
-    });
-    if (!known) {
-      return Unimplemented(fmt::format("{}: what combines two elements uses a value from outside that is no constant",
-                                       op->getName().getStringRef().str()));
-    }
-  }
-  return OkStatus();
-}
-
-}  // namespace
-
 Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands,
                                             const Instances& n) {
-  TENON_RETURN_IF_ERROR(TakeIn(op));
+  TakeInConstants(op);
+  if (CapturesValues(op)) {
+    return Unimplemented(fmt::format("{}: what combines two elements uses a value from outside that is no constant",
+                                     op->getName().getStringRef().str()));
+  }
   if (n.remote != nullptr) return n.remote->Expand(b, op, operands);
   if (mlir::isa<stablehlo::CollectivePermuteOp>(op)) return Permute(b, op, operands[0], n);
   if (op->hasAttr("has_dynamic_root"))

@@ -43,6 +43,26 @@ mlir::func::FuncOp Called(mlir::Operation* op) {
   return callee && !callee.empty() ? callee : nullptr;
 }
 
+bool CapturesValues(mlir::Operation* op) {
+  bool captures = false;
+  op->walk([&](mlir::Operation* inner) {
+    if (inner == op) return;
+    for (mlir::Value v : inner->getOperands()) captures |= !op->isAncestor(v.getParentBlock()->getParentOp());
+  });
+  return captures;
+}
+
+void TakeInConstants(mlir::Operation* op) {
+  op->walk([&](mlir::Operation* inner) {
+    if (inner == op) return;
+    for (mlir::OpOperand& use : inner->getOpOperands()) {
+      mlir::Operation* from = use.get().getDefiningOp();
+      if (from == nullptr || op->isAncestor(from) || !mlir::isa<stablehlo::ConstantOp>(from)) continue;
+      use.set(mlir::OpBuilder(inner).clone(*from)->getResult(0));
+    }
+  });
+}
+
 void CallComposites(mlir::ModuleOp module) {
   ContentsOf contents_of;
   std::vector<mlir::Operation*> found;

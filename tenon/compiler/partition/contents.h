@@ -45,6 +45,11 @@ class ContentsOf {
 /// without a body.
 mlir::func::FuncOp Called(mlir::Operation* op);
 
+/// Whether regions of the op use values from outside of it.
+bool CapturesValues(mlir::Operation* op);
+/// Constants from outside that regions of the op use, moved into them.
+void TakeInConstants(mlir::Operation* op);
+
 /// Turns composites that decompose into something that differs between devices into calls.
 void CallComposites(mlir::ModuleOp module);
 

@@ -38,7 +38,7 @@ class Hoister {
       } else if (const auto* branch = std::get_if<plan::CaseStep>(&step.is)) {
         for (const plan::Seq& s : branch->branches) Note(s);
       } else {
-        ForEachTouch(p_, step, [&](plan::SlotId slot, bool written) {
+        ForEachTouch(p_.kernels, step, [&](plan::SlotId slot, bool written) {
           if (written) writers_[BufferOf(slot)].push_back(number);
         });
       }
@@ -88,7 +88,7 @@ class Hoister {
       stays[i] = true;
     };
     for (size_t i = 0; i < steps.size(); ++i) {
-      const bool leaf = ForEachTouch(p_, steps[i], [&](plan::SlotId slot, bool written) {
+      const bool leaf = ForEachTouch(p_.kernels, steps[i], [&](plan::SlotId slot, bool written) {
         const uint32_t buffer = BufferOf(slot);
         const std::vector<uint32_t>& writers = writers_[buffer];
         const auto inside = std::ranges::lower_bound(writers, first);
@@ -106,7 +106,7 @@ class Hoister {
     while (!open.empty()) {
       const size_t i = open.back();
       open.pop_back();
-      ForEachTouch(p_, steps[i], [&](plan::SlotId slot, bool written) {
+      ForEachTouch(p_.kernels, steps[i], [&](plan::SlotId slot, bool written) {
         if (!written) return;
         for (size_t other : std::exchange(touching[BufferOf(slot)], {})) stay(other);
       });
@@ -114,7 +114,7 @@ class Hoister {
     plan::Seq taken, left;
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!stays[i]) {
-        ForEachTouch(p_, steps[i], [&](plan::SlotId slot, bool written) {
+        ForEachTouch(p_.kernels, steps[i], [&](plan::SlotId slot, bool written) {
           if (written) writers_[BufferOf(slot)] = {to};
         });
       }

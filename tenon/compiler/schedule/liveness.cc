@@ -36,7 +36,7 @@ class Walker {
   void Seq(plan::Seq& seq) {
     for (plan::Step& step : seq) {
       Advance();
-      if (ForEachTouch(p_, step, [this](plan::SlotId slot, bool write) { Touch(slot, write); })) {
+      if (ForEachTouch(p_.kernels, step, [this](plan::SlotId slot, bool write) { Touch(slot, write); })) {
         if (auto* k = std::get_if<plan::KernelStep>(&step.is)) t_.kernels.push_back({t_.length, k});
         if (auto* c = std::get_if<plan::CopyStep>(&step.is)) t_.copies.push_back({t_.length, c->from, c->to});
       } else if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {

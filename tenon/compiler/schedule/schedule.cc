@@ -12,6 +12,7 @@
 #include "tenon/compiler/schedule/link.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/compiler/schedule/policy.h"
+#include "tenon/compiler/schedule/touches.h"
 
 namespace tenon::compiler {
 
@@ -454,40 +455,21 @@ class Scheduler {
 
   /// f(SlotId&) for every slot that a step names.
   template <class F>
-  static void ForEachSlot(plan::Seq& seq, const F& f) {
-    auto all = [&](auto& list) {
-      for (SlotId& s : list) {
-        if (s != plan::kNoSlot) f(s);
-      }
-    };
+  static void ForEachSlot(const std::vector<kir::Kernel>& kernels, plan::Seq& seq, const F& f) {
     for (plan::Step& step : seq) {
-      if (auto* k = std::get_if<plan::KernelStep>(&step.is)) {
-        all(k->buffers);
-      } else if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
-        all(d->inputs);
-        all(d->outputs);
-        if (d->scratch != plan::kNoSlot) f(d->scratch);
-        for (auto& [name, hook] : d->hooks) all(hook.buffers);
-      } else if (auto* c = std::get_if<plan::CopyStep>(&step.is)) {
-        f(c->from);
-        f(c->to);
-      } else if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
-        ForEachSlot(w->condition, f);
+      if (ForEachTouch(kernels, step, [&](SlotId& s, bool) { f(s); })) continue;
+      if (auto* w = std::get_if<plan::WhileStep>(&step.is)) {
+        ForEachSlot(kernels, w->condition, f);
         if (w->trip_count < 0) f(w->predicate);
-        ForEachSlot(w->body, f);
+        ForEachSlot(kernels, w->body, f);
         for (auto& [from, to] : w->carry) {
           f(from);
           f(to);
         }
-      } else if (auto* b = std::get_if<plan::CaseStep>(&step.is)) {
-        f(b->index);
-        for (plan::Seq& s : b->branches) ForEachSlot(s, f);
-      } else if (auto* call = std::get_if<plan::CustomCallStep>(&step.is)) {
-        all(call->operands);
-        all(call->results);
-      } else if (auto* e = std::get_if<plan::EvaluateStep>(&step.is)) {
-        all(e->operands);
-        all(e->results);
+      } else {
+        auto& branch = std::get<plan::CaseStep>(step.is);
+        f(branch.index);
+        for (plan::Seq& s : branch.branches) ForEachSlot(kernels, s, f);
       }
     }
   }
@@ -515,7 +497,7 @@ class Scheduler {
     // Only slots that steps name.
     std::vector<SlotId> number(p_.views.size(), plan::kNoSlot);
     std::vector<SlotId> used;
-    ForEachSlot(plan.steps, [&](SlotId& s) {
+    ForEachSlot(plan.kernels, plan.steps, [&](SlotId& s) {
       if (number[s] == plan::kNoSlot) {
         number[s] = static_cast<SlotId>(used.size());
         used.push_back(s);

@@ -2,38 +2,46 @@
 
 // Which slots one step reads and writes.
 
-#include "tenon/compiler/fuse/fuse.h"
+#include <variant>
+#include <vector>
+
+#include "tenon/kir/kir.h"
+#include "tenon/plan/plan.h"
 
 namespace tenon::compiler {
 
 /// f(slot, written) for every slot that the step touches, reads of copies, drivers and calls before writes; kernels'
-/// buffers in their order. Steps that hold steps (loops, branches) touch nothing themselves: false.
-template <class F>
-bool ForEachTouch(const FusedProgram& program, const plan::Step& step, const F& f) {
-  const auto touch = [&](plan::SlotId slot, bool written) {
+/// buffers in their order. Steps that hold steps (loops, branches) touch nothing themselves: false. Slots of steps that
+/// may be written to may be, too.
+template <class Step, class F>
+bool ForEachTouch(const std::vector<kir::Kernel>& kernels, Step& step, const F& f) {
+  const auto touch = [&](auto& slot, bool written) {
     if (slot != plan::kNoSlot) f(slot, written);
   };
-  const auto kernel = [&](uint32_t number, const auto& buffers) {
-    const kir::Kernel& k = program.kernels[number];
-    for (size_t i = 0; i < buffers.size(); ++i) touch(buffers[i], k.buffers[i].kind == kir::BufKind::kOut);
+  const auto all = [&](auto& slots, bool written) {
+    for (auto& slot : slots) touch(slot, written);
   };
-  const auto call = [&](const auto& s) {
-    for (plan::SlotId slot : s.operands) touch(slot, false);
-    for (plan::SlotId slot : s.results) touch(slot, true);
+  const auto kernel = [&](auto& run) {
+    const kir::Kernel& k = kernels[run.kernel];
+    for (size_t i = 0; i < run.buffers.size(); ++i) touch(run.buffers[i], k.buffers[i].kind == kir::BufKind::kOut);
   };
-  if (const auto* k = std::get_if<plan::KernelStep>(&step.is)) {
-    kernel(k->kernel, k->buffers);
-  } else if (const auto* d = std::get_if<plan::DriverStep>(&step.is)) {
-    for (plan::SlotId slot : d->inputs) touch(slot, false);
-    for (plan::SlotId slot : d->outputs) touch(slot, true);
+  const auto call = [&](auto& s) {
+    all(s.operands, false);
+    all(s.results, true);
+  };
+  if (auto* k = std::get_if<plan::KernelStep>(&step.is)) {
+    kernel(*k);
+  } else if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
+    all(d->inputs, false);
+    all(d->outputs, true);
     touch(d->scratch, true);
-    for (const auto& [name, hook] : d->hooks) kernel(hook.kernel, hook.buffers);
-  } else if (const auto* c = std::get_if<plan::CopyStep>(&step.is)) {
+    for (auto& [name, hook] : d->hooks) kernel(hook);
+  } else if (auto* c = std::get_if<plan::CopyStep>(&step.is)) {
     touch(c->from, false);
     touch(c->to, true);
-  } else if (const auto* custom = std::get_if<plan::CustomCallStep>(&step.is)) {
+  } else if (auto* custom = std::get_if<plan::CustomCallStep>(&step.is)) {
     call(*custom);
-  } else if (const auto* e = std::get_if<plan::EvaluateStep>(&step.is)) {
+  } else if (auto* e = std::get_if<plan::EvaluateStep>(&step.is)) {
     call(*e);
   } else {
     return false;

@@ -120,12 +120,12 @@ class Copier {
       place_of[i] = made.in.size();
       made.in.push_back(p_[loop_].in[i]);
       made.out.push_back(p_[loop_].out[i]);
-      for (size_t b = 0; b < 2; ++b) made.blocks[b].args.push_back(Copy(p_[loop_].blocks[b].args[i], copies));
+      for (size_t b = 0; b < 2; ++b) made.blocks[b].args.push_back(CopyOf(p_, p_[loop_].blocks[b].args[i], copies));
     }
     for (size_t b = 0; b < 2; ++b) {
       const std::vector<NodeId> nodes = p_[loop_].blocks[b].nodes;
       for (NodeId id : nodes) {
-        if (needed_.contains(id)) made.blocks[b].nodes.push_back(Copy(id, copies));
+        if (needed_.contains(id)) made.blocks[b].nodes.push_back(CopyOf(p_, id, copies));
       }
     }
     const auto copied = [&](Ref r) {
@@ -169,14 +169,6 @@ class Copier {
         values_.WantUsesOf(p_[id]);
       }
     }
-  }
-  NodeId Copy(NodeId id, std::unordered_map<NodeId, NodeId>& copies) {
-    GraphNode node = p_[id];
-    for (Ref& r : node.in) {
-      if (const auto it = copies.find(r.node); it != copies.end()) r.node = it->second;
-    }
-    for (Block& inner : node.blocks) inner = CopyOf(p_, inner, copies);
-    return copies[id] = p_.Add(std::move(node));
   }
 
   Program& p_;

@@ -8,14 +8,6 @@
 #include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
-namespace {
-
-int64_t PlaceIn(const Dims& list, int64_t d) {
-  const auto it = std::find(list.begin(), list.end(), d);
-  return it == list.end() ? -1 : it - list.begin();
-}
-
-}  // namespace
 
 Simplifier::Spreading Simplifier::SpreadingOf(Ref r) {
   const GraphNode& node = Def(r);
@@ -71,9 +63,9 @@ std::optional<Ref> Simplifier::MaskedScatter(const GraphNode& update, Ref mask, 
   const Spreading spread = SpreadingOf(mask);
   Dims along;  // Of the indices, per dim of what the mask was spread from.
   for (const int64_t d : spread.dims) {
-    const int64_t k = PlaceIn(s.input_batching_dims, d);
-    if (k < 0) return std::nullopt;
-    along.push_back(s.scatter_indices_batching_dims[static_cast<size_t>(k)]);
+    const auto k = std::find(s.input_batching_dims.begin(), s.input_batching_dims.end(), d);
+    if (k == s.input_batching_dims.end()) return std::nullopt;
+    along.push_back(s.scatter_indices_batching_dims[static_cast<size_t>(k - s.input_batching_dims.begin())]);
   }
   // Broadcasts have ascending dims.
   if (!std::is_sorted(along.begin(), along.end()) || s.scatter_dims_to_operand_dims.empty()) return std::nullopt;

@@ -31,14 +31,10 @@ enum Attrs : uint64_t {
   kFileLineColRange = 22,
 };
 
-enum Types : uint64_t {
+enum Types : uint64_t {  // Floats: builtin_floats.def.
   kIntegerType = 0,
   kIndexType = 1,
   kFunctionType = 2,
-  kBF16 = 3,
-  kF16 = 4,
-  kF32 = 5,
-  kF64 = 6,
   kComplex = 9,
   kMemRef = 10,
   kNone = 12,
@@ -46,18 +42,6 @@ enum Types : uint64_t {
   kTensorWithEncoding = 14,
   kTuple = 15,
   kUnrankedTensor = 18,
-  kTF32 = 21,
-  kF8E5M2 = 22,
-  kF8E4M3 = 23,
-  kF8E4M3FN = 24,
-  kF8E5M2FNUZ = 25,
-  kF8E4M3FNUZ = 26,
-  kF8E4M3B11FNUZ = 27,
-  kF8E3M4 = 28,
-  kF4E2M1FN = 29,
-  kF6E2M3FN = 30,
-  kF6E3M2FN = 31,
-  kF8E8M0FNU = 32,
 };
 
 constexpr uint64_t kMaxLine = UINT32_MAX >> 1;
@@ -232,38 +216,11 @@ mlir::Type EntryReader::DecodeBuiltinType(Cursor& in) {
       if (!ReadTypes(in, inputs) || !ReadTypes(in, results)) return {};
       return FunctionType::get(context_, inputs, results);
     }
-    case kBF16:
-      return BFloat16Type::get(context_);
-    case kF16:
-      return Float16Type::get(context_);
-    case kF32:
-      return Float32Type::get(context_);
-    case kF64:
-      return Float64Type::get(context_);
-    case kTF32:
-      return FloatTF32Type::get(context_);
-    case kF8E5M2:
-      return Float8E5M2Type::get(context_);
-    case kF8E4M3:
-      return Float8E4M3Type::get(context_);
-    case kF8E4M3FN:
-      return Float8E4M3FNType::get(context_);
-    case kF8E5M2FNUZ:
-      return Float8E5M2FNUZType::get(context_);
-    case kF8E4M3FNUZ:
-      return Float8E4M3FNUZType::get(context_);
-    case kF8E4M3B11FNUZ:
-      return Float8E4M3B11FNUZType::get(context_);
-    case kF8E3M4:
-      return Float8E3M4Type::get(context_);
-    case kF4E2M1FN:
-      return Float4E2M1FNType::get(context_);
-    case kF6E2M3FN:
-      return Float6E2M3FNType::get(context_);
-    case kF6E3M2FN:
-      return Float6E3M2FNType::get(context_);
-    case kF8E8M0FNU:
-      return Float8E8M0FNUType::get(context_);
+#define TENON_BUILTIN_FLOAT(code, name, type) \
+  case code:                                  \
+    return type::get(context_);
+#include "tenon/vhlo/builtin_floats.def"
+#undef TENON_BUILTIN_FLOAT
     case kComplex: {
       mlir::Type element = ReadType(in);
       return element ? MakeComplex(element) : nullptr;

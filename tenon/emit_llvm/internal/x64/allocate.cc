@@ -166,10 +166,11 @@ class Allocator {
       const int start = at;
       at += 2;
       in[b].ForEach([&](Reg bit) { intervals_[crossing_[bit]].Cover(start); });
+      const float carried = IsLoopHeader(f_, b) ? kCarriedWeight : 1;
       for (const Phi& phi : block.phis) {
         Interval& result = intervals_[phi.result];
         result.Cover(start);
-        result.weight += IsLoopHeader(f_, b) ? kCarriedWeight * often[b] : often[b];
+        result.weight += carried * often[b];
         for (const auto& [from, value] : phi.from) {
           (result.hint == 0 ? result.hint : result.hint2) = value;
           intervals_[value].hint2 = phi.result;

@@ -1,6 +1,5 @@
 #include "tenon/emit_llvm/internal/x64/branches.h"
 
-#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/CFG.h>
@@ -12,6 +11,8 @@
 #include <iterator>
 #include <utility>
 #include <vector>
+
+#include "tenon/emit_llvm/internal/x64/loops.h"
 
 namespace tenon::emit_llvm::x64 {
 namespace {
@@ -62,15 +63,12 @@ bool SplitCondition(BasicBlock* block) {
 
 class Chooser {
  public:
-  explicit Chooser(llvm::Function& fn) : fn_(fn) {}
+  explicit Chooser(llvm::Function& fn) : fn_(fn), loops_(fn) {}
 
   void Run() {
     std::vector<llvm::SelectInst*> choices;
-    size_t number = 0;
-    for (BasicBlock& block : fn_) number_[&block] = number++;
-    FindLoops();
     for (BasicBlock& block : fn_) {
-      if (!last_of_loop_.contains(&block)) continue;
+      if (loops_.Around(&block) == nullptr) continue;
       for (Instruction& inst : block) {
         auto* select = dyn_cast<llvm::SelectInst>(&inst);
         if (select != nullptr && !select->getType()->isVectorTy() && !isa<llvm::Constant>(select->getCondition()) &&
@@ -83,22 +81,6 @@ class Chooser {
 
  private:
   using Chain = llvm::SmallSetVector<Instruction*, 16>;
-
-  /// Blocks stand in an order in which those of a loop follow each other: of each, where the innermost loop around it
-  /// begins and ends.
-  void FindLoops() {
-    for (BasicBlock& block : fn_) {
-      for (BasicBlock* next : llvm::successors(&block)) {
-        const size_t header = number_[next];
-        if (header > number_[&block]) continue;
-        for (BasicBlock* b = next;; b = b->getNextNode()) {
-          const auto [it, fresh] = last_of_loop_.try_emplace(b, std::pair(header, number_[&block]));
-          if (!fresh && it->second.first < header) it->second = {header, number_[&block]};
-          if (b == &block) break;
-        }
-      }
-    }
-  }
 
   /// The read that the arm is, and whatever is computed for it alone: what need not be done when the other arm is
   /// chosen.
@@ -126,15 +108,15 @@ class Chooser {
   }
 
   /// Values that `from` is made of in the same loop; the loop's own phis among them.
-  llvm::SmallPtrSet<const Value*, 32> MadeOf(const Value* from, std::pair<size_t, size_t> loop) const {
+  llvm::SmallPtrSet<const Value*, 32> MadeOf(const Value* from, const Loop& loop) const {
     llvm::SmallPtrSet<const Value*, 32> seen;
     llvm::SmallVector<const Value*, 32> open = {from};
     while (!open.empty() && seen.size() < kMostLookedAt) {
       auto* inst = dyn_cast<Instruction>(open.pop_back_val());
       if (inst == nullptr) continue;
-      const size_t at = number_.lookup(inst->getParent());
-      if (at < loop.first || at > loop.second || !seen.insert(inst).second) continue;
-      if (isa<llvm::PHINode>(inst) && at == loop.first) continue;
+      const size_t at = loops_.NumberOf(inst->getParent());
+      if (!loop.Holds(at) || !seen.insert(inst).second) continue;
+      if (isa<llvm::PHINode>(inst) && at == loop.header) continue;
       open.append(inst->op_begin(), inst->op_end());
     }
     return seen;
@@ -143,12 +125,12 @@ class Chooser {
   /// Whether the arm is a read from a place that depends on what this choice gave in an earlier trip.
   bool IsWaitedFor(llvm::SelectInst& select, unsigned arm) const {
     if (ArmOf(select, arm).empty()) return false;
-    const auto loop = last_of_loop_.lookup(select.getParent());
+    const Loop& loop = *loops_.Around(select.getParent());
     for (const Value* v : MadeOf(llvm::cast<llvm::LoadInst>(select.getOperand(arm))->getPointerOperand(), loop)) {
       auto* phi = dyn_cast<llvm::PHINode>(v);
-      if (phi == nullptr || number_.lookup(phi->getParent()) != loop.first) continue;
+      if (phi == nullptr || loops_.NumberOf(phi->getParent()) != loop.header) continue;
       for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
-        if (number_.lookup(phi->getIncomingBlock(i)) < loop.first) continue;
+        if (loops_.NumberOf(phi->getIncomingBlock(i)) < loop.header) continue;
         if (MadeOf(phi->getIncomingValue(i), loop).contains(&select)) return true;
       }
     }
@@ -180,8 +162,7 @@ class Chooser {
   }
 
   llvm::Function& fn_;
-  llvm::DenseMap<const BasicBlock*, size_t> number_;
-  llvm::DenseMap<const BasicBlock*, std::pair<size_t, size_t>> last_of_loop_;
+  const Loops loops_;
 };
 
 }  // namespace

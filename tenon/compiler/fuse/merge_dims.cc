@@ -1,0 +1,258 @@
+// Dims that run through memory as one become one: flat buffers, then merged loops.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/compiler/fuse/policy.h"
+
+namespace tenon::compiler {
+
+using kir::DimId;
+using kir::Size;
+using kir::Val;
+
+namespace {
+
+/// The place in elements that the axes from `first` on give, but for what comes from data.
+kir::Axis FlatAxis(const SmallVector<kir::Axis, 4>& at, size_t first, const kir::Buffer& buffer) {
+  std::map<DimId, int64_t> coefs;
+  int64_t offset = 0;
+  for (size_t i = first; i < at.size(); ++i) {
+    const int64_t stride = buffer.stride[i].baked;
+    offset += at[i].offset.baked * stride;
+    for (const kir::Term& t : at[i].terms) coefs[t.dim] += t.coef.baked * stride;
+  }
+  kir::Axis flat;
+  flat.offset = Size::Of(offset);
+  for (const auto& [dim, coef] : coefs) {
+    if (coef != 0) flat.terms.push_back({dim, Size::Of(coef)});
+  }
+  return flat;
+}
+
+/// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent
+/// places stay as they are, and those with memory before their first element, which one axis from 0 on does not say.
+void Flatten(kir::Kernel& k) {
+  std::vector<bool> keep(k.buffers.size(), false);
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    for (const Size& stride : k.buffers[i].stride) keep[i] = keep[i] || stride.baked < 0;
+  }
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    for (const kir::Axis& a : at) keep[buf] = keep[buf] || a.start != kir::kNone;
+  });
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    if (!keep[buf]) at = {FlatAxis(at, 0, k.buffers[buf])};
+  });
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (keep[i]) continue;
+    kir::Buffer& b = k.buffers[i];
+    int64_t reach = 1;
+    for (size_t d = 0; d < b.extent.size(); ++d)
+      reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
+    b.extent = {Size::Of(reach)};
+    b.stride = {Size::Of(1)};
+  }
+}
+
+/// Few elements behind an axis whose places come from data, the same ones for all of them.
+struct Tail {
+  size_t axis = 0;
+  int64_t elements = 0;  ///< 0: there is none.
+};
+
+/// By buffer, where dims run along that axis and behind it.
+std::vector<Tail> FindTails(kir::Kernel& k) {
+  std::vector<Tail> tails(k.buffers.size());
+  std::vector<bool> has_places(k.buffers.size(), false), runs(k.buffers.size(), false);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (at[i].start == kir::kNone) continue;
+      has_places[buf] = true;
+      tails[buf].axis = std::max(tails[buf].axis, i);
+    }
+  });
+  for (size_t i = 0; i < tails.size(); ++i) {
+    const kir::Buffer& b = k.buffers[i];
+    if (!has_places[i] || b.stride.back().baked != 1) continue;
+    int64_t elements = 1;
+    bool dense = true;
+    for (size_t d = b.extent.size() - 1; d > tails[i].axis; --d) {
+      elements *= b.extent[d].baked;
+      dense = dense && b.stride[d - 1].baked == elements;
+    }
+    if (dense && elements > 1 && elements <= policy::kShortTail) tails[i].elements = elements;
+  }
+  const std::vector<kir::DimMask> deps = kir::DependentDims(k);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    Tail& tail = tails[buf];
+    if (tail.elements == 0 || at[tail.axis].start == kir::kNone) return;
+    const Val start = at[tail.axis].start;
+    kir::DimMask along = 0, behind = 0;
+    for (size_t i = tail.axis; i < at.size(); ++i) {
+      for (const kir::Term& t : at[i].terms) (i == tail.axis ? along : behind) |= Bit(t.dim);
+    }
+    runs[buf] = runs[buf] || (along != 0 && behind != 0);
+    if (k.nodes[start].type != DType::kS64 || (deps[start] & (along | behind)) != 0) tail.elements = 0;
+  });
+  for (size_t i = 0; i < tails.size(); ++i) {
+    if (!runs[i]) tails[i].elements = 0;
+  }
+  return tails;
+}
+
+/// Tails become part of their axis (the channels of a picture that is cropped): what lies in one piece is gone through
+/// as one.
+void JoinTails(kir::Kernel& k) {
+  const std::vector<Tail> tails = FindTails(k);
+  std::set<std::pair<Val, int64_t>> wanted;  // Places, and how many elements each is.
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    const Tail& tail = tails[buf];
+    if (tail.elements != 0 && at[tail.axis].start != kir::kNone) wanted.insert({at[tail.axis].start, tail.elements});
+  });
+  if (wanted.empty()) return;
+  std::vector<kir::Node> nodes;
+  std::vector<Val> map(k.nodes.size());
+  std::map<std::pair<Val, int64_t>, Val> in_elements;  // By new nodes.
+  const auto add = [&](kir::Node node) {
+    nodes.push_back(std::move(node));
+    return static_cast<Val>(nodes.size() - 1);
+  };
+  for (Val v = 0; v < k.nodes.size(); ++v) {
+    kir::Node node = k.nodes[v];
+    for (Val& in : node.in) in = map[in];
+    map[v] = add(std::move(node));
+    for (auto it = wanted.lower_bound({v, 0}); it != wanted.end() && it->first == v; ++it) {
+      kir::Node factor, product;
+      factor.op = kir::Op::kConst;
+      product.op = kir::Op::kMul;
+      factor.type = product.type = DType::kS64;
+      factor.attr = static_cast<uint32_t>(k.literals.size());
+      k.literals.push_back(static_cast<uint64_t>(it->second));
+      product.in = {map[v], add(std::move(factor))};
+      in_elements[{map[v], it->second}] = add(std::move(product));
+    }
+  }
+  Renumber(k, std::move(nodes), map);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    const auto [axis, elements] = tails[buf];
+    if (elements == 0) return;
+    kir::Axis joined = FlatAxis(at, axis, k.buffers[buf]);
+    if (at[axis].start != kir::kNone) joined.start = in_elements.at({at[axis].start, elements});
+    at.resize(axis);
+    at.push_back(std::move(joined));
+  });
+  for (size_t i = 0; i < tails.size(); ++i) {
+    const auto [axis, elements] = tails[i];
+    if (elements == 0) continue;
+    kir::Buffer& b = k.buffers[i];
+    b.extent[axis] = Size::Of(b.extent[axis].baked * elements);
+    b.stride[axis] = Size::Of(1);
+    b.extent.resize(axis + 1);
+    b.stride.resize(axis + 1);
+  }
+}
+
+/// Whether the guard lets the first place of the dim through, and no other.
+bool IsFirst(const kir::Guard& g, DimId d) {
+  return g.e.start == kir::kNone && g.e.offset.baked == 0 && g.e.terms.size() == 1 && CoefOf(g.e, d) == 1 &&
+         g.lo.baked == 0 && g.hi.baked == 1 && g.mod == 1;
+}
+
+/// Whether guards let the first place of both dims through: the first one of what these become when they are merged.
+bool AreFirst(const SmallVector<kir::Guard, 1>& guards, DimId p, DimId q) {
+  const auto has = [&](DimId d) {
+    return std::any_of(guards.begin(), guards.end(), [&](const kir::Guard& g) { return IsFirst(g, d); });
+  };
+  return has(p) && has(q);
+}
+
+/// Whether dims p and p + 1 always run through memory as one.
+bool Mergeable(kir::Kernel& k, DimId p) {
+  const DimId q = static_cast<DimId>(p + 1);
+  if (k.dims[p].kind != k.dims[q].kind || (p < k.outer) != (q < k.outer)) return false;
+  for (const kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex && (n.attr == p || n.attr == q)) return false;
+  }
+  bool ok = true;
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    const auto at_p = std::find(stage.dims.begin(), stage.dims.end(), p);
+    const auto at_q = std::find(stage.dims.begin(), stage.dims.end(), q);
+    if (at_p == stage.dims.end() && at_q == stage.dims.end()) return;
+    if (at_p == stage.dims.end() || at_q != at_p + 1) ok = false;
+    for (const kir::Range& r : stage.domain) ok &= r.dim != p && r.dim != q;
+  });
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (const kir::Axis& a : at) ok &= CoefOf(a, p) == CoefOf(a, q) * k.dims[q].extent.baked;
+    const bool first = AreFirst(guard, p, q);
+    for (const kir::Guard& g : guard) {
+      if (first && (IsFirst(g, p) || IsFirst(g, q))) continue;
+      ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked;
+    }
+  });
+  return ok;
+}
+
+void Merge(kir::Kernel& k, DimId p) {
+  const DimId q = static_cast<DimId>(p + 1);
+  k.dims[p].extent = Size::Of(k.dims[p].extent.baked * k.dims[q].extent.baked);
+  auto rename = [&](kir::Axis& a) {
+    SmallVector<kir::Term, 2> terms;
+    for (kir::Term t : a.terms) {
+      if (t.dim == p) continue;
+      if (t.dim >= q) --t.dim;
+      terms.push_back(t);
+    }
+    a.terms = std::move(terms);
+  };
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (kir::Axis& a : at) rename(a);
+    const bool first = AreFirst(guard, p, q);
+    SmallVector<kir::Guard, 1> guards;
+    for (kir::Guard& g : guard) {
+      if (first && IsFirst(g, p)) continue;
+      rename(g.e);
+      guards.push_back(std::move(g));
+    }
+    guard = std::move(guards);
+  });
+  for (kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex && n.attr >= q) --n.attr;
+  }
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    SmallVector<DimId, 4> dims;
+    for (DimId d : stage.dims) {
+      if (d == q) continue;
+      dims.push_back(d > q ? static_cast<DimId>(d - 1) : d);
+    }
+    stage.dims = std::move(dims);
+    for (kir::Range& r : stage.domain) {
+      if (r.dim > q) --r.dim;
+    }
+    for (kir::Reduce& r : stage.reduces) {
+      kir::DimMask mask = 0;
+      for (DimId d = 0; d < 32; ++d) {  // structural: bits of a DimMask
+        if (r.dims >> d & 1) mask |= kir::DimMask{1} << (d >= q ? d - 1 : d);
+      }
+      r.dims = mask;
+    }
+  });
+  k.dims.erase(k.dims.begin() + q);
+  if (q < k.outer) --k.outer;
+}
+
+}  // namespace
+
+void MergeDims(kir::Kernel& k) {
+  JoinTails(k);
+  Flatten(k);
+  for (size_t p = k.dims.size(); p-- > 1;) {
+    if (Mergeable(k, static_cast<DimId>(p - 1))) Merge(k, static_cast<DimId>(p - 1));
+  }
+}
+
+}  // namespace tenon::compiler
