@@ -117,6 +117,10 @@ class NodeBuilder {
     nodes_ = nodes;
     literals_ = literals;
   }
+  void Forget() {
+    known_.clear();
+    literal_index_.clear();
+  }
 
  private:
   std::vector<Node>* nodes_ = nullptr;
@@ -185,6 +189,12 @@ class KernelBuilder : public NodeBuilder {
   /// A single-value reduction over `dims` by a binary op, added to `stage`; its kReduced node.
   Val AddReduce(Stage& stage, DimMask dims, Op op, Val in, Val init, ReduceOrder order = ReduceOrder::kSequential,
                 Val identity = kNone);
+
+  /// What is made from now on is not shared with anything before.
+  void Forget() {
+    NodeBuilder::Forget();
+    known_reads_.clear();
+  }
 
   void AddStage(Stage stage) { kernel_.seq.push_back(Step{std::move(stage)}); }
   void AddLoop(Loop loop) { kernel_.seq.push_back(Step{std::move(loop)}); }

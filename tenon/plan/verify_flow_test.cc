@@ -208,6 +208,13 @@ TEST_F(Flow, Kernels) {
   const SlotId shifted = Temp(4, 4);
   Rejects({Copy(kIn, b), {KernelStep{0, {b, shifted}, {}, {}}}},
           {"%9 is written in place of %4, which lies elsewhere"});
+  // A part of what the operand holds, where the operand lies, or an argument whose contents the output starts with.
+  p_.kernels[1].buffers[1].in_place_of = 0;
+  Accepts({Copy(kIn, b), {KernelStep{1, {b, a}, {}, {}}}, Copy(a, kOut)});
+  Rejects({{KernelStep{1, {kIn, kOut}, {}, {}}}}, {"step 0", "kernel 1", "written in part"});
+  p_.outputs[0].alias_input = 0;
+  p_.outputs[0].alias_contents = true;
+  Accepts({{KernelStep{1, {kIn, kOut}, {}, {}}}});
 }
 
 // Ten thousand values, alive at once, in loops in loops: near-linear work.

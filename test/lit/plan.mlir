@@ -95,3 +95,92 @@ module @turned {
     return %r#1 : tensor<3000xf32>
   }
 }
+
+// -----
+
+// What a loop adds to a part of an array is added where it lies: the rest is neither read nor written, and no point asks
+// where it is.
+// CHECK: plan "leapfrog" {
+// CHECK: kernel v1
+// CHECK-NOT: select
+// CHECK: loop #0 {{.*}} times 10
+// CHECK-NEXT: stage (d0, d1) domain d0 [1, 40), d1 [1, 50) {
+// CHECK-NEXT: store
+// CHECK-NEXT: }
+// CHECK-NEXT: stage (d2, d3) {
+// CHECK-NEXT: store {{.*}} combine
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+module @leapfrog {
+  func.func @main(%a: tensor<40x50xf32>, %b: tensor<40x50xf32>) -> (tensor<40x50xf32>, tensor<40x50xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:3 = stablehlo.while(%i = %zero, %x = %a, %z = %b) : tensor<i32>, tensor<40x50xf32>, tensor<40x50xf32>
+    cond {
+      %n = stablehlo.constant dense<10> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %first = stablehlo.constant dense<0> : tensor<2xi32>
+      %second = stablehlo.constant dense<1> : tensor<2xi32>
+      %f = stablehlo.slice %z [0:39, 0:49] : (tensor<40x50xf32>) -> tensor<39x49xf32>
+      %y = "stablehlo.scatter"(%x, %second, %f) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+      ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+        %w = stablehlo.add %u, %v : tensor<f32>
+        stablehlo.return %w : tensor<f32>
+      }) : (tensor<40x50xf32>, tensor<2xi32>, tensor<39x49xf32>) -> tensor<40x50xf32>
+      %g = stablehlo.slice %y [1:40, 1:50] : (tensor<40x50xf32>) -> tensor<39x49xf32>
+      %c = "stablehlo.scatter"(%z, %first, %g) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+      ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+        %w = stablehlo.subtract %u, %v : tensor<f32>
+        stablehlo.return %w : tensor<f32>
+      }) : (tensor<40x50xf32>, tensor<2xi32>, tensor<39x49xf32>) -> tensor<40x50xf32>
+      stablehlo.return %next, %y, %c : tensor<i32>, tensor<40x50xf32>, tensor<40x50xf32>
+    }
+    return %r#1, %r#2 : tensor<40x50xf32>, tensor<40x50xf32>
+  }
+}
+
+// -----
+
+// The same of arrays that are worth a kernel each; and results of one kernel each have the memory of what they come from.
+// CHECK: plan "leapfrog_of_many" {
+// CHECK: kernel v1
+// CHECK: in_place_of
+// CHECK-NOT: select
+// CHECK: stage (d0, d1) domain d0 [p{{[0-9]+}}, p0), d1 [p{{[0-9]+}}, p1) {
+// CHECK-NEXT: store
+// CHECK-NEXT: }
+// CHECK-NEXT: split
+// CHECK: kernel v1
+// CHECK-COUNT-2: in_place_of
+// CHECK: trip 10
+module @leapfrog_of_many {
+  func.func @main(%a: tensor<400x500xf32>, %b: tensor<400x500xf32>, %m: tensor<400x500xf32>) -> (tensor<400x500xf32>, tensor<400x500xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:4 = stablehlo.while(%i = %zero, %x = %a, %z = %b, %n = %m) : tensor<i32>, tensor<400x500xf32>, tensor<400x500xf32>, tensor<400x500xf32>
+    cond {
+      %ten = stablehlo.constant dense<10> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %second = stablehlo.constant dense<1> : tensor<2xi32>
+      %f = stablehlo.slice %z [0:399, 0:499] : (tensor<400x500xf32>) -> tensor<399x499xf32>
+      %y = "stablehlo.scatter"(%x, %second, %f) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+      ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+        %w = stablehlo.add %u, %v : tensor<f32>
+        stablehlo.return %w : tensor<f32>
+      }) : (tensor<400x500xf32>, tensor<2xi32>, tensor<399x499xf32>) -> tensor<400x500xf32>
+      %back = stablehlo.reverse %y, dims = [0, 1] : tensor<400x500xf32>
+      %half = stablehlo.constant dense<0.5> : tensor<400x500xf32>
+      %decayed = stablehlo.multiply %n, %half : tensor<400x500xf32>
+      %momentum = stablehlo.add %decayed, %back : tensor<400x500xf32>
+      %moved = stablehlo.subtract %z, %momentum : tensor<400x500xf32>
+      stablehlo.return %next, %y, %moved, %momentum : tensor<i32>, tensor<400x500xf32>, tensor<400x500xf32>, tensor<400x500xf32>
+    }
+    return %r#1, %r#2 : tensor<400x500xf32>, tensor<400x500xf32>
+  }
+}

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tenon/compiler/fuse/in_place.h"
 #include "tenon/compiler/fuse/integers.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/kernel_work.h"
@@ -398,32 +399,13 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
 }
 
 void FindInPlace(MadeKernel& made) {
-  kir::Kernel& k = made.kernel;
-  if (k.seq.empty() || !std::holds_alternative<kir::Stage>(k.seq.back().is)) return;
-  const kir::Stage& last = std::get<kir::Stage>(k.seq.back().is);
-  // Points of one buffer's elements each: all of a point is read before any of it is written.
-  if (last.stores.empty() || !last.domain.empty()) return;
-  const kir::Store& store = last.stores[0];
-  for (const kir::Store& s : last.stores) {
-    if (!s.guard.empty() || s.combine >= 0 || s.buf != store.buf || s.order != kir::StoreOrder::kDisjoint) return;
-  }
-  if (made.buffers[store.buf].kind != BoundBuffer::Kind::kWrite) return;
-  const kir::Buffer& out = k.buffers[store.buf];
-  // Other stages may name the same memory through twin dims; only reads of the last stage's own dims are compared, so
-  // the rest must not exist.
-  for (size_t i = 0; i < k.buffers.size(); ++i) {
-    if (made.buffers[i].kind != BoundBuffer::Kind::kRead) continue;
-    const kir::Buffer& in = k.buffers[i];
-    if (ByteWidth(in.type) != ByteWidth(out.type) || in.type != out.type || !(in.extent == out.extent) ||
-        !(in.stride == out.stride))
-      continue;
-    bool same = true;
-    for (const kir::Read& r : k.reads) {
-      if (r.buf != i) continue;
-      same &= r.guard.empty() &&
-              std::any_of(last.stores.begin(), last.stores.end(), [&](const kir::Store& s) { return s.at == r.at; });
+  for (size_t out = 0; out < made.buffers.size(); ++out) {
+    if (made.buffers[out].kind != BoundBuffer::Kind::kWrite) continue;
+    for (size_t in = 0; in < made.buffers.size(); ++in) {
+      const auto pair = std::pair(static_cast<kir::Buf>(out), static_cast<kir::Buf>(in));
+      if (made.buffers[in].kind == BoundBuffer::Kind::kRead && MayTakeOver(made.kernel, pair.first, pair.second))
+        made.in_place.push_back(pair);
     }
-    if (same && k.seq.size() == 1) made.in_place.push_back({store.buf, static_cast<kir::Buf>(i)});
   }
 }
 

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/in_place.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
 namespace {
@@ -21,8 +23,15 @@ using kir::Val;
 struct Interval {
   int64_t lo = 0, hi = 0;
   bool empty() const { return lo >= hi; }
+  friend bool operator==(const Interval&, const Interval&) = default;
 };
 using Box = std::vector<Interval>;  // By dim.
+
+/// A part of the points, and what is stored there.
+struct Region {
+  Box box;
+  std::vector<kir::Store> stores;
+};
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
@@ -51,11 +60,12 @@ class Splitter {
  public:
   Splitter(const kir::Kernel& k, const target::KernelLimits& limits) : k_(k), limits_(limits) {}
 
-  /// Whether the kernel asks enough about places that can be settled.
-  bool Suits() {
+  /// Whether the kernel asks enough about places that can be settled. Where results may lie in the memory of operands,
+  /// a single answer may be that nothing changes there.
+  bool Suits(bool in_place) {
     if (!OneDisjointStage()) return false;
     FindCuts();
-    return questions_ >= policy::kMinRegionQuestions && ChooseCuts();
+    return questions_ >= (in_place ? 1 : policy::kMinRegionQuestions) && ChooseCuts();
   }
 
   bool IsCut(size_t d) const { return !cuts_[d].empty(); }
@@ -67,15 +77,16 @@ class Splitter {
     lanes_ = lanes;
     boxes_.clear();
     AddBoxes({}, 0);
-    kir::Kernel made = k_;
-    nodes_.clear();
-    reads_.clear();
-    literals_ = k_.literals;
-    made.seq.clear();
-    for (const Box& box : boxes_) made.seq.push_back({StageOf(std::get<kir::Stage>(k_.seq[0].is), box)});
-    made.nodes = std::move(nodes_);
-    made.reads = std::move(reads_);
-    made.literals = std::move(literals_);
+    std::vector<Region> regions = Regions();
+    // Every stage has nodes of its own, in the order in which they are used: few of them are in registers at once.
+    kir::KernelBuilder builder;
+    Begin(builder);
+    for (Region& region : regions) {
+      builder.Forget();
+      region.stores = StoresIn(region.box);
+      builder.AddStage(StageOf(std::move(region)));
+    }
+    kir::Kernel made = builder.Finish();
     FoldConstants(made);
     DropDead(made);
     return made;
@@ -83,10 +94,11 @@ class Splitter {
 
  private:
   int64_t Extent(size_t d) const { return k_.dims[d].extent.baked; }
+  const kir::Stage& Whole() const { return std::get<kir::Stage>(k_.seq[0].is); }
 
   bool OneDisjointStage() const {
     if (k_.outer != 0 || k_.seq.size() != 1 || !std::holds_alternative<kir::Stage>(k_.seq[0].is)) return false;
-    const auto& stage = std::get<kir::Stage>(k_.seq[0].is);
+    const kir::Stage& stage = Whole();
     if (!stage.reduces.empty() || !stage.domain.empty() || stage.dims.size() != k_.dims.size()) return false;
     int64_t points = 1;
     for (const kir::Dim& d : k_.dims) {
@@ -265,21 +277,68 @@ class Splitter {
     return rounded;
   }
 
-  kir::Stage StageOf(const kir::Stage& whole, const Box& box) {
+  /// Of the kernel, all but nodes and stages.
+  void Begin(kir::KernelBuilder& builder) {
+    b_ = &builder;
+    kir::Kernel& k = builder.kernel();
+    k = k_;
+    k.nodes.clear();
+    k.reads.clear();
+    k.literals.clear();
+    k.seq.clear();
+  }
+
+  /// The boxes, with what they store in nodes that they share; neighbours that store the same are one.
+  std::vector<Region> Regions() {
+    kir::KernelBuilder shared;
+    Begin(shared);
+    std::vector<Region> regions;
+    for (const Box& box : boxes_) regions.push_back({box, StoresIn(box)});
+    JoinAlike(regions);
+    return regions;
+  }
+
+  /// What the kernel's stage stores in the box.
+  std::vector<kir::Store> StoresIn(const Box& box) {
     box_ = &box;
     made_.clear();
-    kir::Stage stage;
-    stage.dims = whole.dims;
-    for (size_t d = 0; d < box.size(); ++d) {
-      if (box[d].lo != 0 || box[d].hi != Extent(d))
-        stage.domain.push_back({static_cast<DimId>(d), Size::Of(box[d].lo), Size::Of(box[d].hi)});
-    }
-    for (kir::Store s : whole.stores) {
+    std::vector<kir::Store> stores = Whole().stores;
+    for (kir::Store& s : stores) {
       s.value = Copy(s.value);
       for (kir::Axis& a : s.at) CopyStart(a);
       for (kir::Guard& g : s.guard) CopyStart(g.e);
-      stage.stores.push_back(std::move(s));
     }
+    return stores;
+  }
+
+  /// Neighbours that store the same become one: a dim's cuts are asked for somewhere, not everywhere.
+  static void JoinAlike(std::vector<Region>& regions) {
+    for (size_t i = 0; i < regions.size(); ++i) {
+      const auto next = std::find_if(regions.begin() + static_cast<std::ptrdiff_t>(i) + 1, regions.end(),
+                                     [&](const Region& r) { return Follows(regions[i], r); });
+      if (next == regions.end()) continue;
+      for (size_t d = 0; d < next->box.size(); ++d) regions[i].box[d].hi = next->box[d].hi;
+      regions.erase(next);
+      i = static_cast<size_t>(-1);  // What is larger may follow another.
+    }
+  }
+  static bool Follows(const Region& x, const Region& y) {
+    size_t apart = 0;
+    for (size_t d = 0; d < x.box.size(); ++d) {
+      if (x.box[d] == y.box[d]) continue;
+      if (++apart > 1 || x.box[d].hi != y.box[d].lo) return false;
+    }
+    return x.stores == y.stores;
+  }
+
+  kir::Stage StageOf(Region region) const {
+    kir::Stage stage;
+    stage.dims = Whole().dims;
+    for (size_t d = 0; d < region.box.size(); ++d) {
+      const auto [lo, hi] = region.box[d];
+      if (lo != 0 || hi != Extent(d)) stage.domain.push_back({static_cast<DimId>(d), Size::Of(lo), Size::Of(hi)});
+    }
+    stage.stores = std::move(region.stores);
     return stage;
   }
 
@@ -287,22 +346,10 @@ class Splitter {
     if (a.start != kir::kNone) a.start = Copy(a.start);
   }
 
-  Val Add(kir::Node node) {
-    nodes_.push_back(std::move(node));
-    return static_cast<Val>(nodes_.size() - 1);
-  }
-  Val Answer(bool yes) {
-    kir::Node node;
-    node.op = kir::Op::kConst;
-    node.type = DType::kPred;
-    node.attr = static_cast<uint32_t>(std::find(literals_.begin(), literals_.end(), yes ? 1u : 0u) - literals_.begin());
-    if (node.attr == literals_.size()) literals_.push_back(yes ? 1 : 0);
-    return Add(std::move(node));
-  }
   std::optional<bool> Known(Val made) const {
-    const kir::Node& n = nodes_[made];
+    const kir::Node& n = b_->node(made);
     if (n.op != kir::Op::kConst || n.type != DType::kPred) return std::nullopt;
-    return literals_[n.attr] != 0;
+    return b_->kernel().literals[n.attr] != 0;
   }
 
   /// Whether all of the box is in, or none of it.
@@ -322,8 +369,9 @@ class Splitter {
   Val Make(Val v) {
     kir::Node n = k_.nodes[v];
     if (n.op == kir::Op::kRead) return MakeRead(n);
+    if (n.op == kir::Op::kConst) return b_->ConstBits(n.type, k_.literals[n.attr]);
     if (const std::optional<Question> q = Asked(n)) {
-      if (const std::optional<bool> in = Inside(q->dim, q->yes)) return Answer(*in != q->negated);
+      if (const std::optional<bool> in = Inside(q->dim, q->yes)) return b_->ConstPred(*in != q->negated);
     }
     if (n.op == kir::Op::kSelect) {
       const Val predicate = Copy(n.in[0]);
@@ -336,9 +384,9 @@ class Splitter {
         if (known) return *known == (n.op == kir::Op::kAnd) ? n.in[1 - i] : n.in[i];
       }
     }
-    return Add(std::move(n));
+    return b_->Emit(std::move(n));
   }
-  Val MakeRead(kir::Node n) {
+  Val MakeRead(const kir::Node& n) {
     kir::Read r = k_.reads[n.attr];
     SmallVector<kir::Guard, 1> open;
     for (kir::Guard& g : r.guard) {
@@ -351,9 +399,7 @@ class Splitter {
     for (kir::Guard& g : r.guard) CopyStart(g.e);
     for (kir::Axis& a : r.at) CopyStart(a);
     r.otherwise = r.guard.empty() ? kir::kNone : Copy(r.otherwise);
-    n.attr = static_cast<uint32_t>(reads_.size());
-    reads_.push_back(std::move(r));
-    return Add(std::move(n));
+    return b_->Read(r, n.imm);
   }
 
   const kir::Kernel& k_;
@@ -365,17 +411,30 @@ class Splitter {
   std::vector<Box> boxes_;
   // Of the kernel in the making.
   const Box* box_ = nullptr;
+  kir::KernelBuilder* b_ = nullptr;
   std::map<Val, Val> made_;  // In this box.
-  std::vector<kir::Node> nodes_;
-  std::vector<kir::Read> reads_;
-  std::vector<uint64_t> literals_;
 };
+
+/// Which outputs may lie in the memory of which operand; the first of several.
+std::vector<std::pair<kir::Buf, kir::Buf>> TakeOvers(const kir::Kernel& k) {
+  std::vector<std::pair<kir::Buf, kir::Buf>> pairs;
+  for (kir::Buf out = 0; out < k.buffers.size(); ++out) {
+    if (k.buffers[out].kind != kir::BufKind::kOut) continue;
+    for (kir::Buf in = 0; in < k.buffers.size(); ++in) {
+      if (k.buffers[in].kind != kir::BufKind::kArg || !MayTakeOver(k, out, in)) continue;
+      pairs.push_back({out, in});
+      break;
+    }
+  }
+  return pairs;
+}
 
 }  // namespace
 
 void SplitRegions(kir::Kernel& kernel, const target::Target& target) {
   Splitter splitter(kernel, target.limits);
-  if (!splitter.Suits()) return;
+  const auto pairs = TakeOvers(kernel);
+  if (!splitter.Suits(!pairs.empty())) return;
   // Along the dim that runs in lanes a narrow edge is a loop of its own for each row, and what is left of the row may
   // not fill vectors; asking may cost less.
   const double now = LaneCycles(kernel, target);
@@ -384,7 +443,11 @@ void SplitRegions(kir::Kernel& kernel, const target::Target& target) {
   const auto consider = [&](kir::DimMask whole, int64_t lanes) {
     kir::Kernel made = splitter.Split(whole, lanes);
     if (made.seq.size() < 2) return;
-    const double cycles = LaneCycles(made, target);
+    // What stays as it is takes no time in place.
+    kir::Kernel changes = made;
+    for (const auto& [out, in] : pairs) changes.buffers[out].in_place_of = in;
+    DropKept(changes);
+    const double cycles = LaneCycles(changes, target);
     if (cycles >= least) return;
     least = cycles;
     best = std::move(made);

@@ -1,6 +1,7 @@
 #include "tenon/compiler/schedule/link.h"
 
 #include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/in_place.h"
 #include "tenon/compiler/fuse/integers.h"
 #include "tenon/compiler/schedule/link_writer.h"
 #include "tenon/compiler/schedule/policy.h"
@@ -37,6 +38,7 @@ std::optional<LinkedLoop> LinkWriter::Write(const plan::WhileStep& loop) {
   linked.kernel = b_.Finish();
   // Loops show now what their counters take.
   SimplifyIntegers(linked.kernel);
+  DropKept(linked.kernel);
   DropDead(linked.kernel);
   linked.buffers = std::move(slots_);
   linked.work = survey_.WorkOf(loop);

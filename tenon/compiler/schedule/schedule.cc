@@ -7,6 +7,8 @@
 #include <ranges>
 #include <set>
 
+#include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/in_place.h"
 #include "tenon/compiler/schedule/arena.h"
 #include "tenon/compiler/schedule/invariants.h"
 #include "tenon/compiler/schedule/link.h"
@@ -401,7 +403,11 @@ class Scheduler {
     const std::unordered_map<SlotId, SlotId> taken(in_place_.begin(), in_place_.end());
     if (taken.empty()) return;
     // Forms by the kernel and the pairs (output, what it takes over).
-    std::map<std::pair<uint32_t, std::vector<std::pair<size_t, size_t>>>, uint32_t> forms;
+    struct Form {
+      uint32_t kernel = 0;
+      bool keeps = false;  ///< It leaves some elements as they are.
+    };
+    std::map<std::pair<uint32_t, std::vector<std::pair<size_t, size_t>>>, Form> forms;
     for (const Timeline::KernelAt& k : timeline_.kernels) {
       std::vector<std::pair<size_t, size_t>> pairs;
       for (size_t i = 0; i < k.step->buffers.size(); ++i) {
@@ -412,14 +418,27 @@ class Scheduler {
         }
       }
       if (pairs.empty()) continue;
-      const auto [it, fresh] = forms.try_emplace({k.step->kernel, pairs}, static_cast<uint32_t>(p_.kernels.size()));
+      const auto [it, fresh] = forms.try_emplace({k.step->kernel, pairs});
+      Form& form = it->second;
       if (fresh) {
-        kir::Kernel form = p_.kernels[k.step->kernel];
-        for (const auto& [i, j] : pairs) form.buffers[i].in_place_of = static_cast<kir::Buf>(j);
-        p_.kernels.push_back(std::move(form));
+        kir::Kernel kernel = p_.kernels[k.step->kernel];
+        for (const auto& [i, j] : pairs) kernel.buffers[i].in_place_of = static_cast<kir::Buf>(j);
+        form = {static_cast<uint32_t>(p_.kernels.size()), DropKept(kernel)};
+        if (form.keeps) DropDead(kernel);
+        p_.kernels.push_back(std::move(kernel));
       }
-      k.step->kernel = it->second;
+      k.step->kernel = form.kernel;
+      if (form.keeps) {
+        for (const auto& [i, j] : pairs) KeepContents(k.step->buffers[i], k.step->buffers[j]);
+      }
     }
+  }
+
+  /// The output that `write` is part of starts with what the argument behind `read` holds.
+  void KeepContents(SlotId write, SlotId read) {
+    const uint32_t to = Class(write);
+    if (KindOf(Class(read)) == SlotKind::kArg && KindOf(to) == SlotKind::kOut)
+      p_.outputs[p_.buffers[to].index].alias_contents = true;
   }
 
   /// Kernels that no step runs any more (replaced by in-place forms) go.

@@ -431,9 +431,10 @@ class Flow {
       if (buffer.kind != kir::BufKind::kOut) continue;
       if (buffer.in_place_of != kir::kNoBuf) {
         const SlotId other = s.buffers[buffer.in_place_of];
-        if (Meet(slot, other) && !LieAlike(slot, other))
+        if (LieAlike(slot, other)) continue;
+        if (Meet(slot, other))
           return InvalidArgument(fmt::format("%{} is written in place of %{}, which lies elsewhere", slot, other));
-        continue;
+        // Nothing of the other's is here: all must be written.
       }
       if (covered == nullptr) covered = &CoverageOf(s);
       if (!(*covered)[i]) TENON_RETURN_IF_ERROR(Update(slot));
