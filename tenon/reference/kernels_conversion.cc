@@ -301,19 +301,17 @@ Kernel IsFiniteKernel(DType type) {
 
 //===--- reduce_precision ---===//
 
-/// Bits of the exponent of a type with subnormal numbers; 0 for those of which no format of reduce_precision is known
-/// to keep all numbers.
+/// Exponents of so many bits hold all numbers of the type, subnormal ones included.
 int ExponentBits(DType type) {
   switch (type) {
-    case DType::kF16:
-      return 5;
-    case DType::kBF16:
-    case DType::kF32:
-      return 8;
     case DType::kF64:
       return 11;
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF8E8M0FNU:
+      return 8;
     default:
-      return 0;
+      return 5;  // f16's, in which narrower types are computed.
   }
 }
 
@@ -325,8 +323,8 @@ double ReducePrecision(double v, int exponent, int mantissa, int own) {
   int e = 0;
   double fraction = std::frexp(v, &e);  // in [1/2, 1): the leading bit counts as one of mantissa + 1
   const int bias = (1 << (exponent - 1)) - 1;
-  const bool keeps = own != 0 && exponent >= own;
-  const int least = own == 0 ? 0 : 3 - (1 << (own - 1));  // frexp's exponent of the smallest normal number
+  const bool keeps = exponent >= own;
+  const int least = 3 - (1 << (own - 1));  // frexp's exponent of the smallest normal number
   if (keeps && e < least) {
     fraction = std::ldexp(fraction, e - least);
     e = least;

@@ -168,6 +168,9 @@ TEST(KernelsTest, ReducePrecision) {
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 5, 2}).bits, 0x400);
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x07f}, {Direction::kEq, false, 5, 2}).bits, 0x000);
   EXPECT_EQ(Unary<F16>("stablehlo.reduce_precision", F16{0x3ff}, {Direction::kEq, false, 4, 10}).bits, 0);
+  using F8 = TinyFloat<DType::kF8E5M2>;
+  EXPECT_EQ(Unary<F8>("stablehlo.reduce_precision", F8{3}, {Direction::kEq, false, 5, 2}).bits, 3);
+  EXPECT_EQ(Unary<F8>("stablehlo.reduce_precision", F8{3}, {Direction::kEq, false, 4, 2}).bits, 0);
   // Also while others flush theirs.
   const FloatEnvironment flushing(/*flush_denormals=*/true);
   EXPECT_EQ(Unary<BF16>("stablehlo.reduce_precision", BF16{7}, {Direction::kEq, false, 8, 7}).bits, 7);

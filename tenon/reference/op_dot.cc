@@ -149,8 +149,8 @@ DType AccumulationType(DType result, int64_t terms) {
 }
 
 Result<Value> AsFactor(const Value& operand, DType result, DType accumulation) {
-  // A float that meets an integer result becomes an integer of that type first.
-  if (IsInteger(result) && IsFloat(operand.dtype())) {
+  // What meets an integer result and is none becomes an integer of that type first.
+  if (IsInteger(result) && !IsInteger(operand.dtype())) {
     TENON_ASSIGN_OR_RETURN(Value narrowed, ConvertTo(operand, result));
     return ConvertTo(narrowed, accumulation);
   }

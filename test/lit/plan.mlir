@@ -184,3 +184,19 @@ module @leapfrog_of_many {
     return %r#1, %r#2 : tensor<400x500xf32>, tensor<400x500xf32>
   }
 }
+
+// -----
+
+// Of what a result keeps little, little is computed.
+// CHECK: plan "kept" {
+// CHECK: kernel v1
+// CHECK: dim d0 parallel 4
+// CHECK: arena 0
+// CHECK-NOT: copy
+module @kept {
+  func.func @main(%x: tensor<600000xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.sine %x : tensor<600000xf32>
+    %1 = stablehlo.slice %0 [599990:600000:3] : (tensor<600000xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}

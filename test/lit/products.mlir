@@ -146,3 +146,16 @@ module @weights {
     return %0 : tensor<3x1x8xf32>
   }
 }
+
+// -----
+
+// Real matrices whose product is wanted as complex numbers are multiplied as they are.
+// CHECK: program @real
+// CHECK: dot_general {{.*}} : f32[64,48]
+// CHECK-NEXT: convert {{.*}} : c64[64,48]
+module @real {
+  func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>) -> tensor<64x48xcomplex<f32>> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xcomplex<f32>>
+    return %0 : tensor<64x48xcomplex<f32>>
+  }
+}

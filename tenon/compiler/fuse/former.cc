@@ -604,6 +604,22 @@ class Former {
     own_[at] = graph_.Add(Successors(at));
   }
 
+  /// Whether a slice keeps so little of what nobody else asks for that computing the rest would be a waste.
+  bool KeepsLittle(Place at) const {
+    if (node(at).op != OpCode::kSlice) return false;
+    const auto kept = static_cast<double>(NumElements(node(at).shape().dims));
+    auto it = place_of_.find(node(at).in[0].node);
+    while (it != place_of_.end() && users_[it->second].size() == 1 && !escapes_[it->second] && fusible_[it->second]) {
+      const GraphNode& from = node(it->second);
+      if (!IsPureView(from)) {
+        return (KindOfOp(from.op) == OpKind::kElementwise || from.op == OpCode::kIota) &&
+               kept < policy::kLittleOfAll * static_cast<double>(NumElements(from.shape().dims));
+      }
+      it = place_of_.find(from.in[0].node);
+    }
+    return false;
+  }
+
   void PlaceNode(Place at) {
     if (!fusible_[at]) return PlaceAlone(at);
     const GraphNode& node = this->node(at);
@@ -611,7 +627,7 @@ class Former {
     const bool stored = stored_[at];
     const bool escapes = escapes_[at] || stored || IsReadFromMemory(at);
     if (to.empty() && !escapes) return;  // Nobody wants it.
-    if (IsPureView(node) && escapes) return PlaceView(at, to);
+    if (IsPureView(node) && escapes && !KeepsLittle(at)) return PlaceView(at, to);
     if (node.op == OpCode::kConcatenate || HasInteriorPad(p_, node) || node.op == OpCode::kDynamicUpdate) {
       // Small concatenations are selected between where they are used.
       const bool few = node.in.size() <= policy::kMaxSelectedParts &&

@@ -70,8 +70,10 @@ bool MayTakeOver(const kir::Kernel& k, kir::Buf out, kir::Buf in) {
       if (k.outer == 0 || !writers.empty()) return false;
       continue;
     }
-    if (writers.empty()) places = *std::move(here);
-    else if (*here != places || stage->dims != writers[0]->dims) return false;
+    if (writers.empty())
+      places = *std::move(here);
+    else if (*here != places || stage->dims != writers[0]->dims)
+      return false;
     for (const kir::Stage* before : writers) {
       if (!AreDisjoint(*before, *stage)) return false;
     }
@@ -85,6 +87,19 @@ bool MayTakeOver(const kir::Kernel& k, kir::Buf out, kir::Buf in) {
       return r.at == place || (k.outer > 0 && IsSameRow(k, *writers[0], place, r.at));
     });
   });
+}
+
+kir::Kernel WhereInPlace(kir::Kernel k) {
+  for (kir::Buf out = 0; out < k.buffers.size(); ++out) {
+    if (k.buffers[out].kind != kir::BufKind::kOut) continue;
+    for (kir::Buf in = 0; in < k.buffers.size(); ++in) {
+      if (k.buffers[in].kind != kir::BufKind::kArg || !MayTakeOver(k, out, in)) continue;
+      k.buffers[out].in_place_of = in;
+      break;
+    }
+  }
+  DropKept(k);
+  return k;
 }
 
 namespace {

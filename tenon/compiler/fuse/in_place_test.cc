@@ -78,8 +78,8 @@ TEST(InPlace, StagesOfDifferentPoints) {
   StaysApart(KernelOf("0", kHere, StageOf("domain d0 [0, 2) ", "%1") + StageOf("domain d0 [1, 3) ", "%1")));
   StaysApart(KernelOf("0", kHere, StageOf("domain d0 [0, 1) ", "%1") + StageOf("domain d1 [1, 4) ", "%1")));
   // Others' elements are written.
-  StaysApart(KernelOf("0", kHere,
-                      StageOf("domain d0 [0, 1) ", "%1") + StageOf("domain d0 [1, 3) ", "%1", "d0*-4 + d1 + 12")));
+  StaysApart(
+      KernelOf("0", kHere, StageOf("domain d0 [0, 1) ", "%1") + StageOf("domain d0 [1, 3) ", "%1", "d0*-4 + d1 + 12")));
 }
 
 TEST(InPlace, ReadsOfOtherPoints) {

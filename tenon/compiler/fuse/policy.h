@@ -16,6 +16,8 @@ namespace tenon::compiler::policy {
 
 /// A producer this cheap (OpCosts) is computed again in every kernel that uses it: reading it back would cost as much.
 inline constexpr int kDuplicateCost = 6;
+/// A slice of less than this part of what is computed for it alone is computed, not looked at.
+inline constexpr double kLittleOfAll = 0.75;
 /// What a guard of padding costs, two comparisons.
 inline constexpr int kPadCost = 2;
 /// So cheap a producer is stored all the same where computing it from what lies in memory costs more than this: about

@@ -62,10 +62,13 @@ class Splitter {
 
   /// Whether the kernel asks enough about places that can be settled. Where results may lie in the memory of operands,
   /// a single answer may be that nothing changes there.
-  bool Suits(bool in_place) {
+  bool Suits() {
     if (!OneDisjointStage()) return false;
     FindCuts();
-    return questions_ >= (in_place ? 1 : policy::kMinRegionQuestions) && ChooseCuts();
+    const bool enough = questions_ >= policy::kMinRegionQuestions ||
+                        (questions_ > 0 &&
+                         std::ranges::any_of(Whole().stores, [&](const kir::Store& s) { return MayChangeInPlace(s); }));
+    return enough && ChooseCuts();
   }
 
   bool IsCut(size_t d) const { return !cuts_[d].empty(); }
@@ -93,6 +96,13 @@ class Splitter {
   }
 
  private:
+  bool MayChangeInPlace(const kir::Store& s) const {
+    for (kir::Buf in = 0; in < k_.buffers.size(); ++in) {
+      if (k_.buffers[in].kind == kir::BufKind::kArg && MayTakeOver(k_, s.buf, in)) return true;
+    }
+    return false;
+  }
+
   int64_t Extent(size_t d) const { return k_.dims[d].extent.baked; }
   const kir::Stage& Whole() const { return std::get<kir::Stage>(k_.seq[0].is); }
 
@@ -415,26 +425,11 @@ class Splitter {
   std::map<Val, Val> made_;  // In this box.
 };
 
-/// Which outputs may lie in the memory of which operand; the first of several.
-std::vector<std::pair<kir::Buf, kir::Buf>> TakeOvers(const kir::Kernel& k) {
-  std::vector<std::pair<kir::Buf, kir::Buf>> pairs;
-  for (kir::Buf out = 0; out < k.buffers.size(); ++out) {
-    if (k.buffers[out].kind != kir::BufKind::kOut) continue;
-    for (kir::Buf in = 0; in < k.buffers.size(); ++in) {
-      if (k.buffers[in].kind != kir::BufKind::kArg || !MayTakeOver(k, out, in)) continue;
-      pairs.push_back({out, in});
-      break;
-    }
-  }
-  return pairs;
-}
-
 }  // namespace
 
 void SplitRegions(kir::Kernel& kernel, const target::Target& target) {
   Splitter splitter(kernel, target.limits);
-  const auto pairs = TakeOvers(kernel);
-  if (!splitter.Suits(!pairs.empty())) return;
+  if (!splitter.Suits()) return;
   // Along the dim that runs in lanes a narrow edge is a loop of its own for each row, and what is left of the row may
   // not fill vectors; asking may cost less.
   const double now = LaneCycles(kernel, target);
@@ -443,11 +438,7 @@ void SplitRegions(kir::Kernel& kernel, const target::Target& target) {
   const auto consider = [&](kir::DimMask whole, int64_t lanes) {
     kir::Kernel made = splitter.Split(whole, lanes);
     if (made.seq.size() < 2) return;
-    // What stays as it is takes no time in place.
-    kir::Kernel changes = made;
-    for (const auto& [out, in] : pairs) changes.buffers[out].in_place_of = in;
-    DropKept(changes);
-    const double cycles = LaneCycles(changes, target);
+    const double cycles = LaneCycles(WhereInPlace(made), target);
     if (cycles >= least) return;
     least = cycles;
     best = std::move(made);

@@ -127,9 +127,13 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const GraphNode& 
       return {b.IsFinite(arg(0))};
     case OpCode::kSelect:
       return {b.Select(arg(0), arg(1), arg(2))};
-    case OpCode::kReducePrecision:
-      return {b.ReducePrecision(arg(0), static_cast<int>(node.attrs<ReducePrecisionAttrs>().exponent_bits),
-                                static_cast<int>(node.attrs<ReducePrecisionAttrs>().mantissa_bits))};
+    case OpCode::kReducePrecision: {
+      // f64's hold all that there is.
+      constexpr int64_t kExponentBits = 11, kMantissaBits = 52;
+      const auto& format = node.attrs<ReducePrecisionAttrs>();
+      return {b.ReducePrecision(arg(0), static_cast<int>(std::min(format.exponent_bits, kExponentBits)),
+                                static_cast<int>(std::min(format.mantissa_bits, kMantissaBits)))};
+    }
     default:
       break;
   }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tenon/compiler/fuse/canonical.h"
+#include "tenon/compiler/fuse/in_place.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 
@@ -187,7 +188,7 @@ double Cycles(kir::Kernel kernel, const target::Target& target) {
   made.buffers.resize(kernel.buffers.size());
   made.kernel = std::move(kernel);
   ReformKernel(made, target);
-  return LaneCycles(made.kernel, target);
+  return LaneCycles(WhereInPlace(std::move(made.kernel)), target);
 }
 
 /// Whether storing the set pays. Nests of loops say how often something is computed, finished kernels what they take.

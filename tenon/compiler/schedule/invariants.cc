@@ -9,6 +9,14 @@
 namespace tenon::compiler {
 namespace {
 
+/// Whether a loop inside ends by a condition: perhaps never, where the loop around it would not have asked for it.
+bool MayNotEnd(const kir::Seq& seq) {
+  return std::ranges::any_of(seq, [](const kir::Step& step) {
+    const auto* loop = std::get_if<kir::Loop>(&step.is);
+    return loop != nullptr && (loop->condition != kir::kNone || MayNotEnd(loop->body));
+  });
+}
+
 class Hoister {
  public:
   explicit Hoister(FusedProgram& program) : p_(program), writers_(program.buffers.size()) {}
@@ -55,7 +63,7 @@ class Hoister {
         Leave(loop->condition);
         const uint32_t body = next_;
         Leave(loop->body);
-        plan::Seq steps = Take(loop->body, first, body, next_, number);
+        plan::Seq steps = Take(*loop, first, body, next_, number);
         if (!steps.empty()) leaving.emplace_back(i, std::move(steps));
       } else if (auto* branch = std::get_if<plan::CaseStep>(&seq[i].is)) {
         for (plan::Seq& s : branch->branches) Leave(s);
@@ -77,9 +85,10 @@ class Hoister {
     seq = std::move(all);
   }
 
-  /// Takes the steps that can leave out of the body `body` of the loop whose sequences are [first, end), for the
+  /// Takes the steps that can leave out of the loop's body, sequence `body` of the loop's [first, end), for the
   /// sequence `to`.
-  plan::Seq Take(plan::Seq& steps, uint32_t first, uint32_t body, uint32_t end, uint32_t to) {
+  plan::Seq Take(plan::WhileStep& loop, uint32_t first, uint32_t body, uint32_t end, uint32_t to) {
+    plan::Seq& steps = loop.body;
     std::vector<bool> stays(steps.size(), false);
     std::unordered_map<uint32_t, std::vector<size_t>> touching;  // Steps by buffers that only this sequence writes.
     std::vector<size_t> open;                                    // That stay, and whose buffers were not looked at.
@@ -98,9 +107,10 @@ class Hoister {
         if (own) touching[buffer].push_back(i);
       });
       // Calls may do more than they return.
-      const bool pure = std::holds_alternative<plan::KernelStep>(steps[i].is) ||
-                        std::holds_alternative<plan::DriverStep>(steps[i].is) ||
-                        std::holds_alternative<plan::CopyStep>(steps[i].is);
+      const auto* kernel = std::get_if<plan::KernelStep>(&steps[i].is);
+      const bool pure = kernel != nullptr ? loop.trip_count > 0 || !MayNotEnd(p_.kernels[kernel->kernel].seq)
+                                          : std::holds_alternative<plan::DriverStep>(steps[i].is) ||
+                                                std::holds_alternative<plan::CopyStep>(steps[i].is);
       if (!leaf || !pure) stay(i);
     }
     while (!open.empty()) {

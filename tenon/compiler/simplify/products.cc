@@ -209,11 +209,27 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
       all([](DType type) { return type == DType::kPred || (IsInteger(type) && DTypeBits(type) <= 32); });
   const bool floats = all([](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; });
   const bool exotic = result == DType::kPred || a != b || DTypeBits(result) < 16 || DTypeBits(a) < 16;
+  if (a == b && a == result && (!exotic || IsComplex(a)) && !integers) return std::nullopt;
+  if (outlook_.driver_work(to_, node) || outlook_.product_kernel(to_, node)) return std::nullopt;
+  const auto product_of = [&](DType operands, DType sums) {
+    GraphNode product = node;
+    product.origin = nullptr;
+    for (Ref& r : product.in) r = Converted(r, operands);
+    product.out[0].dtype = sums;
+    return Converted(Emit(std::move(product)), result);
+  };
+  const bool questions = result == DType::kPred && (a != result || b != result);
+  if (questions || (!integers && !floats)) {
+    // What the result is summed in is what both operands become first. Real ones have a real product.
+    const DType factor = IsComplex(result) && !IsComplex(a) && !IsComplex(b) ? RealPartOf(result)
+                         : IsFloat(result) && DTypeBits(result) < 32         ? DType::kF32
+                                                                             : result;
+    if (a == factor && b == factor && result == factor) return std::nullopt;
+    return product_of(factor, factor);
+  }
   // Integers wrap: the low bits of a product are those of the wider one.
   const DType wide = integers ? DType::kS32 : DType::kF32;
-  if (!(integers || floats) || (a == wide && b == wide && result == wide) || (!exotic && !integers) ||
-      outlook_.driver_work(to_, node) || outlook_.product_kernel(to_, node))
-    return std::nullopt;
+  if ((a == wide && b == wide && result == wide) || (!exotic && !integers)) return std::nullopt;
   // The narrowest type with a driver whose sums are wide, if it holds what both operands may be.
   DType narrow = wide;
   for (DType type : {DType::kS16, DType::kU8, DType::kS8}) {
@@ -221,11 +237,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   }
   if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
   if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
-  GraphNode product = node;
-  product.origin = nullptr;
-  for (Ref& r : product.in) r = Converted(r, narrow);
-  product.out[0].dtype = wide;
-  return Converted(Emit(std::move(product)), result);
+  return product_of(narrow, wide);
 }
 
 std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
