@@ -473,7 +473,8 @@ void FunctionEmitter::HoistVectors(const kir::Seq& body) {
       }
       std::vector<kir::Val> stored;
       for (const kir::Store& s : stage.stores) Analysis::StoreRoots(s, &stored);
-      const unsigned pieces = std::min(1u, PiecesOf(stage, an_.Needed(stored), d));
+      RowPieces pieces = PiecesOf(stage, an_.Needed(stored), d);
+      pieces.most = std::min(1u, pieces.most);
       const RestOfRow rest = RestOf(extent.baked % plan.lanes, plan.lanes, pieces);
       const unsigned width = rest.widths.empty() ? plan.lanes : rest.widths[0];
       if (width < kShortestVector || (!widths.try_emplace(d, width).second && widths[d] != width))

@@ -20,9 +20,15 @@
 
 namespace tenon::emit_llvm {
 
+/// Vectors without a mask that may do for what is left of a row.
+struct RowPieces {
+  unsigned most = 0;      ///< 0: none.
+  unsigned shortest = 4;  ///< Lanes of a whole register of the narrowest elements.
+};
+
 /// How a row may end that is no whole number of vectors.
 struct RowEnd {
-  unsigned pieces = 0;   ///< See FunctionEmitter::RestOf.
+  RowPieces pieces;      ///< See FunctionEmitter::RestOf.
   bool overlap = false;  ///< In a vector that begins among those before it: points may be computed twice.
   bool masks = true;     ///< Instructions move all of its elements through masks.
 };
@@ -231,11 +237,11 @@ class FunctionEmitter {
     bool masked = false;  ///< The one vector is longer than the rest.
   };
   static constexpr unsigned kShortestVector = 4;  // structural: 16 bytes of the smallest elements that are split so
-  /// At most `pieces` vectors without a mask, or one with it; 0: one of full width.
-  static RestOfRow RestOf(int64_t rest, unsigned lanes, unsigned pieces);
+  /// As many vectors without a mask as there may be, or one with it; where none may be, of full width.
+  static RestOfRow RestOf(int64_t rest, unsigned lanes, RowPieces pieces);
   /// Vectors without a mask that the rest of a row along `dim` is worth. What was written through a mask is slow to
   /// read again, which the next trip of a loop does.
-  unsigned PiecesOf(const kir::Stage& stage, const NodeList& needed, kir::DimId dim) const;
+  RowPieces PiecesOf(const kir::Stage& stage, const NodeList& needed, kir::DimId dim) const;
   static std::optional<int64_t> Known(Value* v) {
     auto* constant = llvm::dyn_cast<llvm::ConstantInt>(v);
     return constant == nullptr ? std::nullopt : std::optional<int64_t>(constant->getSExtValue());

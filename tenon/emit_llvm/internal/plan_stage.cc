@@ -284,30 +284,49 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     if (!an.RunsAfterReduce(stage, s)) during.push_back(&s);
   }
   const std::vector<Val> needed = an.Needed(roots);
-  std::vector<const Access*> read;
+  // What does not change along the reduced dims is computed once for all of their points.
+  std::vector<Val> inner, once;
+  for (Val n : needed) (reduced == 0 || (an.deps[n] & reduced) ? inner : once).push_back(n);
+  double times = 1;
+  for (DimId d : plan.reduced) {
+    const kir::Size extent = an.kernel.dims[d].extent;
+    times *= static_cast<double>(extent.is_param() ? policy::kManyPoints : std::max<int64_t>(1, extent.baked));
+  }
+  std::vector<const Access*> read, read_once;
   for (Val n : needed) {
-    if (an.kernel.nodes[n].op == Op::kRead) read.push_back(&an.reads[an.kernel.nodes[n].attr]);
+    if (an.kernel.nodes[n].op != Op::kRead) continue;
+    const bool is_inner = reduced == 0 || (an.deps[n] & reduced);
+    (is_inner ? read : read_once).push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
 
   auto cost_of = [&](DimId v, unsigned lanes, double registers = 1) {
-    double cost = registers * 0.25 * an.Cost(needed, Bit(v)) + 1;
+    const bool sums_lanes = reduced & Bit(v);
+    double cost = registers * 0.25 * an.Cost(inner, Bit(v)) + 1;
     bool contiguous = false;
-    std::vector<const Access*> written;
-    for (size_t i = 0; i < stores.size(); ++i) {
-      if (!stage.reduces.empty() && (reduced & Bit(v)) && an.RunsAfterReduce(stage, stage.stores[i])) continue;
-      written.push_back(&stores[i]);
-    }
+    std::vector<const Access*> written, written_once;
+    for (size_t i = 0; i < stores.size(); ++i)
+      (an.RunsAfterReduce(stage, stage.stores[i]) ? written_once : written).push_back(&stores[i]);
     cost += MoveCost(an, read, false, v, lanes, isa, &contiguous);
     cost += 1.5 * MoveCost(an, written, true, v, lanes, isa, &contiguous);
+    if (!sums_lanes) {
+      cost += (registers * 0.25 * an.Cost(once, Bit(v)) + MoveCost(an, read_once, false, v, lanes, isa, &contiguous) +
+               1.5 * MoveCost(an, written_once, true, v, lanes, isa, &contiguous)) /
+              times;
+    }
     if (!contiguous) cost *= 1.5;
     const kir::Size extent = an.kernel.dims[v].extent;
     const double filled =
         extent.is_param() ? lanes : std::min<double>(lanes, static_cast<double>(std::max<int64_t>(1, extent.baked)));
-    return cost / filled;
+    // One point at a time costs as much as a vector with contiguous accesses.
+    const double alone = sums_lanes
+                             ? (0.25 * an.Cost(once, ~DimMask{0}) + 1.5 * static_cast<double>(written_once.size()) +
+                                static_cast<double>(read_once.size())) /
+                                   times
+                             : 0;
+    return cost / filled + alone;
   };
-  // One point at a time costs as much per point as a vector with contiguous accesses.
-  double best = 0.25 * an.Cost(needed, ~DimMask{0}) + 1 + static_cast<double>(stores.size());
-  best += static_cast<double>(read.size());
+  double best = 0.25 * an.Cost(inner, ~DimMask{0}) + 1 + static_cast<double>(read.size()) +
+                (0.25 * an.Cost(once, ~DimMask{0}) + static_cast<double>(read_once.size() + stores.size())) / times;
 
   auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1) {
     if (lanes < 2) return;
@@ -356,8 +375,11 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   if (plan.vector_dim < 0) return plan;
 
   const auto v = static_cast<DimId>(plan.vector_dim);
-  const int cost = an.Cost(needed, Bit(v));
+  const int cost = an.Cost(needed, Bit(v)), inner_cost = an.Cost(inner, Bit(v));
   plan.copies = cost <= policy::kFourCopies ? 4 : cost <= policy::kTwoCopies ? 2 : 1;
+  // What comes after one sum does not lengthen its loop.
+  if (stage.reduces.size() == 1 && inner_cost <= policy::kTwoCopies)
+    plan.copies = std::max(plan.copies, inner_cost <= policy::kFourCopies ? 4u : 2u);
   const int most_together = plan.kind == StagePlan::Kind::kRow ? policy::kTogetherRow : policy::kTogether;
   if (cost > policy::kFourCopies && cost <= most_together && VectorsFit(an, needed, v, plan.lanes, isa, 2))
     plan.copies = plan.together = 2;

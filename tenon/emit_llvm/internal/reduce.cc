@@ -534,7 +534,8 @@ void FunctionEmitter::ReduceRest(const kir::Stage& stage, const StagePlan& plan,
   const Lanes outer = lanes_;
   // Identities need not be combined where they change nothing from either side.
   const bool exact = std::all_of(accs.begin(), accs.end(), [](const Accumulators& acc) { return acc.symmetric; });
-  const RestOfRow rest = RestOf((to - from) % plan.lanes, plan.lanes, exact ? PiecesOf(stage, needed, dim) : 0);
+  const RestOfRow rest =
+      RestOf((to - from) % plan.lanes, plan.lanes, exact ? PiecesOf(stage, needed, dim) : RowPieces());
   const auto one = [&](int64_t i, unsigned width) {
     const size_t mark = Mark();
     const int64_t left = to - i;

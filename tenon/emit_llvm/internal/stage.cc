@@ -121,7 +121,7 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
 
 void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, bool masked_only, const NodeList& needed,
                                  Value* stream, llvm::function_ref<void()> body, RowEnd ends) {
-  if (pinned_ >> dim & 1) ends = {.pieces = std::min(ends.pieces, 1u)};
+  if (pinned_ >> dim & 1) ends = {.pieces = {std::min(ends.pieces.most, 1u), ends.pieces.shortest}};
   const Lanes outer = lanes_;
   const int64_t step = int64_t{lanes} * copies;
   auto before = [&] {
@@ -225,20 +225,20 @@ void FunctionEmitter::VectorLoop(DimId dim, unsigned lanes, unsigned copies, boo
   });
 }
 
-FunctionEmitter::RestOfRow FunctionEmitter::RestOf(int64_t rest, unsigned lanes, unsigned pieces) {
+FunctionEmitter::RestOfRow FunctionEmitter::RestOf(int64_t rest, unsigned lanes, RowPieces pieces) {
   RestOfRow parts;
   if (rest == 0) return parts;
   int64_t left = rest;
-  for (unsigned width = lanes / 2; width >= kShortestVector && left > 0; width /= 2) {
+  for (unsigned width = lanes / 2; width >= pieces.shortest && left > 0; width /= 2) {
     if (left < static_cast<int64_t>(width)) continue;
     parts.widths.push_back(width);
     left -= width;
   }
   // One by one where that is not more than a few.
-  for (; left > 0 && parts.widths.size() < pieces; --left) parts.widths.push_back(1);
-  if (left == 0 && parts.widths.size() <= pieces) return parts;
+  for (; left > 0 && parts.widths.size() < pieces.most; --left) parts.widths.push_back(1);
+  if (left == 0 && parts.widths.size() <= pieces.most) return parts;
   parts.masked = true;
-  unsigned width = pieces == 0 ? lanes : std::min(lanes, kShortestVector);
+  unsigned width = pieces.most == 0 ? lanes : std::min(lanes, pieces.shortest);
   while (static_cast<int64_t>(width) < rest) width *= 2;
   parts.widths.assign(1, width);
   return parts;
@@ -274,19 +274,23 @@ RowEnd FunctionEmitter::RowEndOf(const kir::Stage& stage, const NodeList& needed
   return ends;
 }
 
-unsigned FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
-  constexpr int kWhole = 4;  // structural: four of such elements are a vector on every level
-  for (const kir::Store& s : stage.stores) {
-    if (ByteWidth(k_.buffers[s.buf].type) < kWhole) return 0;
-  }
+RowPieces FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
+  constexpr unsigned kRegister = 16;  // structural: bytes of the shortest
+  RowPieces pieces;
+  const auto moves = [&](DType type) {
+    pieces.shortest = std::max(pieces.shortest, kRegister / static_cast<unsigned>(ByteWidth(type)));
+  };
+  for (const kir::Store& s : stage.stores) moves(k_.buffers[s.buf].type);
   for (Val v : needed) {
     if (!(an_.deps[v] >> dim & 1)) continue;
-    if (k_.nodes[v].op == Op::kRead && ByteWidth(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type) < kWhole) return 0;
-    if (TypeOf(v) != DType::kPred && ByteWidth(TypeOf(v)) < kWhole) return 0;
+    if (k_.nodes[v].op == Op::kRead) moves(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type);
+    if (TypeOf(v) != DType::kPred) moves(TypeOf(v));
   }
-  if (loops_ == 0) return 1;
+  pieces.most = 1;
+  if (loops_ == 0) return pieces;
   const int cost = an_.Cost(needed, kir::DimMask{1} << dim);
-  return cost <= policy::kFourCopies ? 3 : cost <= policy::kTwoCopies ? 2 : 1;
+  pieces.most = cost <= policy::kFourCopies ? 3 : cost <= policy::kTwoCopies ? 2 : 1;
+  return pieces;
 }
 
 bool FunctionEmitter::WrittenOutRow(DimId dim, unsigned lanes, unsigned most_vectors, bool overlap,
