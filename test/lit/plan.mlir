@@ -200,3 +200,24 @@ module @kept {
     return %1 : tensor<4xf32>
   }
 }
+
+// -----
+
+// Columns that are added at places from data are added row by row: cores share out the rows.
+// CHECK: plan "columns_added" {
+// CHECK: kernel v1 {{.*}} outer 1 {
+// CHECK-NEXT: dim d0 parallel p0
+// CHECK-NEXT: dim d1 serial p1
+// CHECK: stage (d1) {
+// CHECK-NEXT: store {{.*}} combine g0 row_major if
+// CHECK: split (d0)
+module @columns_added {
+  func.func @main(%x: tensor<400x50xf32>, %at: tensor<630x1xi32>, %u: tensor<400x630xf32>) -> tensor<400x50xf32> {
+    %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+    }) : (tensor<400x50xf32>, tensor<630x1xi32>, tensor<400x630xf32>) -> tensor<400x50xf32>
+    return %0 : tensor<400x50xf32>
+  }
+}

@@ -270,6 +270,8 @@ inline constexpr double kHookRowNs = 3;
 /// Cycles of one element of a scan, or of one update of a scatter: a load, an operation and a store that wait for one
 /// another, of which neighbours overlap somewhat.
 inline constexpr double kSerialStepCycles = 3.5;
+/// Scatters of at most so many cycles are no work for several cores: about what a loop must take to be shared.
+inline constexpr double kSharedScatterCycles = 14'000;
 /// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
 inline constexpr double kLoopNodeCycles = 1.75;
 inline constexpr double kLoopLanes = 8;

@@ -128,7 +128,7 @@ Scalar EmitElementwise(NodeBuilder& b, const Program& program, const GraphNode& 
     case OpCode::kSelect:
       return {b.Select(arg(0), arg(1), arg(2))};
     case OpCode::kReducePrecision: {
-      // f64's hold all that there is.
+      // structural: f64 has so many, and holds all that there is
       constexpr int64_t kExponentBits = 11, kMantissaBits = 52;
       const auto& format = node.attrs<ReducePrecisionAttrs>();
       return {b.ReducePrecision(arg(0), static_cast<int>(std::min(format.exponent_bits, kExponentBits)),

@@ -19,22 +19,23 @@ int64_t PlaceIn(const Dims& list, int64_t d) {
   return it == list.end() ? -1 : it - list.begin();
 }
 
-/// Which dims of the updates lead to places of their own, whatever the indices are: along them updates run side by
-/// side on a GPU, and one after another along all others.
-std::vector<bool> OwnPlaces(const ScatterAttrs& a, const Shape& operand, const Shape& updates) {
+/// Which dims of the updates lead to places of their own, whatever the indices are, each along one of the operand's
+/// first `dims` dims: updates run side by side along them, and one after another along all others.
+std::vector<bool> OwnPlaces(const ScatterAttrs& a, int64_t dims, const Shape& operand, const Shape& updates) {
   std::vector<bool> own(updates.rank(), false);
   size_t next_window = 0;
   for (size_t d = 0; d < operand.rank(); ++d) {
     const auto dim = static_cast<int64_t>(d);
     if (Has(a.inserted_window_dims, dim) || Has(a.input_batching_dims, dim)) continue;
     const auto window = static_cast<size_t>(a.update_window_dims[next_window++]);
-    own[window] = !Has(a.scatter_dims_to_operand_dims, dim);
+    own[window] = dim < dims && !Has(a.scatter_dims_to_operand_dims, dim);
   }
   int64_t place = 0;  // Among the dims of the indices.
   for (size_t d = 0; d < updates.rank(); ++d) {
     if (Has(a.update_window_dims, static_cast<int64_t>(d))) continue;
     place += place == a.index_vector_dim ? 1 : 0;
-    own[d] = Has(a.scatter_indices_batching_dims, place++);
+    const int64_t batch = PlaceIn(a.scatter_indices_batching_dims, place++);
+    own[d] = batch >= 0 && a.input_batching_dims[static_cast<size_t>(batch)] < dims;
   }
   return own;
 }
@@ -125,19 +126,24 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   bool ordered = false;
   Owners owners;
   std::optional<kir::DimId> owner;
-  std::vector<bool> own(updates_shape.rank(), false);
   const bool gpu = p_.target->kind == target::Kind::kGpu;
+  const int64_t elements = NumElements(updates_shape.dims) * static_cast<int64_t>(count);
+  const double cycles = static_cast<double>(elements) * policy::kSerialStepCycles;
+  // Cores share out what lies apart in memory, where it is much, and leave neighbours to lanes.
+  int64_t shared = gpu ? static_cast<int64_t>(shape.rank()) : 0;
+  if (!gpu && !to_operand.empty() && cycles >= policy::kSharedScatterCycles)
+    shared = *std::min_element(to_operand.begin(), to_operand.end());
+  const std::vector<bool> own = OwnPlaces(node.attrs<ScatterAttrs>(), shared, shape, updates_shape);
   if (gpu) {
-    own = OwnPlaces(node.attrs<ScatterAttrs>(), shape, updates_shape);
     int64_t own_points = 1;
     for (size_t d = 0; d < own.size(); ++d) own_points *= own[d] ? updates_shape.dims[d] : 1;
     owners = OwnersOf(node.attrs<ScatterAttrs>(), shape, own_points, *p_.target);
     if (owners.count > 1) owner = b.AddDim(kir::Size::Of(owners.count));
-    for (size_t d = 0; d < own.size(); ++d) {
-      if (own[d] && updates_shape.dims[d] != 1) update_at[d] = kir::At(b.AddDim(kir::Size::Of(updates_shape.dims[d])));
-    }
-    b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
   }
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (own[d] && updates_shape.dims[d] != 1) update_at[d] = kir::At(b.AddDim(kir::Size::Of(updates_shape.dims[d])));
+  }
+  b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t d = 0; d < updates_shape.rank(); ++d) {
       if (Has(window_dims, static_cast<int64_t>(d)) != (pass == 1)) continue;
@@ -239,9 +245,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     views.push_back(results[i]);
   }
   for (uint32_t i = 0; i < count; ++i) Bind({id, i}, results[i]);
-  const int64_t elements = NumElements(updates_shape.dims) * static_cast<int64_t>(count);
-  AddOwnKernel(std::move(made), views, out,
-               target::Work{.serial = static_cast<double>(elements) * policy::kSerialStepCycles});
+  AddOwnKernel(std::move(made), views, out, target::Work{.serial = cycles});
   return true;
 }
 

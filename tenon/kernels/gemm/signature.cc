@@ -175,6 +175,9 @@ target::Work WorkOf(const GemmSignature& s) {
     work.serial += kPackCycles * static_cast<double>(s.batch_count()) * static_cast<double>(s.k) *
                    (static_cast<double>(s.m) + cols);
   }
+  constexpr double kPackRowCycles = 16;  // Of bytes, whose words lie anywhere.
+  if (!IsVector(s) && ByteWidth(s.a_type) == 1)
+    work.serial += kPackRowCycles * static_cast<double>(s.batch_count()) * static_cast<double>(s.m);
   work.flops = FlopsInTiles(s, cost.flops);
   (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;
   return work;
