@@ -323,13 +323,15 @@ class Splitter {
 
   /// Neighbours that store the same become one: a dim's cuts are asked for somewhere, not everywhere.
   static void JoinAlike(std::vector<Region>& regions) {
-    for (size_t i = 0; i < regions.size(); ++i) {
-      const auto next = std::find_if(regions.begin() + static_cast<std::ptrdiff_t>(i) + 1, regions.end(),
-                                     [&](const Region& r) { return Follows(regions[i], r); });
-      if (next == regions.end()) continue;
+    for (size_t i = 0; i < regions.size();) {
+      const auto next = std::ranges::find_if(regions, [&](const Region& r) { return Follows(regions[i], r); });
+      if (next == regions.end()) {
+        ++i;
+        continue;
+      }
       for (size_t d = 0; d < next->box.size(); ++d) regions[i].box[d].hi = next->box[d].hi;
       regions.erase(next);
-      i = static_cast<size_t>(-1);  // What is larger may follow another.
+      i = 0;  // What is larger may follow another.
     }
   }
   static bool Follows(const Region& x, const Region& y) {
@@ -338,7 +340,7 @@ class Splitter {
       if (x.box[d] == y.box[d]) continue;
       if (++apart > 1 || x.box[d].hi != y.box[d].lo) return false;
     }
-    return x.stores == y.stores;
+    return apart == 1 && x.stores == y.stores;
   }
 
   kir::Stage StageOf(Region region) const {
