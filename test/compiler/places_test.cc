@@ -178,6 +178,56 @@ TEST(Places, ScattersOfOneWindow) {
   EXPECT_GT(hits, 100);
 }
 
+// Paddings and slices of one another, with holes, cropped, and strides that are multiples of the holes, or not.
+TEST(Places, SlicesOfPaddings) {
+  int slices = 0, paddings = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Draw draw(seed);
+    List dims;
+    for (int64_t d = draw.In(1, 3); d > 0; --d) dims.push_back(draw.In(1, 9));
+    const List first = dims;
+    std::string body, value = "%x";
+    for (int64_t step = 0; step < 4; ++step) {
+      const std::string from = Type(dims, "f32"), name = fmt::format("%s{}", step);
+      const List before = dims;
+      List low, high, interior;
+      std::vector<std::string> ranges;
+      const bool pads = draw.One(2);
+      for (int64_t& n : dims) {
+        if (pads) {
+          low.push_back(draw.In(-1, 3));
+          high.push_back(draw.In(-1, 3));
+          interior.push_back(draw.One(2) ? 0 : draw.In(1, 3));
+          n += (n - 1) * interior.back() + low.back() + high.back();
+        } else {
+          const int64_t start = draw.In(0, n - 1), limit = draw.In(start + 1, n), stride = draw.In(1, 4);
+          ranges.push_back(fmt::format("{}:{}:{}", start, limit, stride));
+          n = (limit - start - 1) / stride + 1;
+        }
+      }
+      if (std::any_of(dims.begin(), dims.end(), [](int64_t n) { return n < 1; })) {
+        dims = before;
+        continue;
+      }
+      body += pads ? fmt::format("    {} = stablehlo.pad {}, %v, low = [{}], high = [{}], interior = [{}] : ({}, "
+                                 "tensor<f32>) -> {}\n",
+                                 name, value, fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(interior, ", "),
+                                 from, Type(dims, "f32"))
+                   : fmt::format("    {} = stablehlo.slice {} [{}] : ({}) -> {}\n", name, value,
+                                 fmt::join(ranges, ", "), from, Type(dims, "f32"));
+      value = name;
+    }
+    const std::string program = fmt::format("func.func @main(%x: {0}, %v: tensor<f32>) -> {1} {{\n{2}    return {3} : {1}\n  }}",
+                                            Type(first, "f32"), Type(dims, "f32"), body, value);
+    Status same = Check(program, "slice_of_pad", slices);
+    ASSERT_TRUE(same.ok()) << "seed " << seed << ": " << same.ToString() << "\n" << program;
+    same = Check(program, "pad_of_pad", paddings);
+    ASSERT_TRUE(same.ok()) << "seed " << seed << ": " << same.ToString() << "\n" << program;
+  }
+  EXPECT_GT(slices, 50);
+  EXPECT_GT(paddings, 50);
+}
+
 // Indices that kernels count: rows of their own number, windows that overlap, from the end where they are negative.
 TEST(Places, CountedPlaces) {
   int hits = 0;

@@ -72,6 +72,8 @@ module @elementwise {
 // CHECK-DAG: pad_nothing: pad %[[V]], %{{[0-9]+}} edge_padding_low=[0] edge_padding_high=[0] interior_padding=[0] : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: pad_of_nothing: pad %{{[0-9]+}}, %{{[0-9]+}} edge_padding_low=[2] {{.*}} : f32[2] -> %{{[0-9]+}} = constant splat
 // CHECK-DAG: pad_negative: pad %[[V]], {{.*}} edge_padding_low=[-1] edge_padding_high=[0] {{.*}} : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[1] limit_indices=[3] strides=[1] : f32[2]
+// CHECK-DAG: pad_of_pad: pad %{{[0-9]+}}, %{{[0-9]+}} edge_padding_low=[1] edge_padding_high=[0] interior_padding=[1] : f32[10] -> %{{[0-9]+}} = pad %[[V]], {{.*}} edge_padding_low=[3] edge_padding_high=[2] interior_padding=[1]
+// CHECK-DAG: slice_of_pad: slice %{{[0-9]+}} start_indices=[2] limit_indices=[9] strides=[2] : f32[4] -> %{{[0-9]+}} = pad %[[V]], {{.*}} edge_padding_low=[1] edge_padding_high=[0] interior_padding=[0] : f32[4]
 // CHECK-DAG: slice_whole: slice %[[V]] start_indices=[0] limit_indices=[3] strides=[1] : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: slice_of_view: slice %{{[0-9]+}} start_indices=[3] limit_indices=[5] strides=[1] : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[0] limit_indices=[2] strides=[1] : f32[2]
 // CHECK-DAG: dynamic_slice_whole: dynamic_slice %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
@@ -104,6 +106,10 @@ module @views {
     %16 = stablehlo.pad %v, %f, low = [0], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
     %17 = stablehlo.pad %e, %f, low = [2], high = [0], interior = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<2xf32>
     %18 = stablehlo.pad %v, %f, low = [-1], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<2xf32>
+    %p0 = stablehlo.pad %v, %f, low = [1], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+    %p1 = stablehlo.pad %p0, %f, low = [1], high = [0], interior = [1] : (tensor<5xf32>, tensor<f32>) -> tensor<10xf32>
+    %p2 = stablehlo.pad %v, %f, low = [4], high = [2], interior = [1] : (tensor<3xf32>, tensor<f32>) -> tensor<11xf32>
+    %p3 = stablehlo.slice %p2 [2:9:2] : (tensor<11xf32>) -> tensor<4xf32>
     %19 = stablehlo.slice %v [0:3] : (tensor<3xf32>) -> tensor<3xf32>
     %20 = stablehlo.concatenate %v, %v, dim = 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
     %21 = stablehlo.slice %20 [3:5] : (tensor<6xf32>) -> tensor<2xf32>

@@ -6,14 +6,6 @@
 namespace tenon::compiler {
 namespace {
 
-void CountUses(const Program& p, const Block& block, std::vector<uint32_t>& uses) {
-  for (NodeId id : block.nodes) {
-    for (Ref r : p[id].in) ++uses[r.node];
-    for (const Block& inner : p[id].blocks) CountUses(p, inner, uses);
-  }
-  for (Ref r : block.results) ++uses[r.node];
-}
-
 bool Join(Program& p, const Block& block, const std::vector<uint32_t>& uses, RuleLog& log) {
   bool any = false;
   for (NodeId id : block.nodes) {
@@ -46,9 +38,7 @@ bool Join(Program& p, const Block& block, const std::vector<uint32_t>& uses, Rul
 }  // namespace
 
 bool JoinConcatenations(Program& program, RuleLog& log) {
-  std::vector<uint32_t> uses(program.nodes.size(), 0);
-  CountUses(program, program.main, uses);
-  return Join(program, program.main, uses, log);
+  return Join(program, program.main, CountUses(program), log);
 }
 
 }  // namespace tenon::compiler

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tenon/compiler/ir/combiner.h"
@@ -88,6 +89,8 @@ class Simplifier {
   Ref Part(OpCode op, Ref r);
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
   Ref StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent);
+  /// The slice `at`, of `shape`, of a padded array, as padding of a slice of what it pads; nothing where that is none.
+  std::optional<Ref> CroppedPad(const GraphNode& pad, const SliceAttrs& at, const Shape& shape);
   Ref Converted(Ref r, DType type);
   Ref Reversed(Ref r, size_t dim);
   Ref Broadcast(Ref r, Dims dims, Dims places);
@@ -118,11 +121,16 @@ class Simplifier {
   Block* block_ = nullptr;
   mlir::Operation* source_ = nullptr;  ///< Of the node at hand.
   int loops_ = 0;                      ///< Around it.
+  std::vector<bool> cropped_;                ///< Nodes of from_ with one user, which is a slice or padding.
+  std::unordered_set<NodeId> cropped_pads_;  ///< Paddings of to_ that were such nodes.
   std::unordered_map<NodeId, std::vector<int64_t>> ends_;
   std::unordered_map<NodeId, double> chain_costs_;
   std::unordered_multimap<uint64_t, NodeId> known_;
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };
+
+/// How often each node's results are asked for, inner blocks and results of blocks included.
+std::vector<uint32_t> CountUses(const Program& program);
 
 /// Heavy work that is the same in every trip of a loop is done before it, and so are products of the elements of an
 /// array that a loop walks along: as one. A loop of no trips does it in vain.

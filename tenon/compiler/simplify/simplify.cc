@@ -91,10 +91,16 @@ void Simplifier::CopyNode(NodeId id) {
     CopyBlock(old.blocks[b], node.blocks[b]);
   }
   source_ = old.source;
-  const size_t results = node.out.size();
+  const size_t results = node.out.size(), nodes_before = to_.nodes.size();
   if ((results > 1 || node.op == OpCode::kSort) && BindTrivial(id, node)) return;
   if (results > 1 && (BindExtreme(id, node) || BindWindows(id, node))) return;
   const Ref r = Emit(std::move(node));
+  if (Def(r).op == OpCode::kPad) {
+    if (r.node >= nodes_before && cropped_[id])
+      cropped_pads_.insert(r.node);
+    else
+      cropped_pads_.erase(r.node);
+  }
   for (uint32_t i = 0; i < results; ++i) Bind(id, i, {r.node, results == 1 ? r.result : i});
 }
 
@@ -169,6 +175,24 @@ bool Simplifier::CopyCase(NodeId id) {
 
 namespace {
 
+void CountUsesIn(const Program& p, const Block& block, std::vector<uint32_t>& uses) {
+  for (NodeId id : block.nodes) {
+    for (Ref r : p[id].in) ++uses[r.node];
+    for (const Block& inner : p[id].blocks) CountUsesIn(p, inner, uses);
+  }
+  for (Ref r : block.results) ++uses[r.node];
+}
+
+}  // namespace
+
+std::vector<uint32_t> CountUses(const Program& program) {
+  std::vector<uint32_t> uses(program.nodes.size(), 0);
+  CountUsesIn(program, program.main, uses);
+  return uses;
+}
+
+namespace {
+
 /// Keeps what the block's results and effects need.
 void DropDead(Program& p, Block& block, std::vector<bool>& live) {
   auto mark = [&](Ref r) { live[r.node] = true; };
@@ -193,6 +217,12 @@ Program Simplifier::Run() {
   to_.name = from_.name;
   to_.parameters = from_.parameters;
   to_.results = from_.results;
+  cropped_.resize(from_.nodes.size());
+  const std::vector<uint32_t> uses = CountUses(from_);
+  for (const GraphNode& node : from_.nodes) {
+    if (node.op != OpCode::kSlice && node.op != OpCode::kPad) continue;
+    if (uses[node.in[0].node] == 1) cropped_[node.in[0].node] = true;
+  }
   CopyBlock(from_.main, to_.main);
   HoistFromLoops(to_, log_);
   std::vector<bool> live(to_.nodes.size(), false);

@@ -141,40 +141,6 @@ std::optional<Ref> Simplifier::DynamicUpdateNothing(const GraphNode& node) {
   return std::nullopt;
 }
 
-std::optional<Ref> Simplifier::PadNothing(const GraphNode& node) {
-  const auto& [low, high, interior] = node.attrs<PadAttrs>();
-  if (ShapeOf(node.in[0]) == node.shape() && All(low, 0) && All(high, 0)) return node.in[0];
-  return std::nullopt;
-}
-
-std::optional<Ref> Simplifier::PadOfNothing(const GraphNode& node) {
-  if (NumElements(ShapeOf(node.in[0]).dims) == 0) return Spread(node.in[1], node.shape());
-  return std::nullopt;
-}
-
-std::optional<Ref> Simplifier::PadNegative(const GraphNode& node) {
-  const Ref source = node.in[0], value = node.in[1];
-  const Shape shape = node.shape();
-  auto [low, high, interior] = node.attrs<PadAttrs>();
-  Dims before, after;
-  for (size_t i = 0; i < shape.rank(); ++i) {
-    before.push_back(std::max<int64_t>(0, -low[i]));
-    after.push_back(std::max<int64_t>(0, -high[i]));
-    low[i] += before[i];
-    high[i] += after[i];
-  }
-  if (All(before, 0) && All(after, 0)) return std::nullopt;
-  const Dims ones(shape.rank(), 1);
-  // With holes: the crop may start in one, so it comes last.
-  if (!All(interior, 0)) return StridedSlice(Padded(source, value, low, high, interior), before, ones, shape.dims);
-  Dims kept = ShapeOf(source).dims;
-  for (size_t i = 0; i < shape.rank(); ++i) {
-    kept[i] -= before[i] + after[i];
-    if (kept[i] < 0) return std::nullopt;
-  }
-  return Padded(StridedSlice(source, before, ones, kept), value, low, high, interior);
-}
-
 std::optional<Ref> Simplifier::DynamicSliceWhole(const GraphNode& node) {
   if (ShapeOf(node.in[0]) == node.shape()) return node.in[0];
   return std::nullopt;
