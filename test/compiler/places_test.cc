@@ -178,6 +178,84 @@ TEST(Places, ScattersOfOneWindow) {
   EXPECT_GT(hits, 100);
 }
 
+// Elements of few values, one behind the other, by places from memory: dims beside the stacked one go along with the
+// indices (counted, or as batches) or are taken whole; some places lie outside.
+TEST(Places, ChoicesBetweenStackedValues) {
+  int hits = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Draw draw(seed);
+    const int64_t rank = draw.In(1, 4), along = draw.In(0, rank - 1), count = draw.In(2, 6);
+    List operand, batch, collapsed, kept, mapped = {along}, slice;
+    List index_batch, counted_along;  // Dims of the indices that go along with a dim of the operand.
+    List indices;
+    if (draw.One(2)) indices.push_back(draw.In(1, 4));
+    for (int64_t d = 0; d < rank; ++d) {
+      operand.push_back(d == along ? count : draw.In(1, 5));
+      const int64_t kind = d == along ? -1 : draw.In(0, 2);
+      slice.push_back(kind == 2 ? operand.back() : 1);
+      if (kind == 0) {
+        batch.push_back(d);
+        index_batch.push_back(static_cast<int64_t>(indices.size()));
+      } else if (kind == 1) {
+        mapped.push_back(d);
+        counted_along.push_back(static_cast<int64_t>(indices.size()));
+      }
+      if (kind == 0 || kind == 1) indices.push_back(operand.back());
+      if (kind == 2 || (d == along && draw.One(3))) {
+        kept.push_back(slice.back());
+      } else if (kind != 0) {
+        collapsed.push_back(d);
+      }
+    }
+    List part = operand, vectors = indices, result = indices, offsets;
+    part[static_cast<size_t>(along)] = 1;
+    vectors.push_back(1);
+    for (int64_t extent : kept) {
+      offsets.push_back(static_cast<int64_t>(result.size()));
+      result.push_back(extent);
+    }
+    if (draw.One(2)) {  // What is taken whole comes first.
+      result = kept;
+      result.insert(result.end(), indices.begin(), indices.end());
+      for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i);
+    }
+    const std::string p = Type(part, "f32"), v = Type(vectors, "i32");
+    std::string body, names, types;
+    for (int64_t i = 0; i < count; ++i) {
+      body += fmt::format(
+          "    %c{0} = stablehlo.constant dense<{0}.5> : {1}\n    %p{0} = stablehlo.multiply %x, %c{0} : {1}\n", i, p);
+      names += fmt::format("{}%p{}", i == 0 ? "" : ", ", i);
+      types += (i == 0 ? "" : ", ") + p;
+    }
+    body += fmt::format("    %t = stablehlo.concatenate {}, dim = {} : ({}) -> {}\n", names, along, types,
+                        Type(operand, "f32"));
+    body += fmt::format(
+        "    %seven = stablehlo.constant dense<7> : {0}\n    %one = stablehlo.constant dense<1> : {0}\n"
+        "    %some = stablehlo.and %i, %seven : {0}\n    %k = stablehlo.subtract %some, %one : {0}\n",
+        v);
+    std::string components = "%k", component_types = v;
+    for (size_t c = 0; c < counted_along.size(); ++c) {
+      body += fmt::format("    %n{} = stablehlo.iota dim = {} : {}\n", c, counted_along[c], v);
+      components += fmt::format(", %n{}", c);
+      component_types += ", " + v;
+    }
+    List all = vectors;
+    all.back() = static_cast<int64_t>(mapped.size());
+    const std::string program = fmt::format(
+        "func.func @main(%x: {0}, %i: {1}) -> {2} {{\n{3}    %a = stablehlo.concatenate {4}, dim = {5} : ({6}) -> {7}\n"
+        "    %r = \"stablehlo.gather\"(%t, %a) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{8}], "
+        "collapsed_slice_dims = [{9}], operand_batching_dims = [{10}], start_indices_batching_dims = [{11}], "
+        "start_index_map = [{12}], index_vector_dim = {5}>, slice_sizes = array<i64: {13}>}}> : ({14}, {7}) -> {2}\n"
+        "    return %r : {2}\n  }}",
+        p, v, Type(result, "f32"), body, components, indices.size(), component_types, Type(all, "i32"),
+        fmt::join(offsets, ", "), fmt::join(collapsed, ", "), fmt::join(batch, ", "), fmt::join(index_batch, ", "),
+        fmt::join(mapped, ", "), fmt::join(slice, ", "), Type(operand, "f32"));
+    const Status same = Check(program, "gather_of_stack", hits);
+    ASSERT_TRUE(same.ok()) << "seed " << seed << ": " << same.ToString() << "\n" << program;
+  }
+  EXPECT_GT(hits, 300);
+}
+
 // Paddings and slices of one another, with holes, cropped, and strides that are multiples of the holes, or not.
 TEST(Places, SlicesOfPaddings) {
   int slices = 0, paddings = 0;
@@ -209,16 +287,18 @@ TEST(Places, SlicesOfPaddings) {
         dims = before;
         continue;
       }
-      body += pads ? fmt::format("    {} = stablehlo.pad {}, %v, low = [{}], high = [{}], interior = [{}] : ({}, "
-                                 "tensor<f32>) -> {}\n",
-                                 name, value, fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(interior, ", "),
-                                 from, Type(dims, "f32"))
+      body += pads ? fmt::format(
+                         "    {} = stablehlo.pad {}, %v, low = [{}], high = [{}], interior = [{}] : ({}, "
+                         "tensor<f32>) -> {}\n",
+                         name, value, fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(interior, ", "), from,
+                         Type(dims, "f32"))
                    : fmt::format("    {} = stablehlo.slice {} [{}] : ({}) -> {}\n", name, value,
                                  fmt::join(ranges, ", "), from, Type(dims, "f32"));
       value = name;
     }
-    const std::string program = fmt::format("func.func @main(%x: {0}, %v: tensor<f32>) -> {1} {{\n{2}    return {3} : {1}\n  }}",
-                                            Type(first, "f32"), Type(dims, "f32"), body, value);
+    const std::string program =
+        fmt::format("func.func @main(%x: {0}, %v: tensor<f32>) -> {1} {{\n{2}    return {3} : {1}\n  }}",
+                    Type(first, "f32"), Type(dims, "f32"), body, value);
     Status same = Check(program, "slice_of_pad", slices);
     ASSERT_TRUE(same.ok()) << "seed " << seed << ": " << same.ToString() << "\n" << program;
     same = Check(program, "pad_of_pad", paddings);

@@ -78,6 +78,8 @@ module @elementwise {
 // CHECK-DAG: slice_of_view: slice %{{[0-9]+}} start_indices=[3] limit_indices=[5] strides=[1] : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[0] limit_indices=[2] strides=[1] : f32[2]
 // CHECK-DAG: dynamic_slice_whole: dynamic_slice %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: dynamic_slice_known: dynamic_slice %[[V]], %{{[0-9]+}} : f32[2] -> %{{[0-9]+}} = slice %[[V]] start_indices=[1] limit_indices=[3] strides=[1] : f32[2]
+// CHECK-DAG: dynamic_slice_of_stack: dynamic_slice %{{[0-9]+}}, %{{[0-9]+}} : f32[1] -> %{{[0-9]+}} = select
+// CHECK-DAG: gather_of_stack: gather %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[2] -> %{{[0-9]+}} = select
 // CHECK-DAG: dynamic_update_whole: dynamic_update_slice %{{[0-9]+}}, %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: dynamic_update_nothing: dynamic_update_slice %[[V]], %{{[0-9]+}}, %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
 // CHECK: program @views
@@ -115,6 +117,12 @@ module @views {
     %21 = stablehlo.slice %20 [3:5] : (tensor<6xf32>) -> tensor<2xf32>
     %22 = stablehlo.dynamic_slice %v, %at, sizes = [3] : (tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
     %23 = stablehlo.dynamic_slice %v, %one, sizes = [2] : (tensor<3xf32>, tensor<i32>) -> tensor<2xf32>
+    %s0 = stablehlo.slice %v [0:1] : (tensor<3xf32>) -> tensor<1xf32>
+    %s1 = stablehlo.negate %s0 : tensor<1xf32>
+    %s2 = stablehlo.concatenate %s0, %s1, dim = 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+    %s3 = stablehlo.dynamic_slice %s2, %at, sizes = [1] : (tensor<2xf32>, tensor<i32>) -> tensor<1xf32>
+    %s4 = stablehlo.broadcast_in_dim %at, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %s5 = "stablehlo.gather"(%s2, %s4) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
     %24 = stablehlo.negate %v : tensor<3xf32>
     %25 = stablehlo.dynamic_update_slice %24, %v, %at : (tensor<3xf32>, tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
     %26 = stablehlo.dynamic_update_slice %v, %e, %at : (tensor<3xf32>, tensor<0xf32>, tensor<i32>) -> tensor<3xf32>

@@ -37,8 +37,6 @@ bool Join(Program& p, const Block& block, const std::vector<uint32_t>& uses, Rul
 
 }  // namespace
 
-bool JoinConcatenations(Program& program, RuleLog& log) {
-  return Join(program, program.main, CountUses(program), log);
-}
+bool JoinConcatenations(Program& program, RuleLog& log) { return Join(program, program.main, CountUses(program), log); }
 
 }  // namespace tenon::compiler

@@ -54,8 +54,8 @@ std::optional<Ref> Simplifier::CroppedPad(const GraphNode& pad, const SliceAttrs
   const Ref operand = pad.in[0], value = pad.in[1];
   Dims low, high, interior, start, stride, count;
   for (size_t i = 0; i < shape.rank(); ++i) {
-    const std::optional<Crop> crop = CropOf(ShapeOf(operand).dims[i], edge_low[i], between[i], at.start_indices[i],
-                                            at.strides[i], shape.dims[i]);
+    const std::optional<Crop> crop =
+        CropOf(ShapeOf(operand).dims[i], edge_low[i], between[i], at.start_indices[i], at.strides[i], shape.dims[i]);
     if (!crop) return std::nullopt;
     if (crop->count == 0) return Spread(value, shape);
     low.push_back(crop->low);

@@ -29,6 +29,9 @@ inline constexpr int64_t kLongKnownRun = 3;
 /// between where they are used, few parts at a time. Up to so many parts: each is a loop nest.
 inline constexpr int64_t kMinJoinedElements = 64 << 10;
 inline constexpr size_t kMaxJoinedParts = 16;
+/// An element of so many values that are stacked is chosen where they are computed: a comparison and a choice for each,
+/// of whole vectors, where a gather takes its lanes one by one.
+inline constexpr size_t kMaxChoices = 8;
 /// So many values that are stacked to be reduced meet where they are computed.
 inline constexpr size_t kMaxStacked = 16;
 /// Complex constants of more elements are not copied into their parts.

@@ -73,6 +73,14 @@ class Simplifier {
   std::optional<std::vector<Ref>> GatheredWindows(const GraphNode& node);
   /// How a select_and_scatter prefers the earlier of two elements, where that is a comparison of both.
   std::optional<CompareAttrs> SelectionOf(const GraphNode& node) const;
+  /// Few values of extent one along a dim, put one behind the other there, in this block.
+  struct Stack {
+    std::vector<Ref> values;
+    size_t along = 0;
+  };
+  std::optional<Stack> FewStacked(Ref r);
+  /// values[place], the first or last one where there is none.
+  Ref ChoiceOf(const std::vector<Ref>& values, Ref place);
   Ref Places(DType type, const Dims& dims, const Dims& steps, int64_t offset);
   Ref Taken(Ref array, Ref places);
   std::optional<Ref> Existing(const ReduceWindowAttrs& windows, const Dims& operand, const Dims& results);
@@ -119,8 +127,8 @@ class Simplifier {
   Program to_;
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
-  mlir::Operation* source_ = nullptr;  ///< Of the node at hand.
-  int loops_ = 0;                      ///< Around it.
+  mlir::Operation* source_ = nullptr;        ///< Of the node at hand.
+  int loops_ = 0;                            ///< Around it.
   std::vector<bool> cropped_;                ///< Nodes of from_ with one user, which is a slice or padding.
   std::unordered_set<NodeId> cropped_pads_;  ///< Paddings of to_ that were such nodes.
   std::unordered_map<NodeId, std::vector<int64_t>> ends_;
