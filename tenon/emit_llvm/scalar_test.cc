@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <sstream>
 #include <string>
 
@@ -197,6 +198,34 @@ TEST_P(Scalar, ShiftsOfNarrowLanes) {
       const Val amounts = p.b.And(p.y, p.b.Const(type, DTypeBits(type) - 1));
       for (Op op : {Op::kShl, Op::kShrLogical, Op::kShrArith}) p.Out(p.b.Binary(op, p.x, amounts));
       Expect(p.Finish(), std::string(DTypeName(type)) + " by amounts of each");
+    }
+  }
+}
+
+// Expressions of which AVX-512 does several operations at once: of three values or fewer, of masks and what they leave,
+// of numbers that were masked before they were shifted, and of values that others read as well.
+TEST_P(Scalar, LogicOfSeveralOperations) {
+  std::mt19937_64 rng(11);
+  const auto below = [&](uint64_t n) { return static_cast<size_t>(rng() % n); };
+  for (DType type : {DType::kU8, DType::kS16, DType::kU32, DType::kS32, DType::kU64}) {
+    const int64_t masks[] = {0x55, 0x33, -1, 0, ~int64_t{0x55}, 15, 8};
+    for (int round = 0; round < 40; ++round) {
+      Pointwise p(type, round % 2 == 0 ? 150 : 23);
+      std::vector<Val> values = {p.x, p.y, p.z};
+      for (int64_t mask : masks) values.push_back(p.b.Const(type, mask));
+      for (int step = 0; step < 12; ++step) {
+        const Val a = values[below(values.size())];
+        const Val b = values[step < 4 ? below(values.size()) : values.size() - 1 - below(3)];
+        const Op logic[] = {Op::kAnd, Op::kOr, Op::kXor};
+        const size_t kind = below(5);
+        values.push_back(kind == 3   ? p.b.Unary(Op::kNot, b)
+                         : kind == 4 ? p.b.Binary(below(2) == 0 ? Op::kShl : Op::kShrLogical, b,
+                                                  p.b.Const(type, static_cast<int64_t>(below(5))))
+                                     : p.b.Binary(logic[kind], a, b));
+      }
+      p.Out(values.back());
+      if (below(2) == 0) p.Out(values[values.size() - 3]);
+      Expect(p.Finish(), std::string(DTypeName(type)) + " round " + std::to_string(round));
     }
   }
 }

@@ -10,7 +10,9 @@
 namespace tenon::compiler {
 namespace {
 
-bool Has(const Dims& list, size_t d) { return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end(); }
+bool Has(const Dims& list, size_t d) {
+  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+}
 
 /// The position of `d` in the list.
 std::optional<size_t> Position(const Dims& list, size_t d) {
@@ -59,7 +61,8 @@ std::optional<size_t> CountedAlong(const Program& p, Ref r, int depth = 0) {
     case OpCode::kSelect: {
       // x < 0 ? _ : x
       const GraphNode& mask = p[node.in[0].node];
-      if (mask.op != OpCode::kCompare || mask.attrs<CompareAttrs>().comparison_direction != kir::kLt || mask.in[0] != node.in[2])
+      if (mask.op != OpCode::kCompare || mask.attrs<CompareAttrs>().comparison_direction != kir::kLt ||
+          mask.in[0] != node.in[2])
         return std::nullopt;
       const std::optional<uint64_t> bound = SplatBits(p, mask.in[1]);
       return bound && *bound == 0 ? CountedAlong(p, node.in[2], depth + 1) : std::nullopt;
@@ -161,7 +164,8 @@ std::optional<Ref> Simplifier::GatherOfStack(const GraphNode& node) {
     // Broadcasts keep the order of dims.
     Dims order(at.size());
     for (size_t i = 0; i < at.size(); ++i) order[i] = static_cast<int64_t>(i);
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at[static_cast<size_t>(a)] < at[static_cast<size_t>(b)]; });
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return at[static_cast<size_t>(a)] < at[static_cast<size_t>(b)]; });
     Dims sorted = at;
     std::sort(sorted.begin(), sorted.end());
     return Broadcast(Transposed(Reshape(r, dims), order), shape.dims, sorted);

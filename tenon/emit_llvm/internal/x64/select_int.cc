@@ -176,14 +176,15 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
   Fail();
 }
 
-bool Selector::Rotation(const llvm::BinaryOperator& inst, const Shape& shape) {
-  if (inst.getOpcode() != Instruction::Or || (shape.bits != 32 && shape.bits != 64)) return false;
+std::optional<Selector::Turn> Selector::RotationOf(const llvm::BinaryOperator& inst) const {
+  const unsigned bits = inst.getType()->getScalarSizeInBits();
+  if (inst.getOpcode() != Instruction::Or || (bits != 32 && bits != 64)) return std::nullopt;
   auto* left = dyn_cast<llvm::BinaryOperator>(Canonical(inst.getOperand(0)));
   auto* right = dyn_cast<llvm::BinaryOperator>(Canonical(inst.getOperand(1)));
-  if (left == nullptr || right == nullptr) return false;
+  if (left == nullptr || right == nullptr) return std::nullopt;
   if (left->getOpcode() == Instruction::LShr) std::swap(left, right);
-  if (left->getOpcode() != Instruction::Shl || right->getOpcode() != Instruction::LShr) return false;
-  if (Canonical(left->getOperand(0)) != Canonical(right->getOperand(0))) return false;
+  if (left->getOpcode() != Instruction::Shl || right->getOpcode() != Instruction::LShr) return std::nullopt;
+  if (Canonical(left->getOperand(0)) != Canonical(right->getOperand(0))) return std::nullopt;
   const auto count_of = [](const Value* v) -> uint64_t {
     auto* constant = dyn_cast<llvm::Constant>(v);
     if (constant != nullptr && v->getType()->isVectorTy()) constant = constant->getSplatValue();
@@ -191,8 +192,15 @@ bool Selector::Rotation(const llvm::BinaryOperator& inst, const Shape& shape) {
     return count == nullptr ? 0 : count->getZExtValue();
   };
   const uint64_t by = count_of(left->getOperand(1));
-  if (by == 0 || by >= shape.bits || by + count_of(right->getOperand(1)) != shape.bits) return false;
-  const Parts x = Get(left->getOperand(0));
+  if (by == 0 || by >= bits || by + count_of(right->getOperand(1)) != bits) return std::nullopt;
+  return Turn{left->getOperand(0), by};
+}
+
+bool Selector::Rotation(const llvm::BinaryOperator& inst, const Shape& shape) {
+  const std::optional<Turn> turn = RotationOf(inst);
+  if (!turn) return false;
+  const uint64_t by = turn->by;
+  const Parts x = Get(turn->value);
   for (unsigned part = 0; part < shape.parts; ++part) {
     Inst m{.imm_bytes = 1, .mem_bytes = shape.part_bytes(), .foldable = true, .rm = x[part]};
     if (shape.kind == Shape::Kind::kVector) {

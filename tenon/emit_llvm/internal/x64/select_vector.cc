@@ -184,6 +184,7 @@ bool FitsIn32(const Value* v) {
 void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& s) {
   const unsigned opcode = inst.getOpcode();
   if (!s.is_float && (!avx2_ || s.kind == Shape::Kind::kInt) && Rotation(inst, s)) return;
+  if (!s.is_float && TernaryLogic(inst, s)) return;
   const Value* a = inst.getOperand(0);
   const Value* b = inst.getOperand(1);
   // What can be read from memory stands last.

@@ -180,7 +180,12 @@ class Selector {
   // --- select_int.cc
   void VisitIntBinary(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitDivide(const llvm::BinaryOperator& op, const Shape& shape);
-  /// A rotation by a constant, written as two shifts.
+  /// A rotation to the left by a constant, written as two shifts.
+  struct Turn {
+    const llvm::Value* value;
+    uint64_t by;
+  };
+  std::optional<Turn> RotationOf(const llvm::BinaryOperator& op) const;
   bool Rotation(const llvm::BinaryOperator& op, const Shape& shape);
   void Shift(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitICmp(const llvm::ICmpInst& cmp);
@@ -235,6 +240,14 @@ class Selector {
   static Op WidenOp(unsigned from, unsigned to, bool is_signed);
   /// What a truncation gives back unchanged; null when there is no such thing.
   const llvm::Value* ReturnTrip(const llvm::CastInst& cast) const;
+
+  // --- select_logic.cc
+  class Logic;
+  /// Or comes into one when it is asked for.
+  bool HasRegister(const llvm::Value* v) const;
+  /// An expression of and, or, xor over at most three values, the operands' own operations included, in one
+  /// instruction.
+  bool TernaryLogic(const llvm::BinaryOperator& op, const Shape& shape);
 
   // --- select_call.cc
   void VisitCall(const llvm::CallInst& call);
