@@ -60,6 +60,9 @@ inline constexpr int kMaskCost = 16;
 /// What follows the sums of a row, once for it, is done for a vector of rows at once when it costs at least so much: a
 /// logarithm, divisions, roots. The sums wait in memory meanwhile.
 inline constexpr int kLateStageCost = 16;
+/// Rows of at most so many elements meet within their vectors many rows at once: halving a vector for each row costs as
+/// much as reading a few vectors does.
+inline constexpr int64_t kMostMetElements = 256;
 /// A core looks not much further than a row: the chain of a row's maximum, exponentials of what is left of it and their
 /// sum is long, so that each stage goes through several rows before the next one's turn. As many as the nearest cache
 /// holds beside what else there is, at least so many, or it is not worth it.

@@ -595,6 +595,47 @@ TEST_P(Stages, StagesOfRowsTakeTurns) {
   }
 }
 
+// Short rows, whose lanes meet for many rows at once: of every length around a vector's, any number of rows, initial
+// values of the kernel and of each row, and results that go to memory as they are or into more arithmetic.
+TEST_P(Stages, ShortRowsMeetTogether) {
+  for (const DType type : {f32, DType::kS32, DType::kU32, DType::kF64, DType::kS8}) {
+    for (const Op op : {Op::kAdd, Op::kMax, Op::kMin, Op::kMul}) {
+      for (const int64_t length : {1, 15, 16, 17, 31, 33, 64, 65, 200}) {
+        const bool own_init = length % 2 == 0 && op == Op::kAdd;
+        KernelBuilder b;
+        const Size rows = Size::Param(b.AddParam()), n = Size::Of(length);
+        const DimId r = b.AddDim(rows), c = b.AddDim(n, DimKind::kReduce);
+        b.kernel().outer = 1;
+        const Buf x = b.AddBuffer(BufKind::kArg, type, {rows, n}, {n, Size::Of(1)}),
+                  y = b.AddBuffer(BufKind::kArg, type, {rows}, {Size::Of(1)}),
+                  out = b.AddBuffer(BufKind::kOut, type, {rows}, {Size::Of(1)}),
+                  more = b.AddBuffer(BufKind::kOut, type, {rows}, {Size::Of(1)});
+        const double most = IsFloat(type) ? __builtin_inf() : 0;
+        const uint64_t ones = DTypeBits(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << DTypeBits(type)) - 1;
+        const bool is_signed = type == DType::kS32 || type == DType::kS8;
+        const uint64_t extremes[] = {is_signed ? ones / 2 + 1 : 0, is_signed ? ones / 2 : ones};
+        const Val neutral = op == Op::kAdd   ? b.Const(type, IsFloat(type) ? -0.0 : 0.0)
+                            : op == Op::kMul ? b.Const(type, 1)
+                            : IsFloat(type)  ? b.Const(type, op == Op::kMax ? -most : most)
+                                             : b.ConstBits(type, extremes[op == Op::kMax ? 0 : 1]);
+        Stage reduce;
+        reduce.dims = {c};
+        const Val met = b.AddReduce(reduce, 1u << c, op, b.Read(x, {At(r), At(c)}),
+                                    own_init ? b.Read(y, {At(r)}) : neutral, ReduceOrder::kLanes, neutral);
+        b.AddStage(reduce);
+        Stage point;
+        point.stores.push_back(Put(out, {At(r)}, met));
+        point.stores.push_back(Put(more, {At(r)}, b.Mul(met, b.Add(met, b.Read(y, {At(r)})))));
+        b.AddStage(point);
+        b.kernel().split = {1, Size::Of(4)};
+        const Kernel kernel = b.Finish();
+        for (const int64_t count : {1, 15, 16, 17, 45})
+          Expect(kernel, {.params = {count}, .indices_per_call = count == 45 ? 7 : 0});
+      }
+    }
+  }
+}
+
 // The most and the least of a row: zeros of both signs, NaNs of both signs and subnormals are what they are anywhere.
 TEST_P(Stages, ExtremesOfSpecialNumbers) {
   for (const DType type : {f32, DType::kF64}) {
@@ -603,19 +644,24 @@ TEST_P(Stages, ExtremesOfSpecialNumbers) {
     for (const int64_t n : {1, 16, 40, 100}) {
       for (uint64_t seed = 0; seed < 24; ++seed) {
         KernelBuilder b;
-        const DimId r = b.AddDim(Size::Of(9)), c = b.AddDim(Size::Of(n), DimKind::kReduce);
+        const int64_t rows = seed % 2 == 0 ? 9 : 20;
+        const DimId r = b.AddDim(Size::Of(rows)), c = b.AddDim(Size::Of(n), DimKind::kReduce);
         b.kernel().outer = 1;
-        const Buf x = b.AddDense(BufKind::kArg, type, {9, n}), most = b.AddDense(BufKind::kOut, type, {9}),
-                  least = b.AddDense(BufKind::kOut, type, {9});
+        const Buf x = b.AddDense(BufKind::kArg, type, {rows, n}), most = b.AddDense(BufKind::kOut, type, {rows}),
+                  least = b.AddDense(BufKind::kOut, type, {rows});
         const Val v = b.Read(x, {At(r), At(c)});
         const Val lowest = b.Const(type, -__builtin_inf()), highest = b.Const(type, __builtin_inf());
         Stage s;
         s.dims = {c};
         const Val max = b.AddReduce(s, 1u << c, Op::kMax, v, lowest, ReduceOrder::kLanes, lowest);
         const Val min = b.AddReduce(s, 1u << c, Op::kMin, v, highest, ReduceOrder::kLanes, highest);
-        s.stores.push_back(Put(most, {At(r)}, max));
-        s.stores.push_back(Put(least, {At(r)}, min));
+        // A stage of their own is one of many rows.
+        Stage apart;
+        Stage& stored = seed % 4 < 2 ? apart : s;
+        stored.stores.push_back(Put(most, {At(r)}, max));
+        stored.stores.push_back(Put(least, {At(r)}, min));
         b.AddStage(s);
+        if (seed % 4 < 2) b.AddStage(apart);
         b.kernel().split = {1, Size::Of(4)};
         Expect(b.Finish(), {.fill = [&](Buf, int64_t index, uint64_t* value) {
                  const uint64_t choices[] = {0, sign, 1, sign | 1, kir::LiteralBits(type, -1.0)};

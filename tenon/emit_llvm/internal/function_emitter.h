@@ -68,6 +68,13 @@ class FunctionEmitter {
   /// All stages of the rows along the innermost outer dim; results of reductions wait in memory for later stages.
   void EmitRows(kir::DimId dim, const RowsPlan& plan);
   Value* RowsOfTurn(const RowsPlan& plan);
+  /// A reduction whose rows, as many as a vector has lanes, meet within their vectors at once: what each row's vector
+  /// of accumulators holds waits in memory until then.
+  struct Meeting;
+  /// Of the turn's reductions those for which that may be done, whose results only later turns ask for.
+  void OfferMeetings(kir::DimId dim, const RowsPlan& plan, const kir::Stage& stage, const NodeList& needed);
+  /// The results of all rows of a meeting that took place; null otherwise.
+  Value* MetRows(Meeting& meeting);
 
   // --- function and control flow (function_emitter.cc)
   void EmitPieces();
@@ -269,6 +276,17 @@ class FunctionEmitter {
     std::optional<llvm::Intrinsic::ID> ordered = {};
     size_t values() const { return reduce->in.size(); }
   };
+  struct Meeting {
+    Value* memory = nullptr;  ///< A vector per row.
+    unsigned rows = 0;        ///< And lanes.
+    Value* row = nullptr;     ///< At hand.
+    bool joined = false;      ///< Then what it joined as:
+    llvm::Type* type = nullptr;
+    Accumulators acc = {};
+    StagePlan plan = {};
+  };
+  /// The meeting that the reduction, in vectors of so many lanes, is to join; null for none.
+  Meeting* MeetingOf(const Accumulators& acc, unsigned lanes);
   void EmitReduction(const kir::Stage& stage, const StagePlan& plan);
   void ReduceRows(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
                   const std::vector<const kir::Store*>& during, const NodeList& needed);
@@ -363,7 +381,8 @@ class FunctionEmitter {
   std::vector<Value*> buffers_;
   std::map<std::pair<int64_t, int64_t>, Value*> products_;
   using ResultMap = std::map<uint32_t, std::vector<Value*>>;
-  ResultMap reduced_;  ///< Per id: copy * values + i.
+  ResultMap reduced_;                     ///< Per id: copy * values + i.
+  std::map<uint32_t, Meeting> meetings_;  ///< Per id, within rows.
   ResultMap carried_;
   struct ResultUndo {
     ResultMap* map;

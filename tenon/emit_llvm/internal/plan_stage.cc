@@ -522,6 +522,21 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   return chosen >= 0 && *lanes >= 2 ? chosen : -1;
 }
 
+bool MayMeetInRows(const Analysis& an, const kir::Reduce& reduce, DimId dim, isa::IsaLevel isa) {
+  if (isa != isa::IsaLevel::kAvx512 || reduce.order != kir::ReduceOrder::kLanes || reduce.in.size() != 1) return false;
+  const DType type = an.kernel.nodes[reduce.in[0]].type;
+  if (type != DType::kF32 && type != DType::kS32 && type != DType::kU32) return false;
+  if (an.deps[reduce.init[0]] & Bit(dim)) return false;
+  int64_t elements = 1;
+  for (DimId d = 0; d < an.kernel.dims.size(); ++d) {
+    if (!(reduce.dims & Bit(d))) continue;
+    const kir::Size extent = an.kernel.dims[d].extent;
+    if (extent.is_param() || extent.baked < 1 || elements > policy::kMostMetElements / extent.baked) return false;
+    elements *= extent.baked;
+  }
+  return true;
+}
+
 namespace {
 
 /// Lanes for the last stage, if it is a point behind the reductions of the others.
@@ -552,7 +567,11 @@ unsigned LateLanes(const Analysis& an, DimId dim, isa::IsaLevel isa) {
       return 1;
     any = true;
   }
-  if (!any || an.Cost(needed, Bit(dim)) < policy::kLateStageCost) return 1;
+  bool meet = false;  // Then their results are a vector as it is.
+  for (const kir::Step& step : an.kernel.seq) {
+    for (const kir::Reduce& reduce : std::get<kir::Stage>(step.is).reduces) meet |= MayMeetInRows(an, reduce, dim, isa);
+  }
+  if (!any || (!meet && an.Cost(needed, Bit(dim)) < policy::kLateStageCost)) return 1;
   unsigned lanes = LanesFor(an, needed, stores, dim, isa);
   while (!rows.extent.is_param() && lanes > 4 && static_cast<int64_t>(lanes / 2) >= rows.extent.baked) lanes /= 2;
   return lanes;

@@ -53,6 +53,9 @@ struct RowsPlan {
   /// reductions and that is worth it, or 1. It is no turn then.
   unsigned late_lanes = 1;
 };
+/// Whether rows of the reduction may meet within their vectors at once, each row in whole vectors: one value of four
+/// bytes, in short rows of known length, and the same initial value for all rows along `dim`.
+bool MayMeetInRows(const Analysis& analysis, const kir::Reduce& reduce, kir::DimId dim, isa::IsaLevel isa);
 RowsPlan PlanRows(const Analysis& analysis, kir::DimId dim, isa::IsaLevel isa);
 
 /// A combiner of one operation that gives the same bits in any order: the op, and the bits of its identity.

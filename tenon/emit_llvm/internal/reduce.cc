@@ -509,6 +509,16 @@ void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::v
     for (size_t j = 0; j < m; ++j) v[j] = sum(v[j], v[j + m]);
   }
   Pieces total = std::move(v[0]);
+  if (Meeting* const meeting = MeetingOf(acc, lanes); meeting != nullptr && total[0].lanes == lanes) {
+    Value* const vector = total[0].values[0];
+    b_.CreateStore(vector, b_.CreateGEP(vector->getType(), meeting->memory, meeting->row));
+    meeting->type = vector->getType();
+    meeting->acc = acc;
+    meeting->plan = plan;
+    meeting->joined = true;
+    acc.ordered.reset();
+    return;
+  }
   for (unsigned half = lanes / 2; half >= 1; half /= 2) {
     auto [low, high] = Halve(total, 0, 2 * half);
     for (Piece& piece : high) piece.at -= half;
@@ -533,7 +543,10 @@ void FunctionEmitter::ReduceRest(const kir::Stage& stage, const StagePlan& plan,
   const auto dim = static_cast<DimId>(plan.vector_dim);
   const Lanes outer = lanes_;
   // Identities need not be combined where they change nothing from either side.
-  const bool exact = std::all_of(accs.begin(), accs.end(), [](const Accumulators& acc) { return acc.symmetric; });
+  // Rows that meet do so in whole vectors.
+  const bool exact = std::all_of(accs.begin(), accs.end(), [&](const Accumulators& acc) {
+    return acc.symmetric && MeetingOf(acc, plan.lanes) == nullptr;
+  });
   const RestOfRow rest =
       RestOf((to - from) % plan.lanes, plan.lanes, exact ? PiecesOf(stage, needed, dim) : RowPieces());
   const auto one = [&](int64_t i, unsigned width) {

@@ -14,6 +14,50 @@ using kir::DimId;
 using kir::Val;
 using llvm::Value;
 
+FunctionEmitter::Meeting* FunctionEmitter::MeetingOf(const Accumulators& acc, unsigned lanes) {
+  const auto meeting = meetings_.find(acc.reduce->id);
+  return meeting != meetings_.end() && meeting->second.rows == lanes && acc.lanes_order ? &meeting->second : nullptr;
+}
+
+void FunctionEmitter::OfferMeetings(DimId dim, const RowsPlan& plan, const kir::Stage& stage, const NodeList& needed) {
+  for (const kir::Reduce& reduce : stage.reduces) {
+    if (!MayMeetInRows(an_, reduce, dim, isa_)) continue;
+    const bool asked_for = std::any_of(needed.begin(), needed.end(), [&](Val v) {
+      return k_.nodes[v].op == kir::Op::kReduced && k_.nodes[v].attr == reduce.id;
+    });
+    if (asked_for) continue;
+    const unsigned rows = plan.late_lanes > 1 ? plan.late_lanes : policy::kMostRows;
+    meetings_[reduce.id] = {.memory = Alloca(low_.RegisterType(TypeOf(reduce.in[0]), rows), rows), .rows = rows};
+  }
+}
+
+// Pairs of vectors, each of which holds some rows' values of a level of the tree, become one that holds those of the
+// next level: the lower halves of all rows meet the upper ones.
+Value* FunctionEmitter::MetRows(Meeting& meeting) {
+  if (!meeting.joined) return nullptr;
+  std::vector<Value*> vectors;
+  for (unsigned row = 0; row < meeting.rows; ++row)
+    vectors.push_back(b_.CreateLoad(meeting.type, b_.CreateConstGEP1_64(meeting.type, meeting.memory, row)));
+  for (unsigned half = meeting.rows / 2; half >= 1; half /= 2) {
+    llvm::SmallVector<int, 32> low, high;
+    for (unsigned lane = 0; lane < 2 * meeting.rows; ++lane)
+      (lane % (2 * half) < half ? low : high).push_back(static_cast<int>(lane));
+    for (size_t i = 0; 2 * i < vectors.size(); ++i) {
+      Value* const below = b_.CreateShuffleVector(vectors[2 * i], vectors[2 * i + 1], low);
+      Value* const above = b_.CreateShuffleVector(vectors[2 * i], vectors[2 * i + 1], high);
+      vectors[i] = Combine(meeting.acc, {below}, {above})[0];
+    }
+    vectors.resize(vectors.size() / 2);
+  }
+  Values met = {vectors[0]};
+  if (meeting.acc.ordered) {
+    meeting.acc.ordered.reset();
+    met = FloatsOf(met, low_.RegisterType(TypeOf(meeting.acc.reduce->in[0]), 1));
+  }
+  Value* const init = b_.CreateVectorSplat(meeting.rows, Get(meeting.acc.reduce->init[0], 0));
+  return StartWith(meeting.acc, meeting.plan, {init}, met)[0];
+}
+
 // Rows for a turn, as many as caches hold.
 Value* FunctionEmitter::RowsOfTurn(const RowsPlan& plan) {
   Value* bytes = I64(plan.element_bytes);
@@ -69,24 +113,38 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
   const auto emit_stages = [&](size_t turn) {
     for (size_t i = first[turn]; i < first[turn + 1]; ++i) EmitStage(std::get<kir::Stage>(k_.seq[i].is));
   };
+  Value* const together = by_row > 1 ? RowsOfTurn(plan) : I64(rows);
+  const std::optional<int64_t> known_together = Known(together);
+  const bool whole_blocks = known_together && *known_together >= int64_t{rows};
   const auto emit_turn = [&](size_t turn, Value* block, Value* lo, Value* hi) {
     const NodeList all = needed(turn, turn + 1);
+    if (whole_blocks) {
+      for (size_t i = first[turn]; i < first[turn + 1]; ++i)
+        OfferMeetings(dim, plan, std::get<kir::Stage>(k_.seq[i].is), all);
+    }
     For(
         lo, hi, I64(1), nullptr, [&] { Precompute(all); },
         [&](Value* row) {
           dim_value_[dim] = b_.CreateAdd(block, row);
           fetch(turn, row, 1);
           Precompute(all);
+          for (auto& [id, meeting] : meetings_) meeting.row = row;
           emit_stages(turn);
           for (const auto& [v, memory] : waiting) {
-            if (turn_of.at(k_.nodes[v].attr) != turn) continue;
+            const uint32_t id = k_.nodes[v].attr;
+            if (turn_of.at(id) != turn || (meetings_.contains(id) && meetings_.at(id).joined)) continue;
             Value* value = Get(v, 0);
             b_.CreateStore(value, b_.CreateGEP(value->getType(), memory, row));
           }
           dim_value_[dim] = nullptr;
         });
+    for (const auto& [v, memory] : waiting) {
+      const auto meeting = meetings_.find(k_.nodes[v].attr);
+      if (meeting == meetings_.end()) continue;
+      if (Value* const results = MetRows(meeting->second)) b_.CreateStore(results, memory);
+    }
+    meetings_.clear();
   };
-  Value* const together = by_row > 1 ? RowsOfTurn(plan) : I64(rows);
   Value* const hi = DimHigh(dim);
   For(
       DimLow(dim), hi, I64(rows), nullptr, [&] { Precompute(needed(0, by_row)); },
@@ -95,7 +153,7 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
         const auto take_turns = [&](Value* lo, Value* end) {
           for (size_t turn = 0; turn < by_row; ++turn) emit_turn(turn, block, lo, end);
         };
-        if (const std::optional<int64_t> known = Known(together); known && *known >= int64_t{rows}) {
+        if (whole_blocks) {
           take_turns(I64(0), left);
         } else {
           For(

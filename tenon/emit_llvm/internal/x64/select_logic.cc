@@ -161,8 +161,8 @@ bool Selector::TernaryLogic(const BinaryOperator& inst, const Shape& s) {
       }
     } else {
       rank[i] = deferred_.contains(leaf.value) || llvm::isa<llvm::Constant>(leaf.value) ? 3
-                : leaf.value->hasOneUse()                                              ? 1
-                                                                                       : 2;
+                : leaf.value->hasOneUse()                                               ? 1
+                                                                                        : 2;
       parts[i] = Get(leaf.value);
     }
   }
