@@ -485,12 +485,15 @@ FunctionEmitter::Pieces FunctionEmitter::Sum(const Accumulators& acc, Pieces a, 
 void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::vector<Pieces> registers) {
   const unsigned group = acc.registers / 4;  // vectors per L accumulators
   const unsigned lanes = lanes_.lanes;
+  Meeting* const meeting = MeetingOf(acc, lanes);
   // A comparison of floats that minds NaN and zeros takes ten times as long as one of integers, and each level of the
-  // tree waits for the one below. All values have met another one: none is subnormal.
+  // tree waits for the one below, unless other rows have theirs meanwhile. All values have met another one: none is
+  // subnormal.
   const DType type = TypeOf(acc.reduce->in[0]);
   // Of floats, only these give the same in any order.
   const std::optional<AnyOrder> extreme = acc.symmetric ? AnyOrderCombiner(*acc.combiner) : std::nullopt;
-  const bool ordered = extreme && (type == DType::kF32 || (type == DType::kF64 && isa_ == isa::IsaLevel::kAvx512));
+  const bool ordered =
+      extreme && meeting == nullptr && (type == DType::kF32 || (type == DType::kF64 && isa_ == isa::IsaLevel::kAvx512));
   if (ordered) {
     const bool most = extreme->op == kir::Op::kMax;
     acc.ordered = most ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
@@ -509,14 +512,13 @@ void FunctionEmitter::FinishRow(Accumulators& acc, const StagePlan& plan, std::v
     for (size_t j = 0; j < m; ++j) v[j] = sum(v[j], v[j + m]);
   }
   Pieces total = std::move(v[0]);
-  if (Meeting* const meeting = MeetingOf(acc, lanes); meeting != nullptr && total[0].lanes == lanes) {
+  if (meeting != nullptr && total[0].lanes == lanes) {
     Value* const vector = total[0].values[0];
     b_.CreateStore(vector, b_.CreateGEP(vector->getType(), meeting->memory, meeting->row));
     meeting->type = vector->getType();
     meeting->acc = acc;
     meeting->plan = plan;
     meeting->joined = true;
-    acc.ordered.reset();
     return;
   }
   for (unsigned half = lanes / 2; half >= 1; half /= 2) {

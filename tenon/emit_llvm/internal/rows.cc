@@ -49,13 +49,8 @@ Value* FunctionEmitter::MetRows(Meeting& meeting) {
     }
     vectors.resize(vectors.size() / 2);
   }
-  Values met = {vectors[0]};
-  if (meeting.acc.ordered) {
-    meeting.acc.ordered.reset();
-    met = FloatsOf(met, low_.RegisterType(TypeOf(meeting.acc.reduce->in[0]), 1));
-  }
   Value* const init = b_.CreateVectorSplat(meeting.rows, Get(meeting.acc.reduce->init[0], 0));
-  return StartWith(meeting.acc, meeting.plan, {init}, met)[0];
+  return StartWith(meeting.acc, meeting.plan, {init}, {vectors[0]})[0];
 }
 
 // Rows for a turn, as many as caches hold.
