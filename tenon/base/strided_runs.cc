@@ -111,6 +111,26 @@ bool RunUnion::HasLike(const StridedRuns& runs) const {
   return it != parts_.end() && it->second.Contains(runs.begin, runs.begin + runs.run);
 }
 
+std::optional<RunUnion> RunUnion::Flattened(int64_t most) const {
+  RunUnion flat;
+  std::map<StridedDim, RunUnion> inside;  // By outermost dim.
+  for (const auto& [outer, begins] : parts_) {
+    for (const auto& [from, to] : begins) {
+      if (outer.empty()) {
+        flat.Add({from, to - from, {}});
+      } else {
+        inside[outer.back()].parts_[{outer.begin(), outer.end() - 1}].Insert(from, to);
+      }
+    }
+  }
+  for (const auto& [outermost, parts] : inside) {
+    const std::optional<RangeSet> ranges = parts.Expand(most);
+    if (!ranges) return std::nullopt;
+    for (const auto& [from, to] : *ranges) flat.Add({from, to - from, {outermost}});
+  }
+  return flat;
+}
+
 std::optional<RangeSet> RunUnion::Expand(int64_t most) const {
   for (const auto& [outer, begins] : parts_) {
     const int64_t each = StridedRuns{0, 1, outer}.CountRuns(most);

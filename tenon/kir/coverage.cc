@@ -239,7 +239,10 @@ class Coverage {
   bool Covers(RunUnion& runs) const {
     const StridedRuns all{0, elements_, {}};
     if (runs.HasLike(all)) return true;
-    const std::optional<RangeSet> ranges = runs.Expand(policy::kCoverRuns);
+    const std::optional<RunUnion> flat = runs.Flattened(policy::kCoverRuns);
+    if (!flat) return false;
+    if (flat->HasLike(all)) return true;
+    const std::optional<RangeSet> ranges = flat->Expand(policy::kCoverRuns);
     return ranges && ranges->Contains(0, elements_);
   }
 
