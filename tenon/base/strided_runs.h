@@ -66,8 +66,9 @@ class RunUnion {
   std::optional<std::pair<int64_t, int64_t>> Add(StridedRuns runs);
   /// Whether they are runs of parts that were added with the same dims around them. False says nothing.
   bool HasLike(const StridedRuns& runs) const;
-  /// The same, each run of what goes along the outermost dims of the parts one by one, for all places along these at
-  /// once: parts that make up a whole only together. Nothing when there are more than `most`.
+  /// The same union, its parts put together run by run within one place of their outermost dim, which they keep: so
+  /// parts that only together are contiguous there become so everywhere. Nothing when a place has more than `most`
+  /// runs.
   std::optional<RunUnion> Flattened(int64_t most) const;
   /// All runs one by one; nothing when there are more than `most`.
   std::optional<RangeSet> Expand(int64_t most) const;

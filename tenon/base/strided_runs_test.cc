@@ -56,7 +56,6 @@ TEST(RunUnion, PartsThatLieBetweenOthers) {
   EXPECT_FALSE(some.Add(MakeStridedRuns(36, 9, thirds)));
 }
 
-// Whatever is said to be a member was added.
 // Rows of 21: the first three places of each, and of the other 18 every third one in pieces that only fill up together.
 TEST(RunUnion, PartsThatMakeUpRowsOnlyTogether) {
   RunUnion parts;
@@ -75,6 +74,7 @@ TEST(RunUnion, PartsThatMakeUpRowsOnlyTogether) {
   EXPECT_TRUE(parts.Flattened(100)->HasLike(all));
 }
 
+// Whatever is said to be a member was added.
 TEST(RunUnion, SaysNothingThatIsNotSo) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 3000; ++round) {

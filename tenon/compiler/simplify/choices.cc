@@ -10,10 +10,6 @@
 namespace tenon::compiler {
 namespace {
 
-bool Has(const Dims& list, size_t d) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
-}
-
 /// The position of `d` in the list.
 std::optional<size_t> Position(const Dims& list, size_t d) {
   const auto it = std::find(list.begin(), list.end(), static_cast<int64_t>(d));
@@ -87,7 +83,7 @@ std::optional<Simplifier::Stack> Simplifier::FewStacked(Ref r) {
     return stack;
   }
   if (node.op != OpCode::kConcatenate || node.in.size() > policy::kMaxChoices) return std::nullopt;
-  Stack stack{.along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)};
+  Stack stack{.values = {}, .along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension)};
   for (const Ref part : node.in) {
     if (ShapeOf(part).dims[stack.along] != 1) return std::nullopt;
     stack.values.push_back(part);
@@ -98,13 +94,8 @@ std::optional<Simplifier::Stack> Simplifier::FewStacked(Ref r) {
 Ref Simplifier::ChoiceOf(const std::vector<Ref>& values, Ref place) {
   Ref chosen = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
-    GraphNode compare;
-    compare.op = OpCode::kCompare;
-    compare.in = {place, Splat(ShapeOf(place), kir::LiteralBits(ShapeOf(place).dtype, static_cast<int64_t>(i)))};
-    compare.out.push_back({DType::kPred, ShapeOf(place).dims});
-    compare.attributes = CompareAttrs{kir::kLe};
-    const Ref here = Emit(std::move(compare));
-    chosen = Select(here, values[i], chosen);
+    const Ref here = Splat(ShapeOf(place), kir::LiteralBits(ShapeOf(place).dtype, static_cast<int64_t>(i)));
+    chosen = Select(Compare(kir::kLe, place, here), values[i], chosen);
   }
   return chosen;
 }
@@ -124,7 +115,7 @@ std::optional<Ref> Simplifier::GatherOfStack(const GraphNode& node) {
   Dims index_places(indices.size(), -1);
   for (size_t d = 0, next = 0; d < indices.size(); ++d) {
     if (d == vector_dim) continue;
-    while (Has(g.offset_dims, next)) ++next;
+    while (Position(g.offset_dims, next)) ++next;
     index_places[d] = static_cast<int64_t>(next++);
   }
   const auto component = [&](size_t k) {
@@ -141,7 +132,7 @@ std::optional<Ref> Simplifier::GatherOfStack(const GraphNode& node) {
   Dims kept, places;  // Of a part without `along`, and where in the result these dims are.
   for (size_t d = 0, offset = 0; d < operand.size(); ++d) {
     const std::optional<size_t> batch = Position(g.operand_batching_dims, d), index = Position(g.start_index_map, d);
-    const bool is_offset = !batch && !Has(g.collapsed_slice_dims, d);
+    const bool is_offset = !batch && !Position(g.collapsed_slice_dims, d);
     const int64_t offset_place = is_offset ? g.offset_dims[offset++] : -1;
     if (d == along) continue;
     int64_t place = -1;

@@ -176,16 +176,8 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   }
   broadcast.attributes = std::move(kept);
   const Ref spread = Emit(std::move(broadcast));
-  const auto compare = [&](Ref a, Ref b, kir::Cmp direction) {
-    GraphNode node_of;
-    node_of.op = OpCode::kCompare;
-    node_of.in = {a, b};
-    node_of.out.push_back({DType::kPred, values.dims});
-    node_of.attributes = CompareAttrs{direction};
-    return Emit(std::move(node_of));
-  };
-  Ref here = compare(node.in[0], spread, kir::kEq);
-  if (with_nan) here = Binary(OpCode::kOr, here, compare(node.in[0], node.in[0], kir::kNe));
+  Ref here = Compare(kir::kEq, node.in[0], spread);
+  if (with_nan) here = Binary(OpCode::kOr, here, Compare(kir::kNe, node.in[0], node.in[0]));
   const uint64_t last = kir::HighestBits(places.dtype);
   const Ref candidates = Select(here, node.in[1], Splat(places, last));
   GraphNode first;

@@ -152,12 +152,7 @@ std::optional<Ref> Simplifier::Existing(const ReduceWindowAttrs& a, const Dims& 
     const Ref place = Places(grid.place, grid.dims, along, -low[d]);
     const auto constant = [&](int64_t n) { return Splat({grid.place, grid.dims}, static_cast<uint64_t>(n)); };
     const auto require = [&](Ref r, kir::Cmp how, int64_t n) {
-      GraphNode compare;
-      compare.op = OpCode::kCompare;
-      compare.in = {r, constant(n)};
-      compare.out.push_back({DType::kPred, grid.dims});
-      compare.attributes = CompareAttrs{how};
-      const Ref holds = Emit(std::move(compare));
+      const Ref holds = Compare(how, r, constant(n));
       all = all ? Binary(OpCode::kAnd, *all, holds) : holds;
     };
     require(place, kir::kGe, 0);

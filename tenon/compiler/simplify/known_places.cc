@@ -284,12 +284,7 @@ Ref Simplifier::WithinAlong(const Shape& shape, size_t d, int64_t lo, int64_t hi
   iota.attributes = IotaAttrs{0};
   const Ref place = Emit(std::move(iota));
   const auto asked = [&](kir::Cmp how, int64_t limit) {
-    GraphNode compare;
-    compare.op = OpCode::kCompare;
-    compare.in = {place, Splat(places, kir::LiteralBits(DType::kS32, limit))};
-    compare.out.push_back({DType::kPred, places.dims});
-    compare.attributes = CompareAttrs{how};
-    return Emit(std::move(compare));
+    return Compare(how, place, Splat(places, kir::LiteralBits(DType::kS32, limit)));
   };
   Ref within;
   if (hi == lo + 1) {

@@ -26,6 +26,15 @@ Ref Simplifier::Binary(OpCode op, Ref a, Ref b) {
   return Emit(std::move(node));
 }
 
+Ref Simplifier::Compare(kir::Cmp how, Ref a, Ref b) {
+  GraphNode compare;
+  compare.op = OpCode::kCompare;
+  compare.in = {a, b};
+  compare.out.push_back({DType::kPred, ShapeOf(a).dims});
+  compare.attributes = CompareAttrs{how};
+  return Emit(std::move(compare));
+}
+
 Ref Simplifier::Select(Ref mask, Ref yes, Ref no) {
   GraphNode select;
   select.op = OpCode::kSelect;

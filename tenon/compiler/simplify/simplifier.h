@@ -91,6 +91,7 @@ class Simplifier {
   Ref Constant(Shape shape, Literal literal);
   Ref Splat(const Shape& shape, uint64_t bits);
   Ref Binary(OpCode op, Ref a, Ref b);
+  Ref Compare(kir::Cmp how, Ref a, Ref b);
   Ref Select(Ref mask, Ref yes, Ref no);
   Ref Reshape(Ref r, Dims dims);
   /// The real or imaginary (op) part of a complex value.

@@ -15,10 +15,6 @@ bool IsIota(const Dims& list) {
   return true;
 }
 
-bool All(const Dims& list, int64_t v) {
-  return std::all_of(list.begin(), list.end(), [v](int64_t x) { return x == v; });
-}
-
 }  // namespace
 
 std::optional<Ref> Simplifier::EmptyArray(const GraphNode& node) {

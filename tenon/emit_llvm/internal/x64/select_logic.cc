@@ -22,12 +22,6 @@ bool IsLogic(unsigned opcode) {
   return opcode == Instruction::And || opcode == Instruction::Or || opcode == Instruction::Xor;
 }
 
-/// The number that all lanes hold.
-const llvm::ConstantInt* SplatOf(const Value* v) {
-  const auto* constant = dyn_cast<llvm::Constant>(v);
-  return constant == nullptr ? nullptr : dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
-}
-
 }  // namespace
 
 /// An expression of and, or, xor and its operands, of which there are at most three.
@@ -90,7 +84,7 @@ class Selector::Logic {
     return TableOf(Leaf{.by = bits});
   }
   std::optional<uint8_t> TableOf(const Value* v, unsigned depth) {
-    if (const llvm::ConstantInt* number = SplatOf(v)) return TableOfNumber(number->getZExtValue());
+    if (const llvm::APInt* number = NumberOf(v)) return TableOfNumber(number->getZExtValue());
     if (const BinaryOperator* op = depth > 0 ? Own(v) : nullptr) {
       if (IsLogic(op->getOpcode())) {
         ++spared_;
@@ -109,10 +103,10 @@ class Selector::Logic {
   std::optional<uint8_t> TableOfShift(const BinaryOperator& shift) {
     const unsigned opcode = shift.getOpcode();
     if (opcode != Instruction::Shl && opcode != Instruction::LShr) return std::nullopt;
-    const llvm::ConstantInt* const by = SplatOf(shift.getOperand(1));
+    const llvm::APInt* const by = NumberOf(shift.getOperand(1));
     const BinaryOperator* const masked = Own(shift.getOperand(0));
     if (by == nullptr || masked == nullptr || masked->getOpcode() != Instruction::And) return std::nullopt;
-    const llvm::ConstantInt* const mask = SplatOf(masked->getOperand(1));
+    const llvm::APInt* const mask = NumberOf(masked->getOperand(1));
     const uint64_t n = by->getZExtValue();
     if (mask == nullptr || n >= mask->getBitWidth() || mask->getBitWidth() < 16) return std::nullopt;
     if (!selector_.HasRegister(masked->getOperand(0))) return std::nullopt;

@@ -150,32 +150,29 @@ void Selector::Masked(Reg to, Op o, const Shape& s, Reg mask, Reg tied, Reg a, R
 }
 // --- arithmetic
 
-namespace {
-
-/// The exponent when all lanes are one power of two above 1, else 0.
-unsigned PowerOfTwo(const Value* v) {
-  auto* constant = dyn_cast<llvm::Constant>(v);
-  auto* number = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
-  return number != nullptr && number->getValue().isPowerOf2() ? number->getValue().logBase2() : 0;
-}
-
-/// What all lanes are, if it is a constant; else null.
-const llvm::APInt* NumberOf(const Value* v) {
+const llvm::APInt* Selector::NumberOf(const Value* v) {
   auto* constant = dyn_cast<llvm::Constant>(v);
   auto* number = constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
   return number == nullptr ? nullptr : &number->getValue();
+}
+
+namespace {
+
+/// The exponent when all lanes are one power of two above 1, else 0.
+unsigned PowerOfTwo(const llvm::APInt* number) {
+  return number != nullptr && number->isPowerOf2() ? number->logBase2() : 0;
 }
 
 /// Whether every lane is known to be below 2^32.
 bool FitsIn32(const Value* v) {
   if (auto* zext = dyn_cast<llvm::ZExtInst>(v)) return zext->getSrcTy()->getScalarSizeInBits() <= 32;
   if (auto* half = dyn_cast<llvm::BinaryOperator>(v); half != nullptr) {
-    const llvm::APInt* number = NumberOf(half->getOperand(1));
+    const llvm::APInt* number = Selector::NumberOf(half->getOperand(1));
     if (number == nullptr) return false;
     if (half->getOpcode() == Instruction::And) return number->getActiveBits() <= 32;
     return half->getOpcode() == Instruction::LShr && number->uge(32);
   }
-  const llvm::APInt* number = NumberOf(v);
+  const llvm::APInt* number = Selector::NumberOf(v);
   return number != nullptr && number->getActiveBits() <= 32;
 }
 
@@ -216,7 +213,7 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
                          : op::Evex(1, 1, w, w ? 0xfb : 0xfa);
       break;
     case Instruction::Mul:
-      if (const unsigned by = PowerOfTwo(b); by != 0 && s.bits >= 16 && (by < s.bits)) {
+      if (const unsigned by = PowerOfTwo(NumberOf(b)); by != 0 && s.bits >= 16 && (by < s.bits)) {
         const Parts x = Get(a);
         for (unsigned part = 0; part < s.parts; ++part)
           ShiftImmediate(Result(inst)[part], s, Instruction::Shl, x[part], by);
@@ -254,9 +251,7 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
         Fail();
         return;
       }
-      const auto* constant = dyn_cast<llvm::Constant>(b);
-      const auto* count =
-          constant != nullptr ? dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+      const llvm::APInt* const count = NumberOf(b);
       const Parts x = Get(a);
       if (count != nullptr) {
         for (unsigned part = 0; part < s.parts; ++part)

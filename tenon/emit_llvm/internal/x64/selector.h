@@ -22,6 +22,9 @@ namespace tenon::emit_llvm::x64 {
 
 class Selector {
  public:
+  /// What all lanes of a vector are, if it is a constant; else null.
+  static const llvm::APInt* NumberOf(const llvm::Value* v);
+
   Selector(const llvm::Function& function, bool avx2, std::string* reason)
       : fn_(function), avx2_(avx2), reason_(reason) {}
   std::optional<Function> Run();
