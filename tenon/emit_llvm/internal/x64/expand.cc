@@ -53,8 +53,12 @@ class Expander {
       case Instruction::AShr:
         return Shift(inst);
       case Instruction::SIToFP:
-      case Instruction::UIToFP:
-        return FromNarrow(inst);
+      case Instruction::UIToFP: {
+        Value* narrow = FromNarrow(inst);
+        return narrow != nullptr ? narrow : FromLongs(inst);
+      }
+      case Instruction::FPToUI:
+        return ToUnsigned(inst.getOperand(0), inst.getType());
       case Instruction::ShuffleVector:
         return ShuffleMask(llvm::cast<llvm::ShuffleVectorInst>(inst));
       case Instruction::Call:
@@ -75,14 +79,8 @@ class Expander {
       case llvm::Intrinsic::ctlz:
         return CountLeadingZeros(call->getArgOperand(0));
       case llvm::Intrinsic::fptosi_sat:
-      case llvm::Intrinsic::fptoui_sat: {
-        // f32 -> f64 changes no number.
-        Value* x = call->getArgOperand(0);
-        if (avx2_ || !x->getType()->getScalarType()->isFloatTy() || call->getType()->getScalarSizeInBits() != 64)
-          return nullptr;
-        Value* wide = b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy()));
-        return b_.CreateIntrinsic(call->getIntrinsicID(), {call->getType(), wide->getType()}, {wide});
-      }
+      case llvm::Intrinsic::fptoui_sat:
+        return Saturate(*call);
       default:
         return nullptr;
     }
@@ -136,6 +134,65 @@ class Expander {
     if (widened->getOpcode() == Instruction::ZExt) return b_.CreateUIToFP(narrow, inst.getType());
     const bool same = widened->getOpcode() == Instruction::SExt && inst.getOpcode() == Instruction::SIToFP;
     return same ? b_.CreateSIToFP(narrow, inst.getType()) : nullptr;
+  }
+
+  static llvm::Constant* Number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+
+  /// Of 64 bits: each half in the fraction of a number of its own magnitude, so that their sum is the only rounding.
+  Value* FromLongs(Instruction& inst) {
+    Value* x = inst.getOperand(0);
+    if (!avx2_ || x->getType()->getScalarSizeInBits() != 64 || !inst.getType()->getScalarType()->isDoubleTy())
+      return nullptr;
+    const bool is_signed = inst.getOpcode() == Instruction::SIToFP;
+    const uint64_t low_one = 0x4330000000000000u;  // 2^52
+    const uint64_t high_one =
+        is_signed ? 0x4530000080000000u : 0x4530000000000000u;  // 2^84, and 2^63 where the sign is
+    Value* low = b_.CreateOr(b_.CreateAnd(x, Splat(x, uint64_t{0xffffffff})), Splat(x, low_one));
+    Value* high = b_.CreateXor(b_.CreateLShr(x, 32), Splat(x, high_one));
+    Value* rest = b_.CreateFSub(b_.CreateBitCast(high, inst.getType()),
+                                Number(&inst, 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0)));
+    return b_.CreateFAdd(rest, b_.CreateBitCast(low, inst.getType()));
+  }
+
+  /// Numbers from 0 to 2^32: the upper half less 2^31, and the bit that this is.
+  Value* ToUnsigned(Value* x, llvm::Type* type) {
+    if (!avx2_ || type->getScalarSizeInBits() != 32 || x->getType()->getScalarSizeInBits() < 32) return nullptr;
+    Value* upper = b_.CreateFCmpOGE(x, Number(x, 0x1p31));
+    Value* below = b_.CreateFSub(x, b_.CreateSelect(upper, Number(x, 0x1p31), Number(x, 0.0)));
+    Value* made = b_.CreateFPToSI(below, type);
+    return b_.CreateXor(made, b_.CreateSelect(upper, Splat(made, uint64_t{0x80000000}), Splat(made, uint64_t{0})));
+  }
+
+  Value* Saturate(llvm::IntrinsicInst& call) {
+    Value* x = call.getArgOperand(0);
+    const unsigned bits = call.getType()->getScalarSizeInBits();
+    const bool is_signed = call.getIntrinsicID() == llvm::Intrinsic::fptosi_sat;
+    const bool from_double = x->getType()->getScalarType()->isDoubleTy();
+    if (!from_double && !x->getType()->getScalarType()->isFloatTy()) return nullptr;
+    if (bits == 64) {
+      // f32 -> f64 changes no number.
+      if (avx2_ || from_double) return nullptr;
+      Value* wide = b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy()));
+      return b_.CreateIntrinsic(call.getIntrinsicID(), {call.getType(), wide->getType()}, {wide});
+    }
+    if (bits != 32) return nullptr;
+    if (from_double) {
+      // The bounds are numbers of 64 bits. What is no number becomes 0.
+      const double least = is_signed ? -0x1p31 : 0.0;
+      const double most = is_signed ? 0x1p31 - 1 : 0x1p32 - 1;
+      Value* bounded = b_.CreateSelect(b_.CreateFCmpOGT(x, Number(x, least)), x, Number(x, least));
+      bounded = b_.CreateSelect(b_.CreateFCmpOLT(bounded, Number(x, most)), bounded, Number(x, most));
+      if (is_signed) {
+        bounded = b_.CreateSelect(b_.CreateFCmpORD(x, x), bounded, Number(x, 0.0));
+        return b_.CreateFPToSI(bounded, call.getType());
+      }
+      Value* made = ToUnsigned(bounded, call.getType());
+      return made != nullptr ? made : b_.CreateFPToUI(bounded, call.getType());
+    }
+    if (is_signed || !avx2_) return nullptr;
+    Value* positive = b_.CreateSelect(b_.CreateFCmpOGT(x, Number(x, 0.0)), x, Number(x, 0.0));
+    Value* made = ToUnsigned(positive, call.getType());
+    return b_.CreateOr(made, b_.CreateSExt(b_.CreateFCmpOGE(x, Number(x, 0x1p32)), call.getType()));
   }
 
   /// By a constant that all lanes share; lanes of fewer than 32 bits are widened.

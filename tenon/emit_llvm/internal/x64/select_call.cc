@@ -191,7 +191,11 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
         } else if (id == llvm::Intrinsic::fabs) {
           RvmTo(to, land, bits, a[part], SplatConstant(sign - 1, s.bytes()));
         } else {
-          const Reg magnitude = Rvm(land, bits, a[part], SplatConstant(sign - 1, s.bytes()));
+          const llvm::ConstantFP* known = KnownNumber(call->getArgOperand(0));
+          const Reg magnitude =
+              known != nullptr
+                  ? SplatConstant(known->getValueAPF().bitcastToAPInt().getZExtValue() & (sign - 1), s.bytes())
+                  : Rvm(land, bits, a[part], SplatConstant(sign - 1, s.bytes()));
           const Reg only_sign = Rvm(land, bits, Get(call->getArgOperand(1))[part], SplatConstant(sign, s.bytes()));
           RvmTo(to, op::Evex(1, 1, s.wide(), 0xeb), bits, magnitude, only_sign);
         }
@@ -258,19 +262,44 @@ void Selector::VisitFma(const llvm::IntrinsicInst& call, const Shape& s) {
   }
 }
 
+const llvm::ConstantFP* Selector::KnownNumber(const Value* v) {
+  auto* constant = dyn_cast<llvm::Constant>(v);
+  if (constant != nullptr && v->getType()->isVectorTy()) constant = constant->getSplatValue();
+  auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (number == nullptr || number->isNaN() || number->getValueAPF().isDenormal()) return nullptr;
+  return number;
+}
+
 void Selector::VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& s, bool max) {
   const Parts a = Get(call.getArgOperand(0));
   const Parts b = Get(call.getArgOperand(1));
+  const llvm::ConstantFP* known[] = {KnownNumber(call.getArgOperand(0)), KnownNumber(call.getArgOperand(1))};
+  const Op machine = op::Float(max ? 0x5f : 0x5d, s.scalar(), s.wide());
   for (unsigned part = 0; part < s.parts; ++part) {
+    const Reg to = Result(call)[part];
+    if (const llvm::ConstantFP* number = known[0] != nullptr ? known[0] : known[1]; number != nullptr) {
+      // The machine's operation gives its second operand for a NaN and for two zeros: with the number first, what is
+      // wanted, but for the larger one of 0 and -0; and a sum with 0 has no other effect.
+      const Reg c = known[0] != nullptr ? a[part] : b[part];
+      const Reg x = known[0] != nullptr ? b[part] : a[part];
+      if (!number->isZero() || max == number->isNegative()) {
+        RvmTo(to, machine, s, c, x);
+        continue;
+      }
+      if (max) {
+        RvmTo(to, op::Float(op::kFAdd, s.scalar(), s.wide()), s, c, Rvm(machine, s, c, x));
+        continue;
+      }
+    }
     if (avx2_) {
-      FloatMinMaxAvx2(Result(call)[part], s, a[part], b[part], max);
+      FloatMinMaxAvx2(to, s, a[part], b[part], max);
       continue;
     }
     // The range operation orders zeros by sign; a NaN operand makes the sum the result.
     const Reg chosen = Rvm(op::RangeOp(s.scalar(), s.wide()), s, a[part], b[part], max ? 5 : 4);
     const Reg nan = NewMask();
     RvmTo(nan, op::Float(op::kFCompare, s.scalar(), s.wide()), s, a[part], b[part], 3);
-    Masked(Result(call)[part], op::Float(op::kFAdd, s.scalar(), s.wide()), s, nan, chosen, a[part], b[part]);
+    Masked(to, op::Float(op::kFAdd, s.scalar(), s.wide()), s, nan, chosen, a[part], b[part]);
   }
 }
 

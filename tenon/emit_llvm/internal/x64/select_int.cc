@@ -299,7 +299,7 @@ void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool i
   if (bits == 8) {
     // What is above the bytes does not count.
     if (const auto* number = Int(b); number != nullptr) {
-      Inst m{.op = op::Legacy(0, 0, 0, 0x80), .byte_register = true, .digit = 7, .imm_bytes = 1, .rm = x};
+      Inst m{.op = op::Legacy(0, 0, 0, 0x80), .digit = 7, .imm_bytes = 1, .byte_register = true, .rm = x};
       m.imm = number->getSExtValue();
       Add(m);
     } else {

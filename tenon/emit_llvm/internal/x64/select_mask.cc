@@ -319,7 +319,10 @@ void Selector::ShuffleMask(const llvm::ShuffleVectorInst& shuffle, unsigned from
     Fail();
     return;
   }
-  ShuffleThroughMemory(shuffle, MaskShape(lanes), MaskShape(lanes));
+  const Shape s = MaskShape(lanes);
+  const Reg a = One(shuffle.getOperand(0));
+  const Reg b = isa<llvm::UndefValue>(shuffle.getOperand(1)) ? a : One(shuffle.getOperand(1));
+  if (!Unpack(Result(shuffle)[0], mask, s, a, b)) TwoSourceShuffleAvx2(Result(shuffle)[0], mask, s, a, b);
 }
 
 }  // namespace tenon::emit_llvm::x64

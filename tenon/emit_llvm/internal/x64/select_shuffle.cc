@@ -99,8 +99,11 @@ bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape&
       continue;
     }
     if (Unpack(result, picks, one, a, b)) continue;
-    if (avx2_ ? !TwoSourceShuffleAvx2(result, picks, one, a, b) : !TwoSourceShuffle(result, picks, one, a, b))
+    if (avx2_) {
+      TwoSourceShuffleAvx2(result, picks, one, a, b);
+    } else if (!TwoSourceShuffle(result, picks, one, a, b)) {
       return false;
+    }
   }
   return true;
 }
@@ -213,9 +216,12 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
   return true;
 }
 
-bool Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+void Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
-  if (s.len == 0) return ShuffleBytes(to, mask, s, a, b);
+  if (s.len == 0) {
+    ShuffleBytes(to, mask, s, a, b);
+    return;
+  }
   const int per = n / 2;
   // Whole 128-bit blocks.
   int block[2] = {-1, -1};
@@ -229,39 +235,151 @@ bool Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shap
   }
   if (whole) {
     RvmTo(to, op::Vex(3, 1, 0, 0x06), s, a, b, std::max(block[0], 0) | std::max(block[1], 0) << 4);
-    return true;
+    return;
   }
-  if (s.bits < 32) return false;
+  if (s.bits < 32) return ShuffleBytesAcross(to, mask, s, a, b);
+  // Lanes of both, and one permutation, where no two lanes have the same place.
+  llvm::SmallVector<int, 8> place(static_cast<size_t>(n), -1);
+  llvm::SmallVector<int, 8> moved(static_cast<size_t>(n), -1);
+  bool apart = true;
+  bool both[2] = {false, false};
+  bool kept[2] = {true, true};  // Whether a source's lanes stay where they are.
+  for (int i = 0; i < n; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m < 0) continue;
+    int& source = place[static_cast<size_t>(m % n)];
+    apart &= source < 0 || source == m / n;
+    source = m / n;
+    moved[static_cast<size_t>(i)] = m % n;
+    both[m / n] = true;
+    kept[m / n] &= m % n == i;
+  }
+  if (!both[0] || !both[1]) return PermuteTo(to, s, moved, both[0] ? a : b);
+  const Op blend = op::Vex(3, 1, 0, s.bits == 64 ? 0x0d : 0x0c);
+  if (apart && !kept[0] && !kept[1]) {
+    int of_b = 0;
+    for (int i = 0; i < n; ++i) of_b |= (place[static_cast<size_t>(i)] == 1 ? 1 : 0) << i;
+    return PermuteTo(to, s, moved, Rvm(blend, s, a, b, of_b));
+  }
+  if (PairsOfBoth(to, mask, s, a, b)) return;
   // One permutation of each source, then lanes of both.
-  int blend = 0;
+  int of_b = 0;
   const auto permuted = [&](Reg r, int source) {
-    std::string index;
-    int imm = 0;
-    bool used = false;
-    bool same = true;
+    llvm::SmallVector<int, 8> own(static_cast<size_t>(n), -1);
     for (int i = 0; i < n; ++i) {
       const int m = mask[static_cast<size_t>(i)];
-      const bool mine = m >= 0 && m / n == source;
-      const auto lane = static_cast<uint32_t>(mine ? m % n : i);
-      used |= mine;
-      same &= !mine || m % n == i;
-      if (mine && source == 1) blend |= 1 << i;
-      index.append(reinterpret_cast<const char*>(&lane), 4);
-      imm |= static_cast<int>(lane) << (2 * i);
+      if (m < 0 || m / n != source) continue;
+      own[static_cast<size_t>(i)] = m % n;
+      if (source == 1) of_b |= 1 << i;
     }
-    if (!used) return Reg{0};
-    if (same) return r;
-    if (s.bits == 64) return PermuteBlocks(r, imm & 0xff);
-    return Rvm(op::Vex(2, 1, 0, 0x16), s, ConstantReg(index, 32, 1), r);  // vpermps
+    if (kept[source]) return r;
+    const Reg p = New(RegClass::kVec);
+    PermuteTo(p, s, own, r);
+    return p;
   };
   const Reg x = permuted(a, 0);
   const Reg y = permuted(b, 1);
-  if (x == 0 || y == 0) {
-    Copy(to, x != 0 ? x : y);
+  RvmTo(to, blend, s, x, y, of_b);
+}
+
+void Selector::PermuteTo(Reg to, const Shape& s, llvm::ArrayRef<int> lanes, Reg x) {
+  const int n = static_cast<int>(s.lanes);
+  const auto matches = [&](auto want) {
+    for (int i = 0; i < n; ++i) {
+      const int lane = lanes[static_cast<size_t>(i)];
+      if (lane >= 0 && lane != want(i)) return false;
+    }
+    return true;
+  };
+  if (matches([](int i) { return i; })) return Copy(to, x);
+  if (s.bits == 32) {
+    // Within 128-bit blocks, alike in both.
+    int lane[4] = {-1, -1, -1, -1};
+    for (int i = 0; i < n; ++i) {
+      if (lanes[static_cast<size_t>(i)] >= 0) lane[i % 4] = lanes[static_cast<size_t>(i)] % 4;
+    }
+    if (matches([&](int i) { return i / 4 * 4 + lane[i % 4]; })) {
+      int imm = 0;
+      for (int i = 0; i < 4; ++i) imm |= std::max(lane[i], 0) << (2 * i);
+      return RmTo(to, op::Evex(3, 1, 0, 0x04), s.len, x, s.part_bytes(), imm);  // vpermilps
+    }
+  }
+  // Lanes of 64 bits.
+  const int per = n / 4;
+  int quarter[4] = {-1, -1, -1, -1};
+  for (int i = 0; i < n; ++i) {
+    if (lanes[static_cast<size_t>(i)] >= 0) quarter[i / per] = lanes[static_cast<size_t>(i)] / per;
+  }
+  if (matches([&](int i) { return quarter[i / per] * per + i % per; })) {
+    int imm = 0;
+    for (int i = 0; i < 4; ++i) imm |= std::max(quarter[i], 0) << (2 * i);
+    return RmTo(to, op::Evex(3, 1, 1, 0x00), s.len, x, s.part_bytes(), imm);  // vpermq
+  }
+  std::string index;
+  for (int i = 0; i < n; ++i) {
+    const auto lane = static_cast<uint32_t>(lanes[static_cast<size_t>(i)] >= 0 ? lanes[static_cast<size_t>(i)] : i);
+    index.append(reinterpret_cast<const char*>(&lane), 4);
+  }
+  RvmTo(to, op::Vex(2, 1, 0, 0x16), s, ConstantReg(index, 32, 1), x);  // vpermps
+}
+
+bool Selector::PairsOfBoth(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  if (s.bits != 32) return false;
+  // What vshufps makes has two pairs in each 128-bit block, the first one of `a`, the second one of `b`, of the same
+  // lanes in both blocks. They are put where they belong.
+  int lane[4] = {-1, -1, -1, -1};
+  int slot[4] = {-1, -1, -1, -1};
+  for (int i = 0; i < 8; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m < 0) continue;
+    const int source = m / 8;
+    const int from = m % 8 / 4 * 2 + source;  // The pair's place: of 64 bits.
+    int& wanted = lane[2 * source + i % 2];
+    if ((slot[i / 2] >= 0 && slot[i / 2] != from) || (wanted >= 0 && wanted != m % 4)) return false;
+    slot[i / 2] = from;
+    wanted = m % 4;
+  }
+  int picks = 0;
+  int order = 0;
+  bool same = true;
+  for (int i = 0; i < 4; ++i) {
+    picks |= std::max(lane[i], 0) << (2 * i);
+    order |= (slot[i] >= 0 ? slot[i] : i) << (2 * i);
+    same &= slot[i] < 0 || slot[i] == i;
+  }
+  const Op shuffle = op::Evex(1, 0, 0, 0xc6);
+  if (same) {
+    RvmTo(to, shuffle, s, a, b, picks);
   } else {
-    RvmTo(to, op::Vex(3, 1, 0, s.bits == 64 ? 0x0d : 0x0c), s, x, y, blend);
+    RmTo(to, op::Evex(3, 1, 1, 0x00), s.len, Rvm(shuffle, s, a, b, picks), s.part_bytes(), order);  // vpermq
   }
   return true;
+}
+
+void Selector::ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  const auto n = static_cast<int>(s.lanes);
+  const int per = n / 2;
+  // Of each source, the bytes that stay within their 128-bit block, and those that leave it.
+  Reg all = 0;
+  for (const int source : {0, 1}) {
+    for (const bool leaves : {false, true}) {
+      std::string index;
+      bool used = false;
+      for (int i = 0; i < n; ++i) {
+        const int m = mask[static_cast<size_t>(i)];
+        const bool mine = m >= 0 && m / n == source && (m % n / per != i / per) == leaves;
+        used |= mine;
+        for (unsigned byte = 0; byte < s.bytes(); ++byte)
+          index.push_back(mine ? static_cast<char>(static_cast<unsigned>(m % per) * s.bytes() + byte) : '\x80');
+      }
+      if (!used) continue;
+      const Reg r = source == 0 ? a : b;
+      const Reg placed =
+          Rvm(op::Evex(2, 1, 0, 0x00), s, leaves ? PermuteBlocks(r, 0x4e) : r, ConstantReg(index, 32, 1));
+      all = all == 0 ? placed : Rvm(op::Evex(1, 1, 0, 0xeb), s, all, placed);
+    }
+  }
+  Copy(to, all);
 }
 
 void Selector::ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to) {

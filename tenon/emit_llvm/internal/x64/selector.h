@@ -83,6 +83,8 @@ class Selector {
   void Copy(Reg to, Reg from);
   static const llvm::ConstantInt* Int(const llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); }
   static bool Int32(const llvm::Value* v, int32_t* value);
+  /// What all lanes are, where that is a number that no mode of the machine takes for another one; else null.
+  static const llvm::ConstantFP* KnownNumber(const llvm::Value* v);
 
   // --- select.cc: addresses, memory
   Address Resolve(const llvm::Value* pointer, const llvm::BasicBlock* user);
@@ -152,7 +154,7 @@ class Selector {
   void FlipAndSubtract(Reg to, const Shape& shape, Reg m, Reg x);
   void ExtremeLongs(Reg to, const Shape& shape, llvm::CmpInst::Predicate first, Reg x, Reg y);
   void FloatMinMaxAvx2(Reg to, const Shape& shape, Reg a, Reg b, bool max);
-  bool TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  void TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
 
   // --- select_gather.cc
   /// Where the lanes of a gather or scatter lie: `base` + `scale` times an offset each, of 32 or 64 bits.
@@ -233,6 +235,12 @@ class Selector {
   /// Each register of the result of at most two others; false when it is something else.
   bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   bool ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// AVX2: lanes of less than 32 bits, from anywhere in 256.
+  void ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// AVX2: lanes of 32 or 64 bits of one register of 256.
+  void PermuteTo(Reg to, const Shape& shape, llvm::ArrayRef<int> lanes, Reg x);
+  /// AVX2: pairs of lanes, each of one 128-bit block; false when it is something else.
+  bool PairsOfBoth(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// What has no better way: lane by lane.
   void ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   void VisitInsert(const llvm::InsertElementInst& insert);
