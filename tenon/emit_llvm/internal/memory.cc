@@ -252,7 +252,10 @@ FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigne
     auto shaped = [&](Value* v) { return lanes_differ ? low_.Splat(v, lanes_.lanes) : v; };
     Value* lo = SizeValue(guard.lo);
     // lo <= e < hi as one unsigned comparison; an empty range holds for nothing.
-    Value* width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(SizeValue(guard.hi), lo), I64(0));
+    Value* width = b_.CreateSub(SizeValue(guard.hi), lo);
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(width);
+    width = known != nullptr ? I64(std::max<int64_t>(known->getSExtValue(), 0))
+                             : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, width, I64(0));
     Value* relative = b_.CreateSub(e, shaped(lo));
     Value* holds = b_.CreateICmpULT(relative, shaped(width));
     if (guard.mod > 1) {

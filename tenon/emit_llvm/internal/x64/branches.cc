@@ -25,11 +25,23 @@ using llvm::Value;
 
 /// How many values are looked at for one choice.
 constexpr size_t kMostLookedAt = 128;
+/// Operations within operations of a condition that becomes jumps.
+constexpr unsigned kDeepestCondition = 6;
 
-bool IsComparisonOfIntegers(const Value* v, const BasicBlock* block) {
-  auto* cmp = dyn_cast<llvm::ICmpInst>(v);
-  return cmp != nullptr && cmp->hasOneUse() && cmp->getParent() == block &&
-         cmp->getOperand(0)->getType()->isIntegerTy();
+/// Comparisons of integers, or `and`, `or` of such, that `block` makes for this use alone.
+bool IsCondition(const Value* v, const BasicBlock* block, unsigned depth = 0) {
+  auto* inst = dyn_cast<Instruction>(v);
+  if (inst == nullptr || !inst->hasOneUse() || inst->getParent() != block || depth > kDeepestCondition) return false;
+  if (auto* cmp = dyn_cast<llvm::ICmpInst>(inst)) return cmp->getOperand(0)->getType()->isIntegerTy();
+  return (inst->getOpcode() == Instruction::And || inst->getOpcode() == Instruction::Or) &&
+         IsCondition(inst->getOperand(0), block, depth + 1) && IsCondition(inst->getOperand(1), block, depth + 1);
+}
+
+void MoveCondition(Instruction* inst, Instruction* before) {
+  if (!isa<llvm::ICmpInst>(inst)) {
+    for (Value* operand : inst->operands()) MoveCondition(llvm::cast<Instruction>(operand), before);
+  }
+  inst->moveBefore(before->getIterator());
 }
 
 /// What `block` handed to the phis of `to`, `other` hands to them, too.
@@ -37,7 +49,7 @@ void AddEdge(BasicBlock* to, BasicBlock* block, BasicBlock* other) {
   for (llvm::PHINode& phi : to->phis()) phi.addIncoming(phi.getIncomingValueForBlock(block), other);
 }
 
-/// A jump on `a and b`, `a or b` of two comparisons as two jumps; whether it was one.
+/// A jump on `a and b`, `a or b` of two conditions as two jumps; whether it was one.
 bool SplitCondition(BasicBlock* block) {
   auto* branch = dyn_cast<llvm::BranchInst>(block->getTerminator());
   if (branch == nullptr || branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1))
@@ -47,11 +59,11 @@ bool SplitCondition(BasicBlock* block) {
   const bool conjunction = both->getOpcode() == Instruction::And;
   if (!conjunction && both->getOpcode() != Instruction::Or) return false;
   Value *first = both->getOperand(0), *second = both->getOperand(1);
-  if (!IsComparisonOfIntegers(first, block) || !IsComparisonOfIntegers(second, block)) return false;
+  if (!IsCondition(first, block) || !IsCondition(second, block)) return false;
   BasicBlock *yes = branch->getSuccessor(0), *no = branch->getSuccessor(1);
   BasicBlock* next = BasicBlock::Create(block->getContext(), "and", block->getParent(), block->getNextNode());
   llvm::IRBuilder<>(next).CreateCondBr(second, yes, no);
-  llvm::cast<Instruction>(second)->moveBefore(next->getTerminator()->getIterator());
+  MoveCondition(llvm::cast<Instruction>(second), next->getTerminator());
   branch->setCondition(first);
   // Who is reached after one comparison as well as after two.
   AddEdge(conjunction ? no : yes, block, next);

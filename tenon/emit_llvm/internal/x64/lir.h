@@ -102,7 +102,7 @@ struct Block {
 /// Bytes of a frame at most: stacks of threads are finite.
 constexpr int32_t kMaxFrame = 1 << 17;
 
-/// A vector register that only ever holds a constant.
+/// A vector register, or a mask, that only ever holds a constant.
 struct Constant {
   Reg reg;
   int32_t pool;

@@ -303,6 +303,22 @@ void Selector::VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& s,
   }
 }
 
+unsigned Selector::FirstBytes(const Value* mask, const Shape& s) {
+  auto* constant = dyn_cast<llvm::Constant>(mask);
+  if (constant == nullptr || s.parts != 1) return 0;
+  unsigned first = 0;
+  const auto is = [&](unsigned lane, bool on) {
+    const llvm::Constant* bit = constant->getAggregateElement(lane);
+    return bit != nullptr && (on ? bit->isOneValue() : bit->isNullValue());
+  };
+  while (first < s.lanes && is(first, true)) ++first;
+  for (unsigned lane = first; lane < s.lanes; ++lane) {
+    if (!is(lane, false)) return 0;
+  }
+  const unsigned bytes = first * s.bytes();
+  return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32 || bytes == 64 ? bytes : 0;
+}
+
 void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
   const Shape s = ShapeOf(call.getType());
   if (failed_ || s.kind != Shape::Kind::kVector) {
@@ -312,6 +328,16 @@ void Selector::VisitMaskedLoad(const llvm::IntrinsicInst& call) {
   const Value* pass = call.getArgOperand(2);
   auto* constant = dyn_cast<llvm::Constant>(pass);
   const bool zero = constant != nullptr && (constant->isNullValue() || isa<llvm::UndefValue>(constant));
+  if (const unsigned bytes = FirstBytes(call.getArgOperand(1), s); bytes != 0 && zero) {
+    // A shorter move; what it does not read is zero.
+    Inst m{.op = bytes < 16 ? op::MoveScalar(bytes == 8, false) : op::LoadVector(std::max(4u, s.bytes())),
+           .len = static_cast<uint8_t>(bytes / 32),
+           .def = Slot::kReg,
+           .reg = Result(call)[0]};
+    SetMem(m, call.getArgOperand(0), bytes);
+    Add(m);
+    return;
+  }
   Reg mask = One(call.getArgOperand(1));
   if (!avx2_ && s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
   const Parts others = zero ? Parts() : Get(pass);
@@ -348,6 +374,14 @@ void Selector::VisitMaskedStore(const llvm::IntrinsicInst& call) {
     return;
   }
   const Parts values = Get(call.getArgOperand(0));
+  if (const unsigned bytes = FirstBytes(call.getArgOperand(2), s); bytes != 0) {
+    Inst m{.op = bytes < 16 ? op::MoveScalar(bytes == 8, true) : op::StoreVector(std::max(4u, s.bytes())),
+           .len = static_cast<uint8_t>(bytes / 32),
+           .reg = values[0]};
+    SetMem(m, call.getArgOperand(1), bytes);
+    Add(m);
+    return;
+  }
   Reg mask = One(call.getArgOperand(2));
   if (!avx2_ && s.lanes * s.bits < 128) mask = OnlyLanes(mask, s.lanes);
   if (avx2_ && s.bits < 32) {

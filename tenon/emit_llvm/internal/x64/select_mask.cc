@@ -190,7 +190,7 @@ Reg Selector::JoinedMask(const Parts& parts, const Shape& s) {
 }
 
 Reg Selector::OnlyLanes(Reg mask, unsigned lanes) {
-  return MaskAnd(mask, MaskFromGpr(Immediate(static_cast<int64_t>((uint64_t{1} << lanes) - 1))));
+  return MaskAnd(mask, MaskConstant((uint64_t{1} << lanes) - 1));
 }
 
 void Selector::ZeroUnless(Reg to, const Shape& s, Reg mask, Reg x) {

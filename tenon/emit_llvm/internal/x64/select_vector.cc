@@ -32,6 +32,19 @@ Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
   return it->second;
 }
 
+Reg Selector::MaskConstant(uint64_t mask) {
+  const std::string bytes(reinterpret_cast<const char*>(&mask), 8);
+  constexpr uint8_t kMaskKey = 4;  // No vector's length.
+  auto [it, fresh] = constants_.try_emplace({bytes, kMaskKey}, 0);
+  if (!fresh) return it->second;
+  f_.pool.resize((f_.pool.size() + 7) / 8 * 8);
+  const auto at = static_cast<int32_t>(f_.pool.size());
+  f_.pool.insert(f_.pool.end(), bytes.begin(), bytes.end());
+  it->second = New(RegClass::kMask);
+  f_.constants.push_back({it->second, at, 0, 8});
+  return it->second;
+}
+
 Reg Selector::SplatConstant(uint64_t bits, unsigned element) {
   return ConstantReg(std::string(reinterpret_cast<const char*>(&bits), element), element, 2);
 }
@@ -85,7 +98,7 @@ Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
     }
   }
   if (s.kind == Shape::Kind::kMask) {
-    if (!avx2_) return {MaskFromGpr(Immediate(static_cast<int64_t>(mask)))};
+    if (!avx2_) return {MaskConstant(mask)};
     const unsigned n = MaskBits(s.lanes) / 8;
     for (unsigned i = 0; i < s.lanes; ++i) bytes.append(n, (mask >> i & 1) != 0 ? '\xff' : '\0');
     if (splat) return {SplatConstant(first != 0 ? ~uint64_t{0} : 0, 8)};

@@ -215,6 +215,8 @@ class Selector {
   Reg ConstantReg(std::string bytes, unsigned element, uint8_t len);
   Parts ConstantParts(const llvm::Constant& constant);
   Reg SplatConstant(uint64_t bits, unsigned element);
+  /// AVX-512: a mask that is known.
+  Reg MaskConstant(uint64_t mask);
   Reg Rvm(Op op, const Shape& shape, Reg a, Reg b, int imm = -1);
   void RvmTo(Reg to, Op op, const Shape& shape, Reg a, Reg b, int imm = -1);
   void RmTo(Reg to, Op op, uint8_t len, Reg from, unsigned mem_bytes, int imm = -1);
@@ -264,6 +266,9 @@ class Selector {
   void VisitCall(const llvm::CallInst& call);
   void VisitFma(const llvm::IntrinsicInst& call, const Shape& shape);
   void VisitFloatMinMax(const llvm::IntrinsicInst& call, const Shape& shape, bool max);
+  /// Bytes that a mask lets through, where these are the first ones, of one register, and as many as one move moves; 0
+  /// where they are not.
+  static unsigned FirstBytes(const llvm::Value* mask, const Shape& shape);
   void VisitMaskedLoad(const llvm::IntrinsicInst& call);
   void VisitMaskedStore(const llvm::IntrinsicInst& call);
   void VisitToIntSaturating(const llvm::IntrinsicInst& call);
