@@ -418,7 +418,8 @@ class Assembler {
     }
     Moves(std::move(moves));
     for (const Constant& c : f_.constants) {
-      Move(f_.classes[c.reg], f_.LenOf(c.reg), where_[c.reg].kind == LocationKind::kRegister ? where_[c.reg] : Location(),
+      Move(f_.classes[c.reg], f_.LenOf(c.reg),
+           where_[c.reg].kind == LocationKind::kRegister ? where_[c.reg] : Location(),
            {LocationKind::kPool, 0, c.element, c.len, c.pool});
     }
   }

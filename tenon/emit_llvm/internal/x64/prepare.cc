@@ -305,6 +305,9 @@ void Simplify(llvm::Function& fn) {
   }
 }
 
+/// Of one loop, what is computed before it although not every trip wants it.
+constexpr unsigned kMostInVain = 4;
+
 class Hoister {
  public:
   explicit Hoister(llvm::Function& fn) : fn_(fn), loops_(fn) {}
@@ -317,7 +320,8 @@ class Hoister {
         if (!Movable(inst)) continue;
         llvm::BasicBlock* to = nullptr;
         for (const Loop* loop = innermost; loop != nullptr; loop = loops_.Around(*loop)) {
-          if (loop->before == nullptr || !Invariant(inst, *loop) || !loops_.RunsAlways(b, *loop)) break;
+          if (loop->before == nullptr || !Invariant(inst, *loop)) break;
+          if (!loops_.RunsAlways(b, *loop) && !(loop == innermost && MayRunInVain(inst, *loop))) break;
           to = loop->before;
         }
         if (to != nullptr) inst.moveBefore(to->getTerminator()->getIterator());
@@ -347,6 +351,10 @@ class Hoister {
                isa<llvm::InsertElementInst>(inst) || isa<llvm::ExtractElementInst>(inst);
     }
   }
+  /// What some trips do not come to: integers, which take little, and few of them, which keep their registers.
+  bool MayRunInVain(const Instruction& inst, const Loop& loop) {
+    return isa<llvm::BinaryOperator>(inst) && inst.getType()->isIntegerTy() && ++in_vain_[loop.header] <= kMostInVain;
+  }
   bool Invariant(const Instruction& inst, const Loop& loop) const {
     for (const Value* operand : inst.operands()) {
       auto* defined = dyn_cast<Instruction>(operand);
@@ -358,6 +366,7 @@ class Hoister {
 
   llvm::Function& fn_;
   const Loops loops_;
+  llvm::DenseMap<size_t, unsigned> in_vain_;  ///< By the loop's header.
 };
 
 }  // namespace

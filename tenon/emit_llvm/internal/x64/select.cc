@@ -449,6 +449,7 @@ bool Selector::Dominates(uint32_t a, uint32_t b) const {
 }
 
 bool Selector::SeenBefore(const llvm::Instruction& inst) {
+  if (updated_.contains(&inst)) return false;
   unsigned what = inst.getOpcode();
   const void* kind = inst.getType();
   const Value* operands[3] = {nullptr, nullptr, nullptr};
@@ -524,6 +525,11 @@ void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
 
 // --- memory
 
+namespace {
+/// Instructions that are looked at between a load and its user.
+constexpr int kMostSteps = 200;
+}  // namespace
+
 bool Selector::CanDefer(const llvm::LoadInst& load) const {
   if (!load.hasOneUse() || load.isVolatile()) return false;
   auto* user = cast<llvm::Instruction>(load.user_back());
@@ -534,15 +540,76 @@ bool Selector::CanDefer(const llvm::LoadInst& load) const {
     user = cast<llvm::Instruction>(user->user_back());
   }
   if (user->getParent() != load.getParent() || isa<llvm::PHINode>(user)) return false;
-  if (!load.getType()->isVectorTy() && !load.getType()->isFloatTy() && !load.getType()->isDoubleTy()) return false;
+  const llvm::Type* type = load.getType();
+  const bool widened = type->isIntegerTy() && !type->isIntegerTy(1) && isa<llvm::SExtInst>(user);
+  if (!type->isVectorTy() && !type->isFloatTy() && !type->isDoubleTy() && !widened) return false;
   int steps = 0;
   for (const llvm::Instruction* i = load.getNextNode(); i != user; i = i->getNextNode()) {
-    if (i == nullptr || i->mayWriteToMemory() || ++steps > 200) return false;
+    if (i == nullptr || i->mayWriteToMemory() || ++steps > kMostSteps) return false;
   }
   return true;
 }
 
+const llvm::BinaryOperator* Selector::UpdateOf(const llvm::LoadInst& load) const {
+  if (!load.hasOneUse() || load.isVolatile()) return nullptr;
+  if (!load.getType()->isIntegerTy(32) && !load.getType()->isIntegerTy(64)) return nullptr;
+  auto* made = dyn_cast<llvm::BinaryOperator>(load.user_back());
+  if (made == nullptr || !made->hasOneUse() || made->getParent() != load.getParent()) return nullptr;
+  switch (made->getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor:
+      break;
+    case llvm::Instruction::Sub:
+      if (made->getOperand(0) != &load) return nullptr;
+      break;
+    default:
+      return nullptr;
+  }
+  auto* store = dyn_cast<llvm::StoreInst>(made->user_back());
+  if (store == nullptr || store->getValueOperand() != made || store->isVolatile() ||
+      store->getParent() != load.getParent() ||
+      Canonical(store->getPointerOperand()) != Canonical(load.getPointerOperand()))
+    return nullptr;
+  int steps = 0;
+  for (const llvm::Instruction* i = load.getNextNode(); i != store; i = i->getNextNode()) {
+    if (i == nullptr || i->mayWriteToMemory() || ++steps > kMostSteps) return nullptr;
+  }
+  return made;
+}
+
+void Selector::Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& s) {
+  const Value* other = isa<llvm::LoadInst>(made.getOperand(0)) && updated_.contains(made.getOperand(0))
+                           ? made.getOperand(1)
+                           : made.getOperand(0);
+  const unsigned opcode = made.getOpcode();
+  const auto number = static_cast<uint8_t>(opcode == llvm::Instruction::Add   ? 0
+                                           : opcode == llvm::Instruction::Or  ? 1
+                                           : opcode == llvm::Instruction::And ? 4
+                                           : opcode == llvm::Instruction::Sub ? 5
+                                                                              : 6);
+  Inst m;
+  if (int32_t imm = 0; Int32(other, &imm)) {
+    const bool small = imm == static_cast<int8_t>(imm);
+    m.op = op::Legacy(0, 0, s.bits == 64, small ? 0x83 : 0x81);
+    m.digit = number;
+    m.imm_bytes = small ? 1 : 4;
+    m.imm = imm;
+  } else {
+    m.op = op::Legacy(0, 0, s.bits == 64, static_cast<uint8_t>(8 * number + 1));
+    m.reg = One(other);
+  }
+  SetMem(m, store.getPointerOperand(), s.bytes());
+  Add(m);
+}
+
 void Selector::VisitLoad(const llvm::LoadInst& load) {
+  if (const llvm::BinaryOperator* made = UpdateOf(load); made != nullptr) {
+    updated_.insert(&load);
+    updated_.insert(made);
+    return;
+  }
   if (CanDefer(load)) {
     deferred_.insert(&load);
     return;
@@ -600,7 +667,16 @@ void Selector::VisitStore(const llvm::StoreInst& store) {
   const Value* value = store.getValueOperand();
   const Shape s = ShapeOf(value->getType());
   if (failed_ || store.isVolatile()) return;
+  if (updated_.contains(value)) return Update(store, *cast<llvm::BinaryOperator>(value), s);
   const Value* pointer = store.getPointerOperand();
+  if (int32_t imm = 0; s.kind == Shape::Kind::kInt && s.bits > 1 && Int32(value, &imm)) {
+    Inst m{.op = op::Legacy(0, s.bits == 16 ? 1 : 0, s.bits == 64, s.bits == 8 ? 0xc6 : 0xc7),
+           .imm_bytes = static_cast<uint8_t>(std::min(4u, s.bytes()))};
+    m.imm = imm;
+    SetMem(m, pointer, s.bytes());
+    Add(m);
+    return;
+  }
   if (s.kind == Shape::Kind::kMask && s.lanes >= 8) {
     const Reg bits = GprFromMask(One(value), s.lanes);
     Inst m{.reg = bits};
@@ -647,6 +723,7 @@ void Selector::VisitStore(const llvm::StoreInst& store) {
 // --- everything
 
 void Selector::Visit(const llvm::Instruction& inst) {
+  if (updated_.contains(&inst)) return;
   if (auto* phi = dyn_cast<llvm::PHINode>(&inst)) {
     Result(*phi);
     return;
@@ -694,10 +771,6 @@ void Selector::Visit(const llvm::Instruction& inst) {
     if (branch->isUnconditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) {
       Add({.kind = Kind::kJump, .target = ids_[branch->getSuccessor(0)]});
       return;
-    }
-    if (auto* known = Int(branch->getCondition())) {
-      // The other edge stays in the graph, so its phis stay too; such a branch is not worth a special case.
-      (void)known;
     }
     const uint8_t cc = EmitCondition(branch->getCondition());
     Add({.kind = Kind::kBranch,

@@ -369,12 +369,14 @@ uint8_t Selector::EmitCondition(const Value* condition) {
 }
 
 void Selector::SetFromFlags(uint8_t cc, Reg to) {
-  const Reg byte = New(RegClass::kGpr);
+  // Eight bits are set. The others are those of a zero, which leaves the flags alone, and with it nothing waits for
+  // what the register held before.
+  const Reg zero = Immediate(0);
   Add({.op = op::Legacy(1, 0, 0, static_cast<uint8_t>(0x90 + cc)),
        .byte_register = true,
        .def = Slot::kRm,
-       .rm = byte});
-  Add({.op = op::kMovzx8, .byte_register = true, .def = Slot::kReg, .reg = to, .rm = byte});
+       .rm = to,
+       .tied = zero});
 }
 
 void Selector::VisitICmp(const llvm::ICmpInst& cmp) {
@@ -547,6 +549,16 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
     if (opcode == Instruction::SExt && from.bits == 1) {
       Add({.op = op::Legacy(0, 0, 1, 0xf7), .digit = 3, .def = Slot::kRm, .rm = Result(inst)[0], .tied = One(v)});
       return;
+    }
+    if (opcode == Instruction::SExt && deferred_.contains(v)) {
+      deferred_.erase(v);
+      Inst m{.op = from.bits == 32   ? op::kMovsxd
+                   : from.bits == 16 ? op::kMovsx16
+                                     : op::kMovsx8,
+             .def = Slot::kReg,
+             .reg = Result(inst)[0]};
+      SetMem(m, cast<llvm::LoadInst>(v)->getPointerOperand(), from.bytes());
+      return void(Add(m));
     }
     return Extend(Result(inst)[0], One(v), from.bits, opcode == Instruction::SExt, true);
   }

@@ -189,9 +189,7 @@ Reg Selector::JoinedMask(const Parts& parts, const Shape& s) {
   return all;
 }
 
-Reg Selector::OnlyLanes(Reg mask, unsigned lanes) {
-  return MaskAnd(mask, MaskConstant((uint64_t{1} << lanes) - 1));
-}
+Reg Selector::OnlyLanes(Reg mask, unsigned lanes) { return MaskAnd(mask, MaskConstant((uint64_t{1} << lanes) - 1)); }
 
 void Selector::ZeroUnless(Reg to, const Shape& s, Reg mask, Reg x) {
   if (avx2_) return RvmTo(to, op::Evex(1, 1, 0, 0xdb), s, mask, x);

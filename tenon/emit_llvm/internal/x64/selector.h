@@ -95,6 +95,10 @@ class Selector {
   void EmitLoad(const llvm::LoadInst& load);
   void VisitStore(const llvm::StoreInst& store);
   bool CanDefer(const llvm::LoadInst& load) const;
+  /// What is made of the integer alone and stored where it was: memory and all in one instruction; null: something
+  /// else becomes of it.
+  const llvm::BinaryOperator* UpdateOf(const llvm::LoadInst& load) const;
+  void Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& shape);
 
   // --- select_mask.cc
   /// Bits of a mask's lane with AVX2.
@@ -285,7 +289,8 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> materialised_;  ///< GEPs that need a register.
   llvm::DenseMap<const llvm::Value*, int32_t> frame_;
   llvm::DenseSet<const llvm::Value*> deferred_;
-  llvm::DenseSet<const llvm::Value*> folded_;  ///< Loads that have become operands: no register holds them.
+  llvm::DenseSet<const llvm::Value*> updated_;  ///< Loads and what is made of them that become part of a store.
+  llvm::DenseSet<const llvm::Value*> folded_;   ///< Loads that have become operands: no register holds them.
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   llvm::DenseSet<Reg> constant_regs_;
   std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
