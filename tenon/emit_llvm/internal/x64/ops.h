@@ -49,7 +49,7 @@ constexpr Op kGprFromMask16 = Vex(1, 0, 0, 0x93);  // kmovw r32, k
 constexpr Op kGprFromMask8 = Vex(1, 1, 0, 0x93);   // kmovb r32, k
 // The length bit of these is set by `len`.
 constexpr Op kMaskAnd = Vex(1, 0, 1, 0x41), kMaskOr = Vex(1, 0, 1, 0x45), kMaskXor = Vex(1, 0, 1, 0x47),
-             kMaskNot = Vex(1, 0, 1, 0x44);
+             kMaskNot = Vex(1, 0, 1, 0x44), kMaskEqual = Vex(1, 0, 1, 0x46);
 constexpr Op kMaskAndNot = Vex(1, 0, 1, 0x42), kMaskShiftRight64 = Vex(3, 1, 1, 0x31),
              kMaskShiftLeft64 = Vex(3, 1, 1, 0x33);
 constexpr Op kMaskUnpack8 = Vex(1, 1, 0, 0x4b);

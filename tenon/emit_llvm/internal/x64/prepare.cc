@@ -99,6 +99,8 @@ Value* Same(Instruction& inst) {
     if (condition->isNullValue()) return select->getFalseValue();
     return condition->isAllOnesValue() ? select->getTrueValue() : nullptr;
   }
+  if (auto* cmp = dyn_cast<llvm::ICmpInst>(&inst); cmp != nullptr && cmp->getOperand(0) == cmp->getOperand(1))
+    return llvm::ConstantInt::get(cmp->getType(), llvm::CmpInst::isTrueWhenEqual(cmp->getPredicate()) ? 1 : 0);
   auto* binary = dyn_cast<llvm::BinaryOperator>(&inst);
   if (binary == nullptr || !binary->getType()->isIntOrIntVectorTy()) return nullptr;
   Value* x = binary->getOperand(0);

@@ -52,6 +52,8 @@ Reg Selector::MaskNot(Reg a) {
   return to;
 }
 
+Reg Selector::MaskEqual(Reg a, Reg b) { return MaskOp(op::kMaskEqual, 0x74, a, b); }
+
 Reg Selector::MaskFromGpr(Reg gpr) {
   const Reg to = NewMask();
   Add({.op = op::kMaskFromGpr, .def = Slot::kReg, .reg = to, .rm = gpr});
@@ -262,7 +264,7 @@ void Selector::VisitMaskCompare(const llvm::ICmpInst& cmp) {
   }
   switch (p) {
     case P::ICMP_EQ:
-      return Alias(cmp, {MaskNot(MaskXor(x, y))});
+      return Alias(cmp, {MaskEqual(x, y)});
     case P::ICMP_NE:
       return Alias(cmp, {MaskXor(x, y)});
     case P::ICMP_ULT:

@@ -147,16 +147,25 @@ bool Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Re
   if (s.len != 0) return false;
   // The bytes of each source where they belong, zeros elsewhere.
   const auto n = static_cast<int>(s.lanes);
+  uint32_t filled = 0;
   const auto placed = [&](Reg r, int source) {
     std::string index;
-    bool used = false;
-    for (const int m : mask) {
-      const bool mine = m >= 0 && m / n == source;
-      used |= mine;
-      for (unsigned byte = 0; byte < s.bytes(); ++byte)
-        index.push_back(mine ? static_cast<char>(static_cast<unsigned>(m % n) * s.bytes() + byte) : '\x80');
+    uint32_t mine = 0;
+    bool stays = true;
+    for (int i = 0; i < n; ++i) {
+      const int m = mask[static_cast<size_t>(i)];
+      const bool wanted = m >= 0 && m / n == source;
+      if (wanted) stays &= m % n == i;
+      for (unsigned byte = 0; byte < s.bytes(); ++byte) {
+        if (wanted) mine |= 1u << index.size();
+        index.push_back(wanted ? static_cast<char>(static_cast<unsigned>(m % n) * s.bytes() + byte) : '\x80');
+      }
     }
-    return used ? Rvm(op::Evex(2, 1, 0, 0x00), s, r, ConstantReg(index, 16, 0)) : Reg{0};
+    filled |= mine;
+    if (mine == 0) return Reg{0};
+    // What was put together before, and has only zeros besides.
+    if (stays && (zero_bytes_.lookup(r) | mine) == 0xffff) return r;
+    return Rvm(op::Evex(2, 1, 0, 0x00), s, r, ConstantReg(index, 16, 0));
   };
   const Reg x = placed(a, 0);
   const Reg y = placed(b, 1);
@@ -165,6 +174,7 @@ bool Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Re
   } else {
     RvmTo(to, op::Evex(1, 1, 0, 0xeb), s, x, y);
   }
+  zero_bytes_[to] = ~filled & 0xffff;
   return true;
 }
 

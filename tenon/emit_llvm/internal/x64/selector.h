@@ -110,6 +110,8 @@ class Selector {
   Reg MaskXor(Reg a, Reg b);
   Reg MaskAndNot(Reg a, Reg b);
   Reg MaskNot(Reg a);
+  /// Whether both are alike.
+  Reg MaskEqual(Reg a, Reg b);
   /// AVX-512: of bits.
   Reg MaskFromGpr(Reg gpr);
   /// With AVX2: of 8 or 16 lanes, from as many bits.
@@ -306,6 +308,7 @@ class Selector {
     unsigned bits;  ///< Of the lanes that were compared.
     Parts parts;
   };
+  llvm::DenseMap<Reg, uint32_t> zero_bytes_;  ///< Of vectors of 16 bytes, those that are known to be zero.
   llvm::DenseMap<Reg, Joined> joined_;  ///< What masks of several registers of lanes were made of.
 };
 
