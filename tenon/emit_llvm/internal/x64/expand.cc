@@ -69,8 +69,6 @@ class Expander {
     auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
     if (call == nullptr) return nullptr;
     switch (call->getIntrinsicID()) {
-      case llvm::Intrinsic::ctpop:
-        return CountBits(call->getArgOperand(0));
       case llvm::Intrinsic::cttz: {
         // The zeros behind the last one, and nothing else, are ones here.
         Value* x = call->getArgOperand(0);
@@ -344,21 +342,10 @@ class Expander {
     return CountBits(b_.CreateNot(x));
   }
 
-  /// In pairs, fours and bytes, side by side; then the bytes of a lane.
   Value* CountBits(Value* x) {
     const unsigned bits = x->getType()->getScalarSizeInBits();
     if (bits % 8 != 0 || bits > 64) return nullptr;
-    // Lanes of bytes shift as words: what comes from the neighbour is masked out.
-    llvm::Type* whole = x->getType();
-    if (bits == 8) x = InPairs(x);
-    if (x == nullptr) return nullptr;
-    const auto pattern = [&](uint64_t byte) { return Splat(x, byte * 0x0101010101010101u); };
-    x = b_.CreateSub(x, b_.CreateAnd(b_.CreateLShr(x, 1), pattern(0x55)));
-    x = b_.CreateAdd(b_.CreateAnd(x, pattern(0x33)), b_.CreateAnd(b_.CreateLShr(x, 2), pattern(0x33)));
-    x = b_.CreateAnd(b_.CreateAdd(x, b_.CreateLShr(x, 4)), pattern(0x0f));
-    if (bits == 8) return b_.CreateBitCast(x, whole);
-    for (unsigned by = 8; by < bits; by *= 2) x = b_.CreateAdd(x, b_.CreateLShr(x, by));
-    return b_.CreateAnd(x, Splat(x, uint64_t{0x7f}));
+    return b_.CreateIntrinsic(llvm::Intrinsic::ctpop, {x->getType()}, {x});
   }
 
   llvm::Function& fn_;

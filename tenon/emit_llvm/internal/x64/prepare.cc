@@ -99,8 +99,19 @@ Value* Same(Instruction& inst) {
     if (condition->isNullValue()) return select->getFalseValue();
     return condition->isAllOnesValue() ? select->getTrueValue() : nullptr;
   }
-  if (auto* cmp = dyn_cast<llvm::ICmpInst>(&inst); cmp != nullptr && cmp->getOperand(0) == cmp->getOperand(1))
-    return llvm::ConstantInt::get(cmp->getType(), llvm::CmpInst::isTrueWhenEqual(cmp->getPredicate()) ? 1 : 0);
+  if (auto* cmp = dyn_cast<llvm::ICmpInst>(&inst); cmp != nullptr) {
+    Value *x = cmp->getOperand(0), *y = cmp->getOperand(1);
+    if (x == y)
+      return llvm::ConstantInt::get(cmp->getType(), llvm::CmpInst::isTrueWhenEqual(cmp->getPredicate()) ? 1 : 0);
+    // A bit beside one that is known.
+    if (!cmp->isEquality() || !x->getType()->isIntOrIntVectorTy(1)) return nullptr;
+    if (isa<Constant>(x)) std::swap(x, y);
+    auto* known = dyn_cast<Constant>(y);
+    if (known == nullptr || !(known->isNullValue() || known->isAllOnesValue())) return nullptr;
+    const bool same = known->isNullValue() == (cmp->getPredicate() == llvm::CmpInst::ICMP_NE);
+    if (same) return x;
+    return isa<llvm::FixedVectorType>(x->getType()) ? llvm::IRBuilder<>(cmp).CreateNot(x) : nullptr;
+  }
   auto* binary = dyn_cast<llvm::BinaryOperator>(&inst);
   if (binary == nullptr || !binary->getType()->isIntOrIntVectorTy()) return nullptr;
   Value* x = binary->getOperand(0);
@@ -309,16 +320,28 @@ void Simplify(llvm::Function& fn) {
 
 /// Of one loop, what is computed before it although not every trip wants it.
 constexpr unsigned kMostInVain = 4;
+/// Instructions of an address that leaves a loop with what is read there.
+constexpr size_t kLongestAddress = 8;
 
 class Hoister {
  public:
   explicit Hoister(llvm::Function& fn) : fn_(fn), loops_(fn) {}
   void Run() {
     for (llvm::BasicBlock& block : fn_) {
+      const bool writes =
+          std::any_of(block.begin(), block.end(), [](const Instruction& inst) { return inst.mayWriteToMemory(); });
+      for (const Loop* loop = loops_.Around(&block); writes && loop != nullptr; loop = loops_.Around(*loop))
+        writes_.insert(loop->header);
+    }
+    for (llvm::BasicBlock& block : fn_) {
       const size_t b = loops_.NumberOf(&block);
       const Loop* const innermost = loops_.Around(&block);
       if (innermost == nullptr) continue;
       for (Instruction& inst : llvm::make_early_inc_range(block)) {
+        if (Reads(inst)) {
+          LeaveUnwritten(inst, b);
+          continue;
+        }
         if (!Movable(inst)) continue;
         llvm::BasicBlock* to = nullptr;
         for (const Loop* loop = innermost; loop != nullptr; loop = loops_.Around(*loop)) {
@@ -353,6 +376,34 @@ class Hoister {
                isa<llvm::InsertElementInst>(inst) || isa<llvm::ExtractElementInst>(inst);
     }
   }
+  static bool Reads(const Instruction& inst) {
+    if (auto* load = dyn_cast<llvm::LoadInst>(&inst)) return load->isSimple();
+    auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
+    return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::masked_load;
+  }
+  /// What is read from one place leaves the loops that write nothing, its address with it.
+  void LeaveUnwritten(Instruction& read, size_t block) {
+    llvm::BasicBlock* to = nullptr;
+    llvm::SmallVector<Instruction*, 4> moved;
+    for (const Loop* loop = loops_.Around(read.getParent()); loop != nullptr; loop = loops_.Around(*loop)) {
+      if (loop->before == nullptr || writes_.contains(loop->header) || !loops_.RunsAlways(block, *loop)) break;
+      llvm::SmallVector<Instruction*, 4> chain{&read};
+      bool invariant = true;
+      for (size_t i = 0; i < chain.size() && invariant; ++i) {
+        for (Value* operand : chain[i]->operands()) {
+          auto* defined = dyn_cast<Instruction>(operand);
+          if (defined == nullptr || !loop->Holds(loops_.NumberOf(defined->getParent()))) continue;
+          invariant &= isa<llvm::GetElementPtrInst>(defined) && chain.size() < kLongestAddress;
+          chain.push_back(defined);
+        }
+      }
+      if (!invariant) break;
+      to = loop->before;
+      moved = chain;
+    }
+    if (to == nullptr) return;
+    for (Instruction* inst : llvm::reverse(moved)) inst->moveBefore(to->getTerminator()->getIterator());
+  }
   /// What some trips do not come to: integers, which take little, and few of them, which keep their registers.
   bool MayRunInVain(const Instruction& inst, const Loop& loop) {
     return isa<llvm::BinaryOperator>(inst) && inst.getType()->isIntegerTy() && ++in_vain_[loop.header] <= kMostInVain;
@@ -369,6 +420,7 @@ class Hoister {
   llvm::Function& fn_;
   const Loops loops_;
   llvm::DenseMap<size_t, unsigned> in_vain_;  ///< By the loop's header.
+  llvm::DenseSet<size_t> writes_;             ///< Headers of loops that write to memory.
 };
 
 }  // namespace

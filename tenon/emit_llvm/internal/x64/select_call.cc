@@ -102,6 +102,7 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
       return VisitGather(*call);
     case llvm::Intrinsic::cttz:
     case llvm::Intrinsic::ctpop:
+      if (is_vector && id == llvm::Intrinsic::ctpop) return CountBitsOfLanes(*call, s);
       if (s.kind != Shape::Kind::kInt || s.bits == 1) break;
       return CountBits(*call);
     case llvm::Intrinsic::round: {
@@ -259,6 +260,47 @@ void Selector::VisitFma(const llvm::IntrinsicInst& call, const Shape& s) {
     }
     m.op = op::Fma(form, kind, s.scalar(), s.wide());
     Add(m);
+  }
+}
+
+void Selector::CountBitsOfLanes(const llvm::IntrinsicInst& call, const Shape& s) {
+  // Of half a byte by a table; wider lanes sum up their bytes.
+  Shape bytes = s;
+  bytes.bits = 8;
+  bytes.is_float = false;
+  std::string table;
+  for (unsigned i = 0; i < s.part_bytes(); ++i) table.push_back(static_cast<char>(__builtin_popcount(i % 16)));
+  const Reg counts = ConstantReg(table, s.part_bytes(), s.len);
+  const Reg low = SplatConstant(0x0f0f0f0f, 4);
+  const Op shuffle = op::Evex(2, 1, 0, 0x00);
+  const Op mask = op::Evex(1, 1, 0, 0xdb);
+  Shape words = bytes;
+  words.bits = 16;
+  const Parts x = Get(call.getArgOperand(0));
+  for (unsigned part = 0; part < s.parts; ++part) {
+    const Reg to = Result(call)[part];
+    const Reg down = New(RegClass::kVec);
+    ShiftImmediate(down, words, Instruction::LShr, x[part], 4);
+    const Reg high = Rvm(shuffle, bytes, counts, Rvm(mask, bytes, down, low));
+    const Reg rest = Rvm(shuffle, bytes, counts, Rvm(mask, bytes, x[part], low));
+    const Op add = op::Evex(1, 1, 0, 0xfc);
+    if (s.bits == 8) {
+      RvmTo(to, add, bytes, high, rest);
+      continue;
+    }
+    const Reg each = Rvm(add, bytes, high, rest);
+    if (s.bits == 64) {
+      RvmTo(to, op::Evex(1, 1, 0, 0xf6), bytes, each, SplatConstant(0, 8));  // vpsadbw
+      continue;
+    }
+    const Op pairs = op::Evex(2, 1, 0, 0x04);  // vpmaddubsw
+    const Reg ones = SplatConstant(0x01010101, 4);
+    if (s.bits == 16) {
+      RvmTo(to, pairs, bytes, each, ones);
+    } else {
+      RvmTo(to, op::Evex(1, 1, 0, 0xf5), bytes, Rvm(pairs, bytes, each, ones),
+            SplatConstant(0x00010001, 4));  // vpmaddwd
+    }
   }
 }
 

@@ -278,6 +278,8 @@ class Selector {
   void VisitMaskedLoad(const llvm::IntrinsicInst& call);
   void VisitMaskedStore(const llvm::IntrinsicInst& call);
   void VisitToIntSaturating(const llvm::IntrinsicInst& call);
+  /// Ones of each lane.
+  void CountBitsOfLanes(const llvm::IntrinsicInst& call, const Shape& shape);
 
   const llvm::Function& fn_;
   const bool avx2_;
@@ -309,7 +311,7 @@ class Selector {
     Parts parts;
   };
   llvm::DenseMap<Reg, uint32_t> zero_bytes_;  ///< Of vectors of 16 bytes, those that are known to be zero.
-  llvm::DenseMap<Reg, Joined> joined_;  ///< What masks of several registers of lanes were made of.
+  llvm::DenseMap<Reg, Joined> joined_;        ///< What masks of several registers of lanes were made of.
 };
 
 }  // namespace tenon::emit_llvm::x64
