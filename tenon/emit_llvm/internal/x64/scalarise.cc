@@ -101,25 +101,34 @@ class Scalariser {
       if (at != nullptr) b_.CreateAlignedStore(operand, at, llvm::Align(1));
       memory.push_back(at);
     }
-    llvm::Value* const result = Temporary(type);
+    // Together again: wide lanes by inserting them, which waits for no memory.
+    llvm::Type* element = type->getElementType();
+    const unsigned bits = type->getScalarSizeInBits();
+    const bool inserts = (bits == 32 || bits == 64) && type->getNumElements() * bits >= 128;
+    llvm::Value* made = inserts ? llvm::PoisonValue::get(type) : nullptr;
+    llvm::Value* const result = inserts ? nullptr : Temporary(type);
     for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
       llvm::SmallVector<llvm::Value*, 3> in;
       unsigned i = 0;
       for (llvm::Value* operand : Operands(inst)) {
         llvm::Value* const at = memory[i++];
         if (at != nullptr) {
-          llvm::Type* element = operand->getType()->getScalarType();
-          in.push_back(b_.CreateAlignedLoad(element, b_.CreateGEP(element, at, b_.getInt64(lane)), llvm::Align(1)));
+          llvm::Type* from = operand->getType()->getScalarType();
+          in.push_back(b_.CreateAlignedLoad(from, b_.CreateGEP(from, at, b_.getInt64(lane)), llvm::Align(1)));
         } else if (operand->getType()->isVectorTy()) {
           in.push_back(cast<llvm::Constant>(operand)->getSplatValue());
         } else {
           in.push_back(operand);
         }
       }
-      llvm::Type* element = type->getElementType();
-      b_.CreateAlignedStore(Apply(inst, element, in), b_.CreateGEP(element, result, b_.getInt64(lane)), llvm::Align(1));
+      llvm::Value* one = Apply(inst, element, in);
+      if (inserts) {
+        made = b_.CreateInsertElement(made, one, b_.getInt64(lane));
+      } else {
+        b_.CreateAlignedStore(one, b_.CreateGEP(element, result, b_.getInt64(lane)), llvm::Align(1));
+      }
     }
-    inst.replaceAllUsesWith(b_.CreateAlignedLoad(type, result, llvm::Align(1)));
+    inst.replaceAllUsesWith(inserts ? made : b_.CreateAlignedLoad(type, result, llvm::Align(1)));
     inst.eraseFromParent();
   }
 

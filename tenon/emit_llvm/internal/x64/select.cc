@@ -538,6 +538,7 @@ bool Selector::CanDefer(const llvm::LoadInst& load) const {
     // The splat reads it.
     if (!user->hasOneUse()) return false;
     user = cast<llvm::Instruction>(user->user_back());
+    if (isa<llvm::InsertElementInst>(user)) return false;
   }
   if (user->getParent() != load.getParent() || isa<llvm::PHINode>(user)) return false;
   const llvm::Type* type = load.getType();

@@ -246,7 +246,7 @@ Reg Selector::CompareIntsAvx2(llvm::CmpInst::Predicate p, const Shape& s, Reg x,
   }
 }
 
-void Selector::MultiplyLongs(Reg to, const Shape& s, Reg x, Reg y) {
+void Selector::MultiplyLongs(Reg to, const Shape& s, Reg x, Reg y, bool y_is_narrow) {
   const Op multiply = op::Evex(1, 1, 1, 0xf4);
   const auto upper = [&](Reg r) {
     const Reg high = New(RegClass::kVec);
@@ -254,7 +254,8 @@ void Selector::MultiplyLongs(Reg to, const Shape& s, Reg x, Reg y) {
     return high;
   };
   const Op add = op::Evex(1, 1, 1, 0xd4);
-  const Reg cross = Rvm(add, s, Rvm(multiply, s, upper(x), y), Rvm(multiply, s, x, upper(y)));
+  Reg cross = Rvm(multiply, s, upper(x), y);
+  if (!y_is_narrow) cross = Rvm(add, s, cross, Rvm(multiply, s, x, upper(y)));
   const Reg moved = New(RegClass::kVec);
   ShiftImmediate(moved, s, Instruction::Shl, cross, 32);
   RvmTo(to, add, s, Rvm(multiply, s, x, y), moved);

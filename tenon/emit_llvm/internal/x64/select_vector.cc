@@ -1,6 +1,7 @@
 // Vectors, masks, scalar floating point, constants.
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tenon/emit_llvm/internal/x64/selector.h"
@@ -239,9 +240,11 @@ void Selector::VisitVectorBinary(const llvm::BinaryOperator& inst, const Shape& 
         return;
       }
       if (avx2_ && w && !(FitsIn32(a) && FitsIn32(b))) {
+        if (FitsIn32(a)) std::swap(a, b);
         const Parts x = Get(a);
         const Parts y = Get(b);
-        for (unsigned part = 0; part < s.parts; ++part) MultiplyLongs(Result(inst)[part], s, x[part], y[part]);
+        const bool narrow = FitsIn32(b);
+        for (unsigned part = 0; part < s.parts; ++part) MultiplyLongs(Result(inst)[part], s, x[part], y[part], narrow);
         return;
       }
       o = s.bits == 16 ? op::Evex(1, 1, 0, 0xd5) : op::Evex(2, 1, w, 0x40);
@@ -764,14 +767,66 @@ void Selector::Broadcast(const Value& result, const Value* scalar, const Shape& 
 }
 
 void Selector::VisitInsert(const llvm::InsertElementInst& insert) {
-  // Only the beginning of a splat, which the shuffle sees.
+  // The beginning of a splat, which the shuffle sees.
   auto* index = Int(insert.getOperand(2));
   bool splats = isa<llvm::UndefValue>(insert.getOperand(0)) && index != nullptr && index->isZero();
   for (const llvm::User* user : insert.users()) {
     auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(user);
     splats &= shuffle != nullptr && shuffle->getOperand(0) == &insert && shuffle->isZeroEltSplat();
   }
-  if (!splats) Fail();
+  if (splats) return;
+  // Or a vector lane by lane: the last one makes it.
+  if (insert.hasOneUse() && isa<llvm::InsertElementInst>(insert.user_back()) &&
+      insert.user_back()->getOperand(0) == &insert)
+    return;
+  const Shape s = ShapeOf(insert.getType());
+  llvm::SmallVector<const Value*, 16> lanes(s.lanes, nullptr);
+  const Value* rest = &insert;
+  for (auto* one = &insert; one != nullptr; one = dyn_cast<llvm::InsertElementInst>(rest)) {
+    index = Int(one->getOperand(2));
+    if (index == nullptr || index->getZExtValue() >= s.lanes) {
+      Fail();
+      return;
+    }
+    const Value*& lane = lanes[index->getZExtValue()];
+    if (lane == nullptr) lane = one->getOperand(1);
+    rest = one->getOperand(0);
+  }
+  const bool all = std::find(lanes.begin(), lanes.end(), nullptr) == lanes.end();
+  if (s.kind != Shape::Kind::kVector || s.bits < 32 || s.part_lanes() * s.bits < 128 || !all) {
+    Fail();
+    return;
+  }
+  for (unsigned part = 0; part < s.parts; ++part) {
+    Parts joined;
+    for (unsigned i = 0; i < s.part_lanes(); ++i) {
+      Reg r = One(lanes[part * s.part_lanes() + i]);
+      if (!s.is_float) {
+        const Reg moved = New(RegClass::kVec);
+        Add({.op = s.wide() ? op::kVmovqToVec : op::kVmovdToVec, .def = Slot::kReg, .reg = moved, .rm = r});
+        r = moved;
+      }
+      joined.push_back(r);
+    }
+    // Pairs, pairs of pairs, and so on.
+    for (unsigned bits = s.bits; joined.size() > 1; bits *= 2) {
+      Parts pairs;
+      for (size_t i = 0; i + 1 < joined.size(); i += 2) {
+        const Reg pair = joined.size() == 2 ? Result(insert)[part] : New(RegClass::kVec);
+        if (bits < 128) {
+          Shape half = s;
+          half.bits = bits;
+          half.len = 0;
+          half.lanes = 128 / bits;
+          RvmTo(pair, op::Evex(1, bits == 64 ? 1 : 0, bits == 64, 0x14), half, joined[i], joined[i + 1]);  // vunpckl
+        } else {
+          JoinHalves(pair, bits == 128 ? 1 : 2, joined[i], joined[i + 1]);
+        }
+        pairs.push_back(pair);
+      }
+      joined = pairs;
+    }
+  }
 }
 
 void Selector::VisitExtract(const llvm::ExtractElementInst& extract) {

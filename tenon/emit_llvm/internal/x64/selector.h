@@ -154,7 +154,8 @@ class Selector {
   static Op EqualOp(unsigned bits);
   Reg GreaterAvx2(const Shape& shape, Reg x, Reg y);
   Reg CompareIntsAvx2(llvm::CmpInst::Predicate p, const Shape& shape, Reg x, Reg y);
-  void MultiplyLongs(Reg to, const Shape& shape, Reg x, Reg y);
+  /// `y_is_narrow`: its upper halves are zero.
+  void MultiplyLongs(Reg to, const Shape& shape, Reg x, Reg y, bool y_is_narrow);
   void UnsignedToFloatAvx2(const llvm::CastInst& cast, const Shape& to);
   /// to = (x ^ m) - m, of 64-bit numbers: negates where m is all ones, and extends the sign where m is its only bit.
   void FlipAndSubtract(Reg to, const Shape& shape, Reg m, Reg x);
