@@ -320,6 +320,8 @@ void Simplify(llvm::Function& fn) {
 
 /// Of one loop, what is computed before it although not every trip wants it.
 constexpr unsigned kMostInVain = 4;
+/// Of one loop, reads that leave it: they keep their registers.
+constexpr unsigned kMostLeft = 8;
 /// Instructions of an address that leaves a loop with what is read there.
 constexpr size_t kLongestAddress = 8;
 
@@ -338,7 +340,7 @@ class Hoister {
       const Loop* const innermost = loops_.Around(&block);
       if (innermost == nullptr) continue;
       for (Instruction& inst : llvm::make_early_inc_range(block)) {
-        if (Reads(inst)) {
+        if (ReadsThroughMask(inst)) {
           LeaveUnwritten(inst, b);
           continue;
         }
@@ -376,8 +378,8 @@ class Hoister {
                isa<llvm::InsertElementInst>(inst) || isa<llvm::ExtractElementInst>(inst);
     }
   }
-  static bool Reads(const Instruction& inst) {
-    if (auto* load = dyn_cast<llvm::LoadInst>(&inst)) return load->isSimple();
+  /// Other reads cost nothing beside what they are read for.
+  static bool ReadsThroughMask(const Instruction& inst) {
     auto* call = dyn_cast<llvm::IntrinsicInst>(&inst);
     return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::masked_load;
   }
@@ -401,7 +403,7 @@ class Hoister {
       to = loop->before;
       moved = chain;
     }
-    if (to == nullptr) return;
+    if (to == nullptr || ++left_[loops_.Around(read.getParent())->header] > kMostLeft) return;
     for (Instruction* inst : llvm::reverse(moved)) inst->moveBefore(to->getTerminator()->getIterator());
   }
   /// What some trips do not come to: integers, which take little, and few of them, which keep their registers.
@@ -420,6 +422,7 @@ class Hoister {
   llvm::Function& fn_;
   const Loops loops_;
   llvm::DenseMap<size_t, unsigned> in_vain_;  ///< By the loop's header.
+  llvm::DenseMap<size_t, unsigned> left_;     ///< Reads that left, by the header of the loop.
   llvm::DenseSet<size_t> writes_;             ///< Headers of loops that write to memory.
 };
 
