@@ -74,9 +74,20 @@ Range RangeOf(const Value* v, int depth) {
       if (r.low != r.high || r.low <= 0 || r.low >= bits) return full;
       return {0, static_cast<int64_t>((bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) >> r.low)};
     }
+    case Instruction::Trunc: {
+      const Range r = of(0);
+      return r.low >= full.low && r.high <= full.high ? r : full;
+    }
     case Instruction::Select: {
       const Range a = of(1);
-      const Range b = of(2);
+      Range b = of(2);
+      // Who is not above a limit, as a number without sign.
+      auto* above = dyn_cast<llvm::ICmpInst>(inst->getOperand(0));
+      if (above != nullptr && above->getPredicate() == llvm::CmpInst::ICMP_UGT &&
+          above->getOperand(0) == inst->getOperand(2) && isa<Constant>(above->getOperand(1))) {
+        const Range limit = RangeOf(above->getOperand(1), 1);
+        if (limit.low >= 0) b = {std::max<int64_t>(b.low, 0), std::min(b.high, limit.high)};
+      }
       return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
     case Instruction::Call: {

@@ -1,5 +1,9 @@
 // Lanes that change their places.
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <array>
 
 #include "tenon/emit_llvm/internal/x64/selector.h"
 
@@ -180,7 +184,10 @@ bool Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Re
 
 bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
-  if (s.bits == 8) return ShuffleBytes(to, mask, s, a, b);
+  if (s.bits == 8) {
+    if (!ShuffleBytes(to, mask, s, a, b)) ShuffleBytesAcross(to, mask, s, a, b);
+    return true;
+  }
   const int per = static_cast<int>(128 / s.bits);
   // Whole 128-bit blocks, half of them of each source.
   int blocks[4] = {0, 0, 0, 0};
@@ -368,28 +375,56 @@ bool Selector::PairsOfBoth(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg
 
 void Selector::ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const auto n = static_cast<int>(s.lanes);
-  const int per = n / 2;
-  // Of each source, the bytes that stay within their 128-bit block, and those that leave it.
+  const int blocks = 1 << s.len;
+  const int per = n / blocks;
   Reg all = 0;
   for (const int source : {0, 1}) {
-    for (const bool leaves : {false, true}) {
+    const Reg r = source == 0 ? a : b;
+    // The source's blocks of 128 bits that each of the result's takes bytes from: one of them at a time is put there.
+    std::array<llvm::SmallVector<int, 4>, 4> wanted;
+    const auto block_of = [&](int i) {
+      const int m = mask[static_cast<size_t>(i)];
+      return m < 0 || m / n != source ? -1 : m % n / per;
+    };
+    size_t rounds = 0;
+    for (int i = 0; i < n; ++i) {
+      auto& blocks_of = wanted[static_cast<size_t>(i / per)];
+      if (const int block = block_of(i); block >= 0 && !llvm::is_contained(blocks_of, block))
+        blocks_of.push_back(block);
+      rounds = std::max(rounds, blocks_of.size());
+    }
+    for (size_t round = 0; round < rounds; ++round) {
       std::string index;
-      bool used = false;
+      std::array<int, 4> from{0, 1, 2, 3};
       for (int i = 0; i < n; ++i) {
-        const int m = mask[static_cast<size_t>(i)];
-        const bool mine = m >= 0 && m / n == source && (m % n / per != i / per) == leaves;
-        used |= mine;
+        const auto& blocks_of = wanted[static_cast<size_t>(i / per)];
+        const bool there = round < blocks_of.size();
+        if (there) from[static_cast<size_t>(i / per)] = blocks_of[round];
+        const bool mine = there && block_of(i) == blocks_of[round];
+        const int lane = mine ? mask[static_cast<size_t>(i)] % per : 0;
         for (unsigned byte = 0; byte < s.bytes(); ++byte)
-          index.push_back(mine ? static_cast<char>(static_cast<unsigned>(m % per) * s.bytes() + byte) : '\x80');
+          index.push_back(mine ? static_cast<char>(static_cast<unsigned>(lane) * s.bytes() + byte) : '\x80');
       }
-      if (!used) continue;
-      const Reg r = source == 0 ? a : b;
       const Reg placed =
-          Rvm(op::Evex(2, 1, 0, 0x00), s, leaves ? PermuteBlocks(r, 0x4e) : r, ConstantReg(index, 32, 1));
+          Rvm(op::Evex(2, 1, 0, 0x00), s, BlocksOf(r, s, from), ConstantReg(index, s.part_bytes(), s.len));
       all = all == 0 ? placed : Rvm(op::Evex(1, 1, 0, 0xeb), s, all, placed);
     }
   }
   Copy(to, all);
+}
+
+Reg Selector::BlocksOf(Reg r, const Shape& s, const std::array<int, 4>& from) {
+  const int blocks = 1 << s.len;
+  bool same = true;
+  int imm = 0;
+  for (int i = 0; i < blocks; ++i) {
+    const int block = from[static_cast<size_t>(i)];
+    same &= block == i;
+    imm |= block << (avx2_ ? 4 * i : blocks == 4 ? 2 * i : i);
+  }
+  if (same) return r;
+  // vperm2f128, vshuff64x2
+  return Rvm(avx2_ ? op::Vex(3, 1, 0, 0x06) : op::Evex(3, 1, 1, 0x23), s, r, r, imm);
 }
 
 void Selector::ShuffleThroughMemory(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to) {

@@ -10,6 +10,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -244,8 +245,10 @@ class Selector {
   /// Each register of the result of at most two others; false when it is something else.
   bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   bool ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
-  /// AVX2: lanes of less than 32 bits, from anywhere in 256.
+  /// Lanes of bytes, and with AVX2 of 16 bits, from anywhere in more than 128 bits.
   void ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// The register's blocks of 128 bits, in that order.
+  Reg BlocksOf(Reg r, const Shape& shape, const std::array<int, 4>& from);
   /// AVX2: lanes of 32 or 64 bits of one register of 256.
   void PermuteTo(Reg to, const Shape& shape, llvm::ArrayRef<int> lanes, Reg x);
   /// AVX2: pairs of lanes, each of one 128-bit block; false when it is something else.
