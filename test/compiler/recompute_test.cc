@@ -158,6 +158,37 @@ std::string ProductsOfSums(bool side_by_side, int count) {
                      side_by_side ? "tensor<4000x3xf32>" : "tensor<3x4000xf32>", body, count - 1);
 }
 
+// A kernel of its own would take the same short rows apart and put them together once more.
+TEST(Recompute, WhatIsComputedOnceFromShortRowsInALoopIsNotStored) {
+  const std::string program = R"(
+  func.func @main(%texts: tensor<24x2048xui8>, %wanted: tensor<6xui8>) -> tensor<2048x7xi1> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %yes = stablehlo.constant dense<true> : tensor<2048x7xi1>
+    %no = stablehlo.constant dense<false> : tensor<2048x1xi1>
+    %r:2 = stablehlo.while(%i = %c0, %s = %yes) : tensor<i32>, tensor<2048x7xi1>
+    cond {
+      %n = stablehlo.constant dense<24> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %row = stablehlo.dynamic_slice %texts, %i, %c0, sizes = [1, 2048] : (tensor<24x2048xui8>, tensor<i32>, tensor<i32>) -> tensor<1x2048xui8>
+      %text = stablehlo.reshape %row : (tensor<1x2048xui8>) -> tensor<2048xui8>
+      %a = stablehlo.broadcast_in_dim %text, dims = [0] : (tensor<2048xui8>) -> tensor<2048x6xui8>
+      %b = stablehlo.broadcast_in_dim %wanted, dims = [1] : (tensor<6xui8>) -> tensor<2048x6xui8>
+      %hit = stablehlo.compare EQ, %a, %b : (tensor<2048x6xui8>, tensor<2048x6xui8>) -> tensor<2048x6xi1>
+      %before = stablehlo.slice %s [0:2048, 0:6] : (tensor<2048x7xi1>) -> tensor<2048x6xi1>
+      %both = stablehlo.and %before, %hit : tensor<2048x6xi1>
+      %next = stablehlo.concatenate %no, %both, dim = 1 : (tensor<2048x1xi1>, tensor<2048x6xi1>) -> tensor<2048x7xi1>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %next : tensor<i32>, tensor<2048x7xi1>
+    }
+    return %r#1 : tensor<2048x7xi1>
+  })";
+  // The first state, the trip, its number.
+  EXPECT_LE(KernelsOf(program), 3);
+}
+
 TEST(Recompute, ReadsOfWhatLiesApartAreWorthStoring) {
   EXPECT_EQ(KernelsOf(ProductsOfSums(true, 4)), 2);
   EXPECT_EQ(KernelsOf(ProductsOfSums(false, 4)), 1);

@@ -191,6 +191,18 @@ double Cycles(kir::Kernel kernel, const target::Target& target) {
   return LaneCycles(WhereInPlace(std::move(made.kernel)), target);
 }
 
+/// Of the largest result.
+double WrittenElements(const kir::Kernel& kernel) {
+  double most = 0;
+  for (const kir::Buffer& buffer : kernel.buffers) {
+    if (buffer.kind != kir::BufKind::kOut) continue;
+    double elements = 1;
+    for (const kir::Size& extent : buffer.extent) elements *= static_cast<double>(extent.baked);
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
 /// Whether storing the set pays. Nests of loops say how often something is computed, finished kernels what they take.
 bool Pays(const kir::Kernel& kernel, const Evaluations& evaluations, const std::vector<Candidate>& candidates,
           uint32_t set, const StoredSets& sets, target::Target target, double step) {
@@ -198,10 +210,11 @@ bool Pays(const kir::Kernel& kernel, const Evaluations& evaluations, const std::
   if (target.kind == target::Kind::kCpu) target.vector_bytes = target.numerics.reduce_lane_bytes;
   const double now = Cycles(kernel, target), then = Cycles(Reading(kernel, candidates, set), target);
   // Of what is saved, what is computed once; the same work at most, seen by the nests.
-  double once = 0, ops = 0, moved = 0;
+  double once = 0, ops = 0, moved = 0, elements = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if ((set >> i & 1) == 0) continue;
     const Computed& c = *candidates[i].value;
+    elements += c.elements();
     once = std::max(once, c.elements() / std::max(1.0, TimesOf(evaluations, c)));
     const Evaluations::Stored others = sets.Of(set, i);
     const kir::Val value = c.values[0].value;
@@ -211,7 +224,12 @@ bool Pays(const kir::Kernel& kernel, const Evaluations& evaluations, const std::
     // Finished kernels count what they read, as if all of it lay near.
     if (c.bytes() <= policy::kNearBytes) moved -= c.bytes() * policy::kNearByteOps;
   }
-  const double computed_once = std::min(once * (now - then), ops / policy::kCostLanes * policy::kLaneCyclesPerCost);
+  // Its own kernel goes through rows as what is left does, as far as it has elements for them, which takes what that
+  // takes beside its operations.
+  const double cycles_per_op = policy::kLaneCyclesPerCost / policy::kCostLanes;
+  const double rows = std::max(0.0, then - evaluations.Ops(sets.Of(set)) * cycles_per_op);
+  const double share = std::min(1.0, elements / std::max(1.0, WrittenElements(kernel)));
+  const double computed_once = std::min(once * (now - then), ops * cycles_per_op + rows * share);
   return then + policy::kStoreMargin * (computed_once + moved / policy::kCostLanes) <= now;
 }
 
