@@ -413,7 +413,11 @@ Value* ScalarLowering::Compare(uint8_t how, DType type, Value* x, Value* y) {
   if (IsFloat(type)) {
     // Flipping the magnitude bits of negative numbers makes their bits compare as signed integers in total order.
     const unsigned bits = x->getType()->getScalarSizeInBits();
+    const std::optional<F8Format> f8 = F8FormatOf(type);
     auto key = [&](Value* v) {
+      // Where one pattern is NaN, it is that of a negative zero, and stands in its place.
+      if (f8 && f8->special == F8Format::Special::kOneNan)
+        v = b_.CreateSelect(b_.CreateFCmpUNO(v, v), llvm::ConstantFP::getNegativeZero(v->getType()), v);
       Value* i = b_.CreateBitCast(v, IntOf(v, bits));
       return b_.CreateXor(i, b_.CreateLShr(b_.CreateAShr(i, bits - 1), 1));
     };
