@@ -82,5 +82,30 @@ TEST_P(RandomKernels, AgreeWithTheEvaluator) { RunMany(GetParam().first_seed, Ge
 INSTANTIATE_TEST_SUITE_P(Sets, RandomKernels, ::testing::ValuesIn(kir::testing::RandomKernelSets()),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// Between negative numbers and 0, where a negative zero would stand.
+TEST(TotalOrder, TheNaNOfOnePatternStandsWhereItsPatternDoes) {
+  const auto device = testing::SoftwareDevice();
+  if (!device.ok()) GTEST_SKIP() << device.status().ToString();
+  const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 1 outer 0 {
+  dim d0 parallel p0
+  buffer b0 out pred [p0] stride [1]
+  buffer b1 arg f8e4m3fnuz [p0] stride [1]
+  read r0 = b1[d0]
+  %0 = f8e4m3fnuz read r0
+  %1 = f8e4m3fnuz const 0.0
+  %2 = f8e4m3fnuz mul %0, %1
+  %3 = f8e4m3fnuz div %2, %1
+  %4 = pred cmp ge total %0, %3
+  stage (d0) {
+    store b0[d0] = %4
+  }
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  const Result<std::string> difference = testing::Judge(**device, *kernel, {64}, 1 << 20);
+  ASSERT_TRUE(difference.ok()) << difference.status().ToString();
+  EXPECT_EQ(*difference, "");
+}
+
 }  // namespace
 }  // namespace tenon::emit_spirv

@@ -449,8 +449,15 @@ Id Scalars::CompareValues(uint8_t how, DType type, Id a, Id b) {
   if (IsFloat(type)) {
     // Flipping the magnitude bits of negative numbers makes their bits compare as signed integers in total order.
     const int bits = FloatBits(type);
+    const std::optional<F8Format> f8 = F8FormatOf(type);
     const auto key = [&](Id v) {
-      const Id i = AsInt(bits, v);
+      Id i = AsInt(bits, v);
+      // Where one pattern is NaN, it is that of a negative zero, and stands in its place.
+      if (f8 && f8->special == F8Format::Special::kOneNan) {
+        const Id magnitude = Int(bits, Spv::BitwiseAnd, i, w_.CInt(bits, ~SignBit(bits)));
+        const Id is_nan = Compare(Spv::UGreaterThan, magnitude, w_.CInt(bits, InfinityBits(bits)));
+        i = Select(w_.U32(), is_nan, w_.CInt(bits, SignBit(bits)), i);
+      }
       const Id sign = Int(bits, Spv::ShiftRightArithmetic, i, w_.CInt(bits, static_cast<uint64_t>(bits - 1)));
       return Int(bits, Spv::BitwiseXor, i, Int(bits, Spv::ShiftRightLogical, sign, w_.CInt(bits, 1)));
     };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "tenon/emit_llvm/internal/x64/selector.h"
 
@@ -166,8 +165,7 @@ bool Selector::TernaryLogic(const BinaryOperator& inst, const Shape& s) {
     rank[i] = 2;
     parts[i] = parts[0];
   }
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return std::tie(rank[a], a) < std::tie(rank[b], b); });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank[a] < rank[b]; });
   const uint8_t table = logic.Table(order);
   for (unsigned part = 0; part < s.parts; ++part) {
     Inst m{.op = op::Evex(3, 1, s.wide(), 0x25),  // vpternlogd, vpternlogq
