@@ -25,7 +25,7 @@ class Shuffles : public ::testing::TestWithParam<isa::IsaLevel> {
     if (GetParam() > isa::DetectedIsa()) GTEST_SKIP() << "this machine lacks " << isa::IsaLevelName(GetParam());
   }
 
-  /// Lanes of a and b (`one`: of a alone) by `mask`; of masks, whether lanes are odd. Expects what picking gives.
+  /// Lanes of a and b, or of a alone, by `mask`; of masks, whether lanes are odd. Expects what picking gives.
   void Check(unsigned bits, unsigned lanes, const std::vector<int>& mask, bool of_masks) {
     llvm::LLVMContext context;
     llvm::Module module("test", context);

@@ -60,8 +60,6 @@ bool HasNone(const Instruction& inst, bool avx2) {
           return bits < 32 || avx2;
         case llvm::Intrinsic::cttz:
           return true;
-        case llvm::Intrinsic::ctpop:
-          return bits > 64;
         case llvm::Intrinsic::fptosi_sat:
         case llvm::Intrinsic::fptoui_sat: {
           const unsigned from = call->getArgOperand(0)->getType()->getScalarSizeInBits();

@@ -525,10 +525,14 @@ void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
 
 // --- memory
 
-namespace {
-/// Instructions that are looked at between a load and its user.
-constexpr int kMostSteps = 200;
-}  // namespace
+bool Selector::StaysUntil(const llvm::LoadInst& load, const llvm::Instruction* there) {
+  constexpr int kMostSteps = 200;  // Instructions that are looked at.
+  int steps = 0;
+  for (const llvm::Instruction* i = load.getNextNode(); i != there; i = i->getNextNode()) {
+    if (i == nullptr || i->mayWriteToMemory() || ++steps > kMostSteps) return false;
+  }
+  return true;
+}
 
 bool Selector::CanDefer(const llvm::LoadInst& load) const {
   if (!load.hasOneUse() || load.isVolatile()) return false;
@@ -544,11 +548,7 @@ bool Selector::CanDefer(const llvm::LoadInst& load) const {
   const llvm::Type* type = load.getType();
   const bool widened = type->isIntegerTy() && !type->isIntegerTy(1) && isa<llvm::SExtInst>(user);
   if (!type->isVectorTy() && !type->isFloatTy() && !type->isDoubleTy() && !widened) return false;
-  int steps = 0;
-  for (const llvm::Instruction* i = load.getNextNode(); i != user; i = i->getNextNode()) {
-    if (i == nullptr || i->mayWriteToMemory() || ++steps > kMostSteps) return false;
-  }
-  return true;
+  return StaysUntil(load, user);
 }
 
 const llvm::BinaryOperator* Selector::UpdateOf(const llvm::LoadInst& load) const {
@@ -571,38 +571,9 @@ const llvm::BinaryOperator* Selector::UpdateOf(const llvm::LoadInst& load) const
   auto* store = dyn_cast<llvm::StoreInst>(made->user_back());
   if (store == nullptr || store->getValueOperand() != made || store->isVolatile() ||
       store->getParent() != load.getParent() ||
-      Canonical(store->getPointerOperand()) != Canonical(load.getPointerOperand()))
+      Canonical(store->getPointerOperand()) != Canonical(load.getPointerOperand()) || !StaysUntil(load, store))
     return nullptr;
-  int steps = 0;
-  for (const llvm::Instruction* i = load.getNextNode(); i != store; i = i->getNextNode()) {
-    if (i == nullptr || i->mayWriteToMemory() || ++steps > kMostSteps) return nullptr;
-  }
   return made;
-}
-
-void Selector::Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& s) {
-  const Value* other = isa<llvm::LoadInst>(made.getOperand(0)) && updated_.contains(made.getOperand(0))
-                           ? made.getOperand(1)
-                           : made.getOperand(0);
-  const unsigned opcode = made.getOpcode();
-  const auto number = static_cast<uint8_t>(opcode == llvm::Instruction::Add   ? 0
-                                           : opcode == llvm::Instruction::Or  ? 1
-                                           : opcode == llvm::Instruction::And ? 4
-                                           : opcode == llvm::Instruction::Sub ? 5
-                                                                              : 6);
-  Inst m;
-  if (int32_t imm = 0; Int32(other, &imm)) {
-    const bool small = imm == static_cast<int8_t>(imm);
-    m.op = op::Legacy(0, 0, s.bits == 64, small ? 0x83 : 0x81);
-    m.digit = number;
-    m.imm_bytes = small ? 1 : 4;
-    m.imm = imm;
-  } else {
-    m.op = op::Legacy(0, 0, s.bits == 64, static_cast<uint8_t>(8 * number + 1));
-    m.reg = One(other);
-  }
-  SetMem(m, store.getPointerOperand(), s.bytes());
-  Add(m);
 }
 
 void Selector::VisitLoad(const llvm::LoadInst& load) {

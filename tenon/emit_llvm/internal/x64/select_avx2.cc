@@ -20,9 +20,10 @@ Selector::Shape Selector::IntShape(unsigned bits, unsigned lanes) const {
   return s;
 }
 
+void Selector::PermuteBlocksTo(Reg to, Reg x, int imm) { RmTo(to, op::Evex(3, 1, 1, 0x00), 1, x, 32, imm); }  // vpermq
 Reg Selector::PermuteBlocks(Reg x, int imm) {
   const Reg to = New(RegClass::kVec);
-  RmTo(to, op::Evex(3, 1, 1, 0x00), 1, x, 32, imm);  // vpermq
+  PermuteBlocksTo(to, x, imm);
   return to;
 }
 

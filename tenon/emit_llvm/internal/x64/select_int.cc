@@ -23,17 +23,37 @@ Inst TwoAddress(uint8_t opcode, bool wide, Reg to, Reg tied, Reg rm) {
           .rm = rm,
           .tied = tied};
 }
-/// to = tied op imm.
-Inst WithImmediate(uint8_t digit, bool wide, Reg to, Reg tied, int32_t imm) {
+/// Of something and imm, which is yet to be named.
+Inst OfImmediate(uint8_t digit, bool wide, int32_t imm) {
   const bool small = imm == static_cast<int8_t>(imm);
   Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81),
          .digit = digit,
-         .imm_bytes = static_cast<uint8_t>(small ? 1 : 4),
-         .def = Slot::kRm,
-         .rm = to,
-         .tied = tied};
+         .imm_bytes = static_cast<uint8_t>(small ? 1 : 4)};
   m.imm = imm;
   return m;
+}
+/// to = tied op imm.
+Inst WithImmediate(uint8_t digit, bool wide, Reg to, Reg tied, int32_t imm) {
+  Inst m = OfImmediate(digit, wide, imm);
+  m.def = Slot::kRm;
+  m.rm = to;
+  m.tied = tied;
+  return m;
+}
+/// The number of an operation with two operands in its encodings: an immediate's digit, an eighth of its opcodes.
+uint8_t CodeOf(unsigned opcode) {
+  switch (opcode) {
+    case Instruction::Add:
+      return 0;
+    case Instruction::Or:
+      return 1;
+    case Instruction::And:
+      return 4;
+    case Instruction::Sub:
+      return 5;
+    default:
+      return 6;  // xor
+  }
 }
 
 uint8_t ConditionOf(llvm::CmpInst::Predicate p) {
@@ -72,10 +92,7 @@ Reg Selector::Immediate(int64_t value) {
   if (value != static_cast<int32_t>(value) && value != static_cast<int64_t>(static_cast<uint32_t>(value))) {
     // Through the constants: there is no eight-byte immediate here.
     m = {.op = op::kMov, .mem_bytes = 8, .has_mem = true, .def = Slot::kReg, .reg = m.rm};
-    f_.pool.resize((f_.pool.size() + 7) / 8 * 8);
-    m.mem.pool = static_cast<int32_t>(f_.pool.size());
-    f_.pool.insert(f_.pool.end(), reinterpret_cast<const uint8_t*>(&value),
-                   reinterpret_cast<const uint8_t*>(&value) + 8);
+    m.mem.pool = InPool(std::string(reinterpret_cast<const char*>(&value), 8));
     return Add(m).reg;
   }
   return Add(m).rm;
@@ -150,14 +167,13 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
     case Instruction::And:
     case Instruction::Or:
     case Instruction::Xor: {
-      const bool is_and = inst.getOpcode() == Instruction::And;
-      const bool is_or = inst.getOpcode() == Instruction::Or;
+      const uint8_t number = CodeOf(opcode);
       if (shape.bits == 1 && Int(b) != nullptr) imm = Int(b)->isZero() ? 0 : 1;
       const Reg x = One(a);
       if (has_imm) {
-        Add(WithImmediate(is_and ? 4 : is_or ? 1 : 6, wide, to, x, imm));
+        Add(WithImmediate(number, wide, to, x, imm));
       } else {
-        Add(TwoAddress(is_and ? 0x23 : is_or ? 0x0b : 0x33, wide, to, x, One(b)));
+        Add(TwoAddress(static_cast<uint8_t>(8 * number + 3), wide, to, x, One(b)));
       }
       return;
     }
@@ -174,6 +190,21 @@ void Selector::VisitIntBinary(const llvm::BinaryOperator& inst, const Shape& sha
       break;
   }
   Fail();
+}
+
+void Selector::Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& s) {
+  const Value* other = made.getOperand(updated_.contains(made.getOperand(0)) ? 1 : 0);
+  const uint8_t number = CodeOf(made.getOpcode());
+  const bool wide = s.bits == 64;
+  Inst m;
+  if (int32_t imm = 0; Int32(other, &imm)) {
+    m = OfImmediate(number, wide, imm);
+  } else {
+    m.op = op::Legacy(0, 0, wide, static_cast<uint8_t>(8 * number + 1));
+    m.reg = One(other);
+  }
+  SetMem(m, store.getPointerOperand(), s.bytes());
+  Add(m);
 }
 
 std::optional<Selector::Turn> Selector::RotationOf(const llvm::BinaryOperator& inst) const {
@@ -323,14 +354,10 @@ void Selector::EmitCompare(const Value* a, const Value* b, unsigned bits, bool i
       Add({.op = wide ? op::kTest : op::kTest32, .reg = x, .rm = x});
       return;
     }
-    const bool small = imm == static_cast<int8_t>(imm);
-    Inst m{.op = op::Legacy(0, 0, wide, small ? 0x83 : 0x81),
-           .digit = 7,
-           .imm_bytes = static_cast<uint8_t>(small ? 1 : 4),
-           .mem_bytes = 8,
-           .foldable = true,
-           .rm = x};
-    m.imm = imm;
+    Inst m = OfImmediate(7, wide, imm);
+    m.mem_bytes = 8;
+    m.foldable = true;
+    m.rm = x;
     Add(m);
     return;
   }

@@ -105,8 +105,8 @@ bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape&
     if (Unpack(result, picks, one, a, b)) continue;
     if (avx2_) {
       TwoSourceShuffleAvx2(result, picks, one, a, b);
-    } else if (!TwoSourceShuffle(result, picks, one, a, b)) {
-      return false;
+    } else {
+      TwoSourceShuffle(result, picks, one, a, b);
     }
   }
   return true;
@@ -147,47 +147,9 @@ bool Selector::Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, R
   return false;
 }
 
-bool Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
-  if (s.len != 0) return false;
-  // The bytes of each source where they belong, zeros elsewhere.
-  const auto n = static_cast<int>(s.lanes);
-  uint32_t filled = 0;
-  const auto placed = [&](Reg r, int source) {
-    std::string index;
-    uint32_t mine = 0;
-    bool stays = true;
-    for (int i = 0; i < n; ++i) {
-      const int m = mask[static_cast<size_t>(i)];
-      const bool wanted = m >= 0 && m / n == source;
-      if (wanted) stays &= m % n == i;
-      for (unsigned byte = 0; byte < s.bytes(); ++byte) {
-        if (wanted) mine |= 1u << index.size();
-        index.push_back(wanted ? static_cast<char>(static_cast<unsigned>(m % n) * s.bytes() + byte) : '\x80');
-      }
-    }
-    filled |= mine;
-    if (mine == 0) return Reg{0};
-    // What was put together before, and has only zeros besides.
-    if (stays && (zero_bytes_.lookup(r) | mine) == 0xffff) return r;
-    return Rvm(op::Evex(2, 1, 0, 0x00), s, r, ConstantReg(index, 16, 0));
-  };
-  const Reg x = placed(a, 0);
-  const Reg y = placed(b, 1);
-  if (x == 0 || y == 0) {
-    Copy(to, x != 0 ? x : y);
-  } else {
-    RvmTo(to, op::Evex(1, 1, 0, 0xeb), s, x, y);
-  }
-  zero_bytes_[to] = ~filled & 0xffff;
-  return true;
-}
-
-bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+void Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
-  if (s.bits == 8) {
-    if (!ShuffleBytes(to, mask, s, a, b)) ShuffleBytesAcross(to, mask, s, a, b);
-    return true;
-  }
+  if (s.bits == 8) return ShuffleBytes(to, mask, s, a, b);
   const int per = static_cast<int>(128 / s.bits);
   // Whole 128-bit blocks, half of them of each source.
   int blocks[4] = {0, 0, 0, 0};
@@ -206,8 +168,7 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
   if (whole) {
     int imm = 0;
     for (int i = 0; i < count; ++i) imm |= blocks[i] % count << (count == 4 ? 2 * i : i);
-    RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b, imm);
-    return true;
+    return RvmTo(to, op::Evex(3, 1, s.wide(), 0x23), s, a, b, imm);
   }
   std::string index;
   bool first_only = s.len > 0;
@@ -230,15 +191,11 @@ bool Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
     m.tied = indices;
   }
   Add(m);
-  return true;
 }
 
 void Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
-  if (s.len == 0) {
-    ShuffleBytes(to, mask, s, a, b);
-    return;
-  }
+  if (s.len == 0 || s.bits < 32) return ShuffleBytes(to, mask, s, a, b);
   const int per = n / 2;
   // Whole 128-bit blocks.
   int block[2] = {-1, -1};
@@ -254,7 +211,6 @@ void Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shap
     RvmTo(to, op::Vex(3, 1, 0, 0x06), s, a, b, std::max(block[0], 0) | std::max(block[1], 0) << 4);
     return;
   }
-  if (s.bits < 32) return ShuffleBytesAcross(to, mask, s, a, b);
   // Lanes of both, and one permutation, where no two lanes have the same place.
   llvm::SmallVector<int, 8> place(static_cast<size_t>(n), -1);
   llvm::SmallVector<int, 8> moved(static_cast<size_t>(n), -1);
@@ -330,7 +286,7 @@ void Selector::PermuteTo(Reg to, const Shape& s, llvm::ArrayRef<int> lanes, Reg 
   if (matches([&](int i) { return quarter[i / per] * per + i % per; })) {
     int imm = 0;
     for (int i = 0; i < 4; ++i) imm |= std::max(quarter[i], 0) << (2 * i);
-    return RmTo(to, op::Evex(3, 1, 1, 0x00), s.len, x, s.part_bytes(), imm);  // vpermq
+    return PermuteBlocksTo(to, x, imm);
   }
   std::string index;
   for (int i = 0; i < n; ++i) {
@@ -368,30 +324,42 @@ bool Selector::PairsOfBoth(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg
   if (same) {
     RvmTo(to, shuffle, s, a, b, picks);
   } else {
-    RmTo(to, op::Evex(3, 1, 1, 0x00), s.len, Rvm(shuffle, s, a, b, picks), s.part_bytes(), order);  // vpermq
+    PermuteBlocksTo(to, Rvm(shuffle, s, a, b, picks), order);
   }
   return true;
 }
 
-void Selector::ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+void Selector::ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
+  // The bytes of each source where they belong, zeros elsewhere.
   const auto n = static_cast<int>(s.lanes);
-  const int blocks = 1 << s.len;
-  const int per = n / blocks;
-  Reg all = 0;
+  const int per = n >> s.len;  // Lanes of a block of 128 bits.
+  const uint64_t whole = ~uint64_t{0} >> (64 - s.part_bytes());
+  uint64_t filled = 0;
+  Parts placed;
   for (const int source : {0, 1}) {
     const Reg r = source == 0 ? a : b;
-    // The source's blocks of 128 bits that each of the result's takes bytes from: one of them at a time is put there.
+    // The source's blocks that each of the result's takes bytes from: one of them at a time is put there.
     std::array<llvm::SmallVector<int, 4>, 4> wanted;
     const auto block_of = [&](int i) {
       const int m = mask[static_cast<size_t>(i)];
       return m < 0 || m / n != source ? -1 : m % n / per;
     };
     size_t rounds = 0;
+    uint64_t mine = 0;
+    bool stays = true;
     for (int i = 0; i < n; ++i) {
+      const int block = block_of(i);
+      if (block < 0) continue;
       auto& blocks_of = wanted[static_cast<size_t>(i / per)];
-      if (const int block = block_of(i); block >= 0 && !llvm::is_contained(blocks_of, block))
-        blocks_of.push_back(block);
+      if (!llvm::is_contained(blocks_of, block)) blocks_of.push_back(block);
       rounds = std::max(rounds, blocks_of.size());
+      mine |= ((uint64_t{1} << s.bytes()) - 1) << (static_cast<unsigned>(i) * s.bytes());
+      stays &= mask[static_cast<size_t>(i)] % n == i;
+    }
+    filled |= mine;
+    if (rounds > 0 && stays && (zero_bytes_.lookup(r) | mine) == whole) {
+      placed.push_back(r);  // What was put together before, and has only zeros besides.
+      continue;
     }
     for (size_t round = 0; round < rounds; ++round) {
       std::string index;
@@ -400,17 +368,23 @@ void Selector::ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape&
         const auto& blocks_of = wanted[static_cast<size_t>(i / per)];
         const bool there = round < blocks_of.size();
         if (there) from[static_cast<size_t>(i / per)] = blocks_of[round];
-        const bool mine = there && block_of(i) == blocks_of[round];
-        const int lane = mine ? mask[static_cast<size_t>(i)] % per : 0;
+        const bool here = there && block_of(i) == blocks_of[round];
+        const int lane = here ? mask[static_cast<size_t>(i)] % per : 0;
         for (unsigned byte = 0; byte < s.bytes(); ++byte)
-          index.push_back(mine ? static_cast<char>(static_cast<unsigned>(lane) * s.bytes() + byte) : '\x80');
+          index.push_back(here ? static_cast<char>(static_cast<unsigned>(lane) * s.bytes() + byte) : '\x80');
       }
-      const Reg placed =
-          Rvm(op::Evex(2, 1, 0, 0x00), s, BlocksOf(r, s, from), ConstantReg(index, s.part_bytes(), s.len));
-      all = all == 0 ? placed : Rvm(op::Evex(1, 1, 0, 0xeb), s, all, placed);
+      placed.push_back(
+          Rvm(op::Evex(2, 1, 0, 0x00), s, BlocksOf(r, s, from), ConstantReg(index, s.part_bytes(), s.len)));
     }
   }
-  Copy(to, all);
+  Reg all = placed[0];
+  for (size_t i = 1; i < placed.size(); ++i) {
+    const Reg joined = i + 1 == placed.size() ? to : New(RegClass::kVec);
+    RvmTo(joined, op::Evex(1, 1, 0, 0xeb), s, all, placed[i]);
+    all = joined;
+  }
+  if (placed.size() == 1) Copy(to, all);
+  zero_bytes_[to] = ~filled & whole;
 }
 
 Reg Selector::BlocksOf(Reg r, const Shape& s, const std::array<int, 4>& from) {

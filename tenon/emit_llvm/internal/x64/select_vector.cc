@@ -16,6 +16,13 @@ using llvm::Value;
 
 // --- constants
 
+int32_t Selector::InPool(const std::string& bytes) {
+  f_.pool.resize((f_.pool.size() + bytes.size() - 1) / bytes.size() * bytes.size());
+  const auto at = static_cast<int32_t>(f_.pool.size());
+  f_.pool.insert(f_.pool.end(), bytes.begin(), bytes.end());
+  return at;
+}
+
 Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
   if (avx2_ && element <= 8) {  // whole registers, so that instructions can read them from memory
     while (bytes.size() < 32) bytes += bytes;
@@ -24,9 +31,7 @@ Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
   }
   auto [it, fresh] = constants_.try_emplace({bytes, element <= 8 ? uint8_t{3} : len}, 0);
   if (!fresh) return it->second;
-  f_.pool.resize((f_.pool.size() + bytes.size() - 1) / bytes.size() * bytes.size());
-  const auto at = static_cast<int32_t>(f_.pool.size());
-  f_.pool.insert(f_.pool.end(), bytes.begin(), bytes.end());
+  const int32_t at = InPool(bytes);
   it->second = New(RegClass::kVec);
   constant_regs_.insert(it->second);
   f_.constants.push_back({it->second, at, static_cast<uint8_t>(element <= 8 ? 2 : len), static_cast<uint8_t>(element)});
@@ -34,15 +39,10 @@ Reg Selector::ConstantReg(std::string bytes, unsigned element, uint8_t len) {
 }
 
 Reg Selector::MaskConstant(uint64_t mask) {
-  const std::string bytes(reinterpret_cast<const char*>(&mask), 8);
-  constexpr uint8_t kMaskKey = 4;  // No vector's length.
-  auto [it, fresh] = constants_.try_emplace({bytes, kMaskKey}, 0);
+  auto [it, fresh] = mask_constants_.try_emplace(mask, 0);
   if (!fresh) return it->second;
-  f_.pool.resize((f_.pool.size() + 7) / 8 * 8);
-  const auto at = static_cast<int32_t>(f_.pool.size());
-  f_.pool.insert(f_.pool.end(), bytes.begin(), bytes.end());
   it->second = New(RegClass::kMask);
-  f_.constants.push_back({it->second, at, 0, 8});
+  f_.constants.push_back({it->second, InPool(std::string(reinterpret_cast<const char*>(&mask), 8)), 0, 8});
   return it->second;
 }
 
@@ -637,18 +637,10 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     }
     return;
   }
-  if (from.bits == 64 && to.bits == 32 && opcode == Instruction::FPToUI && to.parts == 1 && from.parts <= 2) {
-    const Op o = op::Evex(1, 0, 1, 0x78);
-    if (from.parts == 1) return RmTo(Result(inst)[0], o, from.len, x[0], from.part_bytes());
-    const Reg low = New(RegClass::kVec);
-    const Reg high = New(RegClass::kVec);
-    RmTo(low, o, from.len, x[0], from.part_bytes());
-    RmTo(high, o, from.len, x[1], from.part_bytes());
-    return JoinHalves(Result(inst)[0], to.len, low, high);
-  }
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
   if (narrows && (from.parts == 1 || from.parts == 2 * to.parts) &&
-      (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI)) {
+      (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI ||
+       opcode == Instruction::FPToUI)) {
     const auto narrow = [&](Reg r, Reg result) {
       if (opcode == Instruction::Trunc) {
         Add({.op = op::Evex(2, 2, 0, 0x35),
@@ -658,7 +650,11 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
              .reg = r,
              .rm = result});
       } else {
-        RmTo(result, op::Evex(1, 1, 1, opcode == Instruction::FPToSI ? 0xe6 : 0x5a), from.len, r, from.part_bytes());
+        RmTo(result,
+             opcode == Instruction::FPToUI   ? op::Evex(1, 0, 1, 0x78)
+             : opcode == Instruction::FPToSI ? op::Evex(1, 1, 1, 0xe6)
+                                             : op::Evex(1, 1, 1, 0x5a),
+             from.len, r, from.part_bytes());
       }
     };
     if (from.parts == 1) return narrow(x[0], Result(inst)[0]);

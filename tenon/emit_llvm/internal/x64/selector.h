@@ -96,10 +96,11 @@ class Selector {
   void EmitLoad(const llvm::LoadInst& load);
   void VisitStore(const llvm::StoreInst& store);
   bool CanDefer(const llvm::LoadInst& load) const;
+  /// Whether what was read may be read as late as there, in the same block.
+  static bool StaysUntil(const llvm::LoadInst& load, const llvm::Instruction* there);
   /// What is made of the integer alone and stored where it was: memory and all in one instruction; null: something
   /// else becomes of it.
   const llvm::BinaryOperator* UpdateOf(const llvm::LoadInst& load) const;
-  void Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& shape);
 
   // --- select_mask.cc
   /// Bits of a mask's lane with AVX2.
@@ -142,8 +143,9 @@ class Selector {
 
   // --- select_avx2.cc
   Shape IntShape(unsigned bits, unsigned lanes) const;
-  /// 64-bit lanes as `imm` names them.
+  /// 64-bit lanes as `imm` names them (vpermq).
   Reg PermuteBlocks(Reg x, int imm);
+  void PermuteBlocksTo(Reg to, Reg x, int imm);
   /// Lanes of fewer bits: truncated, or all ones and zeros kept as they are.
   /// `fits`: the numbers are known to.
   Parts Narrow(Parts x, unsigned lanes, unsigned from, unsigned to, bool is_mask, bool fits = false);
@@ -191,6 +193,8 @@ class Selector {
   void CountBits(const llvm::IntrinsicInst& call);
 
   // --- select_int.cc
+  /// Memory and `made`, of what UpdateOf gave, in one instruction.
+  void Update(const llvm::StoreInst& store, const llvm::BinaryOperator& made, const Shape& shape);
   void VisitIntBinary(const llvm::BinaryOperator& op, const Shape& shape);
   void VisitDivide(const llvm::BinaryOperator& op, const Shape& shape);
   /// A rotation to the left by a constant, written as two shifts.
@@ -220,6 +224,8 @@ class Selector {
   void Extend(Reg to, Reg from, unsigned from_bits, bool is_signed, bool wide);
 
   // --- select_vector.cc
+  /// Where the bytes lie in the constants from now on, at a multiple of their number.
+  int32_t InPool(const std::string& bytes);
   Reg ConstantReg(std::string bytes, unsigned element, uint8_t len);
   Parts ConstantParts(const llvm::Constant& constant);
   Reg SplatConstant(uint64_t bits, unsigned element);
@@ -241,12 +247,11 @@ class Selector {
   void VisitShuffle(const llvm::ShuffleVectorInst& shuffle);
   /// Pairs interleaved within 128-bit blocks; false when it is something else.
   bool Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
-  bool TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  void TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// Each register of the result of at most two others; false when it is something else.
   bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
-  bool ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
-  /// Lanes of bytes, and with AVX2 of 16 bits, from anywhere in more than 128 bits.
-  void ShuffleBytesAcross(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
+  /// Lanes of any width as bytes, from anywhere in the registers.
+  void ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// The register's blocks of 128 bits, in that order.
   Reg BlocksOf(Reg r, const Shape& shape, const std::array<int, 4>& from);
   /// AVX2: lanes of 32 or 64 bits of one register of 256.
@@ -300,6 +305,7 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> updated_;  ///< Loads and what is made of them that become part of a store.
   llvm::DenseSet<const llvm::Value*> folded_;   ///< Loads that have become operands: no register holds them.
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
+  std::map<uint64_t, Reg> mask_constants_;
   llvm::DenseSet<Reg> constant_regs_;
   std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
            std::pair<const llvm::Instruction*, uint32_t>>
@@ -314,7 +320,7 @@ class Selector {
     unsigned bits;  ///< Of the lanes that were compared.
     Parts parts;
   };
-  llvm::DenseMap<Reg, uint32_t> zero_bytes_;  ///< Of vectors of 16 bytes, those that are known to be zero.
+  llvm::DenseMap<Reg, uint64_t> zero_bytes_;  ///< Of vectors that were put together, bytes that are zero.
   llvm::DenseMap<Reg, Joined> joined_;        ///< What masks of several registers of lanes were made of.
 };
 
