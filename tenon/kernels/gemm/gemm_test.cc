@@ -113,6 +113,15 @@ TEST_P(GemmTest, Batches) {
   Check({.m = 3, .n = 3, .k = 3, .batch = 0}, GetParam(), 1);
 }
 
+// Matrices in every cache and in none, whose rows begin with lines and do not; a row's products are many lanes each.
+TEST_P(GemmTest, VectorTimesMatrixNearAndFar) {
+  for (const Case& t :
+       {Case{.m = 1, .n = 300, .k = 300}, Case{.m = 1, .n = 784, .k = 515}, Case{.m = 1, .n = 1055, .k = 700},
+        Case{.m = 1, .n = 1040, .k = 4100}, Case{.m = 1, .n = 1557, .k = 2900, .accumulate = true}}) {
+    Check(t, GetParam(), 2);
+  }
+}
+
 TEST_P(GemmTest, BitsDoNotDependOnThreads) {
   for (const Case& t :
        {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33}, Case{.m = 900, .n = 1, .k = 1000},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -49,9 +50,29 @@ class Gemv {
   int64_t RowsPerTask() const {
     constexpr int64_t kTaskFloats = 64 << 10;
     const int64_t wanted = CeilDiv(kTaskFloats, s_.k);
-    // Adjacent rows share cache lines and pages.
-    const int64_t unit = adjacent_rows() ? kGemvAdjacentRows : 4;
+    const int64_t unit = adjacent_rows() ? StepOfAdjacentRows() : 4;
     return std::min(rows_, CeilDiv(wanted, unit) * unit);
+  }
+
+  // Adjacent rows share cache lines and pages. From memory the longest runs come fastest; else more of them are there
+  // for more threads. Their number is even.
+  int64_t StepOfAdjacentRows() const {
+    constexpr int64_t kLine = 16;
+    const int64_t most = is_far() ? kGemvAdjacentRows : kGemvAdjacentRows / 2;
+    const int64_t pieces = 2 * CeilDiv(rows_, 2 * most);
+    return std::max(CeilDiv(CeilDiv(rows_, pieces), kLine) * kLine, int64_t{kGemvAdjacentRows / 4});
+  }
+  // Whether the matrix is beyond the caches of most machines.
+  bool is_far() const {
+    constexpr int64_t kFarBytes = 16 << 20;
+    return rows_ * s_.k * static_cast<int64_t>(sizeof(float)) > kFarBytes;
+  }
+  // Adjacent rows lie in pieces too short for the hardware to notice in time where the next one is, unless they come
+  // from far away and begin with lines: then fetching only disturbs it.
+  bool fetches(const float* m) const {
+    constexpr int64_t kLine = 64;
+    return !is_far() || reinterpret_cast<uintptr_t>(m) % kLine != 0 ||
+           k_stride_ * static_cast<int64_t>(sizeof(float)) % kLine != 0;
   }
 
   // Whether the tree is better gone through lane by lane: of a matrix that a near cache holds, while lanes are short or
@@ -69,7 +90,7 @@ class Gemv {
     const BatchOffsets offsets = OffsetsOf(s_, batch);
     Scratch gathered;
     const float* x = VectorOf(batch, offsets, gathered);
-    const int64_t step = adjacent_rows() ? kGemvAdjacentRows : kGemvRows;
+    const int64_t step = adjacent_rows() ? StepOfAdjacentRows() : kGemvRows;
     const bool is_short = s_.k < kGemvLanes;
     const bool whole = !is_short && !matrix_hook() && k_stride_ == 1;
     const Scratch lanes(is_short || whole ? 0 : sizeof(float) * kGemvLanes * static_cast<size_t>(step));
@@ -97,7 +118,7 @@ class Gemv {
       }
       if (adjacent_rows()) {
         std::memset(lanes.data(), 0, static_cast<size_t>(kGemvLanes * GemvLanesApart(count)) * sizeof(float));
-        p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, lanes.floats());
+        p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, fetches(m), lanes.floats());
         p_.kernel->reduce_cols(lanes.floats(), count, s_.accumulate, out, y_stride_);
         continue;
       }

@@ -140,9 +140,8 @@ void DotWholeF32(const float* a, int64_t row_stride, const float* x, int64_t k, 
 }
 
 // Adds the columns at a, a + step ... to one lane of `rows` adjacent rows, behind which the lane has room for a whole
-// vector. The columns of the next lane, one k_stride
-// on, are fetched meanwhile: each is too short for the hardware to notice in time.
-template <int kColumns>
+// vector. With kFetch the columns of the next lane, one k_stride on, are fetched meanwhile.
+template <int kColumns, bool kFetch>
 void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int rows, float* lane) {
   constexpr int kLanes = Vec::kLanes;
   Vec::Reg xv[kColumns];
@@ -153,7 +152,7 @@ void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int
     Vec::Reg sum = Vec::Load(lane + r);
 #pragma clang loop unroll(full)
     for (int q = 0; q < kColumns; ++q) {
-      if (r % 16 == 0) __builtin_prefetch(a + q * step + k_stride + r);
+      if (kFetch && r % 16 == 0) __builtin_prefetch(a + q * step + k_stride + r);
       sum = Vec::Fma(Vec::Load(a + q * step + r), xv[q], sum);
     }
     Vec::Store(lane + r, sum);
@@ -166,7 +165,8 @@ void DotLane(const float* a, int64_t step, int64_t k_stride, const float* x, int
   Vec::Store(lane + r, sum);
 }
 
-void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) {
+template <bool kFetch>
+void DotColsOf(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) {
   constexpr int kColumns = 4;
   constexpr int64_t kGroup = kColumns * kGemvLanes;
   const int64_t apart = GemvLanesApart(rows);
@@ -174,12 +174,16 @@ void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int
   int64_t p = 0;
   for (; p + kGroup <= k; p += kGroup) {
     for (int l = 0; l < kGemvLanes; ++l) {
-      DotLane<kColumns>(a + (p + l) * k_stride, step, k_stride, x + p + l, rows, lanes + l * apart);
+      DotLane<kColumns, kFetch>(a + (p + l) * k_stride, step, k_stride, x + p + l, rows, lanes + l * apart);
     }
   }
   for (; p < k; ++p) {
-    DotLane<1>(a + p * k_stride, step, k_stride, x + p, rows, lanes + p % kGemvLanes * apart);
+    DotLane<1, kFetch>(a + p * k_stride, step, k_stride, x + p, rows, lanes + p % kGemvLanes * apart);
   }
+}
+
+void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, bool fetch, float* lanes) {
+  (fetch ? DotColsOf<true> : DotColsOf<false>)(a, k_stride, x, k, rows, lanes);
 }
 
 void ReduceRowsF32(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) {

@@ -53,8 +53,9 @@ struct BPanels {
 inline constexpr int kGemvLanes = 64;
 /// Rows that one call of dot_rows takes at most.
 inline constexpr int kGemvRows = 64;
-/// The same for dot_cols; more, because only rows are adjacent in memory there.
-inline constexpr int kGemvAdjacentRows = 256;
+/// The same for dot_cols; more, because only rows are adjacent in memory there. The 64 lanes of them are to stay in a
+/// small second-level cache.
+inline constexpr int kGemvAdjacentRows = 512;
 /// Floats from one lane of so many adjacent rows to the next: whole vectors of the widest kind, close together.
 inline constexpr int64_t GemvLanesApart(int64_t rows) { return (rows + 15) / 16 * 16; }
 
@@ -118,8 +119,10 @@ struct GemmKernel {
   /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
-  /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p].
-  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
+  /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p]. With `fetch` each column is
+  /// fetched into the cache while the one before it is read.
+  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, bool fetch,
+                   float* lanes) = nullptr;
   /// Both at once, y[r * y_stride] (+)= the tree over the lanes, for matrices that lie in a near cache: rows of it are
   /// read far apart.
   void (*dot_tree)(const float* a, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
